@@ -1,0 +1,74 @@
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void flatten(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            *text = ' ';
+}
+
+int mp_failv(struct mcplug_error *err, int code, const char *fmt, va_list ap)
+{
+    if (err) {
+        err->struct_size = sizeof *err;
+        err->code = code;
+        err->os_error = 0;
+        err->peer_status = 0;
+        vsnprintf(err->text, sizeof err->text, fmt, ap);
+        flatten(err->text);
+    }
+    return code;
+}
+
+int mp_fail(struct mcplug_error *err, int code, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    mp_failv(err, code, fmt, ap);
+    va_end(ap);
+    return code;
+}
+
+int mp_fail_os(struct mcplug_error *err, int code, int os_error, const char *fmt, ...)
+{
+    if (err) {
+        va_list ap;
+        va_start(ap, fmt);
+        mp_failv(err, code, fmt, ap);
+        va_end(ap);
+        size_t n = strlen(err->text);
+        snprintf(err->text + n, sizeof err->text - n, ": %s", strerror(os_error));
+        err->os_error = os_error;
+    }
+    return code;
+}
+
+int mp_fail_nomem(struct mcplug_error *err)
+{
+    return mp_fail(err, MCPLUG_ENOMEM, "out of memory");
+}
+
+void mp_error_copy(struct mcplug_error *to, const struct mcplug_error *from)
+{
+    size_t n = from->struct_size < sizeof *to ? from->struct_size : sizeof *to;
+
+    memset(to, 0, sizeof *to);
+    memcpy(to, from, n);
+    to->struct_size = sizeof *to;
+    to->text[sizeof to->text - 1] = '\0';
+    flatten(to->text);
+}
+
+const char *mp_error_name(int code)
+{
+    static const char *const names[] = {
+        "OK",        "EINVAL",  "ENOMEM", "ENOTSUP",     "ECONFIG",
+        "EREFUSED",  "EAUTH",   "EPROTO", "ETOOBIG",     "ETIMEDOUT",
+        "ECANCELED", "ECLOSED", "EIO",    "EOVERLOADED", "EPEER",
+    };
+    int i = -code;
+    return i >= 0 && i < (int)(sizeof names / sizeof names[0]) ? names[i] : "EUNKNOWN";
+}

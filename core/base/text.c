@@ -1,0 +1,133 @@
+#include "base/text.h"
+
+#include "base/buf.h"
+
+#include <stdio.h>
+
+size_t mp_utf8_len(const unsigned char *p, size_t avail)
+{
+    if (avail == 0)
+        return 0;
+    if (p[0] < 0x80)
+        return 1;
+    if (p[0] < 0xc2 || p[0] > 0xf4)
+        return 0;
+
+    size_t n = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+    if (avail < n)
+        return 0;
+    unsigned char low = 0x80, high = 0xbf;
+    if (p[0] == 0xe0)
+        low = 0xa0;
+    else if (p[0] == 0xed)
+        high = 0x9f;
+    else if (p[0] == 0xf0)
+        low = 0x90;
+    else if (p[0] == 0xf4)
+        high = 0x8f;
+    if (p[1] < low || p[1] > high)
+        return 0;
+    for (size_t i = 2; i < n; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    return n;
+}
+
+size_t mp_utf8_put(uint32_t code, char out[4])
+{
+    if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+        code = 0xfffd;
+    if (code < 0x80) {
+        out[0] = (char)code;
+        return 1;
+    }
+    if (code < 0x800) {
+        out[0] = (char)(0xc0 | code >> 6);
+        out[1] = (char)(0x80 | (code & 0x3f));
+        return 2;
+    }
+    if (code < 0x10000) {
+        out[0] = (char)(0xe0 | code >> 12);
+        out[1] = (char)(0x80 | (code >> 6 & 0x3f));
+        out[2] = (char)(0x80 | (code & 0x3f));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | code >> 18);
+    out[1] = (char)(0x80 | (code >> 12 & 0x3f));
+    out[2] = (char)(0x80 | (code >> 6 & 0x3f));
+    out[3] = (char)(0x80 | (code & 0x3f));
+    return 4;
+}
+
+static uint32_t decode(const unsigned char *p, size_t n)
+{
+    static const unsigned char mask[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t code = p[0] & mask[n];
+    for (size_t i = 1; i < n; i++)
+        code = code << 6 | (p[i] & 0x3f);
+    return code;
+}
+
+/* Characters that can lie about what stands on the screen. */
+static bool deceives(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x61c ||
+           (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+           (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) ||
+           (c >= 0xe0000 && c <= 0xe007f);
+}
+
+/* Could `p` be the beginning of a sequence that goes on behind `avail`? */
+static bool cut_off(const unsigned char *p, size_t avail)
+{
+    size_t want = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : p[0] >= 0xc2 ? 2 : 1;
+    return avail < want;
+}
+
+size_t mp_escape(const char *text, size_t *len, bool multiline, bool more, char *out,
+                 size_t cap)
+{
+    const unsigned char *p = (const unsigned char *)text, *end = p + *len;
+    size_t done = 0;
+
+    while (p < end) {
+        char shown[16];
+        size_t n = mp_utf8_len(p, (size_t)(end - p)), put;
+        if (n == 0) {
+            if (more && cut_off(p, (size_t)(end - p)))
+                break;
+            put = (size_t)snprintf(shown, sizeof shown, "\\x%02x", *p);
+            n = 1;
+        } else {
+            uint32_t code = decode(p, n);
+            if (multiline && (code == '\n' || code == '\t'))
+                put = mp_utf8_put(code, shown);
+            else if (deceives(code))
+                put = (size_t)snprintf(shown, sizeof shown,
+                                       code < 0x80 ? "\\x%02x" : "\\u{%x}", code);
+            else
+                put = mp_utf8_put(code, shown);
+        }
+        if (put > cap - done)
+            break;
+        memcpy(out + done, shown, put);
+        done += put;
+        p += n;
+    }
+    *len = (size_t)(p - (const unsigned char *)text);
+    return done;
+}
+
+bool mp_str_add_escaped(struct mp_str *s, const char *text, size_t len, bool multiline)
+{
+    char out[512];
+    while (len) {
+        size_t used = len;
+        size_t put = mp_escape(text, &used, multiline, false, out, sizeof out);
+        if (!mp_str_add(s, out, put))
+            return false;
+        text += used;
+        len -= used;
+    }
+    return true;
+}

@@ -1,0 +1,27 @@
+/* Text from outside: UTF-8, and the one escaper for terminals and logs. */
+#ifndef MP_BASE_TEXT_H
+#define MP_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Length 1..4 of the well-formed UTF-8 sequence at `p`, or 0. */
+size_t mp_utf8_len(const unsigned char *p, size_t avail);
+
+/* Writes `code` as UTF-8 (surrogates and what is above U+10FFFF as U+FFFD);
+ * returns its length. */
+size_t mp_utf8_put(uint32_t code, char out[4]);
+
+/* Makes bytes fit for a terminal: control characters (but newline and tab when
+ * `multiline`), escape sequences, bidi overrides, zero-width and tag characters
+ * and bytes that are not UTF-8 become visible \x.. or \u{....}. Reads at most
+ * `*len` bytes and writes at most `cap`; `*len` becomes what was read. With `more`,
+ * an incomplete sequence at the end is left unread. Returns what was written. */
+size_t mp_escape(const char *text, size_t *len, bool multiline, bool more, char *out,
+                 size_t cap);
+
+struct mp_str;
+bool mp_str_add_escaped(struct mp_str *s, const char *text, size_t len, bool multiline);
+
+#endif

@@ -1,0 +1,92 @@
+/* The scan: looks at every byte of an inbound message once, piece by piece, checks
+ * that it is JSON (RFC 8259, UTF-8) within limits, and notes where the parts of a
+ * JSON-RPC envelope lie. It allocates nothing and never looks back, so a piece
+ * may be thrown away as soon as it was fed. */
+#ifndef MP_JSON_SCAN_H
+#define MP_JSON_SCAN_H
+
+#include <mcplug/types.h>
+
+#include <stdbool.h>
+
+/* A part of a text. `len` 0: not there (no JSON value is empty). */
+struct mp_span {
+    size_t at, len;
+};
+
+struct mp_member {
+    struct mp_span key;   /* with its quotes */
+    struct mp_span value; /* from its first byte to its last */
+};
+
+struct mp_scan_limits {
+    uint32_t depth;  /* how deep arrays and objects may nest */
+    uint32_t tokens; /* values and keys in all */
+};
+
+enum { MP_INNER_MAX = 24 };
+
+/* What a message is made of, as offsets into the text that was kept of it. */
+struct mp_envelope {
+    struct mp_span jsonrpc, id, method, params, result, error;
+    /* The members of `params`, `result` or `error` where that is an object: the
+     * first MP_INNER_MAX of them, which is more than any MCP message has. */
+    struct mp_member inner[MP_INNER_MAX];
+    uint32_t n_inner;
+    uint32_t n_inner_seen; /* may be more than were noted */
+};
+
+struct mp_scan {
+    struct mp_scan_limits limits;
+    struct mp_envelope env;
+    size_t at;     /* offset of the next byte in the kept text */
+    uint64_t seen; /* bytes looked at so far, kept or not */
+
+    /* While `in_string`, the open string's first byte (its quote) is at
+     * `string_at`; `string_is_value` tells it from a key. */
+    bool in_string, string_is_value;
+    size_t string_at;
+
+    /* private to scan.c from here on */
+    uint8_t state;
+    uint8_t want; /* continuation bytes or hex digits still to come */
+    uint8_t low, high;
+    uint32_t depth, tokens;
+    uint64_t is_object; /* one bit per level: an object, not an array */
+    uint8_t slot[3];
+    const char *literal;
+    uint8_t key_len;
+    char key[16];
+    size_t key_at, value_at, inner_key_at, inner_key_len, inner_value_at;
+    bool failed;
+};
+
+void mp_scan_init(struct mp_scan *s, const struct mp_scan_limits *limits);
+
+/* Looks at up to `len` bytes. With `stop_at_string_end` it returns right behind the
+ * quote that closes the string which is open now. `*used` tells how many bytes were
+ * taken. MCPLUG_OK; or MCPLUG_EPROTO (not JSON, a duplicate member of the envelope)
+ * or MCPLUG_ETOOBIG (a limit), with `err` naming what was wrong and at which byte;
+ * a scan that failed stays failed. Bytes behind a complete value that are not white
+ * space are an error. */
+int mp_scan_feed(struct mp_scan *s, const char *data, size_t len, bool stop_at_string_end,
+                 size_t *used, struct mcplug_error *err);
+
+/* The message is over: was it one complete value? */
+int mp_scan_end(struct mp_scan *s, struct mcplug_error *err);
+
+/* The keeper of the text dropped `count` bytes just before the next one: what
+ * comes now is that much nearer to the beginning. Only while in_string. */
+void mp_scan_dropped(struct mp_scan *s, size_t count);
+
+/* Scans a whole text at once: is it one JSON value? `env` may be NULL. */
+int mp_scan_text(const char *text, size_t len, const struct mp_scan_limits *limits,
+                 struct mp_envelope *env, struct mcplug_error *err);
+
+/* For a message that could not be read: finds the value of an "id" member near the
+ * end of `tail`, the message's last bytes, or at the beginning of `head`. Returns
+ * true and its number when it is an integer. */
+bool mp_scan_salvage_id(const char *head, size_t head_len, const char *tail,
+                        size_t tail_len, uint64_t *id);
+
+#endif

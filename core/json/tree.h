@@ -1,0 +1,14 @@
+/* Trees (jansson) of JSON text, built late and only of what is wanted. */
+#ifndef MP_JSON_TREE_H
+#define MP_JSON_TREE_H
+
+#include "json/walk.h"
+
+#include <jansson.h>
+
+/* give; builds the tree of `text`, which a scan has passed. What jansson refuses is
+ * kept as well as it can be: lone surrogates as U+FFFD, integers beyond 64 bits and
+ * reals beyond a double as strings of their digits, the later of two equal keys. */
+json_t *mp_tree(mp_view text, struct mcplug_error *err);
+
+#endif

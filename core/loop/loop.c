@@ -1,0 +1,412 @@
+#include "loop/loop.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "loop/timers.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <uv.h>
+
+struct post {
+    struct post *next;
+    void (*fn)(void *arg);
+    void *arg;
+};
+
+struct mp_loop {
+    uv_loop_t uv;
+    uv_timer_t alarm;  /* armed for the earliest timer */
+    uv_async_t wake;   /* other threads, and jobs deferred outside of a turn */
+    uint64_t alarm_at; /* 0: not armed */
+    struct mp_timers timers;
+    struct mp_job *first, **last; /* deferred */
+    unsigned in_turn;
+    unsigned working; /* pool work under way */
+    bool fake;
+    uint64_t fake_now;
+    atomic_bool stopping;
+
+    pthread_mutex_t lock;
+    struct post *posts, **posts_end; /* under lock */
+};
+
+/* ---- turns ---- */
+
+static void drain(struct mp_loop *loop)
+{
+    while (loop->first) {
+        struct mp_job *job = loop->first;
+        loop->first = job->next;
+        if (!loop->first)
+            loop->last = &loop->first;
+        job->queued = false;
+        job->next = NULL;
+        job->fn(job);
+    }
+}
+
+static void turn_begin(struct mp_loop *loop)
+{
+    loop->in_turn++;
+}
+
+static void turn_end(struct mp_loop *loop)
+{
+    if (loop->in_turn == 1)
+        drain(loop);
+    loop->in_turn--;
+}
+
+void mp_job_defer(struct mp_loop *loop, struct mp_job *job, void (*fn)(struct mp_job *))
+{
+    if (job->queued)
+        return;
+    job->fn = fn;
+    job->queued = true;
+    job->next = NULL;
+    *loop->last = job;
+    loop->last = &job->next;
+    if (loop->in_turn == 0)
+        uv_async_send(&loop->wake);
+}
+
+void mp_job_drop(struct mp_loop *loop, struct mp_job *job)
+{
+    if (!job->queued)
+        return;
+    struct mp_job **at = &loop->first;
+    while (*at != job)
+        at = &(*at)->next;
+    *at = job->next;
+    if (loop->last == &job->next)
+        loop->last = at;
+    job->queued = false;
+}
+
+/* ---- time ---- */
+
+uint64_t mp_loop_now(struct mp_loop *loop)
+{
+    return loop->fake ? loop->fake_now : uv_now(&loop->uv);
+}
+
+static void on_alarm(uv_timer_t *alarm);
+
+/* Arms for the earliest timer, but leaves an alarm that rings sooner alone: it
+ * costs one empty turn and saves touching libuv for every call's deadline. */
+static void arm(struct mp_loop *loop)
+{
+    uint64_t due = mp_timers_next(&loop->timers);
+    if (due == 0 || loop->fake || (loop->alarm_at && loop->alarm_at <= due))
+        return;
+    uint64_t now = mp_loop_now(loop);
+    loop->alarm_at = due;
+    uv_timer_start(&loop->alarm, on_alarm, due > now ? due - now : 0, 0);
+}
+
+static void run_due(struct mp_loop *loop)
+{
+    struct mp_timer *timer;
+    uint64_t now = mp_loop_now(loop);
+
+    while ((timer = mp_timers_due(&loop->timers, now))) {
+        turn_begin(loop);
+        timer->fn(timer);
+        turn_end(loop);
+    }
+}
+
+static void on_alarm(uv_timer_t *alarm)
+{
+    struct mp_loop *loop = alarm->data;
+    loop->alarm_at = 0;
+    run_due(loop);
+    arm(loop);
+}
+
+int mp_timer_start(struct mp_loop *loop, struct mp_timer *timer, uint64_t ms,
+                   void (*fn)(struct mp_timer *timer))
+{
+    uint64_t now = mp_loop_now(loop);
+
+    mp_timers_remove(&loop->timers, timer);
+    timer->fn = fn;
+    timer->due = ms > UINT64_MAX - now - 1 ? UINT64_MAX : now + ms;
+    if (timer->due == 0)
+        timer->due = 1;
+    if (!mp_timers_add(&loop->timers, timer))
+        return MCPLUG_ENOMEM;
+    arm(loop);
+    return MCPLUG_OK;
+}
+
+void mp_timer_stop(struct mp_loop *loop, struct mp_timer *timer)
+{
+    mp_timers_remove(&loop->timers, timer);
+}
+
+void mp_loop_fake_clock(struct mp_loop *loop)
+{
+    loop->fake_now = uv_now(&loop->uv);
+    loop->fake = true;
+    uv_timer_stop(&loop->alarm);
+}
+
+void mp_loop_advance(struct mp_loop *loop, uint64_t ms)
+{
+    uint64_t until = loop->fake_now + ms, due;
+    while ((due = mp_timers_next(&loop->timers)) && due <= until) {
+        if (due > loop->fake_now)
+            loop->fake_now = due;
+        run_due(loop);
+    }
+    loop->fake_now = until;
+}
+
+/* ---- posts ---- */
+
+static void on_wake(uv_async_t *wake)
+{
+    struct mp_loop *loop = wake->data;
+
+    pthread_mutex_lock(&loop->lock);
+    struct post *post = loop->posts;
+    loop->posts = NULL;
+    loop->posts_end = &loop->posts;
+    pthread_mutex_unlock(&loop->lock);
+
+    while (post) {
+        struct post *next = post->next;
+        turn_begin(loop);
+        post->fn(post->arg);
+        turn_end(loop);
+        mp_free(post);
+        post = next;
+    }
+    turn_begin(loop);
+    turn_end(loop);
+    if (atomic_load(&loop->stopping))
+        uv_stop(&loop->uv);
+}
+
+int mp_loop_post(struct mp_loop *loop, void (*fn)(void *arg), void *arg)
+{
+    struct post *post = mp_alloc(sizeof *post);
+    if (!post)
+        return MCPLUG_ENOMEM;
+    post->fn = fn;
+    post->arg = arg;
+    pthread_mutex_lock(&loop->lock);
+    *loop->posts_end = post;
+    loop->posts_end = &post->next;
+    pthread_mutex_unlock(&loop->lock);
+    uv_async_send(&loop->wake);
+    return MCPLUG_OK;
+}
+
+/* ---- life ---- */
+
+struct mp_loop *mp_loop_new(struct mcplug_error *err)
+{
+    struct mp_loop *loop = mp_alloc(sizeof *loop);
+    if (!loop) {
+        mp_fail_nomem(err);
+        return NULL;
+    }
+    int r = uv_loop_init(&loop->uv);
+    if (r != 0) {
+        mp_fail_os(err, MCPLUG_EIO, -r, "no event loop");
+        mp_free(loop);
+        return NULL;
+    }
+    r = uv_async_init(&loop->uv, &loop->wake, on_wake);
+    if (r != 0) {
+        mp_fail_os(err, MCPLUG_EIO, -r, "no event loop");
+        uv_loop_close(&loop->uv);
+        mp_free(loop);
+        return NULL;
+    }
+    uv_timer_init(&loop->uv, &loop->alarm);
+    loop->wake.data = loop->alarm.data = loop;
+    pthread_mutex_init(&loop->lock, NULL);
+    loop->posts_end = &loop->posts;
+    loop->last = &loop->first;
+    return loop;
+}
+
+void mp_loop_free(struct mp_loop *loop)
+{
+    if (!loop)
+        return;
+    while (loop->working)
+        uv_run(&loop->uv, UV_RUN_ONCE);
+    uv_close((uv_handle_t *)&loop->alarm, NULL);
+    uv_close((uv_handle_t *)&loop->wake, NULL);
+    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    uv_loop_close(&loop->uv);
+    while (loop->posts) {
+        struct post *post = loop->posts;
+        loop->posts = post->next;
+        mp_free(post);
+    }
+    pthread_mutex_destroy(&loop->lock);
+    mp_timers_clear(&loop->timers);
+    mp_free(loop);
+}
+
+void mp_loop_run(struct mp_loop *loop)
+{
+    while (!atomic_load(&loop->stopping))
+        uv_run(&loop->uv, UV_RUN_DEFAULT);
+    atomic_store(&loop->stopping, false);
+}
+
+void mp_loop_turn(struct mp_loop *loop, bool wait)
+{
+    if (loop->first && loop->in_turn == 0) { /* deferred from outside: no need to poll */
+        turn_begin(loop);
+        turn_end(loop);
+        wait = false;
+    }
+    uv_run(&loop->uv, wait ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+}
+
+void mp_loop_stop(struct mp_loop *loop)
+{
+    atomic_store(&loop->stopping, true);
+    uv_async_send(&loop->wake);
+}
+
+int mp_loop_fd(struct mp_loop *loop)
+{
+    return uv_backend_fd(&loop->uv);
+}
+
+int mp_loop_timeout(struct mp_loop *loop)
+{
+    if (loop->first)
+        return 0;
+    uv_update_time(&loop->uv);
+    return uv_backend_timeout(&loop->uv);
+}
+
+/* ---- descriptors ---- */
+
+struct mp_watch {
+    uv_poll_t uv;
+    struct mp_loop *loop;
+    void (*fn)(void *arg, unsigned events);
+    void *arg;
+};
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+    struct mp_watch *watch = (struct mp_watch *)poll;
+    struct mp_loop *loop = watch->loop;
+    unsigned got = 0;
+
+    if (status < 0 || events & (UV_READABLE | UV_DISCONNECT))
+        got |= MP_READABLE;
+    if (events & UV_WRITABLE)
+        got |= MP_WRITABLE;
+    turn_begin(loop);
+    watch->fn(watch->arg, got);
+    turn_end(loop);
+}
+
+static int to_uv(unsigned events)
+{
+    return (events & MP_READABLE ? UV_READABLE : 0) |
+           (events & MP_WRITABLE ? UV_WRITABLE : 0);
+}
+
+static void on_watch_closed(uv_handle_t *handle)
+{
+    mp_free(handle);
+}
+
+struct mp_watch *mp_watch_start(struct mp_loop *loop, int fd, unsigned events,
+                                void (*fn)(void *arg, unsigned events), void *arg)
+{
+    struct mp_watch *watch = mp_alloc(sizeof *watch);
+    if (!watch) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    watch->loop = loop;
+    watch->fn = fn;
+    watch->arg = arg;
+    int r = uv_poll_init(&loop->uv, &watch->uv, fd);
+    if (r != 0) {
+        mp_free(watch);
+        errno = -r;
+        return NULL;
+    }
+    r = mp_watch_update(watch, events);
+    if (r != 0) {
+        mp_watch_stop(watch);
+        errno = -r;
+        return NULL;
+    }
+    return watch;
+}
+
+int mp_watch_update(struct mp_watch *watch, unsigned events)
+{
+    return events ? uv_poll_start(&watch->uv, to_uv(events), on_poll)
+                  : uv_poll_stop(&watch->uv);
+}
+
+void mp_watch_stop(struct mp_watch *watch)
+{
+    if (watch)
+        uv_close((uv_handle_t *)&watch->uv, on_watch_closed);
+}
+
+/* ---- pool ---- */
+
+struct work {
+    uv_work_t uv;
+    struct mp_loop *loop;
+    void (*run)(void *arg);
+    void (*done)(void *arg, int status);
+    void *arg;
+};
+
+static void on_work(uv_work_t *req)
+{
+    struct work *work = (struct work *)req;
+    work->run(work->arg);
+}
+
+static void on_work_done(uv_work_t *req, int status)
+{
+    struct work *work = (struct work *)req;
+    struct mp_loop *loop = work->loop;
+
+    loop->working--;
+    turn_begin(loop);
+    work->done(work->arg, status ? MCPLUG_ECANCELED : MCPLUG_OK);
+    turn_end(loop);
+    mp_free(work);
+}
+
+int mp_loop_work(struct mp_loop *loop, void (*run)(void *arg),
+                 void (*done)(void *arg, int status), void *arg)
+{
+    struct work *work = mp_alloc(sizeof *work);
+    if (!work)
+        return MCPLUG_ENOMEM;
+    work->loop = loop;
+    work->run = run;
+    work->done = done;
+    work->arg = arg;
+    if (uv_queue_work(&loop->uv, &work->uv, on_work, on_work_done) != 0) {
+        mp_free(work);
+        return MCPLUG_EIO;
+    }
+    loop->working++;
+    return MCPLUG_OK;
+}

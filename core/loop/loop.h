@@ -1,0 +1,82 @@
+/* The loop: one thread, timers, watched descriptors, pool work, and jobs that wait
+ * for the end of the current callback. The only place that knows libuv.
+ *
+ * A *turn* is one callback from the loop into the program (a timer, a watch, a
+ * posted function). Jobs deferred during a turn run when that callback has
+ * returned, before the loop sleeps again; deferred outside of one, they run as
+ * the next thing the loop does. So nobody is ever entered from a call he is making.
+ */
+#ifndef MP_LOOP_LOOP_H
+#define MP_LOOP_LOOP_H
+
+#include <mcplug/types.h>
+
+#include <stdbool.h>
+
+struct mp_loop;
+
+struct mp_loop *mp_loop_new(struct mcplug_error *err); /* give */
+/* Every timer, watch and job must be gone; waits for pool work under way. */
+void mp_loop_free(struct mp_loop *loop);
+
+/* ---- running [loop] ---- */
+
+/* Runs turns until mp_loop_stop(). */
+void mp_loop_run(struct mp_loop *loop);
+/* Runs what is due; waits for something first when `wait`. */
+void mp_loop_turn(struct mp_loop *loop, bool wait);
+void mp_loop_stop(struct mp_loop *loop); /* [any] */
+/* For a foreign loop: a descriptor that is readable when there is something to do, and
+ * how long to wait at most, -1: for ever. Call mp_loop_turn(loop, false) then. */
+int mp_loop_fd(struct mp_loop *loop);
+int mp_loop_timeout(struct mp_loop *loop);
+
+/* ---- time ---- */
+
+uint64_t mp_loop_now(struct mp_loop *loop); /* ms, monotonic, as of this turn */
+/* For tests: time stands still until it is moved. */
+void mp_loop_fake_clock(struct mp_loop *loop);
+void mp_loop_advance(struct mp_loop *loop, uint64_t ms);
+
+/* A timer lives inside its owner. One shot; starting it again moves it. */
+struct mp_timer {
+    void (*fn)(struct mp_timer *timer);
+    uint64_t due;
+    size_t slot; /* in the loop's heap, 0: not running */
+};
+int mp_timer_start(struct mp_loop *loop, struct mp_timer *timer, uint64_t ms,
+                   void (*fn)(struct mp_timer *timer)); /* MCPLUG_OK or _ENOMEM */
+void mp_timer_stop(struct mp_loop *loop, struct mp_timer *timer); /* idle is fine */
+
+/* ---- jobs at the end of the turn ---- */
+
+struct mp_job {
+    void (*fn)(struct mp_job *job);
+    struct mp_job *next;
+    bool queued;
+};
+/* Runs fn once; a job that waits already is not queued again. */
+void mp_job_defer(struct mp_loop *loop, struct mp_job *job, void (*fn)(struct mp_job *));
+void mp_job_drop(struct mp_loop *loop, struct mp_job *job);
+
+/* ---- from other threads [any] ---- */
+
+int mp_loop_post(struct mp_loop *loop, void (*fn)(void *arg), void *arg);
+
+/* ---- descriptors ---- */
+
+struct mp_watch;
+#define MP_READABLE 1u
+#define MP_WRITABLE 2u
+/* give; NULL with errno set. fn may stop the watch. */
+struct mp_watch *mp_watch_start(struct mp_loop *loop, int fd, unsigned events,
+                                void (*fn)(void *arg, unsigned events), void *arg);
+int mp_watch_update(struct mp_watch *watch, unsigned events);
+void mp_watch_stop(struct mp_watch *watch); /* take; before the fd is closed */
+
+/* ---- pool ---- */
+
+int mp_loop_work(struct mp_loop *loop, void (*run)(void *arg),
+                 void (*done)(void *arg, int status), void *arg);
+
+#endif
