@@ -1,0 +1,297 @@
+#include "rpc/assembler.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+void mp_assembler_init(struct mp_assembler *a, const struct mp_assembler_limits *limits)
+{
+    memset(a, 0, sizeof *a);
+    a->limits = *limits;
+    mp_str_init(&a->text, limits->memory);
+    mp_spill_init(&a->spill);
+    mp_scan_init(&a->scan, &limits->scan);
+}
+
+static void reset(struct mp_assembler *a)
+{
+    mp_str_clear(&a->text);
+    mp_spill_clear(&a->spill);
+    mp_free(a->spills);
+    a->spills = NULL;
+    a->n_spills = 0;
+    a->mode = MP_AT_START;
+    a->head_len = a->tail_len = 0;
+    mp_scan_init(&a->scan, &a->limits.scan);
+}
+
+void mp_assembler_clear(struct mp_assembler *a)
+{
+    reset(a);
+}
+
+/* ---- what cannot be read ---- */
+
+static void keep_tail(struct mp_assembler *a, const char *data, size_t len)
+{
+    if (len >= MP_EDGE) {
+        memcpy(a->tail, data + len - MP_EDGE, MP_EDGE);
+        a->tail_len = MP_EDGE;
+        return;
+    }
+    size_t keep = a->tail_len < MP_EDGE - len ? a->tail_len : MP_EDGE - len;
+    memmove(a->tail, a->tail + a->tail_len - keep, keep);
+    memcpy(a->tail + keep, data, len);
+    a->tail_len = keep + len;
+}
+
+/* From here to its end the message is only looked through; what was kept is freed
+ * but for its edges. */
+static void skip(struct mp_assembler *a, enum mp_message_state verdict, const char *rest,
+                 size_t len)
+{
+    a->verdict = verdict;
+    a->head_len = a->text.len < MP_EDGE ? a->text.len : MP_EDGE;
+    if (a->head_len)
+        memcpy(a->head, a->text.data, a->head_len);
+    if (a->head_len < MP_EDGE) {
+        size_t more = len < MP_EDGE - a->head_len ? len : MP_EDGE - a->head_len;
+        memcpy(a->head + a->head_len, rest, more);
+        a->head_len += more;
+    }
+    a->tail_len = 0;
+    if (a->text.len)
+        keep_tail(a, a->text.data, a->text.len);
+    keep_tail(a, rest, len);
+    mp_str_clear(&a->text);
+    mp_spill_clear(&a->spill);
+    a->mode = MP_SKIPPING;
+}
+
+/* A line such as "[info] ready" looks like an array at first; it is noise. */
+static void broken(struct mp_assembler *a, const char *rest, size_t len)
+{
+    char first = a->text.len ? a->text.data[0] : len ? rest[0] : '{';
+    skip(a, first == '[' ? MP_MESSAGE_NOISE : MP_MESSAGE_BROKEN, rest, len);
+}
+
+/* ---- long strings ---- */
+
+/* How much of the string's inside can stay without cutting a character or an escape. */
+static size_t whole_part(const char *inside, size_t len)
+{
+    size_t at = 0, limit = len < MP_SPILL_KEEP ? len : MP_SPILL_KEEP;
+
+    while (at < limit) {
+        unsigned char c = (unsigned char)inside[at];
+        size_t n = c == '\\'  ? (inside[at + 1] == 'u' ? 6 : 2)
+                   : c < 0x80 ? 1
+                   : c < 0xe0 ? 2
+                   : c < 0xf0 ? 3
+                              : 4;
+        if (at + n > limit)
+            break;
+        at += n;
+    }
+    return at;
+}
+
+static bool should_divert(const struct mp_assembler *a)
+{
+    return a->scan.in_string && a->scan.string_is_value &&
+           a->text.len > a->limits.memory / 2 &&
+           a->text.len - a->scan.string_at > MP_SPILL_MIN;
+}
+
+static int divert(struct mp_assembler *a)
+{
+    size_t at = a->scan.string_at + 1;
+    char *inside = a->text.data + at;
+    size_t len = a->text.len - at;
+
+    int r = mp_spill_begin(&a->spill, a->limits.dir, &a->error);
+    if (r == MCPLUG_OK)
+        r = mp_spill_add(&a->spill, inside, len, a->limits.spill, &a->error);
+    if (r != MCPLUG_OK)
+        return r;
+    size_t keep = whole_part(inside, len);
+    a->text.len = at + keep;
+    mp_scan_dropped(&a->scan, len - keep);
+    a->mode = MP_DIVERTING;
+    return MCPLUG_OK;
+}
+
+static int note_spilled(struct mp_assembler *a)
+{
+    int r = mp_spill_end(&a->spill, a->limits.spill, &a->error);
+    if (r != MCPLUG_OK)
+        return r;
+    struct mp_spilled *more = mp_resize(a->spills, (a->n_spills + 1) * sizeof *a->spills);
+    if (!more)
+        return mp_fail_nomem(&a->error);
+    a->spills = more;
+    a->spills[a->n_spills++] = (struct mp_spilled){
+        .at = a->scan.string_at,
+        .len = a->text.len - a->scan.string_at,
+        .offset = a->spill.start,
+        .size = a->spill.size - a->spill.start,
+    };
+    return MCPLUG_OK;
+}
+
+/* ---- reading ---- */
+
+static int add_text(struct mp_assembler *a, const char *data, size_t len)
+{
+    if (mp_str_add(&a->text, data, len))
+        return MCPLUG_OK;
+    a->text.failed = false;
+    if (len > a->limits.memory || a->text.len > a->limits.memory - len)
+        return mp_fail(&a->error, MCPLUG_ETOOBIG,
+                       "message exceeds %zu bytes of memory without a string to spill",
+                       a->limits.memory);
+    return mp_fail_nomem(&a->error);
+}
+
+/* One slice while a string goes to the file. */
+static int read_diverted(struct mp_assembler *a, const char *data, size_t len,
+                         size_t *used)
+{
+    int r = mp_scan_feed(&a->scan, data, len, true, used, &a->error);
+    if (r != MCPLUG_OK)
+        return r;
+    bool ended = !a->scan.in_string;
+    r = mp_spill_add(&a->spill, data, *used - (ended ? 1 : 0), a->limits.spill,
+                     &a->error);
+    if (r == MCPLUG_OK && ended) {
+        r = add_text(a, "\"", 1);
+        if (r == MCPLUG_OK)
+            r = note_spilled(a);
+        a->mode = MP_READING;
+    }
+    return r;
+}
+
+static int read_plain(struct mp_assembler *a, const char *data, size_t len, size_t *used)
+{
+    int r = mp_scan_feed(&a->scan, data, len, false, used, &a->error);
+    if (r == MCPLUG_OK)
+        r = add_text(a, data, *used);
+    if (r == MCPLUG_OK && should_divert(a))
+        r = divert(a);
+    return r;
+}
+
+static void read_piece(struct mp_assembler *a, const char *data, size_t len)
+{
+    while (len) {
+        size_t slice = len < MP_SLICE ? len : MP_SLICE, used = slice;
+        int r = MCPLUG_OK;
+        if (a->mode == MP_SKIPPING)
+            keep_tail(a, data, slice);
+        else if (a->mode == MP_DIVERTING)
+            r = read_diverted(a, data, slice, &used);
+        else
+            r = read_plain(a, data, slice, &used);
+        if (r != MCPLUG_OK) {
+            broken(a, data, slice);
+            used = slice;
+        }
+        data += used;
+        len -= used;
+    }
+}
+
+/* ---- delivering ---- */
+
+static mp_message *deliver_unread(struct mp_assembler *a)
+{
+    mp_message *m = mp_message_new(a->head, a->head_len, NULL);
+    if (!m)
+        return NULL;
+    m->state = a->verdict;
+    if (m->state == MP_MESSAGE_BROKEN) {
+        m->error = mp_alloc(sizeof *m->error);
+        if (!m->error) {
+            mp_message_unref(m);
+            return NULL;
+        }
+        *m->error = a->error;
+        if (!mp_scan_salvage_id(a->head, a->head_len, a->tail, a->tail_len,
+                                &m->salvaged_id))
+            m->salvaged_id = 0;
+    }
+    return m;
+}
+
+static mp_message *deliver_read(struct mp_assembler *a)
+{
+    size_t len = a->text.len;
+    char *owned = mp_str_take(&a->text);
+    mp_message *m = owned ? mp_message_new(NULL, len, owned) : NULL;
+
+    if (m) {
+        m->env = a->scan.env;
+        m->spill_fd = a->spill.fd;
+        m->spills = a->spills;
+        m->n_spills = a->n_spills;
+        a->spill.fd = -1;
+        a->spills = NULL;
+    }
+    return m;
+}
+
+static int finish(struct mp_assembler *a, mp_message **out)
+{
+    if (a->mode == MP_AT_START)
+        return MCPLUG_OK;
+    if (a->mode != MP_SKIPPING && mp_scan_end(&a->scan, &a->error) != MCPLUG_OK)
+        broken(a, "", 0);
+    *out = a->mode == MP_SKIPPING ? deliver_unread(a) : deliver_read(a);
+    reset(a);
+    return *out ? MCPLUG_OK : MCPLUG_ENOMEM;
+}
+
+/* A message that came in one piece needs no buffer: scanned where it lies, copied
+ * once. */
+static mp_message *read_at_once(struct mp_assembler *a, const char *data, size_t len)
+{
+    size_t used;
+    if (len > MP_SLICE || len > a->limits.memory)
+        return NULL;
+    if (mp_scan_feed(&a->scan, data, len, false, &used, &a->error) != MCPLUG_OK ||
+        mp_scan_end(&a->scan, &a->error) != MCPLUG_OK) {
+        mp_scan_init(&a->scan, &a->limits.scan);
+        return NULL;
+    }
+    mp_message *m = mp_message_new(data, len, NULL);
+    if (m)
+        m->env = a->scan.env;
+    mp_scan_init(&a->scan, &a->limits.scan);
+    return m;
+}
+
+int mp_assembler_feed(struct mp_assembler *a, struct mcplug_bytes piece, bool last,
+                      mp_message **out)
+{
+    const char *data = (const char *)piece.data;
+    size_t len = piece.len;
+
+    *out = NULL;
+    if (a->mode == MP_AT_START) {
+        while (len && (*data == ' ' || *data == '\t' || *data == '\r' || *data == '\n')) {
+            data++;
+            len--;
+        }
+        if (len == 0)
+            return MCPLUG_OK;
+        if (*data == '{' && last && (*out = read_at_once(a, data, len)))
+            return MCPLUG_OK;
+        a->mode = MP_READING;
+        if (*data != '{' && *data != '[') {
+            skip(a, MP_MESSAGE_NOISE, data, len);
+            len = 0;
+        }
+    }
+    read_piece(a, data, len);
+    return last ? finish(a, out) : MCPLUG_OK;
+}

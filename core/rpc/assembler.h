@@ -1,0 +1,50 @@
+/* The assembler: turns pieces of bytes into messages, within bounds. It looks at
+ * every byte once, keeps what fits in memory, and diverts long strings to a file
+ * while they arrive: once the text of a message has reached half of its memory, a
+ * string that is longer than MP_SPILL_MIN goes to the file, and only its beginning
+ * stays. What cannot be read is delivered too, with the reason and the id of the
+ * call it meant to answer, so that this call can fail at once. */
+#ifndef MP_RPC_ASSEMBLER_H
+#define MP_RPC_ASSEMBLER_H
+
+#include "base/buf.h"
+#include "rpc/message.h"
+#include "rpc/spill.h"
+
+enum {
+    MP_SPILL_MIN = 64 * 1024, /* shorter strings always stay */
+    MP_SPILL_KEEP = 1024,     /* of a diverted string in the text */
+    MP_SLICE = 64 * 1024,     /* pieces are looked at in slices of this */
+    MP_EDGE = 256             /* what is kept of an unreadable message at either end */
+};
+
+struct mp_assembler_limits {
+    struct mp_scan_limits scan;
+    size_t memory;   /* of one message */
+    uint64_t spill;  /* of one message */
+    const char *dir; /* for spill files; borrow */
+};
+
+struct mp_assembler {
+    struct mp_assembler_limits limits;
+    enum { MP_AT_START, MP_READING, MP_DIVERTING, MP_SKIPPING } mode;
+    enum mp_message_state verdict;
+    struct mp_scan scan;
+    struct mp_str text;
+    struct mp_spill spill;
+    struct mp_spilled *spills;
+    size_t n_spills;
+    struct mcplug_error error;
+    char head[MP_EDGE], tail[MP_EDGE]; /* while skipping */
+    size_t head_len, tail_len;
+};
+
+void mp_assembler_init(struct mp_assembler *a, const struct mp_assembler_limits *limits);
+void mp_assembler_clear(struct mp_assembler *a);
+
+/* Takes a piece. `*out` (give) is set when `last` completed a message; an empty line
+ * completes none. MCPLUG_ENOMEM is the only failure. */
+int mp_assembler_feed(struct mp_assembler *a, struct mcplug_bytes piece, bool last,
+                      mp_message **out);
+
+#endif

@@ -1,0 +1,90 @@
+#include "rpc/ledger.h"
+
+#include "base/mem.h"
+#include "rpc/rpc.h"
+
+static size_t home(const struct mp_ledger *l, uint64_t id)
+{
+    return (size_t)id & (l->cap - 1); /* ids count up: neighbours never collide */
+}
+
+static void put(struct mp_ledger *l, struct mp_call *call)
+{
+    size_t at = home(l, call->id);
+    while (l->slots[at])
+        at = (at + 1) & (l->cap - 1);
+    l->slots[at] = call;
+}
+
+static bool grow(struct mp_ledger *l)
+{
+    struct mp_ledger bigger = {.cap = l->cap ? l->cap * 2 : 16, .count = l->count};
+
+    bigger.slots = mp_alloc(bigger.cap * sizeof *bigger.slots);
+    if (!bigger.slots)
+        return false;
+    for (size_t i = 0; i < l->cap; i++)
+        if (l->slots[i])
+            put(&bigger, l->slots[i]);
+    mp_free(l->slots);
+    *l = bigger;
+    return true;
+}
+
+bool mp_ledger_add(struct mp_ledger *l, struct mp_call *call)
+{
+    if ((l->count + 1) * 2 > l->cap && !grow(l))
+        return false;
+    put(l, call);
+    l->count++;
+    return true;
+}
+
+static bool locate(const struct mp_ledger *l, uint64_t id, size_t *at)
+{
+    if (l->count == 0)
+        return false;
+    for (*at = home(l, id); l->slots[*at]; *at = (*at + 1) & (l->cap - 1))
+        if (l->slots[*at]->id == id)
+            return true;
+    return false;
+}
+
+struct mp_call *mp_ledger_find(const struct mp_ledger *l, uint64_t id)
+{
+    size_t at;
+    return locate(l, id, &at) ? l->slots[at] : NULL;
+}
+
+/* Takes one out and moves up those behind it that would not be found any more. */
+void mp_ledger_remove(struct mp_ledger *l, uint64_t id)
+{
+    size_t hole;
+    if (!locate(l, id, &hole))
+        return;
+    l->slots[hole] = NULL;
+    l->count--;
+    for (size_t at = (hole + 1) & (l->cap - 1); l->slots[at];
+         at = (at + 1) & (l->cap - 1)) {
+        size_t want = home(l, l->slots[at]->id);
+        if (((at - want) & (l->cap - 1)) >= ((at - hole) & (l->cap - 1))) {
+            l->slots[hole] = l->slots[at];
+            l->slots[at] = NULL;
+            hole = at;
+        }
+    }
+}
+
+struct mp_call *mp_ledger_any(const struct mp_ledger *l)
+{
+    for (size_t i = 0; l->count && i < l->cap; i++)
+        if (l->slots[i])
+            return l->slots[i];
+    return NULL;
+}
+
+void mp_ledger_clear(struct mp_ledger *l)
+{
+    mp_free(l->slots);
+    *l = (struct mp_ledger){0};
+}

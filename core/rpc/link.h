@@ -1,0 +1,54 @@
+/* The link: the core's end of one connection, with a transport module at the other.
+ * It keeps the module to its contract, and never enters it from a call that it is
+ * making: what a module tells is handed on at the end of the loop's turn. */
+#ifndef MP_RPC_LINK_H
+#define MP_RPC_LINK_H
+
+#include "plugin/catalogue.h"
+#include "plugin/props.h"
+#include "rpc/assembler.h"
+
+struct mp_loop;
+struct mp_link; /* the same thing as a module's mcplug_conn */
+
+/* In the order of a connection's life; `closed` comes once and last, the link is
+ * gone when it returns. */
+struct mp_link_events {
+    void (*opened)(void *arg);
+    void (*message)(void *arg, mp_message *m); /* borrow */
+    void (*exchange_end)(void *arg, uint64_t exchange, const struct mcplug_error *why);
+    void (*remark)(void *arg, struct mcplug_bytes line);
+    /* Inside a call of the module: may only take note. */
+    void (*written)(void *arg, uint64_t serial);
+    void (*described)(void *arg, const char *name, const char *value);
+    /* why == NULL: as asked for. */
+    void (*closed)(void *arg, const struct mcplug_error *why);
+};
+
+struct mp_link_options {
+    struct mp_loop *loop;
+    const struct mp_log *log; /* borrow, as long as the link */
+    const char *source;       /* for its log lines; likewise */
+    const struct mp_offer *transport;
+    const mcplug_props *settings; /* checked; copied */
+    struct mp_assembler_limits limits;
+    const struct mp_link_events *events;
+    void *arg;
+};
+
+/* give; NULL when it could not even start: no event follows then. */
+struct mp_link *mp_link_open(const struct mp_link_options *options,
+                             struct mcplug_error *err);
+/* take `frame`. MCPLUG_OK, MCPLUG_QUEUED, or an error. */
+int mp_link_send(struct mp_link *link, mcplug_buf *frame, struct mcplug_envelope *env,
+                 struct mcplug_error *err);
+void mp_link_close(struct mp_link *link); /* `closed` follows, also when it was closing */
+bool mp_link_has_exchanges(const struct mp_link *link);
+void mp_link_cancel(struct mp_link *link, uint64_t exchange); /* with exchanges only */
+bool mp_link_was_opened(const struct mp_link *link);
+uint64_t mp_link_heard_at(const struct mp_link *link); /* when bytes came last */
+
+/* What modules call; for the catalogue. */
+extern const struct mcplug_wire mp_link_wire;
+
+#endif

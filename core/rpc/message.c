@@ -1,0 +1,153 @@
+#include "rpc/message.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+mp_message *mp_message_new(const char *text, size_t len, char *owned)
+{
+    mp_message *m = mp_alloc(sizeof *m + (owned ? 0 : len + 1));
+    if (!m) {
+        mp_free(owned);
+        return NULL;
+    }
+    atomic_init(&m->refs, 1);
+    m->spill_fd = -1;
+    m->len = len;
+    m->text = owned;
+    if (!owned) {
+        m->text = (char *)(m + 1);
+        if (len)
+            memcpy(m->text, text, len);
+    }
+    return m;
+}
+
+mp_message *mp_message_ref(mp_message *m)
+{
+    atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+    return m;
+}
+
+void mp_message_unref(mp_message *m)
+{
+    if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    if (m->text != (char *)(m + 1))
+        mp_free(m->text);
+    if (m->spill_fd >= 0)
+        close(m->spill_fd);
+    mp_free(m->spills);
+    mp_free(m->error);
+    mp_free(m->error_text);
+    mp_free(m);
+}
+
+mp_view mp_message_view(const mp_message *m, struct mp_span span)
+{
+    return mp_bytes(span.len ? m->text + span.at : NULL, span.len);
+}
+
+mp_view mp_message_container(const mp_message *m)
+{
+    const struct mp_envelope *env = &m->env;
+    return mp_message_view(m, env->params.len   ? env->params
+                              : env->result.len ? env->result
+                                                : env->error);
+}
+
+/* Names in messages are plain, so comparing the quoted bytes is enough; with more
+ * members than were noted, the walker looks at them all. */
+mp_view mp_message_inner(const mp_message *m, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (uint32_t i = 0; i < m->env.n_inner; i++) {
+        const struct mp_member *in = &m->env.inner[i];
+        if (in->key.len == len + 2 && memcmp(m->text + in->key.at + 1, name, len) == 0)
+            return mp_message_view(m, in->value);
+    }
+    if (m->env.n_inner_seen > m->env.n_inner)
+        return mp_view_get(mp_message_container(m), name);
+    return mp_bytes(NULL, 0);
+}
+
+void mp_message_expose(mp_message *m, struct mp_span body)
+{
+    m->body = body;
+    m->text[body.at + body.len] = '\0';
+}
+
+/* ---- as the embedder sees it ---- */
+
+mcplug_result *mcplug_result_ref(mcplug_result *result)
+{
+    return result ? mp_message_ref(result) : NULL;
+}
+
+void mcplug_result_unref(mcplug_result *result)
+{
+    mp_message_unref(result);
+}
+
+const char *mcplug_result_json(const mcplug_result *result, size_t *len)
+{
+    if (len)
+        *len = result->body.len;
+    return result->text + result->body.at;
+}
+
+int mcplug_result_is_error(const mcplug_result *result)
+{
+    return result->env.result.len && mp_view_true(mp_message_inner(result, "isError"));
+}
+
+const char *mcplug_result_error_text(const mcplug_result *result)
+{
+    mcplug_result *m = (mcplug_result *)result; /* the text is kept for the next time */
+    mp_view first, text;
+    struct mp_walk w = mp_walk_into(mp_message_inner(m, "content"));
+
+    if (m->error_text)
+        return m->error_text;
+    text = mp_walk_element(&w, &first) ? mp_view_get(first, "text") : mp_bytes(NULL, 0);
+    if (!mp_view_is_string(text))
+        text = mp_message_inner(m, "error");
+    m->error_text = mp_view_strdup(text);
+    return m->error_text ? m->error_text : "Unknown error";
+}
+
+size_t mcplug_result_spills(const mcplug_result *result)
+{
+    return result->n_spills;
+}
+
+int mcplug_result_spill(const mcplug_result *result, size_t i, struct mcplug_spill *out)
+{
+    if (i >= result->n_spills || out->struct_size < sizeof *out)
+        return MCPLUG_EINVAL;
+    const struct mp_spilled *s = &result->spills[i];
+    out->size = s->size;
+    out->json_offset = s->at - result->body.at;
+    out->json_len = s->len;
+    return MCPLUG_OK;
+}
+
+int64_t mcplug_result_spill_read(const mcplug_result *result, size_t i, uint64_t offset,
+                                 void *buf, size_t len)
+{
+    if (i >= result->n_spills)
+        return MCPLUG_EINVAL;
+    const struct mp_spilled *s = &result->spills[i];
+    if (offset >= s->size)
+        return 0;
+    if (len > s->size - offset)
+        len = (size_t)(s->size - offset);
+    ssize_t n;
+    do
+        n = pread(result->spill_fd, buf, len, (off_t)(s->offset + offset));
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? MCPLUG_EIO : (int64_t)n;
+}

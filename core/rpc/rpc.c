@@ -1,0 +1,528 @@
+#include "rpc/rpc.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#define NOISE_LOGGED 20 /* lines; the rest is only counted */
+
+/* A frame that the transport keeps until it can be written. */
+struct waiting {
+    uint64_t serial;
+    size_t len;
+};
+
+struct mp_rpc {
+    struct mp_rpc_options o;
+    struct mp_link *link;
+    struct mp_ledger calls;
+    struct mp_rpc_counts counts;
+    uint64_t serial; /* of the last frame; ids are serials */
+    struct waiting *waiting;
+    size_t n_waiting, cap_waiting, queued;
+    bool closing;
+    struct mp_job ender; /* ends the calls of an rpc that was closed */
+};
+
+static const struct mcplug_error asked_for = {sizeof asked_for, MCPLUG_ECANCELED, 0, 0,
+                                              "the server was closed"};
+
+/* ---- ending calls ---- */
+
+static enum mp_outcome outcome_of(int code)
+{
+    switch (code) {
+    case MCPLUG_EPEER:
+        return MP_PEER_ERROR;
+    case MCPLUG_ETIMEDOUT:
+        return MP_TIMED_OUT;
+    case MCPLUG_ECANCELED:
+        return MP_CANCELLED;
+    default:
+        return MP_TRANSPORT_ERROR;
+    }
+}
+
+/* The one place where a call ends. */
+static void complete(struct mp_call *call, mp_message *reply,
+                     const struct mcplug_error *why)
+{
+    struct mp_rpc *rpc = call->rpc;
+    struct mcplug_error *ending = call->ending;
+
+    mp_timer_stop(rpc->o.link.loop, &call->deadline);
+    mp_job_drop(rpc->o.link.loop, &call->job);
+    mp_ledger_remove(&rpc->calls, call->id);
+    call->ending = NULL;
+    /* Counted before `done`, so that the books are right when it looks at them. */
+    enum mp_outcome first = why ? outcome_of(why->code) : MP_OK;
+    rpc->counts.ended[first]++;
+    enum mp_outcome outcome = call->done(call, reply, why);
+    if (!why && outcome != first) {
+        rpc->counts.ended[first]--;
+        rpc->counts.ended[outcome]++;
+    }
+    mp_free(ending);
+}
+
+static void tell_cancelled(struct mp_rpc *rpc, uint64_t id, const char *reason)
+{
+    struct mp_str s;
+
+    if (!rpc->link)
+        return;
+    if (mp_link_has_exchanges(rpc->link)) {
+        mp_link_cancel(rpc->link, id);
+        return;
+    }
+    mp_str_init(&s, 1024);
+    mp_str_adds(&s, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+                    "\"params\":{\"requestId\":");
+    mp_str_addu(&s, id);
+    mp_str_adds(&s, ",\"reason\":");
+    mp_str_add_json(&s, reason, strlen(reason));
+    mp_str_adds(&s, "}}");
+    mcplug_buf *frame = mp_str_to_buf(&s);
+    if (frame)
+        mp_rpc_notify(rpc, frame, "notifications/cancelled", NULL);
+}
+
+static void end_now(struct mp_job *job)
+{
+    struct mp_call *call = MP_OF(job, struct mp_call, job);
+    static const struct mcplug_error bare = {sizeof bare, MCPLUG_ECANCELED, 0, 0,
+                                             "cancelled"};
+    const struct mcplug_error *why = call->ending ? call->ending : &bare;
+
+    if (why->code == MCPLUG_ECANCELED || why->code == MCPLUG_ETIMEDOUT)
+        tell_cancelled(call->rpc, call->id,
+                       why->code == MCPLUG_ETIMEDOUT ? "timed out" : "cancelled");
+    complete(call, NULL, why);
+}
+
+void mp_rpc_end(struct mp_call *call, int code, const char *text)
+{
+    if (call->job.queued)
+        return;
+    call->ending = mp_alloc(sizeof *call->ending);
+    if (call->ending)
+        mp_fail(call->ending, code, "%s", text);
+    mp_job_defer(call->rpc->o.link.loop, &call->job, end_now);
+}
+
+static void on_deadline(struct mp_timer *timer)
+{
+    struct mp_call *call = MP_OF(timer, struct mp_call, deadline);
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+
+    mp_fail(&why, MCPLUG_ETIMEDOUT, "request timed out");
+    if (call->timed_out)
+        call->timed_out(call, &why);
+    tell_cancelled(call->rpc, call->id, "timed out");
+    complete(call, NULL, &why);
+}
+
+static void end_all(struct mp_rpc *rpc, const struct mcplug_error *why)
+{
+    struct mp_call *call;
+
+    while ((call = mp_ledger_any(&rpc->calls))) {
+        struct mcplug_error e = *why;
+        if (e.code != MCPLUG_ECANCELED && call->written) {
+            size_t n = strlen(e.text);
+            static const char note[] = " (the request had been written)";
+            if (n + sizeof note <= sizeof e.text)
+                memcpy(e.text + n, note, sizeof note);
+        }
+        complete(call, NULL, call->ending ? call->ending : &e);
+    }
+}
+
+/* ---- what comes in ---- */
+
+static bool id_of(mp_view v, uint64_t *id)
+{
+    int64_t n;
+    if (!mp_view_int(v, &n) || n <= 0)
+        return false;
+    *id = (uint64_t)n;
+    return true;
+}
+
+static void stray(struct mp_rpc *rpc, uint64_t id)
+{
+    if (id && id <= rpc->serial)
+        rpc->counts.late++;
+    else
+        rpc->counts.unknown++;
+    mp_log(rpc->o.link.log, MCPLUG_LOG_VERBOSE, rpc->o.link.source,
+           "answer to %s request %llu dropped",
+           id && id <= rpc->serial ? "ended" : "unknown", (unsigned long long)id);
+}
+
+static void peer_error(mp_message *m, struct mcplug_error *why)
+{
+    int64_t code = 0;
+    char *text = mp_view_strdup(mp_message_inner(m, "message"));
+
+    bool whole = mp_view_int(mp_message_inner(m, "code"), &code) && text;
+    mp_fail(why, MCPLUG_EPEER, "%s", text ? text : "error without a message");
+    if (!whole && text)
+        mp_fail(why, MCPLUG_EPEER, "%s (error without a code)", text);
+    why->peer_status = code >= INT32_MIN && code <= INT32_MAX ? (int32_t)code : 0;
+    mp_free(text);
+}
+
+static void on_reply(struct mp_rpc *rpc, struct mp_call *call, mp_message *m)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    const struct mp_envelope *env = &m->env;
+
+    if (env->result.len && env->error.len) {
+        mp_fail(&why, MCPLUG_EPROTO, "the reply has both a result and an error");
+        complete(call, NULL, &why);
+    } else if (env->result.len) {
+        if (!mp_view_is_object(mp_message_view(m, env->result))) {
+            mp_fail(&why, MCPLUG_EPROTO, "the reply's result is not an object");
+            complete(call, NULL, &why);
+            return;
+        }
+        mp_message_expose(m, env->result);
+        complete(call, m, NULL);
+    } else if (mp_view_is_object(mp_message_view(m, env->error))) {
+        peer_error(m, &why);
+        mp_message_expose(m, env->error);
+        complete(call, m, &why);
+    } else {
+        mp_fail(&why, MCPLUG_EPROTO,
+                "the reply has neither a result nor an error object");
+        complete(call, NULL, &why);
+    }
+    (void)rpc;
+}
+
+/* An error without an id is the peer's word on a request that it could not read;
+ * where only one is under way, that is the one. */
+static void on_response(struct mp_rpc *rpc, mp_message *m)
+{
+    uint64_t id = 0;
+    struct mp_call *call = NULL;
+    mp_view raw = mp_message_view(m, m->env.id);
+
+    if (id_of(raw, &id))
+        call = mp_ledger_find(&rpc->calls, id);
+    else if ((raw.len == 0 || mp_view_is_null(raw)) && rpc->calls.count == 1 &&
+             m->env.error.len)
+        call = mp_ledger_any(&rpc->calls);
+    if (call)
+        on_reply(rpc, call, m);
+    else
+        stray(rpc, id);
+}
+
+static void on_unread(struct mp_rpc *rpc, mp_message *m)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    struct mp_call *call =
+        m->salvaged_id ? mp_ledger_find(&rpc->calls, m->salvaged_id) : NULL;
+    int shown = m->len > 120 ? 120 : (int)m->len;
+
+    if (m->state == MP_MESSAGE_NOISE || !call) {
+        if (rpc->counts.noise++ < NOISE_LOGGED)
+            mp_log(rpc->o.link.log, MCPLUG_LOG_WARN, rpc->o.link.source,
+                   "skipped what is no message%s%s: %.*s", m->error ? ": " : "",
+                   m->error ? m->error->text : "", shown, m->text);
+        return;
+    }
+    mp_fail(&why, m->error->code, "the reply could not be read: %s", m->error->text);
+    complete(call, NULL, &why);
+}
+
+static void on_message(void *arg, mp_message *m);
+
+/* 2025-03-26 lets a peer send several messages as one array. */
+static void on_batch(struct mp_rpc *rpc, mp_message *m)
+{
+    struct mp_scan_limits limits = rpc->o.link.limits.scan;
+    struct mp_walk w = mp_walk_into(mp_bytes(m->text, m->len));
+    mp_view element;
+    size_t count = 0;
+
+    while (mp_walk_element(&w, &element)) {
+        mp_message *part = NULL;
+        if (mp_view_is_object(element) && m->n_spills == 0)
+            part = mp_message_new((const char *)element.data, element.len, NULL);
+        if (part && mp_scan_text(part->text, part->len, &limits, &part->env, NULL) == 0) {
+            count++;
+            part->exchange = m->exchange;
+            on_message(rpc, part);
+        }
+        mp_message_unref(part);
+    }
+    if (count == 0 && rpc->counts.noise++ < NOISE_LOGGED)
+        mp_log(rpc->o.link.log, MCPLUG_LOG_WARN, rpc->o.link.source,
+               "skipped an array without messages");
+}
+
+static void on_message(void *arg, mp_message *m)
+{
+    struct mp_rpc *rpc = arg;
+    const struct mp_envelope *env = &m->env;
+
+    if (rpc->closing)
+        return;
+    if (mp_log_wants(rpc->o.link.log, MCPLUG_LOG_TRACE))
+        mp_log(rpc->o.link.log, MCPLUG_LOG_TRACE, rpc->o.link.source, "<- %.*s",
+               m->len > 3000 ? 3000 : (int)m->len, m->text);
+    if (m->state != MP_MESSAGE_READ) {
+        on_unread(rpc, m);
+    } else if (m->text[0] == '[') {
+        on_batch(rpc, m);
+    } else if (env->method.len && !mp_view_is_string(mp_message_view(m, env->method))) {
+        mp_log(rpc->o.link.log, MCPLUG_LOG_WARN, rpc->o.link.source,
+               "skipped a message whose method is not a string");
+    } else if (env->method.len && env->id.len && !env->result.len && !env->error.len) {
+        rpc->o.events->request(rpc->o.arg, m);
+    } else if (env->method.len && !env->id.len) {
+        rpc->o.events->notification(rpc->o.arg, m);
+    } else {
+        on_response(rpc, m);
+    }
+}
+
+static void on_exchange_end(void *arg, uint64_t exchange, const struct mcplug_error *why)
+{
+    struct mp_rpc *rpc = arg;
+    struct mcplug_error silent = MCPLUG_ERROR_INIT;
+    struct mp_call *call = mp_ledger_find(&rpc->calls, exchange);
+
+    if (!call)
+        return;
+    mp_fail(&silent, MCPLUG_EPROTO, "the reply stream ended without a reply");
+    complete(call, NULL, why ? why : &silent);
+}
+
+static void on_opened(void *arg)
+{
+    struct mp_rpc *rpc = arg;
+    rpc->o.events->opened(rpc->o.arg);
+}
+
+static void on_remark(void *arg, struct mcplug_bytes line)
+{
+    struct mp_rpc *rpc = arg;
+    rpc->o.events->remark(rpc->o.arg, line);
+}
+
+static void on_described(void *arg, const char *name, const char *value)
+{
+    struct mp_rpc *rpc = arg;
+    rpc->o.events->described(rpc->o.arg, name, value);
+}
+
+static void on_closed(void *arg, const struct mcplug_error *why)
+{
+    struct mp_rpc *rpc = arg;
+
+    rpc->link = NULL;
+    rpc->n_waiting = rpc->queued = 0;
+    end_all(rpc, why && !rpc->closing ? why : &asked_for);
+    rpc->o.events->closed(rpc->o.arg, rpc->closing ? NULL : why);
+}
+
+/* ---- what goes out ---- */
+
+static void on_written(void *arg, uint64_t serial)
+{
+    struct mp_rpc *rpc = arg;
+    struct mp_call *call = mp_ledger_find(&rpc->calls, serial);
+
+    if (call)
+        call->written = true;
+    for (size_t i = 0; i < rpc->n_waiting; i++) {
+        if (rpc->waiting[i].serial != serial)
+            continue;
+        rpc->queued -= rpc->waiting[i].len;
+        rpc->n_waiting--;
+        memmove(rpc->waiting + i, rpc->waiting + i + 1,
+                (rpc->n_waiting - i) * sizeof *rpc->waiting);
+        return;
+    }
+}
+
+static int make_room(struct mp_rpc *rpc, size_t len, struct mcplug_error *err)
+{
+    if (rpc->queued + len > MP_QUEUE_MAX && rpc->queued > 0)
+        return mp_fail(err, MCPLUG_EOVERLOADED,
+                       "overloaded: %zu bytes in %zu messages wait to be written, the "
+                       "limit is %d bytes",
+                       rpc->queued, rpc->n_waiting, MP_QUEUE_MAX);
+    if (rpc->n_waiting < rpc->cap_waiting)
+        return MCPLUG_OK;
+    size_t cap = rpc->cap_waiting ? rpc->cap_waiting * 2 : 16;
+    struct waiting *more = mp_resize(rpc->waiting, cap * sizeof *more);
+    if (!more)
+        return mp_fail_nomem(err);
+    rpc->waiting = more;
+    rpc->cap_waiting = cap;
+    return MCPLUG_OK;
+}
+
+static int send_frame(struct mp_rpc *rpc, mcplug_buf *frame, struct mcplug_envelope *env,
+                      struct mcplug_error *err)
+{
+    struct mcplug_bytes bytes = mp_buf_bytes(frame);
+
+    int r = rpc->link ? make_room(rpc, bytes.len, err)
+                      : mp_fail(err, MCPLUG_ECLOSED, "not connected");
+    if (r != MCPLUG_OK) {
+        mp_buf_unref(frame);
+        return r;
+    }
+    if (mp_log_wants(rpc->o.link.log, MCPLUG_LOG_TRACE))
+        mp_log(rpc->o.link.log, MCPLUG_LOG_TRACE, rpc->o.link.source, "-> %.*s",
+               bytes.len > 3000 ? 3000 : (int)bytes.len, bytes.data);
+    r = mp_link_send(rpc->link, frame, env, err);
+    if (r == MCPLUG_QUEUED) {
+        rpc->waiting[rpc->n_waiting++] = (struct waiting){env->serial, bytes.len};
+        rpc->queued += bytes.len;
+    }
+    return r;
+}
+
+uint64_t mp_rpc_next_id(struct mp_rpc *rpc)
+{
+    return rpc->serial + 1;
+}
+
+int mp_rpc_call(struct mp_rpc *rpc, struct mp_call *call, mcplug_buf *frame,
+                const struct mcplug_pair *meta, size_t n_meta, uint64_t timeout_ms,
+                struct mcplug_error *err)
+{
+    call->rpc = rpc;
+    call->id = ++rpc->serial;
+    call->written = false;
+    int r = MCPLUG_OK;
+    if (!mp_ledger_add(&rpc->calls, call)) {
+        mp_buf_unref(frame);
+        return mp_fail_nomem(err);
+    }
+    if (timeout_ms)
+        r = mp_timer_start(rpc->o.link.loop, &call->deadline, timeout_ms, on_deadline);
+    if (r != MCPLUG_OK) {
+        mp_buf_unref(frame);
+        mp_fail_nomem(err);
+    } else {
+        struct mcplug_envelope env = {.kind = MCPLUG_REQUEST,
+                                      .serial = call->id,
+                                      .exchange = call->id,
+                                      .meta = meta,
+                                      .n_meta = n_meta};
+        r = send_frame(rpc, frame, &env, err);
+    }
+    if (r < 0) {
+        mp_timer_stop(rpc->o.link.loop, &call->deadline);
+        mp_ledger_remove(&rpc->calls, call->id);
+        return r;
+    }
+    call->written = r == MCPLUG_OK;
+    rpc->counts.issued++;
+    return MCPLUG_OK;
+}
+
+struct mp_call *mp_rpc_find(const struct mp_rpc *rpc, uint64_t id)
+{
+    return mp_ledger_find(&rpc->calls, id);
+}
+
+int mp_rpc_notify(struct mp_rpc *rpc, mcplug_buf *frame, const char *method,
+                  struct mcplug_error *err)
+{
+    struct mcplug_pair meta = {"method", method};
+    struct mcplug_envelope env = {
+        .kind = MCPLUG_NOTIFICATION, .serial = ++rpc->serial, .meta = &meta, .n_meta = 1};
+    int r = send_frame(rpc, frame, &env, err);
+    return r < 0 ? r : MCPLUG_OK;
+}
+
+int mp_rpc_answer(struct mp_rpc *rpc, mcplug_buf *frame, uint64_t exchange,
+                  struct mcplug_error *err)
+{
+    struct mcplug_envelope env = {
+        .kind = MCPLUG_RESPONSE, .serial = ++rpc->serial, .exchange = exchange};
+    int r = send_frame(rpc, frame, &env, err);
+    return r < 0 ? r : MCPLUG_OK;
+}
+
+/* ---- life ---- */
+
+static const struct mp_link_events link_events = {
+    .opened = on_opened,
+    .message = on_message,
+    .exchange_end = on_exchange_end,
+    .remark = on_remark,
+    .written = on_written,
+    .described = on_described,
+    .closed = on_closed,
+};
+
+struct mp_rpc *mp_rpc_new(const struct mp_rpc_options *options, struct mcplug_error *err)
+{
+    struct mp_rpc *rpc = mp_alloc(sizeof *rpc);
+    if (!rpc) {
+        mp_fail_nomem(err);
+        return NULL;
+    }
+    rpc->o = *options;
+    rpc->o.link.events = &link_events;
+    rpc->o.link.arg = rpc;
+    return rpc;
+}
+
+void mp_rpc_free(struct mp_rpc *rpc)
+{
+    if (!rpc)
+        return;
+    mp_job_drop(rpc->o.link.loop, &rpc->ender);
+    mp_ledger_clear(&rpc->calls);
+    mp_free(rpc->waiting);
+    mp_free(rpc);
+}
+
+int mp_rpc_connect(struct mp_rpc *rpc, struct mcplug_error *err)
+{
+    rpc->link = mp_link_open(&rpc->o.link, err);
+    return rpc->link ? MCPLUG_OK : err->code;
+}
+
+static void end_after_close(struct mp_job *job)
+{
+    end_all(MP_OF(job, struct mp_rpc, ender), &asked_for);
+}
+
+void mp_rpc_close(struct mp_rpc *rpc)
+{
+    rpc->closing = true;
+    mp_job_defer(rpc->o.link.loop, &rpc->ender, end_after_close);
+    if (rpc->link)
+        mp_link_close(rpc->link);
+}
+
+bool mp_rpc_idle(const struct mp_rpc *rpc)
+{
+    return !rpc->link;
+}
+
+bool mp_rpc_was_opened(const struct mp_rpc *rpc)
+{
+    return rpc->link && mp_link_was_opened(rpc->link);
+}
+
+const struct mp_rpc_counts *mp_rpc_counts(const struct mp_rpc *rpc)
+{
+    return &rpc->counts;
+}
+
+uint32_t mp_rpc_under_way(const struct mp_rpc *rpc)
+{
+    return (uint32_t)rpc->calls.count;
+}

@@ -1,0 +1,92 @@
+/* JSON-RPC over one link: pairs requests with replies. Every call that was started
+ * completes exactly once, whatever the peer does; `mp_rpc_counts` is the proof. */
+#ifndef MP_RPC_RPC_H
+#define MP_RPC_RPC_H
+
+#include "loop/loop.h"
+#include "rpc/ledger.h"
+#include "rpc/link.h"
+
+struct mp_rpc;
+
+enum { MP_QUEUE_MAX = 16 * 1024 * 1024 }; /* bytes that wait to be written */
+
+/* How a call ended. */
+enum mp_outcome {
+    MP_OK,
+    MP_TOOL_ERROR,
+    MP_PEER_ERROR,
+    MP_TRANSPORT_ERROR,
+    MP_TIMED_OUT,
+    MP_CANCELLED,
+    MP_OUTCOMES
+};
+
+struct mp_rpc_counts {
+    uint64_t issued, ended[MP_OUTCOMES];
+    uint64_t late, unknown, noise;
+};
+
+/* One request under way; lives inside its owner, who may free it in `done`. */
+struct mp_call {
+    uint64_t id;
+    struct mp_timer deadline;
+    struct mp_job job; /* ends it outside of the call that decided so */
+    struct mp_rpc *rpc;
+    bool written; /* the whole request has left */
+    struct mcplug_error *ending;
+    /* reply is borrow; with MCPLUG_EPEER it is the error answer. Counted by what
+     * the owner returns: MP_OK or MP_TOOL_ERROR where there is a result. */
+    enum mp_outcome (*done)(struct mp_call *call, mp_message *reply,
+                            const struct mcplug_error *why);
+    /* Fills the text of a time-out; may be NULL. */
+    void (*timed_out)(struct mp_call *call, struct mcplug_error *err);
+};
+
+struct mp_rpc_events {
+    void (*opened)(void *arg);
+    void (*request)(void *arg, mp_message *m); /* the peer's; answer with mp_rpc_answer */
+    void (*notification)(void *arg, mp_message *m);
+    void (*remark)(void *arg, struct mcplug_bytes line);
+    void (*described)(void *arg, const char *name, const char *value);
+    /* The link is gone and every call has ended; the rpc is idle, not freed. */
+    void (*closed)(void *arg, const struct mcplug_error *why);
+};
+
+struct mp_rpc_options {
+    struct mp_link_options link; /* events and arg are the rpc's own */
+    const struct mp_rpc_events *events;
+    void *arg;
+};
+
+/* give */
+struct mp_rpc *mp_rpc_new(const struct mp_rpc_options *options, struct mcplug_error *err);
+void mp_rpc_free(struct mp_rpc *rpc); /* idle ones only; NULL is fine */
+
+int mp_rpc_connect(struct mp_rpc *rpc, struct mcplug_error *err);
+void mp_rpc_close(struct mp_rpc *rpc);      /* ends every call; `closed` follows */
+bool mp_rpc_idle(const struct mp_rpc *rpc); /* no link */
+bool mp_rpc_was_opened(const struct mp_rpc *rpc);
+
+/* The id that the next request will get, to write it into the frame. */
+uint64_t mp_rpc_next_id(struct mp_rpc *rpc);
+/* Sends a request whose text carries call->id = mp_rpc_next_id(). take `frame`.
+ * `timeout_ms` 0: none. On failure nothing follows. */
+int mp_rpc_call(struct mp_rpc *rpc, struct mp_call *call, mcplug_buf *frame,
+                const struct mcplug_pair *meta, size_t n_meta, uint64_t timeout_ms,
+                struct mcplug_error *err);
+/* Ends the call soon, but not inside this call, and tells the peer when `why` is a
+ * cancel or a time-out. A call that ends already keeps its reason. */
+void mp_rpc_end(struct mp_call *call, int code, const char *text);
+struct mp_call *mp_rpc_find(const struct mp_rpc *rpc, uint64_t id);
+
+/* take `frame` */
+int mp_rpc_notify(struct mp_rpc *rpc, mcplug_buf *frame, const char *method,
+                  struct mcplug_error *err);
+int mp_rpc_answer(struct mp_rpc *rpc, mcplug_buf *frame, uint64_t exchange,
+                  struct mcplug_error *err);
+
+const struct mp_rpc_counts *mp_rpc_counts(const struct mp_rpc *rpc);
+uint32_t mp_rpc_under_way(const struct mp_rpc *rpc);
+
+#endif
