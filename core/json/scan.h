@@ -20,7 +20,7 @@ struct mp_member {
 };
 
 struct mp_scan_limits {
-    uint32_t depth;  /* how deep arrays and objects may nest */
+    uint32_t depth;  /* how deep arrays and objects may nest; 64 at most */
     uint32_t tokens; /* values and keys in all */
 };
 
@@ -30,7 +30,8 @@ enum { MP_INNER_MAX = 24 };
 struct mp_envelope {
     struct mp_span jsonrpc, id, method, params, result, error;
     /* The members of `params`, `result` or `error` where that is an object: the
-     * first MP_INNER_MAX of them, which is more than any MCP message has. */
+     * first MP_INNER_MAX of them, which is more than any MCP message has. Of a
+     * message with two of the three they stand here one after the other. */
     struct mp_member inner[MP_INNER_MAX];
     uint32_t n_inner;
     uint32_t n_inner_seen; /* may be more than were noted */
@@ -49,43 +50,54 @@ struct mp_scan {
 
     /* private to scan.c from here on */
     uint8_t state;
-    uint8_t want; /* continuation bytes or hex digits still to come */
-    uint8_t low, high;
+    uint8_t want;      /* continuation bytes or hex digits still to come */
+    uint8_t low, high; /* what the next continuation byte may be */
+    uint8_t slot;      /* which envelope member the value at level 1 is; 0: another */
+    uint8_t slots;     /* one bit per envelope member met so far */
+    bool bare;         /* not an envelope: nothing to note */
+    bool inner;        /* level 2 is an object whose members are noted */
+    uint8_t key_len;   /* of `key`; more than it holds: cannot be a known name */
+    char key[7];       /* the open or last key at level 1, as it is written */
+    uint8_t fault, fault_byte;
+    uint64_t fault_at;
     uint32_t depth, tokens;
-    uint64_t is_object; /* one bit per level: an object, not an array */
-    uint8_t slot[3];
-    const char *literal;
-    uint8_t key_len;
-    char key[16];
-    size_t key_at, value_at, inner_key_at, inner_key_len, inner_value_at;
-    bool failed;
+    uint64_t is_object;  /* one bit per level, the deepest lowest: object, not array */
+    const char *literal; /* the rest of true, false or null */
+    size_t value_at, inner_value_at;
+    struct mp_span inner_key;
 };
 
 void mp_scan_init(struct mp_scan *s, const struct mp_scan_limits *limits);
 
 /* Looks at up to `len` bytes. With `stop_at_string_end` it returns right behind the
- * quote that closes the string which is open now. `*used` tells how many bytes were
- * taken. MCPLUG_OK; or MCPLUG_EPROTO (not JSON, a duplicate member of the envelope)
- * or MCPLUG_ETOOBIG (a limit), with `err` naming what was wrong and at which byte;
- * a scan that failed stays failed. Bytes behind a complete value that are not white
- * space are an error. */
+ * quote that closes the string which is open now; when none is, this changes nothing.
+ * `*used` tells how many bytes were taken: on failure, those before the bad one.
+ * MCPLUG_OK; or MCPLUG_EPROTO (not JSON, a duplicate member of the envelope) or
+ * MCPLUG_ETOOBIG (a limit), with `err` naming what was wrong and at which byte; a scan
+ * that failed stays failed. Bytes behind a complete value that are not white space are an
+ * error. */
 int mp_scan_feed(struct mp_scan *s, const char *data, size_t len, bool stop_at_string_end,
                  size_t *used, struct mcplug_error *err);
 
 /* The message is over: was it one complete value? */
 int mp_scan_end(struct mp_scan *s, struct mcplug_error *err);
 
-/* The keeper of the text dropped `count` bytes just before the next one: what
- * comes now is that much nearer to the beginning. Only while in_string. */
+/* The keeper of the text dropped `count` bytes of a string just before the next one:
+ * what comes now is that much nearer to the beginning. While in_string, or right
+ * behind the closing quote where `stop_at_string_end` stopped, for bytes before that
+ * quote. */
 void mp_scan_dropped(struct mp_scan *s, size_t count);
 
-/* Scans a whole text at once: is it one JSON value? `env` may be NULL. */
+/* Scans a whole text at once: is it one JSON value? `env` may be NULL: then the value
+ * is no envelope, and members with the names of one may come twice. */
 int mp_scan_text(const char *text, size_t len, const struct mp_scan_limits *limits,
                  struct mp_envelope *env, struct mcplug_error *err);
 
-/* For a message that could not be read: finds the value of an "id" member near the
- * end of `tail`, the message's last bytes, or at the beginning of `head`. Returns
- * true and its number when it is an integer. */
+/* For a message that could not be read: finds the value of its "id" member near the
+ * end of `tail`, the message's last bytes, or at the beginning of `head`, its first
+ * (`tail_len` 0: all of it). Returns true and its number when it is an integer. An
+ * "id" which braces show to be a deeper object's own is not taken: another call than
+ * the broken one would be failed. */
 bool mp_scan_salvage_id(const char *head, size_t head_len, const char *tail,
                         size_t tail_len, uint64_t *id);
 

@@ -8,16 +8,26 @@
 
 #include <stdbool.h>
 
+struct mp_str;
+
+#define MP_PROPS_MAX 256    /* settings in one set */
+#define MP_PROPS_ITEMS 4096 /* values of one list, pairs of one map */
+#define MP_OPTIONS_MAX 64   /* options that one feature may declare */
+
 mcplug_props *mp_props_new(void);
 mcplug_props *mp_props_copy(const mcplug_props *props); /* give; NULL: no memory */
-void mp_props_free(mcplug_props *props);
+void mp_props_free(mcplug_props *props);                /* wipes: there may be secrets */
 
+/* All three copy. MCPLUG_OK, _ENOMEM, _ETOOBIG (see above), or _EINVAL: a NULL, an
+ * empty name, or a name that is there already in another shape. After a failure
+ * everything is as before. */
 int mp_props_set(mcplug_props *props, const char *name, const char *value);
 int mp_props_add(mcplug_props *props, const char *name, const char *value); /* list */
 int mp_props_put(mcplug_props *props, const char *name, const char *key,
                  const char *value); /* map; a key that is there is replaced */
 
-/* As struct mcplug_diag has them: fallbacks apply once the options are attached. */
+/* As struct mcplug_diag has them: fallbacks apply once the options are attached.
+ * Before that numbers are read as "int" or "bool". */
 const char *mp_props_get(const mcplug_props *props, const char *name);
 int64_t mp_props_int(const mcplug_props *props, const char *name, int64_t otherwise);
 const char *const *mp_props_list(const mcplug_props *props, const char *name);
@@ -26,12 +36,32 @@ const char *const *mp_props_list(const mcplug_props *props, const char *name);
  * fallbacks: unknown names (with the nearest known one), missing ones, malformed
  * ints, bools (true/false/yes/no/1/0), durations ("250ms", "2s", "5m", "1h", bare
  * numbers are ms), sizes ("64k", "16M", "1G"), a list where a value belongs and the
- * other way round. `what` begins the message: `transport "stdio"`. MCPLUG_ECONFIG. */
+ * other way round. `what` begins the message: `transport "stdio"`. MCPLUG_ECONFIG.
+ * `options` must outlive `props` and its copies; attached on success only. */
 int mp_props_check(mcplug_props *props, const struct mcplug_option *options,
                    const char *what, struct mcplug_error *err);
 
+/* Appends the names of required options that are not set, as `a, b`; returns how
+ * many. `out` may be NULL. `props` may be NULL: nothing is set. */
+size_t mp_props_missing(const mcplug_props *props, const struct mcplug_option *options,
+                        struct mp_str *out);
+/* A copy with only those settings that `options` know. give; NULL: no memory */
+mcplug_props *mp_props_known(const mcplug_props *props,
+                             const struct mcplug_option *options);
+
 /* The same bytes for equal settings whatever the order they were given in; to key
- * what is remembered per server. */
+ * what is remembered per server. Not proof against somebody who looks for two sets
+ * with one hash. */
 uint64_t mp_props_hash(const mcplug_props *props);
+
+/* ---- single options ---- */
+
+bool mp_option_type_known(const char *type);
+/* Reads `text` as `type`; types that are not numbers take any text and leave `out`. */
+bool mp_option_parse(const char *type, const char *text, int64_t *out);
+
+/* For "did you mean": keeps in `*best` whichever of it and `candidate` is nearer to
+ * `word`, if near enough at all. `*best` begins as NULL. */
+void mp_nearest(const char *word, const char *candidate, const char **best);
 
 #endif

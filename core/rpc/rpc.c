@@ -322,11 +322,19 @@ static void on_described(void *arg, const char *name, const char *value)
 static void on_closed(void *arg, const struct mcplug_error *why)
 {
     struct mp_rpc *rpc = arg;
+    struct mcplug_error told = asked_for;
 
     rpc->link = NULL;
     rpc->n_waiting = rpc->queued = 0;
-    end_all(rpc, why && !rpc->closing ? why : &asked_for);
-    rpc->o.events->closed(rpc->o.arg, rpc->closing ? NULL : why);
+    if (!rpc->closing) {
+        if (why)
+            told = *why;
+        else
+            mp_fail(&told, MCPLUG_ECLOSED, "the connection ended");
+        rpc->o.events->explain(&told);
+    }
+    end_all(rpc, &told);
+    rpc->o.events->closed(rpc->o.arg, rpc->closing ? NULL : &told);
 }
 
 /* ---- what goes out ---- */

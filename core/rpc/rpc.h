@@ -49,6 +49,8 @@ struct mp_rpc_events {
     void (*notification)(void *arg, mp_message *m);
     void (*remark)(void *arg, struct mcplug_bytes line);
     void (*described)(void *arg, const char *name, const char *value);
+    /* Puts the reason of a lost link into words, before anybody hears it. */
+    void (*explain)(struct mcplug_error *why);
     /* The link is gone and every call has ended; the rpc is idle, not freed. */
     void (*closed)(void *arg, const struct mcplug_error *why);
 };

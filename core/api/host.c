@@ -1,0 +1,204 @@
+#include "api/host.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "0"
+#endif
+
+const char *mcplug_version(void)
+{
+    return PACKAGE_VERSION;
+}
+
+const char *mcplug_error_name(int code)
+{
+    return mp_error_name(code);
+}
+
+/* ---- life ---- */
+
+static uint64_t from_environment(const char *name, uint64_t otherwise)
+{
+    const char *text = secure_getenv(name);
+    char *end;
+
+    if (!text || !*text)
+        return otherwise;
+    unsigned long long ms = strtoull(text, &end, 10);
+    return *end || ms == 0 ? otherwise : ms;
+}
+
+static int take_options(mcplug *host, const struct mcplug_options *given,
+                        struct mcplug_options *o)
+{
+    *o = (struct mcplug_options){0};
+    if (given)
+        memcpy(o, given, given->struct_size < sizeof *o ? given->struct_size : sizeof *o);
+    host->log.fn = o->log;
+    host->log.arg = o->log_arg;
+    host->log.level = o->log ? o->log_level : -1;
+    host->client_name = mp_strdup(o->client_name ? o->client_name : "mcplug");
+    host->client_version =
+        mp_strdup(o->client_version ? o->client_version : PACKAGE_VERSION);
+    host->spill_dir = mp_spill_dir(o->spill_dir);
+    uint64_t ms = from_environment("MCP_TIMEOUT", 30000);
+    host->connect_ms = ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
+    host->tool_ms = from_environment("MCP_TOOL_TIMEOUT", 100000000);
+    return host->client_name && host->client_version && host->spill_dir ? MCPLUG_OK
+                                                                        : MCPLUG_ENOMEM;
+}
+
+static void host_free(mcplug *host)
+{
+    mp_catalogue_free(host->catalogue);
+    mp_loop_free(host->loop);
+    mp_free(host->client_name);
+    mp_free(host->client_version);
+    mp_free(host->spill_dir);
+    mp_free(host);
+}
+
+mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *err)
+{
+    struct mcplug_options o;
+    mcplug *host = mp_alloc(sizeof *host);
+
+    if (!host || take_options(host, options, &o) != MCPLUG_OK) {
+        mp_fail_nomem(err);
+    } else if ((host->loop = mp_loop_new(err))) {
+        struct mp_catalogue_options c = {.log = host->log,
+                                         .loop = host->loop,
+                                         .dirs = o.plugin_dirs,
+                                         .wire = &mp_link_wire};
+        host->catalogue = mp_catalogue_new(&c, err);
+    }
+    if (host && !host->catalogue) {
+        host_free(host);
+        host = NULL;
+    }
+    return host;
+}
+
+static void *run_thread(void *arg)
+{
+    mp_loop_run(((mcplug *)arg)->loop);
+    return NULL;
+}
+
+int mcplug_start_thread(mcplug *host, struct mcplug_error *err)
+{
+    if (host->has_thread)
+        return mp_fail(err, MCPLUG_EINVAL, "the loop's thread runs already");
+    int r = pthread_create(&host->thread, NULL, run_thread, host);
+    if (r != 0)
+        return mp_fail_os(err, MCPLUG_EIO, r, "no thread");
+    host->has_thread = true;
+    return MCPLUG_OK;
+}
+
+void mcplug_free(mcplug *host)
+{
+    if (!host)
+        return;
+    if (host->has_thread) {
+        mp_loop_stop(host->loop);
+        pthread_join(host->thread, NULL);
+        host->has_thread = false;
+    }
+    for (mcplug_server *s = host->servers; s; s = s->next)
+        if (s->phase != MP_CLOSING)
+            mp_session_close(s, NULL, NULL);
+    while (host->servers)
+        mp_loop_turn(host->loop, true);
+    host_free(host);
+}
+
+bool mp_host_here(const mcplug *host)
+{
+    return !host->has_thread || pthread_equal(host->thread, pthread_self());
+}
+
+mcplug *mp_host_of(const mcplug_server *server)
+{
+    return server->cfg.arg;
+}
+
+/* ---- the loop ---- */
+
+void mcplug_run(mcplug *host)
+{
+    mp_loop_run(host->loop);
+}
+
+void mcplug_stop(mcplug *host)
+{
+    mp_loop_stop(host->loop);
+}
+
+int mcplug_fd(mcplug *host)
+{
+    return mp_loop_fd(host->loop);
+}
+
+int mcplug_timeout(mcplug *host)
+{
+    return mp_loop_timeout(host->loop);
+}
+
+void mcplug_turn(mcplug *host, int wait)
+{
+    mp_loop_turn(host->loop, wait);
+}
+
+int mcplug_post(mcplug *host, void (*fn)(void *arg), void *arg)
+{
+    return mp_loop_post(host->loop, fn, arg);
+}
+
+/* ---- settings ---- */
+
+mcplug_settings *mcplug_settings_new(const char *type)
+{
+    mcplug_settings *s = mp_alloc(sizeof *s);
+    if (!s)
+        return NULL;
+    s->props = mp_props_new();
+    s->type = mp_strdup(type);
+    if (!s->props || (type && !s->type)) {
+        mcplug_settings_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+void mcplug_settings_free(mcplug_settings *s)
+{
+    if (s) {
+        mp_props_free(s->props);
+        mp_free(s->type);
+        mp_free(s);
+    }
+}
+
+int mcplug_settings_set(mcplug_settings *s, const char *name, const char *value)
+{
+    return mp_props_set(s->props, name, value);
+}
+
+int mcplug_settings_add(mcplug_settings *s, const char *name, const char *value)
+{
+    return mp_props_add(s->props, name, value);
+}
+
+int mcplug_settings_put(mcplug_settings *s, const char *name, const char *key,
+                        const char *value)
+{
+    return mp_props_put(s->props, name, key, value);
+}

@@ -1,0 +1,213 @@
+#include "api/host.h"
+
+#include "base/error.h"
+
+/* The blocking forms. With a loop thread of ours, the work is posted there and
+ * waited for; else the loop is run here until the answer has come. */
+
+struct wait {
+    mcplug *host;
+    void (*start)(struct wait *w);
+    bool done;
+    pthread_mutex_t lock;
+    pthread_cond_t cond;
+    int result;
+    struct mcplug_error *err;
+
+    mcplug_server *server;
+    const mcplug_settings *settings;
+    const struct mcplug_server_options *server_options;
+    const char *method, *params, *tool;
+    const struct mcplug_call_options *call_options;
+    enum mcplug_kind kind;
+    mcplug_result *reply;
+    mcplug_list *list;
+};
+
+static void finished(struct wait *w, const struct mcplug_error *why)
+{
+    pthread_mutex_lock(&w->lock);
+    w->result = why ? why->code : MCPLUG_OK;
+    if (why)
+        mp_error_copy(w->err, why);
+    w->done = true;
+    pthread_cond_signal(&w->cond);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* After a start that failed, which told why in w->err. */
+static void not_started(struct wait *w)
+{
+    struct mcplug_error why = *w->err;
+    finished(w, &why);
+}
+
+static void start_posted(void *arg)
+{
+    struct wait *w = arg;
+    w->start(w);
+}
+
+static int wait_for(struct wait *w)
+{
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->cond, NULL);
+    if (mp_host_here(w->host)) {
+        w->start(w);
+        while (!w->done)
+            mp_loop_turn(w->host->loop, true);
+    } else if (mp_loop_post(w->host->loop, start_posted, w) != MCPLUG_OK) {
+        w->result = mp_fail_nomem(w->err);
+    } else {
+        pthread_mutex_lock(&w->lock);
+        while (!w->done)
+            pthread_cond_wait(&w->cond, &w->lock);
+        pthread_mutex_unlock(&w->lock);
+    }
+    pthread_cond_destroy(&w->cond);
+    pthread_mutex_destroy(&w->lock);
+    return w->result;
+}
+
+/* ---- open and close ---- */
+
+static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error *why)
+{
+    struct wait *w = arg;
+    w->server = server;
+    finished(w, why);
+}
+
+static void start_open(struct wait *w)
+{
+    if (mcplug_open(w->host, w->settings, w->server_options, on_ready, w, &w->server,
+                    w->err) != MCPLUG_OK) {
+        w->server = NULL;
+        not_started(w);
+    }
+}
+
+int mcplug_open_wait(mcplug *host, const mcplug_settings *settings,
+                     const struct mcplug_server_options *options, mcplug_server **out,
+                     struct mcplug_error *err)
+{
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
+    struct wait w = {.host = host,
+                     .start = start_open,
+                     .settings = settings,
+                     .server_options = options,
+                     .err = err ? err : &own};
+
+    int r = wait_for(&w);
+    if (r == MCPLUG_OK)
+        *out = w.server;
+    else if (w.server)
+        mcplug_close_wait(w.server);
+    return r;
+}
+
+static void on_closed(void *arg)
+{
+    finished(arg, NULL);
+}
+
+static void start_close(struct wait *w)
+{
+    mcplug_close(w->server, on_closed, w);
+}
+
+void mcplug_close_wait(mcplug_server *server)
+{
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
+    struct wait w = {
+        .host = mp_host_of(server), .start = start_close, .server = server, .err = &own};
+    wait_for(&w);
+}
+
+/* ---- requests ---- */
+
+static void on_reply(void *arg, mcplug_call *call, mcplug_result *result,
+                     const struct mcplug_error *why)
+{
+    struct wait *w = arg;
+    (void)call;
+    w->reply = mcplug_result_ref(result);
+    finished(w, why);
+}
+
+static void start_request(struct wait *w)
+{
+    mcplug_call *call = w->tool ? mcplug_call_tool(w->server, w->tool, w->params,
+                                                   w->call_options, on_reply, w, w->err)
+                                : mcplug_request(w->server, w->method, w->params,
+                                                 w->call_options, on_reply, w, w->err);
+    if (!call)
+        not_started(w);
+}
+
+static int request_wait(mcplug_server *server, const char *method, const char *tool,
+                        const char *params, const struct mcplug_call_options *options,
+                        mcplug_result **out, struct mcplug_error *err)
+{
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
+    struct wait w = {.host = mp_host_of(server),
+                     .start = start_request,
+                     .server = server,
+                     .method = method,
+                     .tool = tool,
+                     .params = params,
+                     .call_options = options,
+                     .err = err ? err : &own};
+
+    int r = wait_for(&w);
+    if (out && w.reply && (r == MCPLUG_OK || r == MCPLUG_EPEER))
+        *out = w.reply;
+    else
+        mcplug_result_unref(w.reply);
+    return r;
+}
+
+int mcplug_request_wait(mcplug_server *server, const char *method, const char *params,
+                        const struct mcplug_call_options *options, mcplug_result **out,
+                        struct mcplug_error *err)
+{
+    return request_wait(server, method, NULL, params, options, out, err);
+}
+
+int mcplug_call_tool_wait(mcplug_server *server, const char *tool, const char *arguments,
+                          const struct mcplug_call_options *options, mcplug_result **out,
+                          struct mcplug_error *err)
+{
+    return request_wait(server, "tools/call", tool, arguments, options, out, err);
+}
+
+/* ---- lists ---- */
+
+static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why)
+{
+    struct wait *w = arg;
+    w->list = mcplug_list_ref(list);
+    finished(w, why);
+}
+
+static void start_list(struct wait *w)
+{
+    if (mcplug_get_list(w->server, w->kind, on_list, w, w->err) != MCPLUG_OK)
+        not_started(w);
+}
+
+int mcplug_get_list_wait(mcplug_server *server, enum mcplug_kind kind, mcplug_list **out,
+                         struct mcplug_error *err)
+{
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
+    struct wait w = {.host = mp_host_of(server),
+                     .start = start_list,
+                     .server = server,
+                     .kind = kind,
+                     .err = err ? err : &own};
+
+    int r = wait_for(&w);
+    if (r == MCPLUG_OK)
+        *out = w.list;
+    return r;
+}

@@ -1,0 +1,568 @@
+#include "json/scan.h"
+
+#include "json/fault.h"
+#include "json/skip.h"
+
+#include <assert.h>
+
+enum { DEPTH_MAX = 64 }; /* the bits of is_object */
+
+/* What may come next. */
+enum state {
+    VALUE,        /* a value */
+    FIRST_VALUE,  /* a value, or the end of an array */
+    FIRST_KEY,    /* a key, or the end of an object */
+    KEY,          /* a key */
+    COLON,        /* the colon behind a key */
+    AFTER,        /* a comma, or the end of the array or object */
+    DONE,         /* nothing more */
+    STRING,       /* the rest of a string .. */
+    ESCAPE,       /* .. behind a backslash */
+    HEX,          /* .. in the digits of \uXXXX */
+    CONTINUATION, /* .. inside a character */
+    MINUS,        /* the rest of a number, behind its sign .. */
+    ZERO,         /* .. behind a leading zero */
+    DIGITS,       /* .. in its integer part */
+    POINT,        /* .. behind the point */
+    FRACTION,     /* .. in the digits behind the point */
+    EXPONENT,     /* .. behind the e */
+    SIGN,         /* .. behind the sign of the exponent */
+    POWER,        /* .. in the digits of the exponent */
+    LITERAL,      /* the rest of true, false or null */
+};
+
+enum slot { OTHER, JSONRPC, ID, METHOD, PARAMS, RESULT, ERROR };
+
+static const char *const slot_names[] = {"",       "jsonrpc", "id",   "method",
+                                         "params", "result",  "error"};
+
+static struct mp_span *slot_span(struct mp_envelope *env, unsigned slot)
+{
+    switch (slot) {
+    case JSONRPC:
+        return &env->jsonrpc;
+    case ID:
+        return &env->id;
+    case METHOD:
+        return &env->method;
+    case PARAMS:
+        return &env->params;
+    case RESULT:
+        return &env->result;
+    default:
+        return &env->error;
+    }
+}
+
+/* The bytes at hand. `at` and `seen` of the scan are those of `start` meanwhile. */
+struct piece {
+    const unsigned char *start, *end;
+};
+
+static size_t offset(const struct mp_scan *s, const struct piece *in,
+                     const unsigned char *p)
+{
+    return s->at + (size_t)(p - in->start);
+}
+
+static const unsigned char *fail(struct mp_scan *s, const struct piece *in,
+                                 const unsigned char *p, enum fault fault)
+{
+    s->fault = fault;
+    s->fault_byte = *p;
+    s->fault_at = s->seen + (uint64_t)(p - in->start);
+    return p;
+}
+
+/* ---- containers ---- */
+
+/* `at`: behind the value's last byte. */
+static void end_value(struct mp_scan *s, size_t at)
+{
+    if (s->depth > 2) {
+        s->state = AFTER;
+        return;
+    }
+    if (s->depth == 2 && s->inner) {
+        struct mp_envelope *env = &s->env;
+        if (env->n_inner < MP_INNER_MAX) {
+            struct mp_member *m = &env->inner[env->n_inner++];
+            m->key = s->inner_key;
+            m->value.at = s->inner_value_at;
+            m->value.len = at - s->inner_value_at;
+        }
+        env->n_inner_seen++;
+    } else if (s->depth == 1 && s->slot != OTHER) {
+        struct mp_span *span = slot_span(&s->env, s->slot);
+        span->at = s->value_at;
+        span->len = at - s->value_at;
+        s->slot = OTHER;
+    }
+    s->state = s->depth ? AFTER : DONE;
+}
+
+/* Counts a value or key and notes where a value begins that may be asked for. */
+static bool count_token(struct mp_scan *s, size_t at)
+{
+    if (s->tokens == s->limits.tokens)
+        return false;
+    s->tokens++;
+    if (s->depth == 1)
+        s->value_at = at;
+    else if (s->depth == 2)
+        s->inner_value_at = at;
+    return true;
+}
+
+static const unsigned char *open_container(struct mp_scan *s, const struct piece *in,
+                                           const unsigned char *p)
+{
+    bool object = *p == '{';
+
+    if (s->depth == s->limits.depth)
+        return fail(s, in, p, TOO_DEEP);
+    s->depth++;
+    s->is_object = s->is_object << 1 | object;
+    if (s->depth == 2)
+        s->inner = object && s->slot >= PARAMS;
+    s->state = object ? FIRST_KEY : FIRST_VALUE;
+    return p + 1;
+}
+
+static const unsigned char *close_container(struct mp_scan *s, const struct piece *in,
+                                            const unsigned char *p)
+{
+    s->depth--;
+    s->is_object >>= 1;
+    end_value(s, offset(s, in, p) + 1);
+    return p + 1;
+}
+
+static const unsigned char *open_string(struct mp_scan *s, const struct piece *in,
+                                        const unsigned char *p, bool is_value)
+{
+    s->in_string = true;
+    s->string_is_value = is_value;
+    s->string_at = offset(s, in, p);
+    s->key_len = 0;
+    s->state = STRING;
+    return p + 1;
+}
+
+/* ---- strings ---- */
+
+/* Gathers the bytes of a key at level 1. */
+static void note_key(struct mp_scan *s, const unsigned char *from, size_t len)
+{
+    if (len > sizeof s->key - s->key_len)
+        s->key_len = sizeof s->key + 1;
+    if (s->key_len > sizeof s->key)
+        return;
+    memcpy(s->key + s->key_len, from, len);
+    s->key_len += (uint8_t)len;
+}
+
+static unsigned find_slot(const struct mp_scan *s)
+{
+    for (unsigned i = JSONRPC; i <= ERROR; i++)
+        if (strlen(slot_names[i]) == s->key_len &&
+            memcmp(slot_names[i], s->key, s->key_len) == 0)
+            return i;
+    return OTHER;
+}
+
+static const unsigned char *end_string(struct mp_scan *s, const struct piece *in,
+                                       const unsigned char *p)
+{
+    size_t at = offset(s, in, p) + 1;
+
+    s->in_string = false;
+    if (s->string_is_value) {
+        end_value(s, at);
+        return p + 1;
+    }
+    s->state = COLON;
+    if (s->depth == 1 && !s->bare) {
+        s->slot = (uint8_t)find_slot(s);
+        if (s->slot != OTHER && s->slots & 1u << s->slot) {
+            fail(s, in, p, TWICE);
+            s->fault_at -= s->key_len + 1u; /* where the key began */
+            return p;
+        }
+        s->slots |= (uint8_t)(1u << s->slot);
+    } else if (s->depth == 2 && s->inner) {
+        s->inner_key.at = s->string_at;
+        s->inner_key.len = at - s->string_at;
+    }
+    return p + 1;
+}
+
+/* Characters beyond ASCII, from inside or before the first of them: to the next that
+ * is not, or to the end of the piece. */
+static const unsigned char *characters(struct mp_scan *s, const struct piece *in,
+                                       const unsigned char *p)
+{
+    unsigned char low = s->low, high = s->high;
+    unsigned want = s->want;
+
+    for (; p < in->end; p++) {
+        unsigned char c = *p;
+        if (want) {
+            if (c < low || c > high)
+                return fail(s, in, p, UTF8);
+            low = 0x80;
+            high = 0xbf;
+            want--;
+        } else if (c < 0x80) {
+            break;
+        } else {
+            if (c < 0xc2 || c > 0xf4)
+                return fail(s, in, p, UTF8);
+            want = c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
+            low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
+            high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
+        }
+    }
+    s->low = low;
+    s->high = high;
+    s->want = (uint8_t)want;
+    s->state = want ? CONTINUATION : STRING;
+    return p;
+}
+
+/* A byte that is not plain ASCII, in a string outside of escapes. */
+static const unsigned char *string_special(struct mp_scan *s, const struct piece *in,
+                                           const unsigned char *p)
+{
+    s->key_len = sizeof s->key + 1; /* no known name has such a byte */
+    if (*p == '\\') {
+        s->state = ESCAPE;
+        return p + 1;
+    }
+    if (*p < 0x20)
+        return fail(s, in, p, CONTROL);
+    s->want = 0;
+    return characters(s, in, p);
+}
+
+static bool is_hex(unsigned char c)
+{
+    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+}
+
+static const unsigned char *escape(struct mp_scan *s, const struct piece *in,
+                                   const unsigned char *p)
+{
+    switch (*p) {
+    case '"':
+    case '\\':
+    case '/':
+    case 'b':
+    case 'f':
+    case 'n':
+    case 'r':
+    case 't':
+        s->state = STRING;
+        return p + 1;
+    case 'u':
+        s->want = 4;
+        s->state = HEX;
+        return p + 1;
+    default:
+        return fail(s, in, p, IN_ESCAPE);
+    }
+}
+
+/* The string that is open: to its end, or to that of the piece. */
+static const unsigned char *string(struct mp_scan *s, const struct piece *in,
+                                   const unsigned char *p)
+{
+    while (p < in->end && s->fault == NONE) {
+        const unsigned char *from = p;
+        switch (s->state) {
+        case STRING:
+            p = mp_skip_plain(p, in->end);
+            if (s->depth == 1 && !s->string_is_value)
+                note_key(s, from, (size_t)(p - from));
+            if (p == in->end)
+                return p;
+            if (*p == '"')
+                return end_string(s, in, p);
+            p = string_special(s, in, p);
+            break;
+        case CONTINUATION:
+            p = characters(s, in, p);
+            break;
+        case ESCAPE:
+            p = escape(s, in, p);
+            break;
+        default:
+            if (!is_hex(*p))
+                return fail(s, in, p, IN_ESCAPE);
+            if (--s->want == 0)
+                s->state = STRING;
+            p++;
+        }
+    }
+    return p;
+}
+
+/* ---- numbers and literals ---- */
+
+static bool is_digit(unsigned char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* The state behind `c` in a number; VALUE: `c` is not part of it. */
+static enum state number_step(enum state state, unsigned char c)
+{
+    switch (state) {
+    case MINUS:
+        return c == '0' ? ZERO : is_digit(c) ? DIGITS : VALUE;
+    case DIGITS:
+        if (is_digit(c))
+            return DIGITS;
+        /* fall through */
+    case ZERO:
+        return c == '.' ? POINT : (c | 0x20) == 'e' ? EXPONENT : VALUE;
+    case POINT:
+        return is_digit(c) ? FRACTION : VALUE;
+    case FRACTION:
+        return is_digit(c) ? FRACTION : (c | 0x20) == 'e' ? EXPONENT : VALUE;
+    case EXPONENT:
+        return c == '+' || c == '-' ? SIGN : is_digit(c) ? POWER : VALUE;
+    default:
+        return is_digit(c) ? POWER : VALUE;
+    }
+}
+
+static bool number_is_whole(enum state state)
+{
+    return state == ZERO || state == DIGITS || state == FRACTION || state == POWER;
+}
+
+static const unsigned char *number(struct mp_scan *s, const struct piece *in,
+                                   const unsigned char *p)
+{
+    enum state state = s->state;
+
+    for (;;) {
+        if (state == DIGITS || state == FRACTION || state == POWER)
+            while (p < in->end && is_digit(*p))
+                p++;
+        if (p == in->end)
+            break;
+        enum state next = number_step(state, *p);
+        if (next == VALUE) {
+            if (!number_is_whole(state))
+                return fail(s, in, p, CHARACTER);
+            end_value(s, offset(s, in, p));
+            return p;
+        }
+        state = next;
+        p++;
+    }
+    s->state = state;
+    return p;
+}
+
+static const unsigned char *literal(struct mp_scan *s, const struct piece *in,
+                                    const unsigned char *p)
+{
+    const char *rest = s->literal;
+
+    for (; *rest && p < in->end; p++, rest++)
+        if (*p != (unsigned char)*rest)
+            return fail(s, in, p, CHARACTER);
+    s->literal = rest;
+    if (!*rest)
+        end_value(s, offset(s, in, p));
+    return p;
+}
+
+/* ---- values ---- */
+
+static const unsigned char *begin_value(struct mp_scan *s, const struct piece *in,
+                                        const unsigned char *p)
+{
+    if (!count_token(s, offset(s, in, p)))
+        return fail(s, in, p, TOO_MANY);
+    switch (*p) {
+    case '"':
+        return string(s, in, open_string(s, in, p, true));
+    case '{':
+    case '[':
+        return open_container(s, in, p);
+    case 't':
+        s->literal = "rue";
+        break;
+    case 'f':
+        s->literal = "alse";
+        break;
+    case 'n':
+        s->literal = "ull";
+        break;
+    case '-':
+        s->state = MINUS;
+        return number(s, in, p + 1);
+    default:
+        if (!is_digit(*p))
+            return fail(s, in, p, CHARACTER);
+        s->state = *p == '0' ? ZERO : DIGITS;
+        return number(s, in, p + 1);
+    }
+    s->state = LITERAL;
+    return literal(s, in, p + 1);
+}
+
+/* From between the values to the end of the piece, or to a fault. */
+static const unsigned char *structure(struct mp_scan *s, const struct piece *in,
+                                      const unsigned char *p)
+{
+    while (s->fault == NONE) {
+        p = mp_skip_space(p, in->end);
+        if (p == in->end)
+            break;
+        switch (s->state) {
+        case AFTER:
+            if (*p == ',') {
+                s->state = s->is_object & 1 ? KEY : VALUE;
+                p++;
+                break;
+            }
+            if (*p != (s->is_object & 1 ? '}' : ']'))
+                return fail(s, in, p, CHARACTER);
+            p = close_container(s, in, p);
+            break;
+        case COLON:
+            if (*p != ':')
+                return fail(s, in, p, CHARACTER);
+            s->state = VALUE;
+            p++;
+            break;
+        case FIRST_KEY:
+            if (*p == '}') {
+                p = close_container(s, in, p);
+                break;
+            }
+            /* fall through */
+        case KEY:
+            if (*p != '"')
+                return fail(s, in, p, CHARACTER);
+            if (!count_token(s, 0))
+                return fail(s, in, p, TOO_MANY);
+            p = string(s, in, open_string(s, in, p, false));
+            break;
+        case FIRST_VALUE:
+            if (*p == ']') {
+                p = close_container(s, in, p);
+                break;
+            }
+            /* fall through */
+        case VALUE:
+            p = begin_value(s, in, p);
+            break;
+        default:
+            return fail(s, in, p, BEHIND);
+        }
+    }
+    return p;
+}
+
+/* ---- the scan ---- */
+
+void mp_scan_init(struct mp_scan *s, const struct mp_scan_limits *limits)
+{
+    memset(s, 0, sizeof *s);
+    s->limits = *limits;
+    if (s->limits.depth > DEPTH_MAX)
+        s->limits.depth = DEPTH_MAX;
+    s->state = VALUE;
+}
+
+int mp_scan_feed(struct mp_scan *s, const char *data, size_t len, bool stop_at_string_end,
+                 size_t *used, struct mcplug_error *err)
+{
+    const unsigned char *p = (const unsigned char *)(data ? data : "");
+    struct piece in = {p, p + len};
+    bool stop = stop_at_string_end && s->in_string;
+
+    while (p < in.end && s->fault == NONE) {
+        if (s->state <= DONE) {
+            p = structure(s, &in, p);
+        } else if (s->state <= CONTINUATION) {
+            p = string(s, &in, p);
+            if (stop && !s->in_string)
+                break;
+        } else if (s->state < LITERAL) {
+            p = number(s, &in, p);
+        } else {
+            p = literal(s, &in, p);
+        }
+    }
+    *used = (size_t)(p - in.start);
+    s->at += *used;
+    s->seen += *used;
+    return s->fault == NONE ? MCPLUG_OK : mp_scan_report(s, err);
+}
+
+static enum fault end_fault(const struct mp_scan *s)
+{
+    if (s->state >= STRING && s->state <= CONTINUATION)
+        return ENDS_IN_STRING;
+    if (s->state >= MINUS && s->state <= POWER)
+        return s->depth == 0 && number_is_whole(s->state) ? NONE : ENDS_IN_NUMBER;
+    if (s->state == LITERAL)
+        return ENDS_IN_LITERAL;
+    if (s->depth)
+        return s->is_object & 1 ? ENDS_IN_OBJECT : ENDS_IN_ARRAY;
+    return s->state == DONE ? NONE : NO_VALUE;
+}
+
+int mp_scan_end(struct mp_scan *s, struct mcplug_error *err)
+{
+    if (s->fault == NONE) {
+        s->fault = (uint8_t)end_fault(s);
+        s->fault_at = s->seen;
+    }
+    if (s->fault != NONE)
+        return mp_scan_report(s, err);
+    s->state = DONE;
+    return MCPLUG_OK;
+}
+
+static void shorten(struct mp_span *span, size_t end, size_t count)
+{
+    if (span->len && span->at + span->len == end)
+        span->len -= count;
+}
+
+void mp_scan_dropped(struct mp_scan *s, size_t count)
+{
+    assert(count <= s->at - s->string_at);
+    if (!s->in_string) { /* what ended with the quote was noted already */
+        for (unsigned i = JSONRPC; i <= ERROR; i++)
+            shorten(slot_span(&s->env, i), s->at, count);
+        if (s->env.n_inner)
+            shorten(&s->env.inner[s->env.n_inner - 1].value, s->at, count);
+        shorten(&s->inner_key, s->at, count);
+    }
+    s->at -= count;
+}
+
+int mp_scan_text(const char *text, size_t len, const struct mp_scan_limits *limits,
+                 struct mp_envelope *env, struct mcplug_error *err)
+{
+    struct mp_scan s;
+    size_t used;
+
+    mp_scan_init(&s, limits);
+    s.bare = !env;
+    int r = mp_scan_feed(&s, text, len, false, &used, err);
+    if (r == MCPLUG_OK)
+        r = mp_scan_end(&s, err);
+    if (r == MCPLUG_OK && env)
+        *env = s.env;
+    return r;
+}

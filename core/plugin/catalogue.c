@@ -1,0 +1,574 @@
+#include "plugin/catalogue.h"
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "plugin/props.h"
+#include "plugin/search.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#ifndef MCPLUG_HELPER_DIR
+#error "define MCPLUG_HELPER_DIR as a string: where helper programs are installed"
+#endif
+
+#define TOLD_MAX 256 /* refusals remembered */
+#define WANT_MAX 128 /* the longest name, scheme or mime type */
+
+#define BUILT_IN "(compiled in)"
+
+struct record {
+    struct mp_plugin plugin;
+    char *file;
+    dev_t dev;
+    ino_t ino;
+    struct mp_offer *offers; /* those of known kinds */
+    size_t n_offers;
+};
+
+struct told {
+    struct told *next;
+    char *text;
+};
+
+struct mp_catalogue {
+    struct mp_catalogue_options options;
+    struct mcplug_host host;
+    char *helper_dir;
+    struct mp_search search;
+    struct record **records; /* in order of loading */
+    size_t n, cap;
+    struct told *told; /* lines logged already */
+    size_t n_told;
+};
+
+/* What somebody is looking for. */
+struct want {
+    uint32_t kind;
+    const char *name;
+    bool accepts; /* the name is a URL scheme or mime type */
+};
+
+/* One line per refusal and once, however often somebody asks. */
+static void tell(struct mp_catalogue *cat, const char *text)
+{
+    for (struct told *t = cat->told; t; t = t->next)
+        if (strcmp(t->text, text) == 0)
+            return;
+    mp_log(&cat->options.log, MCPLUG_LOG_ERROR, "core", "%s", text);
+    if (cat->n_told >= TOLD_MAX)
+        return;
+    struct told *t = mp_alloc(sizeof *t);
+    if (t && (t->text = mp_strdup(text))) {
+        t->next = cat->told;
+        cat->told = t;
+        cat->n_told++;
+    } else {
+        mp_free(t);
+    }
+}
+
+/* ---- life ---- */
+
+static char *find_helper_dir(const char *given)
+{
+    const char *env = secure_getenv("MCPLUG_HELPER_PATH");
+
+    if (!given && env && *env == '/') /* relative: see the search path */
+        given = env;
+    return mp_search_absolute(given ? given : MCPLUG_HELPER_DIR);
+}
+
+struct mp_catalogue *mp_catalogue_new(const struct mp_catalogue_options *options,
+                                      struct mcplug_error *err)
+{
+    struct mp_catalogue *cat = mp_alloc(sizeof *cat);
+    if (cat) {
+        cat->options = *options;
+        cat->options.dirs = NULL; /* cat->search has copies */
+        cat->options.helper_dir = NULL;
+        cat->helper_dir = find_helper_dir(options->helper_dir);
+        if (mp_search_init(&cat->search, options->dirs, &options->log) == MCPLUG_OK &&
+            cat->helper_dir) {
+            mp_host_init(&cat->host, &cat->options, cat->helper_dir);
+            return cat;
+        }
+    }
+    mp_catalogue_free(cat);
+    mp_fail_nomem(err);
+    return NULL;
+}
+
+static void record_free(struct record *record)
+{
+    if (!record)
+        return;
+    mp_self_free(record->plugin.self);
+    mp_free(record->offers);
+    mp_free(record->file);
+    mp_free(record);
+}
+
+void mp_catalogue_free(struct mp_catalogue *cat)
+{
+    if (!cat)
+        return;
+    while (cat->n) {
+        struct record *record = cat->records[--cat->n];
+        if (record->plugin.descriptor->fini)
+            record->plugin.descriptor->fini(record->plugin.ctx);
+        record_free(record);
+    }
+    while (cat->told) {
+        struct told *next = cat->told->next;
+        mp_free(cat->told->text);
+        mp_free(cat->told);
+        cat->told = next;
+    }
+    mp_search_clear(&cat->search);
+    mp_free(cat->records);
+    mp_free(cat->helper_dir);
+    mp_free(cat);
+}
+
+static struct record *record_new(struct mp_catalogue *cat, const struct mcplug_plugin *d,
+                                 const char *file)
+{
+    struct record *record = mp_alloc(sizeof *record);
+    if (!record)
+        return NULL;
+    record->offers = mp_alloc(d->n_features * sizeof *record->offers);
+    record->file = mp_strdup(file);
+    record->plugin.self = mp_self_new(d->name, &cat->options.log, cat->options.loop);
+    if (!record->offers || (file && !record->file) || !record->plugin.self) {
+        record_free(record);
+        return NULL;
+    }
+    record->plugin.descriptor = d;
+    record->plugin.file = record->file;
+    for (size_t i = 0; i < d->n_features; i++) {
+        struct mcplug_feature f = mp_plugin_feature(d, i);
+        if (mp_kind_known(f.kind))
+            record->offers[record->n_offers++] = (struct mp_offer){f, &record->plugin};
+        else
+            mp_log(&cat->options.log, MCPLUG_LOG_VERBOSE, "core",
+                   "%s: its feature %zu is of kind %u, which this core does not know",
+                   file ? file : BUILT_IN, i, (unsigned)f.kind);
+    }
+    return record;
+}
+
+static bool reserve_record(struct mp_catalogue *cat)
+{
+    if (cat->n < cat->cap)
+        return true;
+    size_t cap = cat->cap ? cat->cap * 2 : 8;
+    struct record **records = mp_resize(cat->records, cap * sizeof *records);
+    if (!records)
+        return false;
+    cat->records = records;
+    cat->cap = cap;
+    return true;
+}
+
+static int call_init(struct mp_catalogue *cat, struct record *record, const char *file,
+                     struct mcplug_error *err)
+{
+    const struct mcplug_plugin *d = record->plugin.descriptor;
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+
+    int r = d->init ? d->init(&cat->host, record->plugin.self, &record->plugin.ctx, &why)
+                    : MCPLUG_OK;
+    if (r == MCPLUG_OK)
+        return MCPLUG_OK;
+    why.text[sizeof why.text - 1] = '\0';
+    r = r < 0 ? r : MCPLUG_EINVAL;
+    return mp_plugin_fail(err, r, file, "refused to load: %s",
+                          why.text[0] ? why.text : mp_error_name(r));
+}
+
+/* Takes in a module whose descriptor has been read. `file` NULL: compiled in. */
+static int admit(struct mp_catalogue *cat, const struct mcplug_plugin *d,
+                 const char *file, struct record **out, struct mcplug_error *err)
+{
+    const char *where = file ? file : BUILT_IN;
+
+    for (size_t i = 0; i < cat->n; i++) {
+        const struct mp_plugin *other = &cat->records[i]->plugin;
+        if (other->descriptor == d) {
+            *out = cat->records[i];
+            return MCPLUG_OK;
+        }
+        if (strcmp(other->descriptor->name, d->name) == 0)
+            return mp_plugin_fail(err, MCPLUG_EINVAL, where,
+                                  "a module named \"%s\" is loaded already, from %s",
+                                  d->name, other->file ? other->file : BUILT_IN);
+    }
+    struct record *record = reserve_record(cat) ? record_new(cat, d, file) : NULL;
+    int r = record ? call_init(cat, record, where, err) : mp_fail_nomem(err);
+    if (r == MCPLUG_OK)
+        *out = cat->records[cat->n++] = record;
+    else
+        record_free(record);
+    return r;
+}
+
+/* ---- loading ---- */
+
+/* dlsym() looks into the libraries that a module needs as well; those of another
+ * module must not pass for its own. */
+static const void *own_symbol(void *handle, const char *name)
+{
+    const void *symbol = dlsym(handle, name);
+    struct link_map *mine = NULL;
+    void *owner = NULL;
+    Dl_info info;
+
+    if (!symbol || dlinfo(handle, RTLD_DI_LINKMAP, &mine) != 0 ||
+        !dladdr1(symbol, &info, &owner, RTLD_DL_LINKMAP))
+        return NULL;
+    return owner == mine ? symbol : NULL;
+}
+
+static int fail_no_symbol(void *handle, const char *file, struct mcplug_error *err)
+{
+    char name[] = "mcplug_plugin_N";
+
+    for (char n = '0'; n <= '9'; n++) {
+        name[sizeof name - 2] = n;
+        if (strcmp(name, MCPLUG_SYMBOL) != 0 && own_symbol(handle, name))
+            return mp_plugin_fail(err, MCPLUG_ENOTSUP, file,
+                                  "was built for module ABI %c, this core has %d", n,
+                                  MCPLUG_ABI_MAJOR);
+    }
+    return mp_plugin_fail(err, MCPLUG_EINVAL, file,
+                          "is not a module: it has no symbol %s", MCPLUG_SYMBOL);
+}
+
+static int load_file(struct mp_catalogue *cat, const char *real, struct record **out,
+                     struct mcplug_error *err)
+{
+    /* Never unloaded, dlclose() or not: threads and exit handlers of a library that
+     * the module brought along may outlive all we know of. */
+    void *handle = dlopen(real, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!handle) {
+        const char *why = dlerror();
+        size_t len = strlen(real);
+        if (why && strncmp(why, real, len) == 0 && strncmp(why + len, ": ", 2) == 0)
+            why += len + 2;
+        return mp_plugin_fail(err, MCPLUG_EINVAL, real, "cannot be loaded: %s",
+                              why ? why : "the loader gave no reason");
+    }
+    const struct mcplug_plugin *d = own_symbol(handle, MCPLUG_SYMBOL);
+    int r = d ? mp_plugin_handshake(d, real, err) : fail_no_symbol(handle, real, err);
+    return r == MCPLUG_OK ? admit(cat, d, real, out, err) : r;
+}
+
+/* A path or a link of another name for what is loaded already. */
+static struct record *loaded_from(struct mp_catalogue *cat, const char *real,
+                                  const struct stat *st)
+{
+    for (size_t i = 0; i < cat->n; i++) {
+        struct record *record = cat->records[i];
+        if (!record->file)
+            continue;
+        if (strcmp(record->file, real) == 0 ||
+            (record->dev == st->st_dev && record->ino == st->st_ino))
+            return record;
+    }
+    return NULL;
+}
+
+static int load(struct mp_catalogue *cat, const char *file, struct record **out,
+                struct mcplug_error *err)
+{
+    struct stat st = {0};
+    char *real = NULL;
+
+    int r = mp_plugin_file_check(file, &real, err);
+    if (r != MCPLUG_OK)
+        return r;
+    struct record *record = NULL;
+    if (stat(real, &st) != 0)
+        r = mp_plugin_fail(err, MCPLUG_EIO, file, "went away: %s", strerror(errno));
+    else if (!(record = loaded_from(cat, real, &st)))
+        r = load_file(cat, real, &record, err);
+    if (r == MCPLUG_OK) {
+        record->dev = st.st_dev;
+        record->ino = st.st_ino;
+        *out = record;
+    }
+    mp_free(real);
+    return r;
+}
+
+int mp_catalogue_load(struct mp_catalogue *cat, const char *file,
+                      const struct mp_plugin **out, struct mcplug_error *err)
+{
+    struct record *record = NULL;
+    int r = load(cat, file, &record, err);
+    if (r == MCPLUG_OK)
+        *out = &record->plugin;
+    return r;
+}
+
+/* ---- listing ---- */
+
+void mp_catalogue_each(struct mp_catalogue *cat,
+                       bool (*fn)(void *arg, const char *file,
+                                  const struct mcplug_plugin *builtin),
+                       void *arg)
+{
+    struct mp_files files;
+    bool more = true;
+
+    for (size_t i = 0; more && mp_builtins[i]; i++)
+        more = fn(arg, NULL, mp_builtins[i]);
+    if (!more)
+        return;
+    if (mp_search_files(&cat->search, &files) != MCPLUG_OK)
+        mp_log(&cat->options.log, MCPLUG_LOG_ERROR, "core",
+               "out of memory while listing modules");
+    for (size_t i = 0; more && i < files.n; i++) {
+        if (files.list[i].again)
+            continue;
+        char *real = realpath(files.list[i].path, NULL);
+        if (real)
+            more = fn(arg, real, NULL);
+        free(real);
+    }
+    mp_files_clear(&files);
+}
+
+/* ---- finding ---- */
+
+static bool serves(const struct mcplug_feature *f, const struct want *want)
+{
+    if (f->kind != want->kind)
+        return false;
+    if (!want->accepts)
+        return strcmp(f->name, want->name) == 0;
+    for (size_t i = 0; f->accepts && f->accepts[i]; i++)
+        if (strcasecmp(f->accepts[i], want->name) == 0)
+            return true;
+    return false;
+}
+
+static const struct mp_offer *offer_of(const struct record *record,
+                                       const struct want *want)
+{
+    for (size_t i = 0; i < record->n_offers; i++)
+        if (serves(&record->offers[i].feature, want))
+            return &record->offers[i];
+    return NULL;
+}
+
+static const struct mp_offer *offer_of_loaded(const struct mp_catalogue *cat,
+                                              const struct want *want)
+{
+    const struct mp_offer *offer = NULL;
+    for (size_t i = 0; !offer && i < cat->n; i++)
+        offer = offer_of(cat->records[i], want);
+    return offer;
+}
+
+/* Whatever is wrong with one module is logged and must not keep others from being
+ * tried, but for the lack of memory. */
+static int pass_over(struct mp_catalogue *cat, int r, const struct mcplug_error *why)
+{
+    if (r == MCPLUG_OK || r == MCPLUG_ENOMEM)
+        return r;
+    tell(cat, why->text);
+    return MCPLUG_OK;
+}
+
+static bool descriptor_serves(const struct mcplug_plugin *d, const struct want *want)
+{
+    for (size_t i = 0; i < d->n_features; i++) {
+        struct mcplug_feature f = mp_plugin_feature(d, i);
+        if (serves(&f, want))
+            return true;
+    }
+    return false;
+}
+
+static int try_builtins(struct mp_catalogue *cat, const struct want *want,
+                        const struct mp_offer **out)
+{
+    int r = MCPLUG_OK;
+
+    for (size_t i = 0; r == MCPLUG_OK && !*out && mp_builtins[i]; i++) {
+        struct mcplug_error why = MCPLUG_ERROR_INIT;
+        struct record *record = NULL;
+        r = mp_plugin_handshake(mp_builtins[i], BUILT_IN, &why);
+        if (r == MCPLUG_OK && descriptor_serves(mp_builtins[i], want))
+            r = admit(cat, mp_builtins[i], NULL, &record, &why);
+        if (record)
+            *out = offer_of(record, want);
+        r = pass_over(cat, r, &why);
+    }
+    return r;
+}
+
+static int try_file(struct mp_catalogue *cat, const char *file, const struct want *want,
+                    const struct mp_offer **out, struct mcplug_error *why)
+{
+    struct record *record = NULL;
+    int r = load(cat, file, &record, why);
+    if (r == MCPLUG_OK)
+        *out = offer_of(record, want);
+    return pass_over(cat, r, why);
+}
+
+static void file_name(const char *want, char out[WANT_MAX + 1])
+{
+    for (; *want; want++) {
+        bool upper = *want >= 'A' && *want <= 'Z', lower = *want >= 'a' && *want <= 'z';
+        bool digit = *want >= '0' && *want <= '9';
+        *out++ = upper ? (char)(*want | 0x20) : lower || digit ? *want : '-';
+    }
+    *out = '\0';
+}
+
+/* The file or link named after what is wanted. `why` gets the first refusal. */
+static int try_named(struct mp_catalogue *cat, const struct want *want,
+                     const struct mp_offer **out, struct mcplug_error *why)
+{
+    char name[WANT_MAX + 1];
+    int r = MCPLUG_OK;
+
+    file_name(want->name, name);
+    for (size_t i = 0; r == MCPLUG_OK && !*out && i < cat->search.n; i++) {
+        struct mcplug_error this = MCPLUG_ERROR_INIT;
+        char *file = mp_search_file(cat->search.dirs[i], name);
+        struct stat st;
+        if (!file)
+            r = MCPLUG_ENOMEM;
+        else if (lstat(file, &st) == 0)
+            r = try_file(cat, file, want, out, &this);
+        if (this.code && !why->code)
+            *why = this;
+        mp_free(file);
+    }
+    return r;
+}
+
+static int try_others(struct mp_catalogue *cat, const struct want *want,
+                      const struct mp_files *files, const struct mp_offer **out)
+{
+    int r = MCPLUG_OK;
+
+    for (size_t i = 0; r == MCPLUG_OK && !*out && i < files->n; i++) {
+        struct mcplug_error why = MCPLUG_ERROR_INIT;
+        if (!files->list[i].again &&
+            mp_plugin_file_mentions(files->list[i].path, want->name))
+            r = try_file(cat, files->list[i].path, want, out, &why);
+    }
+    return r;
+}
+
+/* ---- not finding ---- */
+
+static const char *package_of(const struct want *want)
+{
+    static const struct mcplug_pair packages[] = {
+        {"stdio", "mcplug-stdio"},         {"http", "mcplug-http"},
+        {"https", "mcplug-http"},          {"sse", "mcplug-http"},
+        {"ws", "mcplug-websocket"},        {"wss", "mcplug-websocket"},
+        {"websocket", "mcplug-websocket"}, {"sse-ide", "mcplug-ide"},
+        {"ws-ide", "mcplug-ide"},          {"unix", "mcplug-socket"},
+        {"tcp", "mcplug-socket"},
+    };
+    if (want->kind == MCPLUG_TRANSPORT)
+        for (size_t i = 0; i < MP_COUNT(packages); i++)
+            if (strcmp(packages[i].name, want->name) == 0)
+                return packages[i].value;
+    return NULL;
+}
+
+static const char *nearest(const struct mp_catalogue *cat, const struct want *want,
+                           const struct mp_files *files)
+{
+    const char *best = NULL;
+
+    for (size_t i = 0; i < files->n; i++)
+        if (strcmp(files->list[i].name, want->name) != 0)
+            mp_nearest(want->name, files->list[i].name, &best);
+    for (size_t i = 0; i < cat->n; i++)
+        for (size_t j = 0; j < cat->records[i]->n_offers; j++)
+            if (cat->records[i]->offers[j].feature.kind == want->kind)
+                mp_nearest(want->name, cat->records[i]->offers[j].feature.name, &best);
+    return best;
+}
+
+static int fail_nobody(const struct mp_catalogue *cat, const struct want *want,
+                       const struct mp_files *files, const struct mcplug_error *why,
+                       struct mcplug_error *err)
+{
+    struct mp_str text;
+    const char *package = package_of(want), *near = NULL;
+
+    mp_str_init(&text, 65536);
+    mp_str_addf(&text, "no module offers %s %s%s\"%.64s\"", want->accepts ? "a" : "the",
+                mp_kind_name(want->kind), want->accepts ? " for " : " ", want->name);
+    if (why->code)
+        mp_str_addf(&text, ": %s", why->text);
+    else if (package)
+        mp_str_addf(&text, ": it comes with the package %s", package);
+    else if (!want->accepts && (near = nearest(cat, want, files)))
+        mp_str_addf(&text, ", did you mean \"%s\"?", near);
+    if (!why->code) {
+        for (size_t i = 0; i < cat->search.n; i++)
+            mp_str_addf(&text, "%s%s", i ? ", " : " (searched: ", cat->search.dirs[i]);
+        mp_str_addc(&text, ')');
+    }
+    int r = text.failed
+                ? mp_fail(err, MCPLUG_ENOTSUP, "no module offers \"%.64s\"", want->name)
+                : mp_fail(err, MCPLUG_ENOTSUP, "%s", text.data);
+    mp_str_clear(&text);
+    return r;
+}
+
+static int seek(struct mp_catalogue *cat, const struct want *want,
+                const struct mp_offer **out, struct mcplug_error *err)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    struct mp_files files = {0};
+    const struct mp_offer *offer = offer_of_loaded(cat, want);
+    bool sane = *want->name && strlen(want->name) <= WANT_MAX;
+    int r = MCPLUG_OK;
+
+    if (!offer && sane)
+        r = try_builtins(cat, want, &offer);
+    if (!offer && sane && r == MCPLUG_OK)
+        r = try_named(cat, want, &offer, &why);
+    if (!offer && sane && r == MCPLUG_OK)
+        r = mp_search_files(&cat->search, &files);
+    if (!offer && sane && r == MCPLUG_OK)
+        r = try_others(cat, want, &files, &offer);
+    if (r != MCPLUG_OK)
+        mp_fail_nomem(err);
+    else if (!offer)
+        r = fail_nobody(cat, want, &files, &why, err);
+    else
+        *out = offer;
+    mp_files_clear(&files);
+    return r;
+}
+
+int mp_catalogue_find(struct mp_catalogue *cat, uint32_t kind, const char *name,
+                      const struct mp_offer **out, struct mcplug_error *err)
+{
+    return seek(cat, &(struct want){kind, name, false}, out, err);
+}
+
+int mp_catalogue_accepts(struct mp_catalogue *cat, uint32_t kind, const char *what,
+                         const struct mp_offer **out, struct mcplug_error *err)
+{
+    return seek(cat, &(struct want){kind, what, true}, out, err);
+}

@@ -1,0 +1,339 @@
+#include "plugin/kit.h"
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "loop/loop.h"
+#include "plugin/props.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stdio.h>
+
+#define LINE_BYTES 512
+
+void mp_kit_say(struct mp_kit *kit, bool passed, const char *fmt, ...)
+{
+    char line[LINE_BYTES];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    kit->failed += !passed;
+    kit->report(kit->arg, passed, line);
+}
+
+/* ---- the descriptor ---- */
+
+static bool empty(const char *text)
+{
+    return !text || !*text;
+}
+
+static bool is_scheme(const char *text)
+{
+    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789+.-");
+    return *text >= 'a' && *text <= 'z' && text[n] == '\0';
+}
+
+static bool is_mime(const char *text)
+{
+    static const char token[] = "abcdefghijklmnopqrstuvwxyz0123456789!#$&^_.+-";
+    size_t type = strspn(text, token);
+    if (type == 0 || text[type] != '/')
+        return false;
+    size_t sub = strspn(text + type + 1, token);
+    return sub > 0 && text[type + 1 + sub] == '\0';
+}
+
+static void check_option(struct mp_kit *kit, const char *feature,
+                         const struct mcplug_option *o)
+{
+    bool many = strcmp(o->type, "list") == 0 || strcmp(o->type, "map") == 0;
+    int64_t n;
+
+    if (empty(o->fallback))
+        return;
+    if (many)
+        mp_kit_say(kit, false,
+                   "\"%s\": the option \"%s\" is a %s and cannot have a "
+                   "fallback",
+                   feature, o->name, o->type);
+    else if (!mp_option_parse(o->type, o->fallback, &n))
+        mp_kit_say(kit, false,
+                   "\"%s\": the fallback \"%s\" of the option \"%s\" is "
+                   "not of its type \"%s\"",
+                   feature, o->fallback, o->name, o->type);
+}
+
+static void check_feature(struct mp_kit *kit, const struct mcplug_feature *f)
+{
+    const char *kind = mp_kind_name(f->kind);
+
+    if (empty(f->summary))
+        mp_kit_say(kit, true, "warning: %s \"%s\": has no summary", kind, f->name);
+    for (size_t i = 0; f->options && f->options[i].name; i++)
+        check_option(kit, f->name, &f->options[i]);
+    for (size_t i = 0; f->accepts && f->accepts[i]; i++) {
+        const char *what = f->accepts[i];
+        if (f->kind == MCPLUG_CONVERTER ? !is_mime(what) : !is_scheme(what))
+            mp_kit_say(kit, false,
+                       "%s \"%s\": accepts \"%.64s\", which is no %s in "
+                       "lower case",
+                       kind, f->name, what,
+                       f->kind == MCPLUG_CONVERTER ? "mime type" : "URL scheme");
+    }
+}
+
+static void check_descriptor(struct mp_kit *kit, const struct mcplug_plugin *d)
+{
+    int before = kit->failed;
+
+    if (empty(d->license))
+        mp_kit_say(kit, false, "the descriptor has no license");
+    if (empty(d->summary))
+        mp_kit_say(kit, false, "the descriptor has no summary");
+    for (size_t i = 0; i < d->n_features; i++) {
+        struct mcplug_feature f = mp_plugin_feature(d, i);
+        if (mp_kind_known(f.kind))
+            check_feature(kit, &f);
+        else
+            mp_kit_say(kit, true,
+                       "warning: feature %zu is of kind %u, which this core "
+                       "does not know",
+                       i, (unsigned)f.kind);
+    }
+    if (kit->failed == before)
+        mp_kit_say(kit, true, "descriptor: complete");
+}
+
+/* ---- exported symbols ---- */
+
+/* What the dynamic section says of a loaded object. */
+struct dynamic {
+    const ElfW(Sym) * symbols;
+    const char *strings;
+    const uint32_t *hash, *gnu_hash;
+};
+
+/* Some systems leave these addresses as they are in the file. */
+static const void *mapped(const struct link_map *map, ElfW(Addr) at)
+{
+    return (const void *)(at < map->l_addr ? at + map->l_addr : at);
+}
+
+static void read_dynamic(const struct link_map *map, struct dynamic *out)
+{
+    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+        const void *at = mapped(map, d->d_un.d_ptr);
+        if (d->d_tag == DT_SYMTAB)
+            out->symbols = at;
+        else if (d->d_tag == DT_STRTAB)
+            out->strings = at;
+        else if (d->d_tag == DT_HASH)
+            out->hash = at;
+        else if (d->d_tag == DT_GNU_HASH)
+            out->gnu_hash = at;
+    }
+}
+
+/* The table has no length of its own; the hash tables tell. */
+static size_t count_symbols(const struct dynamic *d)
+{
+    if (d->hash)
+        return d->hash[1];
+    if (!d->gnu_hash)
+        return 0;
+    uint32_t n_buckets = d->gnu_hash[0], first = d->gnu_hash[1], words = d->gnu_hash[2];
+    const uint32_t *buckets =
+        d->gnu_hash + 4 + words * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+    const uint32_t *chain = buckets + n_buckets;
+    uint32_t last = 0;
+
+    for (uint32_t i = 0; i < n_buckets; i++)
+        last = buckets[i] > last ? buckets[i] : last;
+    if (last < first)
+        return 0;
+    while (!(chain[last - first] & 1))
+        last++;
+    return (size_t)last + 1;
+}
+
+/* Names that begin with an underscore are those of linkers and sanitizers. */
+static void check_exports(struct mp_kit *kit, const struct mcplug_plugin *d)
+{
+    struct dynamic dynamic = {0};
+    void *map = NULL;
+    Dl_info info;
+    size_t more = 0;
+    const char *one = NULL;
+
+    if (!dladdr1(d, &info, &map, RTLD_DL_LINKMAP) || !map)
+        return;
+    read_dynamic(map, &dynamic);
+    size_t n = dynamic.symbols && dynamic.strings ? count_symbols(&dynamic) : 0;
+    for (size_t i = 0; i < n; i++) {
+        const ElfW(Sym) *s = &dynamic.symbols[i];
+        const char *name = dynamic.strings + s->st_name;
+        unsigned bind = s->st_info >> 4; /* the same in both classes of ELF */
+        if (s->st_shndx == SHN_UNDEF || (bind != STB_GLOBAL && bind != STB_WEAK) ||
+            *name == '_' || strcmp(name, MCPLUG_SYMBOL) == 0)
+            continue;
+        more++;
+        one = name;
+    }
+    if (more)
+        mp_kit_say(kit, true,
+                   "warning: exports %zu symbols besides " MCPLUG_SYMBOL
+                   ", \"%s\" for one; -fvisibility=hidden keeps them in",
+                   more, one);
+    else
+        mp_kit_say(kit, true, "exports nothing but " MCPLUG_SYMBOL);
+}
+
+/* ---- lives ---- */
+
+/* One feature gets all the settings, so that a wrong name is found; where there are
+ * several, each gets those it knows. */
+static void try_transport(struct mp_kit *kit, const struct mp_offer *offer, bool only,
+                          const mcplug_props *settings)
+{
+    const struct mcplug_feature *f = &offer->feature;
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    struct mp_str needs;
+    char what[64];
+
+    mp_str_init(&needs, 16384);
+    if (mp_props_missing(settings, f->options, &needs)) {
+        mp_kit_say(kit, true, "transport \"%s\": needs: %s", f->name,
+                   needs.data ? needs.data : "settings");
+        mp_kit_say(kit, true,
+                   "transport \"%s\": its life was not tried, give these settings",
+                   f->name);
+        mp_str_clear(&needs);
+        return;
+    }
+    mp_str_clear(&needs);
+    mcplug_props *mine = !settings ? mp_props_new()
+                         : only    ? mp_props_copy(settings)
+                                   : mp_props_known(settings, f->options);
+    snprintf(what, sizeof what, "transport \"%s\"", f->name);
+    if (!mine)
+        mp_kit_say(kit, false, "%s: out of memory", what);
+    else if (mp_props_check(mine, f->options, what, &why) != MCPLUG_OK)
+        mp_kit_say(kit, false, "%s", why.text);
+    else
+        mp_kit_live(kit, offer, mine);
+    if (!kit->stuck)
+        mp_props_free(mine);
+}
+
+/* 0 = no, 1..100 = how well: that much can be said without knowing the content. */
+static void try_converter(struct mp_kit *kit, const struct mp_offer *offer)
+{
+    static const struct mcplug_limits limits = {sizeof limits, 1024,        1024,
+                                                1 << 20,       1024 * 1024, NULL};
+    const struct mcplug_converter_ops *ops = offer->feature.ops;
+    const char *const *accepts = offer->feature.accepts;
+    const char *name = offer->feature.name;
+    void *ctx = offer->plugin->ctx;
+    int before = kit->failed;
+
+    for (size_t i = 0; accepts && accepts[i]; i++) {
+        int match = ops->match(ctx, accepts[i], &limits);
+        if (match < 0 || match > 100)
+            mp_kit_say(kit, false, "converter \"%s\": match() says %d for %s", name,
+                       match, accepts[i]);
+    }
+    if (ops->match(ctx, "x-mcplug/no-such-type", &limits) != 0)
+        mp_kit_say(kit, true, "warning: converter \"%s\": matches any type", name);
+    if (kit->failed == before)
+        mp_kit_say(kit, true, "converter \"%s\": match() answers", name);
+}
+
+static void try_features(struct mp_kit *kit, const struct mp_plugin *plugin,
+                         const mcplug_props *settings)
+{
+    const struct mcplug_plugin *d = plugin->descriptor;
+    size_t transports = 0;
+
+    for (size_t i = 0; i < d->n_features; i++)
+        transports += mp_plugin_feature(d, i).kind == MCPLUG_TRANSPORT;
+    for (size_t i = 0; !kit->stuck && i < d->n_features; i++) {
+        struct mp_offer offer = {mp_plugin_feature(d, i), plugin};
+        if (offer.feature.kind == MCPLUG_TRANSPORT)
+            try_transport(kit, &offer, transports == 1, settings);
+        else if (offer.feature.kind == MCPLUG_CONVERTER)
+            try_converter(kit, &offer);
+    }
+    size_t running = kit->stuck ? 0 : mp_self_running(plugin->self);
+    if (running)
+        mp_kit_say(kit, true,
+                   "warning: %zu timers or watches run on without any "
+                   "instance",
+                   running);
+}
+
+/* ---- the whole ---- */
+
+static int begin(struct mp_kit *kit, struct mcplug_error *err)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+
+    kit->loop = mp_loop_new(&why);
+    struct mp_catalogue_options options = {
+        .loop = kit->loop, .wire = &mp_kit_wire, .mem = &mp_kit_mem};
+    if (kit->loop)
+        kit->cat = mp_catalogue_new(&options, &why);
+    return kit->cat ? MCPLUG_OK : mp_fail(err, why.code, "%s", why.text);
+}
+
+/* What hangs on a module that would not end stays as it is: fini() may only be called
+ * when its instances are gone. */
+static void end(struct mp_kit *kit)
+{
+    if (!kit->stuck) {
+        mp_catalogue_free(kit->cat);
+        mp_loop_free(kit->loop);
+    }
+    kit->cat = NULL;
+    kit->loop = NULL;
+}
+
+/* Once from init() to fini(); the second time brings it to life. 1: it loaded, 0: it
+ * did not, below: an error of ours. */
+static int round_trip(struct mp_kit *kit, const char *file, bool again,
+                      const mcplug_props *settings, struct mcplug_error *err)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    const struct mp_plugin *plugin = NULL;
+
+    int r = begin(kit, err);
+    if (r == MCPLUG_OK && mp_catalogue_load(kit->cat, file, &plugin, &why) != MCPLUG_OK)
+        mp_kit_say(kit, false, "%s%s", again ? "init() after fini(): " : "", why.text);
+    if (plugin && !again) {
+        mp_kit_say(kit, true, "loads as \"%s\" %s", plugin->descriptor->name,
+                   plugin->descriptor->version);
+        check_descriptor(kit, plugin->descriptor);
+        check_exports(kit, plugin->descriptor);
+    } else if (plugin) {
+        mp_kit_say(kit, true, "init() works again after fini()");
+        try_features(kit, plugin, settings);
+    }
+    end(kit);
+    return r < 0 ? r : plugin != NULL;
+}
+
+int mp_plugin_contract(const char *file, const mcplug_props *settings,
+                       void (*report)(void *arg, bool passed, const char *line),
+                       void *arg, struct mcplug_error *err)
+{
+    struct mp_kit kit = {.report = report, .arg = arg};
+
+    int r = round_trip(&kit, file, false, NULL, err);
+    if (r > 0)
+        r = round_trip(&kit, file, true, settings, err);
+    return r < 0 ? r : kit.failed;
+}

@@ -1,0 +1,239 @@
+#include "plugin/catalogue.h"
+
+#include "base/mem.h"
+#include "plugin/props.h"
+
+#include <string.h>
+
+#define FEATURES_MAX 64
+#define ACCEPTS_MAX 64
+#define NAME_MAX_BYTES 32
+
+#define THROUGH(type, m) (offsetof(type, m) + sizeof(((type *)0)->m))
+
+/* What the structs of the first release measured: their last member then, whatever is
+ * appended to them later. Never to be changed within this ABI major. */
+#define HEAD_SIZE THROUGH(struct mcplug_plugin, feature_size)
+#define PLUGIN_SIZE_1_0 THROUGH(struct mcplug_plugin, fini)
+#define FEATURE_SIZE_1_0 THROUGH(struct mcplug_feature, ops)
+
+#if defined(__LP64__)
+_Static_assert(HEAD_SIZE == 16, "the head of the descriptor is frozen");
+_Static_assert(PLUGIN_SIZE_1_0 == 88, "the first descriptor is frozen");
+_Static_assert(FEATURE_SIZE_1_0 == 48, "the first feature is frozen");
+#endif
+
+#define BAD(...) mp_plugin_fail(err, MCPLUG_EINVAL, file, __VA_ARGS__)
+
+/* ---- kinds ---- */
+
+/* One function that a kind cannot do without. */
+struct duty {
+    const char *name;
+    size_t offset;
+};
+
+struct kind {
+    const char *name;
+    size_t ops_size; /* through the last of its duties */
+    struct duty duties[5];
+};
+
+#define TRANSPORT_OP(m)                                                                  \
+    {                                                                                    \
+#m, offsetof(struct mcplug_transport_ops, m)                                     \
+    }
+#define PROBE_OP(m)                                                                      \
+    {                                                                                    \
+#m, offsetof(struct mcplug_probe_ops, m)                                         \
+    }
+#define CONVERTER_OP(m)                                                                  \
+    {                                                                                    \
+#m, offsetof(struct mcplug_converter_ops, m)                                     \
+    }
+
+static const struct kind kinds[] = {
+    [MCPLUG_TRANSPORT] = {"transport",
+                          THROUGH(struct mcplug_transport_ops, destroy),
+                          {TRANSPORT_OP(open), TRANSPORT_OP(send), TRANSPORT_OP(close),
+                           TRANSPORT_OP(destroy)}},
+    [MCPLUG_PROBE] = {"probe",
+                      THROUGH(struct mcplug_probe_ops, destroy),
+                      {PROBE_OP(start), PROBE_OP(stop), PROBE_OP(destroy)}},
+    [MCPLUG_CONVERTER] = {"converter",
+                          THROUGH(struct mcplug_converter_ops, convert),
+                          {CONVERTER_OP(match), CONVERTER_OP(convert)}},
+};
+
+bool mp_kind_known(uint32_t kind)
+{
+    return kind < MP_COUNT(kinds) && kinds[kind].name;
+}
+
+const char *mp_kind_name(uint32_t kind)
+{
+    static const char *const others[] = {
+        "kind 0",  NULL,      NULL,      NULL,      "kind 4",  "kind 5",
+        "kind 6",  "kind 7",  "kind 8",  "kind 9",  "kind 10", "kind 11",
+        "kind 12", "kind 13", "kind 14", "kind 15",
+    };
+    if (mp_kind_known(kind))
+        return kinds[kind].name;
+    return kind < MP_COUNT(others) && others[kind] ? others[kind] : "a kind beyond 15";
+}
+
+/* ---- one feature ---- */
+
+struct mcplug_feature mp_plugin_feature(const struct mcplug_plugin *d, size_t i)
+{
+    struct mcplug_feature f;
+    size_t n = d->feature_size < sizeof f ? d->feature_size : sizeof f;
+
+    memset(&f, 0, sizeof f);
+    memcpy(&f, (const char *)d->features + i * d->feature_size, n);
+    return f;
+}
+
+static bool plain_name(const char *name)
+{
+    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-");
+    return n >= 1 && n <= NAME_MAX_BYTES && name[n] == '\0';
+}
+
+static int check_option(const struct mcplug_option *options, size_t i,
+                        const char *feature, const char *file, struct mcplug_error *err)
+{
+    const struct mcplug_option *o = &options[i];
+
+    if (!*o->name)
+        return BAD("option %zu of \"%s\" has an empty name", i, feature);
+    for (size_t j = 0; j < i; j++)
+        if (strcmp(options[j].name, o->name) == 0)
+            return BAD("\"%s\" declares the option \"%.64s\" twice", feature, o->name);
+    if (!o->type)
+        return BAD("the option \"%.64s\" of \"%s\" has no type", o->name, feature);
+    if (!mp_option_type_known(o->type))
+        return BAD("the option \"%.64s\" of \"%s\" has the unknown type \"%.32s\"",
+                   o->name, feature, o->type);
+    if (!o->help || !*o->help)
+        return BAD("the option \"%.64s\" of \"%s\" has no help text", o->name, feature);
+    return MCPLUG_OK;
+}
+
+static int check_lists(const struct mcplug_feature *f, const char *file,
+                       struct mcplug_error *err)
+{
+    size_t n = 0;
+
+    for (; f->options && f->options[n].name; n++) {
+        if (n == MP_OPTIONS_MAX)
+            return BAD("\"%s\" declares more than %d options", f->name, MP_OPTIONS_MAX);
+        int r = check_option(f->options, n, f->name, file, err);
+        if (r != MCPLUG_OK)
+            return r;
+    }
+    for (n = 0; f->accepts && f->accepts[n]; n++)
+        if (n == ACCEPTS_MAX)
+            return BAD("\"%s\" accepts more than %d schemes or types", f->name,
+                       ACCEPTS_MAX);
+    return MCPLUG_OK;
+}
+
+static int check_ops(const struct mcplug_feature *f, const char *file,
+                     struct mcplug_error *err)
+{
+    const struct kind *kind = &kinds[f->kind];
+    uint32_t size;
+
+    if (!f->ops)
+        return BAD("the %s \"%s\" has no functions", kind->name, f->name);
+    memcpy(&size, f->ops, sizeof size);
+    if (size < kind->ops_size)
+        return BAD("the functions of the %s \"%s\" take %u bytes, and can't be less "
+                   "than %zu",
+                   kind->name, f->name, (unsigned)size, kind->ops_size);
+    for (const struct duty *duty = kind->duties; duty->name; duty++) {
+        void *fn; /* only whether it is NULL */
+        memcpy(&fn, (const char *)f->ops + duty->offset, sizeof fn);
+        if (!fn)
+            return BAD("the %s \"%s\" lacks the function %s", kind->name, f->name,
+                       duty->name);
+    }
+    return MCPLUG_OK;
+}
+
+static int check_feature(const struct mcplug_plugin *d, size_t i, const char *file,
+                         struct mcplug_error *err)
+{
+    struct mcplug_feature f = mp_plugin_feature(d, i);
+
+    if (!mp_kind_known(f.kind))
+        return MCPLUG_OK;
+    if (!f.name || !*f.name)
+        return BAD("feature %zu, a %s, has no name", i, mp_kind_name(f.kind));
+    if (!plain_name(f.name))
+        return BAD("the %s name \"%.64s\" is not 1 to %d of a-z, 0-9 and -",
+                   mp_kind_name(f.kind), f.name, NAME_MAX_BYTES);
+    for (size_t j = 0; j < i; j++) {
+        struct mcplug_feature other = mp_plugin_feature(d, j);
+        if (other.kind == f.kind && strcmp(other.name, f.name) == 0)
+            return BAD("offers the %s \"%s\" twice", mp_kind_name(f.kind), f.name);
+    }
+    int r = check_ops(&f, file, err);
+    return r == MCPLUG_OK ? check_lists(&f, file, err) : r;
+}
+
+/* ---- the whole ---- */
+
+/* Whether it may be read at all. The head comes first, because it says how much of
+ * the rest there is. */
+static int check_head(const struct mcplug_plugin *d, const char *file,
+                      struct mcplug_error *err)
+{
+    if (d->magic != MCPLUG_MAGIC)
+        return BAD("is not a module: its descriptor begins with 0x%08x instead of 0x%08x",
+                   (unsigned)d->magic, MCPLUG_MAGIC);
+    if (d->struct_size >= HEAD_SIZE && d->abi_major != MCPLUG_ABI_MAJOR)
+        return mp_plugin_fail(err, MCPLUG_ENOTSUP, file,
+                              "its descriptor is of module ABI %u, this core has %d",
+                              d->abi_major, MCPLUG_ABI_MAJOR);
+    if (d->struct_size < PLUGIN_SIZE_1_0)
+        return BAD("its descriptor has %u bytes, and can't have less than %zu",
+                   (unsigned)d->struct_size, PLUGIN_SIZE_1_0);
+    if (d->abi_needs > MCPLUG_ABI_MINOR)
+        return mp_plugin_fail(
+            err, MCPLUG_ENOTSUP, file, "needs module ABI %d.%u, this core has %d.%d",
+            MCPLUG_ABI_MAJOR, d->abi_needs, MCPLUG_ABI_MAJOR, MCPLUG_ABI_MINOR);
+    if (d->feature_size < FEATURE_SIZE_1_0)
+        return BAD("its features have %u bytes each, and can't have less than %zu",
+                   d->feature_size, FEATURE_SIZE_1_0);
+    return MCPLUG_OK;
+}
+
+static int check_words(const struct mcplug_plugin *d, const char *file,
+                       struct mcplug_error *err)
+{
+    if (!d->name || !*d->name)
+        return BAD("has no name");
+    if (!plain_name(d->name))
+        return BAD("its name \"%.64s\" is not 1 to %d of a-z, 0-9 and -", d->name,
+                   NAME_MAX_BYTES);
+    if (!d->version || !*d->version)
+        return BAD("has no version");
+    if (d->n_features == 0 || !d->features)
+        return BAD("offers nothing");
+    if (d->n_features > FEATURES_MAX)
+        return BAD("offers %zu features, %d are allowed", d->n_features, FEATURES_MAX);
+    return MCPLUG_OK;
+}
+
+int mp_plugin_handshake(const struct mcplug_plugin *d, const char *file,
+                        struct mcplug_error *err)
+{
+    int r = check_head(d, file, err);
+    if (r == MCPLUG_OK)
+        r = check_words(d, file, err);
+    for (size_t i = 0; r == MCPLUG_OK && i < d->n_features; i++)
+        r = check_feature(d, i, file, err);
+    return r;
+}

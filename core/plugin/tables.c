@@ -1,0 +1,269 @@
+/* The tables through which modules reach the core. Everything a module starts on the
+ * loop has a record here, so that what it forgets cannot run after it is gone. */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "plugin/catalogue.h"
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "loop/loop.h"
+#include "plugin/props.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "unknown"
+#endif
+
+/* A ring through all the records of one kind. */
+struct ring {
+    struct ring *next, *prev;
+};
+
+struct mcplug_self {
+    struct mp_log log;
+    struct mp_loop *loop;
+    struct ring timers, watches;
+    char source[48]; /* "plugin:NAME" */
+};
+
+struct mcplug_timer {
+    struct ring ring;
+    struct mp_timer timer;
+    mcplug_self *self;
+    void (*fn)(void *arg);
+    void *arg;
+};
+
+struct mcplug_watch {
+    struct ring ring;
+    struct mp_watch *watch;
+};
+
+static void ring_init(struct ring *r)
+{
+    r->next = r->prev = r;
+}
+
+static void ring_add(struct ring *head, struct ring *r)
+{
+    r->prev = head;
+    r->next = head->next;
+    head->next->prev = r;
+    head->next = r;
+}
+
+static void ring_remove(struct ring *r)
+{
+    r->prev->next = r->next;
+    r->next->prev = r->prev;
+}
+
+static size_t ring_count(const struct ring *head)
+{
+    size_t n = 0;
+    for (const struct ring *r = head->next; r != head; r = r->next)
+        n++;
+    return n;
+}
+
+/* ---- loop ---- */
+
+static int self_post(mcplug_self *self, void (*fn)(void *arg), void *arg)
+{
+    return mp_loop_post(self->loop, fn, arg);
+}
+
+static void timer_gone(mcplug_timer *timer)
+{
+    ring_remove(&timer->ring);
+    mp_free(timer);
+}
+
+static void on_timer(struct mp_timer *t)
+{
+    mcplug_timer *timer = MP_OF(t, mcplug_timer, timer);
+    void (*fn)(void *arg) = timer->fn;
+    void *arg = timer->arg;
+
+    timer_gone(timer);
+    fn(arg);
+}
+
+static mcplug_timer *self_timer_start(mcplug_self *self, uint64_t ms,
+                                      void (*fn)(void *arg), void *arg)
+{
+    mcplug_timer *timer = mp_alloc(sizeof *timer);
+    if (!timer)
+        return NULL;
+    timer->self = self;
+    timer->fn = fn;
+    timer->arg = arg;
+    if (mp_timer_start(self->loop, &timer->timer, ms, on_timer) != MCPLUG_OK) {
+        mp_free(timer);
+        return NULL;
+    }
+    ring_add(&self->timers, &timer->ring);
+    return timer;
+}
+
+static void self_timer_stop(mcplug_timer *timer)
+{
+    if (!timer)
+        return;
+    mp_timer_stop(timer->self->loop, &timer->timer);
+    timer_gone(timer);
+}
+
+_Static_assert(MCPLUG_READABLE == MP_READABLE && MCPLUG_WRITABLE == MP_WRITABLE,
+               "events pass as they are");
+
+static mcplug_watch *self_watch_start(mcplug_self *self, int fd, unsigned events,
+                                      void (*fn)(void *arg, unsigned events), void *arg)
+{
+    mcplug_watch *watch = mp_alloc(sizeof *watch);
+    if (!watch) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    watch->watch = mp_watch_start(self->loop, fd, events, fn, arg);
+    if (!watch->watch) {
+        int os_error = errno;
+        mp_free(watch);
+        errno = os_error;
+        return NULL;
+    }
+    ring_add(&self->watches, &watch->ring);
+    return watch;
+}
+
+static int self_watch_update(mcplug_watch *watch, unsigned events)
+{
+    return mp_watch_update(watch->watch, events) == 0 ? MCPLUG_OK : MCPLUG_EIO;
+}
+
+static void self_watch_stop(mcplug_watch *watch)
+{
+    if (!watch)
+        return;
+    ring_remove(&watch->ring);
+    mp_watch_stop(watch->watch);
+    mp_free(watch);
+}
+
+static int self_work(mcplug_self *self, void (*run)(void *arg),
+                     void (*done)(void *arg, int status), void *arg)
+{
+    return mp_loop_work(self->loop, run, done, arg);
+}
+
+static uint64_t self_now(mcplug_self *self)
+{
+    return mp_loop_now(self->loop);
+}
+
+/* ---- the rest ---- */
+
+static void self_log(mcplug_self *self, int level, const char *fmt, ...)
+    MCPLUG_PRINTF(3, 4);
+
+static void self_log(mcplug_self *self, int level, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    mp_logv(&self->log, level, self->source, fmt, ap);
+    va_end(ap);
+}
+
+static const void *self_service(mcplug_self *self, const char *name, uint32_t version)
+{
+    (void)self, (void)name, (void)version; /* there is none so far */
+    return NULL;
+}
+
+static const struct mcplug_mem mem_table = {
+    .struct_size = sizeof mem_table,
+    .alloc = mp_alloc,
+    .resize = mp_resize,
+    .free = mp_free,
+    .buf_new = mp_buf_new,
+    .buf_ref = mp_buf_ref,
+    .buf_unref = mp_buf_unref,
+    .buf_bytes = mp_buf_bytes,
+};
+
+static const struct mcplug_diag diag_table = {
+    .struct_size = sizeof diag_table,
+    .log = self_log,
+    .fail = mp_fail,
+    .prop = mp_props_get,
+    .prop_int = mp_props_int,
+    .prop_list = mp_props_list,
+};
+
+static const struct mcplug_loop loop_table = {
+    .struct_size = sizeof loop_table,
+    .post = self_post,
+    .timer_start = self_timer_start,
+    .timer_stop = self_timer_stop,
+    .watch_start = self_watch_start,
+    .watch_update = self_watch_update,
+    .watch_stop = self_watch_stop,
+    .work = self_work,
+    .now = self_now,
+};
+
+void mp_host_init(struct mcplug_host *host, const struct mp_catalogue_options *options,
+                  const char *helper_dir)
+{
+    *host = (struct mcplug_host){
+        .struct_size = sizeof *host,
+        .abi_major = MCPLUG_ABI_MAJOR,
+        .abi_minor = MCPLUG_ABI_MINOR,
+        .version = PACKAGE_VERSION,
+        .helper_dir = helper_dir,
+        .mem = options->mem ? options->mem : &mem_table,
+        .diag = &diag_table,
+        .loop = &loop_table,
+        .wire = options->wire,
+        .health = options->health,
+        .service = self_service,
+    };
+}
+
+mcplug_self *mp_self_new(const char *name, const struct mp_log *log, struct mp_loop *loop)
+{
+    mcplug_self *self = mp_alloc(sizeof *self);
+    if (self) {
+        self->log = *log;
+        self->loop = loop;
+        ring_init(&self->timers);
+        ring_init(&self->watches);
+        snprintf(self->source, sizeof self->source, "plugin:%s", name);
+    }
+    return self;
+}
+
+size_t mp_self_running(const mcplug_self *self)
+{
+    return ring_count(&self->timers) + ring_count(&self->watches);
+}
+
+void mp_self_free(mcplug_self *self)
+{
+    if (!self)
+        return;
+    size_t left = mp_self_running(self);
+    if (left)
+        mp_log(&self->log, MCPLUG_LOG_WARN, self->source,
+               "left %zu timers or watches running", left);
+    while (self->timers.next != &self->timers)
+        self_timer_stop(MP_OF(self->timers.next, mcplug_timer, ring));
+    while (self->watches.next != &self->watches)
+        self_watch_stop(MP_OF(self->watches.next, mcplug_watch, ring));
+    mp_free(self);
+}

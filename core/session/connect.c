@@ -1,0 +1,399 @@
+#include "session/session.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+/* How long an unknown server may think about server/discover before initialize is
+ * sent too: some old servers never answer what they do not know. A modern server
+ * that is merely slow to start answers late, and that answer still counts. */
+#define PATIENCE_MS 1500
+
+enum { /* what a modern server says of a request that it understood as such */
+       HEADER_MISMATCH = -32020,
+       MISSING_CAPABILITY = -32021,
+       UNSUPPORTED_VERSION = -32022
+};
+
+static const char *const legacy[] = {MP_LEGACY, "2025-06-18", "2025-03-26", "2024-11-05"};
+
+static bool is_legacy(mp_view revision)
+{
+    for (size_t i = 0; i < MP_COUNT(legacy); i++)
+        if (mp_view_equals(revision, legacy[i]))
+            return true;
+    return false;
+}
+
+static void failed(mcplug_server *s, const struct mcplug_error *why)
+{
+    mp_session_ready(s, why);
+}
+
+/* ---- connected ---- */
+
+static void fetched(void *arg, mcplug_list *list, const struct mcplug_error *why)
+{
+    mcplug_server *s = arg;
+    (void)list;
+
+    s->prefetching--;
+    if (why)
+        mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "a list could not be fetched: %s",
+               why->text);
+    if (s->prefetching == 0 && s->phase == MP_FETCHING)
+        mp_session_ready(s, NULL);
+}
+
+/* Era and revision are settled: fetch the lists asked for, side by side. */
+static void connected(mcplug_server *s)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    s->phase = MP_FETCHING;
+    mp_timer_stop(s->cfg.loop, &s->patience);
+    if (s->cfg.remember)
+        s->cfg.remember(s->cfg.arg, s->settings_hash, s->era);
+    mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "connected, revision %s",
+           s->revision);
+    s->prefetching = 1;
+    for (unsigned kind = MCPLUG_TOOLS; kind <= MCPLUG_TEMPLATES; kind <<= 1) {
+        if (!(s->o.prefetch & kind))
+            continue;
+        s->prefetching++;
+        if (mp_lists_get(s, (enum mcplug_kind)kind, fetched, s, &err) != MCPLUG_OK)
+            fetched(s, NULL, &err);
+    }
+    fetched(s, NULL, NULL);
+}
+
+static char *copy_view(mp_view v, const char *otherwise)
+{
+    return v.len ? mp_strndup((const char *)v.data, v.len) : mp_strdup(otherwise);
+}
+
+static int take_identity(mcplug_server *s, mp_message *m, mp_view info)
+{
+    mp_view caps = mp_message_inner(m, "capabilities");
+
+    mp_free(s->info);
+    mp_free(s->capabilities);
+    mp_free(s->instructions);
+    s->info = copy_view(mp_view_is_object(info) ? info : mp_bytes(NULL, 0), "{}");
+    s->capabilities = copy_view(mp_view_is_object(caps) ? caps : mp_bytes(NULL, 0), "{}");
+    s->instructions = mp_view_strdup(mp_message_inner(m, "instructions"));
+    if (!s->instructions)
+        s->instructions = mp_strdup("");
+    return s->info && s->capabilities && s->instructions ? MCPLUG_OK : MCPLUG_ENOMEM;
+}
+
+/* ---- initialize ---- */
+
+static void drop_discover(mcplug_server *s)
+{
+    if (s->discovering)
+        mp_rpc_end(&s->discover, MCPLUG_EIO, "settled otherwise");
+}
+
+static void on_initialized(mcplug_server *s, mp_message *m)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mp_view revision = mp_message_inner(m, "protocolVersion");
+    char *text = mp_view_strdup(revision);
+
+    if (!text || !is_legacy(revision)) {
+        mp_fail(&err, MCPLUG_EPROTO, "the server chose protocol revision \"%.40s\", %s",
+                text ? text : "", "which is none that was offered");
+    } else if (s->revision_wanted && strcmp(s->revision_wanted, text) != 0) {
+        mp_fail(&err, MCPLUG_EPROTO, "revision %s was asked for, the server has %s",
+                s->revision_wanted, text);
+    } else if (take_identity(s, m, mp_message_inner(m, "serverInfo")) != MCPLUG_OK) {
+        mp_fail_nomem(&err);
+    } else {
+        strcpy(s->revision, text);
+        s->era = MP_ERA_LEGACY;
+        mcplug_buf *frame =
+            mp_frame_notification("notifications/initialized", mp_bytes(NULL, 0));
+        if (frame)
+            mp_rpc_notify(s->rpc, frame, "notifications/initialized", &err);
+        else
+            mp_fail_nomem(&err);
+    }
+    mp_free(text);
+    if (err.code)
+        failed(s, &err);
+    else
+        connected(s);
+}
+
+static void probe(mcplug_server *s);
+
+static enum mp_outcome initialize_done(struct mp_call *call, mp_message *m,
+                                       const struct mcplug_error *why)
+{
+    mcplug_server *s = MP_OF(call, mcplug_server, initialize);
+
+    s->initializing = false;
+    if (s->phase != MP_INITIALIZING || mp_rpc_idle(s->rpc))
+        return MP_OK; /* settled already, or the link went and says so itself */
+    if (!why) {
+        drop_discover(s);
+        on_initialized(s, m);
+    } else if (s->discovering && why->code == MCPLUG_EPEER) {
+        s->failure = *why; /* it may yet turn out to be modern */
+    } else if (s->recalled && why->code == MCPLUG_EPEER) {
+        s->recalled = false; /* it was legacy once, but is no longer */
+        s->era = MP_ERA_UNKNOWN;
+        probe(s);
+    } else {
+        failed(s, why);
+    }
+    return MP_OK;
+}
+
+static void initialize(mcplug_server *s)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mp_str p;
+    const char *offer = s->revision_wanted ? s->revision_wanted : MP_LEGACY;
+
+    s->phase = MP_INITIALIZING;
+    mp_str_init(&p, 64 * 1024);
+    mp_str_addf(&p, "{\"protocolVersion\":\"%s\",\"capabilities\":%s,\"clientInfo\":{",
+                offer, s->client_caps);
+    mp_str_adds(&p, "\"name\":");
+    mp_str_add_json(&p, s->cfg.client_name, strlen(s->cfg.client_name));
+    mp_str_adds(&p, ",\"version\":");
+    mp_str_add_json(&p, s->cfg.client_version, strlen(s->cfg.client_version));
+    mp_str_adds(&p, "}}");
+    enum mp_era era = s->era;
+    s->era = MP_ERA_LEGACY; /* no modern _meta in this frame */
+    mcplug_buf *frame =
+        p.failed ? NULL
+                 : mp_frame_request(
+                       s, mp_rpc_next_id(s->rpc),
+                       &(struct mp_frame_parts){.method = "initialize",
+                                                .params = mp_bytes(p.data, p.len)});
+    s->era = era;
+    mp_str_clear(&p);
+    struct mcplug_pair meta[] = {{"method", "initialize"}, {"protocol-version", offer}};
+    s->initialize = (struct mp_call){.done = initialize_done};
+    int r = frame ? mp_rpc_call(s->rpc, &s->initialize, frame, meta, 1, 0, &err)
+                  : mp_fail_nomem(&err);
+    if (r == MCPLUG_OK)
+        s->initializing = true;
+    else
+        failed(s, &err);
+}
+
+/* ---- server/discover ---- */
+
+/* Does an array of revisions hold that one? */
+static bool holds(mp_view list, const char *revision)
+{
+    struct mp_walk w = mp_walk_into(list);
+    mp_view v;
+    while (mp_walk_element(&w, &v))
+        if (mp_view_equals(v, revision))
+            return true;
+    return false;
+}
+
+static const char *legacy_of(mp_view list)
+{
+    for (size_t i = 0; i < MP_COUNT(legacy); i++)
+        if (holds(list, legacy[i]))
+            return legacy[i];
+    return NULL;
+}
+
+static void nothing_in_common(mcplug_server *s, mp_view list)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mp_fail(
+        &err, MCPLUG_EPROTO,
+        "no protocol revision in common: the server has %.*s, we have %s to 2024-11-05",
+        list.len > 200 ? 200 : (int)list.len, (const char *)list.data, MP_MODERN);
+    failed(s, &err);
+}
+
+static void on_modern(mcplug_server *s, mp_message *m)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mp_view info =
+        mp_view_get(mp_message_inner(m, "_meta"), "io.modelcontextprotocol/serverInfo");
+
+    if (!info.len) /* where drafts of the revision had it */
+        info = mp_message_inner(m, "serverInfo");
+    if (s->initializing)
+        mp_rpc_end(&s->initialize, MCPLUG_EIO, "settled otherwise");
+    s->era = MP_ERA_MODERN;
+    strcpy(s->revision, MP_MODERN);
+    if (take_identity(s, m, info) != MCPLUG_OK) {
+        mp_fail_nomem(&err);
+        failed(s, &err);
+    } else {
+        connected(s);
+    }
+}
+
+static void fall_back(mcplug_server *s)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    mp_timer_stop(s->cfg.loop, &s->patience);
+    if (s->revision_wanted && strcmp(s->revision_wanted, MP_MODERN) == 0) {
+        mp_fail(&err, MCPLUG_EPROTO, "revision %s was asked for, the server is older",
+                MP_MODERN);
+        failed(s, &err);
+    } else if (s->phase == MP_PROBING) {
+        initialize(s);
+    } else if (!s->initializing) { /* initialize was refused before */
+        failed(s, &s->failure);
+    }
+}
+
+static void on_discovered(mcplug_server *s, mp_message *m)
+{
+    mp_view versions = mp_message_inner(m, "supportedVersions");
+
+    if (!mp_view_is_array(versions))
+        fall_back(s);
+    else if (holds(versions, MP_MODERN))
+        on_modern(s, m);
+    else if (legacy_of(versions))
+        fall_back(s);
+    else
+        nothing_in_common(s, versions);
+}
+
+static void on_discover_refused(mcplug_server *s, mp_message *m,
+                                const struct mcplug_error *why)
+{
+    mp_view supported = mp_view_get(mp_message_inner(m, "data"), "supported");
+
+    if (why->peer_status == UNSUPPORTED_VERSION && mp_view_is_array(supported)) {
+        if (legacy_of(supported))
+            fall_back(s);
+        else
+            nothing_in_common(s, supported);
+    } else if (why->peer_status == MISSING_CAPABILITY ||
+               why->peer_status == HEADER_MISMATCH) {
+        failed(s, why);
+    } else {
+        fall_back(s);
+    }
+}
+
+static enum mp_outcome discover_done(struct mp_call *call, mp_message *m,
+                                     const struct mcplug_error *why)
+{
+    mcplug_server *s = MP_OF(call, mcplug_server, discover);
+
+    s->discovering = false;
+    if ((s->phase != MP_PROBING && s->phase != MP_INITIALIZING) || mp_rpc_idle(s->rpc))
+        return MP_OK;
+    if (!why)
+        on_discovered(s, m);
+    else if (why->code == MCPLUG_EPEER)
+        on_discover_refused(s, m, why);
+    else
+        fall_back(s);
+    return MP_OK;
+}
+
+static void on_patience(struct mp_timer *timer)
+{
+    mcplug_server *s = MP_OF(timer, mcplug_server, patience);
+    if (s->phase == MP_PROBING)
+        initialize(s);
+}
+
+static void probe(mcplug_server *s)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mcplug_pair meta[] = {{"method", "server/discover"},
+                                 {"protocol-version", MP_MODERN}};
+
+    s->phase = MP_PROBING;
+    enum mp_era era = s->era;
+    s->era = MP_ERA_MODERN;
+    mcplug_buf *frame = mp_frame_request(
+        s, mp_rpc_next_id(s->rpc), &(struct mp_frame_parts){.method = "server/discover"});
+    s->era = era;
+    s->discover = (struct mp_call){.done = discover_done};
+    int r = frame ? mp_rpc_call(s->rpc, &s->discover, frame, meta, 2, 0, &err)
+                  : mp_fail_nomem(&err);
+    if (r == MCPLUG_OK && !s->revision_wanted)
+        r = mp_timer_start(s->cfg.loop, &s->patience, PATIENCE_MS, on_patience);
+    if (r == MCPLUG_OK)
+        s->discovering = true;
+    else
+        failed(s, &err);
+}
+
+/* ---- from the session ---- */
+
+void mp_connect_opened(mcplug_server *s)
+{
+    bool modern = s->revision_wanted && strcmp(s->revision_wanted, MP_MODERN) == 0;
+
+    if (s->phase != MP_OPENING)
+        return;
+    if (s->era == MP_ERA_LEGACY || (s->revision_wanted && !modern))
+        initialize(s);
+    else
+        probe(s);
+}
+
+/* A server that is gone before it said anything may be one that exits on what it
+ * does not know; it gets one more start, straight into initialize. */
+bool mp_connect_retry(mcplug_server *s, const struct mcplug_error *why)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    bool probed = s->phase == MP_PROBING || s->phase == MP_INITIALIZING;
+
+    if (!probed || s->respawned || s->era == MP_ERA_LEGACY || s->revision_wanted ||
+        why->code == MCPLUG_ENOMEM)
+        return false;
+    mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source,
+           "gone on server/discover (%s); once more with initialize", why->text);
+    mp_timer_stop(s->cfg.loop, &s->patience);
+    s->respawned = true;
+    s->era = MP_ERA_LEGACY;
+    s->phase = MP_OPENING;
+    return mp_rpc_connect(s->rpc, &err) == MCPLUG_OK;
+}
+
+static void on_connect_timeout(struct mp_timer *timer)
+{
+    mcplug_server *s = MP_OF(timer, mcplug_server, connect_timer);
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    mp_fail(&err, MCPLUG_ETIMEDOUT,
+            "Connection to MCP server \"%s\" timed out after %ums", s->name,
+            s->o.timeout_ms);
+    failed(s, &err);
+}
+
+int mp_connect_start(mcplug_server *s, struct mcplug_error *err)
+{
+    s->phase = MP_OPENING;
+    if (s->revision_wanted && strcmp(s->revision_wanted, MP_MODERN) != 0) {
+        size_t i = 0;
+        while (i < MP_COUNT(legacy) && strcmp(s->revision_wanted, legacy[i]) != 0)
+            i++;
+        if (i == MP_COUNT(legacy))
+            return mp_fail(err, MCPLUG_EINVAL, "unknown protocol revision \"%s\"",
+                           s->revision_wanted);
+    }
+    if (s->cfg.recall)
+        s->era = s->cfg.recall(s->cfg.arg, s->settings_hash);
+    s->recalled = s->era != MP_ERA_UNKNOWN;
+    int r = mp_frame_meta(s, err);
+    if (r == MCPLUG_OK)
+        r = mp_timer_start(s->cfg.loop, &s->connect_timer, s->o.timeout_ms,
+                           on_connect_timeout);
+    if (r != MCPLUG_OK)
+        return mp_fail_nomem(err);
+    return mp_rpc_connect(s->rpc, err);
+}

@@ -1,0 +1,210 @@
+#include "session/session.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#define FRAME_MAX ((size_t)1 << 30)
+
+/* ---- once per session ---- */
+
+int mp_frame_client_caps(mcplug_server *s, struct mcplug_error *err)
+{
+    struct mp_str c;
+    const char *comma = "";
+
+    mp_str_init(&c, 1024);
+    mp_str_addc(&c, '{');
+    if (s->o.roots) {
+        mp_str_adds(&c, "\"roots\":{}");
+        comma = ",";
+    }
+    if (s->o.sample) {
+        mp_str_addf(&c, "%s\"sampling\":{}", comma);
+        comma = ",";
+    }
+    if (s->o.elicit || s->o.elicit_url)
+        mp_str_addf(&c, "%s\"elicitation\":{%s%s%s}", comma,
+                    s->o.elicit ? "\"form\":{}" : "",
+                    s->o.elicit && s->o.elicit_url ? "," : "",
+                    s->o.elicit_url ? "\"url\":{}" : "");
+    mp_str_addc(&c, '}');
+    s->client_caps = mp_str_take(&c);
+    return s->client_caps ? MCPLUG_OK : mp_fail_nomem(err);
+}
+
+#define TASKS "\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}"
+
+int mp_frame_meta(mcplug_server *s, struct mcplug_error *err)
+{
+    struct mp_str m;
+    const char *caps = s->client_caps + 1; /* behind the brace */
+
+    mp_str_init(&m, 64 * 1024);
+    mp_str_adds(&m, "\"io.modelcontextprotocol/protocolVersion\":\"" MP_MODERN "\","
+                    "\"io.modelcontextprotocol/clientInfo\":{\"name\":");
+    mp_str_add_json(&m, s->cfg.client_name, strlen(s->cfg.client_name));
+    mp_str_adds(&m, ",\"version\":");
+    mp_str_add_json(&m, s->cfg.client_version, strlen(s->cfg.client_version));
+    mp_str_adds(&m, "},\"io.modelcontextprotocol/clientCapabilities\":{" TASKS);
+    if (*caps != '}')
+        mp_str_addc(&m, ',');
+    mp_str_adds(&m, caps);
+    mp_free(s->meta);
+    s->meta = mp_str_take(&m);
+    return s->meta ? MCPLUG_OK : mp_fail_nomem(err);
+}
+
+/* ---- requests ---- */
+
+/* Keys of `_meta` that we write ourselves. */
+static bool is_ours(const mcplug_server *s, const struct mp_frame_parts *p, mp_view key)
+{
+    if (p->progress && mp_view_equals(key, "progressToken"))
+        return true;
+    return s->era == MP_ERA_MODERN &&
+           (mp_view_equals(key, "io.modelcontextprotocol/protocolVersion") ||
+            mp_view_equals(key, "io.modelcontextprotocol/clientInfo") ||
+            mp_view_equals(key, "io.modelcontextprotocol/clientCapabilities") ||
+            (p->log_level && mp_view_equals(key, "io.modelcontextprotocol/logLevel")));
+}
+
+static void add_separator(struct mp_str *f)
+{
+    if (f->len && f->data[f->len - 1] != '{')
+        mp_str_addc(f, ',');
+}
+
+static void add_members(const mcplug_server *s, struct mp_str *f,
+                        const struct mp_frame_parts *p, mp_view object)
+{
+    struct mp_walk w = mp_walk_into(object);
+    mp_view key, value;
+
+    while (mp_walk_member(&w, &key, &value)) {
+        if (is_ours(s, p, key))
+            continue;
+        add_separator(f);
+        mp_str_add(f, key.data, key.len);
+        mp_str_addc(f, ':');
+        mp_str_add(f, value.data, value.len);
+    }
+}
+
+static void add_meta(const mcplug_server *s, struct mp_str *f, uint64_t id,
+                     const struct mp_frame_parts *p, mp_view own)
+{
+    bool modern = s->era == MP_ERA_MODERN;
+
+    if (!modern && !p->progress && !p->meta.len && !own.len)
+        return;
+    add_separator(f);
+    mp_str_adds(f, "\"_meta\":{");
+    if (modern) {
+        mp_str_adds(f, s->meta);
+        if (p->log_level) {
+            mp_str_adds(f, ",\"io.modelcontextprotocol/logLevel\":");
+            mp_str_add_json(f, p->log_level, strlen(p->log_level));
+        }
+    }
+    if (p->progress) {
+        add_separator(f);
+        mp_str_adds(f, "\"progressToken\":");
+        mp_str_addu(f, id);
+    }
+    if (own.len)
+        add_members(s, f, p, own);
+    if (p->meta.len)
+        add_members(s, f, p, p->meta);
+    mp_str_addc(f, '}');
+}
+
+/* The caller's params, but for a `_meta` of their own, which is merged. */
+static mp_view add_params(struct mp_str *f, mp_view params)
+{
+    struct mp_walk w = mp_walk_into(params);
+    mp_view key, value, own = mp_bytes(NULL, 0);
+
+    while (mp_walk_member(&w, &key, &value)) {
+        if (mp_view_equals(key, "_meta")) {
+            own = value;
+            continue;
+        }
+        add_separator(f);
+        mp_str_add(f, key.data, key.len);
+        mp_str_addc(f, ':');
+        mp_str_add(f, value.data, value.len);
+    }
+    return own;
+}
+
+mcplug_buf *mp_frame_request(const mcplug_server *s, uint64_t id,
+                             const struct mp_frame_parts *p)
+{
+    struct mp_str f;
+    mp_view own = mp_bytes(NULL, 0);
+
+    mp_str_init(&f, FRAME_MAX);
+    mp_str_reserve(&f, p->params.len + p->answers.len + p->state.len + 640);
+    mp_str_adds(&f, "{\"jsonrpc\":\"2.0\",\"id\":");
+    mp_str_addu(&f, id);
+    mp_str_adds(&f, ",\"method\":\"");
+    mp_str_adds(&f, p->method);
+    mp_str_adds(&f, "\",\"params\":{");
+    if (p->params.len)
+        own = add_params(&f, p->params);
+    if (p->answers.len) {
+        add_separator(&f);
+        mp_str_adds(&f, "\"inputResponses\":");
+        mp_str_add(&f, p->answers.data, p->answers.len);
+    }
+    if (p->state.len) {
+        add_separator(&f);
+        mp_str_adds(&f, "\"requestState\":");
+        mp_str_add(&f, p->state.data, p->state.len);
+    }
+    add_meta(s, &f, id, p, own);
+    mp_str_adds(&f, "}}");
+    return mp_str_to_buf(&f);
+}
+
+/* ---- the rest ---- */
+
+mcplug_buf *mp_frame_notification(const char *method, mp_view params)
+{
+    struct mp_str f;
+
+    mp_str_init(&f, FRAME_MAX);
+    mp_str_addf(&f, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\"", method);
+    if (params.len) {
+        mp_str_adds(&f, ",\"params\":");
+        mp_str_add(&f, params.data, params.len);
+    }
+    mp_str_addc(&f, '}');
+    return mp_str_to_buf(&f);
+}
+
+mcplug_buf *mp_frame_answer(mp_view id, mp_view result)
+{
+    struct mp_str f;
+
+    mp_str_init(&f, FRAME_MAX);
+    mp_str_adds(&f, "{\"jsonrpc\":\"2.0\",\"id\":");
+    mp_str_add(&f, id.data, id.len);
+    mp_str_adds(&f, ",\"result\":");
+    mp_str_add(&f, result.data, result.len);
+    mp_str_addc(&f, '}');
+    return mp_str_to_buf(&f);
+}
+
+mcplug_buf *mp_frame_refusal(mp_view id, int code, const char *message)
+{
+    struct mp_str f;
+
+    mp_str_init(&f, FRAME_MAX);
+    mp_str_adds(&f, "{\"jsonrpc\":\"2.0\",\"id\":");
+    mp_str_add(&f, id.data, id.len);
+    mp_str_addf(&f, ",\"error\":{\"code\":%d,\"message\":", code);
+    mp_str_add_json(&f, message, strlen(message));
+    mp_str_adds(&f, "}}");
+    return mp_str_to_buf(&f);
+}

@@ -1,0 +1,324 @@
+#include "session/session.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+enum { METHOD_NOT_FOUND = -32601, INVALID_PARAMS = -32602, INTERNAL_ERROR = -32603 };
+
+/* One question: either a request of a legacy server, answered by a message, or a part
+ * of a modern result, answered by the next round of the call it belongs to. */
+struct mcplug_input {
+    mcplug_server *server; /* NULL: nobody waits for the answer any more */
+    struct mcplug_call *call;
+    char *key; /* of a modern one, as JSON, quotes included */
+    char *id;  /* of a legacy one, as JSON */
+    uint64_t exchange;
+    bool wanted; /* the other side still waits */
+    bool handed; /* the embedder has the handle */
+    struct mcplug_input *next, **prev;
+};
+
+static void input_free(mcplug_input *in)
+{
+    if (in->prev) {
+        *in->prev = in->next;
+        if (in->next)
+            in->next->prev = in->prev;
+        in->server->n_inputs--;
+    }
+    mp_free(in->key);
+    mp_free(in->id);
+    mp_free(in);
+}
+
+/* Nobody waits any more, but the embedder still has the handle and will answer. */
+static void orphan(mcplug_input *in)
+{
+    *in->prev = in->next;
+    if (in->next)
+        in->next->prev = in->prev;
+    in->server->n_inputs--;
+    in->prev = NULL;
+    in->server = NULL;
+    in->call = NULL;
+}
+
+static mcplug_input *input_new(mcplug_server *s)
+{
+    mcplug_input *in = mp_alloc(sizeof *in);
+    if (in) {
+        in->server = s;
+        in->next = s->inputs;
+        in->prev = &s->inputs;
+        if (s->inputs)
+            s->inputs->prev = &in->next;
+        s->inputs = in;
+        s->n_inputs++;
+    }
+    return in;
+}
+
+/* Who answers questions of that method? NULL: nobody. */
+static mcplug_input_fn *handler_of(const mcplug_server *s, mp_view method, mp_view params)
+{
+    if (mp_view_equals(method, "elicitation/create"))
+        return mp_view_equals(mp_view_get(params, "mode"), "url") ? s->o.elicit_url
+                                                                  : s->o.elicit;
+    if (mp_view_equals(method, "sampling/createMessage"))
+        return s->o.sample;
+    if (mp_view_equals(method, "roots/list"))
+        return s->o.roots;
+    return NULL;
+}
+
+static void hand_over(mcplug_input *in, mcplug_input_fn *handler, mp_view params)
+{
+    mcplug_server *s = in->server;
+    char *text =
+        params.len ? mp_strndup((const char *)params.data, params.len) : mp_strdup("{}");
+    if (!text) {
+        mcplug_input_refuse(in, INTERNAL_ERROR, "out of memory");
+        return;
+    }
+    in->handed = true;
+    handler(s->o.arg, s, in, text, strlen(text));
+    mp_free(text);
+}
+
+/* ---- legacy: the server's own requests ---- */
+
+static void send_answer(mcplug_server *s, mcplug_buf *frame, uint64_t exchange)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    if (!frame)
+        mp_fail_nomem(&err);
+    else
+        mp_rpc_answer(s->rpc, frame, exchange, &err);
+    if (err.code)
+        mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "an answer could not be sent: %s",
+               err.text);
+}
+
+void mp_inputs_request(mcplug_server *s, mp_message *m)
+{
+    mp_view id = mp_message_view(m, m->env.id),
+            method = mp_message_view(m, m->env.method);
+    mp_view params = mp_message_view(m, m->env.params);
+    mcplug_input_fn *handler = handler_of(s, method, params);
+    mcplug_input *in = NULL;
+
+    if (mp_view_equals(method, "ping")) {
+        send_answer(s, mp_frame_answer(id, mp_text("{}")), m->exchange);
+        return;
+    }
+    if (!handler || s->phase == MP_CLOSING) {
+        send_answer(s, mp_frame_refusal(id, METHOD_NOT_FOUND, "Method not found"),
+                    m->exchange);
+        return;
+    }
+    if (s->n_inputs < MP_INPUTS_MAX)
+        in = input_new(s);
+    if (in && !(in->id = mp_strndup((const char *)id.data, id.len))) {
+        input_free(in);
+        in = NULL;
+    }
+    if (!in) {
+        send_answer(s, mp_frame_refusal(id, INTERNAL_ERROR, "too many open requests"),
+                    m->exchange);
+        return;
+    }
+    in->wanted = true;
+    in->exchange = m->exchange;
+    hand_over(in, handler, params);
+}
+
+/* The server no longer wants to know. */
+void mp_inputs_cancelled(mcplug_server *s, mp_message *m)
+{
+    mp_view id = mp_message_inner(m, "requestId");
+
+    for (mcplug_input *in = s->inputs; in; in = in->next)
+        if (in->id && id.len == strlen(in->id) && memcmp(in->id, id.data, id.len) == 0)
+            in->wanted = false;
+}
+
+/* ---- modern: questions inside a result ---- */
+
+static int ask_one(struct mcplug_call *call, mp_view key, mp_view question,
+                   struct mcplug_error *err)
+{
+    mcplug_server *s = call->server;
+    mp_view method = mp_view_get(question, "method");
+    mcplug_input_fn *handler = handler_of(s, method, mp_view_get(question, "params"));
+    char *text = mp_view_strdup(method);
+    int r = MCPLUG_OK;
+
+    if (!text)
+        r = mp_fail(err, MCPLUG_EPROTO, "the server's question has no method");
+    else if (!handler)
+        r = mp_fail(err, MCPLUG_EPROTO,
+                    "the server asks for %.100s, which it was not offered", text);
+    else if (s->n_inputs >= MP_INPUTS_MAX)
+        r = mp_fail(err, MCPLUG_EPROTO, "the server asks more than %d questions",
+                    MP_INPUTS_MAX);
+    mp_free(text);
+    if (r != MCPLUG_OK)
+        return r;
+    mcplug_input *in = input_new(s);
+    if (!in)
+        return mp_fail_nomem(err);
+    in->call = call;
+    in->wanted = true;
+    in->key = mp_strndup((const char *)key.data, key.len);
+    if (!in->key) {
+        input_free(in);
+        return mp_fail_nomem(err);
+    }
+    call->open_inputs++;
+    return MCPLUG_OK;
+}
+
+static mcplug_input *input_of(const struct mcplug_call *call, mp_view key)
+{
+    for (mcplug_input *in = call->server->inputs; in; in = in->next)
+        if (in->call == call && strlen(in->key) == key.len &&
+            memcmp(in->key, key.data, key.len) == 0)
+            return in;
+    return NULL;
+}
+
+/* First all of them are noted, then they are asked: a handler may answer at once, and
+ * only the last answer may send the call on. One more is held open meanwhile. */
+int mp_inputs_ask(struct mcplug_call *call, mp_view questions, struct mcplug_error *err)
+{
+    mcplug_server *s = call->server;
+    struct mp_walk w = mp_walk_into(questions);
+    mp_view key, question;
+
+    mp_str_clear(&call->answers);
+    int r = mp_request_wait_for_answers(call, err);
+    call->open_inputs = 1;
+    while (r == MCPLUG_OK && mp_walk_member(&w, &key, &question))
+        r = ask_one(call, key, question, err);
+    if (r != MCPLUG_OK) {
+        mp_inputs_forget_call(call);
+        return r;
+    }
+    call->asking = true;
+    w = mp_walk_into(questions);
+    while (!call->refused && mp_walk_member(&w, &key, &question)) {
+        mp_view params = mp_view_get(question, "params");
+        mcplug_input *in = input_of(call, key);
+        mcplug_input_fn *handler = handler_of(s, mp_view_get(question, "method"), params);
+        if (in && handler)
+            hand_over(in, handler, params);
+    }
+    call->asking = false;
+    call->open_inputs--;
+    mp_inputs_settle(call);
+    return MCPLUG_OK;
+}
+
+/* Goes on with the call when its questions are settled; from a job, because answers
+ * may come inside any call of the embedder's. */
+static void settled(struct mp_job *job)
+{
+    struct mcplug_call *call = MP_OF(job, struct mcplug_call, settle_job);
+
+    mp_timer_stop(call->server->cfg.loop, &call->patience);
+    if (call->answers.len)
+        mp_str_addc(&call->answers, '}');
+    if (call->refused)
+        mp_request_refused(call, call->refusal ? call->refusal : "no reason given");
+    else
+        mp_request_answered(call);
+}
+
+void mp_inputs_settle(struct mcplug_call *call)
+{
+    if (!call->asking && (call->open_inputs == 0 || call->refused))
+        mp_job_defer(call->server->cfg.loop, &call->settle_job, settled);
+}
+
+void mp_inputs_forget_call(struct mcplug_call *call)
+{
+    mcplug_input *in = call->server->inputs;
+
+    mp_job_drop(call->server->cfg.loop, &call->settle_job);
+    mp_timer_stop(call->server->cfg.loop, &call->patience);
+    while (in) {
+        mcplug_input *next = in->next;
+        if (in->call == call) {
+            if (in->handed)
+                orphan(in);
+            else
+                input_free(in);
+        }
+        in = next;
+    }
+    call->open_inputs = 0;
+}
+
+void mp_inputs_forget_all(mcplug_server *s)
+{
+    mcplug_input *in = s->inputs;
+
+    while (in) {
+        mcplug_input *next = in->next;
+        if (!in->call)
+            orphan(in);
+        in = next;
+    }
+}
+
+/* ---- what the embedder calls ---- */
+
+mcplug_server *mcplug_input_server(mcplug_input *input)
+{
+    return input->server;
+}
+
+static void answer_call(mcplug_input *in, mp_view result)
+{
+    struct mcplug_call *call = in->call;
+
+    mp_str_adds(&call->answers, call->answers.len ? "," : "{");
+    mp_str_adds(&call->answers, in->key);
+    mp_str_addc(&call->answers, ':');
+    mp_str_add(&call->answers, result.data, result.len);
+    call->open_inputs--;
+    mp_inputs_settle(call);
+}
+
+int mcplug_input_answer(mcplug_input *in, const char *result)
+{
+    static const struct mp_scan_limits limits = {.depth = 64, .tokens = 1000000};
+    mp_view view = mp_text(result);
+
+    if (!result || mp_scan_text(result, view.len, &limits, NULL, NULL) != MCPLUG_OK ||
+        !mp_view_is_object(view))
+        return MCPLUG_EINVAL;
+    if (in->server && in->call)
+        answer_call(in, view);
+    else if (in->server && in->wanted && !mp_rpc_idle(in->server->rpc))
+        send_answer(in->server, mp_frame_answer(mp_text(in->id), view), in->exchange);
+    input_free(in);
+    return MCPLUG_OK;
+}
+
+void mcplug_input_refuse(mcplug_input *in, int code, const char *message)
+{
+    if (in->server && in->call) {
+        struct mcplug_call *call = in->call;
+        call->open_inputs--;
+        if (!call->refused)
+            call->refusal = mp_strdup(message);
+        call->refused = true;
+        mp_inputs_settle(call);
+    } else if (in->server && in->wanted && !mp_rpc_idle(in->server->rpc)) {
+        send_answer(in->server, mp_frame_refusal(mp_text(in->id), code, message),
+                    in->exchange);
+    }
+    input_free(in);
+}

@@ -1,0 +1,387 @@
+#include "session/session.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <stdatomic.h>
+
+enum { PAGES_MAX = 64, ITEMS_MAX = 10000 };
+
+struct item {
+    mp_view json;
+    const char *name;
+};
+
+struct mcplug_list {
+    atomic_uint refs;
+    mp_message *pages[PAGES_MAX];
+    char *names[PAGES_MAX]; /* the names of one page, one behind the other */
+    size_t n_pages;
+    struct item *items;
+    size_t count, cap;
+};
+
+struct waiter {
+    struct waiter *next;
+    mcplug_list_fn *done;
+    void *arg;
+};
+
+/* A list on its way, page by page. */
+struct mp_fetch {
+    struct mp_call rpc;
+    mcplug_server *server;
+    int index; /* which of MP_KINDS */
+    mcplug_list *list;
+    uint64_t ttl; /* the shortest of its pages */
+    bool ttl_told;
+    char *cursor; /* the last one, with its quotes */
+    struct waiter *waiters;
+    struct mp_job job; /* ends one that could not even start */
+    struct mcplug_error failure;
+};
+
+static const struct {
+    const char *method, *array, *name, *capability;
+} kinds[MP_KINDS] = {
+    {"tools/list", "tools", "name", "tools"},
+    {"prompts/list", "prompts", "name", "prompts"},
+    {"resources/list", "resources", "uri", "resources"},
+    {"resources/templates/list", "resourceTemplates", "uriTemplate", "resources"},
+};
+
+static int index_of(enum mcplug_kind kind)
+{
+    for (int i = 0; i < MP_KINDS; i++)
+        if ((int)kind == 1 << i)
+            return i;
+    return -1;
+}
+
+/* ---- lists ---- */
+
+static mcplug_list *list_new(void)
+{
+    mcplug_list *list = mp_alloc(sizeof *list);
+    if (list)
+        atomic_init(&list->refs, 1);
+    return list;
+}
+
+mcplug_list *mcplug_list_ref(mcplug_list *list)
+{
+    if (list)
+        atomic_fetch_add_explicit(&list->refs, 1, memory_order_relaxed);
+    return list;
+}
+
+void mcplug_list_unref(mcplug_list *list)
+{
+    if (!list || atomic_fetch_sub_explicit(&list->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    for (size_t i = 0; i < list->n_pages; i++) {
+        mp_message_unref(list->pages[i]);
+        mp_free(list->names[i]);
+    }
+    mp_free(list->items);
+    mp_free(list);
+}
+
+size_t mcplug_list_count(const mcplug_list *list)
+{
+    return list->count;
+}
+
+const char *mcplug_list_item(const mcplug_list *list, size_t i, size_t *len)
+{
+    if (i >= list->count)
+        return NULL;
+    if (len)
+        *len = list->items[i].json.len;
+    return (const char *)list->items[i].json.data;
+}
+
+const char *mcplug_list_name(const mcplug_list *list, size_t i)
+{
+    return i < list->count ? list->items[i].name : NULL;
+}
+
+ptrdiff_t mcplug_list_find(const mcplug_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->items[i].name, name) == 0)
+            return (ptrdiff_t)i;
+    return -1;
+}
+
+/* ---- pages ---- */
+
+/* The array of a page and its length, so that its items take one allocation. */
+static bool make_room(mcplug_list *list, size_t more)
+{
+    if (list->count + more <= list->cap)
+        return true;
+    struct item *items = mp_resize(list->items, (list->count + more) * sizeof *items);
+    if (!items)
+        return false;
+    list->items = items;
+    list->cap = list->count + more;
+    return true;
+}
+
+/* Adds the items of one page; those without a name are left out. Names are gathered
+ * in one block, and pointed at once that has stopped moving. */
+static int add_page(struct mp_fetch *f, mp_message *m, mp_view array,
+                    struct mcplug_error *err)
+{
+    mcplug_list *list = f->list;
+    size_t first = list->count, unnamed = 0;
+    struct mp_walk w = mp_walk_into(array);
+    struct mp_str names;
+    mp_view item;
+
+    mp_str_init(&names, m->len + 1);
+    if (!make_room(list, mp_view_count(array)))
+        return mp_fail_nomem(err);
+    while (mp_walk_element(&w, &item) && list->count < ITEMS_MAX) {
+        mp_view name = mp_view_get(item, kinds[f->index].name);
+        if (!mp_view_is_string(name)) {
+            unnamed++;
+            continue;
+        }
+        list->items[list->count].json = item;
+        list->items[list->count++].name = (const char *)names.len;
+        mp_str_add_view(&names, name);
+        mp_str_addc(&names, '\0');
+    }
+    char *block = mp_str_take(&names);
+    if (!block) {
+        list->count = first;
+        return mp_fail_nomem(err);
+    }
+    for (size_t i = first; i < list->count; i++)
+        list->items[i].name = block + (size_t)list->items[i].name;
+    list->pages[list->n_pages] = mp_message_ref(m);
+    list->names[list->n_pages++] = block;
+    if (unnamed)
+        mp_log(f->server->cfg.log, MCPLUG_LOG_WARN, f->server->source,
+               "%s: %zu items without a name left out", kinds[f->index].method, unnamed);
+    return MCPLUG_OK;
+}
+
+static void note_ttl(struct mp_fetch *f, mp_message *m)
+{
+    int64_t ttl = 0;
+    bool told = mp_view_int(mp_message_inner(m, "ttlMs"), &ttl);
+
+    if (ttl < 0)
+        ttl = 0;
+    if (told && (!f->ttl_told || (uint64_t)ttl < f->ttl))
+        f->ttl = (uint64_t)ttl;
+    f->ttl_told = f->ttl_told || told;
+}
+
+/* ---- a fetch and its end ---- */
+
+static void finish(struct mp_fetch *f, const struct mcplug_error *why)
+{
+    mcplug_server *s = f->server;
+    struct mp_kept *kept = &s->kept[f->index];
+    mcplug_list *list = f->list;
+
+    kept->fetch = NULL;
+    if (!why && !kept->changed) {
+        uint64_t now = mp_loop_now(s->cfg.loop);
+        bool until_changed = s->era == MP_ERA_LEGACY || (!f->ttl_told && s->listening);
+        mcplug_list_unref(kept->list);
+        kept->list = mcplug_list_ref(list);
+        kept->fresh_until = until_changed ? UINT64_MAX : now + f->ttl;
+    }
+    kept->changed = false;
+    while (f->waiters) {
+        struct waiter *w = f->waiters;
+        f->waiters = w->next;
+        w->done(w->arg, why ? NULL : list, why);
+        mp_free(w);
+    }
+    mcplug_list_unref(list);
+    mp_job_drop(s->cfg.loop, &f->job);
+    mp_free(f->cursor);
+    mp_free(f);
+}
+
+static int next_page(struct mp_fetch *f, struct mcplug_error *err);
+
+/* Is there another page to ask for? A server that repeats a cursor, or never stops,
+ * is warned of, and what came so far is the list. */
+static bool more_pages(struct mp_fetch *f, mp_message *m)
+{
+    mp_view cursor = mp_message_inner(m, "nextCursor");
+    const char *why = NULL;
+
+    if (!mp_view_is_string(cursor))
+        return false;
+    if (f->cursor && strlen(f->cursor) == cursor.len &&
+        memcmp(f->cursor, cursor.data, cursor.len) == 0)
+        why = "the server repeats a cursor";
+    else if (f->list->n_pages >= PAGES_MAX)
+        why = "more than 64 pages";
+    else if (f->list->count >= ITEMS_MAX)
+        why = "more than 10000 items";
+    if (why) {
+        mp_log(f->server->cfg.log, MCPLUG_LOG_WARN, f->server->source,
+               "%s ended early: %s", kinds[f->index].method, why);
+        return false;
+    }
+    mp_free(f->cursor);
+    f->cursor = mp_strndup((const char *)cursor.data, cursor.len);
+    return true;
+}
+
+static enum mp_outcome page_done(struct mp_call *rpc, mp_message *m,
+                                 const struct mcplug_error *why)
+{
+    struct mp_fetch *f = MP_OF(rpc, struct mp_fetch, rpc);
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mp_view array;
+
+    if (why) {
+        finish(f, why);
+        return MP_OK;
+    }
+    array = mp_message_inner(m, kinds[f->index].array);
+    if (!mp_view_is_array(array)) {
+        mp_fail(&err, MCPLUG_EPROTO, "%s: the result has no array \"%s\"",
+                kinds[f->index].method, kinds[f->index].array);
+    } else if (add_page(f, m, array, &err) == MCPLUG_OK) {
+        note_ttl(f, m);
+        if (more_pages(f, m)) {
+            if (!f->cursor)
+                mp_fail_nomem(&err);
+            else if (next_page(f, &err) == MCPLUG_OK)
+                return MP_OK;
+        }
+    }
+    finish(f, err.code ? &err : NULL);
+    return err.code ? MP_TRANSPORT_ERROR : MP_OK;
+}
+
+static void on_timed_out(struct mp_call *rpc, struct mcplug_error *err)
+{
+    struct mp_fetch *f = MP_OF(rpc, struct mp_fetch, rpc);
+    mp_fail(err, MCPLUG_ETIMEDOUT, "%s timed out after %ums", kinds[f->index].method,
+            f->server->o.request_ms);
+}
+
+static int next_page(struct mp_fetch *f, struct mcplug_error *err)
+{
+    mcplug_server *s = f->server;
+    struct mp_str params;
+    struct mp_frame_parts parts = {.method = kinds[f->index].method};
+    struct mcplug_pair meta[] = {{"method", parts.method},
+                                 {"protocol-version", s->revision}};
+
+    mp_str_init(&params, 1024 * 1024);
+    if (f->cursor) {
+        mp_str_addf(&params, "{\"cursor\":%s}", f->cursor);
+        parts.params = mp_bytes(params.data, params.len);
+    }
+    mcplug_buf *frame =
+        params.failed ? NULL : mp_frame_request(s, mp_rpc_next_id(s->rpc), &parts);
+    mp_str_clear(&params);
+    if (!frame)
+        return mp_fail_nomem(err);
+    f->rpc = (struct mp_call){.done = page_done, .timed_out = on_timed_out};
+    return mp_rpc_call(s->rpc, &f->rpc, frame, meta, 2, s->o.request_ms, err);
+}
+
+/* ---- asking for one ---- */
+
+static void finish_later(struct mp_job *job)
+{
+    struct mp_fetch *f = MP_OF(job, struct mp_fetch, job);
+    finish(f, f->failure.code ? &f->failure : NULL);
+}
+
+static int start_fetch(mcplug_server *s, int index, struct mcplug_error *err)
+{
+    struct mp_fetch *f = mp_alloc(sizeof *f);
+    struct mp_kept *kept = &s->kept[index];
+
+    if (!f || !(f->list = list_new())) {
+        mp_free(f);
+        return mp_fail_nomem(err);
+    }
+    f->server = s;
+    f->index = index;
+    uint64_t now = mp_loop_now(s->cfg.loop);
+    int r = MCPLUG_OK;
+    if (kept->list && now < kept->fresh_until) {
+        mcplug_list_unref(f->list);
+        f->list = mcplug_list_ref(kept->list);
+        f->ttl = kept->fresh_until == UINT64_MAX ? 0 : kept->fresh_until - now;
+        f->ttl_told = kept->fresh_until != UINT64_MAX;
+        mp_job_defer(s->cfg.loop, &f->job, finish_later);
+    } else if (!mp_session_can(s, kinds[index].capability)) {
+        mp_job_defer(s->cfg.loop, &f->job, finish_later);
+    } else {
+        r = next_page(f, err);
+    }
+    if (r != MCPLUG_OK) {
+        mcplug_list_unref(f->list);
+        mp_free(f);
+        return r;
+    }
+    kept->fetch = f;
+    kept->changed = false;
+    return MCPLUG_OK;
+}
+
+int mp_lists_get(mcplug_server *s, enum mcplug_kind kind, mcplug_list_fn *done, void *arg,
+                 struct mcplug_error *err)
+{
+    int index = index_of(kind);
+
+    if (index < 0)
+        return mp_fail(err, MCPLUG_EINVAL, "no list of kind %d", (int)kind);
+    if (s->phase != MP_READY && s->phase != MP_FETCHING)
+        return mp_fail(err, MCPLUG_ECLOSED, "server \"%s\" is not connected", s->name);
+    struct waiter *w = mp_alloc(sizeof *w);
+    if (!w)
+        return mp_fail_nomem(err);
+    w->done = done;
+    w->arg = arg;
+    if (!s->kept[index].fetch && start_fetch(s, index, err) != MCPLUG_OK) {
+        mp_free(w);
+        return err ? err->code : MCPLUG_ENOMEM;
+    }
+    struct waiter **end = &s->kept[index].fetch->waiters;
+    while (*end)
+        end = &(*end)->next;
+    *end = w;
+    return MCPLUG_OK;
+}
+
+void mp_lists_changed(mcplug_server *s, unsigned changed)
+{
+    for (int i = 0; i < MP_KINDS; i++) {
+        if (!(changed & 1u << i))
+            continue;
+        mcplug_list_unref(s->kept[i].list);
+        s->kept[i].list = NULL;
+        s->kept[i].changed = s->kept[i].fetch != NULL;
+    }
+}
+
+/* Fetches that wait for the loop end here; those on the wire ended with it. */
+void mp_lists_clear(mcplug_server *s)
+{
+    static const struct mcplug_error closed = {sizeof closed, MCPLUG_ECANCELED, 0, 0,
+                                               "the server was closed"};
+    for (int i = 0; i < MP_KINDS; i++) {
+        if (s->kept[i].fetch)
+            finish(s->kept[i].fetch, &closed);
+        mcplug_list_unref(s->kept[i].list);
+        s->kept[i].list = NULL;
+    }
+}

@@ -1,0 +1,292 @@
+#include "session/session.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+/* ---- what the server tells unasked ---- */
+
+static void on_progress(mcplug_server *s, mp_message *m)
+{
+    int64_t token;
+    double progress = 0, total = -1;
+
+    if (!mp_view_int(mp_message_inner(m, "progressToken"), &token) || token <= 0)
+        return;
+    for (struct mcplug_call *call = s->calls; call; call = call->next) {
+        if (!call->in_round || call->rpc.id != (uint64_t)token || !call->o.progress)
+            continue;
+        mp_view_double(mp_message_inner(m, "progress"), &progress);
+        mp_view_double(mp_message_inner(m, "total"), &total);
+        char *text = mp_view_strdup(mp_message_inner(m, "message"));
+        call->o.progress(call->o.progress_arg, call, progress, total, text);
+        mp_free(text);
+        return;
+    }
+}
+
+static void on_changed(mcplug_server *s, unsigned which, const char *uri)
+{
+    if (!uri)
+        mp_lists_changed(s, which);
+    if (s->o.changed)
+        s->o.changed(s->o.arg, s, (int)(which & ~(unsigned)MCPLUG_TEMPLATES), uri);
+}
+
+static void on_updated(mcplug_server *s, mp_message *m)
+{
+    char *uri = mp_view_strdup(mp_message_inner(m, "uri"));
+    if (uri)
+        on_changed(s, MCPLUG_RESOURCES, uri);
+    mp_free(uri);
+}
+
+static void on_logged(mcplug_server *s, mp_message *m)
+{
+    mp_view params = mp_message_view(m, m->env.params);
+    char *text = s->o.logged ? mp_strndup((const char *)params.data, params.len) : NULL;
+
+    if (text)
+        s->o.logged(s->o.arg, s, text, params.len);
+    mp_free(text);
+}
+
+/* A server ends a subscription of ours by cancelling it. */
+static void on_cancelled(mcplug_server *s, mp_message *m)
+{
+    int64_t id;
+    if (s->listening && mp_view_int(mp_message_inner(m, "requestId"), &id) &&
+        (uint64_t)id == s->listen.id)
+        mp_rpc_end(&s->listen, MCPLUG_EIO, "the server ended the subscription");
+    else
+        mp_inputs_cancelled(s, m);
+}
+
+void mp_notify(mcplug_server *s, mp_message *m)
+{
+    mp_view method = mp_message_view(m, m->env.method);
+
+    if (s->phase == MP_CLOSING)
+        return;
+    if (mp_view_equals(method, "notifications/progress"))
+        on_progress(s, m);
+    else if (mp_view_equals(method, "notifications/message"))
+        on_logged(s, m);
+    else if (mp_view_equals(method, "notifications/tools/list_changed"))
+        on_changed(s, MCPLUG_TOOLS, NULL);
+    else if (mp_view_equals(method, "notifications/prompts/list_changed"))
+        on_changed(s, MCPLUG_PROMPTS, NULL);
+    else if (mp_view_equals(method, "notifications/resources/list_changed"))
+        on_changed(s, MCPLUG_RESOURCES | MCPLUG_TEMPLATES, NULL);
+    else if (mp_view_equals(method, "notifications/resources/updated"))
+        on_updated(s, m);
+    else if (mp_view_equals(method, "notifications/cancelled"))
+        on_cancelled(s, m);
+    else if (!mp_view_equals(method, "notifications/subscriptions/acknowledged"))
+        mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "ignored %.*s",
+               method.len > 100 ? 100 : (int)method.len, (const char *)method.data);
+}
+
+/* ---- requests whose answer only a log wants ---- */
+
+struct errand {
+    struct mp_call rpc;
+    mcplug_server *server;
+    const char *method;
+};
+
+static enum mp_outcome errand_done(struct mp_call *rpc, mp_message *m,
+                                   const struct mcplug_error *why)
+{
+    struct errand *e = MP_OF(rpc, struct errand, rpc);
+    (void)m;
+
+    if (why && why->code != MCPLUG_ECANCELED)
+        mp_log(e->server->cfg.log, MCPLUG_LOG_WARN, e->server->source, "%s: %s",
+               e->method, why->text);
+    mp_free(e);
+    return MP_OK;
+}
+
+static int errand(mcplug_server *s, const char *method, mp_view params,
+                  struct mcplug_error *err)
+{
+    struct mp_frame_parts parts = {.method = method, .params = params};
+    struct mcplug_pair meta[] = {{"method", method}, {"protocol-version", s->revision}};
+    struct errand *e = mp_alloc(sizeof *e);
+    mcplug_buf *frame = e ? mp_frame_request(s, mp_rpc_next_id(s->rpc), &parts) : NULL;
+
+    if (!frame) {
+        mp_free(e);
+        return mp_fail_nomem(err);
+    }
+    e->server = s;
+    e->method = method;
+    e->rpc.done = errand_done;
+    int r = mp_rpc_call(s->rpc, &e->rpc, frame, meta, 2, s->o.request_ms, err);
+    if (r != MCPLUG_OK)
+        mp_free(e);
+    return r;
+}
+
+/* ---- subscriptions/listen ---- */
+
+static enum mp_outcome listen_done(struct mp_call *rpc, mp_message *m,
+                                   const struct mcplug_error *why)
+{
+    mcplug_server *s = MP_OF(rpc, mcplug_server, listen);
+    (void)m;
+
+    s->listening = false;
+    if (why && why->code != MCPLUG_ECANCELED)
+        mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "subscriptions/listen: %s",
+               why->text);
+    if (s->relisten) {
+        s->relisten = false;
+        mp_notify_start(s);
+    }
+    return MP_OK;
+}
+
+static void add_filter(struct mp_str *p, mcplug_server *s)
+{
+    static const char *const lists[][2] = {
+        {"tools/listChanged", "toolsListChanged"},
+        {"prompts/listChanged", "promptsListChanged"},
+        {"resources/listChanged", "resourcesListChanged"},
+    };
+    const char *comma = "";
+
+    for (size_t i = 0; s->o.changed && i < MP_COUNT(lists); i++) {
+        if (!mp_session_can(s, lists[i][0]))
+            continue;
+        mp_str_addf(p, "%s\"%s\":true", comma, lists[i][1]);
+        comma = ",";
+    }
+    if (s->n_uris) {
+        mp_str_addf(p, "%s\"resourceSubscriptions\":[", comma);
+        for (size_t i = 0; i < s->n_uris; i++) {
+            if (i)
+                mp_str_addc(p, ',');
+            mp_str_add_json(p, s->uris[i], strlen(s->uris[i]));
+        }
+        mp_str_addc(p, ']');
+    }
+}
+
+/* One subscription carries all that is wanted; a change of it replaces it. */
+static int listen_anew(mcplug_server *s, struct mcplug_error *err)
+{
+    static const char head[] = "{\"notifications\":{";
+    struct mp_frame_parts parts = {.method = "subscriptions/listen"};
+    struct mcplug_pair meta[] = {{"method", parts.method},
+                                 {"protocol-version", s->revision}};
+    struct mp_str p;
+
+    if (s->listening) {
+        s->relisten = true;
+        mp_rpc_end(&s->listen, MCPLUG_ECANCELED, "replaced");
+        return MCPLUG_OK;
+    }
+    mp_str_init(&p, 16 * 1024 * 1024);
+    mp_str_adds(&p, head);
+    add_filter(&p, s);
+    if (p.len == sizeof head - 1) { /* nothing wanted */
+        mp_str_clear(&p);
+        return MCPLUG_OK;
+    }
+    mp_str_adds(&p, "}}");
+    parts.params = mp_bytes(p.data, p.len);
+    mcplug_buf *frame =
+        p.failed ? NULL : mp_frame_request(s, mp_rpc_next_id(s->rpc), &parts);
+    mp_str_clear(&p);
+    if (!frame)
+        return mp_fail_nomem(err);
+    s->listen = (struct mp_call){.done = listen_done};
+    int r = mp_rpc_call(s->rpc, &s->listen, frame, meta, 2, 0, err);
+    s->listening = r == MCPLUG_OK;
+    return r;
+}
+
+/* ---- wishes ---- */
+
+void mp_notify_start(mcplug_server *s)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mp_str p;
+
+    if (s->phase != MP_READY)
+        return;
+    if (s->era == MP_ERA_MODERN) {
+        listen_anew(s, &err);
+    } else if (s->log_level && mp_session_can(s, "logging")) {
+        mp_str_init(&p, 1024);
+        mp_str_adds(&p, "{\"level\":");
+        mp_str_add_json(&p, s->log_level, strlen(s->log_level));
+        mp_str_addc(&p, '}');
+        if (p.failed)
+            mp_fail_nomem(&err);
+        else
+            errand(s, "logging/setLevel", mp_bytes(p.data, p.len), &err);
+        mp_str_clear(&p);
+    }
+    if (err.code)
+        mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "%s", err.text);
+}
+
+static int keep_uri(mcplug_server *s, const char *uri, bool on, struct mcplug_error *err)
+{
+    size_t i = 0;
+
+    while (i < s->n_uris && strcmp(s->uris[i], uri) != 0)
+        i++;
+    if (!on && i < s->n_uris) {
+        mp_free(s->uris[i]);
+        s->uris[i] = s->uris[--s->n_uris];
+    } else if (on && i == s->n_uris) {
+        char **more = mp_resize(s->uris, (i + 1) * sizeof *more);
+        char *copy = mp_strdup(uri);
+        if (more)
+            s->uris = more;
+        if (!more || !copy) {
+            mp_free(copy);
+            return mp_fail_nomem(err);
+        }
+        s->uris[s->n_uris++] = copy;
+    }
+    return MCPLUG_OK;
+}
+
+int mp_notify_subscribe(mcplug_server *s, const char *uri, bool on,
+                        struct mcplug_error *err)
+{
+    struct mp_str p;
+
+    if (s->phase != MP_READY)
+        return mp_fail(err, MCPLUG_ECLOSED, "server \"%s\" is not connected", s->name);
+    if (on && s->era == MP_ERA_LEGACY && !mp_session_can(s, "resources/subscribe"))
+        return mp_fail(err, MCPLUG_ENOTSUP, "server \"%s\" has no resource subscriptions",
+                       s->name);
+    int r = keep_uri(s, uri, on, err);
+    if (r != MCPLUG_OK)
+        return r;
+    if (s->era == MP_ERA_MODERN)
+        return listen_anew(s, err);
+    mp_str_init(&p, 1024 * 1024);
+    mp_str_adds(&p, "{\"uri\":");
+    mp_str_add_json(&p, uri, strlen(uri));
+    mp_str_addc(&p, '}');
+    r = p.failed ? mp_fail_nomem(err)
+                 : errand(s, on ? "resources/subscribe" : "resources/unsubscribe",
+                          mp_bytes(p.data, p.len), err);
+    mp_str_clear(&p);
+    return r;
+}
+
+void mp_notify_clear(mcplug_server *s)
+{
+    for (size_t i = 0; i < s->n_uris; i++)
+        mp_free(s->uris[i]);
+    mp_free(s->uris);
+    s->uris = NULL;
+    s->n_uris = 0;
+}

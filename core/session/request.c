@@ -1,0 +1,366 @@
+#include "session/session.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <stdio.h>
+
+static const struct mp_scan_limits own_limits = {.depth = 64, .tokens = 1000000};
+
+/* ---- life ---- */
+
+static void call_free(struct mcplug_call *call)
+{
+    mcplug_server *s = call->server;
+
+    if (call->prev) {
+        *call->prev = call->next;
+        if (call->next)
+            call->next->prev = call->prev;
+    }
+    mp_job_drop(s->cfg.loop, &call->cancel_job);
+    mp_timer_stop(s->cfg.loop, &call->patience);
+    mp_inputs_forget_call(call);
+    mp_task_free(call);
+    mp_str_clear(&call->answers);
+    mp_free(call->refusal);
+    mp_free(call->state);
+    mp_free(call->method);
+    mp_free(call->tool);
+    mp_free(call->params);
+    mp_free(call->meta);
+    mp_free(call->log_level);
+    mp_free(call);
+}
+
+void mp_request_finish(struct mcplug_call *call, mp_message *reply,
+                       const struct mcplug_error *why)
+{
+    if (call->pings && why && why->code == MCPLUG_EPEER)
+        why = NULL; /* any answer is life */
+    call->done(call->arg, call, reply, why);
+    call_free(call);
+}
+
+/* ---- time-outs ---- */
+
+/* In the unit that reads best: whole seconds where there are any. */
+static void say_duration(uint64_t ms, char *out, size_t size)
+{
+    if (ms >= 1000 && ms % 1000 == 0)
+        snprintf(out, size, "%llus", (unsigned long long)(ms / 1000));
+    else
+        snprintf(out, size, "%llums", (unsigned long long)ms);
+}
+
+static void on_timed_out(struct mp_call *rpc, struct mcplug_error *err)
+{
+    struct mcplug_call *call = MP_OF(rpc, struct mcplug_call, rpc);
+    char after[32];
+
+    say_duration(call->timeout_ms, after, sizeof after);
+    if (call->tool)
+        mp_fail(err, MCPLUG_ETIMEDOUT, "MCP tool call '%.200s' timed out after %s",
+                call->tool, after);
+    else
+        mp_fail(err, MCPLUG_ETIMEDOUT, "%.200s timed out after %s", call->method, after);
+}
+
+/* ---- rounds ---- */
+
+static bool may_ask(const struct mcplug_call *call)
+{
+    return call->tool || strcmp(call->method, "prompts/get") == 0 ||
+           strcmp(call->method, "resources/read") == 0;
+}
+
+/* The result has questions: they go to the handlers, and the request goes out again
+ * with their answers. */
+static int ask(struct mcplug_call *call, mp_message *m, struct mcplug_error *err)
+{
+    mp_view state = mp_message_inner(m, "requestState");
+    mp_view questions = mp_message_inner(m, "inputRequests");
+
+    if (!may_ask(call))
+        return mp_fail(err, MCPLUG_EPROTO,
+                       "the server wants input for %s, which has none", call->method);
+    if (++call->rounds > MP_ROUNDS_MAX)
+        return mp_fail(err, MCPLUG_EPROTO, "the server wants input for the %uth time",
+                       call->rounds);
+    if (!state.len && !questions.len)
+        return mp_fail(err, MCPLUG_EPROTO,
+                       "input_required with neither inputRequests nor requestState");
+    mp_free(call->state);
+    call->state =
+        mp_view_is_string(state) ? mp_strndup((const char *)state.data, state.len) : NULL;
+    if (mp_view_is_string(state) && !call->state)
+        return mp_fail_nomem(err);
+    return mp_inputs_ask(call, questions, err);
+}
+
+/* The three ways a modern result can go; true when the call goes on. */
+static bool goes_on(struct mcplug_call *call, mp_message *m, struct mcplug_error *why)
+{
+    mp_view type = mp_message_inner(m, "resultType");
+
+    if (call->server->era != MP_ERA_MODERN || !type.len ||
+        mp_bytes_eq(type, "\"complete\""))
+        return false;
+    if (mp_bytes_eq(type, "\"input_required\""))
+        return ask(call, m, why) == MCPLUG_OK;
+    if (mp_bytes_eq(type, "\"task\""))
+        return mp_task_begin(call, m, why);
+    mp_fail(why, MCPLUG_EPROTO, "the result's type %.*s is unknown",
+            type.len > 60 ? 60 : (int)type.len, (const char *)type.data);
+    return false;
+}
+
+static enum mp_outcome round_done(struct mp_call *rpc, mp_message *m,
+                                  const struct mcplug_error *why)
+{
+    struct mcplug_call *call = MP_OF(rpc, struct mcplug_call, rpc);
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    enum mp_outcome outcome = MP_OK;
+
+    call->in_round = false;
+    if (why) {
+        mp_request_finish(call, m, why);
+    } else if (!goes_on(call, m, &err)) {
+        if (err.code)
+            outcome = MP_TRANSPORT_ERROR;
+        else if (call->tool && mcplug_result_is_error(m))
+            outcome = MP_TOOL_ERROR;
+        mp_request_finish(call, err.code ? NULL : m, err.code ? &err : NULL);
+    }
+    return outcome;
+}
+
+int mp_request_send(struct mcplug_call *call, const struct mp_frame_parts *parts,
+                    const char *name,
+                    enum mp_outcome (*done)(struct mp_call *, mp_message *,
+                                            const struct mcplug_error *),
+                    struct mcplug_error *err)
+{
+    mcplug_server *s = call->server;
+    uint64_t now = mp_loop_now(s->cfg.loop);
+    struct mcplug_pair meta[3] = {
+        {"method", parts->method}, {"protocol-version", s->revision}, {"name", name}};
+
+    if (now >= call->deadline) { /* the questions took all the time there was */
+        on_timed_out(&call->rpc, err);
+        return err->code;
+    }
+    mcplug_buf *frame = mp_frame_request(s, mp_rpc_next_id(s->rpc), parts);
+    if (!frame)
+        return mp_fail_nomem(err);
+    call->rpc = (struct mp_call){.done = done, .timed_out = on_timed_out};
+    int r = mp_rpc_call(s->rpc, &call->rpc, frame, meta, name ? 3 : 2,
+                        call->deadline - now, err);
+    call->in_round = r == MCPLUG_OK;
+    return r;
+}
+
+static int send_round(struct mcplug_call *call, struct mcplug_error *err)
+{
+    const char *level = call->log_level ? call->log_level : call->server->log_level;
+    struct mp_frame_parts parts = {
+        .method = call->method,
+        .params = mp_bytes(call->params, call->params_len),
+        .meta = mp_text(call->meta),
+        .log_level = level,
+        .progress = call->o.progress != NULL,
+        .answers = mp_bytes(call->answers.data, call->answers.len),
+        .state = mp_text(call->state),
+    };
+    return mp_request_send(call, &parts, call->tool, round_done, err);
+}
+
+void mp_request_answered(struct mcplug_call *call)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    if (call->answers.failed)
+        mp_fail_nomem(&err);
+    else if (call->task)
+        mp_task_answered(call);
+    else
+        send_round(call, &err);
+    if (err.code)
+        mp_request_finish(call, NULL, &err);
+}
+
+/* Nobody answered the server's questions in time. */
+static void on_no_answer(struct mp_timer *timer)
+{
+    struct mcplug_call *call = MP_OF(timer, struct mcplug_call, patience);
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    mp_task_cancel(call);
+    on_timed_out(&call->rpc, &err);
+    mp_request_finish(call, NULL, &err);
+}
+
+int mp_request_wait_for_answers(struct mcplug_call *call, struct mcplug_error *err)
+{
+    struct mp_loop *loop = call->server->cfg.loop;
+    uint64_t now = mp_loop_now(loop);
+    uint64_t left = call->deadline > now ? call->deadline - now : 0;
+
+    if (mp_timer_start(loop, &call->patience, left, on_no_answer) != MCPLUG_OK)
+        return mp_fail_nomem(err);
+    return MCPLUG_OK;
+}
+
+void mp_request_refused(struct mcplug_call *call, const char *what)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mp_fail(&err, MCPLUG_ECANCELED, "the server's question was refused: %s", what);
+    mp_request_finish(call, NULL, &err);
+}
+
+/* ---- cancelling ---- */
+
+static void cancel_now(struct mp_job *job)
+{
+    struct mcplug_call *call = MP_OF(job, struct mcplug_call, cancel_job);
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    mp_fail(&err, MCPLUG_ECANCELED, "cancelled");
+    mp_request_finish(call, NULL, &err);
+}
+
+void mp_request_cancel(struct mcplug_call *call)
+{
+    mp_task_cancel(call);
+    if (call->in_round)
+        mp_rpc_end(&call->rpc, MCPLUG_ECANCELED, "cancelled");
+    else
+        mp_job_defer(call->server->cfg.loop, &call->cancel_job, cancel_now);
+}
+
+/* ---- starting ---- */
+
+static int check_object(mp_view text, const char *what, struct mcplug_error *err)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+
+    if (mp_scan_text((const char *)text.data, text.len, &own_limits, NULL, &why) != 0)
+        return mp_fail(err, MCPLUG_EINVAL, "%s: %s", what, why.text);
+    size_t i = 0;
+    while (i < text.len && strchr(" \t\r\n", text.data[i]))
+        i++;
+    if (text.data[i] != '{')
+        return mp_fail(err, MCPLUG_EINVAL, "%s: not a JSON object", what);
+    return MCPLUG_OK;
+}
+
+static int take_call_options(struct mcplug_call *call,
+                             const struct mcplug_call_options *o,
+                             struct mcplug_error *err)
+{
+    if (!o)
+        return MCPLUG_OK;
+    memcpy(&call->o, o,
+           o->struct_size < sizeof call->o ? o->struct_size : sizeof call->o);
+    if (call->o.meta) {
+        int r = check_object(mp_text(call->o.meta), "_meta", err);
+        if (r != MCPLUG_OK)
+            return r;
+        if (!(call->meta = mp_strdup(call->o.meta)))
+            return mp_fail_nomem(err);
+    }
+    if (call->o.log_level && !(call->log_level = mp_strdup(call->o.log_level)))
+        return mp_fail_nomem(err);
+    return MCPLUG_OK;
+}
+
+static char *trimmed(mp_view params, size_t *len)
+{
+    while (params.len && strchr(" \t\r\n", params.data[0])) {
+        params.data++;
+        params.len--;
+    }
+    while (params.len && strchr(" \t\r\n", params.data[params.len - 1]))
+        params.len--;
+    *len = params.len;
+    return mp_strndup((const char *)params.data, params.len);
+}
+
+static char *tool_params(const char *tool, mp_view arguments, size_t *len)
+{
+    struct mp_str p;
+
+    mp_str_init(&p, (size_t)1 << 30);
+    mp_str_reserve(&p, arguments.len + strlen(tool) + 40);
+    mp_str_adds(&p, "{\"name\":");
+    mp_str_add_json(&p, tool, strlen(tool));
+    mp_str_adds(&p, ",\"arguments\":");
+    if (arguments.len)
+        mp_str_add(&p, arguments.data, arguments.len);
+    else
+        mp_str_adds(&p, "{}");
+    mp_str_addc(&p, '}');
+    *len = p.len;
+    return mp_str_take(&p);
+}
+
+static int prepare(struct mcplug_call *call, const char *method, mp_view params,
+                   const char *tool, const struct mcplug_call_options *o,
+                   struct mcplug_error *err)
+{
+    mcplug_server *s = call->server;
+
+    if (s->phase != MP_READY && s->phase != MP_FETCHING)
+        return mp_fail(err, MCPLUG_ECLOSED, "server \"%s\" is not connected%s%.300s",
+                       s->name, s->failure.code ? ": " : "",
+                       s->failure.code ? s->failure.text : "");
+    if (params.len) {
+        int r = check_object(params, tool ? "arguments" : "params", err);
+        if (r != MCPLUG_OK)
+            return r;
+    }
+    int r = take_call_options(call, o, err);
+    if (r != MCPLUG_OK)
+        return r;
+    call->method = mp_strdup(method);
+    call->tool = mp_strdup(tool);
+    if (tool)
+        call->params = tool_params(tool, params, &call->params_len);
+    else if (params.len)
+        call->params = trimmed(params, &call->params_len);
+    if (!call->method || (tool && !call->tool) || ((tool || params.len) && !call->params))
+        return mp_fail_nomem(err);
+    call->timeout_ms = call->o.timeout_ms ? call->o.timeout_ms
+                       : tool             ? s->o.tool_ms
+                                          : s->o.request_ms;
+    call->deadline = mp_loop_now(s->cfg.loop) + call->timeout_ms;
+    return MCPLUG_OK;
+}
+
+struct mcplug_call *mp_request(mcplug_server *s, const char *method, mp_view params,
+                               const char *tool, const struct mcplug_call_options *o,
+                               mcplug_done_fn *done, void *arg, struct mcplug_error *err)
+{
+    struct mcplug_call *call = mp_alloc(sizeof *call);
+    if (!call) {
+        mp_fail_nomem(err);
+        return NULL;
+    }
+    call->server = s;
+    call->done = done;
+    call->arg = arg;
+    mp_str_init(&call->answers, 64 * 1024 * 1024);
+    int r = prepare(call, method, params, tool, o, err);
+    if (r == MCPLUG_OK)
+        r = send_round(call, err);
+    if (r != MCPLUG_OK) {
+        call_free(call);
+        return NULL;
+    }
+    call->next = s->calls;
+    call->prev = &s->calls;
+    if (s->calls)
+        s->calls->prev = &call->next;
+    s->calls = call;
+    return call;
+}

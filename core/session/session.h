@@ -1,0 +1,233 @@
+/* A session: MCP with one server, in whichever revision that server speaks.
+ *
+ *   connect.c   eras: server/discover or initialize, and the way to find out
+ *   frame.c     the text of what is sent
+ *   request.c   calls: time-outs, cancelling, progress, rounds of questions
+ *   task.c      results that come later (the tasks extension)
+ *   inputs.c    the server's questions: elicitation, sampling, roots
+ *   lists.c     tools, prompts, resources, templates: every page, kept while fresh
+ *   notify.c    what the server tells unasked, and subscriptions
+ *
+ * All of it is [loop].
+ */
+#ifndef MP_SESSION_SESSION_H
+#define MP_SESSION_SESSION_H
+
+#include "rpc/rpc.h"
+
+#include <mcplug/mcplug.h>
+
+#define MP_MODERN "2026-07-28"
+#define MP_LEGACY "2025-11-25" /* the newest revision with `initialize` */
+
+enum { MP_KINDS = 4, MP_INPUTS_MAX = 64, MP_ROUNDS_MAX = 32 };
+
+enum mp_era { MP_ERA_UNKNOWN, MP_ERA_MODERN, MP_ERA_LEGACY };
+
+enum mp_phase {
+    MP_IDLE,
+    MP_OPENING,      /* the transport connects */
+    MP_PROBING,      /* server/discover is out */
+    MP_INITIALIZING, /* initialize is out, perhaps beside server/discover */
+    MP_FETCHING,     /* connected; the lists asked for are on their way */
+    MP_READY,
+    MP_FAILED,
+    MP_CLOSING
+};
+
+/* One kept list. */
+struct mp_kept {
+    struct mcplug_list *list; /* NULL: none kept */
+    uint64_t fresh_until;     /* UINT64_MAX: until it changes */
+    struct mp_fetch *fetch;   /* under way */
+    bool changed;             /* while it was being fetched */
+};
+
+struct mp_fact {
+    struct mp_fact *next;
+    char *value; /* in the same block, behind the name */
+    char name[];
+};
+
+struct mp_session_config { /* from the host; strings are borrow, as long as the host */
+    struct mp_loop *loop;
+    const struct mp_log *log;
+    const char *client_name, *client_version;
+    const char *spill_dir;
+    /* Remembers and recalls what era a server of these settings has. */
+    enum mp_era (*recall)(void *arg, uint64_t settings_hash);
+    void (*remember)(void *arg, uint64_t settings_hash, enum mp_era era);
+    /* The last that is heard of a session. */
+    void (*gone)(void *arg, mcplug_server *s);
+    void *arg;
+};
+
+struct mcplug_server {
+    struct mp_session_config cfg;
+    struct mcplug_server_options o; /* strings in it are ours or NULL */
+    char *name, *source, *log_level, *revision_wanted;
+    const struct mp_offer *transport;
+    mcplug_props *settings;
+    uint64_t settings_hash;
+
+    struct mp_rpc *rpc;
+    enum mp_phase phase;
+    enum mp_era era;
+    bool recalled;  /* the era is known from an earlier connection */
+    bool respawned; /* started once more, straight into initialize */
+    uint64_t opened_at;
+    struct mp_timer connect_timer, patience;
+    struct mp_call discover, initialize, listen;
+    bool discovering, initializing, listening;
+    bool relisten;               /* the subscription ends to make way for another */
+    struct mcplug_error failure; /* the best reason so far for not connecting */
+    unsigned prefetching;
+
+    char revision[16];
+    char *info, *capabilities, *instructions;
+    char *meta;        /* the members of `_meta` that every modern request has */
+    char *client_caps; /* JSON object */
+    struct mp_fact *facts;
+
+    struct mp_kept kept[MP_KINDS];
+    struct mcplug_call *calls;   /* all under way */
+    struct mcplug_input *inputs; /* all open */
+    unsigned n_inputs;
+    char **uris; /* resources subscribed to */
+    size_t n_uris;
+
+    void (*ready)(void *arg, mcplug_server *server, const struct mcplug_error *why);
+    void *ready_arg;
+    struct mp_job ready_job;
+    bool ready_told;
+    void (*closed)(void *arg);
+    void *closed_arg;
+    struct mp_job closed_job;
+    mcplug_server *next, **prev; /* in the host's list */
+};
+
+/* ---- session.c ---- */
+
+/* give; starts connecting. `settings` and `options` are copied. */
+int mp_session_open(const struct mp_session_config *cfg, const struct mp_offer *transport,
+                    const mcplug_props *settings,
+                    const struct mcplug_server_options *options, const char *name,
+                    void (*ready)(void *, mcplug_server *, const struct mcplug_error *),
+                    void *ready_arg, mcplug_server **out, struct mcplug_error *err);
+void mp_session_close(mcplug_server *s, void (*closed)(void *arg), void *arg);
+/* Connecting has come to an end, well or not. */
+void mp_session_ready(mcplug_server *s, const struct mcplug_error *why);
+const char *mp_session_fact(const mcplug_server *s, const char *name);
+/* Does the server have it: "tools", "tools/listChanged"? */
+bool mp_session_can(const mcplug_server *s, const char *path);
+
+/* ---- connect.c ---- */
+
+int mp_connect_start(mcplug_server *s, struct mcplug_error *err);
+void mp_connect_opened(mcplug_server *s);
+/* The link went while connecting: true when it is being tried once more. */
+bool mp_connect_retry(mcplug_server *s, const struct mcplug_error *why);
+
+/* ---- frame.c ---- */
+
+struct mp_frame_parts {
+    const char *method;
+    mp_view params; /* an object, or empty */
+    mp_view meta;   /* an object of the caller's, or empty */
+    const char *log_level;
+    bool progress;   /* ask for progress, token = id */
+    mp_view answers; /* inputResponses object, or empty */
+    mp_view state;   /* requestState, a string with its quotes, or empty */
+};
+/* give; NULL: no memory. In a modern session `_meta` gets what every request has. */
+mcplug_buf *mp_frame_request(const mcplug_server *s, uint64_t id,
+                             const struct mp_frame_parts *parts);
+mcplug_buf *mp_frame_notification(const char *method, mp_view params);
+mcplug_buf *mp_frame_answer(mp_view id, mp_view result);
+mcplug_buf *mp_frame_refusal(mp_view id, int code, const char *message);
+int mp_frame_client_caps(mcplug_server *s, struct mcplug_error *err);
+int mp_frame_meta(mcplug_server *s, struct mcplug_error *err);
+
+/* ---- request.c ---- */
+
+struct mcplug_call;
+struct mcplug_call *mp_request(mcplug_server *s, const char *method, mp_view params,
+                               const char *tool, const struct mcplug_call_options *o,
+                               mcplug_done_fn *done, void *arg, struct mcplug_error *err);
+void mp_request_cancel(struct mcplug_call *call);
+/* For rounds: the answers to the questions of a result are complete, or one of them
+ * was refused. */
+void mp_request_answered(struct mcplug_call *call);
+int mp_request_wait_for_answers(struct mcplug_call *call, struct mcplug_error *err);
+void mp_request_refused(struct mcplug_call *call, const char *what);
+/* Sends one request on behalf of the call: the next round, or one about its task.
+ * `done` gets MP_OF(rpc, struct mcplug_call, rpc), with in_round reset by itself. */
+int mp_request_send(struct mcplug_call *call, const struct mp_frame_parts *parts,
+                    const char *name,
+                    enum mp_outcome (*done)(struct mp_call *, mp_message *,
+                                            const struct mcplug_error *),
+                    struct mcplug_error *err);
+/* Ends it with that reply (borrow), or that error. */
+void mp_request_finish(struct mcplug_call *call, mp_message *reply,
+                       const struct mcplug_error *why);
+
+struct mcplug_call {
+    struct mp_call rpc; /* the round under way */
+    bool in_round;
+    mcplug_server *server;
+    struct mcplug_call *next, **prev;
+    mcplug_done_fn *done;
+    void *arg;
+    struct mcplug_call_options o; /* strings are below */
+    char *method, *tool, *params, *meta, *log_level;
+    size_t params_len;
+    uint64_t timeout_ms, deadline;
+    bool pings; /* any answer is a success */
+
+    /* questions and their answers */
+    unsigned rounds, open_inputs;
+    bool asking, refused;
+    char *refusal;
+    struct mp_str answers; /* inputResponses */
+    char *state;           /* requestState, with quotes */
+    struct mp_task *task;
+    struct mp_timer patience; /* while no request of it is under way */
+    struct mp_job cancel_job, settle_job;
+};
+
+/* ---- task.c ---- */
+
+/* The result says that it comes later. Takes the call over; true when it did. */
+bool mp_task_begin(struct mcplug_call *call, mp_message *m, struct mcplug_error *why);
+void mp_task_answered(struct mcplug_call *call);
+void mp_task_cancel(struct mcplug_call *call); /* tells the server; no task is fine */
+void mp_task_free(struct mcplug_call *call);
+
+/* ---- inputs.c ---- */
+
+/* A request of the server's. */
+void mp_inputs_request(mcplug_server *s, mp_message *m);
+void mp_inputs_cancelled(mcplug_server *s, mp_message *m);
+/* Puts the questions of an input_required result (or of a task) to the handlers. */
+int mp_inputs_ask(struct mcplug_call *call, mp_view questions, struct mcplug_error *err);
+/* Goes on with the call when nothing is open any more. */
+void mp_inputs_settle(struct mcplug_call *call);
+void mp_inputs_forget_call(struct mcplug_call *call);
+void mp_inputs_forget_all(mcplug_server *s);
+
+/* ---- lists.c ---- */
+
+int mp_lists_get(mcplug_server *s, enum mcplug_kind kind, mcplug_list_fn *done, void *arg,
+                 struct mcplug_error *err);
+void mp_lists_changed(mcplug_server *s, unsigned kinds);
+void mp_lists_clear(mcplug_server *s);
+
+/* ---- notify.c ---- */
+
+void mp_notify(mcplug_server *s, mp_message *m);
+int mp_notify_subscribe(mcplug_server *s, const char *uri, bool on,
+                        struct mcplug_error *err);
+void mp_notify_start(mcplug_server *s); /* connected: log level, subscriptions */
+void mp_notify_clear(mcplug_server *s);
+
+#endif

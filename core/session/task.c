@@ -1,0 +1,269 @@
+#include "session/session.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+/* The tasks extension: a server may answer a call with a task and have its result
+ * fetched later. The caller sees none of it: the call simply takes its time. */
+
+#define POLL_MS 1000     /* when the server suggests nothing */
+#define POLL_LEAST_MS 50 /* whatever it suggests */
+#define POLL_MOST_MS 60000
+
+struct mp_task {
+    char *params; /* {"taskId":..} */
+    char *id;
+    bool cancelled; /* the server was told */
+};
+
+static void poll_later(struct mcplug_call *call, mp_message *m);
+
+static void give_up(struct mcplug_call *call, int code, const char *text)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mp_fail(&err, code, "%s", text);
+    mp_request_finish(call, NULL, &err);
+}
+
+/* ---- its end ---- */
+
+/* A message of its own whose result is `result`, a part of `m`; long strings that
+ * went to the file come along. */
+static mp_message *lift(mp_message *m, mp_view result)
+{
+    static const struct mp_scan_limits limits = {.depth = 64, .tokens = 1000000};
+    struct mp_str text;
+
+    mp_str_init(&text, m->len + 16);
+    mp_str_adds(&text, "{\"result\":");
+    size_t shift = (size_t)((const char *)result.data - m->text) - text.len;
+    mp_str_add(&text, result.data, result.len);
+    mp_str_addc(&text, '}');
+    size_t len = text.len;
+    char *owned = mp_str_take(&text);
+    mp_message *lifted = owned ? mp_message_new(NULL, len, owned) : NULL;
+    if (!lifted)
+        return NULL;
+    if (mp_scan_text(lifted->text, len, &limits, &lifted->env, NULL) != MCPLUG_OK) {
+        mp_message_unref(lifted);
+        return NULL;
+    }
+    lifted->spill_fd = m->spill_fd;
+    lifted->spills = m->spills;
+    lifted->n_spills = m->n_spills;
+    m->spill_fd = -1;
+    m->spills = NULL;
+    m->n_spills = 0;
+    for (size_t i = 0; i < lifted->n_spills; i++)
+        lifted->spills[i].at -= shift;
+    mp_message_expose(lifted, lifted->env.result);
+    return lifted;
+}
+
+static void completed(struct mcplug_call *call, mp_message *m)
+{
+    mp_view result = mp_message_inner(m, "result");
+
+    if (!mp_view_is_object(result)) {
+        give_up(call, MCPLUG_EPROTO, "the task completed without a result");
+        return;
+    }
+    mp_message *lifted = lift(m, result);
+    if (lifted)
+        mp_request_finish(call, lifted, NULL);
+    else
+        give_up(call, MCPLUG_ENOMEM, "out of memory");
+    mp_message_unref(lifted);
+}
+
+static void task_failed(struct mcplug_call *call, mp_message *m)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mp_view error = mp_message_inner(m, "error");
+    char *text = mp_view_strdup(mp_view_get(error, "message"));
+    int64_t code = 0;
+
+    mp_fail(&err, MCPLUG_EPEER, "%s", text ? text : "the task failed");
+    if (mp_view_int(mp_view_get(error, "code"), &code))
+        err.peer_status = (int32_t)code;
+    mp_free(text);
+    mp_request_finish(call, NULL, &err);
+}
+
+/* ---- on its way ---- */
+
+static void show_progress(struct mcplug_call *call, mp_message *m)
+{
+    char *text = mp_view_strdup(mp_message_inner(m, "statusMessage"));
+    if (text && call->o.progress)
+        call->o.progress(call->o.progress_arg, call, 0, -1, text);
+    mp_free(text);
+}
+
+static void on_task(struct mcplug_call *call, mp_message *m)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mp_view status = mp_message_inner(m, "status");
+
+    if (mp_view_equals(status, "completed")) {
+        completed(call, m);
+    } else if (mp_view_equals(status, "failed")) {
+        task_failed(call, m);
+    } else if (mp_view_equals(status, "cancelled")) {
+        give_up(call, MCPLUG_ECANCELED, "the server cancelled the task");
+    } else if (mp_view_equals(status, "input_required")) {
+        if (++call->rounds > MP_ROUNDS_MAX)
+            give_up(call, MCPLUG_EPROTO, "the task wants input again and again");
+        else if (mp_inputs_ask(call, mp_message_inner(m, "inputRequests"), &err) != 0)
+            mp_request_finish(call, NULL, &err);
+    } else if (mp_view_equals(status, "working")) {
+        show_progress(call, m);
+        poll_later(call, m);
+    } else {
+        give_up(call, MCPLUG_EPROTO, "the task has an unknown status");
+    }
+}
+
+static enum mp_outcome polled(struct mp_call *rpc, mp_message *m,
+                              const struct mcplug_error *why)
+{
+    struct mcplug_call *call = MP_OF(rpc, struct mcplug_call, rpc);
+
+    call->in_round = false;
+    if (why)
+        mp_request_finish(call, m, why);
+    else
+        on_task(call, m);
+    return MP_OK;
+}
+
+static void send_about(struct mcplug_call *call, const char *method,
+                       enum mp_outcome (*done)(struct mp_call *, mp_message *,
+                                               const struct mcplug_error *))
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mp_frame_parts parts = {
+        .method = method,
+        .params = mp_text(call->task->params),
+        .answers = mp_bytes(call->answers.data, call->answers.len),
+    };
+    int r = mp_request_send(call, &parts, call->task->id, done, &err);
+    mp_str_clear(&call->answers);
+    if (r != MCPLUG_OK)
+        mp_request_finish(call, NULL, &err);
+}
+
+static void on_poll(struct mp_timer *timer)
+{
+    send_about(MP_OF(timer, struct mcplug_call, patience), "tasks/get", polled);
+}
+
+static void poll_later(struct mcplug_call *call, mp_message *m)
+{
+    struct mp_loop *loop = call->server->cfg.loop;
+    uint64_t now = mp_loop_now(loop);
+    int64_t ms = POLL_MS;
+
+    mp_view_int(mp_message_inner(m, "pollIntervalMs"), &ms);
+    if (ms < POLL_LEAST_MS)
+        ms = POLL_LEAST_MS;
+    if (ms > POLL_MOST_MS)
+        ms = POLL_MOST_MS;
+    if (now + (uint64_t)ms > call->deadline)
+        ms = call->deadline > now ? (int64_t)(call->deadline - now) : 0;
+    if (mp_timer_start(loop, &call->patience, (uint64_t)ms, on_poll) != MCPLUG_OK)
+        give_up(call, MCPLUG_ENOMEM, "out of memory");
+}
+
+static enum mp_outcome updated(struct mp_call *rpc, mp_message *m,
+                               const struct mcplug_error *why)
+{
+    struct mcplug_call *call = MP_OF(rpc, struct mcplug_call, rpc);
+
+    call->in_round = false;
+    if (why)
+        mp_request_finish(call, m, why);
+    else
+        poll_later(call, m);
+    return MP_OK;
+}
+
+void mp_task_answered(struct mcplug_call *call)
+{
+    send_about(call, "tasks/update", updated);
+}
+
+/* ---- life ---- */
+
+bool mp_task_begin(struct mcplug_call *call, mp_message *m, struct mcplug_error *why)
+{
+    mp_view id = mp_message_inner(m, "taskId");
+    struct mp_str params;
+
+    if (!mp_view_is_string(id) || !call->tool) {
+        mp_fail(why, MCPLUG_EPROTO,
+                call->tool ? "the task has no taskId"
+                           : "a task came for what is no tool call");
+        return false;
+    }
+    mp_task_free(call);
+    call->task = mp_alloc(sizeof *call->task);
+    if (call->task) {
+        mp_str_init(&params, id.len + 32);
+        mp_str_adds(&params, "{\"taskId\":");
+        mp_str_add(&params, id.data, id.len);
+        mp_str_addc(&params, '}');
+        call->task->params = mp_str_take(&params);
+        call->task->id = mp_view_strdup(id);
+    }
+    if (!call->task || !call->task->params || !call->task->id) {
+        mp_fail_nomem(why);
+        return false;
+    }
+    on_task(call, m);
+    return true;
+}
+
+/* A request that nobody waits for. */
+static enum mp_outcome forgotten(struct mp_call *rpc, mp_message *m,
+                                 const struct mcplug_error *why)
+{
+    (void)m, (void)why;
+    mp_free(rpc);
+    return MP_OK;
+}
+
+void mp_task_cancel(struct mcplug_call *call)
+{
+    mcplug_server *s = call->server;
+    struct mcplug_pair meta[] = {{"method", "tasks/cancel"},
+                                 {"protocol-version", s->revision},
+                                 {"name", call->task ? call->task->id : NULL}};
+
+    if (!call->task || call->task->cancelled || mp_rpc_idle(s->rpc))
+        return;
+    call->task->cancelled = true;
+    struct mp_call *rpc = mp_alloc(sizeof *rpc);
+    mcplug_buf *frame =
+        mp_frame_request(s, mp_rpc_next_id(s->rpc),
+                         &(struct mp_frame_parts){.method = "tasks/cancel",
+                                                  .params = mp_text(call->task->params)});
+    if (!rpc || !frame) {
+        mp_free(rpc);
+        mp_buf_unref(frame);
+        return;
+    }
+    rpc->done = forgotten;
+    if (mp_rpc_call(s->rpc, rpc, frame, meta, 3, s->o.request_ms, NULL) != MCPLUG_OK)
+        mp_free(rpc);
+}
+
+void mp_task_free(struct mcplug_call *call)
+{
+    if (!call->task)
+        return;
+    mp_free(call->task->params);
+    mp_free(call->task->id);
+    mp_free(call->task);
+    call->task = NULL;
+}
