@@ -9,8 +9,10 @@
  * and number and boolean and null parsed, array and object as JSON text (an array
  * also as repeated keys: each adds one element, typed by `items`); type lists, anyOf,
  * oneOf, allOf, enum, const, and local $ref ("#/...") are followed, no other $ref
- * ever is. Without a schema or a type: JSON when it parses as such and is not a bare
- * word, else a string. `a.b=value` sets a member of an object where the schema has
+ * ever is. Where several types are wanted a string is the last choice: `null` is null.
+ * Without a schema or a type: JSON when it parses as such and is not a bare word (so
+ * `true` is a string), else a string. What is no array is replaced by the same key's
+ * next value. `a.b=value` sets a member of an object where the schema has
  * no property called "a.b". Errors (MCPLUG_EINVAL) name the key, what was given and
  * what is wanted, and the nearest property name when there is none of that name and
  * additionalProperties is false. Depth of schema walking is bounded (32). */

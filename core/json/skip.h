@@ -78,6 +78,10 @@ static inline const unsigned char *mp_skip_string(const unsigned char *p,
 {
     const unsigned char *from = p + 1, *quote;
 
+    /* most strings are short */
+    quote = mp_skip_plain(from, end - from > 32 ? from + 32 : end);
+    if (quote < end && *quote == '"')
+        return quote + 1;
     while (from < end && (quote = memchr(from, '"', (size_t)(end - from)))) {
         const unsigned char *q = quote;
         while (q > from && q[-1] == '\\')

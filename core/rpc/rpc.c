@@ -172,12 +172,15 @@ static void peer_error(mp_message *m, struct mcplug_error *why)
     mp_free(text);
 }
 
-static void on_reply(struct mp_rpc *rpc, struct mp_call *call, mp_message *m)
+static void on_reply(struct mp_call *call, mp_message *m)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     const struct mp_envelope *env = &m->env;
 
-    if (env->result.len && env->error.len) {
+    if (env->result.len + env->error.len > 0 && env->params.len) {
+        mp_fail(&why, MCPLUG_EPROTO, "the reply has params");
+        complete(call, NULL, &why);
+    } else if (env->result.len && env->error.len) {
         mp_fail(&why, MCPLUG_EPROTO, "the reply has both a result and an error");
         complete(call, NULL, &why);
     } else if (env->result.len) {
@@ -197,7 +200,6 @@ static void on_reply(struct mp_rpc *rpc, struct mp_call *call, mp_message *m)
                 "the reply has neither a result nor an error object");
         complete(call, NULL, &why);
     }
-    (void)rpc;
 }
 
 /* An error without an id is the peer's word on a request that it could not read;
@@ -214,7 +216,7 @@ static void on_response(struct mp_rpc *rpc, mp_message *m)
              m->env.error.len)
         call = mp_ledger_any(&rpc->calls);
     if (call)
-        on_reply(rpc, call, m);
+        on_reply(call, m);
     else
         stray(rpc, id);
 }

@@ -29,6 +29,13 @@ static void failed(mcplug_server *s, const struct mcplug_error *why)
     mp_session_ready(s, why);
 }
 
+/* A link that is gone says so itself, with a better reason. */
+static void not_sent(mcplug_server *s, const struct mcplug_error *why)
+{
+    if (why->code != MCPLUG_ECLOSED)
+        failed(s, why);
+}
+
 /* ---- connected ---- */
 
 static void fetched(void *arg, mcplug_list *list, const struct mcplug_error *why)
@@ -182,7 +189,7 @@ static void initialize(mcplug_server *s)
     if (r == MCPLUG_OK)
         s->initializing = true;
     else
-        failed(s, &err);
+        not_sent(s, &err);
 }
 
 /* ---- server/discover ---- */
@@ -323,12 +330,16 @@ static void probe(mcplug_server *s)
     s->discover = (struct mp_call){.done = discover_done};
     int r = frame ? mp_rpc_call(s->rpc, &s->discover, frame, meta, 2, 0, &err)
                   : mp_fail_nomem(&err);
-    if (r == MCPLUG_OK && !s->revision_wanted)
-        r = mp_timer_start(s->cfg.loop, &s->patience, PATIENCE_MS, on_patience);
-    if (r == MCPLUG_OK)
-        s->discovering = true;
-    else
+    if (r != MCPLUG_OK) {
+        not_sent(s, &err);
+        return;
+    }
+    s->discovering = true;
+    if (!s->revision_wanted &&
+        mp_timer_start(s->cfg.loop, &s->patience, PATIENCE_MS, on_patience) != 0) {
+        mp_fail_nomem(&err);
         failed(s, &err);
+    }
 }
 
 /* ---- from the session ---- */

@@ -1,0 +1,459 @@
+/* mcplug-bench.c - what bench/floor.c measures, with libmcplug.
+ *
+ *   mcplug-bench [--legacy] SERVER [ARG]...               all measurements
+ *   mcplug-bench [--legacy] --calls N SERVER [ARG]...     N echo calls, one after the
+ *                                                         other, and nothing else
+ *   mcplug-bench [--legacy] --big2g SERVER [ARG]...       a text of 2 GiB in bounded
+ *                                                         memory, and a call after it
+ *
+ * Public API only, so that the figures are those of a program that embeds us, and
+ * the settings are the defaults but for the revision: found out, or with --legacy
+ * the one that is asked for. Calls are made as a busy host would make them, on its
+ * loop, the next one from the callback of the last. What is printed is what floor.c
+ * prints, and
+ *
+ *   rss50_kb          memory with 50 servers connected, in a process of its own
+ *   bigN_result_ms    until the call was done; bigN_ms ends when the caller has
+ *                     read the whole text too
+ *
+ * Big results, lists and the 50 servers are measured in fresh processes: this
+ * program starts itself with --big BYTES, --list N or --servers N.
+ */
+#include <mcplug/mcplug.h>
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    CALLS = 20000,
+    WARM_UP = 2000,
+    FLIGHT = 64,
+    FLIGHT_CALLS = 200000,
+    ARGS_MAX = 60,
+    PIECE = 64 << 10,
+    LINE = 80, /* the text of `big` has lines of 79 x and a newline */
+    MEMORY_LIMIT_KB = 64 << 10
+};
+
+#define TEXT "The quick brown fox jumps over the lazy dog"
+#define ECHO_ARGS "{\"text\":\"" TEXT "\"}"
+#define TWO_GIB ((uint64_t)2 << 30)
+
+enum mode { ALL, ECHOES, BIG, LIST, MANY, BIG2G };
+
+struct options {
+    enum mode mode;
+    uint64_t count; /* of calls, bytes, tools or servers */
+    bool legacy;
+    int argc; /* of the server */
+    char **argv;
+};
+
+static _Noreturn void die(const char *what, const char *why)
+{
+    fprintf(stderr, "mcplug-bench: %s: %s\n", what, why);
+    exit(1);
+}
+
+static double now_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static double cpu_us(void)
+{
+    struct rusage u;
+
+    getrusage(RUSAGE_SELF, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 +
+           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
+/* A figure of /proc/self/status, in kB. */
+static long status_kb(const char *key)
+{
+    FILE *f = fopen("/proc/self/status", "r");
+    char line[256];
+    long kb = 0;
+
+    while (f && fgets(line, sizeof line, f)) {
+        if (!strncmp(line, key, strlen(key)))
+            kb = strtol(line + strlen(key) + 1, NULL, 10);
+    }
+    if (f)
+        fclose(f);
+    return kb;
+}
+
+/* ---- servers ---- */
+
+static mcplug *host_new(void)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mcplug *host = mcplug_new(NULL, &err);
+
+    if (!host)
+        die("mcplug_new", err.text);
+    return host;
+}
+
+/* Connects; `tools` are more tools for the server to list, 0 for none. */
+static mcplug_server *connect_server(mcplug *host, const struct options *o,
+                                     uint64_t tools)
+{
+    struct mcplug_server_options so = {.struct_size = sizeof so,
+                                       .revision = o->legacy ? "2025-11-25" : NULL};
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mcplug_settings *s = mcplug_settings_new("stdio");
+    mcplug_server *server = NULL;
+    char count[24];
+
+    mcplug_settings_set(s, "command", o->argv[0]);
+    for (int i = 1; i < o->argc; i++)
+        mcplug_settings_add(s, "args", o->argv[i]);
+    if (tools) {
+        snprintf(count, sizeof count, "%llu", (unsigned long long)tools);
+        mcplug_settings_add(s, "args", "--tools");
+        mcplug_settings_add(s, "args", count);
+    }
+    if (mcplug_open_wait(host, s, &so, &server, &err) != MCPLUG_OK)
+        die(o->argv[0], err.text);
+    mcplug_settings_free(s);
+    return server;
+}
+
+static void expect_echo(const mcplug_result *result, const struct mcplug_error *why)
+{
+    size_t len;
+
+    if (why)
+        die("echo", why->text);
+    const char *json = mcplug_result_json(result, &len);
+    if (mcplug_result_is_error(result) || !memmem(json, len, TEXT, sizeof TEXT - 1))
+        die("the echo differs", json);
+}
+
+/* ---- echo calls ---- */
+
+struct echoes {
+    mcplug *host;
+    mcplug_server *server;
+    long calls, sent, got;
+    double begun;
+    double *took; /* of each call; NULL when that is not wanted */
+};
+
+static mcplug_done_fn echoed;
+
+static void send_echo(struct echoes *e)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    e->sent++;
+    if (e->took)
+        e->begun = now_us();
+    if (!mcplug_call_tool(e->server, "echo", ECHO_ARGS, NULL, echoed, e, &err))
+        die("mcplug_call_tool", err.text);
+}
+
+static void echoed(void *arg, mcplug_call *call, mcplug_result *result,
+                   const struct mcplug_error *why)
+{
+    struct echoes *e = arg;
+
+    (void)call;
+    expect_echo(result, why);
+    if (e->took)
+        e->took[e->got] = now_us() - e->begun;
+    e->got++;
+    if (e->sent < e->calls)
+        send_echo(e);
+    else if (e->got == e->calls)
+        mcplug_stop(e->host);
+}
+
+/* Makes `calls` calls with `flight` under way, returns the seconds it took. */
+static double run_echoes(mcplug *host, mcplug_server *server, long calls, int flight,
+                         double *took)
+{
+    struct echoes e = {.host = host, .server = server, .calls = calls, .took = took};
+    double begun = now_us();
+
+    for (int i = 0; i < flight && i < calls; i++)
+        send_echo(&e);
+    mcplug_run(host);
+    return (now_us() - begun) / 1e6;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void sequential(mcplug *host, mcplug_server *server, long calls)
+{
+    double *took = malloc(sizeof *took * (size_t)calls);
+
+    if (!took)
+        die("malloc", "no memory");
+    double cpu = cpu_us();
+    run_echoes(host, server, calls, 1, took);
+    cpu = (cpu_us() - cpu) / (double)calls;
+    qsort(took, (size_t)calls, sizeof *took, by_size);
+    printf("\"p50_us\":%.2f,\"p99_us\":%.2f,\"cpu_us_per_call\":%.2f", took[calls / 2],
+           took[calls * 99 / 100], cpu);
+    free(took);
+}
+
+/* ---- one figure of a fresh process ---- */
+
+/* Does the text from `offset` on read as the server made it? Gives its length. */
+static size_t check_piece(const mcplug_result *result, uint64_t offset)
+{
+    static char buf[PIECE], pattern[PIECE + LINE];
+    int64_t n = mcplug_result_spill_read(result, 0, offset, buf, sizeof buf);
+
+    if (!pattern[0]) {
+        memset(pattern, 'x', sizeof pattern);
+        for (size_t i = LINE - 1; i < sizeof pattern; i += LINE)
+            pattern[i] = '\n';
+    }
+    if (n < 0)
+        die("mcplug_result_spill_read", mcplug_error_name((int)n));
+    if (memcmp(buf, pattern + offset % LINE, (size_t)n) != 0)
+        die("spill", "the text differs");
+    return (size_t)n;
+}
+
+/* Reads the text, as a caller would, wherever it is; gives its size. */
+static uint64_t read_text(const mcplug_result *result)
+{
+    uint64_t size = 0, n = 0;
+    size_t len;
+
+    if (mcplug_result_spills(result)) {
+        while ((n = check_piece(result, size)) > 0)
+            size += n;
+        return size;
+    }
+    const char *p = mcplug_result_json(result, &len), *end = p + len;
+    p = memmem(p, len, "xxx", 3);
+    while (p && p < end && *p != '"') {
+        p += *p == '\\' ? 2 : 1;
+        size++;
+    }
+    return size;
+}
+
+static mcplug_result *call_big(mcplug_server *server, uint64_t bytes)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mcplug_result *result = NULL;
+    char args[64];
+
+    snprintf(args, sizeof args, "{\"bytes\":%llu}", (unsigned long long)bytes);
+    if (mcplug_call_tool_wait(server, "big", args, NULL, &result, &err) != MCPLUG_OK)
+        die("big", err.text);
+    return result;
+}
+
+static void big(mcplug *host, const struct options *o)
+{
+    unsigned million = (unsigned)(o->count / 1000000);
+    mcplug_server *server = connect_server(host, o, 0);
+    double begun = now_us();
+    mcplug_result *result = call_big(server, o->count);
+    double done = now_us();
+
+    if (read_text(result) != o->count)
+        die("big", "the text is cut");
+    printf(",\"big%u_ms\":%.2f,\"big%u_result_ms\":%.2f,\"big%u_peak_kb\":%ld", million,
+           (now_us() - begun) / 1e3, million, (done - begun) / 1e3, million,
+           status_kb("VmHWM"));
+    mcplug_result_unref(result);
+    mcplug_close_wait(server);
+}
+
+/* N tools in all, echo among them: 10,000 is also the most we keep of a list. */
+static void list(mcplug *host, const struct options *o)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mcplug_server *server = connect_server(host, o, o->count - 1);
+    mcplug_list *tools = NULL;
+    double begun = now_us();
+
+    if (mcplug_get_list_wait(server, MCPLUG_TOOLS, &tools, &err) != MCPLUG_OK)
+        die("tools/list", err.text);
+    double ms = (now_us() - begun) / 1e3;
+    if (mcplug_list_count(tools) != o->count)
+        die("tools/list", "tools are missing");
+    printf(",\"list%llu_ms\":%.2f", (unsigned long long)o->count, ms);
+    mcplug_list_unref(tools);
+    mcplug_close_wait(server);
+}
+
+/* Servers that have been of use, and idle now. */
+static void many(mcplug *host, const struct options *o)
+{
+    for (uint64_t i = 0; i < o->count; i++)
+        run_echoes(host, connect_server(host, o, 0), 1, 1, NULL);
+    printf(",\"rss%llu_kb\":%ld", (unsigned long long)o->count, status_kb("VmRSS"));
+}
+
+/* False when the memory it took is above the limit. */
+static bool big2g(mcplug *host, const struct options *o)
+{
+    static const uint64_t at[] = {0, 79, 4095, TWO_GIB / 2 - 1, TWO_GIB - PIECE};
+    struct mcplug_spill spill = {.struct_size = sizeof spill};
+    mcplug_server *server = connect_server(host, o, 0);
+    double begun = now_us();
+    mcplug_result *result = call_big(server, TWO_GIB);
+    double seconds = (now_us() - begun) / 1e6;
+
+    if (mcplug_result_spills(result) != 1 ||
+        mcplug_result_spill(result, 0, &spill) != MCPLUG_OK || spill.size != TWO_GIB)
+        die("big2g", "the text is not whole");
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+        if (check_piece(result, at[i]) != PIECE)
+            die("big2g", "a range is short");
+    }
+    if (check_piece(result, TWO_GIB - 1) != 1 || check_piece(result, TWO_GIB) != 0)
+        die("big2g", "the end is not where it should be");
+    mcplug_result_unref(result);
+    run_echoes(host, server, 1, 1, NULL);
+
+    long peak = status_kb("VmHWM");
+    printf("{\"name\":\"mcplug %s\",\"big2g_s\":%.2f,\"big2g_peak_kb\":%ld}\n",
+           mcplug_server_revision(server), seconds, peak);
+    mcplug_close_wait(server);
+    return peak > 0 && peak < MEMORY_LIMIT_KB;
+}
+
+/* ---- all of them ---- */
+
+/* Runs this program again for one figure, which it prints in place of us. */
+static void again(const struct options *o, const char *mode, const char *count)
+{
+    const char *argv[ARGS_MAX + 6] = {"mcplug-bench", mode, count};
+    int n = 3, status = 0;
+
+    if (o->legacy)
+        argv[n++] = "--legacy";
+    for (int i = 0; i < o->argc; i++)
+        argv[n++] = o->argv[i];
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        execv("/proc/self/exe", (char **)argv);
+        _exit(127);
+    }
+    if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
+        die(mode, "failed");
+}
+
+static void all(mcplug *host, const struct options *o)
+{
+    mcplug_server *server = connect_server(host, o, 0);
+
+    printf("{\"name\":\"mcplug %s\",", o->legacy ? "legacy" : "modern");
+    run_echoes(host, server, WARM_UP, 1, NULL);
+    sequential(host, server, CALLS);
+    printf(",\"inflight64_per_s\":%.0f",
+           FLIGHT_CALLS / run_echoes(host, server, FLIGHT_CALLS, FLIGHT, NULL));
+    printf(",\"rss_kb\":%ld", status_kb("VmRSS"));
+    mcplug_close_wait(server);
+    again(o, "--servers", "50");
+    again(o, "--big", "10000000");
+    again(o, "--big", "50000000");
+    again(o, "--list", "1000");
+    again(o, "--list", "10000");
+    puts("}");
+}
+
+static void echoes(mcplug *host, const struct options *o)
+{
+    mcplug_server *server = connect_server(host, o, 0);
+
+    putchar('{');
+    sequential(host, server, (long)o->count);
+    puts("}");
+    mcplug_close_wait(server);
+}
+
+static bool parse(int argc, char **argv, struct options *o)
+{
+    static const struct {
+        const char *name;
+        enum mode mode;
+        bool counted;
+    } modes[] = {{"--calls", ECHOES, true}, {"--big", BIG, true},
+                 {"--list", LIST, true},    {"--servers", MANY, true},
+                 {"--big2g", BIG2G, false}, {"--modern", ALL, false},
+                 {"--legacy", ALL, false}};
+    enum { MODES = sizeof modes / sizeof *modes };
+    int i = 1;
+
+    for (; i < argc && argv[i][0] == '-'; i++) {
+        size_t m = 0;
+        while (m < MODES && strcmp(argv[i], modes[m].name) != 0)
+            m++;
+        if (m == MODES || (modes[m].counted && i + 1 >= argc))
+            return false;
+        if (modes[m].mode == ALL)
+            o->legacy = !strcmp(argv[i], "--legacy");
+        else
+            o->mode = modes[m].mode;
+        if (modes[m].counted && (o->count = strtoull(argv[++i], NULL, 10)) == 0)
+            return false;
+    }
+    o->argc = argc - i;
+    o->argv = argv + i;
+    return o->argc > 0 && o->argc <= ARGS_MAX;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {.mode = ALL};
+    bool fine = true;
+
+    if (!parse(argc, argv, &o)) {
+        fputs("usage: mcplug-bench [--legacy] [--calls N | --big2g] SERVER [ARG]...\n",
+              stderr);
+        return 2;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    mcplug *host = host_new();
+    switch (o.mode) {
+    case ALL:
+        all(host, &o);
+        break;
+    case ECHOES:
+        echoes(host, &o);
+        break;
+    case BIG:
+        big(host, &o);
+        break;
+    case LIST:
+        list(host, &o);
+        break;
+    case MANY:
+        many(host, &o);
+        break;
+    case BIG2G:
+        fine = big2g(host, &o);
+        break;
+    }
+    mcplug_free(host);
+    return fine && !fflush(stdout) ? 0 : 1;
+}

@@ -1,0 +1,338 @@
+#include "args.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "plugin/props.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define AT(member) offsetof(struct cli_args, member)
+
+static const struct cli_option global_options[] = {
+    {"json", 0, CLI_FLAG, NULL, "print exactly one JSON document", AT(json)},
+    {"plugin-dir", 0, CLI_LIST, "DIR",
+     "look for modules in DIR before all other places; may be repeated", AT(plugin_dirs)},
+    {"verbose", 'v', CLI_COUNT, NULL,
+     "log what happens, the server's stderr included; twice: everything", AT(verbose)},
+    {"quiet", 'q', CLI_FLAG, NULL, "log nothing, not even warnings", AT(quiet)},
+    {"help", 'h', CLI_FLAG, NULL, "explain the command", AT(help)},
+    {"version", 0, CLI_FLAG, NULL, "print the version", AT(version)},
+    {.name = NULL},
+};
+
+static const struct cli_option server_options[] = {
+    {"url", 0, CLI_TEXT, "URL",
+     "reach the server there instead of starting one: unix:PATH, tcp:HOST:PORT", AT(url)},
+    {"env", 0, CLI_LIST, "NAME=VALUE",
+     "set a variable of the server's environment; may "
+     "be repeated",
+     AT(env)},
+    {"cwd", 0, CLI_TEXT, "DIR", "start the server in DIR", AT(cwd)},
+    {"type", 0, CLI_TEXT, "NAME",
+     "the transport; by default stdio for a command, else what the URL says", AT(type)},
+    {"set", 0, CLI_LIST, "NAME=VALUE",
+     "any other setting of the transport (mcplug plugins TYPE lists them); NAME[]=VALUE "
+     "adds to a list, NAME.KEY=VALUE sets an entry of a map",
+     AT(set)},
+    {"timeout", 0, CLI_DURATION, "TIME",
+     "give up on a request after TIME: 250ms, 2s, 5m, "
+     "1h",
+     AT(timeout)},
+    {"connect-timeout", 0, CLI_DURATION, "TIME", "give up on connecting after TIME",
+     AT(connect_timeout)},
+    {"revision", 0, CLI_TEXT, "DATE",
+     "speak that revision of the protocol and no other: 2025-11-25", AT(revision)},
+    {"log-level", 0, CLI_TEXT, "LEVEL",
+     "show what the server logs, from LEVEL on: debug, info, notice, warning, error, "
+     "critical, alert, emergency",
+     AT(log_level)},
+    {"root", 0, CLI_LIST, "DIR",
+     "tell the server that it may work in DIR; may be repeated", AT(roots)},
+    {"no-input", 0, CLI_FLAG, NULL, "never ask the user what the server wants to know",
+     AT(no_input)},
+    {.name = NULL},
+};
+
+static const struct cli_option request_options[] = {
+    {"meta", 0, CLI_TEXT, "JSON", "an object for the request's _meta", AT(meta)},
+    {"progress", 0, CLI_FLAG, NULL,
+     "show progress on stderr even where that is no terminal", AT(progress)},
+    {"no-progress", 0, CLI_FLAG, NULL, "show no progress", AT(no_progress)},
+    {.name = NULL},
+};
+
+size_t cli_command_groups(const struct cli_command *command,
+                          struct cli_group out[CLI_GROUPS])
+{
+    size_t n = 0;
+    if (command && command->options)
+        out[n++] = (struct cli_group){"Options", command->options};
+    if (command && command->flags & CLI_REQUEST)
+        out[n++] = (struct cli_group){"The request", request_options};
+    if (command && command->flags & CLI_SERVER)
+        out[n++] = (struct cli_group){"The server", server_options};
+    out[n++] = (struct cli_group){"Options of every command", global_options};
+    return n;
+}
+
+const struct cli_command *cli_command_find(const char *name, size_t len)
+{
+    for (size_t i = 0; cli_commands[i]; i++)
+        if (strlen(cli_commands[i]->name) == len &&
+            memcmp(cli_commands[i]->name, name, len) == 0)
+            return cli_commands[i];
+    return NULL;
+}
+
+bool cli_list_add(struct cli_list *list, const char *item)
+{
+    const char **items = mp_resize(list->items, (list->n + 2) * sizeof *items);
+    if (!items)
+        return false;
+    list->items = items;
+    items[list->n++] = item;
+    items[list->n] = NULL;
+    return true;
+}
+
+void cli_args_clear(struct cli_args *args)
+{
+    mp_free(args->words.items);
+    mp_free(args->plugin_dirs.items);
+    mp_free(args->env.items);
+    mp_free(args->set.items);
+    mp_free(args->roots.items);
+    memset(args, 0, sizeof *args);
+}
+
+/* ---- one option ---- */
+
+struct reader {
+    struct cli_args *args;
+    char **argv;
+    int argc, at;
+    struct mcplug_error *err;
+};
+
+static int take_duration(const struct cli_option *o, const char *text, uint64_t *out,
+                         struct mcplug_error *err)
+{
+    int64_t ms;
+    size_t len = strlen(text);
+    /* A bare number would have to be guessed at: people think of seconds here, and
+     * settings of modules mean milliseconds. */
+    bool has_unit = len > 0 && strchr("smh", text[len - 1]);
+    if (!has_unit || !mp_option_parse("duration", text, &ms) || ms <= 0)
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "--%s wants a time with its unit, such as 500ms, 20s or 5m, not "
+                       "\"%s\"",
+                       o->name, text);
+    *out = (uint64_t)ms;
+    return MCPLUG_OK;
+}
+
+static int take_number(const struct cli_option *o, const char *text, uint64_t *out,
+                       struct mcplug_error *err)
+{
+    int64_t n;
+    if (!mp_option_parse("int", text, &n) || n < 1)
+        return mp_fail(err, MCPLUG_EINVAL, "--%s wants a number from 1 on, not \"%s\"",
+                       o->name, text);
+    *out = (uint64_t)n;
+    return MCPLUG_OK;
+}
+
+static int take(struct reader *r, const struct cli_option *o, const char *value)
+{
+    void *at = (char *)r->args + o->at;
+
+    switch (o->type) {
+    case CLI_FLAG:
+        *(bool *)at = true;
+        return MCPLUG_OK;
+    case CLI_COUNT:
+        ++*(int *)at;
+        return MCPLUG_OK;
+    case CLI_TEXT:
+        *(const char **)at = value;
+        return MCPLUG_OK;
+    case CLI_LIST:
+        return cli_list_add(at, value) ? MCPLUG_OK : mp_fail_nomem(r->err);
+    case CLI_DURATION:
+        return take_duration(o, value, at, r->err);
+    case CLI_NUMBER:
+        return take_number(o, value, at, r->err);
+    }
+    return MCPLUG_EINVAL;
+}
+
+/* The value that stands behind an option as a word of its own. */
+static int take_next(struct reader *r, const struct cli_option *o)
+{
+    if (r->at >= r->argc || strcmp(r->argv[r->at], "--") == 0)
+        return mp_fail(r->err, MCPLUG_EINVAL, "--%s wants a value: --%s %s", o->name,
+                       o->name, o->value);
+    return take(r, o, r->argv[r->at++]);
+}
+
+static const struct cli_option *find_in(const struct cli_command *command,
+                                        const char *name, size_t len, char letter)
+{
+    struct cli_group groups[CLI_GROUPS];
+    size_t n = cli_command_groups(command, groups);
+
+    for (size_t i = 0; i < n; i++)
+        for (const struct cli_option *o = groups[i].options; o->name; o++)
+            if (name ? strlen(o->name) == len && memcmp(o->name, name, len) == 0
+                     : o->letter == letter)
+                return o;
+    return NULL;
+}
+
+static int unknown_option(struct reader *r, const char *name, size_t len)
+{
+    const struct cli_command *command = r->args->command;
+    char word[64];
+    if (len >= sizeof word)
+        len = sizeof word - 1;
+    memcpy(word, name, len);
+    word[len] = '\0';
+
+    for (size_t i = 0; !command && cli_commands[i]; i++)
+        if (find_in(cli_commands[i], name, len, 0))
+            return mp_fail(r->err, MCPLUG_EINVAL,
+                           "--%s belongs behind the command: mcplug %s --%s", word,
+                           cli_commands[i]->name, word);
+
+    const char *best = NULL;
+    struct cli_group groups[CLI_GROUPS];
+    size_t n = cli_command_groups(command, groups);
+    for (size_t i = 0; i < n; i++)
+        for (const struct cli_option *o = groups[i].options; o->name; o++)
+            if (o->help)
+                mp_nearest(word, o->name, &best);
+    return mp_fail(r->err, MCPLUG_EINVAL, "unknown option --%s%s%s%s%s%s%s", word,
+                   command ? " of \"" : "", command ? command->name : "",
+                   command ? "\"" : "", best ? "; did you mean --" : "", best ? best : "",
+                   best ? "?" : "");
+}
+
+static int take_long(struct reader *r, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    size_t len = equals ? (size_t)(equals - text) : strlen(text);
+    const struct cli_option *o = find_in(r->args->command, text, len, 0);
+
+    if (!o)
+        return unknown_option(r, text, len);
+    if (equals && !o->value)
+        return mp_fail(r->err, MCPLUG_EINVAL, "--%s takes no value", o->name);
+    if (equals)
+        return take(r, o, equals + 1);
+    return o->value ? take_next(r, o) : take(r, o, NULL);
+}
+
+static int take_letters(struct reader *r, const char *text)
+{
+    for (; *text; text++) {
+        const struct cli_option *o = find_in(r->args->command, NULL, 0, *text);
+        if (!o)
+            return mp_fail(r->err, MCPLUG_EINVAL, "unknown option -%c", *text);
+        if (o->value && text[1])
+            return take(r, o, text + 1);
+        int rc = o->value ? take_next(r, o) : take(r, o, NULL);
+        if (rc)
+            return rc;
+    }
+    return MCPLUG_OK;
+}
+
+static int take_word(struct reader *r, const char *word)
+{
+    struct cli_args *args = r->args;
+
+    if (args->command)
+        return cli_list_add(&args->words, word) ? MCPLUG_OK : mp_fail_nomem(r->err);
+
+    args->command = cli_command_find(word, strlen(word));
+    if (args->command)
+        return MCPLUG_OK;
+    const char *best = NULL;
+    for (size_t i = 0; cli_commands[i]; i++)
+        mp_nearest(word, cli_commands[i]->name, &best);
+    return mp_fail(r->err, MCPLUG_EINVAL, "there is no command \"%.64s\"%s%s%s", word,
+                   best ? "; did you mean \"" : "", best ? best : "", best ? "\"?" : "");
+}
+
+/* ---- the whole ---- */
+
+static int check_server(const struct cli_args *args, struct mcplug_error *err)
+{
+    const struct cli_command *c = args->command;
+
+    if (args->server_command && !(c->flags & CLI_SERVER))
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "\"%s\" talks to no server, so nothing can "
+                       "stand behind --",
+                       c->name);
+    if (!(c->flags & CLI_SERVER))
+        return MCPLUG_OK;
+    if (args->server_command && !args->server_command[0])
+        return mp_fail(err, MCPLUG_EINVAL, "the server's command is missing behind --");
+    if (args->server_command && args->url)
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "give either --url or a command behind --, not both");
+    if (!args->server_command && !args->url && !args->type)
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "which server? Put its command behind --, or say --url URL");
+    if (args->progress && args->no_progress)
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "--progress and --no-progress exclude each "
+                       "other");
+    return MCPLUG_OK;
+}
+
+static int check(const struct cli_args *args, struct mcplug_error *err)
+{
+    const struct cli_command *c = args->command;
+
+    if (args->help || args->version)
+        return MCPLUG_OK;
+    if (!c)
+        return mp_fail(err, MCPLUG_EINVAL, "which command? Try: mcplug help");
+    if (args->words.n < c->min_words)
+        return mp_fail(err, MCPLUG_EINVAL, "\"%s\" wants more words: mcplug %s %s%s",
+                       c->name, c->name, c->words,
+                       c->flags & CLI_SERVER ? " -- COMMAND [ARGS...]" : "");
+    if (args->words.n > c->max_words)
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "\"%s\" does not know what to do with "
+                       "\"%.64s\"%s",
+                       c->name, args->words.items[c->max_words],
+                       c->flags & CLI_SERVER && !args->server_command
+                           ? "; is a -- missing before the server's command?"
+                           : "");
+    return check_server(args, err);
+}
+
+int cli_args_parse(struct cli_args *args, int argc, char **argv, struct mcplug_error *err)
+{
+    struct reader r = {.args = args, .argv = argv, .argc = argc, .at = 1, .err = err};
+    int rc = MCPLUG_OK;
+
+    while (rc == MCPLUG_OK && r.at < argc) {
+        char *word = argv[r.at++];
+        if (strcmp(word, "--") == 0) {
+            args->server_command = argv + r.at;
+            break;
+        }
+        if (word[0] == '-' && word[1] == '-')
+            rc = take_long(&r, word + 2);
+        else if (word[0] == '-' && word[1])
+            rc = take_letters(&r, word + 1);
+        else
+            rc = take_word(&r, word);
+    }
+    return rc ? rc : check(args, err);
+}

@@ -1,0 +1,99 @@
+/* The command line: what there is to say, and what was said. One table per set of
+ * options drives the parser and the help texts alike. */
+#ifndef CLI_ARGS_H
+#define CLI_ARGS_H
+
+#include <mcplug/types.h>
+
+#include <stdbool.h>
+
+struct cli;
+
+enum cli_option_type {
+    CLI_FLAG,     /* bool */
+    CLI_COUNT,    /* int; how often it was given */
+    CLI_TEXT,     /* const char *; the last one counts */
+    CLI_LIST,     /* struct cli_list; one more each time */
+    CLI_DURATION, /* uint64_t ms, "250ms" "2s" "5m" "1h" */
+    CLI_NUMBER    /* uint64_t, from 1 */
+};
+
+struct cli_option {
+    const char *name; /* NULL ends the table */
+    char letter;      /* 0: none */
+    enum cli_option_type type;
+    const char *value; /* what the value is called; NULL for flags and counts */
+    const char *help;  /* NULL: not for people */
+    size_t at;         /* of the member of struct cli_args */
+};
+
+/* What a command takes beside its own options. */
+#define CLI_SERVER 1u  /* talks to a server: how to reach it */
+#define CLI_REQUEST 2u /* makes a request that may last: progress, _meta */
+
+struct cli_command {
+    const char *name;
+    const char *words;   /* "TOOL [KEY=VALUE...]"; "" for none */
+    const char *summary; /* one line */
+    const char *details; /* paragraphs, newline-separated; may be NULL */
+    const char *hint;    /* where to look when the server objects; may be NULL */
+    const struct cli_option *options; /* its own; may be NULL */
+    unsigned flags;
+    size_t min_words, max_words;
+    int (*run)(struct cli *cli); /* returns the exit code */
+};
+
+#define CLI_MANY ((size_t)-1)
+
+struct cli_list { /* NULL-ended once anything is in it */
+    const char **items;
+    size_t n;
+};
+
+struct cli_args {                      /* all strings belong to argv */
+    const struct cli_command *command; /* NULL: none was given */
+    struct cli_list words;
+    char **server_command; /* what stands behind `--`, NULL-ended; NULL: no `--` */
+
+    bool help, version, json, quiet;
+    int verbose;
+    struct cli_list plugin_dirs;
+
+    const char *url, *type, *cwd, *revision, *log_level;
+    struct cli_list env, set, roots;
+    uint64_t timeout, connect_timeout;
+    bool no_input;
+
+    const char *meta;
+    bool progress, no_progress;
+
+    const char *arguments; /* call --args */
+    const char *output;    /* read --output */
+    uint64_t count;        /* ping --count */
+    const char *check, *inspect, *check_here;
+};
+
+/* Every command, in the order of the help text; NULL-ended. */
+extern const struct cli_command *const cli_commands[];
+
+const struct cli_command *cli_command_find(const char *name, size_t len);
+
+#define CLI_GROUPS 4
+struct cli_group {
+    const char *title;
+    const struct cli_option *options;
+};
+/* The sets of options that `command` takes (NULL: those of no command), the most
+ * special first; returns how many. */
+size_t cli_command_groups(const struct cli_command *command,
+                          struct cli_group out[CLI_GROUPS]);
+
+/* MCPLUG_EINVAL with a sentence for the user. With --help or --version given, nothing
+ * is asked for. Clear `args` in either case. */
+int cli_args_parse(struct cli_args *args, int argc, char **argv,
+                   struct mcplug_error *err);
+void cli_args_clear(struct cli_args *args);
+
+bool cli_list_add(struct cli_list *list, const char *item);
+
+#endif

@@ -1,0 +1,11 @@
+/* The commands, one file each. */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+#include "cli.h"
+
+extern const struct cli_command cli_cmd_tools, cli_cmd_call, cli_cmd_resources,
+    cli_cmd_read, cli_cmd_prompts, cli_cmd_prompt, cli_cmd_complete, cli_cmd_ping,
+    cli_cmd_info, cli_cmd_plugins, cli_cmd_help;
+
+#endif

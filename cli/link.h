@@ -1,0 +1,101 @@
+/* One server for one command: connects, lets the command ask, and closes in order.
+ * The library's loop is turned from a poll() of our own, beside signals and the
+ * keyboard, as any program that has a loop already would do it. */
+#ifndef CLI_LINK_H
+#define CLI_LINK_H
+
+#include "ask.h"
+#include "cli.h"
+#include "doc.h"
+#include "progress.h"
+
+#include <mcplug/mcplug.h>
+
+struct cli_link;
+
+/* The lines that a server wrote last, told when it fails. */
+#define CLI_REMARKS 10
+struct cli_remarks {
+    char *lines[CLI_REMARKS];
+    size_t n; /* in all; the last ones are kept */
+};
+
+typedef void cli_ready_fn(struct cli_link *link, void *job);
+typedef void cli_result_fn(struct cli_link *link, void *job, const struct cli_doc *doc);
+/* `list` is NULL when it could not be had; cli_link_fail() tells why. */
+typedef void cli_list_fn(struct cli_link *link, void *job, enum mcplug_kind kind,
+                         mcplug_list *list, const struct mcplug_error *why);
+
+struct cli_link {
+    struct cli *cli;
+    mcplug *host;
+    mcplug_server *server;
+    cli_ready_fn *ready;
+    void *job;
+
+    mcplug_call *call; /* under way; what Ctrl+C cancels */
+    cli_result_fn *done;
+    struct cli_list_wish { /* one per kind */
+        struct cli_link *link;
+        enum mcplug_kind kind;
+        cli_list_fn *fn;
+    } wishes[4];
+
+    bool connected, finished, closing, closed;
+    int exit_code;
+    int signal;        /* the one that ended us; 0: none */
+    uint64_t patience; /* when to stop waiting for the close; 0: never */
+    int signal_fd;
+    char told[512]; /* the failure that was told; "": none */
+    struct cli_remarks remarks;
+    struct cli_progress progress;
+    struct cli_ask *ask; /* NULL: nobody to ask */
+    char *roots;         /* answer to roots/list; NULL: none were given */
+};
+
+/* Connects to the server that the command line names, calls `ready`, and goes on until
+ * somebody calls cli_link_finish(). Returns the exit code. */
+int cli_link_run(struct cli *cli, cli_ready_fn *ready, void *job);
+
+/* The command has what it wanted, or not; the first one counts. */
+void cli_link_finish(struct cli_link *link, int exit_code);
+/* Tells what went wrong and finishes with the fitting exit code. `result` is the
+ * error object of a server that answered with one, or NULL. */
+void cli_link_fail(struct cli_link *link, const struct mcplug_error *why,
+                   const mcplug_result *result);
+/* Finishes after output: with `r`, what the output functions returned. */
+void cli_link_done(struct cli_link *link, int r, int exit_code);
+
+/* `fn` gets the result; failures end the command and are told. One request at a time.
+ * `what` names it for people who wait. */
+void cli_link_request(struct cli_link *link, const char *what, const char *method,
+                      const char *params, cli_result_fn *fn);
+void cli_link_call_tool(struct cli_link *link, const char *tool, const char *arguments,
+                        cli_result_fn *fn);
+void cli_link_ping(struct cli_link *link, cli_result_fn *fn);
+/* One of each kind at a time. */
+void cli_link_list(struct cli_link *link, enum mcplug_kind kind, cli_list_fn *fn);
+
+/* ---- for the parts of a link ---- */
+
+/* fail.c */
+void cli_remarks_add(struct cli_remarks *r, const char *line, size_t len);
+void cli_remarks_tell(const struct cli_remarks *r);
+void cli_remarks_clear(struct cli_remarks *r);
+
+/* settings.c: how to reach the server. give; NULL with `err`. */
+mcplug_settings *cli_settings(const struct cli_args *args, struct mcplug_error *err);
+/* The answer to roots/list. give: mp_free; NULL with `err`. */
+char *cli_roots(const struct cli_args *args, struct mcplug_error *err);
+
+/* `NAME=VALUE`, `NAME[]=VALUE` and `NAME.KEY=VALUE` in place. */
+struct cli_setting {
+    char *name, *key; /* of one block; key: NULL but for maps */
+    const char *value;
+    bool list;
+};
+int cli_setting_parse(const char *text, struct cli_setting *out,
+                      struct mcplug_error *err);
+void cli_setting_clear(struct cli_setting *s);
+
+#endif

@@ -1,0 +1,62 @@
+/* mcplug: MCP servers from the shell. */
+#include "cli.h"
+#include "help.h"
+#include "tell.h"
+
+#include <mcplug/mcplug.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A command must not fail silently because its output had nowhere to go. */
+static int check_output(struct cli_out *out, int code)
+{
+    cli_out_close(out);
+    if (!out->failed)
+        return code;
+    if (out->failed == EPIPE)
+        return CLI_BROKEN_PIPE;
+    cli_error("cannot write the output: %s", strerror(out->failed));
+    return CLI_FAILED;
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    if (argc < 2) {
+        struct cli_out *out = &cli->out;
+        cli_out_init(out, STDERR_FILENO);
+        cli_help(out, NULL);
+        return CLI_USAGE;
+    }
+    if (cli_args_parse(&cli->args, argc, argv, &err) != MCPLUG_OK) {
+        const struct cli_command *c = cli->args.command;
+        cli_error("%s", err.text);
+        cli_hint("`mcplug help%s%s` tells more.", c ? " " : "", c ? c->name : "");
+        return CLI_USAGE;
+    }
+    if (cli->args.version) {
+        cli_out_f(&cli->out, "mcplug %s\n", mcplug_version());
+        return CLI_OK;
+    }
+    if (cli->args.help) {
+        cli_help(&cli->out, cli->args.command);
+        return CLI_OK;
+    }
+    return cli->args.command->run(cli);
+}
+
+int main(int argc, char **argv)
+{
+    struct cli cli;
+    memset(&cli.args, 0, sizeof cli.args);
+    signal(SIGPIPE, SIG_IGN); /* a failed write says it as well */
+    cli_out_init(&cli.out, STDOUT_FILENO);
+    int code = run(&cli, argc, argv);
+    code = check_output(&cli.out, code);
+    cli_args_clear(&cli.args);
+    return code;
+}

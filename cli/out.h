@@ -1,0 +1,63 @@
+/* Where output goes: one buffered writer per descriptor. It knows if people look at a
+ * terminal, and it is the only place from which bytes of a server reach one. */
+#ifndef CLI_OUT_H
+#define CLI_OUT_H
+
+#include <mcplug/types.h>
+
+#include <stdbool.h>
+
+#define CLI_OUT_BUFFER 65536
+
+struct cli_out {
+    int fd;
+    bool terminal;
+    bool colour;
+    size_t width; /* columns of the terminal; 0: no terminal, lines are never broken */
+    bool closed;
+    int failed; /* errno of the first write that failed; all later bytes are dropped */
+    char last;  /* the last byte added; 0: none yet */
+    size_t n_held;
+    char held[4]; /* the beginning of a character that a piece of text ended with */
+    size_t len;
+    char buf[CLI_OUT_BUFFER];
+};
+
+void cli_out_init(struct cli_out *out, int fd);
+/* Sends what is buffered. SIGINT and SIGTERM get through while a write blocks. */
+void cli_out_flush(struct cli_out *out);
+/* Flushes, and unless it is a terminal lets go of the descriptor, so that a reader sees
+ * the end and the file system its last chance to complain. Once is enough. */
+void cli_out_close(struct cli_out *out);
+
+/* ---- our own words, and bytes that must arrive as they are ---- */
+
+void cli_out_add(struct cli_out *out, const void *data, size_t len);
+void cli_out_s(struct cli_out *out, const char *text);
+void cli_out_f(struct cli_out *out, const char *fmt, ...) MCPLUG_PRINTF(2, 3);
+void cli_out_spaces(struct cli_out *out, size_t n);
+void cli_out_fresh_line(struct cli_out *out); /* a newline unless there is one */
+
+enum cli_style { CLI_PLAIN, CLI_BOLD, CLI_DIM };
+void cli_out_style(struct cli_out *out, enum cli_style style);
+
+/* ---- words of others ---- */
+
+/* One line for people: always escaped. */
+void cli_out_shown(struct cli_out *out, const char *text, size_t len);
+/* A piece of a result's text: escaped on a terminal but for newlines and tabs, byte
+ * for byte elsewhere. A character may lie across pieces; end the last one. */
+void cli_out_text(struct cli_out *out, const char *text, size_t len);
+void cli_out_text_end(struct cli_out *out);
+/* A paragraph for people, escaped and broken at spaces to fit the terminal; every line
+ * begins with `indent` spaces, but the first one goes on at column `column` when that
+ * is not 0. Ends with a newline. */
+void cli_out_wrapped(struct cli_out *out, const char *text, size_t len, size_t indent,
+                     size_t column);
+
+/* Columns that escaped text takes on a terminal. */
+size_t cli_columns(const char *text, size_t len);
+/* The longest beginning of `text`, in bytes, that fits into `columns`. */
+size_t cli_columns_fit(const char *text, size_t len, size_t columns);
+
+#endif

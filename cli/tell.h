@@ -1,0 +1,25 @@
+/* What people are told on stderr: errors, log lines, and the one line that shows how a
+ * call is coming along, which the others must not run into. */
+#ifndef CLI_TELL_H
+#define CLI_TELL_H
+
+#include <mcplug/types.h>
+
+#include <stdbool.h>
+
+/* `mcplug: ` and one line. What the arguments bring is escaped. [any] */
+void cli_error(const char *fmt, ...) MCPLUG_PRINTF(1, 2);
+/* A second line below it: what to do next. [any] */
+void cli_hint(const char *fmt, ...) MCPLUG_PRINTF(1, 2);
+/* The same, escaped, but lines stay lines. Ends with a newline. [any] */
+void cli_tell(const char *head, const char *text, size_t len);
+/* One log line: `VRB mcp:NAME text`. The text is escaped already. [any] */
+void cli_log_line(int level, const char *source, const char *text);
+
+/* ---- the status line ---- */
+
+/* Writes `text`, escaped and cut to the terminal, over the line before; NULL takes it
+ * away. Other output goes above it. */
+void cli_status_show(const char *text);
+
+#endif

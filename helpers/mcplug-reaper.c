@@ -1,0 +1,435 @@
+/* mcplug-reaper - stands between a host and one stdio server, so that no
+ * process of that server is left behind, however the host ends.
+ *
+ *   mcplug-reaper [-C DIR] -- COMMAND [ARGS...]
+ *
+ * It starts with the server's stdin, stdout and stderr as 0, 1, 2 and with one
+ * end of a socket pair, the lifeline, as 3. Over the lifeline go
+ *
+ *   to the host    "S <pid>\n"            the server runs
+ *                  "E <errno> <stage>\n"  it could not be started: fork, chdir, exec
+ *                  "X <status>\n"         it ended: exit code, or minus the signal
+ *   from the host  "T"                    SIGTERM for the whole tree
+ *                  "K"                    SIGKILL for the whole tree
+ *
+ * and its end (the host closed it, or died, even by SIGKILL) means: end the
+ * tree. So do the host's death while a forked copy of it still holds the
+ * lifeline, the end of the server's main process, and SIGTERM, SIGINT or SIGHUP
+ * to the reaper itself.
+ *
+ * The tree is every descendant. As a subreaper this process becomes the parent
+ * of every orphan below it, so no double fork and no setsid leaves the tree, and
+ * "waitpid has no child for me" means that nothing is left. All of this has to
+ * live in a program of its own: a library may not make its host a subreaper.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LIFELINE 3
+#define TERM_PATIENCE_MS 100 /* between SIGTERM and SIGKILL */
+#define KILL_STEP_MS 2       /* between two rounds of SIGKILL .. */
+#define KILL_SLOW_MS 100     /* .. and once they have not helped for .. */
+#define KILL_EAGER_MS 1000   /* .. this long (processes stuck in the kernel) */
+#define PROCESSES_MAX 65536  /* looked at in one round; memory is used as needed */
+
+struct process {
+    pid_t pid, parent, group;
+};
+
+enum phase { WATCHING, TERMINATING, KILLING };
+
+struct reaper {
+    enum phase phase;
+    int64_t phase_began;
+    pid_t server;         /* 0 once it has been waited for */
+    pid_t group;          /* of the server; outlives it */
+    int signals;          /* signalfd */
+    int host;             /* pidfd of our parent, or -1 */
+    bool lifeline_cut;    /* or the host died, or we were told to end */
+    struct process *seen; /* PROCESSES_MAX */
+};
+
+/* What the child says when it cannot become the server. */
+struct start_failure {
+    int error;
+    char stage[8];
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* A kernel without close_range() is also one without huge descriptor tables. */
+static void close_from(int first)
+{
+    if (syscall(SYS_close_range, (unsigned)first, ~0U, 0U) == 0)
+        return;
+    for (int fd = first; fd < 4096; fd++)
+        close(fd);
+}
+
+/* A host that no longer listens is noticed where we read, not here. */
+static void tell_host(const char *line)
+{
+    ssize_t sent = send(LIFELINE, line, strlen(line), MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)sent;
+}
+
+/* ---- the tree ------------------------------------------------------------- */
+
+/* The name of a program may hold spaces, parentheses and line ends; what follows
+ * its last ')' does not. */
+static bool parse_stat(const char *text, size_t len, struct process *out)
+{
+    const char *name_end = memrchr(text, ')', len);
+    char state;
+    return name_end != NULL &&
+           sscanf(name_end + 1, " %c %d %d", &state, &out->parent, &out->group) == 3;
+}
+
+static bool read_process(int proc, const char *pid_text, struct process *out)
+{
+    char text[512];
+    snprintf(text, sizeof text, "%s/stat", pid_text);
+    int fd = openat(proc, text, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t len = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (len <= 0)
+        return false;
+    text[len] = '\0';
+    out->pid = atoi(pid_text);
+    return parse_stat(text, (size_t)len, out);
+}
+
+/* Keeps in r->seen what /proc shows and returns the count; 0 means that /proc is
+ * of no use here. Our own children get SIGKILL the moment they are seen when
+ * `kill_children` says so: a process that forks and exits all the time is always
+ * our child, but never for long. */
+static size_t look_around(struct reaper *r, bool kill_children)
+{
+    union {
+        struct dirent64 entry;
+        char bytes[8192];
+    } list;
+    const pid_t self = getpid();
+    size_t count = 0;
+    bool saw_self = false;
+    int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (proc < 0)
+        return 0;
+
+    for (ssize_t len; (len = getdents64(proc, list.bytes, sizeof list)) > 0;) {
+        for (ssize_t at = 0; at < len;) {
+            const struct dirent64 *entry = (const void *)(list.bytes + at);
+            struct process p;
+            at += entry->d_reclen;
+            if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
+                !read_process(proc, entry->d_name, &p))
+                continue;
+            saw_self |= p.pid == self;
+            if (kill_children && p.parent == self)
+                kill(p.pid, SIGKILL);
+            if (count < PROCESSES_MAX)
+                r->seen[count++] = p;
+        }
+    }
+    close(proc);
+    return saw_self ? count : 0;
+}
+
+/* Moves our descendants to the front of the `count` seen; returns how many. */
+static size_t find_tree(struct process *seen, size_t count)
+{
+    size_t tree = 0, next = 0;
+    for (pid_t parent = getpid();; parent = seen[next++].pid) {
+        for (size_t i = tree; i < count; i++) {
+            if (seen[i].parent == parent) {
+                struct process found = seen[i];
+                seen[i] = seen[tree];
+                seen[tree++] = found;
+            }
+        }
+        if (next == tree)
+            return tree;
+    }
+}
+
+/* SIGTERM also wakes what is stopped, or it would never act on it. SIGKILL goes
+ * to the whole group at once, because no member can fork its way past that; such
+ * a group is all ours, since groups do not reach beyond a session and the server
+ * began its own. */
+static void signal_process(const struct process *p, int sig)
+{
+    kill(p->pid, sig);
+    if (sig == SIGTERM)
+        kill(p->pid, SIGCONT);
+    else if (p->group > 1 && p->group != getpgrp())
+        kill(-p->group, sig);
+}
+
+/* False when only the server's own group could be reached, for want of /proc. */
+static bool signal_tree(struct reaper *r, int sig)
+{
+    size_t count = look_around(r, sig == SIGKILL);
+    if (count == 0) {
+        kill(-r->group, sig);
+        return false;
+    }
+    size_t tree = find_tree(r->seen, count);
+    for (size_t i = 0; i < tree; i++)
+        signal_process(&r->seen[i], sig);
+    return true;
+}
+
+static void enter(struct reaper *r, enum phase next)
+{
+    if (next <= r->phase)
+        return;
+    r->phase = next;
+    r->phase_began = now_ms();
+    if (next == TERMINATING)
+        signal_tree(r, SIGTERM);
+}
+
+/* ---- starting the server -------------------------------------------------- */
+
+static bool prepare(struct reaper *r)
+{
+    sigset_t all, awaited;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    setsid();
+    close_from(LIFELINE + 1);
+
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    signal(SIGCHLD, SIG_DFL); /* if ignored, there would be nothing to wait for */
+    sigemptyset(&awaited);
+    sigaddset(&awaited, SIGCHLD);
+    sigaddset(&awaited, SIGTERM);
+    sigaddset(&awaited, SIGINT);
+    sigaddset(&awaited, SIGHUP);
+    r->signals = signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK);
+    r->host = (int)syscall(SYS_pidfd_open, getppid(), 0U);
+
+    void *room = mmap(NULL, PROCESSES_MAX * sizeof *r->seen, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    r->seen = room;
+    return r->signals >= 0 && room != MAP_FAILED;
+}
+
+/* The server dies with us, should somebody kill the reaper. */
+static _Noreturn void become_server(char **command, const char *dir, int report)
+{
+    struct start_failure failure = {0, "chdir"};
+    sigset_t none;
+
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (int sig = 1; sig < NSIG; sig++)
+        signal(sig, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    dup3(report, LIFELINE, O_CLOEXEC);
+    close_from(LIFELINE + 1);
+
+    if (dir == NULL || chdir(dir) == 0) {
+        memcpy(failure.stage, "exec", 5);
+        execvp(command[0], command);
+    }
+    failure.error = errno;
+    ssize_t told = write(LIFELINE, &failure, sizeof failure);
+    (void)told;
+    _exit(127);
+}
+
+static void tell_failure(const struct start_failure *failure)
+{
+    char line[64];
+    snprintf(line, sizeof line, "E %d %s\n", failure->error, failure->stage);
+    tell_host(line);
+}
+
+/* vfork copies nothing, and is over when the server runs or has failed. What went
+ * wrong comes through a pipe all the same, which exec closes: not everywhere
+ * does vfork share memory. A child that dies in between counts as started. */
+static bool start_server(struct reaper *r, char **command, const char *dir)
+{
+    struct start_failure failure = {0, "fork"};
+    int report[2] = {-1, -1};
+    char line[32];
+    pid_t pid = -1;
+    if (prepare(r) && pipe2(report, O_CLOEXEC) == 0)
+        pid = vfork();
+    if (pid == 0)
+        become_server(command, dir, report[1]);
+    if (pid < 0)
+        failure.error = errno;
+    close(report[1]);
+    ssize_t len = read(report[0], &failure, sizeof failure);
+    close(report[0]);
+    if (pid < 0 || len > 0) {
+        if (pid > 0)
+            waitpid(pid, NULL, 0);
+        tell_failure(&failure);
+        return false;
+    }
+    r->server = r->group = pid;
+    snprintf(line, sizeof line, "S %d\n", (int)pid);
+    tell_host(line);
+    return true;
+}
+
+/* ---- watching over it ----------------------------------------------------- */
+
+static void server_ended(struct reaper *r, int status)
+{
+    char line[32];
+    r->server = 0;
+    snprintf(line, sizeof line, "X %d\n",
+             WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status));
+    tell_host(line);
+}
+
+/* False when no descendant is left. */
+static bool reap(struct reaper *r)
+{
+    for (;;) {
+        int status;
+        pid_t pid = waitpid(-1, &status, WNOHANG);
+        if (pid == 0)
+            return true;
+        if (pid < 0)
+            return errno != ECHILD;
+        if (pid == r->server)
+            server_ended(r, status);
+    }
+}
+
+static void read_lifeline(struct reaper *r)
+{
+    char orders[16];
+    ssize_t len = recv(LIFELINE, orders, sizeof orders, MSG_DONTWAIT);
+    if (len == 0 || (len < 0 && errno != EAGAIN && errno != EINTR))
+        r->lifeline_cut = true;
+    for (ssize_t i = 0; i < len; i++) {
+        if (orders[i] == 'T')
+            signal_tree(r, SIGTERM);
+        else if (orders[i] == 'K')
+            enter(r, KILLING);
+    }
+}
+
+static void read_signals(struct reaper *r)
+{
+    struct signalfd_siginfo info;
+    while (read(r->signals, &info, sizeof info) == (ssize_t)sizeof info)
+        if (info.ssi_signo != SIGCHLD)
+            r->lifeline_cut = true;
+}
+
+static int64_t spent_in_phase(const struct reaper *r)
+{
+    return now_ms() - r->phase_began;
+}
+
+/* Sleeps until something happens or the phase has to go on. */
+static void wait_for_news(struct reaper *r)
+{
+    struct pollfd on[] = {
+        {.fd = r->lifeline_cut ? -1 : LIFELINE, .events = POLLIN},
+        {.fd = r->lifeline_cut ? -1 : r->host, .events = POLLIN},
+        {.fd = r->signals, .events = POLLIN},
+    };
+    int64_t spent = spent_in_phase(r);
+    int timeout = -1;
+    if (r->phase == TERMINATING)
+        timeout = spent < TERM_PATIENCE_MS ? (int)(TERM_PATIENCE_MS - spent) : 0;
+    else if (r->phase == KILLING)
+        timeout = spent < KILL_EAGER_MS ? KILL_STEP_MS : KILL_SLOW_MS;
+
+    if (poll(on, sizeof on / sizeof on[0], timeout) <= 0)
+        return;
+    if (on[2].revents != 0)
+        read_signals(r);
+    if (on[1].revents != 0)
+        r->lifeline_cut = true;
+    if (on[0].revents != 0)
+        read_lifeline(r);
+}
+
+/* Returns when nothing is left, or when without /proc the rest can't be found. */
+static void watch_over(struct reaper *r)
+{
+    while (reap(r)) {
+        if (r->lifeline_cut || r->server == 0)
+            enter(r, TERMINATING);
+        if (r->phase == TERMINATING && spent_in_phase(r) >= TERM_PATIENCE_MS)
+            enter(r, KILLING);
+        if (r->phase == KILLING && !signal_tree(r, SIGKILL) &&
+            spent_in_phase(r) >= KILL_EAGER_MS)
+            return;
+        wait_for_news(r);
+    }
+}
+
+/* The server's pipes must end when the server does, so they may not stay open
+ * here; and no directory is kept busy. */
+static void let_go(void)
+{
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd < LIFELINE; fd++) {
+        if (nothing < 0)
+            close(fd);
+        else
+            dup2(nothing, fd);
+    }
+    if (nothing > LIFELINE)
+        close(nothing);
+    int root = chdir("/");
+    (void)root;
+}
+
+int main(int argc, char **argv)
+{
+    struct reaper r = {.phase = WATCHING};
+    const char *dir = NULL;
+    int at = 1;
+    if (at + 1 < argc && strcmp(argv[at], "-C") == 0) {
+        dir = argv[at + 1];
+        at += 2;
+    }
+    if (at + 1 >= argc || strcmp(argv[at], "--") != 0) {
+        fputs("usage: mcplug-reaper [-C DIR] -- COMMAND [ARGS...]\n", stderr);
+        return 2;
+    }
+    if (fcntl(LIFELINE, F_SETFD, FD_CLOEXEC) != 0) {
+        fputs("mcplug-reaper: descriptor 3 has to be the lifeline\n", stderr);
+        return 2;
+    }
+    if (!start_server(&r, argv + at + 1, dir))
+        return 1;
+    let_go();
+    watch_over(&r);
+    return 0;
+}

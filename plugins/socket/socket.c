@@ -1,0 +1,330 @@
+/* socket: transports "unix" and "tcp", one message a line over a stream socket.
+ *
+ * The worked example of a custom transport: what a real one needs (settings, a
+ * slow start, partial reads and writes, errors, an end at any time) and nothing
+ * else. From top to bottom: ending, reading and writing, connecting,
+ * what the core sees. Addresses and names have files of their own; plugins/echo is a
+ * smaller one to begin with.
+ */
+#include "address.h"
+#include "lookup.h"
+#include "../common/lines.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define CHUNK 65536               /* read at once */
+#define QUEUE_CEILING (64u << 20) /* the core's own limit comes first */
+
+static const struct mcplug_host *host;
+static mcplug_self *self;
+
+struct link {
+    mcplug_conn *conn;
+    struct socket_address where;
+    struct socket_lookup *lookup; /* while a name is looked up */
+    struct addrinfo *all;         /* what was found .. */
+    struct addrinfo *untried;     /* .. and where to go on should this one fail */
+    int fd;                       /* -1: none */
+    mcplug_watch *watch;
+    int is_open, is_over;
+    struct lines_in in;
+    struct lines_out out;
+    unsigned char chunk[CHUNK];
+};
+
+static int fail_os(const struct link *l, struct mcplug_error *err, int code, int os_error,
+                   const char *what)
+{
+    host->diag->fail(err, code, "%s %s: %s", what, l->where.text, strerror(os_error));
+    if (err != NULL)
+        err->os_error = os_error;
+    return code;
+}
+
+/* ---- ending --------------------------------------------------------------- */
+
+static void hang_up(struct link *l)
+{
+    if (l->watch != NULL)
+        host->loop->watch_stop(l->watch); /* before its descriptor is closed */
+    l->watch = NULL;
+    if (l->fd >= 0)
+        close(l->fd);
+    l->fd = -1;
+}
+
+/* The end, once; the core answers with destroy(). */
+static void end(struct link *l, const struct mcplug_error *why)
+{
+    if (l->is_over)
+        return;
+    l->is_over = 1;
+    lines_out_clear(&l->out);
+    hang_up(l);
+    host->wire->closed(l->conn, why);
+}
+
+/* ---- reading and writing -------------------------------------------------- */
+
+/* Reads once for each event, so that a peer that floods us leaves room for the
+ * others. The core puts the pieces together. */
+static void receive(struct link *l)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    ssize_t n = recv(l->fd, l->chunk, sizeof l->chunk, 0);
+    if (n > 0) {
+        lines_in_feed(&l->in, l->chunk, (size_t)n);
+        return;
+    }
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n == 0)
+        host->diag->fail(&why, MCPLUG_ECLOSED, "%s: peer closed the connection",
+                         l->where.text);
+    else
+        fail_os(l, &why, MCPLUG_ECLOSED, errno, "cannot read from");
+    lines_in_end(&l->in);
+    end(l, &why);
+}
+
+static void write_failed(struct link *l)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    fail_os(l, &why, MCPLUG_ECLOSED, l->out.broken, "cannot write to");
+    end(l, &why);
+}
+
+static int socket_send(void *t, mcplug_buf *frame, const struct mcplug_envelope *env,
+                       struct mcplug_error *err)
+{
+    struct link *l = t;
+    int r = lines_out_send(&l->out, frame, env->serial, err);
+    if (l->out.broken)
+        write_failed(l);
+    return r;
+}
+
+/* ---- connecting ----------------------------------------------------------- */
+
+static void on_event(void *arg, unsigned events);
+
+/* A peer that vanished without a word is noticed within a minute. */
+static void tune_tcp(int fd)
+{
+    const struct {
+        int level, option, value;
+    } wanted[] = {
+        {IPPROTO_TCP, TCP_NODELAY, 1},   {SOL_SOCKET, SO_KEEPALIVE, 1},
+        {IPPROTO_TCP, TCP_KEEPIDLE, 30}, {IPPROTO_TCP, TCP_KEEPINTVL, 10},
+        {IPPROTO_TCP, TCP_KEEPCNT, 3},   {IPPROTO_TCP, TCP_USER_TIMEOUT, 30000},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+        setsockopt(fd, wanted[i].level, wanted[i].option, &wanted[i].value, sizeof(int));
+}
+
+/* Begins with one address. After success on_event() learns what comes of it. */
+static int dial(struct link *l, const struct sockaddr *to, socklen_t len,
+                struct mcplug_error *err)
+{
+    l->fd = socket(to->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (l->fd >= 0 && to->sa_family != AF_UNIX)
+        tune_tcp(l->fd);
+    if (l->fd >= 0 && (connect(l->fd, to, len) == 0 || errno == EINPROGRESS))
+        l->watch = host->loop->watch_start(self, l->fd, MCPLUG_WRITABLE, on_event, l);
+    if (l->watch != NULL)
+        return MCPLUG_OK;
+    int os_error = errno;
+    hang_up(l);
+    return fail_os(l, err, MCPLUG_EREFUSED, os_error, "cannot connect to");
+}
+
+/* Goes on to the next address; `why` ends up as the last one's failure. */
+static void dial_next(struct link *l, struct mcplug_error *why)
+{
+    while (l->untried != NULL) {
+        struct addrinfo *to = l->untried;
+        l->untried = to->ai_next;
+        if (dial(l, to->ai_addr, to->ai_addrlen, why) == MCPLUG_OK)
+            return;
+    }
+    end(l, why);
+}
+
+static void on_lookup(void *arg, struct addrinfo *found, const struct mcplug_error *why)
+{
+    struct link *l = arg;
+    struct mcplug_error last = *why;
+    l->lookup = NULL;
+    l->all = l->untried = found;
+    dial_next(l, &last);
+}
+
+static void connected_or_not(struct link *l)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    int os_error = 0;
+    socklen_t len = sizeof os_error;
+    getsockopt(l->fd, SOL_SOCKET, SO_ERROR, &os_error, &len);
+    if (os_error == 0 && host->loop->watch_update(l->watch, MCPLUG_READABLE) != 0)
+        os_error = EIO;
+    if (os_error != 0) {
+        hang_up(l);
+        fail_os(l, &why, MCPLUG_EREFUSED, os_error, "cannot connect to");
+        dial_next(l, &why);
+        return;
+    }
+    l->is_open = 1;
+    lines_out_attach(&l->out, LINES_SOCKET, l->fd, l->watch, MCPLUG_READABLE);
+    host->wire->describe(l->conn, "peer", l->where.text);
+    host->wire->opened(l->conn);
+}
+
+static void on_event(void *arg, unsigned events)
+{
+    struct link *l = arg;
+    if (!l->is_open)
+        connected_or_not(l);
+    else if (events & MCPLUG_WRITABLE && lines_out_flush(&l->out, NULL) != MCPLUG_OK)
+        write_failed(l);
+    else if (events & MCPLUG_READABLE)
+        receive(l);
+}
+
+/* ---- what the core sees --------------------------------------------------- */
+
+static void socket_close(void *t)
+{
+    end(t, NULL);
+}
+
+static void socket_destroy(void *t)
+{
+    struct link *l = t;
+    socket_lookup_abandon(l->lookup);
+    lines_out_clear(&l->out);
+    hang_up(l);
+    if (l->all != NULL)
+        freeaddrinfo(l->all);
+    host->mem->free(l);
+}
+
+static int start(struct link *l, struct mcplug_error *err)
+{
+    if (l->where.node[0] == '\0')
+        return dial(l, (struct sockaddr *)&l->where.un, sizeof l->where.un, err);
+    l->lookup = socket_lookup_start(host, self, &l->where, on_lookup, l);
+    if (l->lookup == NULL)
+        return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
+    return MCPLUG_OK;
+}
+
+/* After a failure there is nothing to destroy. */
+static int link_open(mcplug_conn *conn, const struct socket_address *where, void **out,
+                     struct mcplug_error *err)
+{
+    struct link *l = host->mem->alloc(sizeof *l);
+    if (l == NULL)
+        return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
+    l->conn = conn;
+    l->where = *where;
+    l->fd = -1;
+    lines_in_init(&l->in, host, conn);
+    int r = lines_out_init(&l->out, host, conn, QUEUE_CEILING, err);
+    if (r == MCPLUG_OK)
+        r = start(l, err);
+    if (r == MCPLUG_OK)
+        *out = l;
+    else
+        socket_destroy(l);
+    return r;
+}
+
+static int unix_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
+                     void **out, struct mcplug_error *err)
+{
+    struct socket_address where;
+    int r = socket_address_unix(host, settings, &where, err);
+    (void)ctx;
+    return r == MCPLUG_OK ? link_open(conn, &where, out, err) : r;
+}
+
+static int tcp_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
+                    void **out, struct mcplug_error *err)
+{
+    struct socket_address where;
+    int r = socket_address_tcp(host, settings, &where, err);
+    (void)ctx;
+    return r == MCPLUG_OK ? link_open(conn, &where, out, err) : r;
+}
+
+static int socket_init(const struct mcplug_host *h, mcplug_self *me, void **ctx,
+                       struct mcplug_error *err)
+{
+    (void)ctx, (void)err;
+    host = h;
+    self = me;
+    return MCPLUG_OK;
+}
+
+static const struct mcplug_option unix_options[] = {
+    {"path", "string", "", "the socket's path; this or url is needed"},
+    {"url", "string", "", "unix:PATH"},
+    {NULL, NULL, NULL, NULL},
+};
+
+static const struct mcplug_option tcp_options[] = {
+    {"host", "string", "", "name or address; host and port, or url, are needed"},
+    {"port", "int", "", "1 to 65535"},
+    {"url", "string", "", "tcp:HOST:PORT, tcp://HOST:PORT, tcp:[IPV6]:PORT"},
+    {NULL, NULL, NULL, NULL},
+};
+
+static const struct mcplug_transport_ops unix_ops = {
+    .struct_size = sizeof unix_ops,
+    .open = unix_open,
+    .send = socket_send,
+    .close = socket_close,
+    .destroy = socket_destroy,
+};
+
+static const struct mcplug_transport_ops tcp_ops = {
+    .struct_size = sizeof tcp_ops,
+    .open = tcp_open,
+    .send = socket_send,
+    .close = socket_close,
+    .destroy = socket_destroy,
+};
+
+static const char *const unix_schemes[] = {"unix", NULL};
+static const char *const tcp_schemes[] = {"tcp", NULL};
+
+static const struct mcplug_feature features[] = {
+    {
+        .kind = MCPLUG_TRANSPORT,
+        .name = "unix",
+        .summary = "a server behind a Unix socket, one message a line",
+        .accepts = unix_schemes,
+        .options = unix_options,
+        .ops = &unix_ops,
+    },
+    {
+        .kind = MCPLUG_TRANSPORT,
+        .name = "tcp",
+        .summary = "a server behind a TCP port, one message a line",
+        .accepts = tcp_schemes,
+        .options = tcp_options,
+        .ops = &tcp_ops,
+    },
+};
+
+MCPLUG_PLUGIN(socket) = {
+    MCPLUG_HEAD(0),      MCPLUG_FEATURES(features),
+    .name = "socket",    .version = "1.0",
+    .license = "MIT",    .summary = "Servers behind a stream socket",
+    .init = socket_init,
+};

@@ -1,0 +1,165 @@
+/* plugins/stdio/stdio.c - transport "stdio": a server as a local program.
+ *
+ * Messages go to its stdin and come from its stdout, one a line; its stderr is
+ * remarks. This file is what the core sees, server.h says where the rest is.
+ */
+#include "server.h"
+
+#define QUEUE_CEILING (64u << 20) /* the core's own limit comes first */
+
+static const struct mcplug_host *host;
+static mcplug_self *self;
+
+static int start_watches(struct stdio_server *s, struct mcplug_error *err)
+{
+    const struct mcplug_loop *loop = host->loop;
+    /* Nothing is read from stdout before opened(), and of stdin nothing is to be
+     * known before it is full. */
+    s->in_watch = loop->watch_start(self, s->ends.to_stdin, 0, stdio_streams_on_stdin, s);
+    s->out_watch =
+        loop->watch_start(self, s->ends.from_stdout, 0, stdio_streams_on_stdout, s);
+    s->err_watch = loop->watch_start(self, s->ends.from_stderr, MCPLUG_READABLE,
+                                     stdio_streams_on_stderr, s);
+    s->control_watch = loop->watch_start(self, s->ends.control, MCPLUG_READABLE,
+                                         stdio_server_on_control, s);
+    if (s->in_watch != NULL && s->out_watch != NULL && s->err_watch != NULL &&
+        s->control_watch != NULL)
+        return MCPLUG_OK;
+    return host->diag->fail(err, MCPLUG_ENOMEM, "cannot watch the pipes of a server");
+}
+
+static uint64_t grace(const mcplug_props *settings, const char *name)
+{
+    int64_t ms = host->diag->prop_int(settings, name, 2000);
+    return ms > 0 ? (uint64_t)ms : 0;
+}
+
+static struct stdio_server *server_new(mcplug_conn *conn, const mcplug_props *settings)
+{
+    struct stdio_server *s = host->mem->alloc(sizeof *s);
+    if (s == NULL)
+        return NULL;
+    s->host = host;
+    s->self = self;
+    s->conn = conn;
+    s->command = host->diag->prop(settings, "command");
+    s->cwd = host->diag->prop(settings, "cwd");
+    s->close_grace = grace(settings, "closeGrace");
+    s->term_grace = grace(settings, "termGrace");
+    s->why = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    s->reaper_fd = -1;
+    s->ends = (struct stdio_ends){-1, -1, -1, -1, -1};
+    s->remarks.host = host;
+    s->remarks.conn = conn;
+    lines_in_init(&s->in, host, conn);
+    return s;
+}
+
+/* The start of the reaper comes last, because it cannot be taken back. */
+static int server_start(struct stdio_server *s, const mcplug_props *settings,
+                        struct mcplug_error *err)
+{
+    struct stdio_far_ends theirs = {-1, -1, -1};
+    int r = lines_out_init(&s->out, host, s->conn, QUEUE_CEILING, err);
+    if (r == MCPLUG_OK)
+        r = stdio_ends_open(host, &s->ends, &theirs, err);
+    if (r == MCPLUG_OK)
+        r = start_watches(s, err);
+    if (r == MCPLUG_OK)
+        r = stdio_spawn(host, settings, &s->ends, &theirs, &s->reaper, err);
+    if (r == MCPLUG_OK)
+        lines_out_attach(&s->out, LINES_PIPE, s->ends.to_stdin, s->in_watch, 0);
+    stdio_far_ends_close(&theirs);
+    return r;
+}
+
+static int stdio_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
+                      void **out, struct mcplug_error *err)
+{
+    const char *command = host->diag->prop(settings, "command");
+    (void)ctx;
+    if (command == NULL || command[0] == '\0')
+        return host->diag->fail(err, MCPLUG_ECONFIG, "command is empty");
+    struct stdio_server *s = server_new(conn, settings);
+    if (s == NULL)
+        return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
+    int r = server_start(s, settings, err);
+    if (r == MCPLUG_OK) {
+        *out = s;
+    } else {
+        stdio_server_release(s);
+        host->mem->free(s);
+    }
+    return r;
+}
+
+static int stdio_send(void *t, mcplug_buf *frame, const struct mcplug_envelope *env,
+                      struct mcplug_error *err)
+{
+    struct stdio_server *s = t;
+    int r = lines_out_send(&s->out, frame, env->serial, err);
+    if (s->out.broken)
+        stdio_server_fail(s, s->out.broken);
+    return r;
+}
+
+/* In any other phase the end is on its way already. */
+static void stdio_close(void *t)
+{
+    struct stdio_server *s = t;
+    if (s->phase <= STDIO_MUTE) {
+        s->asked = true;
+        stdio_server_enter(s, STDIO_LEAVING);
+    }
+}
+
+static void stdio_destroy(void *t)
+{
+    host->mem->free(t);
+}
+
+static int stdio_init(const struct mcplug_host *h, mcplug_self *me, void **ctx,
+                      struct mcplug_error *err)
+{
+    (void)ctx, (void)err;
+    host = h;
+    self = me;
+    return MCPLUG_OK;
+}
+
+static const struct mcplug_option options[] = {
+    {"command", "string", NULL, "program to run, looked for in PATH"},
+    {"args", "list", NULL, "its arguments"},
+    {"env", "map", NULL, "variables to add to its environment"},
+    {"cwd", "string", "", "directory to run it in"},
+    {"inheritEnv", "string", "true",
+     "which of our variables it gets: true, false, or names with commas"},
+    {"closeGrace", "duration", "2s", "time to end after its stdin was closed"},
+    {"termGrace", "duration", "2s", "time to end after SIGTERM, before SIGKILL"},
+    {NULL, NULL, NULL, NULL},
+};
+
+static const struct mcplug_transport_ops ops = {
+    .struct_size = sizeof ops,
+    .open = stdio_open,
+    .send = stdio_send,
+    .close = stdio_close,
+    .destroy = stdio_destroy,
+};
+
+static const struct mcplug_feature features[] = {
+    {
+        .kind = MCPLUG_TRANSPORT,
+        .name = "stdio",
+        .summary = "a local program, over its stdin and stdout",
+        .options = options,
+        .ops = &ops,
+    },
+};
+
+MCPLUG_PLUGIN(stdio) = {
+    MCPLUG_HEAD(0),     MCPLUG_FEATURES(features),
+    .name = "stdio",    .version = "1.0",
+    .license = "MIT",   .summary = "Servers that are local programs",
+    .init = stdio_init,
+};

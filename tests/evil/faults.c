@@ -1,0 +1,21 @@
+/* Sessions with a peer that breaks the rules, one way each, over stdio and through the
+ * public API alone. Every test runs in a process of its own, so that its peak memory,
+ * its children and its descriptors are its own, too. */
+#include "faults.h"
+
+int main(void)
+{
+    Suite *suite = suite_create("faults");
+
+    add_reply_tests(suite);
+#ifdef ALL
+    add_flood_tests(suite);
+    add_life_tests(suite);
+    add_connect_tests(suite);
+#endif
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failures = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failures != 0;
+}

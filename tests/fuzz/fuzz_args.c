@@ -1,0 +1,63 @@
+/* Arguments from words: a schema, then keys and values, divided by NUL bytes. */
+#include "json/args.h"
+
+#include "base/buf.h"
+
+#include <stdlib.h>
+
+static void must(bool held)
+{
+    if (!held)
+        abort();
+}
+
+/* The next C string of the input; an empty one at its end. */
+static const char *next(const char **p, const char *end)
+{
+    const char *text = *p;
+    if (text == end)
+        return "";
+    const char *stop = memchr(text, '\0', (size_t)(end - text));
+    *p = stop ? stop + 1 : end;
+    return text;
+}
+
+static void set(json_t *args, const json_t *schema, const char *key, const char *value)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    json_t *before = json_deep_copy(args);
+
+    int r = mp_args_set(args, schema, key, value, &err);
+    if (r == MCPLUG_OK) {
+        must(json_object_size(args) > 0);
+    } else {
+        must(r == MCPLUG_EINVAL && err.code == r && err.text[0]);
+        must(json_equal(args, before));
+    }
+    json_decref(before);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *copy = malloc(size + 1);
+    memcpy(copy, data, size);
+    copy[size] = '\0';
+
+    const char *p = copy, *end = copy + size;
+    const char *text = next(&p, end);
+    json_t *schema = json_loads(text, JSON_DECODE_ANY, NULL);
+    json_t *args = json_object();
+    for (int i = 0; i < 8 && p < end; i++) {
+        const char *key = next(&p, end);
+        set(args, schema, key, next(&p, end));
+    }
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    int r = mp_args_check_required(args, schema, &err);
+    must(r == MCPLUG_OK || (r == MCPLUG_EINVAL && err.text[0]));
+    json_decref(args);
+    json_decref(schema);
+    free(copy);
+    return 0;
+}

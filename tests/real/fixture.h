@@ -1,0 +1,116 @@
+/* fixture.h - one test, one host, one real server, on the public API alone.
+ *
+ * real_setup and real_teardown are check's fixtures. In between a test says which
+ * server with real_use, opens it, and talks. Everything that waits gives up after
+ * REAL_PATIENCE. The teardown closes what was opened and asserts what must hold for
+ * every session: the ledger adds up, the process is gone, no descriptor is left.
+ *
+ * Environment: MCPLUG_TEST_NPM, what setup.sh installed; MCPLUG_SRC; with
+ * MCPLUG_TEST_TRACE the wire is shown on stderr.
+ */
+#ifndef TESTS_REAL_FIXTURE_H
+#define TESTS_REAL_FIXTURE_H
+
+#include <mcplug/mcplug.h>
+
+#include <check.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+enum { REAL_PATIENCE = 30 /* seconds */ };
+
+/* A kind of question that servers may have. Without `answer` it is refused. */
+struct question {
+    const char *answer;
+    int asked;
+    json_t *params; /* of the last one */
+};
+
+/* How one call went. */
+struct reply {
+    bool done;
+    int code;   /* MCPLUG_E* */
+    int status; /* with MCPLUG_EPEER */
+    char why[500];
+    bool is_error;
+    json_t *json;
+    int progress; /* how many, and the last one */
+    double at, total;
+    char step[100];
+};
+
+extern struct real {
+    mcplug *host;
+    mcplug_settings *settings;
+    struct mcplug_server_options options; /* handlers are set already */
+    mcplug_server *server;
+    pid_t pid;
+    int descriptors;
+    char dir[32]; /* empty, for the server, removed afterwards */
+
+    struct question elicit, elicit_url, sample, roots;
+    int changed[MCPLUG_TEMPLATES + 1]; /* how often, by kind */
+    int updated;
+    char uri[100]; /* of the last update */
+    int logged;
+    json_t *log; /* array of params */
+    int dropped;
+    char remarks[4096]; /* the last of its stderr */
+} real;
+
+void real_setup(void);
+void real_teardown(void);
+
+/* The server is `script`, relative to node_modules or absolute. */
+void real_use(const char *script);
+void real_arg(const char *arg);
+void real_env(const char *name, const char *value);
+/* "DIR/name" in the server's directory; valid until the next call. */
+const char *real_path(const char *name);
+
+void real_open(void);
+/* Adds up the ledger, ends the session and makes sure that nothing is left of it. */
+void real_close(void);
+
+/* Lets the loop do one thing. Fails the test at `deadline`. */
+double real_deadline(void);
+void real_turn(double deadline, const char *what);
+#define REAL_UNTIL(condition)                                                            \
+    for (double until_ = real_deadline(); !(condition);)                                 \
+    real_turn(until_, #condition)
+/* Lets that much time pass while the loop runs: only to see that nothing comes. */
+void real_pass(double seconds);
+
+/* Begins a call; `reply` must live until it is done. give: reply_clear */
+mcplug_call *real_begin(const char *method, const char *params, struct reply *reply);
+mcplug_call *real_begin_tool(const char *tool, const char *args, struct reply *reply);
+void reply_clear(struct reply *reply);
+
+/* Ask and wait. The results are borrowed: valid until the next of these calls. */
+const struct reply *real_try(const char *method, const char *params);
+const struct reply *real_try_tool(const char *tool, const char *args);
+json_t *real_ask(const char *method, const char *params);  /* must succeed */
+json_t *real_tool(const char *tool, const char *args);     /* the same, and no isError */
+const char *real_text(const char *tool, const char *args); /* its text, joined by \n */
+mcplug_list *real_list(enum mcplug_kind kind);             /* give: mcplug_list_unref */
+
+/* content[..].text of a tool's result; borrow, until the next call. */
+const char *text_of(const json_t *result);
+/* A string by path, "a/0/b"; "" when there is none. */
+const char *at(const json_t *json, const char *path);
+json_t *get(const json_t *json, const char *path);
+
+#define ck_contains(text, part)                                                          \
+    ck_assert_msg(strstr(text, part) != NULL, "no \"%s\" in: %s", part, text)
+
+/* One suite per server, each test with the fixture; then what main returns. */
+void real_suite(const char *server, const TTest *const *tests, size_t count);
+int real_run(void);
+#define REAL_SUITE(server, ...)                                                          \
+    real_suite(server, (const TTest *[]){__VA_ARGS__},                                   \
+               sizeof((const TTest *[]){__VA_ARGS__}) / sizeof(const TTest *))
+
+#endif

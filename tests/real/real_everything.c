@@ -1,0 +1,464 @@
+/* The reference server: everything that MCP had before 2026-07-28. */
+#include "fixture.h"
+
+#define EVERYTHING "@modelcontextprotocol/server-everything/dist/index.js"
+#define STATIC "demo://resource/static/document/"
+#define DYNAMIC "demo://resource/dynamic/"
+
+static void open_everything(void)
+{
+    real_use(EVERYTHING);
+    real_arg("stdio");
+    real_open();
+}
+
+/* Some of its tools appear when it has heard of what we can: wait for them. */
+static void open_with_tool(const char *tool)
+{
+    bool there = false;
+
+    open_everything();
+    for (double deadline = real_deadline(); !there;) {
+        mcplug_list *tools = real_list(MCPLUG_TOOLS);
+        int seen = real.changed[MCPLUG_TOOLS];
+        there = mcplug_list_find(tools, tool) >= 0;
+        mcplug_list_unref(tools);
+        while (!there && seen == real.changed[MCPLUG_TOOLS])
+            real_turn(deadline, tool);
+    }
+}
+
+/* ---- connecting, lists ---- */
+
+START_TEST(it_speaks_2025_11_25_and_introduces_itself)
+{
+    open_everything();
+    ck_assert_str_eq(mcplug_server_revision(real.server), "2025-11-25");
+    ck_contains(mcplug_server_info(real.server), "\"mcp-servers/everything\"");
+    ck_contains(mcplug_server_capabilities(real.server), "\"subscribe\":true");
+    ck_assert_uint_gt(strlen(mcplug_server_instructions(real.server)), 100);
+    ck_contains(real.remarks, "Starting default (STDIO) server");
+}
+END_TEST
+
+START_TEST(an_older_revision_is_spoken_when_told_so)
+{
+    real.options.revision = "2025-03-26";
+    open_everything();
+    ck_assert_str_eq(mcplug_server_revision(real.server), "2025-03-26");
+    ck_assert_str_eq(real_text("echo", "{\"message\":\"old\"}"), "Echo: old");
+}
+END_TEST
+
+START_TEST(its_lists_are_complete)
+{
+    static const struct {
+        enum mcplug_kind kind;
+        size_t count;
+        const char *one;
+    } lists[] = {{MCPLUG_TOOLS, 12, "get-structured-content"},
+                 {MCPLUG_PROMPTS, 4, "completable-prompt"},
+                 {MCPLUG_RESOURCES, 7, STATIC "features.md"},
+                 {MCPLUG_TEMPLATES, 2, DYNAMIC "text/{resourceId}"}};
+
+    open_everything();
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        mcplug_list *list = real_list(lists[i].kind);
+        ck_assert_uint_ge(mcplug_list_count(list), lists[i].count);
+        ck_assert_int_ge(mcplug_list_find(list, lists[i].one), 0);
+        ck_assert_int_eq(mcplug_list_find(list, "no such thing"), -1);
+        mcplug_list_unref(list);
+    }
+}
+END_TEST
+
+START_TEST(it_offers_nothing_that_needs_what_we_lack)
+{
+    real.options.sample = NULL;
+    real.options.elicit = real.options.elicit_url = NULL;
+    open_with_tool("get-roots-list");
+    mcplug_list *tools = real_list(MCPLUG_TOOLS);
+    ck_assert_int_eq(mcplug_list_find(tools, "trigger-sampling-request"), -1);
+    ck_assert_int_eq(mcplug_list_find(tools, "trigger-elicitation-request"), -1);
+    ck_assert_int_eq(mcplug_list_find(tools, "trigger-url-elicitation"), -1);
+    mcplug_list_unref(tools);
+}
+END_TEST
+
+START_TEST(a_new_resource_is_told_and_then_listed)
+{
+    open_everything();
+    mcplug_list *before = real_list(MCPLUG_RESOURCES);
+    int told = real.changed[MCPLUG_RESOURCES];
+    real_tool("gzip-file-as-resource",
+              "{\"name\":\"new.gz\",\"data\":\"data:text/plain,hello\"}");
+    REAL_UNTIL(real.changed[MCPLUG_RESOURCES] > told);
+    mcplug_list *after = real_list(MCPLUG_RESOURCES);
+    ck_assert_uint_eq(mcplug_list_count(after), mcplug_list_count(before) + 1);
+    mcplug_list_unref(before);
+    mcplug_list_unref(after);
+}
+END_TEST
+
+/* ---- tools ---- */
+
+START_TEST(echo_returns_what_it_was_sent)
+{
+    open_everything();
+    ck_assert_str_eq(real_text("echo", "{\"message\":\"a \\\"b\\\" \\n \\u00fc \\ud83d"
+                                       "\\ude00 \xc3\xa4\"}"),
+                     "Echo: a \"b\" \n \xc3\xbc \xf0\x9f\x98\x80 \xc3\xa4");
+}
+END_TEST
+
+START_TEST(many_calls_at_once_each_get_their_own_answer)
+{
+    enum { MANY = 64 };
+    struct reply replies[MANY];
+    char text[100];
+
+    open_everything();
+    for (int i = 0; i < MANY; i++) {
+        snprintf(text, sizeof text, "{\"a\":%d,\"b\":1000}", i);
+        real_begin_tool("get-sum", text, &replies[i]);
+    }
+    for (int i = 0; i < MANY; i++) {
+        REAL_UNTIL(replies[i].done);
+        snprintf(text, sizeof text, "The sum of %d and 1000 is %d.", i, i + 1000);
+        ck_assert_str_eq(text_of(replies[i].json), text);
+        reply_clear(&replies[i]);
+    }
+}
+END_TEST
+
+START_TEST(structured_content_comes_with_the_text)
+{
+    open_everything();
+    json_t *result = real_tool("get-structured-content", "{\"location\":\"Chicago\"}");
+    ck_assert_int_eq(json_integer_value(get(result, "structuredContent/temperature")),
+                     36);
+    ck_contains(text_of(result), "\"temperature\":36");
+}
+END_TEST
+
+START_TEST(content_that_is_no_text_arrives_whole)
+{
+    open_everything();
+    json_t *image = real_tool("get-tiny-image", "{}");
+    ck_assert_str_eq(at(image, "content/1/mimeType"), "image/png");
+    ck_assert_uint_gt(strlen(at(image, "content/1/data")), 1000);
+    json_t *links = real_tool("get-resource-links", "{\"count\":4}");
+    ck_assert_str_eq(at(links, "content/4/type"), "resource_link");
+}
+END_TEST
+
+START_TEST(wrong_arguments_are_the_tools_failure)
+{
+    open_everything();
+    const struct reply *reply = real_try_tool("get-sum", "{\"a\":\"one\"}");
+    ck_assert_int_eq(reply->code, MCPLUG_OK);
+    ck_assert(reply->is_error);
+    ck_contains(text_of(reply->json), "-32602");
+}
+END_TEST
+
+START_TEST(an_unknown_method_is_the_peers_error)
+{
+    open_everything();
+    const struct reply *reply = real_try("no/such/method", NULL);
+    ck_assert_int_eq(reply->code, MCPLUG_EPEER);
+    ck_assert_int_eq(reply->status, -32601);
+}
+END_TEST
+
+/* ---- time ---- */
+
+START_TEST(progress_of_a_long_operation_arrives)
+{
+    struct reply reply;
+
+    open_everything();
+    real_begin_tool("trigger-long-running-operation", "{\"duration\":0.5,\"steps\":5}",
+                    &reply);
+    REAL_UNTIL(reply.done);
+    ck_assert_int_eq(reply.code, MCPLUG_OK);
+    ck_assert_int_eq(reply.progress, 5);
+    ck_assert_double_eq(reply.at, 5);
+    ck_assert_double_eq(reply.total, 5);
+    reply_clear(&reply);
+}
+END_TEST
+
+START_TEST(a_cancelled_operation_ends_at_once_and_is_never_answered)
+{
+    struct mcplug_ledger ledger = {.struct_size = sizeof ledger};
+    struct reply reply;
+
+    open_everything();
+    mcplug_call *call = real_begin_tool("trigger-long-running-operation",
+                                        "{\"duration\":1,\"steps\":10}", &reply);
+    REAL_UNTIL(reply.progress > 0);
+    mcplug_cancel(call);
+    ck_assert(!reply.done);
+    REAL_UNTIL(reply.done);
+    ck_assert_int_eq(reply.code, MCPLUG_ECANCELED);
+    ck_assert_int_lt(reply.progress, 10);
+
+    /* It was told: else its answer would come before this one's. */
+    real_tool("trigger-long-running-operation", "{\"duration\":1.5,\"steps\":1}");
+    mcplug_server_ledger(real.server, &ledger);
+    ck_assert_uint_eq(ledger.late, 0);
+    ck_assert_uint_eq(ledger.cancelled, 1);
+    ck_assert_str_eq(real_text("echo", "{\"message\":\"still here\"}"),
+                     "Echo: still here");
+}
+END_TEST
+
+START_TEST(closing_ends_what_is_under_way)
+{
+    struct reply reply;
+
+    open_everything();
+    real_begin_tool("trigger-long-running-operation", "{\"duration\":60,\"steps\":60}",
+                    &reply);
+    real_close();
+    ck_assert(reply.done);
+    ck_assert_int_eq(reply.code, MCPLUG_ECANCELED);
+}
+END_TEST
+
+static void on_ping(void *arg, mcplug_call *call, mcplug_result *result,
+                    const struct mcplug_error *why)
+{
+    (void)call, (void)result;
+    *(int *)arg = why ? why->code : 1;
+}
+
+START_TEST(it_answers_a_ping)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    int answered = 0;
+
+    open_everything();
+    ck_assert_ptr_nonnull(mcplug_ping(real.server, NULL, on_ping, &answered, &err));
+    REAL_UNTIL(answered);
+    ck_assert_int_eq(answered, 1);
+}
+END_TEST
+
+/* ---- prompts, resources, completion ---- */
+
+START_TEST(a_prompt_takes_arguments)
+{
+    open_everything();
+    json_t *prompt = real_ask("prompts/get", "{\"name\":\"args-prompt\",\"arguments\":"
+                                             "{\"city\":\"Paris\",\"state\":\"Texas\"}}");
+    ck_assert_str_eq(at(prompt, "messages/0/content/text"),
+                     "What's weather in Paris, Texas?");
+    prompt = real_ask("prompts/get", "{\"name\":\"simple-prompt\"}");
+    ck_assert_str_eq(at(prompt, "messages/0/role"), "user");
+}
+END_TEST
+
+START_TEST(a_prompt_without_its_arguments_is_refused)
+{
+    open_everything();
+    const struct reply *reply = real_try("prompts/get", "{\"name\":\"args-prompt\"}");
+    ck_assert_int_eq(reply->code, MCPLUG_EPEER);
+    ck_assert_int_eq(reply->status, -32602);
+    ck_assert_int_eq(json_integer_value(get(reply->json, "code")), -32602);
+}
+END_TEST
+
+START_TEST(resources_are_read_as_text_and_as_bytes)
+{
+    open_everything();
+    json_t *read = real_ask("resources/read", "{\"uri\":\"" STATIC "features.md\"}");
+    ck_assert_str_eq(at(read, "contents/0/mimeType"), "text/markdown");
+    ck_assert_uint_gt(strlen(at(read, "contents/0/text")), 1000);
+    read = real_ask("resources/read", "{\"uri\":\"" DYNAMIC "text/7\"}");
+    ck_contains(at(read, "contents/0/text"), "Resource 7:");
+    read = real_ask("resources/read", "{\"uri\":\"" DYNAMIC "blob/8\"}");
+    ck_assert_uint_gt(strlen(at(read, "contents/0/blob")), 20);
+}
+END_TEST
+
+START_TEST(a_resource_that_is_not_there_is_the_peers_error)
+{
+    open_everything();
+    const struct reply *reply =
+        real_try("resources/read", "{\"uri\":\"demo://resource/none\"}");
+    ck_assert_int_eq(reply->code, MCPLUG_EPEER);
+    ck_contains(reply->why, "demo://resource/none");
+}
+END_TEST
+
+START_TEST(arguments_are_completed)
+{
+    open_everything();
+    json_t *values =
+        real_ask("completion/complete",
+                 "{\"ref\":{\"type\":\"ref/prompt\",\"name\":\"completable-prompt\"},"
+                 "\"argument\":{\"name\":\"department\",\"value\":\"E\"}}");
+    ck_assert_str_eq(at(values, "completion/values/0"), "Engineering");
+    values =
+        real_ask("completion/complete",
+                 "{\"ref\":{\"type\":\"ref/prompt\",\"name\":\"completable-prompt\"},"
+                 "\"argument\":{\"name\":\"name\",\"value\":\"\"},"
+                 "\"context\":{\"arguments\":{\"department\":\"Sales\"}}}");
+    ck_assert_str_eq(at(values, "completion/values/2"), "Frank");
+    values = real_ask("completion/complete",
+                      "{\"ref\":{\"type\":\"ref/resource\",\"uri\":\"" DYNAMIC
+                      "text/{resourceId}\"},"
+                      "\"argument\":{\"name\":\"resourceId\",\"value\":\"12\"}}");
+    ck_assert_str_eq(at(values, "completion/values/0"), "12");
+}
+END_TEST
+
+/* ---- what it asks us ---- */
+
+START_TEST(it_asks_us_for_a_sample_and_shows_the_answer)
+{
+    real.sample.answer = "{\"role\":\"assistant\",\"model\":\"pen-and-paper\","
+                         "\"content\":{\"type\":\"text\",\"text\":\"forty-two\"}}";
+    open_with_tool("trigger-sampling-request");
+    const char *text = real_text("trigger-sampling-request",
+                                 "{\"prompt\":\"how many?\",\"maxTokens\":7}");
+    ck_contains(text, "forty-two");
+    ck_contains(text, "pen-and-paper");
+    ck_assert_int_eq(real.sample.asked, 1);
+    ck_contains(at(real.sample.params, "messages/0/content/text"), "how many?");
+    ck_assert_int_eq(json_integer_value(get(real.sample.params, "maxTokens")), 7);
+}
+END_TEST
+
+START_TEST(a_refused_sample_is_the_tools_failure)
+{
+    open_with_tool("trigger-sampling-request");
+    const struct reply *reply =
+        real_try_tool("trigger-sampling-request", "{\"prompt\":\"how many?\"}");
+    ck_assert_int_eq(reply->code, MCPLUG_OK);
+    ck_assert(reply->is_error);
+    ck_contains(text_of(reply->json), "nobody is at home");
+}
+END_TEST
+
+START_TEST(a_form_is_filled_in)
+{
+    real.elicit.answer = "{\"action\":\"accept\",\"content\":{\"name\":\"Ada\","
+                         "\"check\":true,\"integer\":7}}";
+    open_with_tool("trigger-elicitation-request");
+    const char *text = real_text("trigger-elicitation-request", "{}");
+    ck_contains(text, "- Name: Ada");
+    ck_contains(text, "- Agreed to terms: true");
+    ck_contains(text, "- Favorite Integer: 7");
+    ck_assert_str_eq(at(real.elicit.params, "requestedSchema/properties/name/type"),
+                     "string");
+}
+END_TEST
+
+START_TEST(a_form_is_declined)
+{
+    real.elicit.answer = "{\"action\":\"decline\"}";
+    open_with_tool("trigger-elicitation-request");
+    ck_contains(real_text("trigger-elicitation-request", "{}"), "User declined");
+}
+END_TEST
+
+START_TEST(a_link_is_opened)
+{
+    real.elicit_url.answer = "{\"action\":\"accept\"}";
+    open_with_tool("trigger-url-elicitation");
+    ck_contains(
+        real_text("trigger-url-elicitation", "{\"url\":\"https://example.com/x\"}"),
+        "\"action\": \"accept\"");
+    ck_assert_str_eq(at(real.elicit_url.params, "url"), "https://example.com/x");
+    ck_assert_int_eq(real.elicit.asked, 0);
+}
+END_TEST
+
+START_TEST(it_lists_our_roots)
+{
+    real.roots.answer = "{\"roots\":[{\"uri\":\"file:///tmp/a\",\"name\":\"first\"},"
+                        "{\"uri\":\"file:///tmp/b\"}]}";
+    open_with_tool("get-roots-list");
+    const char *text = real_text("get-roots-list", "{}");
+    ck_contains(text, "(2 total)");
+    ck_contains(text, "1. first\n   URI: file:///tmp/a");
+    ck_contains(text, "file:///tmp/b");
+}
+END_TEST
+
+/* ---- what it tells us ---- */
+
+START_TEST(it_logs_from_the_level_that_we_set)
+{
+    json_t *entry;
+    size_t i;
+
+    real.options.log_level = "info";
+    real.roots.answer = "{\"roots\":[]}";
+    open_everything();
+    REAL_UNTIL(real.logged > 0); /* that it got our roots, at level info */
+    json_array_foreach(real.log, i, entry)
+    {
+        ck_assert_str_ne(at(entry, "level"), "debug");
+        ck_assert_ptr_nonnull(get(entry, "data"));
+    }
+}
+END_TEST
+
+START_TEST(it_logs_nothing_below_the_level_that_we_set)
+{
+    real.options.log_level = "emergency";
+    real.roots.answer = "{\"roots\":[]}";
+    open_everything();
+    REAL_UNTIL(real.roots.asked > 0);
+    real_tool("echo", "{\"message\":\"\"}");
+    ck_assert_int_eq(real.logged, 0);
+}
+END_TEST
+
+START_TEST(updates_come_for_a_resource_that_we_subscribed_to)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    const char *uri = DYNAMIC "text/1";
+
+    open_everything();
+    ck_assert_int_eq(mcplug_subscribe(real.server, uri, &err), MCPLUG_OK);
+    real_tool("toggle-subscriber-updates", "{}");
+    REAL_UNTIL(real.updated > 0);
+    ck_assert_str_eq(real.uri, uri);
+
+    /* Off and on again is how it is made to send at once. */
+    ck_assert_int_eq(mcplug_unsubscribe(real.server, uri, &err), MCPLUG_OK);
+    real_tool("toggle-subscriber-updates", "{}");
+    int updates = real.updated;
+    real_tool("toggle-subscriber-updates", "{}");
+    real_tool("echo", "{\"message\":\"\"}");
+    ck_assert_int_eq(real.updated, updates);
+}
+END_TEST
+
+int main(void)
+{
+    REAL_SUITE(
+        "server-everything", it_speaks_2025_11_25_and_introduces_itself,
+        an_older_revision_is_spoken_when_told_so, its_lists_are_complete,
+        it_offers_nothing_that_needs_what_we_lack, a_new_resource_is_told_and_then_listed,
+        echo_returns_what_it_was_sent, many_calls_at_once_each_get_their_own_answer,
+        structured_content_comes_with_the_text, content_that_is_no_text_arrives_whole,
+        wrong_arguments_are_the_tools_failure, an_unknown_method_is_the_peers_error,
+        progress_of_a_long_operation_arrives,
+        a_cancelled_operation_ends_at_once_and_is_never_answered,
+        closing_ends_what_is_under_way, it_answers_a_ping, a_prompt_takes_arguments,
+        a_prompt_without_its_arguments_is_refused,
+        resources_are_read_as_text_and_as_bytes,
+        a_resource_that_is_not_there_is_the_peers_error, arguments_are_completed,
+        it_asks_us_for_a_sample_and_shows_the_answer,
+        a_refused_sample_is_the_tools_failure, a_form_is_filled_in, a_form_is_declined,
+        a_link_is_opened, it_lists_our_roots, it_logs_from_the_level_that_we_set,
+        it_logs_nothing_below_the_level_that_we_set,
+        updates_come_for_a_resource_that_we_subscribed_to);
+    return real_run();
+}

@@ -1,0 +1,280 @@
+#include "fake.h"
+
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- the transport ---- */
+
+static int t_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings, void **out,
+                  struct mcplug_error *err)
+{
+    struct fake *f = ctx;
+    (void)settings, (void)err;
+    f->conn = conn;
+    f->starts++;
+    *out = f;
+    if (f->opens)
+        mp_link_wire.opened(conn);
+    return MCPLUG_OK;
+}
+
+static int t_send(void *t, mcplug_buf *frame, const struct mcplug_envelope *env,
+                  struct mcplug_error *err)
+{
+    struct fake *f = t;
+    struct mcplug_bytes b = mp_buf_bytes(frame);
+    (void)err;
+
+    ck_assert_uint_lt(f->n_sent, MP_COUNT(f->sent));
+    f->serials[f->n_sent] = env->serial;
+    f->sent[f->n_sent++] = strndup((const char *)b.data, b.len);
+    mp_buf_unref(frame);
+    return f->queues ? MCPLUG_QUEUED : MCPLUG_OK;
+}
+
+static void t_close(void *t)
+{
+    struct fake *f = t;
+    mcplug_conn *conn = f->conn;
+    f->conn = NULL;
+    if (conn)
+        mp_link_wire.closed(conn, NULL);
+}
+
+static void t_destroy(void *t)
+{
+    (void)t;
+}
+
+static const struct mcplug_transport_ops ops = {
+    .struct_size = sizeof ops,
+    .open = t_open,
+    .send = t_send,
+    .close = t_close,
+    .destroy = t_destroy,
+};
+
+/* ---- the session ---- */
+
+static void on_log(void *arg, int level, const char *source, const char *text)
+{
+    static const char *const names[] = {"ERR", "WRN", "VRB", "TRC"};
+    struct fake *f = arg;
+    size_t n = strlen(f->logged);
+    if (level < MCPLUG_LOG_TRACE)
+        snprintf(f->logged + n, sizeof f->logged - n, "%s %s %s\n", names[level], source,
+                 text);
+}
+
+void fake_init(struct fake *f)
+{
+    memset(f, 0, sizeof *f);
+    f->loop = mp_loop_new(NULL);
+    ck_assert_ptr_nonnull(f->loop);
+    mp_loop_fake_clock(f->loop);
+    f->log = (struct mp_log){.fn = on_log, .arg = f, .level = MCPLUG_LOG_VERBOSE};
+    f->plugin.ctx = f;
+    f->offer.plugin = &f->plugin;
+    f->offer.feature.kind = MCPLUG_TRANSPORT;
+    f->offer.feature.name = "fake";
+    f->offer.feature.ops = &ops;
+    f->settings = mp_props_new();
+    f->opens = true;
+}
+
+static void on_session_closed(void *arg)
+{
+    struct fake *f = arg;
+    f->closes++;
+    f->server = NULL;
+}
+
+void fake_clear(struct fake *f)
+{
+    if (f->server) {
+        mp_session_close(f->server, on_session_closed, f);
+        fake_turn(f);
+        ck_assert_uint_eq(f->closes, 1);
+    }
+    for (size_t i = 0; i < f->n_sent; i++)
+        free(f->sent[i]);
+    mp_props_free(f->settings);
+    mp_loop_free(f->loop);
+}
+
+static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error *why)
+{
+    struct fake *f = arg;
+    (void)server;
+    f->readies++;
+    if (why)
+        f->ready_why = *why;
+}
+
+static void on_dropped(void *arg, mcplug_server *server, const struct mcplug_error *why)
+{
+    struct fake *f = arg;
+    (void)server;
+    f->drops++;
+    f->drop_why = *why;
+}
+
+void fake_session(struct fake *f, struct mcplug_server_options *o)
+{
+    struct mcplug_server_options own = {.struct_size = sizeof own};
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mp_session_config cfg = {.loop = f->loop,
+                                    .log = &f->log,
+                                    .client_name = "test",
+                                    .client_version = "1",
+                                    .spill_dir = "/tmp"};
+    if (!o)
+        o = &own;
+    if (!o->timeout_ms)
+        o->timeout_ms = 30000;
+    if (!o->tool_ms)
+        o->tool_ms = 100000000;
+    if (!o->arg) {
+        o->arg = f;
+        o->dropped = on_dropped;
+    }
+    int r = mp_session_open(&cfg, &f->offer, f->settings, o, "fake", on_ready, f,
+                            &f->server, &err);
+    ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
+    fake_turn(f);
+}
+
+void fake_turn(struct fake *f)
+{
+    for (int i = 0; i < 5; i++)
+        mp_loop_turn(f->loop, false);
+}
+
+void fake_pass(struct fake *f, uint64_t ms)
+{
+    mp_loop_advance(f->loop, ms);
+    fake_turn(f);
+}
+
+void fake_open(struct fake *f)
+{
+    mp_link_wire.opened(f->conn);
+    fake_turn(f);
+}
+
+void fake_say(struct fake *f, const char *line)
+{
+    ck_assert_ptr_nonnull(f->conn);
+    mp_link_wire.feed(f->conn, 0, mp_text(line), 1);
+    fake_turn(f);
+}
+
+void fake_sayf(struct fake *f, const char *fmt, ...)
+{
+    char *line = NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    ck_assert_int_ge(vasprintf(&line, fmt, ap), 0);
+    va_end(ap);
+    fake_say(f, line);
+    free(line);
+}
+
+void fake_hang_up(struct fake *f, int os_error, const char *text)
+{
+    struct mcplug_error why = {sizeof why, MCPLUG_ECLOSED, os_error, 0, ""};
+    mcplug_conn *conn = f->conn;
+    snprintf(why.text, sizeof why.text, "%s", text);
+    f->conn = NULL;
+    mp_link_wire.closed(conn, &why);
+    fake_turn(f);
+}
+
+/* ---- looking at what was sent ---- */
+
+const char *fake_next(struct fake *f)
+{
+    ck_assert_msg(f->n_seen < f->n_sent, "nothing more was sent");
+    return f->sent[f->n_seen++];
+}
+
+bool fake_idle(const struct fake *f)
+{
+    return f->n_seen == f->n_sent;
+}
+
+uint64_t fake_id(const char *frame)
+{
+    const char *at = strstr(frame, "\"id\":");
+    return at ? strtoull(at + 5, NULL, 10) : 0;
+}
+
+uint64_t fake_expect(struct fake *f, const char *method)
+{
+    const char *frame = fake_next(f);
+    char want[128];
+    snprintf(want, sizeof want, "\"method\":\"%s\"", method);
+    ck_assert_msg(strstr(frame, want) != NULL, "%s, not %s", frame, method);
+    return fake_id(frame);
+}
+
+void fake_modern(struct fake *f, struct mcplug_server_options *o, const char *caps)
+{
+    fake_session(f, o);
+    fake_sayf(f,
+              "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"resultType\":\"complete\","
+              "\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":%s,"
+              "\"instructions\":\"Be nice.\",\"_meta\":{\"io.modelcontextprotocol/"
+              "serverInfo\":{\"name\":\"s\",\"version\":\"2\"}}}}",
+              (unsigned long long)fake_expect(f, "server/discover"), caps);
+}
+
+void fake_legacy(struct fake *f, struct mcplug_server_options *o, const char *caps)
+{
+    fake_session(f, o);
+    fake_sayf(f,
+              "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"error\":{\"code\":-32601,"
+              "\"message\":\"no\"}}",
+              (unsigned long long)fake_expect(f, "server/discover"));
+    fake_sayf(f,
+              "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"protocolVersion\":"
+              "\"2025-06-18\",\"capabilities\":%s,\"serverInfo\":{\"name\":\"s\","
+              "\"version\":\"1\"}}}",
+              (unsigned long long)fake_expect(f, "initialize"), caps);
+    fake_expect(f, "notifications/initialized");
+}
+
+void on_outcome(void *arg, mcplug_call *call, mcplug_result *result,
+                const struct mcplug_error *why)
+{
+    struct outcome *o = arg;
+    (void)call;
+
+    o->times++;
+    if (why) {
+        o->code = why->code;
+        o->peer_status = why->peer_status;
+        snprintf(o->text, sizeof o->text, "%s", why->text);
+    }
+    if (result) {
+        snprintf(o->json, sizeof o->json, "%s", mcplug_result_json(result, NULL));
+        o->is_error = mcplug_result_is_error(result);
+    }
+}
+
+int run_suite(const char *name, void (*add)(TCase *tc))
+{
+    Suite *suite = suite_create(name);
+    TCase *tc = tcase_create(name);
+    tcase_set_timeout(tc, 60);
+    add(tc);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,259 @@
+/* The layout of everything that modules and the core share. A row that has to be
+ * changed is a broken module somewhere; rows are only ever added, when a member is
+ * appended, and SIZE then grows. The head of plugin.h says what else goes with that. */
+#include <mcplug/plugin.h>
+
+#include <check.h>
+#include <stdlib.h>
+
+/* clang-format off */
+#define SIZE(type, n) {"sizeof(struct " #type ")", sizeof(struct type), n}
+#define AT(type, m, n) {#type "." #m, offsetof(struct type, m), n}
+/* clang-format on */
+
+static const struct {
+    const char *what;
+    size_t is, was;
+} layout[] = {
+    /* clang-format off */
+    SIZE(mcplug_bytes, 16),
+    AT(mcplug_bytes, data, 0),
+    AT(mcplug_bytes, len, 8),
+
+    SIZE(mcplug_pair, 16),
+    AT(mcplug_pair, name, 0),
+    AT(mcplug_pair, value, 8),
+
+    SIZE(mcplug_error, 512),
+    AT(mcplug_error, struct_size, 0),
+    AT(mcplug_error, code, 4),
+    AT(mcplug_error, os_error, 8),
+    AT(mcplug_error, peer_status, 12),
+    AT(mcplug_error, text, 16),
+
+    SIZE(mcplug_mem, 64),
+    AT(mcplug_mem, struct_size, 0),
+    AT(mcplug_mem, alloc, 8),
+    AT(mcplug_mem, resize, 16),
+    AT(mcplug_mem, free, 24),
+    AT(mcplug_mem, buf_new, 32),
+    AT(mcplug_mem, buf_ref, 40),
+    AT(mcplug_mem, buf_unref, 48),
+    AT(mcplug_mem, buf_bytes, 56),
+
+    SIZE(mcplug_diag, 48),
+    AT(mcplug_diag, struct_size, 0),
+    AT(mcplug_diag, log, 8),
+    AT(mcplug_diag, fail, 16),
+    AT(mcplug_diag, prop, 24),
+    AT(mcplug_diag, prop_int, 32),
+    AT(mcplug_diag, prop_list, 40),
+
+    SIZE(mcplug_loop, 72),
+    AT(mcplug_loop, struct_size, 0),
+    AT(mcplug_loop, post, 8),
+    AT(mcplug_loop, timer_start, 16),
+    AT(mcplug_loop, timer_stop, 24),
+    AT(mcplug_loop, watch_start, 32),
+    AT(mcplug_loop, watch_update, 40),
+    AT(mcplug_loop, watch_stop, 48),
+    AT(mcplug_loop, work, 56),
+    AT(mcplug_loop, now, 64),
+
+    SIZE(mcplug_wire, 64),
+    AT(mcplug_wire, struct_size, 0),
+    AT(mcplug_wire, opened, 8),
+    AT(mcplug_wire, feed, 16),
+    AT(mcplug_wire, exchange_end, 24),
+    AT(mcplug_wire, written, 32),
+    AT(mcplug_wire, remark, 40),
+    AT(mcplug_wire, describe, 48),
+    AT(mcplug_wire, closed, 56),
+
+    SIZE(mcplug_target, 48),
+    AT(mcplug_target, struct_size, 0),
+    AT(mcplug_target, pid, 4),
+    AT(mcplug_target, server, 8),
+    AT(mcplug_target, transport, 16),
+    AT(mcplug_target, url, 24),
+    AT(mcplug_target, revision, 32),
+    AT(mcplug_target, silent_ms, 40),
+
+    SIZE(mcplug_health, 32),
+    AT(mcplug_health, struct_size, 0),
+    AT(mcplug_health, target, 8),
+    AT(mcplug_health, request, 16),
+    AT(mcplug_health, verdict, 24),
+
+    SIZE(mcplug_host, 72),
+    AT(mcplug_host, struct_size, 0),
+    AT(mcplug_host, abi_major, 4),
+    AT(mcplug_host, abi_minor, 6),
+    AT(mcplug_host, version, 8),
+    AT(mcplug_host, helper_dir, 16),
+    AT(mcplug_host, mem, 24),
+    AT(mcplug_host, diag, 32),
+    AT(mcplug_host, loop, 40),
+    AT(mcplug_host, wire, 48),
+    AT(mcplug_host, health, 56),
+    AT(mcplug_host, service, 64),
+
+    SIZE(mcplug_envelope, 40),
+    AT(mcplug_envelope, struct_size, 0),
+    AT(mcplug_envelope, kind, 4),
+    AT(mcplug_envelope, serial, 8),
+    AT(mcplug_envelope, exchange, 16),
+    AT(mcplug_envelope, meta, 24),
+    AT(mcplug_envelope, n_meta, 32),
+
+    SIZE(mcplug_transport_ops, 48),
+    AT(mcplug_transport_ops, struct_size, 0),
+    AT(mcplug_transport_ops, caps, 4),
+    AT(mcplug_transport_ops, open, 8),
+    AT(mcplug_transport_ops, send, 16),
+    AT(mcplug_transport_ops, close, 24),
+    AT(mcplug_transport_ops, destroy, 32),
+    AT(mcplug_transport_ops, cancel, 40),
+
+    SIZE(mcplug_probe_ops, 32),
+    AT(mcplug_probe_ops, struct_size, 0),
+    AT(mcplug_probe_ops, caps, 4),
+    AT(mcplug_probe_ops, start, 8),
+    AT(mcplug_probe_ops, stop, 16),
+    AT(mcplug_probe_ops, destroy, 24),
+
+    SIZE(mcplug_content, 24),
+    AT(mcplug_content, struct_size, 0),
+    AT(mcplug_content, mime, 8),
+    AT(mcplug_content, body, 16),
+
+    SIZE(mcplug_limits, 40),
+    AT(mcplug_limits, struct_size, 0),
+    AT(mcplug_limits, max_width, 4),
+    AT(mcplug_limits, max_height, 8),
+    AT(mcplug_limits, max_bytes, 16),
+    AT(mcplug_limits, max_pixels, 24),
+    AT(mcplug_limits, want_mime, 32),
+
+    SIZE(mcplug_task, 40),
+    AT(mcplug_task, struct_size, 0),
+    AT(mcplug_task, in, 8),
+    AT(mcplug_task, limits, 16),
+    AT(mcplug_task, job, 24),
+    AT(mcplug_task, cancelled, 32),
+
+    SIZE(mcplug_converter_ops, 24),
+    AT(mcplug_converter_ops, struct_size, 0),
+    AT(mcplug_converter_ops, caps, 4),
+    AT(mcplug_converter_ops, match, 8),
+    AT(mcplug_converter_ops, convert, 16),
+
+    SIZE(mcplug_option, 32),
+    AT(mcplug_option, name, 0),
+    AT(mcplug_option, type, 8),
+    AT(mcplug_option, fallback, 16),
+    AT(mcplug_option, help, 24),
+
+    SIZE(mcplug_feature, 48),
+    AT(mcplug_feature, kind, 0),
+    AT(mcplug_feature, flags, 4),
+    AT(mcplug_feature, name, 8),
+    AT(mcplug_feature, summary, 16),
+    AT(mcplug_feature, accepts, 24),
+    AT(mcplug_feature, options, 32),
+    AT(mcplug_feature, ops, 40),
+
+    SIZE(mcplug_plugin, 88),
+    AT(mcplug_plugin, magic, 0),
+    AT(mcplug_plugin, struct_size, 4),
+    AT(mcplug_plugin, abi_major, 8),
+    AT(mcplug_plugin, abi_minor, 10),
+    AT(mcplug_plugin, abi_needs, 12),
+    AT(mcplug_plugin, feature_size, 14),
+    AT(mcplug_plugin, name, 16),
+    AT(mcplug_plugin, version, 24),
+    AT(mcplug_plugin, license, 32),
+    AT(mcplug_plugin, summary, 40),
+    AT(mcplug_plugin, origin, 48),
+    AT(mcplug_plugin, features, 56),
+    AT(mcplug_plugin, n_features, 64),
+    AT(mcplug_plugin, init, 72),
+    AT(mcplug_plugin, fini, 80),
+    /* clang-format on */
+};
+
+static const struct {
+    const char *what;
+    long is, was;
+} numbers[] = {
+    {"MCPLUG_MAGIC", MCPLUG_MAGIC, 0x4d43504c},
+    {"MCPLUG_ABI_MAJOR", MCPLUG_ABI_MAJOR, 1},
+    {"MCPLUG_TRANSPORT", MCPLUG_TRANSPORT, 1},
+    {"MCPLUG_PROBE", MCPLUG_PROBE, 2},
+    {"MCPLUG_CONVERTER", MCPLUG_CONVERTER, 3},
+    {"MCPLUG_REQUEST", MCPLUG_REQUEST, 1},
+    {"MCPLUG_NOTIFICATION", MCPLUG_NOTIFICATION, 2},
+    {"MCPLUG_RESPONSE", MCPLUG_RESPONSE, 3},
+    {"MCPLUG_READABLE", MCPLUG_READABLE, 1},
+    {"MCPLUG_WRITABLE", MCPLUG_WRITABLE, 2},
+    {"MCPLUG_CAN_EXCHANGE", MCPLUG_CAN_EXCHANGE, 1},
+    {"MCPLUG_QUEUED", MCPLUG_QUEUED, 1},
+    {"MCPLUG_OK", MCPLUG_OK, 0},
+    {"MCPLUG_EINVAL", MCPLUG_EINVAL, -1},
+    {"MCPLUG_ENOMEM", MCPLUG_ENOMEM, -2},
+    {"MCPLUG_ENOTSUP", MCPLUG_ENOTSUP, -3},
+    {"MCPLUG_ECONFIG", MCPLUG_ECONFIG, -4},
+    {"MCPLUG_EREFUSED", MCPLUG_EREFUSED, -5},
+    {"MCPLUG_EAUTH", MCPLUG_EAUTH, -6},
+    {"MCPLUG_EPROTO", MCPLUG_EPROTO, -7},
+    {"MCPLUG_ETOOBIG", MCPLUG_ETOOBIG, -8},
+    {"MCPLUG_ETIMEDOUT", MCPLUG_ETIMEDOUT, -9},
+    {"MCPLUG_ECANCELED", MCPLUG_ECANCELED, -10},
+    {"MCPLUG_ECLOSED", MCPLUG_ECLOSED, -11},
+    {"MCPLUG_EIO", MCPLUG_EIO, -12},
+    {"MCPLUG_EOVERLOADED", MCPLUG_EOVERLOADED, -13},
+    {"MCPLUG_EPEER", MCPLUG_EPEER, -14},
+    {"MCPLUG_LOG_ERROR", MCPLUG_LOG_ERROR, 0},
+    {"MCPLUG_LOG_WARN", MCPLUG_LOG_WARN, 1},
+    {"MCPLUG_LOG_VERBOSE", MCPLUG_LOG_VERBOSE, 2},
+    {"MCPLUG_LOG_TRACE", MCPLUG_LOG_TRACE, 3},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+START_TEST(every_struct_and_member_is_where_it_was)
+{
+    for (size_t i = 0; i < COUNT(layout); i++)
+        ck_assert_msg(layout[i].is == layout[i].was, "%s is %zu and was %zu",
+                      layout[i].what, layout[i].is, layout[i].was);
+}
+END_TEST
+
+START_TEST(every_number_means_what_it_meant)
+{
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        ck_assert_msg(numbers[i].is == numbers[i].was, "%s is %ld and was %ld",
+                      numbers[i].what, numbers[i].is, numbers[i].was);
+    ck_assert_str_eq(MCPLUG_SYMBOL, "mcplug_plugin_1");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("plugin_abi");
+    TCase *tc = tcase_create("abi");
+#if defined(__x86_64__) && defined(__LP64__)
+    tcase_add_test(tc, every_struct_and_member_is_where_it_was);
+#else /* the table is of one architecture; what changes there changes everywhere */
+    (void)every_struct_and_member_is_where_it_was;
+    (void)layout;
+#endif
+    tcase_add_test(tc, every_number_means_what_it_meant);
+    suite_add_tcase(suite, tc);
+
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,188 @@
+/* The kit: it must find what each unruly module does, and nothing in the others. */
+#include "plugin/props.h"
+
+#include "plugin_modules.h"
+
+static char findings[32][512]; /* "ok .." or "FAILED .." */
+static size_t n_findings;
+
+/* Of a leak checker, when there is one: the kit leaves alone what hangs on a module
+ * that would not end. */
+void __lsan_disable(void) __attribute__((weak));
+
+static void on_finding(void *arg, bool passed, const char *line)
+{
+    (void)arg;
+    ck_assert_uint_lt(n_findings, MP_COUNT(findings));
+    snprintf(findings[n_findings++], sizeof findings[0], "%s %.480s",
+             passed ? "ok" : "FAILED", line);
+}
+
+static int check(const char *module, const mcplug_props *settings)
+{
+    const char *file = place(module, "x.so");
+    n_findings = 0;
+    return mp_plugin_contract(file, settings, on_finding, NULL, &err);
+}
+
+static bool found(const char *finding)
+{
+    for (size_t i = 0; i < n_findings; i++)
+        if (strcmp(findings[i], finding) == 0)
+            return true;
+    for (size_t i = 0; i < n_findings; i++)
+        printf("%s\n", findings[i]);
+    return false;
+}
+
+#define T "transport \"unruly\": "
+
+static const struct {
+    const char *module;
+    int failed;
+    const char *finding;
+} unruly[] = {
+    {"not", 0, "ok " T "everything in order and counted"},
+    {"opens_twice", 1, "FAILED " T "opened() more than once"},
+    {"never_opens", 1, "FAILED " T "neither opened() nor closed() within 5 s of open()"},
+    {"feeds_before_opened", 1, "FAILED " T "feed() before opened()"},
+    {"feeds_after_closed", 1, "FAILED " T "feed() after closed()"},
+    {"closes_twice", 1, "FAILED " T "closed() more than once"},
+    {"never_closes", 1, "FAILED " T "closed() did not come within 5 s of close()"},
+    {"keeps_frame", 1, "FAILED " T "send() takes the frame, but it was never dropped"},
+    {"drops_frame_twice", 1, "FAILED " T "the frame was dropped more than once"},
+    {"written_unknown", 1, "FAILED " T "written() for a serial that was never sent"},
+    {"written_unqueued", 1, "FAILED " T "written() for a frame that was not queued"},
+    {"never_written", 1, "FAILED " T "written() did not follow MCPLUG_QUEUED within 5 s"},
+    {"unknown_exchange", 1, "FAILED " T "feed() for an exchange that was never begun"},
+    {"other_thread", 1, "FAILED " T "called the core on another thread"},
+    {"calls_after_failure", 2, "FAILED " T "calls followed an open() that failed"},
+    {"cannot_connect", 1, "FAILED " T "could not connect: go away"},
+    {"no_license", 1, "FAILED the descriptor has no license"},
+    {"bad_fallback", 1,
+     "FAILED \"unruly\": the fallback \"soon\" of the option \"wait\" is not of its type "
+     "\"duration\""},
+    {"list_fallback", 1,
+     "FAILED \"unruly\": the option \"tags\" is a list and cannot have a fallback"},
+    {"upper_accepts", 1,
+     "FAILED transport \"unruly\": accepts \"Unruly\", which is no URL scheme in lower "
+     "case"},
+    {"exports", 0,
+     "ok warning: exports 1 symbols besides mcplug_plugin_1, "
+     "\"helpful_little_function\" for one; -fvisibility=hidden keeps them in"},
+    {"needs_settings", 0, "ok " T "needs: url, token"},
+    {"timer_left", 0, "ok warning: 1 timers or watches run on without any instance"},
+    {"strange_result", 1, "FAILED " T "send() returned 7, which means nothing"},
+    {"match_beyond", 1,
+     "FAILED converter \"unruly\": match() says 101 for text/x-unruly"},
+};
+
+START_TEST(what_an_unruly_module_does_is_found_and_nothing_else)
+{
+    char module[64];
+    if (__lsan_disable)
+        __lsan_disable();
+    snprintf(module, sizeof module, "unruly_%s.so", unruly[_i].module);
+    int failed = check(module, NULL);
+    ck_assert_msg(found(unruly[_i].finding), "not found: %s", unruly[_i].finding);
+    ck_assert_int_eq(failed, unruly[_i].failed);
+}
+END_TEST
+
+START_TEST(a_good_module_passes_everything)
+{
+    ck_assert_int_eq(check("good.so", NULL), 0);
+    ck_assert(found("ok loads as \"good\" 1.0"));
+    ck_assert(found("ok descriptor: complete"));
+    ck_assert(found("ok exports nothing but mcplug_plugin_1"));
+    ck_assert(found("ok init() works again after fini()"));
+    ck_assert(found("ok transport \"loopback\": everything in order and counted, and an "
+                    "answer came"));
+    ck_assert_uint_eq(n_findings, 5);
+}
+END_TEST
+
+START_TEST(a_module_of_the_first_release_keeps_the_contract)
+{
+    ck_assert_int_eq(check("old.so", NULL), 0);
+}
+END_TEST
+
+START_TEST(settings_reach_the_module_and_wrong_ones_are_told)
+{
+    mcplug_props *settings = mp_props_new();
+    mp_props_set(settings, "delay", "20ms");
+    ck_assert_int_eq(check("good.so", settings), 0);
+    mp_props_set(settings, "dealy", "20ms");
+    ck_assert_int_eq(check("good.so", settings), 1);
+    ck_assert(found("FAILED transport \"loopback\": unknown setting \"dealy\", did you "
+                    "mean \"delay\"?"));
+    mp_props_free(settings);
+}
+END_TEST
+
+START_TEST(with_the_settings_it_needs_a_transport_is_brought_to_life)
+{
+    mcplug_props *settings = mp_props_new();
+    mp_props_set(settings, "url", "x:");
+    mp_props_set(settings, "token", "t");
+    ck_assert_int_eq(check("unruly_needs_settings.so", settings), 0);
+    ck_assert(found("ok " T "everything in order and counted"));
+    mp_props_free(settings);
+}
+END_TEST
+
+START_TEST(a_call_that_blocks_the_loop_is_told)
+{
+    ck_assert_int_eq(check("unruly_slow.so", NULL), 0);
+    bool told = false;
+    for (size_t i = 0; i < n_findings; i++)
+        told = told ||
+               strncmp(findings[i], "ok warning: " T "open() kept the loop waiting for",
+                       strlen("ok warning: " T "open() kept")) == 0;
+    ck_assert(told);
+}
+END_TEST
+
+START_TEST(a_module_that_does_not_load_is_one_failure)
+{
+    char line[PATH_MAX + 64];
+    ck_assert_int_eq(check("wrong_no_version.so", NULL), 1);
+    snprintf(line, sizeof line, "FAILED %s: has no version", own("x.so"));
+    ck_assert(found(line));
+    ck_assert_uint_eq(n_findings, 1);
+}
+END_TEST
+
+START_TEST(a_module_that_cannot_begin_again_is_found)
+{
+    char line[PATH_MAX + 64];
+    ck_assert_int_eq(check("unruly_init_once.so", NULL), 1);
+    snprintf(line, sizeof line,
+             "FAILED init() after fini(): %s: refused to load: once is enough",
+             own("x.so"));
+    ck_assert(found(line));
+}
+END_TEST
+
+static Suite *make_suite(void)
+{
+    Suite *suite = suite_create("plugin_contract");
+    TCase *tc = tcase(suite, "kit");
+    tcase_set_timeout(tc, 60);
+    tcase_add_loop_test(tc, what_an_unruly_module_does_is_found_and_nothing_else, 0,
+                        MP_COUNT(unruly));
+    tcase_add_test(tc, a_good_module_passes_everything);
+    tcase_add_test(tc, a_module_of_the_first_release_keeps_the_contract);
+    tcase_add_test(tc, settings_reach_the_module_and_wrong_ones_are_told);
+    tcase_add_test(tc, with_the_settings_it_needs_a_transport_is_brought_to_life);
+    tcase_add_test(tc, a_call_that_blocks_the_loop_is_told);
+    tcase_add_test(tc, a_module_that_does_not_load_is_one_failure);
+    tcase_add_test(tc, a_module_that_cannot_begin_again_is_found);
+    return suite;
+}
+
+int main(int argc, char **argv)
+{
+    return modules_find(argc, argv) ? run_suite(make_suite()) : TEST_SKIP;
+}

@@ -1,0 +1,259 @@
+#include "fake.h"
+
+#include "rpc/assembler.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct mp_assembler a;
+
+static void begin(size_t memory, uint64_t spill)
+{
+    struct mp_assembler_limits limits = {.scan = {.depth = 64, .tokens = 100000},
+                                         .memory = memory,
+                                         .spill = spill,
+                                         .dir = "/tmp"};
+    mp_assembler_init(&a, &limits);
+}
+
+static mp_message *feed(const char *text, size_t len, bool last)
+{
+    mp_message *m;
+    ck_assert_int_eq(mp_assembler_feed(&a, mp_bytes(text, len), last, &m), MCPLUG_OK);
+    return m;
+}
+
+static mp_message *feed_all(const char *text, size_t piece)
+{
+    size_t len = strlen(text);
+    mp_message *m = NULL;
+    for (size_t at = 0; at < len; at += piece) {
+        ck_assert_ptr_null(m);
+        size_t n = len - at < piece ? len - at : piece;
+        m = feed(text + at, n, at + n == len);
+    }
+    return m;
+}
+
+/* A reply whose text is `n` times `unit`. */
+static char *reply(const char *unit, size_t n)
+{
+    static const char head[] = "{\"jsonrpc\":\"2.0\",\"result\":{\"content\":[{\"type\":"
+                               "\"text\",\"text\":\"";
+    static const char tail[] = "\"}],\"isError\":false},\"id\":7}";
+    size_t u = strlen(unit);
+    char *text = malloc(sizeof head + sizeof tail + u * n), *p = text;
+    p = stpcpy(p, head);
+    for (size_t i = 0; i < n; i++)
+        p = stpcpy(p, unit);
+    strcpy(p, tail);
+    return text;
+}
+
+START_TEST(pieces_of_any_size_make_the_same_message)
+{
+    char *text = reply("h\\u00e9 \xe2\x82\xac \\\"q\\\" ", 50);
+    for (size_t piece = 1; piece <= strlen(text); piece++) {
+        begin(1 << 20, 0);
+        mp_message *m = feed_all(text, piece);
+        ck_assert_ptr_nonnull(m);
+        ck_assert_int_eq(m->state, MP_MESSAGE_READ);
+        ck_assert_str_eq(m->text, text);
+        ck_assert(mp_bytes_eq(mp_message_view(m, m->env.id), "7"));
+        ck_assert(mp_bytes_eq(mp_message_inner(m, "isError"), "false"));
+        mp_message_unref(m);
+        mp_assembler_clear(&a);
+    }
+    free(text);
+}
+END_TEST
+
+static void check_spilled(const char *unit, const char *plain, size_t n, size_t piece)
+{
+    char *text = reply(unit, n);
+    size_t p = strlen(plain);
+    begin(256 * 1024, 1 << 30);
+    mp_message *m = feed_all(text, piece);
+    ck_assert_ptr_nonnull(m);
+    ck_assert_int_eq(m->state, MP_MESSAGE_READ);
+    ck_assert_uint_eq(m->n_spills, 1);
+    ck_assert_uint_lt(m->len, 4096);
+    ck_assert(mp_bytes_eq(mp_message_view(m, m->env.id), "7"));
+    ck_assert(mp_bytes_eq(mp_message_inner(m, "isError"), "false"));
+    ck_assert_int_eq(mp_scan_text(m->text, m->len, &a.limits.scan, NULL, NULL), 0);
+
+    mp_message_expose(m, m->env.result);
+    struct mcplug_spill s = {.struct_size = sizeof s};
+    ck_assert_int_eq(mcplug_result_spill(m, 0, &s), MCPLUG_OK);
+    ck_assert_uint_eq(s.size, p * n);
+    const char *json = mcplug_result_json(m, NULL);
+    ck_assert_int_eq(json[s.json_offset], '"');
+    ck_assert_int_eq(json[s.json_offset + s.json_len - 1], '"');
+    char *whole = malloc(p * n);
+    size_t got = 0;
+    int64_t r;
+    while ((r = mcplug_result_spill_read(m, 0, got, whole + got, 10007)) > 0)
+        got += (size_t)r;
+    ck_assert_uint_eq(got, p * n);
+    for (size_t i = 0; i < n; i++)
+        ck_assert_mem_eq(whole + i * p, plain, p);
+    free(whole);
+    mp_message_unref(m);
+    mp_assembler_clear(&a);
+    free(text);
+}
+
+START_TEST(a_long_string_goes_to_the_file_unescaped_and_whole)
+{
+    static const size_t pieces[] = {1000, 4096, 65536, 100000, 1 << 20};
+    for (size_t i = 0; i < MP_COUNT(pieces); i++) {
+        check_spilled("0123456789", "0123456789", 50000, pieces[i]);
+        check_spilled("a\\n\\u20ac\xf0\x9f\x98\x80", "a\n\xe2\x82\xac\xf0\x9f\x98\x80",
+                      30000, pieces[i]);
+        check_spilled("\\ud83d\\ude00", "\xf0\x9f\x98\x80", 40000, pieces[i]);
+        check_spilled("\\\"", "\"", 300000, pieces[i]);
+    }
+    check_spilled("x", "x", 200000, 1);
+}
+END_TEST
+
+START_TEST(several_long_strings_share_one_file)
+{
+    struct mp_str text;
+    mp_str_init(&text, 1 << 26);
+    mp_str_adds(&text, "{\"id\":7,\"result\":{\"content\":[");
+    for (int i = 0; i < 20; i++) {
+        mp_str_addf(&text, "%s{\"text\":\"", i ? "," : "");
+        for (int k = 0; k < 100000; k++)
+            mp_str_addc(&text, (char)('a' + i));
+        mp_str_adds(&text, "\"}");
+    }
+    mp_str_adds(&text, "]}}");
+    begin(256 * 1024, 1 << 30);
+    mp_message *m = feed_all(text.data, 65536);
+    ck_assert_ptr_nonnull(m);
+    ck_assert_int_eq(m->state, MP_MESSAGE_READ);
+    ck_assert_uint_gt(m->n_spills, 15);
+    for (size_t i = 0; i < m->n_spills; i++) {
+        char c;
+        ck_assert_uint_eq(m->spills[i].size, 100000);
+        ck_assert_int_eq(mcplug_result_spill_read(m, i, 99999, &c, 1), 1);
+        ck_assert_int_eq(m->text[m->spills[i].at + 1], c);
+    }
+    mp_message_unref(m);
+    mp_assembler_clear(&a);
+    mp_str_clear(&text);
+}
+END_TEST
+
+static void check_broken(const char *text, size_t piece, int code, const char *words,
+                         uint64_t id)
+{
+    mp_message *m = feed_all(text, piece);
+    ck_assert_ptr_nonnull(m);
+    ck_assert_int_eq(m->state, MP_MESSAGE_BROKEN);
+    ck_assert_int_eq(m->error->code, code);
+    ck_assert_msg(strstr(m->error->text, words) != NULL, "%s", m->error->text);
+    ck_assert_uint_eq(m->salvaged_id, id);
+    mp_message_unref(m);
+}
+
+START_TEST(what_exceeds_the_limits_fails_with_the_limit_and_its_id)
+{
+    char *text = reply("x", 500000);
+    begin(256 * 1024, 300000);
+    check_broken(text, 65536, MCPLUG_ETOOBIG, "300000", 7);
+    free(text);
+
+    struct mp_str many;
+    mp_str_init(&many, 1 << 26);
+    mp_str_adds(&many, "{\"id\":9,\"result\":{\"a\":[");
+    for (int i = 0; i < 60000; i++)
+        mp_str_adds(&many, "\"abcdef\",");
+    mp_str_adds(&many, "1]}}");
+    check_broken(many.data, 5000, MCPLUG_ETOOBIG, "262144", 9);
+    mp_str_clear(&many);
+
+    mp_message *m =
+        feed_all("{\"id\":1,\"result\":{}}", 3); /* and the next one is fine */
+    ck_assert_int_eq(m->state, MP_MESSAGE_READ);
+    mp_message_unref(m);
+    mp_assembler_clear(&a);
+}
+END_TEST
+
+START_TEST(a_spill_that_cannot_be_written_fails_its_message_alone)
+{
+    char *text = reply("x", 500000);
+    begin(256 * 1024, 1 << 30);
+    a.limits.dir = "/proc/no/such/place";
+    check_broken(text, 65536, MCPLUG_EIO, "spill file", 7);
+    free(text);
+    mp_assembler_clear(&a);
+}
+END_TEST
+
+START_TEST(unreadable_messages_keep_the_id_wherever_it_stands)
+{
+    begin(1 << 20, 0);
+    check_broken("{\"id\":5,\"result\":{\"a\":tru}}", 4, MCPLUG_EPROTO, "byte", 5);
+    check_broken("{\"result\":{\"a\":\"\x80\"},\"id\":6}", 4, MCPLUG_EPROTO, "UTF-8", 6);
+    check_broken("{\"result\":{\"a\":1", 4, MCPLUG_EPROTO, "ends", 0);
+    check_broken("{\"id\":1,\"id\":2}", 100, MCPLUG_EPROTO, "duplicate", 2);
+    mp_assembler_clear(&a);
+}
+END_TEST
+
+START_TEST(what_does_not_begin_as_json_is_noise_of_which_little_is_kept)
+{
+    static const char *const lines[] = {"Server started", "[INFO] ready", "7",
+                                        "\"text\"",       "\xef\xbf\xbd", "true"};
+    begin(1 << 20, 0);
+    for (size_t i = 0; i < MP_COUNT(lines); i++) {
+        mp_message *m = feed_all(lines[i], 100);
+        ck_assert_int_eq(m->state, MP_MESSAGE_NOISE);
+        ck_assert_str_eq(m->text, lines[i]);
+        mp_message_unref(m);
+    }
+    char *block = malloc(1 << 20);
+    memset(block, 'n', 1 << 20);
+    for (int i = 0; i < 300; i++)
+        ck_assert_ptr_null(feed(block, 1 << 20, false));
+    mp_message *m = feed("", 0, true);
+    ck_assert_int_eq(m->state, MP_MESSAGE_NOISE);
+    ck_assert_uint_eq(m->len, MP_EDGE);
+    mp_message_unref(m);
+    free(block);
+    mp_assembler_clear(&a);
+}
+END_TEST
+
+START_TEST(empty_lines_and_blanks_are_no_message)
+{
+    begin(1 << 20, 0);
+    ck_assert_ptr_null(feed("", 0, true));
+    ck_assert_ptr_null(feed("  \t\r", 4, true));
+    mp_message *m = feed("  {}  ", 6, true);
+    ck_assert_ptr_nonnull(m);
+    ck_assert_int_eq(m->state, MP_MESSAGE_READ);
+    mp_message_unref(m);
+    mp_assembler_clear(&a);
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+    tcase_add_test(tc, pieces_of_any_size_make_the_same_message);
+    tcase_add_test(tc, a_long_string_goes_to_the_file_unescaped_and_whole);
+    tcase_add_test(tc, several_long_strings_share_one_file);
+    tcase_add_test(tc, what_exceeds_the_limits_fails_with_the_limit_and_its_id);
+    tcase_add_test(tc, a_spill_that_cannot_be_written_fails_its_message_alone);
+    tcase_add_test(tc, unreadable_messages_keep_the_id_wherever_it_stands);
+    tcase_add_test(tc, what_does_not_begin_as_json_is_noise_of_which_little_is_kept);
+    tcase_add_test(tc, empty_lines_and_blanks_are_no_message);
+}
+
+int main(void)
+{
+    return run_suite("rpc_assembler", add);
+}

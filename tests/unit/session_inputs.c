@@ -1,0 +1,430 @@
+#include "fake.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static struct fake f;
+static struct outcome o;
+
+static mcplug_input *asked[128];
+static char params[128][512];
+static size_t n_asked;
+static const char *answer_at_once;
+
+static unsigned long long ll(uint64_t n)
+{
+    return n;
+}
+
+static void on_input(void *arg, mcplug_server *s, mcplug_input *in, const char *p,
+                     size_t len)
+{
+    (void)arg, (void)s;
+    snprintf(params[n_asked], sizeof params[0], "%.*s", (int)len, p);
+    asked[n_asked++] = in;
+    if (answer_at_once)
+        ck_assert_int_eq(mcplug_input_answer(in, answer_at_once), MCPLUG_OK);
+}
+
+static void start(bool modern)
+{
+    struct mcplug_server_options so = {.struct_size = sizeof so,
+                                       .elicit = on_input,
+                                       .sample = on_input,
+                                       .roots = on_input};
+    memset(&o, 0, sizeof o);
+    n_asked = 0;
+    answer_at_once = NULL;
+    fake_init(&f);
+    if (modern)
+        fake_modern(&f, &so, "{\"tools\":{}}");
+    else
+        fake_legacy(&f, &so, "{\"tools\":{}}");
+}
+
+static void finish(void)
+{
+    fake_clear(&f);
+}
+
+static uint64_t call(const char *tool)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mcplug_call *c =
+        mcplug_call_tool(f.server, tool, "{\"k\":1}", NULL, on_outcome, &o, &err);
+    ck_assert_msg(c != NULL, "%s", err.text);
+    return fake_expect(&f, "tools/call");
+}
+
+#define ELICIT                                                                           \
+    "{\"method\":\"elicitation/"                                                         \
+    "create\",\"params\":{\"mode\":\"form\",\"message\":\"n?\"}}"
+
+/* ---- legacy ---- */
+
+START_TEST(a_legacy_question_is_answered_under_its_own_id)
+{
+    start(false);
+    fake_say(&f,
+             "{\"jsonrpc\":\"2.0\",\"id\":\"q-1\",\"method\":\"sampling/createMessage\","
+             "\"params\":{\"maxTokens\":1}}");
+    ck_assert_uint_eq(n_asked, 1);
+    ck_assert_str_eq(params[0], "{\"maxTokens\":1}");
+    ck_assert(fake_idle(&f));
+    ck_assert_int_eq(mcplug_input_answer(asked[0], "no json"), MCPLUG_EINVAL);
+    ck_assert_int_eq(mcplug_input_answer(asked[0], "{\"model\":\"m\"}"), MCPLUG_OK);
+    ck_assert_str_eq(fake_next(&f),
+                     "{\"jsonrpc\":\"2.0\",\"id\":\"q-1\",\"result\":{\"model\":\"m\"}}");
+    finish();
+}
+END_TEST
+
+START_TEST(a_refused_legacy_question_gets_its_code)
+{
+    start(false);
+    fake_say(&f, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"roots/list\"}");
+    ck_assert_str_eq(params[0], "{}");
+    mcplug_input_refuse(asked[0], -1, "User rejected");
+    ck_assert_str_eq(fake_next(&f),
+                     "{\"jsonrpc\":\"2.0\",\"id\":3,\"error\":{\"code\":-1,"
+                     "\"message\":\"User rejected\"}}");
+    finish();
+}
+END_TEST
+
+START_TEST(a_mode_without_a_handler_is_refused)
+{
+    start(false);
+    fake_say(&f,
+             "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"elicitation/create\",\"params\":"
+             "{\"mode\":\"url\",\"url\":\"https://x/\"}}");
+    ck_assert_uint_eq(n_asked, 0);
+    ck_assert_ptr_nonnull(strstr(fake_next(&f), "-32601"));
+    finish();
+}
+END_TEST
+
+START_TEST(a_question_that_the_server_cancelled_is_not_answered)
+{
+    start(false);
+    fake_say(&f, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"roots/list\"}");
+    fake_say(&f,
+             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+             "\"requestId\":3}}");
+    mcplug_input_answer(asked[0], "{\"roots\":[]}");
+    ck_assert(fake_idle(&f));
+    finish();
+}
+END_TEST
+
+START_TEST(an_answer_after_the_server_is_gone_does_no_harm)
+{
+    start(false);
+    fake_say(&f, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"roots/list\"}");
+    fake_hang_up(&f, EPIPE, "x");
+    fake_clear(&f);
+    ck_assert_ptr_null(mcplug_input_server(asked[0]));
+    ck_assert_int_eq(mcplug_input_answer(asked[0], "{\"roots\":[]}"), MCPLUG_OK);
+}
+END_TEST
+
+START_TEST(open_questions_are_bounded)
+{
+    start(false);
+    for (int i = 0; i < MP_INPUTS_MAX + 5; i++)
+        fake_sayf(&f, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"roots/list\"}", i);
+    ck_assert_uint_eq(n_asked, MP_INPUTS_MAX);
+    for (int i = 0; i < 5; i++)
+        ck_assert_ptr_nonnull(strstr(fake_next(&f), "too many open requests"));
+    for (size_t i = 0; i < n_asked; i++)
+        mcplug_input_answer(asked[i], "{}");
+    finish();
+}
+END_TEST
+
+/* ---- modern ---- */
+
+static void say_questions(uint64_t id, const char *questions, const char *state)
+{
+    fake_sayf(&f,
+              "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"resultType\":"
+              "\"input_required\"%s%s%s%s}}",
+              ll(id), questions ? ",\"inputRequests\":" : "", questions ? questions : "",
+              state ? ",\"requestState\":" : "", state ? state : "");
+}
+
+START_TEST(questions_of_a_result_are_answered_by_a_new_request_with_the_state_as_it_was)
+{
+    start(true);
+    uint64_t first = call("ask");
+    say_questions(first, "{\"a\":" ELICIT ",\"b\":{\"method\":\"roots/list\"}}",
+                  "\"s\\u0041\\n\"");
+    ck_assert_uint_eq(n_asked, 2);
+    mcplug_input_answer(asked[1], "{\"roots\":[]}");
+    fake_turn(&f);
+    ck_assert(fake_idle(&f));
+    mcplug_input_answer(asked[0], "{\"action\":\"accept\"}");
+    fake_turn(&f);
+    const char *frame = fake_next(&f);
+    ck_assert_uint_ne(fake_id(frame), first);
+    ck_assert_ptr_nonnull(strstr(frame, "\"arguments\":{\"k\":1}"));
+    ck_assert_ptr_nonnull(strstr(frame, "\"inputResponses\":{\"b\":{\"roots\":[]},\"a\":{"
+                                        "\"action\":\"accept\"}}"));
+    ck_assert_ptr_nonnull(strstr(frame, "\"requestState\":\"s\\u0041\\n\""));
+    fake_sayf(
+        &f, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"resultType\":\"complete\"}}",
+        ll(fake_id(frame)));
+    ck_assert_uint_eq(o.times, 1);
+    ck_assert_int_eq(o.code, 0);
+    finish();
+}
+END_TEST
+
+START_TEST(handlers_may_answer_at_once)
+{
+    start(true);
+    answer_at_once = "{\"action\":\"accept\"}";
+    say_questions(call("ask"), "{\"a\":" ELICIT ",\"b\":" ELICIT "}", NULL);
+    const char *frame = fake_next(&f);
+    ck_assert_ptr_nonnull(strstr(frame, "\"inputResponses\":{\"a\":"));
+    ck_assert_ptr_null(strstr(frame, "requestState"));
+    ck_assert(fake_idle(&f));
+    finish();
+}
+END_TEST
+
+START_TEST(a_state_without_questions_is_sent_back_at_once)
+{
+    start(true);
+    say_questions(call("ask"), NULL, "\"s\"");
+    const char *frame = fake_next(&f);
+    ck_assert_ptr_nonnull(strstr(frame, "\"requestState\":\"s\""));
+    ck_assert_ptr_null(strstr(frame, "inputResponses"));
+    finish();
+}
+END_TEST
+
+START_TEST(other_calls_carry_neither_state_nor_answers)
+{
+    struct outcome other = {0};
+    start(true);
+    uint64_t id = call("ask");
+    say_questions(id, "{\"a\":" ELICIT "}", "\"s\"");
+    mcplug_call_tool(f.server, "other", NULL, NULL, on_outcome, &other, NULL);
+    const char *frame = fake_next(&f);
+    ck_assert_ptr_null(strstr(frame, "requestState"));
+    ck_assert_ptr_null(strstr(frame, "inputResponses"));
+    mcplug_input_answer(asked[0], "{}");
+    finish();
+}
+END_TEST
+
+START_TEST(endless_questions_end)
+{
+    start(true);
+    uint64_t id = call("ask");
+    for (int i = 0; i < MP_ROUNDS_MAX; i++) {
+        say_questions(id, NULL, "\"s\"");
+        id = fake_expect(&f, "tools/call");
+    }
+    say_questions(id, NULL, "\"s\"");
+    ck_assert_uint_eq(o.times, 1);
+    ck_assert_int_eq(o.code, MCPLUG_EPROTO);
+    finish();
+}
+END_TEST
+
+START_TEST(bad_questions_fail_the_call)
+{
+    static const char *const bad[] = {
+        "{\"a\":{}}",
+        "{\"a\":7}",
+        "{\"a\":{\"method\":\"tools/call\"}}",
+        "{\"a\":" ELICIT ",\"b\":{\"method\":\"x\"}}",
+    };
+    start(true);
+    for (size_t i = 0; i < MP_COUNT(bad); i++) {
+        memset(&o, 0, sizeof o);
+        say_questions(call("ask"), bad[i], NULL);
+        ck_assert_uint_eq(o.times, 1);
+        ck_assert_int_eq(o.code, MCPLUG_EPROTO);
+    }
+    say_questions(call("ask"), NULL, NULL);
+    ck_assert_uint_eq(n_asked, 0);
+    ck_assert_uint_eq(o.times, 2);
+    finish();
+}
+END_TEST
+
+START_TEST(questions_to_what_cannot_have_any_are_refused)
+{
+    start(true);
+    mcplug_request(f.server, "completion/complete", "{}", NULL, on_outcome, &o, NULL);
+    say_questions(fake_expect(&f, "completion/complete"), NULL, "\"s\"");
+    ck_assert_int_eq(o.code, MCPLUG_EPROTO);
+    finish();
+}
+END_TEST
+
+START_TEST(a_refused_question_ends_the_call)
+{
+    start(true);
+    say_questions(call("ask"), "{\"a\":" ELICIT ",\"b\":" ELICIT "}", NULL);
+    mcplug_input_refuse(asked[0], -1, "not now");
+    ck_assert_uint_eq(o.times, 0);
+    fake_turn(&f);
+    ck_assert_uint_eq(o.times, 1);
+    ck_assert_int_eq(o.code, MCPLUG_ECANCELED);
+    ck_assert_ptr_nonnull(strstr(o.text, "not now"));
+    mcplug_input_answer(asked[1], "{}"); /* too late, and harmless */
+    finish();
+}
+END_TEST
+
+START_TEST(
+    a_call_that_waits_for_answers_can_be_cancelled_times_out_and_ends_with_the_link)
+{
+    struct mcplug_call_options co = {.struct_size = sizeof co, .timeout_ms = 5000};
+    for (int way = 0; way < 3; way++) {
+        start(true);
+        mcplug_call *c =
+            mcplug_call_tool(f.server, "ask", NULL, &co, on_outcome, &o, NULL);
+        say_questions(fake_expect(&f, "tools/call"), "{\"a\":" ELICIT "}", NULL);
+        if (way == 0)
+            mcplug_cancel(c);
+        else if (way == 1)
+            fake_pass(&f, 5000);
+        else
+            fake_hang_up(&f, EPIPE, "x");
+        fake_turn(&f);
+        ck_assert_uint_eq(o.times, 1);
+        ck_assert_int_eq(o.code, way == 0   ? MCPLUG_ECANCELED
+                                 : way == 1 ? MCPLUG_ETIMEDOUT
+                                            : MCPLUG_ECLOSED);
+        mcplug_input_answer(asked[0], "{}");
+        finish();
+    }
+}
+END_TEST
+
+START_TEST(an_unknown_result_type_is_invalid)
+{
+    start(true);
+    fake_sayf(&f, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"resultType\":\"odd\"}}",
+              ll(call("t")));
+    ck_assert_int_eq(o.code, MCPLUG_EPROTO);
+    ck_assert_ptr_nonnull(strstr(o.text, "odd"));
+    finish();
+}
+END_TEST
+
+/* ---- tasks ---- */
+
+static void say_task(uint64_t id, const char *type, const char *status, const char *more)
+{
+    fake_sayf(&f,
+              "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"resultType\":\"%s\","
+              "\"taskId\":\"t-1\",\"status\":\"%s\",\"ttlMs\":null,"
+              "\"pollIntervalMs\":200%s}}",
+              ll(id), type, status, more);
+}
+
+START_TEST(a_task_is_polled_until_its_result_is_there)
+{
+    start(true);
+    say_task(call("t"), "task", "working", "");
+    ck_assert(fake_idle(&f));
+    fake_pass(&f, 199);
+    ck_assert(fake_idle(&f));
+    fake_pass(&f, 1);
+    const char *frame = fake_next(&f);
+    ck_assert_ptr_nonnull(strstr(frame, "\"method\":\"tasks/get\""));
+    ck_assert_ptr_nonnull(strstr(frame, "\"taskId\":\"t-1\""));
+    say_task(fake_id(frame), "complete", "working", "");
+    fake_pass(&f, 200);
+    say_task(fake_expect(&f, "tasks/get"), "complete", "completed",
+             ",\"result\":{\"isError\":true,\"content\":[]}");
+    ck_assert_uint_eq(o.times, 1);
+    ck_assert_int_eq(o.code, 0);
+    ck_assert_str_eq(o.json, "{\"isError\":true,\"content\":[]}");
+    ck_assert(o.is_error);
+    finish();
+}
+END_TEST
+
+START_TEST(a_task_may_ask)
+{
+    start(true);
+    say_task(call("t"), "task", "input_required",
+             ",\"inputRequests\":{\"a\":" ELICIT "}");
+    mcplug_input_answer(asked[0], "{\"action\":\"decline\"}");
+    fake_turn(&f);
+    const char *frame = fake_next(&f);
+    ck_assert_ptr_nonnull(strstr(frame, "\"method\":\"tasks/update\""));
+    ck_assert_ptr_nonnull(
+        strstr(frame, "\"inputResponses\":{\"a\":{\"action\":\"decline\"}}"));
+    fake_sayf(
+        &f, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"resultType\":\"complete\"}}",
+        ll(fake_id(frame)));
+    fake_pass(&f, 1000);
+    say_task(fake_expect(&f, "tasks/get"), "complete", "failed",
+             ",\"error\":{\"code\":-5,\"message\":\"bad\"}");
+    ck_assert_int_eq(o.code, MCPLUG_EPEER);
+    ck_assert_int_eq(o.peer_status, -5);
+    ck_assert_str_eq(o.text, "bad");
+    finish();
+}
+END_TEST
+
+START_TEST(cancelling_a_call_cancels_its_task)
+{
+    for (int polling = 0; polling < 2; polling++) {
+        start(true);
+        mcplug_call *c =
+            mcplug_call_tool(f.server, "t", NULL, NULL, on_outcome, &o, NULL);
+        say_task(fake_expect(&f, "tools/call"), "task", "working", "");
+        if (polling) {
+            fake_pass(&f, 200);
+            fake_expect(&f, "tasks/get");
+        }
+        mcplug_cancel(c);
+        fake_turn(&f);
+        ck_assert_uint_eq(o.times, 1);
+        ck_assert_int_eq(o.code, MCPLUG_ECANCELED);
+        ck_assert_ptr_nonnull(strstr(fake_next(&f), "\"method\":\"tasks/cancel\""));
+        fake_pass(&f, 1000);
+        finish();
+    }
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+    tcase_add_test(tc, a_legacy_question_is_answered_under_its_own_id);
+    tcase_add_test(tc, a_refused_legacy_question_gets_its_code);
+    tcase_add_test(tc, a_mode_without_a_handler_is_refused);
+    tcase_add_test(tc, a_question_that_the_server_cancelled_is_not_answered);
+    tcase_add_test(tc, an_answer_after_the_server_is_gone_does_no_harm);
+    tcase_add_test(tc, open_questions_are_bounded);
+    tcase_add_test(
+        tc, questions_of_a_result_are_answered_by_a_new_request_with_the_state_as_it_was);
+    tcase_add_test(tc, handlers_may_answer_at_once);
+    tcase_add_test(tc, a_state_without_questions_is_sent_back_at_once);
+    tcase_add_test(tc, other_calls_carry_neither_state_nor_answers);
+    tcase_add_test(tc, endless_questions_end);
+    tcase_add_test(tc, bad_questions_fail_the_call);
+    tcase_add_test(tc, questions_to_what_cannot_have_any_are_refused);
+    tcase_add_test(tc, a_refused_question_ends_the_call);
+    tcase_add_test(
+        tc,
+        a_call_that_waits_for_answers_can_be_cancelled_times_out_and_ends_with_the_link);
+    tcase_add_test(tc, an_unknown_result_type_is_invalid);
+    tcase_add_test(tc, a_task_is_polled_until_its_result_is_there);
+    tcase_add_test(tc, a_task_may_ask);
+    tcase_add_test(tc, cancelling_a_call_cancels_its_task);
+}
+
+int main(void)
+{
+    return run_suite("session_inputs", add);
+}
