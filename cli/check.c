@@ -71,6 +71,7 @@ int cli_modules_check_here(struct cli *cli, const char *file)
                                &err);
     if (r < 0)
         on_finding(&fd, false, err.text);
+    report_object(fd, json_pack("{s:b}", "end", 1)); /* a module may call exit() */
     mp_props_free(props);
     return r == 0 ? CLI_OK : CLI_TOOL_ERROR;
 }
@@ -81,17 +82,18 @@ static json_t *read_findings(const struct cli_child *child, const char *file)
 {
     json_t *list = json_array();
     const char *p = child->output.data, *end = p ? p + child->output.len : p;
+    bool ended = false;
     while (p < end) {
         const char *newline = memchr(p, '\n', (size_t)(end - p));
         size_t len = (size_t)((newline ? newline : end) - p);
         json_t *one = json_loadb(p, len, 0, NULL);
-        if (one)
-            json_array_append_new(list, one);
+        if (json_object_get(one, "check"))
+            json_array_append(list, one);
+        ended = ended || json_object_get(one, "end");
+        json_decref(one);
         p += len + 1;
     }
-    bool ended = child->end == CLI_CHILD_EXITED && child->number <= CLI_TOOL_ERROR &&
-                 json_array_size(list) > 0;
-    if (!ended) {
+    if (!ended || child->end != CLI_CHILD_EXITED) {
         char what[128], line[1024];
         cli_child_describe(child, CHECK_MS, what, sizeof what);
         snprintf(line, sizeof line, "%s: %s during the check", file, what);
@@ -104,7 +106,11 @@ static void put_finding(struct cli_out *out, const json_t *finding)
 {
     const char *line = json_string_value(json_object_get(finding, "check"));
     bool passed = json_is_true(json_object_get(finding, "passed"));
-    cli_out_s(out, passed ? "ok    " : "FAIL  ");
+    static const char advice[] = "warning: ";
+    bool warns = passed && line && strncmp(line, advice, sizeof advice - 1) == 0;
+    if (warns)
+        line += sizeof advice - 1;
+    cli_out_s(out, warns ? "warn  " : passed ? "ok    " : "FAIL  ");
     if (line)
         cli_out_shown(out, line, strlen(line));
     cli_out_s(out, "\n");

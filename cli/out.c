@@ -290,8 +290,9 @@ void cli_out_wrapped(struct cli_out *out, const char *text, size_t len, size_t i
     size_t at = column;
     bool first = true;
     while (left || first) {
+        bool empty = left == 0 || *rest == '\n';
         if (!first || column == 0) {
-            cli_out_spaces(out, indent);
+            cli_out_spaces(out, empty ? 0 : indent);
             at = indent;
         }
         size_t skip = 0, room = width > at + 20 ? width - at : 20;

@@ -95,10 +95,15 @@ static size_t whole_part(const char *inside, size_t len)
     return at;
 }
 
+/* From here on long strings are diverted; smaller slices catch them in time. */
+static bool filling(const struct mp_assembler *a)
+{
+    return a->mode == MP_READING && a->text.len > a->limits.memory / 2;
+}
+
 static bool should_divert(const struct mp_assembler *a)
 {
-    return a->scan.in_string && a->scan.string_is_value &&
-           a->text.len > a->limits.memory / 2 &&
+    return filling(a) && a->scan.in_string && a->scan.string_is_value &&
            a->text.len - a->scan.string_at > MP_SPILL_MIN;
 }
 
@@ -160,8 +165,9 @@ static int read_diverted(struct mp_assembler *a, const char *data, size_t len,
     if (r != MCPLUG_OK)
         return r;
     bool ended = !a->scan.in_string;
-    r = mp_spill_add(&a->spill, data, *used - (ended ? 1 : 0), a->limits.spill,
-                     &a->error);
+    size_t inside = *used - (ended ? 1 : 0);
+    mp_scan_dropped(&a->scan, inside);
+    r = mp_spill_add(&a->spill, data, inside, a->limits.spill, &a->error);
     if (r == MCPLUG_OK && ended) {
         r = add_text(a, "\"", 1);
         if (r == MCPLUG_OK)
@@ -184,7 +190,8 @@ static int read_plain(struct mp_assembler *a, const char *data, size_t len, size
 static void read_piece(struct mp_assembler *a, const char *data, size_t len)
 {
     while (len) {
-        size_t slice = len < MP_SLICE ? len : MP_SLICE, used = slice;
+        size_t most = filling(a) ? MP_SLICE_FILLING : MP_SLICE;
+        size_t slice = len < most ? len : most, used = slice;
         int r = MCPLUG_OK;
         if (a->mode == MP_SKIPPING)
             keep_tail(a, data, slice);
@@ -225,8 +232,12 @@ static mp_message *deliver_unread(struct mp_assembler *a)
 
 static mp_message *deliver_read(struct mp_assembler *a)
 {
-    size_t len = a->text.len;
+    size_t len = a->text.len, cap = a->text.cap;
     char *owned = mp_str_take(&a->text);
+    if (owned && cap > 2 * len + MP_SLICE) { /* most of it went to the file */
+        char *smaller = mp_resize(owned, len + 1);
+        owned = smaller ? smaller : owned;
+    }
     mp_message *m = owned ? mp_message_new(NULL, len, owned) : NULL;
 
     if (m) {

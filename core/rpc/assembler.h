@@ -12,10 +12,11 @@
 #include "rpc/spill.h"
 
 enum {
-    MP_SPILL_MIN = 64 * 1024, /* shorter strings always stay */
-    MP_SPILL_KEEP = 1024,     /* of a diverted string in the text */
-    MP_SLICE = 64 * 1024,     /* pieces are looked at in slices of this */
-    MP_EDGE = 256             /* what is kept of an unreadable message at either end */
+    MP_SPILL_MIN = 64 * 1024,    /* shorter strings always stay */
+    MP_SPILL_KEEP = 1024,        /* of a diverted string in the text */
+    MP_SLICE = 64 * 1024,        /* pieces are looked at in slices of this */
+    MP_SLICE_FILLING = 4 * 1024, /* the same when memory runs short */
+    MP_EDGE = 256                /* what is kept of an unreadable message at either end */
 };
 
 struct mp_assembler_limits {

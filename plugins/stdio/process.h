@@ -8,8 +8,8 @@
 
 #define STDIO_SPAWN_FAILED "Failed to spawn process - check command and permissions: "
 
-/* Our ends of what joins us to a server and its reaper; -1 when closed. None
- * blocks, and no other process inherits one. */
+/* Our ends of what joins us to a server and its reaper; -1 when closed. None that
+ * we use blocks, and no other process inherits one. */
 struct stdio_ends {
     int to_stdin;
     /* The server's own end of its stdin, kept open here as well. A pipe without

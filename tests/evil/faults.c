@@ -8,11 +8,9 @@ int main(void)
     Suite *suite = suite_create("faults");
 
     add_reply_tests(suite);
-#ifdef ALL
     add_flood_tests(suite);
     add_life_tests(suite);
     add_connect_tests(suite);
-#endif
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failures = srunner_ntests_failed(runner);

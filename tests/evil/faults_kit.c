@@ -224,7 +224,7 @@ struct peer *peer_new(const char *mode)
     struct peer *p = calloc(1, sizeof *p);
 
     ck_assert_ptr_nonnull(p);
-    memset(p, 0, sizeof *p); /* touched now, not counted later */
+    memset(p, 0, sizeof *p);             /* touched now, not counted later */
     mcplug_free(mcplug_new(NULL, NULL)); /* libuv keeps a pipe from its first loop on */
     p->hwm_kb = peak_kb();
     p->n_fds = open_fds();
