@@ -41,11 +41,18 @@ static void put_options(struct cli_out *out, const struct cli_group *group)
 static void put_usage(struct cli_out *out, const struct cli_command *c)
 {
     const char *space = *c->words ? " " : "";
-    cli_out_f(out, "Usage: mcplug %s%s%s [OPTIONS]", c->name, space, c->words);
-    if (c->flags & CLI_SERVER)
-        cli_out_f(out, " -- COMMAND [ARGS...]\n       mcplug %s%s%s [OPTIONS] --url URL",
-                  c->name, space, c->words);
-    cli_out_s(out, "\n");
+    bool server = c->flags & CLI_SERVER;
+    char line[256];
+    int n = snprintf(line, sizeof line, "mcplug %s%s%s [OPTIONS]%s", c->name, space,
+                     c->words, server ? " -- COMMAND [ARGS...]" : "");
+    cli_out_s(out, "Usage: ");
+    cli_out_wrapped(out, line, (size_t)n, 11, 7);
+    if (!server)
+        return;
+    n = snprintf(line, sizeof line, "mcplug %s%s%s [OPTIONS] --url URL", c->name, space,
+                 c->words);
+    cli_out_s(out, "       ");
+    cli_out_wrapped(out, line, (size_t)n, 11, 7);
 }
 
 static void help_for(struct cli_out *out, const struct cli_command *c)

@@ -26,17 +26,24 @@ static void leave_at_once(int number)
     _exit(CLI_SIGNAL + number);
 }
 
+/* Whoever started us with a signal ignored, as shells do with SIGINT for what runs in
+ * the background, wants it that way. */
+static void handle(int number, sigset_t *set)
+{
+    struct sigaction at_once = {.sa_handler = leave_at_once}, old;
+    if (sigaction(number, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
+        return;
+    sigaction(number, &at_once, NULL);
+    sigaddset(set, number);
+}
+
 static int signals_open(void)
 {
-    struct sigaction at_once = {.sa_handler = leave_at_once};
     sigset_t set;
-
     sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
+    handle(SIGINT, &set);
+    handle(SIGTERM, &set);
     sigprocmask(SIG_BLOCK, &set, NULL);
-    sigaction(SIGINT, &at_once, NULL);
-    sigaction(SIGTERM, &at_once, NULL);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 

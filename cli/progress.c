@@ -92,6 +92,8 @@ void cli_progress_news(struct cli_progress *p, double done, double total,
     p->done = done;
     p->total = total;
     snprintf(p->message, sizeof p->message, "%s", message ? message : "");
+    if (p->mode == CLI_PROGRESS_OFF)
+        return;
     if (p->mode == CLI_PROGRESS_LOG ||
         (!p->paused && (!p->told || now >= p->told + REDRAW_MS)))
         show(p, now);

@@ -299,8 +299,17 @@ struct mp_watch {
     struct mp_loop *loop;
     void (*fn)(void *arg, unsigned events);
     void *arg;
+    unsigned events;
 };
 
+static int to_uv(unsigned events)
+{
+    return (events & MP_READABLE ? UV_READABLE : 0) |
+           (events & MP_WRITABLE ? UV_WRITABLE : 0);
+}
+
+/* libuv stops watching a descriptor that has failed, after telling so once; but there
+ * may be more to read from it than one turn takes, so it is watched again. */
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
     struct mp_watch *watch = (struct mp_watch *)poll;
@@ -313,13 +322,9 @@ static void on_poll(uv_poll_t *poll, int status, int events)
         got |= MP_WRITABLE;
     turn_begin(loop);
     watch->fn(watch->arg, got);
+    if (status < 0 && !uv_is_closing((uv_handle_t *)poll))
+        mp_watch_update(watch, watch->events);
     turn_end(loop);
-}
-
-static int to_uv(unsigned events)
-{
-    return (events & MP_READABLE ? UV_READABLE : 0) |
-           (events & MP_WRITABLE ? UV_WRITABLE : 0);
 }
 
 static void on_watch_closed(uv_handle_t *handle)
@@ -355,6 +360,7 @@ struct mp_watch *mp_watch_start(struct mp_loop *loop, int fd, unsigned events,
 
 int mp_watch_update(struct mp_watch *watch, unsigned events)
 {
+    watch->events = events;
     return events ? uv_poll_start(&watch->uv, to_uv(events), on_poll)
                   : uv_poll_stop(&watch->uv);
 }

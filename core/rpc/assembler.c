@@ -103,8 +103,18 @@ static bool filling(const struct mp_assembler *a)
 
 static bool should_divert(const struct mp_assembler *a)
 {
+    size_t least =
+        a->limits.memory / 4 < MP_SPILL_MIN ? a->limits.memory / 4 : MP_SPILL_MIN;
     return filling(a) && a->scan.in_string && a->scan.string_is_value &&
-           a->text.len - a->scan.string_at > MP_SPILL_MIN;
+           a->text.len - a->scan.string_at > least;
+}
+
+static size_t slice_of(const struct mp_assembler *a)
+{
+    if (!filling(a))
+        return MP_SLICE;
+    return a->limits.memory / 16 < MP_SLICE_FILLING ? a->limits.memory / 16 + 1
+                                                    : MP_SLICE_FILLING;
 }
 
 static int divert(struct mp_assembler *a)
@@ -190,7 +200,7 @@ static int read_plain(struct mp_assembler *a, const char *data, size_t len, size
 static void read_piece(struct mp_assembler *a, const char *data, size_t len)
 {
     while (len) {
-        size_t most = filling(a) ? MP_SLICE_FILLING : MP_SLICE;
+        size_t most = slice_of(a);
         size_t slice = len < most ? len : most, used = slice;
         int r = MCPLUG_OK;
         if (a->mode == MP_SKIPPING)

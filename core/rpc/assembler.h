@@ -12,7 +12,7 @@
 #include "rpc/spill.h"
 
 enum {
-    MP_SPILL_MIN = 64 * 1024,    /* shorter strings always stay */
+    MP_SPILL_MIN = 64 * 1024,    /* shorter strings stay, or a quarter of the memory */
     MP_SPILL_KEEP = 1024,        /* of a diverted string in the text */
     MP_SLICE = 64 * 1024,        /* pieces are looked at in slices of this */
     MP_SLICE_FILLING = 4 * 1024, /* the same when memory runs short */

@@ -1,0 +1,211 @@
+#include "cli/args.h"
+#include "cli/help.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct cli_args args;
+static struct mcplug_error err;
+static char *words[64];
+
+/* `line` is divided at spaces. */
+static int parse(const char *line)
+{
+    static char copy[1024];
+    int n = 0;
+    char *rest = NULL;
+    cli_args_clear(&args);
+    memset(&err, 0, sizeof err);
+    snprintf(copy, sizeof copy, "mcplug %s", line);
+    for (char *w = strtok_r(copy, " ", &rest); w; w = strtok_r(NULL, " ", &rest))
+        words[n++] = w;
+    words[n] = NULL;
+    return cli_args_parse(&args, n, words, &err);
+}
+
+static void refused(const char *line, const char *why)
+{
+    ck_assert_msg(parse(line) == MCPLUG_EINVAL, "%s was taken", line);
+    ck_assert_msg(strstr(err.text, why), "%s: \"%s\" has no \"%s\"", line, err.text, why);
+}
+
+START_TEST(words_options_and_the_server_are_told_apart)
+{
+    ck_assert_int_eq(parse("call echo a=1 --json b=-2 -- server --json -v x"), 0);
+    ck_assert_str_eq(args.command->name, "call");
+    ck_assert_uint_eq(args.words.n, 3);
+    ck_assert_str_eq(args.words.items[2], "b=-2");
+    ck_assert_ptr_null(args.words.items[3]);
+    ck_assert(args.json);
+    ck_assert_int_eq(args.verbose, 0);
+    ck_assert_str_eq(args.server_command[0], "server");
+    ck_assert_str_eq(args.server_command[3], "x");
+    ck_assert_ptr_null(args.server_command[4]);
+}
+END_TEST
+
+START_TEST(options_of_every_command_may_come_before_it)
+{
+    ck_assert_int_eq(parse("-vv --plugin-dir a --plugin-dir=b tools -v -- s"), 0);
+    ck_assert_int_eq(args.verbose, 3);
+    ck_assert_uint_eq(args.plugin_dirs.n, 2);
+    ck_assert_str_eq(args.plugin_dirs.items[1], "b");
+    refused("--url x tools", "belongs behind the command");
+}
+END_TEST
+
+START_TEST(values_may_stand_behind_or_within)
+{
+    ck_assert_int_eq(parse("ping -c5 -- s"), 0);
+    ck_assert_uint_eq(args.count, 5);
+    ck_assert_int_eq(parse("ping -c 6 -- s"), 0);
+    ck_assert_uint_eq(args.count, 6);
+    ck_assert_int_eq(parse("ping --count=7 --url tcp:h:1"), 0);
+    ck_assert_uint_eq(args.count, 7);
+    ck_assert_int_eq(parse("call t --args - -- s"), 0);
+    ck_assert_str_eq(args.arguments, "-");
+}
+END_TEST
+
+START_TEST(times_have_a_unit)
+{
+    ck_assert_int_eq(parse("ping --timeout 250ms --connect-timeout 2m -- s"), 0);
+    ck_assert_uint_eq(args.timeout, 250);
+    ck_assert_uint_eq(args.connect_timeout, 120000);
+    refused("ping --timeout 5 -- s", "with its unit");
+    refused("ping --timeout 0s -- s", "with its unit");
+    refused("ping --timeout -5s -- s", "with its unit");
+    refused("ping --timeout= -- s", "with its unit");
+    refused("ping -c 0 -- s", "from 1 on");
+    refused("ping -c x -- s", "from 1 on");
+}
+END_TEST
+
+START_TEST(what_is_unknown_is_refused_with_what_is_near)
+{
+    refused("tols", "did you mean \"tools\"?");
+    refused("frobnicate", "no command \"frobnicate\"");
+    refused("call t --jsno -- s", "did you mean --json?");
+    refused("call t --output=x -- s", "unknown option --output of \"call\"");
+    refused("ping -x -- s", "unknown option -x");
+    ck_assert_ptr_null(strstr((parse("frobnicate"), err.text), "mean"));
+}
+END_TEST
+
+START_TEST(what_is_missing_is_named)
+{
+    refused("", "which command?");
+    refused("call -- s", "mcplug call TOOL");
+    refused("ping", "which server?");
+    refused("ping --", "command is missing");
+    refused("ping --url", "--url wants a value: --url URL");
+    refused("ping --url -- s", "--url wants a value");
+}
+END_TEST
+
+START_TEST(what_is_too_much_is_named)
+{
+    refused("ping x -- s", "\"x\"");
+    refused("tools node server.js", "is a -- missing");
+    refused("ping --url u -- s", "not both");
+    refused("ping --json=1 -- s", "takes no value");
+    refused("plugins -- s", "talks to no server");
+    refused("call t --progress --no-progress -- s", "exclude each other");
+}
+END_TEST
+
+START_TEST(help_and_version_need_nothing_else)
+{
+    ck_assert_int_eq(parse("call --help"), 0);
+    ck_assert(args.help);
+    ck_assert_int_eq(parse("--version"), 0);
+    ck_assert(args.version);
+    ck_assert_int_eq(parse("-h"), 0);
+}
+END_TEST
+
+/* The tables say the offset and the type of each member twice over; a slip there would
+ * write where it should not. */
+START_TEST(every_option_of_every_command_is_taken)
+{
+    char line[256];
+    for (size_t i = 0; cli_commands[i]; i++) {
+        struct cli_group groups[CLI_GROUPS];
+        size_t n = cli_command_groups(cli_commands[i], groups);
+        for (size_t g = 0; g < n; g++)
+            for (const struct cli_option *o = groups[g].options; o->name; o++) {
+                const char *value = o->type == CLI_DURATION ? " 5s" : " 7";
+                snprintf(line, sizeof line, "%s --help --%s%s", cli_commands[i]->name,
+                         o->name, o->value ? value : "");
+                ck_assert_msg(parse(line) == 0, "%s: %s", line, err.text);
+                ck_assert_uint_eq(o->value != NULL,
+                                  o->type != CLI_FLAG && o->type != CLI_COUNT);
+                ck_assert_uint_lt(o->at, sizeof args);
+            }
+    }
+}
+END_TEST
+
+/* Collects what help prints by way of a pipe. */
+static char *help_text(const struct cli_command *command)
+{
+    static char text[32768];
+    static struct cli_out out;
+    int fds[2];
+    ck_assert_int_eq(pipe(fds), 0);
+    cli_out_init(&out, fds[1]);
+    cli_help(&out, command);
+    cli_out_close(&out);
+    ssize_t n = read(fds[0], text, sizeof text - 1);
+    close(fds[0]);
+    text[n > 0 ? n : 0] = '\0';
+    return text;
+}
+
+START_TEST(help_names_every_option_and_hides_what_is_not_for_people)
+{
+    for (size_t i = 0; cli_commands[i]; i++) {
+        const char *text = help_text(cli_commands[i]);
+        struct cli_group groups[CLI_GROUPS];
+        size_t n = cli_command_groups(cli_commands[i], groups);
+        for (size_t g = 0; g < n; g++)
+            for (const struct cli_option *o = groups[g].options; o->name; o++) {
+                char name[64];
+                snprintf(name, sizeof name, "--%s", o->name);
+                ck_assert_msg((strstr(text, name) != NULL) == (o->help != NULL) ||
+                                  strcmp(o->name, "check-here") == 0,
+                              "%s %s", cli_commands[i]->name, name);
+            }
+        for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n')
+            ck_assert_msg(strcspn(p, "\n") <= 80, "%.90s", p);
+        ck_assert_ptr_nonnull(strstr(help_text(NULL), cli_commands[i]->name));
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cli_args");
+    TCase *tc = tcase_create("args");
+    tcase_add_test(tc, words_options_and_the_server_are_told_apart);
+    tcase_add_test(tc, options_of_every_command_may_come_before_it);
+    tcase_add_test(tc, values_may_stand_behind_or_within);
+    tcase_add_test(tc, times_have_a_unit);
+    tcase_add_test(tc, what_is_unknown_is_refused_with_what_is_near);
+    tcase_add_test(tc, what_is_missing_is_named);
+    tcase_add_test(tc, what_is_too_much_is_named);
+    tcase_add_test(tc, help_and_version_need_nothing_else);
+    tcase_add_test(tc, every_option_of_every_command_is_taken);
+    tcase_add_test(tc, help_names_every_option_and_hides_what_is_not_for_people);
+    suite_add_tcase(suite, tc);
+
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    cli_args_clear(&args);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

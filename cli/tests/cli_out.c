@@ -1,0 +1,234 @@
+#include "cli/base64.h"
+#include "cli/content.h"
+#include "cli/out.h"
+#include "cli/progress.h"
+
+#include "base/buf.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static struct cli_out out;
+static int reader;
+
+static void setup(void)
+{
+    int fds[2];
+    ck_assert_int_eq(pipe(fds), 0);
+    reader = fds[0];
+    cli_out_init(&out, fds[1]);
+}
+
+static void teardown(void)
+{
+    close(reader);
+    if (!out.closed)
+        close(out.fd);
+}
+
+static const char *written(void)
+{
+    static char text[8192];
+    bool terminal = out.terminal;
+    out.terminal = false; /* so that it is really closed */
+    cli_out_close(&out);
+    out.terminal = terminal;
+    ssize_t n = read(reader, text, sizeof text - 1);
+    text[n > 0 ? n : 0] = '\0';
+    return text;
+}
+
+START_TEST(text_goes_through_a_pipe_byte_for_byte)
+{
+    cli_out_text(&out, "a\033[2J\xff\n", 7);
+    cli_out_text_end(&out);
+    ck_assert_str_eq(written(), "a\033[2J\xff\n");
+}
+END_TEST
+
+START_TEST(text_on_a_terminal_is_escaped_but_for_line_ends)
+{
+    out.terminal = true;
+    cli_out_text(&out, "a\033[2J\tb\n\xff", 9);
+    cli_out_text_end(&out);
+    ck_assert_str_eq(written(), "a\\x1b[2J\tb\n\\xff");
+}
+END_TEST
+
+START_TEST(a_character_may_lie_across_pieces)
+{
+    const char *word = "\xe2\x82\xac\xf0\x9f\x98\x80\xe2\x80\xae";
+    out.terminal = true;
+    for (size_t i = 0; word[i]; i++)
+        cli_out_text(&out, word + i, 1);
+    cli_out_text(&out, "\xe2\x82", 2); /* and this one never ends */
+    cli_out_text_end(&out);
+    ck_assert_str_eq(written(), "\xe2\x82\xac\xf0\x9f\x98\x80\\u{202e}\\xe2\\x82");
+}
+END_TEST
+
+START_TEST(words_of_others_are_always_escaped_on_lines_for_people)
+{
+    cli_out_shown(&out, "a\nb\033", 4);
+    ck_assert_str_eq(written(), "a\\x0ab\\x1b");
+}
+END_TEST
+
+START_TEST(paragraphs_are_broken_at_spaces_to_fit)
+{
+    static const char text[] = "one two three four five six seven eight\n\nnine";
+    out.width = 24;
+    cli_out_wrapped(&out, text, sizeof text - 1, 4, 0);
+    ck_assert_str_eq(written(), "    one two three four\n    five six seven eight\n\n"
+                                "    nine\n");
+}
+END_TEST
+
+START_TEST(a_long_word_is_not_torn)
+{
+    static const char text[] = "a https://example.org/a/very/long/address b";
+    out.width = 30;
+    cli_out_wrapped(&out, text, sizeof text - 1, 2, 0);
+    ck_assert_str_eq(written(), "  a\n  https://example.org/a/very/long/address\n  b\n");
+}
+END_TEST
+
+START_TEST(without_a_terminal_lines_are_not_broken)
+{
+    static const char text[] = "one two three four five six seven eight nine ten eleven";
+    cli_out_wrapped(&out, text, sizeof text - 1, 2, 0);
+    ck_assert_str_eq(written() + 2,
+                     "one two three four five six seven eight nine ten eleven\n");
+}
+END_TEST
+
+START_TEST(columns_are_counted_as_a_terminal_does)
+{
+    ck_assert_uint_eq(cli_columns("abc", 3), 3);
+    ck_assert_uint_eq(cli_columns("\xe2\x82\xac", 3), 1);
+    ck_assert_uint_eq(cli_columns("\xe4\xb8\xad\xe6\x96\x87", 6), 4);
+    ck_assert_uint_eq(cli_columns("e\xcc\x81", 3), 1);
+    ck_assert_uint_eq(cli_columns_fit("\xe4\xb8\xad\xe6\x96\x87", 6, 3), 3);
+}
+END_TEST
+
+START_TEST(a_write_that_fails_is_remembered)
+{
+    close(reader);
+    reader = dup(STDIN_FILENO);
+    signal(SIGPIPE, SIG_IGN);
+    cli_out_s(&out, "x");
+    cli_out_flush(&out);
+    ck_assert_int_eq(out.failed, EPIPE);
+    cli_out_s(&out, "y");
+    cli_out_flush(&out);
+}
+END_TEST
+
+static int show_block(const char *json)
+{
+    struct cli_doc doc = {NULL, json, strlen(json)};
+    return cli_content_blocks(&doc, mp_text(json), 0, &out);
+}
+
+START_TEST(blocks_are_told_apart_and_begin_on_their_own_line)
+{
+    ck_assert_int_eq(
+        show_block("[{\"type\":\"text\",\"text\":\"a\\u00e9\\n\"},"
+                   "{\"type\":\"text\",\"text\":\"b\"},"
+                   "{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"AAEC\"},"
+                   "{\"type\":\"audio\",\"data\":\"?\"},"
+                   "{\"type\":\"resource_link\",\"uri\":\"x:y\"},"
+                   "{\"type\":\"resource\",\"resource\":{\"uri\":\"u\",\"text\":\"t\"}},"
+                   "{\"type\":\"resource\",\"resource\":{\"uri\":\"u\",\"blob\":\"AA==\","
+                   "\"mimeType\":\"a/b\"}},"
+                   "{\"type\":\"new\",\"n\":1}]"),
+        MCPLUG_OK);
+    ck_assert_str_eq(written(), "a\xc3\xa9\nb\n[image/png, 3 bytes]\n"
+                                "[application/octet-stream, not Base64]\n"
+                                "Resource link: x:y\nResource: u\nt\n"
+                                "[Binary resource: u (a/b)]\n{\"type\":\"new\",\"n\":1}");
+}
+END_TEST
+
+START_TEST(json_is_laid_out_for_people)
+{
+    static const char json[] =
+        "{\"a\":[1,\"x\",null],\"b\":{},\"c\":[],\"d\":[{\"e\":\"\\n\"}]}";
+    struct cli_doc doc = {NULL, json, sizeof json - 1};
+    ck_assert_int_eq(cli_doc_pretty(&doc, mp_text(json), 0, &out), MCPLUG_OK);
+    ck_assert_str_eq(written(), "{\n  \"a\": [1, \"x\", null],\n  \"b\": {},\n"
+                                "  \"c\": [],\n  \"d\": [\n    {\n      \"e\": \"\\n\"\n"
+                                "    }\n  ]\n}");
+}
+END_TEST
+
+START_TEST(base64_comes_in_any_pieces_and_dialects)
+{
+    char bytes[16];
+    struct cli_base64 b = {0};
+    size_t n = cli_base64_feed(&b, "aG", 2, bytes);
+    n += cli_base64_feed(&b, "Vs\r\nbG8", 7, bytes + n);
+    n += cli_base64_feed(&b, "=", 1, bytes + n);
+    ck_assert_mem_eq(bytes, "hello", 5);
+    ck_assert_uint_eq(n, 5);
+    ck_assert_uint_eq(b.size, 5);
+    ck_assert(!b.malformed);
+    cli_base64_feed(&b, "A", 1, bytes);
+    ck_assert(b.malformed);
+
+    struct cli_base64 url = {0};
+    ck_assert_uint_eq(cli_base64_feed(&url, "-_8", 3, bytes), 2);
+    ck_assert_mem_eq(bytes, "\xfb\xff", 2);
+}
+END_TEST
+
+START_TEST(progress_reads_well)
+{
+    char text[128];
+    struct cli_progress p = {.mode = CLI_PROGRESS_OFF};
+    cli_progress_begin(&p, "Tool 'T'");
+    cli_progress_text(&p, 30000, text, sizeof text);
+    ck_assert_str_eq(text, "Tool 'T' still running (30s elapsed)");
+    cli_progress_news(&p, 1, 4, "half a quarter");
+    cli_progress_text(&p, 125000, text, sizeof text);
+    ck_assert_str_eq(text, "half a quarter 25%, 2m 5s");
+    cli_progress_news(&p, 17, -1, NULL);
+    cli_progress_text(&p, 999, text, sizeof text);
+    ck_assert_str_eq(text, "Tool 'T' 17, 0s");
+    cli_progress_end(&p);
+    cli_elapsed(340, text, sizeof text);
+    ck_assert_str_eq(text, "340ms");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cli_out");
+    TCase *tc = tcase_create("out");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, text_goes_through_a_pipe_byte_for_byte);
+    tcase_add_test(tc, text_on_a_terminal_is_escaped_but_for_line_ends);
+    tcase_add_test(tc, a_character_may_lie_across_pieces);
+    tcase_add_test(tc, words_of_others_are_always_escaped_on_lines_for_people);
+    tcase_add_test(tc, paragraphs_are_broken_at_spaces_to_fit);
+    tcase_add_test(tc, a_long_word_is_not_torn);
+    tcase_add_test(tc, without_a_terminal_lines_are_not_broken);
+    tcase_add_test(tc, columns_are_counted_as_a_terminal_does);
+    tcase_add_test(tc, a_write_that_fails_is_remembered);
+    tcase_add_test(tc, blocks_are_told_apart_and_begin_on_their_own_line);
+    tcase_add_test(tc, json_is_laid_out_for_people);
+    tcase_add_test(tc, base64_comes_in_any_pieces_and_dialects);
+    tcase_add_test(tc, progress_reads_well);
+    suite_add_tcase(suite, tc);
+
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

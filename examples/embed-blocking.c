@@ -1,0 +1,57 @@
+/* The simplest use: connect, call one tool, print its result.
+ *
+ *   cc embed-blocking.c $(pkg-config --cflags --libs mcplug) -o embed-blocking
+ *   ./embed-blocking TOOL ARGUMENTS COMMAND [ARGS..]
+ *   ./embed-blocking echo '{"text":"hello"}' mcplug-example-server
+ */
+#include <mcplug/mcplug.h>
+
+#include <stdio.h>
+
+static int call(mcplug_server *server, const char *tool, const char *arguments)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mcplug_result *result = NULL;
+
+    if (mcplug_call_tool_wait(server, tool, arguments, NULL, &result, &err) !=
+        MCPLUG_OK) {
+        fprintf(stderr, "%s: %s\n", tool, err.text);
+        mcplug_result_unref(result);
+        return 1;
+    }
+    int failed = mcplug_result_is_error(result);
+    if (failed)
+        fprintf(stderr, "%s: %s\n", tool, mcplug_result_error_text(result));
+    else
+        puts(mcplug_result_json(result, NULL));
+    mcplug_result_unref(result);
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mcplug_server *server;
+    int status = 1;
+
+    if (argc < 4) {
+        fprintf(stderr, "usage: %s TOOL ARGUMENTS COMMAND [ARGS..]\n", argv[0]);
+        return 2;
+    }
+    mcplug *host = mcplug_new(NULL, &err);
+    mcplug_settings *settings = mcplug_settings_new("stdio");
+    if (host && settings) {
+        mcplug_settings_set(settings, "command", argv[3]);
+        for (int i = 4; i < argc; i++)
+            mcplug_settings_add(settings, "args", argv[i]);
+        if (mcplug_open_wait(host, settings, NULL, &server, &err) == MCPLUG_OK) {
+            status = call(server, argv[1], argv[2]);
+            mcplug_close_wait(server);
+        } else {
+            fprintf(stderr, "%s\n", err.text);
+        }
+    }
+    mcplug_settings_free(settings);
+    mcplug_free(host);
+    return status;
+}
