@@ -3,6 +3,9 @@
 # ---- unit suites: one program per file tests/unit/FOLDER_FILE.c --------------
 
 unit_tests = \
+	tests/unit/cli_args \
+	tests/unit/cli_out \
+	tests/unit/cli_words \
 	tests/unit/json_args \
 	tests/unit/json_envelope \
 	tests/unit/json_scan \
@@ -13,6 +16,7 @@ unit_tests = \
 	tests/unit/plugin_contract \
 	tests/unit/plugin_handshake \
 	tests/unit/plugin_props \
+	tests/unit/rpc_assembler \
 	tests/unit/session_connect \
 	tests/unit/session_inputs \
 	tests/unit/session_lists \
@@ -20,10 +24,11 @@ unit_tests = \
 
 # What suites share.
 unit_support = \
+	tests/real/fixture.c tests/real/fixture.h \
 	tests/unit/fake.c tests/unit/fake.h \
 	tests/unit/plugin_modules.h
 
-LDADD = tests/unit/libtest.la libmcplug-core.la $(CHECK_LIBS)
+LDADD = tests/unit/libtest.la libmcplug-cli.la libmcplug-core.la $(CHECK_LIBS)
 AM_CFLAGS += $(CHECK_CFLAGS)
 if HAVE_CHECK
 check_LTLIBRARIES += tests/unit/libtest.la
@@ -56,6 +61,8 @@ CLEANFILES += tests/modules/built tests/modules/*.so
 
 # Scripts, found by their extension; exit 0 passed, 77 skipped, else failed.
 script_tests = \
+	cli/tests/command.test \
+	tests/embed.test \
 	tests/reaper/survivors.test
 
 check_PROGRAMS += tests/reaper/survivors
@@ -70,8 +77,48 @@ tests_evil_evil_SOURCES = \
 tests_evil_evil_CPPFLAGS = $(base_cppflags)
 tests_evil_evil_LDADD =
 
-# Whole sessions with the n-th allocation failing, for every n: make check-torture.
-torture_tests =
+# The host facing it.
+tests_evil_faults_SOURCES = \
+	tests/evil/faults.c tests/evil/faults.h \
+	tests/evil/faults_connect.c \
+	tests/evil/faults_floods.c \
+	tests/evil/faults_kit.c \
+	tests/evil/faults_life.c \
+	tests/evil/faults_replies.c
+
+# Sessions in which allocations fail: make check-torture.
+check_PROGRAMS += tests/evil/torture
+tests_evil_torture_CPPFLAGS = $(base_cppflags)
+tests_evil_torture_LDADD = libmcplug-core.la
+
+check_LTLIBRARIES += tests/evil/failalloc.la
+tests_evil_failalloc_la_SOURCES = tests/evil/failalloc.c
+tests_evil_failalloc_la_CPPFLAGS = $(base_cppflags)
+tests_evil_failalloc_la_CFLAGS = $(WARN_CFLAGS) -pthread
+tests_evil_failalloc_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+
+# The examples, with what an embedder has: one header, one library.
+check_PROGRAMS += examples/embed-async examples/embed-blocking examples/embed-poll
+examples_embed_async_CPPFLAGS = $(base_cppflags)
+examples_embed_async_LDADD = libmcplug.la
+examples_embed_async_LDFLAGS = -no-install
+examples_embed_blocking_CPPFLAGS = $(base_cppflags)
+examples_embed_blocking_LDADD = libmcplug.la
+examples_embed_blocking_LDFLAGS = -no-install
+examples_embed_poll_CPPFLAGS = $(base_cppflags)
+examples_embed_poll_LDADD = libmcplug.la
+examples_embed_poll_LDFLAGS = -no-install
+
+# Suites against real servers, which come from the network: make check-real.
+real_tests = \
+	tests/real/real_everything
+EXTRA_PROGRAMS += $(real_tests)
+CLEANFILES += $(real_tests)
+EXTRA_DIST += \
+	tests/real/modern-server.mjs \
+	tests/real/package-lock.json \
+	tests/real/package.json \
+	tests/real/setup.sh
 
 # ---- make check --------------------------------------------------------------
 
@@ -82,8 +129,8 @@ TESTS = $(script_tests)
 TEST_EXTENSIONS = .test
 TEST_LOG_COMPILER = $(SHELL)
 if HAVE_CHECK
-check_PROGRAMS += $(unit_tests)
-TESTS += $(unit_tests)
+check_PROGRAMS += $(unit_tests) tests/evil/faults
+TESTS += $(unit_tests) tests/evil/faults
 endif
 
 AM_TESTS_ENVIRONMENT = \
@@ -95,11 +142,11 @@ AM_TESTS_ENVIRONMENT = \
 	CC='$(CC)'; export CC;
 
 EXTRA_DIST += $(script_tests) $(fuzz_files) tests/lint/lint.sh tests/fuzz/run.sh \
-	tests/valgrind.supp
+	tests/valgrind.supp tests/evil/torture.sh
 
 # ---- the same under harder conditions ----------------------------------------
 
-.PHONY: check-asan check-valgrind check-torture fuzz lint format bench
+.PHONY: check-asan check-valgrind check-torture check-real fuzz lint format bench
 
 CLANG = clang
 CLANG_FORMAT = clang-format
@@ -125,20 +172,35 @@ check-asan:
 	  CK_TIMEOUT_MULTIPLIER=4 $(MAKE) -C build-asan check
 
 check-valgrind: all
-	CK_TIMEOUT_MULTIPLIER=20 $(MAKE) check TESTS='$(unit_tests)' LOG_COMPILER='$(VALGRIND)' \
+	MCPLUG_TEST_VALGRIND=1 CK_TIMEOUT_MULTIPLIER=5 $(MAKE) check TESTS='$(unit_tests)' LOG_COMPILER='$(VALGRIND)' \
 	  LOG_FLAGS='-q --leak-check=full --error-exitcode=99 \
 	    --suppressions=$(abs_top_srcdir)/tests/valgrind.supp'
 
+# Every allocation of a session fails, alone and with all that follow. Every 9th only,
+# which is quicker: TORTURE_FLAGS='--shallow 9'
+TORTURE_FLAGS =
 check-torture: all
-	$(MAKE) $(torture_tests) check TESTS='$(torture_tests)'
+	$(MAKE) tests/evil/torture tests/evil/failalloc.la
+	$(AM_TESTS_ENVIRONMENT) $(SHELL) $(top_srcdir)/tests/evil/torture.sh $(TORTURE_FLAGS) \
+	  tests/evil/torture tests/evil/.libs/failalloc.so examples/mcplug-example-server
+
+check-real: all $(real_tests)
+	$(top_srcdir)/tests/real/setup.sh $(abs_top_builddir)
+	$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/real/run.sh $(abs_top_builddir)
 
 fuzz_files = \
 	tests/fuzz/args.dict \
 	tests/fuzz/corpus \
 	tests/fuzz/fuzz_args.c \
+	tests/fuzz/fuzz_assembler.c \
+	tests/fuzz/fuzz_escape.c \
+	tests/fuzz/fuzz_lines.c \
 	tests/fuzz/fuzz_props.c \
 	tests/fuzz/fuzz_scan.c \
-	tests/fuzz/scan.dict
+	tests/fuzz/fuzz_session.c \
+	tests/fuzz/fuzz_uri.c \
+	tests/fuzz/scan.dict \
+	tests/fuzz/session.dict
 
 # make fuzz FUZZ_RUNS=n [FUZZ_ONLY="scan uri"]
 FUZZ_RUNS = 100000

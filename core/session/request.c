@@ -226,7 +226,10 @@ static void cancel_now(struct mp_job *job)
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
     mp_fail(&err, MCPLUG_ECANCELED, "cancelled");
-    mp_request_finish(call, NULL, &err);
+    if (call->in_round) /* the last answer came in the same turn and sent it on */
+        mp_rpc_end(&call->rpc, MCPLUG_ECANCELED, err.text);
+    else
+        mp_request_finish(call, NULL, &err);
 }
 
 void mp_request_cancel(struct mcplug_call *call)

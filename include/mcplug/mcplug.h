@@ -108,7 +108,8 @@ enum mcplug_kind { /* what lists there are, and what can change */
 };
 
 /* Questions a server may have. Each comes with its params as JSON, borrow, and is
- * answered once, now or later, with mcplug_input_answer or mcplug_input_refuse. A
+ * answered once, now or later, with mcplug_input_answer or mcplug_input_refuse; it
+ * stays valid until then, also when the call or the server has gone meanwhile. A
  * handler left NULL means that the capability is not declared to the server. */
 typedef void mcplug_input_fn(void *arg, mcplug_server *server, mcplug_input *input,
                              const char *params, size_t len);

@@ -82,15 +82,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 3 || data[0] + 1u > size)
         return 0;
     const uint8_t *cuts = data + 1, *p = cuts + data[0], *end = data + size;
-    mp_str_init(&text, 128 * 1024);
+    mp_str_init(&text, 64 * 1024);
     for (; p < end; p++) {
         size_t run = 1;
         if (*p == 0xff && p + 2 < end) {
             run = (size_t)p[1] * 64;
             p += 2;
         }
-        while (run-- && mp_str_addc(&text, (char)*p))
-            ;
+        if (mp_str_reserve(&text, run)) {
+            memset(text.data + text.len, *p, run);
+            text.len += run;
+        }
     }
     if (!text.failed && text.len) {
         mp_message *whole = assemble(text.data, text.len, NULL, 0);

@@ -307,6 +307,26 @@ START_TEST(
 }
 END_TEST
 
+START_TEST(an_answer_and_a_cancel_in_one_turn_end_the_call_once)
+{
+    for (int way = 0; way < 2; way++) {
+        start(true);
+        mcplug_call *c =
+            mcplug_call_tool(f.server, "ask", NULL, NULL, on_outcome, &o, NULL);
+        say_questions(fake_expect(&f, "tools/call"), "{\"a\":" ELICIT "}", NULL);
+        if (way)
+            mcplug_cancel(c);
+        mcplug_input_answer(asked[0], "{}");
+        if (!way)
+            mcplug_cancel(c);
+        fake_turn(&f);
+        ck_assert_uint_eq(o.times, 1);
+        ck_assert_int_eq(o.code, MCPLUG_ECANCELED);
+        finish();
+    }
+}
+END_TEST
+
 START_TEST(an_unknown_result_type_is_invalid)
 {
     start(true);
@@ -418,6 +438,7 @@ static void add(TCase *tc)
     tcase_add_test(
         tc,
         a_call_that_waits_for_answers_can_be_cancelled_times_out_and_ends_with_the_link);
+    tcase_add_test(tc, an_answer_and_a_cancel_in_one_turn_end_the_call_once);
     tcase_add_test(tc, an_unknown_result_type_is_invalid);
     tcase_add_test(tc, a_task_is_polled_until_its_result_is_there);
     tcase_add_test(tc, a_task_may_ask);

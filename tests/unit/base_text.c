@@ -1,0 +1,114 @@
+#include "fake.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+
+static void check_escaped(const char *in, size_t len, bool multiline, const char *want)
+{
+    struct mp_str s;
+    mp_str_init(&s, 10000);
+    ck_assert(mp_str_add_escaped(&s, in, len, multiline));
+    mp_str_addc(&s, '\0');
+    ck_assert_str_eq(s.data, want);
+    mp_str_clear(&s);
+}
+#define ESCAPED(in, want) check_escaped(in, sizeof in - 1, true, want)
+
+START_TEST(what_could_deceive_a_terminal_becomes_visible)
+{
+    ESCAPED("plain \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
+            "plain \xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
+    ESCAPED("a\x1b[31mred", "a\\x1b[31mred");
+    ESCAPED("\x1b]52;c;aGk=\x07", "\\x1b]52;c;aGk=\\x07");
+    ESCAPED("bell\x07 del\x7f nul\0.", "bell\\x07 del\\x7f nul\\x00.");
+    ESCAPED("c1\xc2\x9b", "c1\\u{9b}");
+    ESCAPED("bidi\xe2\x80\xae", "bidi\\u{202e}");
+    ESCAPED("zero\xe2\x80\x8bwidth", "zero\\u{200b}width");
+    ESCAPED("tag\xf3\xa0\x81\x81", "tag\\u{e0041}");
+    ESCAPED("bad\xff\xc3", "bad\\xff\\xc3");
+    ESCAPED("lines\n\tstay\r", "lines\n\tstay\\x0d");
+    check_escaped("one\nline", 8, false, "one\\x0aline");
+}
+END_TEST
+
+START_TEST(utf8_is_judged_strictly)
+{
+    static const struct {
+        const char *bytes;
+        size_t len, want;
+    } table[] = {
+        {"a", 1, 1},
+        {"\xc3\xa9", 2, 2},
+        {"\xe2\x82\xac", 3, 3},
+        {"\xf0\x9f\x98\x80", 4, 4},
+        {"\xc0\x80", 2, 0},
+        {"\xe0\x80\x80", 3, 0},
+        {"\xed\xa0\x80", 3, 0},
+        {"\xf4\x90\x80\x80", 4, 0},
+        {"\x80", 1, 0},
+        {"\xc3", 1, 0},
+        {"", 0, 0},
+    };
+    for (size_t i = 0; i < MP_COUNT(table); i++)
+        ck_assert_uint_eq(
+            mp_utf8_len((const unsigned char *)table[i].bytes, table[i].len),
+            table[i].want);
+}
+END_TEST
+
+START_TEST(strings_written_as_json_are_valid_whatever_they_hold)
+{
+    static const struct mp_scan_limits limits = {.depth = 4, .tokens = 4};
+    char bytes[256];
+    struct mp_str s;
+    for (int i = 0; i < 256; i++)
+        bytes[i] = (char)i;
+    mp_str_init(&s, 10000);
+    ck_assert(mp_str_add_json(&s, bytes, sizeof bytes));
+    ck_assert_int_eq(mp_scan_text(s.data, s.len, &limits, NULL, NULL), MCPLUG_OK);
+    mp_str_clear(&s);
+}
+END_TEST
+
+START_TEST(a_string_never_grows_beyond_its_maximum)
+{
+    struct mp_str s;
+    mp_str_init(&s, 10);
+    ck_assert(mp_str_adds(&s, "0123456789"));
+    ck_assert(!mp_str_addc(&s, 'x'));
+    ck_assert(s.failed);
+    ck_assert_uint_eq(s.len, 10);
+    ck_assert(!mp_str_adds(&s, "")); /* and stays failed */
+    ck_assert_ptr_null(mp_str_take(&s));
+    ck_assert(mp_str_adds(&s, "again"));
+    mp_str_clear(&s);
+}
+END_TEST
+
+START_TEST(an_error_is_one_line_and_keeps_its_errno)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    ck_assert_int_eq(mp_fail_os(&err, MCPLUG_EIO, 2, "open\n%s", "x"), MCPLUG_EIO);
+    ck_assert_str_eq(err.text, "open x: No such file or directory");
+    ck_assert_int_eq(err.os_error, 2);
+    ck_assert_int_eq(mp_fail(NULL, MCPLUG_EINVAL, "x"), MCPLUG_EINVAL);
+    ck_assert_str_eq(mp_error_name(MCPLUG_EPEER), "EPEER");
+    ck_assert_str_eq(mp_error_name(-99), "EUNKNOWN");
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+    tcase_add_test(tc, what_could_deceive_a_terminal_becomes_visible);
+    tcase_add_test(tc, utf8_is_judged_strictly);
+    tcase_add_test(tc, strings_written_as_json_are_valid_whatever_they_hold);
+    tcase_add_test(tc, a_string_never_grows_beyond_its_maximum);
+    tcase_add_test(tc, an_error_is_one_line_and_keeps_its_errno);
+}
+
+int main(void)
+{
+    return run_suite("base_text", add);
+}
