@@ -3,6 +3,8 @@
 # ---- unit suites: one program per file tests/unit/FOLDER_FILE.c --------------
 
 unit_tests = \
+	tests/unit/api_host \
+	tests/unit/base_text \
 	tests/unit/cli_args \
 	tests/unit/cli_out \
 	tests/unit/cli_words \
@@ -11,12 +13,14 @@ unit_tests = \
 	tests/unit/json_scan \
 	tests/unit/json_tree \
 	tests/unit/json_walk \
+	tests/unit/loop_loop \
 	tests/unit/plugin_abi \
 	tests/unit/plugin_catalogue \
 	tests/unit/plugin_contract \
 	tests/unit/plugin_handshake \
 	tests/unit/plugin_props \
 	tests/unit/rpc_assembler \
+	tests/unit/rpc_ledger \
 	tests/unit/session_connect \
 	tests/unit/session_inputs \
 	tests/unit/session_lists \
@@ -61,7 +65,7 @@ CLEANFILES += tests/modules/built tests/modules/*.so
 
 # Scripts, found by their extension; exit 0 passed, 77 skipped, else failed.
 script_tests = \
-	cli/tests/command.test \
+	tests/cli/command.test \
 	tests/embed.test \
 	tests/reaper/survivors.test
 
@@ -181,12 +185,12 @@ check-valgrind: all
 TORTURE_FLAGS =
 check-torture: all
 	$(MAKE) tests/evil/torture tests/evil/failalloc.la
-	$(AM_TESTS_ENVIRONMENT) $(SHELL) $(top_srcdir)/tests/evil/torture.sh $(TORTURE_FLAGS) \
+	@$(AM_TESTS_ENVIRONMENT) $(SHELL) $(top_srcdir)/tests/evil/torture.sh $(TORTURE_FLAGS) \
 	  tests/evil/torture tests/evil/.libs/failalloc.so examples/mcplug-example-server
 
 check-real: all $(real_tests)
 	$(top_srcdir)/tests/real/setup.sh $(abs_top_builddir)
-	$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/real/run.sh $(abs_top_builddir)
+	@$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/real/run.sh $(abs_top_builddir)
 
 fuzz_files = \
 	tests/fuzz/args.dict \

@@ -16,13 +16,15 @@ struct mcplug_buf {
 
 mcplug_buf *mp_buf_new(const void *data, size_t len)
 {
-    mcplug_buf *buf = mp_alloc(sizeof *buf + len + 1);
+    mcplug_buf *buf = mp_alloc_raw(sizeof *buf + len + 1);
     if (buf) {
         atomic_init(&buf->refs, 1);
         buf->len = len;
+        buf->moved = NULL;
         buf->data = (char *)(buf + 1);
         if (len)
             memcpy(buf->data, data, len);
+        buf->data[len] = '\0';
     }
     return buf;
 }
@@ -58,6 +60,12 @@ void mp_str_clear(struct mp_str *s)
     mp_str_init(s, s->max);
 }
 
+void mp_str_reset(struct mp_str *s)
+{
+    s->len = 0;
+    s->failed = false;
+}
+
 bool mp_str_reserve(struct mp_str *s, size_t more)
 {
     if (s->failed || more > s->max || s->len > s->max - more) {
@@ -70,6 +78,8 @@ bool mp_str_reserve(struct mp_str *s, size_t more)
     size_t cap = s->cap ? s->cap : 128;
     while (cap < s->len + more + 1)
         cap += cap / 2 + 64;
+    if (cap > s->max) /* so that what fits is never too long */
+        cap = s->max + 1;
     char *data = mp_resize(s->data, cap);
     if (!data) {
         s->failed = true;
@@ -77,17 +87,6 @@ bool mp_str_reserve(struct mp_str *s, size_t more)
     }
     s->data = data;
     s->cap = cap;
-    return true;
-}
-
-bool mp_str_add(struct mp_str *s, const void *data, size_t len)
-{
-    if (!mp_str_reserve(s, len))
-        return false;
-    if (len)
-        memcpy(s->data + s->len, data, len);
-    s->len += len;
-    s->data[s->len] = '\0';
     return true;
 }
 

@@ -26,7 +26,21 @@ struct mp_str {
 void mp_str_init(struct mp_str *s, size_t max);
 void mp_str_clear(struct mp_str *s); /* frees; usable again with the same maximum */
 bool mp_str_reserve(struct mp_str *s, size_t more);
-bool mp_str_add(struct mp_str *s, const void *data, size_t len);
+
+static inline bool mp_str_add(struct mp_str *s, const void *data, size_t len)
+{
+    if ((s->failed || len >= s->cap - s->len) && !mp_str_reserve(s, len))
+        return false;
+    if (len)
+        memcpy(s->data + s->len, data, len);
+    s->len += len;
+    s->data[s->len] = '\0';
+    return true;
+}
+
+/* A string literal. */
+#define mp_str_add_lit(s, lit) mp_str_add(s, "" lit, sizeof(lit) - 1)
+
 bool mp_str_adds(struct mp_str *s, const char *text);
 bool mp_str_addc(struct mp_str *s, char c);
 bool mp_str_addu(struct mp_str *s, uint64_t number);
@@ -36,6 +50,8 @@ bool mp_str_add_json(struct mp_str *s, const char *text, size_t len);
 /* give; moves the bytes without a copy and leaves `s` empty. NULL when `s` failed
  * or memory ran out; `s` is cleared then too. */
 mcplug_buf *mp_str_to_buf(struct mp_str *s);
+/* Empties `s` but keeps its memory for the next time. */
+void mp_str_reset(struct mp_str *s);
 /* give; a C string, NULL when `s` failed. `s` is left empty. */
 char *mp_str_take(struct mp_str *s);
 

@@ -8,6 +8,11 @@ void *mp_alloc(size_t size)
     return calloc(1, size ? size : 1);
 }
 
+void *mp_alloc_raw(size_t size)
+{
+    return malloc(size ? size : 1);
+}
+
 void *mp_resize(void *p, size_t size)
 {
     return realloc(p, size ? size : 1);

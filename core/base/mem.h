@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-void *mp_alloc(size_t size); /* zeroed; NULL when out of memory */
+void *mp_alloc(size_t size);     /* zeroed; NULL when out of memory */
+void *mp_alloc_raw(size_t size); /* not zeroed: for what is filled at once */
 void *mp_resize(void *p, size_t size);
 void mp_free(void *p); /* NULL is fine */
 char *mp_strdup(const char *s);

@@ -164,11 +164,13 @@ static void note_key(struct mp_scan *s, const unsigned char *from, size_t len)
 
 static unsigned find_slot(const struct mp_scan *s)
 {
-    for (unsigned i = JSONRPC; i <= ERROR; i++)
-        if (strlen(slot_names[i]) == s->key_len &&
-            memcmp(slot_names[i], s->key, s->key_len) == 0)
-            return i;
-    return OTHER;
+    static const unsigned char by_length[] = {OTHER, OTHER, ID,     OTHER,
+                                              OTHER, ERROR, METHOD, JSONRPC};
+    unsigned i = s->key_len < sizeof by_length ? by_length[s->key_len] : OTHER;
+
+    if (i == METHOD && s->key[0] != 'm') /* the one length that three of them have */
+        i = s->key[0] == 'p' ? PARAMS : RESULT;
+    return i != OTHER && memcmp(slot_names[i], s->key, s->key_len) == 0 ? i : OTHER;
 }
 
 static const unsigned char *end_string(struct mp_scan *s, const struct piece *in,
@@ -474,11 +476,17 @@ static const unsigned char *structure(struct mp_scan *s, const struct piece *in,
 
 void mp_scan_init(struct mp_scan *s, const struct mp_scan_limits *limits)
 {
-    memset(s, 0, sizeof *s);
+    memset(s, 0, offsetof(struct mp_scan, env) + offsetof(struct mp_envelope, inner));
     s->limits = *limits;
     if (s->limits.depth > DEPTH_MAX)
         s->limits.depth = DEPTH_MAX;
     s->state = VALUE;
+}
+
+void mp_envelope_copy(struct mp_envelope *to, const struct mp_envelope *from)
+{
+    memcpy(to, from,
+           offsetof(struct mp_envelope, inner) + from->n_inner * sizeof from->inner[0]);
 }
 
 int mp_scan_feed(struct mp_scan *s, const char *data, size_t len, bool stop_at_string_end,
@@ -563,6 +571,6 @@ int mp_scan_text(const char *text, size_t len, const struct mp_scan_limits *limi
     if (r == MCPLUG_OK)
         r = mp_scan_end(&s, err);
     if (r == MCPLUG_OK && env)
-        *env = s.env;
+        mp_envelope_copy(env, &s.env);
     return r;
 }

@@ -24,7 +24,7 @@ struct mp_scan_limits {
     uint32_t tokens; /* values and keys in all */
 };
 
-enum { MP_INNER_MAX = 24 };
+enum { MP_INNER_MAX = 12 };
 
 /* What a message is made of, as offsets into the text that was kept of it. */
 struct mp_envelope {
@@ -32,14 +32,13 @@ struct mp_envelope {
     /* The members of `params`, `result` or `error` where that is an object: the
      * first MP_INNER_MAX of them, which is more than any MCP message has. Of a
      * message with two of the three they stand here one after the other. */
-    struct mp_member inner[MP_INNER_MAX];
     uint32_t n_inner;
     uint32_t n_inner_seen; /* may be more than were noted */
+    struct mp_member inner[MP_INNER_MAX];
 };
 
 struct mp_scan {
     struct mp_scan_limits limits;
-    struct mp_envelope env;
     size_t at;     /* offset of the next byte in the kept text */
     uint64_t seen; /* bytes looked at so far, kept or not */
 
@@ -65,9 +64,12 @@ struct mp_scan {
     const char *literal; /* the rest of true, false or null */
     size_t value_at, inner_value_at;
     struct mp_span inner_key;
+
+    struct mp_envelope env; /* what was found; public again */
 };
 
 void mp_scan_init(struct mp_scan *s, const struct mp_scan_limits *limits);
+void mp_envelope_copy(struct mp_envelope *to, const struct mp_envelope *from);
 
 /* Looks at up to `len` bytes. With `stop_at_string_end` it returns right behind the
  * quote that closes the string which is open now; when none is, this changes nothing.

@@ -251,7 +251,7 @@ static mp_message *deliver_read(struct mp_assembler *a)
     mp_message *m = owned ? mp_message_new(NULL, len, owned) : NULL;
 
     if (m) {
-        m->env = a->scan.env;
+        mp_envelope_copy(&m->env, &a->scan.env);
         m->spill_fd = a->spill.fd;
         m->spills = a->spills;
         m->n_spills = a->n_spills;
@@ -286,7 +286,7 @@ static mp_message *read_at_once(struct mp_assembler *a, const char *data, size_t
     }
     mp_message *m = mp_message_new(data, len, NULL);
     if (m)
-        m->env = a->scan.env;
+        mp_envelope_copy(&m->env, &a->scan.env);
     mp_scan_init(&a->scan, &a->limits.scan);
     return m;
 }

@@ -8,11 +8,12 @@
 
 mp_message *mp_message_new(const char *text, size_t len, char *owned)
 {
-    mp_message *m = mp_alloc(sizeof *m + (owned ? 0 : len + 1));
+    mp_message *m = mp_alloc_raw(sizeof *m + (owned ? 0 : len + 1));
     if (!m) {
         mp_free(owned);
         return NULL;
     }
+    memset(m, 0, offsetof(mp_message, env) + offsetof(struct mp_envelope, inner));
     atomic_init(&m->refs, 1);
     m->spill_fd = -1;
     m->len = len;
@@ -21,6 +22,7 @@ mp_message *mp_message_new(const char *text, size_t len, char *owned)
         m->text = (char *)(m + 1);
         if (len)
             memcpy(m->text, text, len);
+        m->text[len] = '\0';
     }
     return m;
 }

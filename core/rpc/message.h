@@ -31,7 +31,6 @@ struct mcplug_result {
 
     char *text; /* NUL-ended; of noise and broken ones, the first bytes */
     size_t len;
-    struct mp_envelope env;
     struct mp_span body; /* what the embedder sees: the result or the error object */
 
     int spill_fd; /* -1: none */
@@ -41,6 +40,8 @@ struct mcplug_result {
     struct mcplug_error *error; /* why it could not be read */
     uint64_t salvaged_id;       /* 0: none */
     char *error_text;           /* of mcplug_result_error_text(), once asked for */
+
+    struct mp_envelope env; /* last: most of it is not used, nor touched */
 };
 
 typedef struct mcplug_result mp_message;

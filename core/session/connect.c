@@ -165,13 +165,13 @@ static void initialize(mcplug_server *s)
 
     s->phase = MP_INITIALIZING;
     mp_str_init(&p, 64 * 1024);
-    mp_str_addf(&p, "{\"protocolVersion\":\"%s\",\"capabilities\":%s,\"clientInfo\":{",
+    mp_str_addf(&p, "\"protocolVersion\":\"%s\",\"capabilities\":%s,\"clientInfo\":{",
                 offer, s->client_caps);
     mp_str_adds(&p, "\"name\":");
     mp_str_add_json(&p, s->cfg.client_name, strlen(s->cfg.client_name));
     mp_str_adds(&p, ",\"version\":");
     mp_str_add_json(&p, s->cfg.client_version, strlen(s->cfg.client_version));
-    mp_str_adds(&p, "}}");
+    mp_str_adds(&p, "}");
     enum mp_era era = s->era;
     s->era = MP_ERA_LEGACY; /* no modern _meta in this frame */
     mcplug_buf *frame =
@@ -179,7 +179,7 @@ static void initialize(mcplug_server *s)
                  : mp_frame_request(
                        s, mp_rpc_next_id(s->rpc),
                        &(struct mp_frame_parts){.method = "initialize",
-                                                .params = mp_bytes(p.data, p.len)});
+                                                .members = mp_bytes(p.data, p.len)});
     s->era = era;
     mp_str_clear(&p);
     struct mcplug_pair meta[] = {{"method", "initialize"}, {"protocol-version", offer}};

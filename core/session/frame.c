@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-#define FRAME_MAX ((size_t)1 << 30)
+#define SCRATCH_KEPT ((size_t)64 * 1024) /* a longer frame's memory is not kept */
 
 /* ---- once per session ---- */
 
@@ -50,6 +50,7 @@ int mp_frame_meta(mcplug_server *s, struct mcplug_error *err)
         mp_str_addc(&m, ',');
     mp_str_adds(&m, caps);
     mp_free(s->meta);
+    s->meta_len = m.len;
     s->meta = mp_str_take(&m);
     return s->meta ? MCPLUG_OK : mp_fail_nomem(err);
 }
@@ -91,16 +92,16 @@ static void add_members(const mcplug_server *s, struct mp_str *f,
 }
 
 static void add_meta(const mcplug_server *s, struct mp_str *f, uint64_t id,
-                     const struct mp_frame_parts *p, mp_view own)
+                     const struct mp_frame_parts *p)
 {
     bool modern = s->era == MP_ERA_MODERN;
 
-    if (!modern && !p->progress && !p->meta.len && !own.len)
+    if (!modern && !p->progress && !p->meta.len && !p->own_meta.len)
         return;
     add_separator(f);
-    mp_str_adds(f, "\"_meta\":{");
+    mp_str_add_lit(f, "\"_meta\":{");
     if (modern) {
-        mp_str_adds(f, s->meta);
+        mp_str_add(f, s->meta, s->meta_len);
         if (p->log_level) {
             mp_str_adds(f, ",\"io.modelcontextprotocol/logLevel\":");
             mp_str_add_json(f, p->log_level, strlen(p->log_level));
@@ -111,60 +112,61 @@ static void add_meta(const mcplug_server *s, struct mp_str *f, uint64_t id,
         mp_str_adds(f, "\"progressToken\":");
         mp_str_addu(f, id);
     }
-    if (own.len)
-        add_members(s, f, p, own);
+    if (p->own_meta.len)
+        add_members(s, f, p, p->own_meta);
     if (p->meta.len)
         add_members(s, f, p, p->meta);
     mp_str_addc(f, '}');
 }
 
-/* The caller's params, but for a `_meta` of their own, which is merged. */
-static mp_view add_params(struct mp_str *f, mp_view params)
-{
-    struct mp_walk w = mp_walk_into(params);
-    mp_view key, value, own = mp_bytes(NULL, 0);
-
-    while (mp_walk_member(&w, &key, &value)) {
-        if (mp_view_equals(key, "_meta")) {
-            own = value;
-            continue;
-        }
-        add_separator(f);
-        mp_str_add(f, key.data, key.len);
-        mp_str_addc(f, ':');
-        mp_str_add(f, value.data, value.len);
-    }
-    return own;
-}
-
-mcplug_buf *mp_frame_request(const mcplug_server *s, uint64_t id,
+mcplug_buf *mp_frame_request(mcplug_server *s, uint64_t id,
                              const struct mp_frame_parts *p)
 {
-    struct mp_str f;
-    mp_view own = mp_bytes(NULL, 0);
+    struct mp_str *f = &s->scratch;
 
-    mp_str_init(&f, FRAME_MAX);
-    mp_str_reserve(&f, p->params.len + p->answers.len + p->state.len + 640);
-    mp_str_adds(&f, "{\"jsonrpc\":\"2.0\",\"id\":");
-    mp_str_addu(&f, id);
-    mp_str_adds(&f, ",\"method\":\"");
-    mp_str_adds(&f, p->method);
-    mp_str_adds(&f, "\",\"params\":{");
-    if (p->params.len)
-        own = add_params(&f, p->params);
+    mp_str_reset(f);
+    mp_str_add_lit(f, "{\"jsonrpc\":\"2.0\",\"id\":");
+    mp_str_addu(f, id);
+    mp_str_add_lit(f, ",\"method\":\"");
+    mp_str_adds(f, p->method);
+    mp_str_add_lit(f, "\",\"params\":{");
+    mp_str_add(f, p->members.data, p->members.len);
     if (p->answers.len) {
-        add_separator(&f);
-        mp_str_adds(&f, "\"inputResponses\":");
-        mp_str_add(&f, p->answers.data, p->answers.len);
+        add_separator(f);
+        mp_str_add_lit(f, "\"inputResponses\":");
+        mp_str_add(f, p->answers.data, p->answers.len);
     }
     if (p->state.len) {
-        add_separator(&f);
-        mp_str_adds(&f, "\"requestState\":");
-        mp_str_add(&f, p->state.data, p->state.len);
+        add_separator(f);
+        mp_str_add_lit(f, "\"requestState\":");
+        mp_str_add(f, p->state.data, p->state.len);
     }
-    add_meta(s, &f, id, p, own);
-    mp_str_adds(&f, "}}");
-    return mp_str_to_buf(&f);
+    add_meta(s, f, id, p);
+    mp_str_add_lit(f, "}}");
+    mcplug_buf *frame = f->failed ? NULL : mp_buf_new(f->data, f->len);
+    if (f->cap > SCRATCH_KEPT)
+        mp_str_clear(f);
+    return frame;
+}
+
+bool mp_frame_members(mp_view params, struct mp_str *members, mp_view *meta)
+{
+    struct mp_walk w = mp_walk_into(params);
+    mp_view key, value;
+
+    *meta = mp_bytes(NULL, 0);
+    while (mp_walk_member(&w, &key, &value)) {
+        if (mp_view_equals(key, "_meta")) {
+            *meta = value;
+            continue;
+        }
+        if (members->len)
+            mp_str_addc(members, ',');
+        mp_str_add(members, key.data, key.len);
+        mp_str_addc(members, ':');
+        mp_str_add(members, value.data, value.len);
+    }
+    return !members->failed;
 }
 
 /* ---- the rest ---- */
@@ -173,7 +175,7 @@ mcplug_buf *mp_frame_notification(const char *method, mp_view params)
 {
     struct mp_str f;
 
-    mp_str_init(&f, FRAME_MAX);
+    mp_str_init(&f, MP_FRAME_MAX);
     mp_str_addf(&f, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\"", method);
     if (params.len) {
         mp_str_adds(&f, ",\"params\":");
@@ -187,7 +189,7 @@ mcplug_buf *mp_frame_answer(mp_view id, mp_view result)
 {
     struct mp_str f;
 
-    mp_str_init(&f, FRAME_MAX);
+    mp_str_init(&f, MP_FRAME_MAX);
     mp_str_adds(&f, "{\"jsonrpc\":\"2.0\",\"id\":");
     mp_str_add(&f, id.data, id.len);
     mp_str_adds(&f, ",\"result\":");
@@ -200,7 +202,7 @@ mcplug_buf *mp_frame_refusal(mp_view id, int code, const char *message)
 {
     struct mp_str f;
 
-    mp_str_init(&f, FRAME_MAX);
+    mp_str_init(&f, MP_FRAME_MAX);
     mp_str_adds(&f, "{\"jsonrpc\":\"2.0\",\"id\":");
     mp_str_add(&f, id.data, id.len);
     mp_str_addf(&f, ",\"error\":{\"code\":%d,\"message\":", code);

@@ -129,6 +129,12 @@ static bool make_room(mcplug_list *list, size_t more)
     return true;
 }
 
+static void warn_early_end(const struct mp_fetch *f, const char *why)
+{
+    mp_log(f->server->cfg.log, MCPLUG_LOG_WARN, f->server->source, "%s ended early: %s",
+           kinds[f->index].method, why);
+}
+
 /* Adds the items of one page; those without a name are left out. Names are gathered
  * in one block, and pointed at once that has stopped moving. */
 static int add_page(struct mp_fetch *f, mp_message *m, mp_view array,
@@ -143,7 +149,11 @@ static int add_page(struct mp_fetch *f, mp_message *m, mp_view array,
     mp_str_init(&names, m->len + 1);
     if (!make_room(list, mp_view_count(array)))
         return mp_fail_nomem(err);
-    while (mp_walk_element(&w, &item) && list->count < ITEMS_MAX) {
+    while (mp_walk_element(&w, &item)) {
+        if (list->count == ITEMS_MAX) {
+            warn_early_end(f, "more than 10000 items");
+            break;
+        }
         mp_view name = mp_view_get(item, kinds[f->index].name);
         if (!mp_view_is_string(name)) {
             unnamed++;
@@ -229,8 +239,7 @@ static bool more_pages(struct mp_fetch *f, mp_message *m)
     else if (f->list->count >= ITEMS_MAX)
         why = "more than 10000 items";
     if (why) {
-        mp_log(f->server->cfg.log, MCPLUG_LOG_WARN, f->server->source,
-               "%s ended early: %s", kinds[f->index].method, why);
+        warn_early_end(f, why);
         return false;
     }
     mp_free(f->cursor);
@@ -276,19 +285,19 @@ static void on_timed_out(struct mp_call *rpc, struct mcplug_error *err)
 static int next_page(struct mp_fetch *f, struct mcplug_error *err)
 {
     mcplug_server *s = f->server;
-    struct mp_str params;
+    struct mp_str members;
     struct mp_frame_parts parts = {.method = kinds[f->index].method};
     struct mcplug_pair meta[] = {{"method", parts.method},
                                  {"protocol-version", s->revision}};
 
-    mp_str_init(&params, 1024 * 1024);
+    mp_str_init(&members, 1024 * 1024);
     if (f->cursor) {
-        mp_str_addf(&params, "{\"cursor\":%s}", f->cursor);
-        parts.params = mp_bytes(params.data, params.len);
+        mp_str_addf(&members, "\"cursor\":%s", f->cursor);
+        parts.members = mp_bytes(members.data, members.len);
     }
     mcplug_buf *frame =
-        params.failed ? NULL : mp_frame_request(s, mp_rpc_next_id(s->rpc), &parts);
-    mp_str_clear(&params);
+        members.failed ? NULL : mp_frame_request(s, mp_rpc_next_id(s->rpc), &parts);
+    mp_str_clear(&members);
     if (!frame)
         return mp_fail_nomem(err);
     f->rpc = (struct mp_call){.done = page_done, .timed_out = on_timed_out};

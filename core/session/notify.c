@@ -107,10 +107,10 @@ static enum mp_outcome errand_done(struct mp_call *rpc, mp_message *m,
     return MP_OK;
 }
 
-static int errand(mcplug_server *s, const char *method, mp_view params,
+static int errand(mcplug_server *s, const char *method, mp_view members,
                   struct mcplug_error *err)
 {
-    struct mp_frame_parts parts = {.method = method, .params = params};
+    struct mp_frame_parts parts = {.method = method, .members = members};
     struct mcplug_pair meta[] = {{"method", method}, {"protocol-version", s->revision}};
     struct errand *e = mp_alloc(sizeof *e);
     mcplug_buf *frame = e ? mp_frame_request(s, mp_rpc_next_id(s->rpc), &parts) : NULL;
@@ -176,7 +176,7 @@ static void add_filter(struct mp_str *p, mcplug_server *s)
 /* One subscription carries all that is wanted; a change of it replaces it. */
 static int listen_anew(mcplug_server *s, struct mcplug_error *err)
 {
-    static const char head[] = "{\"notifications\":{";
+    static const char head[] = "\"notifications\":{";
     struct mp_frame_parts parts = {.method = "subscriptions/listen"};
     struct mcplug_pair meta[] = {{"method", parts.method},
                                  {"protocol-version", s->revision}};
@@ -194,8 +194,8 @@ static int listen_anew(mcplug_server *s, struct mcplug_error *err)
         mp_str_clear(&p);
         return MCPLUG_OK;
     }
-    mp_str_adds(&p, "}}");
-    parts.params = mp_bytes(p.data, p.len);
+    mp_str_adds(&p, "}");
+    parts.members = mp_bytes(p.data, p.len);
     mcplug_buf *frame =
         p.failed ? NULL : mp_frame_request(s, mp_rpc_next_id(s->rpc), &parts);
     mp_str_clear(&p);
@@ -220,9 +220,8 @@ void mp_notify_start(mcplug_server *s)
         listen_anew(s, &err);
     } else if (s->log_level && mp_session_can(s, "logging")) {
         mp_str_init(&p, 1024);
-        mp_str_adds(&p, "{\"level\":");
+        mp_str_adds(&p, "\"level\":");
         mp_str_add_json(&p, s->log_level, strlen(s->log_level));
-        mp_str_addc(&p, '}');
         if (p.failed)
             mp_fail_nomem(&err);
         else
@@ -272,9 +271,8 @@ int mp_notify_subscribe(mcplug_server *s, const char *uri, bool on,
     if (s->era == MP_ERA_MODERN)
         return listen_anew(s, err);
     mp_str_init(&p, 1024 * 1024);
-    mp_str_adds(&p, "{\"uri\":");
+    mp_str_adds(&p, "\"uri\":");
     mp_str_add_json(&p, uri, strlen(uri));
-    mp_str_addc(&p, '}');
     r = p.failed ? mp_fail_nomem(err)
                  : errand(s, on ? "resources/subscribe" : "resources/unsubscribe",
                           mp_bytes(p.data, p.len), err);

@@ -25,9 +25,8 @@ static void call_free(struct mcplug_call *call)
     mp_str_clear(&call->answers);
     mp_free(call->refusal);
     mp_free(call->state);
-    mp_free(call->method);
-    mp_free(call->tool);
-    mp_free(call->params);
+    mp_free(call->members);
+    mp_free(call->own_meta);
     mp_free(call->meta);
     mp_free(call->log_level);
     mp_free(call);
@@ -165,8 +164,9 @@ static int send_round(struct mcplug_call *call, struct mcplug_error *err)
     const char *level = call->log_level ? call->log_level : call->server->log_level;
     struct mp_frame_parts parts = {
         .method = call->method,
-        .params = mp_bytes(call->params, call->params_len),
+        .members = mp_bytes(call->members, call->members_len),
         .meta = mp_text(call->meta),
+        .own_meta = mp_text(call->own_meta),
         .log_level = level,
         .progress = call->o.progress != NULL,
         .answers = mp_bytes(call->answers.data, call->answers.len),
@@ -277,39 +277,40 @@ static int take_call_options(struct mcplug_call *call,
     return MCPLUG_OK;
 }
 
-static char *trimmed(mp_view params, size_t *len)
+static bool tool_members(struct mp_str *m, const char *tool, mp_view arguments)
 {
-    while (params.len && strchr(" \t\r\n", params.data[0])) {
-        params.data++;
-        params.len--;
+    mp_str_reserve(m, arguments.len + strlen(tool) + 40);
+    mp_str_add_lit(m, "\"name\":");
+    mp_str_add_json(m, tool, strlen(tool));
+    mp_str_add_lit(m, ",\"arguments\":");
+    return arguments.len ? mp_str_add(m, arguments.data, arguments.len)
+                         : mp_str_add_lit(m, "{}");
+}
+
+static int take_params(struct mcplug_call *call, mp_view params, struct mcplug_error *err)
+{
+    struct mp_str members;
+    mp_view meta = mp_bytes(NULL, 0);
+
+    if (params.len) {
+        int r = check_object(params, call->tool ? "arguments" : "params", err);
+        if (r != MCPLUG_OK)
+            return r;
     }
-    while (params.len && strchr(" \t\r\n", params.data[params.len - 1]))
-        params.len--;
-    *len = params.len;
-    return mp_strndup((const char *)params.data, params.len);
+    mp_str_init(&members, MP_FRAME_MAX);
+    bool ok = call->tool ? tool_members(&members, call->tool, params)
+                         : mp_frame_members(params, &members, &meta);
+    call->members_len = members.len;
+    if (ok && members.len)
+        ok = (call->members = mp_str_take(&members));
+    if (ok && mp_view_is_object(meta))
+        ok = (call->own_meta = mp_strndup((const char *)meta.data, meta.len));
+    mp_str_clear(&members);
+    return ok ? MCPLUG_OK : mp_fail_nomem(err);
 }
 
-static char *tool_params(const char *tool, mp_view arguments, size_t *len)
-{
-    struct mp_str p;
-
-    mp_str_init(&p, (size_t)1 << 30);
-    mp_str_reserve(&p, arguments.len + strlen(tool) + 40);
-    mp_str_adds(&p, "{\"name\":");
-    mp_str_add_json(&p, tool, strlen(tool));
-    mp_str_adds(&p, ",\"arguments\":");
-    if (arguments.len)
-        mp_str_add(&p, arguments.data, arguments.len);
-    else
-        mp_str_adds(&p, "{}");
-    mp_str_addc(&p, '}');
-    *len = p.len;
-    return mp_str_take(&p);
-}
-
-static int prepare(struct mcplug_call *call, const char *method, mp_view params,
-                   const char *tool, const struct mcplug_call_options *o,
-                   struct mcplug_error *err)
+static int prepare(struct mcplug_call *call, mp_view params,
+                   const struct mcplug_call_options *o, struct mcplug_error *err)
 {
     mcplug_server *s = call->server;
 
@@ -317,43 +318,48 @@ static int prepare(struct mcplug_call *call, const char *method, mp_view params,
         return mp_fail(err, MCPLUG_ECLOSED, "server \"%s\" is not connected%s%.300s",
                        s->name, s->failure.code ? ": " : "",
                        s->failure.code ? s->failure.text : "");
-    if (params.len) {
-        int r = check_object(params, tool ? "arguments" : "params", err);
-        if (r != MCPLUG_OK)
-            return r;
-    }
-    int r = take_call_options(call, o, err);
+    int r = take_params(call, params, err);
+    if (r == MCPLUG_OK)
+        r = take_call_options(call, o, err);
     if (r != MCPLUG_OK)
         return r;
-    call->method = mp_strdup(method);
-    call->tool = mp_strdup(tool);
-    if (tool)
-        call->params = tool_params(tool, params, &call->params_len);
-    else if (params.len)
-        call->params = trimmed(params, &call->params_len);
-    if (!call->method || (tool && !call->tool) || ((tool || params.len) && !call->params))
-        return mp_fail_nomem(err);
     call->timeout_ms = call->o.timeout_ms ? call->o.timeout_ms
-                       : tool             ? s->o.tool_ms
+                       : call->tool       ? s->o.tool_ms
                                           : s->o.request_ms;
     call->deadline = mp_loop_now(s->cfg.loop) + call->timeout_ms;
     return MCPLUG_OK;
+}
+
+/* One block for the call and its names. */
+static struct mcplug_call *call_new(mcplug_server *s, const char *method,
+                                    const char *tool)
+{
+    size_t n = strlen(method) + 1, t = tool ? strlen(tool) + 1 : 0;
+    struct mcplug_call *call = mp_alloc_raw(sizeof *call + n + t);
+
+    if (call) {
+        char *names = (char *)(call + 1);
+        memset(call, 0, sizeof *call);
+        call->server = s;
+        call->method = memcpy(names, method, n);
+        call->tool = tool ? memcpy(names + n, tool, t) : NULL;
+        mp_str_init(&call->answers, 64 * 1024 * 1024);
+    }
+    return call;
 }
 
 struct mcplug_call *mp_request(mcplug_server *s, const char *method, mp_view params,
                                const char *tool, const struct mcplug_call_options *o,
                                mcplug_done_fn *done, void *arg, struct mcplug_error *err)
 {
-    struct mcplug_call *call = mp_alloc(sizeof *call);
+    struct mcplug_call *call = call_new(s, method, tool);
     if (!call) {
         mp_fail_nomem(err);
         return NULL;
     }
-    call->server = s;
     call->done = done;
     call->arg = arg;
-    mp_str_init(&call->answers, 64 * 1024 * 1024);
-    int r = prepare(call, method, params, tool, o, err);
+    int r = prepare(call, params, o, err);
     if (r == MCPLUG_OK)
         r = send_round(call, err);
     if (r != MCPLUG_OK) {

@@ -200,6 +200,7 @@ static void session_free(mcplug_server *s)
     mp_notify_clear(s);
     mp_rpc_free(s->rpc);
     mp_props_free(s->settings);
+    mp_str_clear(&s->scratch);
     while (s->facts) {
         struct mp_fact *fact = s->facts;
         s->facts = fact->next;
@@ -279,6 +280,7 @@ int mp_session_open(const struct mp_session_config *cfg, const struct mp_offer *
     if (!s)
         return mp_fail_nomem(err);
     s->cfg = *cfg;
+    mp_str_init(&s->scratch, MP_FRAME_MAX);
     s->transport = transport;
     s->ready = ready;
     s->ready_arg = ready_arg;

@@ -20,6 +20,8 @@
 #define MP_MODERN "2026-07-28"
 #define MP_LEGACY "2025-11-25" /* the newest revision with `initialize` */
 
+#define MP_FRAME_MAX ((size_t)1 << 30) /* of what we send */
+
 enum { MP_KINDS = 4, MP_INPUTS_MAX = 64, MP_ROUNDS_MAX = 32 };
 
 enum mp_era { MP_ERA_UNKNOWN, MP_ERA_MODERN, MP_ERA_LEGACY };
@@ -85,8 +87,10 @@ struct mcplug_server {
 
     char revision[16];
     char *info, *capabilities, *instructions;
-    char *meta;        /* the members of `_meta` that every modern request has */
-    char *client_caps; /* JSON object */
+    char *meta; /* the members of `_meta` that every modern request has */
+    size_t meta_len;
+    struct mp_str scratch; /* frames are written here */
+    char *client_caps;     /* JSON object */
     struct mp_fact *facts;
 
     struct mp_kept kept[MP_KINDS];
@@ -132,16 +136,18 @@ bool mp_connect_retry(mcplug_server *s, const struct mcplug_error *why);
 
 struct mp_frame_parts {
     const char *method;
-    mp_view params; /* an object, or empty */
-    mp_view meta;   /* an object of the caller's, or empty */
+    mp_view members;        /* of params, as text without the braces, or empty */
+    mp_view meta, own_meta; /* objects of the caller's, or empty */
     const char *log_level;
     bool progress;   /* ask for progress, token = id */
     mp_view answers; /* inputResponses object, or empty */
     mp_view state;   /* requestState, a string with its quotes, or empty */
 };
 /* give; NULL: no memory. In a modern session `_meta` gets what every request has. */
-mcplug_buf *mp_frame_request(const mcplug_server *s, uint64_t id,
+mcplug_buf *mp_frame_request(mcplug_server *s, uint64_t id,
                              const struct mp_frame_parts *parts);
+/* Makes members of an object of params, all but a `_meta`, which comes out apart. */
+bool mp_frame_members(mp_view params, struct mp_str *members, mp_view *meta);
 mcplug_buf *mp_frame_notification(const char *method, mp_view params);
 mcplug_buf *mp_frame_answer(mp_view id, mp_view result);
 mcplug_buf *mp_frame_refusal(mp_view id, int code, const char *message);
@@ -179,8 +185,10 @@ struct mcplug_call {
     mcplug_done_fn *done;
     void *arg;
     struct mcplug_call_options o; /* strings are below */
-    char *method, *tool, *params, *meta, *log_level;
-    size_t params_len;
+    const char *method, *tool;    /* behind this struct */
+    char *members;                /* of params, without a `_meta` */
+    size_t members_len;
+    char *meta, *own_meta, *log_level;
     uint64_t timeout_ms, deadline;
     bool pings; /* any answer is a success */
 

@@ -11,7 +11,7 @@
 #define POLL_MOST_MS 60000
 
 struct mp_task {
-    char *params; /* {"taskId":..} */
+    char *members; /* "taskId":.. */
     char *id;
     bool cancelled; /* the server was told */
 };
@@ -144,7 +144,7 @@ static void send_about(struct mcplug_call *call, const char *method,
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct mp_frame_parts parts = {
         .method = method,
-        .params = mp_text(call->task->params),
+        .members = mp_text(call->task->members),
         .answers = mp_bytes(call->answers.data, call->answers.len),
     };
     int r = mp_request_send(call, &parts, call->task->id, done, &err);
@@ -198,7 +198,7 @@ void mp_task_answered(struct mcplug_call *call)
 bool mp_task_begin(struct mcplug_call *call, mp_message *m, struct mcplug_error *why)
 {
     mp_view id = mp_message_inner(m, "taskId");
-    struct mp_str params;
+    struct mp_str members;
 
     if (!mp_view_is_string(id) || !call->tool) {
         mp_fail(why, MCPLUG_EPROTO,
@@ -209,14 +209,13 @@ bool mp_task_begin(struct mcplug_call *call, mp_message *m, struct mcplug_error 
     mp_task_free(call);
     call->task = mp_alloc(sizeof *call->task);
     if (call->task) {
-        mp_str_init(&params, id.len + 32);
-        mp_str_adds(&params, "{\"taskId\":");
-        mp_str_add(&params, id.data, id.len);
-        mp_str_addc(&params, '}');
-        call->task->params = mp_str_take(&params);
+        mp_str_init(&members, id.len + 32);
+        mp_str_adds(&members, "\"taskId\":");
+        mp_str_add(&members, id.data, id.len);
+        call->task->members = mp_str_take(&members);
         call->task->id = mp_view_strdup(id);
     }
-    if (!call->task || !call->task->params || !call->task->id) {
+    if (!call->task || !call->task->members || !call->task->id) {
         mp_fail_nomem(why);
         return false;
     }
@@ -244,10 +243,10 @@ void mp_task_cancel(struct mcplug_call *call)
         return;
     call->task->cancelled = true;
     struct mp_call *rpc = mp_alloc(sizeof *rpc);
-    mcplug_buf *frame =
-        mp_frame_request(s, mp_rpc_next_id(s->rpc),
-                         &(struct mp_frame_parts){.method = "tasks/cancel",
-                                                  .params = mp_text(call->task->params)});
+    mcplug_buf *frame = mp_frame_request(
+        s, mp_rpc_next_id(s->rpc),
+        &(struct mp_frame_parts){.method = "tasks/cancel",
+                                 .members = mp_text(call->task->members)});
     if (!rpc || !frame) {
         mp_free(rpc);
         mp_buf_unref(frame);
@@ -262,7 +261,7 @@ void mp_task_free(struct mcplug_call *call)
 {
     if (!call->task)
         return;
-    mp_free(call->task->params);
+    mp_free(call->task->members);
     mp_free(call->task->id);
     mp_free(call->task);
     call->task = NULL;

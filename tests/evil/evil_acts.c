@@ -234,6 +234,11 @@ static void nameless_tools(struct evil *e, uint64_t id, const char *line)
          (unsigned long long)id);
 }
 
+static void mute_list(struct evil *e, uint64_t id, const char *line)
+{
+    (void)e, (void)id, (void)line;
+}
+
 static void exit_on_list(struct evil *e, uint64_t id, const char *line)
 {
     (void)e, (void)id, (void)line;
@@ -413,6 +418,7 @@ const struct act acts[] = {
     {"wrong-list", .list = wrong_list},
     {"nameless-tools", .list = nameless_tools},
     {"exit-on-list", .list = exit_on_list},
+    {"mute-list", .list = mute_list},
     {"exit-at-once", .start = exit_at_once},
     {"die-at-once", .start = die_at_once},
     {"mute-from-start", .start = sleep_for_ever},

@@ -10,6 +10,7 @@ int main(void)
     add_reply_tests(suite);
     add_flood_tests(suite);
     add_life_tests(suite);
+    add_closing_tests(suite);
     add_connect_tests(suite);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -89,6 +89,7 @@ void check_dropped(struct peer *p, const char *text);
 void add_reply_tests(Suite *suite);
 void add_flood_tests(Suite *suite);
 void add_life_tests(Suite *suite);
+void add_closing_tests(Suite *suite);
 void add_connect_tests(Suite *suite);
 
 #endif

@@ -168,34 +168,6 @@ END_TEST
 
 /* ---- rounds ---- */
 
-static bool has_a_question(struct peer *p)
-{
-    return p->questions > 0;
-}
-
-/* Both are asked for in the same turn, in either order. */
-START_TEST(an_answer_and_a_cancel_in_one_turn_end_the_call_once)
-{
-    struct peer *p = peer_new("input-forever");
-    p->keep_questions = true;
-    ck_assert_int_eq(peer_open(p), 0);
-    struct shot *s = fire(p, "bad", 1, 0);
-    peer_until(p, has_a_question, bound_ms());
-    if (_i == 0)
-        ck_assert_int_eq(mcplug_input_answer(p->kept[0], "{\"action\":\"accept\"}"), 0);
-    mcplug_cancel(s->call);
-    if (_i == 1)
-        ck_assert_int_eq(mcplug_input_answer(p->kept[0], "{\"action\":\"accept\"}"), 0);
-    peer_until(p, all_ended, bound_ms());
-    ck_assert_int_eq(s->code, MCPLUG_ECANCELED);
-    peer_run(p, 100); /* an answer to a round that should not have gone out */
-    check_good(p);
-    if (_i == 2)
-        mcplug_input_refuse(p->kept[0], -1, "no");
-    peer_end(p);
-}
-END_TEST
-
 START_TEST(a_question_that_nobody_answers_ends_with_the_calls_time)
 {
     struct peer *p = peer_new("input-forever");
@@ -338,7 +310,6 @@ void add_flood_tests(Suite *suite)
     tcase_add_test(
         t, questions_that_are_open_when_the_server_is_closed_may_be_answered_later);
     tcase_add_test(t, ten_thousand_pings_are_answered);
-    tcase_add_loop_test(t, an_answer_and_a_cancel_in_one_turn_end_the_call_once, 0, 3);
     tcase_add_test(t, a_question_that_nobody_answers_ends_with_the_calls_time);
     tcase_add_test(t, a_task_that_never_ends_ends_with_the_calls_time);
     tcase_add_test(t,

@@ -50,7 +50,7 @@ END
 : >"$dir/findings"
 for mode in once forever; do
     seq "$first" "$shallow" "$count" |
-        xargs -P "$jobs" -I N sh "$dir/try" "$mode" N "$@" 2>/dev/null
+        xargs -P "$jobs" -I "{n}" sh "$dir/try" "$mode" "{n}" "$@" 2>/dev/null
 done
 sort -k1,1 -k2,2n "$dir/findings"
 runs=$((2 * ((count - first) / shallow + 1)))

@@ -96,7 +96,7 @@ FNR == 1 { start = 0; inside = 0 }
         }
     }
     start = inside = 0
-}' $(sources $(ls -d core cli plugins helpers 2>/dev/null) | grep -v /tests/) >>"$found"
+}' $(sources $(ls -d core cli plugins helpers 2>/dev/null)) >>"$found"
 
 sort -n "$sizes" | awk '
 { size[NR] = $1 }

@@ -235,6 +235,10 @@ void real_open(void)
     struct opening opening = {.why = MCPLUG_ERROR_INIT};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
+    /* Servers that may ask for roots do so at any time, and then wait for the answer even
+     * when their stdin has ended: only where it matters. */
+    if (!real.roots.answer)
+        real.options.roots = NULL;
     int r = mcplug_open(real.host, real.settings, &real.options, on_ready, &opening,
                         &real.server, &err);
     ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
@@ -262,8 +266,8 @@ void real_close(void)
     ck_assert_uint_gt(l.issued, 0);
     ck_assert_uint_eq(l.issued, l.under_way + l.ok + l.tool_error + l.peer_error +
                                     l.transport_error + l.timed_out + l.cancelled);
-    ck_assert_uint_eq(l.transport_error, 0);
-    ck_assert_uint_eq(l.timed_out, 0);
+    ck_assert_uint_eq(l.transport_error, real.breaches);
+    ck_assert_uint_eq(l.timed_out, real.timed_out);
     ck_assert_uint_eq(l.unknown, 0);
     ck_assert_uint_eq(l.noise, 0);
 

@@ -22,7 +22,8 @@
 
 enum { REAL_PATIENCE = 30 /* seconds */ };
 
-/* A kind of question that servers may have. Without `answer` it is refused. */
+/* A kind of question that servers may have. Without `answer` it is refused; roots are
+ * not even offered then. */
 struct question {
     const char *answer;
     int asked;
@@ -58,7 +59,8 @@ extern struct real {
     int logged;
     json_t *log; /* array of params */
     int dropped;
-    char remarks[4096]; /* the last of its stderr */
+    unsigned timed_out, breaches; /* calls that the test means to end so */
+    char remarks[4096];           /* the last of its stderr */
 } real;
 
 void real_setup(void);

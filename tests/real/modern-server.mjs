@@ -1,8 +1,9 @@
 // modern-server.mjs - a 2026-07-28 server on the official SDK 2.x, over stdio.
 //
-//   MCPLUG_TEST_NPM=DIR node modern-server.mjs
+//   MCPLUG_TEST_NPM=DIR node modern-server.mjs [--both] [--late=MS]
 //
-// It speaks no older revision, so that whoever gets an answer spoke this one.
+// It speaks no older revision, so that whoever gets an answer spoke this one; with
+// --both it does. With --late it takes that long to start.
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -206,4 +207,8 @@ function create() {
     return server;
 }
 
-serveStdio(create, { legacy: 'reject', onerror: (error) => console.error(error) });
+const legacy = process.argv.includes('--both') ? 'serve' : 'reject';
+const late = process.argv.find((arg) => arg.startsWith('--late='));
+if (late)
+    await sleep(Number(late.slice('--late='.length)));
+serveStdio(create, { legacy, onerror: (error) => console.error(error) });

@@ -76,6 +76,7 @@ START_TEST(it_offers_nothing_that_needs_what_we_lack)
 {
     real.options.sample = NULL;
     real.options.elicit = real.options.elicit_url = NULL;
+    real.roots.answer = "{\"roots\":[]}";
     open_with_tool("get-roots-list");
     mcplug_list *tools = real_list(MCPLUG_TOOLS);
     ck_assert_int_eq(mcplug_list_find(tools, "trigger-sampling-request"), -1);

@@ -7,6 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Of an envelope only as much is set as was found. */
+static size_t noted_size(const struct mp_envelope *env)
+{
+    return offsetof(struct mp_envelope, inner) + env->n_inner * sizeof env->inner[0];
+}
+
 static const struct mp_scan_limits wide = {64, 1000000};
 
 static void is_span(const char *text, struct mp_span span, const char *expected)
@@ -91,7 +97,7 @@ START_TEST(names_are_exact)
     };
     for (size_t i = 0; i < MP_COUNT(texts); i++) {
         struct mp_envelope env = scan(texts[i]);
-        ck_assert_mem_eq(&env, &none, sizeof env);
+        ck_assert_mem_eq(&env, &none, noted_size(&none));
     }
 }
 END_TEST
@@ -126,7 +132,7 @@ START_TEST(more_inner_members_than_are_noted_are_counted)
         struct mp_envelope env = scan(text);
         ck_assert_uint_eq(env.n_inner_seen, n);
         ck_assert_uint_eq(env.n_inner, n < MP_INNER_MAX ? n : MP_INNER_MAX);
-        is_span(text, env.inner[MP_INNER_MAX - 2].key, "\"m22\"");
+        is_span(text, env.inner[MP_INNER_MAX - 2].key, "\"m10\"");
         is_span(text, env.id, "1");
     }
 }
@@ -224,7 +230,7 @@ START_TEST(spans_are_right_in_what_is_kept_of_the_text)
                 mp_str_addc(&kept, '\0');
                 /* what was kept is a text of its own, with the same spans */
                 struct mp_envelope env = scan(kept.data);
-                ck_assert_mem_eq(&env, &s.env, sizeof env);
+                ck_assert_mem_eq(&env, &s.env, noted_size(&s.env));
                 mp_str_clear(&kept);
             }
 }

@@ -9,6 +9,12 @@
 #include <string.h>
 #include <time.h>
 
+/* Of an envelope only as much is set as was found. */
+static size_t noted_size(const struct mp_envelope *env)
+{
+    return offsetof(struct mp_envelope, inner) + env->n_inner * sizeof env->inner[0];
+}
+
 static const struct mp_scan_limits wide = {64, 1000000};
 
 /* A string literal that may hold NUL bytes. */
@@ -311,13 +317,13 @@ static void same_however_split(const struct text *t)
         memset(&err, 0, sizeof err);
         feed_split(&s, t, split, &err);
         ck_assert_str_eq(err.text, whole_err.text);
-        ck_assert_mem_eq(&s.env, &whole.env, sizeof s.env);
+        ck_assert_mem_eq(&s.env, &whole.env, noted_size(&whole.env));
     }
     for (size_t piece = 1; piece < 20; piece++) {
         memset(&err, 0, sizeof err);
         feed_pieces(&s, t, piece, &err);
         ck_assert_str_eq(err.text, whole_err.text);
-        ck_assert_mem_eq(&s.env, &whole.env, sizeof s.env);
+        ck_assert_mem_eq(&s.env, &whole.env, noted_size(&whole.env));
     }
 }
 

@@ -107,6 +107,26 @@ START_TEST(endless_pages_end_after_64)
 }
 END_TEST
 
+START_TEST(a_list_ends_at_ten_thousand_items_with_a_warning)
+{
+    struct got g = {0};
+    struct mp_str names;
+    mp_str_init(&names, 1 << 20);
+    for (int i = 0; i < 10001; i++)
+        mp_str_addf(&names, "%s{\"name\":\"t%d\"}", i ? "," : "", i);
+    fake_init(&f);
+    fake_modern(&f, NULL, "{\"tools\":{}}");
+    get(MCPLUG_TOOLS, &g);
+    say_tools(fake_expect(&f, "tools/list"), names.data, "");
+    ck_assert_uint_eq(g.count, 10000);
+    ck_assert_str_eq(g.last, "t9999");
+    ck_assert_ptr_nonnull(
+        strstr(f.logged, "tools/list ended early: more than 10000 items"));
+    mp_str_clear(&names);
+    fake_clear(&f);
+}
+END_TEST
+
 START_TEST(a_server_without_the_capability_has_an_empty_list_and_is_not_asked)
 {
     struct got g = {0};
@@ -370,6 +390,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, every_page_is_followed);
     tcase_add_test(tc, a_repeated_cursor_ends_the_list_with_a_warning);
     tcase_add_test(tc, endless_pages_end_after_64);
+    tcase_add_test(tc, a_list_ends_at_ten_thousand_items_with_a_warning);
     tcase_add_test(tc,
                    a_server_without_the_capability_has_an_empty_list_and_is_not_asked);
     tcase_add_test(tc, a_list_is_kept_for_its_ttl_and_no_longer);

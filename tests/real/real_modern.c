@@ -1,0 +1,458 @@
+/* Servers that speak 2026-07-28. */
+#include "fixture.h"
+
+#include <stdio.h>
+
+static void use_modern(void)
+{
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s/tests/real/modern-server.mjs", getenv("MCPLUG_SRC"));
+    real_use(path);
+    real_env("MCPLUG_TEST_NPM", getenv("MCPLUG_TEST_NPM"));
+}
+
+static void open_modern(void)
+{
+    use_modern();
+    real_open();
+}
+
+/* ---- the SDK's server: discovering ---- */
+
+START_TEST(discovery_tells_who_it_is)
+{
+    open_modern();
+    ck_assert_str_eq(mcplug_server_revision(real.server), "2026-07-28");
+    ck_contains(mcplug_server_info(real.server), "\"version\":\"1.2.3\"");
+    ck_contains(mcplug_server_info(real.server), "\"name\":\"modern\"");
+    ck_contains(mcplug_server_capabilities(real.server), "\"subscribe\":true");
+    ck_assert_str_eq(mcplug_server_instructions(real.server), "Greet first.");
+}
+END_TEST
+
+START_TEST(every_request_says_who_we_are_and_what_we_can)
+{
+    static const char *const can[] = {"elicitation/form", "elicitation/url", "sampling",
+                                      "roots"};
+    json_t *meta, *mine;
+
+    real.roots.answer = "{\"roots\":[]}";
+    open_modern();
+    meta = json_loads(real_text("meta", "{}"), 0, NULL);
+    mine = json_object_get(get(meta, "envelope"),
+                           "io.modelcontextprotocol/clientCapabilities");
+    for (size_t i = 0; i < sizeof can / sizeof *can; i++)
+        ck_assert_msg(json_is_object(get(mine, can[i])), "%s", can[i]);
+    mine = json_object_get(get(meta, "envelope"), "io.modelcontextprotocol/clientInfo");
+    ck_assert_str_eq(at(mine, "name"), "mcplug-test");
+    json_decref(meta);
+}
+END_TEST
+
+START_TEST(a_server_of_this_revision_alone_refuses_an_older_one)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mcplug_server *server = NULL;
+
+    use_modern();
+    real.options.revision = "2025-11-25";
+    int r = mcplug_open_wait(real.host, real.settings, &real.options, &server, &err);
+    ck_assert_int_lt(r, 0);
+    ck_assert_int_ne(r, MCPLUG_ETIMEDOUT);
+    ck_contains(err.text, "2025-11-25");
+}
+END_TEST
+
+START_TEST(a_server_of_both_eras_is_spoken_to_in_the_newer)
+{
+    use_modern();
+    real_arg("--both");
+    real_open();
+    ck_assert_str_eq(mcplug_server_revision(real.server), "2026-07-28");
+}
+END_TEST
+
+START_TEST(a_server_of_both_eras_speaks_the_older_when_told_so)
+{
+    real.elicit.answer = "{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}";
+    real.options.revision = "2025-11-25";
+    use_modern();
+    real_arg("--both");
+    real_open();
+    ck_assert_str_eq(mcplug_server_revision(real.server), "2025-11-25");
+    ck_assert_str_eq(real_text("greet", "{}"), "hello Ada");
+}
+END_TEST
+
+/* By the time it answers the probe, initialize may have been tried: one era only may
+ * come of that, and everything has to work in it. */
+START_TEST(a_server_of_both_eras_that_starts_slowly_is_in_one_era)
+{
+    real.elicit.answer = "{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}";
+    use_modern();
+    real_arg("--both");
+    real_arg("--late=4000");
+    real_open();
+    ck_assert_str_eq(real_text("greet", "{}"), "hello Ada");
+    real_tool("grow", "{}");
+    REAL_UNTIL(real.changed[MCPLUG_TOOLS] > 0);
+    json_t *sum = real_tool("add", "{\"a\":1,\"b\":2}");
+    bool modern = strcmp(mcplug_server_revision(real.server), "2026-07-28") == 0;
+    ck_assert_int_eq(strcmp(at(sum, "resultType"), "complete") == 0, modern);
+}
+END_TEST
+
+START_TEST(it_answers_the_modern_way_of_a_ping)
+{
+    open_modern();
+    json_t *found = real_ask("server/discover", NULL);
+    ck_assert_str_eq(at(found, "supportedVersions/0"), "2026-07-28");
+}
+END_TEST
+
+/* ---- input required ---- */
+
+START_TEST(a_question_is_answered_and_the_call_goes_on)
+{
+    real.elicit.answer = "{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}";
+    open_modern();
+    ck_assert_str_eq(real_text("greet", "{}"), "hello Ada");
+    ck_assert_int_eq(real.elicit.asked, 1);
+    ck_assert_str_eq(at(real.elicit.params, "message"), "Who are you?");
+}
+END_TEST
+
+START_TEST(a_question_is_declined)
+{
+    real.elicit.answer = "{\"action\":\"decline\"}";
+    open_modern();
+    ck_assert_str_eq(real_text("greet", "{}"), "decline");
+}
+END_TEST
+
+START_TEST(two_rounds_of_questions_keep_the_servers_state)
+{
+    real.elicit.answer = "{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}";
+    real.sample.answer = "{\"role\":\"assistant\",\"model\":\"m\",\"content\":"
+                         "{\"type\":\"text\",\"text\":\"roses \\\"are\\\" red\"}}";
+    real.roots.answer = "{\"roots\":[{\"uri\":\"file:///tmp/a\"}]}";
+    open_modern();
+    const char *text = real_text("consult", "{\"word\":\"w\\u00fcrd\"}");
+    json_t *state = json_loads(text, 0, NULL);
+    ck_assert_msg(state != NULL, "%s", text);
+    ck_assert_str_eq(at(state, "word"), "w\xc3\xbcrd");
+    ck_assert_str_eq(at(state, "poem"), "roses \"are\" red");
+    ck_assert_str_eq(at(state, "roots/0"), "file:///tmp/a");
+    ck_assert_str_eq(at(state, "who"), "Ada");
+    json_decref(state);
+    ck_assert_int_eq(real.sample.asked, 1);
+    ck_assert_int_eq(real.roots.asked, 1);
+    ck_assert_int_eq(real.elicit.asked, 1);
+}
+END_TEST
+
+START_TEST(calls_at_once_do_not_mix_their_questions)
+{
+    enum { MANY = 8 };
+    struct reply replies[MANY];
+    char text[100];
+
+    real.elicit.answer = "{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}";
+    real.sample.answer = "{\"role\":\"assistant\",\"model\":\"m\",\"content\":"
+                         "{\"type\":\"text\",\"text\":\"\"}}";
+    real.roots.answer = "{\"roots\":[]}";
+    open_modern();
+    for (int i = 0; i < MANY; i++) {
+        snprintf(text, sizeof text, "{\"word\":\"word-%d\"}", i);
+        real_begin_tool("consult", text, &replies[i]);
+    }
+    for (int i = 0; i < MANY; i++) {
+        REAL_UNTIL(replies[i].done);
+        snprintf(text, sizeof text, "\"word\":\"word-%d\"", i);
+        ck_contains(text_of(replies[i].json), text);
+        reply_clear(&replies[i]);
+    }
+    ck_assert_int_eq(real.elicit.asked, MANY);
+}
+END_TEST
+
+START_TEST(a_link_is_opened)
+{
+    real.elicit_url.answer = "{\"action\":\"accept\"}";
+    open_modern();
+    ck_assert_str_eq(real_text("visit", "{}"), "visit: accept");
+    ck_assert_str_eq(at(real.elicit_url.params, "url"), "https://example.com/form");
+}
+END_TEST
+
+START_TEST(a_refused_question_ends_the_call)
+{
+    open_modern();
+    const struct reply *reply = real_try_tool("greet", "{}");
+    ck_assert_int_lt(reply->code, 0);
+    ck_contains(reply->why, "nobody is at home");
+    ck_assert_int_eq(real.elicit.asked, 1);
+}
+END_TEST
+
+START_TEST(a_question_that_we_cannot_answer_is_not_asked)
+{
+    real.options.elicit = NULL;
+    open_modern();
+    const struct reply *reply = real_try_tool("greet", "{}");
+    ck_assert(reply->code < 0 || reply->is_error);
+    ck_assert_str_eq(real_text("add", "{\"a\":1,\"b\":2}"), "3");
+}
+END_TEST
+
+START_TEST(a_server_that_asks_for_ever_is_given_up)
+{
+    real.elicit.answer = "{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}";
+    open_modern();
+    const struct reply *reply = real_try_tool("insist", "{}");
+    ck_assert_int_eq(reply->code, MCPLUG_EPROTO);
+    ck_assert_int_gt(real.elicit.asked, 3);
+    ck_assert_str_eq(real_text("greet", "{}"), "hello Ada");
+    real.breaches = 1;
+}
+END_TEST
+
+/* ---- subscriptions ---- */
+
+START_TEST(a_new_tool_is_told_and_then_listed)
+{
+    open_modern();
+    mcplug_list *before = real_list(MCPLUG_TOOLS);
+    const char *name = real_text("grow", "{}");
+    ck_assert_str_eq(name, "extra-1");
+    REAL_UNTIL(real.changed[MCPLUG_TOOLS] > 0);
+    mcplug_list *after = real_list(MCPLUG_TOOLS);
+    ck_assert_int_eq(mcplug_list_find(before, "extra-1"), -1);
+    ck_assert_int_ge(mcplug_list_find(after, "extra-1"), 0);
+    mcplug_list_unref(before);
+    mcplug_list_unref(after);
+}
+END_TEST
+
+START_TEST(a_fresh_list_is_kept)
+{
+    struct mcplug_ledger before = {.struct_size = sizeof before};
+    struct mcplug_ledger after = {.struct_size = sizeof after};
+
+    open_modern();
+    mcplug_list_unref(real_list(MCPLUG_TOOLS));
+    mcplug_server_ledger(real.server, &before);
+    mcplug_list_unref(real_list(MCPLUG_TOOLS));
+    mcplug_server_ledger(real.server, &after);
+    ck_assert_uint_eq(after.issued, before.issued);
+}
+END_TEST
+
+START_TEST(only_what_we_subscribed_to_is_told)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    open_modern();
+    real_tool("write", "{\"note\":\"nobody listens\"}");
+    ck_assert_int_eq(mcplug_subscribe(real.server, "note://today", &err), MCPLUG_OK);
+    real_tool("write", "{\"note\":\"somebody listens\"}");
+    REAL_UNTIL(real.updated > 0);
+    ck_assert_str_eq(real.uri, "note://today");
+    json_t *read = real_ask("resources/read", "{\"uri\":\"note://today\"}");
+    ck_assert_str_eq(at(read, "contents/0/text"), "somebody listens");
+
+    ck_assert_int_eq(mcplug_unsubscribe(real.server, "note://today", &err), MCPLUG_OK);
+    real_tool("write", "{\"note\":\"nobody again\"}");
+    real_tool("add", "{\"a\":1,\"b\":2}");
+    ck_assert_int_eq(real.updated, 1);
+}
+END_TEST
+
+START_TEST(lists_are_watched_on_while_subscriptions_change)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    open_modern();
+    ck_assert_int_eq(mcplug_subscribe(real.server, "note://today", &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_subscribe(real.server, "note://tomorrow", &err), MCPLUG_OK);
+    real_tool("grow", "{}");
+    real_tool("write", "{\"note\":\"\"}");
+    REAL_UNTIL(real.changed[MCPLUG_TOOLS] > 0);
+    REAL_UNTIL(real.updated == 2);
+    ck_assert_str_eq(real.uri, "note://tomorrow");
+}
+END_TEST
+
+/* ---- time ---- */
+
+START_TEST(progress_arrives_with_its_message)
+{
+    struct reply reply;
+
+    open_modern();
+    real_begin_tool("slow", "{\"ms\":200,\"steps\":4,\"name\":\"it\"}", &reply);
+    REAL_UNTIL(reply.done);
+    ck_assert_str_eq(text_of(reply.json), "it is done");
+    ck_assert_int_eq(reply.progress, 4);
+    ck_assert_double_eq(reply.total, 4);
+    ck_assert_str_eq(reply.step, "step 4");
+    reply_clear(&reply);
+}
+END_TEST
+
+START_TEST(cancellation_reaches_the_tool)
+{
+    struct reply reply;
+
+    open_modern();
+    mcplug_call *call = real_begin_tool(
+        "slow", "{\"ms\":60000,\"steps\":600,\"name\":\"sleepy\"}", &reply);
+    REAL_UNTIL(reply.progress > 0);
+    mcplug_cancel(call);
+    REAL_UNTIL(reply.done);
+    ck_assert_int_eq(reply.code, MCPLUG_ECANCELED);
+    ck_assert_str_eq(real_text("cancelled", "{}"), "sleepy");
+}
+END_TEST
+
+static void on_too_late(void *arg, mcplug_call *call, mcplug_result *result,
+                        const struct mcplug_error *why)
+{
+    (void)call;
+    ck_assert_ptr_null(result);
+    *(int *)arg = why->code;
+}
+
+START_TEST(a_call_that_takes_too_long_is_cancelled_there_too)
+{
+    struct mcplug_call_options options = {.struct_size = sizeof options,
+                                          .timeout_ms = 200};
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    int code = 0;
+
+    open_modern();
+    ck_assert_ptr_nonnull(mcplug_call_tool(
+        real.server, "slow", "{\"ms\":60000,\"steps\":1,\"name\":\"tardy\"}", &options,
+        on_too_late, &code, &err));
+    REAL_UNTIL(code != 0);
+    ck_assert_int_eq(code, MCPLUG_ETIMEDOUT);
+    ck_assert_str_eq(real_text("cancelled", "{}"), "tardy");
+    real.timed_out = 1;
+}
+END_TEST
+
+/* ---- results ---- */
+
+START_TEST(structured_content_and_failures_arrive)
+{
+    open_modern();
+    json_t *sum = real_tool("add", "{\"a\":1.5,\"b\":2}");
+    ck_assert_double_eq(json_number_value(get(sum, "structuredContent/sum")), 3.5);
+    const struct reply *reply = real_try_tool("fail", "{}");
+    ck_assert_int_eq(reply->code, MCPLUG_OK);
+    ck_assert(reply->is_error);
+    reply = real_try_tool("no-such-tool", "{}");
+    ck_assert(reply->code == MCPLUG_EPEER || reply->is_error);
+}
+END_TEST
+
+START_TEST(prompts_are_got_and_completed)
+{
+    open_modern();
+    json_t *prompt =
+        real_ask("prompts/get", "{\"name\":\"ode\",\"arguments\":{\"animal\":\"bee\"}}");
+    ck_assert_str_eq(at(prompt, "messages/0/content/text"), "Praise the bee");
+    json_t *values = real_ask("completion/complete",
+                              "{\"ref\":{\"type\":\"ref/prompt\",\"name\":\"ode\"},"
+                              "\"argument\":{\"name\":\"animal\",\"value\":\"be\"}}");
+    ck_assert_uint_eq(json_array_size(get(values, "completion/values")), 2);
+    ck_assert_str_eq(at(values, "completion/values/1"), "bear");
+}
+END_TEST
+
+START_TEST(it_logs_from_the_level_of_the_request)
+{
+    real.options.log_level = "warning";
+    open_modern();
+    real_tool("chat", "{}");
+    ck_assert_int_eq(real.logged, 2);
+    ck_assert_str_eq(at(real.log, "0/level"), "warning");
+    ck_assert_str_eq(at(real.log, "0/data"), "this is warning");
+    ck_assert_str_eq(at(real.log, "1/logger"), "chat");
+}
+END_TEST
+
+START_TEST(it_logs_nothing_unasked)
+{
+    open_modern();
+    real_tool("chat", "{}");
+    ck_assert_int_eq(real.logged, 0);
+}
+END_TEST
+
+/* ---- servers that people use ---- */
+
+START_TEST(context7_is_modern_and_says_what_failed)
+{
+    real_use("@upstash/context7-mcp/dist/index.js");
+    real_env("CONTEXT7_API_URL", "http://127.0.0.1:9/api"); /* nobody is there */
+    real_open();
+    ck_assert_str_eq(mcplug_server_revision(real.server), "2026-07-28");
+    ck_contains(mcplug_server_info(real.server), "\"name\":\"Context7\"");
+    ck_assert_uint_gt(strlen(mcplug_server_instructions(real.server)), 100);
+    mcplug_list *tools = real_list(MCPLUG_TOOLS);
+    ck_assert_uint_eq(mcplug_list_count(tools), 2);
+    ck_assert_int_ge(mcplug_list_find(tools, "resolve-library-id"), 0);
+    mcplug_list_unref(tools);
+    const struct reply *reply = real_try_tool(
+        "resolve-library-id", "{\"query\":\"hooks\",\"libraryName\":\"react\"}");
+    ck_assert_int_eq(reply->code, MCPLUG_OK);
+    ck_contains(text_of(reply->json), "Error");
+}
+END_TEST
+
+START_TEST(mongodb_is_modern_and_misses_its_database)
+{
+    real_use("mongodb-mcp-server/dist/esm/index.js");
+    real_env("HOME", real.dir);
+    real_env("MDB_MCP_TELEMETRY", "disabled");
+    real_open();
+    ck_assert_str_eq(mcplug_server_revision(real.server), "2026-07-28");
+    ck_contains(mcplug_server_info(real.server), "\"name\":\"MongoDB MCP Server\"");
+    mcplug_list *tools = real_list(MCPLUG_TOOLS);
+    ck_assert_uint_gt(mcplug_list_count(tools), 20);
+    ck_assert_int_ge(mcplug_list_find(tools, "list-databases"), 0);
+    mcplug_list_unref(tools);
+    mcplug_list *resources = real_list(MCPLUG_RESOURCES);
+    ck_assert_uint_eq(mcplug_list_count(resources), 2);
+    mcplug_list_unref(resources);
+    const struct reply *reply =
+        real_try_tool("list-databases", "{\"connectionId\":\"none\"}");
+    ck_assert_int_eq(reply->code, MCPLUG_OK);
+    ck_assert(reply->is_error);
+    ck_contains(text_of(reply->json), "connect");
+}
+END_TEST
+
+int main(void)
+{
+    REAL_SUITE(
+        "@modelcontextprotocol/server 2", discovery_tells_who_it_is,
+        every_request_says_who_we_are_and_what_we_can,
+        a_server_of_this_revision_alone_refuses_an_older_one,
+        it_answers_the_modern_way_of_a_ping, a_question_is_answered_and_the_call_goes_on,
+        a_question_is_declined, two_rounds_of_questions_keep_the_servers_state,
+        calls_at_once_do_not_mix_their_questions, a_link_is_opened,
+        a_refused_question_ends_the_call, a_question_that_we_cannot_answer_is_not_asked,
+        a_server_that_asks_for_ever_is_given_up, a_new_tool_is_told_and_then_listed,
+        a_fresh_list_is_kept, only_what_we_subscribed_to_is_told,
+        lists_are_watched_on_while_subscriptions_change,
+        progress_arrives_with_its_message, cancellation_reaches_the_tool,
+        a_call_that_takes_too_long_is_cancelled_there_too,
+        structured_content_and_failures_arrive, prompts_are_got_and_completed,
+        it_logs_from_the_level_of_the_request, it_logs_nothing_unasked);
+    REAL_SUITE("context7-mcp", context7_is_modern_and_says_what_failed);
+    REAL_SUITE("mongodb-mcp-server", mongodb_is_modern_and_misses_its_database);
+    return real_run();
+}
