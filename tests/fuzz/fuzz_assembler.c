@@ -16,9 +16,9 @@
 /* Small limits, so that short inputs reach them; the input's repetition makes strings
  * long enough to spill. */
 static const struct mp_assembler_limits limits = {
-    .scan = {.depth = 8, .tokens = 2000},
-    .memory = 8 * 1024,
-    .spill = 40 * 1024,
+    .scan = {.depth = 8, .tokens = 200},
+    .memory = 2 * 1024,
+    .spill = 6 * 1024,
     .dir = "/dev/shm",
 };
 
@@ -82,11 +82,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 3 || data[0] + 1u > size)
         return 0;
     const uint8_t *cuts = data + 1, *p = cuts + data[0], *end = data + size;
-    mp_str_init(&text, 64 * 1024);
+    mp_str_init(&text, 12 * 1024);
     for (; p < end; p++) {
         size_t run = 1;
         if (*p == 0xff && p + 2 < end) {
-            run = (size_t)p[1] * 64;
+            run = (size_t)p[1] * 16;
             p += 2;
         }
         if (mp_str_reserve(&text, run)) {

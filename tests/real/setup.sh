@@ -15,8 +15,8 @@ mkdir -p "$npm"
 rm -f "$stamp"
 cp "$src/package.json" "$src/package-lock.json" "$npm/"
 
-# --force: we bring the Node that they run with, so the one of npm need not suit them.
-# Their optional parts are native and for other systems or services.
+# That the Node of npm is too old for some of them does not matter: they run with the
+# one among them. Their optional parts are native, for other systems or services.
 install() {
     (cd "$npm" && npm ci --ignore-scripts --omit=optional --omit=dev --no-audit --no-fund \
         --no-progress --no-update-notifier --loglevel=error </dev/null)

@@ -55,7 +55,9 @@ struct mcplug_error {
     char text[496];      /* one line, no trailing newline */
 };
 #define MCPLUG_ERROR_INIT                                                                \
-    { sizeof(struct mcplug_error), 0, 0, 0, "" }
+    {                                                                                    \
+        sizeof(struct mcplug_error), 0, 0, 0, ""                                         \
+    }
 
 /* Severities, as they appear in log lines: ERR WRN VRB TRC. */
 enum { MCPLUG_LOG_ERROR, MCPLUG_LOG_WARN, MCPLUG_LOG_VERBOSE, MCPLUG_LOG_TRACE };

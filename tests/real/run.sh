@@ -1,0 +1,47 @@
+#!/bin/sh
+# run.sh BUILDDIR: every test against real servers, one line each, and then
+# `N passed, N failed`. ONLY="legacy modern" runs these programs alone.
+set -eu
+[ $# = 1 ] || { echo "usage: $0 BUILDDIR" >&2; exit 2; }
+src=$(cd "$(dirname "$0")/../.." && pwd)
+build=$(cd "$1" && pwd)
+"$src/tests/real/setup.sh" "$build"
+
+export MCPLUG_SRC="$src"
+export MCPLUG_TEST_NPM="$build/npm"
+export MCPLUG_PLUGIN_PATH="${MCPLUG_PLUGIN_PATH:-$build/plugins/.libs}"
+export MCPLUG_HELPER_PATH="${MCPLUG_HELPER_PATH:-$build/helpers}"
+export CK_VERBOSITY=verbose
+
+all=$(mktemp)
+trap 'rm -f "$all"' EXIT
+for name in ${ONLY:-everything legacy modern}; do
+    program=tests/real/real_$name
+    [ ! -f "$build/Makefile" ] || make -s -C "$build" "$program"
+    status=0
+    "$build/$program" >"$all.one" 2>&1 || status=$?
+    # check writes FILE:LINE:RESULT:SERVER:TEST:ITERATION: MESSAGE
+    awk -v program="$program" -v status=$status '
+        $0 ~ /^[^:]+:[0-9]+:[PFES]:/ {
+            split($0, part, ":")
+            test = part[5]
+            gsub(/_/, " ", test)
+            if (part[3] == "P")
+                print "PASS: " part[4] ": " test
+            else {
+                told = 1
+                message = $0
+                sub(/^([^:]*:){6} */, "", message)
+                print "FAIL: " part[4] ": " test " (" part[1] ":" part[2] ": " message ")"
+            }
+            next
+        }
+        !/^Running suite|^[0-9]+%: |^ |^$/
+        END { if (status && !told) print "FAIL: " program ": exit status " status }
+    ' "$all.one" | tee -a "$all"
+    rm -f "$all.one"
+done
+passed=$(grep -c '^PASS: ' "$all" || true)
+failed=$(grep -c '^FAIL: ' "$all" || true)
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
