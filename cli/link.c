@@ -258,6 +258,8 @@ static int prepare(struct cli_link *link, mcplug_settings **settings,
         return r;
     if (args->roots.n && !(link->roots = cli_roots(args, err)))
         return MCPLUG_EINVAL;
+    if (!cli_meta(args, &link->meta, err))
+        return MCPLUG_ENOMEM;
     if (!(*settings = cli_settings(args, err)))
         return MCPLUG_EINVAL;
     link->progress.mode = progress_mode(args);
@@ -356,5 +358,6 @@ int cli_link_run(struct cli *cli, cli_ready_fn *ready, void *job)
         close(link.signal_fd);
     cli_remarks_clear(&link.remarks);
     mp_free(link.roots);
+    mp_free(link.meta);
     return link.exit_code;
 }

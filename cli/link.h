@@ -51,6 +51,7 @@ struct cli_link {
     struct cli_progress progress;
     struct cli_ask *ask; /* NULL: nobody to ask */
     char *roots;         /* answer to roots/list; NULL: none were given */
+    char *meta;          /* for the _meta of requests; NULL: nothing */
 };
 
 /* Connects to the server that the command line names, calls `ready`, and goes on until
@@ -87,6 +88,9 @@ void cli_remarks_clear(struct cli_remarks *r);
 mcplug_settings *cli_settings(const struct cli_args *args, struct mcplug_error *err);
 /* The answer to roots/list. give: mp_free; NULL with `err`. */
 char *cli_roots(const struct cli_args *args, struct mcplug_error *err);
+/* give `out`: --meta, joined by the trace context that the environment has; NULL when
+ * there is neither. false: no memory. */
+bool cli_meta(const struct cli_args *args, char **out, struct mcplug_error *err);
 
 /* `NAME=VALUE`, `NAME[]=VALUE` and `NAME.KEY=VALUE` in place. */
 struct cli_setting {

@@ -41,7 +41,7 @@ static void fill_options(struct cli_link *link, struct mcplug_call_options *opti
     memset(options, 0, sizeof *options);
     options->struct_size = sizeof *options;
     options->timeout_ms = link->cli->args.timeout;
-    options->meta = link->cli->args.meta;
+    options->meta = link->meta;
     if (link->progress.mode != CLI_PROGRESS_OFF) {
         options->progress = on_progress;
         options->progress_arg = link;

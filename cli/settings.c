@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "json/walk.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -173,4 +174,34 @@ char *cli_roots(const struct cli_args *args, struct mcplug_error *err)
     if (!text)
         mp_fail_nomem(err);
     return text;
+}
+
+/* OpenTelemetry's names for W3C trace context in an environment. What --meta says
+ * itself is left alone. */
+bool cli_meta(const struct cli_args *args, char **out, struct mcplug_error *err)
+{
+    static const char *const names[][2] = {{"TRACEPARENT", "traceparent"},
+                                           {"TRACESTATE", "tracestate"},
+                                           {"BAGGAGE", "baggage"}};
+    const char *given = args->meta ? strchr(args->meta, '{') : NULL;
+    struct mp_str meta;
+
+    mp_str_init(&meta, ROOTS_MAX);
+    mp_str_addc(&meta, '{');
+    for (size_t i = 0; i < MP_COUNT(names); i++) {
+        const char *value = getenv(names[i][0]);
+        if (!value || !*value || (given && mp_view_get(mp_text(given), names[i][1]).len))
+            continue;
+        mp_str_addf(&meta, "%s\"%s\":", meta.len > 1 ? "," : "", names[i][1]);
+        mp_str_add_json(&meta, value, strlen(value));
+    }
+    bool wanted = given || meta.len > 1;
+    if (given && meta.len > 1 && mp_view_count(mp_text(given)))
+        mp_str_addc(&meta, ',');
+    mp_str_adds(&meta, given ? given + 1 : "}");
+    *out = wanted ? mp_str_take(&meta) : NULL;
+    mp_str_clear(&meta);
+    if (wanted && !*out)
+        mp_fail_nomem(err);
+    return !wanted || *out;
 }

@@ -91,21 +91,20 @@ static void end_now(struct mp_job *job)
     struct mp_call *call = MP_OF(job, struct mp_call, job);
     static const struct mcplug_error bare = {sizeof bare, MCPLUG_ECANCELED, 0, 0,
                                              "cancelled"};
-    const struct mcplug_error *why = call->ending ? call->ending : &bare;
 
-    if (why->code == MCPLUG_ECANCELED || why->code == MCPLUG_ETIMEDOUT)
-        tell_cancelled(call->rpc, call->id,
-                       why->code == MCPLUG_ETIMEDOUT ? "timed out" : "cancelled");
-    complete(call, NULL, why);
+    if (call->tell)
+        tell_cancelled(call->rpc, call->id, "cancelled");
+    complete(call, NULL, call->ending ? call->ending : &bare);
 }
 
-void mp_rpc_end(struct mp_call *call, int code, const char *text)
+void mp_rpc_cancel(struct mp_call *call, const char *text, bool tell)
 {
     if (call->job.queued)
         return;
+    call->tell = tell;
     call->ending = mp_alloc(sizeof *call->ending);
     if (call->ending)
-        mp_fail(call->ending, code, "%s", text);
+        mp_fail(call->ending, MCPLUG_ECANCELED, "%s", text);
     mp_job_defer(call->rpc->o.link.loop, &call->job, end_now);
 }
 
@@ -513,6 +512,12 @@ void mp_rpc_close(struct mp_rpc *rpc)
 {
     rpc->closing = true;
     mp_job_defer(rpc->o.link.loop, &rpc->ender, end_after_close);
+    if (rpc->link)
+        mp_link_close(rpc->link);
+}
+
+void mp_rpc_hang_up(struct mp_rpc *rpc)
+{
     if (rpc->link)
         mp_link_close(rpc->link);
 }

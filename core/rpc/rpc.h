@@ -34,6 +34,7 @@ struct mp_call {
     struct mp_job job; /* ends it outside of the call that decided so */
     struct mp_rpc *rpc;
     bool written; /* the whole request has left */
+    bool tell;    /* the peer, when it is cancelled */
     struct mcplug_error *ending;
     /* reply is borrow; with MCPLUG_EPEER it is the error answer. Counted by what
      * the owner returns: MP_OK or MP_TOOL_ERROR where there is a result. */
@@ -67,6 +68,7 @@ void mp_rpc_free(struct mp_rpc *rpc); /* idle ones only; NULL is fine */
 
 int mp_rpc_connect(struct mp_rpc *rpc, struct mcplug_error *err);
 void mp_rpc_close(struct mp_rpc *rpc);      /* ends every call; `closed` follows */
+void mp_rpc_hang_up(struct mp_rpc *rpc);    /* the same, but it may connect again */
 bool mp_rpc_idle(const struct mp_rpc *rpc); /* no link */
 bool mp_rpc_was_opened(const struct mp_rpc *rpc);
 
@@ -77,9 +79,9 @@ uint64_t mp_rpc_next_id(struct mp_rpc *rpc);
 int mp_rpc_call(struct mp_rpc *rpc, struct mp_call *call, mcplug_buf *frame,
                 const struct mcplug_pair *meta, size_t n_meta, uint64_t timeout_ms,
                 struct mcplug_error *err);
-/* Ends the call soon, but not inside this call, and tells the peer when `why` is a
- * cancel or a time-out. A call that ends already keeps its reason. */
-void mp_rpc_end(struct mp_call *call, int code, const char *text);
+/* Ends the call as cancelled, soon but not inside this call. The peer is told when
+ * `tell`. A call that ends already keeps its reason. */
+void mp_rpc_cancel(struct mp_call *call, const char *text, bool tell);
 struct mp_call *mp_rpc_find(const struct mp_rpc *rpc, uint64_t id);
 
 /* take `frame` */

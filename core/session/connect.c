@@ -98,7 +98,7 @@ static int take_identity(mcplug_server *s, mp_message *m, mp_view info)
 static void drop_discover(mcplug_server *s)
 {
     if (s->discovering)
-        mp_rpc_end(&s->discover, MCPLUG_EIO, "settled otherwise");
+        mp_rpc_cancel(&s->discover, "settled otherwise", false);
 }
 
 static void on_initialized(mcplug_server *s, mp_message *m)
@@ -231,8 +231,6 @@ static void on_modern(mcplug_server *s, mp_message *m)
 
     if (!info.len) /* where drafts of the revision had it */
         info = mp_message_inner(m, "serverInfo");
-    if (s->initializing)
-        mp_rpc_end(&s->initialize, MCPLUG_EIO, "settled otherwise");
     s->era = MP_ERA_MODERN;
     strcpy(s->revision, MP_MODERN);
     if (take_identity(s, m, info) != MCPLUG_OK) {
@@ -259,12 +257,25 @@ static void fall_back(mcplug_server *s)
     }
 }
 
+/* A modern server that was slow to start has initialize before it too by now, and may
+ * take that for the choice of an old revision: it gets a fresh start. */
+static void start_over(mcplug_server *s, enum mp_era era)
+{
+    mp_timer_stop(s->cfg.loop, &s->patience);
+    s->era = era;
+    s->phase = MP_OPENING;
+    s->starting_over = true;
+    mp_rpc_hang_up(s->rpc);
+}
+
 static void on_discovered(mcplug_server *s, mp_message *m)
 {
     mp_view versions = mp_message_inner(m, "supportedVersions");
 
     if (!mp_view_is_array(versions))
         fall_back(s);
+    else if (holds(versions, MP_MODERN) && s->initializing)
+        start_over(s, MP_ERA_MODERN);
     else if (holds(versions, MP_MODERN))
         on_modern(s, m);
     else if (legacy_of(versions))
@@ -335,8 +346,9 @@ static void probe(mcplug_server *s)
         return;
     }
     s->discovering = true;
+    uint32_t patience = era == MP_ERA_MODERN ? s->o.timeout_ms / 2 : PATIENCE_MS;
     if (!s->revision_wanted &&
-        mp_timer_start(s->cfg.loop, &s->patience, PATIENCE_MS, on_patience) != 0) {
+        mp_timer_start(s->cfg.loop, &s->patience, patience, on_patience) != 0) {
         mp_fail_nomem(&err);
         failed(s, &err);
     }
@@ -357,12 +369,17 @@ void mp_connect_opened(mcplug_server *s)
 }
 
 /* A server that is gone before it said anything may be one that exits on what it
- * does not know; it gets one more start, straight into initialize. */
+ * does not know; it gets one more start, straight into initialize. So does one that
+ * was ended to start over. */
 bool mp_connect_retry(mcplug_server *s, const struct mcplug_error *why)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     bool probed = s->phase == MP_PROBING || s->phase == MP_INITIALIZING;
 
+    if (s->starting_over) {
+        s->starting_over = false;
+        return mp_rpc_connect(s->rpc, &err) == MCPLUG_OK;
+    }
     if (!probed || s->respawned || s->era == MP_ERA_LEGACY || s->revision_wanted ||
         why->code == MCPLUG_ENOMEM)
         return false;

@@ -3,6 +3,32 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+/* A subscriptions/listen request under way. While one replaces another there are
+ * two, so that no change falls between them. */
+struct mp_listener {
+    struct mp_call rpc;
+    mcplug_server *server;
+    struct mp_listener *older;
+};
+
+static struct mp_listener *listener_of(const mcplug_server *s, mp_view id)
+{
+    struct mp_listener *l = s->listener;
+    int64_t n;
+
+    if (!mp_view_int(id, &n))
+        return NULL;
+    while (l && l->rpc.id != (uint64_t)n)
+        l = l->older;
+    return l;
+}
+
+static void drop_listeners(struct mp_listener *l)
+{
+    for (; l; l = l->older)
+        mp_rpc_cancel(&l->rpc, "replaced", true);
+}
+
 /* ---- what the server tells unasked ---- */
 
 static void on_progress(mcplug_server *s, mp_message *m)
@@ -53,12 +79,22 @@ static void on_logged(mcplug_server *s, mp_message *m)
 /* A server ends a subscription of ours by cancelling it. */
 static void on_cancelled(mcplug_server *s, mp_message *m)
 {
-    int64_t id;
-    if (s->listening && mp_view_int(mp_message_inner(m, "requestId"), &id) &&
-        (uint64_t)id == s->listen.id)
-        mp_rpc_end(&s->listen, MCPLUG_EIO, "the server ended the subscription");
+    struct mp_listener *l = listener_of(s, mp_message_inner(m, "requestId"));
+
+    if (l)
+        mp_rpc_cancel(&l->rpc, "the server ended the subscription", false);
     else
         mp_inputs_cancelled(s, m);
+}
+
+/* The newest subscription stands, so those that it replaces can go. */
+static void on_acknowledged(mcplug_server *s, mp_message *m)
+{
+    mp_view id = mp_view_get(mp_message_inner(m, "_meta"),
+                             "io.modelcontextprotocol/subscriptionId");
+
+    if (s->listener && listener_of(s, id) == s->listener)
+        drop_listeners(s->listener->older);
 }
 
 void mp_notify(mcplug_server *s, mp_message *m)
@@ -81,7 +117,9 @@ void mp_notify(mcplug_server *s, mp_message *m)
         on_updated(s, m);
     else if (mp_view_equals(method, "notifications/cancelled"))
         on_cancelled(s, m);
-    else if (!mp_view_equals(method, "notifications/subscriptions/acknowledged"))
+    else if (mp_view_equals(method, "notifications/subscriptions/acknowledged"))
+        on_acknowledged(s, m);
+    else
         mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "ignored %.*s",
                method.len > 100 ? 100 : (int)method.len, (const char *)method.data);
 }
@@ -133,17 +171,17 @@ static int errand(mcplug_server *s, const char *method, mp_view members,
 static enum mp_outcome listen_done(struct mp_call *rpc, mp_message *m,
                                    const struct mcplug_error *why)
 {
-    mcplug_server *s = MP_OF(rpc, mcplug_server, listen);
+    struct mp_listener *l = MP_OF(rpc, struct mp_listener, rpc), **at;
+    mcplug_server *s = l->server;
     (void)m;
 
-    s->listening = false;
     if (why && why->code != MCPLUG_ECANCELED)
         mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "subscriptions/listen: %s",
                why->text);
-    if (s->relisten) {
-        s->relisten = false;
-        mp_notify_start(s);
-    }
+    for (at = &s->listener; *at != l; at = &(*at)->older)
+        ;
+    *at = l->older;
+    mp_free(l);
     return MP_OK;
 }
 
@@ -173,37 +211,49 @@ static void add_filter(struct mp_str *p, mcplug_server *s)
     }
 }
 
+static int send_listen(mcplug_server *s, mp_view members, struct mcplug_error *err)
+{
+    struct mp_frame_parts parts = {.method = "subscriptions/listen", .members = members};
+    struct mcplug_pair meta[] = {{"method", parts.method},
+                                 {"protocol-version", s->revision}};
+    struct mp_listener *l = mp_alloc(sizeof *l);
+    mcplug_buf *frame = l ? mp_frame_request(s, mp_rpc_next_id(s->rpc), &parts) : NULL;
+
+    if (!frame) {
+        mp_free(l);
+        return mp_fail_nomem(err);
+    }
+    l->server = s;
+    l->rpc.done = listen_done;
+    int r = mp_rpc_call(s->rpc, &l->rpc, frame, meta, 2, 0, err);
+    if (r != MCPLUG_OK) {
+        mp_free(l);
+        return r;
+    }
+    l->older = s->listener;
+    s->listener = l;
+    return MCPLUG_OK;
+}
+
 /* One subscription carries all that is wanted; a change of it replaces it. */
 static int listen_anew(mcplug_server *s, struct mcplug_error *err)
 {
     static const char head[] = "\"notifications\":{";
-    struct mp_frame_parts parts = {.method = "subscriptions/listen"};
-    struct mcplug_pair meta[] = {{"method", parts.method},
-                                 {"protocol-version", s->revision}};
     struct mp_str p;
+    int r = MCPLUG_OK;
 
-    if (s->listening) {
-        s->relisten = true;
-        mp_rpc_end(&s->listen, MCPLUG_ECANCELED, "replaced");
-        return MCPLUG_OK;
-    }
     mp_str_init(&p, 16 * 1024 * 1024);
     mp_str_adds(&p, head);
     add_filter(&p, s);
-    if (p.len == sizeof head - 1) { /* nothing wanted */
-        mp_str_clear(&p);
-        return MCPLUG_OK;
-    }
-    mp_str_adds(&p, "}");
-    parts.members = mp_bytes(p.data, p.len);
-    mcplug_buf *frame =
-        p.failed ? NULL : mp_frame_request(s, mp_rpc_next_id(s->rpc), &parts);
+    bool wanted = p.len > sizeof head - 1;
+    mp_str_addc(&p, '}');
+    if (p.failed)
+        r = mp_fail_nomem(err);
+    else if (wanted)
+        r = send_listen(s, mp_bytes(p.data, p.len), err);
+    else
+        drop_listeners(s->listener);
     mp_str_clear(&p);
-    if (!frame)
-        return mp_fail_nomem(err);
-    s->listen = (struct mp_call){.done = listen_done};
-    int r = mp_rpc_call(s->rpc, &s->listen, frame, meta, 2, 0, err);
-    s->listening = r == MCPLUG_OK;
     return r;
 }
 

@@ -227,7 +227,7 @@ static void cancel_now(struct mp_job *job)
 
     mp_fail(&err, MCPLUG_ECANCELED, "cancelled");
     if (call->in_round) /* the last answer came in the same turn and sent it on */
-        mp_rpc_end(&call->rpc, MCPLUG_ECANCELED, err.text);
+        mp_rpc_cancel(&call->rpc, err.text, true);
     else
         mp_request_finish(call, NULL, &err);
 }
@@ -236,7 +236,7 @@ void mp_request_cancel(struct mcplug_call *call)
 {
     mp_task_cancel(call);
     if (call->in_round)
-        mp_rpc_end(&call->rpc, MCPLUG_ECANCELED, "cancelled");
+        mp_rpc_cancel(&call->rpc, "cancelled", true);
     else
         mp_job_defer(call->server->cfg.loop, &call->cancel_job, cancel_now);
 }

@@ -75,13 +75,13 @@ struct mcplug_server {
     struct mp_rpc *rpc;
     enum mp_phase phase;
     enum mp_era era;
-    bool recalled;  /* the era is known from an earlier connection */
-    bool respawned; /* started once more, straight into initialize */
+    bool recalled;      /* the era is known from an earlier connection */
+    bool respawned;     /* started once more, straight into initialize */
+    bool starting_over; /* the link is closed to be opened again */
     uint64_t opened_at;
     struct mp_timer connect_timer, patience;
-    struct mp_call discover, initialize, listen;
-    bool discovering, initializing, listening;
-    bool relisten;               /* the subscription ends to make way for another */
+    struct mp_call discover, initialize;
+    bool discovering, initializing;
     struct mcplug_error failure; /* the best reason so far for not connecting */
     unsigned prefetching;
 
@@ -97,7 +97,8 @@ struct mcplug_server {
     struct mcplug_call *calls;   /* all under way */
     struct mcplug_input *inputs; /* all open */
     unsigned n_inputs;
-    char **uris; /* resources subscribed to */
+    struct mp_listener *listener; /* the newest subscription */
+    char **uris;                  /* resources subscribed to */
     size_t n_uris;
 
     void (*ready)(void *arg, mcplug_server *server, const struct mcplug_error *why);

@@ -307,12 +307,6 @@ void real_turn(double deadline, const char *what)
     turn(deadline);
 }
 
-void real_pass(double seconds)
-{
-    for (double end = now() + seconds; now() < end;)
-        turn(end);
-}
-
 /* ---- calls ---- */
 
 static void on_done(void *arg, mcplug_call *call, mcplug_result *result,
@@ -447,6 +441,17 @@ mcplug_list *real_list(enum mcplug_kind kind)
     REAL_UNTIL(listing.done);
     ck_assert_msg(listing.list != NULL, "%s", listing.why.text);
     return listing.list;
+}
+
+void real_ping(void)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct reply reply = {.done = false};
+
+    ck_assert_ptr_nonnull(mcplug_ping(real.server, NULL, on_done, &reply, &err));
+    REAL_UNTIL(reply.done);
+    ck_assert_msg(reply.code == MCPLUG_OK, "%s", reply.why);
+    reply_clear(&reply);
 }
 
 /* ---- reading results ---- */

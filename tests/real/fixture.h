@@ -83,9 +83,6 @@ void real_turn(double deadline, const char *what);
 #define REAL_UNTIL(condition)                                                            \
     for (double until_ = real_deadline(); !(condition);)                                 \
     real_turn(until_, #condition)
-/* Lets that much time pass while the loop runs: only to see that nothing comes. */
-void real_pass(double seconds);
-
 /* Begins a call; `reply` must live until it is done. give: reply_clear */
 mcplug_call *real_begin(const char *method, const char *params, struct reply *reply);
 mcplug_call *real_begin_tool(const char *tool, const char *args, struct reply *reply);
@@ -98,6 +95,8 @@ json_t *real_ask(const char *method, const char *params);  /* must succeed */
 json_t *real_tool(const char *tool, const char *args);     /* the same, and no isError */
 const char *real_text(const char *tool, const char *args); /* its text, joined by \n */
 mcplug_list *real_list(enum mcplug_kind kind);             /* give: mcplug_list_unref */
+
+void real_ping(void);
 
 /* content[..].text of a tool's result; borrow, until the next call. */
 const char *text_of(const json_t *result);

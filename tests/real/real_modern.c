@@ -103,9 +103,10 @@ START_TEST(a_server_of_both_eras_that_starts_slowly_is_in_one_era)
 }
 END_TEST
 
-START_TEST(it_answers_the_modern_way_of_a_ping)
+START_TEST(it_can_be_asked_whether_it_lives_and_what_it_is)
 {
     open_modern();
+    real_ping();
     json_t *found = real_ask("server/discover", NULL);
     ck_assert_str_eq(at(found, "supportedVersions/0"), "2026-07-28");
 }
@@ -432,6 +433,7 @@ START_TEST(mongodb_is_modern_and_misses_its_database)
     ck_assert_int_eq(reply->code, MCPLUG_OK);
     ck_assert(reply->is_error);
     ck_contains(text_of(reply->json), "connect");
+    ck_assert_str_eq(at(reply->json, "resultType"), "complete"); /* modern to the end */
 }
 END_TEST
 
@@ -441,7 +443,7 @@ int main(void)
         "@modelcontextprotocol/server 2", discovery_tells_who_it_is,
         every_request_says_who_we_are_and_what_we_can,
         a_server_of_this_revision_alone_refuses_an_older_one,
-        it_answers_the_modern_way_of_a_ping,
+        it_can_be_asked_whether_it_lives_and_what_it_is,
         a_server_of_both_eras_is_spoken_to_in_the_newer,
         a_server_of_both_eras_speaks_the_older_when_told_so,
         a_server_of_both_eras_that_starts_slowly_is_in_one_era,

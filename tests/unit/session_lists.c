@@ -324,10 +324,16 @@ START_TEST(resource_subscriptions_replace_the_listener)
     const char *frame = fake_next(&f);
     ck_assert_ptr_nonnull(strstr(frame, "\"resourceSubscriptions\":[\"x:1\"]"));
     ck_assert_int_eq(mcplug_subscribe(f.server, "x:2", NULL), MCPLUG_OK);
-    fake_turn(&f);
-    fake_expect(&f, "notifications/cancelled");
-    frame = fake_next(&f);
+    frame = fake_next(&f); /* at once, and before the old one goes */
     ck_assert_ptr_nonnull(strstr(frame, "\"resourceSubscriptions\":[\"x:1\",\"x:2\"]"));
+    fake_turn(&f);
+    ck_assert(fake_idle(&f));
+    fake_sayf(&f,
+              "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/"
+              "acknowledged\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/"
+              "subscriptionId\":%llu}}}",
+              ll(fake_id(frame)));
+    fake_expect(&f, "notifications/cancelled");
     change.times = 0;
     fake_say(&f, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\","
                  "\"params\":{\"uri\":\"x:2\"}}");
