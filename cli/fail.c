@@ -73,7 +73,7 @@ static void advise(const struct cli_link *link, const struct mcplug_error *why)
     else if (!link->connected && args->server_command &&
              (why->os_error == ENOENT || why->os_error == EACCES))
         cli_hint("Is %s installed, executable and on the PATH?", args->server_command[0]);
-    else if (why->code == MCPLUG_EPEER && why->peer_status == -32601)
+    else if (link->connected && why->code == MCPLUG_EPEER && why->peer_status == -32601)
         cli_hint("`mcplug info` shows what this server can do.");
     else if (why->code == MCPLUG_EPEER && args->command->hint &&
              (why->peer_status == -32602 || why->peer_status == -32002))

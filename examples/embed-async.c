@@ -1,5 +1,5 @@
-/* Many calls at once, on a loop of our own making: starts COUNT calls of a tool,
- * prints each result as it comes, cancels what is still under way after a second.
+/* Many calls at once, on a loop of our own making: starts COUNT calls of a tool and
+ * prints each result as it comes; what takes longer than a second times out.
  *
  *   cc embed-async.c $(pkg-config --cflags --libs mcplug) -o embed-async
  *   ./embed-async COUNT TOOL ARGUMENTS COMMAND [ARGS..]

@@ -84,6 +84,7 @@ tests_evil_evil_LDADD =
 # The host facing it.
 tests_evil_faults_SOURCES = \
 	tests/evil/faults.c tests/evil/faults.h \
+	tests/evil/faults_closing.c \
 	tests/evil/faults_connect.c \
 	tests/evil/faults_floods.c \
 	tests/evil/faults_kit.c \
@@ -115,13 +116,16 @@ examples_embed_poll_LDFLAGS = -no-install
 
 # Suites against real servers, which come from the network: make check-real.
 real_tests = \
-	tests/real/real_everything
+	tests/real/real_everything \
+	tests/real/real_legacy \
+	tests/real/real_modern
 EXTRA_PROGRAMS += $(real_tests)
 CLEANFILES += $(real_tests)
 EXTRA_DIST += \
 	tests/real/modern-server.mjs \
 	tests/real/package-lock.json \
 	tests/real/package.json \
+	tests/real/run.sh \
 	tests/real/setup.sh
 
 # ---- make check --------------------------------------------------------------
@@ -189,7 +193,6 @@ check-torture: all
 	  tests/evil/torture tests/evil/.libs/failalloc.so examples/mcplug-example-server
 
 check-real: all $(real_tests)
-	$(top_srcdir)/tests/real/setup.sh $(abs_top_builddir)
 	@$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/real/run.sh $(abs_top_builddir)
 
 fuzz_files = \

@@ -30,7 +30,7 @@ enum { MP_INNER_MAX = 12 };
 struct mp_envelope {
     struct mp_span jsonrpc, id, method, params, result, error;
     /* The members of `params`, `result` or `error` where that is an object: the
-     * first MP_INNER_MAX of them, which is more than any MCP message has. Of a
+     * first MP_INNER_MAX of them, which is all of them in nearly every MCP message. Of a
      * message with two of the three they stand here one after the other. */
     uint32_t n_inner;
     uint32_t n_inner_seen; /* may be more than were noted */

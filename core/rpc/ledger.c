@@ -75,12 +75,13 @@ void mp_ledger_remove(struct mp_ledger *l, uint64_t id)
     }
 }
 
-struct mp_call *mp_ledger_any(const struct mp_ledger *l)
+struct mp_call *mp_ledger_any(struct mp_ledger *l)
 {
-    for (size_t i = 0; l->count && i < l->cap; i++)
-        if (l->slots[i])
-            return l->slots[i];
-    return NULL;
+    if (l->count == 0)
+        return NULL;
+    while (!l->slots[l->hint & (l->cap - 1)])
+        l->hint++;
+    return l->slots[l->hint & (l->cap - 1)];
 }
 
 void mp_ledger_clear(struct mp_ledger *l)

@@ -16,9 +16,9 @@ struct mp_rpc {
     struct mp_link *link;
     struct mp_ledger calls;
     struct mp_rpc_counts counts;
-    uint64_t serial; /* of the last frame; ids are serials */
-    struct waiting *waiting;
-    size_t n_waiting, cap_waiting, queued;
+    uint64_t serial;         /* of the last frame; ids are serials */
+    struct waiting *waiting; /* those from first_waiting on, oldest first */
+    size_t first_waiting, n_waiting, cap_waiting, queued;
     bool closing;
     struct mp_job ender; /* ends the calls of an rpc that was closed */
 };
@@ -326,7 +326,7 @@ static void on_closed(void *arg, const struct mcplug_error *why)
     struct mcplug_error told = asked_for;
 
     rpc->link = NULL;
-    rpc->n_waiting = rpc->queued = 0;
+    rpc->first_waiting = rpc->n_waiting = rpc->queued = 0;
     if (!rpc->closing) {
         if (why)
             told = *why;
@@ -347,13 +347,14 @@ static void on_written(void *arg, uint64_t serial)
 
     if (call)
         call->written = true;
-    for (size_t i = 0; i < rpc->n_waiting; i++) {
-        if (rpc->waiting[i].serial != serial)
+    struct waiting *w = rpc->waiting + rpc->first_waiting;
+    for (size_t i = 0; i < rpc->n_waiting; i++) { /* nearly always the first */
+        if (w[i].serial != serial)
             continue;
-        rpc->queued -= rpc->waiting[i].len;
+        rpc->queued -= w[i].len;
+        memmove(w + 1, w, i * sizeof *w);
+        rpc->first_waiting++;
         rpc->n_waiting--;
-        memmove(rpc->waiting + i, rpc->waiting + i + 1,
-                (rpc->n_waiting - i) * sizeof *rpc->waiting);
         return;
     }
 }
@@ -365,8 +366,14 @@ static int make_room(struct mp_rpc *rpc, size_t len, struct mcplug_error *err)
                        "overloaded: %zu bytes in %zu messages wait to be written, the "
                        "limit is %d bytes",
                        rpc->queued, rpc->n_waiting, MP_QUEUE_MAX);
-    if (rpc->n_waiting < rpc->cap_waiting)
+    if (rpc->first_waiting + rpc->n_waiting < rpc->cap_waiting)
         return MCPLUG_OK;
+    if (rpc->first_waiting > 0 && rpc->first_waiting >= rpc->n_waiting) {
+        memmove(rpc->waiting, rpc->waiting + rpc->first_waiting,
+                rpc->n_waiting * sizeof *rpc->waiting);
+        rpc->first_waiting = 0;
+        return MCPLUG_OK;
+    }
     size_t cap = rpc->cap_waiting ? rpc->cap_waiting * 2 : 16;
     struct waiting *more = mp_resize(rpc->waiting, cap * sizeof *more);
     if (!more)
@@ -392,7 +399,8 @@ static int send_frame(struct mp_rpc *rpc, mcplug_buf *frame, struct mcplug_envel
                bytes.len > 3000 ? 3000 : (int)bytes.len, bytes.data);
     r = mp_link_send(rpc->link, frame, env, err);
     if (r == MCPLUG_QUEUED) {
-        rpc->waiting[rpc->n_waiting++] = (struct waiting){env->serial, bytes.len};
+        rpc->waiting[rpc->first_waiting + rpc->n_waiting++] =
+            (struct waiting){env->serial, bytes.len};
         rpc->queued += bytes.len;
     }
     return r;

@@ -182,9 +182,9 @@ static void initialize(mcplug_server *s)
                                                 .members = mp_bytes(p.data, p.len)});
     s->era = era;
     mp_str_clear(&p);
-    struct mcplug_pair meta[] = {{"method", "initialize"}, {"protocol-version", offer}};
+    struct mcplug_pair meta = {"method", "initialize"};
     s->initialize = (struct mp_call){.done = initialize_done};
-    int r = frame ? mp_rpc_call(s->rpc, &s->initialize, frame, meta, 1, 0, &err)
+    int r = frame ? mp_rpc_call(s->rpc, &s->initialize, frame, &meta, 1, 0, &err)
                   : mp_fail_nomem(&err);
     if (r == MCPLUG_OK)
         s->initializing = true;
@@ -369,8 +369,8 @@ void mp_connect_opened(mcplug_server *s)
 }
 
 /* A server that is gone before it said anything may be one that exits on what it
- * does not know; it gets one more start, straight into initialize. So does one that
- * was ended to start over. */
+ * does not know; it gets one more start, straight into initialize. One that was
+ * ended to start over is started again as what it turned out to be. */
 bool mp_connect_retry(mcplug_server *s, const struct mcplug_error *why)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;

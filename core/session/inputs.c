@@ -294,9 +294,11 @@ static void answer_call(mcplug_input *in, mp_view result)
 int mcplug_input_answer(mcplug_input *in, const char *result)
 {
     static const struct mp_scan_limits limits = {.depth = 64, .tokens = 1000000};
-    mp_view view = mp_text(result);
+    mp_view view = mp_text(result ? result + strspn(result, " \t\r\n") : NULL);
 
-    if (!result || mp_scan_text(result, view.len, &limits, NULL, NULL) != MCPLUG_OK ||
+    if (!result ||
+        mp_scan_text((const char *)view.data, view.len, &limits, NULL, NULL) !=
+            MCPLUG_OK ||
         !mp_view_is_object(view))
         return MCPLUG_EINVAL;
     if (in->server && in->call)

@@ -42,12 +42,13 @@ struct mp_fetch {
 };
 
 static const struct {
-    const char *method, *array, *name, *capability;
+    const char *method, *array, *name, *capability, *change;
 } kinds[MP_KINDS] = {
-    {"tools/list", "tools", "name", "tools"},
-    {"prompts/list", "prompts", "name", "prompts"},
-    {"resources/list", "resources", "uri", "resources"},
-    {"resources/templates/list", "resourceTemplates", "uriTemplate", "resources"},
+    {"tools/list", "tools", "name", "tools", "tools/listChanged"},
+    {"prompts/list", "prompts", "name", "prompts", "prompts/listChanged"},
+    {"resources/list", "resources", "uri", "resources", "resources/listChanged"},
+    {"resources/templates/list", "resourceTemplates", "uriTemplate", "resources",
+     "resources/listChanged"},
 };
 
 static int index_of(enum mcplug_kind kind)
@@ -202,7 +203,9 @@ static void finish(struct mp_fetch *f, const struct mcplug_error *why)
     kept->fetch = NULL;
     if (!why && !kept->changed) {
         uint64_t now = mp_loop_now(s->cfg.loop);
-        bool until_changed = s->era == MP_ERA_LEGACY || (!f->ttl_told && s->listener);
+        bool until_changed =
+            s->era == MP_ERA_LEGACY ||
+            (!f->ttl_told && s->o.changed && mp_session_can(s, kinds[f->index].change));
         mcplug_list_unref(kept->list);
         kept->list = mcplug_list_ref(list);
         kept->fresh_until = until_changed ? UINT64_MAX : now + f->ttl;

@@ -144,8 +144,9 @@ struct mcplug_server_options {
     void (*dropped)(void *arg, mcplug_server *server, const struct mcplug_error *why);
 };
 
-/* Starts connecting. `ready` runs once: why == NULL, or the reason of the failure;
- * close the server then too. give: mcplug_close, in either case. */
+/* Starts connecting. `ready` runs once, unless the server is closed before: why ==
+ * NULL, or the reason of the failure; close the server then too. give: mcplug_close, in
+ * either case. */
 MCPLUG_API int mcplug_open(mcplug *host, const mcplug_settings *settings,
                            const struct mcplug_server_options *options,
                            void (*ready)(void *arg, mcplug_server *server,
@@ -171,7 +172,8 @@ MCPLUG_API const char *mcplug_server_instructions(const mcplug_server *server); 
 /* What the transport told: "pid", "peer", ..; NULL when it did not. */
 MCPLUG_API const char *mcplug_server_fact(const mcplug_server *server, const char *name);
 
-/* How calls ended so far. issued == under_way + the sum of the rest, always. */
+/* How requests on the wire ended so far, our own ones (connecting, list pages, rounds
+ * of a call) included. issued == under_way + ok .. cancelled, always. */
 struct mcplug_ledger {
     uint32_t struct_size;
     uint32_t under_way;
