@@ -4,6 +4,7 @@
 
 unit_tests = \
 	tests/unit/api_host \
+	tests/unit/api_two_hosts \
 	tests/unit/base_text \
 	tests/unit/cli_args \
 	tests/unit/cli_out \

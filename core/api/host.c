@@ -29,7 +29,7 @@ static uint64_t from_environment(const char *name, uint64_t otherwise)
     const char *text = secure_getenv(name);
     char *end;
 
-    if (!text || !*text)
+    if (!text || *text < '0' || *text > '9')
         return otherwise;
     unsigned long long ms = strtoull(text, &end, 10);
     return *end || ms == 0 ? otherwise : ms;
@@ -112,11 +112,12 @@ void mcplug_free(mcplug *host)
         pthread_join(host->thread, NULL);
         host->has_thread = false;
     }
+    host->freeing = true;
     for (mcplug_server *s = host->servers; s; s = s->next)
-        if (s->phase != MP_CLOSING)
-            mp_session_close(s, NULL, NULL);
+        mp_session_close(s, NULL, NULL);
     while (host->servers)
         mp_loop_turn(host->loop, true);
+    mp_loop_settle(host->loop); /* before modules end that have work under way */
     host_free(host);
 }
 
@@ -139,7 +140,8 @@ void mcplug_run(mcplug *host)
 
 void mcplug_stop(mcplug *host)
 {
-    mp_loop_stop(host->loop);
+    if (!host->has_thread) /* ours ends in mcplug_free() */
+        mp_loop_stop(host->loop);
 }
 
 int mcplug_fd(mcplug *host)

@@ -27,6 +27,7 @@ struct mcplug {
 
     pthread_t thread;
     bool has_thread;
+    bool freeing;
 };
 
 struct mcplug_settings {

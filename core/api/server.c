@@ -98,6 +98,8 @@ int mcplug_open(mcplug *host, const mcplug_settings *settings,
 
     if (!err)
         err = &own;
+    if (host->freeing)
+        return mp_fail(err, MCPLUG_ECLOSED, "the host is being freed");
     int r = find_transport(host, settings, &offer, err);
     if (r != MCPLUG_OK)
         return r;

@@ -50,6 +50,8 @@ static void start_posted(void *arg)
 
 static int wait_for(struct wait *w)
 {
+    if (mp_host_here(w->host) && mp_loop_in_turn(w->host->loop))
+        return mp_fail(w->err, MCPLUG_EINVAL, "nobody can wait inside a callback");
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->cond, NULL);
     if (mp_host_here(w->host)) {
@@ -74,7 +76,7 @@ static int wait_for(struct wait *w)
 static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error *why)
 {
     struct wait *w = arg;
-    w->server = server;
+    w->server = server->phase == MP_CLOSING ? NULL : server; /* closed by a callback */
     finished(w, why);
 }
 

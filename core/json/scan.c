@@ -7,6 +7,8 @@
 
 enum { DEPTH_MAX = 64 }; /* the bits of is_object */
 
+const struct mp_scan_limits mp_scan_defaults = {.depth = DEPTH_MAX, .tokens = 1000000};
+
 /* What may come next. */
 enum state {
     VALUE,        /* a value */

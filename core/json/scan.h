@@ -26,6 +26,9 @@ struct mp_scan_limits {
 
 enum { MP_INNER_MAX = 12 };
 
+/* For whatever comes from outside: 64 levels, a million values. */
+extern const struct mp_scan_limits mp_scan_defaults;
+
 /* What a message is made of, as offsets into the text that was kept of it. */
 struct mp_envelope {
     struct mp_span jsonrpc, id, method, params, result, error;

@@ -89,7 +89,11 @@ void mp_job_drop(struct mp_loop *loop, struct mp_job *job)
 
 uint64_t mp_loop_now(struct mp_loop *loop)
 {
-    return loop->fake ? loop->fake_now : uv_now(&loop->uv);
+    if (loop->fake)
+        return loop->fake_now;
+    if (loop->in_turn == 0) /* who knows how long the program was elsewhere */
+        uv_update_time(&loop->uv);
+    return uv_now(&loop->uv);
 }
 
 static void on_alarm(uv_timer_t *alarm);
@@ -109,9 +113,10 @@ static void arm(struct mp_loop *loop)
 static void run_due(struct mp_loop *loop)
 {
     struct mp_timer *timer;
-    uint64_t now = mp_loop_now(loop);
+    uint64_t now = mp_loop_now(loop), started = loop->timers.seq;
 
-    while ((timer = mp_timers_due(&loop->timers, now))) {
+    /* One that starts itself again waits for the next time, or nothing else would run. */
+    while ((timer = mp_timers_due(&loop->timers, now, started))) {
         turn_begin(loop);
         timer->fn(timer);
         turn_end(loop);
@@ -157,10 +162,14 @@ void mp_loop_fake_clock(struct mp_loop *loop)
 void mp_loop_advance(struct mp_loop *loop, uint64_t ms)
 {
     uint64_t until = loop->fake_now + ms, due;
+    bool again = false;
     while ((due = mp_timers_next(&loop->timers)) && due <= until) {
         if (due > loop->fake_now)
             loop->fake_now = due;
+        else if (again && loop->fake_now++ == until) /* time goes on, as it would */
+            break;
         run_due(loop);
+        again = true;
     }
     loop->fake_now = until;
 }
@@ -240,8 +249,7 @@ void mp_loop_free(struct mp_loop *loop)
 {
     if (!loop)
         return;
-    while (loop->working)
-        uv_run(&loop->uv, UV_RUN_ONCE);
+    mp_loop_settle(loop);
     uv_close((uv_handle_t *)&loop->alarm, NULL);
     uv_close((uv_handle_t *)&loop->wake, NULL);
     uv_run(&loop->uv, UV_RUN_DEFAULT);
@@ -271,6 +279,18 @@ void mp_loop_turn(struct mp_loop *loop, bool wait)
         wait = false;
     }
     uv_run(&loop->uv, wait ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+}
+
+bool mp_loop_in_turn(const struct mp_loop *loop)
+{
+    return loop->in_turn > 0;
+}
+
+void mp_loop_settle(struct mp_loop *loop)
+{
+    mp_loop_turn(loop, false);
+    while (loop->working)
+        uv_run(&loop->uv, UV_RUN_ONCE);
 }
 
 void mp_loop_stop(struct mp_loop *loop)

@@ -25,7 +25,9 @@ void mp_loop_free(struct mp_loop *loop);
 void mp_loop_run(struct mp_loop *loop);
 /* Runs what is due; waits for something first when `wait`. */
 void mp_loop_turn(struct mp_loop *loop, bool wait);
-void mp_loop_stop(struct mp_loop *loop); /* [any] */
+void mp_loop_stop(struct mp_loop *loop);          /* [any] */
+bool mp_loop_in_turn(const struct mp_loop *loop); /* inside one of its callbacks? */
+void mp_loop_settle(struct mp_loop *loop); /* runs what was posted, waits for the pool */
 /* For a foreign loop: a descriptor that is readable when there is something to do, and
  * how long to wait at most, -1: for ever. Call mp_loop_turn(loop, false) then. */
 int mp_loop_fd(struct mp_loop *loop);
@@ -33,7 +35,8 @@ int mp_loop_timeout(struct mp_loop *loop);
 
 /* ---- time ---- */
 
-uint64_t mp_loop_now(struct mp_loop *loop); /* ms, monotonic, as of this turn */
+/* ms, monotonic; in a turn, as of its beginning */
+uint64_t mp_loop_now(struct mp_loop *loop);
 /* For tests: time stands still until it is moved. */
 void mp_loop_fake_clock(struct mp_loop *loop);
 void mp_loop_advance(struct mp_loop *loop, uint64_t ms);
@@ -41,7 +44,7 @@ void mp_loop_advance(struct mp_loop *loop, uint64_t ms);
 /* A timer lives inside its owner. One shot; starting it again moves it. */
 struct mp_timer {
     void (*fn)(struct mp_timer *timer);
-    uint64_t due;
+    uint64_t due, seq;
     size_t slot; /* in the loop's heap, 0: not running */
 };
 int mp_timer_start(struct mp_loop *loop, struct mp_timer *timer, uint64_t ms,

@@ -8,10 +8,16 @@ static void place(struct mp_timers *t, size_t slot, struct mp_timer *timer)
     timer->slot = slot;
 }
 
+/* Of two that are due at once, the one started first goes first. */
+static bool before(const struct mp_timer *a, const struct mp_timer *b)
+{
+    return a->due != b->due ? a->due < b->due : a->seq < b->seq;
+}
+
 static void sift_up(struct mp_timers *t, size_t slot)
 {
     struct mp_timer *timer = t->heap[slot];
-    while (slot > 1 && t->heap[slot / 2]->due > timer->due) {
+    while (slot > 1 && before(timer, t->heap[slot / 2])) {
         place(t, slot, t->heap[slot / 2]);
         slot /= 2;
     }
@@ -25,9 +31,9 @@ static void sift_down(struct mp_timers *t, size_t slot)
         size_t child = slot * 2;
         if (child > t->count)
             break;
-        if (child < t->count && t->heap[child + 1]->due < t->heap[child]->due)
+        if (child < t->count && before(t->heap[child + 1], t->heap[child]))
             child++;
-        if (t->heap[child]->due >= timer->due)
+        if (!before(t->heap[child], timer))
             break;
         place(t, slot, t->heap[child]);
         slot = child;
@@ -45,6 +51,7 @@ bool mp_timers_add(struct mp_timers *t, struct mp_timer *timer)
         t->heap = heap;
         t->cap = cap;
     }
+    timer->seq = ++t->seq;
     t->heap[++t->count] = timer;
     sift_up(t, t->count);
     return true;
@@ -69,9 +76,9 @@ uint64_t mp_timers_next(const struct mp_timers *t)
     return t->count ? t->heap[1]->due : 0;
 }
 
-struct mp_timer *mp_timers_due(struct mp_timers *t, uint64_t now)
+struct mp_timer *mp_timers_due(struct mp_timers *t, uint64_t now, uint64_t seq)
 {
-    if (t->count == 0 || t->heap[1]->due > now)
+    if (t->count == 0 || t->heap[1]->due > now || t->heap[1]->seq > seq)
         return NULL;
     struct mp_timer *timer = t->heap[1];
     mp_timers_remove(t, timer);

@@ -111,10 +111,9 @@ static bool should_divert(const struct mp_assembler *a)
 
 static size_t slice_of(const struct mp_assembler *a)
 {
-    if (!filling(a))
-        return MP_SLICE;
-    return a->limits.memory / 16 < MP_SLICE_FILLING ? a->limits.memory / 16 + 1
-                                                    : MP_SLICE_FILLING;
+    size_t most = filling(a) ? MP_SLICE_FILLING : MP_SLICE;
+    size_t part = filling(a) ? a->limits.memory / 16 + 1 : a->limits.memory / 4 + 1;
+    return part < most ? part : most;
 }
 
 static int divert(struct mp_assembler *a)
@@ -302,6 +301,10 @@ int mp_assembler_feed(struct mp_assembler *a, struct mcplug_bytes piece, bool la
         while (len && (*data == ' ' || *data == '\t' || *data == '\r' || *data == '\n')) {
             data++;
             len--;
+        }
+        if (len >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0) { /* a stray mark */
+            data += 3;
+            len -= 3;
         }
         if (len == 0)
             return MCPLUG_OK;

@@ -5,7 +5,8 @@
 
 static size_t home(const struct mp_ledger *l, uint64_t id)
 {
-    return (size_t)id & (l->cap - 1); /* ids count up: neighbours never collide */
+    /* Scattered: neighbours in a row would make every removal walk past them all. */
+    return (size_t)(id * 0x9e3779b97f4a7c15u >> 20) & (l->cap - 1);
 }
 
 static void put(struct mp_ledger *l, struct mp_call *call)

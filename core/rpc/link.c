@@ -37,7 +37,6 @@ struct mcplug_conn {
     bool closed;   /* the module said so */
     bool complained;
     bool has_why;
-    uint64_t heard_at;
     struct mcplug_error why;
 };
 
@@ -70,7 +69,6 @@ static void wire_opened(mcplug_conn *c)
         return;
     }
     c->opened = true;
-    c->heard_at = mp_loop_now(c->o.loop);
     wake(c);
 }
 
@@ -149,7 +147,6 @@ static void wire_feed(mcplug_conn *c, uint64_t exchange, struct mcplug_bytes pie
         complain(c, c->closed ? "feed after closed" : "feed before opened");
         return;
     }
-    c->heard_at = mp_loop_now(c->o.loop);
     struct stream *s = stream_of(c, exchange);
     if (!s || mp_assembler_feed(&s->assembler, piece, last, &m) != MCPLUG_OK) {
         give_up(c, MCPLUG_ENOMEM, "out of memory");
@@ -180,8 +177,11 @@ static void wire_exchange_end(mcplug_conn *c, uint64_t exchange,
     }
     item->type = ITEM_EXCHANGE_END;
     item->exchange = exchange;
-    if (why)
+    if (why) {
         mp_error_copy(item->why, why);
+        if (item->why->code >= 0)
+            item->why->code = MCPLUG_EIO;
+    }
     enqueue(c, item);
 }
 
@@ -222,6 +222,8 @@ static void wire_closed(mcplug_conn *c, const struct mcplug_error *why)
     c->closed = true;
     if (why && !c->has_why) {
         mp_error_copy(&c->why, why);
+        if (c->why.code >= 0)
+            c->why.code = MCPLUG_EIO;
         c->has_why = true;
     }
     wake(c);
@@ -335,6 +337,14 @@ static const struct mcplug_transport_ops *ops_of(const struct mp_offer *offer)
     return offer->feature.ops;
 }
 
+/* A module that fails without a word is not taken for one that did not. */
+static void must_tell(const mcplug_conn *c, int code, struct mcplug_error *err)
+{
+    if (err->code != code)
+        mp_fail(err, code, "transport %s failed without a reason (%s)",
+                c->o.transport->feature.name, mp_error_name(code));
+}
+
 struct mp_link *mp_link_open(const struct mp_link_options *options,
                              struct mcplug_error *err)
 {
@@ -344,6 +354,7 @@ struct mp_link *mp_link_open(const struct mp_link_options *options,
         return NULL;
     }
     mcplug_conn *c = &link->conn;
+    err->code = MCPLUG_OK;
     c->o = *options;
     c->ops = ops_of(options->transport);
     c->last = &c->first;
@@ -355,6 +366,7 @@ struct mp_link *mp_link_open(const struct mp_link_options *options,
         r = c->ops->open(options->transport->plugin->ctx, c, c->settings, &c->transport,
                          err);
     if (r != MCPLUG_OK) {
+        must_tell(c, r, err);
         link_free(c);
         return NULL;
     }
@@ -371,8 +383,15 @@ int mp_link_send(struct mp_link *link, mcplug_buf *frame, struct mcplug_envelope
         return mp_fail(err, MCPLUG_ECLOSED, "the connection is %s",
                        c->opened ? "closed" : "not open yet");
     }
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
     env->struct_size = sizeof *env;
-    return c->ops->send(c->transport, frame, env, err);
+    if (!err)
+        err = &own;
+    err->code = MCPLUG_OK;
+    int r = c->ops->send(c->transport, frame, env, err);
+    if (r < 0)
+        must_tell(c, r, err);
+    return r;
 }
 
 void mp_link_close(struct mp_link *link)
@@ -395,14 +414,4 @@ void mp_link_cancel(struct mp_link *link, uint64_t exchange)
     if (!c->closing && !c->closed &&
         MCPLUG_HAS(c->ops, struct mcplug_transport_ops, cancel))
         c->ops->cancel(c->transport, exchange);
-}
-
-bool mp_link_was_opened(const struct mp_link *link)
-{
-    return link->conn.opened;
-}
-
-uint64_t mp_link_heard_at(const struct mp_link *link)
-{
-    return link->conn.heard_at;
 }

@@ -36,7 +36,7 @@ struct mp_link_options {
     void *arg;
 };
 
-/* give; NULL when it could not even start: no event follows then. */
+/* give; NULL when it could not even start: no event follows then. `err` is filled. */
 struct mp_link *mp_link_open(const struct mp_link_options *options,
                              struct mcplug_error *err);
 /* take `frame`. MCPLUG_OK, MCPLUG_QUEUED, or an error. */
@@ -45,8 +45,6 @@ int mp_link_send(struct mp_link *link, mcplug_buf *frame, struct mcplug_envelope
 void mp_link_close(struct mp_link *link); /* `closed` follows, also when it was closing */
 bool mp_link_has_exchanges(const struct mp_link *link);
 void mp_link_cancel(struct mp_link *link, uint64_t exchange); /* with exchanges only */
-bool mp_link_was_opened(const struct mp_link *link);
-uint64_t mp_link_heard_at(const struct mp_link *link); /* when bytes came last */
 
 /* What modules call; for the catalogue. */
 extern const struct mcplug_wire mp_link_wire;

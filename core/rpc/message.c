@@ -43,7 +43,7 @@ void mp_message_unref(mp_message *m)
         close(m->spill_fd);
     mp_free(m->spills);
     mp_free(m->error);
-    mp_free(m->error_text);
+    mp_free(atomic_load(&m->error_text));
     mp_free(m);
 }
 
@@ -78,6 +78,14 @@ mp_view mp_message_inner(const mp_message *m, const char *name)
 
 void mp_message_expose(mp_message *m, struct mp_span body)
 {
+    size_t kept = 0;
+
+    for (size_t i = 0; i < m->n_spills; i++) {
+        const struct mp_spilled *s = &m->spills[i];
+        if (s->at >= body.at && s->at + s->len <= body.at + body.len)
+            m->spills[kept++] = *s;
+    }
+    m->n_spills = kept;
     m->body = body;
     m->text[body.at + body.len] = '\0';
 }
@@ -112,13 +120,20 @@ const char *mcplug_result_error_text(const mcplug_result *result)
     mp_view first, text;
     struct mp_walk w = mp_walk_into(mp_message_inner(m, "content"));
 
-    if (m->error_text)
-        return m->error_text;
+    char *kept = atomic_load(&m->error_text), *made;
+    if (kept)
+        return kept;
     text = mp_walk_element(&w, &first) ? mp_view_get(first, "text") : mp_bytes(NULL, 0);
     if (!mp_view_is_string(text))
         text = mp_message_inner(m, "error");
-    m->error_text = mp_view_strdup(text);
-    return m->error_text ? m->error_text : "Unknown error";
+    made = mp_view_strdup(text);
+    if (!made)
+        return "Unknown error";
+    if (!atomic_compare_exchange_strong(&m->error_text, &kept, made)) {
+        mp_free(made); /* another thread was quicker */
+        return kept;
+    }
+    return made;
 }
 
 size_t mcplug_result_spills(const mcplug_result *result)

@@ -39,7 +39,7 @@ struct mcplug_result {
 
     struct mcplug_error *error; /* why it could not be read */
     uint64_t salvaged_id;       /* 0: none */
-    char *error_text;           /* of mcplug_result_error_text(), once asked for */
+    _Atomic(char *) error_text; /* of mcplug_result_error_text(), once asked for */
 
     struct mp_envelope env; /* last: most of it is not used, nor touched */
 };
@@ -60,7 +60,7 @@ mp_view mp_message_inner(const mp_message *m, const char *name);
 mp_view mp_message_container(const mp_message *m);
 
 /* Chooses the part that the embedder sees and ends it with a NUL; the text behind
- * it is no longer whole after that. */
+ * it is no longer whole after that. Spilled strings outside of it are forgotten. */
 void mp_message_expose(mp_message *m, struct mp_span body);
 
 #endif

@@ -47,12 +47,10 @@ static void complete(struct mp_call *call, mp_message *reply,
                      const struct mcplug_error *why)
 {
     struct mp_rpc *rpc = call->rpc;
-    struct mcplug_error *ending = call->ending;
 
     mp_timer_stop(rpc->o.link.loop, &call->deadline);
     mp_job_drop(rpc->o.link.loop, &call->job);
     mp_ledger_remove(&rpc->calls, call->id);
-    call->ending = NULL;
     /* Counted before `done`, so that the books are right when it looks at them. */
     enum mp_outcome first = why ? outcome_of(why->code) : MP_OK;
     rpc->counts.ended[first]++;
@@ -61,7 +59,6 @@ static void complete(struct mp_call *call, mp_message *reply,
         rpc->counts.ended[first]--;
         rpc->counts.ended[outcome]++;
     }
-    mp_free(ending);
 }
 
 static void tell_cancelled(struct mp_rpc *rpc, uint64_t id, const char *reason)
@@ -89,12 +86,12 @@ static void tell_cancelled(struct mp_rpc *rpc, uint64_t id, const char *reason)
 static void end_now(struct mp_job *job)
 {
     struct mp_call *call = MP_OF(job, struct mp_call, job);
-    static const struct mcplug_error bare = {sizeof bare, MCPLUG_ECANCELED, 0, 0,
-                                             "cancelled"};
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
 
+    mp_fail(&why, MCPLUG_ECANCELED, "%s", call->ending);
     if (call->tell)
         tell_cancelled(call->rpc, call->id, "cancelled");
-    complete(call, NULL, call->ending ? call->ending : &bare);
+    complete(call, NULL, &why);
 }
 
 void mp_rpc_cancel(struct mp_call *call, const char *text, bool tell)
@@ -102,9 +99,7 @@ void mp_rpc_cancel(struct mp_call *call, const char *text, bool tell)
     if (call->job.queued)
         return;
     call->tell = tell;
-    call->ending = mp_alloc(sizeof *call->ending);
-    if (call->ending)
-        mp_fail(call->ending, MCPLUG_ECANCELED, "%s", text);
+    call->ending = text;
     mp_job_defer(call->rpc->o.link.loop, &call->job, end_now);
 }
 
@@ -126,13 +121,15 @@ static void end_all(struct mp_rpc *rpc, const struct mcplug_error *why)
 
     while ((call = mp_ledger_any(&rpc->calls))) {
         struct mcplug_error e = *why;
+        if (call->job.queued)
+            mp_fail(&e, MCPLUG_ECANCELED, "%s", call->ending);
         if (e.code != MCPLUG_ECANCELED && call->written) {
             size_t n = strlen(e.text);
             static const char note[] = " (the request had been written)";
             if (n + sizeof note <= sizeof e.text)
                 memcpy(e.text + n, note, sizeof note);
         }
-        complete(call, NULL, call->ending ? call->ending : &e);
+        complete(call, NULL, &e);
     }
 }
 
@@ -201,6 +198,22 @@ static void on_reply(struct mp_call *call, mp_message *m)
     }
 }
 
+/* The one call that waits for an answer in a given time; NULL when there are more. */
+static struct mp_call *only_call(const struct mp_rpc *rpc)
+{
+    struct mp_call *only = NULL;
+
+    for (size_t i = 0; i < rpc->calls.cap; i++) {
+        struct mp_call *call = rpc->calls.slots[i];
+        if (!call || !call->deadline.slot)
+            continue;
+        if (only)
+            return NULL;
+        only = call;
+    }
+    return only;
+}
+
 /* An error without an id is the peer's word on a request that it could not read;
  * where only one is under way, that is the one. */
 static void on_response(struct mp_rpc *rpc, mp_message *m)
@@ -211,10 +224,9 @@ static void on_response(struct mp_rpc *rpc, mp_message *m)
 
     if (id_of(raw, &id))
         call = mp_ledger_find(&rpc->calls, id);
-    else if ((raw.len == 0 || mp_view_is_null(raw)) && rpc->calls.count == 1 &&
-             m->env.error.len)
-        call = mp_ledger_any(&rpc->calls);
-    if (call)
+    else if ((raw.len == 0 || mp_view_is_null(raw)) && m->env.error.len)
+        call = only_call(rpc);
+    if (call && !call->job.queued) /* a cancelled one waits for its end already */
         on_reply(call, m);
     else
         stray(rpc, id);
@@ -227,7 +239,7 @@ static void on_unread(struct mp_rpc *rpc, mp_message *m)
         m->salvaged_id ? mp_ledger_find(&rpc->calls, m->salvaged_id) : NULL;
     int shown = m->len > 120 ? 120 : (int)m->len;
 
-    if (m->state == MP_MESSAGE_NOISE || !call) {
+    if (m->state == MP_MESSAGE_NOISE || !call || call->job.queued) {
         if (rpc->counts.noise++ < NOISE_LOGGED)
             mp_log(rpc->o.link.log, MCPLUG_LOG_WARN, rpc->o.link.source,
                    "skipped what is no message%s%s: %.*s", m->error ? ": " : "",
@@ -296,7 +308,7 @@ static void on_exchange_end(void *arg, uint64_t exchange, const struct mcplug_er
     struct mcplug_error silent = MCPLUG_ERROR_INIT;
     struct mp_call *call = mp_ledger_find(&rpc->calls, exchange);
 
-    if (!call)
+    if (!call || call->job.queued || rpc->closing)
         return;
     mp_fail(&silent, MCPLUG_EPROTO, "the reply stream ended without a reply");
     complete(call, NULL, why ? why : &silent);
@@ -446,11 +458,6 @@ int mp_rpc_call(struct mp_rpc *rpc, struct mp_call *call, mcplug_buf *frame,
     return MCPLUG_OK;
 }
 
-struct mp_call *mp_rpc_find(const struct mp_rpc *rpc, uint64_t id)
-{
-    return mp_ledger_find(&rpc->calls, id);
-}
-
 int mp_rpc_notify(struct mp_rpc *rpc, mcplug_buf *frame, const char *method,
                   struct mcplug_error *err)
 {
@@ -507,6 +514,10 @@ void mp_rpc_free(struct mp_rpc *rpc)
 
 int mp_rpc_connect(struct mp_rpc *rpc, struct mcplug_error *err)
 {
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
+
+    if (!err)
+        err = &own;
     rpc->link = mp_link_open(&rpc->o.link, err);
     return rpc->link ? MCPLUG_OK : err->code;
 }
@@ -533,11 +544,6 @@ void mp_rpc_hang_up(struct mp_rpc *rpc)
 bool mp_rpc_idle(const struct mp_rpc *rpc)
 {
     return !rpc->link;
-}
-
-bool mp_rpc_was_opened(const struct mp_rpc *rpc)
-{
-    return rpc->link && mp_link_was_opened(rpc->link);
 }
 
 const struct mp_rpc_counts *mp_rpc_counts(const struct mp_rpc *rpc)

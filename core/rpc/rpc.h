@@ -33,9 +33,9 @@ struct mp_call {
     struct mp_timer deadline;
     struct mp_job job; /* ends it outside of the call that decided so */
     struct mp_rpc *rpc;
-    bool written; /* the whole request has left */
-    bool tell;    /* the peer, when it is cancelled */
-    struct mcplug_error *ending;
+    bool written;       /* the whole request has left */
+    bool tell;          /* the peer, when it is cancelled */
+    const char *ending; /* why, when it is cancelled; static text */
     /* reply is borrow; with MCPLUG_EPEER it is the error answer. Counted by what
      * the owner returns: MP_OK or MP_TOOL_ERROR where there is a result. */
     enum mp_outcome (*done)(struct mp_call *call, mp_message *reply,
@@ -70,7 +70,6 @@ int mp_rpc_connect(struct mp_rpc *rpc, struct mcplug_error *err);
 void mp_rpc_close(struct mp_rpc *rpc);      /* ends every call; `closed` follows */
 void mp_rpc_hang_up(struct mp_rpc *rpc);    /* the same, but it may connect again */
 bool mp_rpc_idle(const struct mp_rpc *rpc); /* no link */
-bool mp_rpc_was_opened(const struct mp_rpc *rpc);
 
 /* The id that the next request will get, to write it into the frame. */
 uint64_t mp_rpc_next_id(struct mp_rpc *rpc);
@@ -80,9 +79,8 @@ int mp_rpc_call(struct mp_rpc *rpc, struct mp_call *call, mcplug_buf *frame,
                 const struct mcplug_pair *meta, size_t n_meta, uint64_t timeout_ms,
                 struct mcplug_error *err);
 /* Ends the call as cancelled, soon but not inside this call. The peer is told when
- * `tell`. A call that ends already keeps its reason. */
+ * `tell`. A call that ends already keeps its reason. `text` is static. */
 void mp_rpc_cancel(struct mp_call *call, const char *text, bool tell);
-struct mp_call *mp_rpc_find(const struct mp_rpc *rpc, uint64_t id);
 
 /* take `frame` */
 int mp_rpc_notify(struct mp_rpc *rpc, mcplug_buf *frame, const char *method,

@@ -24,16 +24,11 @@ static bool is_legacy(mp_view revision)
     return false;
 }
 
-static void failed(mcplug_server *s, const struct mcplug_error *why)
-{
-    mp_session_ready(s, why);
-}
-
 /* A link that is gone says so itself, with a better reason. */
 static void not_sent(mcplug_server *s, const struct mcplug_error *why)
 {
     if (why->code != MCPLUG_ECLOSED)
-        failed(s, why);
+        mp_session_ready(s, why);
 }
 
 /* ---- connected ---- */
@@ -47,7 +42,7 @@ static void fetched(void *arg, mcplug_list *list, const struct mcplug_error *why
     if (why)
         mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "a list could not be fetched: %s",
                why->text);
-    if (s->prefetching == 0 && s->phase == MP_FETCHING)
+    if (s->prefetching == 0 && s->phase == MP_FETCHING && !mp_rpc_idle(s->rpc))
         mp_session_ready(s, NULL);
 }
 
@@ -58,7 +53,7 @@ static void connected(mcplug_server *s)
 
     s->phase = MP_FETCHING;
     mp_timer_stop(s->cfg.loop, &s->patience);
-    if (s->cfg.remember)
+    if (s->cfg.remember && !s->revision_wanted)
         s->cfg.remember(s->cfg.arg, s->settings_hash, s->era);
     mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "connected, revision %s",
            s->revision);
@@ -127,7 +122,7 @@ static void on_initialized(mcplug_server *s, mp_message *m)
     }
     mp_free(text);
     if (err.code)
-        failed(s, &err);
+        mp_session_ready(s, &err);
     else
         connected(s);
 }
@@ -152,7 +147,7 @@ static enum mp_outcome initialize_done(struct mp_call *call, mp_message *m,
         s->era = MP_ERA_UNKNOWN;
         probe(s);
     } else {
-        failed(s, why);
+        mp_session_ready(s, why);
     }
     return MP_OK;
 }
@@ -220,7 +215,7 @@ static void nothing_in_common(mcplug_server *s, mp_view list)
         &err, MCPLUG_EPROTO,
         "no protocol revision in common: the server has %.*s, we have %s to 2024-11-05",
         list.len > 200 ? 200 : (int)list.len, (const char *)list.data, MP_MODERN);
-    failed(s, &err);
+    mp_session_ready(s, &err);
 }
 
 static void on_modern(mcplug_server *s, mp_message *m)
@@ -235,7 +230,7 @@ static void on_modern(mcplug_server *s, mp_message *m)
     strcpy(s->revision, MP_MODERN);
     if (take_identity(s, m, info) != MCPLUG_OK) {
         mp_fail_nomem(&err);
-        failed(s, &err);
+        mp_session_ready(s, &err);
     } else {
         connected(s);
     }
@@ -249,11 +244,11 @@ static void fall_back(mcplug_server *s)
     if (s->revision_wanted && strcmp(s->revision_wanted, MP_MODERN) == 0) {
         mp_fail(&err, MCPLUG_EPROTO, "revision %s was asked for, the server is older",
                 MP_MODERN);
-        failed(s, &err);
+        mp_session_ready(s, &err);
     } else if (s->phase == MP_PROBING) {
         initialize(s);
     } else if (!s->initializing) { /* initialize was refused before */
-        failed(s, &s->failure);
+        mp_session_ready(s, &s->failure);
     }
 }
 
@@ -296,7 +291,7 @@ static void on_discover_refused(mcplug_server *s, mp_message *m,
             nothing_in_common(s, supported);
     } else if (why->peer_status == MISSING_CAPABILITY ||
                why->peer_status == HEADER_MISMATCH) {
-        failed(s, why);
+        mp_session_ready(s, why);
     } else {
         fall_back(s);
     }
@@ -350,7 +345,7 @@ static void probe(mcplug_server *s)
     if (!s->revision_wanted &&
         mp_timer_start(s->cfg.loop, &s->patience, patience, on_patience) != 0) {
         mp_fail_nomem(&err);
-        failed(s, &err);
+        mp_session_ready(s, &err);
     }
 }
 
@@ -368,8 +363,8 @@ void mp_connect_opened(mcplug_server *s)
         probe(s);
 }
 
-/* A server that is gone before it said anything may be one that exits on what it
- * does not know; it gets one more start, straight into initialize. One that was
+/* A server that goes before it is connected may be one that exits on what it does not
+ * know; it gets one more start, straight into initialize. One that was
  * ended to start over is started again as what it turned out to be. */
 bool mp_connect_retry(mcplug_server *s, const struct mcplug_error *why)
 {
@@ -386,6 +381,7 @@ bool mp_connect_retry(mcplug_server *s, const struct mcplug_error *why)
     mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source,
            "gone on server/discover (%s); once more with initialize", why->text);
     mp_timer_stop(s->cfg.loop, &s->patience);
+    mp_inputs_forget_all(s);
     s->respawned = true;
     s->era = MP_ERA_LEGACY;
     s->phase = MP_OPENING;
@@ -400,7 +396,7 @@ static void on_connect_timeout(struct mp_timer *timer)
     mp_fail(&err, MCPLUG_ETIMEDOUT,
             "Connection to MCP server \"%s\" timed out after %ums", s->name,
             s->o.timeout_ms);
-    failed(s, &err);
+    mp_session_ready(s, &err);
 }
 
 int mp_connect_start(mcplug_server *s, struct mcplug_error *err)
@@ -414,7 +410,7 @@ int mp_connect_start(mcplug_server *s, struct mcplug_error *err)
             return mp_fail(err, MCPLUG_EINVAL, "unknown protocol revision \"%s\"",
                            s->revision_wanted);
     }
-    if (s->cfg.recall)
+    if (s->cfg.recall && !s->revision_wanted)
         s->era = s->cfg.recall(s->cfg.arg, s->settings_hash);
     s->recalled = s->era != MP_ERA_UNKNOWN;
     int r = mp_frame_meta(s, err);

@@ -5,6 +5,35 @@
 
 #define SCRATCH_KEPT ((size_t)64 * 1024) /* a longer frame's memory is not kept */
 
+/* ---- what callers give ---- */
+
+int mp_frame_object(mp_view *text, const char *what, struct mcplug_error *err)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+
+    while (text->len && strchr(" \t\r\n", text->data[0])) {
+        text->data++;
+        text->len--;
+    }
+    while (text->len && strchr(" \t\r\n", text->data[text->len - 1]))
+        text->len--;
+    if (mp_scan_text((const char *)text->data, text->len, &mp_scan_defaults, NULL,
+                     &why) != MCPLUG_OK)
+        return mp_fail(err, MCPLUG_EINVAL, "%s: %s", what, why.text);
+    if (!mp_view_is_object(*text))
+        return mp_fail(err, MCPLUG_EINVAL, "%s: not a JSON object", what);
+    return MCPLUG_OK;
+}
+
+void mp_frame_flatten(char *text, size_t len)
+{
+    static const char ends[] = "\n\r";
+
+    for (const char *c = ends; *c; c++)
+        for (char *p = text; (p = memchr(p, *c, len - (size_t)(p - text)));)
+            *p = ' ';
+}
+
 /* ---- once per session ---- */
 
 int mp_frame_client_caps(mcplug_server *s, struct mcplug_error *err)
@@ -75,14 +104,26 @@ static void add_separator(struct mp_str *f)
         mp_str_addc(f, ',');
 }
 
+static bool has_key(mp_view object, mp_view wanted)
+{
+    struct mp_walk w = mp_walk_into(object);
+    mp_view key, value;
+
+    while (mp_walk_member(&w, &key, &value))
+        if (key.len == wanted.len && memcmp(key.data, wanted.data, key.len) == 0)
+            return true;
+    return false;
+}
+
+/* All of `object` but what we write ourselves, and what `but` has too. */
 static void add_members(const mcplug_server *s, struct mp_str *f,
-                        const struct mp_frame_parts *p, mp_view object)
+                        const struct mp_frame_parts *p, mp_view object, mp_view but)
 {
     struct mp_walk w = mp_walk_into(object);
     mp_view key, value;
 
     while (mp_walk_member(&w, &key, &value)) {
-        if (is_ours(s, p, key))
+        if (is_ours(s, p, key) || (but.len && has_key(but, key)))
             continue;
         add_separator(f);
         mp_str_add(f, key.data, key.len);
@@ -113,9 +154,9 @@ static void add_meta(const mcplug_server *s, struct mp_str *f, uint64_t id,
         mp_str_addu(f, id);
     }
     if (p->own_meta.len)
-        add_members(s, f, p, p->own_meta);
+        add_members(s, f, p, p->own_meta, p->meta);
     if (p->meta.len)
-        add_members(s, f, p, p->meta);
+        add_members(s, f, p, p->meta, mp_bytes(NULL, 0));
     mp_str_addc(f, '}');
 }
 
@@ -206,7 +247,7 @@ mcplug_buf *mp_frame_refusal(mp_view id, int code, const char *message)
     mp_str_adds(&f, "{\"jsonrpc\":\"2.0\",\"id\":");
     mp_str_add(&f, id.data, id.len);
     mp_str_addf(&f, ",\"error\":{\"code\":%d,\"message\":", code);
-    mp_str_add_json(&f, message, strlen(message));
+    mp_str_add_json(&f, message ? message : "", message ? strlen(message) : 0);
     mp_str_adds(&f, "}}");
     return mp_str_to_buf(&f);
 }

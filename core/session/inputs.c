@@ -18,22 +18,11 @@ struct mcplug_input {
     struct mcplug_input *next, **prev;
 };
 
-static void input_free(mcplug_input *in)
-{
-    if (in->prev) {
-        *in->prev = in->next;
-        if (in->next)
-            in->next->prev = in->prev;
-        in->server->n_inputs--;
-    }
-    mp_free(in->key);
-    mp_free(in->id);
-    mp_free(in);
-}
-
-/* Nobody waits any more, but the embedder still has the handle and will answer. */
+/* Nobody waits any more, but the embedder may still have the handle and will answer. */
 static void orphan(mcplug_input *in)
 {
+    if (!in->prev)
+        return;
     *in->prev = in->next;
     if (in->next)
         in->next->prev = in->prev;
@@ -41,6 +30,14 @@ static void orphan(mcplug_input *in)
     in->prev = NULL;
     in->server = NULL;
     in->call = NULL;
+}
+
+static void input_free(mcplug_input *in)
+{
+    orphan(in);
+    mp_free(in->key);
+    mp_free(in->id);
+    mp_free(in);
 }
 
 static mcplug_input *input_new(mcplug_server *s)
@@ -112,7 +109,14 @@ void mp_inputs_request(mcplug_server *s, mp_message *m)
         send_answer(s, mp_frame_answer(id, mp_text("{}")), m->exchange);
         return;
     }
-    if (!handler || s->phase == MP_CLOSING) {
+    if (s->era ==
+        MP_ERA_MODERN) { /* which has no answers of ours: they go with a retry */
+        mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source,
+               "ignored a request of a modern server: %.*s",
+               method.len > 100 ? 100 : (int)method.len, (const char *)method.data);
+        return;
+    }
+    if (!handler) {
         send_answer(s, mp_frame_refusal(id, METHOD_NOT_FOUND, "Method not found"),
                     m->exchange);
         return;
@@ -145,6 +149,15 @@ void mp_inputs_cancelled(mcplug_server *s, mp_message *m)
 
 /* ---- modern: questions inside a result ---- */
 
+static mcplug_input *input_of(const struct mcplug_call *call, mp_view key)
+{
+    for (mcplug_input *in = call->server->inputs; in; in = in->next)
+        if (in->call == call && !in->handed && strlen(in->key) == key.len &&
+            memcmp(in->key, key.data, key.len) == 0)
+            return in;
+    return NULL;
+}
+
 static int ask_one(struct mcplug_call *call, mp_view key, mp_view question,
                    struct mcplug_error *err)
 {
@@ -159,6 +172,8 @@ static int ask_one(struct mcplug_call *call, mp_view key, mp_view question,
     else if (!handler)
         r = mp_fail(err, MCPLUG_EPROTO,
                     "the server asks for %.100s, which it was not offered", text);
+    else if (input_of(call, key))
+        r = mp_fail(err, MCPLUG_EPROTO, "the server asks twice under one key");
     else if (s->n_inputs >= MP_INPUTS_MAX)
         r = mp_fail(err, MCPLUG_EPROTO, "the server asks more than %d questions",
                     MP_INPUTS_MAX);
@@ -177,15 +192,6 @@ static int ask_one(struct mcplug_call *call, mp_view key, mp_view question,
     }
     call->open_inputs++;
     return MCPLUG_OK;
-}
-
-static mcplug_input *input_of(const struct mcplug_call *call, mp_view key)
-{
-    for (mcplug_input *in = call->server->inputs; in; in = in->next)
-        if (in->call == call && strlen(in->key) == key.len &&
-            memcmp(in->key, key.data, key.len) == 0)
-            return in;
-    return NULL;
 }
 
 /* First all of them are noted, then they are asked: a handler may answer at once, and
@@ -207,7 +213,8 @@ int mp_inputs_ask(struct mcplug_call *call, mp_view questions, struct mcplug_err
     }
     call->asking = true;
     w = mp_walk_into(questions);
-    while (!call->refused && mp_walk_member(&w, &key, &question)) {
+    while (!call->refused && !call->cancel_job.queued &&
+           mp_walk_member(&w, &key, &question)) {
         mp_view params = mp_view_get(question, "params");
         mcplug_input *in = input_of(call, key);
         mcplug_input_fn *handler = handler_of(s, mp_view_get(question, "method"), params);
@@ -237,7 +244,8 @@ static void settled(struct mp_job *job)
 
 void mp_inputs_settle(struct mcplug_call *call)
 {
-    if (!call->asking && (call->open_inputs == 0 || call->refused))
+    if (!call->asking && !call->cancel_job.queued &&
+        (call->open_inputs == 0 || call->refused))
         mp_job_defer(call->server->cfg.loop, &call->settle_job, settled);
 }
 
@@ -293,18 +301,23 @@ static void answer_call(mcplug_input *in, mp_view result)
 
 int mcplug_input_answer(mcplug_input *in, const char *result)
 {
-    static const struct mp_scan_limits limits = {.depth = 64, .tokens = 1000000};
-    mp_view view = mp_text(result ? result + strspn(result, " \t\r\n") : NULL);
+    mp_view view = mp_text(result);
+    char *text = NULL;
 
-    if (!result ||
-        mp_scan_text((const char *)view.data, view.len, &limits, NULL, NULL) !=
-            MCPLUG_OK ||
-        !mp_view_is_object(view))
+    if (!result || mp_frame_object(&view, "answer", NULL) != MCPLUG_OK)
         return MCPLUG_EINVAL;
-    if (in->server && in->call)
-        answer_call(in, view);
-    else if (in->server && in->wanted && !mp_rpc_idle(in->server->rpc))
-        send_answer(in->server, mp_frame_answer(mp_text(in->id), view), in->exchange);
+    if (in->server && (in->call || (in->wanted && !mp_rpc_idle(in->server->rpc)))) {
+        if (!(text = mp_strndup((const char *)view.data, view.len)))
+            return MCPLUG_ENOMEM;
+        mp_frame_flatten(text, view.len);
+        if (in->call)
+            answer_call(in, mp_bytes(text, view.len));
+        else
+            send_answer(in->server,
+                        mp_frame_answer(mp_text(in->id), mp_bytes(text, view.len)),
+                        in->exchange);
+        mp_free(text);
+    }
     input_free(in);
     return MCPLUG_OK;
 }

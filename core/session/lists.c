@@ -385,6 +385,13 @@ void mp_lists_changed(mcplug_server *s, unsigned changed)
     }
 }
 
+void mp_lists_unwatched(mcplug_server *s)
+{
+    for (unsigned i = 0; i < MP_KINDS; i++)
+        if (s->kept[i].list && s->kept[i].fresh_until == UINT64_MAX)
+            mp_lists_changed(s, 1u << i);
+}
+
 /* Fetches that wait for the loop end here; those on the wire ended with it. */
 void mp_lists_clear(mcplug_server *s)
 {

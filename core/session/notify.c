@@ -69,7 +69,9 @@ static void on_updated(mcplug_server *s, mp_message *m)
 static void on_logged(mcplug_server *s, mp_message *m)
 {
     mp_view params = mp_message_view(m, m->env.params);
-    char *text = s->o.logged ? mp_strndup((const char *)params.data, params.len) : NULL;
+    char *text = s->o.logged && params.len
+                     ? mp_strndup((const char *)params.data, params.len)
+                     : NULL;
 
     if (text)
         s->o.logged(s->o.arg, s, text, params.len);
@@ -124,48 +126,6 @@ void mp_notify(mcplug_server *s, mp_message *m)
                method.len > 100 ? 100 : (int)method.len, (const char *)method.data);
 }
 
-/* ---- requests whose answer only a log wants ---- */
-
-struct errand {
-    struct mp_call rpc;
-    mcplug_server *server;
-    const char *method;
-};
-
-static enum mp_outcome errand_done(struct mp_call *rpc, mp_message *m,
-                                   const struct mcplug_error *why)
-{
-    struct errand *e = MP_OF(rpc, struct errand, rpc);
-    (void)m;
-
-    if (why && why->code != MCPLUG_ECANCELED)
-        mp_log(e->server->cfg.log, MCPLUG_LOG_WARN, e->server->source, "%s: %s",
-               e->method, why->text);
-    mp_free(e);
-    return MP_OK;
-}
-
-static int errand(mcplug_server *s, const char *method, mp_view members,
-                  struct mcplug_error *err)
-{
-    struct mp_frame_parts parts = {.method = method, .members = members};
-    struct mcplug_pair meta[] = {{"method", method}, {"protocol-version", s->revision}};
-    struct errand *e = mp_alloc(sizeof *e);
-    mcplug_buf *frame = e ? mp_frame_request(s, mp_rpc_next_id(s->rpc), &parts) : NULL;
-
-    if (!frame) {
-        mp_free(e);
-        return mp_fail_nomem(err);
-    }
-    e->server = s;
-    e->method = method;
-    e->rpc.done = errand_done;
-    int r = mp_rpc_call(s->rpc, &e->rpc, frame, meta, 2, s->o.request_ms, err);
-    if (r != MCPLUG_OK)
-        mp_free(e);
-    return r;
-}
-
 /* ---- subscriptions/listen ---- */
 
 static enum mp_outcome listen_done(struct mp_call *rpc, mp_message *m,
@@ -182,6 +142,8 @@ static enum mp_outcome listen_done(struct mp_call *rpc, mp_message *m,
         ;
     *at = l->older;
     mp_free(l);
+    if (!s->listener) /* what was kept until it changes could change unheard now */
+        mp_lists_unwatched(s);
     return MP_OK;
 }
 
@@ -275,7 +237,7 @@ void mp_notify_start(mcplug_server *s)
         if (p.failed)
             mp_fail_nomem(&err);
         else
-            errand(s, "logging/setLevel", mp_bytes(p.data, p.len), &err);
+            mp_request_errand(s, "logging/setLevel", mp_bytes(p.data, p.len), NULL, &err);
         mp_str_clear(&p);
     }
     if (err.code)
@@ -323,9 +285,10 @@ int mp_notify_subscribe(mcplug_server *s, const char *uri, bool on,
     mp_str_init(&p, 1024 * 1024);
     mp_str_adds(&p, "\"uri\":");
     mp_str_add_json(&p, uri, strlen(uri));
-    r = p.failed ? mp_fail_nomem(err)
-                 : errand(s, on ? "resources/subscribe" : "resources/unsubscribe",
-                          mp_bytes(p.data, p.len), err);
+    r = p.failed
+            ? mp_fail_nomem(err)
+            : mp_request_errand(s, on ? "resources/subscribe" : "resources/unsubscribe",
+                                mp_bytes(p.data, p.len), NULL, err);
     mp_str_clear(&p);
     return r;
 }

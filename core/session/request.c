@@ -5,8 +5,6 @@
 
 #include <stdio.h>
 
-static const struct mp_scan_limits own_limits = {.depth = 64, .tokens = 1000000};
-
 /* ---- life ---- */
 
 static void call_free(struct mcplug_call *call)
@@ -37,6 +35,9 @@ void mp_request_finish(struct mcplug_call *call, mp_message *reply,
 {
     if (call->pings && why && why->code == MCPLUG_EPEER)
         why = NULL; /* any answer is life */
+    if (why && why->code != MCPLUG_EPEER)
+        mp_task_cancel(call); /* nobody waits for it any more */
+    mp_task_free(call);
     call->done(call->arg, call, reply, why);
     call_free(call);
 }
@@ -147,7 +148,7 @@ int mp_request_send(struct mcplug_call *call, const struct mp_frame_parts *parts
 
     if (now >= call->deadline) { /* the questions took all the time there was */
         on_timed_out(&call->rpc, err);
-        return err->code;
+        return MCPLUG_ETIMEDOUT;
     }
     mcplug_buf *frame = mp_frame_request(s, mp_rpc_next_id(s->rpc), parts);
     if (!frame)
@@ -178,14 +179,15 @@ static int send_round(struct mcplug_call *call, struct mcplug_error *err)
 void mp_request_answered(struct mcplug_call *call)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
+    int r = MCPLUG_OK;
 
     if (call->answers.failed)
-        mp_fail_nomem(&err);
+        r = mp_fail_nomem(&err);
     else if (call->task)
         mp_task_answered(call);
     else
-        send_round(call, &err);
-    if (err.code)
+        r = send_round(call, &err);
+    if (r != MCPLUG_OK)
         mp_request_finish(call, NULL, &err);
 }
 
@@ -195,7 +197,6 @@ static void on_no_answer(struct mp_timer *timer)
     struct mcplug_call *call = MP_OF(timer, struct mcplug_call, patience);
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
-    mp_task_cancel(call);
     on_timed_out(&call->rpc, &err);
     mp_request_finish(call, NULL, &err);
 }
@@ -226,34 +227,26 @@ static void cancel_now(struct mp_job *job)
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
     mp_fail(&err, MCPLUG_ECANCELED, "cancelled");
-    if (call->in_round) /* the last answer came in the same turn and sent it on */
-        mp_rpc_cancel(&call->rpc, err.text, true);
-    else
-        mp_request_finish(call, NULL, &err);
+    mp_request_finish(call, NULL, &err);
 }
 
 void mp_request_cancel(struct mcplug_call *call)
 {
-    mp_task_cancel(call);
     if (call->in_round)
-        mp_rpc_cancel(&call->rpc, "cancelled", true);
-    else
+        mp_rpc_cancel(&call->rpc, "cancelled", !call->task); /* a task has its own way */
+    else { /* an answer that came in this turn counts no more */
+        mp_job_drop(call->server->cfg.loop, &call->settle_job);
         mp_job_defer(call->server->cfg.loop, &call->cancel_job, cancel_now);
+    }
 }
 
 /* ---- starting ---- */
 
-static int check_object(mp_view text, const char *what, struct mcplug_error *err)
+static int check_method(const char *method, struct mcplug_error *err)
 {
-    struct mcplug_error why = MCPLUG_ERROR_INIT;
-
-    if (mp_scan_text((const char *)text.data, text.len, &own_limits, NULL, &why) != 0)
-        return mp_fail(err, MCPLUG_EINVAL, "%s: %s", what, why.text);
-    size_t i = 0;
-    while (i < text.len && strchr(" \t\r\n", text.data[i]))
-        i++;
-    if (text.data[i] != '{')
-        return mp_fail(err, MCPLUG_EINVAL, "%s: not a JSON object", what);
+    for (const char *p = method; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == '"' || *p == '\\')
+            return mp_fail(err, MCPLUG_EINVAL, "not the name of a method: %.60s", method);
     return MCPLUG_OK;
 }
 
@@ -266,11 +259,13 @@ static int take_call_options(struct mcplug_call *call,
     memcpy(&call->o, o,
            o->struct_size < sizeof call->o ? o->struct_size : sizeof call->o);
     if (call->o.meta) {
-        int r = check_object(mp_text(call->o.meta), "_meta", err);
+        mp_view meta = mp_text(call->o.meta);
+        int r = mp_frame_object(&meta, "_meta", err);
         if (r != MCPLUG_OK)
             return r;
-        if (!(call->meta = mp_strdup(call->o.meta)))
+        if (!(call->meta = mp_strndup((const char *)meta.data, meta.len)))
             return mp_fail_nomem(err);
+        mp_frame_flatten(call->meta, meta.len);
     }
     if (call->o.log_level && !(call->log_level = mp_strdup(call->o.log_level)))
         return mp_fail_nomem(err);
@@ -293,7 +288,7 @@ static int take_params(struct mcplug_call *call, mp_view params, struct mcplug_e
     mp_view meta = mp_bytes(NULL, 0);
 
     if (params.len) {
-        int r = check_object(params, call->tool ? "arguments" : "params", err);
+        int r = mp_frame_object(&params, call->tool ? "arguments" : "params", err);
         if (r != MCPLUG_OK)
             return r;
     }
@@ -303,8 +298,12 @@ static int take_params(struct mcplug_call *call, mp_view params, struct mcplug_e
     call->members_len = members.len;
     if (ok && members.len)
         ok = (call->members = mp_str_take(&members));
+    if (ok && call->members)
+        mp_frame_flatten(call->members, call->members_len);
     if (ok && mp_view_is_object(meta))
         ok = (call->own_meta = mp_strndup((const char *)meta.data, meta.len));
+    if (ok && call->own_meta)
+        mp_frame_flatten(call->own_meta, meta.len);
     mp_str_clear(&members);
     return ok ? MCPLUG_OK : mp_fail_nomem(err);
 }
@@ -318,7 +317,9 @@ static int prepare(struct mcplug_call *call, mp_view params,
         return mp_fail(err, MCPLUG_ECLOSED, "server \"%s\" is not connected%s%.300s",
                        s->name, s->failure.code ? ": " : "",
                        s->failure.code ? s->failure.text : "");
-    int r = take_params(call, params, err);
+    int r = check_method(call->method, err);
+    if (r == MCPLUG_OK)
+        r = take_params(call, params, err);
     if (r == MCPLUG_OK)
         r = take_call_options(call, o, err);
     if (r != MCPLUG_OK)
@@ -326,7 +327,9 @@ static int prepare(struct mcplug_call *call, mp_view params,
     call->timeout_ms = call->o.timeout_ms ? call->o.timeout_ms
                        : call->tool       ? s->o.tool_ms
                                           : s->o.request_ms;
-    call->deadline = mp_loop_now(s->cfg.loop) + call->timeout_ms;
+    uint64_t now = mp_loop_now(s->cfg.loop);
+    call->deadline =
+        call->timeout_ms > UINT64_MAX - now ? UINT64_MAX : now + call->timeout_ms;
     return MCPLUG_OK;
 }
 
@@ -372,4 +375,47 @@ struct mcplug_call *mp_request(mcplug_server *s, const char *method, mp_view par
         s->calls->prev = &call->next;
     s->calls = call;
     return call;
+}
+
+/* ---- errands ---- */
+
+struct errand {
+    struct mp_call rpc;
+    mcplug_server *server;
+    const char *method; /* static text */
+};
+
+static enum mp_outcome errand_done(struct mp_call *rpc, mp_message *m,
+                                   const struct mcplug_error *why)
+{
+    struct errand *e = MP_OF(rpc, struct errand, rpc);
+    (void)m;
+
+    if (why && why->code != MCPLUG_ECANCELED)
+        mp_log(e->server->cfg.log, MCPLUG_LOG_WARN, e->server->source, "%s: %s",
+               e->method, why->text);
+    mp_free(e);
+    return MP_OK;
+}
+
+int mp_request_errand(mcplug_server *s, const char *method, mp_view members,
+                      const char *name, struct mcplug_error *err)
+{
+    struct mp_frame_parts parts = {.method = method, .members = members};
+    struct mcplug_pair meta[] = {
+        {"method", method}, {"protocol-version", s->revision}, {"name", name}};
+    struct errand *e = mp_alloc(sizeof *e);
+    mcplug_buf *frame = e ? mp_frame_request(s, mp_rpc_next_id(s->rpc), &parts) : NULL;
+
+    if (!frame) {
+        mp_free(e);
+        return mp_fail_nomem(err);
+    }
+    e->server = s;
+    e->method = method;
+    e->rpc.done = errand_done;
+    int r = mp_rpc_call(s->rpc, &e->rpc, frame, meta, name ? 3 : 2, s->o.request_ms, err);
+    if (r != MCPLUG_OK)
+        mp_free(e);
+    return r;
 }

@@ -13,10 +13,14 @@ static void on_described(void *arg, const char *name, const char *value)
 {
     mcplug_server *s = arg;
     size_t n = strlen(name) + 1, v = strlen(value) + 1;
-    struct mp_fact *fact = mp_alloc(sizeof *fact + n + v);
+    const char *known = mp_session_fact(s, name);
 
+    if ((known && strcmp(known, value) == 0) || s->n_facts == MP_FACTS_MAX)
+        return;
+    struct mp_fact *fact = mp_alloc(sizeof *fact + n + v);
     if (!fact) /* a fact is for people; the session lives without */
         return;
+    s->n_facts++;
     memcpy(fact->name, name, n);
     fact->value = fact->name + n;
     memcpy(fact->value, value, v);
@@ -110,11 +114,18 @@ static void on_remark(void *arg, struct mcplug_bytes line)
     mcplug_server *s = arg;
     mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "stderr: %.*s",
            line.len > 2048 ? 2048 : (int)line.len, line.data);
-    if (s->o.remark)
+    if (s->o.remark && s->phase != MP_CLOSING)
         s->o.remark(s->o.arg, s, (const char *)line.data, line.len);
 }
 
 static void session_free(mcplug_server *s);
+
+static void tell_ready(struct mp_job *job)
+{
+    mcplug_server *s = MP_OF(job, mcplug_server, ready_job);
+    s->ready_called = true;
+    s->ready(s->ready_arg, s, s->failure.code ? &s->failure : NULL);
+}
 
 static void finish_close(struct mp_job *job)
 {
@@ -122,9 +133,26 @@ static void finish_close(struct mp_job *job)
     void (*closed)(void *) = s->closed;
     void *arg = s->closed_arg;
 
+    if (!s->ready_called) {
+        mp_fail(&s->failure, MCPLUG_ECANCELED,
+                "the server was closed before it was ready");
+        tell_ready(&s->ready_job);
+    }
     session_free(s);
     if (closed)
         closed(arg);
+}
+
+/* Questions, and the calls that wait for answers or for their task. */
+static void end_everything(mcplug_server *s, const struct mcplug_error *why)
+{
+    if (s->phase == MP_READY) {
+        s->phase = MP_FAILED;
+        s->failure = *why;
+    }
+    mp_inputs_forget_all(s);
+    while (s->calls && s->phase != MP_CLOSING)
+        mp_request_finish(s->calls, NULL, why);
 }
 
 static void on_closed(void *arg, const struct mcplug_error *why)
@@ -133,17 +161,23 @@ static void on_closed(void *arg, const struct mcplug_error *why)
 
     if (s->phase == MP_CLOSING) {
         mp_job_defer(s->cfg.loop, &s->closed_job, finish_close);
-    } else if (s->phase == MP_READY) {
-        s->phase = MP_FAILED;
+        return;
+    }
+    bool was_ready = s->phase == MP_READY;
+    if (!was_ready && s->phase != MP_FAILED && s->phase != MP_FETCHING &&
+        mp_connect_retry(s, why))
+        return;
+    end_everything(s, why);
+    if (s->phase == MP_CLOSING) /* one of those who heard it closed us */
+        return;
+    if (!was_ready) {
+        mp_session_ready(s, why);
+    } else if (s->ready_job.queued) { /* nobody knows yet that it was ready */
         s->failure = *why;
-        mp_inputs_forget_all(s);
-        while (s->calls) /* those that wait for answers or for their task */
-            mp_request_finish(s->calls, NULL, why);
+    } else {
         dropped(s, why);
         if (s->o.dropped)
             s->o.dropped(s->o.arg, s, why);
-    } else if (s->phase != MP_FAILED && !mp_connect_retry(s, why)) {
-        mp_session_ready(s, why);
     }
 }
 
@@ -158,12 +192,6 @@ static const struct mp_rpc_events rpc_events = {
 };
 
 /* ---- ready ---- */
-
-static void tell_ready(struct mp_job *job)
-{
-    mcplug_server *s = MP_OF(job, mcplug_server, ready_job);
-    s->ready(s->ready_arg, s, s->failure.code ? &s->failure : NULL);
-}
 
 void mp_session_ready(mcplug_server *s, const struct mcplug_error *why)
 {
@@ -259,7 +287,7 @@ static int make_rpc(mcplug_server *s, struct mcplug_error *err)
                  .source = s->source,
                  .transport = s->transport,
                  .settings = s->settings,
-                 .limits = {.scan = {.depth = 64, .tokens = 1000000},
+                 .limits = {.scan = mp_scan_defaults,
                             .memory = s->o.max_memory,
                             .spill = s->o.max_spill,
                             .dir = s->cfg.spill_dir}},
@@ -307,6 +335,8 @@ int mp_session_open(const struct mp_session_config *cfg, const struct mp_offer *
 
 void mp_session_close(mcplug_server *s, void (*closed)(void *arg), void *arg)
 {
+    if (s->phase == MP_CLOSING) /* once is enough */
+        return;
     s->phase = MP_CLOSING;
     s->ready_told = true;
     s->closed = closed;

@@ -22,7 +22,7 @@
 
 #define MP_FRAME_MAX ((size_t)1 << 30) /* of what we send */
 
-enum { MP_KINDS = 4, MP_INPUTS_MAX = 64, MP_ROUNDS_MAX = 32 };
+enum { MP_KINDS = 4, MP_INPUTS_MAX = 64, MP_FACTS_MAX = 32, MP_ROUNDS_MAX = 32 };
 
 enum mp_era { MP_ERA_UNKNOWN, MP_ERA_MODERN, MP_ERA_LEGACY };
 
@@ -92,6 +92,7 @@ struct mcplug_server {
     struct mp_str scratch; /* frames are written here */
     char *client_caps;     /* JSON object */
     struct mp_fact *facts;
+    unsigned n_facts;
 
     struct mp_kept kept[MP_KINDS];
     struct mcplug_call *calls;   /* all under way */
@@ -104,7 +105,8 @@ struct mcplug_server {
     void (*ready)(void *arg, mcplug_server *server, const struct mcplug_error *why);
     void *ready_arg;
     struct mp_job ready_job;
-    bool ready_told;
+    bool ready_told;   /* settled; the embedder hears of it */
+    bool ready_called; /* he has */
     void (*closed)(void *arg);
     void *closed_arg;
     struct mp_job closed_job;
@@ -152,6 +154,12 @@ bool mp_frame_members(mp_view params, struct mp_str *members, mp_view *meta);
 mcplug_buf *mp_frame_notification(const char *method, mp_view params);
 mcplug_buf *mp_frame_answer(mp_view id, mp_view result);
 mcplug_buf *mp_frame_refusal(mp_view id, int code, const char *message);
+/* Takes white space off the ends of what a caller gave, and checks that it is one JSON
+ * object. `what` begins the message. MCPLUG_EINVAL */
+int mp_frame_object(mp_view *text, const char *what, struct mcplug_error *err);
+/* Line ends, which in checked JSON are only white space, become blanks: a frame is one
+ * line. */
+void mp_frame_flatten(char *text, size_t len);
 int mp_frame_client_caps(mcplug_server *s, struct mcplug_error *err);
 int mp_frame_meta(mcplug_server *s, struct mcplug_error *err);
 
@@ -162,6 +170,9 @@ struct mcplug_call *mp_request(mcplug_server *s, const char *method, mp_view par
                                const char *tool, const struct mcplug_call_options *o,
                                mcplug_done_fn *done, void *arg, struct mcplug_error *err);
 void mp_request_cancel(struct mcplug_call *call);
+/* A request of our own whose failure is only worth a log line. */
+int mp_request_errand(mcplug_server *s, const char *method, mp_view members,
+                      const char *name, struct mcplug_error *err);
 /* For rounds: the answers to the questions of a result are complete, or one of them
  * was refused. */
 void mp_request_answered(struct mcplug_call *call);
@@ -229,6 +240,7 @@ void mp_inputs_forget_all(mcplug_server *s);
 int mp_lists_get(mcplug_server *s, enum mcplug_kind kind, mcplug_list_fn *done, void *arg,
                  struct mcplug_error *err);
 void mp_lists_changed(mcplug_server *s, unsigned kinds);
+void mp_lists_unwatched(mcplug_server *s); /* changes are not told any more */
 void mp_lists_clear(mcplug_server *s);
 
 /* ---- notify.c ---- */

@@ -13,7 +13,7 @@
 struct mp_task {
     char *members; /* "taskId":.. */
     char *id;
-    bool cancelled; /* the server was told */
+    bool over; /* ended, or the server was told to end it */
 };
 
 static void poll_later(struct mcplug_call *call, mp_message *m);
@@ -31,7 +31,6 @@ static void give_up(struct mcplug_call *call, int code, const char *text)
  * went to the file come along. */
 static mp_message *lift(mp_message *m, mp_view result)
 {
-    static const struct mp_scan_limits limits = {.depth = 64, .tokens = 1000000};
     struct mp_str text;
 
     mp_str_init(&text, m->len + 16);
@@ -44,7 +43,8 @@ static mp_message *lift(mp_message *m, mp_view result)
     mp_message *lifted = owned ? mp_message_new(NULL, len, owned) : NULL;
     if (!lifted)
         return NULL;
-    if (mp_scan_text(lifted->text, len, &limits, &lifted->env, NULL) != MCPLUG_OK) {
+    if (mp_scan_text(lifted->text, len, &mp_scan_defaults, &lifted->env, NULL) !=
+        MCPLUG_OK) {
         mp_message_unref(lifted);
         return NULL;
     }
@@ -54,7 +54,7 @@ static mp_message *lift(mp_message *m, mp_view result)
     m->spill_fd = -1;
     m->spills = NULL;
     m->n_spills = 0;
-    for (size_t i = 0; i < lifted->n_spills; i++)
+    for (size_t i = 0; i < lifted->n_spills; i++) /* those outside go far off, and away */
         lifted->spills[i].at -= shift;
     mp_message_expose(lifted, lifted->env.result);
     return lifted;
@@ -64,6 +64,7 @@ static void completed(struct mcplug_call *call, mp_message *m)
 {
     mp_view result = mp_message_inner(m, "result");
 
+    call->task->over = true;
     if (!mp_view_is_object(result)) {
         give_up(call, MCPLUG_EPROTO, "the task completed without a result");
         return;
@@ -110,6 +111,7 @@ static void on_task(struct mcplug_call *call, mp_message *m)
     } else if (mp_view_equals(status, "failed")) {
         task_failed(call, m);
     } else if (mp_view_equals(status, "cancelled")) {
+        call->task->over = true;
         give_up(call, MCPLUG_ECANCELED, "the server cancelled the task");
     } else if (mp_view_equals(status, "input_required")) {
         if (++call->rounds > MP_ROUNDS_MAX)
@@ -223,38 +225,15 @@ bool mp_task_begin(struct mcplug_call *call, mp_message *m, struct mcplug_error 
     return true;
 }
 
-/* A request that nobody waits for. */
-static enum mp_outcome forgotten(struct mp_call *rpc, mp_message *m,
-                                 const struct mcplug_error *why)
-{
-    (void)m, (void)why;
-    mp_free(rpc);
-    return MP_OK;
-}
-
 void mp_task_cancel(struct mcplug_call *call)
 {
-    mcplug_server *s = call->server;
-    struct mcplug_pair meta[] = {{"method", "tasks/cancel"},
-                                 {"protocol-version", s->revision},
-                                 {"name", call->task ? call->task->id : NULL}};
+    struct mp_task *task = call->task;
 
-    if (!call->task || call->task->cancelled || mp_rpc_idle(s->rpc))
+    if (!task || task->over || mp_rpc_idle(call->server->rpc))
         return;
-    call->task->cancelled = true;
-    struct mp_call *rpc = mp_alloc(sizeof *rpc);
-    mcplug_buf *frame = mp_frame_request(
-        s, mp_rpc_next_id(s->rpc),
-        &(struct mp_frame_parts){.method = "tasks/cancel",
-                                 .members = mp_text(call->task->members)});
-    if (!rpc || !frame) {
-        mp_free(rpc);
-        mp_buf_unref(frame);
-        return;
-    }
-    rpc->done = forgotten;
-    if (mp_rpc_call(s->rpc, rpc, frame, meta, 3, s->o.request_ms, NULL) != MCPLUG_OK)
-        mp_free(rpc);
+    task->over = true;
+    mp_request_errand(call->server, "tasks/cancel", mp_text(task->members), task->id,
+                      NULL);
 }
 
 void mp_task_free(struct mcplug_call *call)

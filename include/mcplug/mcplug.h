@@ -13,7 +13,8 @@
  * callback, which runs once, on the loop thread, never inside the call that asked.
  * The loop is yours to run: on your thread (mcplug_run), on one of ours
  * (mcplug_start_thread), or inside a loop you have (mcplug_fd, mcplug_timeout,
- * mcplug_turn). The *_wait forms block and are for simple programs.
+ * mcplug_turn). The *_wait forms block and are for simple programs; inside a callback
+ * they fail with MCPLUG_EINVAL.
  *
  * Threads: [any] may be called on any thread. All else belongs to the loop thread:
  * the one inside mcplug_run, our own after mcplug_start_thread, or, while no
@@ -76,7 +77,9 @@ MCPLUG_API void mcplug_free(mcplug *host);
 /* ---- the loop ------------------------------------------------------------ */
 
 MCPLUG_API void mcplug_run(mcplug *host);  /* until mcplug_stop() */
-MCPLUG_API void mcplug_stop(mcplug *host); /* [any] */
+MCPLUG_API void mcplug_stop(mcplug *host); /* [any] ends mcplug_run() */
+/* Runs the loop on a thread of ours until mcplug_free(). The *_wait forms may be used on
+ * any other thread then. */
 MCPLUG_API int mcplug_start_thread(mcplug *host, struct mcplug_error *err);
 MCPLUG_API int mcplug_fd(mcplug *host);      /* readable: call mcplug_turn() */
 MCPLUG_API int mcplug_timeout(mcplug *host); /* ms until then at most; -1: none */
@@ -144,9 +147,9 @@ struct mcplug_server_options {
     void (*dropped)(void *arg, mcplug_server *server, const struct mcplug_error *why);
 };
 
-/* Starts connecting. `ready` runs once, unless the server is closed before: why ==
- * NULL, or the reason of the failure; close the server then too. give: mcplug_close, in
- * either case. */
+/* Starts connecting. `ready` runs once: why == NULL, or the reason of the failure (close
+ * the server then too), or MCPLUG_ECANCELED when it was closed before. give:
+ * mcplug_close, in either case. */
 MCPLUG_API int mcplug_open(mcplug *host, const mcplug_settings *settings,
                            const struct mcplug_server_options *options,
                            void (*ready)(void *arg, mcplug_server *server,
@@ -303,7 +306,8 @@ MCPLUG_API ptrdiff_t mcplug_list_find(const mcplug_list *list, const char *name)
 
 MCPLUG_API mcplug_server *mcplug_input_server(mcplug_input *input);
 /* take. `result` is the JSON object of the answer (ElicitResult, CreateMessageResult,
- * ListRootsResult). MCPLUG_EINVAL when it is no JSON object: the question stays open. */
+ * ListRootsResult). MCPLUG_EINVAL when it is no JSON object: the question stays open;
+ * so it does with MCPLUG_ENOMEM. */
 MCPLUG_API int mcplug_input_answer(mcplug_input *input, const char *result);
 MCPLUG_API void mcplug_input_refuse(mcplug_input *input, int code, const char *message);
 

@@ -10,7 +10,7 @@
  *
  * Threads: [loop] may be called on the loop thread only, [any] on any thread.
  * Everything the core calls in a module is [loop], except
- * converter_ops.convert.
+ * converter_ops.convert. The loop is that of one host; calls for two may overlap.
  *
  * No re-entry: what `wire` and `health` calls lead to happens after the
  * module's own callback has returned to the core, in the same turn of the
@@ -269,6 +269,8 @@ struct mcplug_plugin {
     const char *name, *version, *license, *summary, *origin;
     const struct mcplug_feature *features;
     size_t n_features;
+    /* Once per host: a process may have several, each with its loop and thread.
+     * So `host` and `self`, valid until fini(), go into *ctx, and not into a static. */
     int (*init)(const struct mcplug_host *host, mcplug_self *self, void **ctx,
                 struct mcplug_error *err);
     void (*fini)(void *ctx); /* all of its instances are gone by then */

@@ -20,10 +20,15 @@
 #define CHUNK 65536               /* read at once */
 #define QUEUE_CEILING (64u << 20) /* the core's own limit comes first */
 
-static const struct mcplug_host *host;
-static mcplug_self *self;
+/* What init() got, for one host of possibly many. */
+struct module {
+    const struct mcplug_host *host;
+    mcplug_self *self;
+};
 
 struct link {
+    const struct mcplug_host *host;
+    mcplug_self *self;
     mcplug_conn *conn;
     struct socket_address where;
     struct socket_lookup *lookup; /* while a name is looked up */
@@ -40,7 +45,7 @@ struct link {
 static int fail_os(const struct link *l, struct mcplug_error *err, int code, int os_error,
                    const char *what)
 {
-    host->diag->fail(err, code, "%s %s: %s", what, l->where.text, strerror(os_error));
+    l->host->diag->fail(err, code, "%s %s: %s", what, l->where.text, strerror(os_error));
     if (err != NULL)
         err->os_error = os_error;
     return code;
@@ -51,7 +56,7 @@ static int fail_os(const struct link *l, struct mcplug_error *err, int code, int
 static void hang_up(struct link *l)
 {
     if (l->watch != NULL)
-        host->loop->watch_stop(l->watch); /* before its descriptor is closed */
+        l->host->loop->watch_stop(l->watch); /* before its descriptor is closed */
     l->watch = NULL;
     if (l->fd >= 0)
         close(l->fd);
@@ -66,7 +71,7 @@ static void end(struct link *l, const struct mcplug_error *why)
     l->is_over = 1;
     lines_out_clear(&l->out);
     hang_up(l);
-    host->wire->closed(l->conn, why);
+    l->host->wire->closed(l->conn, why);
 }
 
 /* ---- reading and writing -------------------------------------------------- */
@@ -84,8 +89,8 @@ static void receive(struct link *l)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n == 0)
-        host->diag->fail(&why, MCPLUG_ECLOSED, "%s: peer closed the connection",
-                         l->where.text);
+        l->host->diag->fail(&why, MCPLUG_ECLOSED, "%s: peer closed the connection",
+                            l->where.text);
     else
         fail_os(l, &why, MCPLUG_ECLOSED, errno, "cannot read from");
     lines_in_end(&l->in);
@@ -135,7 +140,8 @@ static int dial(struct link *l, const struct sockaddr *to, socklen_t len,
     if (l->fd >= 0 && to->sa_family != AF_UNIX)
         tune_tcp(l->fd);
     if (l->fd >= 0 && (connect(l->fd, to, len) == 0 || errno == EINPROGRESS))
-        l->watch = host->loop->watch_start(self, l->fd, MCPLUG_WRITABLE, on_event, l);
+        l->watch =
+            l->host->loop->watch_start(l->self, l->fd, MCPLUG_WRITABLE, on_event, l);
     if (l->watch != NULL)
         return MCPLUG_OK;
     int os_error = errno;
@@ -170,7 +176,7 @@ static void connected_or_not(struct link *l)
     int os_error = 0;
     socklen_t len = sizeof os_error;
     getsockopt(l->fd, SOL_SOCKET, SO_ERROR, &os_error, &len);
-    if (os_error == 0 && host->loop->watch_update(l->watch, MCPLUG_READABLE) != 0)
+    if (os_error == 0 && l->host->loop->watch_update(l->watch, MCPLUG_READABLE) != 0)
         os_error = EIO;
     if (os_error != 0) {
         hang_up(l);
@@ -180,8 +186,8 @@ static void connected_or_not(struct link *l)
     }
     l->is_open = 1;
     lines_out_attach(&l->out, LINES_SOCKET, l->fd, l->watch, MCPLUG_READABLE);
-    host->wire->describe(l->conn, "peer", l->where.text);
-    host->wire->opened(l->conn);
+    l->host->wire->describe(l->conn, "peer", l->where.text);
+    l->host->wire->opened(l->conn);
 }
 
 static void on_event(void *arg, unsigned events)
@@ -210,26 +216,30 @@ static void socket_destroy(void *t)
     hang_up(l);
     if (l->all != NULL)
         freeaddrinfo(l->all);
-    host->mem->free(l);
+    l->host->mem->free(l);
 }
 
 static int start(struct link *l, struct mcplug_error *err)
 {
     if (l->where.node[0] == '\0')
         return dial(l, (struct sockaddr *)&l->where.un, sizeof l->where.un, err);
-    l->lookup = socket_lookup_start(host, self, &l->where, on_lookup, l);
+    l->lookup = socket_lookup_start(l->host, l->self, &l->where, on_lookup, l);
     if (l->lookup == NULL)
-        return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
+        return l->host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
     return MCPLUG_OK;
 }
 
 /* After a failure there is nothing to destroy. */
-static int link_open(mcplug_conn *conn, const struct socket_address *where, void **out,
+static int link_open(const struct module *module, mcplug_conn *conn,
+                     const struct socket_address *where, void **out,
                      struct mcplug_error *err)
 {
+    const struct mcplug_host *host = module->host;
     struct link *l = host->mem->alloc(sizeof *l);
     if (l == NULL)
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
+    l->host = host;
+    l->self = module->self;
     l->conn = conn;
     l->where = *where;
     l->fd = -1;
@@ -247,28 +257,36 @@ static int link_open(mcplug_conn *conn, const struct socket_address *where, void
 static int unix_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
                      void **out, struct mcplug_error *err)
 {
+    const struct module *module = ctx;
     struct socket_address where;
-    int r = socket_address_unix(host, settings, &where, err);
-    (void)ctx;
-    return r == MCPLUG_OK ? link_open(conn, &where, out, err) : r;
+    int r = socket_address_unix(module->host, settings, &where, err);
+    return r == MCPLUG_OK ? link_open(module, conn, &where, out, err) : r;
 }
 
 static int tcp_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
                     void **out, struct mcplug_error *err)
 {
+    const struct module *module = ctx;
     struct socket_address where;
-    int r = socket_address_tcp(host, settings, &where, err);
-    (void)ctx;
-    return r == MCPLUG_OK ? link_open(conn, &where, out, err) : r;
+    int r = socket_address_tcp(module->host, settings, &where, err);
+    return r == MCPLUG_OK ? link_open(module, conn, &where, out, err) : r;
 }
 
-static int socket_init(const struct mcplug_host *h, mcplug_self *me, void **ctx,
+static int socket_init(const struct mcplug_host *host, mcplug_self *self, void **ctx,
                        struct mcplug_error *err)
 {
-    (void)ctx, (void)err;
-    host = h;
-    self = me;
+    struct module *module = host->mem->alloc(sizeof *module);
+    if (module == NULL)
+        return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
+    *module = (struct module){host, self};
+    *ctx = module;
     return MCPLUG_OK;
+}
+
+static void socket_fini(void *ctx)
+{
+    struct module *module = ctx;
+    module->host->mem->free(module);
 }
 
 static const struct mcplug_option unix_options[] = {
@@ -326,5 +344,5 @@ MCPLUG_PLUGIN(socket) = {
     MCPLUG_HEAD(0),      MCPLUG_FEATURES(features),
     .name = "socket",    .version = "1.0",
     .license = "MIT",    .summary = "Servers behind a stream socket",
-    .init = socket_init,
+    .init = socket_init, .fini = socket_fini,
 };

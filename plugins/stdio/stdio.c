@@ -7,45 +7,52 @@
 
 #define QUEUE_CEILING (64u << 20) /* the core's own limit comes first */
 
-static const struct mcplug_host *host;
-static mcplug_self *self;
+/* What init() got, for one host of possibly many. */
+struct module {
+    const struct mcplug_host *host;
+    mcplug_self *self;
+};
 
 static int start_watches(struct stdio_server *s, struct mcplug_error *err)
 {
-    const struct mcplug_loop *loop = host->loop;
+    const struct mcplug_loop *loop = s->host->loop;
     /* Nothing is read from stdout before opened(), and of stdin nothing is to be
      * known before it is full. */
-    s->in_watch = loop->watch_start(self, s->ends.to_stdin, 0, stdio_streams_on_stdin, s);
+    s->in_watch =
+        loop->watch_start(s->self, s->ends.to_stdin, 0, stdio_streams_on_stdin, s);
     s->out_watch =
-        loop->watch_start(self, s->ends.from_stdout, 0, stdio_streams_on_stdout, s);
-    s->err_watch = loop->watch_start(self, s->ends.from_stderr, MCPLUG_READABLE,
+        loop->watch_start(s->self, s->ends.from_stdout, 0, stdio_streams_on_stdout, s);
+    s->err_watch = loop->watch_start(s->self, s->ends.from_stderr, MCPLUG_READABLE,
                                      stdio_streams_on_stderr, s);
-    s->control_watch = loop->watch_start(self, s->ends.control, MCPLUG_READABLE,
+    s->control_watch = loop->watch_start(s->self, s->ends.control, MCPLUG_READABLE,
                                          stdio_server_on_control, s);
     if (s->in_watch != NULL && s->out_watch != NULL && s->err_watch != NULL &&
         s->control_watch != NULL)
         return MCPLUG_OK;
-    return host->diag->fail(err, MCPLUG_ENOMEM, "cannot watch the pipes of a server");
+    return s->host->diag->fail(err, MCPLUG_ENOMEM, "cannot watch the pipes of a server");
 }
 
-static uint64_t grace(const mcplug_props *settings, const char *name)
+static uint64_t grace(const struct mcplug_host *host, const mcplug_props *settings,
+                      const char *name)
 {
     int64_t ms = host->diag->prop_int(settings, name, 2000);
     return ms > 0 ? (uint64_t)ms : 0;
 }
 
-static struct stdio_server *server_new(mcplug_conn *conn, const mcplug_props *settings)
+static struct stdio_server *server_new(const struct module *module, mcplug_conn *conn,
+                                       const mcplug_props *settings)
 {
+    const struct mcplug_host *host = module->host;
     struct stdio_server *s = host->mem->alloc(sizeof *s);
     if (s == NULL)
         return NULL;
     s->host = host;
-    s->self = self;
+    s->self = module->self;
     s->conn = conn;
     s->command = host->diag->prop(settings, "command");
     s->cwd = host->diag->prop(settings, "cwd");
-    s->close_grace = grace(settings, "closeGrace");
-    s->term_grace = grace(settings, "termGrace");
+    s->close_grace = grace(host, settings, "closeGrace");
+    s->term_grace = grace(host, settings, "termGrace");
     s->why = (struct mcplug_error)MCPLUG_ERROR_INIT;
     s->reaper_fd = -1;
     s->ends = (struct stdio_ends){-1, -1, -1, -1, -1};
@@ -59,6 +66,7 @@ static struct stdio_server *server_new(mcplug_conn *conn, const mcplug_props *se
 static int server_start(struct stdio_server *s, const mcplug_props *settings,
                         struct mcplug_error *err)
 {
+    const struct mcplug_host *host = s->host;
     struct stdio_far_ends theirs = {-1, -1, -1};
     int r = lines_out_init(&s->out, host, s->conn, QUEUE_CEILING, err);
     if (r == MCPLUG_OK)
@@ -76,11 +84,12 @@ static int server_start(struct stdio_server *s, const mcplug_props *settings,
 static int stdio_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
                       void **out, struct mcplug_error *err)
 {
+    const struct module *module = ctx;
+    const struct mcplug_host *host = module->host;
     const char *command = host->diag->prop(settings, "command");
-    (void)ctx;
     if (command == NULL || command[0] == '\0')
         return host->diag->fail(err, MCPLUG_ECONFIG, "command is empty");
-    struct stdio_server *s = server_new(conn, settings);
+    struct stdio_server *s = server_new(module, conn, settings);
     if (s == NULL)
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
     int r = server_start(s, settings, err);
@@ -115,16 +124,25 @@ static void stdio_close(void *t)
 
 static void stdio_destroy(void *t)
 {
-    host->mem->free(t);
+    struct stdio_server *s = t;
+    s->host->mem->free(s);
 }
 
-static int stdio_init(const struct mcplug_host *h, mcplug_self *me, void **ctx,
+static int stdio_init(const struct mcplug_host *host, mcplug_self *self, void **ctx,
                       struct mcplug_error *err)
 {
-    (void)ctx, (void)err;
-    host = h;
-    self = me;
+    struct module *module = host->mem->alloc(sizeof *module);
+    if (module == NULL)
+        return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
+    *module = (struct module){host, self};
+    *ctx = module;
     return MCPLUG_OK;
+}
+
+static void stdio_fini(void *ctx)
+{
+    struct module *module = ctx;
+    module->host->mem->free(module);
 }
 
 static const struct mcplug_option options[] = {
@@ -161,5 +179,5 @@ MCPLUG_PLUGIN(stdio) = {
     MCPLUG_HEAD(0),     MCPLUG_FEATURES(features),
     .name = "stdio",    .version = "1.0",
     .license = "MIT",   .summary = "Servers that are local programs",
-    .init = stdio_init,
+    .init = stdio_init, .fini = stdio_fini,
 };

@@ -13,10 +13,14 @@
 #define GOOD_SCHEME "loopback"
 #endif
 
-static const struct mcplug_host *host;
-static mcplug_self *self;
+struct module {
+    const struct mcplug_host *host;
+    mcplug_self *self;
+};
 
 struct loopback {
+    const struct mcplug_host *host;
+    mcplug_self *self;
     mcplug_conn *conn;
     mcplug_timer *opening, *answering, *closing;
     mcplug_buf *frame; /* waits to come back */
@@ -27,20 +31,23 @@ static void on_opened(void *arg)
 {
     struct loopback *t = arg;
     t->opening = NULL;
-    host->wire->describe(t->conn, "peer", "itself");
-    host->wire->opened(t->conn);
+    t->host->wire->describe(t->conn, "peer", "itself");
+    t->host->wire->opened(t->conn);
 }
 
 static int loopback_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
                          void **out, struct mcplug_error *err)
 {
-    (void)ctx;
+    const struct module *module = ctx;
+    const struct mcplug_host *host = module->host;
     struct loopback *t = host->mem->alloc(sizeof *t);
     if (!t)
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
+    t->host = host;
+    t->self = module->self;
     t->conn = conn;
     t->delay = (uint64_t)host->diag->prop_int(settings, "delay", 0);
-    t->opening = host->loop->timer_start(self, t->delay, on_opened, t);
+    t->opening = host->loop->timer_start(t->self, t->delay, on_opened, t);
     if (!t->opening) {
         host->mem->free(t);
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
@@ -52,18 +59,18 @@ static int loopback_open(void *ctx, mcplug_conn *conn, const mcplug_props *setti
 static void on_answer(void *arg)
 {
     struct loopback *t = arg;
-    struct mcplug_bytes all = host->mem->buf_bytes(t->frame), rest = all;
+    struct mcplug_bytes all = t->host->mem->buf_bytes(t->frame), rest = all;
 
     t->answering = NULL;
-    host->wire->written(t->conn, t->serial);
+    t->host->wire->written(t->conn, t->serial);
     all.len /= 2;
     rest.data += all.len;
     rest.len -= all.len;
-    host->wire->feed(t->conn, t->exchange, all, 0);
-    host->wire->feed(t->conn, t->exchange, rest, 1);
+    t->host->wire->feed(t->conn, t->exchange, all, 0);
+    t->host->wire->feed(t->conn, t->exchange, rest, 1);
     if (t->exchange)
-        host->wire->exchange_end(t->conn, t->exchange, NULL);
-    host->mem->buf_unref(t->frame);
+        t->host->wire->exchange_end(t->conn, t->exchange, NULL);
+    t->host->mem->buf_unref(t->frame);
     t->frame = NULL;
 }
 
@@ -73,13 +80,13 @@ static int loopback_send(void *arg, mcplug_buf *frame, const struct mcplug_envel
     struct loopback *t = arg;
 
     if (t->frame) {
-        host->mem->buf_unref(frame);
-        return host->diag->fail(err, MCPLUG_EOVERLOADED, "one at a time");
+        t->host->mem->buf_unref(frame);
+        return t->host->diag->fail(err, MCPLUG_EOVERLOADED, "one at a time");
     }
-    t->answering = host->loop->timer_start(self, t->delay, on_answer, t);
+    t->answering = t->host->loop->timer_start(t->self, t->delay, on_answer, t);
     if (!t->answering) {
-        host->mem->buf_unref(frame);
-        return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
+        t->host->mem->buf_unref(frame);
+        return t->host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
     }
     t->frame = frame;
     t->serial = env->serial;
@@ -91,41 +98,44 @@ static void on_closed(void *arg)
 {
     struct loopback *t = arg;
     t->closing = NULL;
-    host->wire->closed(t->conn, NULL);
+    t->host->wire->closed(t->conn, NULL);
 }
 
 static void loopback_close(void *arg)
 {
     struct loopback *t = arg;
-    host->loop->timer_stop(t->opening);
-    host->loop->timer_stop(t->answering);
+    t->host->loop->timer_stop(t->opening);
+    t->host->loop->timer_stop(t->answering);
     t->opening = t->answering = NULL;
-    t->closing = host->loop->timer_start(self, 0, on_closed, t);
+    t->closing = t->host->loop->timer_start(t->self, 0, on_closed, t);
     if (!t->closing)
-        host->wire->closed(t->conn, NULL);
+        t->host->wire->closed(t->conn, NULL);
 }
 
 static void loopback_destroy(void *arg)
 {
     struct loopback *t = arg;
-    host->mem->buf_unref(t->frame);
-    host->mem->free(t);
+    t->host->mem->buf_unref(t->frame);
+    t->host->mem->free(t);
 }
 
-static int good_init(const struct mcplug_host *h, mcplug_self *me, void **ctx,
+static int good_init(const struct mcplug_host *host, mcplug_self *self, void **ctx,
                      struct mcplug_error *err)
 {
-    (void)ctx, (void)err;
-    host = h;
-    self = me;
+    struct module *module = host->mem->alloc(sizeof *module);
+    if (!module)
+        return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
+    *module = (struct module){host, self};
+    *ctx = module;
     host->diag->log(self, MCPLUG_LOG_VERBOSE, "at your service");
     return MCPLUG_OK;
 }
 
 static void good_fini(void *ctx)
 {
-    (void)ctx;
-    host->diag->log(self, MCPLUG_LOG_VERBOSE, "good bye");
+    struct module *module = ctx;
+    module->host->diag->log(module->self, MCPLUG_LOG_VERBOSE, "good bye");
+    module->host->mem->free(module);
 }
 
 static const struct mcplug_transport_ops ops = {
