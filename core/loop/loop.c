@@ -20,6 +20,7 @@ struct mp_loop {
     uv_timer_t alarm;  /* armed for the earliest timer */
     uv_async_t wake;   /* other threads, and jobs deferred outside of a turn */
     uint64_t alarm_at; /* 0: not armed */
+    bool ringing;
     struct mp_timers timers;
     struct mp_job *first, **last; /* deferred */
     unsigned in_turn;
@@ -100,14 +101,15 @@ static void on_alarm(uv_timer_t *alarm);
 
 /* Arms for the earliest timer, but leaves an alarm that rings sooner alone: it
  * costs one empty turn and saves touching libuv for every call's deadline. */
-static void arm(struct mp_loop *loop)
+static void arm(struct mp_loop *loop, uint64_t least)
 {
     uint64_t due = mp_timers_next(&loop->timers);
-    if (due == 0 || loop->fake || (loop->alarm_at && loop->alarm_at <= due))
+    if (due == 0 || loop->fake || loop->ringing ||
+        (loop->alarm_at && loop->alarm_at <= due))
         return;
     uint64_t now = mp_loop_now(loop);
     loop->alarm_at = due;
-    uv_timer_start(&loop->alarm, on_alarm, due > now ? due - now : 0, 0);
+    uv_timer_start(&loop->alarm, on_alarm, due > now ? due - now : least, 0);
 }
 
 static void run_due(struct mp_loop *loop)
@@ -127,8 +129,10 @@ static void on_alarm(uv_timer_t *alarm)
 {
     struct mp_loop *loop = alarm->data;
     loop->alarm_at = 0;
+    loop->ringing = true;
     run_due(loop);
-    arm(loop);
+    loop->ringing = false;
+    arm(loop, 1); /* libuv would ring again at once, and look at nothing else */
 }
 
 int mp_timer_start(struct mp_loop *loop, struct mp_timer *timer, uint64_t ms,
@@ -143,7 +147,7 @@ int mp_timer_start(struct mp_loop *loop, struct mp_timer *timer, uint64_t ms,
         timer->due = 1;
     if (!mp_timers_add(&loop->timers, timer))
         return MCPLUG_ENOMEM;
-    arm(loop);
+    arm(loop, 0);
     return MCPLUG_OK;
 }
 
