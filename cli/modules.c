@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "child.h"
 #include "loop/loop.h"
@@ -185,6 +186,18 @@ static json_t *read_report(const char *file, const struct cli_child *child)
     return failed_json(file, child->end == CLI_CHILD_STUCK ? "stuck" : "crashed", why);
 }
 
+/* What an administrator would put into the list of pins, loadable or not. */
+static json_t *sha256_json(const char *file)
+{
+    unsigned char digest[MP_SHA256_BYTES];
+    char hex[MP_SHA256_HEX + 1];
+
+    if (mp_sha256_file(file, digest) != 0)
+        return json_null();
+    mp_sha256_hex(digest, hex);
+    return json_string(hex);
+}
+
 static int inspect_all(struct search *s, bool heard)
 {
     struct cli_child *children = mp_alloc(s->n * sizeof *children);
@@ -200,7 +213,9 @@ static int inspect_all(struct search *s, bool heard)
     if (r == MCPLUG_OK)
         cli_children_run(children, s->n, INSPECT_MS, heard);
     for (size_t i = 0; r == MCPLUG_OK && i < s->n; i++) {
-        json_array_append_new(s->list, read_report(s->files[i], &children[i]));
+        json_t *object = read_report(s->files[i], &children[i]);
+        json_object_set_new(object, "sha256", sha256_json(s->files[i]));
+        json_array_append_new(s->list, object);
         mp_str_clear(&children[i].output);
     }
     mp_free(words);

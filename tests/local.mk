@@ -5,6 +5,7 @@
 unit_tests = \
 	tests/unit/api_host \
 	tests/unit/api_two_hosts \
+	tests/unit/base_sha256 \
 	tests/unit/base_text \
 	tests/unit/cli_args \
 	tests/unit/cli_out \
@@ -23,6 +24,7 @@ unit_tests = \
 	tests/unit/rpc_assembler \
 	tests/unit/rpc_ledger \
 	tests/unit/session_connect \
+	tests/unit/session_edges \
 	tests/unit/session_inputs \
 	tests/unit/session_lists \
 	tests/unit/session_request
@@ -68,6 +70,11 @@ CLEANFILES += tests/modules/built tests/modules/*.so
 script_tests = \
 	tests/cli/command.test \
 	tests/embed.test \
+	tests/install/builtin.test \
+	tests/install/docs.test \
+	tests/install/examples.test \
+	tests/install/lazy.test \
+	tests/install/outoftree.test \
 	tests/reaper/survivors.test
 
 check_PROGRAMS += tests/reaper/survivors
@@ -150,6 +157,7 @@ AM_TESTS_ENVIRONMENT = \
 	MCPLUG_TEST_MODULES='$(abs_top_builddir)/tests/modules'; export MCPLUG_TEST_MODULES; \
 	CC='$(CC)'; export CC;
 
+EXTRA_DIST += tests/install/pipe.c tests/install/stage.sh
 EXTRA_DIST += $(script_tests) $(fuzz_files) tests/lint/lint.sh tests/fuzz/run.sh \
 	tests/valgrind.supp tests/evil/torture.sh
 
@@ -220,6 +228,7 @@ fuzz:
 
 fuzz_cppflags = $(AM_CPPFLAGS) -DMCPLUG_BUILTIN \
 	-DMCPLUG_PLUGIN_DIR=\"$(pluginexecdir)\" -DMCPLUG_HELPER_DIR=\"$(helperexecdir)\" \
+	-DMCPLUG_SYSCONF_DIR=\"$(sysconfdir)\" \
 	$(UV_CFLAGS) $(JANSSON_CFLAGS)
 fuzz_sources = $(core_sources) $(common_sources) $(stdio_sources) $(socket_sources)
 

@@ -3,18 +3,21 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "plugin/pins.h"
 #include "plugin/props.h"
 #include "plugin/search.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/stat.h>
 
 #ifndef MCPLUG_HELPER_DIR
 #error "define MCPLUG_HELPER_DIR as a string: where helper programs are installed"
+#endif
+
+#ifndef MCPLUG_SYSCONF_DIR
+#error "define MCPLUG_SYSCONF_DIR as a string: where the administrator's files are"
 #endif
 
 #define TOLD_MAX 256 /* refusals remembered */
@@ -40,6 +43,7 @@ struct mp_catalogue {
     struct mp_catalogue_options options;
     struct mcplug_host host;
     char *helper_dir;
+    char *pins;
     struct mp_search search;
     struct record **records; /* in order of loading */
     size_t n, cap;
@@ -92,9 +96,12 @@ struct mp_catalogue *mp_catalogue_new(const struct mp_catalogue_options *options
         cat->options = *options;
         cat->options.dirs = NULL; /* cat->search has copies */
         cat->options.helper_dir = NULL;
+        cat->options.pins = NULL;
+        cat->pins = mp_strdup(options->pins ? options->pins
+                                            : MCPLUG_SYSCONF_DIR "/mcplug/modules.allow");
         cat->helper_dir = find_helper_dir(options->helper_dir);
         if (mp_search_init(&cat->search, options->dirs, &options->log) == MCPLUG_OK &&
-            cat->helper_dir) {
+            cat->helper_dir && cat->pins) {
             mp_host_init(&cat->host, &cat->options, cat->helper_dir);
             return cat;
         }
@@ -133,6 +140,7 @@ void mp_catalogue_free(struct mp_catalogue *cat)
     mp_search_clear(&cat->search);
     mp_free(cat->records);
     mp_free(cat->helper_dir);
+    mp_free(cat->pins);
     mp_free(cat);
 }
 
@@ -220,53 +228,26 @@ static int admit(struct mp_catalogue *cat, const struct mcplug_plugin *d,
 
 /* ---- loading ---- */
 
-/* dlsym() looks into the libraries that a module needs as well; those of another
- * module must not pass for its own. */
-static const void *own_symbol(void *handle, const char *name)
-{
-    const void *symbol = dlsym(handle, name);
-    struct link_map *mine = NULL;
-    void *owner = NULL;
-    Dl_info info;
-
-    if (!symbol || dlinfo(handle, RTLD_DI_LINKMAP, &mine) != 0 ||
-        !dladdr1(symbol, &info, &owner, RTLD_DL_LINKMAP))
-        return NULL;
-    return owner == mine ? symbol : NULL;
-}
-
-static int fail_no_symbol(void *handle, const char *file, struct mcplug_error *err)
-{
-    char name[] = "mcplug_plugin_N";
-
-    for (char n = '0'; n <= '9'; n++) {
-        name[sizeof name - 2] = n;
-        if (strcmp(name, MCPLUG_SYMBOL) != 0 && own_symbol(handle, name))
-            return mp_plugin_fail(err, MCPLUG_ENOTSUP, file,
-                                  "was built for module ABI %c, this core has %d", n,
-                                  MCPLUG_ABI_MAJOR);
-    }
-    return mp_plugin_fail(err, MCPLUG_EINVAL, file,
-                          "is not a module: it has no symbol %s", MCPLUG_SYMBOL);
-}
-
+/* The list is read anew each time: it may have changed, and loading is rare. */
 static int load_file(struct mp_catalogue *cat, const char *real, struct record **out,
                      struct mcplug_error *err)
 {
-    /* Never unloaded, dlclose() or not: threads and exit handlers of a library that
-     * the module brought along may outlive all we know of. */
-    void *handle = dlopen(real, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!handle) {
-        const char *why = dlerror();
-        size_t len = strlen(real);
-        if (why && strncmp(why, real, len) == 0 && strncmp(why + len, ": ", 2) == 0)
-            why += len + 2;
-        return mp_plugin_fail(err, MCPLUG_EINVAL, real, "cannot be loaded: %s",
-                              why ? why : "the loader gave no reason");
-    }
-    const struct mcplug_plugin *d = own_symbol(handle, MCPLUG_SYMBOL);
-    int r = d ? mp_plugin_handshake(d, real, err) : fail_no_symbol(handle, real, err);
-    return r == MCPLUG_OK ? admit(cat, d, real, out, err) : r;
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    const struct mcplug_plugin *d = NULL;
+    struct mp_pins pins;
+
+    int r = mp_pins_read(&pins, cat->pins, cat->options.pins_owner, &why);
+    if (r != MCPLUG_OK)
+        return mp_plugin_fail(err, r, real, "no module may be loaded: %s", why.text);
+    r = mp_pins_allow_file(&pins, real, err);
+    if (r == MCPLUG_OK)
+        r = mp_plugin_file_open(real, &d, err);
+    if (r == MCPLUG_OK)
+        r = mp_pins_allow_name(&pins, real, d->name, err);
+    if (r == MCPLUG_OK)
+        r = admit(cat, d, real, out, err);
+    mp_pins_clear(&pins);
+    return r;
 }
 
 /* A path or a link of another name for what is loaded already. */

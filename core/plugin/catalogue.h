@@ -20,6 +20,7 @@
 #include <mcplug/plugin.h>
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct mp_catalogue;
 struct mp_loop;
@@ -34,6 +35,9 @@ struct mp_catalogue_options {
     /* NULL: $MCPLUG_HELPER_PATH (not for secure execution), or the installed one */
     const char *helper_dir;
     const struct mcplug_mem *mem; /* NULL: the core's own; for the kit below */
+    /* See pins.h. NULL: the installed one; and to whom it belongs, root but in tests */
+    const char *pins;
+    uid_t pins_owner;
 };
 
 /* One module, loaded and through its handshake. */
@@ -66,7 +70,7 @@ int mp_catalogue_find(struct mp_catalogue *cat, uint32_t kind, const char *name,
 int mp_catalogue_accepts(struct mp_catalogue *cat, uint32_t kind, const char *what,
                          const struct mp_offer **out, struct mcplug_error *err);
 
-/* Loads one file: checks, dlopen, handshake, init; a file that is loaded already is
+/* Loads one file: checks, pins, dlopen, handshake, init; a file that is loaded already is
  * given again. The reason for a refusal is one line that begins with its path. */
 int mp_catalogue_load(struct mp_catalogue *cat, const char *file,
                       const struct mp_plugin **out, struct mcplug_error *err);
@@ -87,6 +91,10 @@ void mp_catalogue_each(struct mp_catalogue *cat,
  * leads to the file, this goes for the link's directory too. `real` gets the resolved
  * path (give). */
 int mp_plugin_file_check(const char *file, char **real, struct mcplug_error *err);
+/* dlopen and handshake of a file that may be loaded; `real` is its real path. Nothing of
+ * it is called but its constructors. */
+int mp_plugin_file_open(const char *real, const struct mcplug_plugin **out,
+                        struct mcplug_error *err);
 /* Has this file `text` as the end of a C string, whatever the case? When it cannot be
  * read, the answer is yes, so that loading it gets to say why. */
 bool mp_plugin_file_mentions(const char *file, const char *text);

@@ -9,8 +9,10 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -155,6 +157,59 @@ int mp_plugin_file_check(const char *file, char **real, struct mcplug_error *err
     }
     free(path);
     mp_free(place);
+    return r;
+}
+
+/* ---- loading ---- */
+
+/* dlsym() looks into the libraries that a module needs as well; those of another
+ * module must not pass for its own. */
+static const void *own_symbol(void *handle, const char *name)
+{
+    const void *symbol = dlsym(handle, name);
+    struct link_map *mine = NULL;
+    void *owner = NULL;
+    Dl_info info;
+
+    if (!symbol || dlinfo(handle, RTLD_DI_LINKMAP, &mine) != 0 ||
+        !dladdr1(symbol, &info, &owner, RTLD_DL_LINKMAP))
+        return NULL;
+    return owner == mine ? symbol : NULL;
+}
+
+static int fail_no_symbol(void *handle, const char *file, struct mcplug_error *err)
+{
+    char name[] = "mcplug_plugin_N";
+
+    for (char n = '0'; n <= '9'; n++) {
+        name[sizeof name - 2] = n;
+        if (strcmp(name, MCPLUG_SYMBOL) != 0 && own_symbol(handle, name))
+            return mp_plugin_fail(err, MCPLUG_ENOTSUP, file,
+                                  "was built for module ABI %c, this core has %d", n,
+                                  MCPLUG_ABI_MAJOR);
+    }
+    return mp_plugin_fail(err, MCPLUG_EINVAL, file,
+                          "is not a module: it has no symbol %s", MCPLUG_SYMBOL);
+}
+
+int mp_plugin_file_open(const char *real, const struct mcplug_plugin **out,
+                        struct mcplug_error *err)
+{
+    /* Never unloaded, dlclose() or not: threads and exit handlers of a library that
+     * the module brought along may outlive all we know of. */
+    void *handle = dlopen(real, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!handle) {
+        const char *why = dlerror();
+        size_t len = strlen(real);
+        if (why && strncmp(why, real, len) == 0 && strncmp(why + len, ": ", 2) == 0)
+            why += len + 2;
+        return mp_plugin_fail(err, MCPLUG_EINVAL, real, "cannot be loaded: %s",
+                              why ? why : "the loader gave no reason");
+    }
+    const struct mcplug_plugin *d = own_symbol(handle, MCPLUG_SYMBOL);
+    int r = d ? mp_plugin_handshake(d, real, err) : fail_no_symbol(handle, real, err);
+    if (r == MCPLUG_OK)
+        *out = d;
     return r;
 }
 

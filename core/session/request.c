@@ -234,8 +234,9 @@ void mp_request_cancel(struct mcplug_call *call)
 {
     if (call->in_round)
         mp_rpc_cancel(&call->rpc, "cancelled", !call->task); /* a task has its own way */
-    else { /* an answer that came in this turn counts no more */
+    else { /* an answer that came in this turn counts no more, nor does its task */
         mp_job_drop(call->server->cfg.loop, &call->settle_job);
+        mp_timer_stop(call->server->cfg.loop, &call->patience);
         mp_job_defer(call->server->cfg.loop, &call->cancel_job, cancel_now);
     }
 }
