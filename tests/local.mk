@@ -3,6 +3,7 @@
 # ---- unit suites: one program per file tests/unit/FOLDER_FILE.c --------------
 
 unit_tests = \
+	tests/unit/api_edges \
 	tests/unit/api_host \
 	tests/unit/api_two_hosts \
 	tests/unit/base_sha256 \
@@ -20,11 +21,13 @@ unit_tests = \
 	tests/unit/plugin_catalogue \
 	tests/unit/plugin_contract \
 	tests/unit/plugin_handshake \
+	tests/unit/plugin_pins \
 	tests/unit/plugin_props \
 	tests/unit/rpc_assembler \
 	tests/unit/rpc_ledger \
 	tests/unit/session_connect \
 	tests/unit/session_edges \
+	tests/unit/session_ends \
 	tests/unit/session_inputs \
 	tests/unit/session_lists \
 	tests/unit/session_request
