@@ -181,7 +181,7 @@ static json_t *build_odd(mp_view text, struct mcplug_error *err)
 
 json_t *mp_tree(mp_view text, struct mcplug_error *err)
 {
-    json_error_t why;
+    json_error_t why = {0};
     if (text.len == 0)
         text = mp_text("");
     json_t *tree = json_loadb((const char *)text.data, text.len,

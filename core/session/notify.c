@@ -9,6 +9,7 @@ struct mp_listener {
     struct mp_call rpc;
     mcplug_server *server;
     struct mp_listener *older;
+    bool acknowledged;
 };
 
 static struct mp_listener *listener_of(const mcplug_server *s, mp_view id)
@@ -21,6 +22,12 @@ static struct mp_listener *listener_of(const mcplug_server *s, mp_view id)
     while (l && l->rpc.id != (uint64_t)n)
         l = l->older;
     return l;
+}
+
+static mp_view subscription_of(const mp_message *m)
+{
+    return mp_view_get(mp_message_inner(m, "_meta"),
+                       "io.modelcontextprotocol/subscriptionId");
 }
 
 static void drop_listeners(struct mp_listener *l)
@@ -92,11 +99,27 @@ static void on_cancelled(mcplug_server *s, mp_message *m)
 /* The newest subscription stands, so those that it replaces can go. */
 static void on_acknowledged(mcplug_server *s, mp_message *m)
 {
-    mp_view id = mp_view_get(mp_message_inner(m, "_meta"),
-                             "io.modelcontextprotocol/subscriptionId");
+    struct mp_listener *l = listener_of(s, subscription_of(m));
 
-    if (s->listener && listener_of(s, id) == s->listener)
-        drop_listeners(s->listener->older);
+    if (!l)
+        return;
+    l->acknowledged = true;
+    if (l == s->listener)
+        drop_listeners(l->older);
+}
+
+/* While two subscriptions overlap, a change is told by both. Once the newer one stands,
+ * it tells everything, so the other is not listened to. */
+static bool told_twice(const mcplug_server *s, mp_message *m)
+{
+    mp_view id = subscription_of(m);
+    const struct mp_listener *from = listener_of(s, id), *l = s->listener;
+
+    if (!from)
+        return id.len > 0; /* an old one, of which the last is still coming in */
+    while (l != from && !l->acknowledged)
+        l = l->older;
+    return l != from;
 }
 
 void mp_notify(mcplug_server *s, mp_message *m)
@@ -105,7 +128,11 @@ void mp_notify(mcplug_server *s, mp_message *m)
 
     if (s->phase == MP_CLOSING)
         return;
-    if (mp_view_equals(method, "notifications/progress"))
+    if (mp_view_equals(method, "notifications/subscriptions/acknowledged"))
+        on_acknowledged(s, m);
+    else if (told_twice(s, m))
+        return;
+    else if (mp_view_equals(method, "notifications/progress"))
         on_progress(s, m);
     else if (mp_view_equals(method, "notifications/message"))
         on_logged(s, m);
@@ -119,8 +146,6 @@ void mp_notify(mcplug_server *s, mp_message *m)
         on_updated(s, m);
     else if (mp_view_equals(method, "notifications/cancelled"))
         on_cancelled(s, m);
-    else if (mp_view_equals(method, "notifications/subscriptions/acknowledged"))
-        on_acknowledged(s, m);
     else
         mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "ignored %.*s",
                method.len > 100 ? 100 : (int)method.len, (const char *)method.data);

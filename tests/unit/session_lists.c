@@ -343,6 +343,39 @@ START_TEST(resource_subscriptions_replace_the_listener)
 }
 END_TEST
 
+static void say_updated(uint64_t subscription)
+{
+    fake_sayf(&f,
+              "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\","
+              "\"params\":{\"uri\":\"x:1\",\"_meta\":{\"io.modelcontextprotocol/"
+              "subscriptionId\":%llu}}}",
+              ll(subscription));
+}
+
+START_TEST(a_change_is_told_once_while_one_subscription_replaces_another)
+{
+    struct mcplug_server_options so = {.struct_size = sizeof so, .changed = on_changed};
+    fake_init(&f);
+    fake_modern(&f, &so, "{\"resources\":{\"subscribe\":true}}");
+    mcplug_subscribe(f.server, "x:1", NULL);
+    uint64_t old = fake_expect(&f, "subscriptions/listen");
+    mcplug_subscribe(f.server, "x:2", NULL);
+    uint64_t young = fake_expect(&f, "subscriptions/listen");
+    change.times = 0;
+    say_updated(old); /* the new one does not stand yet */
+    ck_assert_uint_eq(change.times, 1);
+    fake_sayf(&f,
+              "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/"
+              "acknowledged\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/"
+              "subscriptionId\":%llu}}}",
+              ll(young));
+    say_updated(old);
+    say_updated(young);
+    ck_assert_uint_eq(change.times, 2);
+    fake_clear(&f);
+}
+END_TEST
+
 START_TEST(a_legacy_server_is_subscribed_to_by_request)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
@@ -409,6 +442,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, lists_asked_for_are_fetched_side_by_side_before_ready);
     tcase_add_test(tc, a_modern_server_is_listened_to_for_what_it_offers);
     tcase_add_test(tc, resource_subscriptions_replace_the_listener);
+    tcase_add_test(tc, a_change_is_told_once_while_one_subscription_replaces_another);
     tcase_add_test(tc, a_legacy_server_is_subscribed_to_by_request);
     tcase_add_test(tc, log_messages_arrive_in_both_eras);
 }
