@@ -166,6 +166,9 @@ void mp_loop_fake_clock(struct mp_loop *loop)
 void mp_loop_advance(struct mp_loop *loop, uint64_t ms)
 {
     uint64_t until = loop->fake_now + ms, due;
+
+    turn_begin(loop);
+    turn_end(loop); /* what was deferred before */
     bool again = false;
     while ((due = mp_timers_next(&loop->timers)) && due <= until) {
         if (due > loop->fake_now)

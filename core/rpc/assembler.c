@@ -21,6 +21,7 @@ static void reset(struct mp_assembler *a)
     a->n_spills = 0;
     a->mode = MP_AT_START;
     a->head_len = a->tail_len = 0;
+    a->mark = 0;
     mp_scan_init(&a->scan, &a->limits.scan);
 }
 
@@ -44,24 +45,25 @@ static void keep_tail(struct mp_assembler *a, const char *data, size_t len)
     a->tail_len = keep + len;
 }
 
+static void keep_edges(struct mp_assembler *a, const char *data, size_t len)
+{
+    size_t room = MP_EDGE - a->head_len, more = len < room ? len : room;
+
+    memcpy(a->head + a->head_len, data, more);
+    a->head_len += more;
+    keep_tail(a, data, len);
+}
+
 /* From here to its end the message is only looked through; what was kept is freed
  * but for its edges. */
 static void skip(struct mp_assembler *a, enum mp_message_state verdict, const char *rest,
                  size_t len)
 {
     a->verdict = verdict;
-    a->head_len = a->text.len < MP_EDGE ? a->text.len : MP_EDGE;
-    if (a->head_len)
-        memcpy(a->head, a->text.data, a->head_len);
-    if (a->head_len < MP_EDGE) {
-        size_t more = len < MP_EDGE - a->head_len ? len : MP_EDGE - a->head_len;
-        memcpy(a->head + a->head_len, rest, more);
-        a->head_len += more;
-    }
-    a->tail_len = 0;
+    a->head_len = a->tail_len = 0;
     if (a->text.len)
-        keep_tail(a, a->text.data, a->text.len);
-    keep_tail(a, rest, len);
+        keep_edges(a, a->text.data, a->text.len);
+    keep_edges(a, rest, len);
     mp_str_clear(&a->text);
     mp_spill_clear(&a->spill);
     a->mode = MP_SKIPPING;
@@ -203,7 +205,7 @@ static void read_piece(struct mp_assembler *a, const char *data, size_t len)
         size_t slice = len < most ? len : most, used = slice;
         int r = MCPLUG_OK;
         if (a->mode == MP_SKIPPING)
-            keep_tail(a, data, slice);
+            keep_edges(a, data, slice);
         else if (a->mode == MP_DIVERTING)
             r = read_diverted(a, data, slice, &used);
         else
@@ -290,6 +292,35 @@ static mp_message *read_at_once(struct mp_assembler *a, const char *data, size_t
     return m;
 }
 
+static const char byte_order_mark[] = "\xef\xbb\xbf";
+enum { MARK_LEN = 3 };
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Passes over white space and a stray mark; what is left begins the message. */
+static void skip_before(struct mp_assembler *a, const char **data, size_t *len)
+{
+    while (*len) {
+        if (a->mark < MARK_LEN && **data == byte_order_mark[a->mark])
+            a->mark++;
+        else if (!is_space(**data) || a->mark % MARK_LEN)
+            return;
+        ++*data;
+        --*len;
+    }
+}
+
+/* A mark that was cut short was none: noise begins with what there was of it. */
+static void begin_noise(struct mp_assembler *a, const char *data, size_t len)
+{
+    if (a->mark % MARK_LEN)
+        mp_str_add(&a->text, byte_order_mark, a->mark);
+    skip(a, MP_MESSAGE_NOISE, data, len);
+}
+
 int mp_assembler_feed(struct mp_assembler *a, struct mcplug_bytes piece, bool last,
                       mp_message **out)
 {
@@ -298,21 +329,20 @@ int mp_assembler_feed(struct mp_assembler *a, struct mcplug_bytes piece, bool la
 
     *out = NULL;
     if (a->mode == MP_AT_START) {
-        while (len && (*data == ' ' || *data == '\t' || *data == '\r' || *data == '\n')) {
-            data++;
-            len--;
-        }
-        if (len >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0) { /* a stray mark */
-            data += 3;
-            len -= 3;
-        }
-        if (len == 0)
+        skip_before(a, &data, &len);
+        bool cut = a->mark % MARK_LEN && (len || last);
+        if (len == 0 && !cut) {
+            if (last)
+                a->mark = 0;
             return MCPLUG_OK;
-        if (*data == '{' && last && (*out = read_at_once(a, data, len)))
+        }
+        if (!cut && *data == '{' && last && (*out = read_at_once(a, data, len))) {
+            a->mark = 0;
             return MCPLUG_OK;
+        }
         a->mode = MP_READING;
-        if (*data != '{' && *data != '[') {
-            skip(a, MP_MESSAGE_NOISE, data, len);
+        if (cut || (*data != '{' && *data != '[')) {
+            begin_noise(a, data, len);
             len = 0;
         }
     }

@@ -30,6 +30,7 @@ struct mp_assembler {
     struct mp_assembler_limits limits;
     enum { MP_AT_START, MP_READING, MP_DIVERTING, MP_SKIPPING } mode;
     enum mp_message_state verdict;
+    unsigned mark; /* bytes of a byte order mark before the message */
     struct mp_scan scan;
     struct mp_str text;
     struct mp_spill spill;

@@ -188,6 +188,10 @@ static void visit(const struct input *in, mp_view v, const json_t *tree)
             is_inside(v, value);
             unescaping_in_pieces_is_the_same(in, key);
             char *name = mp_view_strdup(key);
+            if (!mp_view_equals(key, name)) { /* cut at a NUL: another key's name */
+                free(name);
+                continue;
+            }
             json_t *member = json_object_get(tree, name);
             if (member && count == json_object_size(tree))
                 visit(in, value, member);

@@ -100,8 +100,8 @@ static void on_closed(void *arg)
 
 static void turn(void)
 {
-    mp_loop_turn(f.loop, false);
-    mp_loop_turn(f.loop, false);
+    mp_loop_advance(f.loop, 0);
+    mp_loop_advance(f.loop, 0);
 }
 
 static void command(uint8_t c)

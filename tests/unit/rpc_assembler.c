@@ -241,6 +241,24 @@ START_TEST(empty_lines_and_blanks_are_no_message)
 }
 END_TEST
 
+START_TEST(a_byte_order_mark_is_passed_over_wherever_it_is_cut)
+{
+    static const char text[] = " \xef\xbb\xbf{\"id\":1,\"result\":{}}";
+    for (size_t piece = 1; piece < sizeof text; piece++) {
+        begin(1 << 20, 0);
+        mp_message *m = feed_all(text, piece);
+        ck_assert_ptr_nonnull(m);
+        ck_assert_int_eq(m->state, MP_MESSAGE_READ);
+        mp_message_unref(m);
+        m = feed_all("\xef\xbb{}", piece); /* not whole: noise, with all its bytes */
+        ck_assert_int_eq(m->state, MP_MESSAGE_NOISE);
+        ck_assert_str_eq(m->text, "\xef\xbb{}");
+        mp_message_unref(m);
+        mp_assembler_clear(&a);
+    }
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_test(tc, pieces_of_any_size_make_the_same_message);
@@ -251,6 +269,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, unreadable_messages_keep_the_id_wherever_it_stands);
     tcase_add_test(tc, what_does_not_begin_as_json_is_noise_of_which_little_is_kept);
     tcase_add_test(tc, empty_lines_and_blanks_are_no_message);
+    tcase_add_test(tc, a_byte_order_mark_is_passed_over_wherever_it_is_cut);
 }
 
 int main(void)

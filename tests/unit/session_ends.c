@@ -253,7 +253,8 @@ static void on_ready(void *arg, mcplug_server *s, const struct mcplug_error *why
 static void ready_closes(void *arg, mcplug_server *s, const struct mcplug_error *why)
 {
     on_ready(arg, s, why);
-    close_now();
+    f.server = NULL;
+    mcplug_close(s, on_closed, NULL);
 }
 
 static void on_dropped(void *arg, mcplug_server *s, const struct mcplug_error *why)
@@ -369,7 +370,7 @@ START_TEST(ready_runs_once_also_when_closed_before)
             .dropped = on_dropped, .prefetch = stage == FETCHING ? MCPLUG_TOOLS : 0};
         begin();
         f.opens = stage != OPENING;
-        open_session(&so, on_ready);
+        open_session(&so, ready_closes); /* as it may when there is a reason */
         if (stage == INITIALIZING)
             fake_pass(&f, 1500);
         if (stage == UNTOLD || stage == FETCHING)
