@@ -96,6 +96,7 @@ int mcplug_start_thread(mcplug *host, struct mcplug_error *err)
 {
     if (host->has_thread)
         return mp_fail(err, MCPLUG_EINVAL, "the loop's thread runs already");
+    mp_loop_unstop(host->loop);
     int r = pthread_create(&host->thread, NULL, run_thread, host);
     if (r != 0)
         return mp_fail_os(err, MCPLUG_EIO, r, "no thread");

@@ -132,7 +132,8 @@ static void on_alarm(uv_timer_t *alarm)
     loop->ringing = true;
     run_due(loop);
     loop->ringing = false;
-    arm(loop, 1); /* libuv would ring again at once, and look at nothing else */
+    arm(loop, 1);       /* libuv would ring again at once, and look at nothing else */
+    uv_stop(&loop->uv); /* or it would wait for more before it returns from one turn */
 }
 
 int mp_timer_start(struct mp_loop *loop, struct mp_timer *timer, uint64_t ms,
@@ -281,6 +282,7 @@ void mp_loop_run(struct mp_loop *loop)
 void mp_loop_turn(struct mp_loop *loop, bool wait)
 {
     if (loop->first && loop->in_turn == 0) { /* deferred from outside: no need to poll */
+        uv_update_time(&loop->uv);
         turn_begin(loop);
         turn_end(loop);
         wait = false;
@@ -288,16 +290,34 @@ void mp_loop_turn(struct mp_loop *loop, bool wait)
     uv_run(&loop->uv, wait ? UV_RUN_ONCE : UV_RUN_NOWAIT);
 }
 
+void mp_loop_unstop(struct mp_loop *loop)
+{
+    atomic_store(&loop->stopping, false);
+}
+
+void mp_loop_tick(struct mp_loop *loop)
+{
+    uv_update_time(&loop->uv);
+}
+
 bool mp_loop_in_turn(const struct mp_loop *loop)
 {
     return loop->in_turn > 0;
 }
 
+static bool has_posts(struct mp_loop *loop)
+{
+    pthread_mutex_lock(&loop->lock);
+    bool any = loop->posts != NULL;
+    pthread_mutex_unlock(&loop->lock);
+    return any;
+}
+
 void mp_loop_settle(struct mp_loop *loop)
 {
-    mp_loop_turn(loop, false);
-    while (loop->working)
-        uv_run(&loop->uv, UV_RUN_ONCE);
+    do
+        mp_loop_turn(loop, loop->working > 0);
+    while (loop->working || has_posts(loop));
 }
 
 void mp_loop_stop(struct mp_loop *loop)

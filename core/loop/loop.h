@@ -25,7 +25,9 @@ void mp_loop_free(struct mp_loop *loop);
 void mp_loop_run(struct mp_loop *loop);
 /* Runs what is due; waits for something first when `wait`. */
 void mp_loop_turn(struct mp_loop *loop, bool wait);
-void mp_loop_stop(struct mp_loop *loop);          /* [any] */
+void mp_loop_stop(struct mp_loop *loop);   /* [any] */
+void mp_loop_unstop(struct mp_loop *loop); /* forgets a stop that found nobody running */
+void mp_loop_tick(struct mp_loop *loop);   /* brings mp_loop_now() up to date in a turn */
 bool mp_loop_in_turn(const struct mp_loop *loop); /* inside one of its callbacks? */
 void mp_loop_settle(struct mp_loop *loop); /* runs what was posted, waits for the pool */
 /* For a foreign loop: a descriptor that is readable when there is something to do, and

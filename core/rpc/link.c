@@ -337,12 +337,16 @@ static const struct mcplug_transport_ops *ops_of(const struct mp_offer *offer)
     return offer->feature.ops;
 }
 
-/* A module that fails without a word is not taken for one that did not. */
-static void must_tell(const mcplug_conn *c, int code, struct mcplug_error *err)
+/* A module that fails without a word, or with an odd one, is not taken for one that did
+ * not. Returns the code that counts. */
+static int must_tell(const mcplug_conn *c, int code, struct mcplug_error *err)
 {
-    if (err->code != code)
-        mp_fail(err, code, "transport %s failed without a reason (%s)",
-                c->o.transport->feature.name, mp_error_name(code));
+    int told = code < 0 ? code : MCPLUG_EIO;
+
+    if (err->code != told)
+        mp_fail(err, told, "transport %s failed without a reason (%d)",
+                c->o.transport->feature.name, code);
+    return told;
 }
 
 struct mp_link *mp_link_open(const struct mp_link_options *options,
@@ -389,9 +393,7 @@ int mp_link_send(struct mp_link *link, mcplug_buf *frame, struct mcplug_envelope
         err = &own;
     err->code = MCPLUG_OK;
     int r = c->ops->send(c->transport, frame, env, err);
-    if (r < 0)
-        must_tell(c, r, err);
-    return r;
+    return r == MCPLUG_OK || r == MCPLUG_QUEUED ? r : must_tell(c, r, err);
 }
 
 void mp_link_close(struct mp_link *link)

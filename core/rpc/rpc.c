@@ -198,14 +198,14 @@ static void on_reply(struct mp_call *call, mp_message *m)
     }
 }
 
-/* The one call that waits for an answer in a given time; NULL when there are more. */
+/* The one call that waits for an answer; NULL when there are more. */
 static struct mp_call *only_call(const struct mp_rpc *rpc)
 {
     struct mp_call *only = NULL;
 
     for (size_t i = 0; i < rpc->calls.cap; i++) {
         struct mp_call *call = rpc->calls.slots[i];
-        if (!call || !call->deadline.slot)
+        if (!call || call->standing)
             continue;
         if (only)
             return NULL;

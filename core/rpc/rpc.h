@@ -35,6 +35,7 @@ struct mp_call {
     struct mp_rpc *rpc;
     bool written;       /* the whole request has left */
     bool tell;          /* the peer, when it is cancelled */
+    bool standing;      /* stays open: its answer is its end */
     const char *ending; /* why, when it is cancelled; static text */
     /* reply is borrow; with MCPLUG_EPEER it is the error answer. Counted by what
      * the owner returns: MP_OK or MP_TOOL_ERROR where there is a result. */

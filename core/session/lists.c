@@ -204,8 +204,8 @@ static void finish(struct mp_fetch *f, const struct mcplug_error *why)
     if (!why && !kept->changed) {
         uint64_t now = mp_loop_now(s->cfg.loop);
         bool until_changed =
-            s->era == MP_ERA_LEGACY ||
-            (!f->ttl_told && s->o.changed && mp_session_can(s, kinds[f->index].change));
+            s->era == MP_ERA_LEGACY || (!f->ttl_told && s->listener && s->o.changed &&
+                                        mp_session_can(s, kinds[f->index].change));
         mcplug_list_unref(kept->list);
         kept->list = mcplug_list_ref(list);
         kept->fresh_until = until_changed ? UINT64_MAX : now + f->ttl;

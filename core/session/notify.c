@@ -212,6 +212,7 @@ static int send_listen(mcplug_server *s, mp_view members, struct mcplug_error *e
     }
     l->server = s;
     l->rpc.done = listen_done;
+    l->rpc.standing = true;
     int r = mp_rpc_call(s->rpc, &l->rpc, frame, meta, 2, 0, err);
     if (r != MCPLUG_OK) {
         mp_free(l);

@@ -328,6 +328,7 @@ static int prepare(struct mcplug_call *call, mp_view params,
     call->timeout_ms = call->o.timeout_ms ? call->o.timeout_ms
                        : call->tool       ? s->o.tool_ms
                                           : s->o.request_ms;
+    mp_loop_tick(s->cfg.loop); /* whoever calls may have been busy for long */
     uint64_t now = mp_loop_now(s->cfg.loop);
     call->deadline =
         call->timeout_ms > UINT64_MAX - now ? UINT64_MAX : now + call->timeout_ms;
