@@ -95,6 +95,18 @@ START_TEST(with_a_thread_of_ours_any_thread_may_wait)
 }
 END_TEST
 
+START_TEST(a_stop_that_found_nobody_does_not_end_our_thread)
+{
+    begin();
+    mcplug_stop(host);
+    ck_assert_int_eq(mcplug_start_thread(host, NULL), MCPLUG_OK);
+    mcplug_stop(host);
+    mcplug_server *server = open_example(NULL);
+    echo_once(server, "still there");
+    mcplug_free(host);
+}
+END_TEST
+
 static struct outcome last;
 static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error *why)
 {
@@ -167,6 +179,7 @@ static void add(TCase *tc)
 {
     tcase_add_test(tc, the_blocking_forms_run_the_loop_themselves);
     tcase_add_test(tc, with_a_thread_of_ours_any_thread_may_wait);
+    tcase_add_test(tc, a_stop_that_found_nobody_does_not_end_our_thread);
     tcase_add_test(tc, a_foreign_loop_polls_the_descriptor);
     tcase_add_test(tc, settings_that_no_transport_takes_are_refused_with_their_name);
     tcase_add_test(tc, the_era_of_a_server_is_remembered);

@@ -100,6 +100,18 @@ START_TEST(a_thousand_timers_started_and_stopped_at_random_keep_their_order)
 }
 END_TEST
 
+START_TEST(one_turn_ends_when_a_timer_has_rung_that_was_due_before)
+{
+    struct letter a = {.c = 'a'};
+    begin(false);
+    mp_timer_start(loop, &a.timer, 2, on_timer);
+    usleep(20000);
+    mp_loop_turn(loop, true); /* and does not wait for something else on top */
+    ck_assert_str_eq(order, "a");
+    mp_loop_free(loop);
+}
+END_TEST
+
 static void on_job(struct mp_job *j)
 {
     note(MP_OF(j, struct letter, job)->c);
@@ -237,6 +249,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, timers_run_in_order_of_their_time_and_only_then);
     tcase_add_test(tc, a_stopped_timer_never_runs_and_a_restarted_one_moves);
     tcase_add_test(tc, a_thousand_timers_started_and_stopped_at_random_keep_their_order);
+    tcase_add_test(tc, one_turn_ends_when_a_timer_has_rung_that_was_due_before);
     tcase_add_test(tc, jobs_run_after_the_callback_that_deferred_them_in_the_same_turn);
     tcase_add_test(tc,
                    a_job_deferred_outside_of_a_turn_runs_next_and_a_dropped_one_never);

@@ -66,6 +66,18 @@ START_TEST(any_other_error_on_discover_leads_to_initialize)
 }
 END_TEST
 
+START_TEST(an_error_without_id_on_discover_leads_to_initialize_too)
+{
+    fake_init(&f);
+    fake_session(&f, NULL);
+    fake_expect(&f, "server/discover");
+    fake_say(&f, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,"
+                 "\"message\":\"x\"}}");
+    fake_expect(&f, "initialize");
+    fake_clear(&f);
+}
+END_TEST
+
 START_TEST(a_discover_result_without_versions_means_legacy)
 {
     fake_init(&f);
@@ -326,6 +338,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_modern_server_is_known_by_its_discover_result);
     tcase_add_test(tc, discover_carries_version_client_info_and_capabilities_in_meta);
     tcase_add_test(tc, any_other_error_on_discover_leads_to_initialize);
+    tcase_add_test(tc, an_error_without_id_on_discover_leads_to_initialize_too);
     tcase_add_test(tc, a_discover_result_without_versions_means_legacy);
     tcase_add_test(
         tc, an_unsupported_version_error_never_leads_to_initialize_unless_it_names_one);
