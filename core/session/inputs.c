@@ -299,26 +299,35 @@ static void answer_call(mcplug_input *in, mp_view result)
     mp_inputs_settle(call);
 }
 
+static void answer(mcplug_input *in, mp_view result)
+{
+    if (in->server && in->call)
+        answer_call(in, result);
+    else if (in->server && in->wanted && !mp_rpc_idle(in->server->rpc))
+        send_answer(in->server, mp_frame_answer(mp_text(in->id), result), in->exchange);
+    input_free(in);
+}
+
+/* An answer of several lines is copied, to make it one; without memory for that, the
+ * question is refused rather than left open. */
 int mcplug_input_answer(mcplug_input *in, const char *result)
 {
     mp_view view = mp_text(result);
-    char *text = NULL;
 
     if (!result || mp_frame_object(&view, "answer", NULL) != MCPLUG_OK)
         return MCPLUG_EINVAL;
-    if (in->server && (in->call || (in->wanted && !mp_rpc_idle(in->server->rpc)))) {
-        if (!(text = mp_strndup((const char *)view.data, view.len)))
-            return MCPLUG_ENOMEM;
-        mp_frame_flatten(text, view.len);
-        if (in->call)
-            answer_call(in, mp_bytes(text, view.len));
-        else
-            send_answer(in->server,
-                        mp_frame_answer(mp_text(in->id), mp_bytes(text, view.len)),
-                        in->exchange);
-        mp_free(text);
+    if (!memchr(view.data, '\n', view.len) && !memchr(view.data, '\r', view.len)) {
+        answer(in, view);
+        return MCPLUG_OK;
     }
-    input_free(in);
+    char *line = mp_strndup((const char *)view.data, view.len);
+    if (line) {
+        mp_frame_flatten(line, view.len);
+        answer(in, mp_bytes(line, view.len));
+    } else {
+        mcplug_input_refuse(in, INTERNAL_ERROR, "out of memory");
+    }
+    mp_free(line);
     return MCPLUG_OK;
 }
 

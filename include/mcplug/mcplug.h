@@ -306,8 +306,7 @@ MCPLUG_API ptrdiff_t mcplug_list_find(const mcplug_list *list, const char *name)
 
 MCPLUG_API mcplug_server *mcplug_input_server(mcplug_input *input);
 /* take. `result` is the JSON object of the answer (ElicitResult, CreateMessageResult,
- * ListRootsResult). MCPLUG_EINVAL when it is no JSON object: the question stays open;
- * so it does with MCPLUG_ENOMEM. */
+ * ListRootsResult). MCPLUG_EINVAL when it is no JSON object: the question stays open. */
 MCPLUG_API int mcplug_input_answer(mcplug_input *input, const char *result);
 MCPLUG_API void mcplug_input_refuse(mcplug_input *input, int code, const char *message);
 
