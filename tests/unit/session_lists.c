@@ -314,6 +314,26 @@ START_TEST(a_modern_server_is_listened_to_for_what_it_offers)
 }
 END_TEST
 
+START_TEST(a_list_fetched_when_nobody_listens_any_more_is_not_kept)
+{
+    struct mcplug_server_options so = {.struct_size = sizeof so, .changed = on_changed};
+    struct got g[4] = {{0}};
+    fake_init(&f);
+    fake_modern(&f, &so, "{\"tools\":{\"listChanged\":true}}");
+    uint64_t listen = fake_expect(&f, "subscriptions/listen");
+    get(MCPLUG_TOOLS, &g[0]);
+    say_tools(fake_expect(&f, "tools/list"), A, "");
+    get(MCPLUG_TOOLS, &g[1]); /* kept, for a change would be told */
+    ck_assert(fake_idle(&f));
+    fake_sayf(&f, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{}}", ll(listen));
+    get(MCPLUG_TOOLS, &g[2]);
+    say_tools(fake_expect(&f, "tools/list"), A, "");
+    get(MCPLUG_TOOLS, &g[3]);
+    fake_expect(&f, "tools/list");
+    fake_clear(&f);
+}
+END_TEST
+
 START_TEST(resource_subscriptions_replace_the_listener)
 {
     struct mcplug_server_options so = {.struct_size = sizeof so, .changed = on_changed};
@@ -441,6 +461,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_list_of_the_wrong_shape_is_an_error);
     tcase_add_test(tc, lists_asked_for_are_fetched_side_by_side_before_ready);
     tcase_add_test(tc, a_modern_server_is_listened_to_for_what_it_offers);
+    tcase_add_test(tc, a_list_fetched_when_nobody_listens_any_more_is_not_kept);
     tcase_add_test(tc, resource_subscriptions_replace_the_listener);
     tcase_add_test(tc, a_change_is_told_once_while_one_subscription_replaces_another);
     tcase_add_test(tc, a_legacy_server_is_subscribed_to_by_request);
