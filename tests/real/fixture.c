@@ -96,9 +96,9 @@ static void on_remark(void *arg, mcplug_server *server, const char *line, size_t
     size_t used = strlen(real.remarks);
 
     (void)arg, (void)server;
-    if (used + len + 2 > sizeof real.remarks)
-        used = 0;
-    snprintf(real.remarks + used, sizeof real.remarks - used, "%.*s\n", (int)len, line);
+    if (used + len + 2 <= sizeof real.remarks)
+        snprintf(real.remarks + used, sizeof real.remarks - used, "%.*s\n", (int)len,
+                 line);
 }
 
 static void on_dropped(void *arg, mcplug_server *server, const struct mcplug_error *why)

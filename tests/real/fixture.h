@@ -60,7 +60,7 @@ extern struct real {
     json_t *log; /* array of params */
     int dropped;
     unsigned timed_out, breaches; /* calls that the test means to end so */
-    char remarks[4096];           /* the last of its stderr */
+    char remarks[65536];          /* its stderr, from the beginning */
 } real;
 
 void real_setup(void);
@@ -83,6 +83,8 @@ void real_turn(double deadline, const char *what);
 #define REAL_UNTIL(condition)                                                            \
     for (double until_ = real_deadline(); !(condition);)                                 \
     real_turn(until_, #condition)
+/* Waits until its stderr says `part`: nothing orders that pipe and the answers. */
+#define REAL_REMARKED(part) REAL_UNTIL(strstr(real.remarks, part) != NULL)
 /* Begins a call; `reply` must live until it is done. give: reply_clear */
 mcplug_call *real_begin(const char *method, const char *params, struct reply *reply);
 mcplug_call *real_begin_tool(const char *tool, const char *args, struct reply *reply);

@@ -37,7 +37,7 @@ START_TEST(it_speaks_2025_11_25_and_introduces_itself)
     ck_contains(mcplug_server_info(real.server), "\"mcp-servers/everything\"");
     ck_contains(mcplug_server_capabilities(real.server), "\"subscribe\":true");
     ck_assert_uint_gt(strlen(mcplug_server_instructions(real.server)), 100);
-    ck_contains(real.remarks, "Starting default (STDIO) server");
+    REAL_REMARKED("Starting default (STDIO) server");
 }
 END_TEST
 
