@@ -6,6 +6,6 @@
 
 extern const struct cli_command cli_cmd_tools, cli_cmd_call, cli_cmd_resources,
     cli_cmd_read, cli_cmd_prompts, cli_cmd_prompt, cli_cmd_complete, cli_cmd_ping,
-    cli_cmd_info, cli_cmd_plugins, cli_cmd_help;
+    cli_cmd_info, cli_cmd_plugins, cli_cmd_ide, cli_cmd_help;
 
 #endif

@@ -11,6 +11,12 @@ unit_tests = \
 	tests/unit/cli_args \
 	tests/unit/cli_out \
 	tests/unit/cli_words \
+	tests/unit/common_header \
+	tests/unit/common_ide \
+	tests/unit/common_ide_file \
+	tests/unit/common_ports \
+	tests/unit/common_sse \
+	tests/unit/common_url \
 	tests/unit/json_args \
 	tests/unit/json_envelope \
 	tests/unit/json_scan \
@@ -30,12 +36,15 @@ unit_tests = \
 	tests/unit/session_ends \
 	tests/unit/session_inputs \
 	tests/unit/session_lists \
+	tests/unit/session_mirror \
+	tests/unit/session_mirror_calls \
 	tests/unit/session_request
 
 # What suites share.
 unit_support = \
 	tests/real/fixture.c tests/real/fixture.h \
 	tests/unit/fake.c tests/unit/fake.h \
+	tests/unit/ide_kit.h \
 	tests/unit/plugin_modules.h
 
 LDADD = tests/unit/libtest.la libmcplug-cli.la libmcplug-core.la $(CHECK_LIBS)
@@ -44,6 +53,9 @@ if HAVE_CHECK
 check_LTLIBRARIES += tests/unit/libtest.la
 endif
 tests_unit_libtest_la_SOURCES = $(unit_support)
+if !ANY_BUILTIN
+tests_unit_libtest_la_SOURCES += $(wire_sources)
+endif
 
 # ---- modules for the suites, most of them wrong in one way ---------------------
 
@@ -133,6 +145,8 @@ real_tests = \
 EXTRA_PROGRAMS += $(real_tests)
 CLEANFILES += $(real_tests)
 EXTRA_DIST += \
+	tests/real/fake-ide-selftest.mjs \
+	tests/real/fake-ide.mjs \
 	tests/real/modern-server.mjs \
 	tests/real/package-lock.json \
 	tests/real/package.json \
@@ -213,11 +227,14 @@ fuzz_files = \
 	tests/fuzz/fuzz_args.c \
 	tests/fuzz/fuzz_assembler.c \
 	tests/fuzz/fuzz_escape.c \
+	tests/fuzz/fuzz_header.c \
 	tests/fuzz/fuzz_lines.c \
 	tests/fuzz/fuzz_props.c \
 	tests/fuzz/fuzz_scan.c \
 	tests/fuzz/fuzz_session.c \
+	tests/fuzz/fuzz_sse.c \
 	tests/fuzz/fuzz_uri.c \
+	tests/fuzz/fuzz_url.c \
 	tests/fuzz/scan.dict \
 	tests/fuzz/session.dict
 
@@ -233,7 +250,8 @@ fuzz_cppflags = $(AM_CPPFLAGS) -DMCPLUG_BUILTIN \
 	-DMCPLUG_PLUGIN_DIR=\"$(pluginexecdir)\" -DMCPLUG_HELPER_DIR=\"$(helperexecdir)\" \
 	-DMCPLUG_SYSCONF_DIR=\"$(sysconfdir)\" \
 	$(UV_CFLAGS) $(JANSSON_CFLAGS)
-fuzz_sources = $(core_sources) $(common_sources) $(stdio_sources) $(socket_sources)
+fuzz_sources = $(core_sources) $(common_sources) $(wire_sources) $(stdio_sources) \
+	$(socket_sources)
 
 lint:
 	@cd $(top_srcdir) && CC='$(CC)' CLANG_FORMAT='$(CLANG_FORMAT)' \

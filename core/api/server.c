@@ -36,6 +36,32 @@ static void remember(void *arg, uint64_t hash, enum mp_era era)
 
 /* ---- opening ---- */
 
+static int check_settings(const struct mp_offer *offer, const mcplug_props *settings,
+                          mcplug_props **out, struct mcplug_error *err)
+{
+    char what[64];
+    mcplug_props *props = mp_props_copy(settings);
+
+    if (!props)
+        return mp_fail_nomem(err);
+    snprintf(what, sizeof what, "transport \"%.32s\"", offer->feature.name);
+    int r = mp_props_check(props, offer->feature.options, what, err);
+    if (r == MCPLUG_OK)
+        *out = props;
+    else
+        mp_props_free(props);
+    return r;
+}
+
+/* For a URL whose transport nobody named: the oldest way of HTTP comes last. */
+static int fallback(void *arg, const mcplug_props *settings, const struct mp_offer **out,
+                    mcplug_props **checked, struct mcplug_error *err)
+{
+    mcplug *host = arg;
+    int r = mp_catalogue_find(host->catalogue, MCPLUG_TRANSPORT, "sse", out, err);
+    return r == MCPLUG_OK ? check_settings(*out, settings, checked, err) : r;
+}
+
 static void gone(void *arg, mcplug_server *s)
 {
     (void)arg;
@@ -94,7 +120,7 @@ int mcplug_open(mcplug *host, const mcplug_settings *settings,
     struct mcplug_error own = MCPLUG_ERROR_INIT;
     struct mcplug_server_options o = {0};
     const struct mp_offer *offer;
-    char what[64];
+    mcplug_props *props;
 
     if (!err)
         err = &own;
@@ -103,11 +129,9 @@ int mcplug_open(mcplug *host, const mcplug_settings *settings,
     int r = find_transport(host, settings, &offer, err);
     if (r != MCPLUG_OK)
         return r;
-    mcplug_props *props = mp_props_copy(settings->props);
-    if (!props)
-        return mp_fail_nomem(err);
-    snprintf(what, sizeof what, "transport \"%.32s\"", offer->feature.name);
-    r = mp_props_check(props, offer->feature.options, what, err);
+    r = check_settings(offer, settings->props, &props, err);
+    if (r != MCPLUG_OK)
+        return r;
     if (options)
         memcpy(&o, options,
                options->struct_size < sizeof o ? options->struct_size : sizeof o);
@@ -124,12 +148,13 @@ int mcplug_open(mcplug *host, const mcplug_settings *settings,
         .spill_dir = host->spill_dir,
         .recall = recall,
         .remember = remember,
+        .fallback =
+            !settings->type && strcmp(offer->feature.name, "http") == 0 ? fallback : NULL,
         .gone = gone,
         .arg = host,
     };
-    if (r == MCPLUG_OK)
-        r = mp_session_open(&cfg, offer, props, &o, name_of(settings, &o), ready,
-                            ready_arg, out, err);
+    r = mp_session_open(&cfg, offer, props, &o, name_of(settings, &o), ready, ready_arg,
+                        out, err);
     mp_props_free(props);
     if (r == MCPLUG_OK) {
         mcplug_server *s = *out;

@@ -461,9 +461,9 @@ static const char *package_of(const struct want *want)
         {"stdio", "mcplug-stdio"},         {"http", "mcplug-http"},
         {"https", "mcplug-http"},          {"sse", "mcplug-http"},
         {"ws", "mcplug-websocket"},        {"wss", "mcplug-websocket"},
-        {"websocket", "mcplug-websocket"}, {"sse-ide", "mcplug-ide"},
-        {"ws-ide", "mcplug-ide"},          {"unix", "mcplug-socket"},
-        {"tcp", "mcplug-socket"},
+        {"websocket", "mcplug-websocket"}, {"sse-ide", "mcplug-http"},
+        {"ws-ide", "mcplug-websocket"},    {"unix", "mcplug-socket"},
+        {"tcp", "mcplug-socket"},          {"http-ide", "mcplug-http"},
     };
     if (want->kind == MCPLUG_TRANSPORT)
         for (size_t i = 0; i < MP_COUNT(packages); i++)

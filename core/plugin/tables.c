@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "loop/loop.h"
 #include "plugin/props.h"
+#include "plugin/services.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -181,8 +182,8 @@ static void self_log(mcplug_self *self, int level, const char *fmt, ...)
 
 static const void *self_service(mcplug_self *self, const char *name, uint32_t version)
 {
-    (void)self, (void)name, (void)version; /* there is none so far */
-    return NULL;
+    (void)self;
+    return name ? mp_service_find(name, version) : NULL;
 }
 
 static const struct mcplug_mem mem_table = {
@@ -246,6 +247,11 @@ mcplug_self *mp_self_new(const char *name, const struct mp_log *log, struct mp_l
         snprintf(self->source, sizeof self->source, "plugin:%s", name);
     }
     return self;
+}
+
+struct mp_loop *mp_self_loop(const mcplug_self *self)
+{
+    return self->loop;
 }
 
 size_t mp_self_running(const mcplug_self *self)

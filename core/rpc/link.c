@@ -29,6 +29,7 @@ struct mcplug_conn {
     struct mp_job job;
     struct stream shared;   /* exchange 0 */
     struct stream *streams; /* the others */
+    struct stream *spare;   /* one that is not in use */
     struct item *first, **last;
     mp_message *msg_first, **msg_last; /* messages, the usual case, need no item */
     bool opened, opened_told;
@@ -90,13 +91,24 @@ static struct stream *stream_of(mcplug_conn *c, uint64_t exchange)
     struct stream *s = c->streams;
     while (s && s->exchange != exchange)
         s = s->next;
-    if (!s && (s = mp_alloc(sizeof *s))) {
-        mp_assembler_init(&s->assembler, &c->o.limits);
+    if (!s && (s = c->spare ? c->spare : mp_alloc(sizeof *s))) {
+        if (!c->spare)
+            mp_assembler_init(&s->assembler, &c->o.limits);
+        c->spare = NULL;
         s->exchange = exchange;
         s->next = c->streams;
         c->streams = s;
     }
     return s;
+}
+
+static void stream_free(mcplug_conn *c, struct stream *s)
+{
+    mp_assembler_clear(&s->assembler); /* and ready for another message */
+    if (c->spare)
+        mp_free(s);
+    else
+        c->spare = s;
 }
 
 static void stream_drop(mcplug_conn *c, uint64_t exchange)
@@ -105,8 +117,7 @@ static void stream_drop(mcplug_conn *c, uint64_t exchange)
         struct stream *s = *at;
         if (s->exchange == exchange) {
             *at = s->next;
-            mp_assembler_clear(&s->assembler);
-            mp_free(s);
+            stream_free(c, s);
             return;
         }
     }
@@ -185,6 +196,18 @@ static void wire_exchange_end(mcplug_conn *c, uint64_t exchange,
     enqueue(c, item);
 }
 
+static void wire_discard(mcplug_conn *c, uint64_t exchange)
+{
+    if (c->closed) {
+        complain(c, "discard after closed");
+        return;
+    }
+    if (exchange && c->ops->caps & MCPLUG_CAN_EXCHANGE)
+        stream_drop(c, exchange);
+    else
+        mp_assembler_clear(&c->shared.assembler);
+}
+
 static void wire_written(mcplug_conn *c, uint64_t serial)
 {
     if (!c->closed)
@@ -238,6 +261,7 @@ const struct mcplug_wire mp_link_wire = {
     .remark = wire_remark,
     .describe = wire_describe,
     .closed = wire_closed,
+    .discard = wire_discard,
 };
 
 /* ---- handing on ---- */
@@ -255,6 +279,10 @@ static void link_free(mcplug_conn *c)
     mp_job_drop(c->o.loop, &c->job);
     while (c->streams)
         stream_drop(c, c->streams->exchange);
+    if (c->spare) {
+        mp_assembler_clear(&c->spare->assembler);
+        mp_free(c->spare);
+    }
     mp_assembler_clear(&c->shared.assembler);
     while (c->first) {
         struct item *item = c->first;
@@ -416,4 +444,21 @@ void mp_link_cancel(struct mp_link *link, uint64_t exchange)
     if (!c->closing && !c->closed &&
         MCPLUG_HAS(c->ops, struct mcplug_transport_ops, cancel))
         c->ops->cancel(c->transport, exchange);
+}
+
+/* Has the module said the end of that exchange, which waits to be handed on? */
+static bool ends(const mcplug_conn *c, uint64_t exchange)
+{
+    for (const struct item *item = c->first; item; item = item->next)
+        if (item->type == ITEM_EXCHANGE_END && item->exchange == exchange)
+            return true;
+    return false;
+}
+
+void mp_link_settled(struct mp_link *link, uint64_t exchange)
+{
+    mcplug_conn *c = &link->conn;
+    if (!c->closing && !c->closed && c->ops->caps & MCPLUG_CAN_EXCHANGE &&
+        MCPLUG_HAS(c->ops, struct mcplug_transport_ops, settled) && !ends(c, exchange))
+        c->ops->settled(c->transport, exchange);
 }

@@ -45,6 +45,8 @@ int mp_link_send(struct mp_link *link, mcplug_buf *frame, struct mcplug_envelope
 void mp_link_close(struct mp_link *link); /* `closed` follows, also when it was closing */
 bool mp_link_has_exchanges(const struct mp_link *link);
 void mp_link_cancel(struct mp_link *link, uint64_t exchange); /* with exchanges only */
+/* The call of that exchange has its reply. */
+void mp_link_settled(struct mp_link *link, uint64_t exchange);
 
 /* What modules call; for the catalogue. */
 extern const struct mcplug_wire mp_link_wire;

@@ -2,23 +2,19 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "rpc/waiting.h"
 
 #define NOISE_LOGGED 20 /* lines; the rest is only counted */
-
-/* A frame that the transport keeps until it can be written. */
-struct waiting {
-    uint64_t serial;
-    size_t len;
-};
+#define FIRST_MODERN "2026-07-28"
 
 struct mp_rpc {
     struct mp_rpc_options o;
     struct mp_link *link;
     struct mp_ledger calls;
     struct mp_rpc_counts counts;
-    uint64_t serial;         /* of the last frame; ids are serials */
-    struct waiting *waiting; /* those from first_waiting on, oldest first */
-    size_t first_waiting, n_waiting, cap_waiting, queued;
+    const char *revision;      /* borrow; "" until it is settled */
+    uint64_t serial;           /* of the last frame; ids are serials */
+    struct mp_waiting waiting; /* frames that the transport keeps */
     bool closing;
     struct mp_job ender; /* ends the calls of an rpc that was closed */
 };
@@ -51,6 +47,11 @@ static void complete(struct mp_call *call, mp_message *reply,
     mp_timer_stop(rpc->o.link.loop, &call->deadline);
     mp_job_drop(rpc->o.link.loop, &call->job);
     mp_ledger_remove(&rpc->calls, call->id);
+    if (rpc->link && mp_link_has_exchanges(rpc->link)) {
+        mp_waiting_forget(&rpc->waiting, call->id);
+        if (reply)
+            mp_link_settled(rpc->link, call->id);
+    }
     /* Counted before `done`, so that the books are right when it looks at them. */
     enum mp_outcome first = why ? outcome_of(why->code) : MP_OK;
     rpc->counts.ended[first]++;
@@ -69,7 +70,8 @@ static void tell_cancelled(struct mp_rpc *rpc, uint64_t id, const char *reason)
         return;
     if (mp_link_has_exchanges(rpc->link)) {
         mp_link_cancel(rpc->link, id);
-        return;
+        if (strcmp(rpc->revision, FIRST_MODERN) >= 0)
+            return; /* the end of its stream is the cancellation, and only since then */
     }
     mp_str_init(&s, 1024);
     mp_str_adds(&s, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
@@ -115,6 +117,15 @@ static void on_deadline(struct mp_timer *timer)
     complete(call, NULL, &why);
 }
 
+static void say_if_written(const struct mp_call *call, struct mcplug_error *e)
+{
+    static const char note[] = " (the request had been written)";
+    size_t n = strlen(e->text);
+
+    if (call->written && n + sizeof note <= sizeof e->text)
+        memcpy(e->text + n, note, sizeof note);
+}
+
 static void end_all(struct mp_rpc *rpc, const struct mcplug_error *why)
 {
     struct mp_call *call;
@@ -123,12 +134,8 @@ static void end_all(struct mp_rpc *rpc, const struct mcplug_error *why)
         struct mcplug_error e = *why;
         if (call->job.queued)
             mp_fail(&e, MCPLUG_ECANCELED, "%s", call->ending);
-        if (e.code != MCPLUG_ECANCELED && call->written) {
-            size_t n = strlen(e.text);
-            static const char note[] = " (the request had been written)";
-            if (n + sizeof note <= sizeof e.text)
-                memcpy(e.text + n, note, sizeof note);
-        }
+        if (e.code != MCPLUG_ECANCELED)
+            say_if_written(call, &e);
         complete(call, NULL, &e);
     }
 }
@@ -225,7 +232,7 @@ static void on_response(struct mp_rpc *rpc, mp_message *m)
     if (id_of(raw, &id))
         call = mp_ledger_find(&rpc->calls, id);
     else if ((raw.len == 0 || mp_view_is_null(raw)) && m->env.error.len)
-        call = only_call(rpc);
+        call = m->exchange ? mp_ledger_find(&rpc->calls, m->exchange) : only_call(rpc);
     if (call && !call->job.queued) /* a cancelled one waits for its end already */
         on_reply(call, m);
     else
@@ -308,9 +315,16 @@ static void on_exchange_end(void *arg, uint64_t exchange, const struct mcplug_er
     struct mcplug_error silent = MCPLUG_ERROR_INIT;
     struct mp_call *call = mp_ledger_find(&rpc->calls, exchange);
 
+    mp_waiting_forget(&rpc->waiting, exchange);
     if (!call || call->job.queued || rpc->closing)
         return;
     mp_fail(&silent, MCPLUG_EPROTO, "the reply stream ended without a reply");
+    if (why && why->os_error) { /* the network's fault, which has its own words */
+        silent = *why;
+        rpc->o.events->explain(&silent);
+        say_if_written(call, &silent);
+        why = NULL;
+    }
     complete(call, NULL, why ? why : &silent);
 }
 
@@ -338,7 +352,7 @@ static void on_closed(void *arg, const struct mcplug_error *why)
     struct mcplug_error told = asked_for;
 
     rpc->link = NULL;
-    rpc->first_waiting = rpc->n_waiting = rpc->queued = 0;
+    mp_waiting_clear(&rpc->waiting);
     if (!rpc->closing) {
         if (why)
             told = *why;
@@ -359,40 +373,7 @@ static void on_written(void *arg, uint64_t serial)
 
     if (call)
         call->written = true;
-    struct waiting *w = rpc->waiting + rpc->first_waiting;
-    for (size_t i = 0; i < rpc->n_waiting; i++) { /* nearly always the first */
-        if (w[i].serial != serial)
-            continue;
-        rpc->queued -= w[i].len;
-        memmove(w + 1, w, i * sizeof *w);
-        rpc->first_waiting++;
-        rpc->n_waiting--;
-        return;
-    }
-}
-
-static int make_room(struct mp_rpc *rpc, size_t len, struct mcplug_error *err)
-{
-    if (rpc->queued + len > MP_QUEUE_MAX && rpc->queued > 0)
-        return mp_fail(err, MCPLUG_EOVERLOADED,
-                       "overloaded: %zu bytes in %zu messages wait to be written, the "
-                       "limit is %d bytes",
-                       rpc->queued, rpc->n_waiting, MP_QUEUE_MAX);
-    if (rpc->first_waiting + rpc->n_waiting < rpc->cap_waiting)
-        return MCPLUG_OK;
-    if (rpc->first_waiting > 0 && rpc->first_waiting >= rpc->n_waiting) {
-        memmove(rpc->waiting, rpc->waiting + rpc->first_waiting,
-                rpc->n_waiting * sizeof *rpc->waiting);
-        rpc->first_waiting = 0;
-        return MCPLUG_OK;
-    }
-    size_t cap = rpc->cap_waiting ? rpc->cap_waiting * 2 : 16;
-    struct waiting *more = mp_resize(rpc->waiting, cap * sizeof *more);
-    if (!more)
-        return mp_fail_nomem(err);
-    rpc->waiting = more;
-    rpc->cap_waiting = cap;
-    return MCPLUG_OK;
+    mp_waiting_forget(&rpc->waiting, serial);
 }
 
 static int send_frame(struct mp_rpc *rpc, mcplug_buf *frame, struct mcplug_envelope *env,
@@ -400,7 +381,7 @@ static int send_frame(struct mp_rpc *rpc, mcplug_buf *frame, struct mcplug_envel
 {
     struct mcplug_bytes bytes = mp_buf_bytes(frame);
 
-    int r = rpc->link ? make_room(rpc, bytes.len, err)
+    int r = rpc->link ? mp_waiting_room(&rpc->waiting, bytes.len, err)
                       : mp_fail(err, MCPLUG_ECLOSED, "not connected");
     if (r != MCPLUG_OK) {
         mp_buf_unref(frame);
@@ -410,11 +391,8 @@ static int send_frame(struct mp_rpc *rpc, mcplug_buf *frame, struct mcplug_envel
         mp_log(rpc->o.link.log, MCPLUG_LOG_TRACE, rpc->o.link.source, "-> %.*s",
                bytes.len > 3000 ? 3000 : (int)bytes.len, bytes.data);
     r = mp_link_send(rpc->link, frame, env, err);
-    if (r == MCPLUG_QUEUED) {
-        rpc->waiting[rpc->first_waiting + rpc->n_waiting++] =
-            (struct waiting){env->serial, bytes.len};
-        rpc->queued += bytes.len;
-    }
+    if (r == MCPLUG_QUEUED)
+        mp_waiting_add(&rpc->waiting, env->serial, bytes.len);
     return r;
 }
 
@@ -461,9 +439,11 @@ int mp_rpc_call(struct mp_rpc *rpc, struct mp_call *call, mcplug_buf *frame,
 int mp_rpc_notify(struct mp_rpc *rpc, mcplug_buf *frame, const char *method,
                   struct mcplug_error *err)
 {
-    struct mcplug_pair meta = {"method", method};
-    struct mcplug_envelope env = {
-        .kind = MCPLUG_NOTIFICATION, .serial = ++rpc->serial, .meta = &meta, .n_meta = 1};
+    struct mcplug_pair meta[] = {{"method", method}, {"protocol-version", rpc->revision}};
+    struct mcplug_envelope env = {.kind = MCPLUG_NOTIFICATION,
+                                  .serial = ++rpc->serial,
+                                  .meta = meta,
+                                  .n_meta = rpc->revision[0] ? 2 : 1};
     int r = send_frame(rpc, frame, &env, err);
     return r < 0 ? r : MCPLUG_OK;
 }
@@ -471,8 +451,12 @@ int mp_rpc_notify(struct mp_rpc *rpc, mcplug_buf *frame, const char *method,
 int mp_rpc_answer(struct mp_rpc *rpc, mcplug_buf *frame, uint64_t exchange,
                   struct mcplug_error *err)
 {
-    struct mcplug_envelope env = {
-        .kind = MCPLUG_RESPONSE, .serial = ++rpc->serial, .exchange = exchange};
+    struct mcplug_pair meta = {"protocol-version", rpc->revision};
+    struct mcplug_envelope env = {.kind = MCPLUG_RESPONSE,
+                                  .serial = ++rpc->serial,
+                                  .exchange = exchange,
+                                  .meta = &meta,
+                                  .n_meta = rpc->revision[0] ? 1 : 0};
     int r = send_frame(rpc, frame, &env, err);
     return r < 0 ? r : MCPLUG_OK;
 }
@@ -499,7 +483,25 @@ struct mp_rpc *mp_rpc_new(const struct mp_rpc_options *options, struct mcplug_er
     rpc->o = *options;
     rpc->o.link.events = &link_events;
     rpc->o.link.arg = rpc;
+    rpc->revision = "";
     return rpc;
+}
+
+void mp_rpc_use(struct mp_rpc *rpc, const struct mp_offer *transport,
+                const mcplug_props *settings)
+{
+    rpc->o.link.transport = transport;
+    rpc->o.link.settings = settings;
+}
+
+void mp_rpc_revision(struct mp_rpc *rpc, const char *revision)
+{
+    rpc->revision = revision;
+}
+
+bool mp_rpc_has_exchanges(const struct mp_rpc *rpc)
+{
+    return rpc->link && mp_link_has_exchanges(rpc->link);
 }
 
 void mp_rpc_free(struct mp_rpc *rpc)
@@ -508,7 +510,7 @@ void mp_rpc_free(struct mp_rpc *rpc)
         return;
     mp_job_drop(rpc->o.link.loop, &rpc->ender);
     mp_ledger_clear(&rpc->calls);
-    mp_free(rpc->waiting);
+    mp_waiting_clear(&rpc->waiting);
     mp_free(rpc);
 }
 

@@ -67,10 +67,16 @@ struct mp_rpc_options {
 struct mp_rpc *mp_rpc_new(const struct mp_rpc_options *options, struct mcplug_error *err);
 void mp_rpc_free(struct mp_rpc *rpc); /* idle ones only; NULL is fine */
 
+/* Another transport for the next connection; borrow `settings`. */
+void mp_rpc_use(struct mp_rpc *rpc, const struct mp_offer *transport,
+                const mcplug_props *settings);
+/* What goes along with every frame from now on; borrow. */
+void mp_rpc_revision(struct mp_rpc *rpc, const char *revision);
 int mp_rpc_connect(struct mp_rpc *rpc, struct mcplug_error *err);
 void mp_rpc_close(struct mp_rpc *rpc);      /* ends every call; `closed` follows */
 void mp_rpc_hang_up(struct mp_rpc *rpc);    /* the same, but it may connect again */
 bool mp_rpc_idle(const struct mp_rpc *rpc); /* no link */
+bool mp_rpc_has_exchanges(const struct mp_rpc *rpc);
 
 /* The id that the next request will get, to write it into the frame. */
 uint64_t mp_rpc_next_id(struct mp_rpc *rpc);

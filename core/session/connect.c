@@ -7,6 +7,8 @@
  * sent too: some old servers never answer what they do not know. A modern server
  * that is merely slow to start answers late, and that answer still counts. */
 #define PATIENCE_MS 1500
+/* Where each request has its answer, silence means more. */
+#define PATIENCE_EXCHANGE_MS 10000
 
 enum { /* what a modern server says of a request that it understood as such */
        HEADER_MISMATCH = -32020,
@@ -54,12 +56,13 @@ static void connected(mcplug_server *s)
     s->phase = MP_FETCHING;
     mp_timer_stop(s->cfg.loop, &s->patience);
     if (s->cfg.remember && !s->revision_wanted)
-        s->cfg.remember(s->cfg.arg, s->settings_hash, s->era);
+        s->cfg.remember(s->cfg.arg, s->settings_hash,
+                        s->fell_back ? MP_ERA_OLDEST : s->era);
     mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "connected, revision %s",
            s->revision);
     s->prefetching = 1;
     for (unsigned kind = MCPLUG_TOOLS; kind <= MCPLUG_TEMPLATES; kind <<= 1) {
-        if (!(s->o.prefetch & kind))
+        if (!(s->o.prefetch & kind) || s->renewing)
             continue;
         s->prefetching++;
         if (mp_lists_get(s, (enum mcplug_kind)kind, fetched, s, &err) != MCPLUG_OK)
@@ -128,6 +131,22 @@ static void on_initialized(mcplug_server *s, mp_message *m)
 }
 
 static void probe(mcplug_server *s);
+static void start_over(mcplug_server *s, enum mp_era era);
+
+/* The server answered, if not what we hoped for. */
+static bool says_no(const struct mcplug_error *why)
+{
+    return why->code == MCPLUG_EPEER || why->code == MCPLUG_EPROTO ||
+           (why->code == MCPLUG_EREFUSED && why->peer_status >= 400);
+}
+
+/* What the specification lists as the signs of a server that has HTTP+SSE alone. */
+static bool may_be_oldest(const mcplug_server *s, const struct mcplug_error *why)
+{
+    return s->cfg.fallback && !s->fell_back && why->code == MCPLUG_EREFUSED &&
+           (why->peer_status == 400 || why->peer_status == 404 ||
+            why->peer_status == 405);
+}
 
 static enum mp_outcome initialize_done(struct mp_call *call, mp_message *m,
                                        const struct mcplug_error *why)
@@ -142,10 +161,14 @@ static enum mp_outcome initialize_done(struct mp_call *call, mp_message *m,
         on_initialized(s, m);
     } else if (s->discovering && why->code == MCPLUG_EPEER) {
         s->failure = *why; /* it may yet turn out to be modern */
-    } else if (s->recalled && why->code == MCPLUG_EPEER) {
+    } else if (s->recalled && !s->fell_back && says_no(why)) {
         s->recalled = false; /* it was legacy once, but is no longer */
         s->era = MP_ERA_UNKNOWN;
         probe(s);
+    } else if (may_be_oldest(s, why)) {
+        s->fell_back = true;
+        s->failure = *why;
+        start_over(s, MP_ERA_LEGACY);
     } else {
         mp_session_ready(s, why);
     }
@@ -285,7 +308,10 @@ static void on_discover_refused(mcplug_server *s, mp_message *m,
     mp_view supported = mp_view_get(mp_message_inner(m, "data"), "supported");
 
     if (why->peer_status == UNSUPPORTED_VERSION && mp_view_is_array(supported)) {
-        if (legacy_of(supported))
+        if (holds(supported, MP_MODERN) && !s->asked_again) {
+            s->asked_again = true;
+            probe(s);
+        } else if (legacy_of(supported))
             fall_back(s);
         else
             nothing_in_common(s, supported);
@@ -309,8 +335,10 @@ static enum mp_outcome discover_done(struct mp_call *call, mp_message *m,
         on_discovered(s, m);
     else if (why->code == MCPLUG_EPEER)
         on_discover_refused(s, m, why);
-    else
+    else if (says_no(why) || !mp_rpc_has_exchanges(s->rpc))
         fall_back(s);
+    else
+        mp_session_ready(s, why);
     return MP_OK;
 }
 
@@ -341,7 +369,9 @@ static void probe(mcplug_server *s)
         return;
     }
     s->discovering = true;
-    uint32_t patience = era == MP_ERA_MODERN ? s->o.timeout_ms / 2 : PATIENCE_MS;
+    uint32_t patience = era == MP_ERA_MODERN           ? s->o.timeout_ms / 2
+                        : mp_rpc_has_exchanges(s->rpc) ? PATIENCE_EXCHANGE_MS
+                                                       : PATIENCE_MS;
     if (!s->revision_wanted &&
         mp_timer_start(s->cfg.loop, &s->patience, patience, on_patience) != 0) {
         mp_fail_nomem(&err);
@@ -363,6 +393,22 @@ void mp_connect_opened(mcplug_server *s)
         probe(s);
 }
 
+/* Has the transport that the session has come to. */
+static int use_transport(mcplug_server *s, struct mcplug_error *err)
+{
+    const struct mp_offer *other;
+
+    if (!s->fell_back || s->fallback_settings)
+        return MCPLUG_OK;
+    int r = s->cfg.fallback(s->cfg.arg, s->settings, &other, &s->fallback_settings, err);
+    if (r == MCPLUG_OK) {
+        mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "going on with transport %s",
+               other->feature.name);
+        mp_rpc_use(s->rpc, other, s->fallback_settings);
+    }
+    return r;
+}
+
 /* A server that goes before it is connected may be one that exits on what it does not
  * know; it gets one more start, straight into initialize. One that was
  * ended to start over is started again as what it turned out to be. */
@@ -373,6 +419,20 @@ bool mp_connect_retry(mcplug_server *s, const struct mcplug_error *why)
 
     if (s->starting_over) {
         s->starting_over = false;
+        if (use_transport(s, &err) != MCPLUG_OK ||
+            mp_rpc_connect(s->rpc, &err) != MCPLUG_OK)
+            mp_session_ready(s, &err);
+        return true;
+    }
+    if (s->fell_back && s->failure.code && says_no(why)) {
+        mp_session_ready(s, &s->failure); /* not that old either: as it was at first */
+        return true;
+    }
+    if (s->recalled && s->fell_back) { /* it was that old once, but is no longer */
+        s->recalled = s->fell_back = false;
+        s->era = MP_ERA_UNKNOWN;
+        s->phase = MP_OPENING;
+        mp_rpc_use(s->rpc, s->transport, s->settings);
         return mp_rpc_connect(s->rpc, &err) == MCPLUG_OK;
     }
     if (!probed || s->respawned || s->era == MP_ERA_LEGACY || s->revision_wanted ||
@@ -399,6 +459,14 @@ static void on_connect_timeout(struct mp_timer *timer)
     mp_session_ready(s, &err);
 }
 
+static int dial(mcplug_server *s, struct mcplug_error *err)
+{
+    if (mp_timer_start(s->cfg.loop, &s->connect_timer, s->o.timeout_ms,
+                       on_connect_timeout) != MCPLUG_OK)
+        return mp_fail_nomem(err);
+    return mp_rpc_connect(s->rpc, err);
+}
+
 int mp_connect_start(mcplug_server *s, struct mcplug_error *err)
 {
     s->phase = MP_OPENING;
@@ -413,11 +481,28 @@ int mp_connect_start(mcplug_server *s, struct mcplug_error *err)
     if (s->cfg.recall && !s->revision_wanted)
         s->era = s->cfg.recall(s->cfg.arg, s->settings_hash);
     s->recalled = s->era != MP_ERA_UNKNOWN;
+    s->fell_back = s->era == MP_ERA_OLDEST && s->cfg.fallback;
+    if (s->era == MP_ERA_OLDEST)
+        s->era = MP_ERA_LEGACY;
     int r = mp_frame_meta(s, err);
     if (r == MCPLUG_OK)
-        r = mp_timer_start(s->cfg.loop, &s->connect_timer, s->o.timeout_ms,
-                           on_connect_timeout);
-    if (r != MCPLUG_OK)
-        return mp_fail_nomem(err);
-    return mp_rpc_connect(s->rpc, err);
+        r = use_transport(s, err);
+    return r == MCPLUG_OK ? dial(s, err) : r;
+}
+
+bool mp_connect_renew(mcplug_server *s, const struct mcplug_error *why)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    if (s->era != MP_ERA_LEGACY || why->code != MCPLUG_ECLOSED || why->peer_status != 404)
+        return false;
+    mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "%s; a new one is begun", why->text);
+    mp_inputs_forget_all(s);
+    s->renewing = true;
+    s->phase = MP_OPENING;
+    s->revision[0] = '\0';
+    if (dial(s, &err) == MCPLUG_OK)
+        return true;
+    s->renewing = false;
+    return false;
 }

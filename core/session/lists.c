@@ -35,7 +35,8 @@ struct mp_fetch {
     mcplug_list *list;
     uint64_t ttl; /* the shortest of its pages */
     bool ttl_told;
-    char *cursor; /* the last one, with its quotes */
+    char *cursor;             /* the last one, with its quotes */
+    struct mp_mirror *mirror; /* of tools whose arguments go out as headers too */
     struct waiter *waiters;
     struct mp_job job; /* ends one that could not even start */
     struct mcplug_error failure;
@@ -136,8 +137,23 @@ static void warn_early_end(const struct mp_fetch *f, const char *why)
            kinds[f->index].method, why);
 }
 
-/* Adds the items of one page; those without a name are left out. Names are gathered
- * in one block, and pointed at once that has stopped moving. */
+static bool mirrors(const struct mp_fetch *f)
+{
+    return 1 << f->index == MCPLUG_TOOLS && mp_mirror_wanted(f->server);
+}
+
+/* May this item be used? Tools with a wrong x-mcp-header may not, where arguments are
+ * sent as headers. */
+static int is_usable(struct mp_fetch *f, const char *name, mp_view item, bool *usable,
+                     struct mcplug_error *err)
+{
+    *usable = true;
+    return f->mirror ? mp_mirror_note(f->server, f->mirror, name, item, usable, err)
+                     : MCPLUG_OK;
+}
+
+/* Adds the items of one page; those without a name, or of no use, are left out. Names
+ * are gathered in one block, and pointed at once that has stopped moving. */
 static int add_page(struct mp_fetch *f, mp_message *m, mp_view array,
                     struct mcplug_error *err)
 {
@@ -146,8 +162,11 @@ static int add_page(struct mp_fetch *f, mp_message *m, mp_view array,
     struct mp_walk w = mp_walk_into(array);
     struct mp_str names;
     mp_view item;
+    bool usable;
 
     mp_str_init(&names, m->len + 1);
+    if (mirrors(f) && !f->mirror && !(f->mirror = mp_mirror_new()))
+        return mp_fail_nomem(err);
     if (!make_room(list, mp_view_count(array)))
         return mp_fail_nomem(err);
     while (mp_walk_element(&w, &item)) {
@@ -160,10 +179,19 @@ static int add_page(struct mp_fetch *f, mp_message *m, mp_view array,
             unnamed++;
             continue;
         }
-        list->items[list->count].json = item;
-        list->items[list->count++].name = (const char *)names.len;
+        size_t at = names.len;
         mp_str_add_view(&names, name);
-        mp_str_addc(&names, '\0');
+        if (!mp_str_addc(&names, '\0') ||
+            is_usable(f, names.data + at, item, &usable, err) != MCPLUG_OK) {
+            names.failed = true;
+            break;
+        }
+        if (!usable) {
+            names.len = at;
+            continue;
+        }
+        list->items[list->count].json = item;
+        list->items[list->count++].name = (const char *)at;
     }
     char *block = mp_str_take(&names);
     if (!block) {
@@ -201,6 +229,10 @@ static void finish(struct mp_fetch *f, const struct mcplug_error *why)
     mcplug_list *list = f->list;
 
     kept->fetch = NULL;
+    if (!why)
+        mp_mirror_adopt(s, f->mirror);
+    else
+        mp_mirror_free(f->mirror);
     if (!why && !kept->changed) {
         uint64_t now = mp_loop_now(s->cfg.loop);
         bool until_changed =
@@ -372,6 +404,42 @@ int mp_lists_get(mcplug_server *s, enum mcplug_kind kind, mcplug_list_fn *done, 
         end = &(*end)->next;
     *end = w;
     return MCPLUG_OK;
+}
+
+/* It would have given what is kept, and asks the server instead. */
+static int fetch_after_all(struct mp_fetch *f, struct mcplug_error *err)
+{
+    mcplug_list *list = list_new();
+    int r = list ? next_page(f, err) : mp_fail_nomem(err);
+
+    if (r != MCPLUG_OK) {
+        mcplug_list_unref(list);
+        return r;
+    }
+    mp_job_drop(f->server->cfg.loop, &f->job);
+    mcplug_list_unref(f->list);
+    f->list = list;
+    f->ttl = 0;
+    f->ttl_told = false;
+    return MCPLUG_OK;
+}
+
+int mp_lists_refetch(mcplug_server *s, enum mcplug_kind kind, mcplug_list_fn *done,
+                     void *arg, struct mcplug_error *err)
+{
+    int index = index_of(kind), r = MCPLUG_OK;
+
+    if (index < 0 || !mp_session_can(s, kinds[index].capability))
+        return mp_fail(err, MCPLUG_EINVAL, "the server has no list of kind %d",
+                       (int)kind);
+    struct mp_kept *kept = &s->kept[index];
+    if (kept->fetch && kept->fetch->job.queued)
+        r = fetch_after_all(kept->fetch, err);
+    if (r != MCPLUG_OK)
+        return r;
+    mcplug_list_unref(kept->list);
+    kept->list = NULL;
+    return mp_lists_get(s, kind, done, arg, err);
 }
 
 void mp_lists_changed(mcplug_server *s, unsigned changed)

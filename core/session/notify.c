@@ -153,11 +153,37 @@ void mp_notify(mcplug_server *s, mp_message *m)
 
 /* ---- subscriptions/listen ---- */
 
+static int listen_anew(mcplug_server *s, struct mcplug_error *err);
+
+static void on_listen_again(struct mp_timer *timer)
+{
+    mcplug_server *s = MP_OF(timer, mcplug_server, listen_timer);
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    if (s->phase == MP_READY && !s->listener && listen_anew(s, &err) != MCPLUG_OK)
+        mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "subscriptions/listen: %s",
+               err.text);
+}
+
+/* Where a stream can be lost alone, as by a proxy that finds it idle for too long, it is
+ * taken up again; a server that does not want it is asked ever more seldom. */
+static void listen_again(mcplug_server *s, bool stood)
+{
+    static const uint32_t pauses[] = {1000, 2000, 5000, 10000, 30000, 60000};
+
+    if (stood)
+        s->listens_lost = 0;
+    uint32_t pause = pauses[s->listens_lost < 5 ? s->listens_lost : 5];
+    s->listens_lost++;
+    mp_timer_start(s->cfg.loop, &s->listen_timer, pause, on_listen_again);
+}
+
 static enum mp_outcome listen_done(struct mp_call *rpc, mp_message *m,
                                    const struct mcplug_error *why)
 {
     struct mp_listener *l = MP_OF(rpc, struct mp_listener, rpc), **at;
     mcplug_server *s = l->server;
+    bool stood = l->acknowledged;
     (void)m;
 
     if (why && why->code != MCPLUG_ECANCELED)
@@ -167,8 +193,12 @@ static enum mp_outcome listen_done(struct mp_call *rpc, mp_message *m,
         ;
     *at = l->older;
     mp_free(l);
-    if (!s->listener) /* what was kept until it changes could change unheard now */
+    if (!s->listener) { /* what was kept until it changes could change unheard now */
         mp_lists_unwatched(s);
+        if (why && why->code != MCPLUG_ECANCELED && why->code != MCPLUG_EPEER &&
+            s->phase == MP_READY && mp_rpc_has_exchanges(s->rpc))
+            listen_again(s, stood);
+    }
     return MP_OK;
 }
 
@@ -247,6 +277,22 @@ static int listen_anew(mcplug_server *s, struct mcplug_error *err)
 
 /* ---- wishes ---- */
 
+static int subscribe(mcplug_server *s, const char *uri, bool on, struct mcplug_error *err)
+{
+    struct mp_str p;
+
+    mp_str_init(&p, 1024 * 1024);
+    mp_str_adds(&p, "\"uri\":");
+    mp_str_add_json(&p, uri, strlen(uri));
+    int r =
+        p.failed
+            ? mp_fail_nomem(err)
+            : mp_request_errand(s, on ? "resources/subscribe" : "resources/unsubscribe",
+                                mp_bytes(p.data, p.len), NULL, err);
+    mp_str_clear(&p);
+    return r;
+}
+
 void mp_notify_start(mcplug_server *s)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
@@ -266,6 +312,8 @@ void mp_notify_start(mcplug_server *s)
             mp_request_errand(s, "logging/setLevel", mp_bytes(p.data, p.len), NULL, &err);
         mp_str_clear(&p);
     }
+    for (size_t i = 0; s->era == MP_ERA_LEGACY && i < s->n_uris; i++)
+        subscribe(s, s->uris[i], true, &err); /* a session begun anew knows nothing */
     if (err.code)
         mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "%s", err.text);
 }
@@ -296,8 +344,6 @@ static int keep_uri(mcplug_server *s, const char *uri, bool on, struct mcplug_er
 int mp_notify_subscribe(mcplug_server *s, const char *uri, bool on,
                         struct mcplug_error *err)
 {
-    struct mp_str p;
-
     if (s->phase != MP_READY)
         return mp_fail(err, MCPLUG_ECLOSED, "server \"%s\" is not connected", s->name);
     if (on && s->era == MP_ERA_LEGACY && !mp_session_can(s, "resources/subscribe"))
@@ -306,21 +352,12 @@ int mp_notify_subscribe(mcplug_server *s, const char *uri, bool on,
     int r = keep_uri(s, uri, on, err);
     if (r != MCPLUG_OK)
         return r;
-    if (s->era == MP_ERA_MODERN)
-        return listen_anew(s, err);
-    mp_str_init(&p, 1024 * 1024);
-    mp_str_adds(&p, "\"uri\":");
-    mp_str_add_json(&p, uri, strlen(uri));
-    r = p.failed
-            ? mp_fail_nomem(err)
-            : mp_request_errand(s, on ? "resources/subscribe" : "resources/unsubscribe",
-                                mp_bytes(p.data, p.len), NULL, err);
-    mp_str_clear(&p);
-    return r;
+    return s->era == MP_ERA_MODERN ? listen_anew(s, err) : subscribe(s, uri, on, err);
 }
 
 void mp_notify_clear(mcplug_server *s)
 {
+    mp_timer_stop(s->cfg.loop, &s->listen_timer);
     for (size_t i = 0; i < s->n_uris; i++)
         mp_free(s->uris[i]);
     mp_free(s->uris);

@@ -19,11 +19,13 @@ static void call_free(struct mcplug_call *call)
     mp_job_drop(s->cfg.loop, &call->cancel_job);
     mp_timer_stop(s->cfg.loop, &call->patience);
     mp_inputs_forget_call(call);
+    mp_mirror_forget_call(call);
     mp_task_free(call);
     mp_str_clear(&call->answers);
     mp_free(call->refusal);
     mp_free(call->state);
     mp_free(call->members);
+    mp_free(call->name);
     mp_free(call->own_meta);
     mp_free(call->meta);
     mp_free(call->log_level);
@@ -124,7 +126,8 @@ static enum mp_outcome round_done(struct mp_call *rpc, mp_message *m,
 
     call->in_round = false;
     if (why) {
-        mp_request_finish(call, m, why);
+        if (!mp_mirror_again(call, m, why))
+            mp_request_finish(call, m, why);
     } else if (!goes_on(call, m, &err)) {
         if (err.code)
             outcome = MP_TRANSPORT_ERROR;
@@ -135,16 +138,14 @@ static enum mp_outcome round_done(struct mp_call *rpc, mp_message *m,
     return outcome;
 }
 
-int mp_request_send(struct mcplug_call *call, const struct mp_frame_parts *parts,
-                    const char *name,
-                    enum mp_outcome (*done)(struct mp_call *, mp_message *,
-                                            const struct mcplug_error *),
-                    struct mcplug_error *err)
+static int send_with(struct mcplug_call *call, const struct mp_frame_parts *parts,
+                     const struct mcplug_pair *meta, size_t n_meta,
+                     enum mp_outcome (*done)(struct mp_call *, mp_message *,
+                                             const struct mcplug_error *),
+                     struct mcplug_error *err)
 {
     mcplug_server *s = call->server;
     uint64_t now = mp_loop_now(s->cfg.loop);
-    struct mcplug_pair meta[3] = {
-        {"method", parts->method}, {"protocol-version", s->revision}, {"name", name}};
 
     if (now >= call->deadline) { /* the questions took all the time there was */
         on_timed_out(&call->rpc, err);
@@ -154,10 +155,22 @@ int mp_request_send(struct mcplug_call *call, const struct mp_frame_parts *parts
     if (!frame)
         return mp_fail_nomem(err);
     call->rpc = (struct mp_call){.done = done, .timed_out = on_timed_out};
-    int r = mp_rpc_call(s->rpc, &call->rpc, frame, meta, name ? 3 : 2,
-                        call->deadline - now, err);
+    int r =
+        mp_rpc_call(s->rpc, &call->rpc, frame, meta, n_meta, call->deadline - now, err);
     call->in_round = r == MCPLUG_OK;
     return r;
+}
+
+int mp_request_send(struct mcplug_call *call, const struct mp_frame_parts *parts,
+                    const char *name,
+                    enum mp_outcome (*done)(struct mp_call *, mp_message *,
+                                            const struct mcplug_error *),
+                    struct mcplug_error *err)
+{
+    struct mcplug_pair meta[3] = {{"method", parts->method},
+                                  {"protocol-version", call->server->revision},
+                                  {"name", name}};
+    return send_with(call, parts, meta, name ? 3 : 2, done, err);
 }
 
 static int send_round(struct mcplug_call *call, struct mcplug_error *err)
@@ -173,7 +186,19 @@ static int send_round(struct mcplug_call *call, struct mcplug_error *err)
         .answers = mp_bytes(call->answers.data, call->answers.len),
         .state = mp_text(call->state),
     };
-    return mp_request_send(call, &parts, call->tool, round_done, err);
+    const char *name = call->tool ? call->tool : call->name;
+    struct mcplug_pair meta[3 + MP_HEADERS_MAX];
+    size_t n = name ? 3 : 2, more;
+    struct mp_str values;
+
+    meta[0] = (struct mcplug_pair){"method", call->method};
+    meta[1] = (struct mcplug_pair){"protocol-version", call->server->revision};
+    meta[2] = (struct mcplug_pair){"name", name};
+    int r = mp_mirror_pairs(call, name, &values, meta + n, &more, err);
+    if (r == MCPLUG_OK)
+        r = send_with(call, &parts, meta, n + more, round_done, err);
+    mp_str_clear(&values);
+    return r;
 }
 
 void mp_request_answered(struct mcplug_call *call)
@@ -306,7 +331,12 @@ static int take_params(struct mcplug_call *call, mp_view params, struct mcplug_e
     if (ok && call->own_meta)
         mp_frame_flatten(call->own_meta, meta.len);
     mp_str_clear(&members);
-    return ok ? MCPLUG_OK : mp_fail_nomem(err);
+    if (!ok)
+        return mp_fail_nomem(err);
+    if (call->tool)
+        return MCPLUG_OK;
+    return mp_mirror_name(call->method, mp_bytes(call->members, call->members_len),
+                          &call->name, err);
 }
 
 static int prepare(struct mcplug_call *call, mp_view params,
@@ -314,7 +344,7 @@ static int prepare(struct mcplug_call *call, mp_view params,
 {
     mcplug_server *s = call->server;
 
-    if (s->phase != MP_READY && s->phase != MP_FETCHING)
+    if (s->phase != MP_READY && s->phase != MP_FETCHING && !s->renewing)
         return mp_fail(err, MCPLUG_ECLOSED, "server \"%s\" is not connected%s%.300s",
                        s->name, s->failure.code ? ": " : "",
                        s->failure.code ? s->failure.text : "");
@@ -353,6 +383,51 @@ static struct mcplug_call *call_new(mcplug_server *s, const char *method,
     return call;
 }
 
+/* ---- while the session is renewed ---- */
+
+/* Where sessions come and go on their own, a connection that is just being lost may be
+ * one that comes back at once. */
+static bool may_be_renewed(const mcplug_server *s)
+{
+    const struct mcplug_transport_ops *ops = s->transport->feature.ops;
+    return s->phase == MP_READY && s->era == MP_ERA_LEGACY &&
+           ops->caps & MCPLUG_CAN_EXCHANGE;
+}
+
+/* The call waits until it can be sent, or its time is up. */
+static int park(struct mcplug_call *call, struct mcplug_error *err)
+{
+    int r = mp_request_wait_for_answers(call, err);
+    call->is_parked = r == MCPLUG_OK;
+    return r;
+}
+
+static void unpark(struct mcplug_call *call)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    call->is_parked = false;
+    mp_timer_stop(call->server->cfg.loop, &call->patience);
+    if (call->cancel_job.queued)
+        return;
+    if (send_round(call, &err) != MCPLUG_OK)
+        mp_request_finish(call, NULL, &err);
+}
+
+void mp_request_unpark(mcplug_server *s)
+{
+    struct mcplug_call *call = s->calls;
+
+    while (call && s->phase == MP_READY) {
+        while (call && !call->is_parked)
+            call = call->next;
+        if (call) {
+            unpark(call);
+            call = s->calls; /* whoever heard of a failure may have changed them all */
+        }
+    }
+}
+
 struct mcplug_call *mp_request(mcplug_server *s, const char *method, mp_view params,
                                const char *tool, const struct mcplug_call_options *o,
                                mcplug_done_fn *done, void *arg, struct mcplug_error *err)
@@ -366,7 +441,9 @@ struct mcplug_call *mp_request(mcplug_server *s, const char *method, mp_view par
     call->arg = arg;
     int r = prepare(call, params, o, err);
     if (r == MCPLUG_OK)
-        r = send_round(call, err);
+        r = s->renewing ? park(call, err) : send_round(call, err);
+    if (r == MCPLUG_ECLOSED && may_be_renewed(s))
+        r = park(call, err);
     if (r != MCPLUG_OK) {
         call_free(call);
         return NULL;

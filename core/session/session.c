@@ -72,6 +72,8 @@ static void explain(struct mcplug_error *why)
 
     if (words)
         snprintf(why->text, sizeof why->text, "%s (%.400s)", words, told.text);
+    else if (why->peer_status >= 400 && why->peer_status < 600)
+        return; /* a status of HTTP has been put in words already */
     else if (strncmp(told.text, "Failed to spawn process", 23) != 0)
         snprintf(why->text, sizeof why->text, "Connection error: %.470s", told.text);
 }
@@ -155,6 +157,33 @@ static void end_everything(mcplug_server *s, const struct mcplug_error *why)
         mp_request_finish(s->calls, NULL, why);
 }
 
+static void tell_dropped(mcplug_server *s, const struct mcplug_error *why)
+{
+    dropped(s, why);
+    if (s->o.dropped)
+        s->o.dropped(s->o.arg, s, why);
+}
+
+/* A session that the server forgot has a new one, or none. */
+static void renewed(mcplug_server *s, const struct mcplug_error *why)
+{
+    struct mcplug_error told;
+
+    s->renewing = false;
+    if (!why) {
+        s->phase = MP_READY;
+        mp_lists_unwatched(s);
+        mp_notify_start(s);
+        mp_request_unpark(s);
+        return;
+    }
+    told = *why;
+    s->phase = MP_READY; /* as those who hear it know it */
+    end_everything(s, &told);
+    if (s->phase != MP_CLOSING)
+        tell_dropped(s, &told);
+}
+
 static void on_closed(void *arg, const struct mcplug_error *why)
 {
     mcplug_server *s = arg;
@@ -167,6 +196,8 @@ static void on_closed(void *arg, const struct mcplug_error *why)
     if (!was_ready && s->phase != MP_FAILED && s->phase != MP_FETCHING &&
         mp_connect_retry(s, why))
         return;
+    if (was_ready && mp_connect_renew(s, why))
+        return;
     end_everything(s, why);
     if (s->phase == MP_CLOSING) /* one of those who heard it closed us */
         return;
@@ -175,9 +206,7 @@ static void on_closed(void *arg, const struct mcplug_error *why)
     } else if (s->ready_job.queued) { /* nobody knows yet that it was ready */
         s->failure = *why;
     } else {
-        dropped(s, why);
-        if (s->o.dropped)
-            s->o.dropped(s->o.arg, s, why);
+        tell_dropped(s, why);
     }
 }
 
@@ -197,6 +226,10 @@ void mp_session_ready(mcplug_server *s, const struct mcplug_error *why)
 {
     mp_timer_stop(s->cfg.loop, &s->connect_timer);
     mp_timer_stop(s->cfg.loop, &s->patience);
+    if (s->renewing) {
+        renewed(s, why);
+        return;
+    }
     if (s->ready_told)
         return;
     s->ready_told = true;
@@ -225,9 +258,11 @@ static void session_free(mcplug_server *s)
     mp_job_drop(s->cfg.loop, &s->closed_job);
     mp_inputs_forget_all(s);
     mp_lists_clear(s);
+    mp_mirror_free(s->mirror);
     mp_notify_clear(s);
     mp_rpc_free(s->rpc);
     mp_props_free(s->settings);
+    mp_props_free(s->fallback_settings);
     mp_str_clear(&s->scratch);
     while (s->facts) {
         struct mp_fact *fact = s->facts;
@@ -295,7 +330,10 @@ static int make_rpc(mcplug_server *s, struct mcplug_error *err)
         .arg = s,
     };
     s->rpc = mp_rpc_new(&o, err);
-    return s->rpc ? MCPLUG_OK : MCPLUG_ENOMEM;
+    if (!s->rpc)
+        return MCPLUG_ENOMEM;
+    mp_rpc_revision(s->rpc, s->revision);
+    return MCPLUG_OK;
 }
 
 int mp_session_open(const struct mp_session_config *cfg, const struct mp_offer *transport,
@@ -344,6 +382,7 @@ void mp_session_close(mcplug_server *s, void (*closed)(void *arg), void *arg)
     mp_job_drop(s->cfg.loop, &s->ready_job);
     mp_timer_stop(s->cfg.loop, &s->connect_timer);
     mp_timer_stop(s->cfg.loop, &s->patience);
+    mp_timer_stop(s->cfg.loop, &s->listen_timer);
     mp_inputs_forget_all(s);
     for (struct mcplug_call *call = s->calls; call; call = call->next)
         mp_request_cancel(call);

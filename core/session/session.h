@@ -6,6 +6,7 @@
  *   task.c      results that come later (the tasks extension)
  *   inputs.c    the server's questions: elicitation, sampling, roots
  *   lists.c     tools, prompts, resources, templates: every page, kept while fresh
+ *   mirror.c    what of a request goes beside it too: names, arguments as headers
  *   notify.c    what the server tells unasked, and subscriptions
  *
  * All of it is [loop].
@@ -24,7 +25,8 @@
 
 enum { MP_KINDS = 4, MP_INPUTS_MAX = 64, MP_FACTS_MAX = 32, MP_ROUNDS_MAX = 32 };
 
-enum mp_era { MP_ERA_UNKNOWN, MP_ERA_MODERN, MP_ERA_LEGACY };
+/* MP_ERA_OLDEST is for the memory alone: legacy, by the transport to fall back on. */
+enum mp_era { MP_ERA_UNKNOWN, MP_ERA_MODERN, MP_ERA_LEGACY, MP_ERA_OLDEST };
 
 enum mp_phase {
     MP_IDLE,
@@ -59,6 +61,10 @@ struct mp_session_config { /* from the host; strings are borrow, as long as the 
     /* Remembers and recalls what era a server of these settings has. */
     enum mp_era (*recall)(void *arg, uint64_t settings_hash);
     void (*remember)(void *arg, uint64_t settings_hash, enum mp_era era);
+    /* The transport for servers that the first one finds too old, with `settings`
+     * checked for it (give). NULL: there is no other. */
+    int (*fallback)(void *arg, const mcplug_props *settings, const struct mp_offer **out,
+                    mcplug_props **checked, struct mcplug_error *err);
     /* The last that is heard of a session. */
     void (*gone)(void *arg, mcplug_server *s);
     void *arg;
@@ -70,6 +76,7 @@ struct mcplug_server {
     char *name, *source, *log_level, *revision_wanted;
     const struct mp_offer *transport;
     mcplug_props *settings;
+    mcplug_props *fallback_settings; /* the same for the other transport */
     uint64_t settings_hash;
 
     struct mp_rpc *rpc;
@@ -78,6 +85,9 @@ struct mcplug_server {
     bool recalled;      /* the era is known from an earlier connection */
     bool respawned;     /* started once more, straight into initialize */
     bool starting_over; /* the link is closed to be opened again */
+    bool fell_back;     /* to the other transport */
+    bool asked_again;   /* server/discover, as the server proposed */
+    bool renewing;      /* connecting again, which nobody outside needs to know */
     uint64_t opened_at;
     struct mp_timer connect_timer, patience;
     struct mp_call discover, initialize;
@@ -95,10 +105,13 @@ struct mcplug_server {
     unsigned n_facts;
 
     struct mp_kept kept[MP_KINDS];
+    struct mp_mirror *mirror;    /* of the newest list of tools; NULL: none yet */
     struct mcplug_call *calls;   /* all under way */
     struct mcplug_input *inputs; /* all open */
     unsigned n_inputs;
     struct mp_listener *listener; /* the newest subscription */
+    struct mp_timer listen_timer; /* to take it up again */
+    unsigned listens_lost;        /* in a row */
     char **uris;                  /* resources subscribed to */
     size_t n_uris;
 
@@ -134,6 +147,8 @@ int mp_connect_start(mcplug_server *s, struct mcplug_error *err);
 void mp_connect_opened(mcplug_server *s);
 /* The link went while connecting: true when it is being tried once more. */
 bool mp_connect_retry(mcplug_server *s, const struct mcplug_error *why);
+/* The server has forgotten a session that was ready: true when it gets a new one. */
+bool mp_connect_renew(mcplug_server *s, const struct mcplug_error *why);
 
 /* ---- frame.c ---- */
 
@@ -170,6 +185,7 @@ struct mcplug_call *mp_request(mcplug_server *s, const char *method, mp_view par
                                const char *tool, const struct mcplug_call_options *o,
                                mcplug_done_fn *done, void *arg, struct mcplug_error *err);
 void mp_request_cancel(struct mcplug_call *call);
+void mp_request_unpark(mcplug_server *s); /* sends those that waited for a session */
 /* A request of our own whose failure is only worth a log line. */
 int mp_request_errand(mcplug_server *s, const char *method, mp_view members,
                       const char *name, struct mcplug_error *err);
@@ -200,9 +216,13 @@ struct mcplug_call {
     const char *method, *tool;    /* behind this struct */
     char *members;                /* of params, without a `_meta` */
     size_t members_len;
+    char *name; /* what it is about, for the envelope; NULL: `tool`, or nothing */
     char *meta, *own_meta, *log_level;
     uint64_t timeout_ms, deadline;
-    bool pings; /* any answer is a success */
+    bool pings;             /* any answer is a success */
+    bool is_parked;         /* waits for a session to be renewed */
+    bool refetched;         /* the tools, because its headers were refused */
+    struct mp_again *again; /* waits for them */
 
     /* questions and their answers */
     unsigned rounds, open_inputs;
@@ -239,9 +259,51 @@ void mp_inputs_forget_all(mcplug_server *s);
 
 int mp_lists_get(mcplug_server *s, enum mcplug_kind kind, mcplug_list_fn *done, void *arg,
                  struct mcplug_error *err);
+/* The same, but from the server: what is kept counts no more. A fetch that is on its
+ * way to it already is joined. */
+int mp_lists_refetch(mcplug_server *s, enum mcplug_kind kind, mcplug_list_fn *done,
+                     void *arg, struct mcplug_error *err);
 void mp_lists_changed(mcplug_server *s, unsigned kinds);
 void mp_lists_unwatched(mcplug_server *s); /* changes are not told any more */
 void mp_lists_clear(mcplug_server *s);
+
+/* ---- mirror.c ---- */
+
+#define MP_PARAM "param:" /* begins the name of a pair that is an argument */
+
+enum { MP_HEADERS_MAX = 64 }; /* of one tool */
+
+/* Does this session's transport send arguments as headers? */
+bool mp_mirror_wanted(const mcplug_server *s);
+/* Finds every x-mcp-header of an inputSchema. `found` gets two C strings for each:
+ * "param:NAME", and the names that lead to the argument, a JSON array. MCPLUG_EPROTO:
+ * one is not as it must be, `err` says which and why. */
+int mp_mirror_check(mp_view schema, struct mp_str *found, unsigned *n,
+                    struct mcplug_error *err);
+/* give; for the tools of a list that is being fetched. NULL: no memory. */
+struct mp_mirror *mp_mirror_new(void);
+/* Looks at one of them and notes its headers. A tool that must not be used is logged, and
+ * not `valid`. MCPLUG_ENOMEM */
+int mp_mirror_note(mcplug_server *s, struct mp_mirror *table, const char *name,
+                   mp_view tool, bool *valid, struct mcplug_error *err);
+/* The list is complete: what was known before is replaced. take; NULL changes nothing. */
+void mp_mirror_adopt(mcplug_server *s, struct mp_mirror *table);
+void mp_mirror_free(struct mp_mirror *table);
+/* The arguments of a call of that tool that go beside it, MP_HEADERS_MAX at most. Names
+ * are the table's, values lie in `values`, which the caller clears, also on failure.
+ * MCPLUG_ETOOBIG, MCPLUG_ENOMEM */
+int mp_mirror_pairs(const struct mcplug_call *call, const char *name,
+                    struct mp_str *values, struct mcplug_pair *pairs, size_t *n,
+                    struct mcplug_error *err);
+/* The name or URI that a request of that method is about, give; not written when it has
+ * none. `members` are those of params, without the braces. MCPLUG_ENOMEM */
+int mp_mirror_name(const char *method, mp_view members, char **out,
+                   struct mcplug_error *err);
+/* The server refused a call. Was it for its headers, the tools are fetched, and it goes
+ * out once more. Takes the call over; true when it did. */
+bool mp_mirror_again(struct mcplug_call *call, mp_message *reply,
+                     const struct mcplug_error *why);
+void mp_mirror_forget_call(struct mcplug_call *call);
 
 /* ---- notify.c ---- */
 

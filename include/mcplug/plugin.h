@@ -29,7 +29,7 @@ extern "C" {
 
 #define MCPLUG_MAGIC 0x4d43504cu /* "MCPL" */
 #define MCPLUG_ABI_MAJOR 1       /* also in the symbol name below */
-#define MCPLUG_ABI_MINOR 0       /* +1 for every appended member */
+#define MCPLUG_ABI_MINOR 1       /* +1 for every appended member */
 
 /* True when `p` was compiled with member `m`, and, for pointers, set it. */
 #define MCPLUG_KNOWS(p, type, m)                                                         \
@@ -119,6 +119,9 @@ struct mcplug_wire {
     /* Last call for this conn; the core then calls destroy(). why == NULL: as
      * asked for. */
     void (*closed)(mcplug_conn *conn, const struct mcplug_error *why);
+    /* Forgets the pieces of a message that will not be ended: its stream broke off and
+     * is taken up again. Since minor 1. */
+    void (*discard)(mcplug_conn *conn, uint64_t exchange);
 };
 
 /* What a probe may know and do. [loop] */
@@ -160,6 +163,32 @@ struct mcplug_host {
     const void *(*service)(mcplug_self *self, const char *name, uint32_t version);
 };
 
+/* ---- services: host->service(self, NAME, VERSION) --------------------------- */
+
+/* "uv" 1, [loop]: the event loop itself, for libraries that come with an integration
+ * for libuv. Their callbacks must be turns of the loop: begin .. end. */
+struct mcplug_uv {
+    uint32_t struct_size;
+    void *(*loop)(mcplug_self *self); /* the uv_loop_t */
+    void (*turn_begin)(mcplug_self *self);
+    void (*turn_end)(mcplug_self *self);
+};
+
+/* "json" 1, [any]: reading small JSON documents. Views point into the text. */
+struct mcplug_json {
+    uint32_t struct_size;
+    /* Is it one JSON document within the core's limits? Look at no other. */
+    int (*valid)(struct mcplug_bytes text);
+    /* A member of an object; empty when there is none. */
+    struct mcplug_bytes (*get)(struct mcplug_bytes object, const char *key);
+    /* The n-th element of an array; empty at its end. */
+    struct mcplug_bytes (*at)(struct mcplug_bytes array, size_t n);
+    /* give (mem->free); NULL when it is no string, or out of memory. */
+    char *(*string)(struct mcplug_bytes value);
+    /* True when it is an integer that fits. */
+    int (*integer)(struct mcplug_bytes value, int64_t *out);
+};
+
 /* ---- what a module offers ----------------------------------------------- */
 
 enum { MCPLUG_TRANSPORT = 1, MCPLUG_PROBE = 2, MCPLUG_CONVERTER = 3 };
@@ -177,7 +206,8 @@ struct mcplug_envelope {
 };
 
 /* caps */
-#define MCPLUG_CAN_EXCHANGE 1u /* replies come per request, cancel() ends one */
+#define MCPLUG_CAN_EXCHANGE 1u   /* replies come per request, cancel() ends one */
+#define MCPLUG_MIRRORS_PARAMS 2u /* sends "param:NAME" pairs along; since minor 1 */
 
 #define MCPLUG_QUEUED 1 /* what send() says of a frame it keeps; written() follows */
 
@@ -196,6 +226,9 @@ struct mcplug_transport_ops {
     void (*close)(void *t);                     /* asks; closed() follows, once */
     void (*destroy)(void *t);                   /* only after closed() */
     void (*cancel)(void *t, uint64_t exchange); /* optional */
+    /* The reply is in: what its stream may still say goes to nobody. Optional, for
+     * MCPLUG_CAN_EXCHANGE; not after exchange_end(). Since minor 1. */
+    void (*settled)(void *t, uint64_t exchange);
 };
 
 struct mcplug_probe_ops {

@@ -1,5 +1,6 @@
 #include "fake.h"
 
+#include "base/error.h"
 #include "base/mem.h"
 
 #include <stdarg.h>
@@ -12,13 +13,41 @@ static int t_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings, vo
                   struct mcplug_error *err)
 {
     struct fake *f = ctx;
-    (void)settings, (void)err;
+    (void)settings;
+    if (f->open_why.code) {
+        *err = f->open_why;
+        return err->code;
+    }
     f->conn = conn;
+    f->on_other = false;
     f->starts++;
     *out = f;
     if (f->opens)
         mp_link_wire.opened(conn);
     return MCPLUG_OK;
+}
+
+static int t_open_other(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
+                        void **out, struct mcplug_error *err)
+{
+    struct fake *f = ctx;
+    int r = t_open(ctx, conn, settings, out, err);
+    f->on_other = r == MCPLUG_OK;
+    f->other_starts += f->on_other;
+    return r;
+}
+
+static char *keep_meta(const struct mcplug_envelope *env)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+
+    ck_assert_ptr_nonnull(out);
+    for (size_t i = 0; i < env->n_meta; i++)
+        fprintf(out, "%s\1%s\2", env->meta[i].name, env->meta[i].value);
+    ck_assert_int_eq(fclose(out), 0);
+    return text;
 }
 
 static int t_send(void *t, mcplug_buf *frame, const struct mcplug_envelope *env,
@@ -30,6 +59,9 @@ static int t_send(void *t, mcplug_buf *frame, const struct mcplug_envelope *env,
 
     ck_assert_uint_lt(f->n_sent, MP_COUNT(f->sent));
     f->serials[f->n_sent] = env->serial;
+    f->kinds[f->n_sent] = env->kind;
+    f->exchanges[f->n_sent] = env->exchange;
+    f->metas[f->n_sent] = keep_meta(env);
     f->sent[f->n_sent++] = strndup((const char *)b.data, b.len);
     mp_buf_unref(frame);
     return f->queues ? MCPLUG_QUEUED : MCPLUG_OK;
@@ -49,12 +81,28 @@ static void t_destroy(void *t)
     (void)t;
 }
 
+static void t_cancel(void *t, uint64_t exchange)
+{
+    struct fake *f = t;
+    ck_assert_uint_lt(f->n_cancelled, MP_COUNT(f->cancelled));
+    f->cancelled[f->n_cancelled++] = exchange;
+}
+
+/* Only the last ones are kept: most tests have no use for them. */
+static void t_settled(void *t, uint64_t exchange)
+{
+    struct fake *f = t;
+    f->settled[f->n_settled++ % MP_COUNT(f->settled)] = exchange;
+}
+
 static const struct mcplug_transport_ops ops = {
     .struct_size = sizeof ops,
     .open = t_open,
     .send = t_send,
     .close = t_close,
     .destroy = t_destroy,
+    .cancel = t_cancel,
+    .settled = t_settled,
 };
 
 /* ---- the session ---- */
@@ -80,7 +128,13 @@ void fake_init(struct fake *f)
     f->offer.plugin = &f->plugin;
     f->offer.feature.kind = MCPLUG_TRANSPORT;
     f->offer.feature.name = "fake";
-    f->offer.feature.ops = &ops;
+    f->ops = ops;
+    f->offer.feature.ops = &f->ops;
+    f->other = f->offer;
+    f->other.feature.name = "older";
+    f->other_ops = ops;
+    f->other_ops.open = t_open_other;
+    f->other.feature.ops = &f->other_ops;
     f->settings = mp_props_new();
     f->opens = true;
 }
@@ -99,8 +153,10 @@ void fake_clear(struct fake *f)
         fake_turn(f);
         ck_assert_uint_eq(f->closes, 1);
     }
-    for (size_t i = 0; i < f->n_sent; i++)
+    for (size_t i = 0; i < f->n_sent; i++) {
         free(f->sent[i]);
+        free(f->metas[i]);
+    }
     mp_props_free(f->settings);
     mp_loop_free(f->loop);
 }
@@ -122,6 +178,31 @@ static void on_dropped(void *arg, mcplug_server *server, const struct mcplug_err
     f->drop_why = *why;
 }
 
+static enum mp_era recall(void *arg, uint64_t settings_hash)
+{
+    struct fake *f = arg;
+    (void)settings_hash;
+    return f->era;
+}
+
+static void remember(void *arg, uint64_t settings_hash, enum mp_era era)
+{
+    struct fake *f = arg;
+    (void)settings_hash;
+    f->era = era;
+}
+
+static int fallback(void *arg, const mcplug_props *settings, const struct mp_offer **out,
+                    mcplug_props **checked, struct mcplug_error *err)
+{
+    struct fake *f = arg;
+    if (f->lacks_other)
+        return mp_fail(err, MCPLUG_ENOTSUP, "no module has transport \"older\"");
+    *out = &f->other;
+    *checked = mp_props_copy(settings);
+    return *checked ? MCPLUG_OK : mp_fail_nomem(err);
+}
+
 void fake_session(struct fake *f, struct mcplug_server_options *o)
 {
     struct mcplug_server_options own = {.struct_size = sizeof own};
@@ -130,7 +211,11 @@ void fake_session(struct fake *f, struct mcplug_server_options *o)
                                     .log = &f->log,
                                     .client_name = "test",
                                     .client_version = "1",
-                                    .spill_dir = "/tmp"};
+                                    .spill_dir = "/tmp",
+                                    .recall = f->remembers ? recall : NULL,
+                                    .remember = f->remembers ? remember : NULL,
+                                    .fallback = f->has_other ? fallback : NULL,
+                                    .arg = f};
     if (!o)
         o = &own;
     if (!o->timeout_ms)
@@ -185,11 +270,52 @@ void fake_sayf(struct fake *f, const char *fmt, ...)
 
 void fake_hang_up(struct fake *f, int os_error, const char *text)
 {
-    struct mcplug_error why = {sizeof why, MCPLUG_ECLOSED, os_error, 0, ""};
+    fake_drop(f, MCPLUG_ECLOSED, os_error, 0, text);
+}
+
+static struct mcplug_error reason(int code, int os_error, int peer_status,
+                                  const char *text)
+{
+    struct mcplug_error why = {sizeof why, code, os_error, peer_status, ""};
+    snprintf(why.text, sizeof why.text, "%s", text ? text : "");
+    return why;
+}
+
+void fake_drop(struct fake *f, int code, int os_error, int peer_status, const char *text)
+{
+    struct mcplug_error why = reason(code, os_error, peer_status, text);
     mcplug_conn *conn = f->conn;
-    snprintf(why.text, sizeof why.text, "%s", text);
     f->conn = NULL;
     mp_link_wire.closed(conn, &why);
+    fake_turn(f);
+}
+
+/* ---- exchanges ---- */
+
+void fake_feed(struct fake *f, uint64_t exchange, const char *piece, bool last)
+{
+    ck_assert_ptr_nonnull(f->conn);
+    mp_link_wire.feed(f->conn, exchange, mp_text(piece), last);
+}
+
+void fake_say_on(struct fake *f, uint64_t exchange, const char *line)
+{
+    fake_feed(f, exchange, line, true);
+    fake_turn(f);
+}
+
+void fake_drop_exchange(struct fake *f, uint64_t exchange, int code, int os_error,
+                        int peer_status, const char *text)
+{
+    struct mcplug_error why = reason(code, os_error, peer_status, text);
+    ck_assert_ptr_nonnull(f->conn);
+    mp_link_wire.exchange_end(f->conn, exchange, code ? &why : NULL);
+}
+
+void fake_end_exchange(struct fake *f, uint64_t exchange, int code, int os_error,
+                       int peer_status, const char *text)
+{
+    fake_drop_exchange(f, exchange, code, os_error, peer_status, text);
     fake_turn(f);
 }
 
@@ -204,6 +330,50 @@ const char *fake_next(struct fake *f)
 bool fake_idle(const struct fake *f)
 {
     return f->n_seen == f->n_sent;
+}
+
+/* The next pair whose name begins so, from `at` on. */
+static const char *find_meta(const char *at, const char *prefix)
+{
+    while (*at && strncmp(at, prefix, strlen(prefix)) != 0)
+        at = strchr(at, '\2') + 1;
+    return *at ? at : NULL;
+}
+
+const char *fake_meta(struct fake *f, const char *name)
+{
+    char prefix[300];
+
+    ck_assert_uint_gt(f->n_seen, 0);
+    snprintf(prefix, sizeof prefix, "%s\1", name);
+    const char *at = find_meta(f->metas[f->n_seen - 1], prefix);
+    if (!at)
+        return NULL;
+    at += strlen(prefix);
+    snprintf(f->meta, sizeof f->meta, "%.*s", (int)(strchr(at, '\2') - at), at);
+    return f->meta;
+}
+
+uint32_t fake_kind(const struct fake *f)
+{
+    ck_assert_uint_gt(f->n_seen, 0);
+    return f->kinds[f->n_seen - 1];
+}
+
+uint64_t fake_exchange(const struct fake *f)
+{
+    ck_assert_uint_gt(f->n_seen, 0);
+    return f->exchanges[f->n_seen - 1];
+}
+
+unsigned fake_metas(const struct fake *f, const char *prefix)
+{
+    unsigned n = 0;
+
+    ck_assert_uint_gt(f->n_seen, 0);
+    for (const char *at = f->metas[f->n_seen - 1]; (at = find_meta(at, prefix)); n++)
+        at = strchr(at, '\2') + 1;
+    return n;
 }
 
 uint64_t fake_id(const char *frame)

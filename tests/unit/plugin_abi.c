@@ -60,7 +60,7 @@ static const struct {
     AT(mcplug_loop, work, 56),
     AT(mcplug_loop, now, 64),
 
-    SIZE(mcplug_wire, 64),
+    SIZE(mcplug_wire, 72),
     AT(mcplug_wire, struct_size, 0),
     AT(mcplug_wire, opened, 8),
     AT(mcplug_wire, feed, 16),
@@ -69,6 +69,21 @@ static const struct {
     AT(mcplug_wire, remark, 40),
     AT(mcplug_wire, describe, 48),
     AT(mcplug_wire, closed, 56),
+    AT(mcplug_wire, discard, 64),
+
+    SIZE(mcplug_uv, 32),
+    AT(mcplug_uv, struct_size, 0),
+    AT(mcplug_uv, loop, 8),
+    AT(mcplug_uv, turn_begin, 16),
+    AT(mcplug_uv, turn_end, 24),
+
+    SIZE(mcplug_json, 48),
+    AT(mcplug_json, struct_size, 0),
+    AT(mcplug_json, valid, 8),
+    AT(mcplug_json, get, 16),
+    AT(mcplug_json, at, 24),
+    AT(mcplug_json, string, 32),
+    AT(mcplug_json, integer, 40),
 
     SIZE(mcplug_target, 48),
     AT(mcplug_target, struct_size, 0),
@@ -106,7 +121,7 @@ static const struct {
     AT(mcplug_envelope, meta, 24),
     AT(mcplug_envelope, n_meta, 32),
 
-    SIZE(mcplug_transport_ops, 48),
+    SIZE(mcplug_transport_ops, 56),
     AT(mcplug_transport_ops, struct_size, 0),
     AT(mcplug_transport_ops, caps, 4),
     AT(mcplug_transport_ops, open, 8),
@@ -114,6 +129,7 @@ static const struct {
     AT(mcplug_transport_ops, close, 24),
     AT(mcplug_transport_ops, destroy, 32),
     AT(mcplug_transport_ops, cancel, 40),
+    AT(mcplug_transport_ops, settled, 48),
 
     SIZE(mcplug_probe_ops, 32),
     AT(mcplug_probe_ops, struct_size, 0),
@@ -197,6 +213,7 @@ static const struct {
     {"MCPLUG_READABLE", MCPLUG_READABLE, 1},
     {"MCPLUG_WRITABLE", MCPLUG_WRITABLE, 2},
     {"MCPLUG_CAN_EXCHANGE", MCPLUG_CAN_EXCHANGE, 1},
+    {"MCPLUG_MIRRORS_PARAMS", MCPLUG_MIRRORS_PARAMS, 2},
     {"MCPLUG_QUEUED", MCPLUG_QUEUED, 1},
     {"MCPLUG_OK", MCPLUG_OK, 0},
     {"MCPLUG_EINVAL", MCPLUG_EINVAL, -1},

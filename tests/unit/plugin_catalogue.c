@@ -50,7 +50,7 @@ START_TEST(nobody_offers_it_names_the_package_of_our_own_ones)
     static const struct mcplug_pair packages[] = {
         {"http", "mcplug-http"},    {"sse", "mcplug-http"},
         {"ws", "mcplug-websocket"}, {"websocket", "mcplug-websocket"},
-        {"sse-ide", "mcplug-ide"},  {"ws-ide", "mcplug-ide"},
+        {"sse-ide", "mcplug-http"}, {"ws-ide", "mcplug-websocket"},
         {"unix", "mcplug-socket"},  {"tcp", "mcplug-socket"},
         {"stdio", "mcplug-stdio"},
     };

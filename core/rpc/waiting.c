@@ -1,0 +1,55 @@
+#include "rpc/waiting.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "rpc/rpc.h"
+
+int mp_waiting_room(struct mp_waiting *w, size_t len, struct mcplug_error *err)
+{
+    if (w->bytes + len > MP_QUEUE_MAX && w->bytes > 0)
+        return mp_fail(err, MCPLUG_EOVERLOADED,
+                       "overloaded: %zu bytes in %zu messages wait to be written, the "
+                       "limit is %d bytes",
+                       w->bytes, w->count, MP_QUEUE_MAX);
+    if (w->first + w->count < w->cap)
+        return MCPLUG_OK;
+    if (w->first > 0 && w->first >= w->count) {
+        memmove(w->frames, w->frames + w->first, w->count * sizeof *w->frames);
+        w->first = 0;
+        return MCPLUG_OK;
+    }
+    size_t cap = w->cap ? w->cap * 2 : 16;
+    struct mp_waiting_frame *more = mp_resize(w->frames, cap * sizeof *more);
+    if (!more)
+        return mp_fail_nomem(err);
+    w->frames = more;
+    w->cap = cap;
+    return MCPLUG_OK;
+}
+
+void mp_waiting_add(struct mp_waiting *w, uint64_t serial, size_t len)
+{
+    w->frames[w->first + w->count++] = (struct mp_waiting_frame){serial, len};
+    w->bytes += len;
+}
+
+void mp_waiting_forget(struct mp_waiting *w, uint64_t serial)
+{
+    struct mp_waiting_frame *f = w->frames + w->first;
+
+    for (size_t i = 0; i < w->count; i++) { /* nearly always the first */
+        if (f[i].serial != serial)
+            continue;
+        w->bytes -= f[i].len;
+        memmove(f + 1, f, i * sizeof *f);
+        w->first++;
+        w->count--;
+        return;
+    }
+}
+
+void mp_waiting_clear(struct mp_waiting *w)
+{
+    mp_free(w->frames);
+    *w = (struct mp_waiting){0};
+}

@@ -1,0 +1,104 @@
+#include "net_private.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* One line, without what a terminal would take for more than text. */
+static const char *problem(const struct net_fetch *f, CURLcode code, char *out,
+                           size_t size)
+{
+    const char *text = f->problem[0] != '\0' ? f->problem : curl_easy_strerror(code);
+    size_t i = 0;
+    for (; text[i] != '\0' && i + 1 < size; i++)
+        out[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? ' ' : text[i];
+    while (i > 0 && out[i - 1] == ' ')
+        i--;
+    out[i] = '\0';
+    return out;
+}
+
+static int is_tls(CURLcode code)
+{
+    switch (code) {
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CIPHER:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_INVALIDCERTSTATUS:
+    case CURLE_SSL_CLIENTCERT:
+    case CURLE_SSL_ENGINE_INITFAILED:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* Broke off after it was connected. */
+static void broke_off(const struct net_fetch *f, CURLcode code, const char *text,
+                      struct mcplug_error *why)
+{
+    const struct mcplug_diag *diag = f->net->host->diag;
+    long os_error = 0;
+    curl_easy_getinfo(f->easy, CURLINFO_OS_ERRNO, &os_error);
+    if (f->told)
+        diag->fail(why, MCPLUG_ECLOSED, "%s: the answer broke off (%s)",
+                   f->net->origin.host, text);
+    else
+        diag->fail(why, MCPLUG_ECLOSED, "%s: no answer came (%s)", f->net->origin.host,
+                   text);
+    why->os_error =
+        code == CURLE_SEND_ERROR
+            ? (os_error != 0 ? (int)os_error : EPIPE)
+            : (code == CURLE_RECV_ERROR && os_error != 0 ? (int)os_error : ECONNRESET);
+}
+
+void net_explain(const struct net_fetch *f, CURLcode code, struct mcplug_error *why)
+{
+    const struct mcplug_diag *diag = f->net->host->diag;
+    const char *host = f->net->origin.host;
+    char text[CURL_ERROR_SIZE];
+    long os_error = 0;
+    problem(f, code, text, sizeof text);
+    curl_easy_getinfo(f->easy, CURLINFO_OS_ERRNO, &os_error);
+    if (is_tls(code)) {
+        diag->fail(why, MCPLUG_EREFUSED, "TLS with %s failed: %s", host, text);
+        return;
+    }
+    switch (code) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+        diag->fail(why, MCPLUG_EREFUSED, "%s: %s", host, text);
+        break;
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_PROXY:
+        diag->fail(why, MCPLUG_EREFUSED, "cannot connect to %s port %u: %s", host,
+                   f->net->origin.port, os_error != 0 ? strerror((int)os_error) : text);
+        why->os_error = (int)os_error;
+        break;
+    case CURLE_OPERATION_TIMEDOUT:
+        diag->fail(why, MCPLUG_ETIMEDOUT, "cannot connect to %s port %u: %s", host,
+                   f->net->origin.port, text);
+        why->os_error = ETIMEDOUT;
+        break;
+    case CURLE_OUT_OF_MEMORY:
+        diag->fail(why, MCPLUG_ENOMEM, "out of memory");
+        break;
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+    case CURLE_GOT_NOTHING:
+    case CURLE_ABORTED_BY_CALLBACK: /* on_again(): the connection went */
+        broke_off(f, code, text, why);
+        break;
+    case CURLE_PARTIAL_FILE:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+        diag->fail(why, MCPLUG_ECLOSED, "%s: the answer broke off (%s)", host, text);
+        why->os_error = ECONNRESET;
+        break;
+    default:
+        diag->fail(why, MCPLUG_EPROTO, "%s: %s", host, text);
+        break;
+    }
+}

@@ -1,0 +1,238 @@
+#include "net_private.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* ---- letting curl work ------------------------------------------------------- */
+
+static void run(struct net *net, curl_socket_t fd, int events)
+{
+    if (net->busy)
+        return;
+    net->busy = 1;
+    if (fd == CURL_SOCKET_TIMEOUT)
+        net->due = NET_NEVER;
+    curl_multi_socket_action(net->multi, fd, events, &net->running);
+    net->busy = 0;
+}
+
+static int is_due(const struct net *net)
+{
+    return net->due != NET_NEVER && (uint64_t)net->due <= net->host->loop->now(net->self);
+}
+
+static void on_timer(void *arg);
+
+/* One timer at a time, and never moved forth: it may come too early, and then looks
+ * again. curl changes its mind far more often than time passes. */
+static void arm(struct net *net)
+{
+    if (net->due == NET_NEVER ||
+        (net->timer != NULL && net->timer_due <= (uint64_t)net->due))
+        return;
+    if (net->timer != NULL)
+        net->host->loop->timer_stop(net->timer);
+    uint64_t now = net->host->loop->now(net->self);
+    uint64_t due = (uint64_t)net->due;
+    net->timer_due = due;
+    net->timer =
+        net->host->loop->timer_start(net->self, due > now ? due - now : 0, on_timer, net);
+    if (net->timer == NULL)
+        net->failed = 1;
+}
+
+void net_kick(struct net *net)
+{
+    if (net->busy)
+        return;
+    for (int i = 0; i < 16 && is_due(net); i++)
+        run(net, CURL_SOCKET_TIMEOUT, 0);
+    arm(net);
+}
+
+void net_soon(struct net *net)
+{
+    net->due = (int64_t)net->host->loop->now(net->self);
+    arm(net);
+}
+
+static void on_timer(void *arg)
+{
+    struct net *net = arg;
+    net->timer = NULL;
+    net_kick(net);
+    net_collect(net);
+}
+
+static int on_curl_timer(CURLM *multi, long ms, void *arg)
+{
+    struct net *net = arg;
+    (void)multi;
+    net->due =
+        ms < 0 ? NET_NEVER : (int64_t)net->host->loop->now(net->self) + (int64_t)ms;
+    if (!net->busy)
+        arm(net);
+    return 0;
+}
+
+/* ---- descriptors --------------------------------------------------------------- */
+
+static struct net_socket *socket_at(struct net *net, int fd)
+{
+    size_t wanted = (size_t)fd + 1;
+    if (wanted > net->n_sockets) {
+        size_t n = wanted + 64;
+        struct net_socket **more =
+            net->host->mem->resize(net->sockets, n * sizeof(struct net_socket *));
+        if (more == NULL)
+            return NULL;
+        for (size_t i = net->n_sockets; i < n; i++)
+            more[i] = NULL;
+        net->sockets = more;
+        net->n_sockets = n;
+    }
+    if (net->sockets[fd] == NULL) {
+        struct net_socket *s = net->host->mem->alloc(sizeof *s);
+        if (s == NULL)
+            return NULL;
+        s->net = net;
+        s->fd = fd;
+        net->sockets[fd] = s;
+    }
+    return net->sockets[fd];
+}
+
+static void forget(struct net *net, int fd)
+{
+    if ((size_t)fd >= net->n_sockets || net->sockets[fd] == NULL)
+        return;
+    struct net_socket *s = net->sockets[fd];
+    if (s->watch != NULL)
+        net->host->loop->watch_stop(s->watch);
+    net->sockets[fd] = NULL;
+    net->host->mem->free(s);
+}
+
+static void on_ready(void *arg, unsigned events)
+{
+    struct net_socket *s = arg;
+    struct net *net = s->net;
+    events &= s->wanted;
+    if (events == 0) { /* an idle connection that the peer closed: curl will see */
+        s->armed = s->wanted;
+        net->host->loop->watch_update(s->watch, s->armed);
+        return;
+    }
+    run(net, s->fd,
+        (events & MCPLUG_READABLE ? CURL_CSELECT_IN : 0) |
+            (events & MCPLUG_WRITABLE ? CURL_CSELECT_OUT : 0));
+    net_kick(net);
+    net_collect(net);
+}
+
+static int watch(struct net_socket *s)
+{
+    const struct mcplug_loop *loop = s->net->host->loop;
+    if (s->watch == NULL)
+        s->watch = loop->watch_start(s->net->self, s->fd, s->wanted, on_ready, s);
+    else if (s->armed != s->wanted &&
+             (s->wanted & ~s->armed || s->armed & MCPLUG_WRITABLE) &&
+             loop->watch_update(s->watch, s->wanted) != 0)
+        return -1;
+    else if (s->armed != s->wanted && !(s->wanted & ~s->armed))
+        return 0; /* it waits for more than curl wants; on_ready() knows */
+    s->armed = s->wanted;
+    return s->watch != NULL ? 0 : -1;
+}
+
+static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *own)
+{
+    struct net *net = arg;
+    (void)easy, (void)own;
+    struct net_socket *s = socket_at(net, fd);
+    if (s == NULL) {
+        net->failed = 1;
+        return -1;
+    }
+    s->wanted = (what & CURL_POLL_IN && what != CURL_POLL_REMOVE ? MCPLUG_READABLE : 0) |
+                (what & CURL_POLL_OUT && what != CURL_POLL_REMOVE ? MCPLUG_WRITABLE : 0);
+    if (what == CURL_POLL_REMOVE && !s->is_ours) {
+        forget(net, fd);
+        return 0;
+    }
+    if (s->wanted != 0 && watch(s) != 0) {
+        net->failed = 1;
+        return -1;
+    }
+    return 0;
+}
+
+/* A peer that vanished without a word is noticed within a minute. */
+static void tune(int fd)
+{
+    const struct {
+        int level, option, value;
+    } wanted[] = {
+        {SOL_SOCKET, SO_KEEPALIVE, 1},          {IPPROTO_TCP, TCP_KEEPIDLE, 30},
+        {IPPROTO_TCP, TCP_KEEPINTVL, 10},       {IPPROTO_TCP, TCP_KEEPCNT, 3},
+        {IPPROTO_TCP, TCP_USER_TIMEOUT, 30000},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+        setsockopt(fd, wanted[i].level, wanted[i].option, &wanted[i].value, sizeof(int));
+}
+
+curl_socket_t net_open_socket(void *arg, curlsocktype purpose,
+                              struct curl_sockaddr *address)
+{
+    struct net *net = arg;
+    (void)purpose;
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (fd < 0)
+        return CURL_SOCKET_BAD;
+    struct net_socket *s = socket_at(net, fd);
+    if (s == NULL) {
+        close(fd);
+        errno = ENOMEM;
+        return CURL_SOCKET_BAD;
+    }
+    s->is_ours = 1;
+    tune(fd);
+    return fd;
+}
+
+int net_close_socket(void *arg, curl_socket_t fd)
+{
+    forget(arg, fd);
+    return close(fd);
+}
+
+/* ---- life ------------------------------------------------------------------------ */
+
+int net_loop_init(struct net *net)
+{
+    net->due = NET_NEVER;
+    net->multi = curl_multi_init();
+    if (net->multi == NULL)
+        return -1;
+    curl_multi_setopt(net->multi, CURLMOPT_SOCKETFUNCTION, on_curl_socket);
+    curl_multi_setopt(net->multi, CURLMOPT_SOCKETDATA, net);
+    curl_multi_setopt(net->multi, CURLMOPT_TIMERFUNCTION, on_curl_timer);
+    curl_multi_setopt(net->multi, CURLMOPT_TIMERDATA, net);
+    curl_multi_setopt(net->multi, CURLMOPT_MAXCONNECTS, 512L);
+    return 0;
+}
+
+void net_loop_clear(struct net *net)
+{
+    net->busy = 1; /* whatever curl still says leads nowhere */
+    if (net->multi != NULL)
+        curl_multi_cleanup(net->multi);
+    if (net->timer != NULL)
+        net->host->loop->timer_stop(net->timer);
+    for (size_t i = 0; i < net->n_sockets; i++)
+        forget(net, (int)i);
+    net->host->mem->free(net->sockets);
+}

@@ -1,0 +1,78 @@
+#include "http.h"
+
+#include "../common/header.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *http_meta(const struct mcplug_envelope *env, const char *name)
+{
+    for (size_t i = 0; i < env->n_meta; i++)
+        if (strcmp(env->meta[i].name, name) == 0)
+            return env->meta[i].value;
+    return NULL;
+}
+
+/* ---- headers ------------------------------------------------------------------------
+ */
+
+#define PARAM "param:"
+#define MIRROR "Mcp-Param-"
+
+/* Does this pair become a header, and which? */
+static const char *mirrored(const char *name)
+{
+    if (strcmp(name, "method") == 0)
+        return "Mcp-Method";
+    if (strcmp(name, "name") == 0)
+        return "Mcp-Name";
+    return strncmp(name, PARAM, sizeof PARAM - 1) == 0 ? MIRROR : NULL;
+}
+
+static size_t room_for(const struct mcplug_pair *pair)
+{
+    return strlen(MIRROR) + strlen(pair->name) + 1 +
+           header_encoded_size(strlen(pair->value));
+}
+
+static char *put(char *at, struct net_header *h, const struct mcplug_pair *pair,
+                 const char *name)
+{
+    h->name = name;
+    if (strcmp(name, MIRROR) == 0) {
+        h->name = at;
+        at += sprintf(at, MIRROR "%s", pair->name + sizeof PARAM - 1) + 1;
+    }
+    h->value = at;
+    return at + header_encode(pair->value, strlen(pair->value), at) + 1;
+}
+
+int http_headers_take(struct http_exchange *e, const struct mcplug_envelope *env)
+{
+    const char *revision = http_meta(env, "protocol-version");
+    size_t n = 5, size = revision != NULL ? strlen(revision) + 1 : 0;
+    for (size_t i = 0; e->is_modern && i < env->n_meta; i++) {
+        if (mirrored(env->meta[i].name) == NULL || n >= HTTP_PARAMS_MAX + 7)
+            continue;
+        size += room_for(&env->meta[i]);
+        n++;
+    }
+    e->headers = e->link->host->mem->alloc(n * sizeof *e->headers + size);
+    if (e->headers == NULL)
+        return -1;
+    char *at = (char *)(e->headers + n);
+    struct net_header *h = e->headers;
+    *h++ = (struct net_header){"Content-Type", "application/json"};
+    *h++ = (struct net_header){"Accept", "application/json, text/event-stream"};
+    if (revision != NULL) {
+        *h++ = (struct net_header){"MCP-Protocol-Version", at};
+        at = stpcpy(at, revision) + 1;
+    }
+    for (size_t i = 0; e->is_modern && i < env->n_meta; i++) {
+        const char *name = mirrored(env->meta[i].name);
+        if (name != NULL && h < e->headers + n - 2)
+            at = put(at, h++, &env->meta[i], name);
+    }
+    e->n_headers = (size_t)(h - e->headers);
+    return 0;
+}
