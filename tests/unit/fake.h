@@ -41,9 +41,9 @@ struct fake {
     struct mcplug_error open_why;
 
     /* a second transport to fall back on, and the memory of eras */
-    bool has_other;     /* set them before the session opens */
-    bool lacks_other;   /* its module is missing */
-    bool remembers;     /* `era` is recalled and remembered */
+    bool has_other;   /* set them before the session opens */
+    bool lacks_other; /* its module is missing */
+    bool remembers;   /* `era` is recalled and remembered */
     enum mp_era era;
     struct mp_offer other;
     struct mcplug_transport_ops other_ops;
