@@ -23,7 +23,14 @@ static const struct cli_option global_options[] = {
 
 static const struct cli_option server_options[] = {
     {"url", 0, CLI_TEXT, "URL",
-     "reach the server there instead of starting one: unix:PATH, tcp:HOST:PORT", AT(url)},
+     "reach the server there instead of starting one: https://HOST/PATH, ws://HOST/PATH, "
+     "unix:PATH, tcp:HOST:PORT",
+     AT(url)},
+    {"header", 'H', CLI_LIST, "NAME: VALUE",
+     "send a header with every request to the URL; @FILE reads them from there, one a "
+     "line, which keeps secrets off the command line; may be repeated",
+     AT(headers)},
+    {"insecure", 0, CLI_FLAG, NULL, "take any certificate of the server", AT(insecure)},
     {"env", 0, CLI_LIST, "NAME=VALUE",
      "set a variable of the server's environment; may "
      "be repeated",
@@ -101,6 +108,7 @@ void cli_args_clear(struct cli_args *args)
     mp_free(args->words.items);
     mp_free(args->plugin_dirs.items);
     mp_free(args->env.items);
+    mp_free(args->headers.items);
     mp_free(args->set.items);
     mp_free(args->roots.items);
     memset(args, 0, sizeof *args);

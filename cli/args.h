@@ -60,9 +60,9 @@ struct cli_args {                      /* all strings belong to argv */
     struct cli_list plugin_dirs;
 
     const char *url, *type, *cwd, *revision, *log_level;
-    struct cli_list env, set, roots;
+    struct cli_list env, headers, set, roots;
     uint64_t timeout, connect_timeout;
-    bool no_input;
+    bool no_input, insecure;
 
     const char *meta;
     bool progress, no_progress;

@@ -1,4 +1,5 @@
 #include "link.h"
+#include "words.h"
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -74,6 +75,41 @@ static int put_env(mcplug_settings *settings, const char *text, struct mcplug_er
     return r;
 }
 
+static int put_header(mcplug_settings *settings, const char *line,
+                      struct mcplug_error *err)
+{
+    const char *colon = strchr(line, ':');
+    if (!colon || colon == line)
+        return mp_fail(err, MCPLUG_EINVAL, "--header wants \"NAME: VALUE\"%s",
+                       colon ? "" : ", with a colon");
+    char *name = mp_strndup(line, (size_t)(colon - line));
+    const char *value = colon + 1 + strspn(colon + 1, " \t");
+    int r = name ? mcplug_settings_put(settings, "headers", name, value) : MCPLUG_ENOMEM;
+    if (r != MCPLUG_OK)
+        mp_fail(err, r, "--header %.60s cannot be set", name ? name : "");
+    mp_free(name);
+    return r;
+}
+
+/* A header, or @FILE with one a line; empty lines are left out. */
+static int put_headers(mcplug_settings *settings, const char *given,
+                       struct mcplug_error *err)
+{
+    if (given[0] != '@')
+        return put_header(settings, given, err);
+    char *text = cli_read_value(given, err), *rest = text, *line;
+    if (!text)
+        return err->code;
+    size_t len = strlen(text);
+    int r = MCPLUG_OK;
+    while (r == MCPLUG_OK && (line = strsep(&rest, "\r\n")))
+        if (*line)
+            r = put_header(settings, line, err);
+    memset(text, 0, len); /* it may be a secret */
+    mp_free(text);
+    return r;
+}
+
 static int fill(mcplug_settings *s, const struct cli_args *args, struct mcplug_error *err)
 {
     char **command = args->server_command;
@@ -93,6 +129,11 @@ static int fill(mcplug_settings *s, const struct cli_args *args, struct mcplug_e
                                           : "too many arguments for a server");
     for (size_t i = 0; r == MCPLUG_OK && i < args->env.n; i++)
         r = put_env(s, args->env.items[i], err);
+    for (size_t i = 0; r == MCPLUG_OK && i < args->headers.n; i++)
+        r = put_headers(s, args->headers.items[i], err);
+    if (r == MCPLUG_OK && args->insecure &&
+        (r = mcplug_settings_set(s, "insecure", "true")) != MCPLUG_OK)
+        mp_fail_nomem(err);
     for (size_t i = 0; r == MCPLUG_OK && i < args->set.n; i++)
         r = apply(s, args->set.items[i], err);
     return r;
