@@ -49,7 +49,7 @@ static void complete(struct mp_call *call, mp_message *reply,
     mp_ledger_remove(&rpc->calls, call->id);
     if (rpc->link && mp_link_has_exchanges(rpc->link)) {
         mp_waiting_forget(&rpc->waiting, call->id);
-        if (reply)
+        if (!call->stream_over)
             mp_link_settled(rpc->link, call->id);
     }
     /* Counted before `done`, so that the books are right when it looks at them. */
@@ -316,6 +316,8 @@ static void on_exchange_end(void *arg, uint64_t exchange, const struct mcplug_er
     struct mp_call *call = mp_ledger_find(&rpc->calls, exchange);
 
     mp_waiting_forget(&rpc->waiting, exchange);
+    if (call)
+        call->stream_over = true;
     if (!call || call->job.queued || rpc->closing)
         return;
     mp_fail(&silent, MCPLUG_EPROTO, "the reply stream ended without a reply");

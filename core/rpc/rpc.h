@@ -36,6 +36,7 @@ struct mp_call {
     bool written;       /* the whole request has left */
     bool tell;          /* the peer, when it is cancelled */
     bool standing;      /* stays open: its answer is its end */
+    bool stream_over;   /* its exchange has ended */
     const char *ending; /* why, when it is cancelled; static text */
     /* reply is borrow; with MCPLUG_EPEER it is the error answer. Counted by what
      * the owner returns: MP_OK or MP_TOOL_ERROR where there is a result. */

@@ -226,7 +226,7 @@ struct mcplug_transport_ops {
     void (*close)(void *t);                     /* asks; closed() follows, once */
     void (*destroy)(void *t);                   /* only after closed() */
     void (*cancel)(void *t, uint64_t exchange); /* optional */
-    /* The reply is in: what its stream may still say goes to nobody. Optional, for
+    /* The call is over: what its stream may still say goes to nobody. Optional, for
      * MCPLUG_CAN_EXCHANGE; not after exchange_end(). Since minor 1. */
     void (*settled)(void *t, uint64_t exchange);
 };

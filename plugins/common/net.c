@@ -42,6 +42,17 @@ static int on_again(void *arg, char *ip, char *local_ip, int port, int local_por
                                                    : CURL_PREREQFUNC_OK;
 }
 
+/* Only for requests that don't leave at once. */
+static int on_progress(void *arg, curl_off_t total, curl_off_t got, curl_off_t size,
+                       curl_off_t sent)
+{
+    struct net_fetch *f = arg;
+    (void)total, (void)got, (void)size;
+    if ((size_t)sent >= f->net->host->mem->buf_bytes(f->body).len)
+        f->written = 1;
+    return 0;
+}
+
 /* ---- easy handles ------------------------------------------------------------------ */
 
 static void set_security(const struct net *net, CURL *e)
@@ -82,6 +93,7 @@ static CURL *new_easy(struct net *net)
     curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, on_again);
+    curl_easy_setopt(e, CURLOPT_XFERINFOFUNCTION, on_progress);
     curl_easy_setopt(e, CURLOPT_HTTP09_ALLOWED, 0L);
     if (net->origin.secure) {
         curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
@@ -183,6 +195,12 @@ static void set_method(struct net_fetch *f)
     }
 }
 
+static int is_long(const struct net_fetch *f)
+{
+    return f->once && f->body != NULL &&
+           f->net->host->mem->buf_bytes(f->body).len > NET_LONG;
+}
+
 static int begin(struct net_fetch *f)
 {
     CURL *e = f->easy;
@@ -196,6 +214,8 @@ static int begin(struct net_fetch *f)
     curl_easy_setopt(e, CURLOPT_HEADERDATA, f);
     curl_easy_setopt(e, CURLOPT_WRITEDATA, f);
     curl_easy_setopt(e, CURLOPT_PREREQDATA, f);
+    curl_easy_setopt(e, CURLOPT_XFERINFODATA, f);
+    curl_easy_setopt(e, CURLOPT_NOPROGRESS, is_long(f) ? 0L : 1L);
     curl_easy_setopt(e, CURLOPT_PRIVATE, f);
     curl_easy_setopt(e, CURLOPT_HTTPHEADER, f->n_lines > 0 ? f->lines : f->net->fixed);
     curl_easy_setopt(e, CURLOPT_MAXAGE_CONN, f->net->idle_s > 0 ? f->net->idle_s : 60L);

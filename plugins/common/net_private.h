@@ -9,6 +9,7 @@
 
 enum {
     NET_LINES_MAX = 80, /* header lines of one request, those of the settings apart */
+    NET_LONG = 16384,   /* a body that may not leave with one system call */
     NET_SPARE_MAX = 64  /* idle easy handles that are kept */
 };
 #define NET_NEVER INT64_MAX
