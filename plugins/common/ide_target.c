@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Both are large. */
 struct work {
@@ -64,4 +65,14 @@ int ide_target_find(const struct mcplug_host *host, mcplug_self *self,
     memset(work->ide.token, 0, sizeof work->ide.token);
     host->mem->free(work);
     return r;
+}
+
+mcplug_buf *ide_target_greeting(const struct mcplug_host *host)
+{
+    char text[96];
+    int n = snprintf(text, sizeof text,
+                     "{\"jsonrpc\":\"2.0\",\"method\":\"ide_connected\","
+                     "\"params\":{\"pid\":%ld}}",
+                     (long)getpid());
+    return host->mem->buf_new(text, (size_t)n);
 }

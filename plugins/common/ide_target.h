@@ -26,4 +26,7 @@ int ide_target_find(const struct mcplug_host *host, mcplug_self *self,
                     const mcplug_props *settings, const char *transport,
                     struct ide_target *out, struct mcplug_error *err);
 
+/* What an editor hears once it is initialized: who we are. give; NULL: no memory */
+mcplug_buf *ide_target_greeting(const struct mcplug_host *host);
+
 #endif /* MCPLUG_COMMON_IDE_TARGET_H */

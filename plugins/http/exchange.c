@@ -431,6 +431,8 @@ static void on_done(void *arg, const struct mcplug_error *why)
     } else {
         int opens = e->is_initialized && why == NULL;
         http_exchange_end(e, why);
+        if (opens && l->is_ide)
+            http_ide_greet(l);
         if (opens)
             http_stream_open(l, NULL);
     }

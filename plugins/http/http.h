@@ -81,6 +81,7 @@ struct http_link {
     struct net *net;
     char *url;
     int is_sse;     /* HTTP+SSE */
+    int is_ide;     /* an editor, which wants to be greeted */
     char *endpoint; /* with it: where messages go; NULL before it is told */
     char *session;  /* id; NULL: none */
     char revision[16];
@@ -138,6 +139,7 @@ void http_sse_ended(struct http_exchange *stream, const struct mcplug_error *why
 
 extern const struct mcplug_transport_ops http_sse_ide_ops, http_ide_ops;
 extern const struct mcplug_option http_ide_options[];
+void http_ide_greet(struct http_link *l);
 
 /* ---- exchange.c ---- */
 

@@ -12,7 +12,20 @@ static int sse_ide_open(void *ctx, mcplug_conn *conn, const mcplug_props *settin
     if (r != MCPLUG_OK)
         return r;
     struct net_header token = {target.header, target.value};
-    return http_sse_open(module, conn, settings, target.url, &token, out, err);
+    r = http_sse_open(module, conn, settings, target.url, &token, out, err);
+    if (r == MCPLUG_OK)
+        ((struct http_link *)*out)->is_ide = 1;
+    return r;
+}
+
+void http_ide_greet(struct http_link *l)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mcplug_envelope env = {.struct_size = sizeof env, .kind = MCPLUG_NOTIFICATION};
+    mcplug_buf *frame = ide_target_greeting(l->host);
+    struct http_exchange *e = frame != NULL ? http_exchange_new(l, frame, &env) : NULL;
+    if (e != NULL && http_exchange_begin(e, &err) != MCPLUG_OK)
+        http_exchange_free(e);
 }
 
 static int http_ide_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
