@@ -147,6 +147,7 @@ CLEANFILES += $(real_tests)
 EXTRA_DIST += \
 	tests/real/fake-ide-selftest.mjs \
 	tests/real/fake-ide.mjs \
+	tests/real/docs.sh \
 	tests/real/modern-server.mjs \
 	tests/real/package-lock.json \
 	tests/real/package.json \
@@ -174,7 +175,7 @@ AM_TESTS_ENVIRONMENT = \
 	MCPLUG_TEST_MODULES='$(abs_top_builddir)/tests/modules'; export MCPLUG_TEST_MODULES; \
 	CC='$(CC)'; export CC;
 
-EXTRA_DIST += tests/install/pipe.c tests/install/stage.sh
+EXTRA_DIST += tests/install/console.sh tests/install/pipe.c tests/install/stage.sh
 EXTRA_DIST += $(script_tests) $(fuzz_files) tests/lint/lint.sh tests/fuzz/run.sh \
 	tests/valgrind.supp tests/evil/torture.sh
 
