@@ -29,15 +29,22 @@ unit_tests = \
 	tests/unit/plugin_handshake \
 	tests/unit/plugin_pins \
 	tests/unit/plugin_props \
+	tests/unit/plugin_services \
 	tests/unit/rpc_assembler \
+	tests/unit/rpc_exchange \
 	tests/unit/rpc_ledger \
+	tests/unit/rpc_settled \
 	tests/unit/session_connect \
 	tests/unit/session_edges \
 	tests/unit/session_ends \
+	tests/unit/session_exchange \
 	tests/unit/session_inputs \
 	tests/unit/session_lists \
+	tests/unit/session_listen \
 	tests/unit/session_mirror \
 	tests/unit/session_mirror_calls \
+	tests/unit/session_renewal \
+	tests/unit/session_renewal_fails \
 	tests/unit/session_request
 
 # What suites share.
@@ -104,7 +111,18 @@ tests_evil_evil_SOURCES = \
 tests_evil_evil_CPPFLAGS = $(base_cppflags)
 tests_evil_evil_LDADD =
 
-# The host facing it.
+check_PROGRAMS += tests/evil/evil_ws
+tests_evil_evil_ws_SOURCES = \
+	tests/evil/evil_ws.c tests/evil/evil_ws.h \
+	tests/evil/evil_ws_acts.c
+tests_evil_evil_ws_CPPFLAGS = $(base_cppflags)
+tests_evil_evil_ws_LDADD = -lpthread
+
+# The host facing them.
+fault_tests = tests/evil/faults
+if MODULE_WEBSOCKET
+fault_tests += tests/evil/faults_ws
+endif
 tests_evil_faults_SOURCES = \
 	tests/evil/faults.c tests/evil/faults.h \
 	tests/evil/faults_closing.c \
@@ -113,6 +131,11 @@ tests_evil_faults_SOURCES = \
 	tests/evil/faults_kit.c \
 	tests/evil/faults_life.c \
 	tests/evil/faults_replies.c
+
+tests_evil_faults_ws_SOURCES = \
+	tests/evil/faults.h \
+	tests/evil/faults_kit.c \
+	tests/evil/faults_ws.c
 
 # Sessions in which allocations fail: make check-torture.
 check_PROGRAMS += tests/evil/torture
@@ -154,6 +177,23 @@ EXTRA_DIST += \
 	tests/real/run.sh \
 	tests/real/setup.sh
 
+# The official conformance suite, which comes from the network: make check-conformance.
+EXTRA_PROGRAMS += tests/conformance/client
+CLEANFILES += tests/conformance/client
+tests_conformance_client_SOURCES = \
+	tests/conformance/client.c \
+	tests/conformance/client_kit.c tests/conformance/client_kit.h
+tests_conformance_client_CPPFLAGS = $(base_cppflags)
+tests_conformance_client_LDADD = libmcplug.la $(JANSSON_LIBS)
+tests_conformance_client_LDFLAGS = -no-install
+EXTRA_DIST += \
+	tests/conformance/expected-failures \
+	tests/conformance/package-lock.json \
+	tests/conformance/package.json \
+	tests/conformance/run \
+	tests/conformance/run.mjs \
+	tests/conformance/setup.sh
+
 # ---- make check --------------------------------------------------------------
 
 # What tests find in their environment: MCPLUG_SRC, MCPLUG_BUILD, MCPLUG_TEST_MODULES,
@@ -163,8 +203,8 @@ TESTS = $(script_tests)
 TEST_EXTENSIONS = .test
 TEST_LOG_COMPILER = $(SHELL)
 if HAVE_CHECK
-check_PROGRAMS += $(unit_tests) tests/evil/faults
-TESTS += $(unit_tests) tests/evil/faults
+check_PROGRAMS += $(unit_tests) $(fault_tests)
+TESTS += $(unit_tests) $(fault_tests)
 endif
 
 AM_TESTS_ENVIRONMENT = \
@@ -181,7 +221,7 @@ EXTRA_DIST += $(script_tests) $(fuzz_files) tests/lint/lint.sh tests/fuzz/run.sh
 
 # ---- the same under harder conditions ----------------------------------------
 
-.PHONY: check-asan check-valgrind check-torture check-real fuzz lint format bench
+.PHONY: check-asan check-conformance check-valgrind check-torture check-real fuzz lint format bench
 
 CLANG = clang
 CLANG_FORMAT = clang-format
@@ -221,6 +261,9 @@ check-torture: all
 
 check-real: all $(real_tests)
 	@$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/real/run.sh $(abs_top_builddir)
+
+check-conformance: all tests/conformance/client
+	@$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/conformance/run $(abs_top_builddir)
 
 fuzz_files = \
 	tests/fuzz/args.dict \

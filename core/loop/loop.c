@@ -326,22 +326,6 @@ void mp_loop_stop(struct mp_loop *loop)
     uv_async_send(&loop->wake);
 }
 
-void *mp_loop_uv(struct mp_loop *loop)
-{
-    return &loop->uv;
-}
-
-void mp_loop_turn_begin(struct mp_loop *loop)
-{
-    turn_begin(loop);
-}
-
-void mp_loop_turn_end(struct mp_loop *loop)
-{
-    if (loop->in_turn > 0) /* one too many is a module's mistake */
-        turn_end(loop);
-}
-
 int mp_loop_fd(struct mp_loop *loop)
 {
     return uv_backend_fd(&loop->uv);

@@ -34,12 +34,6 @@ void mp_loop_settle(struct mp_loop *loop); /* runs what was posted, waits for th
  * how long to wait at most, -1: for ever. Call mp_loop_turn(loop, false) then. */
 int mp_loop_fd(struct mp_loop *loop);
 int mp_loop_timeout(struct mp_loop *loop);
-/* For libraries that bring an integration for libuv: the uv_loop_t, and what their
- * callbacks stand between to be turns, also within other turns. Their handles must be
- * closing when mp_loop_free() is called, which waits for them. */
-void *mp_loop_uv(struct mp_loop *loop);
-void mp_loop_turn_begin(struct mp_loop *loop);
-void mp_loop_turn_end(struct mp_loop *loop);
 
 /* ---- time ---- */
 

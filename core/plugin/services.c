@@ -1,33 +1,8 @@
 #include "plugin/services.h"
 
 #include "json/walk.h"
-#include "loop/loop.h"
 
 #include <string.h>
-
-/* ---- uv ---- */
-
-static void *uv_loop_of(mcplug_self *self)
-{
-    return mp_loop_uv(mp_self_loop(self));
-}
-
-static void uv_turn_begin(mcplug_self *self)
-{
-    mp_loop_turn_begin(mp_self_loop(self));
-}
-
-static void uv_turn_end(mcplug_self *self)
-{
-    mp_loop_turn_end(mp_self_loop(self));
-}
-
-static const struct mcplug_uv uv_table = {
-    .struct_size = sizeof uv_table,
-    .loop = uv_loop_of,
-    .turn_begin = uv_turn_begin,
-    .turn_end = uv_turn_end,
-};
 
 /* ---- json ---- */
 
@@ -100,7 +75,6 @@ static const struct {
     uint32_t version; /* what it has grown to */
     const void *table;
 } services[] = {
-    {"uv", 1, &uv_table},
     {"json", 1, &json_table},
 };
 

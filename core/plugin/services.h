@@ -4,16 +4,10 @@
 
 #include <mcplug/plugin.h>
 
-struct mp_loop;
-
 /* NULL: there is none of that name, or it is older than `version`. [any] */
 const void *mp_service_find(const char *name, uint32_t version);
 
 /* Also of use to those who share code with modules. [any] */
 const struct mcplug_json *mp_service_json(void);
-
-/* ---- tables.c ---- */
-
-struct mp_loop *mp_self_loop(const mcplug_self *self);
 
 #endif

@@ -249,11 +249,6 @@ mcplug_self *mp_self_new(const char *name, const struct mp_log *log, struct mp_l
     return self;
 }
 
-struct mp_loop *mp_self_loop(const mcplug_self *self)
-{
-    return self->loop;
-}
-
 size_t mp_self_running(const mcplug_self *self)
 {
     return ring_count(&self->timers) + ring_count(&self->watches);

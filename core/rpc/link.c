@@ -169,6 +169,14 @@ static void wire_feed(mcplug_conn *c, uint64_t exchange, struct mcplug_bytes pie
     }
 }
 
+/* What a module gives as a reason is an error, and not one that only a peer can give. */
+static void take_reason(struct mcplug_error *to, const struct mcplug_error *why)
+{
+    mp_error_copy(to, why);
+    if (to->code >= 0 || to->code == MCPLUG_EPEER)
+        to->code = MCPLUG_EIO;
+}
+
 static void wire_exchange_end(mcplug_conn *c, uint64_t exchange,
                               const struct mcplug_error *why)
 {
@@ -188,11 +196,8 @@ static void wire_exchange_end(mcplug_conn *c, uint64_t exchange,
     }
     item->type = ITEM_EXCHANGE_END;
     item->exchange = exchange;
-    if (why) {
-        mp_error_copy(item->why, why);
-        if (item->why->code >= 0)
-            item->why->code = MCPLUG_EIO;
-    }
+    if (why)
+        take_reason(item->why, why);
     enqueue(c, item);
 }
 
@@ -244,9 +249,7 @@ static void wire_closed(mcplug_conn *c, const struct mcplug_error *why)
     }
     c->closed = true;
     if (why && !c->has_why) {
-        mp_error_copy(&c->why, why);
-        if (c->why.code >= 0)
-            c->why.code = MCPLUG_EIO;
+        take_reason(&c->why, why);
         c->has_why = true;
     }
     wake(c);
@@ -441,9 +444,11 @@ bool mp_link_has_exchanges(const struct mp_link *link)
 void mp_link_cancel(struct mp_link *link, uint64_t exchange)
 {
     mcplug_conn *c = &link->conn;
-    if (!c->closing && !c->closed &&
-        MCPLUG_HAS(c->ops, struct mcplug_transport_ops, cancel))
+    if (c->closing || c->closed)
+        return;
+    if (MCPLUG_HAS(c->ops, struct mcplug_transport_ops, cancel))
         c->ops->cancel(c->transport, exchange);
+    stream_drop(c, exchange); /* no end of it need follow */
 }
 
 /* Has the module said the end of that exchange, which waits to be handed on? */

@@ -132,6 +132,7 @@ static void on_initialized(mcplug_server *s, mp_message *m)
 
 static void probe(mcplug_server *s);
 static void start_over(mcplug_server *s, enum mp_era era);
+static void forget_fallback(mcplug_server *s);
 
 /* The server answered, if not what we hoped for. */
 static bool says_no(const struct mcplug_error *why)
@@ -165,6 +166,9 @@ static enum mp_outcome initialize_done(struct mp_call *call, mp_message *m,
         s->recalled = false; /* it was legacy once, but is no longer */
         s->era = MP_ERA_UNKNOWN;
         probe(s);
+    } else if (s->recalled && s->fell_back) {
+        forget_fallback(s);
+        start_over(s, MP_ERA_UNKNOWN);
     } else if (may_be_oldest(s, why)) {
         s->fell_back = true;
         s->failure = *why;
@@ -310,7 +314,10 @@ static void on_discover_refused(mcplug_server *s, mp_message *m,
     if (why->peer_status == UNSUPPORTED_VERSION && mp_view_is_array(supported)) {
         if (holds(supported, MP_MODERN) && !s->asked_again) {
             s->asked_again = true;
-            probe(s);
+            if (s->initializing)
+                start_over(s, MP_ERA_MODERN);
+            else
+                probe(s);
         } else if (legacy_of(supported))
             fall_back(s);
         else
@@ -409,6 +416,15 @@ static int use_transport(mcplug_server *s, struct mcplug_error *err)
     return r;
 }
 
+/* It was that old once, but is no longer: all begins anew. */
+static void forget_fallback(mcplug_server *s)
+{
+    s->recalled = s->fell_back = false;
+    mp_rpc_use(s->rpc, s->transport, s->settings);
+    mp_props_free(s->fallback_settings);
+    s->fallback_settings = NULL;
+}
+
 /* A server that goes before it is connected may be one that exits on what it does not
  * know; it gets one more start, straight into initialize. One that was
  * ended to start over is started again as what it turned out to be. */
@@ -428,11 +444,10 @@ bool mp_connect_retry(mcplug_server *s, const struct mcplug_error *why)
         mp_session_ready(s, &s->failure); /* not that old either: as it was at first */
         return true;
     }
-    if (s->recalled && s->fell_back) { /* it was that old once, but is no longer */
-        s->recalled = s->fell_back = false;
+    if (s->recalled && s->fell_back) {
+        forget_fallback(s);
         s->era = MP_ERA_UNKNOWN;
         s->phase = MP_OPENING;
-        mp_rpc_use(s->rpc, s->transport, s->settings);
         return mp_rpc_connect(s->rpc, &err) == MCPLUG_OK;
     }
     if (!probed || s->respawned || s->era == MP_ERA_LEGACY || s->revision_wanted ||
@@ -501,8 +516,7 @@ bool mp_connect_renew(mcplug_server *s, const struct mcplug_error *why)
     s->renewing = true;
     s->phase = MP_OPENING;
     s->revision[0] = '\0';
-    if (dial(s, &err) == MCPLUG_OK)
-        return true;
-    s->renewing = false;
-    return false;
+    if (dial(s, &err) != MCPLUG_OK)
+        mp_session_ready(s, &err);
+    return true;
 }

@@ -154,15 +154,17 @@ void mp_notify(mcplug_server *s, mp_message *m)
 /* ---- subscriptions/listen ---- */
 
 static int listen_anew(mcplug_server *s, struct mcplug_error *err);
+static void listen_again(mcplug_server *s, bool stood);
 
 static void on_listen_again(struct mp_timer *timer)
 {
     mcplug_server *s = MP_OF(timer, mcplug_server, listen_timer);
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
-    if (s->phase == MP_READY && !s->listener && listen_anew(s, &err) != MCPLUG_OK)
-        mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "subscriptions/listen: %s",
-               err.text);
+    if (s->phase != MP_READY || listen_anew(s, &err) == MCPLUG_OK)
+        return;
+    mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "subscriptions/listen: %s", err.text);
+    listen_again(s, false);
 }
 
 /* Where a stream can be lost alone, as by a proxy that finds it idle for too long, it is
@@ -191,14 +193,14 @@ static enum mp_outcome listen_done(struct mp_call *rpc, mp_message *m,
                why->text);
     for (at = &s->listener; *at != l; at = &(*at)->older)
         ;
+    bool was_newest = at == &s->listener; /* the others were to go anyway */
     *at = l->older;
     mp_free(l);
-    if (!s->listener) { /* what was kept until it changes could change unheard now */
+    if (!s->listener) /* what was kept until it changes could change unheard now */
         mp_lists_unwatched(s);
-        if (why && why->code != MCPLUG_ECANCELED && why->code != MCPLUG_EPEER &&
-            s->phase == MP_READY && mp_rpc_has_exchanges(s->rpc))
-            listen_again(s, stood);
-    }
+    if (was_newest && why && why->code != MCPLUG_ECANCELED && why->code != MCPLUG_EPEER &&
+        s->phase == MP_READY && mp_rpc_has_exchanges(s->rpc))
+        listen_again(s, stood);
     return MP_OK;
 }
 
@@ -248,6 +250,7 @@ static int send_listen(mcplug_server *s, mp_view members, struct mcplug_error *e
         mp_free(l);
         return r;
     }
+    mp_timer_stop(s->cfg.loop, &s->listen_timer);
     l->older = s->listener;
     s->listener = l;
     return MCPLUG_OK;

@@ -414,18 +414,23 @@ static void unpark(struct mcplug_call *call)
         mp_request_finish(call, NULL, &err);
 }
 
+static struct mcplug_call *oldest_parked(const mcplug_server *s)
+{
+    struct mcplug_call *oldest = NULL;
+
+    for (struct mcplug_call *call = s->calls; call; call = call->next)
+        if (call->is_parked)
+            oldest = call;
+    return oldest;
+}
+
+/* Whoever hears of a failure may change them all, so it is looked anew each time. */
 void mp_request_unpark(mcplug_server *s)
 {
-    struct mcplug_call *call = s->calls;
+    struct mcplug_call *call;
 
-    while (call && s->phase == MP_READY) {
-        while (call && !call->is_parked)
-            call = call->next;
-        if (call) {
-            unpark(call);
-            call = s->calls; /* whoever heard of a failure may have changed them all */
-        }
-    }
+    while (s->phase == MP_READY && (call = oldest_parked(s)))
+        unpark(call);
 }
 
 struct mcplug_call *mp_request(mcplug_server *s, const char *method, mp_view params,

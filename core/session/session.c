@@ -180,7 +180,7 @@ static void renewed(mcplug_server *s, const struct mcplug_error *why)
     told = *why;
     s->phase = MP_READY; /* as those who hear it know it */
     end_everything(s, &told);
-    if (s->phase != MP_CLOSING)
+    if (s->phase != MP_CLOSING && !s->ready_job.queued) /* else `ready` tells */
         tell_dropped(s, &told);
 }
 
@@ -198,6 +198,10 @@ static void on_closed(void *arg, const struct mcplug_error *why)
         return;
     if (was_ready && mp_connect_renew(s, why))
         return;
+    if (s->renewing) { /* before anybody hears of it, so that nothing waits any more */
+        mp_session_ready(s, why);
+        return;
+    }
     end_everything(s, why);
     if (s->phase == MP_CLOSING) /* one of those who heard it closed us */
         return;

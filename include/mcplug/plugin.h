@@ -165,15 +165,6 @@ struct mcplug_host {
 
 /* ---- services: host->service(self, NAME, VERSION) --------------------------- */
 
-/* "uv" 1, [loop]: the event loop itself, for libraries that come with an integration
- * for libuv. Their callbacks must be turns of the loop: begin .. end. */
-struct mcplug_uv {
-    uint32_t struct_size;
-    void *(*loop)(mcplug_self *self); /* the uv_loop_t */
-    void (*turn_begin)(mcplug_self *self);
-    void (*turn_end)(mcplug_self *self);
-};
-
 /* "json" 1, [any]: reading small JSON documents. Views point into the text. */
 struct mcplug_json {
     uint32_t struct_size;
@@ -226,8 +217,9 @@ struct mcplug_transport_ops {
     void (*close)(void *t);                     /* asks; closed() follows, once */
     void (*destroy)(void *t);                   /* only after closed() */
     void (*cancel)(void *t, uint64_t exchange); /* optional */
-    /* The call is over: what its stream may still say goes to nobody. Optional, for
-     * MCPLUG_CAN_EXCHANGE; not after exchange_end(). Since minor 1. */
+    /* The call is over: what its stream may still say goes to nobody. exchange_end()
+     * follows, as always. Optional, for MCPLUG_CAN_EXCHANGE; not after exchange_end().
+     * Since minor 1. */
     void (*settled)(void *t, uint64_t exchange);
 };
 

@@ -228,6 +228,8 @@ static void on_head(void *arg, const struct net_head *head)
         e->link->host->loop->timer_stop(e->timer);
         e->timer = NULL;
     }
+    if (e->kind == 0 && e->link->hold != NULL)
+        http_hold(e->link, 0); /* not from inside of curl */
     if (head->status >= 300)
         e->reading = HTTP_PROBLEM;
     else if (!awaits || head->status == 202 || head->status == 204)
@@ -338,8 +340,7 @@ static void reply_ended(struct http_exchange *e, const struct mcplug_error *why)
 {
     struct http_link *l = e->link;
     if (e->is_settled) {
-        http_exchange_free(e);
-        http_pump(l);
+        http_exchange_end(e, NULL);
     } else if (e->reading == HTTP_EVENTS && is_resumable(e) &&
                (why == NULL || ++e->losses <= HTTP_LOSSES_MAX)) {
         again_in(e, pause_before(e));
@@ -417,6 +418,8 @@ static void on_done(void *arg, const struct mcplug_error *why)
     drop_partial(e);
     if (l->is_over)
         return;
+    if (e->kind == 0 && l->hold != NULL)
+        http_hold(l, 0);
     if (e->kind == 0 && l->is_sse) {
         http_sse_ended(e, why);
     } else if (e->kind == 0) {
@@ -433,8 +436,6 @@ static void on_done(void *arg, const struct mcplug_error *why)
         http_exchange_end(e, why);
         if (opens && l->is_ide)
             http_ide_greet(l);
-        if (opens)
-            http_stream_open(l, NULL);
     }
 }
 
@@ -514,10 +515,8 @@ int http_stream_open(struct http_link *l, struct mcplug_error *err)
 static void on_lingered(void *arg)
 {
     struct http_exchange *e = arg;
-    struct http_link *l = e->link;
     e->timer = NULL;
-    http_exchange_free(e);
-    http_pump(l);
+    http_exchange_end(e, NULL);
 }
 
 /* The stream should end by itself, which keeps its connection alive for others. */
@@ -526,8 +525,7 @@ void http_exchange_settled(struct http_exchange *e)
     struct http_link *l = e->link;
     e->is_settled = 1;
     if (e->fetch == NULL) {
-        http_exchange_free(e);
-        http_pump(l);
+        http_exchange_end(e, NULL);
         return;
     }
     if (e->timer != NULL)

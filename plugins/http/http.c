@@ -14,6 +14,13 @@ static void drop_all(struct http_link *l)
             http_exchange_free(l->buckets[i]);
 }
 
+static void let_go(struct http_link *l)
+{
+    if (l->hold != NULL)
+        l->host->loop->timer_stop(l->hold);
+    l->hold = NULL;
+}
+
 void http_end(struct http_link *l, const struct mcplug_error *why)
 {
     if (l->is_over)
@@ -22,6 +29,7 @@ void http_end(struct http_link *l, const struct mcplug_error *why)
     if (l->patience != NULL)
         l->host->loop->timer_stop(l->patience);
     l->patience = NULL;
+    let_go(l);
     drop_all(l);
     l->host->wire->closed(l->conn, l->is_closing ? NULL : why);
 }
@@ -85,6 +93,7 @@ void http_link_destroy(void *t)
     struct http_link *l = t;
     if (l->patience != NULL)
         l->host->loop->timer_stop(l->patience);
+    let_go(l);
     drop_all(l);
     net_free(l->net);
     l->host->mem->free(l->session);
@@ -98,7 +107,7 @@ void http_link_destroy(void *t)
 
 static int may_begin(const struct http_link *l)
 {
-    return l->barrier == NULL && l->n_active < l->max_active;
+    return l->barrier == NULL && l->hold == NULL && l->n_active < l->max_active;
 }
 
 static void enqueue(struct http_link *l, struct http_exchange *e)
@@ -129,6 +138,28 @@ void http_pump(struct http_link *l)
     }
 }
 
+static void on_held(void *arg)
+{
+    struct http_link *l = arg;
+    l->hold = NULL;
+    http_pump(l);
+}
+
+void http_hold(struct http_link *l, uint64_t ms)
+{
+    let_go(l);
+    l->hold = l->host->loop->timer_start(l->self, ms, on_held, l);
+}
+
+/* The session begins. What the server says unasked should have its stream before the
+ * first request can make it say something. */
+static void begin_session(struct http_link *l, struct http_exchange *e)
+{
+    l->barrier = e;
+    if (!l->is_sse && http_stream_open(l, NULL) == MCPLUG_OK)
+        http_hold(l, HTTP_HOLD_MS);
+}
+
 int http_link_send(void *t, mcplug_buf *frame, const struct mcplug_envelope *env,
                    struct mcplug_error *err)
 {
@@ -151,7 +182,7 @@ int http_link_send(void *t, mcplug_buf *frame, const struct mcplug_envelope *env
         return r;
     }
     if (e->is_initialized)
-        l->barrier = e;
+        begin_session(l, e);
     if (net_is_written(e->fetch))
         return MCPLUG_OK;
     e->owes = 1;

@@ -27,6 +27,7 @@ enum {
     HTTP_RETRY_AFTER_MAX = 60000, /* ms; a server that wants more gets no retry */
     HTTP_RETRIES_MAX = 3,
     HTTP_OPEN_MS = 60000,  /* for a stream to begin */
+    HTTP_HOLD_MS = 250,    /* for the session's stream, before the first request */
     HTTP_LINGER_MS = 2000, /* for a stream to end that has said everything */
     HTTP_DELETE_MS = 2000, /* for the end of a session */
     HTTP_LOSSES_MAX = 3    /* of the session's stream in a row: the server is gone */
@@ -90,6 +91,7 @@ struct http_link {
     struct http_exchange *first, **last; /* the queue */
     struct http_exchange *barrier;       /* all others wait until it is answered */
     struct http_exchange *stream;        /* what the server says unasked */
+    mcplug_timer *hold;                  /* requests wait for the stream to begin */
     struct net_fetch *farewell;          /* DELETE */
     mcplug_timer *patience;              /* with it */
     const char *refusal;                 /* of an endpoint; static text */
@@ -102,6 +104,8 @@ struct http_link {
 void http_end(struct http_link *l, const struct mcplug_error *why);
 /* Begins what waits, if there is room. */
 void http_pump(struct http_link *l);
+/* Requests wait for that long, or until it is called again with less. */
+void http_hold(struct http_link *l, uint64_t ms);
 
 /* For open() of either binding. `extra` goes along with every request; NULL, or a NULL
  * name: none. */

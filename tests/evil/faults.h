@@ -58,6 +58,8 @@ struct peer {
 
 /* `mode` is the peer's command line: "--legacy exit-on-call 3". */
 struct peer *peer_new(const char *mode);
+/* One that is there already; `type` may be NULL. */
+struct peer *peer_new_url(const char *type, const char *url);
 int peer_open(struct peer *p); /* waits for ready; its code */
 struct peer *peer_up(const char *mode);
 /* Closes, frees, and checks: every call ended once, the books add up, no process and
@@ -79,8 +81,11 @@ struct mcplug_ledger books(struct peer *p);
 
 unsigned logged(const struct peer *p, int level, const char *part);
 void check_memory(const struct peer *p, long mb); /* grown by no more than that */
+void check_growth(long since_kb, long mb);        /* the same, since peak_kb() was that */
 const char *text_of(const struct shot *s);        /* content[0].text */
 double now_ms(void);
+long peak_kb(void); /* of our memory, so far */
+unsigned open_fds(void);
 unsigned kin_alive(const char *name);
 
 /* "dropped" came once, with that text, and the two lines of it were logged. */

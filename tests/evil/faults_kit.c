@@ -34,7 +34,7 @@ double now_ms(void)
 
 /* ---- what the system says ---- */
 
-static long peak_kb(void)
+long peak_kb(void)
 {
     char line[128];
     long kb = 0;
@@ -47,7 +47,7 @@ static long peak_kb(void)
     return kb;
 }
 
-static unsigned open_fds(void)
+unsigned open_fds(void)
 {
     unsigned n = 0;
     DIR *dir = opendir("/proc/self/fd");
@@ -81,13 +81,18 @@ unsigned kin_alive(const char *name)
     return n;
 }
 
-void check_memory(const struct peer *p, long mb)
+void check_growth(long since_kb, long mb)
 {
-    long grown = peak_kb() - p->hwm_kb;
+    long grown = peak_kb() - since_kb;
 
     if (!SANITIZED && !getenv("MCPLUG_TEST_VALGRIND"))
         ck_assert_msg(grown <= mb * 1024, "peak memory grew by %ld KB, %ld MB allowed",
                       grown, mb);
+}
+
+void check_memory(const struct peer *p, long mb)
+{
+    check_growth(p->hwm_kb, mb);
 }
 
 /* ---- what the library tells ---- */
@@ -219,7 +224,7 @@ static mcplug_settings *settings_for(const char *mode)
     return s;
 }
 
-struct peer *peer_new(const char *mode)
+static struct peer *peer_with(mcplug_settings *settings)
 {
     struct peer *p = calloc(1, sizeof *p);
 
@@ -238,7 +243,7 @@ struct peer *peer_new(const char *mode)
     p->err = (struct mcplug_error)MCPLUG_ERROR_INIT;
     p->host = mcplug_new(&o, &p->err);
     ck_assert_msg(p->host, "%s", p->err.text);
-    p->settings = settings_for(mode);
+    p->settings = settings;
     p->o = (struct mcplug_server_options){.struct_size = sizeof p->o,
                                           .name = "peer",
                                           .timeout_ms = 10000,
@@ -249,10 +254,26 @@ struct peer *peer_new(const char *mode)
                                           .changed = on_changed,
                                           .remark = on_remark,
                                           .dropped = on_dropped};
-    if (strncmp(mode, "--legacy", 8) == 0)
-        p->o.sample = on_question;
     p->began = now_ms();
     return p;
+}
+
+struct peer *peer_new(const char *mode)
+{
+    struct peer *p = peer_with(settings_for(mode));
+
+    if (strncmp(mode, "--legacy", 8) == 0)
+        p->o.sample = on_question;
+    return p;
+}
+
+struct peer *peer_new_url(const char *type, const char *url)
+{
+    mcplug_settings *s = mcplug_settings_new(type);
+
+    ck_assert_ptr_nonnull(s);
+    ck_assert_int_eq(mcplug_settings_set(s, "url", url), 0);
+    return peer_with(s);
 }
 
 int peer_open(struct peer *p)

@@ -71,12 +71,6 @@ static const struct {
     AT(mcplug_wire, closed, 56),
     AT(mcplug_wire, discard, 64),
 
-    SIZE(mcplug_uv, 32),
-    AT(mcplug_uv, struct_size, 0),
-    AT(mcplug_uv, loop, 8),
-    AT(mcplug_uv, turn_begin, 16),
-    AT(mcplug_uv, turn_end, 24),
-
     SIZE(mcplug_json, 48),
     AT(mcplug_json, struct_size, 0),
     AT(mcplug_json, valid, 8),

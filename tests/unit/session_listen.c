@@ -1,0 +1,347 @@
+/* subscriptions/listen where its stream can be lost alone: it is taken up again. */
+#include "fake.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static struct fake f;
+static unsigned changes;
+
+static unsigned long long ll(uint64_t n)
+{
+    return n;
+}
+
+static void on_changed(void *arg, mcplug_server *s, int what, const char *uri)
+{
+    (void)arg, (void)s, (void)what, (void)uri;
+    changes++;
+}
+
+/* A ready session that listens; the exchange of it. */
+static uint64_t start(uint32_t caps)
+{
+    struct mcplug_server_options so = {.struct_size = sizeof so, .changed = on_changed};
+
+    changes = 0;
+    fake_init(&f);
+    f.ops.caps = caps;
+    fake_modern(&f, &so,
+                "{\"tools\":{\"listChanged\":true},\"resources\":{\"subscribe\":true}}");
+    ck_assert_uint_eq(f.readies, 1);
+    return fake_expect(&f, "subscriptions/listen");
+}
+
+static void acknowledge(uint64_t id)
+{
+    char line[256];
+    snprintf(line, sizeof line,
+             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/"
+             "acknowledged\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/"
+             "subscriptionId\":%llu}}}",
+             ll(id));
+    fake_say_on(&f, id, line);
+}
+
+static void say_changed(uint64_t id)
+{
+    char line[256];
+    snprintf(line, sizeof line,
+             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\","
+             "\"params\":{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":%llu}}}",
+             ll(id));
+    fake_say_on(&f, id, line);
+}
+
+static void lose(uint64_t id)
+{
+    fake_end_exchange(&f, id, MCPLUG_ECLOSED, ECONNRESET, 0, "the answer broke off");
+    ck_assert_uint_eq(f.drops, 0);
+}
+
+/* It is taken up again after that time and not before. */
+static uint64_t again_after(uint64_t ms)
+{
+    ck_assert(fake_idle(&f));
+    fake_pass(&f, ms - 1);
+    ck_assert_msg(fake_idle(&f), "before %llu ms", ll(ms));
+    fake_pass(&f, 1);
+    uint64_t id = fake_expect(&f, "subscriptions/listen");
+    ck_assert_ptr_nonnull(strstr(f.sent[f.n_seen - 1], "\"toolsListChanged\":true"));
+    ck_assert_str_eq(fake_meta(&f, "protocol-version"), "2026-07-28");
+    ck_assert(fake_idle(&f));
+    return id;
+}
+
+static void check_never_again(void)
+{
+    fake_pass(&f, 1000);
+    fake_pass(&f, 60000);
+    fake_pass(&f, 600000);
+    ck_assert(fake_idle(&f));
+}
+
+START_TEST(a_lost_stream_is_taken_up_again_ever_more_seldom)
+{
+    static const unsigned pauses[] = {1000,  2000,  5000,  10000,
+                                      30000, 60000, 60000, 60000};
+    uint64_t id = start(MCPLUG_CAN_EXCHANGE);
+    for (size_t i = 0; i < MP_COUNT(pauses); i++) {
+        lose(id);
+        id = again_after(pauses[i]);
+    }
+    acknowledge(id);
+    say_changed(id);
+    ck_assert_uint_eq(changes, 1);
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(one_that_stood_begins_with_the_shortest_pause)
+{
+    uint64_t id = start(MCPLUG_CAN_EXCHANGE);
+    for (int i = 0; i < 3; i++) {
+        lose(id);
+        id = again_after(1000);
+        lose(id);
+        id = again_after(2000);
+        lose(id);
+        id = again_after(5000);
+        acknowledge(id);
+    }
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(every_loss_but_the_servers_word_is_one)
+{
+    static const struct {
+        int code, os_error, status;
+    } ends[] = {
+        {0, 0, 0}, /* in good order, as when a proxy finds it idle */
+        {MCPLUG_ECLOSED, EPIPE, 0},
+        {MCPLUG_ETIMEDOUT, 0, 0},
+        {MCPLUG_EREFUSED, 0, 502},
+        {MCPLUG_EREFUSED, 0, 404},
+        {MCPLUG_EAUTH, 0, 401},
+    };
+    uint64_t id = start(MCPLUG_CAN_EXCHANGE);
+    acknowledge(id);
+    fake_end_exchange(&f, id, ends[_i].code, ends[_i].os_error, ends[_i].status, "x");
+    id = again_after(1000);
+    fake_end_exchange(&f, id, ends[_i].code, ends[_i].os_error, ends[_i].status, "x");
+    again_after(2000);
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(what_the_server_ended_is_not_taken_up_again)
+{
+    static const char *const words[] = {
+        "\"id\":%llu,\"error\":{\"code\":-32601,\"message\":\"no\"}}",
+        "\"id\":%llu,\"result\":{}}",
+        "\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":%llu}}",
+        "\"error\":{\"code\":-32601,\"message\":\"no\"},\"ignored\":%llu}",
+    };
+    char line[256];
+
+    uint64_t id = start(MCPLUG_CAN_EXCHANGE);
+    int n = snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",");
+    snprintf(line + n, sizeof line - (size_t)n, words[_i], ll(id));
+    if (_i == 2)
+        acknowledge(id);
+    fake_feed(&f, id, line, true);
+    fake_drop_exchange(&f, id, 0, 0, 0, NULL);
+    fake_turn(&f);
+    ck_assert_ptr_null(f.server->listener);
+    check_never_again();
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(nothing_is_taken_up_after_close)
+{
+    uint64_t id = start(MCPLUG_CAN_EXCHANGE);
+    if (_i) /* lost before, and it waits; else in the same turn */
+        lose(id);
+    else
+        fake_drop_exchange(&f, id, MCPLUG_ECLOSED, ECONNRESET, 0, "x");
+    mcplug_server *s = f.server;
+    f.server = NULL;
+    mcplug_close(s, NULL, NULL);
+    check_never_again();
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(nothing_is_taken_up_after_the_connection_went)
+{
+    uint64_t id = start(MCPLUG_CAN_EXCHANGE);
+    if (_i)
+        lose(id);
+    fake_hang_up(&f, ECONNRESET, "gone");
+    ck_assert_uint_eq(f.drops, 1);
+    check_never_again();
+    ck_assert_uint_eq(f.starts, 1);
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(without_exchanges_a_stream_cannot_be_lost_alone)
+{
+    uint64_t id = start(0);
+    fake_end_exchange(&f, id, MCPLUG_ECLOSED, ECONNRESET, 0, "odd");
+    ck_assert_ptr_null(f.server->listener);
+    check_never_again();
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(a_wish_in_the_pause_is_told_at_once_and_ends_the_pause)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    lose(start(MCPLUG_CAN_EXCHANGE));
+    ck_assert_int_eq(mcplug_subscribe(f.server, "file:///a", &err), MCPLUG_OK);
+    uint64_t id = fake_expect(&f, "subscriptions/listen");
+    ck_assert_ptr_nonnull(strstr(f.sent[f.n_seen - 1], "[\"file:///a\"]"));
+    check_never_again();
+    acknowledge(id);
+    lose(id);
+    again_after(1000);
+    ck_assert_ptr_nonnull(strstr(f.sent[f.n_seen - 1], "[\"file:///a\"]"));
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(a_wish_that_was_lost_alone_is_told_again)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    uint64_t first = start(MCPLUG_CAN_EXCHANGE);
+    acknowledge(first);
+    ck_assert_int_eq(mcplug_subscribe(f.server, "file:///a", &err), MCPLUG_OK);
+    lose(fake_expect(&f, "subscriptions/listen"));
+    uint64_t id = again_after(1000); /* though the first one stands */
+    ck_assert_ptr_nonnull(strstr(f.sent[f.n_seen - 1], "[\"file:///a\"]"));
+    ck_assert_uint_eq(f.n_cancelled, 0);
+    acknowledge(id);
+    ck_assert_uint_eq(f.n_cancelled, 1);
+    ck_assert_uint_eq(f.cancelled[0], first);
+    check_never_again();
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(the_loss_of_one_that_is_replaced_is_none)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    uint64_t first = start(MCPLUG_CAN_EXCHANGE);
+    ck_assert_int_eq(mcplug_subscribe(f.server, "file:///a", &err), MCPLUG_OK);
+    uint64_t id = fake_expect(&f, "subscriptions/listen");
+    lose(first);
+    check_never_again();
+    acknowledge(id);
+    say_changed(id);
+    ck_assert_uint_eq(changes, 1);
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(nothing_wanted_is_nothing_to_take_up)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    fake_init(&f);
+    f.ops.caps = MCPLUG_CAN_EXCHANGE;
+    fake_modern(&f, NULL, "{\"resources\":{\"subscribe\":true}}");
+    ck_assert(fake_idle(&f));
+    ck_assert_int_eq(mcplug_subscribe(f.server, "file:///a", &err), MCPLUG_OK);
+    lose(fake_expect(&f, "subscriptions/listen"));
+    ck_assert_int_eq(mcplug_unsubscribe(f.server, "file:///a", &err), MCPLUG_OK);
+    check_never_again();
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(what_cannot_be_asked_for_now_is_asked_for_later)
+{
+    static char arguments[MP_QUEUE_MAX];
+    static const char head[] = "{\"a\":\"", tail[] = "\"}";
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct outcome o = {0};
+
+    lose(start(MCPLUG_CAN_EXCHANGE));
+    memset(arguments, 'x', sizeof arguments);
+    memcpy(arguments, head, sizeof head - 1);
+    memcpy(arguments + sizeof arguments - sizeof tail, tail, sizeof tail);
+    f.queues = true; /* and it is full with this one */
+    ck_assert_ptr_nonnull(
+        mcplug_call_tool(f.server, "t", arguments, NULL, on_outcome, &o, &err));
+    uint64_t id = fake_expect(&f, "tools/call");
+    fake_pass(&f, 1000);
+    ck_assert(fake_idle(&f));
+    ck_assert_ptr_nonnull(strstr(f.logged, "subscriptions/listen: overloaded"));
+    mp_link_wire.written(f.conn, id);
+    again_after(2000);
+    fake_clear(&f);
+}
+END_TEST
+
+static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why)
+{
+    (void)why;
+    *(unsigned *)arg += list != NULL;
+}
+
+static unsigned get_tools(unsigned *lists)
+{
+    ck_assert_int_eq(mcplug_get_list(f.server, MCPLUG_TOOLS, on_list, lists, NULL), 0);
+    fake_turn(&f);
+    if (fake_idle(&f))
+        return 0;
+    fake_sayf(&f, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"tools\":[]}}",
+              ll(fake_expect(&f, "tools/list")));
+    return 1;
+}
+
+START_TEST(what_may_have_changed_unheard_is_asked_anew)
+{
+    unsigned lists = 0;
+    uint64_t id = start(MCPLUG_CAN_EXCHANGE);
+    acknowledge(id);
+    ck_assert_uint_eq(get_tools(&lists), 1);
+    ck_assert_uint_eq(get_tools(&lists), 0); /* kept until it changes */
+    lose(id);
+    ck_assert_uint_eq(get_tools(&lists), 1);
+    ck_assert_uint_eq(get_tools(&lists), 1); /* nobody listens */
+    acknowledge(again_after(1000));
+    ck_assert_uint_eq(get_tools(&lists), 1);
+    ck_assert_uint_eq(get_tools(&lists), 0);
+    ck_assert_uint_eq(lists, 6);
+    fake_clear(&f);
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+    tcase_add_test(tc, a_lost_stream_is_taken_up_again_ever_more_seldom);
+    tcase_add_test(tc, one_that_stood_begins_with_the_shortest_pause);
+    tcase_add_loop_test(tc, every_loss_but_the_servers_word_is_one, 0, 6);
+    tcase_add_loop_test(tc, what_the_server_ended_is_not_taken_up_again, 0, 4);
+    tcase_add_loop_test(tc, nothing_is_taken_up_after_close, 0, 2);
+    tcase_add_loop_test(tc, nothing_is_taken_up_after_the_connection_went, 0, 2);
+    tcase_add_test(tc, without_exchanges_a_stream_cannot_be_lost_alone);
+    tcase_add_test(tc, a_wish_in_the_pause_is_told_at_once_and_ends_the_pause);
+    tcase_add_test(tc, a_wish_that_was_lost_alone_is_told_again);
+    tcase_add_test(tc, the_loss_of_one_that_is_replaced_is_none);
+    tcase_add_test(tc, nothing_wanted_is_nothing_to_take_up);
+    tcase_add_test(tc, what_cannot_be_asked_for_now_is_asked_for_later);
+    tcase_add_test(tc, what_may_have_changed_unheard_is_asked_anew);
+}
+
+int main(void)
+{
+    return run_suite("session_listen", add);
+}

@@ -1,0 +1,379 @@
+/* A session that the server has forgotten, and that cannot be begun anew: everybody is
+ * told once. */
+#include "fake.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static struct fake f;
+static struct outcome o;
+
+#define FORGOTTEN "the server has ended the session (HTTP 404)"
+
+static unsigned long long ll(uint64_t n)
+{
+    return n;
+}
+
+static void start_with(struct mcplug_server_options *so)
+{
+    memset(&o, 0, sizeof o);
+    fake_init(&f);
+    f.ops.caps = MCPLUG_CAN_EXCHANGE;
+    fake_legacy(&f, so, "{\"tools\":{}}");
+    ck_assert_uint_eq(f.readies, 1);
+}
+
+static void start(void)
+{
+    start_with(NULL);
+    ck_assert(fake_idle(&f));
+}
+
+static mcplug_call *call_to(const char *tool, const struct mcplug_call_options *co,
+                            mcplug_done_fn *done, struct outcome *out)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mcplug_call *c = mcplug_call_tool(f.server, tool, NULL, co, done, out, &err);
+    ck_assert_msg(c != NULL, "%s", err.text);
+    return c;
+}
+
+static mcplug_call *call(struct outcome *out)
+{
+    return call_to("t", NULL, on_outcome, out);
+}
+
+static void say_done(uint64_t id)
+{
+    char line[128];
+    snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{}}",
+             ll(id));
+    fake_say_on(&f, id, line);
+}
+
+/* As the transport for HTTP tells it: the exchange that got the answer ends first, the
+ * whole of it in the same turn. */
+static void forget_with(uint64_t exchange)
+{
+    if (exchange)
+        fake_drop_exchange(&f, exchange, MCPLUG_ECLOSED, 0, 404,
+                           "HTTP 404: the request was not carried out");
+    fake_drop(&f, MCPLUG_ECLOSED, 0, 404, FORGOTTEN);
+}
+
+static void forget(void)
+{
+    forget_with(0);
+}
+
+static void check_books(void)
+{
+    struct mcplug_ledger l = {.struct_size = sizeof l};
+    mcplug_server_ledger(f.server, &l);
+    ck_assert_uint_eq(l.issued, l.ok + l.tool_error + l.peer_error + l.transport_error +
+                                    l.timed_out + l.cancelled + l.under_way);
+}
+
+static struct outcome second;
+static unsigned retries;
+
+static void done_calls_again(void *arg, mcplug_call *c, mcplug_result *result,
+                             const struct mcplug_error *why)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct outcome *out = arg;
+
+    on_outcome(arg, c, result, why);
+    if (!why || ++retries > 100)
+        return;
+    if (!mcplug_call_tool(f.server, "t", NULL, NULL, done_calls_again, &second, &err)) {
+        out->is_error = true;
+        second.code = err.code;
+    }
+}
+
+static void start_retrying(void)
+{
+    start();
+    retries = 0;
+    memset(&second, 0, sizeof second);
+    call_to("t", NULL, done_calls_again, &o);
+}
+
+START_TEST(only_a_session_of_the_old_era_that_was_forgotten_is_renewed)
+{
+    static const struct {
+        bool modern;
+        int code, status;
+    } ends[] = {
+        {true, MCPLUG_ECLOSED, 404},   {false, MCPLUG_ECLOSED, 0},
+        {false, MCPLUG_ECLOSED, 400},  {false, MCPLUG_EIO, 404},
+        {false, MCPLUG_EREFUSED, 404},
+    };
+    memset(&o, 0, sizeof o);
+    fake_init(&f);
+    f.ops.caps = MCPLUG_CAN_EXCHANGE;
+    if (ends[_i].modern)
+        fake_modern(&f, NULL, "{}");
+    else
+        fake_legacy(&f, NULL, "{}");
+    call(&o);
+    fake_expect(&f, "tools/call");
+    fake_drop(&f, ends[_i].code, 0, ends[_i].status, "gone");
+    ck_assert_uint_eq(f.starts, 1);
+    ck_assert_uint_eq(f.drops, 1);
+    ck_assert_int_eq(f.drop_why.code, ends[_i].code);
+    ck_assert_uint_eq(o.times, 1);
+    check_books();
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(a_call_made_when_another_failed_fails_with_a_link_that_is_not_renewed)
+{
+    start_retrying();
+    fake_expect(&f, "tools/call");
+    fake_drop(&f, MCPLUG_ECLOSED, ECONNRESET, 0, "gone");
+    ck_assert_uint_eq(o.times, 1);
+    ck_assert_uint_eq(second.times, 1);
+    ck_assert_int_eq(second.code, MCPLUG_ECLOSED);
+    ck_assert_uint_eq(retries, 2);
+    ck_assert_uint_eq(f.drops, 1);
+    check_books();
+    fake_clear(&f);
+}
+END_TEST
+
+/* ---- when there is no new one ---- */
+
+enum { LOST, REFUSED, ANSWERED, SILENT, NOT_OPENED, ODD, WAYS };
+
+static void fail_to_renew(int way)
+{
+    uint64_t id = way == NOT_OPENED ? 0 : fake_expect(&f, "initialize");
+    char line[256];
+
+    switch (way) {
+    case LOST:
+        fake_drop(&f, MCPLUG_EREFUSED, ECONNREFUSED, 0, "cannot connect");
+        break;
+    case REFUSED:
+        fake_end_exchange(&f, id, MCPLUG_EREFUSED, 0, 500, "HTTP 500");
+        break;
+    case ANSWERED:
+        snprintf(line, sizeof line,
+                 "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"error\":{\"code\":-5,\"message\":"
+                 "\"no more\"}}",
+                 ll(id));
+        fake_say_on(&f, id, line);
+        break;
+    case SILENT:
+        fake_pass(&f, 30000);
+        break;
+    case ODD:
+        say_done(id);
+        break;
+    }
+}
+
+static const struct {
+    int code;
+    const char *text;
+} failures[WAYS] = {
+    {MCPLUG_EREFUSED, "Connection refused - server may be down (cannot connect)"},
+    {MCPLUG_EREFUSED, "HTTP 500"},
+    {MCPLUG_EPEER, "no more"},
+    {MCPLUG_ETIMEDOUT, "Connection to MCP server \"fake\" timed out after 30000ms"},
+    {MCPLUG_EIO, "no socket left"},
+    {MCPLUG_EPROTO, "the server chose protocol revision \"\", which is none"},
+};
+
+static void check_dropped(int way)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct outcome none = {0};
+
+    ck_assert_uint_eq(f.drops, 1);
+    ck_assert_int_eq(f.drop_why.code, failures[way].code);
+    ck_assert_msg(strstr(f.drop_why.text, failures[way].text) != NULL, "%s",
+                  f.drop_why.text);
+    ck_assert_ptr_null(
+        mcplug_call_tool(f.server, "t", NULL, NULL, on_outcome, &none, &err));
+    ck_assert_int_eq(err.code, MCPLUG_ECLOSED);
+    ck_assert_msg(strstr(err.text, failures[way].text) != NULL, "%s", err.text);
+    if (f.conn)
+        fake_hang_up(&f, ECONNRESET, "later");
+    fake_pass(&f, 1000000);
+    ck_assert_uint_eq(f.drops, 1);
+    ck_assert_uint_eq(f.readies, 1);
+    ck_assert_uint_eq(none.times, 0);
+    check_books();
+}
+
+static void set_up(int way)
+{
+    if (way == NOT_OPENED)
+        f.open_why =
+            (struct mcplug_error){sizeof f.open_why, MCPLUG_EIO, 0, 0, "no socket left"};
+}
+
+START_TEST(when_the_renewal_fails_it_is_dropped_and_what_waits_fails_once)
+{
+    struct outcome all[3] = {{0}};
+
+    start();
+    set_up(_i);
+    if (_i == NOT_OPENED) { /* there is no time to make calls in */
+        forget();
+    } else {
+        forget();
+        for (int i = 0; i < 3; i++)
+            call(&all[i]);
+    }
+    fail_to_renew(_i);
+    for (int i = 0; i < 3 && _i != NOT_OPENED; i++) {
+        ck_assert_uint_eq(all[i].times, 1);
+        ck_assert_int_eq(all[i].code, failures[_i].code);
+        ck_assert_msg(strstr(all[i].text, failures[_i].text) != NULL, "%s", all[i].text);
+    }
+    check_dropped(_i);
+    for (int i = 0; i < 3 && _i != NOT_OPENED; i++)
+        ck_assert_uint_eq(all[i].times, 1);
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(whoever_calls_again_when_the_renewal_fails_is_told_no_at_once)
+{
+    start_retrying();
+    uint64_t id = fake_expect(&f, "tools/call");
+    set_up(_i);
+    forget_with(id);
+    ck_assert_uint_eq(o.times, 1);
+    fail_to_renew(_i);
+    ck_assert_uint_eq(second.times, 1);
+    ck_assert_uint_eq(retries,
+                      2); /* the first made the second, which failed to make one */
+    check_dropped(_i);
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(a_renewal_that_is_forgotten_too_is_tried_no_more)
+{
+    start();
+    forget();
+    call(&o);
+    fake_expect(&f, "initialize");
+    forget();
+    ck_assert_uint_eq(o.times, 1);
+    ck_assert_int_eq(o.code, MCPLUG_ECLOSED);
+    ck_assert_uint_eq(f.drops, 1);
+    ck_assert_int_eq(f.drop_why.peer_status, 404);
+    ck_assert_uint_eq(f.starts, 2);
+    check_books();
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(what_nobody_knows_to_be_ready_is_not_dropped)
+{
+    struct mcplug_error why = {sizeof why, MCPLUG_ECLOSED, 0, 404, FORGOTTEN};
+    char line[256];
+
+    fake_init(&f);
+    f.ops.caps = MCPLUG_CAN_EXCHANGE;
+    fake_session(&f, NULL);
+    fake_end_exchange(&f, fake_expect(&f, "server/discover"), MCPLUG_EREFUSED, 0, 404,
+                      "HTTP 404");
+    snprintf(line, sizeof line,
+             "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"protocolVersion\":"
+             "\"2025-06-18\",\"capabilities\":{},\"serverInfo\":{}}}",
+             ll(fake_expect(&f, "initialize")));
+    fake_feed(&f, 0, line, true);
+    set_up(NOT_OPENED);
+    mcplug_conn *conn = f.conn;
+    f.conn = NULL;
+    mp_link_wire.closed(conn, &why); /* in the same turn */
+    fake_turn(&f);
+    ck_assert_uint_eq(f.readies, 1);
+    ck_assert_int_lt(f.ready_why.code, 0);
+    ck_assert_uint_eq(f.drops, 0);
+    fake_pass(&f, 1000000);
+    ck_assert_uint_eq(f.readies, 1);
+    ck_assert_uint_eq(f.drops, 0);
+    fake_clear(&f);
+}
+END_TEST
+
+static void dropped_closes(void *arg, mcplug_server *s, const struct mcplug_error *why)
+{
+    (void)arg, (void)why;
+    f.drops++;
+    mcplug_close(s, NULL, NULL);
+    f.server = NULL;
+}
+
+START_TEST(whoever_hears_of_the_drop_may_close)
+{
+    struct mcplug_server_options so = {
+        .struct_size = sizeof so, .arg = &f, .dropped = dropped_closes};
+
+    start_with(&so);
+    forget();
+    call(&o);
+    fail_to_renew(_i);
+    ck_assert_uint_eq(f.drops, 1);
+    ck_assert_uint_eq(o.times, 1);
+    fake_clear(&f);
+}
+END_TEST
+
+static void done_closes(void *arg, mcplug_call *c, mcplug_result *result,
+                        const struct mcplug_error *why)
+{
+    on_outcome(arg, c, result, why);
+    if (f.server) {
+        mcplug_close(f.server, NULL, NULL);
+        f.server = NULL;
+    }
+}
+
+START_TEST(whoever_hears_of_a_failed_call_may_close)
+{
+    struct outcome other = {0};
+
+    start();
+    forget();
+    call_to("t", NULL, done_closes, &o);
+    call_to("t", NULL, done_closes, &other);
+    fail_to_renew(_i);
+    fake_turn(&f);
+    ck_assert_uint_eq(o.times, 1);
+    ck_assert_uint_eq(other.times, 1);
+    ck_assert_uint_eq(f.drops, 0);
+    fake_clear(&f);
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+    tcase_add_loop_test(tc, only_a_session_of_the_old_era_that_was_forgotten_is_renewed,
+                        0, 5);
+    tcase_add_test(tc,
+                   a_call_made_when_another_failed_fails_with_a_link_that_is_not_renewed);
+    tcase_add_loop_test(
+        tc, when_the_renewal_fails_it_is_dropped_and_what_waits_fails_once, 0, WAYS);
+    tcase_add_loop_test(tc, whoever_calls_again_when_the_renewal_fails_is_told_no_at_once,
+                        0, WAYS);
+    tcase_add_test(tc, a_renewal_that_is_forgotten_too_is_tried_no_more);
+    tcase_add_test(tc, what_nobody_knows_to_be_ready_is_not_dropped);
+    tcase_add_loop_test(tc, whoever_hears_of_the_drop_may_close, 0, NOT_OPENED);
+    tcase_add_loop_test(tc, whoever_hears_of_a_failed_call_may_close, 0, NOT_OPENED);
+}
+
+int main(void)
+{
+    return run_suite("session_renewal_fails", add);
+}
