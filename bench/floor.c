@@ -18,26 +18,16 @@
  * Run both ends on one core (bench/pin): across cores the wake-up is all one
  * measures.
  */
+#include "client.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { CALLS = 20000, WARM_UP = 2000, FLIGHT = 64, FLIGHT_CALLS = 200000, ARGS_MAX = 60 };
-
-#define TEXT "The quick brown fox jumps over the lazy dog"
-#define META                                                                             \
-    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","             \
-    "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"bench-floor\",\"version\":"      \
-    "\"1\"},\"io.modelcontextprotocol/clientCapabilities\":{}}"
 
 struct link {
     pid_t pid;
@@ -52,39 +42,6 @@ static _Noreturn void die(const char *what)
 {
     perror(what);
     exit(1);
-}
-
-static double now_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static double cpu_us(void)
-{
-    struct rusage u;
-
-    getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 +
-           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-}
-
-/* A figure of /proc/self/status, in kB. */
-static long status_kb(const char *key)
-{
-    FILE *f = fopen("/proc/self/status", "r");
-    char line[256];
-    long kb = 0;
-
-    while (f && fgets(line, sizeof line, f)) {
-        if (!strncmp(line, key, strlen(key)))
-            kb = strtol(line + strlen(key) + 1, NULL, 10);
-    }
-    if (f)
-        fclose(f);
-    return kb;
 }
 
 /* ---- the link ---- */
@@ -161,50 +118,7 @@ static char *read_line(struct link *l, size_t *len)
     }
 }
 
-/* The id of an answer; all of ours are numbers. A text cannot look like it: its
- * quotes are escaped. */
-static long id_of(const char *line, size_t len)
-{
-    static const char usual[] = "{\"jsonrpc\":\"2.0\",\"id\":";
-    const size_t skip = sizeof usual - 1;
-    const char *at = len > skip && !memcmp(line, usual, skip) ? line + skip : NULL;
-    char *end = NULL;
-    long id = -1;
-
-    if (!at && (at = memmem(line, len, "\"id\":", 5)))
-        at += 5;
-    if (at)
-        id = strtol(at, &end, 10);
-    if (!end || memmem(line, len < 4096 ? len : 4096, "\"error\":{", 9)) {
-        fprintf(stderr, "bench-floor: unexpected answer: %.*s\n",
-                (int)(len < 200 ? len : 200), line);
-        exit(1);
-    }
-    return id;
-}
-
 /* ---- requests ---- */
-
-/* Writes an echo call, without printf: the id is all that differs. */
-static size_t make_call(const struct link *l, char *to, long id)
-{
-    static const char head[] = "{\"jsonrpc\":\"2.0\",\"id\":";
-    static const char tail[] = ",\"method\":\"tools/call\",\"params\":{\"name\":\"echo\","
-                               "\"arguments\":{\"text\":\"" TEXT "\"}}}\n";
-    static const char modern_tail[] =
-        ",\"method\":\"tools/call\",\"params\":{\"name\":\"echo\","
-        "\"arguments\":{\"text\":\"" TEXT "\"}," META "}}\n";
-    char digits[24], *d = digits + sizeof digits, *p = to;
-
-    p = mempcpy(p, head, sizeof head - 1);
-    do
-        *--d = (char)('0' + id % 10);
-    while (id /= 10);
-    p = mempcpy(p, d, (size_t)(digits + sizeof digits - d));
-    p = l->modern ? mempcpy(p, modern_tail, sizeof modern_tail - 1)
-                  : mempcpy(p, tail, sizeof tail - 1);
-    return (size_t)(p - to);
-}
 
 static char *ask(struct link *l, long id, const char *method, const char *params,
                  size_t *len)
@@ -243,12 +157,6 @@ struct figures {
     double p50_us, p99_us, cpu_us_per_call, inflight_per_s;
 };
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void sequential(struct link *l, long calls, struct figures *f)
 {
     double *took = malloc(sizeof *took * (size_t)calls), cpu = 0;
@@ -260,7 +168,7 @@ static void sequential(struct link *l, long calls, struct figures *f)
         if (i == 0)
             cpu = cpu_us();
         double begun = now_us();
-        send_bytes(l, l->request, make_call(l, l->request, i + WARM_UP + 1));
+        send_bytes(l, l->request, make_call(l->modern, l->request, i + WARM_UP + 1));
         char *line = read_line(l, &len);
         if (id_of(line, len) != i + WARM_UP + 1)
             die("an answer to another request");
@@ -286,7 +194,7 @@ static void in_flight(struct link *l, long calls, struct figures *f)
     while (got < calls) {
         size_t n = 0, len;
         while (sent < calls && sent - got < FLIGHT)
-            n += make_call(l, l->request + n, 1000000 + sent++);
+            n += make_call(l->modern, l->request + n, 1000000 + sent++);
         send_bytes(l, l->request, n);
         do {
             char *line = read_line(l, &len);
@@ -387,7 +295,7 @@ static void oneshot(char **argv, bool modern)
 
     link_open(&l, argv, modern);
     handshake(&l);
-    send_bytes(&l, l.request, make_call(&l, l.request, 1));
+    send_bytes(&l, l.request, make_call(l.modern, l.request, 1));
     char *line = read_line(&l, &len);
     if (id_of(line, len) != 1)
         die("an answer to another request");

@@ -5,6 +5,10 @@
  *                                                         other, and nothing else
  *   mcplug-bench [--legacy] --big2g SERVER [ARG]...       a text of 2 GiB in bounded
  *                                                         memory, and a call after it
+ *   mcplug-bench [--legacy] [--calls N | --flights N] --url URL
+ *                                                         the same for echo-net.c, and
+ *                                                         what floor-net.c measures;
+ *                                                         N calls, 64 under way
  *
  * Public API only, so that the figures are those of a program that embeds us, and
  * the settings are the defaults but for the revision: found out, or with --legacy
@@ -19,16 +23,12 @@
  * Big results, lists and the 50 servers are measured in fresh processes: this
  * program starts itself with --big BYTES, --list N or --servers N.
  */
+#include "client.h"
+
 #include <mcplug/mcplug.h>
 
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -36,23 +36,24 @@ enum {
     WARM_UP = 2000,
     FLIGHT = 64,
     FLIGHT_CALLS = 200000,
+    FLIGHT_CALLS_NET = 60000,
     ARGS_MAX = 60,
     PIECE = 64 << 10,
     LINE = 80, /* the text of `big` has lines of 79 x and a newline */
     MEMORY_LIMIT_KB = 64 << 10
 };
 
-#define TEXT "The quick brown fox jumps over the lazy dog"
 #define ECHO_ARGS "{\"text\":\"" TEXT "\"}"
 #define TWO_GIB ((uint64_t)2 << 30)
 
-enum mode { ALL, ECHOES, BIG, LIST, MANY, BIG2G };
+enum mode { ALL, ECHOES, FLIGHTS, BIG, LIST, MANY, BIG2G };
 
 struct options {
     enum mode mode;
     uint64_t count; /* of calls, bytes, tools or servers */
     bool legacy;
-    int argc; /* of the server */
+    const char *url; /* NULL: the server is a command */
+    int argc;        /* of the server */
     char **argv;
 };
 
@@ -60,39 +61,6 @@ static _Noreturn void die(const char *what, const char *why)
 {
     fprintf(stderr, "mcplug-bench: %s: %s\n", what, why);
     exit(1);
-}
-
-static double now_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static double cpu_us(void)
-{
-    struct rusage u;
-
-    getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 +
-           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-}
-
-/* A figure of /proc/self/status, in kB. */
-static long status_kb(const char *key)
-{
-    FILE *f = fopen("/proc/self/status", "r");
-    char line[256];
-    long kb = 0;
-
-    while (f && fgets(line, sizeof line, f)) {
-        if (!strncmp(line, key, strlen(key)))
-            kb = strtol(line + strlen(key) + 1, NULL, 10);
-    }
-    if (f)
-        fclose(f);
-    return kb;
 }
 
 /* ---- servers ---- */
@@ -107,15 +75,9 @@ static mcplug *host_new(void)
     return host;
 }
 
-/* Connects; `tools` are more tools for the server to list, 0 for none. */
-static mcplug_server *connect_server(mcplug *host, const struct options *o,
-                                     uint64_t tools)
+static mcplug_settings *command_settings(const struct options *o, uint64_t tools)
 {
-    struct mcplug_server_options so = {.struct_size = sizeof so,
-                                       .revision = o->legacy ? "2025-11-25" : NULL};
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
     mcplug_settings *s = mcplug_settings_new("stdio");
-    mcplug_server *server = NULL;
     char count[24];
 
     mcplug_settings_set(s, "command", o->argv[0]);
@@ -126,8 +88,23 @@ static mcplug_server *connect_server(mcplug *host, const struct options *o,
         mcplug_settings_add(s, "args", "--tools");
         mcplug_settings_add(s, "args", count);
     }
+    return s;
+}
+
+/* Connects; `tools` are more tools for a command to list, 0 for none. */
+static mcplug_server *connect_server(mcplug *host, const struct options *o,
+                                     uint64_t tools)
+{
+    struct mcplug_server_options so = {.struct_size = sizeof so,
+                                       .revision = o->legacy ? "2025-11-25" : NULL};
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mcplug_settings *s = o->url ? mcplug_settings_new(NULL) : command_settings(o, tools);
+    mcplug_server *server = NULL;
+
+    if (o->url)
+        mcplug_settings_set(s, "url", o->url);
     if (mcplug_open_wait(host, s, &so, &server, &err) != MCPLUG_OK)
-        die(o->argv[0], err.text);
+        die(o->url ? o->url : o->argv[0], err.text);
     mcplug_settings_free(s);
     return server;
 }
@@ -196,12 +173,6 @@ static double run_echoes(mcplug *host, mcplug_server *server, long calls, int fl
         send_echo(&e);
     mcplug_run(host);
     return (now_us() - begun) / 1e6;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 static void sequential(mcplug *host, mcplug_server *server, long calls)
@@ -384,14 +355,51 @@ static void all(mcplug *host, const struct options *o)
     puts("}");
 }
 
+/* The second time the era is known; nothing else is. The first `stats` tells of what
+ * was before, and makes the server count anew. */
+static int count_round_trips(mcplug *host, const struct options *o)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    int trips = 0;
+
+    for (int i = 0; i < 2; i++) {
+        mcplug_server *server = connect_server(host, o, 0);
+        mcplug_result *result = NULL;
+        size_t len;
+        if (mcplug_call_tool_wait(server, "stats", "{}", NULL, &result, &err) !=
+            MCPLUG_OK)
+            die("stats", err.text);
+        trips =
+            round_trips(mcplug_result_json(result, &len), !strncmp(o->url, "http", 4));
+        mcplug_result_unref(result);
+        mcplug_close_wait(server);
+    }
+    return trips;
+}
+
+static void all_net(mcplug *host, const struct options *o)
+{
+    mcplug_server *server = connect_server(host, o, 0);
+
+    printf("{\"name\":\"mcplug %.*s %s\",", (int)strcspn(o->url, ":"), o->url,
+           o->legacy ? "legacy" : "modern");
+    run_echoes(host, server, WARM_UP, 1, NULL);
+    sequential(host, server, CALLS);
+    printf(",\"inflight64_per_s\":%.0f",
+           FLIGHT_CALLS_NET / run_echoes(host, server, FLIGHT_CALLS_NET, FLIGHT, NULL));
+    printf(",\"peak_kb\":%ld", status_kb("VmHWM"));
+    mcplug_close_wait(server);
+    printf(",\"connect_rtt\":%d}\n", count_round_trips(host, o));
+}
+
 /* No clock is read between the calls and nothing sorted behind them, so that a
  * profile of this shows the library. */
-static void echoes(mcplug *host, const struct options *o)
+static void echoes(mcplug *host, const struct options *o, int flight)
 {
     mcplug_server *server = connect_server(host, o, 0);
     double cpu = cpu_us();
 
-    run_echoes(host, server, (long)o->count, 1, NULL);
+    run_echoes(host, server, (long)o->count, flight, NULL);
     printf("{\"calls\":%llu,\"cpu_us_per_call\":%.2f}\n", (unsigned long long)o->count,
            (cpu_us() - cpu) / (double)o->count);
     mcplug_close_wait(server);
@@ -403,15 +411,19 @@ static bool parse(int argc, char **argv, struct options *o)
         const char *name;
         enum mode mode;
         bool counted;
-    } modes[] = {{"--calls", ECHOES, true}, {"--big", BIG, true},
-                 {"--list", LIST, true},    {"--servers", MANY, true},
-                 {"--big2g", BIG2G, false}, {"--modern", ALL, false},
-                 {"--legacy", ALL, false}};
+    } modes[] = {{"--calls", ECHOES, true}, {"--flights", FLIGHTS, true},
+                 {"--big", BIG, true},      {"--list", LIST, true},
+                 {"--servers", MANY, true}, {"--big2g", BIG2G, false},
+                 {"--modern", ALL, false},  {"--legacy", ALL, false}};
     enum { MODES = sizeof modes / sizeof *modes };
     int i = 1;
 
     for (; i < argc && argv[i][0] == '-'; i++) {
         size_t m = 0;
+        if (!strcmp(argv[i], "--url") && i + 1 < argc) {
+            o->url = argv[++i];
+            continue;
+        }
         while (m < MODES && strcmp(argv[i], modes[m].name) != 0)
             m++;
         if (m == MODES || (modes[m].counted && i + 1 >= argc))
@@ -425,6 +437,9 @@ static bool parse(int argc, char **argv, struct options *o)
     }
     o->argc = argc - i;
     o->argv = argv + i;
+    if (o->url) /* the other modes start servers of their own */
+        return o->argc == 0 &&
+               (o->mode == ALL || o->mode == ECHOES || o->mode == FLIGHTS);
     return o->argc > 0 && o->argc <= ARGS_MAX;
 }
 
@@ -434,7 +449,8 @@ int main(int argc, char **argv)
     bool fine = true;
 
     if (!parse(argc, argv, &o)) {
-        fputs("usage: mcplug-bench [--legacy] [--calls N | --big2g] SERVER [ARG]...\n",
+        fputs("usage: mcplug-bench [--legacy] [--calls N | --flights N | --big2g]\n"
+              "                    --url URL | SERVER [ARG]...\n",
               stderr);
         return 2;
     }
@@ -442,10 +458,16 @@ int main(int argc, char **argv)
     mcplug *host = host_new();
     switch (o.mode) {
     case ALL:
-        all(host, &o);
+        if (o.url)
+            all_net(host, &o);
+        else
+            all(host, &o);
         break;
     case ECHOES:
-        echoes(host, &o);
+        echoes(host, &o, 1);
+        break;
+    case FLIGHTS:
+        echoes(host, &o, FLIGHT);
         break;
     case BIG:
         big(host, &o);

@@ -1,9 +1,10 @@
-// measure.mjs - what bench/floor.c measures, for clients written in JavaScript.
+// measure.mjs - what bench/floor.c and floor-net.c measure, for clients written in
+// JavaScript.
 //
-// A client is a function connect(command, args, options) that resolves to
-// { call(tool, args), list(), close() }. The results of runs with big messages
-// and long lists come from fresh processes: the script is started again with
-// --big or --list, and prints that one figure.
+// A client is a function connect(server, options) that resolves to
+// { call(tool, args), list(), close() }; the server is { command, args } or { url }.
+// The results of runs with big messages and long lists come from fresh processes: the
+// script is started again with --big or --list, and prints that one figure.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,6 +13,9 @@ import { pathToFileURL } from 'node:url';
 const CALLS = 20000;
 const WARM_UP = 2000;
 const FLIGHT = 64;
+// Over the network a call takes several times as long.
+const CALLS_NET = 3000;
+const WARM_UP_NET = 1000;
 const TEXT = 'The quick brown fox jumps over the lazy dog';
 
 // The SDKs read at most 10 MiB without a line end unless told otherwise
@@ -41,11 +45,11 @@ function expect(result) {
     if (result.content[0].text !== TEXT) throw new Error('the echo differs');
 }
 
-async function sequential(client) {
-    for (let i = 0; i < WARM_UP; i++) expect(await client.call('echo', { text: TEXT }));
-    const took = new Float64Array(CALLS);
+async function sequential(client, warmUp, calls) {
+    for (let i = 0; i < warmUp; i++) expect(await client.call('echo', { text: TEXT }));
+    const took = new Float64Array(calls);
     const cpu = process.cpuUsage();
-    for (let i = 0; i < CALLS; i++) {
+    for (let i = 0; i < calls; i++) {
         const begun = performance.now();
         expect(await client.call('echo', { text: TEXT }));
         took[i] = performance.now() - begun;
@@ -53,26 +57,26 @@ async function sequential(client) {
     const used = process.cpuUsage(cpu);
     took.sort();
     return {
-        p50_us: round(took[CALLS / 2] * 1000),
-        p99_us: round(took[(CALLS * 99) / 100] * 1000),
-        cpu_us_per_call: round((used.user + used.system) / CALLS),
+        p50_us: round(took[calls / 2] * 1000),
+        p99_us: round(took[(calls * 99) / 100] * 1000),
+        cpu_us_per_call: round((used.user + used.system) / calls),
     };
 }
 
-async function inFlight(client) {
-    let left = CALLS;
+async function inFlight(client, calls) {
+    let left = calls;
     const worker = async () => {
         while (left-- > 0) expect(await client.call('echo', { text: TEXT }));
     };
     const begun = performance.now();
     await Promise.all(Array.from({ length: FLIGHT }, worker));
-    return Math.round(CALLS / ((performance.now() - begun) / 1000));
+    return Math.round(calls / ((performance.now() - begun) / 1000));
 }
 
-async function big(connect, bytes, command, args) {
+async function big(connect, bytes, server) {
     const wire = bytes + bytes / 80 + 1024;
     const options = wire > DEFAULT_LIMIT ? { maxBufferSize: RAISED_LIMIT } : {};
-    const client = await connect(command, args, options);
+    const client = await connect(server, options);
     const begun = performance.now();
     const result = await client.call('big', { bytes });
     const ms = performance.now() - begun;
@@ -81,8 +85,9 @@ async function big(connect, bytes, command, args) {
     return { ms: round(ms), peak_kb: statusKb('VmHWM') };
 }
 
-async function list(connect, tools, command, args) {
-    const client = await connect(command, [...args, '--tools', String(tools)], {});
+async function list(connect, tools, { command, args }) {
+    const longer = [...args, '--tools', String(tools)];
+    const client = await connect({ command, args: longer }, {});
     const begun = performance.now();
     const count = await client.list();
     const ms = performance.now() - begun;
@@ -97,10 +102,10 @@ function again(own, ...mode) {
     return JSON.parse(execFileSync(process.execPath, argv, { encoding: 'utf8' }));
 }
 
-async function all(name, connect, own, command, args) {
-    const client = await connect(command, args, {});
-    const seq = await sequential(client);
-    const inflight64_per_s = await inFlight(client);
+async function all(name, connect, own, server) {
+    const client = await connect(server, {});
+    const seq = await sequential(client, WARM_UP, CALLS);
+    const inflight64_per_s = await inFlight(client, CALLS);
     const rss_kb = Math.round(process.memoryUsage().rss / 1024);
     await client.close();
     const [big10, big50] = [10, 50].map((n) => again(own, '--big', `${n}000000`));
@@ -119,25 +124,50 @@ async function all(name, connect, own, command, args) {
     };
 }
 
+// See round_trips() of client.h.
+async function roundTrips(connect, server) {
+    let said;
+    for (let i = 0; i < 2; i++) {
+        const client = await connect(server, {});
+        said = (await client.call('stats', {})).content[0].text;
+        await client.close();
+    }
+    const n = Object.fromEntries(said.split(' ').map((pair) => pair.split('=')));
+    const waits = server.url.startsWith('http') ? n.notifications : n.upgrades;
+    return Number(n.requests) + Number(waits);
+}
+
+async function allNet(name, connect, server) {
+    const client = await connect(server, {});
+    const seq = await sequential(client, WARM_UP_NET, CALLS_NET);
+    const inflight64_per_s = await inFlight(client, CALLS_NET);
+    const peak_kb = statusKb('VmHWM');
+    await client.close();
+    const connect_rtt = await roundTrips(connect, server);
+    return { name, ...seq, inflight64_per_s, peak_kb, connect_rtt };
+}
+
 // argv: [--oneshot | --big BYTES | --list N] [own options]... SERVER [ARG]...
+//       [own options]... --url URL
 // `own` are the script's own options, already read, to be given on.
 export async function run(name, connect, own, [command, ...args], mode) {
-    if (!command) {
-        console.error(`usage: ${process.argv[1]} [--oneshot] SERVER [ARG]...`);
+    if (!command && !mode.url) {
+        console.error(`usage: ${process.argv[1]} [--oneshot] SERVER [ARG]... | --url URL`);
         process.exit(2);
     }
-    const given = [...own, command, ...args];
+    const server = mode.url ? { url: mode.url } : { command, args };
     if (mode.oneshot) {
-        const client = await connect(command, args, {});
+        const client = await connect(server, {});
         const result = await client.call('echo', { text: TEXT });
         console.log(result.content[0].text);
         await client.close();
         return;
     }
     let figures;
-    if (mode.big) figures = await big(connect, mode.big, command, args);
-    else if (mode.list) figures = await list(connect, mode.list, command, args);
-    else figures = await all(name, connect, given, command, args);
+    if (mode.url) figures = await allNet(name, connect, server);
+    else if (mode.big) figures = await big(connect, mode.big, server);
+    else if (mode.list) figures = await list(connect, mode.list, server);
+    else figures = await all(name, connect, [...own, command, ...args], server);
     console.log(JSON.stringify(figures));
 }
 
@@ -150,6 +180,7 @@ export function options(argv) {
         else if (argv[i] === '--big') mode.big = Number(argv[++i]);
         else if (argv[i] === '--list') mode.list = Number(argv[++i]);
         else if (argv[i] === '--era') mode.era = argv[++i];
+        else if (argv[i] === '--url') mode.url = argv[++i];
         else {
             console.error(`unknown option ${argv[i]}`);
             process.exit(2);
