@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- curl's callbacks ------------------------------------------------------------ */
+/* ---- curl's callbacks ---- */
 
 static size_t on_header(char *line, size_t size, size_t n, void *arg)
 {
@@ -53,7 +53,7 @@ static int on_progress(void *arg, curl_off_t total, curl_off_t got, curl_off_t s
     return 0;
 }
 
-/* ---- easy handles ------------------------------------------------------------------ */
+/* ---- easy handles ---- */
 
 static void set_security(const struct net *net, CURL *e)
 {
@@ -119,8 +119,7 @@ static void give_easy(struct net *net, CURL *e)
         curl_easy_cleanup(e);
 }
 
-/* ---- one request
- * ----------------------------------------------------------------------- */
+/* ---- one request ---- */
 
 static void fetch_free(struct net_fetch *f)
 {
@@ -283,8 +282,7 @@ void net_stop(struct net_fetch *f)
         fetch_free(f);
 }
 
-/* ---- what came of it
- * ------------------------------------------------------------------- */
+/* ---- what came of it ---- */
 
 /* Sends it again, elsewhere. True when it goes on. */
 static int redirected(struct net_fetch *f, struct mcplug_error *why)

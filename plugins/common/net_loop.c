@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* ---- letting curl work ------------------------------------------------------- */
+/* ---- letting curl work ---- */
 
 static void run(struct net *net, curl_socket_t fd, int events)
 {
@@ -78,7 +78,7 @@ static int on_curl_timer(CURLM *multi, long ms, void *arg)
     return 0;
 }
 
-/* ---- descriptors --------------------------------------------------------------- */
+/* ---- descriptors ---- */
 
 static struct net_socket *socket_at(struct net *net, int fd)
 {
@@ -209,7 +209,7 @@ int net_close_socket(void *arg, curl_socket_t fd)
     return close(fd);
 }
 
-/* ---- life ------------------------------------------------------------------------ */
+/* ---- life ---- */
 
 int net_loop_init(struct net *net)
 {

@@ -12,7 +12,7 @@ static int out_of_memory(const struct mcplug_host *host, struct mcplug_error *er
     return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
 }
 
-/* ---- headers ---------------------------------------------------------------------- */
+/* ---- headers ---- */
 
 static int check_header(const struct mcplug_host *host, const char *name,
                         const char *value, struct mcplug_error *err)
@@ -71,7 +71,7 @@ static int set_headers(struct net *net, const mcplug_props *settings,
     return MCPLUG_OK;
 }
 
-/* ---- the rest ---------------------------------------------------------------------- */
+/* ---- the rest ---- */
 
 static int take(struct net *net, const mcplug_props *settings, const char *name,
                 char **out)

@@ -106,6 +106,7 @@ void http_exchange_free(struct http_exchange *e)
     mem->free(e->headers);
     mem->free(e->events);
     mem->free(e->problem);
+    mem->free(e->lost);
     mem->free(e);
 }
 
@@ -193,8 +194,7 @@ static int read_events(struct http_exchange *e)
     return 0;
 }
 
-/* ---- the answer
- * ------------------------------------------------------------------------- */
+/* ---- the answer ---- */
 
 static void keep_session(struct http_exchange *e, const char *id)
 {
@@ -263,8 +263,7 @@ static void on_body(void *arg, struct mcplug_bytes piece)
     }
 }
 
-/* ---- once more
- * ---------------------------------------------------------------------------- */
+/* ---- once more ---- */
 
 static void on_again(void *arg)
 {
@@ -292,8 +291,8 @@ static int64_t pause_before(const struct http_exchange *e)
 {
     int64_t wanted = e->events != NULL && e->events->retry_ms >= 0
                          ? e->events->retry_ms
-                         : (e->kind == 0 ? 1000 : 200);
-    int64_t patience = e->losses > 0 ? 500LL << (e->losses < 7 ? e->losses : 7) : 0;
+                         : (e->kind == 0 ? 1000 : 0);
+    int64_t patience = e->losses > 1 ? 500LL << (e->losses < 7 ? e->losses : 7) : 0;
     if (wanted > HTTP_RETRY_AFTER_MAX)
         wanted = HTTP_RETRY_AFTER_MAX;
     return wanted > patience ? wanted : patience;
@@ -336,14 +335,27 @@ static void stream_ended(struct http_exchange *e, const struct mcplug_error *why
     again_in(e, pause_before(e));
 }
 
+/* A reply's stream broke off. If it cannot be taken up again, this is the reason. */
+static void keep_loss(struct http_exchange *e, const struct mcplug_error *why)
+{
+    if (e->lost == NULL)
+        e->lost = e->link->host->mem->alloc(sizeof *e->lost);
+    if (e->lost != NULL)
+        *e->lost = *why;
+}
+
 static void reply_ended(struct http_exchange *e, const struct mcplug_error *why)
 {
     struct http_link *l = e->link;
     if (e->is_settled) {
         http_exchange_end(e, NULL);
-    } else if (e->reading == HTTP_EVENTS && is_resumable(e) &&
-               (why == NULL || ++e->losses <= HTTP_LOSSES_MAX)) {
+    } else if (e->reading == HTTP_EVENTS && is_resumable(e)) {
+        if (why != NULL)
+            keep_loss(e, why);
+        e->losses += why != NULL;
         again_in(e, pause_before(e));
+    } else if (why != NULL && e->lost != NULL) {
+        http_exchange_end(e, e->lost);
     } else if (e->reading == HTTP_NOTHING && why == NULL) {
         struct mcplug_error none = MCPLUG_ERROR_INIT;
         http_explain(e, &none);
@@ -355,8 +367,7 @@ static void reply_ended(struct http_exchange *e, const struct mcplug_error *why)
     }
 }
 
-/* ---- errors
- * ------------------------------------------------------------------------------- */
+/* ---- errors ---- */
 
 static int waits_and_retries(struct http_exchange *e)
 {
@@ -400,6 +411,8 @@ static void refused(struct http_exchange *e)
         return;
     }
     http_explain(e, &why);
+    if (e->lost != NULL)
+        why = *e->lost;
     if (e->number != 0 && http_says_jsonrpc(e))
         l->host->wire->feed(
             l->conn, e->number,
@@ -439,8 +452,7 @@ static void on_done(void *arg, const struct mcplug_error *why)
     }
 }
 
-/* ---- beginning
- * ----------------------------------------------------------------------------- */
+/* ---- beginning ---- */
 
 static const struct net_events events = {on_head, on_body, on_done};
 
@@ -509,8 +521,7 @@ int http_stream_open(struct http_link *l, struct mcplug_error *err)
     return r;
 }
 
-/* ---- settled
- * --------------------------------------------------------------------------------- */
+/* ---- settled ---- */
 
 static void on_lingered(void *arg)
 {

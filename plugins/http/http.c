@@ -214,8 +214,7 @@ void http_link_settled(void *t, uint64_t exchange)
         http_exchange_settled(e);
 }
 
-/* ---- what the core sees
- * ------------------------------------------------------------------ */
+/* ---- what the core sees ---- */
 
 int http_link_new(const struct http_module *module, mcplug_conn *conn,
                   const mcplug_props *settings, const char *url_text,

@@ -70,7 +70,8 @@ struct http_exchange {
     int is_partial; /* some of an event has been fed */
     int fed;
     unsigned retries, losses;
-    uint64_t began; /* of a stream */
+    struct mcplug_error *lost; /* why its stream broke off; NULL: it did not */
+    uint64_t began;            /* of a stream */
     char *problem;
     size_t problem_len;
 };
