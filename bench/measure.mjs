@@ -102,13 +102,14 @@ function again(own, ...mode) {
     return JSON.parse(execFileSync(process.execPath, argv, { encoding: 'utf8' }));
 }
 
-async function all(name, connect, own, server) {
+async function all(name, connect, own, server, without50) {
     const client = await connect(server, {});
     const seq = await sequential(client, WARM_UP, CALLS);
     const inflight64_per_s = await inFlight(client, CALLS);
     const rss_kb = Math.round(process.memoryUsage().rss / 1024);
     await client.close();
-    const [big10, big50] = [10, 50].map((n) => again(own, '--big', `${n}000000`));
+    const big10 = again(own, '--big', '10000000');
+    const big50 = without50 ? {} : again(own, '--big', '50000000');
     const [list1000, list10000] = [1000, 10000].map((n) => again(own, '--list', `${n}`));
     return {
         name,
@@ -147,7 +148,7 @@ async function allNet(name, connect, server) {
     return { name, ...seq, inflight64_per_s, peak_kb, connect_rtt };
 }
 
-// argv: [--oneshot | --big BYTES | --list N] [own options]... SERVER [ARG]...
+// argv: [--oneshot | --big BYTES | --list N | --no-big50] [own options]... SERVER [ARG]...
 //       [own options]... --url URL
 // `own` are the script's own options, already read, to be given on.
 export async function run(name, connect, own, [command, ...args], mode) {
@@ -167,7 +168,7 @@ export async function run(name, connect, own, [command, ...args], mode) {
     if (mode.url) figures = await allNet(name, connect, server);
     else if (mode.big) figures = await big(connect, mode.big, server);
     else if (mode.list) figures = await list(connect, mode.list, server);
-    else figures = await all(name, connect, [...own, command, ...args], server);
+    else figures = await all(name, connect, [...own, command, ...args], server, mode.without50);
     console.log(JSON.stringify(figures));
 }
 
@@ -177,6 +178,7 @@ export function options(argv) {
     let i = 0;
     for (; i < argv.length && argv[i].startsWith('--'); i++) {
         if (argv[i] === '--oneshot') mode.oneshot = true;
+        else if (argv[i] === '--no-big50') mode.without50 = true;
         else if (argv[i] === '--big') mode.big = Number(argv[++i]);
         else if (argv[i] === '--list') mode.list = Number(argv[++i]);
         else if (argv[i] === '--era') mode.era = argv[++i];

@@ -50,6 +50,7 @@ unit_tests = \
 # What suites share.
 unit_support = \
 	tests/real/fixture.c tests/real/fixture.h \
+	tests/real/listener.c tests/real/listener.h \
 	tests/unit/fake.c tests/unit/fake.h \
 	tests/unit/ide_kit.h \
 	tests/unit/plugin_modules.h
@@ -118,8 +119,21 @@ tests_evil_evil_ws_SOURCES = \
 tests_evil_evil_ws_CPPFLAGS = $(base_cppflags)
 tests_evil_evil_ws_LDADD = -lpthread
 
+check_PROGRAMS += tests/evil/evil_http
+tests_evil_evil_http_SOURCES = \
+	tests/evil/evil_http.c tests/evil/evil_http.h \
+	tests/evil/evil_http_acts.c \
+	tests/evil/evil_http_floods.c \
+	tests/evil/evil_http_streams.c \
+	tests/evil/evil_http_wire.c
+tests_evil_evil_http_CPPFLAGS = $(base_cppflags)
+tests_evil_evil_http_LDADD = -lpthread
+
 # The host facing them.
 fault_tests = tests/evil/faults
+if MODULE_HTTP
+fault_tests += tests/evil/faults_http
+endif
 if MODULE_WEBSOCKET
 fault_tests += tests/evil/faults_ws
 endif
@@ -132,6 +146,17 @@ tests_evil_faults_SOURCES = \
 	tests/evil/faults_life.c \
 	tests/evil/faults_replies.c
 
+tests_evil_faults_http_SOURCES = \
+	tests/evil/faults.h \
+	tests/evil/faults_http.c tests/evil/faults_http.h \
+	tests/evil/faults_http_connect.c \
+	tests/evil/faults_http_floods.c \
+	tests/evil/faults_http_kit.c \
+	tests/evil/faults_http_load.c \
+	tests/evil/faults_http_replies.c \
+	tests/evil/faults_http_streams.c \
+	tests/evil/faults_sse.c \
+	tests/evil/faults_kit.c
 tests_evil_faults_ws_SOURCES = \
 	tests/evil/faults.h \
 	tests/evil/faults_kit.c \
@@ -163,14 +188,22 @@ examples_embed_poll_LDFLAGS = -no-install
 # Suites against real servers, which come from the network: make check-real.
 real_tests = \
 	tests/real/real_everything \
+	tests/real/real_http \
+	tests/real/real_ide \
 	tests/real/real_legacy \
-	tests/real/real_modern
+	tests/real/real_modern \
+	tests/real/real_modern_http \
+	tests/real/real_proxy \
+	tests/real/real_sse \
+	tests/real/real_websocket
 EXTRA_PROGRAMS += $(real_tests)
 CLEANFILES += $(real_tests)
 EXTRA_DIST += \
+	tests/real/certs.sh \
 	tests/real/fake-ide-selftest.mjs \
 	tests/real/fake-ide.mjs \
 	tests/real/docs.sh \
+	tests/real/listen.cjs \
 	tests/real/modern-server.mjs \
 	tests/real/package-lock.json \
 	tests/real/package.json \

@@ -18,6 +18,7 @@ struct post {
 struct mp_loop {
     uv_loop_t uv;
     uv_timer_t alarm;  /* armed for the earliest timer */
+    uv_idle_t again;   /* runs while timers are due that were started by timers */
     uv_async_t wake;   /* other threads, and jobs deferred outside of a turn */
     uint64_t alarm_at; /* 0: not armed */
     bool ringing;
@@ -125,15 +126,35 @@ static void run_due(struct mp_loop *loop)
     }
 }
 
+static void on_again(uv_idle_t *again);
+
+/* What is due once more waits until descriptors were looked at, not for a millisecond:
+ * a timer of libuv would ring again at once, and look at nothing else. */
+static void ring(struct mp_loop *loop)
+{
+    loop->ringing = true;
+    run_due(loop);
+    loop->ringing = false;
+    uint64_t due = mp_timers_next(&loop->timers);
+    if (due != 0 && due <= mp_loop_now(loop)) {
+        uv_idle_start(&loop->again, on_again);
+    } else {
+        uv_idle_stop(&loop->again);
+        arm(loop, 1);
+    }
+    uv_stop(&loop->uv); /* or it would wait for more before it returns from one turn */
+}
+
+static void on_again(uv_idle_t *again)
+{
+    ring(again->data);
+}
+
 static void on_alarm(uv_timer_t *alarm)
 {
     struct mp_loop *loop = alarm->data;
     loop->alarm_at = 0;
-    loop->ringing = true;
-    run_due(loop);
-    loop->ringing = false;
-    arm(loop, 1);       /* libuv would ring again at once, and look at nothing else */
-    uv_stop(&loop->uv); /* or it would wait for more before it returns from one turn */
+    ring(loop);
 }
 
 int mp_timer_start(struct mp_loop *loop, struct mp_timer *timer, uint64_t ms,
@@ -246,7 +267,8 @@ struct mp_loop *mp_loop_new(struct mcplug_error *err)
         return NULL;
     }
     uv_timer_init(&loop->uv, &loop->alarm);
-    loop->wake.data = loop->alarm.data = loop;
+    uv_idle_init(&loop->uv, &loop->again);
+    loop->wake.data = loop->alarm.data = loop->again.data = loop;
     pthread_mutex_init(&loop->lock, NULL);
     loop->posts_end = &loop->posts;
     loop->last = &loop->first;
@@ -259,6 +281,7 @@ void mp_loop_free(struct mp_loop *loop)
         return;
     mp_loop_settle(loop);
     uv_close((uv_handle_t *)&loop->alarm, NULL);
+    uv_close((uv_handle_t *)&loop->again, NULL);
     uv_close((uv_handle_t *)&loop->wake, NULL);
     uv_run(&loop->uv, UV_RUN_DEFAULT);
     uv_loop_close(&loop->uv);

@@ -349,3 +349,10 @@ int mp_assembler_feed(struct mp_assembler *a, struct mcplug_bytes piece, bool la
     read_piece(a, data, len);
     return last ? finish(a, out) : MCPLUG_OK;
 }
+
+const struct mcplug_error *mp_assembler_overrun(const struct mp_assembler *a)
+{
+    bool over = a->mode == MP_SKIPPING && a->verdict == MP_MESSAGE_BROKEN &&
+                a->error.code == MCPLUG_ETOOBIG;
+    return over ? &a->error : NULL;
+}

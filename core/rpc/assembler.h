@@ -49,4 +49,8 @@ void mp_assembler_clear(struct mp_assembler *a);
 int mp_assembler_feed(struct mp_assembler *a, struct mcplug_bytes piece, bool last,
                       mp_message **out);
 
+/* The message being read has passed a limit, and will be of no use however long it goes
+ * on: the reason. NULL: not so. */
+const struct mcplug_error *mp_assembler_overrun(const struct mp_assembler *a);
+
 #endif

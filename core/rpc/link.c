@@ -6,7 +6,7 @@
 
 /* Something a module told that waits for the end of the turn. */
 struct item {
-    enum { ITEM_MESSAGE, ITEM_REMARK, ITEM_EXCHANGE_END } type;
+    enum { ITEM_MESSAGE, ITEM_REMARK, ITEM_EXCHANGE_END, ITEM_OVERRUN } type;
     struct item *next;
     mp_message *message;
     mcplug_buf *line;
@@ -18,6 +18,7 @@ struct item {
 struct stream {
     struct stream *next;
     uint64_t exchange;
+    bool overrun; /* told that its message is too long */
     struct mp_assembler assembler;
 };
 
@@ -96,6 +97,7 @@ static struct stream *stream_of(mcplug_conn *c, uint64_t exchange)
             mp_assembler_init(&s->assembler, &c->o.limits);
         c->spare = NULL;
         s->exchange = exchange;
+        s->overrun = false;
         s->next = c->streams;
         c->streams = s;
     }
@@ -149,6 +151,41 @@ static void enqueue_message(mcplug_conn *c, mp_message *m)
     enqueue(c, item);
 }
 
+/* What a module gives as a reason is an error, and not one that only a peer can give. */
+static void take_reason(struct mcplug_error *to, const struct mcplug_error *why)
+{
+    mp_error_copy(to, why);
+    if (to->code >= 0 || to->code == MCPLUG_EPEER)
+        to->code = MCPLUG_EIO;
+}
+
+static struct item *item_with_reason(const struct mcplug_error *why)
+{
+    struct item *item = mp_alloc(sizeof *item);
+    if (item && why && !(item->why = mp_alloc(sizeof *item->why))) {
+        mp_free(item);
+        item = NULL;
+    }
+    if (item && why)
+        take_reason(item->why, why);
+    return item;
+}
+
+/* The reply of that exchange is longer than it may be: nobody has to wait for its end. */
+static void tell_overrun(mcplug_conn *c, struct stream *s)
+{
+    const struct mcplug_error *why = mp_assembler_overrun(&s->assembler);
+    struct item *item = why && !s->overrun ? item_with_reason(why) : NULL;
+
+    if (!item)
+        return;
+    s->overrun = true;
+    item->type = ITEM_OVERRUN;
+    item->exchange = s->exchange;
+    mp_fail(item->why, why->code, "the reply could not be read: %s", why->text);
+    enqueue(c, item);
+}
+
 static void wire_feed(mcplug_conn *c, uint64_t exchange, struct mcplug_bytes piece,
                       int last)
 {
@@ -166,15 +203,9 @@ static void wire_feed(mcplug_conn *c, uint64_t exchange, struct mcplug_bytes pie
     if (m) {
         m->exchange = s->exchange;
         enqueue_message(c, m);
+    } else if (s->exchange) {
+        tell_overrun(c, s);
     }
-}
-
-/* What a module gives as a reason is an error, and not one that only a peer can give. */
-static void take_reason(struct mcplug_error *to, const struct mcplug_error *why)
-{
-    mp_error_copy(to, why);
-    if (to->code >= 0 || to->code == MCPLUG_EPEER)
-        to->code = MCPLUG_EIO;
 }
 
 static void wire_exchange_end(mcplug_conn *c, uint64_t exchange,
@@ -185,19 +216,13 @@ static void wire_exchange_end(mcplug_conn *c, uint64_t exchange,
         return;
     }
     stream_drop(c, exchange);
-    struct item *item = mp_alloc(sizeof *item);
-    if (item && why && !(item->why = mp_alloc(sizeof *item->why))) {
-        mp_free(item);
-        item = NULL;
-    }
+    struct item *item = item_with_reason(why);
     if (!item) {
         give_up(c, MCPLUG_ENOMEM, "out of memory");
         return;
     }
     item->type = ITEM_EXCHANGE_END;
     item->exchange = exchange;
-    if (why)
-        take_reason(item->why, why);
     enqueue(c, item);
 }
 
@@ -313,6 +338,10 @@ static void deliver_item(mcplug_conn *c, struct item *item)
         events->remark(c->o.arg, mp_buf_bytes(item->line));
         break;
     case ITEM_EXCHANGE_END:
+        events->exchange_end(c->o.arg, item->exchange, item->why);
+        break;
+    case ITEM_OVERRUN:
+        mp_link_cancel((struct mp_link *)c, item->exchange);
         events->exchange_end(c->o.arg, item->exchange, item->why);
         break;
     }
@@ -464,6 +493,8 @@ void mp_link_settled(struct mp_link *link, uint64_t exchange)
 {
     mcplug_conn *c = &link->conn;
     if (!c->closing && !c->closed && c->ops->caps & MCPLUG_CAN_EXCHANGE &&
-        MCPLUG_HAS(c->ops, struct mcplug_transport_ops, settled) && !ends(c, exchange))
+        MCPLUG_HAS(c->ops, struct mcplug_transport_ops, settled) && !ends(c, exchange)) {
         c->ops->settled(c->transport, exchange);
+        stream_drop(c, exchange);
+    }
 }

@@ -13,17 +13,43 @@ static size_t on_header(char *line, size_t size, size_t n, void *arg)
     return net_head_line(arg, line, size * n);
 }
 
+/* A peer that floods us leaves room for the others. */
+static int must_wait(struct net_fetch *f, size_t len)
+{
+    struct net *net = f->net;
+    size_t cost = f->is_coded ? len / (NET_TURN_CODED / NET_TURN) : len;
+    if (cost <= net->budget) {
+        net->budget -= cost;
+        return 0;
+    }
+    net->n_paused += f->paused ? 0 : 1;
+    f->paused = 1;
+    return 1;
+}
+
+static int is_bomb(const struct net_fetch *f)
+{
+    curl_off_t came = 0;
+    if (!f->is_coded || f->decoded <= NET_DECODED_MAX)
+        return 0;
+    curl_easy_getinfo(f->easy, CURLINFO_SIZE_DOWNLOAD_T, &came);
+    return f->decoded / NET_RATIO_MAX > (uint64_t)came;
+}
+
 static size_t on_body(char *data, size_t size, size_t n, void *arg)
 {
     struct net_fetch *f = arg;
     size_t len = size * n;
     if (f->stopped)
         return 0;
+    if (must_wait(f, len))
+        return CURL_WRITEFUNC_PAUSE;
     f->decoded += len;
-    if (f->is_coded && f->decoded > NET_DECODED_MAX) {
+    if (is_bomb(f)) {
         f->net->host->diag->fail(&f->why, MCPLUG_ETOOBIG,
-                                 "the answer is compressed and longer than %d bytes",
-                                 NET_DECODED_MAX);
+                                 "the answer becomes more than %d bytes, %d times its "
+                                 "compressed size",
+                                 NET_DECODED_MAX, NET_RATIO_MAX);
         return 0;
     }
     if (f->told && len > 0)
@@ -31,45 +57,49 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
     return f->stopped ? 0 : len;
 }
 
+/* Has any of it left? curl counts what it wrote, over all its tries. */
+static int may_have_left(const struct net_fetch *f)
+{
+    long size = 0;
+    curl_easy_getinfo(f->easy, CURLINFO_REQUEST_SIZE, &size);
+    return f->written || size > 0;
+}
+
 /* curl sends a request again, on its own, when a connection that was kept alive turns
- * out to be dead. What must be done at most once is not sent again once all of it had
- * left. */
+ * out to be dead. What must be done at most once is not sent again once some of it may
+ * have left. */
 static int on_again(void *arg, char *ip, char *local_ip, int port, int local_port)
 {
     struct net_fetch *f = arg;
     (void)ip, (void)local_ip, (void)port, (void)local_port;
-    return f->tries++ > 0 && f->once && f->written ? CURL_PREREQFUNC_ABORT
-                                                   : CURL_PREREQFUNC_OK;
-}
-
-/* Only for requests that don't leave at once. */
-static int on_progress(void *arg, curl_off_t total, curl_off_t got, curl_off_t size,
-                       curl_off_t sent)
-{
-    struct net_fetch *f = arg;
-    (void)total, (void)got, (void)size;
-    if ((size_t)sent >= f->net->host->mem->buf_bytes(f->body).len)
-        f->written = 1;
-    return 0;
+    return f->tries++ > 0 && f->once && may_have_left(f) ? CURL_PREREQFUNC_ABORT
+                                                         : CURL_PREREQFUNC_OK;
 }
 
 /* ---- easy handles ---- */
 
-static void set_security(const struct net *net, CURL *e)
+/* Texts are copied, for which memory may be lacking. Without these, a request would go
+ * where it must not, or trust whom it must not. */
+static int set_security(const struct net *net, CURL *e)
 {
+    CURLcode bad = CURLE_OK;
     curl_easy_setopt(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, net->insecure ? 0L : 1L);
     curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, net->insecure ? 0L : 2L);
     if (net->ca != NULL)
-        curl_easy_setopt(e, CURLOPT_CAINFO, net->ca);
+        bad |= curl_easy_setopt(e, CURLOPT_CAINFO, net->ca);
     if (net->cert != NULL)
-        curl_easy_setopt(e, CURLOPT_SSLCERT, net->cert);
+        bad |= curl_easy_setopt(e, CURLOPT_SSLCERT, net->cert);
     if (net->key != NULL)
-        curl_easy_setopt(e, CURLOPT_SSLKEY, net->key);
+        bad |= curl_easy_setopt(e, CURLOPT_SSLKEY, net->key);
     if (net->no_proxy)
-        curl_easy_setopt(e, CURLOPT_PROXY, "");
+        bad |= curl_easy_setopt(e, CURLOPT_PROXY, "");
     else if (net->proxy != NULL)
-        curl_easy_setopt(e, CURLOPT_PROXY, net->proxy);
+        bad |= curl_easy_setopt(e, CURLOPT_PROXY, net->proxy);
+    bad |= curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+    bad |= curl_easy_setopt(e, CURLOPT_USERAGENT, net->user_agent);
+    bad |= curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
+    return bad == CURLE_OK ? 0 : -1;
 }
 
 /* What holds for every request of this connection. */
@@ -80,11 +110,8 @@ static CURL *new_easy(struct net *net)
         return NULL;
     curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L); /* a name lookup is not waited for */
-    curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(e, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
-    curl_easy_setopt(e, CURLOPT_USERAGENT, net->user_agent);
-    curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
     curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, net->connect_ms);
     curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, net_open_socket);
     curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, net);
@@ -93,7 +120,6 @@ static CURL *new_easy(struct net *net)
     curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, on_again);
-    curl_easy_setopt(e, CURLOPT_XFERINFOFUNCTION, on_progress);
     curl_easy_setopt(e, CURLOPT_HTTP09_ALLOWED, 0L);
     if (net->origin.secure) {
         curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
@@ -101,8 +127,10 @@ static CURL *new_easy(struct net *net)
     } else {
         curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     }
-    set_security(net, e);
-    return e;
+    if (set_security(net, e) == 0)
+        return e;
+    curl_easy_cleanup(e);
+    return NULL;
 }
 
 static CURL *take_easy(struct net *net)
@@ -113,6 +141,7 @@ static CURL *take_easy(struct net *net)
 static void give_easy(struct net *net, CURL *e)
 {
     curl_easy_setopt(e, CURLOPT_ERRORBUFFER, NULL);
+    curl_easy_setopt(e, CURLOPT_PRIVATE, NULL);
     if (net->n_spare < NET_SPARE_MAX)
         net->spare[net->n_spare++] = e;
     else
@@ -136,6 +165,7 @@ static void fetch_free(struct net_fetch *f)
         f->next->prev = f->prev;
     net->n_under_way--;
     net->n_stopped -= f->stopped ? 1 : 0;
+    net->n_paused -= f->paused ? 1 : 0;
     net->host->mem->buf_unref(f->body);
     net->host->mem->free(f->text);
     net->host->mem->free(f->session);
@@ -176,7 +206,7 @@ static int set_lines(struct net_fetch *f, const struct net_ask *ask)
     return 0;
 }
 
-static void set_method(struct net_fetch *f)
+static CURLcode set_method(struct net_fetch *f)
 {
     CURL *e = f->easy;
     if (strcmp(f->method, "POST") == 0) {
@@ -186,18 +216,11 @@ static void set_method(struct net_fetch *f)
         curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, NULL);
         curl_easy_setopt(e, CURLOPT_POST, 1L);
         curl_easy_setopt(e, CURLOPT_POSTFIELDS, body.data);
-        curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.len);
-    } else {
-        curl_easy_setopt(e, CURLOPT_HTTPGET, 1L);
-        curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST,
-                         strcmp(f->method, "GET") == 0 ? NULL : f->method);
+        return curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.len);
     }
-}
-
-static int is_long(const struct net_fetch *f)
-{
-    return f->once && f->body != NULL &&
-           f->net->host->mem->buf_bytes(f->body).len > NET_LONG;
+    curl_easy_setopt(e, CURLOPT_HTTPGET, 1L);
+    return curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST,
+                            strcmp(f->method, "GET") == 0 ? NULL : f->method);
 }
 
 static int begin(struct net_fetch *f)
@@ -208,17 +231,14 @@ static int begin(struct net_fetch *f)
     f->header_bytes = 0;
     f->decoded = 0;
     f->told = f->tries = f->written = 0;
-    set_method(f);
     curl_easy_setopt(e, CURLOPT_ERRORBUFFER, f->problem);
     curl_easy_setopt(e, CURLOPT_HEADERDATA, f);
     curl_easy_setopt(e, CURLOPT_WRITEDATA, f);
     curl_easy_setopt(e, CURLOPT_PREREQDATA, f);
-    curl_easy_setopt(e, CURLOPT_XFERINFODATA, f);
-    curl_easy_setopt(e, CURLOPT_NOPROGRESS, is_long(f) ? 0L : 1L);
     curl_easy_setopt(e, CURLOPT_PRIVATE, f);
     curl_easy_setopt(e, CURLOPT_HTTPHEADER, f->n_lines > 0 ? f->lines : f->net->fixed);
     curl_easy_setopt(e, CURLOPT_MAXAGE_CONN, f->net->idle_s > 0 ? f->net->idle_s : 60L);
-    if (curl_easy_setopt(e, CURLOPT_URL, f->url) != CURLE_OK)
+    if (set_method(f) != CURLE_OK || curl_easy_setopt(e, CURLOPT_URL, f->url) != CURLE_OK)
         return -1;
     if (curl_multi_add_handle(f->net->multi, e) != CURLM_OK)
         return -1;
@@ -255,14 +275,15 @@ int net_start(struct net *net, const struct net_ask *ask, const struct net_event
     net->n_under_way++;
     f->url = ask->url;
     f->easy = take_easy(net);
-    if (f->easy == NULL || set_lines(f, ask) != 0 || begin(f) != 0) {
+    if ((net->multi == NULL && net_loop_renew(net) != 0) || f->easy == NULL ||
+        set_lines(f, ask) != 0 || begin(f) != 0) {
         fetch_free(f);
         return out_of_memory(net, err);
     }
     *out = f;
     net_kick(net);
     f->written = net_is_written(f);
-    if ((size_t)net->running < net->n_under_way || net->n_stopped > 0)
+    if (net->failed || (size_t)net->running < net->n_under_way || net->n_stopped > 0)
         net_soon(net); /* it has failed already */
     return MCPLUG_OK;
 }
@@ -334,7 +355,10 @@ static void finish(struct net_fetch *f, CURLcode code)
         f->net->host->diag->fail(&why, MCPLUG_EPROTO, "%s: an answer without a head",
                                  f->net->origin.host);
     }
+    int left = why.code != MCPLUG_OK && f->body != NULL && may_have_left(f);
     fetch_free(f);
+    if (left && events->sent != NULL)
+        events->sent(arg);
     events->done(arg, why.code != MCPLUG_OK ? &why : NULL);
 }
 
@@ -345,6 +369,27 @@ static void sweep(struct net *net)
         next = f->next;
         if (f->stopped)
             fetch_free(f);
+    }
+}
+
+/* curl had no memory for its own books. They are not to be trusted then: 7.88 divides by
+ * zero at the next call. What is under way has failed, and a new curl begins. */
+static void begin_anew(struct net *net)
+{
+    struct net_fetch *f;
+    for (f = net->fetches; f != NULL; f = f->next) {
+        if (f->added)
+            curl_multi_remove_handle(net->multi, f->easy);
+        f->added = 0;
+        f->lost = 1;
+    }
+    net_loop_renew(net);
+    for (;;) { /* what is told may end others, or begin some */
+        for (f = net->fetches; f != NULL && !f->lost; f = f->next)
+            continue;
+        if (f == NULL)
+            return;
+        finish(f, CURLE_OUT_OF_MEMORY);
     }
 }
 
@@ -365,4 +410,6 @@ void net_collect(struct net *net)
         net_kick(net); /* redirected ones */
     if (net->n_stopped > 0)
         sweep(net);
+    if (net->failed)
+        begin_anew(net);
 }

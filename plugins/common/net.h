@@ -13,7 +13,8 @@
 
 enum {
     NET_HEADER_MAX = 65536,    /* bytes of all response headers together */
-    NET_DECODED_MAX = 1 << 28, /* bytes that a compressed body may become */
+    NET_DECODED_MAX = 1 << 26, /* bytes that a compressed body may always become .. */
+    NET_RATIO_MAX = 64,        /* .. and how many times its size beyond that */
     NET_VALUE_MAX = 8192       /* of a header that we look at */
 };
 
@@ -45,6 +46,8 @@ struct net_events {
     /* The final head is in; the body follows. */
     void (*head)(void *arg, const struct net_head *head);
     void (*body)(void *arg, struct mcplug_bytes piece);
+    /* It failed, but some of it had left: right before done(). May be NULL. */
+    void (*sent)(void *arg);
     /* The last one; the fetch is gone. `why` NULL: the whole answer came. */
     void (*done)(void *arg, const struct mcplug_error *why);
 };

@@ -66,6 +66,12 @@ void net_explain(const struct net_fetch *f, CURLcode code, struct mcplug_error *
         diag->fail(why, MCPLUG_EREFUSED, "TLS with %s failed: %s", host, text);
         return;
     }
+    long sent = 0;
+    curl_easy_getinfo(f->easy, CURLINFO_REQUEST_SIZE, &sent);
+    if (code == CURLE_COULDNT_CONNECT && sent > 0) { /* curl's own second try */
+        broke_off(f, code, text, why);
+        return;
+    }
     switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
@@ -85,8 +91,14 @@ void net_explain(const struct net_fetch *f, CURLcode code, struct mcplug_error *
     case CURLE_OUT_OF_MEMORY:
         diag->fail(why, MCPLUG_ENOMEM, "out of memory");
         break;
-    case CURLE_SEND_ERROR:
     case CURLE_RECV_ERROR:
+        if (strstr(text, "chunk") != NULL) { /* it has no code of its own */
+            diag->fail(why, MCPLUG_EPROTO, "%s: %s", host, text);
+            break;
+        }
+        broke_off(f, code, text, why);
+        break;
+    case CURLE_SEND_ERROR:
     case CURLE_GOT_NOTHING:
     case CURLE_ABORTED_BY_CALLBACK: /* on_again(): the connection went */
         broke_off(f, code, text, why);

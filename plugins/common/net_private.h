@@ -6,11 +6,13 @@
 #include "url.h"
 
 #include <curl/curl.h>
+#include <sys/types.h>
 
 enum {
     NET_LINES_MAX = 80, /* header lines of one request, those of the settings apart */
-    NET_LONG = 16384,   /* a body that may not leave with one system call */
-    NET_SPARE_MAX = 64  /* idle easy handles that are kept */
+    NET_SPARE_MAX = 64, /* idle easy handles that are kept */
+    NET_TURN = 131072,  /* bytes that may come in one turn of the loop .. */
+    NET_TURN_CODED = 1 << 20 /* .. and if they were compressed, which curl keeps */
 };
 #define NET_NEVER INT64_MAX
 
@@ -19,7 +21,9 @@ enum {
 struct net_socket {
     struct net *net;
     int fd;
-    int is_ours;     /* opened by us: we hear when it is closed */
+    int is_ours;     /* opened by us */
+    int is_live;     /* has carried a request: we hear when it is closed */
+    ino_t inode;     /* of ours: is it still the same? */
     unsigned wanted; /* what curl waits for */
     unsigned armed;  /* what the loop waits for */
     mcplug_watch *watch;
@@ -46,10 +50,11 @@ struct net {
     struct net_fetch *fetches; /* a ring without a head */
     CURL *spare[NET_SPARE_MAX];
     size_t n_spare;
-    size_t n_under_way, n_stopped;
-    int running; /* what curl says of them */
-    int busy;    /* inside of curl */
-    int failed;  /* out of memory in one of its callbacks */
+    size_t n_under_way, n_stopped, n_paused;
+    size_t budget; /* bytes that may still come in this turn */
+    int running;   /* what curl says of them */
+    int busy;      /* inside of curl */
+    int failed;    /* curl had no memory: net_collect() begins anew */
 };
 
 struct net_fetch {
@@ -60,8 +65,9 @@ struct net_fetch {
     struct net_fetch *prev, *next;
     mcplug_buf *body;
     const char *method;
-    int once, hops, added, over, stopped;
-    int told; /* head() was called */
+    int once, hops, added, stopped, lost;
+    int paused; /* the turn has had enough */
+    int told;   /* head() was called */
     int tries;
     int written;
     size_t header_bytes;
@@ -81,6 +87,8 @@ struct net_fetch {
 /* net_loop.c */
 int net_loop_init(struct net *net);
 void net_loop_clear(struct net *net);
+/* After a failure, when nothing is under way. Closes every connection. */
+int net_loop_renew(struct net *net);
 /* Lets curl do what is due. */
 void net_kick(struct net *net);
 /* Sees to it that net_collect() is called soon. */
@@ -88,6 +96,9 @@ void net_soon(struct net *net);
 curl_socket_t net_open_socket(void *arg, curlsocktype purpose,
                               struct curl_sockaddr *address);
 int net_close_socket(void *arg, curl_socket_t fd);
+
+/* A turn begins: so much may come in until others are served. */
+void net_refill(struct net *net);
 
 /* net_head.c: for curl's header function. Returns `len` or fills f->why. */
 size_t net_head_line(struct net_fetch *f, const char *line, size_t len);

@@ -137,17 +137,35 @@ static int contains(const struct http_exchange *e, const char *word)
     return 0;
 }
 
-/* 404 by the book; many servers say 400 and a text about sessions. */
-int http_says_session_over(const struct http_exchange *e)
-{
-    if (!e->had_session || e->is_modern)
-        return 0;
-    return e->status == 404 || (e->status == 400 && contains(e, "session"));
-}
-
-int http_says_jsonrpc(const struct http_exchange *e)
+static int is_error_object(const struct http_exchange *e)
 {
     return strncasecmp(e->type, "application/json", 16) == 0 &&
            e->problem_len < HTTP_PROBLEM_MAX && contains(e, "\"jsonrpc\"") &&
            contains(e, "\"error\"");
+}
+
+/* Is it about the method or its parameters, as JSON-RPC has it? */
+static int is_about_request(const struct http_exchange *e)
+{
+    return is_error_object(e) && (contains(e, "-32601") || contains(e, "-32602"));
+}
+
+/* 404 by the book; many servers say 400 and a text about sessions. */
+int http_says_session_over(const struct http_exchange *e)
+{
+    if (!e->had_session || e->is_modern || is_about_request(e))
+        return 0;
+    return e->status == 404 || (e->status == 400 && contains(e, "session"));
+}
+
+/* Who may not come in learns that from the status. So does who asked a server that may
+ * have HTTP+SSE alone, unless it is an error that only later ones know. */
+int http_says_jsonrpc(const struct http_exchange *e)
+{
+    if (e->status == 401 || e->status == 403 || e->status == 407)
+        return 0;
+    if (e->is_initialize && (e->status == 400 || e->status == 404 || e->status == 405) &&
+        !contains(e, "-3202") && !contains(e, "-32601"))
+        return 0;
+    return is_error_object(e);
 }

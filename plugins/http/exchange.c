@@ -3,28 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What may be asked twice when a connection breaks: nothing happens by it. */
-static int is_harmless(const char *method)
-{
-    static const char *const known[] = {
-        "server/discover",
-        "initialize",
-        "ping",
-        "tools/list",
-        "prompts/list",
-        "resources/list",
-        "resources/templates/list",
-        "resources/read",
-        "prompts/get",
-        "completion/complete",
-        "tasks/get",
-    };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(method, known[i]) == 0)
-            return 1;
-    return 0;
-}
-
 /* ---- life ----------------------------------------------------------------------------
  */
 
@@ -57,10 +35,11 @@ struct http_exchange *http_exchange_new(struct http_link *l, mcplug_buf *frame,
         e->number = env->kind == MCPLUG_REQUEST ? env->exchange : 0;
     }
     e->is_modern = revision != NULL && strcmp(revision, HTTP_FIRST_MODERN) >= 0;
-    e->once = method != NULL && e->kind == MCPLUG_REQUEST && !is_harmless(method);
+    e->once = method != NULL && e->kind == MCPLUG_REQUEST && !http_is_harmless(method);
     e->is_initialize = method != NULL && strcmp(method, "initialize") == 0;
     e->is_initialized =
         method != NULL && strcmp(method, "notifications/initialized") == 0;
+    e->is_standing = method != NULL && strcmp(method, "subscriptions/listen") == 0;
     if (revision != NULL && !e->is_modern)
         snprintf(l->revision, sizeof l->revision, "%s", revision);
     enlist(e);
@@ -88,16 +67,11 @@ void http_exchange_free(struct http_exchange *e)
     *e->prev = e->next;
     if (e->next != NULL)
         e->next->prev = e->prev;
-    if (e->is_queued) {
-        struct http_exchange **at = &l->first;
-        while (*at != e)
-            at = &(*at)->later;
-        *at = e->later;
-        if (l->last == &e->later)
-            l->last = at;
-    }
+    http_unqueue(e);
     if (e->is_active)
         l->n_active--;
+    if (e->lingers)
+        l->n_lingering--;
     if (l->barrier == e)
         l->barrier = NULL;
     if (l->stream == e)
@@ -163,7 +137,7 @@ static void on_data(void *arg, const char *type, struct mcplug_bytes piece)
             keep_problem(e, piece);
         return;
     }
-    if (type[0] != '\0' && strcmp(type, "message") != 0)
+    if (e->is_settled || (type[0] != '\0' && strcmp(type, "message") != 0))
         return;
     e->is_partial = 1;
     e->link->host->wire->feed(e->link->conn, e->number, piece, 0);
@@ -199,7 +173,7 @@ static int read_events(struct http_exchange *e)
 static void keep_session(struct http_exchange *e, const char *id)
 {
     const struct mcplug_mem *mem = e->link->host->mem;
-    if (id == NULL || !e->is_initialize)
+    if (id == NULL || !e->is_initialize || e->link->is_sse)
         return;
     for (const char *p = id; *p != '\0'; p++)
         if (*p < 0x21 || *p > 0x7e)
@@ -214,6 +188,30 @@ static void stream_began(struct http_exchange *e)
 {
     e->losses = 0;
     e->began = e->link->host->loop->now(e->link->self) + 1; /* never 0 */
+}
+
+static void on_done(void *arg, const struct mcplug_error *why);
+
+static void on_taken(void *arg)
+{
+    struct http_exchange *e = arg;
+    e->timer = NULL;
+    net_stop(e->fetch);
+    on_done(e, NULL);
+}
+
+/* No reply is awaited, and it was taken: whatever else comes holds up nobody. */
+static void taken(struct http_exchange *e)
+{
+    struct http_link *l = e->link;
+    if (e->timer != NULL)
+        l->host->loop->timer_stop(e->timer);
+    e->timer = l->host->loop->timer_start(l->self, HTTP_LINGER_MS, on_taken, e);
+    if (l->barrier != e)
+        return;
+    l->barrier = NULL;
+    if (l->hold == NULL)
+        http_hold(l, 0); /* not from inside of curl */
 }
 
 static void on_head(void *arg, const struct net_head *head)
@@ -242,6 +240,20 @@ static void on_head(void *arg, const struct net_head *head)
         e->reading = HTTP_PROBLEM;
     if (head->status < 300)
         keep_session(e, head->session);
+    if (head->status < 300 && e->number == 0 && e->kind != 0)
+        taken(e);
+}
+
+static void refused(struct http_exchange *e);
+
+/* More is not read of an error. */
+static void on_enough(void *arg)
+{
+    struct http_exchange *e = arg;
+    e->timer = NULL;
+    net_stop(e->fetch);
+    e->fetch = NULL;
+    refused(e);
 }
 
 static void on_body(void *arg, struct mcplug_bytes piece)
@@ -259,6 +271,8 @@ static void on_body(void *arg, struct mcplug_bytes piece)
         break;
     case HTTP_PROBLEM:
         keep_problem(e, piece);
+        if (e->problem_len == HTTP_PROBLEM_MAX && e->kind != 0 && e->timer == NULL)
+            e->timer = e->link->host->loop->timer_start(e->link->self, 0, on_enough, e);
         break;
     }
 }
@@ -295,6 +309,8 @@ static int64_t pause_before(const struct http_exchange *e)
     int64_t patience = e->losses > 1 ? 500LL << (e->losses < 7 ? e->losses : 7) : 0;
     if (wanted > HTTP_RETRY_AFTER_MAX)
         wanted = HTTP_RETRY_AFTER_MAX;
+    if (wanted < HTTP_PAUSE_MIN)
+        wanted = HTTP_PAUSE_MIN; /* or a stream that ends at once keeps us busy */
     return wanted > patience ? wanted : patience;
 }
 
@@ -313,6 +329,11 @@ static void stream_ended(struct http_exchange *e, const struct mcplug_error *why
 {
     struct http_link *l = e->link;
     if (why == NULL && e->reading != HTTP_EVENTS) {
+        if (e->began != 0 && (e->status == 429 || e->status >= 500)) {
+            e->losses++; /* of whoever stands before the server: it may pass */
+            again_in(e, pause_before(e));
+            return;
+        }
         if (http_says_session_over(e) && e->status == 404 && e->began != 0) {
             struct mcplug_error over = MCPLUG_ERROR_INIT;
             l->host->diag->fail(&over, MCPLUG_ECLOSED,
@@ -454,16 +475,29 @@ static void on_done(void *arg, const struct mcplug_error *why)
 
 /* ---- beginning ---- */
 
-static const struct net_events events = {on_head, on_body, on_done};
+static void on_sent(void *arg)
+{
+    http_exchange_written(arg);
+}
 
+static const struct net_events events = {on_head, on_body, on_sent, on_done};
+
+/* A GET or what no reply is awaited for: nobody else would end it. */
 static void on_too_late(void *arg)
 {
     struct http_exchange *e = arg;
+    struct http_link *l = e->link;
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     e->timer = NULL;
+    if (l->barrier == e) { /* others have waited long enough for it */
+        l->barrier = NULL;
+        e->timer = l->host->loop->timer_start(l->self, HTTP_OPEN_MS, on_too_late, e);
+        http_pump(l);
+        return;
+    }
     net_stop(e->fetch);
-    e->link->host->diag->fail(&why, MCPLUG_ETIMEDOUT, "no stream came within %d s",
-                              HTTP_OPEN_MS / 1000);
+    l->host->diag->fail(&why, MCPLUG_ETIMEDOUT, "no %s came within %d s",
+                        e->kind == 0 ? "stream" : "answer", HTTP_OPEN_MS / 1000);
     on_done(e, &why);
 }
 
@@ -501,7 +535,10 @@ int http_exchange_begin(struct http_exchange *e, struct mcplug_error *err)
     struct net_ask ask = {
         "POST", l->is_sse ? l->endpoint : l->url, e->frame, e->headers, n, e->once};
     int r = net_start(l->net, &ask, &events, e, &e->fetch, err);
-    if (r == MCPLUG_OK && e->number != 0 && !e->is_active) {
+    if (r == MCPLUG_OK && e->number == 0)
+        e->timer = l->host->loop->timer_start(
+            l->self, e->is_initialized ? HTTP_BARRIER_MS : HTTP_OPEN_MS, on_too_late, e);
+    if (r == MCPLUG_OK && e->number != 0 && !e->is_active && !e->is_standing) {
         e->is_active = 1;
         l->n_active++;
     }
@@ -535,11 +572,16 @@ void http_exchange_settled(struct http_exchange *e)
 {
     struct http_link *l = e->link;
     e->is_settled = 1;
-    if (e->fetch == NULL) {
+    if (e->fetch == NULL || l->n_lingering >= HTTP_LINGER_MAX) {
         http_exchange_end(e, NULL);
         return;
     }
+    l->n_active -= e->is_active ? 1 : 0;
+    e->is_active = 0;
+    e->lingers = 1;
+    l->n_lingering++;
     if (e->timer != NULL)
         l->host->loop->timer_stop(e->timer);
     e->timer = l->host->loop->timer_start(l->self, HTTP_LINGER_MS, on_lingered, e);
+    http_pump(l);
 }

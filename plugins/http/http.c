@@ -64,7 +64,7 @@ static void on_impatience(void *arg)
 
 static int say_farewell(struct http_link *l)
 {
-    static const struct net_events events = {on_farewell_head, on_farewell_body,
+    static const struct net_events events = {on_farewell_head, on_farewell_body, NULL,
                                              on_farewell};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct net_header headers[] = {
@@ -115,8 +115,21 @@ static void enqueue(struct http_link *l, struct http_exchange *e)
     e->is_queued = 1;
     e->owes = 1;
     e->later = NULL;
+    e->before = l->last;
     *l->last = e;
     l->last = &e->later;
+}
+
+void http_unqueue(struct http_exchange *e)
+{
+    if (!e->is_queued)
+        return;
+    *e->before = e->later;
+    if (e->later != NULL)
+        e->later->before = e->before;
+    else
+        e->link->last = e->before;
+    e->is_queued = 0;
 }
 
 void http_pump(struct http_link *l)
@@ -124,10 +137,7 @@ void http_pump(struct http_link *l)
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     while (l->first != NULL && !l->is_over && may_begin(l)) {
         struct http_exchange *e = l->first;
-        l->first = e->later;
-        if (l->first == NULL)
-            l->last = &l->first;
-        e->is_queued = 0;
+        http_unqueue(e);
         if (http_exchange_begin(e, &err) != MCPLUG_OK) {
             if (e->number != 0)
                 l->host->wire->exchange_end(l->conn, e->number, &err);

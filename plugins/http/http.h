@@ -21,14 +21,17 @@
 #define HTTP_FIRST_MODERN "2026-07-28"
 
 enum {
-    HTTP_BUCKETS = 64,
+    HTTP_BUCKETS = 1024,
     HTTP_PARAMS_MAX = 64,         /* Mcp-Param-* headers of one call */
     HTTP_PROBLEM_MAX = 65536,     /* what is read of an answer that is an error */
     HTTP_RETRY_AFTER_MAX = 60000, /* ms; a server that wants more gets no retry */
     HTTP_RETRIES_MAX = 3,
+    HTTP_PAUSE_MIN = 50,   /* ms; before a stream is taken up again */
     HTTP_OPEN_MS = 60000,  /* for a stream to begin */
     HTTP_HOLD_MS = 250,    /* for the session's stream, before the first request */
+    HTTP_BARRIER_MS = 5000, /* for `initialized` to be taken; then it goes on anyway */
     HTTP_LINGER_MS = 2000, /* for a stream to end that has said everything */
+    HTTP_LINGER_MAX = 16,  /* how many of those at a time */
     HTTP_DELETE_MS = 2000, /* for the end of a session */
     HTTP_LOSSES_MAX = 3    /* of the session's stream in a row: the server is gone */
 };
@@ -47,16 +50,18 @@ struct http_link;
 struct http_exchange {
     struct http_link *link;
     struct http_exchange *next, **prev; /* in its bucket */
-    struct http_exchange *later;        /* in the queue */
+    struct http_exchange *later, **before; /* in the queue */
     uint32_t kind;
     uint64_t serial, number; /* number 0: no reply is awaited */
     mcplug_buf *frame;
     struct net_header *headers; /* with their text behind them */
     size_t n_headers;
     int is_modern, once, is_initialize, is_initialized;
+    int is_standing; /* a stream that lives as long as the connection: never counted */
     int is_queued;  /* has not begun */
     int owes;       /* the core waits to hear that it was written */
     int is_settled; /* its reply is in */
+    int lingers;    /* its stream should end by itself */
     int is_active;  /* counts as one of the requests under way */
     int had_session;
 
@@ -87,7 +92,7 @@ struct http_link {
     char *endpoint; /* with it: where messages go; NULL before it is told */
     char *session;  /* id; NULL: none */
     char revision[16];
-    size_t n_active, max_active;
+    size_t n_active, max_active, n_lingering;
     struct http_exchange *buckets[HTTP_BUCKETS];
     struct http_exchange *first, **last; /* the queue */
     struct http_exchange *barrier;       /* all others wait until it is answered */
@@ -105,6 +110,8 @@ struct http_link {
 void http_end(struct http_link *l, const struct mcplug_error *why);
 /* Begins what waits, if there is room. */
 void http_pump(struct http_link *l);
+/* Takes it from the queue, if it is there. */
+void http_unqueue(struct http_exchange *e);
 /* Requests wait for that long, or until it is called again with less. */
 void http_hold(struct http_link *l, uint64_t ms);
 

@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ void free(void *p);
 void failalloc_start(void);
 unsigned failalloc_stop(void);
 
-enum { SLOTS = 1 << 16, DEPTH = 14, RANGES = 8 };
+enum { SLOTS = 1 << 16, DEPTH = 14, DEEP = 40, RANGES = 128 };
 
 struct block {
     void *p;
@@ -52,14 +53,24 @@ struct block {
     void *trace[DEPTH];
 };
 
+/* What becomes of the allocations of an object. */
+enum rule {
+    OURS,   /* may fail, and has to be freed */
+    KEEPS,  /* may fail, unless it is for somebody who is spared */
+    OWED,   /* never fails, but has to be freed */
+    SPARED, /* never fails */
+    SELF
+};
+
 struct range {
     uintptr_t from, to;
-    bool spared; /* never fails */
+    enum rule rule;
 };
 
 static struct block blocks[SLOTS];
 static struct range ranges[RANGES];
-static size_t n_ranges, n_blocks;
+static atomic_size_t n_ranges;
+static size_t n_blocks;
 static bool active, forever, tracing;
 static uint64_t number, fail_at;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -67,38 +78,89 @@ static __thread bool inside; /* backtrace() may allocate */
 
 /* ---- who asks ---- */
 
-static int note_range(struct dl_phdr_info *info, size_t size, void *arg)
+static enum rule rule_of(const char *name)
 {
-    const char *name = strrchr(info->dlpi_name, '/');
-    (void)size, (void)arg;
+    static const struct {
+        const char *start;
+        enum rule rule;
+    } known[] = {
+        {"failalloc.", SELF},    {"libc.", KEEPS},      {"ld-linux", KEEPS},
+        {"libmcplug", OURS},     {"libjansson.", OURS}, {"libcurl", OURS},
+        {"libwebsockets", OWED}, {"lib", SPARED},
+    };
+    const char *slash = strrchr(name, '/');
 
-    name = name ? name + 1 : info->dlpi_name;
-    bool uv = strncmp(name, "libuv.", 6) == 0;
-    if (n_ranges == RANGES ||
-        (!uv && strncmp(name, "libc.", 5) != 0 && strncmp(name, "ld-linux", 8) != 0))
-        return 0;
-    struct range *r = &ranges[n_ranges++];
-    r->spared = uv;
-    r->from = UINTPTR_MAX;
+    name = slash ? slash + 1 : name;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strncmp(name, known[i].start, strlen(known[i].start)) == 0)
+            return known[i].rule;
+    return OURS; /* the program, a module */
+}
+
+struct search {
+    uintptr_t at;
+    struct range found;
+};
+
+static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct search *s = arg;
+    struct range r = {.from = UINTPTR_MAX};
+    (void)size;
+
     for (int i = 0; i < info->dlpi_phnum; i++) {
         if (info->dlpi_phdr[i].p_type != PT_LOAD)
             continue;
         uintptr_t at = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-        if (at < r->from)
-            r->from = at;
-        if (at + info->dlpi_phdr[i].p_memsz > r->to)
-            r->to = at + info->dlpi_phdr[i].p_memsz;
+        if (at < r.from)
+            r.from = at;
+        if (at + info->dlpi_phdr[i].p_memsz > r.to)
+            r.to = at + info->dlpi_phdr[i].p_memsz;
     }
-    return 0;
+    if (s->at < r.from || s->at >= r.to)
+        return 0;
+    r.rule = rule_of(info->dlpi_name);
+    s->found = r;
+    return 1;
 }
 
-/* NULL: our own code, or a module. */
-static const struct range *range_of(const void *caller)
+/* Objects are noted when they first ask: modules and their libraries come late, and the
+ * constructors of a library allocate before dlopen() returns. None is ever unloaded. */
+static enum rule rule_at(const void *caller)
 {
-    for (size_t i = 0; i < n_ranges; i++)
-        if ((uintptr_t)caller >= ranges[i].from && (uintptr_t)caller < ranges[i].to)
-            return &ranges[i];
-    return NULL;
+    struct search s = {.at = (uintptr_t)caller};
+    size_t n = n_ranges;
+
+    for (size_t i = 0; i < n; i++)
+        if (s.at >= ranges[i].from && s.at < ranges[i].to)
+            return ranges[i].rule;
+    if (!dl_iterate_phdr(look_at, &s)) /* without our lock: it has one, too */
+        return OURS;
+    pthread_mutex_lock(&lock);
+    if (n_ranges == RANGES)
+        abort();
+    ranges[n_ranges] = s.found; /* twice does no harm */
+    n_ranges++;
+    pthread_mutex_unlock(&lock);
+    return s.found.rule;
+}
+
+/* When libc asks, it is for somebody: strdup() of a library that is spared, say. */
+static bool is_spared(enum rule rule)
+{
+    void *trace[DEEP];
+
+    if (rule != KEEPS)
+        return rule == OWED || rule == SPARED;
+    inside = true;
+    int depth = backtrace(trace, DEEP);
+    inside = false;
+    for (int i = 0; i < depth; i++) {
+        rule = rule_at(trace[i]);
+        if (rule != KEEPS && rule != SELF)
+            return rule != OURS;
+    }
+    return false;
 }
 
 /* ---- what is alive; under lock ---- */
@@ -159,9 +221,7 @@ static void show_failure(size_t size)
 
 static bool fails(const void *caller, size_t size)
 {
-    const struct range *r = range_of(caller);
-
-    if (!active || inside || (r && r->spared))
+    if (!active || inside || is_spared(rule_at(caller)))
         return false;
     pthread_mutex_lock(&lock);
     number++;
@@ -179,7 +239,10 @@ static bool fails(const void *caller, size_t size)
 
 static void *given(void *p, size_t size, const void *caller)
 {
-    if (!p || !active || inside || range_of(caller))
+    if (!p || !active || inside)
+        return p;
+    enum rule rule = rule_at(caller);
+    if (rule != OURS && rule != OWED)
         return p;
     pthread_mutex_lock(&lock);
     inside = true;
@@ -260,9 +323,7 @@ void failalloc_start(void)
     fail_at = at ? strtoull(at, NULL, 10) : 0;
     forever = mode && strcmp(mode, "forever") == 0;
     tracing = getenv("FAILALLOC_TRACE") != NULL;
-    if (tracing)
-        backtrace(trace, DEPTH); /* loads what it needs now */
-    dl_iterate_phdr(note_range, NULL);
+    backtrace(trace, DEPTH); /* loads what it needs now */
     active = true;
 }
 

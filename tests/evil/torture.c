@@ -1,9 +1,10 @@
-/* A whole session over stdio in which any allocation may fail: torture SERVER [ARGS..],
- * SERVER being the example server, or the hostile one in any of its modes, failalloc.so
- * preloaded. With $TORTURE_THREAD the loop has a thread. Every error is fine. What is
- * not: a callback twice or never, an error that says nothing, books that do not add up,
- * and anything that is left: memory, descriptors, processes. Exit codes: 0 fine, 2 a
- * broken promise, 3 memory left, 4 a descriptor left, 5 a process left; SIGALRM: hung. */
+/* A whole session in which any allocation may fail: torture SERVER [ARGS..], SERVER being
+ * the example server, or the hostile one in any of its modes, failalloc.so preloaded; or
+ * torture URL [TYPE] for a server that is there already. With $TORTURE_THREAD the loop
+ * has a thread. Every error is fine. What is not: a callback twice or never, an error
+ * that says nothing, books that do not add up, and anything that is left: memory,
+ * descriptors, processes. Exit codes: 0 fine, 2 a broken promise, 3 memory left, 4 a
+ * descriptor left, 5 a process left; SIGALRM: hung. */
 #include <mcplug/mcplug.h>
 
 #include <dirent.h>
@@ -285,8 +286,15 @@ static void all_steps(mcplug_server *server)
 
 /* ---- the session ---- */
 
+static int is_url(const char *server)
+{
+    return strstr(server, "://") != NULL;
+}
+
 static int fill(mcplug_settings *s, char **argv)
 {
+    if (is_url(argv[0]))
+        return mcplug_settings_set(s, "url", argv[0]);
     int r = mcplug_settings_set(s, "command", argv[0]);
     for (argv++; r == 0 && *argv; argv++)
         r = mcplug_settings_add(s, "args", *argv);
@@ -310,7 +318,7 @@ static void session(mcplug *host, char **argv)
                                       .logged = on_text,
                                       .remark = on_text,
                                       .dropped = on_dropped};
-    mcplug_settings *settings = mcplug_settings_new("stdio");
+    mcplug_settings *settings = mcplug_settings_new(is_url(argv[0]) ? argv[1] : "stdio");
     mcplug_server *server = NULL;
 
     if (settings && fill(settings, argv) == 0 &&

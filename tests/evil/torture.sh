@@ -1,39 +1,69 @@
 #!/bin/sh
 # Runs a session with the n-th allocation failing, for every n, once and from there on.
-#   torture.sh [--shallow K] [--jobs J] TORTURE FAILALLOC_SO SERVER [ARGS..]
+#   torture.sh [--shallow K] [--jobs J] [--peer PEER] TORTURE FAILALLOC_SO SERVER [ARGS..]
 # --shallow K tries every K-th n, beginning at a place that moves from day to day.
+# --peer starts this program, which says its port, once for each job; SERVER is a URL
+# then, with the word PORT in it.
 # One line for each finding; exit 0: none.
 set -u
 
-shallow=1 jobs=4
+shallow=1 jobs=4 peer=
 while [ $# -gt 0 ]; do
     case $1 in
     --shallow) shallow=$2; shift 2 ;;
     --jobs) jobs=$2; shift 2 ;;
+    --peer) peer=$2; shift 2 ;;
     *) break ;;
     esac
 done
-[ $# -ge 3 ] || { sed -n '2,5s/^# \{0,1\}//p' "$0"; exit 64; }
+[ $# -ge 3 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 64; }
 
 dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+trap 'exec 9>&-; rm -rf "$dir"' EXIT
 TORTURE=$1 FAILALLOC=$2
 shift 2
 export TORTURE FAILALLOC dir
 
-LD_PRELOAD=$FAILALLOC FAILALLOC_COUNT=$dir/count TORTURE_VERBOSE=1 "$TORTURE" "$@" || {
-    echo "torture: not even a session without failures works (exit $?)"
-    exit 1
-}
-count=$(cat "$dir/count")
+# The peers run until nobody holds the other end of their stdin.
+mkfifo "$dir/life" && exec 9<>"$dir/life" || exit 1
+slot=0 waited=0
+while [ -n "$peer" ] && [ $slot -lt "$jobs" ]; do
+    "$peer" <"$dir/life" >"$dir/port.$slot" 9>&- &
+    until [ -s "$dir/port.$slot" ]; do
+        [ $((waited += 1)) -lt 100 ] || { echo "torture: $peer does not start"; exit 1; }
+        sleep 0.05
+    done
+    slot=$((slot + 1))
+done
+
+# A session, in the environment given: run SERVER [ARGS..]
+cat >"$dir/run" <<'END'
+server=$1
+shift
+if [ -f "$dir/port.${SLOT:-0}" ]; then
+    read -r port rest <"$dir/port.${SLOT:-0}"
+    server=${server%%PORT*}$port${server#*PORT}
+fi
+LD_PRELOAD=$FAILALLOC exec "$TORTURE" "$server" "$@"
+END
+
+# How many there are depends a little on what happens first.
+count=0
+for _ in 1 2 3; do
+    FAILALLOC_COUNT=$dir/count sh "$dir/run" "$@" 9>&- || {
+        echo "torture: $1: not even a session without failures works (exit $?)"
+        exit 1
+    }
+    read -r n <"$dir/count"
+    [ "$n" -le $count ] || count=$n
+done
 first=$(($(date +%j | sed 's/^0*//') % shallow + 1))
 
 # What one run made of it, in one word.
 cat >"$dir/try" <<'END'
 mode=$1 n=$2
 shift 2
-LD_PRELOAD=$FAILALLOC FAILALLOC_AT=$n FAILALLOC_MODE=$mode "$TORTURE" "$@" \
-    >"$dir/out.$mode.$n" 2>&1
+FAILALLOC_AT=$n FAILALLOC_MODE=$mode sh "$dir/run" "$@" >"$dir/out.$mode.$n" 2>&1
 code=$?
 case $code in
 0) rm -f "$dir/out.$mode.$n"; exit 0 ;;
@@ -50,9 +80,10 @@ END
 : >"$dir/findings"
 for mode in once forever; do
     seq "$first" "$shallow" "$count" |
-        xargs -P "$jobs" -I "{n}" sh "$dir/try" "$mode" "{n}" "$@" 2>/dev/null
+        xargs --process-slot-var=SLOT -P "$jobs" -I "{n}" \
+            sh "$dir/try" "$mode" "{n}" "$@" 2>/dev/null 9>&-
 done
 sort -k1,1 -k2,2n "$dir/findings"
 runs=$((2 * ((count - first) / shallow + 1)))
-echo "torture: $count allocations, $runs runs, $(wc -l <"$dir/findings") findings"
+echo "torture: $1: $count allocations, $runs runs, $(wc -l <"$dir/findings") findings"
 [ ! -s "$dir/findings" ]

@@ -23,7 +23,7 @@
 //   drop                        cuts all connections
 // Told on stdout, one line each:
 //   connected | refused | closed CODE | ide_connected PID | openDiff TAB | cancelled TAB
-//   | silent
+//   | alive (a ping was answered) | silent (one was not)
 import { randomBytes, randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import http from 'node:http';
@@ -252,8 +252,10 @@ class Connection {
             return;
         }
         clearTimeout(this.patience);
-        if (message.method === undefined)
-            return; // the answer to a ping
+        if (message.method === undefined) { // the answer to a ping
+            say('alive');
+            return;
+        }
         if (message.id === undefined)
             this.notification(message.method, message.params);
         else
@@ -271,7 +273,10 @@ function refuse(socket, status, text) {
 
 function startFrames(ws, connection) {
     let alive = true;
-    ws.on('pong', () => { alive = true; });
+    ws.on('pong', () => {
+        alive = true;
+        say('alive');
+    });
     connection.pinger = setInterval(() => {
         if (!alive) {
             say('silent');

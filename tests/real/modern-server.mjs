@@ -1,9 +1,11 @@
-// modern-server.mjs - a 2026-07-28 server on the official SDK 2.x, over stdio.
+// modern-server.mjs - a 2026-07-28 server on the official SDK 2.x, over stdio or HTTP.
 //
-//   MCPLUG_TEST_NPM=DIR node modern-server.mjs [--both] [--late=MS]
+//   MCPLUG_TEST_NPM=DIR node modern-server.mjs [--both] [--late=MS] [--http=PORT]
 //
 // It speaks no older revision, so that whoever gets an answer spoke this one; with
-// --both it does. With --late it takes that long to start.
+// --both it does. With --late it takes that long to start. Over HTTP it listens on
+// 127.0.0.1, and serves any path.
+import http from 'node:http';
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -16,6 +18,10 @@ const { McpServer, completable, inputRequired, inputResponse } = sdk;
 const states = sdk.createRequestStateCodec({ key: 'any 32 bytes will do for this test' });
 const text = (said) => ({ content: [{ type: 'text', text: said }] });
 const answer = (ctx, key) => inputResponse(ctx.mcpReq.inputResponses, key);
+
+// Over HTTP each request has a server of its own: what they share is here, and changes
+// are told to those who listen by the handler.
+const shared = { cancelled: [], extras: 0, note: 'nothing yet', notify: undefined };
 
 const nameForm = {
     message: 'Who are you?',
@@ -85,8 +91,6 @@ function addQuestions(server) {
 // ---- time: progress, cancellation ----
 
 function addSlowTools(server) {
-    const cancelled = [];
-
     server.registerTool(
         'slow',
         {
@@ -96,7 +100,10 @@ function addSlowTools(server) {
         async ({ ms, steps, name }, ctx) => {
             const { _meta, signal, notify } = ctx.mcpReq;
             const progressToken = _meta?.progressToken;
-            signal.addEventListener('abort', () => cancelled.push(name));
+            signal.addEventListener('abort', () => {
+                shared.cancelled.push(name);
+                console.error(`cancelled ${name}`);
+            });
             for (let progress = 1; progress <= steps; progress++) {
                 await sleep(ms / steps, undefined, { signal });
                 if (progressToken !== undefined)
@@ -110,18 +117,32 @@ function addSlowTools(server) {
     );
 
     server.registerTool('cancelled', { description: 'Which slow calls were cancelled' }, () =>
-        text(cancelled.join(' ')));
+        text(shared.cancelled.join(' ')));
 }
 
 // ---- changes ----
 
+function addExtra(server, name) {
+    server.registerTool(name, { description: 'One more' }, () => text(name));
+}
+
+async function tellUpdated(server, uri) {
+    if (shared.notify)
+        shared.notify.resourceUpdated(uri);
+    else
+        await server.server.sendResourceUpdated({ uri });
+}
+
 function addChanges(server) {
-    let extras = 0;
-    let note = 'nothing yet';
+    for (let i = 1; i <= shared.extras; i++)
+        addExtra(server, `extra-${i}`);
 
     server.registerTool('grow', { description: 'Adds a tool' }, () => {
-        const name = `extra-${++extras}`;
-        server.registerTool(name, { description: 'One more' }, () => text(name));
+        const name = `extra-${++shared.extras}`;
+        if (shared.notify)
+            shared.notify.toolsChanged();
+        else
+            addExtra(server, name);
         return text(name);
     });
 
@@ -129,19 +150,47 @@ function addChanges(server) {
         'write',
         { description: 'Changes note://today', inputSchema: z.object({ note: z.string() }) },
         async (args) => {
-            note = args.note;
-            await server.server.sendResourceUpdated({ uri: 'note://today' });
-            await server.server.sendResourceUpdated({ uri: 'note://tomorrow' });
+            shared.note = args.note;
+            await tellUpdated(server, 'note://today');
+            await tellUpdated(server, 'note://tomorrow');
             return text('written');
         },
     );
 
     server.registerResource('today', 'note://today', { mimeType: 'text/plain' }, (uri) => ({
-        contents: [{ uri: uri.href, text: note }],
+        contents: [{ uri: uri.href, text: shared.note }],
     }));
     server.registerResource('tomorrow', 'note://tomorrow', {}, (uri) => ({
         contents: [{ uri: uri.href, text: 'who knows' }],
     }));
+}
+
+// ---- arguments that are sent as headers too: the SDK compares them ----
+
+const routed = {
+    type: 'object',
+    properties: {
+        region: { type: 'string', 'x-mcp-header': 'Region' },
+        level: { type: 'integer', 'x-mcp-header': 'Level' },
+        where: {
+            type: 'object',
+            properties: { dry: { type: 'boolean', 'x-mcp-header': 'Dry' } },
+        },
+        secret: { type: 'string' },
+    },
+    required: ['region'],
+};
+
+function addRouted(server) {
+    server.registerTool(
+        'route',
+        { description: 'The headers it was sent', inputSchema: sdk.fromJsonSchema(routed) },
+        (args, ctx) => {
+            const headers = [...(ctx.http?.req?.headers ?? [])];
+            return text(JSON.stringify(Object.fromEntries(
+                headers.filter(([name]) => name.startsWith('mcp-')))));
+        },
+    );
 }
 
 // ---- the rest ----
@@ -202,13 +251,40 @@ function create() {
             requestState: { verify: states.verify },
         },
     );
-    for (const add of [addQuestions, addSlowTools, addChanges, addRest])
+    for (const add of [addQuestions, addSlowTools, addChanges, addRouted, addRest])
         add(server);
     return server;
 }
 
-const legacy = process.argv.includes('--both') ? 'serve' : 'reject';
-const late = process.argv.find((arg) => arg.startsWith('--late='));
-if (late)
-    await sleep(Number(late.slice('--late='.length)));
-serveStdio(create, { legacy, onerror: (error) => console.error(error) });
+// Says when a subscription begins: what changes from then on is told.
+class Bus extends sdk.InMemoryServerEventBus {
+    subscribe(listener) {
+        const end = super.subscribe(listener);
+        console.error('somebody listens');
+        return end;
+    }
+}
+
+function serveHttp(port) {
+    const { toNodeHandler } = require('@modelcontextprotocol/node');
+    const handler = sdk.createMcpHandler(create, {
+        bus: new Bus(),
+        legacy: both ? 'stateless' : 'reject',
+        onerror: (error) => console.error(error.message),
+    });
+    shared.notify = handler.notify;
+    http.createServer(toNodeHandler(handler)).listen(port, '127.0.0.1');
+}
+
+const option = (name) =>
+    process.argv.find((arg) => arg.startsWith(`--${name}=`))?.slice(name.length + 3);
+const both = process.argv.includes('--both');
+if (option('late'))
+    await sleep(Number(option('late')));
+if (option('http'))
+    serveHttp(Number(option('http')));
+else
+    serveStdio(create, {
+        legacy: both ? 'serve' : 'reject',
+        onerror: (error) => console.error(error),
+    });

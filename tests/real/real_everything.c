@@ -12,20 +12,10 @@ static void open_everything(void)
     real_open();
 }
 
-/* Some of its tools appear when it has heard of what we can: wait for them. */
 static void open_with_tool(const char *tool)
 {
-    bool there = false;
-
     open_everything();
-    for (double deadline = real_deadline(); !there;) {
-        mcplug_list *tools = real_list(MCPLUG_TOOLS);
-        int seen = real.changed[MCPLUG_TOOLS];
-        there = mcplug_list_find(tools, tool) >= 0;
-        mcplug_list_unref(tools);
-        while (!there && seen == real.changed[MCPLUG_TOOLS])
-            real_turn(deadline, tool);
-    }
+    real_await_tool(tool);
 }
 
 /* ---- connecting, lists ---- */

@@ -15,7 +15,7 @@ export CK_VERBOSITY=verbose
 
 all=$(mktemp)
 trap 'rm -f "$all"' EXIT
-for name in ${ONLY:-everything legacy modern}; do
+for name in ${ONLY:-everything legacy modern http modern_http sse websocket ide proxy}; do
     program=tests/real/real_$name
     [ ! -f "$build/Makefile" ] || make -s -C "$build" "$program" >/dev/null
     status=0

@@ -1,0 +1,20 @@
+/* Sessions with a peer that breaks the rules of HTTP, one way each, through the public
+ * API alone. Every test has a process, and a peer, of its own. */
+#include "faults_http.h"
+
+int main(void)
+{
+    Suite *suite = suite_create("faults_http");
+
+    add_http_reply_tests(suite);
+    add_http_connect_tests(suite);
+    add_http_flood_tests(suite);
+    add_http_stream_tests(suite);
+    add_http_load_tests(suite);
+    add_sse_tests(suite);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failures = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failures != 0;
+}
