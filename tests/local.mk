@@ -97,6 +97,7 @@ script_tests = \
 	tests/install/docs.test \
 	tests/install/examples.test \
 	tests/install/lazy.test \
+	tests/install/lean.test \
 	tests/install/outoftree.test \
 	tests/reaper/survivors.test
 
