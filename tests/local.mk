@@ -285,13 +285,33 @@ check-valgrind: all
 	  LOG_FLAGS='-q --leak-check=full --error-exitcode=99 \
 	    --suppressions=$(abs_top_srcdir)/tests/valgrind.supp'
 
-# Every allocation of a session fails, alone and with all that follow. Every 9th only,
-# which is quicker: TORTURE_FLAGS='--shallow 9'
+# Every allocation of a session fails, alone and with all that follow, over every wire.
+# Every 9th only, which is quicker: TORTURE_FLAGS='--shallow 9'; of sessions over a
+# network, which allocate ten times as often: TORTURE_NET_FLAGS='--shallow 23'
 TORTURE_FLAGS =
+TORTURE_NET_FLAGS =
+torture_peers =
+torture_wires =
+if MODULE_HTTP
+torture_peers += tests/evil/evil_http
+torture_wires += http:/ok http:/ok?sse http:/session?sse
+endif
+if MODULE_WEBSOCKET
+torture_peers += tests/evil/evil_ws
+torture_wires += ws:/ok
+endif
 check-torture: all
-	$(MAKE) tests/evil/torture tests/evil/failalloc.la
-	@$(AM_TESTS_ENVIRONMENT) $(SHELL) $(top_srcdir)/tests/evil/torture.sh $(TORTURE_FLAGS) \
-	  tests/evil/torture tests/evil/.libs/failalloc.so examples/mcplug-example-server
+	$(MAKE) tests/evil/torture tests/evil/failalloc.la $(torture_peers)
+	@$(AM_TESTS_ENVIRONMENT) failed=0; \
+	run='$(SHELL) $(top_srcdir)/tests/evil/torture.sh $(TORTURE_FLAGS)'; \
+	what='tests/evil/torture tests/evil/.libs/failalloc.so'; \
+	$$run $$what examples/mcplug-example-server || failed=1; \
+	for wire in $(torture_wires); do \
+	  scheme=$${wire%%:*}; \
+	  $$run $(TORTURE_NET_FLAGS) --peer tests/evil/evil_$$scheme $$what \
+	    "$$scheme://127.0.0.1:PORT$${wire#*:}" || failed=1; \
+	done; \
+	exit $$failed
 
 check-real: all $(real_tests)
 	@$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/real/run.sh $(abs_top_builddir)

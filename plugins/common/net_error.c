@@ -3,6 +3,15 @@
 #include <errno.h>
 #include <string.h>
 
+/* curl quotes the address of a proxy that it cannot use, with the password in it. */
+static void hide_login(char *text)
+{
+    char *from = strstr(text, "://");
+    char *at = from != NULL ? strrchr(from, '@') : NULL;
+    if (at != NULL)
+        memmove(from + 3, at + 1, strlen(at + 1) + 1);
+}
+
 /* One line, without what a terminal would take for more than text. */
 static const char *problem(const struct net_fetch *f, CURLcode code, char *out,
                            size_t size)
@@ -14,6 +23,7 @@ static const char *problem(const struct net_fetch *f, CURLcode code, char *out,
     while (i > 0 && out[i - 1] == ' ')
         i--;
     out[i] = '\0';
+    hide_login(out);
     return out;
 }
 
@@ -70,6 +80,15 @@ void net_explain(const struct net_fetch *f, CURLcode code, struct mcplug_error *
     curl_easy_getinfo(f->easy, CURLINFO_REQUEST_SIZE, &sent);
     if (code == CURLE_COULDNT_CONNECT && sent > 0) { /* curl's own second try */
         broke_off(f, code, text, why);
+        return;
+    }
+    long proxy_status = 0;
+    curl_easy_getinfo(f->easy, CURLINFO_HTTP_CONNECTCODE, &proxy_status);
+    if (!f->told && proxy_status >= 300) {
+        diag->fail(why, proxy_status == 407 ? MCPLUG_EAUTH : MCPLUG_EREFUSED,
+                   "the proxy does not let us through to %s port %u: HTTP %ld%s", host,
+                   f->net->origin.port, proxy_status,
+                   proxy_status == 407 ? "; it wants a login" : "");
         return;
     }
     switch (code) {

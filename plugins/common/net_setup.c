@@ -114,6 +114,8 @@ static int set_up(struct net *net, const mcplug_props *settings, const char *url
 {
     const struct mcplug_diag *diag = net->host->diag;
     const char *wrong = url_parse(url, &net->origin);
+    if (wrong != NULL && strchr(url, '@') != NULL) /* there may be a password before */
+        return diag->fail(err, MCPLUG_ECONFIG, "url: it %s", wrong);
     if (wrong != NULL)
         return diag->fail(err, MCPLUG_ECONFIG, "url \"%.200s\" %s", url, wrong);
     if (strncmp(net->origin.scheme, "http", 4) != 0)

@@ -74,6 +74,10 @@ static void advise(const struct http_exchange *e, char *out, size_t size)
     out[0] = '\0';
     switch (e->status) {
     case 401:
+        if (e->link->is_ide) {
+            snprintf(out, size, "; the editor does not take this authToken");
+            break;
+        }
         snprintf(out, size, "; it needs a login: set a header such as Authorization");
         break;
     case 403:

@@ -240,7 +240,7 @@ static void on_head(void *arg, const struct net_head *head)
         e->reading = HTTP_PROBLEM;
     if (head->status < 300)
         keep_session(e, head->session);
-    if (head->status < 300 && e->number == 0 && e->kind != 0)
+    if (head->status < 300 && !awaits)
         taken(e);
 }
 
@@ -263,6 +263,8 @@ static void on_body(void *arg, struct mcplug_bytes piece)
     case HTTP_NOTHING:
         break;
     case HTTP_JSON:
+        if (e->is_settled) /* too long, and refused already */
+            break;
         e->fed = 1;
         e->link->host->wire->feed(e->link->conn, e->number, piece, 0);
         break;
@@ -334,23 +336,22 @@ static void stream_ended(struct http_exchange *e, const struct mcplug_error *why
             again_in(e, pause_before(e));
             return;
         }
-        if (http_says_session_over(e) && e->status == 404 && e->began != 0) {
+        if (http_says_session_over(e) && e->began != 0) {
             struct mcplug_error over = MCPLUG_ERROR_INIT;
             l->host->diag->fail(&over, MCPLUG_ECLOSED,
                                 "the server has ended the session");
-            over.peer_status = e->status;
+            over.peer_status = 404;
             http_end(l, &over);
             return;
         }
         http_exchange_free(e);
         return;
     }
-    if (why != NULL && e->began == 0) { /* it never was there */
-        http_exchange_free(e);
-        return;
-    }
     if (why != NULL && ++e->losses > HTTP_LOSSES_MAX) {
-        http_end(l, why);
+        if (e->began != 0)
+            http_end(l, why);
+        else /* it never was there */
+            http_exchange_free(e);
         return;
     }
     again_in(e, pause_before(e));
@@ -482,16 +483,27 @@ static void on_sent(void *arg)
 
 static const struct net_events events = {on_head, on_body, on_sent, on_done};
 
-/* A GET or what no reply is awaited for: nobody else would end it. */
+static void on_too_late(void *arg);
+
+/* Before it begins: the head may be there before net_start() returns. */
+static void allow(struct http_exchange *e, uint64_t ms)
+{
+    e->timer = e->link->host->loop->timer_start(e->link->self, ms, on_too_late, e);
+}
+
+/* A GET, or a POST that brings no reply: nobody else would end it. */
 static void on_too_late(void *arg)
 {
     struct http_exchange *e = arg;
     struct http_link *l = e->link;
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     e->timer = NULL;
-    if (l->barrier == e) { /* others have waited long enough for it */
-        l->barrier = NULL;
-        e->timer = l->host->loop->timer_start(l->self, HTTP_OPEN_MS, on_too_late, e);
+    if (l->barrier == e || e->number != 0) { /* others have waited long enough for it */
+        l->barrier = l->barrier == e ? NULL : l->barrier;
+        l->n_active -= e->is_active ? 1 : 0;
+        e->is_active = 0;
+        if (e->number == 0) /* else its reply comes on the stream */
+            allow(e, HTTP_OPEN_MS);
         http_pump(l);
         return;
     }
@@ -515,10 +527,9 @@ static int begin_stream(struct http_exchange *e, struct mcplug_error *err)
     struct net_ask ask = {"GET", l->url, NULL, headers, 4, 0};
     e->had_session = l->session != NULL;
     e->reading = HTTP_NOTHING;
-    int r = net_start(l->net, &ask, &events, e, &e->fetch, err);
-    if (r == MCPLUG_OK && e->kind == 0)
-        e->timer = l->host->loop->timer_start(l->self, HTTP_OPEN_MS, on_too_late, e);
-    return r;
+    if (e->kind == 0)
+        allow(e, HTTP_OPEN_MS);
+    return net_start(l->net, &ask, &events, e, &e->fetch, err);
 }
 
 int http_exchange_begin(struct http_exchange *e, struct mcplug_error *err)
@@ -534,10 +545,9 @@ int http_exchange_begin(struct http_exchange *e, struct mcplug_error *err)
     e->had_session = n > e->n_headers;
     struct net_ask ask = {
         "POST", l->is_sse ? l->endpoint : l->url, e->frame, e->headers, n, e->once};
+    if (e->number == 0 || l->is_sse)
+        allow(e, e->is_initialized || e->number != 0 ? HTTP_BARRIER_MS : HTTP_OPEN_MS);
     int r = net_start(l->net, &ask, &events, e, &e->fetch, err);
-    if (r == MCPLUG_OK && e->number == 0)
-        e->timer = l->host->loop->timer_start(
-            l->self, e->is_initialized ? HTTP_BARRIER_MS : HTTP_OPEN_MS, on_too_late, e);
     if (r == MCPLUG_OK && e->number != 0 && !e->is_active && !e->is_standing) {
         e->is_active = 1;
         l->n_active++;

@@ -13,6 +13,27 @@ const char *http_meta(const struct mcplug_envelope *env, const char *name)
     return NULL;
 }
 
+int http_is_harmless(const char *method)
+{
+    static const char *const known[] = {
+        "server/discover",
+        "initialize",
+        "ping",
+        "tools/list",
+        "prompts/list",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "prompts/get",
+        "completion/complete",
+        "tasks/get",
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(method, known[i]) == 0)
+            return 1;
+    return 0;
+}
+
 /* ---- headers ------------------------------------------------------------------------
  */
 

@@ -213,6 +213,8 @@ void http_link_cancel(void *t, uint64_t exchange)
     struct http_exchange *e = find(l, exchange);
     if (e == NULL)
         return;
+    if (e->fetch != NULL && net_is_written(e->fetch))
+        http_exchange_written(e); /* the server may have it */
     http_exchange_free(e);
     http_pump(l);
 }

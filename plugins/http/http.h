@@ -26,14 +26,14 @@ enum {
     HTTP_PROBLEM_MAX = 65536,     /* what is read of an answer that is an error */
     HTTP_RETRY_AFTER_MAX = 60000, /* ms; a server that wants more gets no retry */
     HTTP_RETRIES_MAX = 3,
-    HTTP_PAUSE_MIN = 50,   /* ms; before a stream is taken up again */
-    HTTP_OPEN_MS = 60000,  /* for a stream to begin */
-    HTTP_HOLD_MS = 250,    /* for the session's stream, before the first request */
-    HTTP_BARRIER_MS = 5000, /* for `initialized` to be taken; then it goes on anyway */
-    HTTP_LINGER_MS = 2000, /* for a stream to end that has said everything */
-    HTTP_LINGER_MAX = 16,  /* how many of those at a time */
-    HTTP_DELETE_MS = 2000, /* for the end of a session */
-    HTTP_LOSSES_MAX = 3    /* of the session's stream in a row: the server is gone */
+    HTTP_PAUSE_MIN = 50,    /* ms; before a stream is taken up again */
+    HTTP_OPEN_MS = 60000,   /* for a stream to begin */
+    HTTP_HOLD_MS = 250,     /* for the session's stream, before the first request */
+    HTTP_BARRIER_MS = 5000, /* for a POST to be taken; then others go on */
+    HTTP_LINGER_MS = 2000,  /* for a stream to end that has said everything */
+    HTTP_LINGER_MAX = 16,   /* how many of those at a time */
+    HTTP_DELETE_MS = 2000,  /* for the end of a session */
+    HTTP_LOSSES_MAX = 3     /* of the session's stream in a row: the server is gone */
 };
 
 /* What init() got, for one host of possibly many. */
@@ -49,7 +49,7 @@ struct http_link;
 /* A frame on its way, or the session's own stream (kind 0). */
 struct http_exchange {
     struct http_link *link;
-    struct http_exchange *next, **prev; /* in its bucket */
+    struct http_exchange *next, **prev;    /* in its bucket */
     struct http_exchange *later, **before; /* in the queue */
     uint32_t kind;
     uint64_t serial, number; /* number 0: no reply is awaited */
@@ -58,11 +58,11 @@ struct http_exchange {
     size_t n_headers;
     int is_modern, once, is_initialize, is_initialized;
     int is_standing; /* a stream that lives as long as the connection: never counted */
-    int is_queued;  /* has not begun */
-    int owes;       /* the core waits to hear that it was written */
-    int is_settled; /* its reply is in */
-    int lingers;    /* its stream should end by itself */
-    int is_active;  /* counts as one of the requests under way */
+    int is_queued;   /* has not begun */
+    int owes;        /* the core waits to hear that it was written */
+    int is_settled;  /* its reply is in */
+    int lingers;     /* its stream should end by itself */
+    int is_active;   /* counts as one of the requests under way */
     int had_session;
 
     struct net_fetch *fetch;
@@ -171,6 +171,8 @@ int http_stream_open(struct http_link *l, struct mcplug_error *err);
 
 /* What the envelope says of it; NULL: nothing. */
 const char *http_meta(const struct mcplug_envelope *env, const char *name);
+/* What may be asked twice when a connection breaks: nothing happens by it. */
+int http_is_harmless(const char *method);
 /* Copies what the frame's envelope says about headers: it may have to wait. Two places
  * stay free at the end, for the session and its resumption. */
 int http_headers_take(struct http_exchange *e, const struct mcplug_envelope *env);

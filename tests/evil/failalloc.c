@@ -7,10 +7,19 @@
  *   FAILALLOC_COUNT=f   the number of allocations is written to this file
  *   FAILALLOC_TRACE=1   backtraces of what failed and of what was not freed
  *
- * What libuv allocates never fails and is not counted: it ends the program by design
- * when its own tables cannot grow (uv__io_start() in libuv's src/unix/core.c calls
- * abort()), which is not ours to cure. What libc and the dynamic linker allocate may
- * fail like all else, but is not looked for at the end: they keep what they like. */
+ * Who asks decides. What the program, its modules, jansson and libcurl ask for may fail,
+ * and is looked for at the end. So may what libc and the dynamic linker ask for, but that
+ * is not looked for: they keep what they like. The others are spared, and not counted:
+ *
+ * - libuv ends the program by design when its own tables cannot grow (uv__io_start() in
+ *   its src/unix/core.c calls abort()), which is not ours to cure.
+ * - libwebsockets 4.1 crashes when it cannot have all that it begins with: then
+ *   lws_create_context() calls lws_context_destroy(), which runs an event loop that is
+ *   not there yet. A connection it has no memory for it loses. All the same its memory
+ *   has to be freed: else we have not let go of it.
+ * - The libraries that libcurl brings along, OpenSSL among them, withstand it. But what
+ *   they set up when they are loaded is more than all else in a session, none of it is
+ *   ours, and much of it they keep for ever. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>

@@ -143,6 +143,17 @@ static void call_and_wait(mcplug_server *server, const char *tool, const char *a
     mcplug_result_unref(result);
 }
 
+/* A tool that the peer for WebSocket never answers; others know no such tool. */
+static void call_in_vain(mcplug_server *server)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mcplug_call_options o = {.struct_size = sizeof o, .timeout_ms = 20};
+    mcplug_result *result = NULL;
+
+    fine("quiet", mcplug_call_tool_wait(server, "quiet", NULL, &o, &result, &err), &err);
+    mcplug_result_unref(result);
+}
+
 static void list_all(mcplug_server *server)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
@@ -272,6 +283,7 @@ static void all_steps(mcplug_server *server)
     call_and_wait(server, "echo", "{\"text\":\"hello\"}");
     call_and_wait(server, "fail", NULL);
     call_and_wait(server, "no_such_tool", NULL);
+    call_in_vain(server);
     if (turning)
         own_turns(server);
     call_and_wait(server, "ask_name", NULL);

@@ -20,6 +20,7 @@ done
 
 dir=$(mktemp -d) || exit 1
 trap 'exec 9>&-; rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
 TORTURE=$1 FAILALLOC=$2
 shift 2
 export TORTURE FAILALLOC dir
@@ -55,7 +56,7 @@ for _ in 1 2 3; do
         exit 1
     }
     read -r n <"$dir/count"
-    [ "$n" -le $count ] || count=$n
+    [ "$n" -le "$count" ] || count=$n
 done
 first=$(($(date +%j | sed 's/^0*//') % shallow + 1))
 

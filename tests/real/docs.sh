@@ -1,6 +1,6 @@
 #!/bin/sh
 # docs.sh BUILDDIR: what doc/transports.md shows is what happens, with the servers that it
-# names, as package.json has them. One line, PASS or FAIL, for each section.
+# names, as package.json has them. One line, PASS or FAIL, for each section. For run.sh.
 # shellcheck disable=SC2016
 set -eu
 [ $# = 1 ] || { echo "usage: $0 BUILDDIR" >&2; exit 2; }

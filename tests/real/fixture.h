@@ -88,8 +88,12 @@ void real_close(void);
 /* Lets the loop do one thing. Fails the test at `deadline`. */
 double real_deadline(void);
 void real_turn(double deadline, const char *what);
+static inline bool real_is(bool condition) /* which a callback makes true */
+{
+    return condition;
+}
 #define REAL_UNTIL(condition)                                                            \
-    for (double until_ = real_deadline(); !(condition);)                                 \
+    for (double until_ = real_deadline(); !real_is(condition);)                          \
     real_turn(until_, #condition)
 /* Waits until its stderr says `part`: nothing orders that pipe and the answers. */
 #define REAL_REMARKED(part) REAL_UNTIL(strstr(real.remarks, part) != NULL)

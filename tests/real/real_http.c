@@ -389,7 +389,8 @@ int main(void)
     REAL_SUITE(
         "server-everything over HTTP", it_is_reached_by_type_and_url,
         it_is_reached_by_its_url_alone, an_older_revision_is_spoken_when_told_so,
-        a_second_time_its_era_is_known, the_session_is_ended_there_too_at_the_close,
+        a_second_time_its_era_is_known, it_may_be_closed_as_soon_as_it_is_open,
+        the_session_is_ended_there_too_at_the_close,
         a_server_that_was_restarted_gives_a_new_session,
         calls_to_a_server_that_is_gone_fail_and_say_where,
         nobody_at_the_port_is_told_at_once, a_wrong_path_is_told_with_its_status,

@@ -15,7 +15,11 @@ export CK_VERBOSITY=verbose
 
 all=$(mktemp)
 trap 'rm -f "$all"' EXIT
-for name in ${ONLY:-everything legacy modern http modern_http sse websocket ide proxy}; do
+for name in ${ONLY:-everything legacy modern http modern_http sse websocket ide proxy docs}; do
+    if [ "$name" = docs ]; then
+        "$src/tests/real/docs.sh" "$build" | tee -a "$all"
+        continue
+    fi
     program=tests/real/real_$name
     [ ! -f "$build/Makefile" ] || make -s -C "$build" "$program" >/dev/null
     status=0
