@@ -94,9 +94,10 @@ static int find_transport(mcplug *host, const mcplug_settings *settings,
     return mp_catalogue_accepts(host->catalogue, MCPLUG_TRANSPORT, scheme, out, err);
 }
 
-/* What a person would call the server: its name, its program, or its address. */
+/* What a person would call the server: its name, its program, or its address. Keys that
+ * are part of an address stay out of logs. */
 static const char *name_of(const mcplug_settings *settings,
-                           const struct mcplug_server_options *o)
+                           const struct mcplug_server_options *o, char *room, size_t size)
 {
     const char *name = NULL;
 
@@ -106,8 +107,10 @@ static const char *name_of(const mcplug_settings *settings,
         const char *slash = strrchr(name, '/');
         name = slash && slash[1] ? slash + 1 : name;
     }
-    if (!name)
-        name = mp_props_get(settings->props, "url");
+    if (!name && (name = mp_props_get(settings->props, "url"))) {
+        snprintf(room, size, "%.*s", (int)strcspn(name, "?#"), name);
+        name = room;
+    }
     return name ? name : settings->type ? settings->type : "server";
 }
 
@@ -119,6 +122,7 @@ int mcplug_open(mcplug *host, const mcplug_settings *settings,
 {
     struct mcplug_error own = MCPLUG_ERROR_INIT;
     struct mcplug_server_options o = {0};
+    char room[256];
     const struct mp_offer *offer;
     mcplug_props *props;
 
@@ -153,8 +157,8 @@ int mcplug_open(mcplug *host, const mcplug_settings *settings,
         .gone = gone,
         .arg = host,
     };
-    r = mp_session_open(&cfg, offer, props, &o, name_of(settings, &o), ready, ready_arg,
-                        out, err);
+    r = mp_session_open(&cfg, offer, props, &o, name_of(settings, &o, room, sizeof room),
+                        ready, ready_arg, out, err);
     mp_props_free(props);
     if (r == MCPLUG_OK) {
         mcplug_server *s = *out;

@@ -62,8 +62,10 @@ static void complete(struct mp_call *call, mp_message *reply,
     }
 }
 
-static void tell_cancelled(struct mp_rpc *rpc, uint64_t id, const char *reason)
+static void tell_cancelled(const struct mp_call *call, const char *reason)
 {
+    struct mp_rpc *rpc = call->rpc;
+    uint64_t id = call->id;
     struct mp_str s;
 
     if (!rpc->link)
@@ -72,6 +74,8 @@ static void tell_cancelled(struct mp_rpc *rpc, uint64_t id, const char *reason)
         mp_link_cancel(rpc->link, id);
         if (strcmp(rpc->revision, FIRST_MODERN) >= 0)
             return; /* the end of its stream is the cancellation, and only since then */
+        if (!call->written)
+            return; /* it never got there */
     }
     mp_str_init(&s, 1024);
     mp_str_adds(&s, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
@@ -92,7 +96,7 @@ static void end_now(struct mp_job *job)
 
     mp_fail(&why, MCPLUG_ECANCELED, "%s", call->ending);
     if (call->tell)
-        tell_cancelled(call->rpc, call->id, "cancelled");
+        tell_cancelled(call, "cancelled");
     complete(call, NULL, &why);
 }
 
@@ -113,7 +117,7 @@ static void on_deadline(struct mp_timer *timer)
     mp_fail(&why, MCPLUG_ETIMEDOUT, "request timed out");
     if (call->timed_out)
         call->timed_out(call, &why);
-    tell_cancelled(call->rpc, call->id, "timed out");
+    tell_cancelled(call, "timed out");
     complete(call, NULL, &why);
 }
 
@@ -494,6 +498,11 @@ void mp_rpc_use(struct mp_rpc *rpc, const struct mp_offer *transport,
 {
     rpc->o.link.transport = transport;
     rpc->o.link.settings = settings;
+}
+
+const char *mp_rpc_transport(const struct mp_rpc *rpc)
+{
+    return rpc->o.link.transport->feature.name;
 }
 
 void mp_rpc_revision(struct mp_rpc *rpc, const char *revision)

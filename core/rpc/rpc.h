@@ -71,6 +71,7 @@ void mp_rpc_free(struct mp_rpc *rpc); /* idle ones only; NULL is fine */
 /* Another transport for the next connection; borrow `settings`. */
 void mp_rpc_use(struct mp_rpc *rpc, const struct mp_offer *transport,
                 const mcplug_props *settings);
+const char *mp_rpc_transport(const struct mp_rpc *rpc); /* its name */
 /* What goes along with every frame from now on; borrow. */
 void mp_rpc_revision(struct mp_rpc *rpc, const char *revision);
 int mp_rpc_connect(struct mp_rpc *rpc, struct mcplug_error *err);

@@ -36,16 +36,25 @@ void mp_waiting_add(struct mp_waiting *w, uint64_t serial, size_t len)
 void mp_waiting_forget(struct mp_waiting *w, uint64_t serial)
 {
     struct mp_waiting_frame *f = w->frames + w->first;
+    size_t at = 0, end = w->count;
 
-    for (size_t i = 0; i < w->count; i++) { /* nearly always the first */
-        if (f[i].serial != serial)
-            continue;
-        w->bytes -= f[i].len;
-        memmove(f + 1, f, i * sizeof *f);
-        w->first++;
-        w->count--;
+    while (at < end && f[at].serial != serial) { /* nearly always the first */
+        size_t middle = at + (end - at) / 2;
+        if (f[middle].serial <= serial) /* they count up */
+            at = f[middle].serial == serial ? middle : middle + 1;
+        else
+            end = middle;
+    }
+    if (at >= end)
+        return;
+    w->bytes -= f[at].len;
+    w->count--;
+    if (at > w->count / 2) {
+        memmove(f + at, f + at + 1, (w->count - at) * sizeof *f);
         return;
     }
+    memmove(f + 1, f, at * sizeof *f);
+    w->first++;
 }
 
 void mp_waiting_clear(struct mp_waiting *w)

@@ -9,6 +9,8 @@
 #define PATIENCE_MS 1500
 /* Where each request has its answer, silence means more. */
 #define PATIENCE_EXCHANGE_MS 10000
+#define RENEWALS_MAX 5         /* sessions in a row, each begun .. */
+#define RENEWAL_PAUSE_MS 10000 /* .. so soon after the one before */
 
 enum { /* what a modern server says of a request that it understood as such */
        HEADER_MISMATCH = -32020,
@@ -505,11 +507,23 @@ int mp_connect_start(mcplug_server *s, struct mcplug_error *err)
     return r == MCPLUG_OK ? dial(s, err) : r;
 }
 
+/* A server that forgets each session at once would be asked for ever. */
+static bool renews_too_often(mcplug_server *s)
+{
+    uint64_t now = mp_loop_now(s->cfg.loop);
+
+    if (now - s->renewed_at > RENEWAL_PAUSE_MS)
+        s->renewals = 0;
+    s->renewed_at = now;
+    return ++s->renewals > RENEWALS_MAX;
+}
+
 bool mp_connect_renew(mcplug_server *s, const struct mcplug_error *why)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
-    if (s->era != MP_ERA_LEGACY || why->code != MCPLUG_ECLOSED || why->peer_status != 404)
+    if (s->era != MP_ERA_LEGACY || why->code != MCPLUG_ECLOSED ||
+        why->peer_status != 404 || renews_too_often(s))
         return false;
     mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "%s; a new one is begun", why->text);
     mp_inputs_forget_all(s);

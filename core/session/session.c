@@ -84,7 +84,7 @@ static void dropped(mcplug_server *s, const struct mcplug_error *why)
     size_t i = 0;
     uint64_t up = (mp_loop_now(s->cfg.loop) - s->opened_at) / 1000;
 
-    for (const char *p = s->transport->feature.name; *p && i + 1 < sizeof type; p++)
+    for (const char *p = mp_rpc_transport(s->rpc); *p && i + 1 < sizeof type; p++)
         type[i++] = (char)toupper((unsigned char)*p);
     type[i] = '\0';
     mp_log(s->cfg.log, MCPLUG_LOG_ERROR, s->source,

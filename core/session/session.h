@@ -82,12 +82,14 @@ struct mcplug_server {
     struct mp_rpc *rpc;
     enum mp_phase phase;
     enum mp_era era;
-    bool recalled;      /* the era is known from an earlier connection */
-    bool respawned;     /* started once more, straight into initialize */
-    bool starting_over; /* the link is closed to be opened again */
-    bool fell_back;     /* to the other transport */
-    bool asked_again;   /* server/discover, as the server proposed */
-    bool renewing;      /* connecting again, which nobody outside needs to know */
+    bool recalled;       /* the era is known from an earlier connection */
+    bool respawned;      /* started once more, straight into initialize */
+    bool starting_over;  /* the link is closed to be opened again */
+    bool fell_back;      /* to the other transport */
+    bool asked_again;    /* server/discover, as the server proposed */
+    bool renewing;       /* connecting again, which nobody outside needs to know */
+    unsigned renewals;   /* in a row */
+    uint64_t renewed_at; /* the last time */
     uint64_t opened_at;
     struct mp_timer connect_timer, patience;
     struct mp_call discover, initialize;

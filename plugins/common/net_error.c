@@ -45,6 +45,16 @@ static int is_tls(CURLcode code)
     }
 }
 
+/* curl has it in words alone once a connection stands. */
+static int errno_in(const char *text, int otherwise)
+{
+    static const int known[] = {ETIMEDOUT, EHOSTUNREACH, EPIPE};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strstr(text, strerror(known[i])) != NULL)
+            return known[i];
+    return otherwise;
+}
+
 /* Broke off after it was connected. */
 static void broke_off(const struct net_fetch *f, CURLcode code, const char *text,
                       struct mcplug_error *why)
@@ -58,10 +68,10 @@ static void broke_off(const struct net_fetch *f, CURLcode code, const char *text
     else
         diag->fail(why, MCPLUG_ECLOSED, "%s: no answer came (%s)", f->net->origin.host,
                    text);
-    why->os_error =
-        code == CURLE_SEND_ERROR
-            ? (os_error != 0 ? (int)os_error : EPIPE)
-            : (code == CURLE_RECV_ERROR && os_error != 0 ? (int)os_error : ECONNRESET);
+    why->os_error = code == CURLE_SEND_ERROR ? (os_error != 0 ? (int)os_error : EPIPE)
+                                             : (code == CURLE_RECV_ERROR && os_error != 0
+                                                    ? (int)os_error
+                                                    : errno_in(text, ECONNRESET));
 }
 
 void net_explain(const struct net_fetch *f, CURLcode code, struct mcplug_error *why)

@@ -221,7 +221,7 @@ static void tune(int fd)
     } wanted[] = {
         {SOL_SOCKET, SO_KEEPALIVE, 1},          {IPPROTO_TCP, TCP_KEEPIDLE, 30},
         {IPPROTO_TCP, TCP_KEEPINTVL, 10},       {IPPROTO_TCP, TCP_KEEPCNT, 3},
-        {IPPROTO_TCP, TCP_USER_TIMEOUT, 30000},
+        {IPPROTO_TCP, TCP_USER_TIMEOUT, 60000},
     };
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
         setsockopt(fd, wanted[i].level, wanted[i].option, &wanted[i].value, sizeof(int));

@@ -166,8 +166,11 @@ void http_hold(struct http_link *l, uint64_t ms)
 static void begin_session(struct http_link *l, struct http_exchange *e)
 {
     l->barrier = e;
-    if (!l->is_sse && http_stream_open(l, NULL) == MCPLUG_OK)
-        http_hold(l, HTTP_HOLD_MS);
+    if (l->is_sse)
+        return;
+    http_hold(l, HTTP_HOLD_MS); /* before it: the stream may begin in there */
+    if (http_stream_open(l, NULL) != MCPLUG_OK)
+        http_hold(l, 0);
 }
 
 int http_link_send(void *t, mcplug_buf *frame, const struct mcplug_envelope *env,
