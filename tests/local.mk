@@ -287,7 +287,7 @@ check-valgrind: all
 
 # Every allocation of a session fails, alone and with all that follow, over every wire.
 # Every 9th only, which is quicker: TORTURE_FLAGS='--shallow 9'; of sessions over a
-# network, which allocate ten times as often: TORTURE_NET_FLAGS='--shallow 23'
+# network, which allocate ten times as often: TORTURE_NET_FLAGS='--shallow 17'
 TORTURE_FLAGS =
 TORTURE_NET_FLAGS =
 torture_peers =

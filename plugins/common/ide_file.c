@@ -122,9 +122,12 @@ static void put_name(char *out, const char *said)
             n--;
     memcpy(out, said, n);
     out[n] = '\0';
-    for (char *p = out; *p; p++)
-        if ((unsigned char)*p < ' ' || *p == 0x7f)
+    for (unsigned char *p = (unsigned char *)out; *p; p++) {
+        if (*p < ' ' || *p == 0x7f)
             *p = '?';
+        else if (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0) /* U+0080 to U+009F */
+            p[0] = p[1] = '?';
+    }
 }
 
 static void read_name(struct ide_reader *r, struct mcplug_bytes object)

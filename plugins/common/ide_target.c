@@ -62,7 +62,7 @@ int ide_target_find(const struct mcplug_host *host, mcplug_self *self,
         r = set_token(host, token != NULL && token[0] != '\0' ? token : work->ide.token,
                       work->ide.family, out, err);
     }
-    memset(work->ide.token, 0, sizeof work->ide.token);
+    explicit_bzero(work->ide.token, sizeof work->ide.token);
     host->mem->free(work);
     return r;
 }

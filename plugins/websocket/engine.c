@@ -19,7 +19,9 @@
 #define NEEDED_FDS 8
 #define SITES_MAX 1024
 #define FILE_NAME_MAX 4096
+#ifdef LWS_WITH_EVLIB_PLUGINS
 #define EVENT_PLUGIN LWS_INSTALL_LIBDIR "/libwebsockets-evlib_uv.so"
+#endif
 
 static const struct lws_protocols protocols[] = {
     {"mcplug", ws_link_event, 0, WS_READ, 0, NULL, WS_FRAGMENT},
@@ -231,6 +233,7 @@ int ws_engine_site(struct ws_engine *e, const struct ws_target *target,
 /* libwebsockets unloads its part for libuv from within a function of it. */
 static int pin_plugin(struct ws_engine *e, struct mcplug_error *err)
 {
+#ifdef LWS_WITH_EVLIB_PLUGINS
     void *handle = dlopen(EVENT_PLUGIN, RTLD_NOW | RTLD_NODELETE);
     if (handle == NULL)
         return e->host->diag->fail(err, MCPLUG_ENOTSUP,
@@ -238,6 +241,9 @@ static int pin_plugin(struct ws_engine *e, struct mcplug_error *err)
                                    "(package libwebsockets-evlib-uv): %s",
                                    dlerror());
     dlclose(handle);
+#else /* all in one library */
+    (void)e, (void)err;
+#endif
     return MCPLUG_OK;
 }
 

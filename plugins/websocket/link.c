@@ -141,12 +141,16 @@ int ws_link_send(struct ws_link *l, mcplug_buf *frame, uint64_t serial,
     int r = ws_outbox_add(&l->out, l->host, frame, serial, err);
     if (r != MCPLUG_OK)
         return r;
+    l->sending = serial; /* written() is for what we have said MCPLUG_QUEUED of */
     ws_engine_enter(l->engine, &guard);
     int is_broken = flush(l, serial) < 0;
     if (is_broken)
         write_failed(l);
     int is_left = !is_broken && ws_outbox_has(&l->out, serial);
-    ws_engine_leave(l->engine, &guard, is_left);
+    ws_engine_leave(l->engine, &guard, is_left); /* it may leave, or end, in here */
+    l->sending = 0;
+    if (!is_broken && l->state == WS_OPEN)
+        is_left = ws_outbox_has(&l->out, serial);
     if (!is_broken)
         return is_left ? MCPLUG_QUEUED : MCPLUG_OK;
     kill_wsi(l);
@@ -187,9 +191,11 @@ static void on_silence(void *arg)
 {
     struct ws_link *l = arg;
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    uint64_t quiet = l->host->loop->now(l->self) - l->heard;
+    uint64_t now = l->host->loop->now(l->self), quiet = now - l->heard;
     l->timer = NULL;
-    if (l->asked != 0) {
+    if (l->asked != 0 && now - l->asked < PONG_MS) {
+        wait_for_word(l, PONG_MS - (now - l->asked));
+    } else if (l->asked != 0) {
         l->host->diag->fail(&why, MCPLUG_ETIMEDOUT,
                             "%s: the server has not answered a ping for %d s",
                             l->target.origin, PONG_MS / 1000);
@@ -267,10 +273,16 @@ static void received(struct ws_link *l, struct lws *wsi, struct mcplug_bytes pie
 
 static int writable(struct ws_link *l)
 {
-    if (l->state != WS_OPEN || flush(l, 0) == 0)
+    int is_ping_due = l->out.is_ping_due;
+    if (l->state != WS_OPEN)
         return 0;
-    write_failed(l);
-    return -1;
+    if (flush(l, l->sending) != 0) {
+        write_failed(l);
+        return -1;
+    }
+    if (is_ping_due) /* it stood behind a long message, of which the server takes more */
+        l->asked = l->host->loop->now(l->self);
+    return 0;
 }
 
 static void closed(struct ws_link *l, struct lws *wsi, int os_error)
@@ -310,7 +322,8 @@ static int event(struct ws_link *l, struct lws *wsi, enum lws_callback_reasons r
             received(l, wsi, bytes);
         break;
     case LWS_CALLBACK_CLIENT_RECEIVE_PONG:
-        heard(l);
+        if (l->state == WS_OPEN) /* else the timer is for closing */
+            heard(l);
         break;
     case LWS_CALLBACK_CLIENT_WRITEABLE:
         return writable(l);
@@ -381,7 +394,8 @@ static int listen_locally(char *address, size_t size)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd >= 0 &&
         (bind(fd, (struct sockaddr *)&un, sizeof un.sun_family) != 0 || /* any name */
-         listen(fd, 1) != 0 || getsockname(fd, (struct sockaddr *)&un, &len) != 0)) {
+         listen(fd, SOMAXCONN) != 0 ||
+         getsockname(fd, (struct sockaddr *)&un, &len) != 0)) {
         int os_error = errno;
         close(fd);
         errno = os_error;
@@ -424,8 +438,10 @@ static int shake(struct ws_link *l, struct mcplug_error *why)
         why->os_error = os_error;
         return MCPLUG_EIO;
     }
-    const struct lws *wsi = lws_client_connect_via_info(&info);
+    struct lws *wsi = lws_client_connect_via_info(&info);
     close(local);
+    if (wsi != NULL && l->wsi == NULL && l->state == WS_SHAKING)
+        l->wsi = wsi; /* waits for the local socket: it must go before we do */
     if (wsi != NULL && l->fd < 0)
         return MCPLUG_OK;
     if (l->tls_reason[0] != '\0')

@@ -8,6 +8,7 @@
 
 #include "link.h"
 
+#include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
@@ -71,10 +72,22 @@ static void keep_reason(const SSL *ssl, const char *who, const char *what)
         snprintf(l->tls_reason, sizeof l->tls_reason, "%s%s", who, what);
 }
 
+/* Addresses are no names for SNI, and of IPv6 ones libwebsockets leaves a bracket. */
+static void drop_address(SSL *ssl)
+{
+    unsigned char address[sizeof(struct in6_addr)];
+    const struct ws_link *l = link_of(ssl);
+    if (l != NULL &&
+        (l->target.url.is_ipv6 || inet_pton(AF_INET, l->target.url.host, address) == 1))
+        SSL_set_tlsext_host_name(ssl, NULL);
+}
+
 /* Keeps why a handshake fails: the first alert of the server, or what OpenSSL has found,
  * which libwebsockets forgets. */
 static void on_info(const SSL *ssl, int where, int ret)
 {
+    if (where == SSL_CB_HANDSHAKE_START && SSL_in_before(ssl))
+        drop_address((SSL *)(uintptr_t)ssl);
     if ((where & SSL_CB_READ_ALERT) == SSL_CB_READ_ALERT && ret >> 8 == SSL3_AL_FATAL)
         keep_reason(ssl, "the server says: ", SSL_alert_desc_string_long(ret));
     else if (where == SSL_CB_CONNECT_EXIT && ret <= 0 && ERR_peek_error() != 0)
@@ -131,6 +144,7 @@ int ws_tls_new(struct ws_engine *engine, const struct ws_target *target, void **
     SSL_CTX_set_mode(tls, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_default_passwd_cb(tls, no_password);
     SSL_CTX_set_app_data(tls, engine);
+    SSL_CTX_set_verify(tls, SSL_VERIFY_PEER, NULL); /* libwebsockets says so, too */
     SSL_CTX_set_cert_verify_callback(tls, verify, NULL);
     SSL_CTX_set_info_callback(tls, on_info);
     int r = read_files(tls, engine->host, target, err);
