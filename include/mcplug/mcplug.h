@@ -284,7 +284,8 @@ typedef void mcplug_list_fn(void *arg, mcplug_list *list /* borrow */,
                             const struct mcplug_error *why);
 
 /* Every page of one list, from what is kept while that is fresh. A server without the
- * capability has an empty list. */
+ * capability has an empty list. Over HTTP, tools that want arguments sent as headers in a
+ * way that can't be are left out, as the specification has it. */
 MCPLUG_API int mcplug_get_list(mcplug_server *server, enum mcplug_kind kind,
                                mcplug_list_fn *done, void *arg, struct mcplug_error *err);
 /* give: mcplug_list_unref */
