@@ -470,6 +470,13 @@ bool mp_link_has_exchanges(const struct mp_link *link)
     return link->conn.ops->caps & MCPLUG_CAN_EXCHANGE;
 }
 
+bool mp_link_can_cancel(const struct mp_link *link)
+{
+    const struct mcplug_transport_ops *ops = link->conn.ops;
+    return ops->caps & MCPLUG_CAN_EXCHANGE ||
+           MCPLUG_HAS(ops, struct mcplug_transport_ops, cancel);
+}
+
 void mp_link_cancel(struct mp_link *link, uint64_t exchange)
 {
     mcplug_conn *c = &link->conn;

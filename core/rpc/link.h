@@ -44,7 +44,8 @@ int mp_link_send(struct mp_link *link, mcplug_buf *frame, struct mcplug_envelope
                  struct mcplug_error *err);
 void mp_link_close(struct mp_link *link); /* `closed` follows, also when it was closing */
 bool mp_link_has_exchanges(const struct mp_link *link);
-void mp_link_cancel(struct mp_link *link, uint64_t exchange); /* with exchanges only */
+bool mp_link_can_cancel(const struct mp_link *link);
+void mp_link_cancel(struct mp_link *link, uint64_t exchange); /* if it can */
 /* The call of that exchange has its reply. */
 void mp_link_settled(struct mp_link *link, uint64_t exchange);
 

@@ -47,7 +47,7 @@ static void complete(struct mp_call *call, mp_message *reply,
     mp_timer_stop(rpc->o.link.loop, &call->deadline);
     mp_job_drop(rpc->o.link.loop, &call->job);
     mp_ledger_remove(&rpc->calls, call->id);
-    if (rpc->link && mp_link_has_exchanges(rpc->link)) {
+    if (rpc->link && mp_link_can_cancel(rpc->link)) {
         mp_waiting_forget(&rpc->waiting, call->id);
         if (!call->stream_over)
             mp_link_settled(rpc->link, call->id);
@@ -70,13 +70,13 @@ static void tell_cancelled(const struct mp_call *call, const char *reason)
 
     if (!rpc->link)
         return;
-    if (mp_link_has_exchanges(rpc->link)) {
+    if (mp_link_can_cancel(rpc->link)) {
         mp_link_cancel(rpc->link, id);
-        if (strcmp(rpc->revision, FIRST_MODERN) >= 0)
-            return; /* the end of its stream is the cancellation, and only since then */
         if (!call->written)
             return; /* it never got there */
     }
+    if (mp_link_has_exchanges(rpc->link) && strcmp(rpc->revision, FIRST_MODERN) >= 0)
+        return; /* the end of its stream is the cancellation, and only since then */
     mp_str_init(&s, 1024);
     mp_str_adds(&s, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
                     "\"params\":{\"requestId\":");

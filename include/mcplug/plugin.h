@@ -214,9 +214,11 @@ struct mcplug_transport_ops {
      * goes on. */
     int (*send)(void *t, mcplug_buf *frame, const struct mcplug_envelope *env,
                 struct mcplug_error *err);
-    void (*close)(void *t);                     /* asks; closed() follows, once */
-    void (*destroy)(void *t);                   /* only after closed() */
-    void (*cancel)(void *t, uint64_t exchange); /* optional */
+    void (*close)(void *t);   /* asks; closed() follows, once */
+    void (*destroy)(void *t); /* only after closed() */
+    /* Nobody waits for that request: what has not left is dropped, and with
+     * MCPLUG_CAN_EXCHANGE its stream ended. Optional. */
+    void (*cancel)(void *t, uint64_t exchange);
     /* The call is over: what its stream may still say goes to nobody. exchange_end()
      * follows, as always. Optional, for MCPLUG_CAN_EXCHANGE; not after exchange_end().
      * Since minor 1. */

@@ -52,6 +52,7 @@ const struct mcplug_transport_ops http_sse_ide_ops = {
     .send = http_link_send,
     .close = http_link_close,
     .destroy = http_link_destroy,
+    .cancel = http_link_cancel,
 };
 
 const struct mcplug_transport_ops http_ide_ops = {

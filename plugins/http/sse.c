@@ -113,4 +113,5 @@ const struct mcplug_transport_ops http_sse_ops = {
     .send = http_link_send,
     .close = http_link_close,
     .destroy = http_link_destroy,
+    .cancel = http_link_cancel,
 };

@@ -157,6 +157,7 @@ static void count(const struct request *r)
     counters.deletes += strcmp(r->method, "DELETE") == 0;
     counters.discovers += asks(r, "server/discover");
     counters.initializes += asks(r, "initialize");
+    counters.listens += asks(r, "subscriptions/listen");
     counters.cancels += asks(r, "notifications/cancelled");
     counters.good += call && good;
     counters.bad += call && !good;
@@ -166,12 +167,13 @@ static void show_stats(struct conn *c)
 {
     char text[512];
 
-    snprintf(text, sizeof text,
-             "connections %lu\nopen %lu\nposts %lu\ngets %lu\ndeletes %lu\n"
-             "discovers %lu\ninitializes %lu\ncancels %lu\ngood %lu\nbad %lu\n",
-             counters.connections, counters.open, counters.posts, counters.gets,
-             counters.deletes, counters.discovers, counters.initializes, counters.cancels,
-             counters.good, counters.bad);
+    snprintf(
+        text, sizeof text,
+        "connections %lu\nopen %lu\nposts %lu\ngets %lu\ndeletes %lu\n"
+        "discovers %lu\ninitializes %lu\nlistens %lu\ncancels %lu\ngood %lu\nbad %lu\n",
+        counters.connections, counters.open, counters.posts, counters.gets,
+        counters.deletes, counters.discovers, counters.initializes, counters.listens,
+        counters.cancels, counters.good, counters.bad);
     say_answer(c, "200 OK", "text/plain", "Connection: close\r\n", text);
     c->over = true;
 }

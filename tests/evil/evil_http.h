@@ -32,7 +32,7 @@ struct request {
 /* What /stats tells. */
 struct counters {
     atomic_ulong connections, open, posts, gets, deletes, cancels;
-    atomic_ulong discovers, initializes, good, bad;
+    atomic_ulong discovers, initializes, listens, good, bad;
 };
 extern struct counters counters;
 

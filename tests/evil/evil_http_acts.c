@@ -240,12 +240,22 @@ static void not_now(struct conn *c, const struct request *r)
 /* Errors of JSON-RPC that have an HTTP status as well. */
 static void status_json(struct conn *c, const struct request *r)
 {
+    static const struct {
+        const char *mode, *status;
+        int code;
+        const char *message;
+    } known[] = {
+        {"400-json", "400 Bad Request", -32602, "no good"},
+        {"401-json", "401 Unauthorized", -32001, "who are you?"},
+        {"403-json", "403 Forbidden", -32600, "not you"},
+        {"404-json", "404 Not Found", -32601, "no method"},
+    };
     char buf[1024];
-    bool missing = strcmp(r->mode, "404-json") == 0;
 
-    json_error(buf, r->id, missing ? -32601 : -32602, missing ? "no method" : "no good");
-    say_answer(c, missing ? "404 Not Found" : "400 Bad Request", "application/json", "",
-               buf);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].mode, r->mode) == 0)
+            say_answer(c, known[i].status, "application/json", "",
+                       json_error(buf, r->id, known[i].code, known[i].message));
 }
 
 static void endless_error(struct conn *c, const struct request *r)
@@ -436,6 +446,7 @@ const struct act acts[] = {
     {"headers-only", headers_only},
     {"drip", drip},
     {"slow", slow},
+    {"slow-reader", ok}, /* see read_body() */
     {"never-closes", never_closes},
     {"202", status},
     {"204", bodiless},
@@ -444,7 +455,9 @@ const struct act acts[] = {
     {"400-json", status_json},
     {"401", status},
     {"401-bare", status},
+    {"401-json", status_json},
     {"403", status},
+    {"403-json", status_json},
     {"404", status},
     {"404-json", status_json},
     {"405", status},

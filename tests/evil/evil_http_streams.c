@@ -10,7 +10,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* ---- /session: Mcp-Session-Id; the tool "expire" ends it ---- */
+/* ---- /session: Mcp-Session-Id ----
+ *
+ * The tool "expire" ends it; "missing" and "unfit" are errors of JSON-RPC whose status
+ * could mean that. In the query:
+ *
+ *   initialized=mute  that notification gets no answer
+ *   get=busy          the stream ends, is refused once, then says that tools changed
+ *   get=hasty         the stream ends at once, and wants to be opened again at once */
 
 static atomic_ulong sessions, valid;
 
@@ -29,6 +36,53 @@ static void begin_session(struct conn *c, const struct request *r)
     valid = ++sessions;
     snprintf(more, sizeof more, "Mcp-Session-Id: s%lu\r\n", sessions);
     say_answer(c, "200 OK", "application/json", more, json_proper(buf, r, "2025-06-18"));
+}
+
+static void session_get(struct conn *c, const struct request *r)
+{
+    static atomic_ulong gets;
+    unsigned long n = ++gets;
+    char kind[16] = "";
+
+    query_value(r, "get", kind, sizeof kind);
+    if (strcmp(kind, "busy") == 0 && n == 2) {
+        say_answer(c, "503 Service Unavailable", NULL, "", "");
+        return;
+    }
+    say_stream(c);
+    if (strcmp(kind, "hasty") == 0 || (strcmp(kind, "busy") == 0 && n == 1)) {
+        say_piece(c, "retry: 0\n\n", 10);
+        say_end(c);
+        return;
+    }
+    if (strcmp(kind, "busy") == 0)
+        say_event(
+            c, "",
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
+    wait_left(c);
+}
+
+/* A POST within the session. */
+static void session_post(struct conn *c, const struct request *r)
+{
+    char buf[1024];
+
+    if (asks(r, "notifications/initialized") &&
+        query_value(r, "initialized", buf, sizeof buf)) {
+        wait_left(c);
+    } else if (!is_request(r)) {
+        say_answer(c, "202 Accepted", NULL, "", "");
+    } else if (strstr(r->body, "\"name\":\"missing\"")) {
+        say_answer(c, "404 Not Found", "application/json", "",
+                   json_error(buf, r->id, -32601, "no such method in this session"));
+    } else if (strstr(r->body, "\"name\":\"unfit\"")) {
+        say_answer(c, "400 Bad Request", "application/json", "",
+                   json_error(buf, r->id, -32602, "no such session to work on"));
+    } else {
+        if (strstr(r->body, "\"name\":\"expire\""))
+            valid = 0;
+        say_message(c, r, json_proper(buf, r, "2025-06-18"));
+    }
 }
 
 bool session_request(struct conn *c, const struct request *r)
@@ -50,14 +104,9 @@ bool session_request(struct conn *c, const struct request *r)
         valid = 0;
         say_answer(c, "200 OK", NULL, "", "");
     } else if (strcmp(r->method, "GET") == 0) {
-        say_stream(c);
-        wait_left(c);
-    } else if (!is_request(r)) {
-        say_answer(c, "202 Accepted", NULL, "", "");
+        session_get(c, &legacy);
     } else {
-        if (strstr(r->body, "\"name\":\"expire\""))
-            valid = 0;
-        say_message(c, &legacy, json_proper(buf, &legacy, "2025-06-18"));
+        session_post(c, &legacy);
     }
     return true;
 }
@@ -210,18 +259,32 @@ static void sse_get(struct conn *c, const struct request *r)
     hold(c, sid);
 }
 
+static void sse_reply(const struct request *r, int sid, bool bad)
+{
+    char buf[1024];
+
+    pthread_mutex_lock(&streams_lock);
+    if (streams[sid].c)
+        say_event(streams[sid].c, "event: message\n",
+                  bad ? json_ok(buf, r, r->id, "fine")
+                      : json_proper(buf, r, "2024-11-05"));
+    pthread_mutex_unlock(&streams_lock);
+}
+
 /* What the POST of a bad call is answered with; true: nothing more is to be said. */
 static bool sse_bad_post(struct conn *c, const struct request *r, int sid)
 {
     const char *kind = r->mode + 3;
 
+    if (strcmp(kind, "-post-held") == 0)
+        sse_reply(r, sid, true);
     if (strcmp(kind, "-post-500") == 0)
         say_answer(c, "500 Internal Server Error", "text/plain", "", "oops");
     else if (strcmp(kind, "-post-404") == 0)
         say_answer(c, "404 Not Found", NULL, "", "");
     else if (strcmp(kind, "-post-reset") == 0)
         reset(c);
-    else if (strcmp(kind, "-post-silent") == 0)
+    else if (strcmp(kind, "-post-silent") == 0 || strcmp(kind, "-post-held") == 0)
         wait_left(c);
     else
         say_answer(c, "202 Accepted", NULL, "", "");
@@ -240,20 +303,27 @@ static void sse_post(struct conn *c, const struct request *r)
     int sid = (int)query_number(r, "sid", STREAMS) % STREAMS;
     bool bad =
         r->at_connect || (asks(r, "tools/call") && !strstr(r->body, "\"name\":\"good\""));
-    char buf[1024];
 
     if (bad && sse_bad_post(c, r, sid))
         return;
     if (!bad)
         say_answer(c, "202 Accepted", "text/plain", "", "Accepted");
-    if (!is_request(r))
-        return;
-    pthread_mutex_lock(&streams_lock);
-    if (streams[sid].c)
-        say_event(streams[sid].c, "event: message\n",
-                  bad ? json_ok(buf, r, r->id, "fine")
-                      : json_proper(buf, r, "2024-11-05"));
-    pthread_mutex_unlock(&streams_lock);
+    if (is_request(r))
+        sse_reply(r, sid, bad);
+}
+
+/* The POST of somebody who takes it for Streamable HTTP. */
+static void sse_refuse(struct conn *c, const struct request *r)
+{
+    char buf[1024];
+    bool missing = strcmp(r->mode, "sse-json-404") == 0;
+
+    if (missing || strcmp(r->mode, "sse-json-405") == 0)
+        say_answer(c, missing ? "404 Not Found" : "405 Method Not Allowed",
+                   "application/json", "",
+                   json_error(buf, r->id, -32000, "no such way in"));
+    else
+        say_answer(c, "405 Method Not Allowed", NULL, "Allow: GET\r\n", "");
 }
 
 bool sse_request(struct conn *c, const struct request *r)
@@ -268,6 +338,6 @@ bool sse_request(struct conn *c, const struct request *r)
     else if (strcmp(r->method, "POST") == 0 && query_number(r, "sid", STREAMS) < STREAMS)
         sse_post(c, &legacy);
     else
-        say_answer(c, "405 Method Not Allowed", NULL, "Allow: GET\r\n", "");
+        sse_refuse(c, r);
     return true;
 }

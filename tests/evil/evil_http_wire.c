@@ -210,7 +210,7 @@ static void parse_target(struct request *r)
         *slash++ = '\0';
         snprintf(r->rest, sizeof r->rest, "%s", slash);
     }
-    snprintf(r->mode, sizeof r->mode, "%s", target);
+    snprintf(r->mode, sizeof r->mode, "%.63s", target);
     char value[16];
     r->legacy = query_value(r, "legacy", value, sizeof value);
     r->sse = query_value(r, "sse", value, sizeof value);
@@ -251,6 +251,8 @@ static bool read_body(struct conn *c, struct request *r)
     if (!r->body)
         return false;
     for (size_t got = 0; got < len;) {
+        if (strcmp(r->mode, "slow-reader") == 0 && len > HEAD_MAX)
+            nap(5);
         if (c->have == 0 && !read_some(c, 1))
             return false;
         size_t n = c->have < len - got ? c->have : len - got;

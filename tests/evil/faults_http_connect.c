@@ -107,6 +107,58 @@ START_TEST(a_peer_that_is_no_server_of_any_kind_is_told_as_such)
 }
 END_TEST
 
+/* A refusal is no sign of a later server for having the form of JSON-RPC. */
+START_TEST(a_server_of_2024_is_found_behind_a_refusal_in_json)
+{
+    struct peer *p = web_up(_i ? "sse-json-405" : "sse-json-404");
+
+    ck_assert_str_eq(mcplug_server_revision(p->server), "2024-11-05");
+    check_good(p);
+    web_end(p);
+}
+END_TEST
+
+/* ---- what is nobody's business ---- */
+
+static const char *const proxies[] = {
+    "foo://user:secret@127.0.0.1:1", "foo://user:se@cret:secret@127.0.0.1:1",
+    "http://user:secret@127.0.0.1:1", "socks5h://user:secret@127.0.0.1:1",
+    "http://user:secret@127.0.0.1:port"};
+enum { PROXIES = sizeof proxies / sizeof *proxies };
+
+START_TEST(a_proxy_that_is_of_no_use_is_told_without_its_password)
+{
+    struct peer *p = peer_new_url("http", "http://mcp.invalid/");
+
+    mcplug_settings_set(p->settings, "proxy", proxies[_i]);
+    int r = mcplug_open_wait(p->host, p->settings, &p->o, &p->server, &p->err);
+    ck_assert_int_ne(r, 0);
+    ck_assert_str_ne(p->err.text, "");
+    ck_assert_msg(strstr(p->err.text, "cret") == NULL, "%s", p->err.text);
+    ck_assert_uint_eq(logged(p, MCPLUG_LOG_TRACE, "cret"), 0);
+    p->server = NULL;
+    peer_end(p);
+}
+END_TEST
+
+START_TEST(a_server_is_not_named_after_the_keys_in_its_address)
+{
+    char name[64];
+    struct peer *p = web_new(NULL, "ok?key=secret");
+
+    p->o.name = NULL;
+    ck_assert_msg(peer_open(p) == 0, "%s", p->why.text);
+    snprintf(name, sizeof name, "http://127.0.0.1:%d/ok", web_start()->port);
+    ck_assert_str_eq(mcplug_server_name(p->server), name);
+    struct shot *s = fire(p, "bad", 1, 0);
+    mcplug_cancel(s->call);
+    peer_until(p, all_ended, bound_ms());
+    ck_assert_msg(strstr(s->text, "secret") == NULL, "%s", s->text);
+    ck_assert_uint_eq(logged(p, MCPLUG_LOG_TRACE, "secret"), 0);
+    web_end(p);
+}
+END_TEST
+
 /* ---- time ---- */
 
 static const char *const mute[] = {"silence",     "headers-only",     "stall-in-body",
@@ -277,6 +329,10 @@ void add_http_connect_tests(Suite *suite)
     tcase_add_loop_test(t, a_peer_that_is_no_server_of_any_kind_is_told_as_such, 0, 3);
     tcase_add_loop_test(t, a_peer_that_never_answers_lets_connecting_run_out_of_time, 0,
                         7);
+    tcase_add_loop_test(t, a_server_of_2024_is_found_behind_a_refusal_in_json, 0, 2);
+    tcase_add_loop_test(t, a_proxy_that_is_of_no_use_is_told_without_its_password, 0,
+                        PROXIES);
+    tcase_add_test(t, a_server_is_not_named_after_the_keys_in_its_address);
     tcase_add_test(t, a_slow_legacy_server_is_reached);
     tcase_add_test(t, a_port_where_nobody_listens_is_told_at_once);
     tcase_add_loop_test(t, a_peer_that_goes_takes_the_calls_under_way_with_it, 0, 2);

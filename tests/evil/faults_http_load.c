@@ -1,6 +1,7 @@
 /* Many calls at once, and many one after the other. */
 #include "faults_http.h"
 
+#include <stdlib.h>
 #include <sys/resource.h>
 
 struct tally {
@@ -139,6 +140,152 @@ START_TEST(many_failures_leave_neither_memory_nor_descriptors_behind)
 }
 END_TEST
 
+/* ---- few at a time ---- */
+
+static struct peer *web_narrow(const char *where, const char *connections)
+{
+    struct peer *p = web_new(NULL, where);
+
+    mcplug_settings_set(p->settings, "connections", connections);
+    ck_assert_msg(peer_open(p) == 0, "%s: %s", where, p->why.text);
+    return p;
+}
+
+/* A connection that is kept has been waited for in one way, and now is in another. */
+START_TEST(long_requests_reach_a_server_that_reads_slowly)
+{
+    enum { LONG = 8 * 1024 * 1024 };
+    struct peer *p = web_narrow(_i ? "slow-reader?legacy" : "slow-reader", "1");
+    struct tally t = {.p = p};
+    char *arguments = malloc(LONG + 16);
+
+    ck_assert_ptr_nonnull(arguments);
+    memset(arguments, 'a', LONG);
+    memcpy(arguments, "{\"a\":\"", 6);
+    strcpy(arguments + LONG - 2, "\"}");
+    while (t.begun < 3) {
+        double since = now_ms();
+        ck_assert_ptr_nonnull(
+            mcplug_call_tool(p->server, "bad", arguments, NULL, tally_done, &t, &p->err));
+        t.begun++;
+        while (t.ended < t.begun) {
+            peer_run(p, 5);
+            ck_assert_msg(now_ms() - since < 3000 + bound_ms(), "call %u", t.begun);
+        }
+        ck_assert_msg(t.ok == t.begun, "call %u: %s", t.begun, t.text);
+    }
+    free(arguments);
+    check_good(p);
+    web_end(p);
+}
+END_TEST
+
+START_TEST(a_stream_for_what_changes_takes_no_place_of_calls)
+{
+    struct peer *p = web_narrow("ok", "1");
+
+    for (double since = now_ms(); web_stat("listens") == 0; peer_run(p, 5))
+        ck_assert(now_ms() - since < bound_ms());
+    check_good(p);
+    struct shot *s = shoot(p, "bad", 10, bound_ms());
+    for (unsigned i = 0; i < 10; i++)
+        check_call("ok", &s[i], 0, 0, "fine");
+    ck_assert_uint_eq(web_stat("listens"), 1);
+    web_end(p);
+}
+END_TEST
+
+START_TEST(streams_that_stay_open_take_no_place_of_calls)
+{
+    struct peer *p = web_narrow(_i ? "never-closes?legacy" : "never-closes", "8");
+    struct shot *s = shoot(p, "bad", 64, 1000 + bound_ms());
+
+    for (unsigned i = 0; i < 64; i++)
+        check_call("never-closes", &s[i], 0, 0, "fine");
+    web_end(p);
+}
+END_TEST
+
+/* ---- many that wait ---- */
+
+enum { QUEUED = 20000 };
+
+struct waiting {
+    mcplug_call *call;
+    unsigned ended;
+};
+static unsigned n_ended;
+
+static void count_end(void *arg, mcplug_call *call, mcplug_result *result,
+                      const struct mcplug_error *why)
+{
+    struct waiting *w = arg;
+
+    (void)call;
+    ck_assert(!result && why && why->code == MCPLUG_ECANCELED);
+    w->ended++;
+    n_ended++;
+}
+
+static struct waiting *let_wait(struct peer *p)
+{
+    struct waiting *all = calloc(QUEUED, sizeof *all);
+
+    ck_assert_ptr_nonnull(all);
+    for (unsigned i = 0; i < QUEUED; i++) {
+        all[i].call =
+            mcplug_call_tool(p->server, "bad", NULL, NULL, count_end, &all[i], &p->err);
+        ck_assert_msg(all[i].call != NULL, "call %u: %s", i, p->err.text);
+    }
+    while (web_stat("bad") < 4)
+        peer_run(p, 5);
+    return all;
+}
+
+/* A small part of what it would take to look for each among the others. */
+static void check_waiting(struct waiting *all, double since)
+{
+    double ms = now_ms() - since;
+
+    ck_assert_msg(ms < (bound_ms() > 2000 ? 2500 : 500), "%.0f ms", ms);
+    for (unsigned i = 0; i < QUEUED; i++)
+        ck_assert_msg(all[i].ended == 1, "call %u ended %u times", i, all[i].ended);
+    free(all);
+}
+
+START_TEST(a_server_is_closed_with_many_calls_that_wait)
+{
+    struct peer *p = web_narrow(_i ? "silence?legacy" : "silence", "4");
+    struct waiting *all = let_wait(p);
+    double since = now_ms();
+
+    mcplug_close_wait(p->server);
+    p->server = NULL;
+    p->ready = 0;
+    check_waiting(all, since);
+    ck_assert_uint_eq(web_stat("bad"), 4);
+    web_end(p);
+}
+END_TEST
+
+START_TEST(many_calls_that_wait_are_cancelled)
+{
+    struct peer *p = web_narrow(_i ? "silence?legacy" : "silence", "4");
+    struct waiting *all = let_wait(p);
+    double since = now_ms();
+
+    for (unsigned i = QUEUED; i-- > 0;) /* those under way come last */
+        mcplug_cancel(all[i].call);
+    while (n_ended < QUEUED && now_ms() - since < 10000)
+        peer_run(p, 1);
+    check_waiting(all, since);
+    check_good(p);
+    ck_assert_uint_eq(web_stat("bad"), 4);
+    ck_assert_uint_eq(web_stat("cancels"), _i ? 4 : 0); /* of what had left */
+    web_end(p);
+}
+END_TEST
+
 void add_http_load_tests(Suite *suite)
 {
     TCase *t = tcase_create("http load");
@@ -149,5 +296,10 @@ void add_http_load_tests(Suite *suite)
     tcase_add_loop_test(t, many_calls_leave_neither_memory_nor_descriptors_behind, 0, 3);
     tcase_add_loop_test(t, many_failures_leave_neither_memory_nor_descriptors_behind, 0,
                         4);
+    tcase_add_loop_test(t, long_requests_reach_a_server_that_reads_slowly, 0, 2);
+    tcase_add_test(t, a_stream_for_what_changes_takes_no_place_of_calls);
+    tcase_add_loop_test(t, streams_that_stay_open_take_no_place_of_calls, 0, 2);
+    tcase_add_loop_test(t, a_server_is_closed_with_many_calls_that_wait, 0, 2);
+    tcase_add_loop_test(t, many_calls_that_wait_are_cancelled, 0, 2);
     suite_add_tcase(suite, t);
 }

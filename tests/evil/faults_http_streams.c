@@ -50,6 +50,111 @@ START_TEST(a_session_that_the_server_forgot_is_begun_anew)
 }
 END_TEST
 
+/* What a status could mean is told by what comes with it. */
+START_TEST(an_error_about_a_request_does_not_end_the_session)
+{
+    struct peer *p = web_up("session");
+
+    for (unsigned i = 0; i < 3; i++) {
+        check_call("missing", shoot(p, "missing", 1, bound_ms()), MCPLUG_EPEER, -32601,
+                   "no such method");
+        check_call("unfit", shoot(p, "unfit", 1, bound_ms()), MCPLUG_EPEER, -32602,
+                   "no such session");
+        check_good(p);
+    }
+    ck_assert_uint_eq(web_stat("initializes"), 1);
+    web_end(p);
+    ck_assert_uint_eq(web_stat("deletes"), 1);
+}
+END_TEST
+
+START_TEST(a_server_that_never_takes_the_end_of_the_handshake_is_asked_all_the_same)
+{
+    struct peer *p = web_up("session?initialized=mute");
+    struct shot *s = shoot(p, "good", 3, 5000 + bound_ms());
+
+    for (unsigned i = 0; i < 3; i++) {
+        check_call("mute", &s[i], 0, 0, "good");
+        ck_assert_msg(s[i].ms > 4500, "%.0f ms", s[i].ms); /* it had its time */
+    }
+    check_good(p);
+    ck_assert_uint_eq(web_stat("initializes"), 1);
+    web_end(p);
+}
+END_TEST
+
+/* ---- the stream of a session ---- */
+
+static bool has_changed(struct peer *p)
+{
+    return p->changes > 0;
+}
+
+START_TEST(the_stream_of_a_session_is_opened_again_when_it_was_refused_for_a_while)
+{
+    struct peer *p = web_up("session?get=busy");
+
+    peer_until(p, has_changed, 2000 + bound_ms()); /* the third says so */
+    ck_assert_uint_eq(web_stat("gets"), 3);
+    check_good(p);
+    ck_assert_uint_eq(web_stat("initializes"), 1);
+    web_end(p);
+}
+END_TEST
+
+START_TEST(the_stream_of_a_session_that_always_ends_at_once_keeps_nobody_busy)
+{
+    struct peer *p = web_up("session?get=hasty");
+    unsigned long before = web_stat("gets");
+
+    peer_run(p, 1000);
+    unsigned long more = web_stat("gets") - before;
+    ck_assert_msg(more >= 2 && more <= 22, "%lu within a second", more);
+    check_good(p);
+    web_end(p);
+}
+END_TEST
+
+/* ---- HTTP+SSE ---- */
+
+START_TEST(a_request_that_is_not_taken_makes_others_wait_no_longer_than_5s)
+{
+    struct peer *p = web_new("sse", "sse-post-held");
+
+    mcplug_settings_set(p->settings, "connections", "2");
+    ck_assert_msg(peer_open(p) == 0, "%s", p->why.text);
+    struct shot *s = fire(p, "bad", 3, 0), *given_up = fire(p, "good", 1, 300),
+                *after = fire(p, "good", 1, 0);
+    peer_until(p, all_ended, 5000 + bound_ms());
+    ck_assert_int_eq(given_up->code, MCPLUG_ETIMEDOUT); /* it never got there */
+    ck_assert_uint_eq(web_stat("cancels"), 0);
+    ck_assert_uint_eq(web_stat("good"), 1);
+    for (unsigned i = 0; i < 3; i++) { /* replies count as soon as they are there */
+        check_call("held", &s[i], 0, 0, "fine");
+        ck_assert_msg(s[i].ms < (i < 2 ? 0 : 5000) + bound_ms(), "%u: %.0f ms", i,
+                      s[i].ms);
+    }
+    check_call("held", after, 0, 0, "good");
+    ck_assert_msg(s[2].ms > 4500 && after->ms > 4500, "%.0f ms", after->ms);
+    ck_assert_uint_eq(web_stat("bad"), 3);
+    web_end(p);
+}
+END_TEST
+
+START_TEST(what_was_dropped_is_named_as_what_it_turned_out_to_be)
+{
+    struct peer *p = web_up("sse");
+
+    check_good(p);
+    web_stop();
+    peer_until(p, was_dropped, bound_ms());
+    ck_assert_uint_eq(logged(p, MCPLUG_LOG_ERROR, "peer: SSE connection dropped after "),
+                      1);
+    ck_assert_uint_eq(logged(p, MCPLUG_LOG_ERROR, "connection dropped"), 1);
+    web_end(p);
+}
+END_TEST
+
 /* ---- streams that end before the answer ---- */
 
 START_TEST(a_stream_that_ended_early_is_taken_up_again)
@@ -119,6 +224,14 @@ void add_http_stream_tests(Suite *suite)
     tcase_add_test(t, a_session_is_ended_once_when_the_server_is_closed);
     tcase_add_loop_test(t, a_server_without_a_session_gets_no_delete, 0, 2);
     tcase_add_test(t, a_session_that_the_server_forgot_is_begun_anew);
+    tcase_add_test(t, an_error_about_a_request_does_not_end_the_session);
+    tcase_add_test(
+        t, a_server_that_never_takes_the_end_of_the_handshake_is_asked_all_the_same);
+    tcase_add_test(
+        t, the_stream_of_a_session_is_opened_again_when_it_was_refused_for_a_while);
+    tcase_add_test(t, the_stream_of_a_session_that_always_ends_at_once_keeps_nobody_busy);
+    tcase_add_test(t, a_request_that_is_not_taken_makes_others_wait_no_longer_than_5s);
+    tcase_add_test(t, what_was_dropped_is_named_as_what_it_turned_out_to_be);
     tcase_add_loop_test(t, a_stream_that_ended_early_is_taken_up_again, 0, 3);
     tcase_add_loop_test(t, a_stream_that_cannot_be_taken_up_again_ends_its_call, 0, 2);
     tcase_add_test(t, a_stream_that_always_ends_early_ends_with_the_calls_time);

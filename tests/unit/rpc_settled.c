@@ -183,7 +183,7 @@ START_TEST(a_link_that_is_closed_is_told_nothing_more)
 }
 END_TEST
 
-START_TEST(transports_without_exchanges_are_told_nothing)
+START_TEST(without_exchanges_only_what_has_not_left_is_the_transports_to_cancel)
 {
     struct mcplug_call_options co = {.struct_size = sizeof co, .timeout_ms = 100};
     mcplug_call *c;
@@ -201,8 +201,15 @@ START_TEST(transports_without_exchanges_are_told_nothing)
     id = call_with(NULL, &co, NULL);
     fake_pass(&f, 100);
     fake_expect(&f, "notifications/cancelled");
+    ck_assert_uint_eq(f.n_cancelled, 2); /* it may have kept something of them */
+    f.queues = true;
+    id = call_with(NULL, NULL, &c);
+    mcplug_cancel(c);
+    fake_turn(&f);
+    ck_assert(fake_idle(&f)); /* the server never heard of it */
+    ck_assert_uint_eq(f.n_cancelled, 3);
+    ck_assert_uint_eq(f.cancelled[2], id);
     ck_assert_uint_eq(f.n_settled, 0);
-    ck_assert_uint_eq(f.n_cancelled, 0);
     fake_clear(&f);
 }
 END_TEST
@@ -295,6 +302,26 @@ START_TEST(a_time_out_ends_the_exchange_and_in_the_old_era_is_told_too)
     ck_assert_int_eq(o.code, MCPLUG_ETIMEDOUT);
     ck_assert_str_eq(o.text, "MCP tool call 't' timed out after 2s");
     check_cancelled(_i, id, "timed out");
+    fake_clear(&f);
+}
+END_TEST
+
+/* Nobody needs to hear of a call that never left. */
+START_TEST(a_call_that_was_not_written_is_cancelled_without_a_word)
+{
+    struct mcplug_call_options co = {.struct_size = sizeof co, .timeout_ms = 2000};
+    mcplug_call *c;
+
+    start(false);
+    f.queues = true;
+    uint64_t id = call_with(NULL, _i & 1 ? &co : NULL, &c);
+    if (_i & 2)
+        mp_link_wire.written(f.conn, f.serials[f.n_sent - 1]);
+    if (!(_i & 1))
+        mcplug_cancel(c);
+    fake_pass(&f, 2000);
+    ck_assert_uint_eq(o.times, 1);
+    check_cancelled(!(_i & 2), id, _i & 1 ? "timed out" : "cancelled");
     fake_clear(&f);
 }
 END_TEST
@@ -544,12 +571,15 @@ static void add(TCase *tc)
     tcase_add_loop_test(tc, an_exchange_that_ends_is_not_settled, 0, 2);
     tcase_add_loop_test(tc, a_call_that_is_given_up_settles_its_exchange_once, 0, 2);
     tcase_add_loop_test(tc, a_link_that_is_closed_is_told_nothing_more, 0, 2);
-    tcase_add_test(tc, transports_without_exchanges_are_told_nothing);
+    tcase_add_test(tc,
+                   without_exchanges_only_what_has_not_left_is_the_transports_to_cancel);
     tcase_add_loop_test(tc, a_transport_need_not_know_settled_nor_cancel, 0, 3);
     tcase_add_loop_test(
         tc, a_cancelled_call_ends_its_exchange_and_in_the_old_era_is_told_too, 0, 2);
     tcase_add_loop_test(tc, a_time_out_ends_the_exchange_and_in_the_old_era_is_told_too,
                         0, 2);
+    tcase_add_loop_test(tc, a_call_that_was_not_written_is_cancelled_without_a_word, 0,
+                        4);
     tcase_add_loop_test(tc, a_cancel_before_the_end_of_the_exchange_is_what_counts, 0, 2);
     tcase_add_loop_test(tc, what_had_come_of_a_cancelled_reply_is_forgotten, 0, 2);
     tcase_add_test(tc, what_a_server_of_the_old_era_never_answers_is_not_waited_for);

@@ -289,6 +289,22 @@ START_TEST(what_refuses_initialize_too_may_have_the_oldest_transport_alone)
 }
 END_TEST
 
+START_TEST(a_drop_of_the_other_transport_is_reported_as_its_own)
+{
+    start_with_other();
+    refuse("server/discover", 405);
+    refuse("initialize", 405);
+    initialize_well();
+    fake_pass(&f, 12345);
+    fake_drop(&f, MCPLUG_ECLOSED, 0, 0, "the server ended the stream");
+    ck_assert_uint_eq(f.drops, 1);
+    ck_assert_ptr_nonnull(
+        strstr(f.logged, "ERR mcp:fake OLDER connection dropped after 12s uptime\n"));
+    ck_assert_ptr_null(strstr(f.logged, "FAKE connection dropped"));
+    fake_clear(&f);
+}
+END_TEST
+
 START_TEST(other_refusals_of_initialize_are_final)
 {
     static const int statuses[] = {401, 403, 406, 415, 500, 502, 503};
@@ -499,6 +515,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, silence_is_borne_longer_where_each_request_has_its_answer);
     tcase_add_loop_test(
         tc, what_refuses_initialize_too_may_have_the_oldest_transport_alone, 0, 3);
+    tcase_add_test(tc, a_drop_of_the_other_transport_is_reported_as_its_own);
     tcase_add_loop_test(tc, other_refusals_of_initialize_are_final, 0, 7);
     tcase_add_test(tc, an_error_answer_to_initialize_is_no_sign_of_age);
     tcase_add_test(tc, without_another_transport_the_refusal_is_final);

@@ -277,6 +277,56 @@ START_TEST(a_renewal_that_is_forgotten_too_is_tried_no_more)
 }
 END_TEST
 
+/* A session that is forgotten as soon as it stands. */
+static void renew(void)
+{
+    fake_sayf(&f,
+              "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"protocolVersion\":"
+              "\"2025-06-18\",\"capabilities\":{},\"serverInfo\":{}}}",
+              ll(fake_expect(&f, "initialize")));
+    fake_expect(&f, "notifications/initialized");
+}
+
+START_TEST(a_server_that_forgets_every_session_at_once_is_given_up)
+{
+    start();
+    for (unsigned i = 1; i <= 5; i++) {
+        forget();
+        ck_assert_uint_eq(f.starts, i + 1);
+        ck_assert_uint_eq(f.drops, 0);
+        renew();
+        fake_pass(&f, 10000); /* no pause to speak of */
+    }
+    call(&o);
+    forget_with(fake_expect(&f, "tools/call"));
+    ck_assert_uint_eq(o.times, 1);
+    ck_assert_int_eq(o.code, MCPLUG_ECLOSED);
+    ck_assert_uint_eq(f.drops, 1);
+    ck_assert_int_eq(f.drop_why.code, MCPLUG_ECLOSED);
+    ck_assert_int_eq(f.drop_why.peer_status, 404);
+    fake_pass(&f, 1000000);
+    ck_assert_uint_eq(f.drops, 1);
+    ck_assert_uint_eq(f.starts, 6);
+    ck_assert(fake_idle(&f));
+    check_books();
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(a_server_that_forgets_a_session_now_and_then_is_never_given_up)
+{
+    start();
+    for (unsigned i = 1; i <= 50; i++) {
+        fake_pass(&f, i % 5 ? 1 : 10001);
+        forget();
+        renew();
+    }
+    ck_assert_uint_eq(f.starts, 51);
+    ck_assert_uint_eq(f.drops, 0);
+    fake_clear(&f);
+}
+END_TEST
+
 START_TEST(what_nobody_knows_to_be_ready_is_not_dropped)
 {
     struct mcplug_error why = {sizeof why, MCPLUG_ECLOSED, 0, 404, FORGOTTEN};
@@ -368,6 +418,8 @@ static void add(TCase *tc)
     tcase_add_loop_test(tc, whoever_calls_again_when_the_renewal_fails_is_told_no_at_once,
                         0, WAYS);
     tcase_add_test(tc, a_renewal_that_is_forgotten_too_is_tried_no_more);
+    tcase_add_test(tc, a_server_that_forgets_every_session_at_once_is_given_up);
+    tcase_add_test(tc, a_server_that_forgets_a_session_now_and_then_is_never_given_up);
     tcase_add_test(tc, what_nobody_knows_to_be_ready_is_not_dropped);
     tcase_add_loop_test(tc, whoever_hears_of_the_drop_may_close, 0, NOT_OPENED);
     tcase_add_loop_test(tc, whoever_hears_of_a_failed_call_may_close, 0, NOT_OPENED);
