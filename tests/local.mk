@@ -205,6 +205,7 @@ EXTRA_DIST += \
 	tests/real/fake-ide.mjs \
 	tests/real/docs.sh \
 	tests/real/listen.cjs \
+	tests/real/loopback.cjs \
 	tests/real/modern-server.mjs \
 	tests/real/package-lock.json \
 	tests/real/package.json \

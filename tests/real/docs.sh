@@ -25,7 +25,7 @@ cat >"$tmp/bin/npx" <<END
 #!/bin/sh
 package=\$2
 shift 2
-exec "$node" "\$("$node" -p '
+exec "$node" --require "$src/tests/real/loopback.cjs" "\$("$node" -p '
     const p = "$npm/node_modules/" + process.argv[1];
     const { bin } = require(p + "/package.json");
     p + "/" + (typeof bin == "string" ? bin : Object.values(bin)[0])' "\$package")" "\$@"
