@@ -169,7 +169,6 @@ static void fetch_free(struct net_fetch *f)
     net->host->mem->buf_unref(f->body);
     net->host->mem->free(f->text);
     net->host->mem->free(f->session);
-    net->host->mem->free(f->challenge);
     net->host->mem->free(f->location);
     net->host->mem->free(f->moved);
     net->host->mem->free(f);
@@ -288,17 +287,12 @@ int net_start(struct net *net, const struct net_ask *ask, const struct net_event
     return MCPLUG_OK;
 }
 
-static void mark_stopped(struct net_fetch *f)
-{
-    f->net->n_stopped += f->stopped ? 0 : 1;
-    f->stopped = 1;
-}
-
 void net_stop(struct net_fetch *f)
 {
     if (f == NULL)
         return;
-    mark_stopped(f);
+    f->net->n_stopped += f->stopped ? 0 : 1;
+    f->stopped = 1;
     if (!f->net->busy)
         fetch_free(f);
 }

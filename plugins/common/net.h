@@ -38,7 +38,6 @@ struct net_head {
     int is_json, is_events; /* by its content type */
     char type[64];
     const char *session;    /* Mcp-Session-Id; NULL: none */
-    const char *challenge;  /* WWW-Authenticate; NULL: none */
     int64_t retry_after_ms; /* -1: none */
 };
 

@@ -75,8 +75,6 @@ static void take(struct net_fetch *f, const char *name, size_t name_len,
         h->is_events = is_type(value, len, "text/event-stream");
     } else if (IS("mcp-session-id")) {
         h->session = keep(f, &f->session, value, len);
-    } else if (IS("www-authenticate")) {
-        h->challenge = keep(f, &f->challenge, value, len);
     } else if (IS("retry-after")) {
         h->retry_after_ms = retry_after(value, len);
     } else if (IS("location")) {

@@ -47,7 +47,7 @@ struct net {
     uint64_t timer_due;
     int64_t due; /* when curl wants to be called; NET_NEVER */
 
-    struct net_fetch *fetches; /* a ring without a head */
+    struct net_fetch *fetches; /* all under way */
     CURL *spare[NET_SPARE_MAX];
     size_t n_spare;
     size_t n_under_way, n_stopped, n_paused;
@@ -74,7 +74,7 @@ struct net_fetch {
     uint64_t decoded;
     int is_coded; /* Content-Encoding */
     struct net_head head;
-    char *session, *challenge, *location; /* of the head */
+    char *session, *location; /* of the head */
     const char *url;
     char *moved;             /* where it is after a redirect */
     struct mcplug_error why; /* ours, when we ended it */

@@ -1,10 +1,11 @@
 #include "http.h"
 
+#include "../common/header.h"
+
 #include <stdio.h>
 #include <string.h>
 
-/* ---- life ----------------------------------------------------------------------------
- */
+/* ---- life ---- */
 
 static void enlist(struct http_exchange *e)
 {
@@ -125,8 +126,7 @@ static void keep_problem(struct http_exchange *e, struct mcplug_bytes piece)
     e->problem_len += n;
 }
 
-/* ---- events ---------------------------------------------------------------------------
- */
+/* ---- events ---- */
 
 static void on_data(void *arg, const char *type, struct mcplug_bytes piece)
 {
@@ -300,7 +300,8 @@ static void again_in(struct http_exchange *e, int64_t ms)
 /* Can the stream be taken up where it broke off? */
 static int is_resumable(const struct http_exchange *e)
 {
-    return e->events != NULL && !e->is_modern && e->events->id[0] != '\0';
+    return e->events != NULL && !e->is_modern && e->events->id[0] != '\0' &&
+           header_is_value(e->events->id);
 }
 
 static int64_t pause_before(const struct http_exchange *e)
@@ -517,7 +518,7 @@ static void on_too_late(void *arg)
 static int begin_stream(struct http_exchange *e, struct mcplug_error *err)
 {
     struct http_link *l = e->link;
-    const char *id = e->events != NULL && e->events->id[0] != '\0' ? e->events->id : NULL;
+    const char *id = is_resumable(e) ? e->events->id : NULL;
     struct net_header headers[] = {
         {"Accept", "text/event-stream"},
         {"MCP-Protocol-Version", l->revision[0] != '\0' ? l->revision : NULL},

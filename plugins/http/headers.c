@@ -34,8 +34,7 @@ int http_is_harmless(const char *method)
     return 0;
 }
 
-/* ---- headers ------------------------------------------------------------------------
- */
+/* ---- headers ---- */
 
 #define PARAM "param:"
 #define MIRROR "Mcp-Param-"

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* ---- ending -------------------------------------------------------------------------
- */
+/* ---- ending ---- */
 
 static void drop_all(struct http_link *l)
 {
@@ -102,8 +101,7 @@ void http_link_destroy(void *t)
     l->host->mem->free(l);
 }
 
-/* ---- the queue ------------------------------------------------------------------------
- */
+/* ---- the queue ---- */
 
 static int may_begin(const struct http_link *l)
 {

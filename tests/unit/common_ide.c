@@ -51,7 +51,7 @@ END_TEST
 START_TEST(more_than_256_files_are_not_looked_at)
 {
     for (int i = 0; i < 300; i++)
-        put_lock(20000 + i, i, "work");
+        put_lock(20000 + i, i, "code");
     ck_assert_int_eq(find(), IDE_FILES_MAX);
     for (int i = 0; i < 300; i += 13) { /* but the preferred one always is */
         where.preferred_ports[1] = 20000 + i;
@@ -78,7 +78,7 @@ static int listening(int *port)
 START_TEST(an_editor_on_whose_port_nobody_listens_is_left_out)
 {
     int port, fd = listening(&port);
-    put_lock(port, 0, "work");
+    put_lock(port, 0, "code");
     where.check_ports = 1;
     ck_assert_int_eq(find(), 1);
     close(fd);
@@ -91,7 +91,7 @@ END_TEST
 
 START_TEST(a_config_directory_replaces_the_others)
 {
-    put_lock(1, 0, "work");
+    put_lock(1, 0, "code");
     put("home/.config/claude/ide/2.lock", 0, "{\"workspaceFolders\":[]}");
     put("home/c/ide/3.lock", 0, "{\"workspaceFolders\":[]}");
     ck_assert_int_eq(find(), 2);
@@ -161,10 +161,10 @@ END_TEST
 START_TEST(the_innermost_workspace_around_the_directory_wins)
 {
     char link[256], target[256];
-    put_lock(1, 0, "work/ab"); /* its name begins alike, and that is all */
-    put_lock(2, 1, "work");
-    put_lock(3, 9, "work/a/");
-    put_lock(4, 2, "work/a/b/c");
+    put_lock(1, 0, "code/ab"); /* its name begins alike, and that is all */
+    put_lock(2, 1, "code");
+    put_lock(3, 9, "code/a/");
+    put_lock(4, 2, "code/a/b/c");
     ck_assert_int_eq(find(), 4);
     ck_assert_int_eq(found[0].port, 3);
     ck_assert_int_eq(found[1].port, 2);
@@ -173,7 +173,7 @@ START_TEST(the_innermost_workspace_around_the_directory_wins)
     ck_assert_int_eq(found[3].port, 4);
 
     snprintf(link, sizeof link, "%s/link", top);
-    snprintf(target, sizeof target, "%s/work/a/b", top);
+    snprintf(target, sizeof target, "%s/code/a/b", top);
     ck_assert_int_eq(symlink(target, link), 0);
     put_lock(5, 99, "link");
     ck_assert_int_eq(find(), 5);
@@ -190,9 +190,9 @@ END_TEST
 
 START_TEST(the_preferred_port_comes_before_all)
 {
-    put_lock(1, 0, "work/a/b");
+    put_lock(1, 0, "code/a/b");
     put_lock(2, 50, "elsewhere");
-    put_lock(3, 60, "work");
+    put_lock(3, 60, "code");
     where.preferred_ports[0] = 2;
     ck_assert_int_eq(find(), 3);
     ck_assert_int_eq(found[0].port, 2);
@@ -206,7 +206,7 @@ END_TEST
 
 START_TEST(of_two_files_about_one_port_the_newer_one_counts)
 {
-    put_lock(4321, 10, "work");
+    put_lock(4321, 10, "code");
     put("home/.config/claude/ide/4321.lock", 5,
         "{\"workspaceFolders\":[],\"ideName\":\"newer\"}");
     put("home/.qwen/ide/4321.lock", 20, "{\"workspacePath\":\"/\"}");
@@ -222,10 +222,10 @@ START_TEST(an_editor_is_chosen_by_transport_and_name)
 {
     char why[496];
     struct ide ide;
-    put_lock(1, 0, "work");
-    put_lock(2, 0, "work/a");
+    put_lock(1, 0, "code");
+    put_lock(2, 0, "code/a");
     put("home/.claude/ide/3.lock", 0,
-        "{\"workspaceFolders\":[\"%s/work/a/b\"],\"ideName\":\"Old\"}", top);
+        "{\"workspaceFolders\":[\"%s/code/a/b\"],\"ideName\":\"Old\"}", top);
     ck_assert_int_eq(ide_choose(&json, &where, NULL, NULL, &ide, why, sizeof why), 0);
     ck_assert_int_eq(ide.port, 3);
     ck_assert_int_eq(ide_choose(&json, &where, "ws", "", &ide, why, sizeof why), 0);
@@ -267,7 +267,7 @@ START_TEST(without_memory_nothing_is_found)
 {
     char why[496];
     where.alloc = no_memory;
-    put_lock(1, 0, "work");
+    put_lock(1, 0, "code");
     ck_assert_int_eq(find(), MCPLUG_ENOMEM);
     ck_assert_int_eq(ide_choose(&json, &where, "ws", NULL, found, why, sizeof why),
                      MCPLUG_ENOMEM);

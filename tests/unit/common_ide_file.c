@@ -26,7 +26,7 @@ START_TEST(a_lock_file_tells_all_about_its_editor)
     const char *before;
     char url[64], expected[256];
     put("home/.claude/ide/4321.lock", 0,
-        " {\"pid\":%d,\"workspaceFolders\":[\"%s/work/a\",\"%s/work\"],"
+        " {\"pid\":%d,\"workspaceFolders\":[\"%s/code/a\",\"%s/code\"],"
         "\"ideName\":\"N\\u00e9o\\u001bvim\",\"transport\":\"ws\",\"authToken\":\"" TOKEN
         "\",\"runningInWindows\":false}\n",
         (int)getpid(), top, top);
@@ -38,7 +38,7 @@ START_TEST(a_lock_file_tells_all_about_its_editor)
     ck_assert_int_eq(found[0].pid, getpid());
     ck_assert_int_eq(found[0].family, IDE_LOCK);
     ck_assert_int_eq(found[0].windows, 0);
-    snprintf(expected, sizeof expected, "%s/work/a", top);
+    snprintf(expected, sizeof expected, "%s/code/a", top);
     ck_assert_str_eq(found[0].workspace, expected);
     ck_assert_int_eq(found[0].holds_cwd, (int)strlen(expected));
     snprintf(expected, sizeof expected, "%s/home/.claude/ide/4321.lock", top);
@@ -59,7 +59,7 @@ START_TEST(a_companion_file_tells_the_pid_by_its_name)
     snprintf(name, sizeof name, "tmp/gemini/ide/gemini-ide-server-%d-4322.json",
              (int)getpid());
     put(name, 0,
-        "{\"port\":4322,\"workspacePath\":\"%s/work/ab:%s/work/a/b:relative::\","
+        "{\"port\":4322,\"workspacePath\":\"%s/code/ab:%s/code/a/b:relative::\","
         "\"authToken\":\"a-very-secret-token\",\"ideInfo\":{\"name\":\"vscode\","
         "\"displayName\":\"VS Code\"}}",
         top, top);
@@ -68,7 +68,7 @@ START_TEST(a_companion_file_tells_the_pid_by_its_name)
     ck_assert_str_eq(found[0].transport, "http");
     ck_assert_str_eq(found[0].token, "a-very-secret-token");
     ck_assert_int_eq(found[0].pid, getpid());
-    snprintf(expected, sizeof expected, "%s/work/a/b", top);
+    snprintf(expected, sizeof expected, "%s/code/a/b", top);
     ck_assert_str_eq(found[0].workspace, expected);
     ck_assert_int_gt(found[0].holds_cwd, 0);
     ide_url(&found[0], url, sizeof url);
@@ -179,7 +179,7 @@ END_TEST
 START_TEST(files_that_others_could_have_written_are_left_out)
 {
     char path[256], dir[256];
-    put_lock(4321, 0, "work");
+    put_lock(4321, 0, "code");
     snprintf(dir, sizeof dir, "%s/home/.claude/ide", top);
     snprintf(path, sizeof path, "%s/home/.claude/ide/4321.lock", top);
     chmod(path, 0602);
@@ -214,8 +214,8 @@ START_TEST(only_regular_files_are_opened)
     ck_assert_int_eq(mkdir(path, 0700), 0);
     is_skipped("no regular file");
     rmdir(path);
-    put("work/4321.lock", 0, "{\"workspaceFolders\":[]}");
-    snprintf(target, sizeof target, "%s/work/4321.lock", top);
+    put("code/4321.lock", 0, "{\"workspaceFolders\":[]}");
+    snprintf(target, sizeof target, "%s/code/4321.lock", top);
     ck_assert_int_eq(symlink(target, path), 0);
     is_skipped("symbolic link");
     unlink(path);

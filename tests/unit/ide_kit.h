@@ -90,10 +90,10 @@ static inline void setup(void)
                                        "tmp/qwen",
                                        "tmp/gemini/ide",
                                        "tmp/qwen/ide",
-                                       "work",
-                                       "work/a",
-                                       "work/a/b",
-                                       "work/ab"};
+                                       "code",
+                                       "code/a",
+                                       "code/a/b",
+                                       "code/ab"};
     strcpy(top, "/tmp/mcplug-ide-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(top));
     for (size_t i = 0; i < MP_COUNT(dirs); i++)
@@ -103,7 +103,7 @@ static inline void setup(void)
     where.free = mp_free;
     snprintf(where.home, sizeof where.home, "%s/home", top);
     snprintf(where.tmpdir, sizeof where.tmpdir, "%s/tmp", top);
-    snprintf(where.cwd, sizeof where.cwd, "%s/work/a/b", top);
+    snprintf(where.cwd, sizeof where.cwd, "%s/code/a/b", top);
     where.skipped = on_skipped;
     where.arg = &where;
     n_skipped = 0;
