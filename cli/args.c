@@ -16,6 +16,9 @@ static const struct cli_option global_options[] = {
     {"verbose", 'v', CLI_COUNT, NULL,
      "log what happens, the server's stderr included; twice: everything", AT(verbose)},
     {"quiet", 'q', CLI_FLAG, NULL, "log nothing, not even warnings", AT(quiet)},
+    {"log-file", 0, CLI_TEXT, "FILE",
+     "add what happens to FILE, with the time of each line, whatever is shown here",
+     AT(log_file)},
     {"help", 'h', CLI_FLAG, NULL, "explain the command", AT(help)},
     {"version", 0, CLI_FLAG, NULL, "print the version", AT(version)},
     {.name = NULL},
@@ -61,6 +64,16 @@ static const struct cli_option server_options[] = {
     {.name = NULL},
 };
 
+static const struct cli_option config_options[] = {
+    {"mcp-config", 0, CLI_LIST, "JSON",
+     "more servers: a file, or the text itself; may be repeated, later ones win",
+     AT(mcp_config)},
+    {"strict-mcp-config", 0, CLI_FLAG, NULL,
+     "use the servers of --mcp-config alone, not those of files elsewhere",
+     AT(strict_mcp_config)},
+    {.name = NULL},
+};
+
 static const struct cli_option request_options[] = {
     {"meta", 0, CLI_TEXT, "JSON", "an object for the request's _meta", AT(meta)},
     {"progress", 0, CLI_FLAG, NULL,
@@ -79,6 +92,8 @@ size_t cli_command_groups(const struct cli_command *command,
         out[n++] = (struct cli_group){"The request", request_options};
     if (command && command->flags & CLI_SERVER)
         out[n++] = (struct cli_group){"The server", server_options};
+    if (command && command->flags & (CLI_SERVER | CLI_CONFIG))
+        out[n++] = (struct cli_group){"The configuration", config_options};
     out[n++] = (struct cli_group){"Options of every command", global_options};
     return n;
 }
@@ -107,6 +122,7 @@ void cli_args_clear(struct cli_args *args)
 {
     mp_free(args->words.items);
     mp_free(args->plugin_dirs.items);
+    mp_free(args->mcp_config.items);
     mp_free(args->env.items);
     mp_free(args->headers.items);
     mp_free(args->set.items);
@@ -213,6 +229,13 @@ static int unknown_option(struct reader *r, const char *name, size_t len)
                            "--%s belongs behind the command: mcplug %s --%s", word,
                            cli_commands[i]->name, word);
 
+    if (command && command->flags & CLI_COMMAND && r->args->words.n > 1)
+        return mp_fail(r->err, MCPLUG_EINVAL,
+                       "unknown option --%s; put -- before a command that has options of "
+                       "its own: mcplug %s %.64s -- %.64s ..",
+                       word, command->name, r->args->words.items[0],
+                       r->args->words.items[1]);
+
     const char *best = NULL;
     struct cli_group groups[CLI_GROUPS];
     size_t n = cli_command_groups(command, groups);
@@ -245,6 +268,13 @@ static int take_letters(struct reader *r, const char *text)
 {
     for (; *text; text++) {
         const struct cli_option *o = find_in(r->args->command, NULL, 0, *text);
+        const struct cli_command *command = r->args->command;
+        if (!o && command && command->flags & CLI_COMMAND && r->args->words.n > 1)
+            return mp_fail(r->err, MCPLUG_EINVAL,
+                           "unknown option -%c; put -- before a command that has options "
+                           "of its own: mcplug %s %.64s -- %.64s ..",
+                           *text, command->name, r->args->words.items[0],
+                           r->args->words.items[1]);
         if (!o)
             return mp_fail(r->err, MCPLUG_EINVAL, "unknown option -%c", *text);
         if (o->value && text[1])
@@ -268,18 +298,34 @@ static int take_word(struct reader *r, const char *word)
         return MCPLUG_OK;
     const char *best = NULL;
     for (size_t i = 0; cli_commands[i]; i++)
-        mp_nearest(word, cli_commands[i]->name, &best);
+        if (!cli_commands[i]->hidden)
+            mp_nearest(word, cli_commands[i]->name, &best);
     return mp_fail(r->err, MCPLUG_EINVAL, "there is no command \"%.64s\"%s%s%s", word,
                    best ? "; did you mean \"" : "", best ? best : "", best ? "\"?" : "");
 }
 
 /* ---- the whole ---- */
 
+/* Where the server is not given in place, the first word is its name. */
+static void take_server(struct cli_args *args)
+{
+    const struct cli_command *c = args->command;
+    struct cli_list *words = &args->words;
+
+    if (!c || !(c->flags & CLI_SERVER) || args->server_command || args->url ||
+        args->type || words->n == 0)
+        return;
+    args->server = words->items[0];
+    if (c->flags & CLI_QUALIFIED && strncmp(args->server, "mcp__", 5) == 0)
+        return; /* the word is for the command as well */
+    memmove(words->items, words->items + 1, words->n-- * sizeof *words->items);
+}
+
 static int check_server(const struct cli_args *args, struct mcplug_error *err)
 {
     const struct cli_command *c = args->command;
 
-    if (args->server_command && !(c->flags & CLI_SERVER))
+    if (args->server_command && !(c->flags & (CLI_SERVER | CLI_COMMAND)))
         return mp_fail(err, MCPLUG_EINVAL,
                        "\"%s\" talks to no server, so nothing can "
                        "stand behind --",
@@ -291,9 +337,10 @@ static int check_server(const struct cli_args *args, struct mcplug_error *err)
     if (args->server_command && args->url)
         return mp_fail(err, MCPLUG_EINVAL,
                        "give either --url or a command behind --, not both");
-    if (!args->server_command && !args->url && !args->type)
+    if (!args->server && !args->server_command && !args->url && !args->type)
         return mp_fail(err, MCPLUG_EINVAL,
-                       "which server? Put its command behind --, or say --url URL");
+                       "which server? Name one of `mcplug list`, put its command behind "
+                       "--, or say --url URL");
     if (args->progress && args->no_progress)
         return mp_fail(err, MCPLUG_EINVAL,
                        "--progress and --no-progress exclude each "
@@ -309,10 +356,12 @@ static int check(const struct cli_args *args, struct mcplug_error *err)
         return MCPLUG_OK;
     if (!c)
         return mp_fail(err, MCPLUG_EINVAL, "which command? Try: mcplug help");
+    int r = check_server(args, err);
+    if (r != MCPLUG_OK)
+        return r;
     if (args->words.n < c->min_words)
         return mp_fail(err, MCPLUG_EINVAL, "\"%s\" wants more words: mcplug %s %s%s",
-                       c->name, c->name, c->words,
-                       c->flags & CLI_SERVER ? " -- COMMAND [ARGS...]" : "");
+                       c->name, c->name, args->server ? "SERVER " : "", c->words);
     if (args->words.n > c->max_words)
         return mp_fail(err, MCPLUG_EINVAL,
                        "\"%s\" does not know what to do with "
@@ -321,7 +370,7 @@ static int check(const struct cli_args *args, struct mcplug_error *err)
                        c->flags & CLI_SERVER && !args->server_command
                            ? "; is a -- missing before the server's command?"
                            : "");
-    return check_server(args, err);
+    return MCPLUG_OK;
 }
 
 int cli_args_parse(struct cli_args *args, int argc, char **argv, struct mcplug_error *err)
@@ -342,5 +391,7 @@ int cli_args_parse(struct cli_args *args, int argc, char **argv, struct mcplug_e
         else
             rc = take_word(&r, word);
     }
+    if (rc == MCPLUG_OK)
+        take_server(args);
     return rc ? rc : check(args, err);
 }

@@ -28,8 +28,11 @@ struct cli_option {
 };
 
 /* What a command takes beside its own options. */
-#define CLI_SERVER 1u  /* talks to a server: how to reach it */
-#define CLI_REQUEST 2u /* makes a request that may last: progress, _meta */
+#define CLI_SERVER 1u    /* talks to a server: its name comes first, or how to reach it */
+#define CLI_REQUEST 2u   /* makes a request that may last: progress, _meta */
+#define CLI_CONFIG 4u    /* reads the configuration */
+#define CLI_QUALIFIED 8u /* the first word may be mcp__SERVER__NAME */
+#define CLI_COMMAND 16u  /* its words may go on behind --, as they are */
 
 struct cli_command {
     const char *name;
@@ -40,6 +43,7 @@ struct cli_command {
     const struct cli_option *options; /* its own; may be NULL */
     unsigned flags;
     size_t min_words, max_words;
+    bool hidden;                 /* not for people */
     int (*run)(struct cli *cli); /* returns the exit code */
 };
 
@@ -52,12 +56,17 @@ struct cli_list { /* NULL-ended once anything is in it */
 
 struct cli_args {                      /* all strings belong to argv */
     const struct cli_command *command; /* NULL: none was given */
-    struct cli_list words;
+    struct cli_list words;             /* without the server's name */
+    const char *server;    /* by its name in the configuration; NULL: given in place */
     char **server_command; /* what stands behind `--`, NULL-ended; NULL: no `--` */
 
     bool help, version, json, quiet;
     int verbose;
+    const char *log_file;
     struct cli_list plugin_dirs;
+
+    struct cli_list mcp_config;
+    bool strict_mcp_config;
 
     const char *url, *type, *cwd, *revision, *log_level;
     struct cli_list env, headers, set, roots;
@@ -66,6 +75,10 @@ struct cli_args {                      /* all strings belong to argv */
 
     const char *meta;
     bool progress, no_progress;
+
+    const char *scope;         /* add, remove, .. */
+    const char *file;          /* import --file */
+    bool no_connect, yes, all; /* list, import, approve */
 
     const char *arguments; /* call --args */
     const char *output;    /* read --output */
@@ -78,7 +91,7 @@ extern const struct cli_command *const cli_commands[];
 
 const struct cli_command *cli_command_find(const char *name, size_t len);
 
-#define CLI_GROUPS 4
+#define CLI_GROUPS 5
 struct cli_group {
     const char *title;
     const struct cli_option *options;

@@ -16,9 +16,12 @@ enum { /* exit codes */
        CLI_BROKEN_PIPE = 141 /* nobody reads our output any more */
 };
 
+struct mcplug_config;
+
 struct cli {
     struct cli_args args;
-    struct cli_out out; /* stdout, or the file of --output */
+    struct mcplug_config *config; /* NULL until cli_config() */
+    struct cli_out out;           /* stdout, or the file of --output */
 };
 
 #endif

@@ -6,15 +6,21 @@
 #include "content.h"
 #include "json/tree.h"
 #include "link.h"
+#include "named.h"
 #include "plugin/props.h"
 #include "tell.h"
 #include "words.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct job {
     const char *tool;
+    char name[256];  /* what it is called really, once that is known */
+    bool normalised; /* `tool` has _ for everything but letters and digits */
     char *arguments; /* from --args; NULL: made from the words */
     struct cli_words words;
 };
@@ -116,6 +122,21 @@ static void unknown_tool(struct cli_link *link, const char *tool, const mcplug_l
     cli_link_finish(link, CLI_USAGE);
 }
 
+/* The tool whose name looks like that: itself, or else the only one that becomes so when
+ * normalised. */
+static ptrdiff_t find_tool(const struct job *job, const mcplug_list *list)
+{
+    ptrdiff_t found = mcplug_list_find(list, job->tool);
+    for (size_t i = 0; found < 0 && job->normalised && i < mcplug_list_count(list); i++) {
+        const char *name = mcplug_list_name(list, i), *want = job->tool;
+        while (*name && *want == (isalnum((unsigned char)*name) ? *name : '_'))
+            name++, want++;
+        if (!*name && !*want)
+            found = (ptrdiff_t)i;
+    }
+    return found;
+}
+
 static void on_tools(struct cli_link *link, void *arg, enum mcplug_kind kind,
                      mcplug_list *list, const struct mcplug_error *why)
 {
@@ -128,16 +149,22 @@ static void on_tools(struct cli_link *link, void *arg, enum mcplug_kind kind,
         cli_link_fail(link, why, NULL);
         return;
     }
-    ptrdiff_t i = mcplug_list_find(list, job->tool);
+    ptrdiff_t i = find_tool(job, list);
     if (i < 0) {
         unknown_tool(link, job->tool, list);
         return;
     }
+    if (job->normalised) {
+        snprintf(job->name, sizeof job->name, "%s", mcplug_list_name(list, (size_t)i));
+        job->tool = job->name;
+    }
     const char *item = mcplug_list_item(list, (size_t)i, &len);
     mp_view schema_text = mp_view_get(mp_bytes(item, len), "inputSchema");
     json_t *schema = schema_text.len ? mp_tree(schema_text, &err) : NULL;
-    json_t *typed = cli_words_typed(&job->words, schema, &err);
-    char *arguments = typed ? json_dumps(typed, JSON_COMPACT) : NULL;
+    json_t *typed = job->arguments ? NULL : cli_words_typed(&job->words, schema, &err);
+    char *arguments = job->arguments ? strdup(job->arguments)
+                      : typed        ? json_dumps(typed, JSON_COMPACT)
+                                     : NULL;
     if (arguments)
         cli_link_call_tool(link, job->tool, arguments, on_result);
     else
@@ -152,16 +179,21 @@ static void on_tools(struct cli_link *link, void *arg, enum mcplug_kind kind,
 static void on_ready(struct cli_link *link, void *arg)
 {
     struct job *job = arg;
-    if (job->words.n)
+    if (job->words.n || job->normalised)
         cli_link_list(link, MCPLUG_TOOLS, on_tools);
     else
         cli_link_call_tool(link, job->tool, job->arguments ? job->arguments : "{}",
                            on_result);
 }
 
-static int prepare(const struct cli_args *args, struct job *job, struct mcplug_error *err)
+static int prepare(struct cli *cli, struct job *job, struct mcplug_error *err)
 {
+    const struct cli_args *args = &cli->args;
     job->tool = args->words.items[0];
+    job->normalised = args->server && strcmp(args->server, job->tool) == 0 &&
+                      strncmp(job->tool, "mcp__", 5) == 0;
+    if (job->normalised && !cli_named_qualified(cli, args->server, &job->tool))
+        return MCPLUG_EINVAL;
     if (args->arguments && args->words.n > 1)
         return mp_fail(err, MCPLUG_EINVAL,
                        "give either --args or KEY=VALUE words, not both");
@@ -177,10 +209,10 @@ static int run(struct cli *cli)
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct job job = {0};
     int code = CLI_USAGE;
-    if (prepare(&cli->args, &job, &err) != MCPLUG_OK)
-        cli_error("%s", err.text);
-    else
+    if (prepare(cli, &job, &err) == MCPLUG_OK)
         code = cli_link_run(cli, on_ready, &job);
+    else if (err.text[0]) /* else it was told */
+        cli_error("%s", err.text);
     cli_words_clear(&job.words);
     mp_free(job.arguments);
     return code;
@@ -202,14 +234,15 @@ const struct cli_command cli_cmd_call = {
         "Values become what the tool's schema wants: numbers, booleans, lists (also by "
         "repeating KEY), objects as JSON or as KEY.MEMBER=VALUE. KEY=@FILE takes the "
         "content of a file, KEY=@- standard input; a value that begins with @ is "
-        "written @@.\n"
+        "written @@. The tool may also be given as mcp__SERVER__TOOL, as models name "
+        "it.\n"
         "\n"
         "Text is printed as it is; images and other data become a note. With --json the "
         "result is printed as the server sent it. If the tool says that it failed, the "
         "exit code is 1 and its message goes to standard error.",
     .hint = "`mcplug tools` shows the tools and what they take.",
     .options = options,
-    .flags = CLI_SERVER | CLI_REQUEST,
+    .flags = CLI_SERVER | CLI_REQUEST | CLI_QUALIFIED,
     .min_words = 1,
     .max_words = CLI_MANY,
     .run = run,

@@ -13,7 +13,8 @@ static int run(struct cli *cli)
         const char *name = cli->args.words.items[0], *best = NULL;
         command = cli_command_find(name, strlen(name));
         for (size_t i = 0; !command && cli_commands[i]; i++)
-            mp_nearest(name, cli_commands[i]->name, &best);
+            if (!cli_commands[i]->hidden)
+                mp_nearest(name, cli_commands[i]->name, &best);
         if (!command) {
             cli_error("there is no command \"%s\"%s%s%s", name,
                       best ? "; did you mean \"" : "", best ? best : "",

@@ -26,7 +26,7 @@ struct job {
 };
 
 /* The era that began with 2026-07-28 has no sessions; dates compare as text. */
-static const char *era_of(const char *revision)
+const char *cli_era_of(const char *revision)
 {
     return strcmp(revision, "2026-07-28") >= 0 ? "modern" : "legacy";
 }
@@ -59,7 +59,7 @@ static void put_people(struct cli_link *link, const struct job *job, struct cli_
     cli_put_line(out, "Version", mp_view_get(info, "version"));
     cli_put_line(out, "Description", mp_view_get(info, "description"));
     cli_put_line(out, "Website", mp_view_get(info, "websiteUrl"));
-    cli_out_f(out, "Revision: %s (%s era)\n", revision, era_of(revision));
+    cli_out_f(out, "Revision: %s (%s era)\n", revision, cli_era_of(revision));
     if (pid)
         cli_out_f(out, "Process: %s\n", pid);
     if (peer) {
@@ -107,7 +107,7 @@ static void put_json(struct cli_link *link, const struct job *job, struct cli_ou
     mp_str_init(&s, (size_t)64 << 20);
     mp_str_adds(&s, "{\"revision\":");
     mp_str_add_json(&s, revision, strlen(revision));
-    add_text(&s, "era", era_of(revision));
+    add_text(&s, "era", cli_era_of(revision));
     add_view(&s, "name", mp_view_get(info, "name"));
     add_view(&s, "title", mp_view_get(info, "title"));
     add_view(&s, "version", mp_view_get(info, "version"));

@@ -2,6 +2,7 @@
 #include "link.h"
 
 #include "base/mem.h"
+#include "entries.h"
 #include "json/walk.h"
 #include "tell.h"
 
@@ -60,16 +61,18 @@ static int exit_code_of(const struct cli_link *link, const struct mcplug_error *
 static void advise(const struct cli_link *link, const struct mcplug_error *why)
 {
     const struct cli_args *args = &link->cli->args;
+    char room[64];
 
     if (!link->connected && why->code == MCPLUG_ETIMEDOUT)
         cli_hint("--connect-timeout TIME, or MCP_TIMEOUT in ms, waits longer.");
     else if (!link->connected && why->code == MCPLUG_ENOTSUP)
         cli_hint("`mcplug plugins` lists what there is.");
     else if (!link->connected && why->code == MCPLUG_ECONFIG)
-        cli_hint("`mcplug plugins %s` lists the settings.", args->type ? args->type
-                                                            : args->server_command
-                                                                ? "stdio"
-                                                                : "NAME");
+        cli_hint("`mcplug plugins %s` lists the settings.",
+                 link->entry  ? cli_entry_transport(link->entry, room, sizeof room)
+                 : args->type ? args->type
+                 : args->server_command ? "stdio"
+                                        : "NAME");
     else if (!link->connected && args->server_command &&
              (why->os_error == ENOENT || why->os_error == EACCES))
         cli_hint("Is %s installed, executable and on the PATH?", args->server_command[0]);

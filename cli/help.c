@@ -38,21 +38,24 @@ static void put_options(struct cli_out *out, const struct cli_group *group)
     }
 }
 
+static void put_form(struct cli_out *out, const char *head, const char *name,
+                     const char *before, const char *words, const char *behind)
+{
+    char line[256];
+    int n = snprintf(line, sizeof line, "mcplug %s%s%s%s [OPTIONS]%s", name, before,
+                     *words ? " " : "", words, behind);
+    cli_out_s(out, head);
+    cli_out_wrapped(out, line, (size_t)n, 11, 7);
+}
+
 static void put_usage(struct cli_out *out, const struct cli_command *c)
 {
-    const char *space = *c->words ? " " : "";
     bool server = c->flags & CLI_SERVER;
-    char line[256];
-    int n = snprintf(line, sizeof line, "mcplug %s%s%s [OPTIONS]%s", c->name, space,
-                     c->words, server ? " -- COMMAND [ARGS...]" : "");
-    cli_out_s(out, "Usage: ");
-    cli_out_wrapped(out, line, (size_t)n, 11, 7);
+    put_form(out, "Usage: ", c->name, server ? " SERVER" : "", c->words, "");
     if (!server)
         return;
-    n = snprintf(line, sizeof line, "mcplug %s%s%s [OPTIONS] --url URL", c->name, space,
-                 c->words);
-    cli_out_s(out, "       ");
-    cli_out_wrapped(out, line, (size_t)n, 11, 7);
+    put_form(out, "       ", c->name, "", c->words, " -- PROGRAM [ARGS...]");
+    put_form(out, "       ", c->name, "", c->words, " --url URL");
 }
 
 static void help_for(struct cli_out *out, const struct cli_command *c)
@@ -74,21 +77,25 @@ static void help_for(struct cli_out *out, const struct cli_command *c)
 static void help_for_all(struct cli_out *out)
 {
     static const char how[] =
-        "The server is given in place: everything behind -- is its command and "
-        "arguments. `mcplug help COMMAND` tells the rest.";
+        "SERVER is a name that `mcplug add` has given, or it is given in place: "
+        "everything behind -- is its command and arguments. `mcplug help COMMAND` tells "
+        "the rest.";
     struct cli_group groups[CLI_GROUPS];
 
-    cli_out_s(out, "Usage: mcplug COMMAND [WORDS...] [OPTIONS] -- SERVER [ARGS...]\n"
+    cli_out_s(out, "Usage: mcplug COMMAND SERVER [WORDS...] [OPTIONS]\n"
+                   "       mcplug COMMAND [WORDS...] [OPTIONS] -- PROGRAM [ARGS...]\n"
                    "       mcplug COMMAND [WORDS...] [OPTIONS] --url URL\n\n"
                    "Talks to servers of the Model Context Protocol.\n\nCommands:\n");
     for (size_t i = 0; cli_commands[i]; i++)
-        put_entry(out, cli_commands[i]->name, cli_commands[i]->summary);
+        if (!cli_commands[i]->hidden)
+            put_entry(out, cli_commands[i]->name, cli_commands[i]->summary);
     cli_out_s(out, "\n");
     cli_out_wrapped(out, how, sizeof how - 1, 0, 0);
     cli_command_groups(NULL, groups);
     put_options(out, &groups[0]);
     cli_out_s(out, "\nExamples:\n"
-                   "  mcplug tools -- my-server\n"
+                   "  mcplug add github https://api.example.com/mcp\n"
+                   "  mcplug call github search q=mcplug\n"
                    "  mcplug call echo text=hello -- my-server --its-option\n"
                    "  mcplug read file:///notes.txt --url unix:/run/notes.sock\n");
 }

@@ -4,61 +4,28 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "json/walk.h"
+#include "named.h"
+#include "signals.h"
 #include "tell.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
-
-/* After Ctrl+C the server gets this long to go in good order; then we leave, and what
- * guards its processes ends them. */
-#define LEAVE_MS 2000
 
 /* ---- signals ---- */
 
-/* Runs only while a write of ours blocks: everything else sees the signal through the
- * descriptor. */
-static void leave_at_once(int number)
-{
-    _exit(CLI_SIGNAL + number);
-}
-
-/* Whoever started us with a signal ignored, as shells do with SIGINT for what runs in
- * the background, wants it that way. */
-static void handle(int number, sigset_t *set)
-{
-    struct sigaction at_once = {.sa_handler = leave_at_once}, old;
-    if (sigaction(number, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
-        return;
-    sigaction(number, &at_once, NULL);
-    sigaddset(set, number);
-}
-
-static int signals_open(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    handle(SIGINT, &set);
-    handle(SIGTERM, &set);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 static void on_signal(struct cli_link *link)
 {
-    struct signalfd_siginfo info;
-    if (read(link->signal_fd, &info, sizeof info) != sizeof info)
+    int number = cli_signals_read(link->signal_fd);
+    if (!number)
         return;
-    int number = (int)info.ssi_signo;
     if (link->signal || link->finished) {
         cli_status_show(NULL);
         _exit(CLI_SIGNAL + number); /* the second one, or nothing left to save */
     }
     link->signal = number;
-    link->patience = cli_now() + LEAVE_MS;
+    link->patience = cli_now() + CLI_LEAVE_MS;
     cli_ask_stop(link->ask);
     if (link->call)
         mcplug_cancel(link->call); /* its end ends us */
@@ -80,7 +47,9 @@ static bool is_told(const struct cli_link *link, int level, const char *source,
 
 static void on_log(void *arg, int level, const char *source, const char *text)
 {
-    if (!is_told(arg, level, source, text))
+    if (is_told(arg, level, source, text))
+        cli_log_file(level, source, text);
+    else
         cli_log_line(level, source, text);
 }
 
@@ -173,17 +142,22 @@ static void on_closed(void *arg)
 
 /* ---- opening ---- */
 
-static mcplug *host_new(struct cli_link *link, struct mcplug_error *err)
+mcplug *cli_host_new(struct cli *cli, cli_log_fn *log, void *arg,
+                     struct mcplug_error *err)
 {
-    const struct cli_args *args = &link->cli->args;
+    const struct cli_args *args = &cli->args;
+    int level = MCPLUG_LOG_WARN + args->verbose; /* a file gets more than the eye */
+    if (args->log_file && level < MCPLUG_LOG_VERBOSE)
+        level = MCPLUG_LOG_VERBOSE;
     struct mcplug_options options = {
         .struct_size = sizeof options,
-        .log_level = MCPLUG_LOG_WARN + args->verbose,
+        .log_level = level,
         .client_name = "mcplug",
         .client_version = mcplug_version(),
         .plugin_dirs = args->plugin_dirs.items,
-        .log = args->quiet ? NULL : on_log,
-        .log_arg = link,
+        .more_plugin_dirs = cli_plugin_dirs(cli),
+        .log = args->quiet && !args->log_file ? NULL : log,
+        .log_arg = arg,
     };
     if (options.log_level > MCPLUG_LOG_TRACE)
         options.log_level = MCPLUG_LOG_TRACE;
@@ -196,11 +170,12 @@ static uint32_t clamp(uint64_t ms)
 }
 
 static int server_open(struct cli_link *link, const mcplug_settings *settings,
-                       struct mcplug_error *err)
+                       const struct mp_resolved *resolved, struct mcplug_error *err)
 {
     const struct cli_args *args = &link->cli->args;
     struct mcplug_server_options options = {
         .struct_size = sizeof options,
+        .name = link->entry ? link->entry->name : NULL,
         .timeout_ms = clamp(args->connect_timeout),
         .request_ms = clamp(args->timeout),
         .log_level = args->log_level,
@@ -213,8 +188,33 @@ static int server_open(struct cli_link *link, const mcplug_settings *settings,
         .remark = on_remark,
         .dropped = on_dropped,
     };
+    mp_resolved_times(resolved, &options.timeout_ms, &options.request_ms,
+                      &options.tool_ms);
     return mcplug_open(link->host, settings, &options, on_ready, link, &link->server,
                        err);
+}
+
+/* The configuration is read last: modules have their say in it, so the host is there. */
+static int open_named(struct cli_link *link, struct mcplug_error *err)
+{
+    struct mp_resolved resolved = {0};
+    mcplug_settings *settings = NULL;
+    int r =
+        cli_named_settings(link->cli, link->host, link->entry, &resolved, &settings, err);
+    if (r == MCPLUG_OK)
+        r = server_open(link, settings, &resolved, err);
+    mcplug_settings_free(settings);
+    mp_resolved_clear(&resolved);
+    return r;
+}
+
+static int open_inline(struct cli_link *link, struct mcplug_error *err)
+{
+    struct mp_resolved none = {0};
+    mcplug_settings *settings = cli_settings(&link->cli->args, err);
+    int r = settings ? server_open(link, settings, &none, err) : err->code;
+    mcplug_settings_free(settings);
+    return r;
 }
 
 static int check_words(const struct cli_args *args, struct mcplug_error *err)
@@ -248,8 +248,7 @@ static enum cli_progress_mode progress_mode(const struct cli_args *args)
 }
 
 /* Everything that can be wrong with the words comes before anything is started. */
-static int prepare(struct cli_link *link, mcplug_settings **settings,
-                   struct mcplug_error *err)
+static int prepare(struct cli_link *link, struct mcplug_error *err)
 {
     const struct cli_args *args = &link->cli->args;
 
@@ -260,8 +259,8 @@ static int prepare(struct cli_link *link, mcplug_settings **settings,
         return MCPLUG_EINVAL;
     if (!cli_meta(args, &link->meta, err))
         return MCPLUG_ENOMEM;
-    if (!(*settings = cli_settings(args, err)))
-        return MCPLUG_EINVAL;
+    if (!args->server && (r = cli_inline_allowed(link->cli, err)) != MCPLUG_OK)
+        return r;
     link->progress.mode = progress_mode(args);
     if (!args->no_input && isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
         link->ask = cli_ask_new();
@@ -333,24 +332,41 @@ static void run(struct cli_link *link)
     }
 }
 
+static void connect(struct cli_link *link)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    link->signal_fd = cli_signals_open();
+    link->host = cli_host_new(link->cli, on_log, link, &err);
+    int r = !link->host   ? err.code
+            : link->entry ? open_named(link, &err)
+                          : open_inline(link, &err);
+    if (r != MCPLUG_OK)
+        cli_link_fail(link, &err, NULL);
+    else
+        run(link);
+}
+
 int cli_link_run(struct cli *cli, cli_ready_fn *ready, void *job)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
+    const char *name = cli->args.server, *rest;
     struct cli_link link = {
         .cli = cli, .ready = ready, .job = job, .signal_fd = -1, .exit_code = CLI_USAGE};
-    mcplug_settings *settings = NULL;
 
-    if (prepare(&link, &settings, &err) != MCPLUG_OK) {
+    if (name && strncmp(name, "mcp__", 5) == 0 &&
+        cli->args.command->flags & CLI_QUALIFIED)
+        link.entry = cli_named_qualified(cli, name, &rest);
+    else if (name)
+        link.entry = cli_named_find(cli, name);
+    if (name && !link.entry)
+        return CLI_USAGE;
+    int code = name ? cli_named_usable(cli, link.entry) : CLI_OK;
+    if (code != CLI_OK)
+        return code;
+    if (prepare(&link, &err) != MCPLUG_OK)
         cli_error("%s", err.text);
-    } else {
-        link.signal_fd = signals_open();
-        link.host = host_new(&link, &err);
-        if (!link.host || server_open(&link, settings, &err) != MCPLUG_OK)
-            cli_link_fail(&link, &err, NULL);
-        else
-            run(&link);
-    }
-    mcplug_settings_free(settings);
+    else
+        connect(&link);
     cli_ask_free(link.ask);
     if (link.host)
         mcplug_free(link.host);

@@ -26,8 +26,11 @@ typedef void cli_result_fn(struct cli_link *link, void *job, const struct cli_do
 typedef void cli_list_fn(struct cli_link *link, void *job, enum mcplug_kind kind,
                          mcplug_list *list, const struct mcplug_error *why);
 
+struct mp_entry;
+
 struct cli_link {
     struct cli *cli;
+    struct mp_entry *entry; /* of the configuration; NULL: given in place */
     mcplug *host;
     mcplug_server *server;
     cli_ready_fn *ready;
@@ -77,6 +80,16 @@ void cli_link_ping(struct cli_link *link, cli_result_fn *fn);
 /* One of each kind at a time. */
 void cli_link_list(struct cli_link *link, enum mcplug_kind kind, cli_list_fn *fn);
 
+/* ---- also for commands that have many servers ---- */
+
+typedef void cli_log_fn(void *arg, int level, const char *source, const char *text);
+/* A host as the command line wants it; `log` is called when lines are shown or go to a
+ * file. give: mcplug_free; NULL with `err`. */
+mcplug *cli_host_new(struct cli *cli, cli_log_fn *log, void *arg,
+                     struct mcplug_error *err);
+/* "modern" or "legacy". */
+const char *cli_era_of(const char *revision);
+
 /* ---- for the parts of a link ---- */
 
 /* fail.c */
@@ -86,6 +99,9 @@ void cli_remarks_clear(struct cli_remarks *r);
 
 /* settings.c: how to reach the server. give; NULL with `err`. */
 mcplug_settings *cli_settings(const struct cli_args *args, struct mcplug_error *err);
+/* Puts what the command line says on top of settings that are there. */
+int cli_settings_apply(mcplug_settings *s, const struct cli_args *args,
+                       struct mcplug_error *err);
 /* The answer to roots/list. give: mp_free; NULL with `err`. */
 char *cli_roots(const struct cli_args *args, struct mcplug_error *err);
 /* give `out`: --meta, joined by the trace context that the environment has; NULL when

@@ -1,5 +1,6 @@
 /* mcplug: MCP servers from the shell. */
 #include "cli.h"
+#include "config/config.h"
 #include "help.h"
 #include "tell.h"
 
@@ -46,17 +47,26 @@ static int run(struct cli *cli, int argc, char **argv)
         cli_help(&cli->out, cli->args.command);
         return CLI_OK;
     }
-    return cli->args.command->run(cli);
+    const struct cli_args *args = &cli->args;
+    cli_log_show(args->quiet ? -1 : MCPLUG_LOG_WARN + args->verbose);
+    int r = args->log_file ? cli_log_open(args->log_file) : 0;
+    if (r) {
+        cli_error("cannot write the log %s: %s", args->log_file, strerror(r));
+        return CLI_USAGE;
+    }
+    return args->command->run(cli);
 }
 
 int main(int argc, char **argv)
 {
     struct cli cli;
     memset(&cli.args, 0, sizeof cli.args);
+    cli.config = NULL;
     signal(SIGPIPE, SIG_IGN); /* a failed write says it as well */
     cli_out_init(&cli.out, STDOUT_FILENO);
     int code = run(&cli, argc, argv);
     code = check_output(&cli.out, code);
+    mp_config_free(cli.config);
     cli_args_clear(&cli.args);
     return code;
 }

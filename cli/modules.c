@@ -1,4 +1,5 @@
 #include "modules.h"
+#include "named.h"
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -102,9 +103,9 @@ static void shelf_close(struct shelf *s)
     mp_loop_free(s->loop);
 }
 
-static int shelf_open(struct shelf *s, const struct cli_args *args,
-                      struct mcplug_error *err)
+static int shelf_open(struct shelf *s, struct cli *cli, struct mcplug_error *err)
 {
+    const struct cli_args *args = &cli->args;
     memset(s, 0, sizeof *s);
     s->loop = mp_loop_new(err);
     if (!s->loop)
@@ -114,6 +115,7 @@ static int shelf_open(struct shelf *s, const struct cli_args *args,
                 .level = MCPLUG_LOG_WARN + args->verbose},
         .loop = s->loop,
         .dirs = args->plugin_dirs.items,
+        .more_dirs = cli_plugin_dirs(cli),
         .wire = &mp_link_wire,
     };
     s->cat = mp_catalogue_new(&options, err);
@@ -135,7 +137,7 @@ int cli_modules_inspect(struct cli *cli, const char *file)
     json_t *object = NULL;
 
     int fd = cli_child_begin();
-    if (fd < 0 || shelf_open(&shelf, &cli->args, &err) != MCPLUG_OK)
+    if (fd < 0 || shelf_open(&shelf, cli, &err) != MCPLUG_OK)
         return CLI_FAILED;
     if (mp_catalogue_load(shelf.cat, file, &plugin, &err) == MCPLUG_OK)
         object = cli_module_json(plugin->descriptor, file, "ok");
@@ -228,7 +230,7 @@ json_t *cli_modules_find(struct cli *cli, struct mcplug_error *err)
     struct shelf shelf;
     struct search s = {.list = json_array(),
                        .files = mp_alloc(FILES_MAX * sizeof *s.files)};
-    int r = s.list && s.files ? shelf_open(&shelf, &cli->args, err) : mp_fail_nomem(err);
+    int r = s.list && s.files ? shelf_open(&shelf, cli, err) : mp_fail_nomem(err);
 
     if (r == MCPLUG_OK) {
         mp_catalogue_each(shelf.cat, note, &s);

@@ -38,7 +38,7 @@ void cli_out_f(struct cli_out *out, const char *fmt, ...) MCPLUG_PRINTF(2, 3);
 void cli_out_spaces(struct cli_out *out, size_t n);
 void cli_out_fresh_line(struct cli_out *out); /* a newline unless there is one */
 
-enum cli_style { CLI_PLAIN, CLI_BOLD, CLI_DIM };
+enum cli_style { CLI_PLAIN, CLI_BOLD, CLI_DIM, CLI_GREEN, CLI_RED, CLI_YELLOW };
 void cli_out_style(struct cli_out *out, enum cli_style style);
 
 /* ---- words of others ---- */

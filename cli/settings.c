@@ -110,7 +110,8 @@ static int put_headers(mcplug_settings *settings, const char *given,
     return r;
 }
 
-static int fill(mcplug_settings *s, const struct cli_args *args, struct mcplug_error *err)
+int cli_settings_apply(mcplug_settings *s, const struct cli_args *args,
+                       struct mcplug_error *err)
 {
     char **command = args->server_command;
     int r = MCPLUG_OK;
@@ -149,7 +150,7 @@ mcplug_settings *cli_settings(const struct cli_args *args, struct mcplug_error *
         mp_fail_nomem(err);
         return NULL;
     }
-    if (fill(s, args, err) != MCPLUG_OK) {
+    if (cli_settings_apply(s, args, err) != MCPLUG_OK) {
         mcplug_settings_free(s);
         return NULL;
     }

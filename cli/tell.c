@@ -5,10 +5,12 @@
 #include "out.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LINE_MAX_BYTES ((size_t)1 << 20)
@@ -16,13 +18,15 @@
 /* The terminal is one for the whole process, and so is what stands on its last line. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char status[512];
+static int shown_level = MCPLUG_LOG_WARN;
+static int log_fd = -1;
 
 #define ERASE "\r\033[K"
 
-static void put(const char *data, size_t len)
+static void put(int fd, const char *data, size_t len)
 {
     while (len) {
-        ssize_t n = write(STDERR_FILENO, data, len);
+        ssize_t n = write(fd, data, len);
         if (n < 0 && errno != EINTR)
             return; /* nobody is left who could be told */
         if (n > 0) {
@@ -44,7 +48,7 @@ static void put_line(struct mp_str *line)
     mp_str_add(&whole, line->data, line->len);
     mp_str_addc(&whole, '\n');
     mp_str_adds(&whole, status);
-    put(whole.data, whole.len);
+    put(STDERR_FILENO, whole.data, whole.len);
     pthread_mutex_unlock(&lock);
 
     mp_str_clear(&whole);
@@ -91,13 +95,80 @@ void cli_tell(const char *head, const char *text, size_t len)
     put_line(&line);
 }
 
-void cli_log_line(int level, const char *source, const char *text)
+void cli_tell_prompt(const char *fmt, ...)
+{
+    char raw[4096];
+    struct mp_str line;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(raw, sizeof raw, fmt, ap);
+    va_end(ap);
+    mp_str_init(&line, LINE_MAX_BYTES);
+    mp_str_add_escaped(&line, raw, strlen(raw), false);
+    put(STDERR_FILENO, line.data, line.len);
+    mp_str_clear(&line);
+}
+
+/* ---- log lines ---- */
+
+void cli_log_show(int level)
+{
+    shown_level = level;
+}
+
+int cli_log_open(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return errno;
+    log_fd = fd;
+    return 0;
+}
+
+/* In one write, so that lines of several processes do not mix. */
+static void put_in_file(const struct mp_str *line)
+{
+    struct timespec now;
+    struct mp_str whole;
+    struct tm tm;
+    char at[32];
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    strftime(at, sizeof at, "%Y-%m-%dT%H:%M:%S", gmtime_r(&now.tv_sec, &tm));
+    mp_str_init(&whole, LINE_MAX_BYTES + 64);
+    mp_str_addf(&whole, "%s.%03ldZ ", at, now.tv_nsec / 1000000);
+    mp_str_add(&whole, line->data, line->len);
+    mp_str_addc(&whole, '\n');
+    put(log_fd, whole.data, whole.len);
+    mp_str_clear(&whole);
+}
+
+static void make_line(struct mp_str *line, int level, const char *source,
+                      const char *text)
 {
     static const char *const names[] = {"ERR", "WRN", "VRB", "TRC"};
-    struct mp_str line;
-    mp_str_init(&line, LINE_MAX_BYTES);
-    mp_str_addf(&line, "%s %s %s", level >= 0 && level < 4 ? names[level] : "TRC", source,
+    mp_str_init(line, LINE_MAX_BYTES);
+    mp_str_addf(line, "%s %s %s", level >= 0 && level < 4 ? names[level] : "TRC", source,
                 text);
+}
+
+void cli_log_file(int level, const char *source, const char *text)
+{
+    struct mp_str line;
+    if (log_fd < 0)
+        return;
+    make_line(&line, level, source, text);
+    put_in_file(&line);
+    mp_str_clear(&line);
+}
+
+void cli_log_line(int level, const char *source, const char *text)
+{
+    struct mp_str line;
+    cli_log_file(level, source, text);
+    if (level > shown_level)
+        return;
+    make_line(&line, level, source, text);
     put_line(&line);
 }
 
@@ -118,8 +189,8 @@ void cli_status_show(const char *text)
 
     pthread_mutex_lock(&lock);
     if (strcmp(shown, status) != 0) {
-        put(ERASE, sizeof ERASE - 1);
-        put(shown, put_len);
+        put(STDERR_FILENO, ERASE, sizeof ERASE - 1);
+        put(STDERR_FILENO, shown, put_len);
         memcpy(status, shown, put_len + 1);
     }
     pthread_mutex_unlock(&lock);

@@ -11,10 +11,20 @@
 void cli_error(const char *fmt, ...) MCPLUG_PRINTF(1, 2);
 /* A second line below it: what to do next. [any] */
 void cli_hint(const char *fmt, ...) MCPLUG_PRINTF(1, 2);
+/* A question: no newline behind it. What the arguments bring is escaped. */
+void cli_tell_prompt(const char *fmt, ...) MCPLUG_PRINTF(1, 2);
 /* The same, escaped, but lines stay lines. Ends with a newline. [any] */
 void cli_tell(const char *head, const char *text, size_t len);
-/* One log line: `VRB mcp:NAME text`. The text is escaped already. [any] */
+
+/* One log line: `VRB mcp:NAME text`, on stderr up to the level that is shown, and in the
+ * file whatever the level. The text is escaped already. [any] */
 void cli_log_line(int level, const char *source, const char *text);
+/* The same, for the file alone. [any] */
+void cli_log_file(int level, const char *source, const char *text);
+/* The most verbose level that is shown on stderr; -1: none. MCPLUG_LOG_WARN at first. */
+void cli_log_show(int level);
+/* Lines go to the end of that file too, each with its time. 0, or an errno. */
+int cli_log_open(const char *path);
 
 /* ---- the status line ---- */
 

@@ -17,6 +17,17 @@ unit_tests = \
 	tests/unit/common_ports \
 	tests/unit/common_sse \
 	tests/unit/common_url \
+	tests/unit/config_edit \
+	tests/unit/config_expand \
+	tests/unit/config_file \
+	tests/unit/config_import \
+	tests/unit/config_import_entry \
+	tests/unit/config_jsontext \
+	tests/unit/config_policy \
+	tests/unit/config_policy_file \
+	tests/unit/config_secret \
+	tests/unit/config_target \
+	tests/unit/config_toml \
 	tests/unit/json_args \
 	tests/unit/json_envelope \
 	tests/unit/json_scan \
@@ -30,6 +41,7 @@ unit_tests = \
 	tests/unit/plugin_pins \
 	tests/unit/plugin_props \
 	tests/unit/plugin_services \
+	tests/unit/plugin_vault \
 	tests/unit/rpc_assembler \
 	tests/unit/rpc_exchange \
 	tests/unit/rpc_ledger \
@@ -52,6 +64,7 @@ unit_support = \
 	tests/real/fixture.c tests/real/fixture.h \
 	tests/real/listener.c tests/real/listener.h \
 	tests/unit/fake.c tests/unit/fake.h \
+	tests/unit/file_kit.h \
 	tests/unit/ide_kit.h \
 	tests/unit/plugin_modules.h
 
@@ -72,6 +85,7 @@ test_modules = \
 	tests/modules/good.c \
 	tests/modules/old.c \
 	tests/modules/unruly.c \
+	tests/modules/vault.c \
 	tests/modules/wrong.c
 test_modules_support = \
 	tests/modules/abi-1.0/mcplug/plugin.h \
@@ -92,6 +106,12 @@ CLEANFILES += tests/modules/built tests/modules/*.so
 # Scripts, found by their extension; exit 0 passed, 77 skipped, else failed.
 script_tests = \
 	tests/cli/command.test \
+	tests/cli/completion.test \
+	tests/cli/doctor.test \
+	tests/cli/list.test \
+	tests/config/scopes.test \
+	tests/config/trust.test \
+	tests/config/writes.test \
 	tests/embed.test \
 	tests/install/builtin.test \
 	tests/install/docs.test \
@@ -100,6 +120,19 @@ script_tests = \
 	tests/install/lean.test \
 	tests/install/outoftree.test \
 	tests/reaper/survivors.test
+
+# The command, with the administrator's files where a test wants them.
+check_PROGRAMS += tests/config/mcplug
+tests_config_mcplug_SOURCES = cli/main.c tests/config/installed.c
+tests_config_mcplug_LDADD = libmcplug-cli.la libmcplug-core.la
+
+# Kills and fails a program at every system call of a write.
+check_PROGRAMS += tests/config/killer
+tests_config_killer_SOURCES = \
+	tests/config/killer.c \
+	tests/config/trace.c tests/config/trace.h
+tests_config_killer_CPPFLAGS = $(base_cppflags)
+tests_config_killer_LDADD =
 
 check_PROGRAMS += tests/reaper/survivors
 tests_reaper_survivors_CPPFLAGS = $(base_cppflags)
@@ -197,12 +230,14 @@ real_tests = \
 	tests/real/real_proxy \
 	tests/real/real_sse \
 	tests/real/real_websocket
-EXTRA_PROGRAMS += $(real_tests)
-CLEANFILES += $(real_tests)
+EXTRA_PROGRAMS += $(real_tests) tests/real/vault
+CLEANFILES += $(real_tests) tests/real/vault
+tests_real_vault_LDADD = libmcplug-core.la
 EXTRA_DIST += \
 	tests/real/certs.sh \
 	tests/real/fake-ide-selftest.mjs \
 	tests/real/fake-ide.mjs \
+	tests/real/keyring.sh \
 	tests/real/docs.sh \
 	tests/real/listen.cjs \
 	tests/real/loopback.cjs \
@@ -250,7 +285,7 @@ AM_TESTS_ENVIRONMENT = \
 	MCPLUG_TEST_MODULES='$(abs_top_builddir)/tests/modules'; export MCPLUG_TEST_MODULES; \
 	CC='$(CC)'; export CC;
 
-EXTRA_DIST += tests/install/console.sh tests/install/pipe.c tests/install/stage.sh
+EXTRA_DIST += tests/cli/kit.sh tests/config/import tests/install/console.sh tests/install/pipe.c tests/install/stage.sh
 EXTRA_DIST += $(script_tests) $(fuzz_files) tests/lint/lint.sh tests/fuzz/run.sh \
 	tests/valgrind.supp tests/evil/torture.sh
 
@@ -314,7 +349,7 @@ check-torture: all
 	done; \
 	exit $$failed
 
-check-real: all $(real_tests)
+check-real: all $(real_tests) tests/real/vault
 	@$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/real/run.sh $(abs_top_builddir)
 
 check-conformance: all tests/conformance/client
@@ -332,10 +367,20 @@ fuzz_files = \
 	tests/fuzz/fuzz_scan.c \
 	tests/fuzz/fuzz_session.c \
 	tests/fuzz/fuzz_sse.c \
+	tests/fuzz/edit.dict \
+	tests/fuzz/expand.dict \
+	tests/fuzz/fuzz_edit.c \
+	tests/fuzz/fuzz_expand.c \
+	tests/fuzz/fuzz_import.c \
+	tests/fuzz/fuzz_policy.c \
+	tests/fuzz/fuzz_toml.c \
+	tests/fuzz/import.dict \
 	tests/fuzz/fuzz_uri.c \
 	tests/fuzz/fuzz_url.c \
+	tests/fuzz/policy.dict \
 	tests/fuzz/scan.dict \
-	tests/fuzz/session.dict
+	tests/fuzz/session.dict \
+	tests/fuzz/toml.dict
 
 # make fuzz FUZZ_RUNS=n [FUZZ_ONLY="scan uri"]
 FUZZ_RUNS = 100000
@@ -347,10 +392,10 @@ fuzz:
 
 fuzz_cppflags = $(AM_CPPFLAGS) -DMCPLUG_BUILTIN \
 	-DMCPLUG_PLUGIN_DIR=\"$(pluginexecdir)\" -DMCPLUG_HELPER_DIR=\"$(helperexecdir)\" \
-	-DMCPLUG_SYSCONF_DIR=\"$(sysconfdir)\" \
+	-DMCPLUG_SYSCONF_DIR=\"$(sysconfdir)\" -DMCPLUG_DATA_DIR=\"$(datadir)\" \
 	$(UV_CFLAGS) $(JANSSON_CFLAGS)
-fuzz_sources = $(core_sources) $(common_sources) $(wire_sources) $(stdio_sources) \
-	$(socket_sources)
+fuzz_sources = $(core_sources) $(common_sources) $(wire_sources) $(url_sources) \
+	$(stdio_sources) $(socket_sources)
 
 lint:
 	@cd $(top_srcdir) && CC='$(CC)' CLANG_FORMAT='$(CLANG_FORMAT)' \

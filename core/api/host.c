@@ -76,6 +76,7 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
         struct mp_catalogue_options c = {.log = host->log,
                                          .loop = host->loop,
                                          .dirs = o.plugin_dirs,
+                                         .more_dirs = o.more_plugin_dirs,
                                          .wire = &mp_link_wire};
         host->catalogue = mp_catalogue_new(&c, err);
     }

@@ -2,6 +2,7 @@
 #ifndef MP_API_HOST_H
 #define MP_API_HOST_H
 
+#include "config/config.h"
 #include "plugin/catalogue.h"
 #include "session/session.h"
 
@@ -38,5 +39,16 @@ struct mcplug_settings {
 /* Is the caller on the loop's thread, or is there none? */
 bool mp_host_here(const mcplug *host);
 mcplug *mp_host_of(const mcplug_server *server);
+
+/* The transport of that type, or the one that the URL calls for. */
+int mp_host_transport(mcplug *host, const char *type, const char *url,
+                      const struct mp_offer **out, struct mcplug_error *err);
+
+/* What an entry of the configuration comes to, checked against what its transport
+ * declares; problems are noted in the configuration. give `settings`; clear `resolved`,
+ * from which they were taken, in any case. May block. */
+int mp_host_settings(mcplug *host, struct mcplug_config *config, struct mp_entry *entry,
+                     struct mp_resolved *resolved, mcplug_settings **settings,
+                     struct mcplug_error *err);
 
 #endif

@@ -72,16 +72,13 @@ static void gone(void *arg, mcplug_server *s)
         s->next->prev = s->prev;
 }
 
-/* The transport that the settings name, or that their URL calls for. */
-static int find_transport(mcplug *host, const mcplug_settings *settings,
-                          const struct mp_offer **out, struct mcplug_error *err)
+int mp_host_transport(mcplug *host, const char *type, const char *url,
+                      const struct mp_offer **out, struct mcplug_error *err)
 {
-    const char *url = mp_props_get(settings->props, "url");
     char scheme[33];
 
-    if (settings->type)
-        return mp_catalogue_find(host->catalogue, MCPLUG_TRANSPORT, settings->type, out,
-                                 err);
+    if (type)
+        return mp_catalogue_find(host->catalogue, MCPLUG_TRANSPORT, type, out, err);
     size_t n = url ? strcspn(url, ":") : 0;
     if (n == 0 || n >= sizeof scheme || url[n] != ':')
         return mp_fail(err, MCPLUG_ECONFIG,
@@ -130,7 +127,8 @@ int mcplug_open(mcplug *host, const mcplug_settings *settings,
         err = &own;
     if (host->freeing)
         return mp_fail(err, MCPLUG_ECLOSED, "the host is being freed");
-    int r = find_transport(host, settings, &offer, err);
+    int r = mp_host_transport(host, settings->type, mp_props_get(settings->props, "url"),
+                              &offer, err);
     if (r != MCPLUG_OK)
         return r;
     r = check_settings(offer, settings->props, &props, err);

@@ -15,6 +15,9 @@
 
 struct mp_loop;
 
+/* The version of the library below, as it was found at run time: "1.44.2". [any] */
+const char *mp_loop_library(void);
+
 struct mp_loop *mp_loop_new(struct mcplug_error *err); /* give */
 /* Every timer, watch and job must be gone; waits for pool work under way. */
 void mp_loop_free(struct mp_loop *loop);

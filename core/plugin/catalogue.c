@@ -94,13 +94,14 @@ struct mp_catalogue *mp_catalogue_new(const struct mp_catalogue_options *options
     struct mp_catalogue *cat = mp_alloc(sizeof *cat);
     if (cat) {
         cat->options = *options;
-        cat->options.dirs = NULL; /* cat->search has copies */
+        cat->options.dirs = cat->options.more_dirs = NULL; /* cat->search has copies */
         cat->options.helper_dir = NULL;
         cat->options.pins = NULL;
         cat->pins = mp_strdup(options->pins ? options->pins
                                             : MCPLUG_SYSCONF_DIR "/mcplug/modules.allow");
         cat->helper_dir = find_helper_dir(options->helper_dir);
-        if (mp_search_init(&cat->search, options->dirs, &options->log) == MCPLUG_OK &&
+        if (mp_search_init(&cat->search, options->dirs, options->more_dirs,
+                           &options->log) == MCPLUG_OK &&
             cat->helper_dir && cat->pins) {
             mp_host_init(&cat->host, &cat->options, cat->helper_dir);
             return cat;
@@ -465,6 +466,8 @@ static const char *package_of(const struct want *want)
         {"ws-ide", "mcplug-websocket"},    {"unix", "mcplug-socket"},
         {"tcp", "mcplug-socket"},          {"http-ide", "mcplug-http"},
     };
+    if (want->kind == MCPLUG_VAULT && strcmp(want->name, "keyring") == 0)
+        return "mcplug-keyring";
     if (want->kind == MCPLUG_TRANSPORT)
         for (size_t i = 0; i < MP_COUNT(packages); i++)
             if (strcmp(packages[i].name, want->name) == 0)

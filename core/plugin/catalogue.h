@@ -10,8 +10,8 @@
  * replaced: https.so -> http.so, image-png.so.
  *
  * The search path: the directories in the options, then $MCPLUG_PLUGIN_PATH (colons
- * between them, absolute ones only, ignored for secure execution), then the one given
- * at build time. */
+ * between them, absolute ones only, ignored for secure execution), then those that the
+ * user has configured, then the one given at build time. */
 #ifndef MP_PLUGIN_CATALOGUE_H
 #define MP_PLUGIN_CATALOGUE_H
 
@@ -24,11 +24,13 @@
 
 struct mp_catalogue;
 struct mp_loop;
+struct mp_str;
 
 struct mp_catalogue_options {
     struct mp_log log;
     struct mp_loop *loop;
-    const char *const *dirs; /* NULL-ended, searched first; may be NULL */
+    const char *const *dirs;      /* NULL-ended, searched first; may be NULL */
+    const char *const *more_dirs; /* the same, searched before the installed one alone */
     /* What modules call; given from above because it belongs to higher layers. */
     const struct mcplug_wire *wire;
     const struct mcplug_health *health; /* may be NULL */
@@ -127,6 +129,24 @@ size_t mp_self_running(const mcplug_self *self);
 /* Fills in every table; `options` and `helper_dir` are borrowed as long as `host`. */
 void mp_host_init(struct mcplug_host *host, const struct mp_catalogue_options *options,
                   const char *helper_dir);
+
+/* ---- vault.c: secrets that modules keep ---- */
+
+#define MP_VAULT_NAME_MAX 256           /* bytes of a secret's name */
+#define MP_VAULT_MAX ((size_t)64 << 10) /* bytes of a secret */
+
+/* Adds the secret `name` of the vault that `offer` is, without the newline at its end.
+ * Blocks, for a minute perhaps: any thread but the loop's while that runs.
+ * MCPLUG_EREFUSED is the vault's own: no such secret, or nobody who could tell.
+ * MCPLUG_ECONFIG: the name can't be one, or what was found is no single line of text, and
+ * would not fit a header; MCPLUG_ETOOBIG. No message has the secret in it, and no copy is
+ * left but that in `out`. */
+int mp_vault_ask(const struct mp_offer *offer, const char *name, struct mp_str *out,
+                 struct mcplug_error *err);
+/* The same after mp_catalogue_find(), whose errors it has too. For those who have the
+ * catalogue to themselves while it blocks: before the loop runs, or beside it. */
+int mp_vault_get(struct mp_catalogue *cat, const char *vault, const char *name,
+                 struct mp_str *out, struct mcplug_error *err);
 
 /* ---- builtin.c (the list comes from config.h) ---- */
 

@@ -74,10 +74,18 @@ static void check_feature(struct mp_kit *kit, const struct mcplug_feature *f)
 
     if (empty(f->summary))
         mp_kit_say(kit, true, "warning: %s \"%s\": has no summary", kind, f->name);
+    if (f->kind == MCPLUG_VAULT &&
+        ((f->options && f->options[0].name) || (f->accepts && f->accepts[0])))
+        mp_kit_say(kit, true,
+                   "warning: vault \"%s\": nobody reads the options and what it accepts "
+                   "of a vault",
+                   f->name);
     for (size_t i = 0; f->options && f->options[i].name; i++)
         check_option(kit, f->name, &f->options[i]);
     for (size_t i = 0; f->accepts && f->accepts[i]; i++) {
         const char *what = f->accepts[i];
+        if (f->kind == MCPLUG_VAULT)
+            break;
         if (f->kind == MCPLUG_CONVERTER ? !is_mime(what) : !is_scheme(what))
             mp_kit_say(kit, false,
                        "%s \"%s\": accepts \"%.64s\", which is no %s in "
@@ -267,6 +275,9 @@ static void try_features(struct mp_kit *kit, const struct mp_plugin *plugin,
             try_transport(kit, &offer, transports == 1, settings);
         else if (offer.feature.kind == MCPLUG_CONVERTER)
             try_converter(kit, &offer);
+        else if (offer.feature.kind == MCPLUG_VAULT)
+            mp_kit_say(kit, true, "vault \"%s\": not asked, for it may ask a person",
+                       offer.feature.name);
     }
     size_t running = kit->stuck ? 0 : mp_self_running(plugin->self);
     if (running)

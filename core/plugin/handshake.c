@@ -51,6 +51,10 @@ struct kind {
     {                                                                                    \
 #m, offsetof(struct mcplug_converter_ops, m)                                     \
     }
+#define VAULT_OP(m)                                                                      \
+    {                                                                                    \
+#m, offsetof(struct mcplug_vault_ops, m)                                         \
+    }
 
 static const struct kind kinds[] = {
     [MCPLUG_TRANSPORT] = {"transport",
@@ -63,6 +67,7 @@ static const struct kind kinds[] = {
     [MCPLUG_CONVERTER] = {"converter",
                           THROUGH(struct mcplug_converter_ops, convert),
                           {CONVERTER_OP(match), CONVERTER_OP(convert)}},
+    [MCPLUG_VAULT] = {"vault", THROUGH(struct mcplug_vault_ops, get), {VAULT_OP(get)}},
 };
 
 bool mp_kind_known(uint32_t kind)
@@ -73,7 +78,7 @@ bool mp_kind_known(uint32_t kind)
 const char *mp_kind_name(uint32_t kind)
 {
     static const char *const others[] = {
-        "kind 0",  NULL,      NULL,      NULL,      "kind 4",  "kind 5",
+        "kind 0",  NULL,      NULL,      NULL,      NULL,      "kind 5",
         "kind 6",  "kind 7",  "kind 8",  "kind 9",  "kind 10", "kind 11",
         "kind 12", "kind 13", "kind 14", "kind 15",
     };

@@ -79,7 +79,7 @@ static int add_dirs_from_env(struct mp_search *search, const struct mp_log *log)
 }
 
 int mp_search_init(struct mp_search *search, const char *const *dirs,
-                   const struct mp_log *log)
+                   const char *const *more, const struct mp_log *log)
 {
     int r = MCPLUG_OK;
 
@@ -88,6 +88,8 @@ int mp_search_init(struct mp_search *search, const char *const *dirs,
         r = add_dir(search, dirs[i]);
     if (r == MCPLUG_OK)
         r = add_dirs_from_env(search, log);
+    for (size_t i = 0; r == MCPLUG_OK && more && more[i]; i++)
+        r = add_dir(search, more[i]);
     return r == MCPLUG_OK ? add_dir(search, MCPLUG_PLUGIN_DIR) : r;
 }
 

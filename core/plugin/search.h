@@ -14,10 +14,10 @@ struct mp_search {
     size_t n;
 };
 
-/* `dirs` (NULL-ended, or NULL), $MCPLUG_PLUGIN_PATH, the installed directory. MCPLUG_OK
- * or _ENOMEM, which leaves something to clear too. */
+/* `dirs`, $MCPLUG_PLUGIN_PATH, `more`, the installed directory; lists are NULL-ended, or
+ * NULL. MCPLUG_OK or _ENOMEM, which leaves something to clear too. */
 int mp_search_init(struct mp_search *search, const char *const *dirs,
-                   const struct mp_log *log);
+                   const char *const *more, const struct mp_log *log);
 void mp_search_clear(struct mp_search *search);
 
 struct mp_found {

@@ -46,6 +46,7 @@ typedef struct mcplug_call mcplug_call;         /* one request under way */
 typedef struct mcplug_result mcplug_result;     /* what came back; counted */
 typedef struct mcplug_list mcplug_list;         /* all pages of a list; counted */
 typedef struct mcplug_input mcplug_input;       /* a question of a server to us */
+typedef struct mcplug_config mcplug_config;     /* the servers that files name */
 
 MCPLUG_API const char *mcplug_version(void);        /* [any] "0.1.0" */
 MCPLUG_API const char *mcplug_error_name(int code); /* [any] "ETIMEDOUT" */
@@ -65,6 +66,9 @@ struct mcplug_options {
     /* [any] One line, escaped. `source`: "mcp:NAME", "plugin:NAME" or "core". */
     void (*log)(void *arg, int level, const char *source, const char *text);
     void *log_arg;
+    /* Directories searched after $MCPLUG_PLUGIN_PATH, NULL-ended: those that a user has
+     * configured (mcplug_config_plugin_dirs). */
+    const char *const *more_plugin_dirs;
 };
 
 /* give: mcplug_free. `options` may be NULL. */
@@ -159,6 +163,48 @@ MCPLUG_API int mcplug_open(mcplug *host, const mcplug_settings *settings,
 MCPLUG_API int mcplug_open_wait(mcplug *host, const mcplug_settings *settings,
                                 const struct mcplug_server_options *options,
                                 mcplug_server **out, struct mcplug_error *err);
+/* ---- servers by name ------------------------------------------------------ */
+
+struct mcplug_config_options {
+    uint32_t struct_size;
+    uint32_t strict; /* not 0: `more` alone, and what the administrator says */
+    /* Each the path of a file, or JSON text: {"mcpServers": {..}}. NULL-ended; later
+     * ones win. */
+    const char *const *more;
+};
+
+/* give: mcplug_config_free. Reads the files of the administrator, the working directory
+ * and those above it, the user and packages, as mcplug.json(5) has it. What is wrong with
+ * one of them hides only that one. `options` may be NULL. [any] */
+MCPLUG_API mcplug_config *mcplug_config_load(const struct mcplug_config_options *options,
+                                             struct mcplug_error *err);
+MCPLUG_API void mcplug_config_free(mcplug_config *config);
+MCPLUG_API size_t mcplug_config_count(const mcplug_config *config);
+MCPLUG_API const char *mcplug_config_name(const mcplug_config *config, size_t i);
+/* What is wrong: files and entries that can't be used, one line each. NULL: no more. */
+MCPLUG_API const char *mcplug_config_problem(mcplug_config *config, size_t i);
+/* "pluginDirs" of the user's file, NULL-ended; NULL: none. Borrow. */
+MCPLUG_API const char *const *mcplug_config_plugin_dirs(const mcplug_config *config);
+/* May that server be used? MCPLUG_ECONFIG with the reason: broken, disabled, not allowed,
+ * not approved. */
+MCPLUG_API int mcplug_config_check(const mcplug_config *config, const char *name,
+                                   struct mcplug_error *err);
+/* Its entry as the file has it, not NUL-ended, borrow: what to show to a user who is
+ * asked for approval. NULL: there is no such server. */
+MCPLUG_API const char *mcplug_config_entry(const mcplug_config *config, const char *name,
+                                           size_t *len);
+/* The user was shown the entry and said yes. */
+MCPLUG_API int mcplug_config_approve(mcplug_config *config, const char *name,
+                                     struct mcplug_error *err);
+/* mcplug_open() with what the configuration says of `name`; times that `options` leaves 0
+ * come from there too. Looks up variables and secrets, for which it may have to wait. */
+MCPLUG_API int mcplug_open_named(mcplug *host, mcplug_config *config, const char *name,
+                                 const struct mcplug_server_options *options,
+                                 void (*ready)(void *arg, mcplug_server *server,
+                                               const struct mcplug_error *why),
+                                 void *ready_arg, mcplug_server **out,
+                                 struct mcplug_error *err);
+
 /* Ends every call under way (MCPLUG_ECANCELED) and the connection; `closed`, which may
  * be NULL, runs when nothing of it is left, processes included. The handle is not
  * to be used after this call, but in those callbacks. */

@@ -9,8 +9,8 @@
  *   give    the caller owns one reference and must drop it
  *
  * Threads: [loop] may be called on the loop thread only, [any] on any thread.
- * Everything the core calls in a module is [loop], except
- * converter_ops.convert. The loop is that of one host; calls for two may overlap.
+ * Everything the core calls in a module is [loop], except converter_ops.convert
+ * and vault_ops.get. The loop is that of one host; calls for two may overlap.
  *
  * No re-entry: what `wire` and `health` calls lead to happens after the
  * module's own callback has returned to the core, in the same turn of the
@@ -29,7 +29,7 @@ extern "C" {
 
 #define MCPLUG_MAGIC 0x4d43504cu /* "MCPL" */
 #define MCPLUG_ABI_MAJOR 1       /* also in the symbol name below */
-#define MCPLUG_ABI_MINOR 1       /* +1 for every appended member */
+#define MCPLUG_ABI_MINOR 2       /* +1 for every appended member */
 
 /* True when `p` was compiled with member `m`, and, for pointers, set it. */
 #define MCPLUG_KNOWS(p, type, m)                                                         \
@@ -182,7 +182,12 @@ struct mcplug_json {
 
 /* ---- what a module offers ----------------------------------------------- */
 
-enum { MCPLUG_TRANSPORT = 1, MCPLUG_PROBE = 2, MCPLUG_CONVERTER = 3 };
+enum {
+    MCPLUG_TRANSPORT = 1,
+    MCPLUG_PROBE = 2,
+    MCPLUG_CONVERTER = 3,
+    MCPLUG_VAULT = 4, /* since minor 2 */
+};
 
 enum { MCPLUG_REQUEST = 1, MCPLUG_NOTIFICATION = 2, MCPLUG_RESPONSE = 3 };
 
@@ -266,6 +271,19 @@ struct mcplug_converter_ops {
      * give out->body; out->mime must be static text. */
     int (*convert)(void *ctx, const struct mcplug_task *task, struct mcplug_content *out,
                    struct mcplug_error *err);
+};
+
+/* Keeps secrets: ${NAME:..} in a configuration asks the vault NAME. Since minor 2. */
+struct mcplug_vault_ops {
+    uint32_t struct_size;
+    uint32_t caps;
+    /* Looks up one secret; `name` is UTF-8 and not empty. Any thread but the loop's
+     * while that runs, several at once: no statics, no host->loop, no host->wire. May
+     * block, for a person may have to unlock something, but not for ever.
+     * give `out`, made with buf_new() for this call: the caller overwrites its bytes.
+     * MCPLUG_EREFUSED: there is no such secret, it was not unlocked, or there is nobody
+     * to ask; the text says which, and never has a secret in it. */
+    int (*get)(void *ctx, const char *name, mcplug_buf **out, struct mcplug_error *err);
 };
 
 struct mcplug_option {

@@ -44,6 +44,8 @@
 #define W_unresolved 39
 #define W_tiny 40
 #define W_newer 41
+#define W_no_get 42
+#define W_small_vault 43
 
 #define GLUE_(a, b) a##b
 #define GLUE(a, b) GLUE_(a, b)
@@ -90,6 +92,12 @@ static int convert_(void *ctx, const struct mcplug_task *task, struct mcplug_con
     return MCPLUG_ENOTSUP;
 }
 
+static int get_(void *ctx, const char *name, mcplug_buf **out, struct mcplug_error *err)
+{
+    (void)ctx, (void)name, (void)out, (void)err;
+    return MCPLUG_ENOTSUP;
+}
+
 extern int mcplug_test_nobody_has_this(void);
 
 static int init_(const struct mcplug_host *host, mcplug_self *self, void **ctx,
@@ -127,6 +135,12 @@ static const struct mcplug_converter_ops converter = {
     .struct_size = sizeof converter,
     .match = IS(no_match) ? NULL : match_,
     .convert = IS(no_convert) ? NULL : convert_,
+};
+
+static const struct mcplug_vault_ops vault = {
+    .struct_size =
+        IS(small_vault) ? offsetof(struct mcplug_vault_ops, get) : sizeof vault,
+    .get = IS(no_get) ? NULL : get_,
 };
 
 /* ---- tables ---- */
@@ -190,6 +204,7 @@ static const struct feature features[] = {
     {.now = {.kind = IS(twice) ? MCPLUG_PROBE : MCPLUG_CONVERTER,
              .name = "wrong",
              .ops = IS(twice) ? (const void *)&probe : &converter}},
+    {.now = {.kind = MCPLUG_VAULT, .name = "wrong", .ops = &vault}},
 };
 
 /* ---- the descriptor ---- */

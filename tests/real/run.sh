@@ -15,9 +15,10 @@ export CK_VERBOSITY=verbose
 
 all=$(mktemp)
 trap 'rm -f "$all"' EXIT
-for name in ${ONLY:-everything legacy modern http modern_http sse websocket ide proxy docs}; do
-    if [ "$name" = docs ]; then
-        "$src/tests/real/docs.sh" "$build" | tee -a "$all"
+for name in ${ONLY:-everything legacy modern http modern_http sse websocket ide proxy keyring docs}; do
+    if [ "$name" = docs ] || [ "$name" = keyring ]; then
+        [ ! -f "$build/Makefile" ] || make -s -C "$build" tests/real/vault >/dev/null
+        "$src/tests/real/$name.sh" "$build" | tee -a "$all"
         continue
     fi
     program=tests/real/real_$name

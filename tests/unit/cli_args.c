@@ -109,11 +109,38 @@ END_TEST
 START_TEST(what_is_too_much_is_named)
 {
     refused("ping x -- s", "\"x\"");
-    refused("tools node server.js", "is a -- missing");
+    refused("tools node server.js x", "is a -- missing");
     refused("ping --url u -- s", "not both");
     refused("ping --json=1 -- s", "takes no value");
     refused("plugins -- s", "talks to no server");
     refused("call t --progress --no-progress -- s", "exclude each other");
+}
+END_TEST
+
+START_TEST(the_first_word_names_a_server_unless_it_is_given_in_place)
+{
+    ck_assert_int_eq(parse("call github search q=1"), 0);
+    ck_assert_str_eq(args.server, "github");
+    ck_assert_uint_eq(args.words.n, 2);
+    ck_assert_str_eq(args.words.items[0], "search");
+    ck_assert_ptr_null(args.words.items[2]);
+    ck_assert_int_eq(parse("call mcp__github__search q=1"), 0);
+    ck_assert_str_eq(args.server, "mcp__github__search");
+    ck_assert_uint_eq(args.words.n, 2);
+    ck_assert_int_eq(parse("tools mcp__x"), 0);
+    ck_assert_uint_eq(args.words.n, 0);
+    ck_assert_int_eq(parse("call search q=1 -- s"), 0);
+    ck_assert_ptr_null(args.server);
+    ck_assert_int_eq(parse("call search q=1 --url u"), 0);
+    ck_assert_ptr_null(args.server);
+    ck_assert_int_eq(parse("tools --type echo"), 0);
+    ck_assert_ptr_null(args.server);
+    refused("call github", "mcplug call SERVER TOOL");
+    ck_assert_int_eq(parse("add x --env A=b -- cmd --json"), 0);
+    ck_assert_ptr_null(args.server);
+    ck_assert_str_eq(args.server_command[1], "--json");
+    refused("add x npx -y", "put -- before a command");
+    refused("add x npx --yes", "put -- before a command");
 }
 END_TEST
 
@@ -181,7 +208,8 @@ START_TEST(help_names_every_option_and_hides_what_is_not_for_people)
             }
         for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n')
             ck_assert_msg(strcspn(p, "\n") <= 80, "%.90s", p);
-        ck_assert_ptr_nonnull(strstr(help_text(NULL), cli_commands[i]->name));
+        bool listed = strstr(help_text(NULL), cli_commands[i]->name) != NULL;
+        ck_assert_msg(listed != cli_commands[i]->hidden, "%s", cli_commands[i]->name);
     }
 }
 END_TEST
@@ -197,6 +225,7 @@ int main(void)
     tcase_add_test(tc, what_is_unknown_is_refused_with_what_is_near);
     tcase_add_test(tc, what_is_missing_is_named);
     tcase_add_test(tc, what_is_too_much_is_named);
+    tcase_add_test(tc, the_first_word_names_a_server_unless_it_is_given_in_place);
     tcase_add_test(tc, help_and_version_need_nothing_else);
     tcase_add_test(tc, every_option_of_every_command_is_taken);
     tcase_add_test(tc, help_names_every_option_and_hides_what_is_not_for_people);

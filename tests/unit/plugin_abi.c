@@ -158,6 +158,11 @@ static const struct {
     AT(mcplug_converter_ops, match, 8),
     AT(mcplug_converter_ops, convert, 16),
 
+    SIZE(mcplug_vault_ops, 16),
+    AT(mcplug_vault_ops, struct_size, 0),
+    AT(mcplug_vault_ops, caps, 4),
+    AT(mcplug_vault_ops, get, 8),
+
     SIZE(mcplug_option, 32),
     AT(mcplug_option, name, 0),
     AT(mcplug_option, type, 8),
@@ -201,6 +206,7 @@ static const struct {
     {"MCPLUG_TRANSPORT", MCPLUG_TRANSPORT, 1},
     {"MCPLUG_PROBE", MCPLUG_PROBE, 2},
     {"MCPLUG_CONVERTER", MCPLUG_CONVERTER, 3},
+    {"MCPLUG_VAULT", MCPLUG_VAULT, 4},
     {"MCPLUG_REQUEST", MCPLUG_REQUEST, 1},
     {"MCPLUG_NOTIFICATION", MCPLUG_NOTIFICATION, 2},
     {"MCPLUG_RESPONSE", MCPLUG_RESPONSE, 3},

@@ -16,7 +16,7 @@ static const struct {
      "is not a module: its descriptor begins with 0x7f454c46 instead of 0x4d43504c",
      MCPLUG_EINVAL},
     {"abi_major", "its descriptor is of module ABI 3, this core has 1", MCPLUG_ENOTSUP},
-    {"abi_needs", "needs module ABI 1.7, this core has 1.1", MCPLUG_ENOTSUP},
+    {"abi_needs", "needs module ABI 1.7, this core has 1.2", MCPLUG_ENOTSUP},
 #ifdef __LP64__
     {"struct_size", "its descriptor has 80 bytes, and can't have less than 88",
      MCPLUG_EINVAL},
@@ -25,6 +25,9 @@ static const struct {
      MCPLUG_EINVAL},
     {"small_ops",
      "the functions of the transport \"wrong\" take 32 bytes, and can't be less than 40",
+     MCPLUG_EINVAL},
+    {"small_vault",
+     "the functions of the vault \"wrong\" take 8 bytes, and can't be less than 16",
      MCPLUG_EINVAL},
 #endif
     {"no_name", "has no name", MCPLUG_EINVAL},
@@ -48,6 +51,7 @@ static const struct {
     {"no_probe_destroy", "the probe \"wrong\" lacks the function destroy", MCPLUG_EINVAL},
     {"no_match", "the converter \"wrong\" lacks the function match", MCPLUG_EINVAL},
     {"no_convert", "the converter \"wrong\" lacks the function convert", MCPLUG_EINVAL},
+    {"no_get", "the vault \"wrong\" lacks the function get", MCPLUG_EINVAL},
     {"twice", "offers the probe \"wrong\" twice", MCPLUG_EINVAL},
     {"option_no_name", "option 1 of \"wrong\" has an empty name", MCPLUG_EINVAL},
     {"option_no_type", "the option \"wait\" of \"wrong\" has no type", MCPLUG_EINVAL},

@@ -1,0 +1,309 @@
+#include "commands.h"
+
+#include "base/mem.h"
+#include "entries.h"
+#include "link.h"
+#include "tell.h"
+#include "words.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define ENTRY_MAX ((size_t)1 << 20)
+
+/* ---- from words to an entry ---- */
+
+static bool is_url(const char *word)
+{
+    return strstr(word, "://") || strncmp(word, "unix:", 5) == 0 ||
+           strncmp(word, "tcp:", 4) == 0;
+}
+
+/* Types that we know to want a URL; of others, the look of the word decides. */
+static bool wants_url(const char *type)
+{
+    static const char *const types[] = {"http", "sse", "websocket", "ws",
+                                        "streamable-http"};
+    for (size_t i = 0; type && i < MP_COUNT(types); i++)
+        if (strcmp(type, types[i]) == 0)
+            return true;
+    return false;
+}
+
+static void begin(struct mp_str *out, const char *key)
+{
+    if (out->data[out->len - 1] != '{')
+        mp_str_addc(out, ',');
+    mp_str_add_json(out, key, strlen(key));
+    mp_str_addc(out, ':');
+}
+
+static bool add_args(const struct cli_args *args, struct mp_str *out)
+{
+    size_t n = 0;
+    struct mp_str list;
+    mp_str_init(&list, ENTRY_MAX);
+    mp_str_addc(&list, '[');
+    for (size_t i = 2; i < args->words.n; i++, n++) {
+        mp_str_adds(&list, n ? "," : "");
+        mp_str_add_json(&list, args->words.items[i], strlen(args->words.items[i]));
+    }
+    char **more = args->server_command;
+    for (size_t i = args->words.n < 2 ? 1 : 0; more && more[0] && more[i]; i++, n++) {
+        mp_str_adds(&list, n ? "," : "");
+        mp_str_add_json(&list, more[i], strlen(more[i]));
+    }
+    mp_str_addc(&list, ']');
+    if (n) {
+        begin(out, "args");
+        mp_str_add(out, list.data, list.len);
+    }
+    bool ok = !list.failed;
+    mp_str_clear(&list);
+    return ok;
+}
+
+/* `NAME=VALUE` or `NAME: VALUE`, each a member of the object `key`. */
+static bool add_map(const struct cli_list *list, const char *key, char between,
+                    struct mp_str *out)
+{
+    if (list->n == 0)
+        return true;
+    begin(out, key);
+    mp_str_addc(out, '{');
+    for (size_t i = 0; i < list->n; i++) {
+        const char *text = list->items[i], *at = strchr(text, between);
+        if (text[0] == '@' && between == ':') {
+            cli_error("--header @FILE is for one call; in a file, a value of "
+                      "${file:PATH} is read when the server is used");
+            return false;
+        }
+        if (!at || at == text) {
+            cli_error("--%s wants %s, not \"%.100s\"", between == '=' ? "env" : "header",
+                      between == '=' ? "NAME=VALUE" : "\"NAME: VALUE\"", text);
+            return false;
+        }
+        mp_str_adds(out, i ? "," : "");
+        mp_str_add_json(out, text, (size_t)(at - text));
+        mp_str_addc(out, ':');
+        at += 1 + (between == ':' ? strspn(at + 1, " \t") : 0);
+        mp_str_add_json(out, at, strlen(at));
+    }
+    return mp_str_addc(out, '}');
+}
+
+static bool add_settings(const struct cli_list *list, struct mp_str *out)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        struct mcplug_error err = MCPLUG_ERROR_INIT;
+        struct cli_setting s;
+        if (cli_setting_parse(list->items[i], &s, &err) != MCPLUG_OK) {
+            cli_error("%s", err.text);
+            return false;
+        }
+        begin(out, s.name);
+        if (s.list)
+            mp_str_addc(out, '[');
+        if (s.key) {
+            mp_str_addc(out, '{');
+            mp_str_add_json(out, s.key, strlen(s.key));
+            mp_str_addc(out, ':');
+        }
+        mp_str_add_json(out, s.value, strlen(s.value));
+        mp_str_adds(out, s.list ? "]" : s.key ? "}" : "");
+        cli_setting_clear(&s);
+    }
+    return true;
+}
+
+static bool make_entry(const struct cli_args *args, struct mp_str *out)
+{
+    const char *type = args->type;
+    const char *first = args->words.n > 1      ? args->words.items[1]
+                        : args->server_command ? args->server_command[0]
+                                               : NULL;
+    bool stdio = type && strcmp(type, "stdio") == 0;
+    bool url = first && !stdio && (is_url(first) || wants_url(type));
+
+    mp_str_addc(out, '{');
+    if (type && !(stdio && first))
+        cli_json_member(out, "type", type);
+    if (url && (args->words.n > 2 || (args->words.n == 2 && args->server_command))) {
+        cli_error("a server behind a URL takes no arguments");
+        return false;
+    }
+    if (url && !is_url(first)) {
+        cli_error("transport \"%.32s\" wants a URL, not \"%.100s\"", type, first);
+        return false;
+    }
+    if (!first && !type) {
+        cli_error("what is the server? mcplug add %.64s -- COMMAND [ARGS...], or "
+                  "mcplug add %.64s URL",
+                  args->words.items[0], args->words.items[0]);
+        return false;
+    }
+    if (first)
+        cli_json_member(out, url ? "url" : "command", first);
+    bool ok = url || add_args(args, out);
+    if (ok && args->cwd)
+        cli_json_member(out, "cwd", args->cwd);
+    ok = ok && add_map(&args->env, "env", '=', out) &&
+         add_map(&args->headers, "headers", ':', out) && add_settings(&args->set, out);
+    if (ok && args->insecure) {
+        begin(out, "insecure");
+        mp_str_adds(out, "true");
+    }
+    mp_str_addc(out, '}');
+    if (ok && out->failed)
+        cli_error("out of memory");
+    return ok && !out->failed;
+}
+
+/* ---- adding ---- */
+
+static void tell_added(struct cli *cli, enum mp_scope scope, const char *name,
+                       const char *file, mp_view json)
+{
+    struct cli_out *out = &cli->out;
+    struct mp_entry entry = {.name = (char *)name, .json = json};
+    const struct mp_entry *other = mp_config_find(cli->config, name);
+    struct mp_str text;
+    char room[64];
+
+    if (cli->args.json) {
+        mp_str_init(&text, ENTRY_MAX * 2);
+        mp_str_addc(&text, '{');
+        cli_json_member(&text, "name", name);
+        cli_json_member(&text, "scope", mp_scope_name(scope));
+        cli_json_member(&text, "file", file);
+        mp_str_adds(&text, ",\"entry\":");
+        mp_mask_entry(json, &text);
+        mp_str_adds(&text, "}\n");
+        cli_out_add(out, text.data, text.len);
+        mp_str_clear(&text);
+    } else {
+        cli_out_f(out, "Added %s server \"%s\" to the %s scope: ",
+                  cli_entry_transport(&entry, room, sizeof room), name,
+                  mp_scope_name(scope));
+        cli_out_shown(out, file, strlen(file));
+        cli_out_s(out, "\n");
+    }
+    if (other && other->source->scope < scope)
+        cli_error("note: \"%s\" of the %s scope hides it here: %s", name,
+                  mp_scope_name(other->source->scope), other->source->path);
+    if (scope == MP_SCOPE_LOCAL && access(".git", F_OK) == 0 && !cli->args.quiet)
+        cli_hint("%s is yours alone: keep it out of version control.", MP_LOCAL_FILE);
+}
+
+static int add(struct cli *cli, const char *name, mp_view json)
+{
+    enum mp_scope scope;
+    const char *file;
+    if (!cli_scope(cli, MP_SCOPE_USER, &scope))
+        return CLI_USAGE;
+    int code = cli_entry_add(cli, scope, name, json, &file);
+    if (code == CLI_OK)
+        tell_added(cli, scope, name, file, json);
+    return code;
+}
+
+static int run_add(struct cli *cli)
+{
+    struct mp_str entry;
+    mp_str_init(&entry, ENTRY_MAX);
+    int code = CLI_USAGE;
+    if (make_entry(&cli->args, &entry))
+        code = add(cli, cli->args.words.items[0], mp_bytes(entry.data, entry.len));
+    mp_str_clear(&entry);
+    return code;
+}
+
+static int run_add_json(struct cli *cli)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mp_place at;
+    char *text = cli_read_value(cli->args.words.items[1], &err);
+    int code = CLI_USAGE;
+
+    mp_view json = mp_text(text);
+    size_t skip = text ? strspn(text, " \t\r\n") : 0;
+    size_t end = json.len;
+    while (end > skip && strchr(" \t\r\n", text[end - 1]))
+        end--;
+    if (!text)
+        cli_error("%s", err.text);
+    else if (mp_json_check(json, &at, &err) != MCPLUG_OK)
+        cli_error("the entry is not JSON: line %zu, column %zu: %s", at.line, at.column,
+                  err.text);
+    else
+        code = add(cli, cli->args.words.items[0], mp_bytes(text + skip, end - skip));
+    mp_free(text);
+    return code;
+}
+
+#define AT(member) offsetof(struct cli_args, member)
+
+#define SCOPE_OPTION                                                                     \
+    {                                                                                    \
+        "scope", 's', CLI_TEXT, "SCOPE",                                                 \
+            "where to write it: user (the default), project (.mcp.json, to share), or "  \
+            "local (.mcplug.local.json)",                                                \
+            AT(scope)                                                                    \
+    }
+
+static const struct cli_option add_options[] = {
+    SCOPE_OPTION,
+    {"transport", 't', CLI_TEXT, "NAME",
+     "stdio, http, sse, websocket or what else a module offers; by default stdio for a "
+     "command, else what the URL says",
+     AT(type)},
+    {"env", 'e', CLI_LIST, "NAME=VALUE",
+     "a variable for the server; ${VAR} in VALUE is looked up when it is started; may be "
+     "repeated",
+     AT(env)},
+    {"header", 'H', CLI_LIST, "NAME: VALUE",
+     "a header for every request to the URL; ${VAR} and ${file:PATH} are looked up when "
+     "it is used; may be repeated",
+     AT(headers)},
+    {"cwd", 0, CLI_TEXT, "DIR", "where the server starts", AT(cwd)},
+    {"set", 0, CLI_LIST, "NAME=VALUE",
+     "any other setting of the transport (mcplug plugins TYPE lists them)", AT(set)},
+    {"insecure", 0, CLI_FLAG, NULL, "take any certificate of the server", AT(insecure)},
+    {.name = NULL},
+};
+
+static const struct cli_option add_json_options[] = {
+    SCOPE_OPTION,
+    {.name = NULL},
+};
+
+const struct cli_command cli_cmd_add = {
+    .name = "add",
+    .words = "NAME (URL | COMMAND [ARGS...])",
+    .summary = "Add a server, to be used by its name.",
+    .details =
+        "Put -- before a command that has options of its own. Other commands take the "
+        "name then: `mcplug tools NAME`, `mcplug call NAME TOOL`.\n"
+        "\n"
+        "Secrets need not be in the file: ${VAR} in a value is looked up when the server "
+        "is used, and in --env and --header ${file:PATH}, ${cmd:COMMAND} and "
+        "${keyring:NAME} are, too. mcplug.json(5) tells more.",
+    .options = add_options,
+    .flags = CLI_CONFIG | CLI_COMMAND,
+    .min_words = 1,
+    .max_words = CLI_MANY,
+    .run = run_add,
+};
+
+const struct cli_command cli_cmd_add_json = {
+    .name = "add-json",
+    .words = "NAME JSON",
+    .summary = "Add a server as other programs describe it, in JSON.",
+    .details = "JSON is the entry itself: {\"command\": ..}. - reads it from standard "
+               "input, @FILE from a file.",
+    .options = add_json_options,
+    .flags = CLI_CONFIG,
+    .min_words = 2,
+    .max_words = 2,
+    .run = run_add_json,
+};

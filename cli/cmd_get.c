@@ -1,0 +1,163 @@
+#include "commands.h"
+
+#include "base/mem.h"
+#include "config/jsontext.h"
+#include "entries.h"
+#include "tell.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what it asks for ---- */
+
+struct names {
+    struct mp_str json;
+    struct cli_out *out; /* NULL: as JSON */
+};
+
+static void add_name(void *arg, const char *name)
+{
+    struct names *names = arg;
+    struct mp_str item;
+    mp_str_init(&item, MP_FILE_MAX);
+    mp_str_add_json(&item, name, strlen(name));
+    if (item.data && (!names->json.data || !strstr(names->json.data, item.data))) {
+        mp_str_adds(&names->json, names->json.len ? "," : "");
+        mp_str_adds(&names->json, item.data);
+        if (names->out) {
+            bool known = strchr(name, ':') || getenv(name);
+            cli_out_s(names->out, "  ");
+            cli_out_shown(names->out, name, strlen(name));
+            cli_out_s(names->out, known ? "\n" : " (not set)\n");
+        }
+    }
+    mp_str_clear(&item);
+}
+
+/* ---- showing ---- */
+
+static void put_field(struct cli_out *out, const char *caption, const char *text)
+{
+    cli_out_f(out, "%-11s", caption);
+    cli_out_shown(out, text, strlen(text));
+    cli_out_s(out, "\n");
+}
+
+static void put_place(struct cli_out *out, const struct mp_entry *entry)
+{
+    cli_out_f(out, "%-11s%s, ", "Scope:", mp_scope_name(entry->source->scope));
+    cli_out_shown(out, entry->source->path, strlen(entry->source->path));
+    cli_out_f(out, ":%zu\n", entry->at.line);
+}
+
+static void put_people(struct cli *cli, const struct mp_entry *entry,
+                       const struct mp_str *masked, const char *state, const char *why)
+{
+    struct cli_out *out = &cli->out;
+    struct names names = {.out = out};
+    struct mp_str shown;
+    char room[64];
+
+    put_field(out, "Name:", entry->name);
+    put_field(out, "State:", state);
+    if (*why)
+        put_field(out, "", why);
+    put_place(out, entry);
+    put_field(out, "Transport:", cli_entry_transport(entry, room, sizeof room));
+    mp_str_init(&shown, MP_FILE_MAX * 4);
+    mp_json_layout(mp_bytes(masked->data, masked->len), 0, "  ", "\n", &shown);
+    cli_out_s(out, "\n");
+    cli_out_wrapped(out, shown.data ? shown.data : "", shown.len, 0, 0);
+    mp_str_clear(&shown);
+
+    mp_str_init(&names.json, MP_FILE_MAX);
+    names.out = NULL;
+    mp_entry_each_name(entry, add_name, &names);
+    if (names.json.len) {
+        mp_str_clear(&names.json);
+        names.out = out;
+        cli_out_s(out, "\nAsks for:\n");
+        mp_entry_each_name(entry, add_name, &names);
+    }
+    mp_str_clear(&names.json);
+    for (size_t i = 0; i < cli->config->n_entries; i++)
+        if (cli->config->entries[i].by == entry) {
+            cli_out_s(out, "\nHides the one of: ");
+            put_place(out, &cli->config->entries[i]);
+        }
+}
+
+static void put_json(struct cli *cli, const struct mp_entry *entry,
+                     const struct mp_str *masked, const char *state, const char *why)
+{
+    struct names names = {0};
+    struct mp_str text;
+    char room[64];
+
+    mp_str_init(&names.json, MP_FILE_MAX);
+    mp_entry_each_name(entry, add_name, &names);
+    mp_str_init(&text, MP_FILE_MAX * 4);
+    mp_str_addc(&text, '{');
+    cli_json_member(&text, "name", entry->name);
+    cli_json_member(&text, "state", state);
+    if (*why)
+        cli_json_member(&text, "reason", why);
+    cli_json_member(&text, "scope", mp_scope_name(entry->source->scope));
+    cli_json_member(&text, "file", entry->source->path);
+    mp_str_addf(&text, ",\"line\":%zu", entry->at.line);
+    cli_json_member(&text, "transport", cli_entry_transport(entry, room, sizeof room));
+    mp_str_adds(&text, ",\"asksFor\":[");
+    mp_str_add(&text, names.json.data, names.json.len);
+    mp_str_adds(&text, "],\"entry\":");
+    mp_str_add(&text, masked->data, masked->len);
+    mp_str_adds(&text, "}\n");
+    cli_out_add(&cli->out, text.data, text.len);
+    mp_str_clear(&names.json);
+    mp_str_clear(&text);
+}
+
+static int run(struct cli *cli)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mcplug_config *config = cli_config(cli);
+    const char *name = cli->args.words.items[0];
+    struct mp_entry *entry;
+    struct mp_str masked;
+    enum mp_state state;
+
+    if (!config)
+        return CLI_FAILED;
+    entry = cli->args.scope ? cli_entry_pick(cli, name) : cli_named_find(cli, name);
+    if (!entry)
+        return CLI_USAGE;
+    size_t before = config->n_problems;
+    cli_entries_check(cli, entry, 1);
+    mp_entry_usable(config, entry, &state, &err);
+    mp_str_init(&masked, MP_FILE_MAX * 2);
+    mp_mask_entry(entry->json, &masked);
+    (cli->args.json ? put_json : put_people)(cli, entry, &masked, cli_state_name(state),
+                                             err.text);
+    mp_str_clear(&masked);
+    for (size_t i = before; i < config->n_problems && !cli->args.quiet; i++)
+        cli_log_line(config->problems[i].is_warning ? MCPLUG_LOG_WARN : MCPLUG_LOG_ERROR,
+                     "config", mp_problem_text(&config->problems[i]));
+    return CLI_OK;
+}
+
+static const struct cli_option options[] = {
+    {"scope", 's', CLI_TEXT, "SCOPE", "that of this scope: local, project or user",
+     offsetof(struct cli_args, scope)},
+    {.name = NULL},
+};
+
+const struct cli_command cli_cmd_get = {
+    .name = "get",
+    .words = "NAME",
+    .summary = "Show what the configuration has for a server.",
+    .details = "Nothing is started. What may be a secret is shown as ***.",
+    .options = options,
+    .flags = CLI_CONFIG,
+    .min_words = 1,
+    .max_words = 1,
+    .run = run,
+};

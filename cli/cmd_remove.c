@@ -1,0 +1,115 @@
+/* remove, enable and disable: what changes one entry that is there. */
+#include "commands.h"
+
+#include "base/mem.h"
+#include "entries.h"
+#include "tell.h"
+
+#include <string.h>
+
+static void tell(struct cli *cli, const char *what, const struct mp_entry *entry)
+{
+    struct cli_out *out = &cli->out;
+    if (cli->args.json) {
+        struct mp_str text;
+        mp_str_init(&text, MP_FILE_MAX);
+        mp_str_addc(&text, '{');
+        cli_json_member(&text, "name", entry->name);
+        cli_json_member(&text, "done", what);
+        cli_json_member(&text, "scope", mp_scope_name(entry->source->scope));
+        cli_json_member(&text, "file", entry->source->path);
+        mp_str_adds(&text, "}\n");
+        cli_out_add(out, text.data, text.len);
+        mp_str_clear(&text);
+        return;
+    }
+    cli_out_f(out, "%c%s server \"%s\" ", what[0] - 'a' + 'A', what + 1, entry->name);
+    cli_out_f(out, "%s the %s scope: ", strcmp(what, "removed") == 0 ? "from" : "in",
+              mp_scope_name(entry->source->scope));
+    cli_out_shown(out, entry->source->path, strlen(entry->source->path));
+    cli_out_s(out, "\n");
+}
+
+static int finish(struct cli *cli, int r, const char *what, const struct mp_entry *entry,
+                  const struct mcplug_error *err)
+{
+    if (r != MCPLUG_OK) {
+        cli_error("%s", err->text);
+        return cli_config_code(err);
+    }
+    tell(cli, what, entry);
+    return CLI_OK;
+}
+
+static int run_remove(struct cli *cli)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    const struct mp_entry *entry = cli_entry_pick(cli, cli->args.words.items[0]);
+    if (!entry)
+        return CLI_USAGE;
+    int r = mp_config_remove(cli->config, entry, &err);
+    return finish(cli, r, "removed", entry, &err);
+}
+
+static int set_disabled(struct cli *cli, bool disabled)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    const char *what = disabled ? "disabled" : "enabled";
+    const struct mp_entry *entry = cli_entry_pick(cli, cli->args.words.items[0]);
+    if (!entry)
+        return CLI_USAGE;
+    int r = mp_config_disable(cli->config, entry, disabled, &err);
+    if (r == MCPLUG_OK && entry->disabled == disabled && !cli->args.quiet)
+        cli_error("note: it was %s already", what);
+    return finish(cli, r, what, entry, &err);
+}
+
+static int run_enable(struct cli *cli)
+{
+    return set_disabled(cli, false);
+}
+
+static int run_disable(struct cli *cli)
+{
+    return set_disabled(cli, true);
+}
+
+static const struct cli_option options[] = {
+    {"scope", 's', CLI_TEXT, "SCOPE",
+     "which one, where several scopes have it: local, project or user",
+     offsetof(struct cli_args, scope)},
+    {.name = NULL},
+};
+
+const struct cli_command cli_cmd_remove = {
+    .name = "remove",
+    .words = "NAME",
+    .summary = "Remove a server from the configuration.",
+    .options = options,
+    .flags = CLI_CONFIG,
+    .min_words = 1,
+    .max_words = 1,
+    .run = run_remove,
+};
+
+const struct cli_command cli_cmd_enable = {
+    .name = "enable",
+    .words = "NAME",
+    .summary = "Let a server be used again.",
+    .options = options,
+    .flags = CLI_CONFIG,
+    .min_words = 1,
+    .max_words = 1,
+    .run = run_enable,
+};
+
+const struct cli_command cli_cmd_disable = {
+    .name = "disable",
+    .words = "NAME",
+    .summary = "Keep a server in the configuration, but do not use it.",
+    .options = options,
+    .flags = CLI_CONFIG,
+    .min_words = 1,
+    .max_words = 1,
+    .run = run_disable,
+};

@@ -1,0 +1,15 @@
+/* Ctrl+C and SIGTERM as something to poll for, so that a command can end in order. */
+#ifndef CLI_SIGNALS_H
+#define CLI_SIGNALS_H
+
+/* After the first one servers get this long to go in good order; then we leave, and what
+ * guards their processes ends them. */
+#define CLI_LEAVE_MS 2000
+
+/* A descriptor that is readable once a signal has come; -1: there is none. Both are
+ * blocked from now on, but while a write of ours blocks: then they end us at once. */
+int cli_signals_open(void);
+/* The number of the one that came; 0: none did. */
+int cli_signals_read(int fd);
+
+#endif

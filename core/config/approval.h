@@ -1,0 +1,46 @@
+/* What this user has agreed to run of what projects bring along.
+ *
+ * An approval is of one text: the entry as it stands in its file, before expansion, with
+ * the file's real path and the server's name. Any change of it has to be approved again;
+ * only the layout and "disabled" do not count. Approvals are kept beside the user's own
+ * files, where no project can write. */
+#ifndef MP_CONFIG_APPROVAL_H
+#define MP_CONFIG_APPROVAL_H
+
+#include "base/sha256.h"
+#include "config/file.h"
+#include "json/walk.h"
+
+enum mp_approval {
+    MP_APPROVAL_NONE, /* never asked */
+    MP_APPROVAL_CHANGED,
+    MP_APPROVAL_GIVEN
+};
+
+struct mp_approvals {
+    struct mp_file file;
+};
+
+/* Reads the file at `path`, which may be missing; NULL: there are none. One that others
+ * can write, that is not ours or that is broken is MCPLUG_ECONFIG, and counts as empty.
+ * Clear in any case. */
+int mp_approvals_read(const char *path, struct mp_approvals *out,
+                      struct mcplug_error *err);
+void mp_approvals_clear(struct mp_approvals *approvals);
+
+/* `file` is a real path, `entry` has passed mp_json_check(). With MP_APPROVAL_CHANGED,
+ * `was` gets the entry that was approved, borrow. */
+enum mp_approval mp_approvals_of(const struct mp_approvals *approvals, const char *file,
+                                 const char *name, mp_view entry, mp_view *was);
+
+/* false: no memory */
+bool mp_approval_digest(const char *file, const char *name, mp_view entry,
+                        char out[MP_SHA256_HEX + 1]);
+
+/* Both write. `file` or `name` NULL: all of them; `removed` gets how many there were. */
+int mp_approvals_add(const char *path, const char *file, const char *name, mp_view entry,
+                     struct mcplug_error *err);
+int mp_approvals_remove(const char *path, const char *file, const char *name,
+                        size_t *removed, struct mcplug_error *err);
+
+#endif

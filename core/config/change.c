@@ -1,0 +1,194 @@
+/* What the commands change in files. */
+#include "config/config.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "config/edit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct change {
+    const char *path, *name;
+    mp_view entry; /* len 0: take it away */
+    bool disable, enable;
+};
+
+/* The text must be one that can be changed without losing anything. */
+static int check_old(const char *path, const struct mp_file *old,
+                     struct mcplug_error *err)
+{
+    mp_view text = mp_bytes(old->text.data, old->text.len);
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    struct mp_place at;
+    size_t skip = text.len ? strspn(old->text.data, " \t\r\n") : 0;
+
+    if (skip == text.len)
+        return MCPLUG_OK;
+    if (mp_json_check(text, &at, &why) != MCPLUG_OK)
+        return mp_fail(err, MCPLUG_ECONFIG, "%s:%zu:%zu: %s; nothing was changed", path,
+                       at.line, at.column, why.text);
+    if (!mp_view_is_object(mp_bytes(text.data + skip, text.len - skip)))
+        return mp_fail(err, MCPLUG_ECONFIG,
+                       "%s: expected an object with \"mcpServers\"; nothing was changed",
+                       path);
+    return MCPLUG_OK;
+}
+
+static mp_view servers_of(const struct mp_file *file)
+{
+    mp_view text = mp_bytes(file->text.data, file->text.len);
+    size_t skip = text.len ? strspn(file->text.data, " \t\r\n") : 0;
+    return mp_view_get(mp_bytes(text.data + skip, text.len - skip), "mcpServers");
+}
+
+static int apply(void *arg, const struct mp_file *old, struct mp_str *out,
+                 struct mcplug_error *err)
+{
+    static const char truth[] = "true";
+    const struct change *c = arg;
+    const char *path[] = {"mcpServers", c->name, NULL, NULL};
+    mp_view text = mp_bytes(old->text.data, old->text.len);
+
+    int r = check_old(c->path, old, err);
+    if (r != MCPLUG_OK)
+        return r;
+    mp_view there = mp_view_get(servers_of(old), c->name);
+    if (c->entry.len && there.len)
+        return mp_fail(err, MCPLUG_EINVAL, "MCP server %s already exists in %s", c->name,
+                       c->path);
+    if (!c->entry.len && !there.len)
+        return mp_fail(err, MCPLUG_EINVAL, "there is no server \"%s\" in %s any more",
+                       c->name, c->path);
+    if (c->entry.len)
+        return mp_edit_set(text, path, c->entry, out, err);
+    if (c->disable || c->enable)
+        path[2] = "disabled";
+    if (c->disable)
+        return mp_edit_set(text, path, mp_bytes(truth, 4), out, err);
+    if (c->enable && !mp_view_get(there, "disabled").len)
+        return mp_str_add(out, old->text.data, old->text.len) ? MCPLUG_OK
+                                                              : mp_fail_nomem(err);
+    return mp_edit_remove(text, path, out, err);
+}
+
+const char *mp_config_file(struct mcplug_config *config, enum mp_scope scope)
+{
+    if (scope == MP_SCOPE_USER)
+        return config->places.settings;
+    if (!mp_scope_needs_approval(scope))
+        return NULL;
+    bool local = scope == MP_SCOPE_LOCAL;
+    char **slot = local ? &config->new_local : &config->new_project;
+    if (!*slot)
+        *slot = mp_path_join(config->places.cwd, local ? MP_LOCAL_FILE : MP_PROJECT_FILE);
+    return *slot;
+}
+
+/* The same checks as for an entry that is read from a file. */
+static int check_new(struct mcplug_config *config, enum mp_scope scope, const char *name,
+                     mp_view json, struct mcplug_error *err)
+{
+    struct mp_source source = {.scope = scope, .path = config->places.cwd};
+    struct mp_entry entry = {.name = (char *)name, .source = &source, .json = json};
+    size_t before = config->n_problems;
+    enum mp_state state;
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+
+    mp_config_check_shape(config, &entry);
+    if (entry.broken) {
+        const struct mp_problem *p = &config->problems[before];
+        return mp_fail(err, MCPLUG_EINVAL, "Invalid configuration: %s: %s",
+                       p->path + (strlen("mcpServers.") < strlen(p->path)
+                                      ? strlen("mcpServers.")
+                                      : 0),
+                       p->text);
+    }
+    entry.disabled = false;
+    entry.approval = MP_APPROVAL_GIVEN;
+    if (config->exclusive)
+        return mp_fail(err, MCPLUG_ECONFIG,
+                       "Cannot add MCP server \"%s\": not allowed by enterprise policy; "
+                       "%s has all the servers there are",
+                       name, config->places.managed);
+    if (mp_entry_usable(config, &entry, &state, &why) != MCPLUG_OK) {
+        const char *text = strstr(why.text, "\": ");
+        return mp_fail(err, MCPLUG_ECONFIG, "Cannot add MCP server \"%s\": %s", name,
+                       text ? text + 3 : why.text);
+    }
+    return MCPLUG_OK;
+}
+
+int mp_config_add(struct mcplug_config *config, enum mp_scope scope, const char *name,
+                  mp_view entry, const char **path, struct mcplug_error *err)
+{
+    struct change c = {
+        .name = name, .entry = entry, .path = mp_config_file(config, scope)};
+
+    int r = mp_name_check(name, err);
+    if (r == MCPLUG_OK)
+        r = check_new(config, scope, name, entry, err);
+    if (r != MCPLUG_OK)
+        return r;
+    if (!c.path)
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "nothing can be added to the %s scope; there are local, project "
+                       "and user",
+                       mp_scope_name(scope));
+    r = mp_file_update(c.path, scope == MP_SCOPE_PROJECT ? 0644 : 0600, apply, &c, err);
+    if (r == MCPLUG_OK && mp_scope_needs_approval(scope)) {
+        char *real = realpath(c.path, NULL);
+        r = mp_approvals_add(config->places.approvals, real ? real : c.path, name, entry,
+                             err);
+        free(real);
+    }
+    if (r == MCPLUG_OK)
+        *path = c.path;
+    return r;
+}
+
+/* Scopes that have a file of the user's. */
+static int writable(const struct mp_entry *entry, struct mcplug_error *err)
+{
+    enum mp_scope scope = entry->source->scope;
+    if (scope == MP_SCOPE_USER || mp_scope_needs_approval(scope))
+        return MCPLUG_OK;
+    return mp_fail(err, MCPLUG_EINVAL,
+                   "server \"%s\" comes from %s (%s scope), which is "
+                   "not changed from here",
+                   entry->name, entry->source->path, mp_scope_name(scope));
+}
+
+int mp_config_remove(struct mcplug_config *config, const struct mp_entry *entry,
+                     struct mcplug_error *err)
+{
+    struct change c = {.name = entry->name, .path = entry->source->path};
+    size_t removed;
+    int r = writable(entry, err);
+    if (r == MCPLUG_OK)
+        r = mp_file_update(c.path, 0600, apply, &c, err);
+    if (r == MCPLUG_OK && mp_scope_needs_approval(entry->source->scope))
+        r = mp_approvals_remove(config->places.approvals, entry->source->real,
+                                entry->name, &removed, err);
+    return r;
+}
+
+int mp_config_disable(struct mcplug_config *config, const struct mp_entry *entry,
+                      bool disabled, struct mcplug_error *err)
+{
+    struct change c = {.name = entry->name,
+                       .path = entry->source->path,
+                       .disable = disabled,
+                       .enable = !disabled};
+    (void)config;
+    int r = writable(entry, err);
+    return r == MCPLUG_OK ? mp_file_update(c.path, 0600, apply, &c, err) : r;
+}
+
+int mp_config_approve(struct mcplug_config *config, const struct mp_entry *entry,
+                      struct mcplug_error *err)
+{
+    return mp_approvals_add(config->places.approvals, entry->source->real, entry->name,
+                            entry->json, err);
+}

@@ -1,0 +1,534 @@
+#include "config/config.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define IN_PLACE "--mcp-config"
+
+static const char *const scope_names[MP_SCOPES] = {"enterprise", "local",   "project",
+                                                   "user",       "dynamic", "package"};
+
+const char *mp_scope_name(enum mp_scope scope)
+{
+    return scope_names[scope];
+}
+
+bool mp_scope_find(const char *name, enum mp_scope *out)
+{
+    for (size_t i = 0; i < MP_SCOPES; i++) {
+        if (strcmp(scope_names[i], name) == 0) {
+            *out = (enum mp_scope)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool mp_scope_needs_approval(enum mp_scope scope)
+{
+    return scope == MP_SCOPE_LOCAL || scope == MP_SCOPE_PROJECT;
+}
+
+int mp_name_check(const char *name, struct mcplug_error *err)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    size_t len = strlen(name);
+    if (len == 0 || strspn(name, letters) != len)
+        return mp_fail(err, MCPLUG_ECONFIG,
+                       "Invalid name %.128s. Names can only contain letters, numbers, "
+                       "hyphens, and underscores.",
+                       name);
+    if (len > MP_NAME_MAX)
+        return mp_fail(err, MCPLUG_ECONFIG,
+                       "Invalid name %.128s. Names can have at most %d characters.", name,
+                       MP_NAME_MAX);
+    return MCPLUG_OK;
+}
+
+/* ---- sources ---- */
+
+static void source_clear(struct mp_source *source)
+{
+    mp_free(source->path);
+    mp_free(source->real);
+    mp_file_clear(&source->file);
+}
+
+/* Room for one more. `path` is copied. */
+static struct mp_source *source_add(struct mcplug_config *config, enum mp_scope scope,
+                                    const char *path)
+{
+    struct mp_source *source = &config->sources[config->n_sources];
+    char *copy = config->n_sources < MP_CONFIG_FILES ? mp_strdup(path) : NULL;
+    if (!copy) {
+        config->incomplete = true;
+        return NULL;
+    }
+    memset(source, 0, sizeof *source);
+    source->scope = scope;
+    source->path = copy;
+    config->n_sources++;
+    return source;
+}
+
+static mp_view source_text(const struct mp_source *source)
+{
+    return mp_bytes(source->file.text.data, source->file.text.len);
+}
+
+/* The value in it, once it is known to be JSON. */
+static mp_view source_value(const struct mp_source *source)
+{
+    mp_view text = source_text(source);
+    size_t skip = text.data ? strspn((const char *)text.data, " \t\r\n") : 0;
+    return mp_bytes(text.data + skip, text.len - skip);
+}
+
+/* Who could have written this file? Projects are anybody's, which approval is for; the
+ * administrator's and the user's own must be theirs. */
+static const char *mistrust(const struct mcplug_config *config,
+                            const struct mp_source *source)
+{
+    const struct stat *st = &source->file.st;
+
+    switch (source->scope) {
+    case MP_SCOPE_ENTERPRISE:
+    case MP_SCOPE_PACKAGE:
+        if (st->st_uid != config->places.owner && st->st_uid != 0)
+            return "does not belong to root, so it is not used";
+        return st->st_mode & (S_IWGRP | S_IWOTH) ? "can be changed by others than root, "
+                                                   "so it is not used"
+                                                 : NULL;
+    case MP_SCOPE_USER:
+    case MP_SCOPE_LOCAL:
+        if (st->st_uid != geteuid() && st->st_uid != 0)
+            return "belongs to another user, so it is not used";
+        return st->st_mode & S_IWOTH ? "can be changed by everybody, so it is not used; "
+                                       "chmod o-w mends that"
+                                     : NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* Checks what was read; problems make the source a broken one. */
+static void source_check(struct mcplug_config *config, struct mp_source *source)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    struct mp_place at = {0, 0};
+    mp_view text = source_text(source), none = {0};
+    const char *doubt = source->real ? mistrust(config, source) : NULL;
+
+    if (doubt) {
+        source->broken = true;
+        mp_config_note(config, source, NULL, false, "", none, "%s", doubt);
+    } else if (source_value(source).len == 0) {
+        return; /* an empty file is one without servers */
+    } else if (mp_json_check(text, &at, &why) != MCPLUG_OK) {
+        source->broken = true;
+        mp_config_note(config, source, NULL, false, "", none, "%s", why.text);
+        if (config->n_problems)
+            config->problems[config->n_problems - 1].at = at;
+    } else if (!mp_view_is_object(source_value(source))) {
+        source->broken = true;
+        mp_config_note(config, source, NULL, false, "", text,
+                       "expected an object with \"mcpServers\"");
+    }
+}
+
+/* A message without the path that it begins with: problems have theirs. */
+static const char *behind_path(const char *text, const char *path)
+{
+    size_t len = strlen(path);
+    if (strncmp(text, path, len) == 0 && strncmp(text + len, ": ", 2) == 0)
+        return text + len + 2;
+    return text;
+}
+
+/* Reads a file into a new source. One that is not there leaves no trace, unless it
+ * was `asked` for by name. */
+static void read_file(struct mcplug_config *config, enum mp_scope scope, const char *path,
+                      bool asked)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    struct mp_source *source = source_add(config, scope, path);
+    mp_view none = {0};
+    if (!source)
+        return;
+    int r = mp_file_read(path, &source->file, &why);
+    if (r == MCPLUG_OK && !source->file.exists && !asked) {
+        source_clear(source);
+        config->n_sources--;
+        return;
+    }
+    if (r != MCPLUG_OK || !source->file.exists) {
+        source->broken = true;
+        mp_config_note(config, source, NULL, false, "", none, "%s",
+                       r == MCPLUG_OK ? "there is no such file"
+                                      : behind_path(why.text, path));
+        return;
+    }
+    char *real = realpath(path, NULL);
+    source->real = mp_strdup(real ? real : path);
+    free(real);
+    if (!source->real)
+        config->incomplete = source->broken = true;
+    else
+        source_check(config, source);
+}
+
+/* ---- where to look ---- */
+
+static void read_in(struct mcplug_config *config, enum mp_scope scope, const char *dir,
+                    const char *name)
+{
+    char *path = mp_path_join(dir, name);
+    if (path)
+        read_file(config, scope, path, false);
+    else
+        config->incomplete = true;
+    mp_free(path);
+}
+
+static void read_project(struct mcplug_config *config)
+{
+    char *dir = mp_strdup(config->places.cwd);
+    for (size_t i = 0; dir && i < MP_CONFIG_FILES / 2; i++) {
+        read_in(config, MP_SCOPE_PROJECT, dir, MP_PROJECT_FILE);
+        bool top = strcmp(dir, "/") == 0;
+        char *up = top ? NULL : mp_path_dir(dir);
+        mp_free(dir);
+        dir = up;
+    }
+    mp_free(dir);
+}
+
+static int is_json(const struct dirent *e)
+{
+    size_t len = strlen(e->d_name);
+    return e->d_name[0] != '.' && len > 5 && strcmp(e->d_name + len - 5, ".json") == 0;
+}
+
+static void read_packages(struct mcplug_config *config)
+{
+    struct dirent **list = NULL;
+    int n = scandir(config->places.packages, &list, is_json, alphasort);
+    for (int i = 0; i < n; i++) {
+        read_in(config, MP_SCOPE_PACKAGE, config->places.packages, list[i]->d_name);
+        free(list[i]);
+    }
+    free(list);
+}
+
+/* The later one wins, so they are read from the last. */
+static void read_dynamic(struct mcplug_config *config, const char *const *given)
+{
+    size_t n = 0;
+    while (given && given[n])
+        n++;
+    while (n--) {
+        const char *text = given[n];
+        if (text[strspn(text, " \t\r\n")] != '{') {
+            read_file(config, MP_SCOPE_DYNAMIC, text, true);
+            continue;
+        }
+        struct mp_source *source = source_add(config, MP_SCOPE_DYNAMIC, IN_PLACE);
+        if (!source)
+            return;
+        mp_str_init(&source->file.text, MP_FILE_MAX);
+        source->file.exists = true;
+        mp_str_adds(&source->file.text, text);
+        if (source->file.text.failed)
+            config->incomplete = source->broken = true;
+        else
+            source_check(config, source);
+    }
+}
+
+/* The administrator's file, if it is there at all, is all there is: also when it can't
+ * be used, for then it is not known what it wanted to keep out. */
+static bool read_managed(struct mcplug_config *config)
+{
+    read_file(config, MP_SCOPE_ENTERPRISE, config->places.managed, false);
+    return config->n_sources > 0;
+}
+
+/* ---- entries ---- */
+
+static void entry_add(struct mcplug_config *config, struct mp_source *source, mp_view key,
+                      mp_view value)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    char *name = config->n_entries < MP_CONFIG_SERVERS ? mp_view_strdup(key) : NULL;
+    if (!name) {
+        config->incomplete = true;
+        return;
+    }
+    struct mp_entry *entry = &config->entries[config->n_entries++];
+    memset(entry, 0, sizeof *entry);
+    entry->name = name;
+    entry->source = source;
+    entry->json = value;
+    entry->at =
+        mp_place_of(source_text(source), (size_t)(key.data - source_text(source).data));
+    entry->disabled = mp_view_true(mp_view_get(value, "disabled"));
+    if (mp_name_check(name, &why) != MCPLUG_OK) {
+        entry->broken = true;
+        mp_config_note(config, source, name, false, "mcpServers", key, "%s", why.text);
+    }
+    mp_config_check_shape(config, entry);
+    if (mp_scope_needs_approval(source->scope) && source->real)
+        entry->approval =
+            mp_approvals_of(&config->approvals, source->real, name, value, &entry->was);
+}
+
+static void take_plugin_dirs(struct mcplug_config *config, const struct mp_source *source,
+                             mp_view list)
+{
+    struct mp_walk w = mp_walk_into(list);
+    mp_view item;
+    size_t n = 0;
+
+    if (!mp_view_is_array(list)) {
+        mp_config_note(config, source, NULL, false, "pluginDirs", list,
+                       "expected a list of directories");
+        return;
+    }
+    char **dirs = mp_alloc((mp_view_count(list) + 1) * sizeof *dirs);
+    while (dirs && mp_walk_element(&w, &item)) {
+        char *dir = mp_view_strdup(item);
+        if (dir && dir[0] == '/') {
+            dirs[n++] = dir;
+            continue;
+        }
+        mp_free(dir);
+        mp_config_note(config, source, NULL, false, "pluginDirs", item,
+                       "expected an absolute path");
+    }
+    config->plugin_dirs = dirs;
+}
+
+static void read_entries(struct mcplug_config *config, struct mp_source *source)
+{
+    mp_view text = source_value(source), servers = mp_view_get(text, "mcpServers");
+    mp_view dirs = mp_view_get(text, "pluginDirs"), key, value;
+    bool own = source->scope == MP_SCOPE_USER || source->scope == MP_SCOPE_ENTERPRISE;
+
+    if (dirs.len && own && !config->plugin_dirs)
+        take_plugin_dirs(config, source, dirs);
+    else if (dirs.len && !own)
+        mp_config_note(config, source, NULL, true, "pluginDirs", dirs,
+                       "is for the user's own file alone, and ignored here");
+    if (!servers.len && mp_view_is_object(mp_view_get(text, "servers")))
+        mp_config_note(config, source, NULL, true, "servers",
+                       mp_view_get(text, "servers"),
+                       "servers are expected in \"mcpServers\"; `mcplug import vscode` "
+                       "reads this form");
+    else if (!servers.len && source->scope == MP_SCOPE_DYNAMIC)
+        mp_config_note(config, source, NULL, true, "", text,
+                       "it has no \"mcpServers\", so it adds nothing");
+    if (!servers.len)
+        return;
+    if (!mp_view_is_object(servers)) {
+        mp_config_note(config, source, NULL, false, "mcpServers", servers,
+                       "expected an object with one member per server");
+        return;
+    }
+    struct mp_walk w = mp_walk_into(servers);
+    while (mp_walk_member(&w, &key, &value))
+        entry_add(config, source, key, value);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct mp_entry *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    if (order)
+        return order;
+    return x->source < y->source ? -1 : x->source > y->source;
+}
+
+/* Of one name, the first source wins: they stand in the order of their scopes. */
+static void find_winners(struct mcplug_config *config)
+{
+    const struct mp_entry *winner = NULL;
+    qsort(config->entries, config->n_entries, sizeof *config->entries, by_name);
+    for (size_t i = 0; i < config->n_entries; i++) {
+        struct mp_entry *entry = &config->entries[i];
+        if (!winner || strcmp(winner->name, entry->name) != 0)
+            winner = entry;
+        else
+            entry->by = winner;
+    }
+}
+
+/* ---- the whole ---- */
+
+static size_t count_servers(const struct mcplug_config *config)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < config->n_sources; i++)
+        if (!config->sources[i].broken)
+            n += mp_view_count(
+                mp_view_get(source_value(&config->sources[i]), "mcpServers"));
+    return n < MP_CONFIG_SERVERS ? n : MP_CONFIG_SERVERS;
+}
+
+static void read_sources(struct mcplug_config *config, const struct mp_config_options *o)
+{
+    config->exclusive = read_managed(config);
+    if (config->exclusive)
+        return;
+    if (!o->strict) {
+        read_in(config, MP_SCOPE_LOCAL, config->places.cwd, MP_LOCAL_FILE);
+        read_project(config);
+        if (config->places.settings)
+            read_file(config, MP_SCOPE_USER, config->places.settings, false);
+    }
+    read_dynamic(config, o->dynamic);
+    if (!o->strict)
+        read_packages(config);
+}
+
+static void read_policy(struct mcplug_config *config)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    int r = mp_policy_read(config->places.policy, config->places.owner, &config->policy,
+                           &why);
+    if (r != MCPLUG_OK && !(config->policy_error = mp_strdup(why.text)))
+        config->incomplete = true;
+}
+
+struct mcplug_config *mp_config_load(const struct mp_config_options *options,
+                                     struct mcplug_error *err)
+{
+    struct mp_config_options none = {0};
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    struct mcplug_config *config = mp_alloc(sizeof *config);
+
+    if (!config) {
+        mp_fail_nomem(err);
+        return NULL;
+    }
+    int r = mp_places_init(&config->places, err);
+    config->sources = mp_alloc(MP_CONFIG_FILES * sizeof *config->sources);
+    if (r == MCPLUG_OK && !config->sources)
+        r = mp_fail_nomem(err);
+    if (r != MCPLUG_OK) {
+        mp_config_free(config);
+        return NULL;
+    }
+    read_policy(config);
+    read_sources(config, options ? options : &none);
+    if (mp_approvals_read(config->places.approvals, &config->approvals, &why) !=
+        MCPLUG_OK) {
+        struct mp_source *source =
+            source_add(config, MP_SCOPE_USER, config->places.approvals);
+        if (source) {
+            source->broken = true;
+            mp_config_note(config, source, NULL, false, "", (mp_view){0}, "%s",
+                           behind_path(why.text, source->path));
+        }
+    }
+    config->entries = mp_alloc((count_servers(config) + 1) * sizeof *config->entries);
+    for (size_t i = 0; config->entries && i < config->n_sources; i++)
+        if (!config->sources[i].broken)
+            read_entries(config, &config->sources[i]);
+    if (!config->entries || config->incomplete) {
+        /* a part of it could be the part that forbids something */
+        mp_fail(err, MCPLUG_ENOMEM,
+                "the configuration does not fit: no memory, or more than %d files or %d "
+                "servers",
+                MP_CONFIG_FILES, MP_CONFIG_SERVERS);
+        mp_config_free(config);
+        return NULL;
+    }
+    find_winners(config);
+    return config;
+}
+
+void mp_config_free(struct mcplug_config *config)
+{
+    if (!config)
+        return;
+    for (size_t i = 0; i < config->n_sources; i++)
+        source_clear(&config->sources[i]);
+    for (size_t i = 0; i < config->n_entries; i++)
+        mp_free(config->entries[i].name);
+    for (size_t i = 0; i < config->n_problems; i++) {
+        mp_free(config->problems[i].server);
+        mp_free(config->problems[i].path);
+        mp_free(config->problems[i].text);
+        mp_free(config->problems[i].line);
+    }
+    for (size_t i = 0; config->plugin_dirs && config->plugin_dirs[i]; i++)
+        mp_free(config->plugin_dirs[i]);
+    mp_free(config->plugin_dirs);
+    mp_free(config->new_local);
+    mp_free(config->new_project);
+    mp_free(config->sources);
+    mp_free(config->entries);
+    mp_free(config->problems);
+    mp_free(config->policy_error);
+    mp_policy_free(config->policy);
+    mp_approvals_clear(&config->approvals);
+    mp_places_clear(&config->places);
+    mp_free(config);
+}
+
+struct mp_entry *mp_config_find(const struct mcplug_config *config, const char *name)
+{
+    for (size_t i = 0; i < config->n_entries; i++)
+        if (!config->entries[i].by && strcmp(config->entries[i].name, name) == 0)
+            return &config->entries[i];
+    return NULL;
+}
+
+struct mp_entry *mp_config_find_in(const struct mcplug_config *config, const char *name,
+                                   enum mp_scope scope)
+{
+    for (size_t i = 0; i < config->n_entries; i++)
+        if (config->entries[i].source->scope == scope &&
+            strcmp(config->entries[i].name, name) == 0)
+            return &config->entries[i];
+    return NULL;
+}
+
+const struct mp_problem *mp_config_problem_of(const struct mcplug_config *config,
+                                              const struct mp_entry *entry)
+{
+    for (size_t i = 0; i < config->n_problems; i++) {
+        const struct mp_problem *p = &config->problems[i];
+        if (!p->is_warning && p->file == entry->source->path && p->server &&
+            strcmp(p->server, entry->name) == 0)
+            return p;
+    }
+    return NULL;
+}
+
+const char *mp_problem_text(struct mp_problem *p)
+{
+    struct mp_str line;
+    if (p->line)
+        return p->line;
+    mp_str_init(&line, MP_FILE_MAX);
+    mp_str_adds(&line, p->file);
+    if (p->at.line)
+        mp_str_addf(&line, ":%zu:%zu", p->at.line, p->at.column);
+    mp_str_adds(&line, ": ");
+    if (p->path[0]) {
+        mp_str_adds(&line, p->path);
+        mp_str_adds(&line, ": ");
+    }
+    mp_str_adds(&line, p->text);
+    p->line = mp_str_take(&line);
+    return p->line ? p->line : p->text;
+}

@@ -1,0 +1,208 @@
+/* The configuration: which servers there are, which file each comes from, what is wrong
+ * with it, and whether it may be used. Reading never fails as a whole: what is wrong
+ * with a file or an entry is a problem of that one, and the others are there.
+ *
+ * A file is a JSON object with the member "mcpServers", as many programs have it. */
+#ifndef MP_CONFIG_CONFIG_H
+#define MP_CONFIG_CONFIG_H
+
+#include "config/approval.h"
+#include "config/jsontext.h"
+#include "config/places.h"
+#include "config/policy.h"
+
+#include <mcplug/plugin.h>
+
+#define MP_LOCAL_FILE ".mcplug.local.json"
+#define MP_PROJECT_FILE ".mcp.json"
+
+#define MP_NAME_MAX 64         /* characters of a server's name */
+#define MP_CONFIG_FILES 256    /* that are read, all scopes together */
+#define MP_CONFIG_SERVERS 4096 /* entries, all scopes together */
+#define MP_PROBLEMS_MAX 1000
+
+enum mp_scope { /* the first one wins */
+                MP_SCOPE_ENTERPRISE,
+                MP_SCOPE_LOCAL,   /* .mcplug.local.json of the working directory */
+                MP_SCOPE_PROJECT, /* .mcp.json there and in each directory above */
+                MP_SCOPE_USER,
+                MP_SCOPE_DYNAMIC, /* given to the program; the last one wins */
+                MP_SCOPE_PACKAGE,
+                MP_SCOPES
+};
+const char *mp_scope_name(enum mp_scope scope); /* "project" */
+/* false: there is no such scope */
+bool mp_scope_find(const char *name, enum mp_scope *out);
+/* Others may have written it: an entry is used only after its approval. */
+bool mp_scope_needs_approval(enum mp_scope scope);
+
+struct mp_source { /* one file */
+    enum mp_scope scope;
+    char *path; /* as it was looked for; "--mcp-config" for text given in place */
+    char *real; /* without links; NULL for text given in place */
+    struct mp_file file;
+    bool broken; /* not read, or no JSON; its problem tells why */
+};
+
+struct mp_problem {
+    bool is_warning;
+    const char *file;   /* borrow */
+    char *server;       /* NULL: of the file as a whole */
+    char *path;         /* "mcpServers.github.args[1]"; "": the whole */
+    struct mp_place at; /* line 0: not known */
+    char *text;
+    char *line; /* NULL until mp_problem_text() */
+};
+
+struct mp_entry {
+    char *name;
+    const struct mp_source *source;
+    mp_view json; /* the value, in the text of its source */
+    struct mp_place at;
+    bool broken;               /* it has problems that are no warnings */
+    bool checked;              /* by mp_config_check() */
+    bool disabled;             /* says so itself */
+    const struct mp_entry *by; /* the one of the same name that wins; NULL: this does */
+    enum mp_approval approval; /* where the scope wants one */
+    mp_view was;               /* what was approved, when it has changed since */
+};
+
+struct mcplug_config {
+    struct mp_places places;
+    struct mp_source *sources; /* the highest scope first */
+    size_t n_sources;
+    struct mp_entry *entries; /* by name; of one name, the winner first */
+    size_t n_entries;
+    struct mp_problem *problems;
+    size_t n_problems;
+    bool incomplete; /* something did not fit */
+    bool exclusive;  /* there is a file of the administrator's: it is all there is */
+    struct mp_policy *policy;
+    char *policy_error; /* the policy can't be read, so nothing is allowed */
+    struct mp_approvals approvals;
+    char **plugin_dirs;            /* NULL-ended; NULL: none */
+    char *new_local, *new_project; /* for mp_config_file() */
+};
+
+struct mp_config_options {
+    /* For each --mcp-config: JSON text, or the path of a file. NULL-ended, or NULL. */
+    const char *const *dynamic;
+    bool strict; /* dynamic ones only, and the administrator's */
+};
+
+/* give: mp_config_free. NULL without memory, or a working directory. */
+struct mcplug_config *mp_config_load(const struct mp_config_options *options,
+                                     struct mcplug_error *err);
+void mp_config_free(struct mcplug_config *config);
+
+/* The entry that wins; NULL: there is none of that name. */
+struct mp_entry *mp_config_find(const struct mcplug_config *config, const char *name);
+/* The entry of that very scope, shadowed or not; of several, the nearest. */
+struct mp_entry *mp_config_find_in(const struct mcplug_config *config, const char *name,
+                                   enum mp_scope scope);
+/* The first problem of that entry which is no warning; NULL: none. */
+const struct mp_problem *mp_config_problem_of(const struct mcplug_config *config,
+                                              const struct mp_entry *entry);
+
+/* "FILE:LINE:COLUMN: PATH: TEXT"; borrow from the configuration. */
+const char *mp_problem_text(struct mp_problem *p);
+
+/* Letters, digits, - and _. */
+int mp_name_check(const char *name, struct mcplug_error *err);
+
+/* ---- schema.c ---- */
+
+/* Notes a problem; `at` is a part of the source's text (len 0: the file as a whole).
+ * MCPLUG_OK or MCPLUG_ENOMEM; beyond MP_PROBLEMS_MAX nothing is noted. */
+int mp_config_note(struct mcplug_config *config, const struct mp_source *source,
+                   const char *server, bool is_warning, const char *path, mp_view at,
+                   const char *fmt, ...) MCPLUG_PRINTF(7, 8);
+
+/* What can be said of an entry without its module: the shapes of the keys that every
+ * server may have. */
+void mp_config_check_shape(struct mcplug_config *config, struct mp_entry *entry);
+/* The rest: settings of the transport, after what its module declares, and keys that
+ * nobody knows. Once per entry. */
+void mp_config_check(struct mcplug_config *config, struct mp_entry *entry,
+                     const char *transport, const struct mcplug_option *options);
+
+/* The entry's "type" in our words ("streamable-http" is "http"), "stdio" when it has a
+ * command and no type. give `out`, NULL when the URL has to tell. */
+int mp_entry_type(const struct mp_entry *entry, char **out, struct mcplug_error *err);
+
+/* ---- resolve.c ---- */
+
+/* What an entry comes to: the variables it asks for are looked up, and what must not be
+ * used is refused. */
+struct mp_resolved {
+    char *type;          /* NULL: the URL has to tell */
+    mcplug_props *props; /* for the transport */
+    uint32_t connect_ms; /* 0: not set */
+    uint32_t request_ms; /* likewise */
+    uint64_t tool_ms;    /* likewise */
+    char *missing;       /* "A, B": variables that are not set; NULL: none */
+};
+
+/* Where secrets other than files and commands come from; NULL: from nowhere. */
+struct mp_vaults {
+    int (*get)(void *arg, const char *vault, const char *name, struct mp_str *out,
+               struct mcplug_error *err);
+    void *arg;
+};
+
+/* May it be used at all? MCPLUG_OK, or MCPLUG_ECONFIG with the reason: it is broken, the
+ * administrator says no, it is disabled, it wants approval. `state` tells which. */
+enum mp_state {
+    MP_STATE_READY,
+    MP_STATE_BROKEN,
+    MP_STATE_BLOCKED,
+    MP_STATE_DISABLED,
+    MP_STATE_UNAPPROVED
+};
+int mp_entry_usable(const struct mcplug_config *config, const struct mp_entry *entry,
+                    enum mp_state *state, struct mcplug_error *err);
+
+/* Only for entries that are usable. `options` as declared by the transport: what is in
+ * neither them nor our own keys is left out. May block: see secret.h. Clear `out` in any
+ * case. */
+int mp_entry_resolve(const struct mcplug_config *config, const struct mp_entry *entry,
+                     const struct mcplug_option *options, const struct mp_vaults *vaults,
+                     struct mp_resolved *out, struct mcplug_error *err);
+void mp_resolved_clear(struct mp_resolved *resolved);
+/* Fills in the times that are 0. */
+void mp_resolved_times(const struct mp_resolved *resolved, uint32_t *connect_ms,
+                       uint32_t *request_ms, uint64_t *tool_ms);
+
+/* Every variable and secret that the entry may ask for: "VAR", "file:PATH". */
+void mp_entry_each_name(const struct mp_entry *entry,
+                        void (*fn)(void *arg, const char *name), void *arg);
+
+/* What the policy says of a server that stands in no file: given in place. */
+int mp_config_judge(const struct mcplug_config *config, const struct mp_subject *subject,
+                    struct mcplug_error *err);
+
+/* ---- change.c: what the commands write ---- */
+
+/* Adds an entry to the file of that scope: local, project or user. The name, the shape of
+ * the entry and the policy are checked first; a name that the file has is refused. What
+ * is added to a scope that wants approval has it. `path` gets the file, borrow. */
+int mp_config_add(struct mcplug_config *config, enum mp_scope scope, const char *name,
+                  mp_view entry, const char **path, struct mcplug_error *err);
+int mp_config_remove(struct mcplug_config *config, const struct mp_entry *entry,
+                     struct mcplug_error *err);
+/* Sets or takes away "disabled". */
+int mp_config_disable(struct mcplug_config *config, const struct mp_entry *entry,
+                      bool disabled, struct mcplug_error *err);
+int mp_config_approve(struct mcplug_config *config, const struct mp_entry *entry,
+                      struct mcplug_error *err);
+/* The file that mp_config_add() would write; NULL: none. borrow */
+const char *mp_config_file(struct mcplug_config *config, enum mp_scope scope);
+
+/* ---- mask.c ---- */
+
+/* Adds the entry with what may be a secret replaced by "***": header fields, variables,
+ * options and parts of URLs whose name or look says so. References to variables and
+ * secrets are shown, they are what keeps secrets out of files. */
+bool mp_mask_entry(mp_view entry, struct mp_str *out);
+
+#endif

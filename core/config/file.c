@@ -1,0 +1,380 @@
+/* What a kill may leave behind is a temporary file and nothing else, and it is the next
+ * writer who removes it. Whoever holds the lock is alone with the names in the directory;
+ * who does not ask for the lock (an editor) is found out just before the rename. */
+#include "config/file.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "config/target.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define NAMES_MAX 16      /* tried for a temporary file */
+#define ENTRIES_MAX 65536 /* of a directory that is looked through for what was left */
+#define TEMP_MARK ".mcplug-"
+#define TEMP_DIGITS 16
+
+#define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+#define UNCHANGED MP_TARGET_UNCHANGED
+
+typedef char file_name[NAME_MAX + 1];
+
+/* ---- reading ---- */
+
+static void wipe(struct mp_str *s)
+{
+    if (s->data)
+        explicit_bzero(s->data, s->cap);
+    mp_str_clear(s);
+}
+
+void mp_file_clear(struct mp_file *file)
+{
+    wipe(&file->text);
+    memset(&file->st, 0, sizeof file->st);
+    file->exists = false;
+}
+
+static void file_init(struct mp_file *file)
+{
+    memset(file, 0, sizeof *file);
+    mp_str_init(&file->text, MP_FILE_MAX + 1); /* one more tells what is too long */
+}
+
+/* Room for `more` bytes. Not realloc(), which would leave a copy of the text behind. */
+static bool make_room(struct mp_str *s, size_t more)
+{
+    struct mp_str larger;
+
+    if (more > s->max - s->len)
+        more = s->max - s->len;
+    if (s->cap - s->len > more)
+        return true;
+    mp_str_init(&larger, s->max);
+    if (!mp_str_reserve(&larger, s->len + more))
+        return false;
+    mp_str_add(&larger, s->len ? s->data : "", s->len);
+    wipe(s);
+    *s = larger;
+    return true;
+}
+
+static int check_kind(const char *path, const struct stat *st, struct mcplug_error *err)
+{
+    if (S_ISDIR(st->st_mode))
+        return mp_target_fail(err, MCPLUG_ECONFIG, path, "is a directory");
+    if (!S_ISREG(st->st_mode))
+        return mp_target_fail(err, MCPLUG_ECONFIG, path, "is not a regular file");
+    return MCPLUG_OK;
+}
+
+static int read_text(const char *path, int fd, struct mp_str *text,
+                     struct mcplug_error *err)
+{
+    char why[64];
+    size_t more = 4096;
+
+    while (text->len <= MP_FILE_MAX) {
+        if (text->cap - text->len < 2) {
+            if (!make_room(text, more))
+                return mp_fail_nomem(err);
+            more *= 2;
+        }
+        ssize_t n = read(fd, text->data + text->len, text->cap - text->len - 1);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return mp_target_fail_os(err, path, errno, "cannot read", NULL);
+        text->len += (size_t)n;
+        text->data[text->len] = '\0';
+        if (n == 0)
+            return MCPLUG_OK;
+    }
+    snprintf(why, sizeof why, "is longer than %zu bytes", MP_FILE_MAX);
+    return mp_target_fail(err, MCPLUG_ETOOBIG, path, why);
+}
+
+/* Takes `fd`, which open() gave, or its failure. */
+static int read_opened(const char *path, int fd, struct mp_file *out,
+                       struct mcplug_error *err)
+{
+    int r = MCPLUG_OK;
+
+    if (fd < 0 && errno == ENOENT)
+        return MCPLUG_OK;
+    if (fd < 0 && errno == ENXIO) /* a socket */
+        return mp_target_fail(err, MCPLUG_ECONFIG, path, "is not a regular file");
+    if (fd < 0)
+        return mp_target_fail_os(err, path, errno, "cannot open", NULL);
+    if (fstat(fd, &out->st) != 0)
+        r = mp_target_fail_os(err, path, errno, "cannot look at it", NULL);
+    else
+        r = check_kind(path, &out->st, err);
+    if (r == MCPLUG_OK && out->st.st_size > 0 &&
+        !make_room(&out->text, (size_t)out->st.st_size + 1))
+        r = mp_fail_nomem(err);
+    if (r == MCPLUG_OK)
+        r = read_text(path, fd, &out->text, err);
+    if (r == MCPLUG_OK)
+        out->exists = true;
+    else
+        mp_file_clear(out);
+    close(fd);
+    return r;
+}
+
+int mp_file_read(const char *path, struct mp_file *out, struct mcplug_error *err)
+{
+    file_init(out);
+    return read_opened(path, open(path, READ_FLAGS), out, err);
+}
+
+/* ---- temporary files ---- */
+
+static size_t temp_prefix(const struct mp_target *p, file_name out)
+{
+    return (size_t)snprintf(out, sizeof(file_name), ".%.*s" TEMP_MARK, MP_TARGET_KEPT,
+                            p->name);
+}
+
+static bool is_temp(const char *name, const char *prefix, size_t len)
+{
+    return strncmp(name, prefix, len) == 0 && strlen(name + len) == TEMP_DIGITS &&
+           strspn(name + len, "0123456789abcdef") == TEMP_DIGITS;
+}
+
+/* With the lock held no temporary file is in use. What cannot be removed may stay. */
+static void remove_stale(const struct mp_target *p)
+{
+    file_name prefix;
+    struct stat st;
+    size_t len = temp_prefix(p, prefix);
+    int fd = openat(p->fd, ".", MP_TARGET_DIR_FLAGS);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    struct dirent *e;
+
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    for (int n = 0; n < ENTRIES_MAX && (e = readdir(dir)); n++)
+        if (is_temp(e->d_name, prefix, len) &&
+            fstatat(p->fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(st.st_mode))
+            unlinkat(p->fd, e->d_name, 0);
+    closedir(dir);
+}
+
+static int random_bits(uint64_t *out)
+{
+    ssize_t n;
+
+    do
+        n = getrandom(out, sizeof *out, 0);
+    while (n < 0 && errno == EINTR);
+    return n == (ssize_t)sizeof *out ? 0 : n < 0 ? errno : EIO;
+}
+
+static int open_temp(const struct mp_target *p, file_name name, int *out)
+{
+    uint64_t bits = 0;
+    size_t len = temp_prefix(p, name);
+
+    for (int tries = 0;; tries++) {
+        int e = random_bits(&bits);
+        if (e)
+            return e;
+        snprintf(name + len, sizeof(file_name) - len, "%016llx",
+                 (unsigned long long)bits);
+        *out = openat(p->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                      0600);
+        if (*out >= 0)
+            return 0;
+        if (errno != EEXIST || tries == NAMES_MAX)
+            return errno;
+    }
+}
+
+/* ---- writing ---- */
+
+static int write_all(int fd, const char *data, size_t len)
+{
+    while (len) {
+        ssize_t n = write(fd, data, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? errno : EIO;
+        data += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+static bool not_for_us(int e)
+{
+    return e == EPERM || e == EINVAL; /* EINVAL: an id that our namespace has not */
+}
+
+/* What the group may do is not given to another group. */
+static int keep_owner(int fd, const struct stat *old, mode_t *mode)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) != 0)
+        return errno;
+    if ((st.st_uid == old->st_uid && st.st_gid == old->st_gid) ||
+        fchown(fd, old->st_uid, old->st_gid) == 0)
+        return 0;
+    if (!not_for_us(errno))
+        return errno;
+    if (st.st_gid != old->st_gid && fchown(fd, (uid_t)-1, old->st_gid) != 0) {
+        if (!not_for_us(errno))
+            return errno;
+        *mode &= ~(mode_t)S_IRWXG;
+    }
+    return 0;
+}
+
+/* With an access list the group's bits are but the most that anyone on it may have.
+ * The list is not kept, so neither are they. */
+static bool has_list(const struct mp_target *p)
+{
+    int fd = openat(p->fd, p->name, READ_FLAGS | O_NOFOLLOW);
+    ssize_t n = fd >= 0 ? fgetxattr(fd, "system.posix_acl_access", NULL, 0) : -1;
+    bool has = n > 0 || (n < 0 && errno != ENODATA && errno != ENOTSUP);
+
+    if (fd >= 0)
+        close(fd);
+    return has;
+}
+
+static int keep_mode(const struct mp_target *p, int fd, const struct mp_file *old,
+                     mode_t mode)
+{
+    if (old->exists) {
+        mode = old->st.st_mode;
+        if ((mode & S_IRWXG) && has_list(p))
+            mode &= ~(mode_t)S_IRWXG;
+        int e = keep_owner(fd, &old->st, &mode);
+        if (e)
+            return e;
+    }
+    return fchmod(fd, mode & 0777) == 0 ? 0 : errno;
+}
+
+/* The new text, on the disk under its temporary name. */
+static int write_temp(const struct mp_target *p, int fd, const struct mp_file *old,
+                      mode_t mode, const struct mp_str *text, struct mcplug_error *err)
+{
+    const char *step = "cannot write";
+    int e = write_all(fd, text->data, text->len);
+
+    if (e == 0) {
+        step = "cannot set its mode and owner";
+        e = keep_mode(p, fd, old, mode);
+    }
+    while (e == 0 && fsync(fd) != 0) {
+        step = "cannot write it out";
+        if (errno != EINTR)
+            e = errno;
+    }
+    /* After EINTR it is closed, too, and it was written out before. */
+    if (close(fd) != 0 && errno != EINTR && e == 0) {
+        step = "cannot close";
+        e = errno;
+    }
+    return e ? mp_target_fail_os(err, p->path, e, step, UNCHANGED) : MCPLUG_OK;
+}
+
+/* Somebody who knows nothing of the lock may have written meanwhile. */
+static bool same_as_read(const struct mp_target *p, const struct mp_file *old)
+{
+    struct stat st;
+
+    if (fstatat(p->fd, p->name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT && !old->exists;
+    return old->exists && st.st_dev == old->st.st_dev && st.st_ino == old->st.st_ino &&
+           st.st_size == old->st.st_size && st.st_mtim.tv_sec == old->st.st_mtim.tv_sec &&
+           st.st_mtim.tv_nsec == old->st.st_mtim.tv_nsec;
+}
+
+static int replace(const struct mp_target *p, const struct mp_file *old, mode_t mode,
+                   const struct mp_str *text, struct mcplug_error *err)
+{
+    file_name temp;
+    int fd = -1;
+
+    if (old->exists && faccessat(p->fd, p->name, W_OK, AT_EACCESS) != 0)
+        return mp_target_fail_os(err, p->path, errno, "is read-only", UNCHANGED);
+    int e = open_temp(p, temp, &fd);
+    if (e)
+        return mp_target_fail_os(err, p->path, e, "cannot make a new file beside it",
+                                 UNCHANGED);
+    int r = write_temp(p, fd, old, mode, text, err);
+    if (r == MCPLUG_OK && !same_as_read(p, old))
+        r = mp_target_fail(err, MCPLUG_EIO, p->path,
+                           "another program has changed it meanwhile");
+    if (r == MCPLUG_OK && renameat(p->fd, temp, p->fd, p->name) != 0)
+        r = mp_target_fail_os(err, p->path, errno, "cannot replace it", UNCHANGED);
+    if (r != MCPLUG_OK) {
+        unlinkat(p->fd, temp, 0);
+        return r;
+    }
+    e = mp_target_sync(p->fd);
+    return e ? mp_target_fail_os(err, p->path, e,
+                                 "is changed, but might not outlast a crash", NULL)
+             : MCPLUG_OK;
+}
+
+/* ---- all of it ---- */
+
+static int change_locked(const struct mp_target *p, mode_t mode, mp_file_change *change,
+                         void *arg, struct mcplug_error *err)
+{
+    struct mp_file old;
+    struct mp_str out;
+
+    file_init(&old);
+    mp_str_init(&out, MP_FILE_MAX);
+    remove_stale(p);
+    int r =
+        read_opened(p->path, openat(p->fd, p->name, READ_FLAGS | O_NOFOLLOW), &old, err);
+    if (r == MCPLUG_OK)
+        r = change(arg, &old, &out, err);
+    if (r == MCPLUG_OK && out.failed)
+        r = mp_target_fail(err, MCPLUG_ETOOBIG, p->path, "would become too long");
+    if (r == MCPLUG_OK &&
+        !(out.len == old.text.len &&
+          (out.len == 0 || memcmp(out.data, old.text.data, out.len) == 0)))
+        r = replace(p, &old, mode, &out, err);
+    wipe(&out);
+    mp_file_clear(&old);
+    return r;
+}
+
+int mp_file_update_within(const char *path, mode_t mode, unsigned wait_ms,
+                          mp_file_change *change, void *arg, struct mcplug_error *err)
+{
+    struct mp_target p;
+
+    int r = mp_target_lock(&p, path, mode, wait_ms, err);
+    if (r == MCPLUG_OK)
+        r = change_locked(&p, mode, change, arg, err);
+    mp_target_clear(&p);
+    return r;
+}
+
+int mp_file_update(const char *path, mode_t mode, mp_file_change *change, void *arg,
+                   struct mcplug_error *err)
+{
+    return mp_file_update_within(path, mode, MP_FILE_LOCK_MS, change, arg, err);
+}

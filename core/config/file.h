@@ -1,0 +1,47 @@
+/* Files of the configuration, read whole and replaced whole. */
+#ifndef MP_CONFIG_FILE_H
+#define MP_CONFIG_FILE_H
+
+#include "base/buf.h"
+
+#include <sys/stat.h>
+
+#define MP_FILE_MAX ((size_t)1 << 20) /* the longest file that is read */
+#define MP_FILE_LOCK_MS 30000         /* how long a writer waits for others */
+
+struct mp_file {
+    bool exists;
+    struct stat st; /* when it exists */
+    struct mp_str text;
+};
+
+/* Reads the regular file at `path`, through links. One that is not there is no failure:
+ * `exists` is false then. MCPLUG_EIO, MCPLUG_ETOOBIG or MCPLUG_ECONFIG (a directory, a
+ * device); the message begins with the path. Clear `out` in any case. */
+int mp_file_read(const char *path, struct mp_file *out, struct mcplug_error *err);
+void mp_file_clear(struct mp_file *file); /* wipes: there may be secrets */
+
+/* Makes the new text from the old one (empty when there is no file). Returning anything
+ * but MCPLUG_OK leaves the file as it is and is what mp_file_update() returns. An `out`
+ * equal to `old` writes nothing. */
+typedef int mp_file_change(void *arg, const struct mp_file *old, struct mp_str *out,
+                           struct mcplug_error *err);
+
+/* Replaces a file so that every reader, and whoever comes after a crash or a kill at any
+ * moment, sees the old text or the new one: lock, read, change, temporary file beside it,
+ * fsync, rename, fsync of the directory, unlock. Mode and owner are kept; a new file gets
+ * `mode`. A link stays a link, and what it leads to is replaced. Missing directories are
+ * made, with 0700. The lock is of the directory, so it leaves nothing behind (but where
+ * files alone can be locked, as on some network file systems, an empty .NAME.lock), and
+ * `change` may not update another file there; temporary files that killed writers left
+ * are removed. A file that we may not write is not replaced, even where the directory
+ * would let us; nor is one that an editor writes at the same time. MCPLUG_EIO with the
+ * step that failed, beginning with the path. Blocks. [any] */
+int mp_file_update(const char *path, mode_t mode, mp_file_change *change, void *arg,
+                   struct mcplug_error *err);
+
+/* The same with another time to wait for the lock. For tests. */
+int mp_file_update_within(const char *path, mode_t mode, unsigned wait_ms,
+                          mp_file_change *change, void *arg, struct mcplug_error *err);
+
+#endif

@@ -1,0 +1,50 @@
+/* Servers out of the files of other programs, as entries of ours. Reads only. */
+#ifndef MP_CONFIG_IMPORT_H
+#define MP_CONFIG_IMPORT_H
+
+#include "base/buf.h"
+
+struct mp_importer {
+    const char *name;  /* "claude-desktop" */
+    const char *title; /* "Claude Desktop" */
+};
+
+/* claude-desktop, claude-code, cursor, vscode, codex, gemini, windsurf, zed; then
+ * name NULL. */
+extern const struct mp_importer mp_importers[];
+
+struct mp_imported {
+    char *name;  /* made to fit the rules for names, unique within the import */
+    char *as;    /* what it was called there, when that differs; NULL */
+    char *entry; /* JSON object in our form */
+    char *note;  /* what to know, one sentence per line; NULL: nothing */
+    char *file;
+    char *project; /* the directory it was meant for; NULL: everywhere */
+};
+
+struct mp_import {
+    struct mp_imported *list;
+    size_t n;
+    char **skipped; /* "FILE: NAME: why", one per entry that has no form here */
+    size_t n_skipped;
+    char **files; /* that were read */
+    size_t n_files;
+};
+
+struct mp_import_places {
+    const char *home; /* $HOME */
+    const char *xdg;  /* $XDG_CONFIG_HOME; NULL: home/.config */
+    const char *cwd;  /* for files of a project: .cursor/mcp.json, .vscode/mcp.json, .. */
+};
+
+/* Reads the files of `from` where it keeps them, or `file` alone when it is not NULL. A
+ * file that is not there is passed over; MCPLUG_ENOTSUP when there was none at all, with
+ * the places looked at. A file that can't be read is MCPLUG_ECONFIG with file, line and
+ * column. Clear `out` in any case. */
+int mp_import_read(const struct mp_importer *from, const struct mp_import_places *places,
+                   const char *file, struct mp_import *out, struct mcplug_error *err);
+void mp_import_clear(struct mp_import *import);
+
+const struct mp_importer *mp_importer_find(const char *name); /* NULL: unknown */
+
+#endif

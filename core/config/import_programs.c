@@ -1,0 +1,242 @@
+/* What is where: the files of each program, and the servers in them. */
+#include "config/import_parts.h"
+
+#include "base/mem.h"
+
+/* ---- files ---- */
+
+enum base { HOME, XDG, PROJECT };
+
+static const struct place {
+    enum mp_program program;
+    enum base base;
+    const char *path;
+} places_of[] = {
+    {MP_CLAUDE_DESKTOP, XDG, "Claude/claude_desktop_config.json"},
+    {MP_CLAUDE_DESKTOP, HOME,
+     "Library/Application Support/Claude/claude_desktop_config.json"},
+    {MP_CLAUDE_CODE, HOME, ".claude.json"},
+    {MP_CLAUDE_CODE, PROJECT, ".mcp.json"},
+    {MP_CURSOR, HOME, ".cursor/mcp.json"},
+    {MP_CURSOR, PROJECT, ".cursor/mcp.json"},
+    {MP_VSCODE, XDG, "Code/User/mcp.json"},
+    {MP_VSCODE, XDG, "Code/User/settings.json"},
+    {MP_VSCODE, XDG, "Code - Insiders/User/mcp.json"},
+    {MP_VSCODE, XDG, "Code - Insiders/User/settings.json"},
+    {MP_VSCODE, XDG, "VSCodium/User/mcp.json"},
+    {MP_VSCODE, XDG, "VSCodium/User/settings.json"},
+    {MP_VSCODE, HOME, "Library/Application Support/Code/User/mcp.json"},
+    {MP_VSCODE, HOME, "Library/Application Support/Code/User/settings.json"},
+    {MP_VSCODE, HOME, "Library/Application Support/Code - Insiders/User/mcp.json"},
+    {MP_VSCODE, HOME, "Library/Application Support/Code - Insiders/User/settings.json"},
+    {MP_VSCODE, HOME, "Library/Application Support/VSCodium/User/mcp.json"},
+    {MP_VSCODE, HOME, "Library/Application Support/VSCodium/User/settings.json"},
+    {MP_VSCODE, PROJECT, ".vscode/mcp.json"},
+    {MP_VSCODE, PROJECT, ".vscode/settings.json"},
+    {MP_CODEX, HOME, ".codex/config.toml"},
+    {MP_CODEX, PROJECT, ".codex/config.toml"},
+    {MP_GEMINI, HOME, ".gemini/settings.json"},
+    {MP_GEMINI, PROJECT, ".gemini/settings.json"},
+    {MP_WINDSURF, HOME, ".codeium/windsurf/mcp_config.json"},
+    {MP_WINDSURF, HOME, ".codeium/mcp_config.json"},
+    {MP_ZED, XDG, "zed/settings.json"},
+    {MP_ZED, PROJECT, ".zed/settings.json"},
+};
+
+/* give; "A/B", NULL: no memory */
+static char *join(const char *a, const char *b)
+{
+    struct mp_str s;
+    mp_str_init(&s, strlen(a) + strlen(b) + 2);
+    mp_str_adds(&s, a);
+    if (s.len == 0 || s.data[s.len - 1] != '/')
+        mp_str_addc(&s, '/');
+    mp_str_adds(&s, b);
+    return mp_str_take(&s);
+}
+
+static char *path_of(const struct place *p, const struct mp_import_places *places)
+{
+    if (p->base == PROJECT)
+        return places->cwd ? join(places->cwd, p->path) : mp_strdup("");
+    if (p->base == XDG && places->xdg && *places->xdg)
+        return join(places->xdg, p->path);
+    if (!places->home)
+        return mp_strdup("");
+    char *dir = join(places->home, p->base == XDG ? ".config" : "");
+    char *path = dir ? join(dir, p->path) : NULL;
+    mp_free(dir);
+    return path;
+}
+
+bool mp_import_place(enum mp_program program, const struct mp_import_places *places,
+                     size_t i, char **path, bool *project)
+{
+    for (size_t k = 0; k < MP_COUNT(places_of); k++)
+        if (places_of[k].program == program && i-- == 0) {
+            *path = path_of(&places_of[k], places);
+            *project = places_of[k].base == PROJECT;
+            return true;
+        }
+    return false;
+}
+
+/* Without the slashes at its end. */
+static size_t path_len(const char *path)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    return n;
+}
+
+static bool same_path(const char *a, const char *b)
+{
+    return path_len(a) == path_len(b) && strncmp(a, b, path_len(a)) == 0;
+}
+
+/* Is `file` the one that a project has at `path`? `*len` gets the length of what is
+ * before that. */
+static bool ends_with(const char *file, const char *path, size_t *len)
+{
+    size_t all = strlen(file), tail = strlen(path);
+    if (tail > all || strcmp(file + all - tail, path) != 0 ||
+        (tail < all && file[all - tail - 1] != '/'))
+        return false;
+    *len = all - tail;
+    while (*len > 1 && file[*len - 1] == '/')
+        --*len;
+    return true;
+}
+
+int mp_import_project_of(enum mp_program program, const struct mp_import_places *places,
+                         const char *file, char **out)
+{
+    char *dir = NULL;
+    size_t len = 0;
+    bool found = false;
+
+    for (size_t i = 0; i < MP_COUNT(places_of) && !found; i++)
+        found = places_of[i].program == program && places_of[i].base == PROJECT &&
+                ends_with(file, places_of[i].path, &len);
+    *out = NULL;
+    if (!found || (file[0] != '/' && !places->cwd))
+        return MCPLUG_OK;
+    if (len == 0 || (len == 1 && file[0] == '.'))
+        dir = mp_strdup(places->cwd);
+    else if (file[0] == '/')
+        dir = mp_strndup(file, len);
+    else if ((dir = mp_strndup(file, len))) {
+        char *whole = join(places->cwd, dir);
+        mp_free(dir);
+        dir = whole;
+    }
+    if (!dir)
+        return MCPLUG_ENOMEM;
+    if (places->home && same_path(dir, places->home))
+        mp_free(dir);
+    else
+        *out = dir;
+    return MCPLUG_OK;
+}
+
+/* ---- servers ---- */
+
+void mp_import_open(struct mp_import_source *source)
+{
+    mp_view root = source->root;
+    if (source->program == MP_GEMINI) { /* as it is written now, and was before */
+        source->off[0] = mp_view_path(root, "mcp/excluded");
+        source->off[1] = mp_view_get(root, "excludeMCPServers");
+        source->on[0] = mp_view_path(root, "mcp/allowed");
+        source->on[1] = mp_view_get(root, "allowMCPServers");
+    }
+    source->inputs = mp_view_get(root, "inputs");
+    if (source->inputs.len == 0)
+        source->inputs = mp_view_path(root, "mcp/inputs");
+    if (source->inputs.len == 0)
+        source->inputs = mp_view_get(root, "mcp.inputs");
+    if (source->inputs.len > MP_IMPORT_INPUTS)
+        source->inputs.len = 0;
+}
+
+static int each_project(const struct mp_import_source *source, mp_import_fn *fn,
+                        void *arg)
+{
+    struct mp_walk w = mp_walk_into(mp_view_get(source->root, "projects"));
+    mp_view path, value;
+    int r = MCPLUG_OK;
+
+    while (!r && mp_walk_member(&w, &path, &value)) {
+        struct mp_import_source of = *source;
+        mp_view servers = mp_view_get(value, "mcpServers");
+        if (servers.len == 0)
+            continue;
+        char *project = mp_view_strdup(path);
+        if (!project)
+            return MCPLUG_ENOMEM;
+        of.project = project;
+        r = fn(arg, &of, "mcpServers", servers);
+        mp_free(project);
+    }
+    return r;
+}
+
+int mp_import_each(const struct mp_import_source *source, mp_import_fn *fn, void *arg)
+{
+    /* "a/b" is a way, and "a.b" one key that means the same */
+    static const struct {
+        enum mp_program program;
+        const char *path;
+        bool way;
+    } all[] = {
+        {MP_CLAUDE_DESKTOP, "mcpServers", false}, {MP_CLAUDE_CODE, "mcpServers", false},
+        {MP_CURSOR, "mcpServers", false},         {MP_VSCODE, "servers", false},
+        {MP_VSCODE, "mcpServers", false},         {MP_VSCODE, "mcp/servers", true},
+        {MP_VSCODE, "mcp.servers", false},        {MP_CODEX, "mcp_servers", false},
+        {MP_GEMINI, "mcpServers", false},         {MP_WINDSURF, "mcpServers", false},
+        {MP_ZED, "context_servers", false},
+    };
+    int r = MCPLUG_OK;
+
+    for (size_t i = 0; i < MP_COUNT(all) && !r; i++) {
+        if (all[i].program != source->program)
+            continue;
+        mp_view servers = all[i].way ? mp_view_path(source->root, all[i].path)
+                                     : mp_view_get(source->root, all[i].path);
+        if (servers.len && !mp_view_is_null(servers))
+            r = fn(arg, source, all[i].path, servers);
+    }
+    if (!r && source->program == MP_CLAUDE_CODE)
+        r = each_project(source, fn, arg);
+    return r;
+}
+
+static bool has(mp_view list, const char *name)
+{
+    struct mp_walk w = mp_walk_into(list);
+    mp_view v;
+    while (mp_walk_element(&w, &v))
+        if (mp_view_equals(v, name))
+            return true;
+    return false;
+}
+
+bool mp_import_is_off(const struct mp_import_source *source, const char *name)
+{
+    bool off = false;
+    for (size_t i = 0; i < 2; i++)
+        off = off || has(source->off[i], name) ||
+              (mp_view_count(source->on[i]) && !has(source->on[i], name));
+    return off;
+}
+
+char *mp_import_input(const struct mp_import_source *source, const char *id)
+{
+    struct mp_walk w = mp_walk_into(source->inputs);
+    mp_view input;
+    while (mp_walk_element(&w, &input))
+        if (mp_view_equals(mp_view_get(input, "id"), id))
+            return mp_view_strdup(mp_view_get(input, "description"));
+    return NULL;
+}

@@ -1,0 +1,104 @@
+#include "config/places.h"
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+char *mp_path_join(const char *dir, const char *name)
+{
+    struct mp_str path;
+    size_t len = strlen(dir);
+    mp_str_init(&path, (size_t)PATH_MAX * 4);
+    mp_str_add(&path, dir, len);
+    if (len == 0 || dir[len - 1] != '/')
+        mp_str_addc(&path, '/');
+    mp_str_adds(&path, name);
+    return mp_str_take(&path);
+}
+
+char *mp_path_dir(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return mp_strdup(".");
+    return mp_strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+static const char *absolute(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value && value[0] == '/' ? value : NULL;
+}
+
+static char *find_home(void)
+{
+    const char *home = absolute("HOME");
+    struct passwd entry, *found = NULL;
+    char room[4096];
+
+    if (!home && getpwuid_r(getuid(), &entry, room, sizeof room, &found) == 0 && found &&
+        found->pw_dir && found->pw_dir[0] == '/')
+        home = found->pw_dir;
+    return home ? mp_strdup(home) : NULL;
+}
+
+/* $VARIABLE/NAME, or HOME/FALLBACK/NAME; NULL when neither is known. false: no memory */
+static bool below(const char *variable, const char *home, const char *fallback,
+                  const char *name, char **out)
+{
+    const char *base = absolute(variable);
+    *out = NULL;
+    if (base) {
+        *out = mp_path_join(base, name);
+        return *out;
+    }
+    if (!home)
+        return true;
+    char *dir = mp_path_join(home, fallback);
+    *out = dir ? mp_path_join(dir, name) : NULL;
+    mp_free(dir);
+    return *out;
+}
+
+int mp_places_init(struct mp_places *places, struct mcplug_error *err)
+{
+    const char *system = mp_installed_system_dir();
+    memset(places, 0, sizeof *places);
+
+    char *cwd = getcwd(NULL, 0); /* it is the C library's, as what it lies in */
+    if (!cwd)
+        return mp_fail_os(err, MCPLUG_EIO, errno, "there is no working directory");
+    places->cwd = mp_strdup(cwd);
+    free(cwd);
+    places->owner = mp_installed_owner();
+    places->home = find_home();
+    places->managed = mp_path_join(system, "managed.json");
+    places->policy = mp_path_join(system, "policy.json");
+    places->packages = mp_strdup(mp_installed_package_dir());
+    bool ok = places->cwd && places->managed && places->policy && places->packages &&
+              below("XDG_CONFIG_HOME", places->home, ".config", "mcplug/settings.json",
+                    &places->settings) &&
+              below("XDG_STATE_HOME", places->home, ".local/state",
+                    "mcplug/approvals.json", &places->approvals) &&
+              below("XDG_CACHE_HOME", places->home, ".cache", "mcplug", &places->cache);
+    return ok ? MCPLUG_OK : mp_fail_nomem(err);
+}
+
+void mp_places_clear(struct mp_places *places)
+{
+    mp_free(places->cwd);
+    mp_free(places->home);
+    mp_free(places->settings);
+    mp_free(places->approvals);
+    mp_free(places->cache);
+    mp_free(places->managed);
+    mp_free(places->policy);
+    mp_free(places->packages);
+    memset(places, 0, sizeof *places);
+}

@@ -1,0 +1,38 @@
+/* Where the files of the configuration are. Nothing that a project brings along can move
+ * them: only the environment, and there only absolute paths count. */
+#ifndef MP_CONFIG_PLACES_H
+#define MP_CONFIG_PLACES_H
+
+#include <mcplug/types.h>
+
+#include <sys/types.h>
+
+struct mp_places {
+    char *cwd;
+    char *home;      /* NULL: not known */
+    char *settings;  /* $XDG_CONFIG_HOME/mcplug/settings.json; NULL without a home */
+    char *approvals; /* $XDG_STATE_HOME/mcplug/approvals.json; likewise */
+    char *cache;     /* $XDG_CACHE_HOME/mcplug; likewise */
+    char *managed;   /* the administrator's servers */
+    char *policy;    /* and policy */
+    char *packages;  /* a directory of *.json */
+    uid_t owner;     /* to whom the administrator's files belong: root */
+};
+
+/* Reads the environment. MCPLUG_EIO when there is no working directory, or
+ * MCPLUG_ENOMEM. Clear in any case. */
+int mp_places_init(struct mp_places *places, struct mcplug_error *err);
+void mp_places_clear(struct mp_places *places);
+
+/* give: "DIR/NAME"; NULL: no memory */
+char *mp_path_join(const char *dir, const char *name);
+/* give: what is before the last slash; "/" for what is right below it */
+char *mp_path_dir(const char *path);
+
+/* ---- installed.c: given at build time ---- */
+
+const char *mp_installed_system_dir(void);  /* SYSCONFDIR/mcplug */
+const char *mp_installed_package_dir(void); /* DATADIR/mcplug/servers.d */
+uid_t mp_installed_owner(void);             /* root */
+
+#endif

@@ -1,0 +1,458 @@
+#include "config/policy.h"
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "config/file.h"
+#include "config/policy_url.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LINKS_MAX 40
+#define SHOWN "%.200s" /* of a path in a message */
+
+struct rule {
+    char *name;               /* NULL: any */
+    char **command;           /* NULL-ended; NULL: any */
+    struct mp_url_parts *url; /* NULL: any */
+};
+
+struct rules {
+    struct rule *list;
+    size_t n;
+    bool given; /* the member is there */
+};
+
+struct mp_policy {
+    struct rules allow, deny;
+};
+
+/* ---- memory ---- */
+
+static void rule_clear(struct rule *rule)
+{
+    for (size_t i = 0; rule->command && rule->command[i]; i++)
+        mp_free(rule->command[i]);
+    mp_free(rule->command);
+    mp_free(rule->name);
+    if (rule->url)
+        mp_url_parts_clear(rule->url);
+    mp_free(rule->url);
+}
+
+static void rules_clear(struct rules *rules)
+{
+    for (size_t i = 0; i < rules->n; i++)
+        rule_clear(&rules->list[i]);
+    mp_free(rules->list);
+}
+
+void mp_policy_free(struct mp_policy *policy)
+{
+    if (!policy)
+        return;
+    rules_clear(&policy->allow);
+    rules_clear(&policy->deny);
+    mp_free(policy);
+}
+
+/* ---- reading the text ---- */
+
+struct reading {
+    mp_view text;
+    struct mp_place *at;
+    struct mcplug_error *err;
+};
+
+#define WRONG(r, part, ...)                                                              \
+    (place(r, part), mp_fail((r)->err, MCPLUG_ECONFIG, __VA_ARGS__))
+
+static void place(struct reading *r, mp_view part)
+{
+    if (r->at)
+        *r->at = mp_place_of(r->text, (size_t)(part.data - r->text.data));
+}
+
+static int read_string(struct reading *r, mp_view value, const char *key, char **out)
+{
+    struct mp_str text;
+
+    if (!mp_view_is_string(value))
+        return WRONG(r, value, "\"%s\" has to be a string", key);
+    mp_str_init(&text, value.len * 3);
+    bool ok = mp_str_add_view(&text, value) && mp_str_reserve(&text, 0);
+    bool has_nul = ok && memchr(text.data, '\0', text.len);
+    *out = ok && !has_nul ? mp_str_take(&text) : NULL;
+    mp_str_clear(&text);
+    if (has_nul)
+        return WRONG(r, value, "\"%s\" has a NUL character", key);
+    return *out ? MCPLUG_OK : mp_fail_nomem(r->err);
+}
+
+static int read_name(struct reading *r, mp_view value, struct rule *rule)
+{
+    int code = read_string(r, value, "name", &rule->name);
+
+    if (code == MCPLUG_OK && !rule->name[0])
+        return WRONG(r, value, "\"name\" is empty");
+    return code;
+}
+
+static int read_command(struct reading *r, mp_view value, struct rule *rule)
+{
+    struct mp_walk w = mp_walk_into(value);
+    mp_view word;
+    size_t n = 0;
+    int code = MCPLUG_OK;
+
+    if (!mp_view_is_array(value) || mp_view_count(value) == 0)
+        return WRONG(r, value,
+                     "\"command\" has to be a list of strings, the command first");
+    rule->command = mp_alloc((mp_view_count(value) + 1) * sizeof *rule->command);
+    if (!rule->command)
+        return mp_fail_nomem(r->err);
+    while (code == MCPLUG_OK && mp_walk_element(&w, &word))
+        code = read_string(r, word, "command", &rule->command[n++]);
+    if (code == MCPLUG_OK && !rule->command[0][0])
+        return WRONG(r, value, "\"command\" begins with an empty string");
+    return code;
+}
+
+static int read_url(struct reading *r, mp_view value, struct rule *rule)
+{
+    char *text = NULL;
+    int code = read_string(r, value, "url", &text);
+
+    if (code == MCPLUG_OK) {
+        rule->url = mp_alloc(sizeof *rule->url);
+        const char *why = rule->url ? mp_pattern_read(text, rule->url) : NULL;
+        if (!rule->url)
+            code = mp_fail_nomem(r->err);
+        else if (why)
+            code = WRONG(r, value, "\"url\" %s", why);
+    }
+    mp_free(text);
+    return code;
+}
+
+static int read_rule(struct reading *r, mp_view value, struct rule *rule)
+{
+    struct mp_walk w = mp_walk_into(value);
+    mp_view key, part;
+    int code = MCPLUG_OK;
+
+    if (!mp_view_is_object(value))
+        return WRONG(r, value, "a rule has to be an object");
+    if (mp_view_count(value) == 0)
+        return WRONG(r, value, "a rule without a condition; name, command or url is one");
+    while (code == MCPLUG_OK && mp_walk_member(&w, &key, &part)) {
+        if (mp_view_equals(key, "name"))
+            code = read_name(r, part, rule);
+        else if (mp_view_equals(key, "command"))
+            code = read_command(r, part, rule);
+        else if (mp_view_equals(key, "url"))
+            code = read_url(r, part, rule);
+        else
+            code = WRONG(r, key, "%.*s is unknown; a rule has name, command and url",
+                         key.len > 60 ? 60 : (int)key.len, (const char *)key.data);
+    }
+    return code;
+}
+
+static int read_rules(struct reading *r, mp_view value, const char *key,
+                      struct rules *rules)
+{
+    struct mp_walk w = mp_walk_into(value);
+    mp_view part;
+    int code = MCPLUG_OK;
+
+    if (!mp_view_is_array(value))
+        return WRONG(r, value, "\"%s\" has to be a list of rules", key);
+    rules->given = true;
+    rules->list = mp_alloc(mp_view_count(value) * sizeof *rules->list);
+    if (!rules->list)
+        return mp_fail_nomem(r->err);
+    while (code == MCPLUG_OK && mp_walk_element(&w, &part))
+        code = read_rule(r, part, &rules->list[rules->n++]);
+    return code;
+}
+
+static int read_policy(struct reading *r, struct mp_policy *policy)
+{
+    mp_view all = r->text, key, value;
+    int code = MCPLUG_OK;
+
+    while (all.len && strchr(" \t\r\n", all.data[0])) {
+        all.data++;
+        all.len--;
+    }
+    if (!mp_view_is_object(all))
+        return WRONG(r, all, "a policy is an object with \"allow\" and \"deny\"");
+    struct mp_walk w = mp_walk_into(all);
+    while (code == MCPLUG_OK && mp_walk_member(&w, &key, &value)) {
+        if (mp_view_equals(key, "allow"))
+            code = read_rules(r, value, "allow", &policy->allow);
+        else if (mp_view_equals(key, "deny"))
+            code = read_rules(r, value, "deny", &policy->deny);
+        else
+            code = WRONG(r, key, "%.*s is unknown; a policy has allow and deny",
+                         key.len > 60 ? 60 : (int)key.len, (const char *)key.data);
+    }
+    return code;
+}
+
+int mp_policy_parse(mp_view text, struct mp_policy **out, struct mp_place *at,
+                    struct mcplug_error *err)
+{
+    struct mp_place somewhere = {1, 1};
+    struct reading r = {.text = text, .at = at ? at : &somewhere, .err = err};
+    struct mp_policy *policy = NULL;
+
+    int code = mp_json_check(text, r.at, err);
+    if (code != MCPLUG_OK)
+        return code;
+    policy = mp_alloc(sizeof *policy);
+    code = policy ? read_policy(&r, policy) : mp_fail_nomem(err);
+    if (code == MCPLUG_OK)
+        *out = mp_move(&policy);
+    mp_policy_free(policy);
+    return code;
+}
+
+/* ---- reading the file ---- */
+
+/* `what` is "" or names the directory that `st` is of, with a blank behind it. */
+static int check_owner(const char *path, const char *what, const struct stat *st,
+                       uid_t owner, struct mcplug_error *err)
+{
+    if (st->st_uid != owner)
+        return mp_fail(err, MCPLUG_ECONFIG, SHOWN ": %sbelongs to user %ld, not to %s",
+                       path, what, (long)st->st_uid, owner ? "its owner" : "root");
+    if (st->st_mode & (S_IWGRP | S_IWOTH))
+        return mp_fail(err, MCPLUG_ECONFIG, SHOWN ": %s%s (mode %04o)", path, what,
+                       what[0] ? "can be written by others than its owner"
+                               : "others than its owner can write it",
+                       (unsigned)st->st_mode & 07777);
+    return MCPLUG_OK;
+}
+
+/* Leaves the directory of `path` in `out`, with a slash at its end or empty. */
+static size_t dir_of(const char *path, char out[PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    size_t len = slash ? (size_t)(slash + 1 - path) : 0;
+
+    memcpy(out, path, len);
+    out[len] = '\0';
+    return len;
+}
+
+/* Whoever can write the directory can put another file there. That goes for the
+ * directory of every link on the way, too. */
+static int check_dirs(const char *path, uid_t owner, struct mcplug_error *err)
+{
+    char at[PATH_MAX], dir[PATH_MAX], to[PATH_MAX], what[180];
+    struct stat st;
+    int n = snprintf(at, sizeof at, "%s", path);
+
+    if (n < 0 || (size_t)n >= sizeof at)
+        return mp_fail(err, MCPLUG_ECONFIG, SHOWN ": the path is too long", path);
+    for (int links = 0; links < LINKS_MAX; links++) {
+        size_t len = dir_of(at, dir);
+        if (stat(len ? dir : ".", &st) != 0)
+            return mp_fail_os(err, MCPLUG_EIO, errno, SHOWN ": its directory", path);
+        snprintf(what, sizeof what, "its directory %.160s ", len ? dir : ".");
+        int r = check_owner(path, what, &st, owner, err);
+        if (r != MCPLUG_OK)
+            return r;
+        ssize_t got = readlink(at, to, sizeof to - 1);
+        if (got < 0)
+            return MCPLUG_OK; /* no link: the file, or what open() will complain about */
+        to[got] = '\0';
+        n = snprintf(at, sizeof at, "%s%s", to[0] == '/' ? "" : dir, to);
+        if (n < 0 || (size_t)n >= sizeof at)
+            return mp_fail(err, MCPLUG_ECONFIG, SHOWN ": the path is too long", path);
+    }
+    return mp_fail(err, MCPLUG_ECONFIG, SHOWN ": too many links", path);
+}
+
+static int parse_file(const char *path, const struct mp_file *file,
+                      struct mp_policy **out, struct mcplug_error *err)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    struct mp_place at = {1, 1};
+    mp_view text = mp_bytes(file->text.len ? file->text.data : "", file->text.len);
+
+    int r = mp_policy_parse(text, out, &at, &why);
+    if (r == MCPLUG_ENOMEM)
+        return mp_fail_nomem(err);
+    if (r != MCPLUG_OK)
+        mp_fail(err, r, SHOWN ":%zu:%zu: %s", path, at.line, at.column, why.text);
+    return r;
+}
+
+int mp_policy_read(const char *path, uid_t owner, struct mp_policy **out,
+                   struct mcplug_error *err)
+{
+    struct mp_file file;
+    struct stat st;
+
+    if (lstat(path, &st) != 0) {
+        if (errno != ENOENT)
+            return mp_fail_os(err, MCPLUG_EIO, errno, SHOWN ": cannot be read", path);
+        *out = NULL;
+        return MCPLUG_OK;
+    }
+    int r = check_dirs(path, owner, err);
+    if (r != MCPLUG_OK)
+        return r;
+    r = mp_file_read(path, &file, err);
+    if (r == MCPLUG_OK && !file.exists) /* a link; who removes its file gains nothing */
+        r = mp_fail(err, MCPLUG_ECONFIG, SHOWN ": leads to a file that is not there",
+                    path);
+    if (r == MCPLUG_OK)
+        r = check_owner(path, "", &file.st, owner, err);
+    if (r == MCPLUG_OK)
+        r = parse_file(path, &file, out, err);
+    mp_file_clear(&file);
+    return r;
+}
+
+/* ---- judging ---- */
+
+/* Variables that make a command line run another program, or that program other code:
+ * where programs and libraries are looked for, what interpreters read before the script,
+ * and where launchers such as npx and uvx get what they start. * stands for the rest. */
+/* clang-format off */
+static const char *const telling[] = {
+    /* the system's */
+    "PATH", "LD_*", "DYLD_*", "LIBPATH", "SHLIB_PATH", "GCONV_PATH", "GLIBC_TUNABLES",
+    "LOCPATH", "HOME", "IFS", "XDG_CONFIG_*", "XDG_DATA_*", "XDG_CACHE_HOME",
+    "OPENSSL_CONF", "OPENSSL_ENGINES", "OPENSSL_MODULES", "SSL_CERT_*",
+    "GTK_*MODULES", "QT_*PLUGIN*",
+    /* shells */
+    "BASH_*", "ENV", "SHELL", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND",
+    "ZDOTDIR", "FPATH",
+    /* interpreters */
+    "NODE_OPTIONS", "NODE_PATH", "NODE_REPL_*", "NODE_TLS_*", "NODE_EXTRA_CA_CERTS",
+    "ELECTRON_RUN_AS_NODE", "TS_NODE_*", "TSX_*", "BUN_*", "DENO_*", "PYTHON*",
+    "VIRTUAL_ENV", "PERL*", "RUBY*", "GEM_*", "BUNDLE_*", "BUNDLER_*", "LUA_*",
+    "PHPRC", "PHP_INI_*", "CLASSPATH", "JAVA_*", "_JAVA_*", "JDK_*",
+    "DOTNET_STARTUP_HOOKS", "DOTNET_ADDITIONAL_DEPS", "DOTNET_SHARED_STORE",
+    "DOTNET_ROOT*", "CORECLR_*", "COR_*", "ERL_*", "ELIXIR_*", "JULIA_*",
+    "R_PROFILE*", "R_ENVIRON*", "R_LIBS*", "R_HOME",
+    /* launchers, and what they fetch with */
+    "NPM_CONFIG_*", "PREFIX", "YARN_*", "PNPM_*", "COREPACK_*", "NVM_*", "FNM_*",
+    "VOLTA_*", "ASDF_*", "MISE_*", "UV_*", "PIP_*", "PIPX_*", "POETRY_*", "CONDA_*",
+    "PYENV_*", "CARGO_*", "RUSTUP_*", "RUSTC*", "RUSTFLAGS", "GOPROXY", "GOFLAGS",
+    "GOPATH", "GOBIN", "GOROOT", "GOENV", "GOTOOLCHAIN", "GONOSUMDB", "GOSUMDB",
+    "GOPRIVATE", "GOINSECURE", "NIX_*", "DOCKER_HOST", "DOCKER_CONFIG",
+    "DOCKER_CONTEXT", "DOCKER_TLS*", "DOCKER_CERT_PATH", "DOCKER_CONTENT_TRUST*",
+    "CONTAINER_HOST", "CONTAINERS_*", "GIT_SSH*", "GIT_EXEC_PATH", "GIT_CONFIG*",
+    "GIT_PROXY_*", "GIT_SSL_*", "GIT_ASKPASS", "GIT_EXTERNAL_*", "GIT_TEMPLATE_DIR",
+    "SSH_ASKPASS", "REQUESTS_CA_BUNDLE", "CURL_HOME", "CURL_CA_BUNDLE",
+};
+/* clang-format on */
+
+static char upper(char c)
+{
+    return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+}
+
+/* In either case, for some are read in both; and a = ends the name that a process sees,
+ * whatever it was meant to be. */
+static bool is_telling(const char *name)
+{
+    char copy[64];
+    size_t n = 0;
+
+    while (n < sizeof copy - 1 && name[n] && name[n] != '=') {
+        copy[n] = upper(name[n]);
+        n++;
+    }
+    copy[n] = '\0';
+    for (size_t i = 0; i < MP_COUNT(telling); i++)
+        if (mp_glob(telling[i], copy))
+            return true;
+    return false;
+}
+
+static bool command_fits(const struct rule *rule, const struct mp_subject *subject,
+                         bool deny)
+{
+    size_t i = 0;
+
+    if (!subject->command)
+        return false;
+    while (rule->command[i] && subject->command[i] &&
+           strcmp(rule->command[i], subject->command[i]) == 0)
+        i++;
+    if (rule->command[i] || subject->command[i])
+        return false;
+    for (i = 0; !deny && subject->env && subject->env[i]; i++)
+        if (is_telling(subject->env[i]))
+            return false;
+    return true;
+}
+
+/* `url` is NULL when the subject's can't be read. */
+static bool rule_fits(const struct rule *rule, const struct mp_subject *subject,
+                      const struct mp_url_parts *url, bool deny)
+{
+    if (rule->name && !mp_glob(rule->name, subject->name ? subject->name : ""))
+        return false;
+    if (rule->command && !command_fits(rule, subject, deny))
+        return false;
+    if (rule->url && !subject->url)
+        return false;
+    if (rule->url && !(url ? mp_pattern_fits(rule->url, url, deny) : deny))
+        return false;
+    if (deny || (!rule->command && !rule->url))
+        return true;
+    /* One that has both is not let in by the half that the rule is about. */
+    return (rule->command || !subject->command) && (rule->url || !subject->url);
+}
+
+static bool any_fits(const struct rules *rules, const struct mp_subject *subject,
+                     const struct mp_url_parts *url, bool deny)
+{
+    for (size_t i = 0; i < rules->n; i++)
+        if (rule_fits(&rules->list[i], subject, url, deny))
+            return true;
+    return false;
+}
+
+enum mp_verdict mp_policy_judge(const struct mp_policy *policy,
+                                const struct mp_subject *subject)
+{
+    struct mp_url_parts parts = {.memory = NULL}, *url = NULL;
+    enum mp_verdict verdict = MP_ALLOWED;
+
+    if (!policy)
+        return MP_ALLOWED;
+    if (subject->url && !mp_subject_url_read(subject->url, &parts))
+        url = &parts;
+    if (any_fits(&policy->deny, subject, url, true))
+        verdict = MP_BLOCKED;
+    else if (policy->allow.given && !any_fits(&policy->allow, subject, url, false))
+        verdict = MP_NOT_ALLOWED;
+    mp_url_parts_clear(&parts);
+    return verdict;
+}
+
+const char *mp_verdict_text(enum mp_verdict verdict)
+{
+    switch (verdict) {
+    case MP_ALLOWED:
+        return "";
+    case MP_BLOCKED:
+        return "server is explicitly blocked by enterprise policy";
+    default:
+        return "not allowed by enterprise policy";
+    }
+}

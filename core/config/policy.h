@@ -1,0 +1,57 @@
+/* The administrator's word on which servers may be used:
+ *
+ *   { "allow": [ RULE, .. ], "deny": [ RULE, .. ] }
+ *
+ * A rule is an object, and everything that it says must hold:
+ *
+ *   "name": "github"              the server's name; * stands for any characters
+ *   "command": ["npx", "-y", "x"] exactly this command line
+ *   "url": "https:..*.corp/mcp"   scheme, host, port and path; * stands for any
+ *                                 characters, but in the host for none of another part;
+ *                                 without a port, the scheme's own is meant (:* is any),
+ *                                 without a path any; unix:, tcp: and what other modules
+ *                                 know are compared as text behind the colon
+ *
+ * Without "allow" everything is allowed, with an empty one nothing. A server that a rule
+ * of "deny" fits is blocked whatever "allow" says. */
+#ifndef MP_CONFIG_POLICY_H
+#define MP_CONFIG_POLICY_H
+
+#include "config/jsontext.h"
+
+#include <sys/types.h>
+
+struct mp_policy; /* NULL: no policy, everything is allowed */
+
+/* What a policy looks at, after expansion. */
+struct mp_subject {
+    const char *name;
+    const char *const *command; /* command and args, NULL-ended; NULL: none */
+    const char *const *env;     /* names of variables that are set for it; may be NULL */
+    const char *url;            /* NULL: none */
+};
+
+enum mp_verdict { MP_ALLOWED, MP_BLOCKED, MP_NOT_ALLOWED };
+
+/* give `out`. Strict: an unknown key, a rule without condition, a pattern that can't be
+ * read are errors, with their place, because a rule that is misread protects nobody. */
+int mp_policy_parse(mp_view text, struct mp_policy **out, struct mp_place *at,
+                    struct mcplug_error *err);
+/* The file at `path`, which must belong to `owner` and be writable for nobody else, as
+ * must its directory. Not there: `*out` is NULL. Errors begin with the path, and mean
+ * that nothing is allowed. */
+int mp_policy_read(const char *path, uid_t owner, struct mp_policy **out,
+                   struct mcplug_error *err);
+void mp_policy_free(struct mp_policy *policy);
+
+/* Commands: a rule of "allow" does not fit when `env` sets what changes the program that
+ * a command line runs (PATH, LD_*, DYLD_*, NODE_OPTIONS, PYTHON*, PERL5*, RUBY*,
+ * BASH_ENV, ..), nor does one that is about a command or a URL alone when there are both.
+ * URLs: they are compared in parts, by "allow" in one spelling, by "deny" in all; one
+ * that can't be read fits every "deny" rule with a URL and none of "allow". */
+enum mp_verdict mp_policy_judge(const struct mp_policy *policy,
+                                const struct mp_subject *subject);
+/* "server is explicitly blocked by enterprise policy"; "" for MP_ALLOWED. */
+const char *mp_verdict_text(enum mp_verdict verdict);
+
+#endif

@@ -1,0 +1,527 @@
+#include "config/policy_url.h"
+
+#include "base/mem.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#define PASSES 8 /* how often something may be escaped */
+
+static const char no_memory[] = "does not fit into memory";
+
+bool mp_glob(const char *pattern, const char *text)
+{
+    const char *star = NULL, *from = NULL;
+
+    while (*text) {
+        if (*pattern == '*') {
+            star = ++pattern;
+            from = text;
+        } else if (*pattern == *text) {
+            pattern++;
+            text++;
+        } else if (star) { /* the last star takes one character more */
+            pattern = star;
+            text = ++from;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return *pattern == '\0';
+}
+
+/* ---- letters ---- */
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+    return lower(c) >= 'a' && lower(c) <= 'z';
+}
+
+static int hex(char c)
+{
+    if (is_digit(c))
+        return c - '0';
+    c = lower(c);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static void lower_all(char *text)
+{
+    for (; *text; text++)
+        *text = lower(*text);
+}
+
+/* ---- spellings of a path; all of them work in place, for nothing grows ---- */
+
+/* The byte that is escaped at `p`, or -1. */
+static int escaped(const char *p)
+{
+    if (p[0] != '%' || hex(p[1]) < 0 || hex(p[2]) < 0)
+        return -1;
+    return hex(p[1]) << 4 | hex(p[2]);
+}
+
+/* Is it written without an escape, in the spelling at hand? Not what would end the path,
+ * or be a star. */
+static bool is_plain(int c, bool thorough)
+{
+    if (c <= ' ' || c >= 0x7f)
+        return false;
+    return is_letter((char)c) || is_digit((char)c) || strchr("-._~/", c) ||
+           (thorough && !strchr("*?#", c));
+}
+
+/* Once. Returns whether there was anything. */
+static bool unescape(char *text, bool thorough)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    char *to = text;
+    bool found = false;
+
+    for (const char *p = text; *p;) {
+        int c = escaped(p);
+        if (is_plain(c, thorough)) {
+            *to++ = (char)c;
+            p += 3;
+            found = true;
+        } else if (c >= 0) { /* that it is in small letters or capitals means nothing */
+            *to++ = '%';
+            *to++ = digits[c >> 4];
+            *to++ = digits[c & 15];
+            p += 3;
+        } else {
+            *to++ = *p++;
+        }
+    }
+    *to = '\0';
+    return found;
+}
+
+/* A NUL ends a path for some, and C0 and C1 begin another spelling of ASCII: there is no
+ * honest use for either. */
+static bool has_trick(const char *text)
+{
+    for (const char *p = text; *p; p++) {
+        int c = escaped(p);
+        if (c == 0 || c == 0xc0 || c == 0xc1)
+            return true;
+    }
+    return false;
+}
+
+/* Some take a backslash for a slash. */
+static void merge_slashes(char *text, bool escapes)
+{
+    char *to = text;
+
+    for (const char *p = text; *p; p++) {
+        char c = escapes && *p == '\\' ? '/' : *p;
+        if (c != '/' || to == text || to[-1] != '/')
+            *to++ = c;
+    }
+    *to = '\0';
+}
+
+/* 1 for ".", 2 for "..", else 0. `thorough`: what begins with ; is not part of it. */
+static int dots_of(const char *segment, size_t len, bool thorough)
+{
+    const char *semicolon = thorough ? memchr(segment, ';', len) : NULL;
+
+    if (semicolon)
+        len = (size_t)(semicolon - segment);
+    if (len == 0 || len > 2 || segment[0] != '.' || segment[len - 1] != '.')
+        return 0;
+    return (int)len;
+}
+
+/* `path` begins with a slash. Returns whether there were any. */
+static bool remove_dots(char *path, bool thorough)
+{
+    size_t len = strlen(path), n = 0;
+    bool found = false;
+
+    for (size_t at = 0, next; at < len; at = next) {
+        next = at + 1 + strcspn(path + at + 1, "/");
+        int dots = dots_of(path + at + 1, next - at - 1, thorough);
+        if (dots == 0) {
+            memmove(path + n, path + at, next - at);
+            n += next - at;
+            continue;
+        }
+        found = true;
+        if (dots == 2)
+            while (n > 0 && path[--n] != '/')
+                ;
+        if (next == len)
+            path[n++] = '/';
+    }
+    path[n] = '\0';
+    return found;
+}
+
+/* Respells `text`, which begins with a slash. `escapes`: it is of a URL that may have
+ * them, and a query, which stays as it is. Returns NULL or what is wrong. */
+static const char *respell(char *text, enum mp_spelling spelling, bool escapes,
+                           bool *dots)
+{
+    size_t path = escapes ? strcspn(text, "?") : strlen(text), len = strlen(text);
+    bool thorough = spelling == MP_BARE;
+    char *query = text + path, mark = *query;
+
+    if (spelling == MP_RAW)
+        return NULL;
+    *query = '\0';
+    for (int i = 0; escapes && unescape(text, thorough) && thorough; i++)
+        if (i == PASSES)
+            return "has an escape of an escape of an escape";
+    if (escapes && has_trick(text))
+        return "has an escape that is no character";
+    if (thorough)
+        merge_slashes(text, escapes);
+    if (remove_dots(text, thorough && escapes))
+        *dots = true;
+    size_t now = strlen(text);
+    *query = mark;
+    memmove(text + now, query, len - path + 1);
+    return NULL;
+}
+
+/* Fills out->path. Only what is of a URL keeps a slash that was put before it. */
+static const char *spell_all(const char *text, size_t len, bool escapes,
+                             struct mp_url_parts *out, bool *dots)
+{
+    size_t slash = len == 0 || text[0] != '/', size = slash + len + 1;
+    const char *why = NULL;
+
+    if (len >= URL_MAX)
+        return "is too long";
+    out->memory = mp_alloc(size * MP_SPELLINGS);
+    if (!out->memory)
+        return no_memory;
+    *dots = false;
+    for (size_t i = 0; !why && i < MP_SPELLINGS; i++) {
+        char *path = out->memory + i * size;
+        path[0] = '/';
+        memcpy(path + slash, text, len);
+        why = respell(path, (enum mp_spelling)i, escapes, dots);
+        out->path[i] = path + (slash && !escapes);
+    }
+    return why;
+}
+
+void mp_url_parts_clear(struct mp_url_parts *parts)
+{
+    mp_free(parts->memory);
+    memset(parts, 0, sizeof *parts);
+}
+
+/* ---- schemes ---- */
+
+/* Returns its length with the colon, 0 when there is none. */
+static size_t read_scheme(const char *text, struct mp_url_parts *out)
+{
+    size_t n = 0;
+
+    while (is_letter(text[n]) ||
+           (n && (is_digit(text[n]) || (text[n] && strchr("+-.", text[n])))))
+        n++;
+    if (n == 0 || n >= sizeof out->scheme || text[n] != ':')
+        return 0;
+    memcpy(out->scheme, text, n);
+    out->scheme[n] = '\0';
+    lower_all(out->scheme);
+    return n + 1;
+}
+
+static bool has_host(const char *scheme)
+{
+    return strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0 ||
+           strcmp(scheme, "ws") == 0 || strcmp(scheme, "wss") == 0;
+}
+
+static unsigned own_port(const char *scheme)
+{
+    return scheme[strlen(scheme) - 1] == 's' && strcmp(scheme, "ws") != 0 ? 443 : 80;
+}
+
+/* A host may be written with slashes before it, capitals, and a dot at its end. */
+static void respell_tcp(char *text)
+{
+    if (text[0] == '/' && text[1] == '/')
+        memmove(text, text + 2, strlen(text + 2) + 1);
+    lower_all(text);
+    char *colon = strrchr(text, ':');
+    if (colon && colon > text && colon[-1] == '.')
+        memmove(colon - 1, colon, strlen(colon) + 1);
+}
+
+/* What is behind the colon of unix:, tcp: and what other modules may know. */
+static const char *read_rest(const char *rest, struct mp_url_parts *out)
+{
+    bool dots;
+
+    if (!rest[0])
+        return "has nothing behind its scheme";
+    const char *why = spell_all(rest, strlen(rest), false, out, &dots);
+    if (!why && strcmp(out->scheme, "tcp") == 0)
+        for (size_t i = 0; i < MP_SPELLINGS; i++) {
+            strcpy(out->path[i], rest);
+            respell_tcp(out->path[i]);
+        }
+    return why;
+}
+
+/* ---- patterns ---- */
+
+static void drop_last_dot(char *host)
+{
+    size_t len = strlen(host);
+
+    if (len > 1 && host[len - 1] == '.')
+        host[len - 1] = '\0';
+}
+
+static const char *read_ipv6(const char *text, size_t len, struct mp_url_parts *out)
+{
+    struct in6_addr address;
+    char copy[INET6_ADDRSTRLEN];
+
+    if (len == 0 || len >= sizeof copy)
+        return "has a malformed IPv6 address";
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    if (inet_pton(AF_INET6, copy, &address) != 1 ||
+        !inet_ntop(AF_INET6, &address, out->host, sizeof out->host))
+        return "has a malformed IPv6 address";
+    out->is_ipv6 = true;
+    return NULL;
+}
+
+static const char *read_host(const char *text, size_t len, struct mp_url_parts *out)
+{
+    if (len == 0)
+        return "has no host";
+    if (len >= sizeof out->host)
+        return "has a host that is too long";
+    for (size_t i = 0; i < len; i++) {
+        char c = text[i];
+        if (!is_letter(c) && !is_digit(c) && !strchr("-_.*", c))
+            return "has a malformed host";
+        if (c == '.' && (i == 0 || text[i - 1] == '.'))
+            return "has a malformed host";
+        out->host[i] = lower(c);
+    }
+    out->host[len] = '\0';
+    drop_last_dot(out->host);
+    return NULL;
+}
+
+static const char *read_port(const char *text, size_t len, struct mp_url_parts *out)
+{
+    unsigned port = 0;
+
+    if (len == 1 && text[0] == '*') {
+        out->port = 0;
+        return NULL;
+    }
+    for (size_t i = 0; i < len && i < 6; i++) {
+        if (!is_digit(text[i]))
+            return "has a malformed port; a number or * is one";
+        port = port * 10 + (unsigned)(text[i] - '0');
+    }
+    if (len == 0 || len > 5 || port == 0 || port > 65535)
+        return "has a malformed port; a number or * is one";
+    out->port = port;
+    return NULL;
+}
+
+static const char *read_authority(const char *text, size_t len, struct mp_url_parts *out)
+{
+    const char *end = text + len, *stop, *why;
+
+    if (memchr(text, '@', len))
+        return "has a user name, which no URL here may have";
+    out->port = own_port(out->scheme);
+    if (len && text[0] == '[') {
+        stop = memchr(text, ']', len);
+        if (!stop)
+            return "has a malformed IPv6 address";
+        why = read_ipv6(text + 1, (size_t)(stop++ - text - 1), out);
+        if (!why && stop < end && *stop != ':')
+            why = "has a malformed host";
+    } else {
+        stop = memchr(text, ':', len);
+        stop = stop ? stop : end;
+        why = read_host(text, (size_t)(stop - text), out);
+    }
+    return !why && stop < end ? read_port(stop + 1, (size_t)(end - stop - 1), out) : why;
+}
+
+const char *mp_pattern_read(const char *text, struct mp_url_parts *out)
+{
+    bool dots = false;
+
+    memset(out, 0, sizeof *out);
+    if (strnlen(text, URL_MAX) >= URL_MAX)
+        return "is too long";
+    size_t at = read_scheme(text, out);
+    if (at == 0)
+        return "does not begin with a scheme such as https:";
+    if (!has_host(out->scheme))
+        return read_rest(text + at, out);
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+        if (*p <= ' ' || *p >= 0x7f || *p == '\\' || *p == '#')
+            return "has a character that no URL has: a blank, a backslash, #, or one "
+                   "beyond ASCII";
+    if (strncmp(text + at, "//", 2) != 0)
+        return "has no // behind its scheme";
+    at += 2;
+    size_t len = strcspn(text + at, "/?");
+    const char *why = read_authority(text + at, len, out);
+    const char *path = text + at + len;
+    if (why || !path[0])
+        return why;
+    if (path[0] != '/')
+        return "has no / behind its host";
+    why = spell_all(path, strlen(path), true, out, &dots);
+    return !why && dots ? "has a . or .. in its path, which no server gets to see" : why;
+}
+
+const char *mp_subject_url_read(const char *text, struct mp_url_parts *out)
+{
+    struct url url;
+    bool dots;
+
+    memset(out, 0, sizeof *out);
+    size_t at = read_scheme(text, out);
+    if (at == 0)
+        return "has no scheme";
+    if (!has_host(out->scheme))
+        return read_rest(text + at, out);
+    const char *why = url_parse(text, &url);
+    if (why)
+        return why;
+    memcpy(out->host, url.host, sizeof out->host);
+    drop_last_dot(out->host);
+    out->is_ipv6 = url.is_ipv6;
+    out->port = url.port;
+    return spell_all(text + url.target, url.target_len, true, out, &dots);
+}
+
+/* ---- does it fit? ---- */
+
+/* Addresses of both families as one of IPv6, so that the mapped ones are equal. */
+static bool read_address(const char *host, struct in6_addr *out)
+{
+    struct in_addr four;
+
+    if (inet_pton(AF_INET6, host, out) == 1)
+        return true;
+    if (!host[0] || host[strspn(host, "0123456789abcdefx.")] || !inet_aton(host, &four))
+        return false;
+    memset(out, 0, sizeof *out);
+    out->s6_addr[10] = out->s6_addr[11] = 0xff;
+    memcpy(out->s6_addr + 12, &four, 4);
+    return true;
+}
+
+static bool same_address(const char *a, const char *b)
+{
+    struct in6_addr x, y;
+
+    return read_address(a, &x) && read_address(b, &y) && memcmp(&x, &y, sizeof x) == 0;
+}
+
+/* An IPv4 address that is written as one of IPv6, in its own form. */
+static bool unmap(const char *host, char out[INET_ADDRSTRLEN])
+{
+    struct in6_addr address;
+
+    return inet_pton(AF_INET6, host, &address) == 1 && IN6_IS_ADDR_V4MAPPED(&address) &&
+           inet_ntop(AF_INET, address.s6_addr + 12, out, INET_ADDRSTRLEN);
+}
+
+static bool host_fits(const struct mp_url_parts *pattern, const struct mp_url_parts *url,
+                      bool deny)
+{
+    char four[INET_ADDRSTRLEN];
+
+    if (pattern->host[strspn(pattern->host, "*")] == '\0')
+        return true;
+    if (pattern->is_ipv6 == url->is_ipv6 && mp_glob(pattern->host, url->host))
+        return true; /* there is no star in an IPv6 address */
+    if (!deny)
+        return false;
+    return same_address(pattern->host, url->host) ||
+           (unmap(url->host, four) && mp_glob(pattern->host, four));
+}
+
+/* tcp:HOST:PORT, where the hosts are two spellings of one address. */
+static bool same_tcp(const char *pattern, const char *url)
+{
+    char hosts[2][URL_HOST_MAX];
+    const char *texts[2] = {pattern, url}, *ports[2];
+
+    for (int i = 0; i < 2; i++) {
+        const char *from = texts[i], *end = strrchr(texts[i], ':');
+        if (!end)
+            return false;
+        ports[i] = end;
+        if (from[0] == '[' && end > from && end[-1] == ']') {
+            from++;
+            end--;
+        }
+        if (end < from || (size_t)(end - from) >= sizeof hosts[i])
+            return false;
+        memcpy(hosts[i], from, (size_t)(end - from));
+        hosts[i][end - from] = '\0';
+    }
+    return mp_glob(ports[0], ports[1]) && same_address(hosts[0], hosts[1]);
+}
+
+/* `deny`: a rule for a path is one for it with any query, too. */
+static bool path_fits(const char *pattern, const char *path, bool deny)
+{
+    if (mp_glob(pattern, path))
+        return true;
+    const char *query = strchr(path, '?');
+    if (!deny || !query || strchr(pattern, '?'))
+        return false;
+    char alone[URL_MAX + 1];
+    memcpy(alone, path, (size_t)(query - path));
+    alone[query - path] = '\0';
+    return mp_glob(pattern, alone);
+}
+
+bool mp_pattern_fits(const struct mp_url_parts *pattern, const struct mp_url_parts *url,
+                     bool deny)
+{
+    bool web = has_host(url->scheme);
+
+    if (strcmp(pattern->scheme, url->scheme) != 0)
+        return false;
+    if (web &&
+        ((pattern->port && pattern->port != url->port) || !host_fits(pattern, url, deny)))
+        return false;
+    if (!pattern->path[MP_RAW])
+        return true;
+    if (deny && strcmp(url->scheme, "tcp") == 0 &&
+        same_tcp(pattern->path[MP_RAW], url->path[MP_RAW]))
+        return true;
+    for (int i = deny || !web ? MP_RAW : MP_PLAIN; i < MP_SPELLINGS; i++)
+        if (path_fits(pattern->path[i], url->path[i], deny && web) == deny)
+            return deny;
+    return !deny;
+}

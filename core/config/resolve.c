@@ -1,0 +1,459 @@
+/* From an entry to what a transport is given. */
+#include "config/config.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "config/expand.h"
+#include "config/secret.h"
+#include "plugin/props.h"
+
+#include <stdlib.h>
+
+#define NAMES_MAX ((size_t)16 << 10) /* of all missing variables */
+
+struct resolver {
+    const struct mcplug_config *config;
+    const struct mp_entry *entry;
+    const struct mp_vaults *vaults;
+    const char *dir;     /* what relative paths of the entry are relative to */
+    bool secrets;        /* may the text at hand have them? */
+    struct mp_str names; /* of variables that are not set, "A, B" */
+};
+
+/* ---- expansion ---- */
+
+static const char *variable(void *arg, const char *name)
+{
+    (void)arg;
+    return getenv(name);
+}
+
+static int secret(void *arg, const char *kind, const char *name, struct mp_str *out,
+                  struct mcplug_error *err)
+{
+    const struct resolver *r = arg;
+    enum mp_scope scope = r->entry->source->scope;
+
+    if (!r->secrets)
+        return mp_fail(err, MCPLUG_ECONFIG,
+                       "${%s:..} can stand in \"env\" and \"headers\" alone", kind);
+    if (strcmp(kind, "file") == 0)
+        return mp_secret_file(name, r->config->places.home, r->dir, out, err);
+    if (strcmp(kind, "cmd") == 0) {
+        if (scope != MP_SCOPE_USER && scope != MP_SCOPE_ENTERPRISE)
+            return mp_fail(err, MCPLUG_ECONFIG,
+                           "${cmd:..} works in the user's own file alone, not in the %s "
+                           "scope",
+                           mp_scope_name(scope));
+        return mp_secret_command(name, r->dir, out, err);
+    }
+    if (!r->vaults)
+        return mp_fail(err, MCPLUG_ENOTSUP, "there is no vault \"%s\"", kind);
+    return r->vaults->get(r->vaults->arg, kind, name, out, err);
+}
+
+/* Is it in "A, B" already? */
+static bool has_name(const struct mp_str *names, const char *name)
+{
+    size_t len = strlen(name);
+    for (const char *p = names->data; p && (p = strstr(p, name)); p += len)
+        if ((p == names->data || p[-1] == ' ') && (p[len] == '\0' || p[len] == ','))
+            return true;
+    return false;
+}
+
+static void missing(void *arg, const char *name)
+{
+    struct resolver *r = arg;
+    if (has_name(&r->names, name))
+        return;
+    mp_str_adds(&r->names, r->names.len ? ", " : "");
+    mp_str_adds(&r->names, name);
+}
+
+/* give: the value as text, expanded; NULL with `err`. */
+static char *expand(struct resolver *r, const char *key, mp_view value,
+                    struct mcplug_error *err)
+{
+    const struct mp_expansion e = {variable, secret, missing, r};
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    struct mp_str out;
+
+    if (!mp_view_is_string(value)) { /* a number, true or false: as it is written */
+        char *text = mp_strndup((const char *)value.data, value.len);
+        if (!text)
+            mp_fail_nomem(err);
+        return text;
+    }
+    char *text = mp_view_strdup(value);
+    mp_str_init(&out, MP_EXPAND_MAX);
+    int rc = text ? mp_expand(&e, text, &out, &why) : mp_fail_nomem(&why);
+    mp_free(text);
+    if (rc == MCPLUG_OK) {
+        mp_str_adds(&out, "");
+        if ((text = mp_str_take(&out)))
+            return text;
+        rc = mp_fail_nomem(&why);
+    }
+    mp_str_clear(&out);
+    mp_fail(err, rc, "server \"%s\": %s: %s", r->entry->name, key, why.text);
+    return NULL;
+}
+
+/* ---- settings ---- */
+
+static const struct mcplug_option *find_option(const struct mcplug_option *options,
+                                               const char *name)
+{
+    for (const struct mcplug_option *o = options; o && o->name; o++)
+        if (strcmp(o->name, name) == 0)
+            return o;
+    return NULL;
+}
+
+static int no_fit(const struct resolver *r, const char *key, int rc,
+                  struct mcplug_error *err)
+{
+    if (rc == MCPLUG_ENOMEM)
+        return mp_fail_nomem(err);
+    return mp_fail(err, rc, "server \"%s\": %s cannot be set: there is too much of it",
+                   r->entry->name, key);
+}
+
+static int add_list(struct resolver *r, mcplug_props *props, const char *key,
+                    mp_view list, struct mcplug_error *err)
+{
+    struct mp_walk w = mp_walk_into(list);
+    mp_view item;
+    int rc = MCPLUG_OK;
+    while (rc == MCPLUG_OK && mp_walk_element(&w, &item)) {
+        char *value = expand(r, key, item, err);
+        if (!value)
+            return err->code;
+        if ((rc = mp_props_add(props, key, value)) != MCPLUG_OK)
+            no_fit(r, key, rc, err);
+        mp_free(value);
+    }
+    return rc;
+}
+
+static int put_map(struct resolver *r, mcplug_props *props, const char *key, mp_view map,
+                   struct mcplug_error *err)
+{
+    struct mp_walk w = mp_walk_into(map);
+    mp_view name, item;
+    int rc = MCPLUG_OK;
+    while (rc == MCPLUG_OK && mp_walk_member(&w, &name, &item)) {
+        char *text = mp_view_strdup(name);
+        char *value = text ? expand(r, key, item, err) : NULL;
+        if (!value) {
+            rc = text ? err->code : mp_fail_nomem(err);
+        } else {
+            rc = mp_props_put(props, key, text, value);
+            memset(value, 0, strlen(value)); /* it may be a secret */
+            if (rc != MCPLUG_OK)
+                no_fit(r, key, rc, err);
+        }
+        mp_free(text);
+        mp_free(value);
+    }
+    return rc;
+}
+
+static int set_one(struct resolver *r, mcplug_props *props, const char *key, mp_view v,
+                   struct mcplug_error *err)
+{
+    char *value = expand(r, key, v, err), *path = NULL;
+    if (!value)
+        return err->code;
+    if (strcmp(key, "cwd") == 0 && value[0] != '/' &&
+        !(path = mp_path_join(r->dir, value))) {
+        mp_free(value);
+        return mp_fail_nomem(err);
+    }
+    int rc = mp_props_set(props, key, path ? path : value);
+    if (rc != MCPLUG_OK)
+        no_fit(r, key, rc, err);
+    mp_free(path);
+    mp_free(value);
+    return rc;
+}
+
+static int fill(struct resolver *r, const struct mcplug_option *options,
+                mcplug_props *props, struct mcplug_error *err)
+{
+    struct mp_walk w = mp_walk_into(r->entry->json);
+    mp_view name, value;
+    int rc = MCPLUG_OK;
+
+    while (rc == MCPLUG_OK && mp_walk_member(&w, &name, &value)) {
+        char *key = mp_view_strdup(name);
+        if (!key)
+            return mp_fail_nomem(err);
+        r->secrets = strcmp(key, "env") == 0 || strcmp(key, "headers") == 0;
+        if (!find_option(options, key) || mp_view_is_null(value))
+            rc = MCPLUG_OK;
+        else if (mp_view_is_array(value))
+            rc = add_list(r, props, key, value, err);
+        else if (mp_view_is_object(value))
+            rc = put_map(r, props, key, value, err);
+        else
+            rc = set_one(r, props, key, value, err);
+        mp_free(key);
+    }
+    /* A project's server starts where the project is. */
+    if (rc == MCPLUG_OK && mp_scope_needs_approval(r->entry->source->scope) &&
+        find_option(options, "cwd") && !mp_props_get(props, "cwd") &&
+        (rc = mp_props_set(props, "cwd", r->dir)) != MCPLUG_OK)
+        no_fit(r, "cwd", rc, err);
+    return rc;
+}
+
+static uint64_t timeout_of(const struct mp_entry *entry, const char *name)
+{
+    mp_view v = mp_view_get(mp_view_get(entry->json, "timeouts"), name);
+    int64_t ms = 0;
+    char *text = mp_view_strdup(v);
+    if (text)
+        mp_option_parse("duration", text, &ms);
+    else
+        mp_view_int(v, &ms);
+    mp_free(text);
+    return ms > 0 ? (uint64_t)ms : 0;
+}
+
+static uint32_t clamp(uint64_t ms)
+{
+    return ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
+}
+
+void mp_resolved_times(const struct mp_resolved *resolved, uint32_t *connect_ms,
+                       uint32_t *request_ms, uint64_t *tool_ms)
+{
+    *connect_ms = *connect_ms ? *connect_ms : resolved->connect_ms;
+    *request_ms = *request_ms ? *request_ms : resolved->request_ms;
+    *tool_ms = *tool_ms ? *tool_ms : resolved->tool_ms;
+}
+
+/* ---- policy ---- */
+
+/* What a policy looks at; with `expanded`, variables are put in. Lists are NULL-ended. */
+struct looks {
+    char **command, **env, *url;
+};
+
+static void free_list(char **list)
+{
+    for (size_t i = 0; list && list[i]; i++)
+        mp_free(list[i]);
+    mp_free(list);
+}
+
+static char *text_of(struct resolver *r, const char *key, mp_view v, bool expanded,
+                     struct mcplug_error *err)
+{
+    char *text =
+        expanded || !mp_view_is_string(v) ? expand(r, key, v, err) : mp_view_strdup(v);
+    return text;
+}
+
+/* A socket may be given in parts; a policy knows URLs. */
+static int look_socket(struct resolver *r, bool expanded, struct looks *out,
+                       struct mcplug_error *err)
+{
+    mp_view path = mp_view_get(r->entry->json, "path");
+    mp_view host = mp_view_get(r->entry->json, "host");
+    mp_view port = mp_view_get(r->entry->json, "port");
+    struct mp_str url;
+
+    if (!path.len && !host.len)
+        return MCPLUG_OK;
+    char *first = text_of(r, "path", path.len ? path : host, expanded, err);
+    char *second = first && port.len ? text_of(r, "port", port, expanded, err) : NULL;
+    mp_str_init(&url, MP_EXPAND_MAX);
+    mp_str_adds(&url, path.len ? "unix:" : "tcp:");
+    mp_str_adds(&url, first ? first : "");
+    if (second && !path.len) {
+        mp_str_addc(&url, ':');
+        mp_str_adds(&url, second);
+    }
+    bool failed = !first || (port.len && !second);
+    mp_free(first);
+    mp_free(second);
+    out->url = mp_str_take(&url);
+    return failed ? err->code : out->url ? MCPLUG_OK : mp_fail_nomem(err);
+}
+
+static int look(struct resolver *r, bool expanded, struct looks *out,
+                struct mcplug_error *err)
+{
+    mp_view json = r->entry->json, command = mp_view_get(json, "command"), key, v;
+    mp_view args = mp_view_get(json, "args"), env = mp_view_get(json, "env");
+    mp_view url = mp_view_get(json, "url");
+    size_t n = 0;
+
+    out->command = mp_alloc((mp_view_count(args) + 2) * sizeof(char *));
+    out->env = mp_alloc((mp_view_count(env) + 1) * sizeof(char *));
+    if (!out->command || !out->env)
+        return mp_fail_nomem(err);
+    if (command.len &&
+        !(out->command[n++] = text_of(r, "command", command, expanded, err)))
+        return err->code;
+    struct mp_walk w = mp_walk_into(args);
+    while (mp_walk_element(&w, &v))
+        if (!(out->command[n++] = text_of(r, "args", v, expanded, err)))
+            return err->code;
+    w = mp_walk_into(env);
+    for (n = 0; mp_walk_member(&w, &key, &v); n++)
+        if (!(out->env[n] = mp_view_strdup(key)))
+            return mp_fail_nomem(err);
+    if (url.len && !(out->url = text_of(r, "url", url, expanded, err)))
+        return err->code;
+    return url.len ? MCPLUG_OK : look_socket(r, expanded, out, err);
+}
+
+int mp_config_judge(const struct mcplug_config *config, const struct mp_subject *subject,
+                    struct mcplug_error *err)
+{
+    if (config->policy_error)
+        return mp_fail(err, MCPLUG_ECONFIG,
+                       "the enterprise policy cannot be used, so no server is: %s",
+                       config->policy_error);
+    enum mp_verdict verdict = mp_policy_judge(config->policy, subject);
+    return verdict == MP_ALLOWED
+               ? MCPLUG_OK
+               : mp_fail(err, MCPLUG_ECONFIG, "%s", mp_verdict_text(verdict));
+}
+
+static int judge(const struct mcplug_config *config, const struct mp_entry *entry,
+                 bool expanded, struct mcplug_error *err)
+{
+    struct resolver r = {.config = config, .entry = entry, .dir = config->places.cwd};
+    struct looks looks = {0};
+
+    if (!config->policy && !config->policy_error)
+        return MCPLUG_OK;
+    mp_str_init(&r.names, NAMES_MAX);
+    int rc = look(&r, expanded, &looks, err);
+    if (rc == MCPLUG_OK) {
+        struct mp_subject subject = {
+            .name = entry->name,
+            .command = looks.command[0] ? (const char *const *)looks.command : NULL,
+            .env = (const char *const *)looks.env,
+            .url = looks.url};
+        rc = mp_config_judge(config, &subject, err);
+    }
+    free_list(looks.command);
+    free_list(looks.env);
+    mp_free(looks.url);
+    mp_str_clear(&r.names);
+    return rc;
+}
+
+int mp_entry_usable(const struct mcplug_config *config, const struct mp_entry *entry,
+                    enum mp_state *state, struct mcplug_error *err)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    const struct mp_problem *p;
+    bool approved = !mp_scope_needs_approval(entry->source->scope) ||
+                    entry->approval == MP_APPROVAL_GIVEN;
+
+    if (entry->broken) {
+        *state = MP_STATE_BROKEN;
+        p = mp_config_problem_of(config, entry);
+        return mp_fail(err, MCPLUG_ECONFIG, "%s:%zu:%zu: %s: %s", entry->source->path,
+                       p ? p->at.line : 1, p ? p->at.column : 1, p ? p->path : "",
+                       p ? p->text : "cannot be used");
+    }
+    /* variables count once the entry may see them */
+    if (judge(config, entry, approved, &why) != MCPLUG_OK) {
+        *state = MP_STATE_BLOCKED;
+        return mp_fail(err, MCPLUG_ECONFIG, "Cannot use MCP server \"%s\": %s",
+                       entry->name, why.text);
+    }
+    if (entry->disabled) {
+        *state = MP_STATE_DISABLED;
+        return mp_fail(err, MCPLUG_ECONFIG, "server \"%s\" is disabled in %s",
+                       entry->name, entry->source->path);
+    }
+    if (!approved) {
+        *state = MP_STATE_UNAPPROVED;
+        return mp_fail(err, MCPLUG_ECONFIG,
+                       entry->approval == MP_APPROVAL_CHANGED
+                           ? "server \"%s\" of %s has changed since it was approved"
+                           : "server \"%s\" of %s has not been approved",
+                       entry->name, entry->source->path);
+    }
+    *state = MP_STATE_READY;
+    return MCPLUG_OK;
+}
+
+/* ---- the whole ---- */
+
+int mp_entry_resolve(const struct mcplug_config *config, const struct mp_entry *entry,
+                     const struct mcplug_option *options, const struct mp_vaults *vaults,
+                     struct mp_resolved *out, struct mcplug_error *err)
+{
+    const char *real = entry->source->real;
+    char *dir = real ? mp_path_dir(real) : mp_strdup(config->places.cwd);
+    struct resolver r = {config, entry, vaults, dir, false, {0}};
+    enum mp_state state;
+
+    memset(out, 0, sizeof *out);
+    mp_str_init(&r.names, NAMES_MAX);
+    out->props = mp_props_new();
+    int rc = dir && out->props ? mp_entry_usable(config, entry, &state, err)
+                               : mp_fail_nomem(err);
+    if (rc == MCPLUG_OK)
+        rc = mp_entry_type(entry, &out->type, err);
+    if (rc == MCPLUG_OK)
+        rc = fill(&r, options, out->props, err);
+    if (rc == MCPLUG_OK) {
+        out->connect_ms = clamp(timeout_of(entry, "connect"));
+        out->request_ms = clamp(timeout_of(entry, "request"));
+        out->tool_ms = timeout_of(entry, "tool");
+        if (r.names.len && !(out->missing = mp_str_take(&r.names)))
+            rc = mp_fail_nomem(err);
+    }
+    mp_str_clear(&r.names);
+    mp_free(dir);
+    return rc;
+}
+
+void mp_resolved_clear(struct mp_resolved *resolved)
+{
+    mp_free(resolved->type);
+    mp_props_free(resolved->props);
+    mp_free(resolved->missing);
+    memset(resolved, 0, sizeof *resolved);
+}
+
+static void each_in(mp_view value, void (*fn)(void *arg, const char *name), void *arg)
+{
+    struct mp_walk w = mp_walk_into(value);
+    mp_view key, item;
+
+    if (mp_view_is_string(value)) {
+        char *text = mp_view_strdup(value);
+        if (text)
+            mp_expand_each(text, fn, arg);
+        mp_free(text);
+    } else if (mp_view_is_object(value)) {
+        while (mp_walk_member(&w, &key, &item))
+            if (mp_view_is_string(item))
+                each_in(item, fn, arg);
+    } else if (mp_view_is_array(value)) {
+        while (mp_walk_element(&w, &item))
+            if (mp_view_is_string(item))
+                each_in(item, fn, arg);
+    }
+}
+
+void mp_entry_each_name(const struct mp_entry *entry,
+                        void (*fn)(void *arg, const char *name), void *arg)
+{
+    struct mp_walk w = mp_walk_into(entry->json);
+    mp_view key, value;
+    while (mp_walk_member(&w, &key, &value))
+        each_in(value, fn, arg);
+}

@@ -1,0 +1,443 @@
+/* What may stand in an entry. */
+#include "config/config.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "plugin/props.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <strings.h>
+
+/* ---- problems ---- */
+
+int mp_config_note(struct mcplug_config *config, const struct mp_source *source,
+                   const char *server, bool is_warning, const char *path, mp_view at,
+                   const char *fmt, ...)
+{
+    struct mp_str text;
+    char line[1024];
+    va_list ap;
+
+    if (config->n_problems >= MP_PROBLEMS_MAX)
+        return MCPLUG_OK;
+    struct mp_problem *list =
+        mp_resize(config->problems, (config->n_problems + 1) * sizeof *list);
+    if (!list) {
+        config->incomplete = true;
+        return MCPLUG_ENOMEM;
+    }
+    config->problems = list;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+
+    struct mp_problem *p = &list[config->n_problems];
+    mp_str_init(&text, sizeof line);
+    mp_str_adds(&text, line);
+    *p = (struct mp_problem){.is_warning = is_warning,
+                             .file = source->path,
+                             .server = server ? mp_strdup(server) : NULL,
+                             .path = mp_strdup(path),
+                             .text = mp_str_take(&text)};
+    if (at.len && source->file.text.data)
+        p->at = mp_place_of(
+            mp_bytes(source->file.text.data, source->file.text.len),
+            (size_t)(at.data - (const unsigned char *)source->file.text.data));
+    if (!p->path || !p->text || (server && !p->server)) {
+        mp_free(p->server);
+        mp_free(p->path);
+        mp_free(p->text);
+        config->incomplete = true;
+        return MCPLUG_ENOMEM;
+    }
+    config->n_problems++;
+    return MCPLUG_OK;
+}
+
+struct checker {
+    struct mcplug_config *config;
+    struct mp_entry *entry;
+};
+
+/* `below` is what comes behind the server's name: ".args[1]". */
+static void complain(struct checker *c, bool is_warning, const char *below, mp_view at,
+                     const char *text)
+{
+    char path[512];
+    snprintf(path, sizeof path, "mcpServers.%.128s%s", c->entry->name, below);
+    mp_config_note(c->config, c->entry->source, c->entry->name, is_warning, path, at,
+                   "%s", text);
+    c->entry->broken |= !is_warning;
+}
+
+/* ---- shapes ---- */
+
+static const char *shape_of(mp_view v)
+{
+    switch (v.data[0]) {
+    case '{':
+        return "an object";
+    case '[':
+        return "a list";
+    case '"':
+        return "a string";
+    case 't':
+    case 'f':
+        return "a boolean";
+    case 'n':
+        return "null";
+    default:
+        return "a number";
+    }
+}
+
+static bool is_number(mp_view v)
+{
+    return v.data[0] == '-' || (v.data[0] >= '0' && v.data[0] <= '9');
+}
+
+static bool is_bool(mp_view v)
+{
+    return v.data[0] == 't' || v.data[0] == 'f';
+}
+
+/* Something that can be written as one text. */
+static bool is_scalar(mp_view v)
+{
+    return mp_view_is_string(v) || is_number(v) || is_bool(v);
+}
+
+static void expected(struct checker *c, const char *below, mp_view at, const char *what)
+{
+    char text[256];
+    snprintf(text, sizeof text, "expected %s, found %s", what, shape_of(at));
+    complain(c, false, below, at, text);
+}
+
+/* A string of C: no NUL inside. */
+static void check_string(struct checker *c, const char *below, mp_view v)
+{
+    struct mp_str text;
+    mp_str_init(&text, MP_FILE_MAX);
+    mp_str_add_view(&text, v);
+    if (text.data && strlen(text.data) != text.len)
+        complain(c, false, below, v, "has a NUL character");
+    mp_str_clear(&text);
+}
+
+static void check_strings(struct checker *c, const char *key, mp_view v)
+{
+    struct mp_walk w = mp_walk_into(v);
+    mp_view item;
+    char below[160];
+
+    if (!mp_view_is_array(v)) {
+        snprintf(below, sizeof below, ".%.64s", key);
+        expected(c, below, v, "a list of strings");
+        return;
+    }
+    for (size_t i = 0; mp_walk_element(&w, &item); i++) {
+        snprintf(below, sizeof below, ".%.64s[%zu]", key, i);
+        if (!is_scalar(item))
+            expected(c, below, item, "a string");
+        else
+            check_string(c, below, item);
+    }
+}
+
+static void check_map(struct checker *c, const char *key, mp_view v)
+{
+    struct mp_walk w = mp_walk_into(v);
+    mp_view name, item;
+    char below[320];
+
+    snprintf(below, sizeof below, ".%.64s", key);
+    if (!mp_view_is_object(v)) {
+        expected(c, below, v, "an object with strings");
+        return;
+    }
+    while (mp_walk_member(&w, &name, &item)) {
+        char *text = mp_view_strdup(name);
+        snprintf(below, sizeof below, ".%.64s.%.128s", key, text ? text : "");
+        if (!is_scalar(item))
+            expected(c, below, item, "a string");
+        else
+            check_string(c, below, item);
+        if (text && (!*text || (strcmp(key, "env") == 0 && strchr(text, '='))))
+            complain(c, false, below, name, "is no name");
+        mp_free(text);
+    }
+}
+
+static void check_timeouts(struct checker *c, const char *key, mp_view v)
+{
+    static const char *const names[] = {"connect", "request", "tool"};
+    struct mp_walk w = mp_walk_into(v);
+    mp_view name, item;
+    char below[320];
+
+    snprintf(below, sizeof below, ".%s", key);
+    if (!mp_view_is_object(v)) {
+        expected(c, below, v, "an object with \"connect\", \"request\", \"tool\"");
+        return;
+    }
+    while (mp_walk_member(&w, &name, &item)) {
+        bool known = false;
+        for (size_t i = 0; i < MP_COUNT(names); i++)
+            known = known || mp_view_equals(name, names[i]);
+        char *text = mp_view_strdup(name), *value = mp_view_strdup(item);
+        int64_t ms = -1;
+        bool ok = is_number(item) ? mp_view_int(item, &ms)
+                                  : value && mp_option_parse("duration", value, &ms);
+        snprintf(below, sizeof below, ".%s.%.128s", key, text ? text : "");
+        if (!known)
+            complain(c, false, below, name,
+                     "is unknown; there are \"connect\", \"request\" and \"tool\"");
+        else if (!ok || ms <= 0)
+            complain(c, false, below, item,
+                     "expected milliseconds, or a time such as \"30s\"");
+        mp_free(text);
+        mp_free(value);
+    }
+}
+
+static void check_probe(struct checker *c, const char *key, mp_view v)
+{
+    static const char *const names[] = {"ping", "listTools", "discover", "http"};
+    const char *best = NULL;
+    char below[64], text[256], *given = mp_view_strdup(v);
+    (void)key;
+
+    snprintf(below, sizeof below, ".healthProbe");
+    for (size_t i = 0; given && i < MP_COUNT(names); i++) {
+        if (strcmp(given, names[i]) == 0) {
+            mp_free(given);
+            return;
+        }
+        mp_nearest(given, names[i], &best);
+    }
+    snprintf(text, sizeof text, "expected ping, listTools, discover or http%s%s%s",
+             best ? "; did you mean \"" : "", best ? best : "", best ? "\"?" : "");
+    complain(c, false, below, v, text);
+    mp_free(given);
+}
+
+static void check_text(struct checker *c, const char *key, mp_view v)
+{
+    char below[96];
+    snprintf(below, sizeof below, ".%s", key);
+    if (!mp_view_is_string(v))
+        expected(c, below, v, "a string");
+    else if (v.len == 2)
+        complain(c, false, below, v, "is empty");
+    else
+        check_string(c, below, v);
+}
+
+static void check_flag(struct checker *c, const char *key, mp_view v)
+{
+    char below[96];
+    snprintf(below, sizeof below, ".%s", key);
+    if (!is_bool(v))
+        expected(c, below, v, "true or false");
+}
+
+/* ---- keys ---- */
+
+static const struct key {
+    const char *name;
+    void (*check)(struct checker *c, const char *key, mp_view v);
+    bool ours; /* not a setting of the transport */
+} keys[] = {
+    {"type", check_text, true},           {"command", check_text, false},
+    {"args", check_strings, false},       {"env", check_map, false},
+    {"cwd", check_text, false},           {"url", check_text, false},
+    {"headers", check_map, false},        {"toolsAllowed", check_strings, true},
+    {"toolsDenied", check_strings, true}, {"shared", check_flag, true},
+    {"healthProbe", check_probe, true},   {"queue", check_text, true},
+    {"toolQueues", check_map, true},      {"timeouts", check_timeouts, true},
+    {"disabled", check_flag, true},
+};
+
+/* What other programs keep in an entry, and what has no meaning here. */
+static const char *const foreign[] = {
+    "_comment",      "alwaysAllow", "autoApprove",   "autoStart", "comment",
+    "description",   "dev",         "disabledTools", "enabled",   "envFile",
+    "excludeTools",  "gallery",     "icon",          "iconPath",  "id",
+    "includeTools",  "isActive",    "metadata",      "name",      "note",
+    "notes",         "oauth",       "provider",      "scope",     "source",
+    "tags",          "timeout",     "title",         "tools",     "transport",
+    "transportType", "trust",       "version",       "$schema",   "inputs",
+};
+
+static const struct key *find_key(mp_view name)
+{
+    for (size_t i = 0; i < MP_COUNT(keys); i++)
+        if (mp_view_equals(name, keys[i].name))
+            return &keys[i];
+    return NULL;
+}
+
+static bool is_foreign(const char *name)
+{
+    for (size_t i = 0; i < MP_COUNT(foreign); i++)
+        if (strcmp(name, foreign[i]) == 0)
+            return true;
+    return false;
+}
+
+void mp_config_check_shape(struct mcplug_config *config, struct mp_entry *entry)
+{
+    struct checker c = {config, entry};
+    struct mp_walk w = mp_walk_into(entry->json);
+    mp_view name, value, command = mp_view_get(entry->json, "command");
+    mp_view url = mp_view_get(entry->json, "url");
+
+    if (!mp_view_is_object(entry->json)) {
+        expected(&c, "", entry->json, "an object that describes a server");
+        return;
+    }
+    while (mp_walk_member(&w, &name, &value)) {
+        const struct key *key = find_key(name);
+        if (key)
+            key->check(&c, key->name, value);
+    }
+    if (command.len && url.len)
+        complain(&c, false, "", url, "has both \"command\" and \"url\"; one must go");
+    else if (!command.len && !url.len && !mp_view_get(entry->json, "type").len)
+        complain(&c, false, "", entry->json,
+                 mp_view_get(entry->json, "serverUrl").len ||
+                         mp_view_get(entry->json, "httpUrl").len
+                     ? "\"url\" is missing; `mcplug import` reads the form of other "
+                       "programs"
+                     : "\"command\" or \"url\" is missing");
+}
+
+/* ---- with the transport's options ---- */
+
+static const struct mcplug_option *find_option(const struct mcplug_option *options,
+                                               mp_view name)
+{
+    for (const struct mcplug_option *o = options; o && o->name; o++)
+        if (mp_view_equals(name, o->name))
+            return o;
+    return NULL;
+}
+
+static void check_option(struct checker *c, const struct mcplug_option *o, mp_view v)
+{
+    char below[128], what[160], *text;
+    int64_t number;
+
+    snprintf(below, sizeof below, ".%.64s", o->name);
+    if (strcmp(o->type, "list") == 0) {
+        check_strings(c, o->name, v);
+    } else if (strcmp(o->type, "map") == 0) {
+        check_map(c, o->name, v);
+    } else if (!is_scalar(v)) {
+        snprintf(what, sizeof what, "a value of type %s", o->type);
+        expected(c, below, v, what);
+    } else if (mp_view_is_string(v) && (text = mp_view_strdup(v))) {
+        if (!strstr(text, "${") && !mp_option_parse(o->type, text, &number)) {
+            snprintf(what, sizeof what, "\"%.64s\" is not of type %s", text, o->type);
+            complain(c, false, below, v, what);
+        }
+        mp_free(text);
+    }
+}
+
+static void check_unknown(struct checker *c, const char *transport,
+                          const struct mcplug_option *options, mp_view name)
+{
+    char *text = mp_view_strdup(name), below[160], line[256];
+    const char *best = NULL;
+
+    if (!text || is_foreign(text)) {
+        mp_free(text);
+        return;
+    }
+    for (size_t i = 0; i < MP_COUNT(keys); i++)
+        if (keys[i].ours)
+            mp_nearest(text, keys[i].name, &best);
+    for (const struct mcplug_option *o = options; o && o->name; o++)
+        mp_nearest(text, o->name, &best);
+    snprintf(below, sizeof below, ".%.128s", text);
+    if (best)
+        snprintf(line, sizeof line, "is unknown; did you mean \"%s\"?", best);
+    else
+        snprintf(line, sizeof line, "is unknown to transport \"%.32s\", and ignored",
+                 transport);
+    complain(c, best == NULL, below, name, line);
+    mp_free(text);
+}
+
+static void check_missing(struct checker *c, const char *transport,
+                          const struct mcplug_option *options)
+{
+    char line[160];
+    for (const struct mcplug_option *o = options; o && o->name; o++) {
+        bool may_miss =
+            o->fallback || strcmp(o->type, "list") == 0 || strcmp(o->type, "map") == 0;
+        if (may_miss || mp_view_get(c->entry->json, o->name).len)
+            continue;
+        snprintf(line, sizeof line,
+                 "\"%.64s\" is missing, which transport \"%.32s\" needs", o->name,
+                 transport);
+        complain(c, false, "", c->entry->json, line);
+    }
+}
+
+void mp_config_check(struct mcplug_config *config, struct mp_entry *entry,
+                     const char *transport, const struct mcplug_option *options)
+{
+    struct checker c = {config, entry};
+    struct mp_walk w = mp_walk_into(entry->json);
+    mp_view name, value;
+    char line[256];
+
+    if (entry->checked || !mp_view_is_object(entry->json))
+        return;
+    entry->checked = true;
+    while (mp_walk_member(&w, &name, &value)) {
+        const struct key *key = find_key(name);
+        const struct mcplug_option *o = find_option(options, name);
+        if (o && !key) {
+            check_option(&c, o, value);
+        } else if (key && !key->ours && !o) {
+            char below[96];
+            snprintf(below, sizeof below, ".%s", key->name);
+            snprintf(line, sizeof line, "means nothing to transport \"%.32s\"",
+                     transport);
+            complain(&c, true, below, name, line);
+        } else if (!key && !o) {
+            check_unknown(&c, transport, options, name);
+        }
+    }
+    check_missing(&c, transport, options);
+}
+
+/* ---- types ---- */
+
+int mp_entry_type(const struct mp_entry *entry, char **out, struct mcplug_error *err)
+{
+    static const char *const same[][2] = {
+        {"streamable-http", "http"},
+        {"streamableHttp", "http"},
+        {"streamable_http", "http"},
+        {"local", "stdio"},
+    };
+    mp_view type = mp_view_get(entry->json, "type");
+
+    *out = NULL;
+    if (!type.len && !mp_view_get(entry->json, "command").len)
+        return MCPLUG_OK;
+    if (!type.len)
+        *out = mp_strdup("stdio");
+    for (size_t i = 0; !*out && i < MP_COUNT(same); i++)
+        if (mp_view_equals(type, same[i][0]))
+            *out = mp_strdup(same[i][1]);
+    if (!*out)
+        *out = mp_view_strdup(type);
+    return *out ? MCPLUG_OK : mp_fail_nomem(err);
+}

@@ -1,0 +1,72 @@
+# What tests of the command share; they read this file with `.`. It makes $dir, private
+# places for everything that the command keeps, and counts what fails in $failed.
+# shellcheck shell=sh
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+: "${MCPLUG:=$MCPLUG_BUILD/mcplug}" "${SERVER:=$MCPLUG_BUILD/examples/mcplug-example-server}"
+export HOME="$dir/home" XDG_CONFIG_HOME="$dir/home/config" XDG_STATE_HOME="$dir/home/state" \
+    XDG_CACHE_HOME="$dir/home/cache"
+export MCPLUG_PLUGIN_PATH="${MCPLUG_PLUGIN_PATH:-$MCPLUG_BUILD/plugins/.libs}"
+export MCPLUG_HELPER_PATH="${MCPLUG_HELPER_PATH:-$MCPLUG_BUILD/helpers}"
+mkdir -p "$HOME"
+failed=0 checks=0
+settings=$XDG_CONFIG_HOME/mcplug/settings.json
+
+wrong() { # MESSAGE
+    failed=1
+    echo "FAIL: $*"
+}
+
+# has FILE TEXT: the text is part of it; with an empty text, it is empty.
+has() {
+    if [ -z "$2" ]; then [ ! -s "$1" ]; else grep -qF -e "$2" "$1"; fi
+}
+
+# expect CODE 'PART OF STDOUT' 'PART OF STDERR' COMMAND...: an empty part means that there
+# is nothing at all, a single . that it does not matter.
+expect() {
+    code=$1 out=$2 err=$3
+    shift 3
+    checks=$((checks + 1))
+    "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    got=$?
+    why=
+    [ $got -eq "$code" ] || why="exit code $got, not $code"
+    [ "$out" = . ] || has "$dir/out" "$out" || why="$why; stdout is not \"$out\""
+    [ "$err" = . ] || has "$dir/err" "$err" || why="$why; stderr is not \"$err\""
+    [ -z "$why" ] && return
+    wrong "$*: $why"
+    sed 's/^/  out: /' "$dir/out"
+    sed 's/^/  err: /' "$dir/err"
+}
+
+# m CODE OUT ERR WORDS...: the same with the command.
+m() {
+    code=$1 out=$2 err=$3
+    shift 3
+    expect "$code" "$out" "$err" "$MCPLUG" "$@"
+}
+
+# at_terminal ANSWER WORDS...: the command with a terminal, at which somebody types ANSWER;
+# what it shows goes to $dir/out, the exit code to $got.
+at_terminal() {
+    answer=$1
+    shift
+    line=
+    for word; do
+        line="$line '$(printf %s "$word" | sed "s/'/'\\\\''/g")'"
+    done
+    { sleep 0.3; printf '%s\n' "$answer"; sleep 0.2; } |
+        script -qec "stty -echo; exec '$MCPLUG'$line" /dev/null >"$dir/out" 2>&1
+    got=$?
+}
+
+same() { # FILE FILE WHAT
+    checks=$((checks + 1))
+    cmp -s "$1" "$2" || { wrong "$3"; diff "$1" "$2" | sed 's/^/  /'; }
+}
+
+summary() {
+    [ $failed = 0 ] && echo "$checks checks passed"
+    exit $failed
+}
