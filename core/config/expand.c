@@ -246,9 +246,12 @@ static int read_text(struct pass *x, const char *p, const char *end, unsigned de
 
     while (r == MCPLUG_OK && p < end) {
         const char *open = memmem(p, (size_t)(end - p), "${", 2);
-        r = add(x, p, (size_t)((open ? open : end) - p));
+        bool text = open && open > p && open[-1] == '$'; /* $${ is ${ */
+        r = add(x, p, (size_t)((open ? open : end) - p) - text);
         p = open ? open + 2 : end;
-        if (r == MCPLUG_OK && open)
+        if (r == MCPLUG_OK && text)
+            r = add(x, open, 2);
+        else if (r == MCPLUG_OK && open)
             r = read_reference(x, &p, end, depth);
     }
     return r;

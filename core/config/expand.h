@@ -5,6 +5,7 @@
  *   ${file:PATH}       the content of a file, without the newline at its end
  *   ${cmd:COMMAND}     what a shell command prints, likewise
  *   ${VAULT:NAME}      a secret that a module keeps: ${keyring:NAME}
+ *   $${                the text ${
  *
  * VAULT is small letters, digits and -. A `}` ends a reference; PATH, COMMAND and NAME
  * are taken as they are. Anything else is text, a $ without a brace included. What was

@@ -42,10 +42,10 @@ void mp_file_clear(struct mp_file *file)
     file->exists = false;
 }
 
-static void file_init(struct mp_file *file)
+static void file_init(struct mp_file *file, size_t max)
 {
     memset(file, 0, sizeof *file);
-    mp_str_init(&file->text, MP_FILE_MAX + 1); /* one more tells what is too long */
+    mp_str_init(&file->text, max + 1); /* one more tells what is too long */
 }
 
 /* Room for `more` bytes. Not realloc(), which would leave a copy of the text behind. */
@@ -81,7 +81,7 @@ static int read_text(const char *path, int fd, struct mp_str *text,
     char why[64];
     size_t more = 4096;
 
-    while (text->len <= MP_FILE_MAX) {
+    while (text->len < text->max) {
         if (text->cap - text->len < 2) {
             if (!make_room(text, more))
                 return mp_fail_nomem(err);
@@ -97,7 +97,7 @@ static int read_text(const char *path, int fd, struct mp_str *text,
         if (n == 0)
             return MCPLUG_OK;
     }
-    snprintf(why, sizeof why, "is longer than %zu bytes", MP_FILE_MAX);
+    snprintf(why, sizeof why, "is longer than %zu bytes", text->max - 1);
     return mp_target_fail(err, MCPLUG_ETOOBIG, path, why);
 }
 
@@ -130,10 +130,16 @@ static int read_opened(const char *path, int fd, struct mp_file *out,
     return r;
 }
 
+int mp_file_read_up_to(const char *path, size_t max, struct mp_file *out,
+                       struct mcplug_error *err)
+{
+    file_init(out, max);
+    return read_opened(path, open(path, READ_FLAGS), out, err);
+}
+
 int mp_file_read(const char *path, struct mp_file *out, struct mcplug_error *err)
 {
-    file_init(out);
-    return read_opened(path, open(path, READ_FLAGS), out, err);
+    return mp_file_read_up_to(path, MP_FILE_MAX, out, err);
 }
 
 /* ---- temporary files ---- */
@@ -343,7 +349,7 @@ static int change_locked(const struct mp_target *p, mode_t mode, mp_file_change 
     struct mp_file old;
     struct mp_str out;
 
-    file_init(&old);
+    file_init(&old, MP_FILE_MAX);
     mp_str_init(&out, MP_FILE_MAX);
     remove_stale(p);
     int r =

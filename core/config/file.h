@@ -19,6 +19,9 @@ struct mp_file {
  * `exists` is false then. MCPLUG_EIO, MCPLUG_ETOOBIG or MCPLUG_ECONFIG (a directory, a
  * device); the message begins with the path. Clear `out` in any case. */
 int mp_file_read(const char *path, struct mp_file *out, struct mcplug_error *err);
+/* The same for files that may be longer: those of other programs. */
+int mp_file_read_up_to(const char *path, size_t max, struct mp_file *out,
+                       struct mcplug_error *err);
 void mp_file_clear(struct mp_file *file); /* wipes: there may be secrets */
 
 /* Makes the new text from the old one (empty when there is no file). Returning anything

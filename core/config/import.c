@@ -266,7 +266,7 @@ int mp_import_text(const struct mp_importer *from, const struct mp_import_places
     struct mp_place at = {1, 1};
     struct mp_str json;
 
-    mp_str_init(&json, 16 * MP_FILE_MAX);
+    mp_str_init(&json, 2 * MP_IMPORT_MAX);
     int r = to_json(source.program, text, &json, &at, &why);
     if (r == MCPLUG_ENOMEM) {
         r = mp_fail_nomem(err);
@@ -300,7 +300,7 @@ static int read_file(const struct mp_importer *from,
     struct mp_file file;
     bool again = false;
 
-    int r = mp_file_read(path, &file, err);
+    int r = mp_file_read_up_to(path, MP_IMPORT_MAX, &file, err);
     if (!r && file.exists) {
         for (size_t i = 0; i < *found; i++)
             again =

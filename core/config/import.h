@@ -4,6 +4,8 @@
 
 #include "base/buf.h"
 
+#define MP_IMPORT_MAX ((size_t)64 << 20) /* some keep their history in the same file */
+
 struct mp_importer {
     const char *name;  /* "claude-desktop" */
     const char *title; /* "Claude Desktop" */

@@ -12,8 +12,8 @@
 #define SHOWN 80       /* of a text that a note repeats */
 #define DEFAULT_MAX 1024
 
-/* A dollar that begins nothing: there is no other way to write "${" as text. */
-#define DOLLAR "${MCPLUG_DOLLAR:-$}"
+/* Before a brace: the text "${". */
+#define DOLLAR "$$"
 
 /* ---- notes ---- */
 

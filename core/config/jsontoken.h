@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* What a file may hold. */
-enum { MP_CONFIG_DEPTH = 64, MP_CONFIG_TOKENS = 100000 };
+enum { MP_CONFIG_DEPTH = 64, MP_CONFIG_TOKENS = 1000000 };
 
 /* Punctuation is its own byte. */
 enum { MP_STRING = '"', MP_KEY = 'k', MP_WORD = 'w' };

@@ -126,10 +126,15 @@ END_TEST
 START_TEST(variables_are_put_in)
 {
     static const char *const rows[][2] = {
-        {"${A}", "alpha"},         {"x${A}y", "xalphay"},
-        {"${A}${B}", "alphabeta"}, {"$${A}", "$alpha"},
-        {"${A}}", "alpha}"},       {"${_x9} ${9}", "odd nine"},
-        {"${EMPTY}", ""},          {"${A} $ {B} $B", "alpha $ {B} $B"},
+        {"${A}", "alpha"},
+        {"x${A}y", "xalphay"},
+        {"${A}${B}", "alphabeta"},
+        {"$${A}", "${A}"},
+        {"$$${A}${A}", "$${A}alpha"},
+        {"${A}}", "alpha}"},
+        {"${_x9} ${9}", "odd nine"},
+        {"${EMPTY}", ""},
+        {"${A} $ {B} $B", "alpha $ {B} $B"},
         {"${file}", "F"},
     };
 
