@@ -222,7 +222,7 @@ START_TEST(a_limit_is_refused_one_over_it)
     struct mp_place at;
     struct mp_str s;
 
-    mp_str_init(&s, 1 << 20);
+    mp_str_init(&s, 1 << 22);
     for (int depth = 64; depth <= 65; depth++) {
         mp_str_reset(&s);
         for (int i = 0; i < depth; i++)
