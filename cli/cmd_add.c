@@ -6,6 +6,7 @@
 #include "tell.h"
 #include "words.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,48 +31,66 @@ static bool wants_url(const char *type)
     return false;
 }
 
-static void begin(struct mp_str *out, const char *key)
+/* Takes `value`. false: told. */
+static bool set(json_t *object, const char *key, json_t *value, const char *text)
 {
-    if (out->data[out->len - 1] != '{')
-        mp_str_addc(out, ',');
-    mp_str_add_json(out, key, strlen(key));
-    mp_str_addc(out, ':');
+    if (value && json_object_set_new(object, key, value) == 0)
+        return true;
+    cli_error("\"%.100s\" is not UTF-8", text);
+    return false;
 }
 
-static bool add_args(const struct cli_args *args, struct mp_str *out)
+static bool set_text(json_t *object, const char *key, const char *text)
 {
-    size_t n = 0;
-    struct mp_str list;
-    mp_str_init(&list, ENTRY_MAX);
-    mp_str_addc(&list, '[');
-    for (size_t i = 2; i < args->words.n; i++, n++) {
-        mp_str_adds(&list, n ? "," : "");
-        mp_str_add_json(&list, args->words.items[i], strlen(args->words.items[i]));
-    }
+    return set(object, key, json_string(text), text);
+}
+
+/* The member `key` of `entry`, made by `make` where it is missing. */
+static json_t *member(json_t *entry, const char *key, json_t *(*make)(void))
+{
+    json_t *there = json_object_get(entry, key);
+    if (!there && json_object_set_new(entry, key, make()) == 0)
+        there = json_object_get(entry, key);
+    return there;
+}
+
+static bool append(json_t *entry, const char *key, const char *text)
+{
+    json_t *list = member(entry, key, json_array), *value = json_string(text);
+    if (json_is_array(list) && value && json_array_append_new(list, value) == 0)
+        return true;
+    cli_error(value ? "\"%.100s\" was given as a value and as a list"
+                    : "\"%.100s\" is not UTF-8",
+              value ? key : text);
+    return false;
+}
+
+static bool put(json_t *entry, const char *key, const char *name, const char *text)
+{
+    json_t *map = member(entry, key, json_object);
+    if (json_is_object(map))
+        return set_text(map, name, text);
+    cli_error("\"%.100s\" was given as a value and as a map", key);
+    return false;
+}
+
+static bool add_args(const struct cli_args *args, json_t *entry)
+{
     char **more = args->server_command;
-    for (size_t i = args->words.n < 2 ? 1 : 0; more && more[0] && more[i]; i++, n++) {
-        mp_str_adds(&list, n ? "," : "");
-        mp_str_add_json(&list, more[i], strlen(more[i]));
-    }
-    mp_str_addc(&list, ']');
-    if (n) {
-        begin(out, "args");
-        mp_str_add(out, list.data, list.len);
-    }
-    bool ok = !list.failed;
-    mp_str_clear(&list);
+    bool ok = true;
+    for (size_t i = 2; ok && i < args->words.n; i++)
+        ok = append(entry, "args", args->words.items[i]);
+    for (size_t i = args->words.n < 2 ? 1 : 0; ok && more && more[0] && more[i]; i++)
+        ok = append(entry, "args", more[i]);
     return ok;
 }
 
 /* `NAME=VALUE` or `NAME: VALUE`, each a member of the object `key`. */
 static bool add_map(const struct cli_list *list, const char *key, char between,
-                    struct mp_str *out)
+                    json_t *entry)
 {
-    if (list->n == 0)
-        return true;
-    begin(out, key);
-    mp_str_addc(out, '{');
-    for (size_t i = 0; i < list->n; i++) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < list->n; i++) {
         const char *text = list->items[i], *at = strchr(text, between);
         if (text[0] == '@' && between == ':') {
             cli_error("--header @FILE is for one call; in a file, a value of "
@@ -83,40 +102,54 @@ static bool add_map(const struct cli_list *list, const char *key, char between,
                       between == '=' ? "NAME=VALUE" : "\"NAME: VALUE\"", text);
             return false;
         }
-        mp_str_adds(out, i ? "," : "");
-        mp_str_add_json(out, text, (size_t)(at - text));
-        mp_str_addc(out, ':');
+        char *name = mp_strndup(text, (size_t)(at - text));
         at += 1 + (between == ':' ? strspn(at + 1, " \t") : 0);
-        mp_str_add_json(out, at, strlen(at));
+        ok = name && put(entry, key, name, at);
+        mp_free(name);
     }
-    return mp_str_addc(out, '}');
+    return ok;
 }
 
-static bool add_settings(const struct cli_list *list, struct mp_str *out)
+static bool add_settings(const struct cli_list *list, json_t *entry)
 {
-    for (size_t i = 0; i < list->n; i++) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < list->n; i++) {
         struct mcplug_error err = MCPLUG_ERROR_INIT;
         struct cli_setting s;
         if (cli_setting_parse(list->items[i], &s, &err) != MCPLUG_OK) {
             cli_error("%s", err.text);
             return false;
         }
-        begin(out, s.name);
-        if (s.list)
-            mp_str_addc(out, '[');
-        if (s.key) {
-            mp_str_addc(out, '{');
-            mp_str_add_json(out, s.key, strlen(s.key));
-            mp_str_addc(out, ':');
-        }
-        mp_str_add_json(out, s.value, strlen(s.value));
-        mp_str_adds(out, s.list ? "]" : s.key ? "}" : "");
+        ok = s.list  ? append(entry, s.name, s.value)
+             : s.key ? put(entry, s.name, s.key, s.value)
+                     : set_text(entry, s.name, s.value);
         cli_setting_clear(&s);
     }
-    return true;
+    return ok;
 }
 
-static bool make_entry(const struct cli_args *args, struct mp_str *out)
+/* What the words say that makes no sense, if anything. */
+static bool check_words(const struct cli_args *args, const char *first, bool url)
+{
+    const char *type = args->type, *name = args->words.items[0];
+    if (!first && !type)
+        cli_error("what is the server? mcplug add %.64s -- COMMAND [ARGS...], or "
+                  "mcplug add %.64s URL",
+                  name, name);
+    else if (url && (args->words.n > 2 || (args->words.n == 2 && args->server_command)))
+        cli_error("a server behind a URL takes no arguments");
+    else if (url && !is_url(first))
+        cli_error("transport \"%.32s\" wants a URL, not \"%.100s\"", type, first);
+    else if (first && !url && strstr(first, "://"))
+        cli_error("transport \"%.32s\" starts a program, and \"%.100s\" is a URL", type,
+                  first);
+    else
+        return true;
+    return false;
+}
+
+/* give: free; NULL: told */
+static char *make_entry(const struct cli_args *args)
 {
     const char *type = args->type;
     const char *first = args->words.n > 1      ? args->words.items[1]
@@ -124,39 +157,25 @@ static bool make_entry(const struct cli_args *args, struct mp_str *out)
                                                : NULL;
     bool stdio = type && strcmp(type, "stdio") == 0;
     bool url = first && !stdio && (is_url(first) || wants_url(type));
+    json_t *entry = json_object();
+    char *text = NULL;
 
-    mp_str_addc(out, '{');
-    if (type && !(stdio && first))
-        cli_json_member(out, "type", type);
-    if (url && (args->words.n > 2 || (args->words.n == 2 && args->server_command))) {
-        cli_error("a server behind a URL takes no arguments");
-        return false;
-    }
-    if (url && !is_url(first)) {
-        cli_error("transport \"%.32s\" wants a URL, not \"%.100s\"", type, first);
-        return false;
-    }
-    if (!first && !type) {
-        cli_error("what is the server? mcplug add %.64s -- COMMAND [ARGS...], or "
-                  "mcplug add %.64s URL",
-                  args->words.items[0], args->words.items[0]);
-        return false;
-    }
-    if (first)
-        cli_json_member(out, url ? "url" : "command", first);
-    bool ok = url || add_args(args, out);
+    bool ok = entry && check_words(args, first, url);
+    if (ok && type && !(stdio && first))
+        ok = set_text(entry, "type", type);
+    if (ok && first)
+        ok = set_text(entry, url ? "url" : "command", first);
+    ok = ok && (url || add_args(args, entry)) && add_settings(&args->set, entry) &&
+         add_map(&args->env, "env", '=', entry) &&
+         add_map(&args->headers, "headers", ':', entry);
     if (ok && args->cwd)
-        cli_json_member(out, "cwd", args->cwd);
-    ok = ok && add_map(&args->env, "env", '=', out) &&
-         add_map(&args->headers, "headers", ':', out) && add_settings(&args->set, out);
-    if (ok && args->insecure) {
-        begin(out, "insecure");
-        mp_str_adds(out, "true");
-    }
-    mp_str_addc(out, '}');
-    if (ok && out->failed)
+        ok = set_text(entry, "cwd", args->cwd);
+    if (ok && args->insecure)
+        ok = set(entry, "insecure", json_true(), "");
+    if (ok && !(text = json_dumps(entry, JSON_COMPACT)))
         cli_error("out of memory");
-    return ok && !out->failed;
+    json_decref(entry);
+    return text;
 }
 
 /* ---- adding ---- */
@@ -209,12 +228,11 @@ static int add(struct cli *cli, const char *name, mp_view json)
 
 static int run_add(struct cli *cli)
 {
-    struct mp_str entry;
-    mp_str_init(&entry, ENTRY_MAX);
+    char *entry = make_entry(&cli->args);
     int code = CLI_USAGE;
-    if (make_entry(&cli->args, &entry))
-        code = add(cli, cli->args.words.items[0], mp_bytes(entry.data, entry.len));
-    mp_str_clear(&entry);
+    if (entry)
+        code = add(cli, cli->args.words.items[0], mp_text(entry));
+    free(entry);
     return code;
 }
 

@@ -158,7 +158,9 @@ const struct cli_command cli_cmd_ide = {
         "and workspace, the best first. That is the editor around this terminal, then "
         "those whose workspace holds the current directory, which are marked with *, "
         "then "
-        "the one that was started last. The transports ws-ide and sse-ide take the first "
+        "the one that was started last. The transports ws-ide, sse-ide and http-ide take "
+        "the "
+        "first "
         "of their kind.\n"
         "\n"
         "With --verbose, files that were left out are told with the reason.",

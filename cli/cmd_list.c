@@ -345,6 +345,10 @@ static int list_online(struct cli_roster *r)
 static void tell_none(const struct mcplug_config *config)
 {
     static const char none[] = "No server is configured yet.";
+    if (mp_config_damaged(config)) {
+        cli_error("no server can be used: `mcplug config` shows what is wrong");
+        return;
+    }
     if (config->exclusive) {
         cli_error("there is no server: only those of %s exist here, and it has none",
                   config->places.managed);
@@ -375,7 +379,9 @@ static int run(struct cli *cli)
     }
     if (code == CLI_OK && roster.n == 0 && !cli->args.json && !cli->args.quiet)
         tell_none(cli->config);
-    if (code == CLI_OK)
+    if (code == CLI_OK && mp_config_damaged(cli->config) && roster.n == 0)
+        code = CLI_USAGE;
+    else if (code == CLI_OK)
         code = cli->args.no_connect ? list_offline(&job, &roster) : list_online(&roster);
     cli_roster_clear(&roster);
     return code;

@@ -75,6 +75,7 @@ static void check_one(struct mcplug_config *config, mcplug *host, struct mp_entr
     }
     if (mp_host_transport(host, type, url, &offer, &err) == MCPLUG_OK) {
         mp_config_check(config, entry, offer->feature.name, offer->feature.options);
+        mp_config_check_url(config, entry, offer->feature.name, offer->feature.accepts);
     } else {
         char path[MP_NAME_MAX + 32];
         snprintf(path, sizeof path, "mcpServers.%s.%s", entry->name,

@@ -58,7 +58,10 @@ static void tell_unknown(const struct mcplug_config *config, const char *name)
         mp_nearest(name, config->entries[i].name, &best);
     cli_error("there is no server \"%.64s\"%s%s%s", name, best ? "; did you mean \"" : "",
               best ? best : "", best ? "\"?" : "");
-    if (config->exclusive)
+    if (mp_config_damaged(config))
+        cli_hint("It may be in a file that can't be used; `mcplug config` shows what is "
+                 "wrong.");
+    else if (config->exclusive)
         cli_hint("Only the servers of %s exist here.", config->places.managed);
     else if (config->n_entries)
         cli_hint("`mcplug list` shows the ones there are, `mcplug add` adds one.");

@@ -52,6 +52,7 @@ int mp_host_settings(mcplug *host, struct mcplug_config *config, struct mp_entry
         r = find_offer(host, config, entry, &offer, err);
     if (r == MCPLUG_OK) {
         mp_config_check(config, entry, offer->feature.name, offer->feature.options);
+        mp_config_check_url(config, entry, offer->feature.name, offer->feature.accepts);
         r = mp_entry_resolve(config, entry, offer->feature.options, &vaults, resolved,
                              err);
     }

@@ -532,3 +532,11 @@ const char *mp_problem_text(struct mp_problem *p)
     p->line = mp_str_take(&line);
     return p->line ? p->line : p->text;
 }
+
+bool mp_config_damaged(const struct mcplug_config *config)
+{
+    for (size_t i = 0; i < config->n_sources; i++)
+        if (config->sources[i].broken)
+            return true;
+    return false;
+}

@@ -107,6 +107,9 @@ const struct mp_problem *mp_config_problem_of(const struct mcplug_config *config
 /* "FILE:LINE:COLUMN: PATH: TEXT"; borrow from the configuration. */
 const char *mp_problem_text(struct mp_problem *p);
 
+/* Is there a file that can't be used? What it has is not known then. */
+bool mp_config_damaged(const struct mcplug_config *config);
+
 /* Letters, digits, - and _. */
 int mp_name_check(const char *name, struct mcplug_error *err);
 
@@ -125,6 +128,11 @@ void mp_config_check_shape(struct mcplug_config *config, struct mp_entry *entry)
  * nobody knows. Once per entry. */
 void mp_config_check(struct mcplug_config *config, struct mp_entry *entry,
                      const char *transport, const struct mcplug_option *options);
+
+/* And its URL, as far as it can be told without variables: one that can be read, of a
+ * scheme that the transport takes (`accepts` as in its feature; NULL: any). */
+void mp_config_check_url(struct mcplug_config *config, struct mp_entry *entry,
+                         const char *transport, const char *const *accepts);
 
 /* The entry's "type" in our words ("streamable-http" is "http"), "stdio" when it has a
  * command and no type. give `out`, NULL when the URL has to tell. */

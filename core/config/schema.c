@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "plugin/props.h"
 
+#include "../../plugins/common/url.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <strings.h>
@@ -415,6 +417,39 @@ void mp_config_check(struct mcplug_config *config, struct mp_entry *entry,
         }
     }
     check_missing(&c, transport, options);
+}
+
+static bool accepts_scheme(const char *const *accepts, const char *url, size_t len)
+{
+    for (size_t i = 0; accepts[i]; i++)
+        if (strlen(accepts[i]) == len && strncasecmp(accepts[i], url, len) == 0)
+            return true;
+    return false;
+}
+
+void mp_config_check_url(struct mcplug_config *config, struct mp_entry *entry,
+                         const char *transport, const char *const *accepts)
+{
+    struct checker c = {config, entry};
+    mp_view value = mp_view_get(entry->json, "url");
+    char *url = mp_view_strdup(value), line[256];
+    size_t scheme = url ? strcspn(url, ":") : 0;
+    struct url parts;
+
+    if (url && memchr(url, '$', scheme) == NULL && accepts &&
+        !accepts_scheme(accepts, url, scheme)) {
+        snprintf(line, sizeof line,
+                 "transport \"%.32s\" takes no URL that begins with "
+                 "\"%.*s\"",
+                 transport, (int)(scheme < 32 ? scheme : 32), url);
+        complain(&c, false, ".url", value, line);
+    } else if (url && !strstr(url, "${") && strstr(url, "://") &&
+               (strncasecmp(url, "http", 4) == 0 || strncasecmp(url, "ws", 2) == 0)) {
+        const char *wrong = url_parse(url, &parts);
+        if (wrong)
+            complain(&c, false, ".url", value, wrong);
+    }
+    mp_free(url);
 }
 
 /* ---- types ---- */

@@ -50,8 +50,8 @@ name == "jansson.h" && top != "cli" && top != "examples" && !free &&
         FILENAME !~ /^core\/json\/(tree|args|schema)\.[ch]$/ {
     finding("jansson.h belongs to core/json/tree, args and schema")
 }
-# The policy has to read addresses as the modules do.
-FILENAME ~ /^core\/config\/policy/ && name == "../../plugins/common/url.h" { next }
+# The configuration has to read addresses as the modules do.
+FILENAME ~ /^core\/config\// && name == "../../plugins/common/url.h" { next }
 # The command may know what modules share: it is above all of them.
 top == "cli" && quoted && name ~ /^\.\.\/plugins\/common\/[a-z0-9_]+\.h$/ { next }
 (top == "core" || top == "cli") && quoted && name != "config.h" {

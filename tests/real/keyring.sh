@@ -20,6 +20,8 @@ mkdir -m 700 "$tmp/home" "$tmp/run" "$tmp/data" "$tmp/services"
 unset DISPLAY WAYLAND_DISPLAY DBUS_SESSION_BUS_ADDRESS GNOME_KEYRING_CONTROL
 export HOME="$tmp/home" XDG_RUNTIME_DIR="$tmp/run" XDG_DATA_HOME="$tmp/data"
 export XDG_CONFIG_HOME="$tmp/home" XDG_CACHE_HOME="$tmp/home" LC_ALL=C.UTF-8 vault tmp
+export XDG_STATE_HOME="$tmp/home" MCPLUG_HELPER_PATH="${MCPLUG_HELPER_PATH:-$build/helpers}"
+export PATH="$build:$build/examples:$PATH"
 
 # ---- sessions ----
 
@@ -130,6 +132,38 @@ key: changed
 key: changed' '
     unlocked
     ask key key token absent key key key key key'
+
+# ---- servers by name ----
+
+mkdir -m 700 "$tmp/home/mcplug"
+cat >"$tmp/home/mcplug/settings.json" <<END
+{"mcpServers": {
+  "mine": {"command": "mcplug-example-server", "env": {"TOKEN": "\${keyring:api token}"}},
+  "lost": {"command": "mcplug-example-server", "env": {"TOKEN": "\${keyring:nowhere}"}}
+}}
+END
+test_session "a server's variable is the secret, which is shown by nothing else" 20 \
+    'env: s3cret-by-name
+get: "TOKEN": "${keyring:api token}"
+shown: 0
+lost: exit status 3 for: *there is no secret "nowhere"*' '
+    unlocked
+    printf s3cret-by-name | store "api token"
+    echo "env: $(mcplug call mine env name=TOKEN)"
+    echo "get: $(mcplug get mine | grep -o "\"TOKEN\": \".*\"")"
+    {
+        mcplug get mine
+        mcplug get mine --json
+        mcplug list
+        mcplug list --json
+        mcplug config
+        mcplug doctor
+        mcplug tools mine -vv --log-file "$tmp/home/log"
+        cat "$tmp/home/log" "$tmp/home/mcplug/settings.json"
+        grep -r "" "$tmp/home/mcplug"
+    } >"$tmp/shown" 2>&1
+    echo "shown: $(grep -c s3cret-by-name "$tmp/shown")"
+    why=$(mcplug call lost env name=TOKEN 2>&1) || echo "lost: exit status $? for: $why"'
 
 # ---- nobody to ask ----
 

@@ -15,12 +15,13 @@ export CK_VERBOSITY=verbose
 
 all=$(mktemp)
 trap 'rm -f "$all"' EXIT
-for name in ${ONLY:-everything legacy modern http modern_http sse websocket ide proxy keyring docs}; do
-    if [ "$name" = docs ] || [ "$name" = keyring ]; then
+for name in ${ONLY:-everything legacy modern http modern_http sse websocket ide proxy keyring named docs}; do
+    case $name in docs | keyring | named)
         [ ! -f "$build/Makefile" ] || make -s -C "$build" tests/real/vault >/dev/null
         "$src/tests/real/$name.sh" "$build" | tee -a "$all"
         continue
-    fi
+        ;;
+    esac
     program=tests/real/real_$name
     [ ! -f "$build/Makefile" ] || make -s -C "$build" "$program" >/dev/null
     status=0
