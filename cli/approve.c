@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 #define LINES_MAX 1000 /* of one side of a diff */
@@ -108,32 +109,31 @@ bool cli_put_diff(struct cli_out *out, mp_view was, mp_view now, size_t indent)
 
 /* ---- the question ---- */
 
-struct names {
-    struct mp_str list;
-};
-
-static void add_name(void *arg, const char *name)
+static bool put_names(struct cli_out *out, const struct mp_entry *entry)
 {
-    struct names *names = arg;
-    char item[512];
-    snprintf(item, sizeof item, "%s\n", name);
-    if (names->list.data && strstr(names->list.data, item))
-        return;
-    mp_str_adds(&names->list, item);
-}
+    mp_view type = mp_view_get(entry->json, "type"), name;
+    mp_view inherits = mp_view_get(entry->json, "inheritEnv");
+    struct mp_str names;
+    bool any = false;
 
-static void put_names(struct cli_out *out, const struct mp_entry *entry)
-{
-    struct names names;
-    mp_str_init(&names.list, MP_FILE_MAX);
-    mp_entry_each_name(entry, add_name, &names);
-    char *rest = names.list.data, *name;
-    if (rest && *rest)
-        cli_out_s(out, "It is given these of your variables and secrets:\n");
-    while (rest && (name = strsep(&rest, "\n")))
-        if (*name)
-            put_line(out, "  ", name, 2);
-    mp_str_clear(&names.list);
+    mp_str_init(&names, MP_FILE_MAX * 4);
+    cli_entry_names(entry, &names);
+    struct mp_walk w = mp_walk_into(mp_bytes(names.data, names.len));
+    while (mp_walk_element(&w, &name)) {
+        char *text = mp_view_strdup(name);
+        if (!any)
+            cli_out_s(out, "It is given these of your variables and secrets:\n");
+        any = true;
+        put_line(out, "  ", text ? text : "", 2);
+        mp_free(text);
+    }
+    bool whole = !names.failed;
+    mp_str_clear(&names);
+    if ((!type.len || mp_view_equals(type, "stdio")) &&
+        !mp_view_get(entry->json, "url").len && !inherits.len)
+        cli_out_s(out, "As a program that you start, it sees all variables of your "
+                       "environment.\n");
+    return whole;
 }
 
 /* Whole, or not at all: nobody agrees to what they did not see. */
@@ -147,10 +147,11 @@ static bool put_entry(struct cli_out *out, const struct mp_entry *entry)
     return put;
 }
 
-static bool said_yes(void)
+bool cli_said_yes(void)
 {
     char line[64];
     size_t n = 0;
+    tcflush(STDIN_FILENO, TCIFLUSH); /* what was typed before is no answer */
     for (;;) { /* byte by byte: what comes behind the line is not for us */
         ssize_t got = read(STDIN_FILENO, line + n, 1);
         if (got < 0 && errno == EINTR)
@@ -186,10 +187,10 @@ bool cli_approve_ask(const struct mcplug_config *config, const struct mp_entry *
     cli_out_s(out, changed ? "\nIt has changed since you approved it: lines with - are "
                              "gone, lines with + are new.\n"
                            : "\n");
-    put_names(out, entry);
+    shown = put_names(out, entry) && shown;
     cli_out_s(out, "Whoever can change that file has chosen this. Use it? [y/N] ");
     cli_out_flush(out);
     shown = shown && !out->failed;
     mp_free(out);
-    return shown && said_yes();
+    return shown && cli_said_yes();
 }

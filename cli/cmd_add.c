@@ -198,7 +198,7 @@ static void tell_added(struct cli *cli, enum mp_scope scope, const char *name,
         mp_str_adds(&text, ",\"entry\":");
         mp_mask_entry(json, &text);
         mp_str_adds(&text, "}\n");
-        cli_out_add(out, text.data, text.len);
+        cli_out_json(out, text.data, text.len);
         mp_str_clear(&text);
     } else {
         cli_out_f(out, "Added %s server \"%s\" to the %s scope: ",
@@ -220,7 +220,7 @@ static int add(struct cli *cli, const char *name, mp_view json)
     const char *file;
     if (!cli_scope(cli, MP_SCOPE_USER, &scope))
         return CLI_USAGE;
-    int code = cli_entry_add(cli, scope, name, json, &file);
+    int code = cli_entry_add(cli, scope, name, json, true, &file);
     if (code == CLI_OK)
         tell_added(cli, scope, name, file, json);
     return code;

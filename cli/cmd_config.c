@@ -172,7 +172,7 @@ static void put_json(struct cli_out *out, const struct mcplug_config *config)
     if (config->policy_error)
         cli_json_member(&text, "policyError", config->policy_error);
     mp_str_adds(&text, "}\n");
-    cli_out_add(out, text.data, text.len);
+    cli_out_json(out, text.data, text.len);
     mp_str_clear(&text);
 }
 

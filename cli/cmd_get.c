@@ -8,32 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what it asks for ---- */
-
-struct names {
-    struct mp_str json;
-    struct cli_out *out; /* NULL: as JSON */
-};
-
-static void add_name(void *arg, const char *name)
-{
-    struct names *names = arg;
-    struct mp_str item;
-    mp_str_init(&item, MP_FILE_MAX);
-    mp_str_add_json(&item, name, strlen(name));
-    if (item.data && (!names->json.data || !strstr(names->json.data, item.data))) {
-        mp_str_adds(&names->json, names->json.len ? "," : "");
-        mp_str_adds(&names->json, item.data);
-        if (names->out) {
-            bool known = strchr(name, ':') || getenv(name);
-            cli_out_s(names->out, "  ");
-            cli_out_shown(names->out, name, strlen(name));
-            cli_out_s(names->out, known ? "\n" : " (not set)\n");
-        }
-    }
-    mp_str_clear(&item);
-}
-
 /* ---- showing ---- */
 
 static void put_field(struct cli_out *out, const char *caption, const char *text)
@@ -50,11 +24,30 @@ static void put_place(struct cli_out *out, const struct mp_entry *entry)
     cli_out_f(out, ":%zu\n", entry->at.line);
 }
 
+/* What it asks for, and what of that is not there. */
+static void put_names(struct cli_out *out, const struct mp_entry *entry)
+{
+    struct mp_str names;
+    mp_view name;
+
+    mp_str_init(&names, MP_FILE_MAX * 4);
+    cli_entry_names(entry, &names);
+    struct mp_walk w = mp_walk_into(mp_bytes(names.data, names.len));
+    for (bool first = true; mp_walk_element(&w, &name); first = false) {
+        char *text = mp_view_strdup(name);
+        cli_out_s(out, first ? "\nAsks for:\n  " : "  ");
+        cli_out_shown(out, text ? text : "", text ? strlen(text) : 0);
+        cli_out_s(out,
+                  text && !strchr(text, ':') && !getenv(text) ? " (not set)\n" : "\n");
+        mp_free(text);
+    }
+    mp_str_clear(&names);
+}
+
 static void put_people(struct cli *cli, const struct mp_entry *entry,
                        const struct mp_str *masked, const char *state, const char *why)
 {
     struct cli_out *out = &cli->out;
-    struct names names = {.out = out};
     struct mp_str shown;
     char room[64];
 
@@ -70,16 +63,7 @@ static void put_people(struct cli *cli, const struct mp_entry *entry,
     cli_out_wrapped(out, shown.data ? shown.data : "", shown.len, 0, 0);
     mp_str_clear(&shown);
 
-    mp_str_init(&names.json, MP_FILE_MAX);
-    names.out = NULL;
-    mp_entry_each_name(entry, add_name, &names);
-    if (names.json.len) {
-        mp_str_clear(&names.json);
-        names.out = out;
-        cli_out_s(out, "\nAsks for:\n");
-        mp_entry_each_name(entry, add_name, &names);
-    }
-    mp_str_clear(&names.json);
+    put_names(out, entry);
     for (size_t i = 0; i < cli->config->n_entries; i++)
         if (cli->config->entries[i].by == entry) {
             cli_out_s(out, "\nHides the one of: ");
@@ -90,12 +74,9 @@ static void put_people(struct cli *cli, const struct mp_entry *entry,
 static void put_json(struct cli *cli, const struct mp_entry *entry,
                      const struct mp_str *masked, const char *state, const char *why)
 {
-    struct names names = {0};
     struct mp_str text;
     char room[64];
 
-    mp_str_init(&names.json, MP_FILE_MAX);
-    mp_entry_each_name(entry, add_name, &names);
     mp_str_init(&text, MP_FILE_MAX * 4);
     mp_str_addc(&text, '{');
     cli_json_member(&text, "name", entry->name);
@@ -106,13 +87,12 @@ static void put_json(struct cli *cli, const struct mp_entry *entry,
     cli_json_member(&text, "file", entry->source->path);
     mp_str_addf(&text, ",\"line\":%zu", entry->at.line);
     cli_json_member(&text, "transport", cli_entry_transport(entry, room, sizeof room));
-    mp_str_adds(&text, ",\"asksFor\":[");
-    mp_str_add(&text, names.json.data, names.json.len);
-    mp_str_adds(&text, "],\"entry\":");
+    mp_str_adds(&text, ",\"asksFor\":");
+    cli_entry_names(entry, &text);
+    mp_str_adds(&text, ",\"entry\":");
     mp_str_add(&text, masked->data, masked->len);
     mp_str_adds(&text, "}\n");
-    cli_out_add(&cli->out, text.data, text.len);
-    mp_str_clear(&names.json);
+    cli_out_json(&cli->out, text.data, text.len);
     mp_str_clear(&text);
 }
 
@@ -134,7 +114,11 @@ static int run(struct cli *cli)
     cli_entries_check(cli, entry, 1);
     mp_entry_usable(config, entry, &state, &err);
     mp_str_init(&masked, MP_FILE_MAX * 2);
-    mp_mask_entry(entry->json, &masked);
+    if (!mp_mask_entry(entry->json, &masked)) {
+        mp_str_clear(&masked);
+        cli_error("out of memory");
+        return CLI_FAILED;
+    }
     (cli->args.json ? put_json : put_people)(cli, entry, &masked, cli_state_name(state),
                                              err.text);
     mp_str_clear(&masked);

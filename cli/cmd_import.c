@@ -11,12 +11,16 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct mp_import_places places_of(const struct mcplug_config *config)
+/* Files of the working directory may have come with a repository. They are for the
+ * project's own scopes alone, where what they bring wants approval. */
+static struct mp_import_places places_of(const struct mcplug_config *config,
+                                         enum mp_scope scope)
 {
     const char *xdg = getenv("XDG_CONFIG_HOME");
     return (struct mp_import_places){.home = config->places.home,
                                      .xdg = xdg && xdg[0] == '/' ? xdg : NULL,
-                                     .cwd = config->places.cwd};
+                                     .cwd = config->places.cwd,
+                                     .user_only = scope == MP_SCOPE_USER};
 }
 
 /* ---- which of them ---- */
@@ -107,7 +111,6 @@ static void add_json(struct mp_str *out, const struct mp_imported *one, const ch
 
 static bool agreed(struct cli *cli, size_t n, const char *file)
 {
-    char answer[8];
     if (cli->args.yes)
         return true;
     if (cli->args.json || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
@@ -117,8 +120,7 @@ static bool agreed(struct cli *cli, size_t n, const char *file)
     }
     cli_out_flush(&cli->out);
     cli_tell_prompt("Add %zu server%s to %s? [y/N] ", n, n == 1 ? "" : "s", file);
-    ssize_t got = read(STDIN_FILENO, answer, sizeof answer - 1);
-    return got > 0 && (answer[0] == 'y' || answer[0] == 'Y');
+    return cli_said_yes();
 }
 
 struct job {
@@ -157,8 +159,8 @@ static int import_all(struct cli *cli, struct job *job, struct mp_str *json)
         if (!wanted(args, job->first, one->name))
             continue;
         if (go && strcmp(state, "new") == 0) {
-            int code =
-                cli_entry_add(cli, job->scope, one->name, mp_text(one->entry), &written);
+            int code = cli_entry_add(cli, job->scope, one->name, mp_text(one->entry),
+                                     false, &written);
             state = code == CLI_OK ? "added" : "failed";
             worst = code > worst ? code : worst;
             done += code == CLI_OK;
@@ -176,13 +178,13 @@ static int import_all(struct cli *cli, struct job *job, struct mp_str *json)
 static int import_from(struct cli *cli, const struct mp_importer *from, size_t first)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mp_import_places places = places_of(cli->config);
     struct job job = {.first = first};
     struct mp_str json;
     int code = CLI_USAGE;
 
     if (!cli_scope(cli, MP_SCOPE_USER, &job.scope))
         return CLI_USAGE;
+    struct mp_import_places places = places_of(cli->config, job.scope);
     mp_str_init(&json, (size_t)64 << 20);
     mp_str_adds(&json, "{\"servers\":[");
     int r = mp_import_read(from, &places, cli->args.file, &job.import, &err);
@@ -197,7 +199,7 @@ static int import_from(struct cli *cli, const struct mp_importer *from, size_t f
             mp_str_add_json(&json, job.import.skipped[i], strlen(job.import.skipped[i]));
         }
         mp_str_adds(&json, "]}\n");
-        cli_out_add(&cli->out, json.data, json.len);
+        cli_out_json(&cli->out, json.data, json.len);
     }
     mp_str_clear(&json);
     mp_import_clear(&job.import);
@@ -207,7 +209,7 @@ static int import_from(struct cli *cli, const struct mp_importer *from, size_t f
 /* Without a program: what there is to import. */
 static int survey(struct cli *cli)
 {
-    struct mp_import_places places = places_of(cli->config);
+    struct mp_import_places places = places_of(cli->config, MP_SCOPE_USER);
     struct cli_out *out = &cli->out;
     size_t found = 0;
 
@@ -278,7 +280,9 @@ const struct cli_command cli_cmd_import = {
         "PROGRAM is claude-desktop, claude-code, cursor, vscode, codex, gemini, windsurf "
         "or zed; without it, those that have something are listed. What would be added "
         "is shown first, with secrets as ***, and then you are asked. Names that are "
-        "there already are left alone.",
+        "there already are left alone. Files of the working directory, such as "
+        ".vscode/mcp.json, are read with --scope project or local only; what they bring "
+        "wants approval.",
     .options = options,
     .flags = CLI_CONFIG,
     .max_words = CLI_MANY,

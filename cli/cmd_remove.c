@@ -19,7 +19,7 @@ static void tell(struct cli *cli, const char *what, const struct mp_entry *entry
         cli_json_member(&text, "scope", mp_scope_name(entry->source->scope));
         cli_json_member(&text, "file", entry->source->path);
         mp_str_adds(&text, "}\n");
-        cli_out_add(out, text.data, text.len);
+        cli_out_json(out, text.data, text.len);
         mp_str_clear(&text);
         return;
     }

@@ -141,7 +141,7 @@ static bool check_new(struct cli *cli, enum mp_scope scope, const char *name,
 }
 
 int cli_entry_add(struct cli *cli, enum mp_scope scope, const char *name, mp_view json,
-                  const char **file)
+                  bool approved, const char **file)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct mcplug_config *config = cli_config(cli);
@@ -152,7 +152,7 @@ int cli_entry_add(struct cli *cli, enum mp_scope scope, const char *name, mp_vie
     if (r == MCPLUG_OK && !check_new(cli, scope, name, json))
         return CLI_USAGE;
     if (r == MCPLUG_OK)
-        r = mp_config_add(config, scope, name, json, file, &err);
+        r = mp_config_add(config, scope, name, json, approved, file, &err);
     if (r == MCPLUG_OK)
         return CLI_OK;
     cli_error("%s", err.text);

@@ -15,9 +15,10 @@ struct mp_entry *cli_entry_pick(struct cli *cli, const char *name);
  * noted in the configuration. A host is made for it, and modules are loaded. */
 void cli_entries_check(struct cli *cli, struct mp_entry *entries, size_t n);
 
-/* Checks `json` and adds it; tells problems, all of them. CLI_OK or the exit code. */
+/* Checks `json` and adds it; tells problems, all of them. `approved`: the user wrote it.
+ * CLI_OK or the exit code. */
 int cli_entry_add(struct cli *cli, enum mp_scope scope, const char *name, mp_view json,
-                  const char **file);
+                  bool approved, const char **file);
 
 /* "connected" is not among them: "ready", "failed", "disabled", "needs-approval". */
 const char *cli_state_name(enum mp_state state);

@@ -69,8 +69,9 @@ static void advise(const struct cli_link *link, const struct mcplug_error *why)
         cli_hint("`mcplug plugins` lists what there is.");
     else if (!link->connected && why->code == MCPLUG_ECONFIG)
         cli_hint("`mcplug plugins %s` lists the settings.",
-                 link->entry  ? cli_entry_transport(link->entry, room, sizeof room)
-                 : args->type ? args->type
+                 link->entry && *cli_entry_transport(link->entry, room, sizeof room)
+                     ? room
+                 : args->type           ? args->type
                  : args->server_command ? "stdio"
                                         : "NAME");
     else if (!link->connected && args->server_command &&

@@ -212,7 +212,9 @@ static int open_inline(struct cli_link *link, struct mcplug_error *err)
 {
     struct mp_resolved none = {0};
     mcplug_settings *settings = cli_settings(&link->cli->args, err);
-    int r = settings ? server_open(link, settings, &none, err) : err->code;
+    int r = settings ? cli_inline_allowed(link->cli, settings, err) : err->code;
+    if (r == MCPLUG_OK)
+        r = server_open(link, settings, &none, err);
     mcplug_settings_free(settings);
     return r;
 }
@@ -259,8 +261,6 @@ static int prepare(struct cli_link *link, struct mcplug_error *err)
         return MCPLUG_EINVAL;
     if (!cli_meta(args, &link->meta, err))
         return MCPLUG_ENOMEM;
-    if (!args->server && (r = cli_inline_allowed(link->cli, err)) != MCPLUG_OK)
-        return r;
     link->progress.mode = progress_mode(args);
     if (!args->no_input && isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
         link->ask = cli_ask_new();

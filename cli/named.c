@@ -93,25 +93,29 @@ static bool begins_with(const char *text, const char *name)
 struct mp_entry *cli_named_qualified(struct cli *cli, const char *text, const char **tool)
 {
     struct mcplug_config *config = cli_config(cli);
-    struct mp_entry *best = NULL;
-    size_t longest = 0;
+    struct mp_entry *found = NULL, *other = NULL;
 
     text += strlen("mcp__");
     for (size_t i = 0; config && i < config->n_entries; i++) {
         struct mp_entry *entry = &config->entries[i];
         size_t len = strlen(entry->name);
-        if (!entry->by && len > longest && begins_with(text, entry->name) &&
-            strncmp(text + len, "__", 2) == 0 && text[len + 2]) {
-            best = entry;
-            longest = len;
-        }
+        if (entry->by || !begins_with(text, entry->name) ||
+            strncmp(text + len, "__", 2) != 0 || !text[len + 2])
+            continue;
+        other = found;
+        found = entry;
     }
-    if (config && !best) {
+    if (found && other) { /* a guess could be what somebody else hopes for */
+        cli_error("mcp__%.128s may be of \"%s\" or of \"%s\"", text, other->name,
+                  found->name);
+        cli_hint("`mcplug call SERVER TOOL` says which.");
+        found = NULL;
+    } else if (config && !found) {
         cli_error("no server fits mcp__%.128s", text);
         cli_hint("Such a name is mcp__SERVER__TOOL; `mcplug list` shows the servers.");
     }
-    *tool = best ? text + longest + 2 : NULL;
-    return best;
+    *tool = found ? text + strlen(found->name) + 2 : NULL;
+    return found;
 }
 
 /* ---- using ---- */
@@ -147,13 +151,32 @@ int cli_named_usable(struct cli *cli, struct mp_entry *entry)
             cli_error("%s", err.text);
             return CLI_FAILED;
         }
-        entry->approval = MP_APPROVAL_GIVEN;
         if (mp_entry_usable(config, entry, &state, &err) == MCPLUG_OK)
             return CLI_OK;
     }
     cli_error("%s", err.text);
     advise(entry, state);
     return state == MP_STATE_BROKEN ? CLI_USAGE : CLI_NO_SERVER;
+}
+
+/* What the command line puts on top counts as much as the entry. */
+static int judge_final(struct cli *cli, const struct mp_entry *entry,
+                       const mcplug_settings *settings, struct mcplug_error *err)
+{
+    const struct cli_args *args = &cli->args;
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+
+    if (cli->config->exclusive &&
+        (args->env.n || args->headers.n || args->set.n || args->cwd || args->insecure))
+        return mp_fail(err, MCPLUG_EREFUSED,
+                       "server \"%s\" comes from %s and is used as it is, without --env, "
+                       "--header, --cwd, --set and --insecure",
+                       entry->name, cli->config->places.managed);
+    int r = mp_config_judge(cli->config, entry, settings->props, &why);
+    return r == MCPLUG_OK
+               ? r
+               : mp_fail(err, MCPLUG_EREFUSED, "Cannot use MCP server \"%s\": %s",
+                         entry->name, why.text);
 }
 
 int cli_named_settings(struct cli *cli, mcplug *host, struct mp_entry *entry,
@@ -176,39 +199,59 @@ int cli_named_settings(struct cli *cli, mcplug *host, struct mp_entry *entry,
                  resolved->missing);
         cli_log_line(MCPLUG_LOG_WARN, source, line);
     }
-    return r == MCPLUG_OK ? cli_settings_apply(*settings, &cli->args, err) : r;
+    if (r == MCPLUG_OK)
+        r = cli_settings_apply(*settings, &cli->args, err);
+    return r == MCPLUG_OK ? judge_final(cli, entry, *settings, err) : r;
 }
 
 /* ---- in place ---- */
 
-int cli_inline_allowed(struct cli *cli, struct mcplug_error *err)
+int cli_inline_allowed(struct cli *cli, const mcplug_settings *settings,
+                       struct mcplug_error *err)
 {
-    const struct cli_args *args = &cli->args;
     struct mcplug_config *config = cli_config_silent(cli, err);
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    const char **env = NULL;
-    int r = config ? MCPLUG_OK : err->code;
 
-    if (config && config->exclusive) {
-        r = mp_fail(err, MCPLUG_ECONFIG,
-                    "this server is not allowed by enterprise policy: only those of %s "
-                    "are",
-                    config->places.managed);
-    } else if (config && (config->policy || config->policy_error)) {
-        struct mp_subject subject = {.name = "",
-                                     .command = (const char *const *)args->server_command,
-                                     .env = NULL,
-                                     .url = args->url};
-        env = mp_alloc((args->env.n + 1) * sizeof *env);
-        for (size_t i = 0; env && i < args->env.n; i++)
-            env[i] = mp_strndup(args->env.items[i], strcspn(args->env.items[i], "="));
-        subject.env = env;
-        r = env ? mp_config_judge(config, &subject, &why) : mp_fail_nomem(err);
-        if (env && r != MCPLUG_OK)
-            mp_fail(err, r, "Cannot use this MCP server: %s", why.text);
+    if (!config)
+        return err->code;
+    if (config->exclusive)
+        return mp_fail(
+            err, MCPLUG_EREFUSED,
+            "this server is not allowed by enterprise policy: only those of %s "
+            "are",
+            config->places.managed);
+    int r = mp_config_judge(config, NULL, settings->props, &why);
+    return r == MCPLUG_OK ? r
+                          : mp_fail(err, MCPLUG_EREFUSED,
+                                    "Cannot use this MCP server: %s", why.text);
+}
+
+/* ---- names ---- */
+
+static void add_name(void *arg, const char *name)
+{
+    struct mp_str *out = arg, item;
+    mp_str_init(&item, MP_FILE_MAX);
+    mp_str_add_json(&item, name, strlen(name));
+    mp_view list = mp_bytes(out->data, out->len), known;
+    struct mp_walk w = mp_walk_into(list);
+    bool again = false;
+    while (mp_walk_element(&w, &known))
+        again = again || mp_view_equals(known, name);
+    if (!again && item.data) {
+        mp_str_adds(out, out->len > 1 ? "," : "");
+        mp_str_add(out, item.data, item.len);
     }
-    for (size_t i = 0; env && i < args->env.n; i++)
-        mp_free((char *)env[i]);
-    mp_free(env);
-    return r;
+    mp_str_clear(&item);
+}
+
+void cli_entry_names(const struct mp_entry *entry, struct mp_str *out)
+{
+    struct mp_str list;
+    mp_str_init(&list, MP_FILE_MAX * 4);
+    mp_str_addc(&list, '[');
+    mp_entry_each_name(entry, add_name, &list);
+    mp_str_addc(&list, ']');
+    mp_str_add(out, list.data, list.len);
+    mp_str_clear(&list);
 }

@@ -21,7 +21,8 @@ const char *const *cli_plugin_dirs(struct cli *cli);
 struct mp_entry *cli_named_find(struct cli *cli, const char *name);
 
 /* `mcp__SERVER__TOOL`: the entry and, in `tool`, the rest of the text. Each part of a
- * name stands there with _ for everything but letters and digits. NULL: told. */
+ * name stands there with _ for everything but letters and digits. NULL: told that there
+ * is none, or more than one. */
 struct mp_entry *cli_named_qualified(struct cli *cli, const char *text,
                                      const char **tool);
 
@@ -37,13 +38,19 @@ int cli_named_settings(struct cli *cli, mcplug *host, struct mp_entry *entry,
                        struct mcplug_error *err);
 
 /* Is a server that is given in place (`--`, --url) allowed here? */
-int cli_inline_allowed(struct cli *cli, struct mcplug_error *err);
+int cli_inline_allowed(struct cli *cli, const mcplug_settings *settings,
+                       struct mcplug_error *err);
+
+/* Everything that the entry may ask for, each once: adds a JSON array of strings. */
+void cli_entry_names(const struct mp_entry *entry, struct mp_str *out);
 
 /* ---- approve.c ---- */
 
 /* Shows the entry in full and what has changed since it was approved, and asks. Without
  * a terminal the answer is no. */
 bool cli_approve_ask(const struct mcplug_config *config, const struct mp_entry *entry);
+/* Reads a line of the terminal: is it y, Y or yes? */
+bool cli_said_yes(void);
 /* What changed between two JSON values, line by line: "- " gone, "+ " new, "  " as
  * before; escaped, each line indented by `indent`. false: it is too long, and nothing
  * was put. */

@@ -122,6 +122,35 @@ void cli_out_f(struct cli_out *out, const char *fmt, ...)
         cli_out_add(out, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
+static bool deceives(uint32_t c)
+{
+    return (c >= 0x7f && c <= 0x9f) || c == 0xad || (c >= 0x200b && c <= 0x200f) ||
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff ||
+           (c >= 0xe0000 && c <= 0xe007f);
+}
+
+static uint32_t decode(const unsigned char *p, size_t n);
+
+void cli_out_json(struct cli_out *out, const char *text, size_t len)
+{
+    const unsigned char *p = (const unsigned char *)text, *end = p + len, *from = p;
+    while (p < end) {
+        size_t n = mp_utf8_len(p, (size_t)(end - p));
+        uint32_t c = n ? decode(p, n) : 0;
+        if (n && deceives(c)) {
+            cli_out_add(out, from, (size_t)(p - from));
+            if (c > 0xffff)
+                cli_out_f(out, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10),
+                          0xdc00 + ((c - 0x10000) & 0x3ff));
+            else
+                cli_out_f(out, "\\u%04x", c);
+            from = p + n;
+        }
+        p += n ? n : 1;
+    }
+    cli_out_add(out, from, (size_t)(end - from));
+}
+
 void cli_out_spaces(struct cli_out *out, size_t n)
 {
     while (n--)

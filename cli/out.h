@@ -38,6 +38,9 @@ void cli_out_f(struct cli_out *out, const char *fmt, ...) MCPLUG_PRINTF(2, 3);
 void cli_out_spaces(struct cli_out *out, size_t n);
 void cli_out_fresh_line(struct cli_out *out); /* a newline unless there is one */
 
+/* JSON of our own making: characters that could deceive are written as \\u. */
+void cli_out_json(struct cli_out *out, const char *text, size_t len);
+
 enum cli_style { CLI_PLAIN, CLI_BOLD, CLI_DIM, CLI_GREEN, CLI_RED, CLI_YELLOW };
 void cli_out_style(struct cli_out *out, enum cli_style style);
 

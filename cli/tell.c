@@ -148,8 +148,10 @@ static void make_line(struct mp_str *line, int level, const char *source,
 {
     static const char *const names[] = {"ERR", "WRN", "VRB", "TRC"};
     mp_str_init(line, LINE_MAX_BYTES);
-    mp_str_addf(line, "%s %s %s", level >= 0 && level < 4 ? names[level] : "TRC", source,
-                text);
+    mp_str_addf(line, "%s ", level >= 0 && level < 4 ? names[level] : "TRC");
+    mp_str_add_escaped(line, source, strlen(source), false);
+    mp_str_addc(line, ' ');
+    mp_str_add_escaped(line, text, strlen(text), false);
 }
 
 void cli_log_file(int level, const char *source, const char *text)

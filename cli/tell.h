@@ -17,7 +17,7 @@ void cli_tell_prompt(const char *fmt, ...) MCPLUG_PRINTF(1, 2);
 void cli_tell(const char *head, const char *text, size_t len);
 
 /* One log line: `VRB mcp:NAME text`, on stderr up to the level that is shown, and in the
- * file whatever the level. The text is escaped already. [any] */
+ * file whatever the level. Escaped here. [any] */
 void cli_log_line(int level, const char *source, const char *text);
 /* The same, for the file alone. [any] */
 void cli_log_file(int level, const char *source, const char *text);

@@ -81,10 +81,9 @@ int mp_host_transport(mcplug *host, const char *type, const char *url,
         return mp_catalogue_find(host->catalogue, MCPLUG_TRANSPORT, type, out, err);
     size_t n = url ? strcspn(url, ":") : 0;
     if (n == 0 || n >= sizeof scheme || url[n] != ':')
-        return mp_fail(err, MCPLUG_ECONFIG,
-                       url ? "\"%.200s\" is no URL: no scheme before a colon"
-                           : "neither a transport type nor a URL was given%.0s",
-                       url ? url : "");
+        return mp_fail(err, MCPLUG_ECONFIG, "%s",
+                       url ? "the URL has no scheme before a colon" /* nor is it shown */
+                           : "neither a transport type nor a URL was given");
     for (size_t i = 0; i < n; i++)
         scheme[i] = (char)(url[i] >= 'A' && url[i] <= 'Z' ? url[i] + 32 : url[i]);
     scheme[n] = '\0';

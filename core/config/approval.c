@@ -24,7 +24,7 @@ int mp_approvals_read(const char *path, struct mp_approvals *out,
         return r;
     const struct stat *st = &out->file.st;
     mp_view text = mp_bytes(out->file.text.data, out->file.text.len);
-    if ((st->st_uid != geteuid() && st->st_uid != 0) || st->st_mode & S_IWOTH)
+    if ((st->st_uid != geteuid() && st->st_uid != 0) || st->st_mode & (S_IWGRP | S_IWOTH))
         r = mp_fail(err, MCPLUG_ECONFIG,
                     "%s: others can change it, so no approval in it counts", path);
     else if (mp_json_check(text, &at, &why) != MCPLUG_OK)
@@ -44,6 +44,12 @@ void mp_approvals_clear(struct mp_approvals *approvals)
 static mp_view find(mp_view text, const char *file, const char *name)
 {
     return mp_view_get(mp_view_get(mp_view_get(text, APPROVED), file), name);
+}
+
+static mp_view value_of(const struct mp_file *file)
+{
+    size_t skip = file->text.data ? strspn(file->text.data, " \t\r\n") : 0;
+    return mp_bytes(file->text.data + skip, file->text.len - skip);
 }
 
 /* The entry without "disabled", as canonical text. */
@@ -91,8 +97,7 @@ bool mp_approval_digest(const char *file, const char *name, mp_view entry,
 enum mp_approval mp_approvals_of(const struct mp_approvals *approvals, const char *file,
                                  const char *name, mp_view entry, mp_view *was)
 {
-    const struct mp_str *text = &approvals->file.text;
-    mp_view known = find(mp_bytes(text->data, text->len), file, name);
+    mp_view known = find(value_of(&approvals->file), file, name);
     char digest[MP_SHA256_HEX + 1];
 
     if (!mp_view_is_object(known))
@@ -148,6 +153,8 @@ static int add(void *arg, const struct mp_file *old, struct mp_str *out,
                         mp_bytes(value.data, value.len), out, err);
     else
         r = mp_fail_nomem(err);
+    if (r == MCPLUG_OK)
+        r = mp_json_check(mp_bytes(out->data, out->len), NULL, err);
     mp_str_clear(&value);
     return r;
 }
@@ -176,18 +183,20 @@ static int drop(void *arg, const struct mp_file *old, struct mp_str *out,
                 struct mcplug_error *err)
 {
     struct change *c = arg;
-    mp_view text = mp_bytes(old->text.data, old->text.len);
+    mp_view text = mp_bytes(old->text.data, old->text.len), value = value_of(old);
     const char *path[] = {APPROVED, c->file, c->file ? c->name : NULL, NULL};
 
     int r = check_old(c, old, err);
+    if (r != MCPLUG_OK && !c->file) /* to forget everything is the way to mend it */
+        return mp_str_adds(out, "{}\n") ? MCPLUG_OK : mp_fail_nomem(err);
     if (r != MCPLUG_OK)
         return r;
     if (!c->file)
-        c->removed = count_all(mp_view_get(text, APPROVED));
+        c->removed = count_all(mp_view_get(value, APPROVED));
     else if (!c->name)
-        c->removed = mp_view_count(mp_view_get(mp_view_get(text, APPROVED), c->file));
+        c->removed = mp_view_count(mp_view_get(mp_view_get(value, APPROVED), c->file));
     else
-        c->removed = find(text, c->file, c->name).len ? 1 : 0;
+        c->removed = find(value, c->file, c->name).len ? 1 : 0;
     if (c->removed == 0)
         return mp_str_add(out, old->text.data, old->text.len) ? MCPLUG_OK
                                                               : mp_fail_nomem(err);

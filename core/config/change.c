@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "config/edit.h"
 
 #include <errno.h>
@@ -36,6 +37,17 @@ static int check_old(const char *path, const struct mp_file *old,
     return MCPLUG_OK;
 }
 
+/* Nothing is written that could not be read again. */
+static int check_result(const char *path, const struct mp_str *out,
+                        struct mcplug_error *err)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    int r = mp_json_check(mp_bytes(out->data, out->len), NULL, &why);
+    return r == MCPLUG_OK ? r
+                          : mp_fail(err, MCPLUG_EINVAL,
+                                    "the entry does not fit into %s: %s", path, why.text);
+}
+
 static mp_view servers_of(const struct mp_file *file)
 {
     mp_view text = mp_bytes(file->text.data, file->text.len);
@@ -61,8 +73,10 @@ static int apply(void *arg, const struct mp_file *old, struct mp_str *out,
     if (!c->entry.len && !there.len)
         return mp_fail(err, MCPLUG_EINVAL, "there is no server \"%s\" in %s any more",
                        c->name, c->path);
-    if (c->entry.len)
-        return mp_edit_set(text, path, c->entry, out, err);
+    if (c->entry.len) {
+        r = mp_edit_set(text, path, c->entry, out, err);
+        return r == MCPLUG_OK ? check_result(c->path, out, err) : r;
+    }
     if (c->disable || c->enable)
         path[2] = "disabled";
     if (c->disable)
@@ -98,12 +112,11 @@ static int check_new(struct mcplug_config *config, enum mp_scope scope, const ch
 
     mp_config_check_shape(config, &entry);
     if (entry.broken) {
-        const struct mp_problem *p = &config->problems[before];
+        const struct mp_problem *p =
+            before < config->n_problems ? &config->problems[before] : NULL;
         return mp_fail(err, MCPLUG_EINVAL, "Invalid configuration: %s: %s",
-                       p->path + (strlen("mcpServers.") < strlen(p->path)
-                                      ? strlen("mcpServers.")
-                                      : 0),
-                       p->text);
+                       p ? p->path + strlen("mcpServers.") : name,
+                       p ? p->text : "it can't be used");
     }
     entry.disabled = false;
     entry.approval = MP_APPROVAL_GIVEN;
@@ -120,8 +133,20 @@ static int check_new(struct mcplug_config *config, enum mp_scope scope, const ch
     return MCPLUG_OK;
 }
 
+static bool is_utf8(const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    size_t left = strlen(text), n;
+    while (left && (n = mp_utf8_len(p, left))) {
+        p += n;
+        left -= n;
+    }
+    return left == 0;
+}
+
 int mp_config_add(struct mcplug_config *config, enum mp_scope scope, const char *name,
-                  mp_view entry, const char **path, struct mcplug_error *err)
+                  mp_view entry, bool approved, const char **path,
+                  struct mcplug_error *err)
 {
     struct change c = {
         .name = name, .entry = entry, .path = mp_config_file(config, scope)};
@@ -136,8 +161,13 @@ int mp_config_add(struct mcplug_config *config, enum mp_scope scope, const char 
                        "nothing can be added to the %s scope; there are local, project "
                        "and user",
                        mp_scope_name(scope));
+    approved = approved && mp_scope_needs_approval(scope);
+    if (approved && !is_utf8(c.path))
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "the name of this directory is not UTF-8, so nothing in it can be "
+                       "approved");
     r = mp_file_update(c.path, scope == MP_SCOPE_PROJECT ? 0644 : 0600, apply, &c, err);
-    if (r == MCPLUG_OK && mp_scope_needs_approval(scope)) {
+    if (r == MCPLUG_OK && approved) {
         char *real = realpath(c.path, NULL);
         r = mp_approvals_add(config->places.approvals, real ? real : c.path, name, entry,
                              err);
@@ -186,9 +216,14 @@ int mp_config_disable(struct mcplug_config *config, const struct mp_entry *entry
     return r == MCPLUG_OK ? mp_file_update(c.path, 0600, apply, &c, err) : r;
 }
 
-int mp_config_approve(struct mcplug_config *config, const struct mp_entry *entry,
+int mp_config_approve(struct mcplug_config *config, struct mp_entry *entry,
                       struct mcplug_error *err)
 {
-    return mp_approvals_add(config->places.approvals, entry->source->real, entry->name,
-                            entry->json, err);
+    if (!mp_scope_needs_approval(entry->source->scope))
+        return MCPLUG_OK;
+    int r = mp_approvals_add(config->places.approvals, entry->source->real, entry->name,
+                             entry->json, err);
+    if (r == MCPLUG_OK)
+        entry->approval = MP_APPROVAL_GIVEN;
+    return r;
 }

@@ -67,7 +67,9 @@ static struct mp_source *source_add(struct mcplug_config *config, enum mp_scope 
                                     const char *path)
 {
     struct mp_source *source = &config->sources[config->n_sources];
-    char *copy = config->n_sources < MP_CONFIG_FILES ? mp_strdup(path) : NULL;
+    if (config->n_sources >= MP_CONFIG_FILES)
+        return NULL; /* those that forbid something come first */
+    char *copy = mp_strdup(path);
     if (!copy) {
         config->incomplete = true;
         return NULL;
@@ -201,10 +203,14 @@ static void read_in(struct mcplug_config *config, enum mp_scope scope, const cha
 static void read_project(struct mcplug_config *config)
 {
     char *dir = mp_strdup(config->places.cwd);
-    for (size_t i = 0; dir && i < MP_CONFIG_FILES / 2; i++) {
+    if (!dir)
+        config->incomplete = true;
+    while (dir) {
         read_in(config, MP_SCOPE_PROJECT, dir, MP_PROJECT_FILE);
         bool top = strcmp(dir, "/") == 0;
         char *up = top ? NULL : mp_path_dir(dir);
+        if (!top && !up)
+            config->incomplete = true;
         mp_free(dir);
         dir = up;
     }
@@ -221,6 +227,8 @@ static void read_packages(struct mcplug_config *config)
 {
     struct dirent **list = NULL;
     int n = scandir(config->places.packages, &list, is_json, alphasort);
+    if (n < 0 && errno == ENOMEM)
+        config->incomplete = true;
     for (int i = 0; i < n; i++) {
         read_in(config, MP_SCOPE_PACKAGE, config->places.packages, list[i]->d_name);
         free(list[i]);
@@ -257,17 +265,20 @@ static void read_dynamic(struct mcplug_config *config, const char *const *given)
  * be used, for then it is not known what it wanted to keep out. */
 static bool read_managed(struct mcplug_config *config)
 {
-    read_file(config, MP_SCOPE_ENTERPRISE, config->places.managed, false);
+    struct stat st;
+    /* a link that leads nowhere is there, too */
+    bool there = lstat(config->places.managed, &st) == 0 || errno != ENOENT;
+    read_file(config, MP_SCOPE_ENTERPRISE, config->places.managed, there);
     return config->n_sources > 0;
 }
 
 /* ---- entries ---- */
 
 static void entry_add(struct mcplug_config *config, struct mp_source *source, mp_view key,
-                      mp_view value)
+                      mp_view value, struct mp_place at)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    char *name = config->n_entries < MP_CONFIG_SERVERS ? mp_view_strdup(key) : NULL;
+    char *name = mp_view_strdup(key);
     if (!name) {
         config->incomplete = true;
         return;
@@ -277,8 +288,7 @@ static void entry_add(struct mcplug_config *config, struct mp_source *source, mp
     entry->name = name;
     entry->source = source;
     entry->json = value;
-    entry->at =
-        mp_place_of(source_text(source), (size_t)(key.data - source_text(source).data));
+    entry->at = at;
     entry->disabled = mp_view_true(mp_view_get(value, "disabled"));
     if (mp_name_check(name, &why) != MCPLUG_OK) {
         entry->broken = true;
@@ -316,6 +326,22 @@ static void take_plugin_dirs(struct mcplug_config *config, const struct mp_sourc
     config->plugin_dirs = dirs;
 }
 
+/* The place of `to`, when that of `from`, before it, is known: not from the beginning
+ * each time, for there may be thousands. */
+static struct mp_place place_after(struct mp_place at, const unsigned char *from,
+                                   const unsigned char *to)
+{
+    for (; from < to; from++) {
+        if (*from == '\n') {
+            at.line++;
+            at.column = 1;
+        } else if ((*from & 0xc0) != 0x80) {
+            at.column++;
+        }
+    }
+    return at;
+}
+
 static void read_entries(struct mcplug_config *config, struct mp_source *source)
 {
     mp_view text = source_value(source), servers = mp_view_get(text, "mcpServers");
@@ -343,8 +369,20 @@ static void read_entries(struct mcplug_config *config, struct mp_source *source)
         return;
     }
     struct mp_walk w = mp_walk_into(servers);
-    while (mp_walk_member(&w, &key, &value))
-        entry_add(config, source, key, value);
+    struct mp_place at = {1, 1};
+    const unsigned char *from = source_text(source).data;
+    while (mp_walk_member(&w, &key, &value)) {
+        if (config->n_entries >= MP_CONFIG_SERVERS) {
+            mp_config_note(config, source, NULL, false, "mcpServers", key,
+                           "more than %d servers; this one and those that follow are "
+                           "ignored",
+                           MP_CONFIG_SERVERS);
+            break;
+        }
+        at = place_after(at, from, key.data);
+        from = key.data;
+        entry_add(config, source, key, value, at);
+    }
 }
 
 static int by_name(const void *a, const void *b)
@@ -387,12 +425,12 @@ static void read_sources(struct mcplug_config *config, const struct mp_config_op
     config->exclusive = read_managed(config);
     if (config->exclusive)
         return;
-    if (!o->strict) {
+    if (!o->strict && config->places.has_cwd) {
         read_in(config, MP_SCOPE_LOCAL, config->places.cwd, MP_LOCAL_FILE);
         read_project(config);
-        if (config->places.settings)
-            read_file(config, MP_SCOPE_USER, config->places.settings, false);
     }
+    if (!o->strict && config->places.settings)
+        read_file(config, MP_SCOPE_USER, config->places.settings, false);
     read_dynamic(config, o->dynamic);
     if (!o->strict)
         read_packages(config);
@@ -444,10 +482,7 @@ struct mcplug_config *mp_config_load(const struct mp_config_options *options,
             read_entries(config, &config->sources[i]);
     if (!config->entries || config->incomplete) {
         /* a part of it could be the part that forbids something */
-        mp_fail(err, MCPLUG_ENOMEM,
-                "the configuration does not fit: no memory, or more than %d files or %d "
-                "servers",
-                MP_CONFIG_FILES, MP_CONFIG_SERVERS);
+        mp_fail(err, MCPLUG_ENOMEM, "out of memory for the configuration");
         mp_config_free(config);
         return NULL;
     }

@@ -16,9 +16,11 @@
 #define MP_LOCAL_FILE ".mcplug.local.json"
 #define MP_PROJECT_FILE ".mcp.json"
 
-#define MP_NAME_MAX 64         /* characters of a server's name */
-#define MP_CONFIG_FILES 256    /* that are read, all scopes together */
-#define MP_CONFIG_SERVERS 4096 /* entries, all scopes together */
+#define MP_ENTRY_MAX ((size_t)64 << 10) /* bytes of an entry */
+#define MP_ENTRY_DEPTH 32               /* brackets in brackets */
+#define MP_NAME_MAX 64                  /* characters of a server's name */
+#define MP_CONFIG_FILES 256             /* that are read, all scopes together */
+#define MP_CONFIG_SERVERS 4096          /* entries, all scopes together */
 #define MP_PROBLEMS_MAX 1000
 
 enum mp_scope { /* the first one wins */
@@ -185,23 +187,26 @@ void mp_resolved_times(const struct mp_resolved *resolved, uint32_t *connect_ms,
 void mp_entry_each_name(const struct mp_entry *entry,
                         void (*fn)(void *arg, const char *name), void *arg);
 
-/* What the policy says of a server that stands in no file: given in place. */
-int mp_config_judge(const struct mcplug_config *config, const struct mp_subject *subject,
-                    struct mcplug_error *err);
+/* What the policy says of settings as they are about to be used: after whatever was put
+ * on top of an entry, or of a server that is given in place (`entry` NULL). */
+int mp_config_judge(const struct mcplug_config *config, const struct mp_entry *entry,
+                    const mcplug_props *props, struct mcplug_error *err);
 
 /* ---- change.c: what the commands write ---- */
 
 /* Adds an entry to the file of that scope: local, project or user. The name, the shape of
- * the entry and the policy are checked first; a name that the file has is refused. What
- * is added to a scope that wants approval has it. `path` gets the file, borrow. */
+ * the entry and the policy are checked first; a name that the file has is refused. With
+ * `approved`, it has the approval that its scope wants: the user wrote it. `path` gets
+ * the file, borrow. */
 int mp_config_add(struct mcplug_config *config, enum mp_scope scope, const char *name,
-                  mp_view entry, const char **path, struct mcplug_error *err);
+                  mp_view entry, bool approved, const char **path,
+                  struct mcplug_error *err);
 int mp_config_remove(struct mcplug_config *config, const struct mp_entry *entry,
                      struct mcplug_error *err);
 /* Sets or takes away "disabled". */
 int mp_config_disable(struct mcplug_config *config, const struct mp_entry *entry,
                       bool disabled, struct mcplug_error *err);
-int mp_config_approve(struct mcplug_config *config, const struct mp_entry *entry,
+int mp_config_approve(struct mcplug_config *config, struct mp_entry *entry,
                       struct mcplug_error *err);
 /* The file that mp_config_add() would write; NULL: none. borrow */
 const char *mp_config_file(struct mcplug_config *config, enum mp_scope scope);

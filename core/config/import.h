@@ -37,6 +37,7 @@ struct mp_import_places {
     const char *home; /* $HOME */
     const char *xdg;  /* $XDG_CONFIG_HOME; NULL: home/.config */
     const char *cwd;  /* for files of a project: .cursor/mcp.json, .vscode/mcp.json, .. */
+    bool user_only;   /* leave out what lies in `cwd`: a repository may have brought it */
 };
 
 /* Reads the files of `from` where it keeps them, or `file` alone when it is not NULL. A

@@ -58,7 +58,8 @@ static char *join(const char *a, const char *b)
 static char *path_of(const struct place *p, const struct mp_import_places *places)
 {
     if (p->base == PROJECT)
-        return places->cwd ? join(places->cwd, p->path) : mp_strdup("");
+        return places->cwd && !places->user_only ? join(places->cwd, p->path)
+                                                 : mp_strdup("");
     if (p->base == XDG && places->xdg && *places->xdg)
         return join(places->xdg, p->path);
     if (!places->home)

@@ -113,7 +113,13 @@ static int check_twice(mp_view text, size_t *at, struct mcplug_error *err)
                 (!twice || keys[i].at < twice->at))
                 twice = &keys[i];
     }
-    if (twice) {
+    for (size_t i = 0; r == MCPLUG_OK && i < n; i++)
+        if (memchr(keys[i].name, '\0', keys[i].len)) {
+            *at = (size_t)(keys[i].at - text.data);
+            r = mp_fail(err, MCPLUG_ECONFIG, "a key has a NUL character");
+            break;
+        }
+    if (r == MCPLUG_OK && twice) {
         *at = (size_t)(twice->at - text.data);
         r = mp_fail(err, MCPLUG_ECONFIG, "\"%.*s\" is given twice",
                     mp_json_shown(twice->name, twice->len), twice->name);

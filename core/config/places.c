@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -72,9 +71,8 @@ int mp_places_init(struct mp_places *places, struct mcplug_error *err)
     memset(places, 0, sizeof *places);
 
     char *cwd = getcwd(NULL, 0); /* it is the C library's, as what it lies in */
-    if (!cwd)
-        return mp_fail_os(err, MCPLUG_EIO, errno, "there is no working directory");
-    places->cwd = mp_strdup(cwd);
+    places->has_cwd = cwd && cwd[0] == '/';
+    places->cwd = mp_strdup(places->has_cwd ? cwd : "/");
     free(cwd);
     places->owner = mp_installed_owner();
     places->home = find_home();

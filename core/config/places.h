@@ -5,10 +5,12 @@
 
 #include <mcplug/types.h>
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct mp_places {
-    char *cwd;
+    char *cwd; /* "/" when it is gone */
+    bool has_cwd;
     char *home;      /* NULL: not known */
     char *settings;  /* $XDG_CONFIG_HOME/mcplug/settings.json; NULL without a home */
     char *approvals; /* $XDG_STATE_HOME/mcplug/approvals.json; likewise */
@@ -19,8 +21,7 @@ struct mp_places {
     uid_t owner;     /* to whom the administrator's files belong: root */
 };
 
-/* Reads the environment. MCPLUG_EIO when there is no working directory, or
- * MCPLUG_ENOMEM. Clear in any case. */
+/* Reads the environment. MCPLUG_OK or MCPLUG_ENOMEM. Clear in any case. */
 int mp_places_init(struct mp_places *places, struct mcplug_error *err);
 void mp_places_clear(struct mp_places *places);
 

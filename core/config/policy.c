@@ -392,7 +392,7 @@ static bool command_fits(const struct rule *rule, const struct mp_subject *subje
     while (rule->command[i] && subject->command[i] &&
            strcmp(rule->command[i], subject->command[i]) == 0)
         i++;
-    if (rule->command[i] || subject->command[i])
+    if (rule->command[i] || subject->command[i] || (!deny && subject->moved))
         return false;
     for (i = 0; !deny && subject->env && subject->env[i]; i++)
         if (is_telling(subject->env[i]))
@@ -408,7 +408,7 @@ static bool rule_fits(const struct rule *rule, const struct mp_subject *subject,
         return false;
     if (rule->command && !command_fits(rule, subject, deny))
         return false;
-    if (rule->url && !subject->url)
+    if (rule->url && (!subject->url || (!deny && subject->detour)))
         return false;
     if (rule->url && !(url ? mp_pattern_fits(rule->url, url, deny) : deny))
         return false;

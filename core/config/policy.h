@@ -29,6 +29,9 @@ struct mp_subject {
     const char *const *command; /* command and args, NULL-ended; NULL: none */
     const char *const *env;     /* names of variables that are set for it; may be NULL */
     const char *url;            /* NULL: none */
+    bool
+        moved; /* where it is started was chosen too, or its command is a relative path */
+    bool detour; /* how the URL is reached was: a proxy, other certificates, or none */
 };
 
 enum mp_verdict { MP_ALLOWED, MP_BLOCKED, MP_NOT_ALLOWED };
@@ -46,9 +49,10 @@ void mp_policy_free(struct mp_policy *policy);
 
 /* Commands: a rule of "allow" does not fit when `env` sets what changes the program that
  * a command line runs (PATH, LD_*, DYLD_*, NODE_OPTIONS, PYTHON*, PERL5*, RUBY*,
- * BASH_ENV, ..), nor does one that is about a command or a URL alone when there are both.
- * URLs: they are compared in parts, by "allow" in one spelling, by "deny" in all; one
- * that can't be read fits every "deny" rule with a URL and none of "allow". */
+ * BASH_ENV, ..) or when it is `moved`, nor does one that is about a command or a URL
+ * alone when there are both. A rule of "allow" with a URL does not fit a `detour`. URLs:
+ * they are compared in parts, by "allow" in one spelling, by "deny" in all; one that
+ * can't be read fits every "deny" rule with a URL and none of "allow". */
 enum mp_verdict mp_policy_judge(const struct mp_policy *policy,
                                 const struct mp_subject *subject);
 /* "server is explicitly blocked by enterprise policy"; "" for MP_ALLOWED. */

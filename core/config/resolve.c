@@ -8,6 +8,7 @@
 #include "plugin/props.h"
 
 #include <stdlib.h>
+#include <strings.h>
 
 #define NAMES_MAX ((size_t)16 << 10) /* of all missing variables */
 
@@ -17,6 +18,7 @@ struct resolver {
     const struct mp_vaults *vaults;
     const char *dir;     /* what relative paths of the entry are relative to */
     bool secrets;        /* may the text at hand have them? */
+    bool literal;        /* nothing is put in */
     struct mp_str names; /* of variables that are not set, "A, B" */
 };
 
@@ -79,8 +81,10 @@ static char *expand(struct resolver *r, const char *key, mp_view value,
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     struct mp_str out;
 
-    if (!mp_view_is_string(value)) { /* a number, true or false: as it is written */
-        char *text = mp_strndup((const char *)value.data, value.len);
+    if (!mp_view_is_string(value) || r->literal) { /* a number, true, false: as written */
+        char *text = mp_view_is_string(value)
+                         ? mp_view_strdup(value)
+                         : mp_strndup((const char *)value.data, value.len);
         if (!text)
             mp_fail_nomem(err);
         return text;
@@ -237,116 +241,194 @@ void mp_resolved_times(const struct mp_resolved *resolved, uint32_t *connect_ms,
 
 /* ---- policy ---- */
 
-/* What a policy looks at; with `expanded`, variables are put in. Lists are NULL-ended. */
-struct looks {
-    char **command, **env, *url;
-};
+/* What a policy looks at. */
+static const char *const looked_at[] = {"command", "args",     "env",    "cwd",
+                                        "url",     "path",     "host",   "port",
+                                        "proxy",   "insecure", "caFile", "certFile"};
 
-static void free_list(char **list)
+/* The same of an entry as props; with `expanded`, variables are put in. */
+static int look(struct resolver *r, bool expanded, mcplug_props *props,
+                struct mcplug_error *err)
 {
-    for (size_t i = 0; list && list[i]; i++)
-        mp_free(list[i]);
-    mp_free(list);
+    int rc = MCPLUG_OK;
+    r->literal = !expanded;
+    for (size_t i = 0; rc == MCPLUG_OK && i < MP_COUNT(looked_at); i++) {
+        const char *key = looked_at[i];
+        mp_view value = mp_view_get(r->entry->json, key), name, item;
+        struct mp_walk w = mp_walk_into(value);
+        if (mp_view_is_array(value))
+            rc = add_list(r, props, key, value, err);
+        else if (value.len && !mp_view_is_object(value) && !mp_view_is_null(value))
+            rc = set_one(r, props, key, value, err);
+        else if (mp_view_is_object(value)) /* values of variables do not matter */
+            while (rc == MCPLUG_OK && mp_walk_member(&w, &name, &item)) {
+                char *text = mp_view_strdup(name);
+                rc = text ? mp_props_put(props, key, text, "") : MCPLUG_ENOMEM;
+                if (rc != MCPLUG_OK)
+                    no_fit(r, key, rc, err);
+                mp_free(text);
+            }
+    }
+    return rc;
 }
 
-static char *text_of(struct resolver *r, const char *key, mp_view v, bool expanded,
-                     struct mcplug_error *err)
+static enum mp_verdict worse(enum mp_verdict a, enum mp_verdict b)
 {
-    char *text =
-        expanded || !mp_view_is_string(v) ? expand(r, key, v, err) : mp_view_strdup(v);
-    return text;
+    return a == MP_BLOCKED || b == MP_BLOCKED ? MP_BLOCKED : a == MP_ALLOWED ? b : a;
 }
 
-/* A socket may be given in parts; a policy knows URLs. */
-static int look_socket(struct resolver *r, bool expanded, struct looks *out,
-                       struct mcplug_error *err)
+/* A socket in parts is judged as the URL that it comes to; a path by all its spellings.
+ */
+static enum mp_verdict judge_socket(const struct mcplug_config *config,
+                                    struct mp_subject *subject, const char *scheme,
+                                    const char *first, const char *second)
 {
-    mp_view path = mp_view_get(r->entry->json, "path");
-    mp_view host = mp_view_get(r->entry->json, "host");
-    mp_view port = mp_view_get(r->entry->json, "port");
     struct mp_str url;
-
-    if (!path.len && !host.len)
-        return MCPLUG_OK;
-    char *first = text_of(r, "path", path.len ? path : host, expanded, err);
-    char *second = first && port.len ? text_of(r, "port", port, expanded, err) : NULL;
     mp_str_init(&url, MP_EXPAND_MAX);
-    mp_str_adds(&url, path.len ? "unix:" : "tcp:");
-    mp_str_adds(&url, first ? first : "");
-    if (second && !path.len) {
+    mp_str_adds(&url, scheme);
+    mp_str_adds(&url, first);
+    if (second) {
         mp_str_addc(&url, ':');
         mp_str_adds(&url, second);
     }
-    bool failed = !first || (port.len && !second);
-    mp_free(first);
-    mp_free(second);
-    out->url = mp_str_take(&url);
-    return failed ? err->code : out->url ? MCPLUG_OK : mp_fail_nomem(err);
+    subject->url = url.data;
+    enum mp_verdict verdict =
+        url.failed ? MP_NOT_ALLOWED : mp_policy_judge(config->policy, subject);
+    mp_str_clear(&url);
+    return verdict;
 }
 
-static int look(struct resolver *r, bool expanded, struct looks *out,
-                struct mcplug_error *err)
+static enum mp_verdict judge_path(const struct mcplug_config *config,
+                                  struct mp_subject *subject, const char *path)
 {
-    mp_view json = r->entry->json, command = mp_view_get(json, "command"), key, v;
-    mp_view args = mp_view_get(json, "args"), env = mp_view_get(json, "env");
-    mp_view url = mp_view_get(json, "url");
-    size_t n = 0;
-
-    out->command = mp_alloc((mp_view_count(args) + 2) * sizeof(char *));
-    out->env = mp_alloc((mp_view_count(env) + 1) * sizeof(char *));
-    if (!out->command || !out->env)
-        return mp_fail_nomem(err);
-    if (command.len &&
-        !(out->command[n++] = text_of(r, "command", command, expanded, err)))
-        return err->code;
-    struct mp_walk w = mp_walk_into(args);
-    while (mp_walk_element(&w, &v))
-        if (!(out->command[n++] = text_of(r, "args", v, expanded, err)))
-            return err->code;
-    w = mp_walk_into(env);
-    for (n = 0; mp_walk_member(&w, &key, &v); n++)
-        if (!(out->env[n] = mp_view_strdup(key)))
-            return mp_fail_nomem(err);
-    if (url.len && !(out->url = text_of(r, "url", url, expanded, err)))
-        return err->code;
-    return url.len ? MCPLUG_OK : look_socket(r, expanded, out, err);
+    char *joined =
+        path[0] == '/' ? mp_strdup(path) : mp_path_join(config->places.cwd, path);
+    char *real = joined ? realpath(joined, NULL) : NULL;
+    enum mp_verdict verdict =
+        joined ? judge_socket(config, subject, "unix:", joined, NULL) : MP_NOT_ALLOWED;
+    if (real)
+        verdict = worse(verdict, judge_socket(config, subject, "unix:", real, NULL));
+    mp_free(joined);
+    free(real);
+    return verdict;
 }
 
-int mp_config_judge(const struct mcplug_config *config, const struct mp_subject *subject,
-                    struct mcplug_error *err)
+static enum mp_verdict judge_address(const struct mcplug_config *config,
+                                     struct mp_subject *subject,
+                                     const mcplug_props *props)
+{
+    const char *url = mp_props_get(props, "url"), *path = mp_props_get(props, "path");
+    const char *host = mp_props_get(props, "host"), *port = mp_props_get(props, "port");
+    enum mp_verdict verdict = MP_ALLOWED;
+
+    if (!path && url && strncasecmp(url, "unix:", 5) == 0)
+        path = url + 5;
+    if (path)
+        verdict = judge_path(config, subject, path);
+    if (host)
+        verdict = worse(verdict, judge_socket(config, subject, "tcp:", host, port));
+    subject->url = url;
+    if (url || (!path && !host))
+        verdict = worse(verdict, mp_policy_judge(config->policy, subject));
+    return verdict;
+}
+
+static bool is_moved(const mcplug_props *props, const char *home)
+{
+    const char *command = mp_props_get(props, "command"),
+               *cwd = mp_props_get(props, "cwd");
+    return (command && command[0] != '/' && strchr(command, '/')) ||
+           (cwd && *cwd && !(home && strcmp(cwd, home) == 0));
+}
+
+static enum mp_verdict judge_props(const struct mcplug_config *config, const char *name,
+                                   const char *home, const mcplug_props *props)
+{
+    const char *command = mp_props_get(props, "command");
+    const char *const *args = mp_props_list(props, "args");
+    const char *const *env = mp_props_list(props, "env");
+    const char *insecure = mp_props_get(props, "insecure");
+    struct mp_subject subject = {.name = name, .moved = is_moved(props, home)};
+    size_t n = 0, m = 0;
+
+    while (args[n])
+        n++;
+    while (env[m])
+        m++;
+    const char **line = mp_alloc((n + 2) * sizeof *line);
+    const char **names = mp_alloc((m + 1) * sizeof *names);
+    if (!line || !names) {
+        mp_free(line);
+        mp_free(names);
+        return MP_NOT_ALLOWED;
+    }
+    line[0] = command ? command : "";
+    memcpy(line + 1, args, n * sizeof *line);
+    for (size_t i = 0; i < m; i += 2) /* name, value, name, value .. */
+        names[i / 2] = env[i];
+    subject.command = command || n ? line : NULL;
+    subject.env = names;
+    subject.detour = mp_props_get(props, "proxy") || mp_props_get(props, "caFile") ||
+                     mp_props_get(props, "certFile") ||
+                     (insecure && strcmp(insecure, "false") != 0);
+    enum mp_verdict verdict = judge_address(config, &subject, props);
+    mp_free(line);
+    mp_free(names);
+    return verdict;
+}
+
+/* give: where an entry's server starts unless it says otherwise; NULL: where we are */
+static char *home_of(const struct mp_entry *entry)
+{
+    return mp_scope_needs_approval(entry->source->scope) && entry->source->real
+               ? mp_path_dir(entry->source->real)
+               : NULL;
+}
+
+static int policy_broken(const struct mcplug_config *config, struct mcplug_error *err)
+{
+    return mp_fail(err, MCPLUG_ECONFIG,
+                   "the enterprise policy cannot be used, so no server is: %s",
+                   config->policy_error);
+}
+
+int mp_config_judge(const struct mcplug_config *config, const struct mp_entry *entry,
+                    const mcplug_props *props, struct mcplug_error *err)
 {
     if (config->policy_error)
-        return mp_fail(err, MCPLUG_ECONFIG,
-                       "the enterprise policy cannot be used, so no server is: %s",
-                       config->policy_error);
-    enum mp_verdict verdict = mp_policy_judge(config->policy, subject);
+        return policy_broken(config, err);
+    if (!config->policy)
+        return MCPLUG_OK;
+    char *home = entry ? home_of(entry) : NULL;
+    enum mp_verdict verdict = judge_props(config, entry ? entry->name : "", home, props);
+    mp_free(home);
     return verdict == MP_ALLOWED
                ? MCPLUG_OK
                : mp_fail(err, MCPLUG_ECONFIG, "%s", mp_verdict_text(verdict));
 }
 
+/* Before it may see variables, an entry can be blocked, but who knows if it is allowed?
+ */
 static int judge(const struct mcplug_config *config, const struct mp_entry *entry,
-                 bool expanded, struct mcplug_error *err)
+                 bool approved, struct mcplug_error *err)
 {
     struct resolver r = {.config = config, .entry = entry, .dir = config->places.cwd};
-    struct looks looks = {0};
-
-    if (!config->policy && !config->policy_error)
+    if (config->policy_error)
+        return policy_broken(config, err);
+    if (!config->policy)
         return MCPLUG_OK;
+    mcplug_props *props = mp_props_new();
+    char *home = home_of(entry);
     mp_str_init(&r.names, NAMES_MAX);
-    int rc = look(&r, expanded, &looks, err);
+    int rc = props ? look(&r, approved, props, err) : mp_fail_nomem(err);
     if (rc == MCPLUG_OK) {
-        struct mp_subject subject = {
-            .name = entry->name,
-            .command = looks.command[0] ? (const char *const *)looks.command : NULL,
-            .env = (const char *const *)looks.env,
-            .url = looks.url};
-        rc = mp_config_judge(config, &subject, err);
+        enum mp_verdict verdict = judge_props(config, entry->name, home, props);
+        if (verdict == MP_BLOCKED || (verdict != MP_ALLOWED && approved))
+            rc = mp_fail(err, MCPLUG_ECONFIG, "%s", mp_verdict_text(verdict));
     }
-    free_list(looks.command);
-    free_list(looks.env);
-    mp_free(looks.url);
+    mp_free(home);
     mp_str_clear(&r.names);
+    mp_props_free(props);
     return rc;
 }
 
@@ -396,7 +478,7 @@ int mp_entry_resolve(const struct mcplug_config *config, const struct mp_entry *
 {
     const char *real = entry->source->real;
     char *dir = real ? mp_path_dir(real) : mp_strdup(config->places.cwd);
-    struct resolver r = {config, entry, vaults, dir, false, {0}};
+    struct resolver r = {.config = config, .entry = entry, .vaults = vaults, .dir = dir};
     enum mp_state state;
 
     memset(out, 0, sizeof *out);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "json/skip.h"
 #include "plugin/props.h"
 
 #include "../../plugins/common/url.h"
@@ -289,6 +290,23 @@ static bool is_foreign(const char *name)
     return false;
 }
 
+/* Approvals keep entries inside objects of their own, and all of it has to be read. */
+static bool too_deep(mp_view json)
+{
+    size_t depth = 0, deepest = 0;
+    for (const unsigned char *p = json.data, *end = p + json.len; p < end;) {
+        if (*p == '"') {
+            p = mp_skip_string(p, end);
+            continue;
+        }
+        depth += *p == '{' || *p == '[';
+        depth -= *p == '}' || *p == ']';
+        deepest = depth > deepest ? depth : deepest;
+        p++;
+    }
+    return deepest > MP_ENTRY_DEPTH;
+}
+
 void mp_config_check_shape(struct mcplug_config *config, struct mp_entry *entry)
 {
     struct checker c = {config, entry};
@@ -300,6 +318,10 @@ void mp_config_check_shape(struct mcplug_config *config, struct mp_entry *entry)
         expected(&c, "", entry->json, "an object that describes a server");
         return;
     }
+    if (entry->json.len > MP_ENTRY_MAX || too_deep(entry->json)) {
+        complain(&c, false, "", entry->json, "is too long, or nested too deeply");
+        return;
+    }
     while (mp_walk_member(&w, &name, &value)) {
         const struct key *key = find_key(name);
         if (key)
@@ -307,6 +329,10 @@ void mp_config_check_shape(struct mcplug_config *config, struct mp_entry *entry)
     }
     if (command.len && url.len)
         complain(&c, false, "", url, "has both \"command\" and \"url\"; one must go");
+    else if (url.len && (mp_view_get(entry->json, "path").len ||
+                         mp_view_get(entry->json, "host").len))
+        complain(&c, false, "", url,
+                 "has \"url\" beside \"path\" or \"host\"; one must go");
     else if (!command.len && !url.len && !mp_view_get(entry->json, "type").len)
         complain(&c, false, "", entry->json,
                  mp_view_get(entry->json, "serverUrl").len ||

@@ -97,7 +97,8 @@ static void check(const struct mp_importer *from, const struct mp_import *import
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct mp_import_places places = {"/home/u", NULL, "/home/u/work"};
+    static const struct mp_import_places places = {"/home/u", NULL, "/home/u/work",
+                                                   false};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct mp_import import = {NULL, 0, NULL, 0, NULL, 0};
 

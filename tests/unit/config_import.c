@@ -131,7 +131,7 @@ static void run(const char *dir, const char *fixture, struct mp_str *out)
 {
     char home[4400], project[4400];
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mp_import_places places = {home, NULL, project};
+    struct mp_import_places places = {home, NULL, project, false};
     struct mp_import import;
     struct mp_str raw, half;
 
@@ -232,7 +232,7 @@ static void tree_init(struct tree *t)
     snprintf(t->cwd, sizeof t->cwd, "%s/cwd", t->top);
     ck_assert_int_eq(mkdir(t->home, 0700), 0);
     ck_assert_int_eq(mkdir(t->cwd, 0700), 0);
-    t->places = (struct mp_import_places){t->home, NULL, t->cwd};
+    t->places = (struct mp_import_places){t->home, NULL, t->cwd, false};
 }
 
 static void tree_clear(struct tree *t)
@@ -286,7 +286,7 @@ START_TEST(without_files_the_places_are_named)
     ck_assert_str_eq(err.text, "/nowhere/mcp.json: there is no such file");
     mp_import_clear(&import);
 
-    t.places = (struct mp_import_places){NULL, NULL, NULL};
+    t.places = (struct mp_import_places){NULL, NULL, NULL, false};
     ck_assert_int_eq(read_all(&t, "cursor", NULL, &import, &err), MCPLUG_ENOTSUP);
     mp_import_clear(&import);
     tree_clear(&t);
@@ -369,7 +369,7 @@ START_TEST(a_file_that_is_named_is_read_alone)
 }
 END_TEST
 
-static const struct mp_import_places here = {"/home/u", NULL, "/work/app"};
+static const struct mp_import_places here = {"/home/u", NULL, "/work/app", false};
 
 START_TEST(the_project_of_a_file_is_seen_from_its_path)
 {

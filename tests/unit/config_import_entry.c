@@ -10,7 +10,7 @@
 
 /* ---- one text at a time ---- */
 
-static const struct mp_import_places here = {"/home/u", NULL, "/work/app"};
+static const struct mp_import_places here = {"/home/u", NULL, "/work/app", false};
 
 static struct mp_import read_text(const char *program, const char *text)
 {
@@ -241,7 +241,7 @@ END_TEST
 
 START_TEST(a_directory_with_braces_makes_no_reference)
 {
-    struct mp_import_places places = {NULL, NULL, "/x/{cmd:evil"};
+    struct mp_import_places places = {NULL, NULL, "/x/{cmd:evil", false};
     struct mp_import_source source = {.program = MP_CURSOR, .places = &places};
     struct mp_import_notes notes;
     struct mp_str out;
