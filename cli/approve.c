@@ -167,9 +167,8 @@ bool cli_said_yes(void)
     return strcmp(line, "y") == 0 || strcmp(line, "Y") == 0 || strcmp(line, "yes") == 0;
 }
 
-bool cli_approve_ask(const struct mcplug_config *config, const struct mp_entry *entry)
+bool cli_approve_ask(const struct mp_entry *entry)
 {
-    (void)config;
     if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
         return false;
     struct cli_out *out = mp_alloc(sizeof *out);

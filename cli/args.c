@@ -229,13 +229,6 @@ static int unknown_option(struct reader *r, const char *name, size_t len)
                            "--%s belongs behind the command: mcplug %s --%s", word,
                            cli_commands[i]->name, word);
 
-    if (command && command->flags & CLI_COMMAND && r->args->words.n > 1)
-        return mp_fail(r->err, MCPLUG_EINVAL,
-                       "unknown option --%s; put -- before a command that has options of "
-                       "its own: mcplug %s %.64s -- %.64s ..",
-                       word, command->name, r->args->words.items[0],
-                       r->args->words.items[1]);
-
     const char *best = NULL;
     struct cli_group groups[CLI_GROUPS];
     size_t n = cli_command_groups(command, groups);
@@ -249,12 +242,39 @@ static int unknown_option(struct reader *r, const char *name, size_t len)
                    best ? "?" : "");
 }
 
+/* Behind a command, an option may be meant for it: only those that cannot be are ours. */
+static bool is_ours(const struct reader *r, const struct cli_option *o)
+{
+    static const char *const ours[] = {"scope", "transport", "json", "help"};
+    const struct cli_list *words = &r->args->words;
+    const struct cli_command *c = r->args->command;
+
+    if (!c || !(c->flags & CLI_COMMAND) || words->n < 2 || strstr(words->items[1], "://"))
+        return true;
+    for (size_t i = 0; o && i < MP_COUNT(ours); i++)
+        if (strcmp(o->name, ours[i]) == 0)
+            return true;
+    return false;
+}
+
+static int not_ours(struct reader *r, const char *option)
+{
+    const struct cli_list *words = &r->args->words;
+    return mp_fail(
+        r->err, MCPLUG_EINVAL,
+        "whose option is %.64s? Put -- before a command that has options of its "
+        "own, and ours before that: mcplug %s %.64s -- %.64s ..",
+        option, r->args->command->name, words->items[0], words->items[1]);
+}
+
 static int take_long(struct reader *r, const char *text)
 {
     const char *equals = strchr(text, '=');
     size_t len = equals ? (size_t)(equals - text) : strlen(text);
     const struct cli_option *o = find_in(r->args->command, text, len, 0);
 
+    if (!is_ours(r, o))
+        return not_ours(r, text - 2);
     if (!o)
         return unknown_option(r, text, len);
     if (equals && !o->value)
@@ -268,13 +288,9 @@ static int take_letters(struct reader *r, const char *text)
 {
     for (; *text; text++) {
         const struct cli_option *o = find_in(r->args->command, NULL, 0, *text);
-        const struct cli_command *command = r->args->command;
-        if (!o && command && command->flags & CLI_COMMAND && r->args->words.n > 1)
-            return mp_fail(r->err, MCPLUG_EINVAL,
-                           "unknown option -%c; put -- before a command that has options "
-                           "of its own: mcplug %s %.64s -- %.64s ..",
-                           *text, command->name, r->args->words.items[0],
-                           r->args->words.items[1]);
+        char option[] = {'-', *text, '\0'};
+        if (!is_ours(r, NULL))
+            return not_ours(r, option);
         if (!o)
             return mp_fail(r->err, MCPLUG_EINVAL, "unknown option -%c", *text);
         if (o->value && text[1])

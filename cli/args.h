@@ -39,7 +39,7 @@ struct cli_command {
     const char *words;   /* "TOOL [KEY=VALUE...]"; "" for none */
     const char *summary; /* one line */
     const char *details; /* paragraphs, newline-separated; may be NULL */
-    const char *hint;    /* where to look when the server objects; may be NULL */
+    const char *hint;    /* what to look at when the server objects: "tools"; or NULL */
     const struct cli_option *options; /* its own; may be NULL */
     unsigned flags;
     size_t min_words, max_words;

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "entries.h"
 #include "link.h"
+#include "plugin/search.h"
 #include "tell.h"
 #include "words.h"
 
@@ -57,8 +58,11 @@ static json_t *member(json_t *entry, const char *key, json_t *(*make)(void))
 static bool append(json_t *entry, const char *key, const char *text)
 {
     json_t *list = member(entry, key, json_array), *value = json_string(text);
-    if (json_is_array(list) && value && json_array_append_new(list, value) == 0)
+    if (json_is_array(list) && value && json_array_append(list, value) == 0) {
+        json_decref(value);
         return true;
+    }
+    json_decref(value);
     cli_error(value ? "\"%.100s\" was given as a value and as a list"
                     : "\"%.100s\" is not UTF-8",
               value ? key : text);
@@ -128,6 +132,32 @@ static bool add_settings(const struct cli_list *list, json_t *entry)
     return ok;
 }
 
+/* HOST:PORT, perhaps with a path behind it. */
+static bool is_address(const char *word)
+{
+    const char *colon = strchr(word, ':');
+    size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+    return digits && colon > word && !memchr(word, '/', (size_t)(colon - word)) &&
+           (colon[1 + digits] == '\0' || colon[1 + digits] == '/');
+}
+
+/* A path that means the same from everywhere. give: mp_free; NULL: no memory */
+static char *from_here(const char *path, bool project)
+{
+    return path[0] == '/' || project ? mp_strdup(path) : mp_search_absolute(path);
+}
+
+/* In the user's own file, relative paths would mean another place each time. */
+static bool set_path(const struct cli_args *args, json_t *entry, const char *key,
+                     const char *path)
+{
+    bool project = args->scope && strcmp(args->scope, "user") != 0;
+    char *text = from_here(path, project);
+    bool ok = text && set_text(entry, key, text);
+    mp_free(text);
+    return ok;
+}
+
 /* What the words say that makes no sense, if anything. */
 static bool check_words(const struct cli_args *args, const char *first, bool url)
 {
@@ -140,6 +170,8 @@ static bool check_words(const struct cli_args *args, const char *first, bool url
         cli_error("a server behind a URL takes no arguments");
     else if (url && !is_url(first))
         cli_error("transport \"%.32s\" wants a URL, not \"%.100s\"", type, first);
+    else if (first && !url && is_address(first))
+        cli_error("is \"%.100s\" a URL? Then it begins with http:// or the like", first);
     else if (first && !url && strstr(first, "://"))
         cli_error("transport \"%.32s\" starts a program, and \"%.100s\" is a URL", type,
                   first);
@@ -163,13 +195,15 @@ static char *make_entry(const struct cli_args *args)
     bool ok = entry && check_words(args, first, url);
     if (ok && type && !(stdio && first))
         ok = set_text(entry, "type", type);
-    if (ok && first)
+    if (ok && first && !url && strchr(first, '/'))
+        ok = set_path(args, entry, "command", first);
+    else if (ok && first)
         ok = set_text(entry, url ? "url" : "command", first);
     ok = ok && (url || add_args(args, entry)) && add_settings(&args->set, entry) &&
          add_map(&args->env, "env", '=', entry) &&
          add_map(&args->headers, "headers", ':', entry);
     if (ok && args->cwd)
-        ok = set_text(entry, "cwd", args->cwd);
+        ok = set_path(args, entry, "cwd", args->cwd);
     if (ok && args->insecure)
         ok = set(entry, "insecure", json_true(), "");
     if (ok && !(text = json_dumps(entry, JSON_COMPACT)))

@@ -14,18 +14,25 @@ static bool waits(const struct mp_entry *entry)
            entry->approval != MP_APPROVAL_GIVEN && !entry->broken;
 }
 
+/* For people; with --json there is one document at the end. */
+static void say(struct cli *cli, const char *before, const struct mp_entry *entry,
+                const char *behind)
+{
+    if (!cli->args.json)
+        cli_out_f(&cli->out, "%s\"%s\"%s\n", before, entry->name, behind);
+}
+
 static int approve_one(struct cli *cli, struct mp_entry *entry)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct cli_out *out = &cli->out;
 
     if (!mp_scope_needs_approval(entry->source->scope)) {
-        cli_out_f(out, "\"%s\" is of the %s scope, which wants no approval.\n",
-                  entry->name, mp_scope_name(entry->source->scope));
+        say(cli, "", entry, " is not of a project, and wants no approval.");
         return CLI_OK;
     }
     if (entry->approval == MP_APPROVAL_GIVEN) {
-        cli_out_f(out, "\"%s\" is approved as it is.\n", entry->name);
+        say(cli, "", entry, " is approved as it is.");
         return CLI_OK;
     }
     if (entry->broken)
@@ -35,16 +42,36 @@ static int approve_one(struct cli *cli, struct mp_entry *entry)
                   entry->name);
         return CLI_NO_SERVER;
     }
-    if (!cli_approve_ask(cli->config, entry)) {
-        cli_out_f(out, "\"%s\" is not approved.\n", entry->name);
+    cli_out_flush(out);
+    if (!cli_approve_ask(entry)) {
+        say(cli, "", entry, " is not approved.");
         return CLI_NO_SERVER;
     }
     if (mp_config_approve(cli->config, entry, &err) != MCPLUG_OK) {
         cli_error("%s", err.text);
         return cli_config_code(&err);
     }
-    cli_out_f(out, "Approved \"%s\".\n", entry->name);
+    say(cli, "Approved ", entry, ".");
     return CLI_OK;
+}
+
+static void put_json(struct cli *cli)
+{
+    struct mp_str text;
+    mp_str_init(&text, MP_FILE_MAX * 4);
+    mp_str_adds(&text, "{\"servers\":[");
+    for (size_t i = 0; i < cli->config->n_entries; i++) {
+        const struct mp_entry *entry = &cli->config->entries[i];
+        if (entry->by || !mp_scope_needs_approval(entry->source->scope))
+            continue;
+        mp_str_adds(&text, text.data[text.len - 1] == '[' ? "{" : ",{");
+        cli_json_member(&text, "name", entry->name);
+        mp_str_addf(&text, ",\"approved\":%s}",
+                    entry->approval == MP_APPROVAL_GIVEN ? "true" : "false");
+    }
+    mp_str_adds(&text, "]}\n");
+    cli_out_json(&cli->out, text.data, text.len);
+    mp_str_clear(&text);
 }
 
 static int run_approve(struct cli *cli)
@@ -68,7 +95,9 @@ static int run_approve(struct cli *cli)
         worst = code > worst ? code : worst;
         n++;
     }
-    if (words->n == 0 && n == 0)
+    if (cli->args.json)
+        put_json(cli);
+    else if (words->n == 0 && n == 0)
         cli_out_s(&cli->out, "Nothing waits for approval here.\n");
     return worst;
 }
@@ -95,6 +124,10 @@ static int run_reset(struct cli *cli)
     int code = config ? CLI_OK : CLI_FAILED;
     size_t total = 0;
 
+    if (cli->args.all && words->n) {
+        cli_error("give either --all or names");
+        return CLI_USAGE;
+    }
     if (config && cli->args.all)
         code = forget(cli, NULL, NULL, &total);
     for (size_t i = 0; config && !cli->args.all && i < config->n_sources; i++) {

@@ -105,8 +105,19 @@ static void usage_error(struct cli_link *link, const char *tool,
                         const struct mcplug_error *err)
 {
     cli_error("tool '%s': %s", tool, err->text);
-    cli_hint("`mcplug tools %s` shows what it takes.", tool);
+    cli_hint("`mcplug tools %s%s%s` shows what it takes.",
+             link->entry ? link->entry->name : "", link->entry ? " " : "", tool);
     cli_link_finish(link, CLI_USAGE);
+}
+
+static void tell_tools(const struct cli_link *link, size_t n)
+{
+    if (!n)
+        cli_hint("It has no tools at all.");
+    else if (link->entry)
+        cli_hint("`mcplug tools %s` lists the ones it has.", link->entry->name);
+    else
+        cli_hint("`mcplug tools` lists the ones it has.");
 }
 
 static void unknown_tool(struct cli_link *link, const char *tool, const mcplug_list *list)
@@ -118,21 +129,24 @@ static void unknown_tool(struct cli_link *link, const char *tool, const mcplug_l
     cli_error("server \"%s\" has no tool \"%s\"%s%s%s", mcplug_server_name(link->server),
               tool, best ? "; did you mean \"" : "", best ? best : "", best ? "\"?" : "");
     if (!best)
-        cli_hint(n ? "`mcplug tools` lists the ones it has." : "It has no tools at all.");
+        tell_tools(link, n);
     cli_link_finish(link, CLI_USAGE);
 }
+
+#define SEVERAL (-2)
 
 /* The tool whose name looks like that: itself, or else the only one that becomes so when
  * normalised. */
 static ptrdiff_t find_tool(const struct job *job, const mcplug_list *list)
 {
     ptrdiff_t found = mcplug_list_find(list, job->tool);
-    for (size_t i = 0; found < 0 && job->normalised && i < mcplug_list_count(list); i++) {
+    bool exact = found >= 0;
+    for (size_t i = 0; !exact && job->normalised && i < mcplug_list_count(list); i++) {
         const char *name = mcplug_list_name(list, i), *want = job->tool;
         while (*name && *want == (isalnum((unsigned char)*name) ? *name : '_'))
             name++, want++;
         if (!*name && !*want)
-            found = (ptrdiff_t)i;
+            found = found == -1 ? (ptrdiff_t)i : SEVERAL;
     }
     return found;
 }
@@ -150,6 +164,13 @@ static void on_tools(struct cli_link *link, void *arg, enum mcplug_kind kind,
         return;
     }
     ptrdiff_t i = find_tool(job, list);
+    if (i == SEVERAL) {
+        cli_error("more than one tool of \"%s\" fits %s",
+                  mcplug_server_name(link->server), job->tool);
+        cli_hint("`mcplug call SERVER TOOL` says which.");
+        cli_link_finish(link, CLI_USAGE);
+        return;
+    }
     if (i < 0) {
         unknown_tool(link, job->tool, list);
         return;
@@ -240,7 +261,7 @@ const struct cli_command cli_cmd_call = {
         "Text is printed as it is; images and other data become a note. With --json the "
         "result is printed as the server sent it. If the tool says that it failed, the "
         "exit code is 1 and its message goes to standard error.",
-    .hint = "`mcplug tools` shows the tools and what they take.",
+    .hint = "tools",
     .options = options,
     .flags = CLI_SERVER | CLI_REQUEST | CLI_QUALIFIED,
     .min_words = 1,

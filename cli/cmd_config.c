@@ -40,6 +40,9 @@ static void put_files(struct cli_out *out, const struct mcplug_config *config)
     for (size_t i = 0; i < config->n_sources; i++) {
         const struct mp_source *source = &config->sources[i];
         size_t n = servers_in(config, source);
+        if (config->places.approvals &&
+            strcmp(source->path, config->places.approvals) == 0)
+            continue; /* it has a problem, but no servers */
         cli_out_f(out, "  %-10s ", mp_scope_name(source->scope));
         cli_out_shown(out, source->path, strlen(source->path));
         if (source->broken)
@@ -178,12 +181,12 @@ static void put_json(struct cli_out *out, const struct mcplug_config *config)
 
 static int run(struct cli *cli)
 {
-    bool quiet = cli->args.quiet;
-    cli->args.quiet = true; /* problems have their place below */
-    struct mcplug_config *config = cli_config(cli);
-    cli->args.quiet = quiet;
-    if (!config)
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mcplug_config *config = cli_config_silent(cli, &err);
+    if (!config) {
+        cli_error("%s", err.text);
         return CLI_FAILED;
+    }
     cli_entries_check(cli, config->entries, config->n_entries);
     if (cli->args.json) {
         put_json(&cli->out, config);

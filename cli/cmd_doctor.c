@@ -160,11 +160,14 @@ static bool names_exist(struct cli *cli)
 static int run(struct cli *cli)
 {
     struct cli_doctor d = {.cli = cli};
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
 
-    cli->args.quiet = true; /* what others would warn of has its place among the checks */
-    d.config = cli_config(cli);
-    if (!d.config)
+    cli_log_show(-1); /* what others would warn of has its place among the checks */
+    d.config = cli_config_silent(cli, &err);
+    if (!d.config) {
+        cli_error("%s", err.text);
         return CLI_FAILED;
+    }
     if (!names_exist(cli))
         return CLI_USAGE;
     cli_doctor_gather(&d);

@@ -66,7 +66,7 @@ static void put_people(struct cli *cli, const struct mp_entry *entry,
     put_names(out, entry);
     for (size_t i = 0; i < cli->config->n_entries; i++)
         if (cli->config->entries[i].by == entry) {
-            cli_out_s(out, "\nHides the one of: ");
+            cli_out_s(out, "\nIt hides another one.\n");
             put_place(out, &cli->config->entries[i]);
         }
 }
@@ -86,7 +86,7 @@ static void put_json(struct cli *cli, const struct mp_entry *entry,
     cli_json_member(&text, "scope", mp_scope_name(entry->source->scope));
     cli_json_member(&text, "file", entry->source->path);
     mp_str_addf(&text, ",\"line\":%zu", entry->at.line);
-    cli_json_member(&text, "transport", cli_entry_transport(entry, room, sizeof room));
+    cli_json_member(&text, "type", cli_entry_transport(entry, room, sizeof room));
     mp_str_adds(&text, ",\"asksFor\":");
     cli_entry_names(entry, &text);
     mp_str_adds(&text, ",\"entry\":");

@@ -114,6 +114,7 @@ static bool agreed(struct cli *cli, size_t n, const char *file)
     if (cli->args.yes)
         return true;
     if (cli->args.json || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
+        cli_out_flush(&cli->out);
         if (!cli->args.json)
             cli_hint("Nothing was changed. --yes adds what is shown to %s.", file);
         return false;
@@ -167,6 +168,8 @@ static int import_all(struct cli *cli, struct job *job, struct mp_str *json)
         }
         add_json(json, one, state);
     }
+    if (!args->json && fresh && !go && isatty(STDIN_FILENO))
+        cli_out_s(&cli->out, "Nothing was changed.\n");
     if (!args->json && go)
         cli_out_f(&cli->out, "Added %zu server%s to the %s scope.\n", done,
                   done == 1 ? "" : "s", mp_scope_name(job->scope));
@@ -230,6 +233,7 @@ static int survey(struct cli *cli)
         found += r == MCPLUG_OK;
         mp_import_clear(&import);
     }
+    cli_out_flush(out);
     if (cli->args.json)
         cli_out_s(out, "]\n");
     else if (found)
@@ -244,6 +248,11 @@ static int run(struct cli *cli)
     const struct cli_list *words = &cli->args.words;
     if (!cli_config(cli))
         return CLI_FAILED;
+    if (words->n == 0 && cli->args.file) {
+        cli_error("--file wants to know whose it is: mcplug import PROGRAM --file %s",
+                  cli->args.file);
+        return CLI_USAGE;
+    }
     if (words->n == 0)
         return survey(cli);
     const struct mp_importer *from = mp_importer_find(words->items[0]);

@@ -379,10 +379,11 @@ static int run(struct cli *cli)
     }
     if (code == CLI_OK && roster.n == 0 && !cli->args.json && !cli->args.quiet)
         tell_none(cli->config);
-    if (code == CLI_OK && mp_config_damaged(cli->config) && roster.n == 0)
-        code = CLI_USAGE;
-    else if (code == CLI_OK)
+    bool damaged = code == CLI_OK && mp_config_damaged(cli->config);
+    if (code == CLI_OK)
         code = cli->args.no_connect ? list_offline(&job, &roster) : list_online(&roster);
+    if (code == CLI_OK && damaged)
+        code = CLI_USAGE;
     cli_roster_clear(&roster);
     return code;
 }

@@ -91,7 +91,7 @@ const struct cli_command cli_cmd_prompt = {
     .summary = "Fill in a prompt and print its messages.",
     .details = "Arguments are text. KEY=@FILE takes the content of a file, KEY=@- "
                "standard input; a value that begins with @ is written @@.",
-    .hint = "`mcplug prompts` shows the prompts and what they take.",
+    .hint = "prompts",
     .flags = CLI_SERVER | CLI_REQUEST,
     .min_words = 1,
     .max_words = CLI_MANY,

@@ -98,7 +98,7 @@ const struct cli_command cli_cmd_read = {
     .summary = "Read a resource.",
     .details = "Text and data are written byte for byte; a terminal gets text escaped, "
                "and a note instead of data.",
-    .hint = "`mcplug resources` lists what can be read.",
+    .hint = "resources",
     .options = options,
     .flags = CLI_SERVER | CLI_REQUEST,
     .min_words = 1,

@@ -165,7 +165,7 @@ const char *cli_state_name(enum mp_state state)
 {
     switch (state) {
     case MP_STATE_READY:
-        return "ready";
+        return "pending";
     case MP_STATE_DISABLED:
         return "disabled";
     case MP_STATE_UNAPPROVED:
@@ -177,16 +177,26 @@ const char *cli_state_name(enum mp_state state)
 
 const char *cli_entry_transport(const struct mp_entry *entry, char *room, size_t size)
 {
+    static const char *const same[][2] = {
+        {"https", "http"}, {"wss", "websocket"}, {"ws", "websocket"}};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     char *type = NULL, *url = NULL;
 
     room[0] = '\0';
     if (!mp_view_is_object(entry->json))
         return room;
-    if (mp_entry_type(entry, &type, &err) == MCPLUG_OK && type)
+    if (mp_entry_type(entry, &type, &err) == MCPLUG_OK && type) {
         snprintf(room, size, "%s", type);
-    else if ((url = mp_view_strdup(mp_view_get(entry->json, "url"))) && strchr(url, ':'))
-        snprintf(room, size, "%.*s", (int)strcspn(url, ":"), url);
+    } else if ((url = mp_view_strdup(mp_view_get(entry->json, "url")))) {
+        size_t n = strspn(url, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+        for (size_t i = 0; i < n; i++)
+            url[i] = (char)(url[i] | 0x20);
+        if (n && url[n] == ':')
+            snprintf(room, size, "%.*s", (int)n, url);
+    }
+    for (size_t i = 0; i < MP_COUNT(same); i++)
+        if (strcmp(room, same[i][0]) == 0)
+            snprintf(room, size, "%s", same[i][1]);
     mp_free(type);
     mp_free(url);
     return room;

@@ -20,9 +20,10 @@ void cli_entries_check(struct cli *cli, struct mp_entry *entries, size_t n);
 int cli_entry_add(struct cli *cli, enum mp_scope scope, const char *name, mp_view json,
                   bool approved, const char **file);
 
-/* "connected" is not among them: "ready", "failed", "disabled", "needs-approval". */
+/* As long as nobody has tried: "pending", "failed", "disabled", "needs-approval". */
 const char *cli_state_name(enum mp_state state);
-/* "stdio"; "" when a URL without a scheme has to tell. `room` is used for schemes. */
+/* "stdio"; what a URL stands for without a type: "http", "websocket", ..; "" when that is
+ * not known yet. Written to `room`. */
 const char *cli_entry_transport(const struct mp_entry *entry, char *room, size_t size);
 
 /* The exit code for what a function of the configuration returned. */

@@ -57,11 +57,26 @@ static int exit_code_of(const struct cli_link *link, const struct mcplug_error *
     }
 }
 
+/* What was to be started; NULL: nothing was. */
+static const char *program_of(const struct cli_link *link, char *room, size_t size)
+{
+    if (link->cli->args.server_command)
+        return link->cli->args.server_command[0];
+    if (!link->entry)
+        return NULL;
+    char *command = mp_view_strdup(mp_view_get(link->entry->json, "command"));
+    snprintf(room, size, "%s", command ? command : "");
+    mp_free(command);
+    return *room ? room : NULL;
+}
+
 /* What to do next, where there is something to do. */
 static void advise(const struct cli_link *link, const struct mcplug_error *why)
 {
     const struct cli_args *args = &link->cli->args;
-    char room[64];
+    char room[512];
+    const char *name = link->entry ? link->entry->name : "", *space = *name ? " " : "";
+    const char *program = program_of(link, room, sizeof room);
 
     if (!link->connected && why->code == MCPLUG_ETIMEDOUT)
         cli_hint("--connect-timeout TIME, or MCP_TIMEOUT in ms, waits longer.");
@@ -74,14 +89,15 @@ static void advise(const struct cli_link *link, const struct mcplug_error *why)
                  : args->type           ? args->type
                  : args->server_command ? "stdio"
                                         : "NAME");
-    else if (!link->connected && args->server_command &&
+    else if (!link->connected && program &&
              (why->os_error == ENOENT || why->os_error == EACCES))
-        cli_hint("Is %s installed, executable and on the PATH?", args->server_command[0]);
+        cli_hint("Is %s installed, executable and on the PATH?", program);
     else if (link->connected && why->code == MCPLUG_EPEER && why->peer_status == -32601)
-        cli_hint("`mcplug info` shows what this server can do.");
+        cli_hint("`mcplug info%s%s` shows what this server can do.", space, name);
     else if (why->code == MCPLUG_EPEER && args->command->hint &&
              (why->peer_status == -32602 || why->peer_status == -32002))
-        cli_hint("%s", args->command->hint);
+        cli_hint("`mcplug %s%s%s` shows what there is.", args->command->hint, space,
+                 name);
 }
 
 /* Whoever asked for JSON gets the error object whole, `data` included. */

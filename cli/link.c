@@ -56,12 +56,8 @@ static void on_log(void *arg, int level, const char *source, const char *text)
 static void on_remark(void *arg, mcplug_server *server, const char *line, size_t len)
 {
     struct cli_link *link = arg;
-    cli_remarks_add(&link->remarks, line, len);
-    if (link->cli->args.verbose && !link->cli->args.quiet) {
-        char head[160];
-        snprintf(head, sizeof head, "VRB mcp:%s stderr: ", mcplug_server_name(server));
-        cli_tell(head, line, len);
-    }
+    (void)server;
+    cli_remarks_add(&link->remarks, line, len); /* the log has it as well */
 }
 
 /* notifications/message: `mcp:NAME warning logger: text` */
@@ -194,29 +190,16 @@ static int server_open(struct cli_link *link, const mcplug_settings *settings,
                        err);
 }
 
-/* The configuration is read last: modules have their say in it, so the host is there. */
-static int open_named(struct cli_link *link, struct mcplug_error *err)
+/* Modules have their say in what an entry comes to, so the host is there; and a secret
+ * may take its time to come, so signals are as they were. */
+static int find_settings(struct cli_link *link, struct mp_resolved *resolved,
+                         mcplug_settings **settings, struct mcplug_error *err)
 {
-    struct mp_resolved resolved = {0};
-    mcplug_settings *settings = NULL;
-    int r =
-        cli_named_settings(link->cli, link->host, link->entry, &resolved, &settings, err);
-    if (r == MCPLUG_OK)
-        r = server_open(link, settings, &resolved, err);
-    mcplug_settings_free(settings);
-    mp_resolved_clear(&resolved);
-    return r;
-}
-
-static int open_inline(struct cli_link *link, struct mcplug_error *err)
-{
-    struct mp_resolved none = {0};
-    mcplug_settings *settings = cli_settings(&link->cli->args, err);
-    int r = settings ? cli_inline_allowed(link->cli, settings, err) : err->code;
-    if (r == MCPLUG_OK)
-        r = server_open(link, settings, &none, err);
-    mcplug_settings_free(settings);
-    return r;
+    if (link->entry)
+        return cli_named_settings(link->cli, link->host, link->entry, resolved, settings,
+                                  err);
+    *settings = cli_settings(&link->cli->args, err);
+    return *settings ? cli_inline_allowed(link->cli, *settings, err) : err->code;
 }
 
 static int check_words(const struct cli_args *args, struct mcplug_error *err)
@@ -335,15 +318,20 @@ static void run(struct cli_link *link)
 static void connect(struct cli_link *link)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    link->signal_fd = cli_signals_open();
+    struct mp_resolved resolved = {0};
+    mcplug_settings *settings = NULL;
+
     link->host = cli_host_new(link->cli, on_log, link, &err);
-    int r = !link->host   ? err.code
-            : link->entry ? open_named(link, &err)
-                          : open_inline(link, &err);
+    int r = link->host ? find_settings(link, &resolved, &settings, &err) : err.code;
+    link->signal_fd = cli_signals_open();
+    if (r == MCPLUG_OK)
+        r = server_open(link, settings, &resolved, &err);
     if (r != MCPLUG_OK)
         cli_link_fail(link, &err, NULL);
     else
         run(link);
+    mcplug_settings_free(settings);
+    mp_resolved_clear(&resolved);
 }
 
 int cli_link_run(struct cli *cli, cli_ready_fn *ready, void *job)

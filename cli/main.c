@@ -7,6 +7,7 @@
 #include <mcplug/mcplug.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -57,9 +58,22 @@ static int run(struct cli *cli, int argc, char **argv)
     return args->command->run(cli);
 }
 
+/* Whoever closed one of the first three must not have it filled by chance with something
+ * else, which output would go to then. */
+static void hold_descriptors(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 int main(int argc, char **argv)
 {
     struct cli cli;
+    hold_descriptors();
     memset(&cli.args, 0, sizeof cli.args);
     cli.config = NULL;
     signal(SIGPIPE, SIG_IGN); /* a failed write says it as well */

@@ -20,6 +20,24 @@ struct mcplug_config *cli_config_silent(struct cli *cli, struct mcplug_error *er
     return cli->config;
 }
 
+/* What the command line itself brings must be right. true: it was not, and told. */
+static bool tell_given(struct mcplug_config *config)
+{
+    bool told = false;
+    for (size_t i = 0; i < config->n_sources; i++) {
+        const struct mp_source *source = &config->sources[i];
+        for (size_t k = 0; k < config->n_problems; k++) {
+            struct mp_problem *p = &config->problems[k];
+            if (source->scope == MP_SCOPE_DYNAMIC && source->broken && !p->server &&
+                p->file == source->path) {
+                cli_error("%s", mp_problem_text(p));
+                told = true;
+            }
+        }
+    }
+    return told;
+}
+
 struct mcplug_config *cli_config(struct cli *cli)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
@@ -32,12 +50,17 @@ struct mcplug_config *cli_config(struct cli *cli)
         cli_error("%s", err.text);
         return NULL;
     }
-    for (size_t i = 0; i < config->n_problems && !cli->args.quiet; i++) {
+    if (tell_given(config)) {
+        mp_config_free(config);
+        cli->config = NULL;
+        return NULL;
+    }
+    for (size_t i = 0; i < config->n_problems; i++) {
         struct mp_problem *p = &config->problems[i];
         if (!p->server)
             cli_log_line(MCPLUG_LOG_WARN, "config", mp_problem_text(p));
     }
-    if (config->policy_error && !cli->args.quiet)
+    if (config->policy_error)
         cli_log_line(MCPLUG_LOG_WARN, "config", config->policy_error);
     return config;
 }
@@ -145,8 +168,7 @@ int cli_named_usable(struct cli *cli, struct mp_entry *entry)
 
     if (mp_entry_usable(config, entry, &state, &err) == MCPLUG_OK)
         return CLI_OK;
-    if (state == MP_STATE_UNAPPROVED && !cli->args.no_input &&
-        cli_approve_ask(config, entry)) {
+    if (state == MP_STATE_UNAPPROVED && !cli->args.no_input && cli_approve_ask(entry)) {
         if (mp_config_approve(config, entry, &err) != MCPLUG_OK) {
             cli_error("%s", err.text);
             return CLI_FAILED;
@@ -186,13 +208,13 @@ int cli_named_settings(struct cli *cli, mcplug *host, struct mp_entry *entry,
     struct mcplug_config *config = cli->config;
     int r = mp_host_settings(host, config, entry, resolved, settings, err);
 
-    for (size_t i = 0; i < config->n_problems && !cli->args.quiet; i++) {
+    for (size_t i = 0; i < config->n_problems; i++) {
         struct mp_problem *p = &config->problems[i];
         if (p->is_warning && p->server && p->file == entry->source->path &&
             strcmp(p->server, entry->name) == 0)
             cli_log_line(MCPLUG_LOG_WARN, "config", mp_problem_text(p));
     }
-    if (r == MCPLUG_OK && resolved->missing && !cli->args.quiet) {
+    if (r == MCPLUG_OK && resolved->missing) {
         char line[4096], source[MP_NAME_MAX + 8];
         snprintf(source, sizeof source, "mcp:%s", entry->name);
         snprintf(line, sizeof line, "Set the following environment variables: %s",

@@ -48,7 +48,7 @@ void cli_entry_names(const struct mp_entry *entry, struct mp_str *out);
 
 /* Shows the entry in full and what has changed since it was approved, and asks. Without
  * a terminal the answer is no. */
-bool cli_approve_ask(const struct mcplug_config *config, const struct mp_entry *entry);
+bool cli_approve_ask(const struct mp_entry *entry);
 /* Reads a line of the terminal: is it y, Y or yes? */
 bool cli_said_yes(void);
 /* What changed between two JSON values, line by line: "- " gone, "+ " new, "  " as

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "entries.h"
 #include "known.h"
 #include "signals.h"
 #include "tell.h"
@@ -25,30 +26,6 @@ const char *cli_member_state(const struct cli_member *m)
 }
 
 /* ---- who is on it ---- */
-
-/* Without a type the URL tells, as far as it has no variables in that place. Modules
- * are not asked: they need not be there to make a list. */
-static char *type_of(const struct mp_entry *entry)
-{
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    char *type = NULL, *url;
-
-    if (mp_entry_type(entry, &type, &err) == MCPLUG_OK && type)
-        return type;
-    url = mp_view_strdup(mp_view_get(entry->json, "url"));
-    size_t n =
-        url ? strspn(url, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") : 0;
-    if (n == 0 || url[n] != ':') {
-        mp_free(url);
-        return NULL;
-    }
-    url[n] = '\0';
-    for (size_t i = 0; i < n; i++)
-        url[i] |= 0x20;
-    if (strcmp(url, "https") == 0 || strcmp(url, "wss") == 0)
-        url[n - 1] = '\0';
-    return url;
-}
 
 /* One that was switched off is not expected to work, whatever else is wrong with it. */
 static void judge(struct cli_member *m)
@@ -121,7 +98,9 @@ int cli_roster_init(struct cli_roster *r, struct cli *cli)
         struct cli_member *m = &r->members[r->n++];
         m->roster = r;
         m->entry = entry;
-        m->type = type_of(entry);
+        char room[64];
+        cli_entry_transport(entry, room, sizeof room);
+        m->type = room[0] ? mp_strdup(room) : NULL;
         m->tools = -1;
         judge(m);
         r->n_wanted += m->stage == CLI_STAGE_WAITS;
@@ -139,6 +118,8 @@ void cli_roster_clear(struct cli_roster *r)
         mp_free(m->name);
         mp_free(m->version);
         cli_remarks_clear(&m->remarks);
+        mcplug_settings_free(m->settings);
+        mp_resolved_clear(&m->resolved);
     }
     mp_free(r->members);
     memset(r, 0, sizeof *r);
@@ -250,8 +231,8 @@ static void on_closed(void *arg)
 static void on_log(void *arg, int level, const char *source, const char *text)
 {
     const struct cli_roster *r = arg;
-    if (level == MCPLUG_LOG_ERROR && !r->cli->args.verbose &&
-        strncmp(source, "mcp:", 4) == 0)
+    bool of_server = strncmp(source, "mcp:", 4) == 0;
+    if (of_server && !r->cli->args.verbose && (level == MCPLUG_LOG_ERROR || r->stopped))
         cli_log_file(level, source, text);
     else
         cli_log_line(level, source, text);
@@ -264,8 +245,7 @@ static uint32_t clamp(uint64_t ms)
     return ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
 }
 
-static int member_open(struct cli_member *m, const mcplug_settings *settings,
-                       const struct mp_resolved *resolved, struct mcplug_error *err)
+static int member_open(struct cli_member *m, struct mcplug_error *err)
 {
     struct cli_roster *r = m->roster;
     struct mcplug_server_options options = {
@@ -277,32 +257,37 @@ static int member_open(struct cli_member *m, const mcplug_settings *settings,
         .remark = on_remark,
         .dropped = on_dropped,
     };
-    mp_resolved_times(resolved, &options.timeout_ms, &options.request_ms,
+    mp_resolved_times(&m->resolved, &options.timeout_ms, &options.request_ms,
                       &options.tool_ms);
     m->stage = CLI_STAGE_OPENS;
     m->began = cli_now();
-    return mcplug_open(r->host, settings, &options, on_ready, m, &m->server, err);
+    return mcplug_open(r->host, m->settings, &options, on_ready, m, &m->server, err);
 }
 
-/* What would be warned of stands with the server later, where people look for it; next
- * to a JSON document it is a warning as anywhere else. */
-static int member_connect(struct cli_member *m, struct mcplug_error *err)
+static void member_give_up(struct cli_member *m, const struct mcplug_error *why)
 {
-    struct cli *cli = m->roster->cli;
-    struct mp_resolved resolved = {0};
-    mcplug_settings *settings = NULL;
-    bool quiet = cli->args.quiet;
+    fail(m, why);
+    m->stage = CLI_STAGE_GONE;
+    m->roster->news(m->roster, m);
+}
 
-    cli->args.quiet = quiet || !cli->args.json;
-    int rc =
-        cli_named_settings(cli, m->roster->host, m->entry, &resolved, &settings, err);
-    cli->args.quiet = quiet;
-    m->missing = mp_move(&resolved.missing);
-    if (rc == MCPLUG_OK)
-        rc = member_open(m, settings, &resolved, err);
-    mcplug_settings_free(settings);
-    mp_resolved_clear(&resolved);
-    return rc;
+/* A secret may take its time to come, and nobody's time to connect may run meanwhile: all
+ * are looked up before the first server is started. What would be warned of stands with
+ * the server later, where people look for it; next to a JSON document it is a warning as
+ * anywhere else. */
+static void member_resolve(struct cli_member *m)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct cli *cli = m->roster->cli;
+    int shown = cli->args.json ? 0 : cli_log_show(-1);
+
+    int rc = cli_named_settings(cli, m->roster->host, m->entry, &m->resolved,
+                                &m->settings, &err);
+    if (!cli->args.json)
+        cli_log_show(shown);
+    m->missing = mp_move(&m->resolved.missing);
+    if (rc != MCPLUG_OK)
+        member_give_up(m, &err);
 }
 
 /* Is there room for one more, and one who waits? */
@@ -318,13 +303,11 @@ static void begin(struct cli_roster *r)
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct cli_member *m = &r->members[r->next++];
 
-    if (member_connect(m, &err) == MCPLUG_OK) {
+    if (member_open(m, &err) == MCPLUG_OK) {
         r->active[r->n_active++] = m;
         r->news(r, m);
     } else {
-        fail(m, &err);
-        m->stage = CLI_STAGE_GONE;
-        r->news(r, m);
+        member_give_up(m, &err);
     }
 }
 
@@ -374,7 +357,7 @@ static void on_signal(struct cli_roster *r)
 static int wait_ms(struct cli_roster *r)
 {
     int ms = mcplug_timeout(r->host);
-    if (may_begin(r))
+    if (may_begin(r) || r->n_active == 0)
         return 0;
     if (r->patience) {
         uint64_t now = cli_now(), left = r->patience > now ? r->patience - now : 0;
@@ -501,12 +484,16 @@ int cli_roster_run(struct cli_roster *r)
         return code;
     }
     log_plan(r);
-    r->signal_fd = cli_signals_open();
     r->host = cli_host_new(r->cli, on_log, r, &err);
     if (!r->host) {
         cli_error("%s", err.text);
+        r->done(r);
         code = CLI_FAILED;
     } else {
+        for (size_t i = 0; i < r->n; i++)
+            if (r->members[i].stage == CLI_STAGE_WAITS)
+                member_resolve(&r->members[i]);
+        r->signal_fd = cli_signals_open();
         loop(r);
         code = r->signal ? CLI_SIGNAL + r->signal : CLI_OK;
     }

@@ -39,6 +39,9 @@ struct cli_member {
     char *missing; /* "A, B": variables that are not set; NULL: none */
     struct cli_remarks remarks;
 
+    mcplug_settings *settings; /* NULL: not looked up */
+    struct mp_resolved resolved;
+
     char *name, *version; /* what it calls itself; NULL: not told */
     char revision[32];    /* "": not connected */
     int64_t tools;        /* -1: not known */

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -111,9 +112,11 @@ void cli_tell_prompt(const char *fmt, ...)
 
 /* ---- log lines ---- */
 
-void cli_log_show(int level)
+int cli_log_show(int level)
 {
+    int before = shown_level;
     shown_level = level;
+    return before;
 }
 
 int cli_log_open(const char *path)
@@ -174,13 +177,19 @@ void cli_log_line(int level, const char *source, const char *text)
     put_line(&line);
 }
 
+static bool is_dumb(void)
+{
+    const char *term = getenv("TERM");
+    return !term || strcmp(term, "dumb") == 0;
+}
+
 void cli_status_show(const char *text)
 {
     char shown[sizeof status];
     struct winsize size;
     size_t room = 79, put_len = 0;
 
-    if (text) {
+    if (text && !is_dumb()) {
         size_t len = strlen(text);
         put_len = mp_escape(text, &len, false, false, shown, sizeof shown - 1);
         if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1)

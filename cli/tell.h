@@ -21,8 +21,9 @@ void cli_tell(const char *head, const char *text, size_t len);
 void cli_log_line(int level, const char *source, const char *text);
 /* The same, for the file alone. [any] */
 void cli_log_file(int level, const char *source, const char *text);
-/* The most verbose level that is shown on stderr; -1: none. MCPLUG_LOG_WARN at first. */
-void cli_log_show(int level);
+/* The most verbose level that is shown on stderr; -1: none. MCPLUG_LOG_WARN at first.
+ * Returns the one before. */
+int cli_log_show(int level);
 /* Lines go to the end of that file too, each with its time. 0, or an errno. */
 int cli_log_open(const char *path);
 

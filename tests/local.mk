@@ -3,6 +3,7 @@
 # ---- unit suites: one program per file tests/unit/FOLDER_FILE.c --------------
 
 unit_tests = \
+	tests/unit/api_config \
 	tests/unit/api_edges \
 	tests/unit/api_host \
 	tests/unit/api_two_hosts \
@@ -17,14 +18,25 @@ unit_tests = \
 	tests/unit/common_ports \
 	tests/unit/common_sse \
 	tests/unit/common_url \
+	tests/unit/config_approval \
+	tests/unit/config_change \
+	tests/unit/config_config \
 	tests/unit/config_edit \
 	tests/unit/config_expand \
 	tests/unit/config_file \
 	tests/unit/config_import \
 	tests/unit/config_import_entry \
 	tests/unit/config_jsontext \
+	tests/unit/config_judge \
+	tests/unit/config_limits \
+	tests/unit/config_mask \
+	tests/unit/config_nomem \
+	tests/unit/config_nomem_write \
+	tests/unit/config_places \
 	tests/unit/config_policy \
 	tests/unit/config_policy_file \
+	tests/unit/config_resolve \
+	tests/unit/config_schema \
 	tests/unit/config_secret \
 	tests/unit/config_target \
 	tests/unit/config_toml \
@@ -64,8 +76,10 @@ unit_support = \
 	tests/real/fixture.c tests/real/fixture.h \
 	tests/real/listener.c tests/real/listener.h \
 	tests/unit/fake.c tests/unit/fake.h \
+	tests/unit/config_kit.h \
 	tests/unit/file_kit.h \
 	tests/unit/ide_kit.h \
+	tests/unit/nomem_kit.h \
 	tests/unit/plugin_modules.h
 
 LDADD = tests/unit/libtest.la libmcplug-cli.la libmcplug-core.la $(CHECK_LIBS)
@@ -368,8 +382,10 @@ fuzz_files = \
 	tests/fuzz/fuzz_scan.c \
 	tests/fuzz/fuzz_session.c \
 	tests/fuzz/fuzz_sse.c \
+	tests/fuzz/config.dict \
 	tests/fuzz/edit.dict \
 	tests/fuzz/expand.dict \
+	tests/fuzz/fuzz_config.c \
 	tests/fuzz/fuzz_edit.c \
 	tests/fuzz/fuzz_expand.c \
 	tests/fuzz/fuzz_import.c \

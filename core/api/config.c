@@ -73,10 +73,12 @@ mcplug_config *mcplug_config_load(const struct mcplug_config_options *options,
                                   struct mcplug_error *err)
 {
     struct mp_config_options o = {0};
-    if (options && options->struct_size >= sizeof *options) {
-        o.dynamic = options->more;
-        o.strict = options->strict != 0;
-    }
+    struct mcplug_config_options given = {0};
+    if (options)
+        memcpy(&given, options,
+               options->struct_size < sizeof given ? options->struct_size : sizeof given);
+    o.dynamic = given.more;
+    o.strict = given.strict != 0;
     return mp_config_load(&o, err);
 }
 

@@ -152,6 +152,10 @@ int mp_config_add(struct mcplug_config *config, enum mp_scope scope, const char 
         .name = name, .entry = entry, .path = mp_config_file(config, scope)};
 
     int r = mp_name_check(name, err);
+    if (r == MCPLUG_OK && strncmp(name, "mcp__", 5) == 0)
+        r = mp_fail(
+            err, MCPLUG_EINVAL,
+            "Invalid name %s. mcp__ begins the names of tools, mcp__SERVER__TOOL.", name);
     if (r == MCPLUG_OK)
         r = check_new(config, scope, name, entry, err);
     if (r != MCPLUG_OK)

@@ -67,8 +67,10 @@ static struct mp_source *source_add(struct mcplug_config *config, enum mp_scope 
                                     const char *path)
 {
     struct mp_source *source = &config->sources[config->n_sources];
-    if (config->n_sources >= MP_CONFIG_FILES)
-        return NULL; /* those that forbid something come first */
+    if (config->n_sources >= MP_CONFIG_FILES) { /* what forbids something comes first */
+        config->too_many = true;
+        return NULL;
+    }
     char *copy = mp_strdup(path);
     if (!copy) {
         config->incomplete = true;
@@ -136,6 +138,7 @@ static void source_check(struct mcplug_config *config, struct mp_source *source)
         return; /* an empty file is one without servers */
     } else if (mp_json_check(text, &at, &why) != MCPLUG_OK) {
         source->broken = true;
+        config->incomplete = config->incomplete || why.code == MCPLUG_ENOMEM;
         mp_config_note(config, source, NULL, false, "", none, "%s", why.text);
         if (config->n_problems)
             config->problems[config->n_problems - 1].at = at;
@@ -173,6 +176,7 @@ static void read_file(struct mcplug_config *config, enum mp_scope scope, const c
     }
     if (r != MCPLUG_OK || !source->file.exists) {
         source->broken = true;
+        config->incomplete = config->incomplete || r == MCPLUG_ENOMEM;
         mp_config_note(config, source, NULL, false, "", none, "%s",
                        r == MCPLUG_OK ? "there is no such file"
                                       : behind_path(why.text, path));
@@ -370,9 +374,10 @@ static void read_entries(struct mcplug_config *config, struct mp_source *source)
     }
     struct mp_walk w = mp_walk_into(servers);
     struct mp_place at = {1, 1};
+    size_t taken = 0;
     const unsigned char *from = source_text(source).data;
     while (mp_walk_member(&w, &key, &value)) {
-        if (config->n_entries >= MP_CONFIG_SERVERS) {
+        if (taken++ >= MP_CONFIG_SERVERS) {
             mp_config_note(config, source, NULL, false, "mcpServers", key,
                            "more than %d servers; this one and those that follow are "
                            "ignored",
@@ -417,7 +422,7 @@ static size_t count_servers(const struct mcplug_config *config)
         if (!config->sources[i].broken)
             n += mp_view_count(
                 mp_view_get(source_value(&config->sources[i]), "mcpServers"));
-    return n < MP_CONFIG_SERVERS ? n : MP_CONFIG_SERVERS;
+    return n;
 }
 
 static void read_sources(struct mcplug_config *config, const struct mp_config_options *o)
@@ -486,6 +491,10 @@ struct mcplug_config *mp_config_load(const struct mp_config_options *options,
         mp_config_free(config);
         return NULL;
     }
+    if (config->too_many)
+        mp_config_note(config, &config->sources[MP_CONFIG_FILES - 1], NULL, false, "",
+                       (mp_view){0}, "more than %d files; those that follow are ignored",
+                       MP_CONFIG_FILES);
     find_winners(config);
     return config;
 }

@@ -20,7 +20,7 @@
 #define MP_ENTRY_DEPTH 32               /* brackets in brackets */
 #define MP_NAME_MAX 64                  /* characters of a server's name */
 #define MP_CONFIG_FILES 256             /* that are read, all scopes together */
-#define MP_CONFIG_SERVERS 4096          /* entries, all scopes together */
+#define MP_CONFIG_SERVERS 4096          /* entries of one file */
 #define MP_PROBLEMS_MAX 1000
 
 enum mp_scope { /* the first one wins */
@@ -77,6 +77,7 @@ struct mcplug_config {
     size_t n_entries;
     struct mp_problem *problems;
     size_t n_problems;
+    bool too_many;   /* files */
     bool incomplete; /* something did not fit */
     bool exclusive;  /* there is a file of the administrator's: it is all there is */
     struct mp_policy *policy;

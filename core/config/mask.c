@@ -2,266 +2,195 @@
 #include "config/config.h"
 
 #include "base/mem.h"
-#include "base/text.h"
+#include "config/mask_text.h"
 
-#include <ctype.h>
 #include <strings.h>
 
-#define MASK "***"
+#define HIDDEN "\"***\""
 
-/* Parts of names that are given to secrets. */
-static const char *const telling[] = {
-    "token",
-    "secret",
-    "password",
-    "passwd",
-    "pass",
-    "pwd",
-    "apikey",
-    "api_key",
-    "api-key",
-    "_key",
-    "-key",
-    "key",
-    "auth",
-    "bearer",
-    "cookie",
-    "session",
-    "credential",
-    "signature",
-    "private",
-    "dsn",
-    "_pat",
-    "jwt",
-    "connection_string",
-    "database_url",
+/* Where a value stands. All but PLAIN and ARGUMENTS hold for everything below. */
+enum place {
+    PLAIN,
+    OPEN,      /* shown as it is */
+    ARGUMENTS, /* the command and what is given to it */
+    HEADERS,
+    VARIABLES,
+    SECRET, /* its key tells */
 };
 
-/* What tokens of well-known services begin with. */
-static const char *const heads[] = {
-    "ghp_",   "gho_",  "ghs_",  "github_pat_", "glpat-", "sk-",  "sk_",
-    "pk_",    "rk_",   "xox",   "AKIA",        "ASIA",   "eyJ",  "AIza",
-    "hf_",    "npm_",  "ntn_",  "secret_",     "lin_",   "sbp_", "dop_v1_",
-    "shpat_", "figd_", "ATATT", "tvly-",       "ya29.",
+struct masker {
+    struct mp_str *out;
+    bool failed; /* something was hidden for want of memory */
 };
 
-static bool name_tells(const char *name, size_t len)
+/* ---- keys ---- */
+
+/* Members of an entry itself that have no room for secrets. */
+static const char *const open_keys[] = {
+    "type",        "disabled", "timeouts",     "queue",       "toolQueues", "shared",
+    "healthProbe", "ping",     "toolsAllowed", "toolsDenied", "insecure",
+};
+
+/* Names of files, and a time, whose keys tell nevertheless. */
+static const char *const plain_keys[] = {"keyFile", "certFile", "caFile",
+                                         "connectTimeout"};
+
+static const char *const argument_keys[] = {"args", "arguments", "command", "cmd"};
+
+/* Members that say nothing of what they hold: {"name": "API_KEY", "value": ..}. */
+static const char *const vague_keys[] = {"value", "values", "default"};
+
+#define ONE_OF(list, name) mp_mask_in(list, MP_COUNT(list), name, strlen(name))
+
+/* `top`: the member is one of the entry itself. */
+static enum place place_of(enum place outer, bool top, const char *name)
 {
-    char lower[128];
-    len = len < sizeof lower ? len : sizeof lower - 1;
-    for (size_t i = 0; i < len; i++)
-        lower[i] = (char)tolower((unsigned char)name[i]);
-    lower[len] = '\0';
-    for (size_t i = 0; i < MP_COUNT(telling); i++)
-        if (strstr(lower, telling[i]))
-            return true;
-    return false;
+    if (outer != PLAIN && outer != ARGUMENTS)
+        return outer;
+    if (ONE_OF(argument_keys, name))
+        return ARGUMENTS;
+    if (strncasecmp(name, "env", 3) == 0 && strcasecmp(name, "envFile") != 0)
+        return VARIABLES;
+    if (top && ONE_OF(open_keys, name))
+        return OPEN;
+    if (ONE_OF(plain_keys, name))
+        return PLAIN;
+    if (strcasestr(name, "header"))
+        return HEADERS;
+    return mp_mask_name_tells(name, strlen(name)) || ONE_OF(vague_keys, name) ? SECRET
+                                                                              : PLAIN;
 }
 
-/* Long, and of letters and digits mixed: nobody writes that by hand. */
-static bool looks_random(const char *text, size_t len)
+/* ---- values ---- */
+
+/* Adds one text as it may be shown; `before` is the argument before it. */
+static bool add_shown(struct mp_str *shown, enum place place, const char *name,
+                      const char *before, const char *text, size_t len)
 {
-    size_t digits = 0, letters = 0;
-    if (len < 20)
-        return false;
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (!isalnum(c) && !strchr("+/=_-.~", c))
-            return false;
-        digits += isdigit(c) != 0;
-        letters += isalpha(c) != 0;
+    static const char *const harmless[] = {"Accept", "Content-Type"};
+
+    switch (place) {
+    case OPEN:
+        return mp_str_add(shown, text, len);
+    case PLAIN:
+        return mp_mask_text(shown, text, len);
+    case ARGUMENTS:
+        return mp_mask_arg(shown, text, len, before);
+    case HEADERS:
+        return (ONE_OF(harmless, name) ? mp_mask_text : mp_mask_hide)(shown, text, len);
+    case VARIABLES:
+        return (mp_mask_variable_is_plain(name, strlen(name), text, len)
+                    ? mp_mask_text
+                    : mp_mask_hide)(shown, text, len);
+    case SECRET:
+        break;
     }
-    return digits >= 3 && letters >= 3 && !memchr(text, '/', len);
+    return mp_mask_hide(shown, text, len);
 }
 
-static bool value_tells(const char *text, size_t len)
+/* A string or a number. A number that is shown stays one. */
+static void add_scalar(struct masker *m, enum place place, const char *name,
+                       const char *before, mp_view v)
 {
-    for (size_t i = 0; i < MP_COUNT(heads); i++) {
-        size_t n = strlen(heads[i]);
-        if (len >= n + 6 && strncmp(text, heads[i], n) == 0)
-            return true;
-    }
-    return looks_random(text, len);
-}
+    struct mp_str text, shown;
+    bool string = mp_view_is_string(v);
 
-/* `text` with everything but references replaced. */
-static void add_hidden(struct mp_str *out, const char *text)
-{
-    bool hidden = false;
-    while (*text) {
-        const char *end = strncmp(text, "${", 2) == 0 ? strchr(text, '}') : NULL;
-        if (end && !strstr(text, ":-")) {
-            mp_str_add(out, text, (size_t)(end + 1 - text));
-            text = end + 1;
-            hidden = false;
-        } else if (strncasecmp(text, "Bearer ", 7) == 0 && !hidden) {
-            mp_str_add(out, text, 7); /* the scheme is no secret */
-            text += 7;
-        } else {
-            if (!hidden)
-                mp_str_adds(out, MASK);
-            hidden = true;
-            text++;
-        }
-    }
-}
-
-/* User and password, and values of the query whose names tell. */
-static void add_url(struct mp_str *out, const char *url)
-{
-    const char *host = strstr(url, "://"), *at;
-    if (host) {
-        host += 3;
-        size_t span = strcspn(host, "/?#");
-        at = memrchr(host, '@', span);
-        if (at) {
-            mp_str_add(out, url, (size_t)(host - url));
-            mp_str_adds(out, MASK);
-            url = at;
-        }
-    }
-    size_t head = strcspn(url, "?#");
-    mp_str_add(out, url, head);
-    url += head;
-    while (*url) {
-        size_t len = 1 + strcspn(url + 1, "&#?");
-        const char *equals = memchr(url, '=', len);
-        size_t name = equals ? (size_t)(equals - url) : len;
-        if (equals &&
-            (name_tells(url + 1, name - 1) || value_tells(equals + 1, len - name - 1))) {
-            char *value = mp_strndup(equals + 1, len - name - 1);
-            mp_str_add(out, url, name + 1);
-            add_hidden(out, value ? value : MASK);
-            mp_free(value);
-        } else {
-            mp_str_add(out, url, len);
-        }
-        url += len;
-    }
-}
-
-/* One argument of a command; `before` is the one before it, which may name it. */
-static void add_arg(struct mp_str *out, const char *arg, const char *before)
-{
-    const char *equals =
-        arg[0] == '-' || isalpha((unsigned char)arg[0]) ? strpbrk(arg, "=:") : NULL;
-    if (before && before[0] == '-' && name_tells(before, strlen(before)) &&
-        !strchr(before, '=') && arg[0] != '-') {
-        add_hidden(out, arg);
-    } else if (strstr(arg, "://")) {
-        add_url(out, arg);
-    } else if (equals && name_tells(arg, (size_t)(equals - arg))) {
-        size_t head = (size_t)(equals - arg) + 1 + strspn(equals + 1, " ");
-        mp_str_add(out, arg, head);
-        add_hidden(out, arg + head);
-    } else if (value_tells(arg, strlen(arg))) {
-        mp_str_adds(out, MASK);
-    } else {
-        mp_str_adds(out, arg);
-    }
-}
-
-/* ---- JSON ---- */
-
-enum place { PLAIN, HEADERS, VARIABLES, ARGUMENTS };
-
-static void add_text(struct mp_str *out, enum place place, const char *name,
-                     const char *before, const char *text)
-{
-    static const char *const harmless[] = {"accept", "content-type", "user-agent"};
-    struct mp_str shown;
-    bool plain = false;
-
-    mp_str_init(&shown, MP_FILE_MAX);
-    for (size_t i = 0; place == HEADERS && i < MP_COUNT(harmless); i++)
-        plain = plain || strcasecmp(name, harmless[i]) == 0;
-    if (place == ARGUMENTS)
-        add_arg(&shown, text, before);
-    else if (place == HEADERS && !plain)
-        add_hidden(&shown, text);
-    else if (strstr(text, "://"))
-        add_url(&shown, text);
-    else if ((name && name_tells(name, strlen(name)) && strcmp(name, "keyFile") != 0) ||
-             value_tells(text, strlen(text)))
-        add_hidden(&shown, text);
+    mp_str_init(&text, MP_FILE_MAX);
+    mp_str_init(&shown, MP_FILE_MAX * 4);
+    bool ok = mp_str_add_lit(&text, "") && mp_str_add_lit(&shown, "") &&
+              (string ? mp_str_add_view(&text, v) : mp_str_add(&text, v.data, v.len));
+    bool whole = ok && !memchr(text.data, '\0', text.len);
+    if (whole)
+        ok = add_shown(&shown, place, name, before, text.data, text.len);
+    if (!ok || !whole)
+        mp_str_adds(m->out, HIDDEN);
+    else if (!string && shown.len == text.len &&
+             memcmp(shown.data, text.data, text.len) == 0)
+        mp_str_add(m->out, v.data, v.len);
     else
-        mp_str_adds(&shown, text);
-    mp_str_add_json(out, shown.data ? shown.data : "", shown.len);
+        mp_str_add_json(m->out, shown.data, shown.len);
+    m->failed |= !ok;
+    mp_str_clear(&text);
     mp_str_clear(&shown);
 }
 
-static void add_value(struct mp_str *out, enum place place, const char *name, mp_view v);
+static void add_value(struct masker *m, enum place place, const char *name,
+                      const char *before, mp_view v);
 
-static void add_members(struct mp_str *out, enum place place, mp_view object)
+static void add_members(struct masker *m, enum place place, bool top, mp_view object)
 {
     struct mp_walk w = mp_walk_into(object);
-    mp_view key, value;
-    bool first = true;
+    mp_view key, value, program = mp_view_get(object, "command");
+    char *command = mp_view_strdup(program); /* "sshpass -p" tells of its arguments */
+    bool first = true, lost = !command && mp_view_is_string(program);
 
-    mp_str_addc(out, '{');
+    mp_str_addc(m->out, '{');
     while (mp_walk_member(&w, &key, &value)) {
         char *name = mp_view_strdup(key);
-        enum place inner = place;
-        if (name && place == PLAIN)
-            inner = strcmp(name, "headers") == 0 ? HEADERS
-                    : strcmp(name, "env") == 0   ? VARIABLES
-                    : strcmp(name, "args") == 0  ? ARGUMENTS
-                                                 : PLAIN;
+        enum place inner = name ? place_of(place, top, name) : SECRET;
+        bool args = name && inner == ARGUMENTS && strcasecmp(name, "command") != 0;
+        if (args && lost)
+            inner = SECRET;
         if (!first)
-            mp_str_addc(out, ',');
+            mp_str_addc(m->out, ',');
         first = false;
-        mp_str_add(out, key.data, key.len);
-        mp_str_addc(out, ':');
-        add_value(out, inner, name ? name : "key", value);
+        mp_str_add(m->out, key.data, key.len);
+        mp_str_addc(m->out, ':');
+        add_value(m, inner, name ? name : "", args ? command : NULL, value);
+        m->failed |= !name;
         mp_free(name);
     }
-    mp_str_addc(out, '}');
+    mp_str_addc(m->out, '}');
+    m->failed |= lost;
+    mp_free(command);
 }
 
-static void add_elements(struct mp_str *out, enum place place, const char *name,
-                         mp_view array)
+static void add_elements(struct masker *m, enum place place, const char *name,
+                         const char *before, mp_view array)
 {
     struct mp_walk w = mp_walk_into(array);
     mp_view value;
-    char *before = NULL;
+    char *last = NULL;
     bool first = true;
 
-    mp_str_addc(out, '[');
+    mp_str_addc(m->out, '[');
     while (mp_walk_element(&w, &value)) {
-        char *text = mp_view_strdup(value);
         if (!first)
-            mp_str_addc(out, ',');
+            mp_str_addc(m->out, ',');
+        add_value(m, place, name, first ? before : last, value);
         first = false;
-        if (text)
-            add_text(out, place, name, before, text);
-        else
-            add_value(out, place, name, value);
-        mp_free(before);
-        before = text;
+        mp_free(last);
+        last = place == ARGUMENTS ? mp_view_strdup(value) : NULL;
+        if (place == ARGUMENTS && mp_view_is_string(value) && !last) {
+            m->failed = true;
+            place = SECRET; /* nobody knows what it said of the next */
+        }
     }
-    mp_free(before);
-    mp_str_addc(out, ']');
+    mp_free(last);
+    mp_str_addc(m->out, ']');
 }
 
-static void add_value(struct mp_str *out, enum place place, const char *name, mp_view v)
+static void add_value(struct masker *m, enum place place, const char *name,
+                      const char *before, mp_view v)
 {
-    char *text;
-    if (mp_view_is_object(v)) {
-        add_members(out, place, v);
-    } else if (mp_view_is_array(v)) {
-        add_elements(out, place, name, v);
-    } else if (mp_view_is_string(v) && (text = mp_view_strdup(v))) {
-        add_text(out, place, name, NULL, text);
-        mp_free(text);
-    } else if (mp_view_is_string(v)) {
-        mp_str_adds(out, "\"" MASK "\"");
-    } else {
-        mp_str_add(out, v.data, v.len);
-    }
+    if (m->out->failed)
+        return;
+    if (mp_view_is_object(v))
+        add_members(m, place, false, v);
+    else if (mp_view_is_array(v))
+        add_elements(m, place, name, before, v);
+    else if (v.len && strchr("tfn", v.data[0]))
+        mp_str_add(m->out, v.data, v.len);
+    else
+        add_scalar(m, place, name, before, v);
 }
 
 bool mp_mask_entry(mp_view entry, struct mp_str *out)
 {
-    add_value(out, PLAIN, "", entry);
-    return !out->failed;
+    struct masker m = {out, false};
+    if (mp_view_is_object(entry))
+        add_members(&m, PLAIN, true, entry);
+    else
+        add_value(&m, PLAIN, "", NULL, entry);
+    return !out->failed && !m.failed;
 }

@@ -35,7 +35,7 @@ static const char *absolute(const char *variable)
     return value && value[0] == '/' ? value : NULL;
 }
 
-static char *find_home(void)
+static char *find_home(bool *known)
 {
     const char *home = absolute("HOME");
     struct passwd entry, *found = NULL;
@@ -44,6 +44,7 @@ static char *find_home(void)
     if (!home && getpwuid_r(getuid(), &entry, room, sizeof room, &found) == 0 && found &&
         found->pw_dir && found->pw_dir[0] == '/')
         home = found->pw_dir;
+    *known = home != NULL;
     return home ? mp_strdup(home) : NULL;
 }
 
@@ -75,11 +76,13 @@ int mp_places_init(struct mp_places *places, struct mcplug_error *err)
     places->cwd = mp_strdup(places->has_cwd ? cwd : "/");
     free(cwd);
     places->owner = mp_installed_owner();
-    places->home = find_home();
+    bool known;
+    places->home = find_home(&known);
     places->managed = mp_path_join(system, "managed.json");
     places->policy = mp_path_join(system, "policy.json");
     places->packages = mp_strdup(mp_installed_package_dir());
-    bool ok = places->cwd && places->managed && places->policy && places->packages &&
+    bool ok = (places->home || !known) && places->cwd && places->managed &&
+              places->policy && places->packages &&
               below("XDG_CONFIG_HOME", places->home, ".config", "mcplug/settings.json",
                     &places->settings) &&
               below("XDG_STATE_HOME", places->home, ".local/state",

@@ -256,13 +256,16 @@ static unsigned own_port(const char *scheme)
     return scheme[strlen(scheme) - 1] == 's' && strcmp(scheme, "ws") != 0 ? 443 : 80;
 }
 
-/* A host may be written with slashes before it, capitals, and a dot at its end. */
+/* A host may be written with slashes before it, capitals, and a dot at its end, a port
+ * with zeros. */
 static void respell_tcp(char *text)
 {
     if (text[0] == '/' && text[1] == '/')
         memmove(text, text + 2, strlen(text + 2) + 1);
     lower_all(text);
     char *colon = strrchr(text, ':');
+    while (colon && colon[1] == '0' && colon[2])
+        memmove(colon + 1, colon + 2, strlen(colon + 2) + 1);
     if (colon && colon > text && colon[-1] == '.')
         memmove(colon - 1, colon, strlen(colon) + 1);
 }

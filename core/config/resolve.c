@@ -7,6 +7,7 @@
 #include "config/secret.h"
 #include "plugin/props.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -213,16 +214,19 @@ static int fill(struct resolver *r, const struct mcplug_option *options,
     return rc;
 }
 
+/* 0: not set. Times are short texts, so no memory is needed for one. */
 static uint64_t timeout_of(const struct mp_entry *entry, const char *name)
 {
     mp_view v = mp_view_get(mp_view_get(entry->json, "timeouts"), name);
+    char text[32];
     int64_t ms = 0;
-    char *text = mp_view_strdup(v);
-    if (text)
+    if (mp_view_is_string(v) && v.len - 2 < sizeof text) {
+        memcpy(text, v.data + 1, v.len - 2);
+        text[v.len - 2] = '\0';
         mp_option_parse("duration", text, &ms);
-    else
+    } else {
         mp_view_int(v, &ms);
-    mp_free(text);
+    }
     return ms > 0 ? (uint64_t)ms : 0;
 }
 
@@ -313,6 +317,19 @@ static enum mp_verdict judge_path(const struct mcplug_config *config,
     return verdict;
 }
 
+/* As it would stand in a URL: an IPv6 address in brackets, a port without zeros. */
+static enum mp_verdict judge_host(const struct mcplug_config *config,
+                                  struct mp_subject *subject, const char *host,
+                                  const char *port)
+{
+    char name[512];
+    bool bare = strchr(host, ':') && host[0] != '[';
+    snprintf(name, sizeof name, "%s%.500s%s", bare ? "[" : "", host, bare ? "]" : "");
+    while (port && port[0] == '0' && port[1])
+        port++;
+    return judge_socket(config, subject, "tcp:", name, port);
+}
+
 static enum mp_verdict judge_address(const struct mcplug_config *config,
                                      struct mp_subject *subject,
                                      const mcplug_props *props)
@@ -326,7 +343,7 @@ static enum mp_verdict judge_address(const struct mcplug_config *config,
     if (path)
         verdict = judge_path(config, subject, path);
     if (host)
-        verdict = worse(verdict, judge_socket(config, subject, "tcp:", host, port));
+        verdict = worse(verdict, judge_host(config, subject, host, port));
     subject->url = url;
     if (url || (!path && !host))
         verdict = worse(verdict, mp_policy_judge(config->policy, subject));
@@ -494,7 +511,7 @@ int mp_entry_resolve(const struct mcplug_config *config, const struct mp_entry *
         out->connect_ms = clamp(timeout_of(entry, "connect"));
         out->request_ms = clamp(timeout_of(entry, "request"));
         out->tool_ms = timeout_of(entry, "tool");
-        if (r.names.len && !(out->missing = mp_str_take(&r.names)))
+        if (r.names.failed || (r.names.len && !(out->missing = mp_str_take(&r.names))))
             rc = mp_fail_nomem(err);
     }
     mp_str_clear(&r.names);

@@ -118,13 +118,22 @@ static void expected(struct checker *c, const char *below, mp_view at, const cha
     complain(c, false, below, at, text);
 }
 
+/* What can't be looked at can't be used. */
+static void no_memory(struct checker *c)
+{
+    c->config->incomplete = true;
+    c->entry->broken = true;
+}
+
 /* A string of C: no NUL inside. */
 static void check_string(struct checker *c, const char *below, mp_view v)
 {
     struct mp_str text;
     mp_str_init(&text, MP_FILE_MAX);
     mp_str_add_view(&text, v);
-    if (text.data && strlen(text.data) != text.len)
+    if (text.failed)
+        no_memory(c);
+    else if (text.data && strlen(text.data) != text.len)
         complain(c, false, below, v, "has a NUL character");
     mp_str_clear(&text);
 }
@@ -167,7 +176,9 @@ static void check_map(struct checker *c, const char *key, mp_view v)
             expected(c, below, item, "a string");
         else
             check_string(c, below, item);
-        if (text && (!*text || (strcmp(key, "env") == 0 && strchr(text, '='))))
+        if (!text)
+            no_memory(c);
+        else if (!*text || (strcmp(key, "env") == 0 && strchr(text, '=')))
             complain(c, false, below, name, "is no name");
         mp_free(text);
     }
@@ -366,8 +377,13 @@ static void check_option(struct checker *c, const struct mcplug_option *o, mp_vi
     } else if (!is_scalar(v)) {
         snprintf(what, sizeof what, "a value of type %s", o->type);
         expected(c, below, v, what);
-    } else if (mp_view_is_string(v) && (text = mp_view_strdup(v))) {
-        if (!strstr(text, "${") && !mp_option_parse(o->type, text, &number)) {
+    } else {
+        text = mp_view_is_string(v) ? mp_view_strdup(v)
+                                    : mp_strndup((const char *)v.data, v.len);
+        check_string(c, below, v);
+        if (!text) {
+            no_memory(c);
+        } else if (!strstr(text, "${") && !mp_option_parse(o->type, text, &number)) {
             snprintf(what, sizeof what, "\"%.64s\" is not of type %s", text, o->type);
             complain(c, false, below, v, what);
         }
@@ -381,6 +397,8 @@ static void check_unknown(struct checker *c, const char *transport,
     char *text = mp_view_strdup(name), below[160], line[256];
     const char *best = NULL;
 
+    if (!text)
+        no_memory(c);
     if (!text || is_foreign(text)) {
         mp_free(text);
         return;
@@ -495,10 +513,11 @@ int mp_entry_type(const struct mp_entry *entry, char **out, struct mcplug_error 
         return MCPLUG_OK;
     if (!type.len)
         *out = mp_strdup("stdio");
-    for (size_t i = 0; !*out && i < MP_COUNT(same); i++)
+    const char *word = NULL;
+    for (size_t i = 0; type.len && !word && i < MP_COUNT(same); i++)
         if (mp_view_equals(type, same[i][0]))
-            *out = mp_strdup(same[i][1]);
-    if (!*out)
-        *out = mp_view_strdup(type);
+            word = same[i][1];
+    if (type.len)
+        *out = word ? mp_strdup(word) : mp_view_strdup(type);
     return *out ? MCPLUG_OK : mp_fail_nomem(err);
 }

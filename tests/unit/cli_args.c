@@ -139,8 +139,12 @@ START_TEST(the_first_word_names_a_server_unless_it_is_given_in_place)
     ck_assert_int_eq(parse("add x --env A=b -- cmd --json"), 0);
     ck_assert_ptr_null(args.server);
     ck_assert_str_eq(args.server_command[1], "--json");
-    refused("add x npx -y", "put -- before a command");
-    refused("add x npx --yes", "put -- before a command");
+    refused("add x npx -y", "Put -- before a command");
+    refused("add x npx --yes", "Put -- before a command");
+    refused("add x docker run -e K=1 img", "whose option is -e?");
+    refused("add x docker run --env K=1 img", "whose option is --env");
+    ck_assert_int_eq(parse("add x node server.js --scope project"), 0);
+    ck_assert_int_eq(parse("add x http://h/ -H a:b --env A=b"), 0);
 }
 END_TEST
 

@@ -1,0 +1,381 @@
+#include "config/approval.h"
+
+#include "config_kit.h"
+
+static struct mp_approvals approvals;
+
+#define FILE_A "/p/.mcp.json"
+#define FILE_B "/q/.mcp.json"
+#define ENTRY "{'command':'x','args':['a','b'],'env':{'K':'v'}}"
+
+static void reread(void)
+{
+    mp_approvals_clear(&approvals);
+    memset(&err, 0, sizeof err);
+    int r = mp_approvals_read(at(APPROVALS), &approvals, &err);
+    ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
+}
+
+static void forget(void)
+{
+    mp_approvals_clear(&approvals);
+}
+
+static void approve(const char *file, const char *name, const char *text)
+{
+    int r = mp_approvals_add(at(APPROVALS), file, name, mp_text(json(text)), &err);
+    ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
+}
+
+static enum mp_approval ask(const char *file, const char *name, const char *text)
+{
+    mp_view was = {0};
+    enum mp_approval got =
+        mp_approvals_of(&approvals, file, name, mp_text(json(text)), &was);
+    ck_assert((got == MP_APPROVAL_CHANGED) == (was.len != 0));
+    return got;
+}
+
+static size_t drop(const char *file, const char *name)
+{
+    size_t removed = 99;
+    int r = mp_approvals_remove(at(APPROVALS), file, name, &removed, &err);
+    ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
+    reread();
+    return removed;
+}
+
+/* ---- what is approved ---- */
+
+START_TEST(what_was_never_asked_is_not_approved)
+{
+    reread();
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_NONE);
+    ck_assert_int_eq(mp_approvals_read(NULL, &approvals, &err), MCPLUG_OK);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_NONE);
+    ck_assert(!is_there(APPROVALS));
+}
+END_TEST
+
+START_TEST(an_approval_is_of_one_file_one_name_and_one_text)
+{
+    approve(FILE_A, "s", ENTRY);
+    reread();
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_GIVEN);
+    ck_assert_int_eq(ask(FILE_B, "s", ENTRY), MP_APPROVAL_NONE);
+    ck_assert_int_eq(ask(FILE_A, "t", ENTRY), MP_APPROVAL_NONE);
+    ck_assert_int_eq(ask(FILE_A, "S", ENTRY), MP_APPROVAL_NONE);
+    ck_assert_int_eq(ask(FILE_A, "s", "{'command':'x'}"), MP_APPROVAL_CHANGED);
+}
+END_TEST
+
+START_TEST(layout_spelling_and_disabled_do_not_count)
+{
+    static const char *const same[] = {
+        "{ 'command' : 'x',\n\t'args': [ 'a' , 'b' ],\r\n 'env': {'K': 'v'}\n}",
+        "{'command':'\\u0078','args':['a','\\u0062'],'\\u0065nv':{'K':'v'}}",
+        "{'disabled':true,'command':'x','args':['a','b'],'env':{'K':'v'}}",
+        "{'command':'x','args':['a','b'],'disabled':false,'env':{'K':'v'}}",
+        "{'command':'x','args':['a','b'],'env':{'K':'v'},'dis\\u0061bled':true}",
+    };
+
+    approve(FILE_A, "s", ENTRY);
+    reread();
+    for (size_t i = 0; i < MP_COUNT(same); i++)
+        ck_assert_msg(ask(FILE_A, "s", same[i]) == MP_APPROVAL_GIVEN, "%s", same[i]);
+}
+END_TEST
+
+START_TEST(every_other_change_has_to_be_approved_again)
+{
+    static const char *const others[] = {
+        "{'command':'y','args':['a','b'],'env':{'K':'v'}}",
+        "{'command':'x','args':['b','a'],'env':{'K':'v'}}",
+        "{'command':'x','args':['a b'],'env':{'K':'v'}}",
+        "{'command':'x','args':['a','b',''],'env':{'K':'v'}}",
+        "{'command':'x','args':['a','b'],'env':{'K':'w'}}",
+        "{'command':'x','args':['a','b'],'env':{'k':'v'}}",
+        "{'command':'x','args':['a','b'],'env':{'K':'v','disabled':true}}",
+        "{'command':'x','args':['a','b']}",
+        "{'command':'x','args':['a','b'],'env':{'K':'v'},'cwd':'/'}",
+        "{'command':'x','args':['a','b'],'env':{'K':'v'},'note':''}",
+        "{'command':'x','args':['a','b'],'env':{'K':'v'},'Disabled':true}",
+        "{}",
+    };
+
+    approve(FILE_A, "s", ENTRY);
+    reread();
+    for (size_t i = 0; i < MP_COUNT(others); i++)
+        ck_assert_msg(ask(FILE_A, "s", others[i]) == MP_APPROVAL_CHANGED, "%s",
+                      others[i]);
+}
+END_TEST
+
+START_TEST(what_was_approved_is_kept_to_be_shown)
+{
+    mp_view was = {0};
+    approve(FILE_A, "s", "{ 'command' : 'x' , 'disabled':true}");
+    reread();
+    ck_assert_int_eq(
+        mp_approvals_of(&approvals, FILE_A, "s", mp_text(json("{'command':'y'}")), &was),
+        MP_APPROVAL_CHANGED);
+    struct mp_str text;
+    mp_str_init(&text, 1000);
+    ck_assert(mp_json_canonical(was, &text));
+    ck_assert_str_eq(text.data, json("{'command':'x','disabled':true}"));
+    mp_str_clear(&text);
+}
+END_TEST
+
+START_TEST(a_new_approval_replaces_the_old_one)
+{
+    approve(FILE_A, "s", ENTRY);
+    approve(FILE_A, "s", "{'command':'y'}");
+    approve(FILE_A, "t", "{'command':'z'}");
+    reread();
+    ck_assert_int_eq(ask(FILE_A, "s", "{'command':'y'}"), MP_APPROVAL_GIVEN);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_CHANGED);
+    ck_assert_int_eq(ask(FILE_A, "t", "{'command':'z'}"), MP_APPROVAL_GIVEN);
+}
+END_TEST
+
+START_TEST(file_and_name_are_told_apart)
+{
+    char one[MP_SHA256_HEX + 1], two[MP_SHA256_HEX + 1];
+    mp_view e = mp_text(json(ENTRY));
+
+    ck_assert(mp_approval_digest("/ab", "c", e, one));
+    ck_assert(mp_approval_digest("/a", "bc", e, two));
+    ck_assert_str_ne(one, two);
+    ck_assert(mp_approval_digest("/ab", "c", e, two));
+    ck_assert_str_eq(one, two);
+    ck_assert_uint_eq(strlen(one), MP_SHA256_HEX);
+}
+END_TEST
+
+START_TEST(paths_of_any_kind_can_be_keys)
+{
+    static const char *const files[] = {"/with space/.mcp.json", "/a\"b\\c/.mcp.json",
+                                        "/new\nline/.mcp.json",
+                                        "/\xc3\xa4/\xe2\x82\xac.json", "/"};
+
+    for (size_t i = 0; i < MP_COUNT(files); i++)
+        approve(files[i], "s", ENTRY);
+    reread();
+    for (size_t i = 0; i < MP_COUNT(files); i++)
+        ck_assert_int_eq(ask(files[i], "s", ENTRY), MP_APPROVAL_GIVEN);
+    ck_assert_uint_eq(drop(files[1], "s"), 1);
+    ck_assert_int_eq(ask(files[1], "s", ENTRY), MP_APPROVAL_NONE);
+    ck_assert_int_eq(ask(files[2], "s", ENTRY), MP_APPROVAL_GIVEN);
+}
+END_TEST
+
+START_TEST(a_digest_alone_or_an_entry_alone_approves_nothing)
+{
+    char digest[MP_SHA256_HEX + 1];
+    char text[1024];
+
+    ck_assert(mp_approval_digest(FILE_A, "s", mp_text(json(ENTRY)), digest));
+    snprintf(text, sizeof text, "{'approved':{'" FILE_A "':{'s':'%s'}}}", digest);
+    give(APPROVALS, text);
+    reread();
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_NONE);
+    give(APPROVALS, "{'approved':{'" FILE_A "':{'s':{'entry':" ENTRY "}}}}");
+    reread();
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_CHANGED);
+    give(APPROVALS, "{'approved':{'" FILE_A "':{'s':{'digest':''}}}}");
+    reread();
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_NONE);
+    give(APPROVALS, "{'approved':{'" FILE_A "':{'s':true}}}");
+    reread();
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_NONE);
+    give(APPROVALS, "{'approved':true}");
+    reread();
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_NONE);
+    give(APPROVALS, "[]");
+    reread();
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_NONE);
+}
+END_TEST
+
+START_TEST(blanks_before_the_text_lose_no_approval)
+{
+    approve(FILE_A, "s", ENTRY);
+    struct mp_file file;
+    ck_assert_int_eq(mp_file_read(at(APPROVALS), &file, &err), MCPLUG_OK);
+    char *text = malloc(file.text.len + 8);
+    snprintf(text, file.text.len + 8, "\n  %s", file.text.data);
+    put(APPROVALS, text, 0600);
+    free(text);
+    mp_file_clear(&file);
+    reread();
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_GIVEN);
+    ck_assert_uint_eq(drop(FILE_A, "s"), 1);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_NONE);
+}
+END_TEST
+
+/* ---- the file ---- */
+
+START_TEST(the_file_is_the_users_alone)
+{
+    approve(FILE_A, "s", ENTRY);
+    ck_assert_int_eq(look(APPROVALS).st_mode & 07777, 0600);
+    ck_assert_int_eq(look("home/.local/state/mcplug").st_mode & 07777, 0700);
+}
+END_TEST
+
+static void refused(const char *why)
+{
+    mp_approvals_clear(&approvals);
+    memset(&err, 0, sizeof err);
+    ck_assert_int_eq(mp_approvals_read(at(APPROVALS), &approvals, &err), MCPLUG_ECONFIG);
+    ck_assert_msg(strncmp(err.text, top, strlen(top)) == 0, "%s", err.text);
+    HAS(err.text, why);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_NONE);
+}
+
+START_TEST(a_file_that_others_could_have_written_counts_as_empty)
+{
+    approve(FILE_A, "s", ENTRY);
+    ck_assert_int_eq(chmod(at(APPROVALS), 0602), 0);
+    refused("others can change it");
+    ck_assert_int_eq(chmod(at(APPROVALS), 0620), 0);
+    refused("others can change it");
+    ck_assert_int_eq(chmod(at(APPROVALS), 0600), 0);
+    reread();
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_GIVEN);
+    if (getuid() == 0) {
+        ck_assert_int_eq(chown(at(APPROVALS), NOBODY, NOBODY), 0);
+        refused("others can change it");
+    }
+}
+END_TEST
+
+START_TEST(a_broken_file_counts_as_empty_and_is_not_overwritten)
+{
+    size_t removed;
+
+    give(APPROVALS, "{'approved':\n {'" FILE_A "':{'s':{}},}}");
+    refused("approvals.json:2:");
+    ck_assert_int_eq(
+        mp_approvals_add(at(APPROVALS), FILE_A, "s", mp_text(json(ENTRY)), &err),
+        MCPLUG_ECONFIG);
+    HAS(err.text, "approvals.json:2:");
+    ck_assert_int_eq(mp_approvals_remove(at(APPROVALS), FILE_A, "s", &removed, &err),
+                     MCPLUG_ECONFIG);
+    ck_assert_uint_eq(removed, 0);
+    holds(APPROVALS, json("{'approved':\n {'" FILE_A "':{'s':{}},}}"));
+    ck_assert_int_eq(mp_approvals_remove(at(APPROVALS), NULL, NULL, &removed, &err),
+                     MCPLUG_OK);
+    ck_assert_uint_eq(removed, 0);
+    holds(APPROVALS, "{}\n"); /* to forget everything mends it */
+    give(APPROVALS, "{'approved':[]}");
+    ck_assert_int_eq(
+        mp_approvals_add(at(APPROVALS), FILE_A, "s", mp_text(json(ENTRY)), &err),
+        MCPLUG_ECONFIG);
+    holds(APPROVALS, json("{'approved':[]}"));
+}
+END_TEST
+
+START_TEST(a_directory_in_its_place_is_an_error)
+{
+    make_dirs(APPROVALS "/");
+    refused("is a directory");
+}
+END_TEST
+
+START_TEST(an_empty_file_takes_approvals)
+{
+    give(APPROVALS, "");
+    approve(FILE_A, "s", ENTRY);
+    reread();
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_GIVEN);
+}
+END_TEST
+
+START_TEST(other_members_of_the_file_stay)
+{
+    give(APPROVALS, "{\n    'mine': [1,  2]\n}\n");
+    approve(FILE_A, "s", "{'command':'x'}");
+    struct mp_file file;
+    ck_assert_int_eq(mp_file_read(at(APPROVALS), &file, &err), MCPLUG_OK);
+    HAS(file.text.data, json("{\n    'mine': [1,  2],\n    'approved': {"));
+    mp_file_clear(&file);
+}
+END_TEST
+
+START_TEST(without_a_home_nothing_can_be_kept)
+{
+    size_t removed = 7;
+    ck_assert_int_eq(mp_approvals_add(NULL, FILE_A, "s", mp_text(json(ENTRY)), &err),
+                     MCPLUG_EIO);
+    HAS(err.text, "no home directory");
+    ck_assert_int_eq(mp_approvals_remove(NULL, NULL, NULL, &removed, &err), MCPLUG_OK);
+    ck_assert_uint_eq(removed, 0);
+}
+END_TEST
+
+/* ---- taking back ---- */
+
+START_TEST(one_those_of_a_file_or_all_can_be_taken_back)
+{
+    approve(FILE_A, "s", ENTRY);
+    approve(FILE_A, "t", ENTRY);
+    approve(FILE_A, "u", ENTRY);
+    approve(FILE_B, "s", ENTRY);
+    approve("/r/.mcp.json", "s", ENTRY);
+    ck_assert_uint_eq(drop(FILE_A, "none"), 0);
+    ck_assert_uint_eq(drop("/none", NULL), 0);
+    ck_assert_uint_eq(drop(FILE_A, "s"), 1);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_NONE);
+    ck_assert_int_eq(ask(FILE_A, "t", ENTRY), MP_APPROVAL_GIVEN);
+    ck_assert_uint_eq(drop(FILE_A, NULL), 2);
+    ck_assert_int_eq(ask(FILE_A, "t", ENTRY), MP_APPROVAL_NONE);
+    ck_assert_int_eq(ask(FILE_B, "s", ENTRY), MP_APPROVAL_GIVEN);
+    ck_assert_uint_eq(drop(NULL, NULL), 2);
+    ck_assert_int_eq(ask(FILE_B, "s", ENTRY), MP_APPROVAL_NONE);
+    ck_assert_uint_eq(drop(NULL, NULL), 0);
+    approve(FILE_A, "s", ENTRY);
+    reread();
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_GIVEN);
+}
+END_TEST
+
+START_TEST(taking_back_where_there_is_nothing_makes_no_file)
+{
+    ck_assert_uint_eq(drop(NULL, NULL), 0);
+    ck_assert_uint_eq(drop(FILE_A, "s"), 0);
+    ck_assert(!is_there("home/.local"));
+}
+END_TEST
+
+static void add(TCase *t)
+{
+    tcase_add_checked_fixture(t, world, unload);
+    tcase_add_checked_fixture(t, NULL, forget);
+    tcase_add_test(t, what_was_never_asked_is_not_approved);
+    tcase_add_test(t, an_approval_is_of_one_file_one_name_and_one_text);
+    tcase_add_test(t, layout_spelling_and_disabled_do_not_count);
+    tcase_add_test(t, every_other_change_has_to_be_approved_again);
+    tcase_add_test(t, what_was_approved_is_kept_to_be_shown);
+    tcase_add_test(t, a_new_approval_replaces_the_old_one);
+    tcase_add_test(t, file_and_name_are_told_apart);
+    tcase_add_test(t, paths_of_any_kind_can_be_keys);
+    tcase_add_test(t, a_digest_alone_or_an_entry_alone_approves_nothing);
+    tcase_add_test(t, blanks_before_the_text_lose_no_approval);
+    tcase_add_test(t, the_file_is_the_users_alone);
+    tcase_add_test(t, a_file_that_others_could_have_written_counts_as_empty);
+    tcase_add_test(t, a_broken_file_counts_as_empty_and_is_not_overwritten);
+    tcase_add_test(t, a_directory_in_its_place_is_an_error);
+    tcase_add_test(t, an_empty_file_takes_approvals);
+    tcase_add_test(t, other_members_of_the_file_stay);
+    tcase_add_test(t, without_a_home_nothing_can_be_kept);
+    tcase_add_test(t, one_those_of_a_file_or_all_can_be_taken_back);
+    tcase_add_test(t, taking_back_where_there_is_nothing_makes_no_file);
+}
+
+int main(void)
+{
+    return run_suite("config_approval", add);
+}
