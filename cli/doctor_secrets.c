@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "config/expand.h"
+#include "config/mask_text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -263,21 +264,19 @@ void cli_doctor_references(struct cli_doctor *d, const struct mp_entry *entry,
 
 /* ---- secrets that stand in the file ---- */
 
-/* Would masking change the member `key` of an entry, or of its member `outer`? */
-static bool is_masked(const char *outer, mp_view key, mp_view value)
+/* Would masking change the member `key` of an entry? */
+static bool is_masked(mp_view key, mp_view value)
 {
     struct mp_str whole, before, masked, after;
     mp_str_init(&whole, MP_FILE_MAX * 2);
     mp_str_init(&before, MP_FILE_MAX * 8);
     mp_str_init(&masked, MP_FILE_MAX * 8);
     mp_str_init(&after, MP_FILE_MAX * 8);
-    if (outer)
-        mp_str_addf(&whole, "{\"%s\":", outer);
     mp_str_addc(&whole, '{');
     mp_str_add(&whole, key.data, key.len);
     mp_str_addc(&whole, ':');
     mp_str_add(&whole, value.data, value.len);
-    mp_str_adds(&whole, outer ? "}}" : "}");
+    mp_str_adds(&whole, "}");
     mp_view text = mp_bytes(whole.data, whole.len);
     bool differs = !whole.failed && mp_json_canonical(text, &before) &&
                    mp_mask_entry(text, &masked) &&
@@ -288,6 +287,16 @@ static bool is_masked(const char *outer, mp_view key, mp_view value)
     mp_str_clear(&masked);
     mp_str_clear(&after);
     return differs;
+}
+
+/* A variable or a header field: all of them are masked, but some look harmless. */
+static bool looks_secret(const char *name, mp_view value)
+{
+    char *text = mp_view_strdup(value);
+    bool secret = text && (mp_mask_name_tells(name, strlen(name)) ||
+                           mp_mask_looks_secret(text, strlen(text)));
+    mp_free(text);
+    return secret;
 }
 
 /* Nothing but references without a default, and the word that says how a header is
@@ -318,8 +327,7 @@ static bool only_refers(mp_view value)
     return harmless;
 }
 
-/* Adds "env.API_KEY" for each member that looks like a secret. All header fields are
- * masked, so here they are looked at as if they were variables. */
+/* Adds "env.API_KEY" for each member that looks like a secret. */
 static size_t find_in(const char *outer, mp_view object, struct mp_str *names)
 {
     struct mp_walk w = mp_walk_into(object);
@@ -332,7 +340,7 @@ static size_t find_in(const char *outer, mp_view object, struct mp_str *names)
                    (strcmp(name, "env") == 0 || strcmp(name, "headers") == 0);
         if (!outer && map) {
             n += find_in(name, value, names);
-        } else if (name && is_masked(outer ? "env" : NULL, key, value) &&
+        } else if (name && (outer ? looks_secret(name, value) : is_masked(key, value)) &&
                    !only_refers(value)) {
             snprintf(path, sizeof path, "%s%s%.200s", outer ? outer : "",
                      outer ? "." : "", name);
