@@ -284,12 +284,17 @@ EXTRA_DIST += \
 # What tests find in their environment: MCPLUG_SRC, MCPLUG_BUILD, MCPLUG_TEST_MODULES,
 # and the paths that make an uninstalled mcplug work.
 
-TESTS = $(script_tests)
+# Those that take longest come first, so that none runs alone in the end.
+TESTS =
+if HAVE_CHECK
+TESTS += $(fault_tests)
+endif
+TESTS += $(script_tests)
 TEST_EXTENSIONS = .test
 TEST_LOG_COMPILER = $(SHELL)
 if HAVE_CHECK
 check_PROGRAMS += $(unit_tests) $(fault_tests)
-TESTS += $(unit_tests) $(fault_tests)
+TESTS += $(unit_tests)
 endif
 
 AM_TESTS_ENVIRONMENT = \
@@ -328,7 +333,7 @@ check-asan:
 	    CFLAGS='$(ASAN_CFLAGS)'; \
 	fi
 	$(MAKE) -C build-asan all
-	ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 MCPLUG_TEST_QUICK=1 \
 	  CK_TIMEOUT_MULTIPLIER=4 $(MAKE) -C build-asan check
 
 check-valgrind: all
