@@ -80,7 +80,8 @@ unit_support = \
 	tests/unit/file_kit.h \
 	tests/unit/ide_kit.h \
 	tests/unit/nomem_kit.h \
-	tests/unit/plugin_modules.h
+	tests/unit/plugin_modules.h \
+	tests/unit/quick.h
 
 LDADD = tests/unit/libtest.la libmcplug-cli.la libmcplug-core.la $(CHECK_LIBS)
 AM_CFLAGS += $(CHECK_CFLAGS)

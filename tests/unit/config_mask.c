@@ -1,5 +1,6 @@
 /* What `get` and its like show of an entry. In most rows % is the secret. */
 #include "nomem_kit.h"
+#include "quick.h"
 
 #include "base/buf.h"
 
@@ -342,10 +343,10 @@ static const char *mask(const char *text)
 
     mp_str_clear(&out);
     mp_str_init(&out, 1 << 20);
-    ck_assert_int_eq(mp_json_check(mp_text(text), &at_fault, &err), MCPLUG_OK);
-    ck_assert_msg(mp_mask_entry(mp_text(text), &out), "%s", text);
-    ck_assert_msg(mp_json_check(mp_text(out.data), &at_fault, &err) == MCPLUG_OK,
-                  "%s: %s", text, out.data);
+    HOLDS(mp_json_check(mp_text(text), &at_fault, &err) == MCPLUG_OK, "%s", text);
+    HOLDS(mp_mask_entry(mp_text(text), &out), "%s", text);
+    HOLDS(mp_json_check(mp_text(out.data), &at_fault, &err) == MCPLUG_OK, "%s: %s", text,
+          out.data);
     return out.data;
 }
 
@@ -356,7 +357,7 @@ static const char *fill(const char *row, const char *secret)
     size_t len = 0;
 
     for (row = json(row); *row; row++) {
-        ck_assert_uint_lt(len + strlen(secret), sizeof text - 1);
+        HOLDS(len + strlen(secret) < sizeof text - 1, "%s", secret);
         if (*row == '%')
             len += (size_t)sprintf(text + len, "%s", secret);
         else
@@ -373,9 +374,9 @@ static void check_hidden(const char *row, const char *secret)
     char begin[7];
 
     snprintf(begin, sizeof begin, "%s", secret);
-    ck_assert_msg(!strstr(shown, begin), "%s: %s", text, shown);
-    ck_assert_msg(!strstr(shown, secret + strlen(secret) - 6), "%s: %s", text, shown);
-    ck_assert_msg(strstr(shown, "***"), "%s: %s", text, shown);
+    HOLDS(!strstr(shown, begin), "%s: %s", text, shown);
+    HOLDS(!strstr(shown, secret + strlen(secret) - 6), "%s: %s", text, shown);
+    HOLDS(strstr(shown, "***"), "%s: %s", text, shown);
 }
 
 static void check_all(const char *const *rows, size_t n)
@@ -390,8 +391,7 @@ static void check_all(const char *const *rows, size_t n)
 static void check_row(const char *entry_text, const char *shown)
 {
     const char *got = mask(json(entry_text));
-    ck_assert_msg(strcmp(got, json(shown)) == 0, "%s: %s instead of %s", entry_text, got,
-                  shown);
+    HOLDS(strcmp(got, json(shown)) == 0, "%s: %s instead of %s", entry_text, got, shown);
 }
 
 static const struct {
@@ -498,7 +498,7 @@ START_TEST(random_secrets_are_never_shown)
                     secret[n] = letters[roll(known)];
                 secret[len] = '\0';
                 const char *text = fill(tables[i].rows[k], secret), *shown = mask(text);
-                ck_assert_msg(!strstr(shown, secret), "%s: %s", text, shown);
+                HOLDS(!strstr(shown, secret), "%s: %s", text, shown);
             }
 }
 END_TEST

@@ -1,6 +1,7 @@
 /* The configuration while memory fails: once, or from one moment on. Whatever could not
  * be had, nothing becomes usable that would not be with memory. */
 #include "nomem_kit.h"
+#include "quick.h"
 
 #include "base/error.h"
 #include "plugin/props.h"
@@ -188,7 +189,7 @@ static struct mcplug_config *load_short(void)
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     struct mcplug_config *c = mp_config_load(NULL, &why);
     if (!c)
-        ck_assert_msg(why.code == MCPLUG_ENOMEM, "%d: %s", why.code, why.text);
+        HOLDS(why.code == MCPLUG_ENOMEM, "%d: %s", why.code, why.text);
     return c;
 }
 
@@ -203,8 +204,7 @@ static void look_short(void (*see)(const struct mcplug_config *c,
         if (c->entries[i].by)
             continue;
         int r = mp_entry_usable(c, &c->entries[i], &state, &why);
-        ck_assert_msg((r == MCPLUG_OK) == (state == MP_STATE_READY), "%s",
-                      c->entries[i].name);
+        HOLDS((r == MCPLUG_OK) == (state == MP_STATE_READY), "%s", c->entries[i].name);
         see(c, &c->entries[i], state);
     }
     mp_config_free(c);
@@ -215,10 +215,10 @@ static void see_if_usable(const struct mcplug_config *c, const struct mp_entry *
 {
     const struct known *k = find(e->name);
     (void)c;
-    ck_assert_msg(k != NULL, "%s: %s came up", when(), e->name);
+    HOLDS(k != NULL, "%s: %s came up", when(), e->name);
     if (strcmp(e->source->path, k->path) == 0) /* which one wins is another test */
-        ck_assert_msg(state != MP_STATE_READY || k->state == MP_STATE_READY,
-                      "%s: %s is usable", when(), e->name);
+        HOLDS(state != MP_STATE_READY || k->state == MP_STATE_READY, "%s: %s is usable",
+              when(), e->name);
 }
 
 static void use_all(void)
@@ -239,8 +239,8 @@ static void see_if_hidden(const struct mcplug_config *c, const struct mp_entry *
 {
     const struct known *k = find(e->name);
     (void)c;
-    ck_assert_msg(k && (state != MP_STATE_READY || strcmp(e->source->path, k->path) == 0),
-                  "%s: %s is that of %s", when(), e->name, e->source->path);
+    HOLDS(k && (state != MP_STATE_READY || strcmp(e->source->path, k->path) == 0),
+          "%s: %s is that of %s", when(), e->name, e->source->path);
 }
 
 static void find_all(void)
@@ -265,8 +265,8 @@ static void see_if_judged(const struct mcplug_config *c, const struct mp_entry *
         return;
     if (state == MP_STATE_UNAPPROVED && e->approval != MP_APPROVAL_GIVEN)
         return; /* it is judged again once it is approved */
-    ck_assert_msg(state == MP_STATE_BLOCKED || state == MP_STATE_BROKEN,
-                  "%s: %s is not blocked (%d)", when(), e->name, state);
+    HOLDS(state == MP_STATE_BLOCKED || state == MP_STATE_BROKEN,
+          "%s: %s is not blocked (%d)", when(), e->name, state);
 }
 
 static void judge_all(void)
@@ -297,16 +297,15 @@ static void see_if_same(const struct mcplug_config *c, const struct mp_entry *e,
     if (state != MP_STATE_READY || !k || k->state != MP_STATE_READY)
         return;
     if (mp_entry_resolve(c, e, options, NULL, &r, &why) == MCPLUG_OK) {
-        ck_assert_msg(same(r.type, k->type), "%s: %s has type %s", when(), e->name,
-                      r.type);
-        ck_assert_msg(mp_props_hash(r.props) == k->settings, "%s: %s has other settings",
-                      when(), e->name);
-        ck_assert_msg(same(r.missing, k->missing), "%s: %s misses %s", when(), e->name,
-                      r.missing ? r.missing : "nothing");
-        ck_assert_msg(r.connect_ms == k->connect_ms && r.tool_ms == k->tool_ms,
-                      "%s: %s has other times", when(), e->name);
+        HOLDS(same(r.type, k->type), "%s: %s has type %s", when(), e->name, r.type);
+        HOLDS(mp_props_hash(r.props) == k->settings, "%s: %s has other settings", when(),
+              e->name);
+        HOLDS(same(r.missing, k->missing), "%s: %s misses %s", when(), e->name,
+              r.missing ? r.missing : "nothing");
+        HOLDS(r.connect_ms == k->connect_ms && r.tool_ms == k->tool_ms,
+              "%s: %s has other times", when(), e->name);
     } else {
-        ck_assert_msg(why.code != MCPLUG_OK && why.text[0], "%s", e->name);
+        HOLDS(why.code != MCPLUG_OK && why.text[0], "%s", e->name);
     }
     mp_resolved_clear(&r);
 }
@@ -337,9 +336,9 @@ static void check_short(void)
         enum mp_state state;
         mp_config_check(c, &c->entries[i], "x", few);
         /* noted or not: it is broken, or the configuration says that it is not whole */
-        ck_assert_msg(mp_entry_usable(c, &c->entries[i], &state, &why) != MCPLUG_OK ||
-                          c->incomplete,
-                      "%s: %s is usable", when(), c->entries[i].name);
+        HOLDS(mp_entry_usable(c, &c->entries[i], &state, &why) != MCPLUG_OK ||
+                  c->incomplete,
+              "%s: %s is usable", when(), c->entries[i].name);
     }
     mp_config_free(c);
 }

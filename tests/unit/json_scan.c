@@ -1,4 +1,5 @@
 #include "json/scan.h"
+#include "quick.h"
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -366,9 +367,9 @@ START_TEST(utf8_is_judged_as_everywhere_else)
             size_t n = mp_utf8_len(c, sizeof c);
             for (size_t len = 1; len <= sizeof c; len++)
                 if (n == len || n == 0)
-                    ck_assert_msg(string_accepted(c, len) == (n == len),
-                                  "%02x %02x %02x %02x, %zu of them", c[0], c[1], c[2],
-                                  c[3], len);
+                    HOLDS(string_accepted(c, len) == (n == len),
+                          "%02x %02x %02x %02x, %zu of them", c[0], c[1], c[2], c[3],
+                          len);
         }
 }
 END_TEST
@@ -482,10 +483,10 @@ START_TEST(a_bomb_of_ten_megabytes_is_stopped_at_the_limit)
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
     ck_assert_int_eq(r, MCPLUG_ETOOBIG);
     ck_assert_str_eq(err.text, "more than 200000 values at byte 599998");
-    ck_assert_msg((double)(after.tv_sec - before.tv_sec) +
-                          1e-9 * (double)(after.tv_nsec - before.tv_nsec) <
-                      0.5,
-                  "it took half a second");
+    HOLDS((double)(after.tv_sec - before.tv_sec) +
+                  1e-9 * (double)(after.tv_nsec - before.tv_nsec) <
+              0.5,
+          "it took half a second");
     free(text);
 }
 END_TEST

@@ -1,4 +1,5 @@
 #include "fake.h"
+#include "quick.h"
 
 #include <stdlib.h>
 
@@ -17,13 +18,14 @@ START_TEST(calls_are_found_by_id_whatever_came_and_went_before)
             mp_ledger_remove(&l, calls[i].id);
             count--;
         } else {
-            ck_assert(mp_ledger_add(&l, &calls[i]));
+            HOLDS(mp_ledger_add(&l, &calls[i]), "call %zu", i);
             count++;
         }
         in[i] = !in[i];
-        ck_assert_uint_eq(l.count, count);
+        HOLDS(l.count == count, "%zu calls, not %zu", (size_t)l.count, (size_t)count);
         size_t k = (size_t)random() % MP_COUNT(calls);
-        ck_assert_ptr_eq(mp_ledger_find(&l, calls[k].id), in[k] ? &calls[k] : NULL);
+        HOLDS(mp_ledger_find(&l, calls[k].id) == (in[k] ? &calls[k] : NULL), "call %zu",
+              (size_t)k);
     }
     for (size_t i = 0; i < MP_COUNT(calls); i++)
         ck_assert_ptr_eq(mp_ledger_find(&l, calls[i].id), in[i] ? &calls[i] : NULL);
