@@ -158,7 +158,7 @@ m 0 'Echo: hello' '' call everything echo message=hello
 m 0 'Echo: hello' '' call mcp__everything__echo message=hello
 m 2 '' 'messag' call everything echo messag=hello
 m 0 '"command": "npx"' '' get everything
-line 'State: +ready'
+line 'State: +pending'
 m 0 Disabled '' disable everything
 m 3 '' '`mcplug enable everything`' call everything echo message=hello
 m 0 . '' list
