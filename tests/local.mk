@@ -54,6 +54,8 @@ unit_tests = \
 	tests/unit/plugin_props \
 	tests/unit/plugin_services \
 	tests/unit/plugin_vault \
+	tests/unit/registry_keeper \
+	tests/unit/registry_lives \
 	tests/unit/rpc_assembler \
 	tests/unit/rpc_exchange \
 	tests/unit/rpc_ledger \
@@ -79,6 +81,7 @@ unit_support = \
 	tests/unit/config_kit.h \
 	tests/unit/file_kit.h \
 	tests/unit/ide_kit.h \
+	tests/unit/keeper_kit.h \
 	tests/unit/nomem_kit.h \
 	tests/unit/plugin_modules.h \
 	tests/unit/quick.h
@@ -181,7 +184,7 @@ tests_evil_evil_http_LDADD = -lpthread
 # The host facing them.
 fault_tests = tests/evil/faults
 if MODULE_HTTP
-fault_tests += tests/evil/faults_http
+fault_tests += tests/evil/faults_http tests/evil/faults_web
 endif
 if MODULE_WEBSOCKET
 fault_tests += tests/evil/faults_ws
@@ -199,13 +202,19 @@ tests_evil_faults_http_SOURCES = \
 	tests/evil/faults.h \
 	tests/evil/faults_http.c tests/evil/faults_http.h \
 	tests/evil/faults_http_connect.c \
+	tests/evil/faults_http_kit.c \
+	tests/evil/faults_http_replies.c \
+	tests/evil/faults_kit.c \
+	tests/evil/faults_sse.c
+tests_evil_faults_web_SOURCES = \
+	tests/evil/faults.h \
+	tests/evil/faults_http.h \
 	tests/evil/faults_http_floods.c \
 	tests/evil/faults_http_kit.c \
 	tests/evil/faults_http_load.c \
-	tests/evil/faults_http_replies.c \
 	tests/evil/faults_http_streams.c \
-	tests/evil/faults_sse.c \
-	tests/evil/faults_kit.c
+	tests/evil/faults_kit.c \
+	tests/evil/faults_web.c
 tests_evil_faults_ws_SOURCES = \
 	tests/evil/faults.h \
 	tests/evil/faults_kit.c \

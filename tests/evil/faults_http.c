@@ -8,9 +8,6 @@ int main(void)
 
     add_http_reply_tests(suite);
     add_http_connect_tests(suite);
-    add_http_flood_tests(suite);
-    add_http_stream_tests(suite);
-    add_http_load_tests(suite);
     add_sse_tests(suite);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

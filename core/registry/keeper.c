@@ -1,0 +1,411 @@
+#include "registry/keeper.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <string.h>
+
+static const uint32_t delays[] = {0, 1000, 2000, 5000, 10000, 30000, 60000};
+
+const char *mp_keeper_state_name(enum mp_keeper_state state)
+{
+    static const char *const names[] = {"resting",  "queued",  "starting", "ready",
+                                        "stopping", "waiting", "parked",   "ended"};
+    return names[state];
+}
+
+/* ---- slots ---- */
+
+void mp_starts_init(struct mp_starts *starts, unsigned max)
+{
+    memset(starts, 0, sizeof *starts);
+    starts->max = max;
+    starts->last = &starts->first;
+}
+
+static void queue_leave(struct mp_keeper *k)
+{
+    if (!k->prev_queued)
+        return;
+    *k->prev_queued = k->next_queued;
+    if (k->next_queued)
+        k->next_queued->prev_queued = k->prev_queued;
+    else
+        k->starts->last = k->prev_queued;
+    k->prev_queued = NULL;
+    k->next_queued = NULL;
+}
+
+static void queue_join(struct mp_keeper *k)
+{
+    k->next_queued = NULL;
+    k->prev_queued = k->starts->last;
+    *k->starts->last = k;
+    k->starts->last = &k->next_queued;
+}
+
+static void start(struct mp_keeper *k);
+
+/* The slot of an attempt that is over goes to whoever waited longest. */
+static void slot_free(struct mp_keeper *k)
+{
+    struct mp_starts *starts = k->starts;
+    if (!k->has_slot)
+        return;
+    k->has_slot = false;
+    starts->under_way--;
+    struct mp_keeper *next = starts->first;
+    if (next && starts->under_way < starts->max) {
+        queue_leave(next);
+        start(next);
+    }
+}
+
+/* ---- those who wait ---- */
+
+static void leave(struct mp_waiter *w)
+{
+    *w->prev = w->next;
+    if (w->next)
+        w->next->prev = w->prev;
+    else
+        w->keeper->last_waiter = w->prev;
+    w->prev = NULL;
+    w->next = NULL;
+    mp_timer_stop(w->keeper->loop, &w->deadline);
+    if (!w->keeper->waiters)
+        mp_timer_stop(w->keeper->loop, &w->keeper->patience);
+}
+
+void mp_waiter_leave(struct mp_waiter *w)
+{
+    if (w->prev)
+        leave(w);
+}
+
+/* Those who come while the others are told wait for the next time. */
+static void answer_all(struct mp_keeper *k, const struct mcplug_error *why)
+{
+    uint64_t until = k->last_seq;
+    struct mp_waiter *w;
+    while ((w = k->waiters) && w->seq <= until) {
+        leave(w);
+        w->done(w, why);
+    }
+}
+
+static void fill_cause(const struct mp_keeper *k, struct mcplug_error *err)
+{
+    *err = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    if (k->state == MP_KEEPER_PARKED || k->state == MP_KEEPER_ENDED) {
+        mp_error_copy(err, &k->cause);
+        return;
+    }
+    uint64_t ago = (mp_loop_now(k->loop) - k->failed_at) / 1000;
+    mp_fail(err, k->cause.code ? k->cause.code : MCPLUG_ETIMEDOUT,
+            "server \"%.64s\": initialization failed %llus ago%s%.300s", k->name,
+            (unsigned long long)ago, k->cause.text[0] ? ": " : "", k->cause.text);
+}
+
+static bool hopeless(const struct mp_keeper *k)
+{
+    return k->state == MP_KEEPER_PARKED || k->state == MP_KEEPER_ENDED ||
+           (k->failed_at && k->state != MP_KEEPER_READY);
+}
+
+/* All who wait for this server fail together. */
+static void on_patience(struct mp_timer *timer)
+{
+    struct mp_keeper *k = MP_OF(timer, struct mp_keeper, patience);
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+
+    k->failed_at = mp_loop_now(k->loop);
+    mp_fail(&why, MCPLUG_ETIMEDOUT, "server \"%.64s\" was not ready within %ds%s%.300s",
+            k->name, MP_KEEPER_WAIT_MS / 1000, k->cause.text[0] ? ": " : "",
+            k->cause.text);
+    answer_all(k, &why);
+}
+
+static void be_patient(struct mp_keeper *k)
+{
+    if (k->waiters && !k->patience.slot)
+        mp_timer_start(k->loop, &k->patience, MP_KEEPER_WAIT_MS, on_patience);
+}
+
+static void on_job(struct mp_job *job)
+{
+    struct mp_keeper *k = MP_OF(job, struct mp_keeper, job);
+    struct mcplug_error why;
+
+    if (k->state == MP_KEEPER_READY) {
+        answer_all(k, NULL);
+    } else if (hopeless(k)) {
+        fill_cause(k, &why);
+        answer_all(k, &why);
+    } else {
+        be_patient(k); /* it was lost before they could be told */
+    }
+}
+
+static void on_deadline(struct mp_timer *timer)
+{
+    struct mp_waiter *w = MP_OF(timer, struct mp_waiter, deadline);
+    struct mp_keeper *k = w->keeper;
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+
+    leave(w);
+    mp_fail(&why, MCPLUG_ETIMEDOUT,
+            "server \"%.64s\" is %s, and was not ready in time%s%.300s", k->name,
+            mp_keeper_state_name(k->state), k->cause.text[0] ? ": " : "", k->cause.text);
+    w->done(w, &why);
+}
+
+void mp_keeper_wait(struct mp_keeper *k, struct mp_waiter *w, uint64_t ms)
+{
+    w->keeper = k;
+    w->seq = ++k->last_seq;
+    w->next = NULL;
+    w->prev = k->last_waiter;
+    *k->last_waiter = w;
+    k->last_waiter = &w->next;
+    if (ms)
+        mp_timer_start(k->loop, &w->deadline, ms, on_deadline);
+    mp_keeper_want(k);
+    if (k->state == MP_KEEPER_READY || hopeless(k))
+        mp_job_defer(k->loop, &k->job, on_job);
+    else
+        be_patient(k);
+}
+
+/* ---- the machine: the only place that changes the state ---- */
+
+static void enter(struct mp_keeper *k, enum mp_keeper_state state)
+{
+    k->state = state;
+    if (state == MP_KEEPER_READY || state == MP_KEEPER_PARKED || state == MP_KEEPER_ENDED)
+        mp_job_defer(k->loop, &k->job, on_job);
+    if (k->ops->changed)
+        k->ops->changed(k);
+}
+
+static void start(struct mp_keeper *k)
+{
+    k->has_slot = true;
+    k->starts->under_way++;
+    k->starts_made++;
+    enter(k, MP_KEEPER_STARTING);
+    k->ops->start(k);
+}
+
+/* As soon as there is a slot. */
+static void start_soon(struct mp_keeper *k)
+{
+    mp_timer_stop(k->loop, &k->timer);
+    if (k->starts->under_way < k->starts->max && !k->starts->first) {
+        start(k);
+        return;
+    }
+    queue_join(k);
+    enter(k, MP_KEEPER_QUEUED);
+}
+
+static void stop(struct mp_keeper *k, enum mp_keeper_state after)
+{
+    mp_timer_stop(k->loop, &k->timer);
+    k->after = after;
+    enter(k, MP_KEEPER_STOPPING);
+    k->ops->stop(k);
+}
+
+static void on_due(struct mp_timer *timer)
+{
+    struct mp_keeper *k = MP_OF(timer, struct mp_keeper, timer);
+    if (k->state == MP_KEEPER_WAITING)
+        start_soon(k);
+    else if (k->state == MP_KEEPER_READY && !k->users && !k->waiters)
+        stop(k, MP_KEEPER_RESTING); /* idle */
+}
+
+static uint64_t next_delay(struct mp_keeper *k)
+{
+    size_t i = k->failures < MP_COUNT(delays) ? k->failures : MP_COUNT(delays) - 1;
+    uint64_t ms = delays[i];
+    k->failures++;
+    if (ms && k->ops->random) /* 80 .. 120 % */
+        ms = ms * 8 / 10 + k->ops->random(k) % (ms * 4 / 10 + 1);
+    return ms;
+}
+
+static void wait_for_next(struct mp_keeper *k)
+{
+    uint64_t ms = next_delay(k);
+    k->due = mp_loop_now(k->loop) + ms;
+    enter(k, MP_KEEPER_WAITING);
+    if (mp_timer_start(k->loop, &k->timer, ms, on_due) != MCPLUG_OK)
+        start_soon(k); /* no memory for a delay is no reason to give up */
+}
+
+static void watch_idle(struct mp_keeper *k)
+{
+    if (k->state == MP_KEEPER_READY && !k->users && k->idle_ms)
+        mp_timer_start(k->loop, &k->timer, k->idle_ms, on_due);
+    else if (k->state == MP_KEEPER_READY)
+        mp_timer_stop(k->loop, &k->timer);
+}
+
+static void keep_cause(struct mp_keeper *k, const struct mcplug_error *why)
+{
+    if (why)
+        mp_error_copy(&k->cause, why);
+}
+
+/* ---- what is wanted ---- */
+
+void mp_keeper_init(struct mp_keeper *k, const struct mp_keeper_ops *ops,
+                    struct mp_loop *loop, struct mp_starts *starts, const char *name)
+{
+    memset(k, 0, sizeof *k);
+    k->ops = ops;
+    k->loop = loop;
+    k->starts = starts;
+    k->name = name;
+    k->last_waiter = &k->waiters;
+    k->cause = (struct mcplug_error)MCPLUG_ERROR_INIT;
+}
+
+void mp_keeper_clear(struct mp_keeper *k)
+{
+    mp_timer_stop(k->loop, &k->timer);
+    mp_timer_stop(k->loop, &k->patience);
+    mp_job_drop(k->loop, &k->job);
+    queue_leave(k);
+}
+
+void mp_keeper_want(struct mp_keeper *k)
+{
+    k->wanted = true;
+    if (k->state == MP_KEEPER_RESTING)
+        start_soon(k);
+    else if (k->state == MP_KEEPER_STOPPING && k->after == MP_KEEPER_RESTING)
+        k->after = MP_KEEPER_QUEUED; /* it was being stopped for want of use */
+}
+
+void mp_keeper_use(struct mp_keeper *k)
+{
+    k->users++;
+    watch_idle(k);
+}
+
+void mp_keeper_release(struct mp_keeper *k)
+{
+    k->users--;
+    watch_idle(k);
+}
+
+void mp_keeper_kick(struct mp_keeper *k, const struct mcplug_error *why)
+{
+    keep_cause(k, why);
+    switch (k->state) {
+    case MP_KEEPER_RESTING:
+    case MP_KEEPER_WAITING:
+    case MP_KEEPER_PARKED:
+        k->failed_at = 0;
+        start_soon(k);
+        break;
+    case MP_KEEPER_READY:
+    case MP_KEEPER_STARTING:
+        slot_free(k);
+        stop(k, MP_KEEPER_QUEUED);
+        break;
+    case MP_KEEPER_STOPPING:
+        if (k->after != MP_KEEPER_ENDED)
+            k->after = MP_KEEPER_QUEUED;
+        break;
+    case MP_KEEPER_QUEUED:
+    case MP_KEEPER_ENDED:
+        break;
+    }
+}
+
+void mp_keeper_end(struct mp_keeper *k, const struct mcplug_error *why)
+{
+    keep_cause(k, why);
+    switch (k->state) {
+    case MP_KEEPER_STARTING:
+    case MP_KEEPER_READY:
+        slot_free(k);
+        stop(k, MP_KEEPER_ENDED);
+        break;
+    case MP_KEEPER_STOPPING:
+        k->after = MP_KEEPER_ENDED;
+        break;
+    case MP_KEEPER_ENDED:
+        break;
+    default:
+        mp_timer_stop(k->loop, &k->timer);
+        queue_leave(k);
+        enter(k, MP_KEEPER_ENDED);
+        break;
+    }
+    /* nobody has to wait for the processes to go */
+    if (k->waiters) {
+        struct mcplug_error err = MCPLUG_ERROR_INIT;
+        mp_error_copy(&err, &k->cause);
+        answer_all(k, &err);
+    }
+}
+
+/* ---- what has happened ---- */
+
+void mp_keeper_started(struct mp_keeper *k)
+{
+    if (k->state != MP_KEEPER_STARTING)
+        return; /* stopped meanwhile */
+    slot_free(k);
+    k->ready_at = mp_loop_now(k->loop);
+    k->failed_at = 0;
+    k->answered = false;
+    enter(k, MP_KEEPER_READY);
+    watch_idle(k);
+}
+
+void mp_keeper_failed(struct mp_keeper *k, const struct mcplug_error *why, bool lasts)
+{
+    if (k->state != MP_KEEPER_STARTING)
+        return;
+    keep_cause(k, why);
+    slot_free(k);
+    stop(k, lasts ? MP_KEEPER_PARKED : MP_KEEPER_WAITING);
+}
+
+void mp_keeper_lost(struct mp_keeper *k, const struct mcplug_error *why)
+{
+    if (k->state != MP_KEEPER_READY)
+        return;
+    keep_cause(k, why);
+    if (k->answered && mp_loop_now(k->loop) - k->ready_at >= MP_KEEPER_HEALTHY_MS)
+        k->failures = 0;
+    stop(k, MP_KEEPER_WAITING);
+}
+
+void mp_keeper_stopped(struct mp_keeper *k)
+{
+    if (k->state != MP_KEEPER_STOPPING)
+        return;
+    switch (k->after) {
+    case MP_KEEPER_WAITING:
+        wait_for_next(k);
+        break;
+    case MP_KEEPER_QUEUED:
+        start_soon(k);
+        break;
+    default:
+        enter(k, k->after);
+        break;
+    }
+}
+
+void mp_keeper_answered(struct mp_keeper *k)
+{
+    k->answered = true;
+}

@@ -1,0 +1,17 @@
+/* The other half of faults_http.c, so that both can run side by side: what comes for a
+ * long time, and in masses. */
+#include "faults_http.h"
+
+int main(void)
+{
+    Suite *suite = suite_create("faults_web");
+
+    add_http_flood_tests(suite);
+    add_http_stream_tests(suite);
+    add_http_load_tests(suite);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failures = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failures != 0;
+}
