@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "entries.h"
 #include "known.h"
 
 #include <ctype.h>
@@ -14,13 +15,8 @@
 /* Read silently: whoever presses a key at a prompt wants no messages. NULL: none. */
 static struct mcplug_config *config_of(struct cli_cursor *at)
 {
-    struct cli *cli = at->cli;
-    struct mp_config_options options = {.dynamic = cli->args.mcp_config.items,
-                                        .strict = cli->args.strict_mcp_config};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    if (!cli->config)
-        cli->config = mp_config_load(&options, &err);
-    return cli->config;
+    return cli_config_silent(at->cli, &err);
 }
 
 /* ---- servers ---- */
@@ -46,17 +42,9 @@ static bool is_one_of(const struct mp_entry *entry, enum cli_which which)
 /* "http, disabled" */
 static void describe(const struct mp_entry *entry, struct mp_str *out)
 {
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    char *type = NULL;
-
-    if (!entry->broken && mp_entry_type(entry, &type, &err) == MCPLUG_OK && !type) {
-        char *url = mp_view_strdup(mp_view_get(entry->json, "url"));
-        if (url) /* what names the transport, and nothing that may be a secret */
-            mp_str_add(out, url, strspn(url, "abcdefghijklmnopqrstuvwxyz-"));
-        mp_free(url);
-    }
-    mp_str_adds(out, entry->broken ? "broken" : type ? type : "");
-    mp_free(type);
+    char room[64];
+    mp_str_adds(out,
+                entry->broken ? "broken" : cli_entry_transport(entry, room, sizeof room));
     if (entry->disabled)
         mp_str_adds(out, ", disabled");
 }
