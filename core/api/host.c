@@ -65,6 +65,15 @@ static void host_free(mcplug *host)
     mp_free(host);
 }
 
+static int
+open_for_registry(void *arg, const mcplug_settings *settings,
+                  const struct mcplug_server_options *options,
+                  void (*ready)(void *, mcplug_server *, const struct mcplug_error *),
+                  void *ready_arg, mcplug_server **out, struct mcplug_error *err)
+{
+    return mcplug_open(arg, settings, options, ready, ready_arg, out, err);
+}
+
 mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *err)
 {
     struct mcplug_options o;
@@ -77,12 +86,23 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
                                          .loop = host->loop,
                                          .dirs = o.plugin_dirs,
                                          .more_dirs = o.more_plugin_dirs,
-                                         .wire = &mp_link_wire};
+                                         .wire = &mp_link_wire,
+                                         .health = &mp_probe_health};
         host->catalogue = mp_catalogue_new(&c, err);
     }
     if (host && !host->catalogue) {
         host_free(host);
-        host = NULL;
+        return NULL;
+    }
+    if (host) {
+        struct mp_registry_options r = {.loop = host->loop,
+                                        .log = &host->log,
+                                        .catalogue = host->catalogue,
+                                        .open = open_for_registry,
+                                        .arg = host,
+                                        .tool_ms = host->tool_ms,
+                                        .request_ms = MP_REQUEST_MS};
+        mp_registry_init(&host->registry, &r);
     }
     return host;
 }
@@ -115,10 +135,14 @@ void mcplug_free(mcplug *host)
         host->has_thread = false;
     }
     host->freeing = true;
+    mp_registry_end(&host->registry);
+    while (!mp_registry_idle(&host->registry))
+        mp_loop_turn(host->loop, true);
     for (mcplug_server *s = host->servers; s; s = s->next)
         mp_session_close(s, NULL, NULL);
     while (host->servers)
         mp_loop_turn(host->loop, true);
+    mp_registry_clear(&host->registry);
     mp_loop_settle(host->loop); /* before modules end that have work under way */
     host_free(host);
 }

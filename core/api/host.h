@@ -4,7 +4,7 @@
 
 #include "config/config.h"
 #include "plugin/catalogue.h"
-#include "session/session.h"
+#include "registry/registry.h"
 
 #include <pthread.h>
 
@@ -18,6 +18,7 @@ struct mcplug {
     uint32_t connect_ms;
     uint64_t tool_ms;
     mcplug_server *servers;
+    struct mp_registry registry;
 
     /* What era servers turned out to have, by the hash of their settings. */
     struct {
@@ -29,11 +30,6 @@ struct mcplug {
     pthread_t thread;
     bool has_thread;
     bool freeing;
-};
-
-struct mcplug_settings {
-    char *type;
-    mcplug_props *props;
 };
 
 /* Is the caller on the loop's thread, or is there none? */

@@ -231,7 +231,9 @@ mcplug_call *mcplug_request(mcplug_server *server, const char *method, const cha
                             const struct mcplug_call_options *options,
                             mcplug_done_fn *done, void *arg, struct mcplug_error *err)
 {
-    return mp_request(server, method, mp_text(params), NULL, options, done, arg, err);
+    struct mp_request *call =
+        mp_request_start(server, method, mp_text(params), NULL, options, done, arg, err);
+    return call ? &call->base : NULL;
 }
 
 mcplug_call *mcplug_call_tool(mcplug_server *server, const char *tool,
@@ -239,24 +241,25 @@ mcplug_call *mcplug_call_tool(mcplug_server *server, const char *tool,
                               const struct mcplug_call_options *options,
                               mcplug_done_fn *done, void *arg, struct mcplug_error *err)
 {
-    return mp_request(server, "tools/call", mp_text(arguments), tool, options, done, arg,
-                      err);
+    struct mp_request *call = mp_request_start(server, "tools/call", mp_text(arguments),
+                                               tool, options, done, arg, err);
+    return call ? &call->base : NULL;
 }
 
 void mcplug_cancel(mcplug_call *call)
 {
-    mp_request_cancel(call);
+    call->cancel(call);
 }
 
 mcplug_call *mcplug_ping(mcplug_server *server, const struct mcplug_call_options *options,
                          mcplug_done_fn *done, void *arg, struct mcplug_error *err)
 {
     const char *method = server->era == MP_ERA_MODERN ? "server/discover" : "ping";
-    mcplug_call *call =
-        mp_request(server, method, mp_bytes(NULL, 0), NULL, options, done, arg, err);
+    struct mp_request *call = mp_request_start(server, method, mp_bytes(NULL, 0), NULL,
+                                               options, done, arg, err);
     if (call)
         call->pings = true;
-    return call;
+    return call ? &call->base : NULL;
 }
 
 int mcplug_get_list(mcplug_server *server, enum mcplug_kind kind, mcplug_list_fn *done,

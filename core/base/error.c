@@ -65,9 +65,9 @@ void mp_error_copy(struct mcplug_error *to, const struct mcplug_error *from)
 const char *mp_error_name(int code)
 {
     static const char *const names[] = {
-        "OK",        "EINVAL",  "ENOMEM", "ENOTSUP",     "ECONFIG",
-        "EREFUSED",  "EAUTH",   "EPROTO", "ETOOBIG",     "ETIMEDOUT",
-        "ECANCELED", "ECLOSED", "EIO",    "EOVERLOADED", "EPEER",
+        "OK",    "EINVAL",      "ENOMEM",  "ENOTSUP",   "ECONFIG",     "EREFUSED",
+        "EAUTH", "EPROTO",      "ETOOBIG", "ETIMEDOUT", "ECANCELED",   "ECLOSED",
+        "EIO",   "EOVERLOADED", "EPEER",   "ERESTART",  "ERESTARTING",
     };
     int i = -code;
     return i >= 0 && i < (int)(sizeof names / sizeof names[0]) ? names[i] : "EUNKNOWN";

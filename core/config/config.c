@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "config/upkeep.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -352,6 +353,7 @@ static void read_entries(struct mcplug_config *config, struct mp_source *source)
     mp_view dirs = mp_view_get(text, "pluginDirs"), key, value;
     bool own = source->scope == MP_SCOPE_USER || source->scope == MP_SCOPE_ENTERPRISE;
 
+    mp_config_take_queues(config, source, mp_view_get(text, "queues"));
     if (dirs.len && own && !config->plugin_dirs)
         take_plugin_dirs(config, source, dirs);
     else if (dirs.len && !own)
@@ -362,7 +364,7 @@ static void read_entries(struct mcplug_config *config, struct mp_source *source)
                        mp_view_get(text, "servers"),
                        "servers are expected in \"mcpServers\"; `mcplug import vscode` "
                        "reads this form");
-    else if (!servers.len && source->scope == MP_SCOPE_DYNAMIC)
+    else if (!servers.len && !source->queues.len && source->scope == MP_SCOPE_DYNAMIC)
         mp_config_note(config, source, NULL, true, "", text,
                        "it has no \"mcpServers\", so it adds nothing");
     if (!servers.len)

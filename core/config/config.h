@@ -43,7 +43,8 @@ struct mp_source { /* one file */
     char *path; /* as it was looked for; "--mcp-config" for text given in place */
     char *real; /* without links; NULL for text given in place */
     struct mp_file file;
-    bool broken; /* not read, or no JSON; its problem tells why */
+    bool broken;    /* not read, or no JSON; its problem tells why */
+    mp_view queues; /* in its text; len 0: none that count */
 };
 
 struct mp_problem {

@@ -27,8 +27,9 @@ struct masker {
 
 /* Members of an entry itself that have no room for secrets. */
 static const char *const open_keys[] = {
-    "type",        "disabled", "timeouts",     "queue",       "toolQueues", "shared",
-    "healthProbe", "ping",     "toolsAllowed", "toolsDenied", "insecure",
+    "type",     "disabled",    "timeouts", "queue",        "toolQueues",
+    "shared",   "healthProbe", "ping",     "toolsAllowed", "toolsDenied",
+    "insecure", "keepAlive",   "idle",
 };
 
 /* Names of files, and a time, whose keys tell nevertheless. */

@@ -81,13 +81,15 @@ int mp_places_init(struct mp_places *places, struct mcplug_error *err)
     places->managed = mp_path_join(system, "managed.json");
     places->policy = mp_path_join(system, "policy.json");
     places->packages = mp_strdup(mp_installed_package_dir());
-    bool ok = (places->home || !known) && places->cwd && places->managed &&
-              places->policy && places->packages &&
-              below("XDG_CONFIG_HOME", places->home, ".config", "mcplug/settings.json",
-                    &places->settings) &&
-              below("XDG_STATE_HOME", places->home, ".local/state",
-                    "mcplug/approvals.json", &places->approvals) &&
-              below("XDG_CACHE_HOME", places->home, ".cache", "mcplug", &places->cache);
+    bool ok =
+        (places->home || !known) && places->cwd && places->managed && places->policy &&
+        places->packages &&
+        below("XDG_CONFIG_HOME", places->home, ".config", "mcplug/settings.json",
+              &places->settings) &&
+        below("XDG_STATE_HOME", places->home, ".local/state", "mcplug/approvals.json",
+              &places->approvals) &&
+        below("XDG_STATE_HOME", places->home, ".local/state", "mcplug", &places->state) &&
+        below("XDG_CACHE_HOME", places->home, ".cache", "mcplug", &places->cache);
     return ok ? MCPLUG_OK : mp_fail_nomem(err);
 }
 
@@ -97,6 +99,7 @@ void mp_places_clear(struct mp_places *places)
     mp_free(places->home);
     mp_free(places->settings);
     mp_free(places->approvals);
+    mp_free(places->state);
     mp_free(places->cache);
     mp_free(places->managed);
     mp_free(places->policy);

@@ -14,6 +14,7 @@ struct mp_places {
     char *home;      /* NULL: not known */
     char *settings;  /* $XDG_CONFIG_HOME/mcplug/settings.json; NULL without a home */
     char *approvals; /* $XDG_STATE_HOME/mcplug/approvals.json; likewise */
+    char *state;     /* $XDG_STATE_HOME/mcplug; likewise */
     char *cache;     /* $XDG_CACHE_HOME/mcplug; likewise */
     char *managed;   /* the administrator's servers */
     char *policy;    /* and policy */

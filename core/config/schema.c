@@ -184,6 +184,18 @@ static void check_map(struct checker *c, const char *key, mp_view v)
     }
 }
 
+/* Milliseconds, or a text such as "30s". */
+static bool read_time(struct checker *c, mp_view v, int64_t *ms)
+{
+    char *text = mp_view_strdup(v);
+    if (!text && mp_view_is_string(v))
+        no_memory(c);
+    bool ok =
+        is_number(v) ? mp_view_int(v, ms) : text && mp_option_parse("duration", text, ms);
+    mp_free(text);
+    return ok && *ms >= 0;
+}
+
 static void check_timeouts(struct checker *c, const char *key, mp_view v)
 {
     static const char *const names[] = {"connect", "request", "tool"};
@@ -200,40 +212,65 @@ static void check_timeouts(struct checker *c, const char *key, mp_view v)
         bool known = false;
         for (size_t i = 0; i < MP_COUNT(names); i++)
             known = known || mp_view_equals(name, names[i]);
-        char *text = mp_view_strdup(name), *value = mp_view_strdup(item);
-        int64_t ms = -1;
-        bool ok = is_number(item) ? mp_view_int(item, &ms)
-                                  : value && mp_option_parse("duration", value, &ms);
+        char *text = mp_view_strdup(name);
+        int64_t ms = 0;
         snprintf(below, sizeof below, ".%s.%.128s", key, text ? text : "");
         if (!known)
             complain(c, false, below, name,
                      "is unknown; there are \"connect\", \"request\" and \"tool\"");
-        else if (!ok || ms <= 0)
+        else if (!read_time(c, item, &ms) || ms == 0)
             complain(c, false, below, item,
                      "expected milliseconds, or a time such as \"30s\"");
         mp_free(text);
-        mp_free(value);
     }
 }
 
+static void check_time(struct checker *c, const char *key, mp_view v)
+{
+    char below[96];
+    int64_t ms;
+    snprintf(below, sizeof below, ".%s", key);
+    if (!read_time(c, v, &ms))
+        complain(c, false, below, v, "expected milliseconds, or a time such as \"10m\"");
+}
+
+/* The words differ in one place, by two letters at most. */
+static bool is_slip(const char *given, const char *meant)
+{
+    size_t n = strlen(given), m = strlen(meant), head = 0, tail = 0;
+    while (head < n && given[head] == meant[head])
+        head++;
+    while (tail + head < n && tail + head < m &&
+           given[n - 1 - tail] == meant[m - 1 - tail])
+        tail++;
+    return head + tail + 2 >= (n > m ? n : m);
+}
+
+/* Modules may offer more than the four, so only what looks like a slip is refused. */
 static void check_probe(struct checker *c, const char *key, mp_view v)
 {
     static const char *const names[] = {"ping", "listTools", "discover", "http"};
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
     const char *best = NULL;
-    char below[64], text[256], *given = mp_view_strdup(v);
-    (void)key;
+    char below[96], text[256], *given = mp_view_strdup(v);
+    bool known = false;
 
-    snprintf(below, sizeof below, ".healthProbe");
+    snprintf(below, sizeof below, ".%s", key);
     for (size_t i = 0; given && i < MP_COUNT(names); i++) {
-        if (strcmp(given, names[i]) == 0) {
-            mp_free(given);
-            return;
-        }
+        known = known || strcmp(given, names[i]) == 0;
         mp_nearest(given, names[i], &best);
     }
+    if (best && !is_slip(given, best)) /* "tcp" is near to "http", and another word */
+        best = NULL;
     snprintf(text, sizeof text, "expected ping, listTools, discover or http%s%s%s",
-             best ? "; did you mean \"" : "", best ? best : "", best ? "\"?" : "");
-    complain(c, false, below, v, text);
+             best ? "; did you mean \"" : ", or a name that a module offers",
+             best ? best : "", best ? "\"?" : "");
+    if (!given && mp_view_is_string(v))
+        no_memory(c);
+    else if (!known && (!given || best || mp_name_check(given, &why) != MCPLUG_OK))
+        complain(c, false, below, v, text);
+    else
+        check_string(c, below, v);
     mp_free(given);
 }
 
@@ -247,6 +284,28 @@ static void check_text(struct checker *c, const char *key, mp_view v)
         complain(c, false, below, v, "is empty");
     else
         check_string(c, below, v);
+}
+
+static void check_probe_url(struct checker *c, const char *key, mp_view v)
+{
+    char below[96], *url = mp_view_strdup(v);
+    const char *wrong;
+    struct url parts;
+
+    snprintf(below, sizeof below, ".%s", key);
+    check_text(c, key, v);
+    if (!url && mp_view_is_string(v))
+        no_memory(c);
+    if (url && *url) {
+        wrong = url_parse(url, &parts);
+        if (wrong)
+            complain(c, false, below, v, wrong);
+        else if (strncmp(parts.scheme, "http", 4) != 0)
+            complain(c, false, below, v, "does not begin with http:// or https://");
+        else if (strstr(url, "${"))
+            complain(c, true, below, v, "is used as it is, without variables");
+    }
+    mp_free(url);
 }
 
 static void check_flag(struct checker *c, const char *key, mp_view v)
@@ -271,7 +330,8 @@ static const struct key {
     {"toolsDenied", check_strings, true}, {"shared", check_flag, true},
     {"healthProbe", check_probe, true},   {"queue", check_text, true},
     {"toolQueues", check_map, true},      {"timeouts", check_timeouts, true},
-    {"disabled", check_flag, true},
+    {"disabled", check_flag, true},       {"keepAlive", check_flag, true},
+    {"healthUrl", check_probe_url, true}, {"idle", check_time, true},
 };
 
 /* What other programs keep in an entry, and what has no meaning here. */
@@ -324,6 +384,7 @@ void mp_config_check_shape(struct mcplug_config *config, struct mp_entry *entry)
     struct mp_walk w = mp_walk_into(entry->json);
     mp_view name, value, command = mp_view_get(entry->json, "command");
     mp_view url = mp_view_get(entry->json, "url");
+    mp_view probe = mp_view_get(entry->json, "healthProbe");
 
     if (!mp_view_is_object(entry->json)) {
         expected(&c, "", entry->json, "an object that describes a server");
@@ -338,6 +399,9 @@ void mp_config_check_shape(struct mcplug_config *config, struct mp_entry *entry)
         if (key)
             key->check(&c, key->name, value);
     }
+    if (mp_view_equals(probe, "http") && !mp_view_get(entry->json, "healthUrl").len)
+        complain(&c, false, ".healthProbe", probe,
+                 "\"http\" needs \"healthUrl\", which is missing");
     if (command.len && url.len)
         complain(&c, false, "", url, "has both \"command\" and \"url\"; one must go");
     else if (url.len && (mp_view_get(entry->json, "path").len ||

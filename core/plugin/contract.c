@@ -278,6 +278,9 @@ static void try_features(struct mp_kit *kit, const struct mp_plugin *plugin,
         else if (offer.feature.kind == MCPLUG_VAULT)
             mp_kit_say(kit, true, "vault \"%s\": not asked, for it may ask a person",
                        offer.feature.name);
+        else if (offer.feature.kind == MCPLUG_PROBE)
+            mp_kit_say(kit, true, "probe \"%s\": not started, for it needs a server",
+                       offer.feature.name);
     }
     size_t running = kit->stuck ? 0 : mp_self_running(plugin->self);
     if (running)

@@ -565,3 +565,27 @@ uint64_t mp_props_hash(const mcplug_props *props)
     }
     return hash_mix(sum);
 }
+
+/* ---- comparing ---- */
+
+static bool has_pair(const struct setting *map, const char *key, const char *value)
+{
+    for (size_t i = 0; i < map->n; i += 2)
+        if (strcmp(map->items[i], key) == 0)
+            return strcmp(map->items[i + 1], value) == 0;
+    return false;
+}
+
+bool mp_props_equal(const mcplug_props *a, const mcplug_props *b)
+{
+    bool same = a->n == b->n;
+
+    for (size_t i = 0; same && i < a->n; i++) {
+        const struct setting *x = &a->settings[i], *y = find(b, x->name);
+        same = y && x->shape == y->shape && x->n == y->n;
+        for (size_t j = 0; same && j < x->n; j += x->shape == MAP ? 2 : 1)
+            same = x->shape == MAP ? has_pair(y, x->items[j], x->items[j + 1])
+                                   : strcmp(x->items[j], y->items[j]) == 0;
+    }
+    return same;
+}

@@ -54,6 +54,9 @@ mcplug_props *mp_props_known(const mcplug_props *props,
  * with one hash. */
 uint64_t mp_props_hash(const mcplug_props *props);
 
+/* Are they the same, whatever the order? */
+bool mp_props_equal(const mcplug_props *a, const mcplug_props *b);
+
 /* ---- single options ---- */
 
 bool mp_option_type_known(const char *type);

@@ -94,6 +94,17 @@ static void answer_all(struct mp_keeper *k, const struct mcplug_error *why)
     }
 }
 
+/* The first attempts, or to bring it back? */
+static int code_of(const struct mp_keeper *k, int code)
+{
+    return k->was_ready ? MCPLUG_ERESTART : code;
+}
+
+static const char *kind_of(const struct mp_keeper *k)
+{
+    return k->was_ready ? "mcp_restart_failed: " : "";
+}
+
 static void fill_cause(const struct mp_keeper *k, struct mcplug_error *err)
 {
     *err = (struct mcplug_error)MCPLUG_ERROR_INIT;
@@ -102,9 +113,10 @@ static void fill_cause(const struct mp_keeper *k, struct mcplug_error *err)
         return;
     }
     uint64_t ago = (mp_loop_now(k->loop) - k->failed_at) / 1000;
-    mp_fail(err, k->cause.code ? k->cause.code : MCPLUG_ETIMEDOUT,
-            "server \"%.64s\": initialization failed %llus ago%s%.300s", k->name,
-            (unsigned long long)ago, k->cause.text[0] ? ": " : "", k->cause.text);
+    mp_fail(err, code_of(k, k->cause.code ? k->cause.code : MCPLUG_ETIMEDOUT),
+            "%sserver \"%.64s\": initialization failed %llus ago%s%.300s", kind_of(k),
+            k->name, (unsigned long long)ago, k->cause.text[0] ? ": " : "",
+            k->cause.text);
 }
 
 static bool hopeless(const struct mp_keeper *k)
@@ -120,9 +132,9 @@ static void on_patience(struct mp_timer *timer)
     struct mcplug_error why = MCPLUG_ERROR_INIT;
 
     k->failed_at = mp_loop_now(k->loop);
-    mp_fail(&why, MCPLUG_ETIMEDOUT, "server \"%.64s\" was not ready within %ds%s%.300s",
-            k->name, MP_KEEPER_WAIT_MS / 1000, k->cause.text[0] ? ": " : "",
-            k->cause.text);
+    mp_fail(&why, code_of(k, MCPLUG_ETIMEDOUT),
+            "%sserver \"%.64s\" was not ready within %ds%s%.300s", kind_of(k), k->name,
+            MP_KEEPER_WAIT_MS / 1000, k->cause.text[0] ? ": " : "", k->cause.text);
     answer_all(k, &why);
 }
 
@@ -154,8 +166,9 @@ static void on_deadline(struct mp_timer *timer)
     struct mcplug_error why = MCPLUG_ERROR_INIT;
 
     leave(w);
-    mp_fail(&why, MCPLUG_ETIMEDOUT,
-            "server \"%.64s\" is %s, and was not ready in time%s%.300s", k->name,
+    mp_fail(&why, k->was_ready ? MCPLUG_ERESTARTING : MCPLUG_ETIMEDOUT,
+            "%sserver \"%.64s\" is %s, and was not ready in time%s%.300s",
+            k->was_ready ? "mcp_restart_in_progress: " : "", k->name,
             mp_keeper_state_name(k->state), k->cause.text[0] ? ": " : "", k->cause.text);
     w->done(w, &why);
 }
@@ -363,6 +376,7 @@ void mp_keeper_started(struct mp_keeper *k)
         return; /* stopped meanwhile */
     slot_free(k);
     k->ready_at = mp_loop_now(k->loop);
+    k->was_ready = true;
     k->failed_at = 0;
     k->answered = false;
     enter(k, MP_KEEPER_READY);

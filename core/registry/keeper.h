@@ -20,7 +20,8 @@
  *
  * Whoever waits, waits with all others: 60 s after the first one came all of them fail
  * together. From then on everybody fails at once, with how long ago that was, until an
- * attempt succeeds. Attempts never stop.
+ * attempt succeeds. Attempts never stop. For a server that was up before these failures
+ * are mcp_restart_failed, and mcp_restart_in_progress for whoever has less time.
  */
 #ifndef MP_REGISTRY_KEEPER_H
 #define MP_REGISTRY_KEEPER_H
@@ -90,6 +91,7 @@ struct mp_keeper {
     unsigned failures;                 /* in a row; index of the next delay */
     uint64_t starts_made;              /* in all */
     uint64_t ready_at;                 /* the last time */
+    bool was_ready;                    /* at all */
     uint64_t failed_at; /* when those who waited gave up; 0: they did not */
     uint64_t due;       /* end of WAITING */
     bool has_slot;

@@ -39,6 +39,7 @@ struct mcplug_conn {
     bool closed;   /* the module said so */
     bool complained;
     bool has_why;
+    uint64_t heard_at;
     struct mcplug_error why;
 };
 
@@ -195,6 +196,7 @@ static void wire_feed(mcplug_conn *c, uint64_t exchange, struct mcplug_bytes pie
         complain(c, c->closed ? "feed after closed" : "feed before opened");
         return;
     }
+    c->heard_at = mp_loop_now(c->o.loop);
     struct stream *s = stream_of(c, exchange);
     if (!s || mp_assembler_feed(&s->assembler, piece, last, &m) != MCPLUG_OK) {
         give_up(c, MCPLUG_ENOMEM, "out of memory");
@@ -463,6 +465,11 @@ void mp_link_close(struct mp_link *link)
         return;
     c->closing = true;
     c->ops->close(c->transport);
+}
+
+uint64_t mp_link_heard_at(const struct mp_link *link)
+{
+    return link->conn.heard_at;
 }
 
 bool mp_link_has_exchanges(const struct mp_link *link)

@@ -43,6 +43,7 @@ struct mp_link *mp_link_open(const struct mp_link_options *options,
 int mp_link_send(struct mp_link *link, mcplug_buf *frame, struct mcplug_envelope *env,
                  struct mcplug_error *err);
 void mp_link_close(struct mp_link *link); /* `closed` follows, also when it was closing */
+uint64_t mp_link_heard_at(const struct mp_link *link); /* the last byte; 0: none yet */
 bool mp_link_has_exchanges(const struct mp_link *link);
 bool mp_link_can_cancel(const struct mp_link *link);
 void mp_link_cancel(struct mp_link *link, uint64_t exchange); /* if it can */

@@ -564,6 +564,11 @@ const struct mp_rpc_counts *mp_rpc_counts(const struct mp_rpc *rpc)
     return &rpc->counts;
 }
 
+uint64_t mp_rpc_heard_at(const struct mp_rpc *rpc)
+{
+    return rpc->link ? mp_link_heard_at(rpc->link) : 0;
+}
+
 uint32_t mp_rpc_under_way(const struct mp_rpc *rpc)
 {
     return (uint32_t)rpc->calls.count;

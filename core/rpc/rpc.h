@@ -78,6 +78,8 @@ int mp_rpc_connect(struct mp_rpc *rpc, struct mcplug_error *err);
 void mp_rpc_close(struct mp_rpc *rpc);      /* ends every call; `closed` follows */
 void mp_rpc_hang_up(struct mp_rpc *rpc);    /* the same, but it may connect again */
 bool mp_rpc_idle(const struct mp_rpc *rpc); /* no link */
+uint64_t
+mp_rpc_heard_at(const struct mp_rpc *rpc); /* when the last byte came; loop time */
 bool mp_rpc_has_exchanges(const struct mp_rpc *rpc);
 
 /* The id that the next request will get, to write it into the frame. */

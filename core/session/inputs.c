@@ -9,7 +9,7 @@ enum { METHOD_NOT_FOUND = -32601, INVALID_PARAMS = -32602, INTERNAL_ERROR = -326
  * of a modern result, answered by the next round of the call it belongs to. */
 struct mcplug_input {
     mcplug_server *server; /* NULL: nobody waits for the answer any more */
-    struct mcplug_call *call;
+    struct mp_request *call;
     char *key; /* of a modern one, as JSON, quotes included */
     char *id;  /* of a legacy one, as JSON */
     uint64_t exchange;
@@ -149,7 +149,7 @@ void mp_inputs_cancelled(mcplug_server *s, mp_message *m)
 
 /* ---- modern: questions inside a result ---- */
 
-static mcplug_input *input_of(const struct mcplug_call *call, mp_view key)
+static mcplug_input *input_of(const struct mp_request *call, mp_view key)
 {
     for (mcplug_input *in = call->server->inputs; in; in = in->next)
         if (in->call == call && !in->handed && strlen(in->key) == key.len &&
@@ -158,7 +158,7 @@ static mcplug_input *input_of(const struct mcplug_call *call, mp_view key)
     return NULL;
 }
 
-static int ask_one(struct mcplug_call *call, mp_view key, mp_view question,
+static int ask_one(struct mp_request *call, mp_view key, mp_view question,
                    struct mcplug_error *err)
 {
     mcplug_server *s = call->server;
@@ -196,7 +196,7 @@ static int ask_one(struct mcplug_call *call, mp_view key, mp_view question,
 
 /* First all of them are noted, then they are asked: a handler may answer at once, and
  * only the last answer may send the call on. One more is held open meanwhile. */
-int mp_inputs_ask(struct mcplug_call *call, mp_view questions, struct mcplug_error *err)
+int mp_inputs_ask(struct mp_request *call, mp_view questions, struct mcplug_error *err)
 {
     mcplug_server *s = call->server;
     struct mp_walk w = mp_walk_into(questions);
@@ -231,7 +231,7 @@ int mp_inputs_ask(struct mcplug_call *call, mp_view questions, struct mcplug_err
  * may come inside any call of the embedder's. */
 static void settled(struct mp_job *job)
 {
-    struct mcplug_call *call = MP_OF(job, struct mcplug_call, settle_job);
+    struct mp_request *call = MP_OF(job, struct mp_request, settle_job);
 
     mp_timer_stop(call->server->cfg.loop, &call->patience);
     if (call->answers.len)
@@ -242,14 +242,14 @@ static void settled(struct mp_job *job)
         mp_request_answered(call);
 }
 
-void mp_inputs_settle(struct mcplug_call *call)
+void mp_inputs_settle(struct mp_request *call)
 {
     if (!call->asking && !call->cancel_job.queued &&
         (call->open_inputs == 0 || call->refused))
         mp_job_defer(call->server->cfg.loop, &call->settle_job, settled);
 }
 
-void mp_inputs_forget_call(struct mcplug_call *call)
+void mp_inputs_forget_call(struct mp_request *call)
 {
     mcplug_input *in = call->server->inputs;
 
@@ -289,7 +289,7 @@ mcplug_server *mcplug_input_server(mcplug_input *input)
 
 static void answer_call(mcplug_input *in, mp_view result)
 {
-    struct mcplug_call *call = in->call;
+    struct mp_request *call = in->call;
 
     mp_str_adds(&call->answers, call->answers.len ? "," : "{");
     mp_str_adds(&call->answers, in->key);
@@ -334,7 +334,7 @@ int mcplug_input_answer(mcplug_input *in, const char *result)
 void mcplug_input_refuse(mcplug_input *in, int code, const char *message)
 {
     if (in->server && in->call) {
-        struct mcplug_call *call = in->call;
+        struct mp_request *call = in->call;
         call->open_inputs--;
         if (!call->refused)
             call->refusal = mp_strdup(message);

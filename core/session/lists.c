@@ -19,6 +19,7 @@ struct mcplug_list {
     size_t n_pages;
     struct item *items;
     size_t count, cap;
+    mcplug_list *whole; /* whose items these are; NULL: its own */
 };
 
 struct waiter {
@@ -85,8 +86,28 @@ void mcplug_list_unref(mcplug_list *list)
         mp_message_unref(list->pages[i]);
         mp_free(list->names[i]);
     }
+    mcplug_list_unref(list->whole);
     mp_free(list->items);
     mp_free(list);
+}
+
+mcplug_list *mp_list_subset(mcplug_list *list, bool (*keep)(void *arg, const char *name),
+                            void *arg)
+{
+    mcplug_list *part = list_new();
+    struct item *items = mp_alloc((list->count + 1) * sizeof *items);
+
+    if (!part || !items) {
+        mp_free(items);
+        mp_free(part);
+        return NULL;
+    }
+    part->whole = mcplug_list_ref(list);
+    part->items = items;
+    for (size_t i = 0; i < list->count; i++)
+        if (keep(arg, list->items[i].name))
+            items[part->count++] = list->items[i];
+    return part;
 }
 
 size_t mcplug_list_count(const mcplug_list *list)
@@ -241,6 +262,10 @@ static void finish(struct mp_fetch *f, const struct mcplug_error *why)
         mcplug_list_unref(kept->list);
         kept->list = mcplug_list_ref(list);
         kept->fresh_until = until_changed ? UINT64_MAX : now + f->ttl;
+        kept->ttl_told = f->ttl_told && s->era != MP_ERA_LEGACY;
+    } else if (!why) { /* it changed on the way */
+        kept->fresh_until = 0;
+        kept->ttl_told = true;
     }
     kept->changed = false;
     while (f->waiters) {
@@ -440,6 +465,18 @@ int mp_lists_refetch(mcplug_server *s, enum mcplug_kind kind, mcplug_list_fn *do
     mcplug_list_unref(kept->list);
     kept->list = NULL;
     return mp_lists_get(s, kind, done, arg, err);
+}
+
+bool mp_lists_ttl(const mcplug_server *s, enum mcplug_kind kind, uint64_t *ms)
+{
+    int index = index_of(kind);
+    uint64_t now = mp_loop_now(s->cfg.loop);
+
+    if (index < 0 || !s->kept[index].ttl_told)
+        return false;
+    uint64_t until = s->kept[index].fresh_until;
+    *ms = until > now ? until - now : 0;
+    return true;
 }
 
 void mp_lists_changed(mcplug_server *s, unsigned changed)

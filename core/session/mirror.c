@@ -461,12 +461,12 @@ static bool add_value(struct mp_str *s, mp_view v)
     return mp_str_addc(s, '\0');
 }
 
-static bool is_tool_call(const struct mcplug_call *call)
+static bool is_tool_call(const struct mp_request *call)
 {
     return call->tool || strcmp(call->method, "tools/call") == 0;
 }
 
-int mp_mirror_pairs(const struct mcplug_call *call, const char *name,
+int mp_mirror_pairs(const struct mp_request *call, const char *name,
                     struct mp_str *values, struct mcplug_pair *pairs, size_t *n,
                     struct mcplug_error *err)
 {
@@ -530,8 +530,8 @@ int mp_mirror_name(const char *method, mp_view members, char **out,
 
 /* A call that was refused for its headers and waits for the tools as they are now. */
 struct mp_again {
-    struct mcplug_call *call; /* NULL: it has ended meanwhile */
-    mp_message *reply;        /* the refusal */
+    struct mp_request *call; /* NULL: it has ended meanwhile */
+    mp_message *reply;       /* the refusal */
     struct mcplug_error why;
 };
 
@@ -546,7 +546,7 @@ static void again_free(struct mp_again *a)
 static void on_tools(void *arg, mcplug_list *list, const struct mcplug_error *why)
 {
     struct mp_again *a = arg;
-    struct mcplug_call *call = a->call;
+    struct mp_request *call = a->call;
     (void)list;
 
     if (call)
@@ -561,7 +561,7 @@ static void on_tools(void *arg, mcplug_list *list, const struct mcplug_error *wh
     again_free(a);
 }
 
-bool mp_mirror_again(struct mcplug_call *call, mp_message *reply,
+bool mp_mirror_again(struct mp_request *call, mp_message *reply,
                      const struct mcplug_error *why)
 {
     mcplug_server *s = call->server;
@@ -584,7 +584,7 @@ bool mp_mirror_again(struct mcplug_call *call, mp_message *reply,
     return true;
 }
 
-void mp_mirror_forget_call(struct mcplug_call *call)
+void mp_mirror_forget_call(struct mp_request *call)
 {
     if (call->again)
         call->again->call = NULL; /* the list that is under way frees it */

@@ -45,13 +45,13 @@ static void on_progress(mcplug_server *s, mp_message *m)
 
     if (!mp_view_int(mp_message_inner(m, "progressToken"), &token) || token <= 0)
         return;
-    for (struct mcplug_call *call = s->calls; call; call = call->next) {
+    for (struct mp_request *call = s->calls; call; call = call->next) {
         if (!call->in_round || call->rpc.id != (uint64_t)token || !call->o.progress)
             continue;
         mp_view_double(mp_message_inner(m, "progress"), &progress);
         mp_view_double(mp_message_inner(m, "total"), &total);
         char *text = mp_view_strdup(mp_message_inner(m, "message"));
-        call->o.progress(call->o.progress_arg, call, progress, total, text);
+        call->o.progress(call->o.progress_arg, &call->base, progress, total, text);
         mp_free(text);
         return;
     }

@@ -7,7 +7,7 @@
 
 /* ---- life ---- */
 
-static void call_free(struct mcplug_call *call)
+static void call_free(struct mp_request *call)
 {
     mcplug_server *s = call->server;
 
@@ -32,7 +32,7 @@ static void call_free(struct mcplug_call *call)
     mp_free(call);
 }
 
-void mp_request_finish(struct mcplug_call *call, mp_message *reply,
+void mp_request_finish(struct mp_request *call, mp_message *reply,
                        const struct mcplug_error *why)
 {
     if (call->pings && why && why->code == MCPLUG_EPEER)
@@ -40,7 +40,8 @@ void mp_request_finish(struct mcplug_call *call, mp_message *reply,
     if (why && why->code != MCPLUG_EPEER)
         mp_task_cancel(call); /* nobody waits for it any more */
     mp_task_free(call);
-    call->done(call->arg, call, reply, why);
+    mp_tell_ended(call, reply, why);
+    call->done(call->arg, &call->base, reply, why);
     call_free(call);
 }
 
@@ -57,7 +58,7 @@ static void say_duration(uint64_t ms, char *out, size_t size)
 
 static void on_timed_out(struct mp_call *rpc, struct mcplug_error *err)
 {
-    struct mcplug_call *call = MP_OF(rpc, struct mcplug_call, rpc);
+    struct mp_request *call = MP_OF(rpc, struct mp_request, rpc);
     char after[32];
 
     say_duration(call->timeout_ms, after, sizeof after);
@@ -70,7 +71,7 @@ static void on_timed_out(struct mp_call *rpc, struct mcplug_error *err)
 
 /* ---- rounds ---- */
 
-static bool may_ask(const struct mcplug_call *call)
+static bool may_ask(const struct mp_request *call)
 {
     return call->tool || strcmp(call->method, "prompts/get") == 0 ||
            strcmp(call->method, "resources/read") == 0;
@@ -78,7 +79,7 @@ static bool may_ask(const struct mcplug_call *call)
 
 /* The result has questions: they go to the handlers, and the request goes out again
  * with their answers. */
-static int ask(struct mcplug_call *call, mp_message *m, struct mcplug_error *err)
+static int ask(struct mp_request *call, mp_message *m, struct mcplug_error *err)
 {
     mp_view state = mp_message_inner(m, "requestState");
     mp_view questions = mp_message_inner(m, "inputRequests");
@@ -101,7 +102,7 @@ static int ask(struct mcplug_call *call, mp_message *m, struct mcplug_error *err
 }
 
 /* The three ways a modern result can go; true when the call goes on. */
-static bool goes_on(struct mcplug_call *call, mp_message *m, struct mcplug_error *why)
+static bool goes_on(struct mp_request *call, mp_message *m, struct mcplug_error *why)
 {
     mp_view type = mp_message_inner(m, "resultType");
 
@@ -120,7 +121,7 @@ static bool goes_on(struct mcplug_call *call, mp_message *m, struct mcplug_error
 static enum mp_outcome round_done(struct mp_call *rpc, mp_message *m,
                                   const struct mcplug_error *why)
 {
-    struct mcplug_call *call = MP_OF(rpc, struct mcplug_call, rpc);
+    struct mp_request *call = MP_OF(rpc, struct mp_request, rpc);
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     enum mp_outcome outcome = MP_OK;
 
@@ -138,7 +139,7 @@ static enum mp_outcome round_done(struct mp_call *rpc, mp_message *m,
     return outcome;
 }
 
-static int send_with(struct mcplug_call *call, const struct mp_frame_parts *parts,
+static int send_with(struct mp_request *call, const struct mp_frame_parts *parts,
                      const struct mcplug_pair *meta, size_t n_meta,
                      enum mp_outcome (*done)(struct mp_call *, mp_message *,
                                              const struct mcplug_error *),
@@ -154,6 +155,7 @@ static int send_with(struct mcplug_call *call, const struct mp_frame_parts *part
     mcplug_buf *frame = mp_frame_request(s, mp_rpc_next_id(s->rpc), parts);
     if (!frame)
         return mp_fail_nomem(err);
+    call->reached = call->reached || call->rpc.written;
     call->rpc = (struct mp_call){.done = done, .timed_out = on_timed_out};
     int r =
         mp_rpc_call(s->rpc, &call->rpc, frame, meta, n_meta, call->deadline - now, err);
@@ -161,7 +163,7 @@ static int send_with(struct mcplug_call *call, const struct mp_frame_parts *part
     return r;
 }
 
-int mp_request_send(struct mcplug_call *call, const struct mp_frame_parts *parts,
+int mp_request_send(struct mp_request *call, const struct mp_frame_parts *parts,
                     const char *name,
                     enum mp_outcome (*done)(struct mp_call *, mp_message *,
                                             const struct mcplug_error *),
@@ -173,7 +175,7 @@ int mp_request_send(struct mcplug_call *call, const struct mp_frame_parts *parts
     return send_with(call, parts, meta, name ? 3 : 2, done, err);
 }
 
-static int send_round(struct mcplug_call *call, struct mcplug_error *err)
+static int send_round(struct mp_request *call, struct mcplug_error *err)
 {
     const char *level = call->log_level ? call->log_level : call->server->log_level;
     struct mp_frame_parts parts = {
@@ -201,7 +203,7 @@ static int send_round(struct mcplug_call *call, struct mcplug_error *err)
     return r;
 }
 
-void mp_request_answered(struct mcplug_call *call)
+void mp_request_answered(struct mp_request *call)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     int r = MCPLUG_OK;
@@ -219,14 +221,14 @@ void mp_request_answered(struct mcplug_call *call)
 /* Nobody answered the server's questions in time. */
 static void on_no_answer(struct mp_timer *timer)
 {
-    struct mcplug_call *call = MP_OF(timer, struct mcplug_call, patience);
+    struct mp_request *call = MP_OF(timer, struct mp_request, patience);
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
     on_timed_out(&call->rpc, &err);
     mp_request_finish(call, NULL, &err);
 }
 
-int mp_request_wait_for_answers(struct mcplug_call *call, struct mcplug_error *err)
+int mp_request_wait_for_answers(struct mp_request *call, struct mcplug_error *err)
 {
     struct mp_loop *loop = call->server->cfg.loop;
     uint64_t now = mp_loop_now(loop);
@@ -237,7 +239,7 @@ int mp_request_wait_for_answers(struct mcplug_call *call, struct mcplug_error *e
     return MCPLUG_OK;
 }
 
-void mp_request_refused(struct mcplug_call *call, const char *what)
+void mp_request_refused(struct mp_request *call, const char *what)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     mp_fail(&err, MCPLUG_ECANCELED, "the server's question was refused: %s", what);
@@ -248,14 +250,14 @@ void mp_request_refused(struct mcplug_call *call, const char *what)
 
 static void cancel_now(struct mp_job *job)
 {
-    struct mcplug_call *call = MP_OF(job, struct mcplug_call, cancel_job);
+    struct mp_request *call = MP_OF(job, struct mp_request, cancel_job);
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
     mp_fail(&err, MCPLUG_ECANCELED, "cancelled");
     mp_request_finish(call, NULL, &err);
 }
 
-void mp_request_cancel(struct mcplug_call *call)
+void mp_request_cancel(struct mp_request *call)
 {
     if (call->in_round)
         mp_rpc_cancel(&call->rpc, "cancelled", !call->task); /* a task has its own way */
@@ -276,8 +278,7 @@ static int check_method(const char *method, struct mcplug_error *err)
     return MCPLUG_OK;
 }
 
-static int take_call_options(struct mcplug_call *call,
-                             const struct mcplug_call_options *o,
+static int take_call_options(struct mp_request *call, const struct mcplug_call_options *o,
                              struct mcplug_error *err)
 {
     if (!o)
@@ -308,7 +309,7 @@ static bool tool_members(struct mp_str *m, const char *tool, mp_view arguments)
                          : mp_str_add_lit(m, "{}");
 }
 
-static int take_params(struct mcplug_call *call, mp_view params, struct mcplug_error *err)
+static int take_params(struct mp_request *call, mp_view params, struct mcplug_error *err)
 {
     struct mp_str members;
     mp_view meta = mp_bytes(NULL, 0);
@@ -339,7 +340,7 @@ static int take_params(struct mcplug_call *call, mp_view params, struct mcplug_e
                           &call->name, err);
 }
 
-static int prepare(struct mcplug_call *call, mp_view params,
+static int prepare(struct mp_request *call, mp_view params,
                    const struct mcplug_call_options *o, struct mcplug_error *err)
 {
     mcplug_server *s = call->server;
@@ -359,22 +360,33 @@ static int prepare(struct mcplug_call *call, mp_view params,
                        : call->tool       ? s->o.tool_ms
                                           : s->o.request_ms;
     mp_loop_tick(s->cfg.loop); /* whoever calls may have been busy for long */
-    uint64_t now = mp_loop_now(s->cfg.loop);
-    call->deadline =
-        call->timeout_ms > UINT64_MAX - now ? UINT64_MAX : now + call->timeout_ms;
+    uint64_t now = mp_loop_now(s->cfg.loop), spent = call->o.waited_ms;
+    uint64_t left = call->timeout_ms > spent ? call->timeout_ms - spent : 0;
+    call->began_at = now > spent ? now - spent : 0;
+    call->deadline = left > UINT64_MAX - now ? UINT64_MAX : now + left;
     return MCPLUG_OK;
 }
 
+static void cancel(mcplug_call *call)
+{
+    mp_request_cancel(MP_OF(call, struct mp_request, base));
+}
+
+bool mp_request_was_written(const struct mp_request *call)
+{
+    return call->reached || call->rpc.written;
+}
+
 /* One block for the call and its names. */
-static struct mcplug_call *call_new(mcplug_server *s, const char *method,
-                                    const char *tool)
+static struct mp_request *call_new(mcplug_server *s, const char *method, const char *tool)
 {
     size_t n = strlen(method) + 1, t = tool ? strlen(tool) + 1 : 0;
-    struct mcplug_call *call = mp_alloc_raw(sizeof *call + n + t);
+    struct mp_request *call = mp_alloc_raw(sizeof *call + n + t);
 
     if (call) {
         char *names = (char *)(call + 1);
         memset(call, 0, sizeof *call);
+        call->base.cancel = cancel;
         call->server = s;
         call->method = memcpy(names, method, n);
         call->tool = tool ? memcpy(names + n, tool, t) : NULL;
@@ -395,14 +407,14 @@ static bool may_be_renewed(const mcplug_server *s)
 }
 
 /* The call waits until it can be sent, or its time is up. */
-static int park(struct mcplug_call *call, struct mcplug_error *err)
+static int park(struct mp_request *call, struct mcplug_error *err)
 {
     int r = mp_request_wait_for_answers(call, err);
     call->is_parked = r == MCPLUG_OK;
     return r;
 }
 
-static void unpark(struct mcplug_call *call)
+static void unpark(struct mp_request *call)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
@@ -414,11 +426,11 @@ static void unpark(struct mcplug_call *call)
         mp_request_finish(call, NULL, &err);
 }
 
-static struct mcplug_call *oldest_parked(const mcplug_server *s)
+static struct mp_request *oldest_parked(const mcplug_server *s)
 {
-    struct mcplug_call *oldest = NULL;
+    struct mp_request *oldest = NULL;
 
-    for (struct mcplug_call *call = s->calls; call; call = call->next)
+    for (struct mp_request *call = s->calls; call; call = call->next)
         if (call->is_parked)
             oldest = call;
     return oldest;
@@ -427,17 +439,18 @@ static struct mcplug_call *oldest_parked(const mcplug_server *s)
 /* Whoever hears of a failure may change them all, so it is looked anew each time. */
 void mp_request_unpark(mcplug_server *s)
 {
-    struct mcplug_call *call;
+    struct mp_request *call;
 
     while (s->phase == MP_READY && (call = oldest_parked(s)))
         unpark(call);
 }
 
-struct mcplug_call *mp_request(mcplug_server *s, const char *method, mp_view params,
-                               const char *tool, const struct mcplug_call_options *o,
-                               mcplug_done_fn *done, void *arg, struct mcplug_error *err)
+struct mp_request *mp_request_start(mcplug_server *s, const char *method, mp_view params,
+                                    const char *tool, const struct mcplug_call_options *o,
+                                    mcplug_done_fn *done, void *arg,
+                                    struct mcplug_error *err)
 {
-    struct mcplug_call *call = call_new(s, method, tool);
+    struct mp_request *call = call_new(s, method, tool);
     if (!call) {
         mp_fail_nomem(err);
         return NULL;
@@ -458,6 +471,7 @@ struct mcplug_call *mp_request(mcplug_server *s, const char *method, mp_view par
     if (s->calls)
         s->calls->prev = &call->next;
     s->calls = call;
+    mp_tell_began(call);
     return call;
 }
 

@@ -36,6 +36,14 @@ const char *mp_session_fact(const mcplug_server *s, const char *name)
     return NULL;
 }
 
+uint64_t mp_session_silent_ms(const mcplug_server *s)
+{
+    uint64_t heard = mp_rpc_heard_at(s->rpc), now = mp_loop_now(s->cfg.loop);
+    if (heard < s->opened_at)
+        heard = s->opened_at;
+    return now > heard ? now - heard : 0;
+}
+
 bool mp_session_can(const mcplug_server *s, const char *path)
 {
     mp_view v = mp_view_path(mp_text(s->capabilities ? s->capabilities : "{}"), path);
@@ -264,6 +272,7 @@ static void session_free(mcplug_server *s)
     mp_lists_clear(s);
     mp_mirror_free(s->mirror);
     mp_notify_clear(s);
+    mp_tell_clear(s);
     mp_rpc_free(s->rpc);
     mp_props_free(s->settings);
     mp_props_free(s->fallback_settings);
@@ -294,7 +303,7 @@ static void take_options(mcplug_server *s, const struct mcplug_server_options *o
     s->o.struct_size = sizeof s->o;
     s->o.name = s->o.log_level = s->o.revision = NULL;
     if (!s->o.request_ms)
-        s->o.request_ms = 60000;
+        s->o.request_ms = MP_REQUEST_MS;
     if (!s->o.max_memory)
         s->o.max_memory = 16 * 1024 * 1024;
     if (!s->o.max_spill)
@@ -388,7 +397,7 @@ void mp_session_close(mcplug_server *s, void (*closed)(void *arg), void *arg)
     mp_timer_stop(s->cfg.loop, &s->patience);
     mp_timer_stop(s->cfg.loop, &s->listen_timer);
     mp_inputs_forget_all(s);
-    for (struct mcplug_call *call = s->calls; call; call = call->next)
+    for (struct mp_request *call = s->calls; call; call = call->next)
         mp_request_cancel(call);
     mp_rpc_close(s->rpc);
     if (mp_rpc_idle(s->rpc))

@@ -7,6 +7,7 @@
  *   inputs.c    the server's questions: elicitation, sampling, roots
  *   lists.c     tools, prompts, resources, templates: every page, kept while fresh
  *   mirror.c    what of a request goes beside it too: names, arguments as headers
+ *   tell.c      what the log says of tools that run, and the pings meanwhile
  *   notify.c    what the server tells unasked, and subscriptions
  *
  * All of it is [loop].
@@ -21,6 +22,7 @@
 #define MP_MODERN "2026-07-28"
 #define MP_LEGACY "2025-11-25" /* the newest revision with `initialize` */
 
+#define MP_REQUEST_MS 60000            /* for each request but tools/call */
 #define MP_FRAME_MAX ((size_t)1 << 30) /* of what we send */
 
 enum { MP_KINDS = 4, MP_INPUTS_MAX = 64, MP_FACTS_MAX = 32, MP_ROUNDS_MAX = 32 };
@@ -43,6 +45,7 @@ enum mp_phase {
 struct mp_kept {
     struct mcplug_list *list; /* NULL: none kept */
     uint64_t fresh_until;     /* UINT64_MAX: until it changes */
+    bool ttl_told;            /* the server said for how long */
     struct mp_fetch *fetch;   /* under way */
     bool changed;             /* while it was being fetched */
 };
@@ -107,8 +110,10 @@ struct mcplug_server {
     unsigned n_facts;
 
     struct mp_kept kept[MP_KINDS];
-    struct mp_mirror *mirror;    /* of the newest list of tools; NULL: none yet */
-    struct mcplug_call *calls;   /* all under way */
+    struct mp_mirror *mirror; /* of the newest list of tools; NULL: none yet */
+    struct mp_request *calls; /* all under way */
+    struct mp_timer beat;     /* tools that run are told of */
+    struct mp_timer keep_alive;
     struct mcplug_input *inputs; /* all open */
     unsigned n_inputs;
     struct mp_listener *listener; /* the newest subscription */
@@ -140,6 +145,8 @@ void mp_session_close(mcplug_server *s, void (*closed)(void *arg), void *arg);
 /* Connecting has come to an end, well or not. */
 void mp_session_ready(mcplug_server *s, const struct mcplug_error *why);
 const char *mp_session_fact(const mcplug_server *s, const char *name);
+/* Since the last byte of the server came in, or it was opened. */
+uint64_t mp_session_silent_ms(const mcplug_server *s);
 /* Does the server have it: "tools", "tools/listChanged"? */
 bool mp_session_can(const mcplug_server *s, const char *path);
 
@@ -182,36 +189,45 @@ int mp_frame_meta(mcplug_server *s, struct mcplug_error *err);
 
 /* ---- request.c ---- */
 
-struct mcplug_call;
-struct mcplug_call *mp_request(mcplug_server *s, const char *method, mp_view params,
-                               const char *tool, const struct mcplug_call_options *o,
-                               mcplug_done_fn *done, void *arg, struct mcplug_error *err);
-void mp_request_cancel(struct mcplug_call *call);
+struct mp_request;
+struct mp_request *mp_request_start(mcplug_server *s, const char *method, mp_view params,
+                                    const char *tool, const struct mcplug_call_options *o,
+                                    mcplug_done_fn *done, void *arg,
+                                    struct mcplug_error *err);
+void mp_request_cancel(struct mp_request *call);
 void mp_request_unpark(mcplug_server *s); /* sends those that waited for a session */
 /* A request of our own whose failure is only worth a log line. */
 int mp_request_errand(mcplug_server *s, const char *method, mp_view members,
                       const char *name, struct mcplug_error *err);
+/* Has the server seen it, or part of it, or may it have? */
+bool mp_request_was_written(const struct mp_request *call);
 /* For rounds: the answers to the questions of a result are complete, or one of them
  * was refused. */
-void mp_request_answered(struct mcplug_call *call);
-int mp_request_wait_for_answers(struct mcplug_call *call, struct mcplug_error *err);
-void mp_request_refused(struct mcplug_call *call, const char *what);
+void mp_request_answered(struct mp_request *call);
+int mp_request_wait_for_answers(struct mp_request *call, struct mcplug_error *err);
+void mp_request_refused(struct mp_request *call, const char *what);
 /* Sends one request on behalf of the call: the next round, or one about its task.
- * `done` gets MP_OF(rpc, struct mcplug_call, rpc), with in_round reset by itself. */
-int mp_request_send(struct mcplug_call *call, const struct mp_frame_parts *parts,
+ * `done` gets MP_OF(rpc, struct mp_request, rpc), with in_round reset by itself. */
+int mp_request_send(struct mp_request *call, const struct mp_frame_parts *parts,
                     const char *name,
                     enum mp_outcome (*done)(struct mp_call *, mp_message *,
                                             const struct mcplug_error *),
                     struct mcplug_error *err);
 /* Ends it with that reply (borrow), or that error. */
-void mp_request_finish(struct mcplug_call *call, mp_message *reply,
+void mp_request_finish(struct mp_request *call, mp_message *reply,
                        const struct mcplug_error *why);
 
+/* What a program holds: a request of a session, or whatever else can be cancelled. */
 struct mcplug_call {
+    void (*cancel)(struct mcplug_call *call);
+};
+
+struct mp_request {
+    struct mcplug_call base;
     struct mp_call rpc; /* the round under way */
     bool in_round;
     mcplug_server *server;
-    struct mcplug_call *next, **prev;
+    struct mp_request *next, **prev;
     mcplug_done_fn *done;
     void *arg;
     struct mcplug_call_options o; /* strings are below */
@@ -220,8 +236,10 @@ struct mcplug_call {
     size_t members_len;
     char *name; /* what it is about, for the envelope; NULL: `tool`, or nothing */
     char *meta, *own_meta, *log_level;
-    uint64_t timeout_ms, deadline;
+    uint64_t timeout_ms, deadline, began_at;
+    uint64_t beats;         /* how often it was told to be running still */
     bool pings;             /* any answer is a success */
+    bool reached;           /* an earlier round of it did reach the server */
     bool is_parked;         /* waits for a session to be renewed */
     bool refetched;         /* the tools, because its headers were refused */
     struct mp_again *again; /* waits for them */
@@ -240,10 +258,10 @@ struct mcplug_call {
 /* ---- task.c ---- */
 
 /* The result says that it comes later. Takes the call over; true when it did. */
-bool mp_task_begin(struct mcplug_call *call, mp_message *m, struct mcplug_error *why);
-void mp_task_answered(struct mcplug_call *call);
-void mp_task_cancel(struct mcplug_call *call); /* tells the server; no task is fine */
-void mp_task_free(struct mcplug_call *call);
+bool mp_task_begin(struct mp_request *call, mp_message *m, struct mcplug_error *why);
+void mp_task_answered(struct mp_request *call);
+void mp_task_cancel(struct mp_request *call); /* tells the server; no task is fine */
+void mp_task_free(struct mp_request *call);
 
 /* ---- inputs.c ---- */
 
@@ -251,10 +269,10 @@ void mp_task_free(struct mcplug_call *call);
 void mp_inputs_request(mcplug_server *s, mp_message *m);
 void mp_inputs_cancelled(mcplug_server *s, mp_message *m);
 /* Puts the questions of an input_required result (or of a task) to the handlers. */
-int mp_inputs_ask(struct mcplug_call *call, mp_view questions, struct mcplug_error *err);
+int mp_inputs_ask(struct mp_request *call, mp_view questions, struct mcplug_error *err);
 /* Goes on with the call when nothing is open any more. */
-void mp_inputs_settle(struct mcplug_call *call);
-void mp_inputs_forget_call(struct mcplug_call *call);
+void mp_inputs_settle(struct mp_request *call);
+void mp_inputs_forget_call(struct mp_request *call);
 void mp_inputs_forget_all(mcplug_server *s);
 
 /* ---- lists.c ---- */
@@ -265,6 +283,12 @@ int mp_lists_get(mcplug_server *s, enum mcplug_kind kind, mcplug_list_fn *done, 
  * way to it already is joined. */
 int mp_lists_refetch(mcplug_server *s, enum mcplug_kind kind, mcplug_list_fn *done,
                      void *arg, struct mcplug_error *err);
+/* For how long the list that was fetched last may still be used, after its server's word:
+ * 0 when it is old already. false: the server said nothing of it, or there is no list. */
+bool mp_lists_ttl(const mcplug_server *s, enum mcplug_kind kind, uint64_t *ms);
+/* Those items whose names `keep` wants. give; NULL: no memory */
+mcplug_list *mp_list_subset(mcplug_list *list, bool (*keep)(void *arg, const char *name),
+                            void *arg);
 void mp_lists_changed(mcplug_server *s, unsigned kinds);
 void mp_lists_unwatched(mcplug_server *s); /* changes are not told any more */
 void mp_lists_clear(mcplug_server *s);
@@ -294,7 +318,7 @@ void mp_mirror_free(struct mp_mirror *table);
 /* The arguments of a call of that tool that go beside it, MP_HEADERS_MAX at most. Names
  * are the table's, values lie in `values`, which the caller clears, also on failure.
  * MCPLUG_ETOOBIG, MCPLUG_ENOMEM */
-int mp_mirror_pairs(const struct mcplug_call *call, const char *name,
+int mp_mirror_pairs(const struct mp_request *call, const char *name,
                     struct mp_str *values, struct mcplug_pair *pairs, size_t *n,
                     struct mcplug_error *err);
 /* The name or URI that a request of that method is about, give; not written when it has
@@ -303,9 +327,20 @@ int mp_mirror_name(const char *method, mp_view members, char **out,
                    struct mcplug_error *err);
 /* The server refused a call. Was it for its headers, the tools are fetched, and it goes
  * out once more. Takes the call over; true when it did. */
-bool mp_mirror_again(struct mcplug_call *call, mp_message *reply,
+bool mp_mirror_again(struct mp_request *call, mp_message *reply,
                      const struct mcplug_error *why);
-void mp_mirror_forget_call(struct mcplug_call *call);
+void mp_mirror_forget_call(struct mp_request *call);
+
+/* ---- tell.c ---- */
+
+#define MP_BEAT_MS 30000 /* a tool that runs is told of that often */
+
+/* 340ms, 12s, 2m 5s */
+void mp_say_duration(uint64_t ms, char *out, size_t size);
+void mp_tell_began(struct mp_request *call); /* after it has been sent */
+void mp_tell_ended(const struct mp_request *call, const mp_message *reply,
+                   const struct mcplug_error *why);
+void mp_tell_clear(mcplug_server *s);
 
 /* ---- notify.c ---- */
 

@@ -16,9 +16,9 @@ struct mp_task {
     bool over; /* ended, or the server was told to end it */
 };
 
-static void poll_later(struct mcplug_call *call, mp_message *m);
+static void poll_later(struct mp_request *call, mp_message *m);
 
-static void give_up(struct mcplug_call *call, int code, const char *text)
+static void give_up(struct mp_request *call, int code, const char *text)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     mp_fail(&err, code, "%s", text);
@@ -60,7 +60,7 @@ static mp_message *lift(mp_message *m, mp_view result)
     return lifted;
 }
 
-static void completed(struct mcplug_call *call, mp_message *m)
+static void completed(struct mp_request *call, mp_message *m)
 {
     mp_view result = mp_message_inner(m, "result");
 
@@ -77,7 +77,7 @@ static void completed(struct mcplug_call *call, mp_message *m)
     mp_message_unref(lifted);
 }
 
-static void task_failed(struct mcplug_call *call, mp_message *m)
+static void task_failed(struct mp_request *call, mp_message *m)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     mp_view error = mp_message_inner(m, "error");
@@ -93,15 +93,15 @@ static void task_failed(struct mcplug_call *call, mp_message *m)
 
 /* ---- on its way ---- */
 
-static void show_progress(struct mcplug_call *call, mp_message *m)
+static void show_progress(struct mp_request *call, mp_message *m)
 {
     char *text = mp_view_strdup(mp_message_inner(m, "statusMessage"));
     if (text && call->o.progress)
-        call->o.progress(call->o.progress_arg, call, 0, -1, text);
+        call->o.progress(call->o.progress_arg, &call->base, 0, -1, text);
     mp_free(text);
 }
 
-static void on_task(struct mcplug_call *call, mp_message *m)
+static void on_task(struct mp_request *call, mp_message *m)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     mp_view status = mp_message_inner(m, "status");
@@ -129,7 +129,7 @@ static void on_task(struct mcplug_call *call, mp_message *m)
 static enum mp_outcome polled(struct mp_call *rpc, mp_message *m,
                               const struct mcplug_error *why)
 {
-    struct mcplug_call *call = MP_OF(rpc, struct mcplug_call, rpc);
+    struct mp_request *call = MP_OF(rpc, struct mp_request, rpc);
 
     call->in_round = false;
     if (why)
@@ -139,7 +139,7 @@ static enum mp_outcome polled(struct mp_call *rpc, mp_message *m,
     return MP_OK;
 }
 
-static void send_about(struct mcplug_call *call, const char *method,
+static void send_about(struct mp_request *call, const char *method,
                        enum mp_outcome (*done)(struct mp_call *, mp_message *,
                                                const struct mcplug_error *))
 {
@@ -157,10 +157,10 @@ static void send_about(struct mcplug_call *call, const char *method,
 
 static void on_poll(struct mp_timer *timer)
 {
-    send_about(MP_OF(timer, struct mcplug_call, patience), "tasks/get", polled);
+    send_about(MP_OF(timer, struct mp_request, patience), "tasks/get", polled);
 }
 
-static void poll_later(struct mcplug_call *call, mp_message *m)
+static void poll_later(struct mp_request *call, mp_message *m)
 {
     struct mp_loop *loop = call->server->cfg.loop;
     uint64_t now = mp_loop_now(loop);
@@ -180,7 +180,7 @@ static void poll_later(struct mcplug_call *call, mp_message *m)
 static enum mp_outcome updated(struct mp_call *rpc, mp_message *m,
                                const struct mcplug_error *why)
 {
-    struct mcplug_call *call = MP_OF(rpc, struct mcplug_call, rpc);
+    struct mp_request *call = MP_OF(rpc, struct mp_request, rpc);
 
     call->in_round = false;
     if (why)
@@ -190,14 +190,14 @@ static enum mp_outcome updated(struct mp_call *rpc, mp_message *m,
     return MP_OK;
 }
 
-void mp_task_answered(struct mcplug_call *call)
+void mp_task_answered(struct mp_request *call)
 {
     send_about(call, "tasks/update", updated);
 }
 
 /* ---- life ---- */
 
-bool mp_task_begin(struct mcplug_call *call, mp_message *m, struct mcplug_error *why)
+bool mp_task_begin(struct mp_request *call, mp_message *m, struct mcplug_error *why)
 {
     mp_view id = mp_message_inner(m, "taskId");
     struct mp_str members;
@@ -225,7 +225,7 @@ bool mp_task_begin(struct mcplug_call *call, mp_message *m, struct mcplug_error 
     return true;
 }
 
-void mp_task_cancel(struct mcplug_call *call)
+void mp_task_cancel(struct mp_request *call)
 {
     struct mp_task *task = call->task;
 
@@ -236,7 +236,7 @@ void mp_task_cancel(struct mcplug_call *call)
                       NULL);
 }
 
-void mp_task_free(struct mcplug_call *call)
+void mp_task_free(struct mp_request *call)
 {
     if (!call->task)
         return;

@@ -47,6 +47,8 @@ typedef struct mcplug_result mcplug_result;     /* what came back; counted */
 typedef struct mcplug_list mcplug_list;         /* all pages of a list; counted */
 typedef struct mcplug_input mcplug_input;       /* a question of a server to us */
 typedef struct mcplug_config mcplug_config;     /* the servers that files name */
+typedef struct mcplug_handle mcplug_handle;     /* a hold on a server that is kept up */
+typedef struct mcplug_toolbox mcplug_toolbox;   /* the tools of many servers */
 
 MCPLUG_API const char *mcplug_version(void);        /* [any] "0.1.0" */
 MCPLUG_API const char *mcplug_error_name(int code); /* [any] "ETIMEDOUT" */
@@ -149,6 +151,10 @@ struct mcplug_server_options {
     /* The connection is gone, though nobody asked: once, after every call under way
      * has ended. Close the server then. */
     void (*dropped)(void *arg, mcplug_server *server, const struct mcplug_error *why);
+    /* While a tool runs, the server is pinged that often, so that nobody on the way takes
+     * the connection for dead: 50000, say; 0: it is not. */
+    uint32_t keep_alive_ms;
+    uint32_t reserved; /* 0 */
 };
 
 /* Starts connecting. `ready` runs once: why == NULL, or the reason of the failure (close
@@ -253,6 +259,7 @@ struct mcplug_call_options {
     void (*progress)(void *arg, mcplug_call *call, double progress, double total,
                      const char *message);
     void *progress_arg;
+    uint64_t waited_ms; /* how much of the time has been spent already */
 };
 
 /* Any request: `params` is a JSON object or NULL. In 2026-07-28 questions that the
@@ -348,6 +355,132 @@ MCPLUG_API const char *mcplug_list_item(const mcplug_list *list, size_t i, size_
 MCPLUG_API const char *mcplug_list_name(const mcplug_list *list, size_t i);
 /* Index by that name, or -1. */
 MCPLUG_API ptrdiff_t mcplug_list_find(const mcplug_list *list, const char *name);
+
+/* ---- servers that stay up ------------------------------------------------ */
+
+/* A server behind a handle is started when it is wanted, watched, and started again when
+ * it goes. Handles with the same settings, identity and handlers of questions share one
+ * connection, unless they ask for their own. Attempts never stop: 0, 1, 2, 5, 10, 30, 60,
+ * 60 .. seconds after a failure, by and by from the beginning once the server has been
+ * well for a minute; but a cause that lasts (settings, policy, credentials) waits for
+ * mcplug_restart(). */
+
+enum mcplug_state {
+    MCPLUG_STATE_RESTING = 0, /* nobody has wanted it yet, or it was idle for long */
+    MCPLUG_STATE_QUEUED,      /* too many others are starting */
+    MCPLUG_STATE_STARTING,
+    MCPLUG_STATE_READY, /* connected, and its lists are there */
+    MCPLUG_STATE_STOPPING,
+    MCPLUG_STATE_WAITING, /* for the next attempt */
+    MCPLUG_STATE_PARKED,  /* the cause lasts: see mcplug_restart() */
+    MCPLUG_STATE_ENDED
+};
+MCPLUG_API const char *mcplug_state_name(enum mcplug_state state); /* "ready" [any] */
+
+struct mcplug_acquire_options {
+    uint32_t struct_size;
+    uint32_t dedicated; /* not 0: a connection of its own */
+    /* Name, times, limits, questions. What else it has goes to whom the connection
+     * belongs: `changed`, `logged`, `remark`, `dropped` and `prefetch` are not used. */
+    const struct mcplug_server_options *server;
+    const char *identity; /* on whose behalf; two of them share nothing. NULL: "" */
+    /* How to see whether it lives: "ping", "listTools", "discover", "http", or what else
+     * a module offers. NULL: ping or discover, by era. */
+    const char *probe;
+    const char *probe_url; /* for "http" */
+    uint64_t probe_ms;     /* silent that long, an idle server is probed; 0: 30000 */
+    uint64_t idle_ms;      /* without a call for that long it is stopped; 0: never */
+    const char *queue;     /* calls wait for their turn there; NULL: they do not */
+    /* TOOL, QUEUE, TOOL, QUEUE .. NULL: other queues for some tools; "" for none. */
+    const char *const *tool_queues;
+    const char *const *tools_allowed; /* NULL-ended; NULL: all. "*", "any", "get_*" */
+    const char *const *tools_denied;  /* NULL-ended; NULL: none */
+    void *arg;                        /* for all of the following */
+    /* It is in another state; `why` when that is because something went wrong. */
+    void (*state)(void *arg, mcplug_handle *handle, enum mcplug_state state,
+                  const struct mcplug_error *why);
+    void (*changed)(void *arg, mcplug_handle *handle, int kind, const char *uri);
+    void (*logged)(void *arg, mcplug_handle *handle, const char *params, size_t len);
+    void (*remark)(void *arg, mcplug_handle *handle, const char *line, size_t len);
+};
+
+/* `ready` runs once: at once when the server is, else when it is, or the reason why not:
+ * all who wait for a server fail together 60 s after the first of them came; from then on
+ * everybody fails at once, until an attempt succeeds. The handle is good in either case,
+ * and the attempts go on. Without `ready` nothing is started before the first call.
+ * give: mcplug_release. */
+MCPLUG_API int mcplug_acquire(mcplug *host, const mcplug_settings *settings,
+                              const struct mcplug_acquire_options *options,
+                              void (*ready)(void *arg, mcplug_handle *handle,
+                                            const struct mcplug_error *why),
+                              void *ready_arg, mcplug_handle **out,
+                              struct mcplug_error *err);
+/* The same for a server of the configuration: what `options` leaves open comes from its
+ * entry. Its queues get the limits that the configuration has. */
+MCPLUG_API int mcplug_acquire_named(mcplug *host, mcplug_config *config, const char *name,
+                                    const struct mcplug_acquire_options *options,
+                                    void (*ready)(void *arg, mcplug_handle *handle,
+                                                  const struct mcplug_error *why),
+                                    void *ready_arg, mcplug_handle **out,
+                                    struct mcplug_error *err);
+MCPLUG_API int mcplug_acquire_wait(mcplug *host, const mcplug_settings *settings,
+                                   const struct mcplug_acquire_options *options,
+                                   mcplug_handle **out, struct mcplug_error *err);
+/* Ends the calls of this handle (MCPLUG_ECANCELED). The last one to go ends the server;
+ * `released`, which may be NULL, runs when nothing of it is left then. */
+MCPLUG_API void mcplug_release(mcplug_handle *handle, void (*released)(void *arg),
+                               void *arg);
+MCPLUG_API void mcplug_release_wait(mcplug_handle *handle);
+
+/* As mcplug_call_tool and mcplug_request, but a server that is not up is waited for, as
+ * long as the call's time allows; a call that was not written when the connection went is
+ * sent again, one that was is not. MCPLUG_EOVERLOADED: too many wait already. */
+MCPLUG_API mcplug_call *mcplug_handle_call(mcplug_handle *handle, const char *tool,
+                                           const char *arguments,
+                                           const struct mcplug_call_options *options,
+                                           mcplug_done_fn *done, void *arg,
+                                           struct mcplug_error *err);
+MCPLUG_API mcplug_call *mcplug_handle_request(mcplug_handle *handle, const char *method,
+                                              const char *params,
+                                              const struct mcplug_call_options *options,
+                                              mcplug_done_fn *done, void *arg,
+                                              struct mcplug_error *err);
+MCPLUG_API int mcplug_handle_call_wait(mcplug_handle *handle, const char *tool,
+                                       const char *arguments,
+                                       const struct mcplug_call_options *options,
+                                       mcplug_result **out, struct mcplug_error *err);
+/* What the server offers, less the tools that are filtered out: as it was found when it
+ * became ready, and after each change since; also while it is down. NULL: not known yet.
+ * Borrow, until the next callback; of MCPLUG_TEMPLATES nothing is known. */
+MCPLUG_API mcplug_list *mcplug_handle_list(mcplug_handle *handle, enum mcplug_kind kind);
+/* The connection, NULL unless it is ready. Borrow, until the next callback. */
+MCPLUG_API mcplug_server *mcplug_handle_server(mcplug_handle *handle);
+MCPLUG_API const char *mcplug_handle_name(const mcplug_handle *handle);
+/* Ends the connection and starts it anew, for all who share it.
+ * MCPLUG_ERESTARTING: that is being done already. */
+MCPLUG_API int mcplug_restart(mcplug_handle *handle, struct mcplug_error *err);
+
+struct mcplug_status { /* of the server behind a handle */
+    uint32_t struct_size;
+    enum mcplug_state state;
+    const char *name, *transport, *revision; /* borrow; "" when not known */
+    int64_t pid;                             /* 0: none */
+    uint32_t handles, tools;
+    uint32_t under_way, waiting; /* calls: sent, and not sent yet */
+    uint64_t starts;             /* attempts in all */
+    uint64_t restarts;           /* of these, after it had been ready */
+    uint64_t up_ms;              /* ready since; 0: it is not */
+    uint64_t next_ms;           /* until the next attempt; 0: there is none to wait for */
+    uint64_t queued_ms;         /* that the calls so far have waited, all together */
+    struct mcplug_error error;  /* the last one; code 0: none */
+    struct mcplug_ledger calls; /* of all handles; set its struct_size */
+};
+MCPLUG_API void mcplug_handle_status(mcplug_handle *handle, struct mcplug_status *out);
+
+/* How many calls of that queue run at once, and how many may wait; 0, and as long as
+ * nobody says otherwise: one, and 1024. */
+MCPLUG_API int mcplug_set_queue(mcplug *host, const char *name, unsigned concurrent,
+                                unsigned waiting);
 
 /* ---- answers to a server's questions ------------------------------------- */
 

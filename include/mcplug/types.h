@@ -43,7 +43,10 @@ enum {
     MCPLUG_ECLOSED = -11,
     MCPLUG_EIO = -12,
     MCPLUG_EOVERLOADED = -13, /* a queue is full; try again later */
-    MCPLUG_EPEER = -14        /* peer answered with an error; see peer_status */
+    MCPLUG_EPEER = -14,       /* peer answered with an error; see peer_status */
+    MCPLUG_ERESTART =
+        -15, /* mcp_restart_failed: it was up once, and does not come back */
+    MCPLUG_ERESTARTING = -16 /* mcp_restart_in_progress */
 };
 
 /* Caller-allocated, so a failure can be told even without memory. */

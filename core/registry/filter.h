@@ -1,0 +1,13 @@
+/* Which tools of a server may be seen and called: toolsAllowed and toolsDenied. [any] */
+#ifndef MP_REGISTRY_FILTER_H
+#define MP_REGISTRY_FILTER_H
+
+#include <stdbool.h>
+
+/* Lists are NULL-ended; `allowed` NULL or empty: all, `denied` NULL: none. "*" and "any"
+ * stand for every tool, case does not matter, and who is denied is not allowed. A *
+ * inside a pattern stands for any text: "get_*". */
+bool mp_filter_allows(const char *const *allowed, const char *const *denied,
+                      const char *tool);
+
+#endif

@@ -1,0 +1,70 @@
+/* The catalogue: what each configured server offered last, kept on disk, so that a
+ * hundred of them can be listed, searched, shown and completed while none runs. There is
+ * one file for each definition: a server whose definition changed is another one.
+ *
+ * A list that its server gave for one user alone (cacheScope "private") is kept like any
+ * other: the files are the user's own, 0600 in a directory of 0700, so nothing here is
+ * ever shared between users. For how long it may be used is for ttlMs to say. [any] */
+#ifndef MP_REGISTRY_KNOWN_H
+#define MP_REGISTRY_KNOWN_H
+
+#include "config/config.h"
+
+#include <mcplug/mcplug.h>
+
+#define MP_KNOWN_FRESH_S (24 * 3600)          /* of lists that came without ttlMs */
+#define MP_KNOWN_FRESH_MAX_S (30 * 24 * 3600) /* whatever a server says */
+#define MP_KNOWN_NO_TTL (-1)
+
+/* ---- writing ---- */
+
+/* All of these are for convenience alone, so whatever fails is not told; the file is the
+ * old one or the new one. Nothing is written while nothing has changed, unless what is
+ * there has used up half of its time. Files that nobody has written for long are removed.
+ */
+
+/* In place of what was kept of that kind, which is fetched now. `list` NULL: the server
+ * does not know such lists, which is the same as an empty one. `ttl_ms` as the server
+ * said, or MP_KNOWN_NO_TTL. A list that is too long is kept with less of each item, or
+ * with the first names alone. */
+void mp_known_save_list(const struct mp_places *places, const struct mp_entry *entry,
+                        enum mcplug_kind kind, const mcplug_list *list, int64_t ttl_ms);
+/* Who a connected server is: revision, serverInfo, capabilities, instructions. */
+void mp_known_save_server(const struct mp_places *places, const struct mp_entry *entry,
+                          const mcplug_server *server);
+/* Both, with one write. */
+void mp_known_save(const struct mp_places *places, const struct mp_entry *entry,
+                   const mcplug_server *server, enum mcplug_kind kind,
+                   const mcplug_list *list, int64_t ttl_ms);
+
+void mp_known_forget(const struct mp_places *places, const struct mp_entry *entry);
+
+/* ---- reading ---- */
+
+struct mp_known {
+    struct mp_file file;
+};
+
+/* false: nothing is kept, it is damaged, or others could have written it. Clear in any
+ * case. */
+bool mp_known_load(const struct mp_places *places, const struct mp_entry *entry,
+                   struct mp_known *out);
+void mp_known_clear(struct mp_known *known);
+
+/* The array of that kind; len 0: never asked for. Views live as long as `known`. */
+mp_view mp_known_items(const struct mp_known *known, enum mcplug_kind kind);
+/* An item's name, or its URI, after the kind. */
+mp_view mp_known_name(mp_view item, enum mcplug_kind kind);
+/* Is it all that the server gave, nothing left out? */
+bool mp_known_whole(const struct mp_known *known, enum mcplug_kind kind);
+/* When it was fetched, in seconds as time() has them; 0: never. */
+int64_t mp_known_at(const struct mp_known *known, enum mcplug_kind kind);
+/* May it still be used in place of asking? One that is from the future may not. */
+bool mp_known_fresh(const struct mp_known *known, enum mcplug_kind kind, int64_t now);
+
+/* {"at", "whole", "revision", "serverInfo", "capabilities", "instructions"}; what was too
+ * long is missing or, of instructions, cut, and "whole" is false then. len 0: not known.
+ */
+mp_view mp_known_server(const struct mp_known *known);
+
+#endif

@@ -1,0 +1,453 @@
+#include "registry/probe.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "registry/health.h"
+
+#include "../../plugins/common/url.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { REQUESTS_MAX = 16, NAME_BYTES = 64 };
+
+static const char url_option[] = "healthUrl";
+
+/* A request of a module's. It outlives the check when that ends first: the session
+ * answers every one. */
+struct question {
+    mcplug_check *check; /* NULL: nobody wants to hear of it any more */
+    struct question *next;
+    struct mp_request *call;
+    void (*fn)(void *arg, struct mcplug_bytes reply, const struct mcplug_error *why);
+    void *arg;
+};
+
+struct mcplug_check {
+    mcplug_server *session;
+    struct mp_loop *loop;
+    const struct mp_log *log;
+    const struct mcplug_probe_ops *ops;
+    const char *name; /* of the probe */
+    void *instance;
+    mcplug_props *settings;
+    struct mcplug_target target;
+    uint64_t timeout_ms, deadline;
+    bool started;      /* there is an instance */
+    bool told, failed; /* the verdict is in, and it was not good */
+    bool over;         /* stopped, or done is being told */
+    bool complained;
+    struct mcplug_error why;
+    struct question *questions;
+    unsigned n_questions; /* in all */
+    struct mp_timer timer;
+    struct mp_job job;
+    void (*done)(void *arg, const struct mcplug_error *why);
+    void *arg;
+    char source[NAME_BYTES + 8];
+};
+
+struct mp_probe {
+    mcplug_check check;
+};
+
+static void complain(mcplug_check *c, const char *what)
+{
+    if (!c->complained)
+        mp_log(c->log, MCPLUG_LOG_WARN, c->source, "probe %s breaks its contract: %s",
+               c->name, what);
+    c->complained = true;
+}
+
+/* ---- the end ---- */
+
+static void forget_questions(mcplug_check *c)
+{
+    while (c->questions) {
+        struct question *q = c->questions;
+        c->questions = q->next;
+        q->check = NULL;
+        mp_request_cancel(q->call);
+    }
+}
+
+static void check_free(mcplug_check *c)
+{
+    mp_timer_stop(c->loop, &c->timer);
+    mp_job_drop(c->loop, &c->job);
+    forget_questions(c);
+    mp_props_free(c->settings);
+    mp_free(MP_OF(c, struct mp_probe, check));
+}
+
+static void end_instance(mcplug_check *c, bool stop)
+{
+    c->over = true;
+    mp_timer_stop(c->loop, &c->timer);
+    mp_job_drop(c->loop, &c->job);
+    forget_questions(c);
+    if (c->started && stop)
+        c->ops->stop(c->instance);
+    if (c->started)
+        c->ops->destroy(c->instance);
+    c->started = false;
+}
+
+static void finish(mcplug_check *c, bool stop)
+{
+    end_instance(c, stop);
+    c->done(c->arg, c->failed ? &c->why : NULL);
+    check_free(c);
+}
+
+static void on_verdict(struct mp_job *job)
+{
+    finish(MP_OF(job, mcplug_check, job), false);
+}
+
+static void on_deadline(struct mp_timer *timer)
+{
+    mcplug_check *c = MP_OF(timer, mcplug_check, timer);
+
+    c->failed = true;
+    mp_fail(&c->why, MCPLUG_ETIMEDOUT, "no answer within %llums",
+            (unsigned long long)c->timeout_ms);
+    finish(c, true);
+}
+
+/* ---- what modules call ---- */
+
+static const struct mcplug_target *health_target(const mcplug_check *check)
+{
+    mcplug_check *c = (mcplug_check *)check; /* of ours, and never const */
+
+    c->target.silent_ms = mp_session_silent_ms(c->session);
+    return &c->target;
+}
+
+static void question_leave(struct question *q)
+{
+    struct question **at = &q->check->questions;
+    while (*at != q)
+        at = &(*at)->next;
+    *at = q->next;
+}
+
+static void on_answer(void *arg, mcplug_call *call, mcplug_result *result,
+                      const struct mcplug_error *why)
+{
+    struct question *q = arg;
+    struct mcplug_bytes reply = {NULL, 0};
+    (void)call;
+
+    if (q->check) {
+        question_leave(q);
+        if (!why && result)
+            reply.data = (const unsigned char *)mcplug_result_json(result, &reply.len);
+        q->fn(q->arg, reply, why);
+    }
+    mp_free(q);
+}
+
+static int health_request(mcplug_check *c, const char *method, struct mcplug_bytes params,
+                          void (*fn)(void *arg, struct mcplug_bytes reply,
+                                     const struct mcplug_error *why),
+                          void *arg)
+{
+    struct mcplug_call_options options = {.struct_size = sizeof options};
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    uint64_t now = mp_loop_now(c->loop);
+
+    if (c->told || c->over) {
+        complain(c, "a request after the verdict");
+        return MCPLUG_ECLOSED;
+    }
+    if (now >= c->deadline)
+        return MCPLUG_ETIMEDOUT;
+    if (c->n_questions == REQUESTS_MAX)
+        return MCPLUG_EOVERLOADED;
+    struct question *q = mp_alloc(sizeof *q);
+    if (!q)
+        return MCPLUG_ENOMEM;
+    *q = (struct question){.check = c, .fn = fn, .arg = arg};
+    options.timeout_ms = c->deadline - now;
+    q->call =
+        mp_request_start(c->session, method, params, NULL, &options, on_answer, q, &why);
+    if (!q->call) {
+        mp_free(q);
+        return why.code;
+    }
+    q->call->pings = true; /* an error is an answer, too */
+    c->n_questions++;
+    q->next = c->questions;
+    c->questions = q;
+    return MCPLUG_OK;
+}
+
+/* A reason that a module gives is an error, and has a text. */
+static void take_reason(mcplug_check *c, const struct mcplug_error *why)
+{
+    mp_error_copy(&c->why, why);
+    if (c->why.code >= 0)
+        c->why.code = MCPLUG_EIO;
+    if (!c->why.text[0])
+        mp_fail(&c->why, c->why.code, "probe %s says no without a reason", c->name);
+}
+
+static void health_verdict(mcplug_check *c, const struct mcplug_error *why)
+{
+    if (c->over) /* a verdict that comes too late is no fault, only lost */
+        return;
+    if (c->told) {
+        complain(c, "two verdicts");
+        return;
+    }
+    c->told = true;
+    c->failed = why != NULL;
+    if (why)
+        take_reason(c, why);
+    mp_job_defer(c->loop, &c->job, on_verdict);
+}
+
+const struct mcplug_health mp_probe_health = {
+    .struct_size = sizeof mp_probe_health,
+    .target = health_target,
+    .request = health_request,
+    .verdict = health_verdict,
+};
+
+/* ---- our own probe, which needs no module ---- */
+
+static void own_answered(void *arg, struct mcplug_bytes reply,
+                         const struct mcplug_error *why)
+{
+    (void)reply;
+    health_verdict(arg, why);
+}
+
+static int own_start(void *ctx, mcplug_check *c, const mcplug_props *settings, void **out,
+                     struct mcplug_error *err)
+{
+    const struct mcplug_bytes none = {NULL, 0};
+    bool modern = c->session->era == MP_ERA_MODERN;
+    const char *method = modern ? "server/discover" : "ping";
+    (void)ctx, (void)settings;
+
+    int r = health_request(c, method, none, own_answered, c);
+    if (r != MCPLUG_OK)
+        return mp_fail(err, r, "%s could not be sent: %s", method, mp_error_name(r));
+    *out = c;
+    return MCPLUG_OK;
+}
+
+static void own_end(void *p)
+{
+    (void)p;
+}
+
+static const struct mcplug_probe_ops own_ops = {
+    .struct_size = sizeof own_ops,
+    .start = own_start,
+    .stop = own_end,
+    .destroy = own_end,
+};
+
+/* ---- finding one ---- */
+
+/* Names of modules have no capitals, those of a configuration may: listTools is
+ * list-tools. */
+static void plain_name(const char *name, char out[NAME_BYTES])
+{
+    size_t n = 0;
+    for (; *name && n + 2 < NAME_BYTES; name++) {
+        bool upper = *name >= 'A' && *name <= 'Z';
+        if (upper)
+            out[n++] = '-';
+        out[n++] = upper ? (char)(*name | 0x20) : *name;
+    }
+    out[n] = '\0';
+}
+
+static int find(struct mp_catalogue *catalogue, const char *name,
+                const struct mp_offer **out, struct mcplug_error *err)
+{
+    char plain[NAME_BYTES];
+
+    if (strlen(name) >= NAME_BYTES / 2)
+        return mp_fail(err, MCPLUG_ENOTSUP, "no module offers the probe \"%.64s\"", name);
+    plain_name(name, plain);
+    return mp_catalogue_find(catalogue, MCPLUG_PROBE, plain, out, err);
+}
+
+static bool has_option(const struct mcplug_option *options, const char *name)
+{
+    while (options && options->name && strcmp(options->name, name) != 0)
+        options++;
+    return options && options->name;
+}
+
+static bool same_origin(const char *a, const char *b)
+{
+    struct url one, other;
+    return a && b && !url_parse(a, &one) && !url_parse(b, &other) &&
+           url_same_origin(&one, &other);
+}
+
+/* What a probe may have of the server's own settings, headers and certificates with their
+ * secrets: nothing when it goes elsewhere. give; NULL: no memory */
+static mcplug_props *known_settings(const struct mcplug_feature *f, const char *url,
+                                    const mcplug_server *s)
+{
+    if (!s || (url && !same_origin(url, mp_props_get(s->settings, "url"))))
+        return mp_props_new();
+    return mp_props_known(s->settings, f->options);
+}
+
+static int check_url(const struct mcplug_feature *f, const char *url,
+                     struct mcplug_error *err)
+{
+    struct url parts;
+    const char *wrong = url_parse(url, &parts);
+
+    if (wrong) /* and not quoted: there may be a password in it */
+        return mp_fail(err, MCPLUG_ECONFIG, "%s: it %s", url_option, wrong);
+    for (size_t i = 0; f->accepts && f->accepts[i]; i++)
+        if (strcmp(f->accepts[i], parts.scheme) == 0)
+            return MCPLUG_OK;
+    if (!f->accepts || !f->accepts[0])
+        return MCPLUG_OK;
+    return mp_fail(err, MCPLUG_ECONFIG, "%s: the probe \"%s\" takes no %s", url_option,
+                   f->name, parts.scheme);
+}
+
+/* give `out` */
+static int make_settings(const struct mcplug_feature *f, const char *url,
+                         const mcplug_server *s, mcplug_props **out,
+                         struct mcplug_error *err)
+{
+    bool takes = has_option(f->options, url_option);
+    mcplug_props *props = known_settings(f, takes ? url : NULL, s);
+    int r = props ? MCPLUG_OK : mp_fail_nomem(err);
+    char what[NAME_BYTES + 16];
+
+    if (r == MCPLUG_OK && takes && url)
+        r = check_url(f, url, err);
+    if (r == MCPLUG_OK && takes && url &&
+        mp_props_set(props, url_option, url) != MCPLUG_OK)
+        r = mp_fail_nomem(err);
+    snprintf(what, sizeof what, "probe \"%s\"", f->name);
+    if (r == MCPLUG_OK)
+        r = mp_props_check(props, f->options, what, err);
+    if (r == MCPLUG_OK)
+        *out = mp_move(&props);
+    mp_props_free(props);
+    return r;
+}
+
+int mp_probe_check(struct mp_catalogue *catalogue, const char *name, const char *url,
+                   struct mcplug_error *err)
+{
+    const struct mp_offer *offer = NULL;
+    mcplug_props *settings = NULL;
+
+    if (!name)
+        return MCPLUG_OK;
+    int r = find(catalogue, name, &offer, err);
+    if (r == MCPLUG_OK)
+        r = make_settings(&offer->feature, url, NULL, &settings, err);
+    mp_props_free(settings);
+    return r;
+}
+
+/* ---- starting ---- */
+
+static void fill_target(mcplug_check *c)
+{
+    const mcplug_server *s = c->session;
+    const char *pid = mp_session_fact(s, "pid"), *url = mp_session_fact(s, "url");
+
+    c->target = (struct mcplug_target){
+        .struct_size = sizeof c->target,
+        .pid = pid ? (int32_t)strtol(pid, NULL, 10) : 0,
+        .server = s->name,
+        .transport = mp_rpc_transport(s->rpc),
+        .url = url ? url : mp_props_get(s->settings, "url"),
+        .revision = s->revision,
+    };
+}
+
+static mcplug_check *check_new(const struct mp_probe_options *o)
+{
+    struct mp_probe *probe = mp_alloc(sizeof *probe);
+    if (!probe)
+        return NULL;
+    mcplug_check *c = &probe->check;
+    c->session = o->session;
+    c->loop = o->session->cfg.loop;
+    c->log = o->session->cfg.log;
+    c->timeout_ms = o->timeout_ms ? o->timeout_ms : MP_HEALTH_CHECK_MS;
+    uint64_t now = mp_loop_now(c->loop);
+    c->deadline = c->timeout_ms > UINT64_MAX - now ? UINT64_MAX : now + c->timeout_ms;
+    c->why = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    snprintf(c->source, sizeof c->source, "%s", o->session->source);
+    fill_target(c);
+    return c;
+}
+
+/* The timer runs before the module does, so that it comes before the time-outs of what
+ * the module asks. */
+static int start(mcplug_check *c, void *ctx, struct mcplug_error *err)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+
+    if (mp_timer_start(c->loop, &c->timer, c->timeout_ms, on_deadline) != MCPLUG_OK)
+        return mp_fail_nomem(err);
+    int r = c->ops->start(ctx, c, c->settings, &c->instance, &why);
+    c->started = r == MCPLUG_OK;
+    if (c->started)
+        return MCPLUG_OK;
+    if (c->told)
+        complain(c, "a verdict, and start() failed");
+    c->over = true;
+    int told = r < 0 ? r : MCPLUG_EIO;
+    if (why.code != told || !why.text[0])
+        return mp_fail(err, told, "probe %s failed without a reason (%d)", c->name, r);
+    if (err)
+        mp_error_copy(err, &why);
+    return told;
+}
+
+int mp_probe_start(const struct mp_probe_options *options,
+                   void (*done)(void *arg, const struct mcplug_error *why), void *arg,
+                   struct mp_probe **out, struct mcplug_error *err)
+{
+    const struct mp_offer *offer = NULL;
+    mcplug_check *c = check_new(options);
+    int r = c ? MCPLUG_OK : mp_fail_nomem(err);
+
+    if (r == MCPLUG_OK && options->name)
+        r = find(options->catalogue, options->name, &offer, err);
+    if (offer)
+        r = make_settings(&offer->feature, options->url, options->session, &c->settings,
+                          err);
+    if (r == MCPLUG_OK) {
+        c->done = done;
+        c->arg = arg;
+        c->ops = offer ? offer->feature.ops : &own_ops;
+        c->name = offer ? offer->feature.name : "of the core";
+        r = start(c, offer ? offer->plugin->ctx : NULL, err);
+    }
+    if (r == MCPLUG_OK)
+        *out = MP_OF(c, struct mp_probe, check);
+    else if (c)
+        check_free(c);
+    return r;
+}
+
+void mp_probe_cancel(struct mp_probe *probe)
+{
+    if (!probe || probe->check.over) /* its end is being told */
+        return;
+    end_instance(&probe->check, !probe->check.told);
+    check_free(&probe->check);
+}

@@ -1,0 +1,37 @@
+/* One health check of one session, by a probe module: ping, listTools, discover, http, or
+ * whatever a module offers. [loop] */
+#ifndef MP_REGISTRY_PROBE_H
+#define MP_REGISTRY_PROBE_H
+
+#include "plugin/catalogue.h"
+#include "session/session.h"
+
+struct mp_probe;
+
+struct mp_probe_options {
+    struct mp_catalogue *catalogue;
+    mcplug_server *session; /* ready, and so until the probe is gone */
+    /* NULL: by era, ping or discover, for which no module is needed. Names of modules have
+     * no capitals: listTools is looked for as list-tools. */
+    const char *name;
+    /* Setting "healthUrl" of probes that know it; may be NULL. Within the origin of the
+     * server's own URL the probe has those of its settings that it knows, else none. */
+    const char *url;
+    uint64_t timeout_ms; /* 0: MP_HEALTH_CHECK_MS */
+};
+
+/* give; `done` runs once, not from inside, why == NULL: alive. The probe is gone when it
+ * returns. On failure nothing follows. */
+int mp_probe_start(const struct mp_probe_options *options,
+                   void (*done)(void *arg, const struct mcplug_error *why), void *arg,
+                   struct mp_probe **out, struct mcplug_error *err);
+void mp_probe_cancel(struct mp_probe *probe); /* take; `done` does not run */
+
+/* Is there such a probe, and does it have what it needs? Before a server is started. */
+int mp_probe_check(struct mp_catalogue *catalogue, const char *name, const char *url,
+                   struct mcplug_error *err);
+
+/* What modules call; for the catalogue. */
+extern const struct mcplug_health mp_probe_health;
+
+#endif

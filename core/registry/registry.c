@@ -1,0 +1,232 @@
+#include "registry/registry.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <sys/random.h>
+
+void mp_registry_init(struct mp_registry *r, const struct mp_registry_options *options)
+{
+    memset(r, 0, sizeof *r);
+    r->o = *options;
+    mp_starts_init(&r->starts, MP_STARTS_MAX);
+    if (getrandom(&r->seed, sizeof r->seed, GRND_NONBLOCK) != (ssize_t)sizeof r->seed)
+        r->seed = (uintptr_t)r; /* it only keeps servers from starting in step */
+}
+
+void mp_registry_end(struct mp_registry *r)
+{
+    struct mcplug_error why = {sizeof why, MCPLUG_ECANCELED, 0, 0, "the host ends"};
+
+    for (struct mp_service *s = r->services; s; s = s->next) {
+        s->retired = true;
+        mp_keeper_end(&s->keeper, &why);
+    }
+}
+
+bool mp_registry_idle(const struct mp_registry *r)
+{
+    for (const struct mp_service *s = r->services; s; s = s->next)
+        if (s->keeper.state != MP_KEEPER_ENDED || s->orders)
+            return false;
+    return true;
+}
+
+void mp_registry_clear(struct mp_registry *r)
+{
+    while (r->services)
+        mp_service_free(r->services);
+    while (r->queues) {
+        struct mp_named_queue *q = r->queues;
+        r->queues = q->next;
+        mp_queue_free(q->queue);
+        mp_free(q);
+    }
+}
+
+struct mp_queue *mp_registry_queue(struct mp_registry *r, const char *name)
+{
+    for (struct mp_named_queue *q = r->queues; q; q = q->next)
+        if (strcmp(mp_queue_name(q->queue), name) == 0)
+            return q->queue;
+    struct mp_named_queue *q = mp_alloc(sizeof *q);
+    if (!q || !(q->queue = mp_queue_new(r->o.loop, name, 0, 0))) {
+        mp_free(q);
+        return NULL;
+    }
+    q->next = r->queues;
+    r->queues = q;
+    return q->queue;
+}
+
+/* ---- services ---- */
+
+void mp_service_free(struct mp_service *s)
+{
+    struct mp_loop *loop = s->registry->o.loop;
+
+    while (s->handles) /* of a host that is freed: nobody may use them any more */
+        mp_handle_free(s->handles);
+    while (s->leaving) {
+        mcplug_handle *h = s->leaving;
+        s->leaving = h->next;
+        mp_handle_gone(h);
+    }
+    if (s->prev) {
+        *s->prev = s->next;
+        if (s->next)
+            s->next->prev = s->prev;
+    }
+    mp_health_rest(&s->health);
+    mp_keeper_clear(&s->keeper);
+    mp_job_drop(loop, &s->settle_job);
+    mp_job_drop(loop, &s->stopped_job);
+    mp_job_drop(loop, &s->tell_job);
+    mp_job_drop(loop, &s->end_job);
+    for (int i = 0; i < MP_FETCHED; i++)
+        mcplug_list_unref(s->lists[i].list);
+    if (s->settings) {
+        mp_props_free(s->settings->props);
+        mp_free(s->settings->type);
+        mp_free(s->settings);
+    }
+    mp_free((char *)s->o.log_level);
+    mp_free((char *)s->o.revision);
+    mp_free(s->name);
+    mp_free(s->source);
+    mp_free(s->identity);
+    mp_free(s->probe);
+    mp_free(s->probe_url);
+    mp_free(s->revision);
+    mp_free(s->transport);
+    mp_free(s->instructions);
+    mp_free(s);
+}
+
+/* Equal, or both not there. */
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* Would the connection be the same one? Times are everybody's own. */
+static bool same_options(const struct mcplug_server_options *a,
+                         const struct mcplug_server_options *b)
+{
+    bool asks = a->elicit || a->elicit_url || a->sample || a->roots;
+    return a->elicit == b->elicit && a->elicit_url == b->elicit_url &&
+           a->sample == b->sample && a->roots == b->roots &&
+           (!asks || a->arg == b->arg) && a->max_memory == b->max_memory &&
+           a->max_spill == b->max_spill && same_text(a->log_level, b->log_level) &&
+           same_text(a->revision, b->revision);
+}
+
+static bool fits(const struct mp_service *s, const mcplug_settings *settings,
+                 uint64_t hash, const struct mcplug_server_options *o,
+                 const struct mcplug_acquire_options *options)
+{
+    return !s->retired && !s->dedicated && s->hash == hash &&
+           same_text(s->settings->type, settings->type) &&
+           strcmp(s->identity, options->identity ? options->identity : "") == 0 &&
+           mp_props_equal(s->settings->props, settings->props) &&
+           same_options(&s->o, o) && same_text(s->probe, options->probe) &&
+           same_text(s->probe_url, options->probe_url);
+}
+
+static mcplug_settings *copy_settings(const mcplug_settings *from)
+{
+    mcplug_settings *s = mp_alloc(sizeof *s);
+    if (!s)
+        return NULL;
+    s->props = mp_props_copy(from->props);
+    s->type = mp_strdup(from->type);
+    if (s->props && (s->type || !from->type))
+        return s;
+    mp_props_free(s->props);
+    mp_free(s->type);
+    mp_free(s);
+    return NULL;
+}
+
+static bool copy_text(char **slot, const char *text)
+{
+    return !text || (*slot = mp_strdup(text));
+}
+
+/* What the server is called: its name, or what it is. */
+static const char *name_of(const mcplug_settings *settings,
+                           const struct mcplug_server_options *o)
+{
+    const char *name = o->name ? o->name : mp_props_get(settings->props, "command");
+    const char *slash = name && !o->name ? strrchr(name, '/') : NULL;
+    if (slash && slash[1])
+        name = slash + 1;
+    return name ? name : settings->type ? settings->type : "server";
+}
+
+static int service_new(struct mp_registry *r, const mcplug_settings *settings,
+                       const struct mcplug_server_options *o,
+                       const struct mcplug_acquire_options *options,
+                       struct mp_service **out, struct mcplug_error *err)
+{
+    struct mp_service *s = mp_alloc(sizeof *s);
+    struct mp_str source;
+    char *level = NULL, *revision = NULL;
+
+    if (!s)
+        return mp_fail_nomem(err);
+    s->registry = r;
+    s->o = *o;
+    s->hash = mp_props_hash(settings->props);
+    s->dedicated = options->dedicated != 0;
+    s->name = mp_strdup(name_of(settings, o));
+    mp_service_init(s, options->probe_ms);
+    s->keeper.idle_ms = options->idle_ms;
+    mp_str_init(&source, 256);
+    mp_str_addf(&source, "mcp:%.200s", s->name ? s->name : "");
+    s->source = mp_str_take(&source);
+    s->identity = mp_strdup(options->identity ? options->identity : "");
+    s->settings = copy_settings(settings);
+    bool ok = s->name && s->source && s->identity && s->settings &&
+              copy_text(&s->probe, options->probe) &&
+              copy_text(&s->probe_url, options->probe_url) &&
+              copy_text(&level, o->log_level) && copy_text(&revision, o->revision);
+    s->o.name = NULL;
+    s->o.log_level = level;
+    s->o.revision = revision;
+    if (!ok) {
+        mp_service_free(s);
+        return mp_fail_nomem(err);
+    }
+    s->next = r->services;
+    s->prev = &r->services;
+    if (r->services)
+        r->services->prev = &s->next;
+    r->services = s;
+    *out = s;
+    return MCPLUG_OK;
+}
+
+int mp_registry_find(struct mp_registry *r, const mcplug_settings *settings,
+                    const struct mcplug_acquire_options *options, struct mp_service **out,
+                    struct mcplug_error *err)
+{
+    const struct mcplug_server_options *given = options->server;
+    struct mcplug_server_options o = {.struct_size = sizeof o};
+    uint64_t hash = mp_props_hash(settings->props);
+
+    if (given)
+        memcpy(&o, given, given->struct_size < sizeof o ? given->struct_size : sizeof o);
+    o.struct_size = sizeof o;
+    for (struct mp_service *s = options->dedicated ? NULL : r->services; s; s = s->next) {
+        if (!fits(s, settings, hash, &o, options))
+            continue;
+        /* who wants it to stay longest has his way */
+        uint64_t *idle = &s->keeper.idle_ms;
+        if (*idle && (!options->idle_ms || options->idle_ms > *idle))
+            *idle = options->idle_ms;
+        *out = s;
+        return MCPLUG_OK;
+    }
+    return service_new(r, settings, &o, options, out, err);
+}
