@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "toolbox/toolbox.h"
 
 #include <stdlib.h>
 
@@ -51,6 +52,8 @@ static int take_options(mcplug *host, const struct mcplug_options *given,
     uint64_t ms = from_environment("MCP_TIMEOUT", 30000);
     host->connect_ms = ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
     host->tool_ms = from_environment("MCP_TOOL_TIMEOUT", 100000000);
+    uint64_t batch = from_environment("MCP_SERVER_CONNECTION_BATCH_SIZE", MP_BATCH);
+    host->batch = batch > MP_STARTS_MAX ? MP_STARTS_MAX : (unsigned)batch;
     return host->client_name && host->client_version && host->spill_dir ? MCPLUG_OK
                                                                         : MCPLUG_ENOMEM;
 }

@@ -17,6 +17,7 @@ struct mcplug {
     char *client_name, *client_version, *spill_dir;
     uint32_t connect_ms;
     uint64_t tool_ms;
+    unsigned batch; /* servers that a toolbox starts at a time */
     mcplug_server *servers;
     struct mp_registry registry;
 

@@ -15,7 +15,9 @@ struct wait {
     struct mcplug_error *err;
 
     mcplug_server *server;
+    mcplug_handle *handle;
     const mcplug_settings *settings;
+    const struct mcplug_acquire_options *acquire_options;
     const struct mcplug_server_options *server_options;
     const char *method, *params, *tool;
     const struct mcplug_call_options *call_options;
@@ -139,22 +141,27 @@ static void on_reply(void *arg, mcplug_call *call, mcplug_result *result,
 
 static void start_request(struct wait *w)
 {
-    mcplug_call *call = w->tool ? mcplug_call_tool(w->server, w->tool, w->params,
-                                                   w->call_options, on_reply, w, w->err)
-                                : mcplug_request(w->server, w->method, w->params,
-                                                 w->call_options, on_reply, w, w->err);
+    mcplug_call *call = w->handle
+                            ? mcplug_handle_call(w->handle, w->tool, w->params,
+                                                 w->call_options, on_reply, w, w->err)
+                        : w->tool ? mcplug_call_tool(w->server, w->tool, w->params,
+                                                     w->call_options, on_reply, w, w->err)
+                                  : mcplug_request(w->server, w->method, w->params,
+                                                   w->call_options, on_reply, w, w->err);
     if (!call)
         not_started(w);
 }
 
-static int request_wait(mcplug_server *server, const char *method, const char *tool,
-                        const char *params, const struct mcplug_call_options *options,
-                        mcplug_result **out, struct mcplug_error *err)
+static int request_wait(mcplug *host, mcplug_server *server, mcplug_handle *handle,
+                        const char *method, const char *tool, const char *params,
+                        const struct mcplug_call_options *options, mcplug_result **out,
+                        struct mcplug_error *err)
 {
     struct mcplug_error own = MCPLUG_ERROR_INIT;
-    struct wait w = {.host = mp_host_of(server),
+    struct wait w = {.host = host,
                      .start = start_request,
                      .server = server,
+                     .handle = handle,
                      .method = method,
                      .tool = tool,
                      .params = params,
@@ -173,14 +180,77 @@ int mcplug_request_wait(mcplug_server *server, const char *method, const char *p
                         const struct mcplug_call_options *options, mcplug_result **out,
                         struct mcplug_error *err)
 {
-    return request_wait(server, method, NULL, params, options, out, err);
+    return request_wait(mp_host_of(server), server, NULL, method, NULL, params, options,
+                        out, err);
 }
 
 int mcplug_call_tool_wait(mcplug_server *server, const char *tool, const char *arguments,
                           const struct mcplug_call_options *options, mcplug_result **out,
                           struct mcplug_error *err)
 {
-    return request_wait(server, "tools/call", tool, arguments, options, out, err);
+    return request_wait(mp_host_of(server), server, NULL, "tools/call", tool, arguments,
+                        options, out, err);
+}
+
+int mcplug_handle_call_wait(mcplug_handle *handle, const char *tool,
+                            const char *arguments,
+                            const struct mcplug_call_options *options,
+                            mcplug_result **out, struct mcplug_error *err)
+{
+    return request_wait(handle->service->registry->o.arg, NULL, handle, "tools/call",
+                        tool, arguments, options, out, err);
+}
+
+/* ---- handles ---- */
+
+static void on_acquired(void *arg, mcplug_handle *handle, const struct mcplug_error *why)
+{
+    struct wait *w = arg;
+    w->handle = handle->released ? NULL : handle; /* by a callback */
+    finished(w, why);
+}
+
+static void start_acquire(struct wait *w)
+{
+    if (mcplug_acquire(w->host, w->settings, w->acquire_options, on_acquired, w,
+                       &w->handle, w->err) != MCPLUG_OK) {
+        w->handle = NULL;
+        not_started(w);
+    }
+}
+
+int mcplug_acquire_wait(mcplug *host, const mcplug_settings *settings,
+                        const struct mcplug_acquire_options *options, mcplug_handle **out,
+                        struct mcplug_error *err)
+{
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
+    struct wait w = {.host = host,
+                     .start = start_acquire,
+                     .settings = settings,
+                     .acquire_options = options,
+                     .err = err ? err : &own};
+
+    int r = wait_for(&w);
+    if (r == MCPLUG_OK)
+        *out = w.handle;
+    else if (w.handle)
+        mcplug_release_wait(w.handle);
+    return r;
+}
+
+static void start_release(struct wait *w)
+{
+    mcplug_release(w->handle, on_closed, w);
+}
+
+void mcplug_release_wait(mcplug_handle *handle)
+{
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
+    struct wait w = {.host = handle->service->registry->o.arg,
+                     .start = start_release,
+                     .handle = handle,
+                     .err = &own};
+    wait_for(&w);
 }
 
 /* ---- lists ---- */

@@ -2,9 +2,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "config/policy_url.h" /* URLs as the modules read them */
 #include "registry/health.h"
-
-#include "../../plugins/common/url.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,8 +11,8 @@ struct mp_probe;
 struct mp_probe_options {
     struct mp_catalogue *catalogue;
     mcplug_server *session; /* ready, and so until the probe is gone */
-    /* NULL: by era, ping or discover, for which no module is needed. Names of modules have
-     * no capitals: listTools is looked for as list-tools. */
+    /* NULL: by era, ping or discover, for which no module is needed. Names of modules
+     * have no capitals: listTools is looked for as list-tools. */
     const char *name;
     /* Setting "healthUrl" of probes that know it; may be NULL. Within the origin of the
      * server's own URL the probe has those of its settings that it knows, else none. */

@@ -1,0 +1,89 @@
+/* The tools of many servers. */
+#include "api/host.h"
+
+#include "base/error.h"
+#include "toolbox/toolbox.h"
+
+mcplug_toolbox *mcplug_toolbox_new(mcplug *host,
+                                   const struct mcplug_toolbox_options *options,
+                                   struct mcplug_error *err)
+{
+    return mp_toolbox_new(&host->registry, options, host->batch, err);
+}
+
+void mcplug_toolbox_free(mcplug_toolbox *box, void (*freed)(void *arg), void *arg)
+{
+    mp_toolbox_free(box, freed, arg);
+}
+
+int mcplug_toolbox_add(mcplug_toolbox *box, const char *name,
+                       const mcplug_settings *settings,
+                       const struct mcplug_acquire_options *options,
+                       struct mcplug_error *err)
+{
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
+    struct mcplug_acquire_options o = {0};
+    struct mcplug_server_options server = {0};
+    mcplug_handle *handle = NULL;
+    struct mp_box_server *m;
+
+    if (options)
+        memcpy(&o, options,
+               options->struct_size < sizeof o ? options->struct_size : sizeof o);
+    if (o.server)
+        memcpy(&server, o.server,
+               o.server->struct_size < sizeof server ? o.server->struct_size
+                                                     : sizeof server);
+    o.struct_size = sizeof o;
+    server.struct_size = sizeof server;
+    server.name = server.name ? server.name : name;
+    o.server = &server;
+    err = err ? err : &own;
+    int r = mp_toolbox_begin(box, name, &o, &m, err);
+    if (r != MCPLUG_OK)
+        return r;
+    r = mp_handle_new(box->registry, settings, &o, NULL, NULL, &handle, err);
+    mp_toolbox_added(m, r == MCPLUG_OK ? handle : NULL);
+    return r;
+}
+
+int mcplug_toolbox_add_named(mcplug_toolbox *box, mcplug_config *config, const char *name,
+                             const struct mcplug_acquire_options *options,
+                             struct mcplug_error *err)
+{
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
+    struct mcplug_acquire_options o = {0};
+    mcplug_handle *handle = NULL;
+    struct mp_box_server *m;
+
+    if (options)
+        memcpy(&o, options,
+               options->struct_size < sizeof o ? options->struct_size : sizeof o);
+    o.struct_size = sizeof o;
+    err = err ? err : &own;
+    int r = mp_toolbox_begin(box, name, &o, &m, err);
+    if (r != MCPLUG_OK)
+        return r;
+    r = mcplug_acquire_named(box->registry->o.arg, config, name, &o, NULL, NULL, &handle,
+                             err);
+    mp_toolbox_added(m, r == MCPLUG_OK ? handle : NULL);
+    return r;
+}
+
+int mcplug_toolbox_warm_up(mcplug_toolbox *box,
+                           void (*done)(void *arg, mcplug_toolbox *box, size_t ready,
+                                        size_t failed),
+                           void *arg, struct mcplug_error *err)
+{
+    return mp_toolbox_warm_up(box, done, arg, err);
+}
+
+mcplug_call *mcplug_toolbox_call(mcplug_toolbox *box, const char *name,
+                                 const char *arguments,
+                                 const struct mcplug_call_options *options,
+                                 mcplug_record_fn *done, void *arg,
+                                 struct mcplug_error *err)
+{
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
+    return mp_toolbox_call(box, name, arguments, options, done, arg, err ? err : &own);
+}

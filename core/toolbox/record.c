@@ -1,0 +1,92 @@
+#include "toolbox/toolbox.h"
+
+#include "base/mem.h"
+
+#include <ctype.h>
+
+/* ---- the text of a result ---- */
+
+static void add_line(struct mp_str *out, mp_view text)
+{
+    if (!mp_view_is_string(text))
+        return;
+    if (out->len)
+        mp_str_addc(out, '\n');
+    mp_str_add_view(out, text);
+}
+
+/* Of a block, or of what resources/read brings: its own text, or that of the resource
+ * which it embeds. */
+static void add_texts(struct mp_str *out, mp_view array)
+{
+    struct mp_walk w = mp_walk_into(array);
+    mp_view item;
+
+    while (mp_walk_element(&w, &item)) {
+        mp_view text = mp_view_get(item, "text");
+        add_line(out, text.len ? text : mp_view_path(item, "resource/text"));
+    }
+}
+
+bool mp_record_text(mp_view result, struct mp_str *out)
+{
+    mp_view structured = mp_view_get(result, "structuredContent");
+
+    add_texts(out, mp_view_get(result, "content"));
+    add_texts(out, mp_view_get(result, "contents"));
+    add_line(out, mp_view_get(result, "toolResult"));
+    if (!out->len && structured.len)
+        mp_str_add(out, structured.data, structured.len);
+    return !out->failed;
+}
+
+/* ---- the record as JSON ---- */
+
+const char *mcplug_record_json(const struct mcplug_record *record)
+{
+    struct mp_str *out = mp_record_room(record);
+    size_t len;
+
+    mp_str_reset(out);
+    mp_str_addf(out, "{\"ok\":%s,\"result\":", record->ok ? "true" : "false");
+    mp_str_add_json(out, record->result, record->result_len);
+    mp_str_addf(out,
+                ",\"latencyMs\":%llu,\"kind\":", (unsigned long long)record->latency_ms);
+    mp_str_add_json(out, record->kind, strlen(record->kind));
+    mp_str_adds(out, ",\"namespace\":");
+    mp_str_add_json(out, record->name_space, strlen(record->name_space));
+    mp_str_adds(out, ",\"extras\":");
+    const char *extras = record->extras ? mcplug_result_json(record->extras, &len) : NULL;
+    if (extras)
+        mp_str_add(out, extras, len);
+    else
+        mp_str_adds(out, "{}");
+    mp_str_addc(out, '}');
+    return out->failed ? NULL : out->data;
+}
+
+/* ---- who indexes code ---- */
+
+/* As people name them in their configuration. */
+static const char *const indexes[] = {
+    "ast-grep", "claude-context", "code-index",  "code-index-mcp", "codebase-memory",
+    "cody",     "serena",         "sourcegraph", "zoekt",
+};
+
+static bool same_name(const char *a, const char *b)
+{
+    for (; *a && *b; a++, b++) {
+        char x = *a == '_' ? '-' : (char)tolower((unsigned char)*a);
+        if (x != *b)
+            return false;
+    }
+    return !*a && !*b;
+}
+
+const char *mp_code_index(const char *server)
+{
+    for (size_t i = 0; i < MP_COUNT(indexes); i++)
+        if (same_name(server, indexes[i]))
+            return indexes[i];
+    return NULL;
+}

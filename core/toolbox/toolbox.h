@@ -1,0 +1,133 @@
+/* A toolbox: the tools of many servers, for one model. [loop]
+ *
+ *   toolbox.c       its servers, and what tools there are now
+ *   warm.c          starting all of them, some at a time
+ *   use.c           calling one
+ *   record.c        what is told of a call
+ *   resources.c     the two tools of our own
+ *   instructions.c  what the model is told
+ */
+#ifndef MP_TOOLBOX_TOOLBOX_H
+#define MP_TOOLBOX_TOOLBOX_H
+
+#include "registry/names.h"
+#include "registry/registry.h"
+
+#define MP_BATCH 3          /* servers that warm up at a time */
+#define MP_BOX_SERVERS 4096 /* of one toolbox */
+
+struct mp_box_server { /* one server */
+    struct mcplug_toolbox *box;
+    char *name;
+    mcplug_handle *handle;
+    mcplug_list *lists[MP_FETCHED]; /* of the names that were given last */
+    enum { MP_COLD, MP_WARMING, MP_WARM, MP_FAILED_TO_WARM } warmth;
+    uint64_t began_at;
+};
+
+struct mp_tool { /* one name */
+    const char *name;
+    struct mp_box_server *member; /* NULL: our own */
+    size_t index;                 /* in its list; of our own, which */
+    char *json;                   /* NULL until asked for */
+    size_t json_len;
+};
+
+struct mp_warm_up { /* somebody who waits for it */
+    struct mp_warm_up *next;
+    void (*done)(void *arg, struct mcplug_toolbox *box, size_t ready, size_t failed);
+    void *arg;
+};
+
+struct mcplug_toolbox {
+    struct mp_registry *registry;
+    struct mcplug_toolbox_options o;
+    unsigned batch;
+    struct mp_names *names;
+    struct mp_box_server **members; /* in the order they were added */
+    size_t n_members, cap;
+
+    struct mp_tool *tools; /* as of the last time that somebody looked */
+    size_t n_tools;
+    bool is_old; /* and has to be made anew */
+    char *instructions;
+    struct mp_job changed_job;
+
+    struct mp_warm_up *warm_ups;
+    size_t next_cold; /* the first member whose turn has not come */
+    unsigned warming; /* at this moment */
+    struct mp_job warm_job;
+
+    struct mp_use *uses;
+    unsigned under_way; /* of these */
+    size_t n_released;
+    bool freeing;
+    void (*freed)(void *arg);
+    void *freed_arg;
+    struct mp_job freed_job;
+};
+
+struct mcplug_toolbox *mp_toolbox_new(struct mp_registry *r,
+                                      const struct mcplug_toolbox_options *options,
+                                      unsigned batch, struct mcplug_error *err);
+void mp_toolbox_free(struct mcplug_toolbox *box, void (*freed)(void *arg), void *arg);
+/* Its callbacks, for the options of a server's handle; `arg` is the member. */
+int mp_toolbox_begin(struct mcplug_toolbox *box, const char *name,
+                     struct mcplug_acquire_options *options, struct mp_box_server **out,
+                     struct mcplug_error *err);
+/* The handle is there: take; or it is not, NULL. */
+void mp_toolbox_added(struct mp_box_server *m, mcplug_handle *handle);
+struct mp_box_server *mp_toolbox_member(const struct mcplug_toolbox *box,
+                                        const char *name);
+/* What tools there are now. MCPLUG_ENOMEM: fewer than there should be. */
+int mp_toolbox_look(struct mcplug_toolbox *box, struct mcplug_error *err);
+const struct mp_tool *mp_toolbox_find(struct mcplug_toolbox *box, const char *name);
+
+/* Frees it, if that is wanted and nothing stands in the way. */
+void mp_toolbox_settle(struct mcplug_toolbox *box);
+
+/* ---- warm.c ---- */
+
+int mp_toolbox_warm_up(struct mcplug_toolbox *box,
+                       void (*done)(void *, struct mcplug_toolbox *, size_t, size_t),
+                       void *arg, struct mcplug_error *err);
+/* A server has come up, or has something against it. */
+void mp_warm_heard(struct mp_box_server *m, enum mcplug_state state,
+                   const struct mcplug_error *why);
+void mp_warm_clear(struct mcplug_toolbox *box); /* tells those who wait */
+
+/* ---- use.c ---- */
+
+mcplug_call *mp_toolbox_call(struct mcplug_toolbox *box, const char *name,
+                             const char *arguments,
+                             const struct mcplug_call_options *options,
+                             mcplug_record_fn *done, void *arg, struct mcplug_error *err);
+
+void mp_uses_cancel(struct mcplug_toolbox *box);
+
+/* ---- record.c ---- */
+
+/* The text of a result for a model: all text there is, joined by newlines; else the
+ * structured content. Adds it. */
+bool mp_record_text(mp_view result, struct mp_str *out);
+/* Where its JSON goes; use.c. */
+struct mp_str *mp_record_room(const struct mcplug_record *record);
+/* The index of code that a server of that name is known to be; NULL: none. */
+const char *mp_code_index(const char *server);
+
+/* ---- resources.c ---- */
+
+enum { MP_LIST_RESOURCES, MP_READ_RESOURCE, MP_OWN_TOOLS };
+extern const char *const mp_own_names[MP_OWN_TOOLS];
+extern const char *const mp_own_tools[MP_OWN_TOOLS]; /* as JSON */
+/* What list-resources answers: adds a CallToolResult. MCPLUG_EINVAL: there is no such
+ * server; "" is all of them. */
+int mp_resources_list(struct mcplug_toolbox *box, const char *server, struct mp_str *out,
+                      struct mcplug_error *err);
+
+/* ---- instructions.c ---- */
+
+/* give; NULL: no memory */
+char *mp_instructions(struct mcplug_toolbox *box);
+
+#endif

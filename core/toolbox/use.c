@@ -1,0 +1,273 @@
+#include "toolbox/toolbox.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+/* One call of a tool by its name in the box. */
+struct mp_use {
+    struct mcplug_call base;
+    struct mcplug_toolbox *box;
+    struct mp_use *next, **prev;
+    struct mp_box_server *member; /* NULL: list-resources, of all */
+    char *tool;
+    bool is_own;
+    mcplug_call *call; /* of the handle; NULL: answered by ourselves */
+    struct mp_job job;
+    struct mcplug_error failure;
+    mp_message *answer; /* our own */
+    uint64_t began_at;
+
+    mcplug_record_fn *done;
+    void *arg;
+    void (*progress)(void *, mcplug_call *, double, double, const char *);
+    void *progress_arg;
+    struct mcplug_record record;
+    struct mp_str text, json;
+};
+
+struct mp_str *mp_record_room(const struct mcplug_record *record)
+{
+    return &MP_OF(record, struct mp_use, record)->json;
+}
+
+/* ---- the end ---- */
+
+static void use_free(struct mp_use *use)
+{
+    if (use->prev) {
+        *use->prev = use->next;
+        if (use->next)
+            use->next->prev = use->prev;
+        use->box->under_way--;
+    }
+    mp_job_drop(use->box->registry->o.loop, &use->job);
+    mp_message_unref(use->answer);
+    mp_str_clear(&use->text);
+    mp_str_clear(&use->json);
+    mp_free(use->tool);
+    mp_free(use);
+}
+
+static void fill_result(struct mp_use *use, mcplug_result *result,
+                        const struct mcplug_error *why)
+{
+    struct mcplug_record *r = &use->record;
+    size_t len = 0;
+
+    r->ok = !why && !(result && mcplug_result_is_error(result));
+    if (why && why->code == MCPLUG_ECANCELED) {
+        r->result = "";
+    } else if (why) {
+        r->result = why->text;
+    } else if (!r->ok) {
+        r->result = mcplug_result_error_text(result);
+    } else {
+        const char *json = mcplug_result_json(result, &len);
+        mp_record_text(mp_bytes(json, len), &use->text);
+        r->result = use->text.data ? use->text.data : "";
+    }
+    r->result_len = r->ok ? use->text.len : strlen(r->result);
+}
+
+static void finish(struct mp_use *use, mcplug_result *result,
+                   const struct mcplug_error *why)
+{
+    struct mcplug_toolbox *box = use->box;
+    struct mcplug_record *r = &use->record;
+    const char *server = use->member ? use->member->name : "";
+    const char *space = mp_names_namespace(box->names, server);
+
+    r->struct_size = sizeof *r;
+    r->latency_ms = mp_loop_now(box->registry->o.loop) - use->began_at;
+    r->kind = use->is_own ? "mcp_resource" : "mcp";
+    r->name_space = space ? space : "";
+    r->server = server;
+    r->tool = use->tool;
+    r->code_index = mp_code_index(server);
+    r->extras = result;
+    r->why = why;
+    fill_result(use, result, why);
+    if (r->code_index)
+        mp_log(box->registry->o.log, MCPLUG_LOG_VERBOSE, "core",
+               "code index %s used by tool '%s': %s", r->code_index, r->tool,
+               r->ok ? "ok" : "failed");
+    use->done(use->arg, &use->base, r);
+    use_free(use);
+    mp_toolbox_settle(box);
+}
+
+static void on_done(void *arg, mcplug_call *call, mcplug_result *result,
+                    const struct mcplug_error *why)
+{
+    (void)call;
+    finish(arg, result, why);
+}
+
+static void on_job(struct mp_job *job)
+{
+    struct mp_use *use = MP_OF(job, struct mp_use, job);
+    finish(use, use->answer, use->failure.code ? &use->failure : NULL);
+}
+
+static void cancel(mcplug_call *call)
+{
+    struct mp_use *use = MP_OF(call, struct mp_use, base);
+
+    if (use->call)
+        use->call->cancel(use->call);
+    else
+        mp_fail(&use->failure, MCPLUG_ECANCELED, "cancelled");
+}
+
+void mp_uses_cancel(struct mcplug_toolbox *box)
+{
+    for (struct mp_use *use = box->uses; use; use = use->next)
+        cancel(&use->base);
+}
+
+static void on_progress(void *arg, mcplug_call *call, double progress, double total,
+                        const char *message)
+{
+    struct mp_use *use = arg;
+    (void)call;
+    use->progress(use->progress_arg, &use->base, progress, total, message);
+}
+
+/* ---- the beginning ---- */
+
+static char *argument(const char *arguments, const char *name)
+{
+    return mp_view_strdup(mp_view_get(mp_text(arguments), name));
+}
+
+static int check_arguments(const char *arguments, struct mcplug_error *err)
+{
+    mp_view text = mp_text(arguments);
+    return text.len ? mp_frame_object(&text, "arguments", err) : MCPLUG_OK;
+}
+
+/* Answered here and now, told later. */
+static int list_resources(struct mp_use *use, const char *arguments,
+                          struct mcplug_error *err)
+{
+    char *server = argument(arguments, "server");
+    struct mp_str out;
+
+    mp_str_init(&out, MP_FRAME_MAX);
+    int r = mp_resources_list(use->box, server ? server : "", &out, err);
+    if (r == MCPLUG_OK) {
+        size_t len = out.len;
+        char *text = mp_str_take(&out);
+        use->answer = text ? mp_message_new(text, len, text) : NULL;
+        if (use->answer)
+            mp_message_expose(use->answer, (struct mp_span){0, len});
+        else
+            r = mp_fail_nomem(err);
+    }
+    mp_str_clear(&out);
+    mp_free(server);
+    if (r == MCPLUG_OK)
+        mp_job_defer(use->box->registry->o.loop, &use->job, on_job);
+    return r;
+}
+
+static int read_resource(struct mp_use *use, const char *arguments,
+                         const struct mcplug_call_options *options,
+                         struct mcplug_error *err)
+{
+    char *server = argument(arguments, "server"), *uri = argument(arguments, "uri");
+    struct mp_str params;
+    int r = MCPLUG_OK;
+
+    mp_str_init(&params, MP_FRAME_MAX);
+    if (!server || !uri)
+        r = mp_fail(err, MCPLUG_EINVAL, "%s wants \"server\" and \"uri\"", use->tool);
+    else if (!(use->member = mp_toolbox_member(use->box, server)))
+        r = mp_fail(err, MCPLUG_EINVAL, "there is no server \"%.64s\"", server);
+    if (r == MCPLUG_OK) {
+        mp_str_adds(&params, "{\"uri\":");
+        mp_str_add_json(&params, uri, strlen(uri));
+        if (!mp_str_addc(&params, '}'))
+            r = mp_fail_nomem(err);
+    }
+    if (r == MCPLUG_OK) {
+        use->call = mp_order_start(use->member->handle, "resources/read", NULL,
+                                   params.data, options, on_done, use, err);
+        r = use->call ? MCPLUG_OK : err->code;
+    }
+    mp_str_clear(&params);
+    mp_free(server);
+    mp_free(uri);
+    return r;
+}
+
+static int start(struct mp_use *use, const struct mp_tool *tool, const char *arguments,
+                 const struct mcplug_call_options *given, struct mcplug_error *err)
+{
+    struct mcplug_call_options o = {0};
+
+    if (given)
+        memcpy(&o, given, given->struct_size < sizeof o ? given->struct_size : sizeof o);
+    o.struct_size = sizeof o;
+    if (o.progress) {
+        use->progress = o.progress;
+        use->progress_arg = o.progress_arg;
+        o.progress = on_progress;
+        o.progress_arg = use;
+    }
+    int r = check_arguments(arguments, err);
+    if (r != MCPLUG_OK)
+        return r;
+    if (use->is_own && tool->index == MP_LIST_RESOURCES)
+        return list_resources(use, arguments, err);
+    if (use->is_own)
+        return read_resource(use, arguments, &o, err);
+    use->call = mp_order_start(use->member->handle, "tools/call", use->tool, arguments,
+                               &o, on_done, use, err);
+    return use->call ? MCPLUG_OK : err->code;
+}
+
+mcplug_call *mp_toolbox_call(struct mcplug_toolbox *box, const char *name,
+                             const char *arguments,
+                             const struct mcplug_call_options *options,
+                             mcplug_record_fn *done, void *arg, struct mcplug_error *err)
+{
+    const struct mp_tool *tool = box->freeing ? NULL : mp_toolbox_find(box, name);
+
+    if (!tool) {
+        mp_fail(err, MCPLUG_ENOTSUP,
+                "A tool with the name %.200s was not found. Only use tools that are "
+                "available in your given list of tools.",
+                name);
+        return NULL;
+    }
+    struct mp_use *use = mp_alloc(sizeof *use);
+    if (!use) {
+        mp_fail_nomem(err);
+        return NULL;
+    }
+    use->base.cancel = cancel;
+    use->box = box;
+    use->member = tool->member;
+    use->is_own = !tool->member;
+    use->tool = mp_strdup(
+        use->is_own ? tool->name : mcplug_list_name(tool->member->lists[0], tool->index));
+    use->failure = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    use->began_at = mp_loop_now(box->registry->o.loop);
+    use->done = done;
+    use->arg = arg;
+    mp_str_init(&use->text, MP_FRAME_MAX);
+    mp_str_init(&use->json, MP_FRAME_MAX);
+    int r = use->tool ? start(use, tool, arguments, options, err) : mp_fail_nomem(err);
+    if (r != MCPLUG_OK) {
+        use_free(use);
+        return NULL;
+    }
+    use->next = box->uses;
+    use->prev = &box->uses;
+    if (box->uses)
+        box->uses->prev = &use->next;
+    box->uses = use;
+    box->under_way++;
+    return &use->base;
+}
