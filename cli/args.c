@@ -337,6 +337,27 @@ static void take_server(struct cli_args *args)
     memmove(words->items, words->items + 1, words->n-- * sizeof *words->items);
 }
 
+bool cli_args_alter(const struct cli_args *args)
+{
+    return args->server_command || args->url || args->type || args->cwd ||
+           args->revision || args->log_level || args->insecure || args->env.n ||
+           args->headers.n || args->set.n || args->roots.n;
+}
+
+/* No server at all: is that what the command is about, with nothing said that only one
+ * could take? */
+static int check_none(const struct cli_args *args, struct mcplug_error *err)
+{
+    if (!(args->command->flags & CLI_ALL_SERVERS) || cli_args_alter(args))
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "which server? Name one of `mcplug list`, put its command behind "
+                       "--, or say --url URL");
+    if (args->refresh)
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "--refresh asks one server, so name it; `mcplug list` asks all");
+    return MCPLUG_OK;
+}
+
 static int check_server(const struct cli_args *args, struct mcplug_error *err)
 {
     const struct cli_command *c = args->command;
@@ -354,9 +375,7 @@ static int check_server(const struct cli_args *args, struct mcplug_error *err)
         return mp_fail(err, MCPLUG_EINVAL,
                        "give either --url or a command behind --, not both");
     if (!args->server && !args->server_command && !args->url && !args->type)
-        return mp_fail(err, MCPLUG_EINVAL,
-                       "which server? Name one of `mcplug list`, put its command behind "
-                       "--, or say --url URL");
+        return check_none(args, err);
     if (args->progress && args->no_progress)
         return mp_fail(err, MCPLUG_EINVAL,
                        "--progress and --no-progress exclude each "

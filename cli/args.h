@@ -33,6 +33,7 @@ struct cli_option {
 #define CLI_CONFIG 4u    /* reads the configuration */
 #define CLI_QUALIFIED 8u /* the first word may be mcp__SERVER__NAME */
 #define CLI_COMMAND 16u  /* its words may go on behind --, as they are */
+#define CLI_ALL_SERVERS 32u /* without a server it is about all that are configured */
 
 struct cli_command {
     const char *name;
@@ -79,10 +80,14 @@ struct cli_args {                      /* all strings belong to argv */
     const char *scope;         /* add, remove, .. */
     const char *file;          /* import --file */
     bool no_connect, yes, all; /* list, import, approve */
+    bool refresh;              /* tools, prompts, resources */
 
     const char *arguments; /* call --args */
     const char *output;    /* read --output */
-    uint64_t count;        /* ping --count */
+    uint64_t count;        /* ping --count, logs --lines */
+    bool follow;           /* logs */
+    uint64_t since;        /* logs, ms before now */
+    bool plain, until_ready; /* watch */
     const char *check, *inspect, *check_here;
 };
 
@@ -106,6 +111,10 @@ size_t cli_command_groups(const struct cli_command *command,
 int cli_args_parse(struct cli_args *args, int argc, char **argv,
                    struct mcplug_error *err);
 void cli_args_clear(struct cli_args *args);
+
+/* Is the server that is named to be reached in another way than its definition says, or
+ * told more than that? What is known of it may not be true then. */
+bool cli_args_alter(const struct cli_args *args);
 
 bool cli_list_add(struct cli_list *list, const char *item);
 

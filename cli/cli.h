@@ -8,6 +8,7 @@
 enum { /* exit codes */
        CLI_OK = 0,
        CLI_TOOL_ERROR = 1,   /* the tool said isError */
+       CLI_NOTHING = 1,      /* what was searched for is not there */
        CLI_USAGE = 2,        /* a mistake on the command line */
        CLI_NO_SERVER = 3,    /* could not connect */
        CLI_FAILED = 4,       /* protocol or transport failure, or a write that failed */

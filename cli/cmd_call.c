@@ -1,5 +1,6 @@
 #include "commands.h"
 
+#include "allowed.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -21,6 +22,7 @@ struct job {
     const char *tool;
     char name[256];  /* what it is called really, once that is known */
     bool normalised; /* `tool` has _ for everything but letters and digits */
+    struct cli_allowed allowed;
     char *arguments; /* from --args; NULL: made from the words */
     struct cli_words words;
 };
@@ -120,14 +122,17 @@ static void tell_tools(const struct cli_link *link, size_t n)
         cli_hint("`mcplug tools` lists the ones it has.");
 }
 
-static void unknown_tool(struct cli_link *link, const char *tool, const mcplug_list *list)
+static void unknown_tool(struct cli_link *link, const struct job *job,
+                         const mcplug_list *list)
 {
     const char *best = NULL;
     size_t n = mcplug_list_count(list);
     for (size_t i = 0; i < n; i++)
-        mp_nearest(tool, mcplug_list_name(list, i), &best);
+        if (cli_allowed_has(&job->allowed, mcplug_list_name(list, i)))
+            mp_nearest(job->tool, mcplug_list_name(list, i), &best);
     cli_error("server \"%s\" has no tool \"%s\"%s%s%s", mcplug_server_name(link->server),
-              tool, best ? "; did you mean \"" : "", best ? best : "", best ? "\"?" : "");
+              job->tool, best ? "; did you mean \"" : "", best ? best : "",
+              best ? "\"?" : "");
     if (!best)
         tell_tools(link, n);
     cli_link_finish(link, CLI_USAGE);
@@ -172,12 +177,16 @@ static void on_tools(struct cli_link *link, void *arg, enum mcplug_kind kind,
         return;
     }
     if (i < 0) {
-        unknown_tool(link, job->tool, list);
+        unknown_tool(link, job, list);
         return;
     }
     if (job->normalised) {
         snprintf(job->name, sizeof job->name, "%s", mcplug_list_name(list, (size_t)i));
         job->tool = job->name;
+    }
+    if (!cli_allowed_tell(&job->allowed, job->tool)) {
+        cli_link_finish(link, CLI_USAGE);
+        return;
     }
     const char *item = mcplug_list_item(list, (size_t)i, &len);
     mp_view schema_text = mp_view_get(mp_bytes(item, len), "inputSchema");
@@ -195,6 +204,27 @@ static void on_tools(struct cli_link *link, void *arg, enum mcplug_kind kind,
     json_decref(schema);
 }
 
+/* Which tools are allowed; a server is not even started for one that is not. How
+ * mcp__SERVER__TOOL is called really, only the server can tell. */
+static int prepare_tool(struct cli *cli, struct job *job, struct mcplug_error *err)
+{
+    const char *server = cli->args.server;
+    struct mp_entry *entry = NULL;
+
+    job->tool = cli->args.words.items[0];
+    job->normalised =
+        server && strcmp(server, job->tool) == 0 && strncmp(job->tool, "mcp__", 5) == 0;
+    if (server)
+        entry = job->normalised ? cli_named_qualified(cli, server, &job->tool)
+                                : cli_named_find(cli, server);
+    if (server && !entry)
+        return MCPLUG_EINVAL;
+    int r = cli_allowed_init(&job->allowed, entry, err);
+    if (r == MCPLUG_OK && !job->normalised && !cli_allowed_tell(&job->allowed, job->tool))
+        r = MCPLUG_EINVAL;
+    return r;
+}
+
 /* The list is fetched only where the schema is needed: a call without arguments, or
  * with --args, is one round trip. */
 static void on_ready(struct cli_link *link, void *arg)
@@ -210,11 +240,9 @@ static void on_ready(struct cli_link *link, void *arg)
 static int prepare(struct cli *cli, struct job *job, struct mcplug_error *err)
 {
     const struct cli_args *args = &cli->args;
-    job->tool = args->words.items[0];
-    job->normalised = args->server && strcmp(args->server, job->tool) == 0 &&
-                      strncmp(job->tool, "mcp__", 5) == 0;
-    if (job->normalised && !cli_named_qualified(cli, args->server, &job->tool))
-        return MCPLUG_EINVAL;
+    int r = prepare_tool(cli, job, err);
+    if (r != MCPLUG_OK)
+        return r;
     if (args->arguments && args->words.n > 1)
         return mp_fail(err, MCPLUG_EINVAL,
                        "give either --args or KEY=VALUE words, not both");
@@ -234,6 +262,7 @@ static int run(struct cli *cli)
         code = cli_link_run(cli, on_ready, &job);
     else if (err.text[0]) /* else it was told */
         cli_error("%s", err.text);
+    cli_allowed_clear(&job.allowed);
     cli_words_clear(&job.words);
     mp_free(job.arguments);
     return code;

@@ -155,6 +155,7 @@ static const struct rule {
     {"add", {NOTHING, FILES, FILES}},
     {"get", {SERVERS}},
     {"remove", {SERVERS}},
+    {"logs", {SERVERS}},
     {"list", {SERVERS, SERVERS, SERVERS}},
     {"doctor", {SERVERS, SERVERS, SERVERS}},
     {"enable", {DISABLED, DISABLED, DISABLED}},

@@ -55,6 +55,7 @@ const struct cli_command cli_cmd_prompts = {
     .words = "[NAME]",
     .summary = "List the server's prompts, or show one in full.",
     .details = "Each prompt is shown with its arguments, optional ones in brackets.",
+    .options = cli_listing_options,
     .flags = CLI_SERVER,
     .max_words = 1,
     .run = run,

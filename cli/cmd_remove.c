@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "entries.h"
+#include "journal.h"
 #include "tell.h"
 
 #include <string.h>
@@ -41,6 +42,16 @@ static int finish(struct cli *cli, int r, const char *what, const struct mp_entr
     return CLI_OK;
 }
 
+/* Of another scope, the name is still one. */
+static void forget(const struct mcplug_config *config, const struct mp_entry *entry)
+{
+    for (size_t i = 0; i < config->n_entries; i++)
+        if (&config->entries[i] != entry &&
+            strcmp(config->entries[i].name, entry->name) == 0)
+            return;
+    cli_journal_remove(&config->places, entry->name);
+}
+
 static int run_remove(struct cli *cli)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
@@ -48,6 +59,8 @@ static int run_remove(struct cli *cli)
     if (!entry)
         return CLI_USAGE;
     int r = mp_config_remove(cli->config, entry, &err);
+    if (r == MCPLUG_OK)
+        forget(cli->config, entry);
     return finish(cli, r, "removed", entry, &err);
 }
 

@@ -56,6 +56,7 @@ const struct cli_command cli_cmd_resources = {
     .summary = "List the server's resources and resource templates, or show one in full.",
     .details = "Each one is shown with its URI, name and MIME type. Templates have "
                "{placeholders} in their URI; fill them in and use `mcplug read`.",
+    .options = cli_listing_options,
     .flags = CLI_SERVER,
     .max_words = 1,
     .run = run,

@@ -1,6 +1,7 @@
 #include "commands.h"
 
 #include "base/buf.h"
+#include "catalogue.h"
 #include "content.h"
 #include "listing.h"
 
@@ -34,17 +35,22 @@ static int run(struct cli *cli)
 {
     static const struct cli_listing tools = {
         .kinds = {MCPLUG_TOOLS}, .noun = "tool", .brief = brief, .full = full};
-    return cli_listing_run(cli, &tools);
+    const struct cli_args *args = &cli->args;
+    return args->server || cli_args_alter(args) ? cli_listing_run(cli, &tools)
+                                                : cli_catalogue_run(cli, &tools);
 }
 
 const struct cli_command cli_cmd_tools = {
     .name = "tools",
     .words = "[NAME]",
     .summary = "List the server's tools, or show one in full.",
-    .details = "Each tool is shown with its arguments as NAME:TYPE, optional ones in "
-               "brackets, and the first line of its description. With NAME, its "
-               "description and schemas are shown whole.",
-    .flags = CLI_SERVER,
+    .details =
+        "Each tool is shown with its arguments as NAME:TYPE, optional ones in "
+        "brackets, and the first line of its description. With NAME, its "
+        "description and schemas are shown whole. Without a server, the tools of all "
+        "that are configured are listed as they were last seen, and none is started.",
+    .options = cli_listing_options,
+    .flags = CLI_SERVER | CLI_ALL_SERVERS,
     .max_words = 1,
     .run = run,
 };

@@ -10,6 +10,6 @@ extern const struct cli_command cli_cmd_add, cli_cmd_add_json, cli_cmd_import,
     cli_cmd_config, cli_cmd_doctor, cli_cmd_tools, cli_cmd_call, cli_cmd_resources,
     cli_cmd_read, cli_cmd_prompts, cli_cmd_prompt, cli_cmd_complete, cli_cmd_ping,
     cli_cmd_info, cli_cmd_plugins, cli_cmd_ide, cli_cmd_completion, cli_cmd_candidates,
-    cli_cmd_help;
+    cli_cmd_help, cli_cmd_search, cli_cmd_logs, cli_cmd_watch;
 
 #endif

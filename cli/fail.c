@@ -126,6 +126,7 @@ void cli_link_fail(struct cli_link *link, const struct mcplug_error *why,
     }
     const char *text = why->text[0] ? why->text : mcplug_error_name(why->code);
     snprintf(link->told, sizeof link->told, "%s", text);
+    link->broke = why->code != MCPLUG_EPEER && why->code != MCPLUG_EINVAL;
     if (why->code == MCPLUG_EPEER)
         cli_error("server \"%s\" answered with error %d: %s",
                   mcplug_server_name(link->server), why->peer_status, text);

@@ -56,6 +56,8 @@ static void put_usage(struct cli_out *out, const struct cli_command *c)
         return;
     put_form(out, "       ", c->name, "", c->words, " -- PROGRAM [ARGS...]");
     put_form(out, "       ", c->name, "", c->words, " --url URL");
+    if (c->flags & CLI_ALL_SERVERS)
+        put_form(out, "       ", c->name, "", "", "");
 }
 
 static void help_for(struct cli_out *out, const struct cli_command *c)

@@ -47,7 +47,11 @@ static bool is_told(const struct cli_link *link, int level, const char *source,
 
 static void on_log(void *arg, int level, const char *source, const char *text)
 {
-    if (is_told(arg, level, source, text))
+    const struct cli_link *link = arg;
+
+    if (link->journal && cli_journal_source(source, link->entry->name))
+        cli_journal_log(link->journal, level, text, link->closing);
+    if (is_told(link, level, source, text))
         cli_log_file(level, source, text);
     else
         cli_log_line(level, source, text);
@@ -58,6 +62,7 @@ static void on_remark(void *arg, mcplug_server *server, const char *line, size_t
     struct cli_link *link = arg;
     (void)server;
     cli_remarks_add(&link->remarks, line, len); /* the log has it as well */
+    cli_journal_line(link->journal, MCPLUG_LOG_VERBOSE, CLI_JOURNAL_STDERR, line, len);
 }
 
 /* notifications/message: `mcp:NAME warning logger: text` */
@@ -100,8 +105,10 @@ static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error
 
 static void on_dropped(void *arg, mcplug_server *server, const struct mcplug_error *why)
 {
+    struct cli_link *link = arg;
     (void)server;
-    cli_link_fail(arg, why, NULL);
+    link->dropped = true;
+    cli_link_fail(link, why, NULL);
 }
 
 static void on_elicit(void *arg, mcplug_server *server, mcplug_input *input,
@@ -134,6 +141,8 @@ static void on_closed(void *arg)
 {
     struct cli_link *link = arg;
     link->closed = true;
+    if (link->connected && !link->dropped)
+        cli_journal_event(link->journal, MCPLUG_LOG_VERBOSE, "closed");
 }
 
 /* ---- opening ---- */
@@ -143,7 +152,8 @@ mcplug *cli_host_new(struct cli *cli, cli_log_fn *log, void *arg,
 {
     const struct cli_args *args = &cli->args;
     int level = MCPLUG_LOG_WARN + args->verbose; /* a file gets more than the eye */
-    if (args->log_file && level < MCPLUG_LOG_VERBOSE)
+    bool kept = args->log_file || cli_journal_wanted();
+    if (kept && level < MCPLUG_LOG_VERBOSE)
         level = MCPLUG_LOG_VERBOSE;
     struct mcplug_options options = {
         .struct_size = sizeof options,
@@ -152,7 +162,7 @@ mcplug *cli_host_new(struct cli *cli, cli_log_fn *log, void *arg,
         .client_version = mcplug_version(),
         .plugin_dirs = args->plugin_dirs.items,
         .more_plugin_dirs = cli_plugin_dirs(cli),
-        .log = args->quiet && !args->log_file ? NULL : log,
+        .log = args->quiet && !kept ? NULL : log,
         .log_arg = arg,
     };
     if (options.log_level > MCPLUG_LOG_TRACE)
@@ -265,6 +275,8 @@ void cli_link_finish(struct cli_link *link, int exit_code)
 static void let_go(struct cli_link *link)
 {
     link->closing = true;
+    if (link->broke && link->connected && !link->dropped) /* else the log has it */
+        cli_journal_event(link->journal, MCPLUG_LOG_ERROR, link->told);
     cli_progress_end(&link->progress);
     cli_ask_abandon(link->ask);
     cli_out_close(&link->cli->out);
@@ -326,10 +338,12 @@ static void connect(struct cli_link *link)
     link->signal_fd = cli_signals_open();
     if (r == MCPLUG_OK)
         r = server_open(link, settings, &resolved, &err);
-    if (r != MCPLUG_OK)
+    if (r != MCPLUG_OK) {
+        cli_journal_event(link->journal, MCPLUG_LOG_ERROR, err.text);
         cli_link_fail(link, &err, NULL);
-    else
+    } else {
         run(link);
+    }
     mcplug_settings_free(settings);
     mp_resolved_clear(&resolved);
 }
@@ -351,6 +365,8 @@ int cli_link_run(struct cli *cli, cli_ready_fn *ready, void *job)
     int code = name ? cli_named_usable(cli, link.entry) : CLI_OK;
     if (code != CLI_OK)
         return code;
+    if (link.entry)
+        link.journal = cli_journal_open(&cli->config->places, link.entry->name);
     if (prepare(&link, &err) != MCPLUG_OK)
         cli_error("%s", err.text);
     else
@@ -360,6 +376,7 @@ int cli_link_run(struct cli *cli, cli_ready_fn *ready, void *job)
         mcplug_free(link.host);
     if (link.signal_fd >= 0)
         close(link.signal_fd);
+    cli_journal_close(link.journal);
     cli_remarks_clear(&link.remarks);
     mp_free(link.roots);
     mp_free(link.meta);

@@ -7,6 +7,7 @@
 #include "ask.h"
 #include "cli.h"
 #include "doc.h"
+#include "journal.h"
 #include "progress.h"
 
 #include <mcplug/mcplug.h>
@@ -30,7 +31,8 @@ struct mp_entry;
 
 struct cli_link {
     struct cli *cli;
-    struct mp_entry *entry; /* of the configuration; NULL: given in place */
+    struct mp_entry *entry;      /* of the configuration; NULL: given in place */
+    struct cli_journal *journal; /* of that entry; NULL: nothing is kept */
     mcplug *host;
     mcplug_server *server;
     cli_ready_fn *ready;
@@ -44,12 +46,13 @@ struct cli_link {
         cli_list_fn *fn;
     } wishes[4];
 
-    bool connected, finished, closing, closed;
+    bool connected, dropped, finished, closing, closed;
     int exit_code;
     int signal;        /* the one that ended us; 0: none */
     uint64_t patience; /* when to stop waiting for the close; 0: never */
     int signal_fd;
     char told[512]; /* the failure that was told; "": none */
+    bool broke;     /* and it is one of the connection or of a request */
     struct cli_remarks remarks;
     struct cli_progress progress;
     struct cli_ask *ask; /* NULL: nobody to ask */
@@ -83,8 +86,8 @@ void cli_link_list(struct cli_link *link, enum mcplug_kind kind, cli_list_fn *fn
 /* ---- also for commands that have many servers ---- */
 
 typedef void cli_log_fn(void *arg, int level, const char *source, const char *text);
-/* A host as the command line wants it; `log` is called when lines are shown or go to a
- * file. give: mcplug_free; NULL with `err`. */
+/* A host as the command line wants it; `log` is called when lines are shown, go to a file
+ * or are kept. give: mcplug_free; NULL with `err`. */
 mcplug *cli_host_new(struct cli *cli, cli_log_fn *log, void *arg,
                      struct mcplug_error *err);
 /* "modern" or "legacy". */

@@ -1,17 +1,34 @@
 #include "listing.h"
 
+#include "allowed.h"
 #include "base/buf.h"
+#include "base/error.h"
 #include "base/mem.h"
+#include "catalogue.h"
 #include "content.h"
 #include "link.h"
+#include "named.h"
 #include "plugin/props.h"
+#include "registry/known.h"
 #include "tell.h"
+
+#include <stdio.h>
+#include <time.h>
 
 #define PARAGRAPH_MAX ((size_t)1 << 20)
 
+/* The items of one kind, wherever they come from. */
+struct shelf {
+    enum mcplug_kind kind;
+    mp_view *items;
+    size_t n;
+};
+
 struct job {
     const struct cli_listing *listing;
-    mcplug_list *lists[2];
+    struct cli_allowed allowed;
+    mcplug_list *lists[2]; /* what `shelves` show */
+    struct shelf shelves[2];
     size_t waiting;
 };
 
@@ -83,11 +100,41 @@ void cli_put_line(struct cli_out *out, const char *caption, mp_view value)
 
 /* ---- lists ---- */
 
-static mp_view item_at(const mcplug_list *list, size_t i)
+/* Adds an item, unless it is not allowed. `n` is how many there may be in all. */
+static bool shelve(struct shelf *shelf, const struct cli_allowed *allowed, mp_view item,
+                   size_t n)
 {
-    size_t len;
-    const char *json = mcplug_list_item(list, i, &len);
-    return mp_bytes(json, len);
+    if (!shelf->items && !(shelf->items = mp_alloc((n + 1) * sizeof *shelf->items)))
+        return false;
+    if (cli_allowed_item(allowed, shelf->kind, mp_known_name(item, shelf->kind)))
+        shelf->items[shelf->n++] = item;
+    return true;
+}
+
+static bool shelve_list(struct job *job, size_t k, const mcplug_list *list)
+{
+    size_t n = mcplug_list_count(list), len;
+
+    job->shelves[k].kind = job->listing->kinds[k];
+    for (size_t i = 0; i < n; i++) {
+        const char *json = mcplug_list_item(list, i, &len);
+        if (!shelve(&job->shelves[k], &job->allowed, mp_bytes(json, len), n))
+            return false;
+    }
+    return true;
+}
+
+static bool shelve_known(struct job *job, size_t k, const struct mp_known *known)
+{
+    mp_view items = mp_known_items(known, job->listing->kinds[k]), item;
+    struct mp_walk w = mp_walk_into(items);
+    size_t n = mp_view_count(items);
+
+    job->shelves[k].kind = job->listing->kinds[k];
+    while (mp_walk_element(&w, &item))
+        if (!shelve(&job->shelves[k], &job->allowed, item, n))
+            return false;
+    return true;
 }
 
 static void put_all(const struct job *job, struct cli_out *out, bool json)
@@ -96,8 +143,8 @@ static void put_all(const struct job *job, struct cli_out *out, bool json)
     if (json)
         cli_out_s(out, "[");
     for (size_t k = 0; k < 2; k++)
-        for (size_t i = 0; job->lists[k] && i < mcplug_list_count(job->lists[k]); i++) {
-            mp_view item = item_at(job->lists[k], i);
+        for (size_t i = 0; i < job->shelves[k].n; i++) {
+            mp_view item = job->shelves[k].items[i];
             if (json && any)
                 cli_out_s(out, ",");
             if (json)
@@ -112,50 +159,88 @@ static void put_all(const struct job *job, struct cli_out *out, bool json)
         cli_tell("", "The server has none.", 20);
 }
 
+/* give; NULL: nothing looks like it */
+static char *nearest(const struct job *job, const char *name)
+{
+    char *best = NULL;
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < job->shelves[k].n; i++) {
+            const struct shelf *shelf = &job->shelves[k];
+            char *other = mp_view_strdup(mp_known_name(shelf->items[i], shelf->kind));
+            const char *nearer = best;
+            if (other)
+                mp_nearest(name, other, &nearer);
+            if (other && nearer == other) {
+                mp_free(best);
+                best = other;
+            } else {
+                mp_free(other);
+            }
+        }
+    return best;
+}
+
+static mp_view find(const struct job *job, const char *name)
+{
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < job->shelves[k].n; i++) {
+            mp_view item = job->shelves[k].items[i];
+            if (mp_view_equals(mp_known_name(item, job->shelves[k].kind), name))
+                return item;
+        }
+    return mp_bytes(NULL, 0);
+}
+
 static int put_one(const struct job *job, struct cli_out *out, bool json,
                    const char *name)
 {
-    const char *best = NULL;
-    for (size_t k = 0; k < 2; k++) {
-        const mcplug_list *list = job->lists[k];
-        ptrdiff_t i = list ? mcplug_list_find(list, name) : -1;
-        if (i >= 0) {
-            mp_view item = item_at(list, (size_t)i);
-            if (json)
-                cli_out_text(out, (const char *)item.data, item.len);
-            else
-                job->listing->full(out, item);
-            cli_out_fresh_line(out);
-            return CLI_OK;
-        }
-        for (size_t n = 0; list && n < mcplug_list_count(list); n++)
-            mp_nearest(name, mcplug_list_name(list, n), &best);
+    mp_view item = find(job, name);
+
+    if (item.len) {
+        if (json)
+            cli_out_text(out, (const char *)item.data, item.len);
+        else
+            job->listing->full(out, item);
+        cli_out_fresh_line(out);
+        return CLI_OK;
     }
+    char *best = nearest(job, name);
     cli_error("the server has no %s \"%s\"%s%s%s", job->listing->noun, name,
               best ? "; did you mean \"" : "", best ? best : "", best ? "\"?" : "");
+    mp_free(best);
     return CLI_USAGE;
 }
+
+static int put(const struct job *job, struct cli *cli)
+{
+    if (cli->args.words.n)
+        return put_one(job, &cli->out, cli->args.json, cli->args.words.items[0]);
+    put_all(job, &cli->out, cli->args.json);
+    return CLI_OK;
+}
+
+/* ---- from the server ---- */
 
 static void on_list(struct cli_link *link, void *arg, enum mcplug_kind kind,
                     mcplug_list *list, const struct mcplug_error *why)
 {
     struct job *job = arg;
-    struct cli *cli = link->cli;
     bool second = kind == job->listing->kinds[1];
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
 
     if (!list && !(second && why->code == MCPLUG_EPEER)) {
         cli_link_fail(link, why, NULL);
         return;
     }
     job->lists[second] = list ? mcplug_list_ref(list) : NULL;
+    if (list && !shelve_list(job, second, list)) {
+        mp_fail_nomem(&err);
+        cli_link_fail(link, &err, NULL);
+        return;
+    }
     if (--job->waiting)
         return;
-    int code = CLI_OK;
-    if (cli->args.words.n)
-        code = put_one(job, &cli->out, cli->args.json, cli->args.words.items[0]);
-    else
-        put_all(job, &cli->out, cli->args.json);
-    cli_link_finish(link, code);
+    cli_link_finish(link, put(job, link->cli));
 }
 
 static void on_ready(struct cli_link *link, void *arg)
@@ -167,12 +252,100 @@ static void on_ready(struct cli_link *link, void *arg)
         cli_link_list(link, kinds[i], on_list);
 }
 
+/* ---- from the catalogue ---- */
+
+/* Is everything there that is wanted? `at` gets the time of the oldest part. */
+static bool is_known(const struct cli_listing *listing, const struct mp_known *known,
+                     int64_t *at)
+{
+    int64_t now = (int64_t)time(NULL);
+
+    *at = 0;
+    for (size_t k = 0; k < 2 && listing->kinds[k]; k++) {
+        enum mcplug_kind kind = listing->kinds[k];
+        int64_t when = mp_known_at(known, kind);
+        if (!mp_known_whole(known, kind) || !mp_known_fresh(known, kind, now))
+            return false;
+        if (!*at || when < *at)
+            *at = when;
+    }
+    return true;
+}
+
+/* The people who see a list should know that nobody was asked. */
+static void tell_age(struct cli *cli, int64_t at)
+{
+    char age[CLI_AGE_SIZE], line[CLI_AGE_SIZE + 64];
+
+    snprintf(line, sizeof line, "(as of %s; --refresh asks the server)",
+             cli_age(at, age));
+    cli_tell_dim(cli, line);
+    cli_log_line(MCPLUG_LOG_VERBOSE, "catalogue", line);
+}
+
+/* false: the server has to be asked. Else `code` is the exit code. */
+static bool answer(struct cli *cli, struct job *job, const struct mp_entry *entry,
+                   int *code)
+{
+    struct mp_known known;
+    int64_t at;
+    bool done = mp_known_load(&cli->config->places, entry, &known) &&
+                is_known(job->listing, &known, &at) && shelve_known(job, 0, &known) &&
+                (!job->listing->kinds[1] || shelve_known(job, 1, &known));
+    if (done && cli->args.words.n) /* one that is not known may be new */
+        done = find(job, cli->args.words.items[0]).len;
+    if (done) {
+        *code = put(job, cli);
+        tell_age(cli, at);
+    }
+    mp_known_clear(&known);
+    return done;
+}
+
+static void forget(struct job *job)
+{
+    for (size_t k = 0; k < 2; k++) {
+        mp_free(job->shelves[k].items);
+        memset(&job->shelves[k], 0, sizeof job->shelves[k]);
+        if (job->lists[k])
+            mcplug_list_unref(job->lists[k]);
+        job->lists[k] = NULL;
+    }
+}
+
+/* Options that change how the server is reached want the server itself: the catalogue is
+ * of its definition. */
 int cli_listing_run(struct cli *cli, const struct cli_listing *listing)
 {
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    const char *name = cli->args.server;
+    struct mp_entry *entry = name ? cli_named_find(cli, name) : NULL;
     struct job job = {.listing = listing};
-    int code = cli_link_run(cli, on_ready, &job);
-    for (size_t k = 0; k < 2; k++)
-        if (job.lists[k])
-            mcplug_list_unref(job.lists[k]);
+    int code = CLI_USAGE;
+
+    if (name && !entry)
+        return code;
+    if (entry && (code = cli_named_usable(cli, entry)) != CLI_OK)
+        return code;
+    if (cli_allowed_init(&job.allowed, entry, &err) != MCPLUG_OK) {
+        cli_error("%s", err.text);
+        code = CLI_FAILED;
+    } else if (listing->kinds[0] == MCPLUG_TOOLS && cli->args.words.n &&
+               !cli_allowed_tell(&job.allowed, cli->args.words.items[0])) {
+        code = CLI_USAGE;
+    } else if (!entry || cli->args.refresh || cli_args_alter(&cli->args) ||
+               !answer(cli, &job, entry, &code)) {
+        forget(&job);
+        code = cli_link_run(cli, on_ready, &job);
+    }
+    forget(&job);
+    cli_allowed_clear(&job.allowed);
     return code;
 }
+
+const struct cli_option cli_listing_options[] = {
+    {"refresh", 0, CLI_FLAG, NULL,
+     "ask the server, even if what it offered last is known and fresh",
+     offsetof(struct cli_args, refresh)},
+    {.name = NULL},
+};

@@ -14,8 +14,11 @@ struct cli_listing {
     void (*full)(struct cli_out *out, mp_view item);  /* all there is */
 };
 
-/* Lists everything, or shows in full what the first word names. */
+/* Lists everything, or shows in full what the first word names: from the catalogue while
+ * that is fresh, else from the server. */
 int cli_listing_run(struct cli *cli, const struct cli_listing *listing);
+/* --refresh */
+extern const struct cli_option cli_listing_options[];
 
 /* ---- parts of the layout ---- */
 

@@ -1,16 +1,38 @@
 /* What servers are known to offer, for completion. Starts none of them. */
 #include "candidates.h"
 
+#include "allowed.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "entries.h"
-#include "known.h"
+#include "registry/known.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#define QUALIFIED_SERVERS 64 /* whose tools are looked up at once */
+#define QUALIFIED_SERVERS 512 /* whose tools are looked up at once */
 #define NAME_MAX_BYTES 1024
+
+/* What a server is known to offer, and what of it may be used. */
+struct offer {
+    struct mp_known known;
+    struct cli_allowed allowed;
+};
+
+/* Clear in any case. */
+static bool offer_load(struct offer *o, const struct mcplug_config *config,
+                       const struct mp_entry *entry)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    bool known = mp_known_load(&config->places, entry, &o->known);
+    return cli_allowed_init(&o->allowed, entry, &err) == MCPLUG_OK && known;
+}
+
+static void offer_clear(struct offer *o)
+{
+    mp_known_clear(&o->known);
+    cli_allowed_clear(&o->allowed);
+}
 
 /* Read silently: whoever presses a key at a prompt wants no messages. NULL: none. */
 static struct mcplug_config *config_of(struct cli_cursor *at)
@@ -108,10 +130,10 @@ static struct mp_entry *find_qualified(struct mcplug_config *config, const char 
     return best;
 }
 
-static void put_items(struct cli_cursor *at, const struct cli_known *known,
+static void put_items(struct cli_cursor *at, const struct offer *offer,
                       enum mcplug_kind kind, const char *head)
 {
-    struct mp_walk w = mp_walk_into(cli_known_items(known, kind));
+    struct mp_walk w = mp_walk_into(mp_known_items(&offer->known, kind));
     mp_view item;
 
     while (mp_walk_element(&w, &item)) {
@@ -120,7 +142,8 @@ static void put_items(struct cli_cursor *at, const struct cli_known *known,
             about = mp_view_get(item, "title");
         if (!mp_view_is_string(about) && kind != MCPLUG_TOOLS && kind != MCPLUG_PROMPTS)
             about = mp_view_get(item, "name");
-        cli_candidate_view(&at->cli->out, head, cli_known_name(item, kind), about);
+        if (cli_allowed_item(&offer->allowed, kind, mp_known_name(item, kind)))
+            cli_candidate_view(&at->cli->out, head, mp_known_name(item, kind), about);
     }
 }
 
@@ -133,7 +156,7 @@ void cli_candidates_qualified(struct cli_cursor *at)
     mp_str_init(&prefix, NAME_MAX_BYTES);
     for (size_t i = 0; config && i < config->n_entries && left; i++) {
         struct mp_entry *entry = &config->entries[i];
-        struct cli_known known;
+        struct offer offer;
         mp_str_reset(&prefix);
         add_prefix(entry, &prefix);
         size_t typed = strlen(at->word);
@@ -141,9 +164,9 @@ void cli_candidates_qualified(struct cli_cursor *at)
             strncmp(at->word, prefix.data, typed < prefix.len ? typed : prefix.len) != 0)
             continue;
         left--;
-        if (cli_known_load(&config->places, entry, &known))
-            put_items(at, &known, MCPLUG_TOOLS, prefix.data);
-        cli_known_clear(&known);
+        if (offer_load(&offer, config, entry))
+            put_items(at, &offer, MCPLUG_TOOLS, prefix.data);
+        offer_clear(&offer);
     }
     mp_str_clear(&prefix);
 }
@@ -151,38 +174,39 @@ void cli_candidates_qualified(struct cli_cursor *at)
 /* ---- one server ---- */
 
 /* What is known of the server that `name` means; `rest` gets the tool within it. Clear
- * `known` in any case. */
-static bool load(struct cli_cursor *at, const char *name, struct cli_known *known,
+ * `offer` in any case. */
+static bool load(struct cli_cursor *at, const char *name, struct offer *offer,
                  const char **rest)
 {
     struct mcplug_config *config = config_of(at);
     struct mp_entry *entry = NULL;
 
-    memset(known, 0, sizeof *known);
+    memset(offer, 0, sizeof *offer);
     *rest = NULL;
     if (config && strncmp(name, "mcp__", 5) == 0)
         entry = find_qualified(config, name, rest);
     if (config && !entry)
         entry = mp_config_find(config, name);
-    return entry && cli_known_load(&config->places, entry, known);
+    return entry && offer_load(offer, config, entry);
 }
 
 void cli_candidates_items(struct cli_cursor *at, const char *name, enum mcplug_kind kind)
 {
-    struct cli_known known;
+    struct offer offer;
     const char *rest;
-    if (load(at, name, &known, &rest))
-        put_items(at, &known, kind, "");
-    cli_known_clear(&known);
+    if (load(at, name, &offer, &rest))
+        put_items(at, &offer, kind, "");
+    offer_clear(&offer);
 }
 
-static mp_view find_item(const struct cli_known *known, enum mcplug_kind kind,
+static mp_view find_item(const struct offer *offer, enum mcplug_kind kind,
                          const char *name)
 {
-    struct mp_walk w = mp_walk_into(cli_known_items(known, kind));
+    struct mp_walk w = mp_walk_into(mp_known_items(&offer->known, kind));
     mp_view item;
     while (mp_walk_element(&w, &item))
-        if (mp_view_equals(cli_known_name(item, kind), name))
+        if (mp_view_equals(mp_known_name(item, kind), name) &&
+            cli_allowed_item(&offer->allowed, kind, mp_known_name(item, kind)))
             return item;
     return mp_bytes(NULL, 0);
 }
@@ -312,7 +336,7 @@ void cli_candidates_arguments(struct cli_cursor *at, const char *name,
                               enum mcplug_kind kind, const char *item)
 {
     const char *equals = strchr(at->word, '='), *rest;
-    struct cli_known known;
+    struct offer offer;
     char *head = NULL;
 
     if (equals && equals[1] == '@' && equals[2] != '@') {
@@ -322,24 +346,24 @@ void cli_candidates_arguments(struct cli_cursor *at, const char *name,
     }
     if (equals && !(head = mp_strndup(at->word, (size_t)(equals + 1 - at->word))))
         return;
-    if (load(at, name, &known, &rest)) {
+    if (load(at, name, &offer, &rest)) {
         const char *which = item ? item : rest;
-        mp_view found = which ? find_item(&known, kind, which) : mp_bytes(NULL, 0);
+        mp_view found = which ? find_item(&offer, kind, which) : mp_bytes(NULL, 0);
         if (kind == MCPLUG_TOOLS)
             tool_arguments(at, found, head);
         else if (!head)
             prompt_arguments(at, found, false);
     }
-    cli_known_clear(&known);
+    offer_clear(&offer);
     mp_free(head);
 }
 
 void cli_candidates_argument_names(struct cli_cursor *at, const char *name,
                                    const char *prompt)
 {
-    struct cli_known known;
+    struct offer offer;
     const char *rest;
-    if (load(at, name, &known, &rest))
-        prompt_arguments(at, find_item(&known, MCPLUG_PROMPTS, prompt), true);
-    cli_known_clear(&known);
+    if (load(at, name, &offer, &rest))
+        prompt_arguments(at, find_item(&offer, MCPLUG_PROMPTS, prompt), true);
+    offer_clear(&offer);
 }

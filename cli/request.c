@@ -1,7 +1,7 @@
 /* What a command asks of its server. */
 #include "link.h"
 
-#include "known.h"
+#include "catalogue.h"
 #include "tell.h"
 
 #include <stdio.h>
@@ -102,8 +102,8 @@ static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why
     struct cli_link *link = wish->link;
     struct mcplug_error none = MCPLUG_ERROR_INIT;
     none.code = MCPLUG_EPROTO;
-    if (list && link->entry)
-        cli_known_save(&link->cli->config->places, link->entry, wish->kind, list);
+    if (link->entry)
+        cli_catalogue_save(link->cli, link->entry, link->server, wish->kind, list, why);
     if (!link->finished)
         wish->fn(link, link->job, wish->kind, list, list ? NULL : why ? why : &none);
 }

@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "catalogue.h"
 #include "entries.h"
-#include "known.h"
 #include "signals.h"
 #include "tell.h"
 
@@ -118,6 +118,7 @@ void cli_roster_clear(struct cli_roster *r)
         mp_free(m->name);
         mp_free(m->version);
         cli_remarks_clear(&m->remarks);
+        cli_journal_close(m->journal);
         mcplug_settings_free(m->settings);
         mp_resolved_clear(&m->resolved);
     }
@@ -177,7 +178,7 @@ static void on_tools(void *arg, mcplug_list *list, const struct mcplug_error *wh
         return;
     if (list) {
         m->tools = (int64_t)mcplug_list_count(list);
-        cli_known_save(&m->roster->cli->config->places, m->entry, MCPLUG_TOOLS, list);
+        cli_catalogue_save(m->roster->cli, m->entry, m->server, MCPLUG_TOOLS, list, why);
     }
     if (list || why->code == MCPLUG_EPEER || why->code == MCPLUG_EPROTO ||
         why->code == MCPLUG_ETOOBIG)
@@ -218,6 +219,7 @@ static void on_remark(void *arg, mcplug_server *server, const char *line, size_t
     struct cli_member *m = arg;
     (void)server;
     cli_remarks_add(&m->remarks, line, len);
+    cli_journal_line(m->journal, MCPLUG_LOG_VERBOSE, CLI_JOURNAL_STDERR, line, len);
 }
 
 static void on_closed(void *arg)
@@ -225,6 +227,23 @@ static void on_closed(void *arg)
     struct cli_member *m = arg;
     m->server = NULL;
     m->stage = CLI_STAGE_GONE;
+    if (m->state == CLI_STATE_CONNECTED)
+        cli_journal_event(m->journal, MCPLUG_LOG_VERBOSE, "closed");
+    cli_journal_close(mp_move(&m->journal)); /* not all at once are open */
+}
+
+/* One that is opened is not active yet. NULL: it is of none of them. */
+static struct cli_member *member_of(const struct cli_roster *r, const char *source)
+{
+    struct cli_member *last = r->next ? &r->members[r->next - 1] : NULL;
+
+    if (last && last->journal && cli_journal_source(source, last->entry->name))
+        return last;
+    for (size_t i = 0; i < r->n_active; i++)
+        if (r->active[i]->journal &&
+            cli_journal_source(source, r->active[i]->entry->name))
+            return r->active[i];
+    return NULL;
 }
 
 /* Why a connection failed is told as the state of its server. */
@@ -232,6 +251,10 @@ static void on_log(void *arg, int level, const char *source, const char *text)
 {
     const struct cli_roster *r = arg;
     bool of_server = strncmp(source, "mcp:", 4) == 0;
+    struct cli_member *m = of_server ? member_of(r, source) : NULL;
+
+    if (m)
+        cli_journal_log(m->journal, level, text, m->stage == CLI_STAGE_CLOSES);
     if (of_server && !r->cli->args.verbose && (level == MCPLUG_LOG_ERROR || r->stopped))
         cli_log_file(level, source, text);
     else
@@ -259,6 +282,7 @@ static int member_open(struct cli_member *m, struct mcplug_error *err)
     };
     mp_resolved_times(&m->resolved, &options.timeout_ms, &options.request_ms,
                       &options.tool_ms);
+    m->journal = cli_journal_open(&r->cli->config->places, m->entry->name);
     m->stage = CLI_STAGE_OPENS;
     m->began = cli_now();
     return mcplug_open(r->host, m->settings, &options, on_ready, m, &m->server, err);
@@ -267,6 +291,10 @@ static int member_open(struct cli_member *m, struct mcplug_error *err)
 static void member_give_up(struct cli_member *m, const struct mcplug_error *why)
 {
     fail(m, why);
+    if (!m->journal)
+        m->journal = cli_journal_open(&m->roster->cli->config->places, m->entry->name);
+    cli_journal_event(m->journal, MCPLUG_LOG_ERROR, m->reason ? m->reason : why->text);
+    cli_journal_close(mp_move(&m->journal));
     m->stage = CLI_STAGE_GONE;
     m->roster->news(m->roster, m);
 }

@@ -38,6 +38,7 @@ struct cli_member {
     char *reason;  /* one line; NULL: none */
     char *missing; /* "A, B": variables that are not set; NULL: none */
     struct cli_remarks remarks;
+    struct cli_journal *journal; /* NULL: none, or it has gone */
 
     mcplug_settings *settings; /* NULL: not looked up */
     struct mp_resolved resolved;

@@ -10,6 +10,8 @@ unit_tests = \
 	tests/unit/base_sha256 \
 	tests/unit/base_text \
 	tests/unit/cli_args \
+	tests/unit/cli_journal \
+	tests/unit/cli_journal_refused \
 	tests/unit/cli_out \
 	tests/unit/cli_words \
 	tests/unit/common_header \
@@ -40,6 +42,7 @@ unit_tests = \
 	tests/unit/config_secret \
 	tests/unit/config_target \
 	tests/unit/config_toml \
+	tests/unit/config_upkeep \
 	tests/unit/json_args \
 	tests/unit/json_envelope \
 	tests/unit/json_scan \
@@ -54,8 +57,16 @@ unit_tests = \
 	tests/unit/plugin_props \
 	tests/unit/plugin_services \
 	tests/unit/plugin_vault \
+	tests/unit/registry_filter \
+	tests/unit/registry_health \
 	tests/unit/registry_keeper \
+	tests/unit/registry_known \
 	tests/unit/registry_lives \
+	tests/unit/registry_names \
+	tests/unit/registry_probe \
+	tests/unit/registry_probe_http \
+	tests/unit/registry_probe_nomem \
+	tests/unit/registry_queue \
 	tests/unit/rpc_assembler \
 	tests/unit/rpc_exchange \
 	tests/unit/rpc_ledger \
@@ -81,6 +92,7 @@ unit_support = \
 	tests/unit/config_kit.h \
 	tests/unit/file_kit.h \
 	tests/unit/ide_kit.h \
+	tests/unit/journal_kit.h \
 	tests/unit/keeper_kit.h \
 	tests/unit/nomem_kit.h \
 	tests/unit/plugin_modules.h \
@@ -102,6 +114,7 @@ test_modules = \
 	tests/modules/crash.c \
 	tests/modules/good.c \
 	tests/modules/old.c \
+	tests/modules/probes.c \
 	tests/modules/unruly.c \
 	tests/modules/vault.c \
 	tests/modules/wrong.c
@@ -123,10 +136,13 @@ CLEANFILES += tests/modules/built tests/modules/*.so
 
 # Scripts, found by their extension; exit 0 passed, 77 skipped, else failed.
 script_tests = \
+	tests/cli/catalogue.test \
 	tests/cli/command.test \
 	tests/cli/completion.test \
 	tests/cli/doctor.test \
 	tests/cli/list.test \
+	tests/cli/logs.test \
+	tests/cli/watch.test \
 	tests/config/scopes.test \
 	tests/config/trust.test \
 	tests/config/writes.test \

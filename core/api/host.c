@@ -138,8 +138,10 @@ void mcplug_free(mcplug *host)
         host->has_thread = false;
     }
     host->freeing = true;
+    for (mcplug_toolbox *box = host->boxes; box; box = box->next)
+        mp_toolbox_free(box, NULL, NULL);
     mp_registry_end(&host->registry);
-    while (!mp_registry_idle(&host->registry))
+    while (!mp_registry_idle(&host->registry) || host->boxes)
         mp_loop_turn(host->loop, true);
     for (mcplug_server *s = host->servers; s; s = s->next)
         mp_session_close(s, NULL, NULL);

@@ -19,6 +19,7 @@ struct mcplug {
     uint64_t tool_ms;
     unsigned batch; /* servers that a toolbox starts at a time */
     mcplug_server *servers;
+    mcplug_toolbox *boxes;
     struct mp_registry registry;
 
     /* What era servers turned out to have, by the hash of their settings. */

@@ -8,7 +8,11 @@ mcplug_toolbox *mcplug_toolbox_new(mcplug *host,
                                    const struct mcplug_toolbox_options *options,
                                    struct mcplug_error *err)
 {
-    return mp_toolbox_new(&host->registry, options, host->batch, err);
+    if (host->freeing) {
+        mp_fail(err, MCPLUG_ECLOSED, "the host is being freed");
+        return NULL;
+    }
+    return mp_toolbox_new(&host->registry, &host->boxes, options, host->batch, err);
 }
 
 void mcplug_toolbox_free(mcplug_toolbox *box, void (*freed)(void *arg), void *arg)

@@ -27,8 +27,8 @@ void mp_registry_end(struct mp_registry *r)
 bool mp_registry_idle(const struct mp_registry *r)
 {
     for (const struct mp_service *s = r->services; s; s = s->next)
-        if (s->keeper.state != MP_KEEPER_ENDED || s->orders)
-            return false;
+        if (s->keeper.state != MP_KEEPER_ENDED || s->orders || s->n_alive != s->n_handles)
+            return false; /* a handle was released, and nobody told yet */
     return true;
 }
 
@@ -208,8 +208,8 @@ static int service_new(struct mp_registry *r, const mcplug_settings *settings,
 }
 
 int mp_registry_find(struct mp_registry *r, const mcplug_settings *settings,
-                    const struct mcplug_acquire_options *options, struct mp_service **out,
-                    struct mcplug_error *err)
+                     const struct mcplug_acquire_options *options,
+                     struct mp_service **out, struct mcplug_error *err)
 {
     const struct mcplug_server_options *given = options->server;
     struct mcplug_server_options o = {.struct_size = sizeof o};

@@ -164,40 +164,41 @@ static bool mirrors(const struct mp_fetch *f)
 }
 
 /* May this item be used? Tools with a wrong x-mcp-header may not, where arguments are
- * sent as headers. */
+ * sent as headers. `f` NULL: nobody says that it may not. */
 static int is_usable(struct mp_fetch *f, const char *name, mp_view item, bool *usable,
                      struct mcplug_error *err)
 {
     *usable = true;
-    return f->mirror ? mp_mirror_note(f->server, f->mirror, name, item, usable, err)
-                     : MCPLUG_OK;
+    return f && f->mirror ? mp_mirror_note(f->server, f->mirror, name, item, usable, err)
+                          : MCPLUG_OK;
 }
+
+struct left_out {
+    size_t unnamed;
+    bool too_many;
+};
 
 /* Adds the items of one page; those without a name, or of no use, are left out. Names
  * are gathered in one block, and pointed at once that has stopped moving. */
-static int add_page(struct mp_fetch *f, mp_message *m, mp_view array,
-                    struct mcplug_error *err)
+static int add_items(mcplug_list *list, int index, mp_message *m, mp_view array,
+                     struct mp_fetch *f, struct left_out *left, struct mcplug_error *err)
 {
-    mcplug_list *list = f->list;
-    size_t first = list->count, unnamed = 0;
+    size_t first = list->count;
     struct mp_walk w = mp_walk_into(array);
     struct mp_str names;
     mp_view item;
     bool usable;
 
     mp_str_init(&names, m->len + 1);
-    if (mirrors(f) && !f->mirror && !(f->mirror = mp_mirror_new()))
-        return mp_fail_nomem(err);
     if (!make_room(list, mp_view_count(array)))
         return mp_fail_nomem(err);
     while (mp_walk_element(&w, &item)) {
-        if (list->count == ITEMS_MAX) {
-            warn_early_end(f, "more than 10000 items");
+        mp_view name = mp_view_get(item, kinds[index].name);
+        left->too_many = list->count == ITEMS_MAX;
+        if (left->too_many)
             break;
-        }
-        mp_view name = mp_view_get(item, kinds[f->index].name);
         if (!mp_view_is_string(name)) {
-            unnamed++;
+            left->unnamed++;
             continue;
         }
         size_t at = names.len;
@@ -223,10 +224,41 @@ static int add_page(struct mp_fetch *f, mp_message *m, mp_view array,
         list->items[i].name = block + (size_t)list->items[i].name;
     list->pages[list->n_pages] = mp_message_ref(m);
     list->names[list->n_pages++] = block;
-    if (unnamed)
-        mp_log(f->server->cfg.log, MCPLUG_LOG_WARN, f->server->source,
-               "%s: %zu items without a name left out", kinds[f->index].method, unnamed);
     return MCPLUG_OK;
+}
+
+static int add_page(struct mp_fetch *f, mp_message *m, mp_view array,
+                    struct mcplug_error *err)
+{
+    struct left_out left = {0};
+
+    if (mirrors(f) && !f->mirror && !(f->mirror = mp_mirror_new()))
+        return mp_fail_nomem(err);
+    int r = add_items(f->list, f->index, m, array, f, &left, err);
+    if (left.too_many)
+        warn_early_end(f, "more than 10000 items");
+    if (r == MCPLUG_OK && left.unnamed)
+        mp_log(f->server->cfg.log, MCPLUG_LOG_WARN, f->server->source,
+               "%s: %zu items without a name left out", kinds[f->index].method,
+               left.unnamed);
+    return r;
+}
+
+mcplug_list *mp_list_read(enum mcplug_kind kind, mp_view array)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct left_out left = {0};
+    mp_message *m = mp_message_new((const char *)array.data, array.len, NULL);
+    mcplug_list *list = m ? list_new() : NULL;
+    int index = index_of(kind);
+
+    if (list && add_items(list, index, m, mp_bytes(m->text, m->len), NULL, &left, &err) !=
+                    MCPLUG_OK) {
+        mcplug_list_unref(list);
+        list = NULL;
+    }
+    mp_message_unref(m);
+    return list;
 }
 
 static void note_ttl(struct mp_fetch *f, mp_message *m)

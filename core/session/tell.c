@@ -83,9 +83,11 @@ void mp_tell_began(struct mp_request *call)
     if (!call->tool)
         return;
     if (is_wanted(s)) {
+        uint64_t ms = elapsed(call), left = MP_BEAT_MS - ms % MP_BEAT_MS;
         tell(call, "Calling MCP tool: %s", call->tool);
-        if (!s->beat.slot)
-            mp_timer_start(s->cfg.loop, &s->beat, MP_BEAT_MS, on_beat);
+        call->beats = ms / MP_BEAT_MS; /* some of them while it waited to be sent */
+        if (!s->beat.slot || s->beat.due > mp_loop_now(s->cfg.loop) + left)
+            mp_timer_start(s->cfg.loop, &s->beat, left, on_beat);
     }
     if (s->o.keep_alive_ms && !s->keep_alive.slot)
         mp_timer_start(s->cfg.loop, &s->keep_alive, s->o.keep_alive_ms, on_keep_alive);

@@ -48,14 +48,13 @@ static mp_view tool_text(mp_view tool)
     return mp_view_is_string(text) ? text : mp_view_path(tool, "_meta/instructions");
 }
 
+/* The tools of the box are in the order of its servers: those of `m` begin at `*at`. */
 static void add_tools(struct mp_str *out, struct mcplug_toolbox *box,
-                      const struct mp_box_server *m)
+                      const struct mp_box_server *m, size_t *at)
 {
-    for (size_t i = 0; i < box->n_tools; i++) {
-        const struct mp_tool *t = &box->tools[i];
+    for (; *at < box->n_tools && box->tools[*at].member == m; ++*at) {
+        const struct mp_tool *t = &box->tools[*at];
         size_t len;
-        if (t->member != m)
-            continue;
         const char *json = mcplug_list_item(m->lists[0], t->index, &len);
         mp_view text = tool_text(mp_bytes(json, len));
         const char *name = t->name;
@@ -71,6 +70,7 @@ static void add_tools(struct mp_str *out, struct mcplug_toolbox *box,
 char *mp_instructions(struct mcplug_toolbox *box)
 {
     struct mp_str out;
+    size_t at = 0;
 
     mp_str_init(&out, (size_t)64 << 20);
     mp_str_adds(&out, "");
@@ -83,7 +83,7 @@ char *mp_instructions(struct mcplug_toolbox *box)
         if (text)
             add_text(&out, text, strlen(text));
         add_prompts(&out, m->lists[1]);
-        add_tools(&out, box, m);
+        add_tools(&out, box, m, &at);
         if (out.len == head && !out.failed) { /* it has nothing to say */
             out.len = start;
             out.data[start] = '\0';

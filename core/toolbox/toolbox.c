@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+#include <stdlib.h>
+
 /* ---- servers ---- */
 
 struct mp_box_server *mp_toolbox_member(const struct mcplug_toolbox *box,
@@ -17,7 +19,7 @@ struct mp_box_server *mp_toolbox_member(const struct mcplug_toolbox *box,
 static void tell_changed(struct mp_job *job)
 {
     struct mcplug_toolbox *box = MP_OF(job, struct mcplug_toolbox, changed_job);
-    if (box->o.changed)
+    if (box->o.changed && !box->freeing)
         box->o.changed(box->o.arg, box);
 }
 
@@ -128,31 +130,34 @@ static void drop_tools(struct mcplug_toolbox *box)
     for (size_t i = 0; i < box->n_tools; i++)
         mp_free(box->tools[i].json);
     mp_free(box->tools);
+    mp_free(box->by_name);
     mp_free(box->instructions);
     box->tools = NULL;
+    box->by_name = NULL;
     box->n_tools = 0;
     box->instructions = NULL;
 }
 
-/* Gives names to the tools that the server has now. */
-static int name_tools(struct mp_box_server *m, const mcplug_list *list,
-                      struct mcplug_error *err)
+/* Gives names to the tools that the server has now. One that has had too many keeps those
+ * it had. MCPLUG_ENOMEM */
+static int name_tools(struct mp_box_server *m, const mcplug_list *list)
 {
     size_t n = list ? mcplug_list_count(list) : 0;
     const char **tools = mp_alloc((n + 1) * sizeof *tools);
 
     if (!tools)
-        return mp_fail_nomem(err);
+        return MCPLUG_ENOMEM;
     for (size_t i = 0; i < n; i++)
         tools[i] = mcplug_list_name(list, i);
     int r = mp_names_tools(m->box->names, m->name, tools);
     mp_free(tools);
-    return r == MCPLUG_OK
-               ? r
-               : mp_fail(err, r, "the tools of server \"%.64s\" have no names", m->name);
+    if (r == MCPLUG_ETOOBIG)
+        mp_log(m->box->registry->o.log, MCPLUG_LOG_WARN, m->handle->service->source,
+               "its new tools have no names: it has had more than %d", MP_NAMES_TOOLS);
+    return r == MCPLUG_ENOMEM ? r : MCPLUG_OK;
 }
 
-static int take_lists(struct mp_box_server *m, struct mcplug_error *err)
+static int take_lists(struct mp_box_server *m)
 {
     static const enum mcplug_kind kinds[MP_FETCHED] = {MCPLUG_TOOLS, MCPLUG_PROMPTS,
                                                        MCPLUG_RESOURCES};
@@ -160,9 +165,8 @@ static int take_lists(struct mp_box_server *m, struct mcplug_error *err)
         mcplug_list *list = mp_handle_list(m->handle, kinds[i]);
         if (list == m->lists[i])
             continue;
-        int r = i == 0 ? name_tools(m, list, err) : MCPLUG_OK;
-        if (r != MCPLUG_OK)
-            return r;
+        if (i == 0 && name_tools(m, list) != MCPLUG_OK)
+            return MCPLUG_ENOMEM;
         mcplug_list_unref(m->lists[i]);
         m->lists[i] = mcplug_list_ref(list);
     }
@@ -198,60 +202,120 @@ static void add_own(struct mcplug_toolbox *box)
     }
 }
 
-int mp_toolbox_look(struct mcplug_toolbox *box, struct mcplug_error *err)
+static int by_name(const void *a, const void *b)
 {
-    struct mcplug_error own = MCPLUG_ERROR_INIT;
-    size_t n = MP_OWN_TOOLS;
-    int r = MCPLUG_OK;
-
-    if (!box->is_old)
-        return MCPLUG_OK;
-    if (!err)
-        err = &own;
-    drop_tools(box);
-    for (size_t i = 0; i < box->n_members; i++) {
-        int one = take_lists(box->members[i], err);
-        r = one == MCPLUG_OK ? r : one;
-        n += box->members[i]->lists[0] ? mcplug_list_count(box->members[i]->lists[0]) : 0;
-    }
-    box->tools = mp_alloc(n * sizeof *box->tools);
-    if (!box->tools)
-        return mp_fail_nomem(err);
-    for (size_t i = 0; i < box->n_members; i++) {
-        struct mp_box_server *m = box->members[i];
-        size_t count = m->lists[0] ? mcplug_list_count(m->lists[0]) : 0;
-        for (size_t k = 0; k < count; k++) {
-            const char *name =
-                mp_names_of(box->names, m->name, mcplug_list_name(m->lists[0], k));
-            if (name)
-                box->tools[box->n_tools++] =
-                    (struct mp_tool){.name = name, .member = m, .index = k};
-        }
-    }
-    add_own(box);
-    box->is_old = r != MCPLUG_OK;
-    return r;
+    const struct mp_tool *const *x = a, *const *y = b;
+    int order = strcmp((*x)->name, (*y)->name);
+    return order ? order : (*x > *y) - (*x < *y);
 }
 
-/* A list that names a tool twice has it twice, under one name. */
+static int is_name(const void *key, const void *at)
+{
+    return strcmp(key, (*(struct mp_tool *const *)at)->name);
+}
+
+static void sort_tools(struct mcplug_toolbox *box)
+{
+    for (size_t i = 0; i < box->n_tools; i++)
+        box->by_name[i] = &box->tools[i];
+    if (box->n_tools)
+        qsort(box->by_name, box->n_tools, sizeof *box->by_name, by_name);
+}
+
+/* A list may name a tool twice: the first one counts. */
+static void drop_doubles(struct mcplug_toolbox *box)
+{
+    size_t kept = 0;
+
+    sort_tools(box);
+    for (size_t i = box->n_tools; i-- > 1;)
+        if (strcmp(box->by_name[i]->name, box->by_name[i - 1]->name) == 0)
+            box->by_name[i]->name = NULL;
+    for (size_t i = 0; i < box->n_tools; i++)
+        if (box->tools[i].name)
+            box->tools[kept++] = box->tools[i];
+    if (kept < box->n_tools) {
+        box->n_tools = kept;
+        sort_tools(box);
+    }
+}
+
+static void add_tools(struct mcplug_toolbox *box, struct mp_box_server *m)
+{
+    size_t count = m->lists[0] ? mcplug_list_count(m->lists[0]) : 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const char *name =
+            mp_names_of(box->names, m->name, mcplug_list_name(m->lists[0], i));
+        if (name)
+            box->tools[box->n_tools++] =
+                (struct mp_tool){.name = name, .member = m, .index = i};
+    }
+}
+
+void mp_toolbox_look(struct mcplug_toolbox *box)
+{
+    size_t n = MP_OWN_TOOLS;
+
+    if (!box->is_old || box->freeing)
+        return;
+    box->is_old = box->is_partial = false;
+    drop_tools(box);
+    for (size_t i = 0; i < box->n_members; i++) {
+        struct mp_box_server *m = box->members[i];
+        if (take_lists(m) != MCPLUG_OK)
+            box->is_partial = true;
+        n += m->lists[0] ? mcplug_list_count(m->lists[0]) : 0;
+    }
+    box->tools = mp_alloc(n * sizeof *box->tools);
+    box->by_name = mp_alloc(n * sizeof *box->by_name);
+    if (!box->tools || !box->by_name) {
+        drop_tools(box);
+        box->is_partial = true;
+        return;
+    }
+    for (size_t i = 0; i < box->n_members; i++)
+        add_tools(box, box->members[i]);
+    add_own(box);
+    drop_doubles(box);
+}
+
+/* What there was no memory for may be had now. Not while somebody goes through the tools:
+ * what he was given stays until the next callback. */
+static void look_again(struct mcplug_toolbox *box)
+{
+    box->is_old = box->is_old || box->is_partial;
+    mp_toolbox_look(box);
+}
+
+static struct mp_tool *find_tool(const struct mcplug_toolbox *box, const char *name)
+{
+    struct mp_tool *const *at =
+        box->n_tools ? bsearch(name, box->by_name, box->n_tools, sizeof *at, is_name)
+                     : NULL;
+    return at ? *at : NULL;
+}
+
 const struct mp_tool *mp_toolbox_find(struct mcplug_toolbox *box, const char *name)
 {
-    mp_toolbox_look(box, NULL);
-    for (size_t i = 0; i < box->n_tools; i++)
-        if (strcmp(box->tools[i].name, name) == 0)
-            return &box->tools[i];
-    return NULL;
+    mp_toolbox_look(box);
+    const struct mp_tool *t = find_tool(box, name);
+    if (!t && box->is_partial) {
+        look_again(box);
+        t = find_tool(box, name);
+    }
+    return t;
 }
 
 size_t mcplug_toolbox_count(mcplug_toolbox *box)
 {
-    mp_toolbox_look(box, NULL);
+    look_again(box);
     return box->n_tools;
 }
 
 const char *mcplug_toolbox_name(mcplug_toolbox *box, size_t i)
 {
-    mp_toolbox_look(box, NULL);
+    mp_toolbox_look(box);
     return i < box->n_tools ? box->tools[i].name : NULL;
 }
 
@@ -282,7 +346,7 @@ static char *with_name(const struct mp_tool *t, size_t *len)
 
 const char *mcplug_toolbox_tool(mcplug_toolbox *box, size_t i, size_t *len)
 {
-    mp_toolbox_look(box, NULL);
+    mp_toolbox_look(box);
     if (i >= box->n_tools)
         return NULL;
     struct mp_tool *t = &box->tools[i];
@@ -309,13 +373,15 @@ int mcplug_toolbox_find(mcplug_toolbox *box, const char *name, const char **serv
 
 mcplug_handle *mcplug_toolbox_handle(mcplug_toolbox *box, const char *server)
 {
-    struct mp_box_server *m = mp_toolbox_member(box, server);
+    struct mp_box_server *m = box->freeing ? NULL : mp_toolbox_member(box, server);
     return m ? m->handle : NULL;
 }
 
 const char *mcplug_toolbox_instructions(mcplug_toolbox *box)
 {
-    mp_toolbox_look(box, NULL);
+    mp_toolbox_look(box);
+    if (box->freeing) /* the servers that had something to say may be gone */
+        return box->instructions ? box->instructions : "";
     if (!box->instructions)
         box->instructions = mp_instructions(box);
     return box->instructions;
@@ -323,7 +389,7 @@ const char *mcplug_toolbox_instructions(mcplug_toolbox *box)
 
 /* ---- life ---- */
 
-struct mcplug_toolbox *mp_toolbox_new(struct mp_registry *r,
+struct mcplug_toolbox *mp_toolbox_new(struct mp_registry *r, struct mcplug_toolbox **list,
                                       const struct mcplug_toolbox_options *options,
                                       unsigned batch, struct mcplug_error *err)
 {
@@ -345,6 +411,11 @@ struct mcplug_toolbox *mp_toolbox_new(struct mp_registry *r,
         mp_fail_nomem(err);
         return NULL;
     }
+    box->next = *list;
+    box->prev = list;
+    if (*list)
+        (*list)->prev = &box->next;
+    *list = box;
     return box;
 }
 
@@ -363,6 +434,9 @@ static void finish_free(struct mp_job *job)
         member_free(box->members[i]);
     mp_free(box->members);
     mp_names_free(box->names);
+    *box->prev = box->next;
+    if (box->next)
+        box->next->prev = box->prev;
     mp_free(box);
     if (freed)
         freed(arg);

@@ -41,6 +41,7 @@ struct mp_warm_up { /* somebody who waits for it */
 
 struct mcplug_toolbox {
     struct mp_registry *registry;
+    struct mcplug_toolbox *next, **prev; /* in the host's list */
     struct mcplug_toolbox_options o;
     unsigned batch;
     struct mp_names *names;
@@ -48,8 +49,10 @@ struct mcplug_toolbox {
     size_t n_members, cap;
 
     struct mp_tool *tools; /* as of the last time that somebody looked */
+    struct mp_tool **by_name;
     size_t n_tools;
-    bool is_old; /* and has to be made anew */
+    bool is_old;     /* and has to be made anew */
+    bool is_partial; /* there was no memory for all of it */
     char *instructions;
     struct mp_job changed_job;
 
@@ -67,7 +70,8 @@ struct mcplug_toolbox {
     struct mp_job freed_job;
 };
 
-struct mcplug_toolbox *mp_toolbox_new(struct mp_registry *r,
+/* It is put into `list`, and leaves it when nothing of it is left. */
+struct mcplug_toolbox *mp_toolbox_new(struct mp_registry *r, struct mcplug_toolbox **list,
                                       const struct mcplug_toolbox_options *options,
                                       unsigned batch, struct mcplug_error *err);
 void mp_toolbox_free(struct mcplug_toolbox *box, void (*freed)(void *arg), void *arg);
@@ -79,8 +83,8 @@ int mp_toolbox_begin(struct mcplug_toolbox *box, const char *name,
 void mp_toolbox_added(struct mp_box_server *m, mcplug_handle *handle);
 struct mp_box_server *mp_toolbox_member(const struct mcplug_toolbox *box,
                                         const char *name);
-/* What tools there are now. MCPLUG_ENOMEM: fewer than there should be. */
-int mp_toolbox_look(struct mcplug_toolbox *box, struct mcplug_error *err);
+/* What tools there are now, in the order of the servers; without memory, fewer. */
+void mp_toolbox_look(struct mcplug_toolbox *box);
 const struct mp_tool *mp_toolbox_find(struct mcplug_toolbox *box, const char *name);
 
 /* Frees it, if that is wanted and nothing stands in the way. */

@@ -63,8 +63,8 @@ static void fill_result(struct mp_use *use, mcplug_result *result,
         r->result = mcplug_result_error_text(result);
     } else {
         const char *json = mcplug_result_json(result, &len);
-        mp_record_text(mp_bytes(json, len), &use->text);
-        r->result = use->text.data ? use->text.data : "";
+        r->ok = mp_record_text(mp_bytes(json, len), &use->text);
+        r->result = !r->ok ? "out of memory" : use->text.data ? use->text.data : "";
     }
     r->result_len = r->ok ? use->text.len : strlen(r->result);
 }
@@ -106,7 +106,8 @@ static void on_done(void *arg, mcplug_call *call, mcplug_result *result,
 static void on_job(struct mp_job *job)
 {
     struct mp_use *use = MP_OF(job, struct mp_use, job);
-    finish(use, use->answer, use->failure.code ? &use->failure : NULL);
+    bool failed = use->failure.code != MCPLUG_OK;
+    finish(use, failed ? NULL : use->answer, failed ? &use->failure : NULL);
 }
 
 static void cancel(mcplug_call *call)
@@ -232,8 +233,11 @@ mcplug_call *mp_toolbox_call(struct mcplug_toolbox *box, const char *name,
                              const struct mcplug_call_options *options,
                              mcplug_record_fn *done, void *arg, struct mcplug_error *err)
 {
-    const struct mp_tool *tool = box->freeing ? NULL : mp_toolbox_find(box, name);
-
+    if (box->freeing) {
+        mp_fail(err, MCPLUG_ECLOSED, "the toolbox is being freed");
+        return NULL;
+    }
+    const struct mp_tool *tool = mp_toolbox_find(box, name);
     if (!tool) {
         mp_fail(err, MCPLUG_ENOTSUP,
                 "A tool with the name %.200s was not found. Only use tools that are "
@@ -253,6 +257,7 @@ mcplug_call *mp_toolbox_call(struct mcplug_toolbox *box, const char *name,
     use->tool = mp_strdup(
         use->is_own ? tool->name : mcplug_list_name(tool->member->lists[0], tool->index));
     use->failure = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    mp_loop_tick(box->registry->o.loop); /* whoever calls may have been busy for long */
     use->began_at = mp_loop_now(box->registry->o.loop);
     use->done = done;
     use->arg = arg;

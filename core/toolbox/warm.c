@@ -141,6 +141,10 @@ int mp_toolbox_warm_up(struct mcplug_toolbox *box,
 
     if (!w)
         return mp_fail_nomem(err);
+    if (box->freeing) {
+        mp_free(w);
+        return mp_fail(err, MCPLUG_ECLOSED, "the toolbox is being freed");
+    }
     w->done = done;
     w->arg = arg;
     if (!box->warm_ups)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *name_of(int status)
+const char *http_status_name(int status)
 {
     static const struct {
         int status;
@@ -126,7 +126,7 @@ void http_explain(const struct http_exchange *e, struct mcplug_error *why)
                    e->status == 401 || e->status == 403 || e->status == 407
                        ? MCPLUG_EAUTH
                        : MCPLUG_EREFUSED,
-                   "HTTP %d %s%s%s%s", e->status, name_of(e->status),
+                   "HTTP %d %s%s%s%s", e->status, http_status_name(e->status),
                    said[0] != '\0' ? ": " : "", said, advice);
     }
     why->peer_status = e->status;

@@ -357,6 +357,14 @@ static const struct mcplug_feature features[] = {
         .options = http_ide_options,
         .ops = &http_ide_ops,
     },
+    {
+        .kind = MCPLUG_PROBE,
+        .name = "http",
+        .summary = "gets a URL, whose status tells",
+        .accepts = schemes,
+        .options = http_probe_options,
+        .ops = &http_probe_ops,
+    },
 };
 
 MCPLUG_PLUGIN(http) = {

@@ -6,6 +6,7 @@
  *   ide.c       both for an editor on this machine
  *   headers.c   what rides beside a message, as headers
  *   answer.c    what a status means, in words
+ *   probe.c     a health check: does a URL answer?
  *
  * Up to 2025-11-25 there are sessions: an id that the server may give out with the
  * answer to initialize, a stream for what it says unasked (GET), streams that can be
@@ -177,8 +178,15 @@ int http_is_harmless(const char *method);
  * stay free at the end, for the session and its resumption. */
 int http_headers_take(struct http_exchange *e, const struct mcplug_envelope *env);
 
+/* ---- probe.c ---- */
+
+extern const struct mcplug_probe_ops http_probe_ops;
+extern const struct mcplug_option http_probe_options[];
+
 /* ---- answer.c ---- */
 
+/* "Not Found"; "" for the less known ones. */
+const char *http_status_name(int status);
 /* The answer was an error: puts it in words. */
 void http_explain(const struct http_exchange *e, struct mcplug_error *why);
 /* Does it say that the session is no more? */

@@ -106,6 +106,39 @@ START_TEST(what_is_missing_is_named)
 }
 END_TEST
 
+START_TEST(without_a_server_tools_are_those_of_all)
+{
+    ck_assert_int_eq(parse("tools"), 0);
+    ck_assert_ptr_null(args.server);
+    ck_assert(!cli_args_alter(&args));
+    ck_assert_int_eq(parse("tools --json --mcp-config x"), 0);
+    ck_assert_int_eq(parse("tools s --refresh"), 0);
+    ck_assert(args.refresh && !cli_args_alter(&args));
+    refused("tools --refresh", "name it");
+    refused("tools --env A=1", "which server?");
+    refused("prompts", "which server?");
+    refused("resources", "which server?");
+}
+END_TEST
+
+START_TEST(options_that_make_another_server_of_it_are_known)
+{
+    static const char *const options[] = {
+        "--env A=1", "--set a=1",    "--cwd /",       "--revision 2025-11-25",
+        "--root /",  "--insecure",   "--log-level x", "--header a:b",
+        "--url u",   "--type stdio", "-- s"};
+    char line[64];
+
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        snprintf(line, sizeof line, "tools %s%s", i < 8 ? "s " : "", options[i]);
+        ck_assert_int_eq(parse(line), 0);
+        ck_assert_msg(cli_args_alter(&args), "%s", line);
+    }
+    ck_assert_int_eq(parse("tools s --timeout 5s --json -v --no-input"), 0);
+    ck_assert(!cli_args_alter(&args));
+}
+END_TEST
+
 START_TEST(what_is_too_much_is_named)
 {
     refused("ping x -- s", "\"x\"");
@@ -228,6 +261,8 @@ int main(void)
     tcase_add_test(tc, times_have_a_unit);
     tcase_add_test(tc, what_is_unknown_is_refused_with_what_is_near);
     tcase_add_test(tc, what_is_missing_is_named);
+    tcase_add_test(tc, without_a_server_tools_are_those_of_all);
+    tcase_add_test(tc, options_that_make_another_server_of_it_are_known);
     tcase_add_test(tc, what_is_too_much_is_named);
     tcase_add_test(tc, the_first_word_names_a_server_unless_it_is_given_in_place);
     tcase_add_test(tc, help_and_version_need_nothing_else);

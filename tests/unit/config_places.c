@@ -24,6 +24,7 @@ START_TEST(without_variables_all_is_below_the_home)
     ck_assert_str_eq(places.home, at("home"));
     ck_assert_str_eq(places.settings, at("home/.config/mcplug/settings.json"));
     ck_assert_str_eq(places.approvals, at("home/.local/state/mcplug/approvals.json"));
+    ck_assert_str_eq(places.state, at("home/.local/state/mcplug"));
     ck_assert_str_eq(places.cache, at("home/.cache/mcplug"));
 }
 END_TEST
@@ -37,6 +38,7 @@ START_TEST(the_variables_of_xdg_move_one_place_each)
     ck_assert_str_eq(places.home, at("home"));
     ck_assert_str_eq(places.settings, "/c/mcplug/settings.json");
     ck_assert_str_eq(places.approvals, "/s/mcplug/approvals.json");
+    ck_assert_str_eq(places.state, "/s/mcplug");
     ck_assert_str_eq(places.cache, "/mcplug");
 }
 END_TEST
@@ -52,6 +54,7 @@ START_TEST(relative_and_empty_variables_do_not_count)
         init();
         ck_assert_str_eq(places.settings, at("home/.config/mcplug/settings.json"));
         ck_assert_str_eq(places.approvals, at("home/.local/state/mcplug/approvals.json"));
+        ck_assert_str_eq(places.state, at("home/.local/state/mcplug"));
         ck_assert_str_eq(places.cache, at("home/.cache/mcplug"));
         clear();
     }
@@ -86,6 +89,7 @@ static void look_without_home(void)
     unsetenv("HOME");
     MUST(mp_places_init(&places, &err) == MCPLUG_OK);
     MUST(!places.home && !places.settings && !places.approvals && !places.cache);
+    MUST(!places.state);
     MUST(places.cwd && places.managed && places.policy && places.packages);
     mp_places_clear(&places);
     setenv("XDG_CONFIG_HOME", "/c", 1);
@@ -94,6 +98,7 @@ static void look_without_home(void)
     MUST(!places.home && !places.cache);
     MUST(strcmp(places.settings, "/c/mcplug/settings.json") == 0);
     MUST(strcmp(places.approvals, "/s/mcplug/approvals.json") == 0);
+    MUST(strcmp(places.state, "/s/mcplug") == 0);
     mp_places_clear(&places);
 }
 

@@ -272,22 +272,26 @@ START_TEST(timeouts_are_times_for_what_there_is)
 }
 END_TEST
 
-START_TEST(a_health_probe_is_one_of_four)
+#define PROBES                                                                           \
+    "expected ping, listTools, discover or http, or a name that a module offers"
+
+START_TEST(a_health_probe_is_one_of_four_or_another_name)
 {
     static const struct row rows[] = {
         {"{'command':'x','healthProbe':'ping'}", NULL},
         {"{'command':'x','healthProbe':'listTools'}", NULL},
         {"{'command':'x','healthProbe':'discover'}", NULL},
-        {"{'command':'x','healthProbe':'http'}", NULL},
+        {"{'command':'x','healthProbe':'http','healthUrl':'http://h/'}", NULL},
+        {"{'command':'x','healthProbe':'telepathy'}", NULL},
+        {"{'command':'x','healthProbe':'http'}",
+         "2:30: " S ".healthProbe: \"http\" needs \"healthUrl\", which is missing"},
         {"{'command':'x','healthProbe':'pong'}",
          "2:30: " S ".healthProbe: expected ping, listTools, discover or http; did you "
          "mean \"ping\"?"},
-        {"{'command':'x','healthProbe':'telepathy'}",
-         "2:30: " S ".healthProbe: expected ping, listTools, discover or http"},
-        {"{'command':'x','healthProbe':''}",
-         "2:30: " S ".healthProbe: expected ping, listTools, discover or http"},
-        {"{'command':'x','healthProbe':true}",
-         "2:30: " S ".healthProbe: expected ping, listTools, discover or http"},
+        {"{'command':'x','healthProbe':''}", "2:30: " S ".healthProbe: " PROBES},
+        {"{'command':'x','healthProbe':'tele pathy'}",
+         "2:30: " S ".healthProbe: " PROBES},
+        {"{'command':'x','healthProbe':true}", "2:30: " S ".healthProbe: " PROBES},
     };
     check_shapes(rows, MP_COUNT(rows));
 }
@@ -439,7 +443,8 @@ START_TEST(our_own_keys_are_known_to_every_transport)
     static const struct row rows[] = {
         {"{'type':'x','url':'http://h','token':'t','shared':true,'healthProbe':'ping',"
          "'queue':'q','toolQueues':{'t':'q'},'timeouts':{'tool':1},'disabled':false,"
-         "'toolsAllowed':['a'],'toolsDenied':['b']}",
+         "'toolsAllowed':['a'],'toolsDenied':['b'],'keepAlive':true,'idle':'10m',"
+         "'healthUrl':'http://h/up'}",
          NULL},
     };
     check_options(rows, MP_COUNT(rows), network);
@@ -570,7 +575,7 @@ static void add(TCase *t)
     tcase_add_test(t, a_key_with_a_nul_breaks_the_file);
     tcase_add_test(t, flags_are_true_or_false);
     tcase_add_test(t, timeouts_are_times_for_what_there_is);
-    tcase_add_test(t, a_health_probe_is_one_of_four);
+    tcase_add_test(t, a_health_probe_is_one_of_four_or_another_name);
     tcase_add_test(t, several_problems_of_one_entry_are_all_told);
     tcase_add_test(t, keys_may_be_spelt_with_escapes);
     tcase_add_test(t, options_of_each_type_are_checked);

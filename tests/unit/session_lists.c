@@ -164,6 +164,43 @@ START_TEST(a_list_is_kept_for_its_ttl_and_no_longer)
 }
 END_TEST
 
+START_TEST(what_is_left_of_a_ttl_is_told)
+{
+    struct got g = {0}, again = {0}, more = {0};
+    uint64_t ms = 7;
+    fake_init(&f);
+    fake_modern(&f, NULL, "{\"tools\":{\"listChanged\":true},\"prompts\":{}}");
+    ck_assert(!mp_lists_ttl(f.server, MCPLUG_TOOLS, &ms));
+    ck_assert(!mp_lists_ttl(f.server, (enum mcplug_kind)3, &ms));
+    get(MCPLUG_TOOLS, &g);
+    say_tools(fake_expect(&f, "tools/list"), A, ",\"ttlMs\":1000");
+    ck_assert(mp_lists_ttl(f.server, MCPLUG_TOOLS, &ms) && ms == 1000);
+    fake_pass(&f, 400);
+    ck_assert(mp_lists_ttl(f.server, MCPLUG_TOOLS, &ms) && ms == 600);
+    fake_pass(&f, 900);
+    ck_assert(mp_lists_ttl(f.server, MCPLUG_TOOLS, &ms) && ms == 0);
+    get(MCPLUG_TOOLS, &again); /* without a word about it */
+    say_tools(fake_expect(&f, "tools/list"), A, "");
+    ck_assert_uint_eq(again.count, 1);
+    ck_assert(!mp_lists_ttl(f.server, MCPLUG_TOOLS, &ms));
+    get(MCPLUG_TOOLS, &more); /* and one that changes on its way is old when it comes */
+    mp_lists_changed(f.server, MCPLUG_TOOLS);
+    say_tools(fake_expect(&f, "tools/list"), A, ",\"ttlMs\":1000");
+    ck_assert_uint_eq(more.count, 1);
+    ck_assert(mp_lists_ttl(f.server, MCPLUG_TOOLS, &ms) && ms == 0);
+    fake_clear(&f);
+
+    fake_init(&f); /* legacy servers know nothing of it */
+    fake_legacy(&f, NULL, "{\"tools\":{}}");
+    memset(&g, 0, sizeof g);
+    get(MCPLUG_TOOLS, &g);
+    say_tools(fake_expect(&f, "tools/list"), A, ",\"ttlMs\":1000");
+    ck_assert_uint_eq(g.count, 1);
+    ck_assert(!mp_lists_ttl(f.server, MCPLUG_TOOLS, &ms));
+    fake_clear(&f);
+}
+END_TEST
+
 START_TEST(the_shortest_ttl_of_the_pages_counts)
 {
     struct got g[2] = {{0}};
@@ -453,6 +490,7 @@ static void add(TCase *tc)
     tcase_add_test(tc,
                    a_server_without_the_capability_has_an_empty_list_and_is_not_asked);
     tcase_add_test(tc, a_list_is_kept_for_its_ttl_and_no_longer);
+    tcase_add_test(tc, what_is_left_of_a_ttl_is_told);
     tcase_add_test(tc, the_shortest_ttl_of_the_pages_counts);
     tcase_add_test(tc, a_legacy_list_is_kept_until_it_changes);
     tcase_add_test(tc, a_change_during_a_fetch_is_not_lost);

@@ -1,0 +1,52 @@
+#include "allowed.h"
+
+#include "base/mem.h"
+#include "registry/filter.h"
+#include "tell.h"
+
+int cli_allowed_init(struct cli_allowed *allowed, const struct mp_entry *entry,
+                     struct mcplug_error *err)
+{
+    memset(allowed, 0, sizeof *allowed);
+    if (!entry || entry->broken) /* a broken one is not used anyway */
+        return MCPLUG_OK;
+    allowed->entry = entry;
+    int r = mp_entry_upkeep(entry, &allowed->upkeep, err);
+    allowed->unknown = r != MCPLUG_OK;
+    return r;
+}
+
+void cli_allowed_clear(struct cli_allowed *allowed)
+{
+    mp_upkeep_clear(&allowed->upkeep);
+    memset(allowed, 0, sizeof *allowed);
+}
+
+bool cli_allowed_has(const struct cli_allowed *allowed, const char *tool)
+{
+    const struct mp_upkeep *u = &allowed->upkeep;
+    return !allowed->unknown &&
+           (!allowed->entry ||
+            mp_filter_allows((const char *const *)u->tools_allowed,
+                             (const char *const *)u->tools_denied, tool));
+}
+
+bool cli_allowed_item(const struct cli_allowed *allowed, enum mcplug_kind kind,
+                      mp_view name)
+{
+    char *tool = kind == MCPLUG_TOOLS ? mp_view_strdup(name) : NULL;
+    bool has = kind != MCPLUG_TOOLS || (tool && cli_allowed_has(allowed, tool));
+    mp_free(tool);
+    return has;
+}
+
+bool cli_allowed_tell(const struct cli_allowed *allowed, const char *tool)
+{
+    if (cli_allowed_has(allowed, tool))
+        return true;
+    if (allowed->entry)
+        cli_error("tool '%.128s' of server \"%s\" is not allowed: toolsAllowed / "
+                  "toolsDenied of %s",
+                  tool, allowed->entry->name, allowed->entry->source->path);
+    return false;
+}

@@ -1,0 +1,227 @@
+#include "catalogue.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "content.h"
+#include "named.h"
+#include "session/session.h"
+#include "tell.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NAMES_TOLD 20           /* of servers that were never asked */
+#define METHOD_NOT_FOUND -32601 /* of JSON-RPC */
+
+/* ---- keeping ---- */
+
+void cli_catalogue_save(struct cli *cli, const struct mp_entry *entry,
+                        const mcplug_server *server, enum mcplug_kind kind,
+                        const mcplug_list *list, const struct mcplug_error *why)
+{
+    uint64_t ttl;
+    bool told = mp_lists_ttl(server, kind, &ttl);
+
+    if (cli_args_alter(&cli->args)) /* not quite the server of the definition */
+        return;
+    if (!list &&
+        !(why && why->code == MCPLUG_EPEER && why->peer_status == METHOD_NOT_FOUND))
+        return;
+    mp_known_save(&cli->config->places, entry, server, kind, list,
+                  !list || !told    ? MP_KNOWN_NO_TTL
+                  : ttl > INT64_MAX ? INT64_MAX
+                                    : (int64_t)ttl);
+}
+
+/* ---- telling ---- */
+
+const char *cli_age(int64_t at, char room[CLI_AGE_SIZE])
+{
+    static const struct {
+        int64_t seconds;
+        const char *name;
+    } units[] = {{86400, "day"}, {3600, "hour"}, {60, "minute"}, {1, "second"}};
+    int64_t age = (int64_t)time(NULL) - at;
+
+    snprintf(room, CLI_AGE_SIZE, "just now");
+    for (size_t i = 0; i < MP_COUNT(units); i++)
+        if (age >= units[i].seconds) {
+            int64_t n = age / units[i].seconds;
+            snprintf(room, CLI_AGE_SIZE, "%lld %s%s ago", (long long)n, units[i].name,
+                     n == 1 ? "" : "s");
+            break;
+        }
+    return room;
+}
+
+void cli_tell_dim(struct cli *cli, const char *line)
+{
+    if (cli->args.json || cli->args.quiet || !cli->out.terminal || !isatty(STDERR_FILENO))
+        return;
+    struct cli_out *err = mp_alloc(sizeof *err);
+    if (!err)
+        return;
+    cli_out_flush(&cli->out); /* the line comes last */
+    cli_out_init(err, STDERR_FILENO);
+    cli_out_style(err, CLI_DIM);
+    cli_out_shown(err, line, strlen(line));
+    cli_out_style(err, CLI_PLAIN);
+    cli_out_s(err, "\n");
+    cli_out_flush(err);
+    mp_free(err);
+}
+
+void cli_catalogue_json(struct cli_out *out, const char *server, const char *noun,
+                        mp_view item, int64_t at, bool stale)
+{
+    char text[32] = "null";
+    time_t when = (time_t)at;
+    struct tm tm;
+
+    if (at > 0 && gmtime_r(&when, &tm))
+        strftime(text, sizeof text, "\"%Y-%m-%dT%H:%M:%SZ\"", &tm);
+    cli_out_f(out, "{\"server\":\"%s\",\"%s\":", server, noun);
+    cli_out_text(out, (const char *)item.data, item.len);
+    cli_out_f(out, ",\"asOf\":%s,\"stale\":%s}", text, stale ? "true" : "false");
+}
+
+/* ---- every server ---- */
+
+static void note_unasked(struct cli_catalogue *c, const char *name)
+{
+    if (c->n_unasked++ >= NAMES_TOLD)
+        return;
+    mp_str_adds(&c->unasked, c->n_unasked > 1 ? ", " : "");
+    mp_str_adds(&c->unasked, name);
+}
+
+static int visit(struct cli_catalogue *c, const struct mp_entry *entry)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct cli_allowed allowed;
+    struct mp_known known;
+    struct cli_known one = {entry, &known, &allowed, (int64_t)time(NULL)};
+
+    int r = cli_allowed_init(&allowed, entry, &err);
+    bool asked = mp_known_load(&c->cli->config->places, entry, &known) &&
+                 mp_known_items(&known, MCPLUG_TOOLS).len;
+    if (r != MCPLUG_OK) {
+        cli_error("%s", err.text);
+    } else if (asked) {
+        c->n_asked++;
+        c->fn(c->arg, &one);
+    } else {
+        note_unasked(c, entry->name);
+    }
+    mp_known_clear(&known);
+    cli_allowed_clear(&allowed);
+    return r == MCPLUG_OK ? CLI_OK : CLI_FAILED;
+}
+
+int cli_catalogue_walk(struct cli_catalogue *c)
+{
+    struct mcplug_config *config = cli_config(c->cli);
+    int code = config ? CLI_OK : CLI_FAILED;
+
+    mp_str_init(&c->unasked, 65536);
+    for (size_t i = 0; code == CLI_OK && i < config->n_entries; i++) {
+        struct mcplug_error err = MCPLUG_ERROR_INIT;
+        const struct mp_entry *entry = &config->entries[i];
+        enum mp_state state;
+        if (!entry->by && mp_entry_usable(config, entry, &state, &err) == MCPLUG_OK)
+            code = visit(c, entry);
+    }
+    return code;
+}
+
+void cli_catalogue_unasked(const struct cli_catalogue *c)
+{
+    const struct cli_args *args = &c->cli->args;
+    char more[48] = "";
+
+    if (!c->n_unasked || args->json || args->quiet)
+        return;
+    if (c->n_unasked > NAMES_TOLD)
+        snprintf(more, sizeof more, " and %zu more", c->n_unasked - NAMES_TOLD);
+    struct mp_str line;
+    mp_str_init(&line, 65536);
+    mp_str_addf(&line, "not asked yet: %s%s; mcplug list asks them",
+                c->unasked.data ? c->unasked.data : "", more);
+    cli_out_flush(&c->cli->out);
+    cli_tell("", line.data, line.len);
+    mp_str_clear(&line);
+}
+
+void cli_catalogue_clear(struct cli_catalogue *c)
+{
+    mp_str_clear(&c->unasked);
+}
+
+/* ---- listing them ---- */
+
+struct job {
+    struct cli *cli;
+    const struct cli_listing *listing;
+    bool any;
+};
+
+static void put_server(struct cli_out *out, const char *name, int64_t at, bool stale)
+{
+    char age[CLI_AGE_SIZE];
+
+    cli_out_style(out, CLI_BOLD);
+    cli_out_s(out, name);
+    cli_out_style(out, CLI_PLAIN);
+    if (stale) {
+        cli_out_style(out, CLI_DIM);
+        cli_out_f(out, " (stale, as of %s)", cli_age(at, age));
+        cli_out_style(out, CLI_PLAIN);
+    }
+    cli_out_s(out, "\n");
+}
+
+static void put_items(void *arg, const struct cli_known *one)
+{
+    struct job *job = arg;
+    struct cli_out *out = &job->cli->out;
+    enum mcplug_kind kind = job->listing->kinds[0];
+    const char *name = one->entry->name;
+    int64_t at = mp_known_at(one->known, kind);
+    bool stale = !mp_known_fresh(one->known, kind, one->now), headed = false;
+    struct mp_walk w = mp_walk_into(mp_known_items(one->known, kind));
+    mp_view item;
+
+    while (mp_walk_element(&w, &item)) {
+        if (!mp_view_is_string(mp_known_name(item, kind)) ||
+            !cli_allowed_item(one->allowed, kind, mp_known_name(item, kind)))
+            continue;
+        if (job->cli->args.json) {
+            cli_out_s(out, job->any ? ",\n" : "");
+            cli_catalogue_json(out, name, job->listing->noun, item, at, stale);
+        } else {
+            if (!headed)
+                put_server(out, name, at, stale);
+            cli_out_s(out, "  ");
+            job->listing->brief(out, item);
+        }
+        headed = job->any = true;
+    }
+}
+
+int cli_catalogue_run(struct cli *cli, const struct cli_listing *listing)
+{
+    struct job job = {cli, listing, false};
+    struct cli_catalogue c = {.cli = cli, .fn = put_items, .arg = &job};
+
+    if (cli->args.json)
+        cli_out_s(&cli->out, "[");
+    int code = cli_catalogue_walk(&c);
+    if (cli->args.json)
+        cli_out_s(&cli->out, "]\n");
+    if (code == CLI_OK)
+        cli_catalogue_unasked(&c);
+    cli_catalogue_clear(&c);
+    return code;
+}

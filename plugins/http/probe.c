@@ -1,0 +1,122 @@
+/* The probe `http`: a server behind any transport is alive when a URL of it answers. */
+#include "http.h"
+
+#include <string.h>
+
+struct look {
+    const struct mcplug_host *host;
+    mcplug_check *check;
+    struct net *net;
+    struct net_fetch *fetch; /* NULL: not under way */
+    char *url;
+};
+
+static void judge(struct look *k, int status)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    const char *name = http_status_name(status);
+
+    if (status >= 200 && status < 400) {
+        k->host->health->verdict(k->check, NULL);
+        return;
+    }
+    k->host->diag->fail(&why, MCPLUG_EREFUSED, "healthUrl: HTTP %d%s%s", status,
+                        name[0] != '\0' ? " " : "", name);
+    why.peer_status = status;
+    k->host->health->verdict(k->check, &why);
+}
+
+/* The status is all that is wanted. The rest of the answer is not waited for, and what of
+ * it comes is not kept: the check is over at the end of this turn. */
+static void on_head(void *arg, const struct net_head *head)
+{
+    struct look *k = arg;
+    net_stop(k->fetch);
+    k->fetch = NULL;
+    judge(k, head->status);
+}
+
+static void on_body(void *arg, struct mcplug_bytes piece)
+{
+    (void)arg, (void)piece;
+}
+
+/* No head that counts: a redirect that is not followed, or no answer at all. */
+static void on_done(void *arg, const struct mcplug_error *why)
+{
+    struct look *k = arg;
+    k->fetch = NULL;
+    if (why != NULL && why->peer_status >= 300 && why->peer_status < 400)
+        judge(k, why->peer_status);
+    else
+        k->host->health->verdict(k->check, why);
+}
+
+static void look_free(struct look *k)
+{
+    net_free(k->net);
+    k->host->mem->free(k->url);
+    k->host->mem->free(k);
+}
+
+static int begin(struct look *k, const struct http_module *module,
+                 const mcplug_props *settings, const char *url, struct mcplug_error *err)
+{
+    static const struct net_events events = {on_head, on_body, NULL, on_done};
+
+    if ((k->url = k->host->mem->alloc(strlen(url) + 1)) == NULL)
+        return k->host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
+    strcpy(k->url, url);
+    int r = net_new(k->host, module->self, settings, k->url, NULL, &k->net, err);
+    if (r != MCPLUG_OK)
+        return r;
+    struct net_ask ask = {"GET", k->url, NULL, NULL, 0, 0};
+    return net_start(k->net, &ask, &events, k, &k->fetch, err);
+}
+
+static int probe_start(void *ctx, mcplug_check *check, const mcplug_props *settings,
+                       void **out, struct mcplug_error *err)
+{
+    const struct http_module *module = ctx;
+    const struct mcplug_host *host = module->host;
+
+    if (host->health == NULL)
+        return host->diag->fail(err, MCPLUG_ENOTSUP, "this host makes no health checks");
+    struct look *k = host->mem->alloc(sizeof *k);
+    if (k == NULL)
+        return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
+    k->host = host;
+    k->check = check;
+    int r = begin(k, module, settings, host->diag->prop(settings, "healthUrl"), err);
+    if (r != MCPLUG_OK) {
+        look_free(k);
+        return r;
+    }
+    *out = k;
+    return MCPLUG_OK;
+}
+
+static void probe_stop(void *p)
+{
+    struct look *k = p;
+    net_stop(k->fetch);
+    k->fetch = NULL;
+}
+
+static void probe_destroy(void *p)
+{
+    look_free(p);
+}
+
+const struct mcplug_option http_probe_options[] = {
+    {"healthUrl", "string", NULL, "http://HOST[:PORT]/PATH or https://.."},
+    NET_OPTIONS,
+    {NULL, NULL, NULL, NULL},
+};
+
+const struct mcplug_probe_ops http_probe_ops = {
+    .struct_size = sizeof http_probe_ops,
+    .start = probe_start,
+    .stop = probe_stop,
+    .destroy = probe_destroy,
+};

@@ -1,0 +1,584 @@
+/* When a server is asked whether it lives, and when it counts as dead. */
+#include "quick.h"
+#include "registry/health.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct peer {
+    struct mp_health h; /* first */
+    uint64_t said_at;   /* the last byte */
+    bool busy, asked;   /* asked: a check is under way */
+    int refuses;        /* what check() fails with */
+    unsigned checks, cancels, deaths;
+    char why[512];
+};
+
+static struct mp_loop *loop;
+static struct peer p;
+
+static uint64_t now(void)
+{
+    return mp_loop_now(loop);
+}
+
+static uint64_t on_silent(struct mp_health *h)
+{
+    return now() - ((struct peer *)h)->said_at;
+}
+
+static bool on_busy(struct mp_health *h)
+{
+    return ((struct peer *)h)->busy;
+}
+
+static int on_check(struct mp_health *h, struct mcplug_error *err)
+{
+    struct peer *peer = (struct peer *)h;
+    HOLDS(!peer->asked, "two checks at once");
+    peer->checks++;
+    if (peer->refuses)
+        return mp_fail(err, peer->refuses, "no way to ask");
+    peer->asked = true;
+    return MCPLUG_OK;
+}
+
+static void on_cancel(struct mp_health *h)
+{
+    struct peer *peer = (struct peer *)h;
+    HOLDS(peer->asked, "a check is cancelled that is not under way");
+    peer->asked = false;
+    peer->cancels++;
+}
+
+static void on_dead(struct mp_health *h, const struct mcplug_error *why)
+{
+    struct peer *peer = (struct peer *)h;
+    HOLDS(!peer->asked && !h->timer.slot, "dead with a check or a timer left");
+    peer->deaths++;
+    snprintf(peer->why, sizeof peer->why, "%s", why->text);
+    mp_health_rest(h);
+}
+
+static const struct mp_health_ops ops = {on_silent, on_busy, on_check, on_cancel,
+                                         on_dead};
+
+static void setup_with(uint64_t idle_ms)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    loop = mp_loop_new(&err);
+    ck_assert_ptr_nonnull(loop);
+    mp_loop_fake_clock(loop);
+    mp_loop_advance(loop, 1000);
+    memset(&p, 0, sizeof p);
+    p.said_at = now();
+    mp_health_init(&p.h, &ops, loop, idle_ms);
+    mp_health_watch(&p.h);
+}
+
+static void setup(void)
+{
+    setup_with(MP_HEALTH_IDLE_MS);
+}
+
+static void teardown(void)
+{
+    mp_health_rest(&p.h);
+    mp_loop_free(loop);
+}
+
+static void pass(uint64_t ms)
+{
+    mp_loop_advance(loop, ms);
+}
+
+static void says(void)
+{
+    p.said_at = now();
+}
+
+static void answers(void)
+{
+    ck_assert(p.asked);
+    p.asked = false;
+    says();
+    mp_health_checked(&p.h, NULL);
+}
+
+static void misses(const char *text)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    mp_fail(&why, MCPLUG_ETIMEDOUT, "%s", text);
+    ck_assert(p.asked);
+    p.asked = false;
+    mp_health_checked(&p.h, &why);
+}
+
+/* The clock jumps, and what was due comes late. */
+static void jump(uint64_t ms)
+{
+    void (*fn)(struct mp_timer *) = p.h.timer.slot ? p.h.timer.fn : NULL;
+    mp_timer_stop(loop, &p.h.timer);
+    pass(ms);
+    if (fn)
+        fn(&p.h.timer);
+}
+
+START_TEST(an_idle_server_is_asked_after_30_s_of_silence)
+{
+    pass(29999);
+    ck_assert_uint_eq(p.checks, 0);
+    pass(1);
+    ck_assert_uint_eq(p.checks, 1);
+    answers();
+    pass(29999);
+    ck_assert_uint_eq(p.checks, 1);
+    pass(1);
+    ck_assert_uint_eq(p.checks, 2);
+}
+END_TEST
+
+START_TEST(a_server_that_says_something_is_not_asked)
+{
+    for (int i = 0; i < 1000; i++) {
+        pass(29999);
+        says();
+    }
+    ck_assert_uint_eq(p.checks, 0);
+    pass(30000);
+    ck_assert_uint_eq(p.checks, 1);
+}
+END_TEST
+
+START_TEST(three_misses_in_a_row_are_death)
+{
+    pass(30000);
+    pass(3000);
+    misses("no answer within 3000ms");
+    pass(999);
+    ck_assert_uint_eq(p.checks, 1);
+    pass(1);
+    ck_assert_uint_eq(p.checks, 2);
+    misses("reset");
+    pass(1000);
+    ck_assert_uint_eq(p.deaths, 0);
+    misses("no answer within 3000ms");
+    ck_assert_uint_eq(p.deaths, 1);
+    ck_assert_str_eq(p.why, "no sign of life: 3 health checks failed, the last: no "
+                            "answer within 3000ms");
+    pass(3600000);
+    ck_assert_uint_eq(p.checks, 3); /* and that is the end of it */
+    ck_assert_uint_eq(p.deaths, 1);
+    ck_assert_uint_eq(p.h.missed, 3);
+}
+END_TEST
+
+START_TEST(an_answer_forgets_the_misses_before_it)
+{
+    for (int i = 0; i < 10; i++) {
+        pass(30000);
+        misses("x");
+        pass(1000);
+        misses("x");
+        pass(1000);
+        answers();
+    }
+    ck_assert_uint_eq(p.deaths, 0);
+    ck_assert_uint_eq(p.h.checks, 30);
+    ck_assert_uint_eq(p.h.missed, 20);
+}
+END_TEST
+
+START_TEST(a_busy_server_may_be_silent_for_300_s_and_no_longer)
+{
+    p.busy = true;
+    pass(299999);
+    ck_assert_uint_eq(p.checks, 0);
+    pass(1);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_uint_eq(p.checks, (unsigned)i + 1);
+        pass(3000);
+        misses("no answer within 3000ms");
+        pass(i < 2 ? 1000 : 0);
+    }
+    ck_assert_uint_eq(p.deaths, 1);
+    ck_assert_uint_eq(now() - p.said_at, 311000);
+}
+END_TEST
+
+START_TEST(a_server_that_was_busy_is_asked_as_an_idle_one_again)
+{
+    p.busy = true;
+    pass(100000);
+    p.busy = false;
+    ck_assert_uint_eq(p.checks, 0);
+    pass(30000);
+    ck_assert_uint_eq(p.checks, 1);
+}
+END_TEST
+
+START_TEST(bytes_during_a_check_are_life_even_when_it_fails)
+{
+    for (int i = 0; i < 10; i++) {
+        pass(30000);
+        ck_assert(p.asked);
+        pass(1500);
+        says();
+        pass(1500);
+        misses("no answer within 3000ms");
+        ck_assert_uint_eq(p.h.misses, 0);
+    }
+    ck_assert_uint_eq(p.deaths, 0);
+    pass(28499); /* since those bytes */
+    ck_assert(!p.asked);
+    pass(1);
+    ck_assert(p.asked);
+}
+END_TEST
+
+START_TEST(bytes_between_two_checks_are_life_too)
+{
+    pass(30000);
+    pass(3000);
+    misses("x");
+    pass(500);
+    says();
+    pass(500);
+    ck_assert(!p.asked);
+    ck_assert_uint_eq(p.h.misses, 0);
+    pass(29500);
+    ck_assert(p.asked);
+}
+END_TEST
+
+START_TEST(a_check_that_goes_past_the_session_counts_as_well)
+{
+    pass(30000);
+    p.asked = false;
+    mp_health_checked(&p.h, NULL); /* and the session said nothing */
+    pass(29999);
+    ck_assert_uint_eq(p.checks, 1);
+    pass(1);
+    ck_assert_uint_eq(p.checks, 2);
+}
+END_TEST
+
+START_TEST(a_check_that_cannot_begin_is_a_miss)
+{
+    p.refuses = MCPLUG_ENOMEM;
+    pass(30000);
+    ck_assert_uint_eq(p.h.misses, 1);
+    pass(2000);
+    ck_assert_uint_eq(p.deaths, 1);
+    ck_assert_str_eq(p.why, "no sign of life: 3 health checks failed, the last: no way "
+                            "to ask");
+}
+END_TEST
+
+START_TEST(a_jump_of_the_clock_leads_to_a_check_and_not_to_death)
+{
+    jump(3600000);
+    ck_assert_uint_eq(p.checks, 1);
+    ck_assert_uint_eq(p.deaths, 0);
+    misses("x");
+    jump(3600000); /* between two checks */
+    ck_assert_uint_eq(p.checks, 2);
+    misses("x");
+    pass(1000);
+    jump(3600000); /* during one: its deadline has come before its answer could */
+    ck_assert_uint_eq(p.h.misses, 2);
+    misses("no answer within 3000ms");
+    ck_assert_uint_eq(p.deaths, 0);
+    pass(1000);
+    ck_assert_uint_eq(p.checks, 4);
+    answers();
+    ck_assert_uint_eq(p.h.misses, 0);
+}
+END_TEST
+
+START_TEST(checks_that_are_always_late_are_excused_once)
+{
+    pass(30000);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_uint_eq(p.deaths, 0);
+        pass(10000);
+        misses("slow");
+        pass(1000);
+    }
+    ck_assert_uint_eq(p.deaths, 0);
+    pass(10000);
+    misses("slow");
+    ck_assert_uint_eq(p.deaths, 1);
+}
+END_TEST
+
+START_TEST(a_suspect_is_checked_at_once_and_dead_after_fewer_misses)
+{
+    pass(100);
+    mp_health_suspect(&p.h, 1);
+    ck_assert_uint_eq(p.checks, 0); /* not from inside */
+    pass(0);
+    ck_assert_uint_eq(p.checks, 1);
+    mp_health_suspect(&p.h, 1); /* by somebody else */
+    pass(3000);
+    misses("gone");
+    ck_assert_uint_eq(p.deaths, 1);
+    ck_assert_str_eq(p.why, "no sign of life: a health check failed: gone");
+}
+END_TEST
+
+START_TEST(bytes_clear_of_suspicion)
+{
+    mp_health_suspect(&p.h, 1);
+    pass(1000);
+    says();
+    pass(2000);
+    misses("x");
+    ck_assert_uint_eq(p.deaths, 0);
+    ck_assert_uint_eq(p.h.allowed, MP_HEALTH_MISSES);
+    pass(30000);
+    misses("x"); /* one is none again */
+    ck_assert_uint_eq(p.deaths, 0);
+    pass(500);
+    says();
+    pass(100);
+    mp_health_suspect(&p.h, 1); /* what it said before does not count */
+    pass(0);
+    ck_assert(p.asked);
+    misses("x");
+    ck_assert_uint_eq(p.deaths, 1);
+}
+END_TEST
+
+START_TEST(suspicions_at_once_do_not_add_up)
+{
+    p.refuses = MCPLUG_EIO;
+    for (int i = 0; i < 5; i++) {
+        mp_health_suspect(&p.h, 2);
+        pass(0);
+    }
+    ck_assert_uint_eq(p.checks, 1);
+    ck_assert_uint_eq(p.deaths, 0);
+    pass(1000);
+    ck_assert_uint_eq(p.deaths, 1);
+}
+END_TEST
+
+START_TEST(rest_cancels_the_check_and_watch_begins_anew)
+{
+    pass(30000);
+    misses("x");
+    pass(1000);
+    misses("x");
+    pass(1000);
+    mp_health_rest(&p.h);
+    ck_assert_uint_eq(p.cancels, 1);
+    mp_health_suspect(&p.h, 1); /* nobody watches */
+    mp_health_checked(&p.h, NULL);
+    pass(3600000);
+    ck_assert_uint_eq(p.checks, 3);
+    mp_health_watch(&p.h);
+    mp_health_watch(&p.h);
+    pass(30000);
+    misses("x");
+    ck_assert_uint_eq(p.deaths, 0);
+    ck_assert_uint_eq(p.h.misses, 1);
+}
+END_TEST
+
+START_TEST(an_idle_server_that_is_never_asked_is_when_a_call_waits)
+{
+    teardown();
+    setup_with(UINT64_MAX);
+    pass(36000000);
+    ck_assert_uint_eq(p.checks, 0);
+    p.busy = true; /* ten hours of silence are no reason to doubt this call */
+    pass(MP_HEALTH_BUSY_MS - MP_HEALTH_IDLE_MS - 1);
+    ck_assert_uint_eq(p.checks, 0);
+    pass(MP_HEALTH_IDLE_MS + 1);
+    ck_assert_uint_eq(p.checks, 1);
+}
+END_TEST
+
+START_TEST(no_time_at_all_is_not_asking_all_the_time)
+{
+    teardown();
+    setup_with(0);
+    for (int i = 0; i < 10; i++) {
+        pass(1000);
+        ck_assert_uint_eq(p.checks, (unsigned)i + 1);
+        answers();
+    }
+}
+END_TEST
+
+/* ---- any order of events ---- */
+
+static struct {
+    bool busy_all_along; /* since the last look at what follows */
+    unsigned row;        /* misses, as the test counts them */
+    bool excused, doubted;
+    uint64_t asked_at;
+    unsigned allowed, seen_checks, seen_deaths;
+    unsigned total_deaths, total_checks;
+} model;
+
+static unsigned chance(unsigned below)
+{
+    return (unsigned)random() % below;
+}
+
+static void forget(void)
+{
+    model.row = 0;
+    model.excused = false;
+    model.allowed = MP_HEALTH_MISSES;
+}
+
+/* A check may only have begun after a window of silence, after a miss, or on suspicion.
+ */
+static void look_at_checks(unsigned seed)
+{
+    if (p.checks == model.seen_checks)
+        return;
+    uint64_t silent = p.h.began_at - p.said_at;
+    uint64_t window = model.busy_all_along ? MP_HEALTH_BUSY_MS : MP_HEALTH_IDLE_MS;
+    if (p.said_at > model.asked_at && !model.doubted)
+        forget(); /* it has spoken since: the row is over */
+    HOLDS(p.checks == model.seen_checks + 1, "seed %u: two checks at once", seed);
+    HOLDS(model.row || model.excused || model.doubted || silent >= window,
+          "seed %u: asked after %llu ms of silence", seed, (unsigned long long)silent);
+    model.seen_checks = p.checks;
+    model.total_checks++;
+    model.asked_at = p.h.began_at;
+    model.doubted = false;
+}
+
+static void some_outcome(unsigned seed)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    bool fails = chance(4) != 0;
+    bool spoke = p.said_at > model.asked_at;
+    bool late = now() - model.asked_at > 2 * MP_HEALTH_CHECK_MS;
+    bool dies = false;
+
+    p.asked = false;
+    if (!fails && chance(2))
+        says();
+    mp_fail(&why, MCPLUG_EIO, "x");
+    if (!fails || spoke) {
+        forget();
+    } else if (late && !model.excused) {
+        model.excused = true;
+    } else {
+        dies = ++model.row >= model.allowed;
+    }
+    mp_health_checked(&p.h, fails ? &why : NULL);
+    HOLDS((p.deaths != model.seen_deaths) == dies, "seed %u: %s after %u of %u misses",
+          seed, dies ? "not dead" : "dead", model.row, model.allowed);
+}
+
+static void some_step(unsigned seed)
+{
+    static const uint64_t times[] = {0,    1,    10,    999,   1000,
+                                     2999, 3000, 29999, 30000, 60000};
+
+    switch (chance(8)) {
+    case 0:
+        says();
+        break;
+    case 1:
+        p.busy = !p.busy;
+        break;
+    case 2:
+    case 3:
+        if (p.asked)
+            some_outcome(seed);
+        break;
+    case 4:
+        if (chance(4) == 0 && p.h.watching) {
+            if (!p.asked && p.said_at > model.asked_at)
+                forget();
+            model.allowed = 1 + chance(3);
+            model.doubted = !p.asked && !model.row && !model.excused;
+            mp_health_suspect(&p.h, model.allowed);
+        }
+        break;
+    case 5:
+        if (chance(50) == 0)
+            jump(3600000);
+        break;
+    default:
+        pass(times[chance(MP_COUNT(times))]);
+    }
+}
+
+START_TEST(any_order_of_events_keeps_the_promises)
+{
+    unsigned seed = getenv("MCPLUG_TEST_SEED")
+                        ? (unsigned)atoi(getenv("MCPLUG_TEST_SEED"))
+                        : (unsigned)time(NULL);
+    srandom(seed);
+    forget();
+    for (int i = 0; i < 100000; i++) {
+        model.busy_all_along = p.busy;
+        some_step(seed);
+        model.busy_all_along &= p.busy;
+        look_at_checks(seed);
+        if (!p.asked && p.said_at > model.asked_at && !p.h.misses && !p.h.excused &&
+            (model.row || model.excused))
+            forget(); /* at its next timer */
+        HOLDS(!p.h.watching || p.asked || p.h.timer.slot, "seed %u: nothing follows",
+              seed);
+        HOLDS(p.h.checking == p.asked, "seed %u: is a check under way?", seed);
+        if (p.deaths != model.seen_deaths) {
+            HOLDS(!p.h.watching && !p.h.timer.slot, "seed %u: undead", seed);
+            model.seen_deaths = p.deaths;
+            model.total_deaths++;
+            says();
+            forget();
+            model.doubted = false;
+            mp_health_watch(&p.h);
+        }
+    }
+    HOLDS(model.total_deaths > 10 && model.total_checks > 1000,
+          "seed %u: %u checks, %u deaths", seed, model.total_checks, model.total_deaths);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("registry_health");
+    TCase *tc = tcase_create("health");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, an_idle_server_is_asked_after_30_s_of_silence);
+    tcase_add_test(tc, a_server_that_says_something_is_not_asked);
+    tcase_add_test(tc, three_misses_in_a_row_are_death);
+    tcase_add_test(tc, an_answer_forgets_the_misses_before_it);
+    tcase_add_test(tc, a_busy_server_may_be_silent_for_300_s_and_no_longer);
+    tcase_add_test(tc, a_server_that_was_busy_is_asked_as_an_idle_one_again);
+    tcase_add_test(tc, bytes_during_a_check_are_life_even_when_it_fails);
+    tcase_add_test(tc, bytes_between_two_checks_are_life_too);
+    tcase_add_test(tc, a_check_that_goes_past_the_session_counts_as_well);
+    tcase_add_test(tc, a_check_that_cannot_begin_is_a_miss);
+    tcase_add_test(tc, a_jump_of_the_clock_leads_to_a_check_and_not_to_death);
+    tcase_add_test(tc, checks_that_are_always_late_are_excused_once);
+    tcase_add_test(tc, a_suspect_is_checked_at_once_and_dead_after_fewer_misses);
+    tcase_add_test(tc, bytes_clear_of_suspicion);
+    tcase_add_test(tc, suspicions_at_once_do_not_add_up);
+    tcase_add_test(tc, rest_cancels_the_check_and_watch_begins_anew);
+    tcase_add_test(tc, an_idle_server_that_is_never_asked_is_when_a_call_waits);
+    tcase_add_test(tc, no_time_at_all_is_not_asking_all_the_time);
+    tcase_add_test(tc, any_order_of_events_keeps_the_promises);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
