@@ -9,6 +9,7 @@
 #include "link.h"
 #include "named.h"
 #include "plugin/props.h"
+#include "registry/names.h"
 #include "tell.h"
 #include "words.h"
 
@@ -19,6 +20,8 @@
 #include <unistd.h>
 
 struct job {
+    struct cli *cli;
+    const char *server; /* its name, when it has one */
     const char *tool;
     char name[256];  /* what it is called really, once that is known */
     bool normalised; /* `tool` has _ for everything but letters and digits */
@@ -140,12 +143,32 @@ static void unknown_tool(struct cli_link *link, const struct job *job,
 
 #define SEVERAL (-2)
 
+/* The tool that was given this name towards a model: shortened, or told apart from
+ * another one. */
+static ptrdiff_t find_given(const struct job *job, const mcplug_list *list)
+{
+    size_t n = mcplug_list_count(list);
+    struct mp_names *names = cli_names(job->cli->config);
+    const char **tools = mp_alloc((n + 1) * sizeof *tools), *server, *tool;
+    ptrdiff_t found = -1;
+
+    for (size_t i = 0; tools && i < n; i++)
+        tools[i] = mcplug_list_name(list, i);
+    if (names && tools && mp_names_tools(names, job->server, tools) == MCPLUG_OK &&
+        mp_names_resolve(names, job->cli->args.server, &server, &tool))
+        found = mcplug_list_find(list, tool);
+    mp_free(tools);
+    mp_names_free(names);
+    return found;
+}
+
 /* The tool whose name looks like that: itself, or else the only one that becomes so when
  * normalised. */
 static ptrdiff_t find_tool(const struct job *job, const mcplug_list *list)
 {
     ptrdiff_t found = mcplug_list_find(list, job->tool);
     bool exact = found >= 0;
+
     for (size_t i = 0; !exact && job->normalised && i < mcplug_list_count(list); i++) {
         const char *name = mcplug_list_name(list, i), *want = job->tool;
         while (*name && *want == (isalnum((unsigned char)*name) ? *name : '_'))
@@ -153,7 +176,7 @@ static ptrdiff_t find_tool(const struct job *job, const mcplug_list *list)
         if (!*name && !*want)
             found = found == -1 ? (ptrdiff_t)i : SEVERAL;
     }
-    return found;
+    return found == -1 && job->normalised ? find_given(job, list) : found;
 }
 
 static void on_tools(struct cli_link *link, void *arg, enum mcplug_kind kind,
@@ -219,6 +242,8 @@ static int prepare_tool(struct cli *cli, struct job *job, struct mcplug_error *e
                                 : cli_named_find(cli, server);
     if (server && !entry)
         return MCPLUG_EINVAL;
+    job->cli = cli;
+    job->server = entry ? entry->name : "";
     int r = cli_allowed_init(&job->allowed, entry, err);
     if (r == MCPLUG_OK && !job->normalised && !cli_allowed_tell(&job->allowed, job->tool))
         r = MCPLUG_EINVAL;

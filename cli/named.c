@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "link.h"
 #include "plugin/props.h"
+#include "registry/names.h"
 #include "tell.h"
 
 #include <ctype.h>
@@ -113,6 +114,41 @@ static bool begins_with(const char *text, const char *name)
     return true;
 }
 
+struct mp_names *cli_names(const struct mcplug_config *config)
+{
+    struct mp_names *names = mp_names_new(false);
+    bool ok = names != NULL;
+
+    for (size_t i = 0; ok && i < config->n_entries; i++)
+        ok = config->entries[i].by ||
+             mp_names_server(names, config->entries[i].name) == MCPLUG_OK;
+    if (ok)
+        return names;
+    mp_names_free(names);
+    return NULL;
+}
+
+/* The server that has this very namespace; `rest` is behind it. */
+static struct mp_entry *by_namespace(const struct mcplug_config *config, const char *text,
+                                     const char **rest)
+{
+    struct mp_names *names = cli_names(config);
+    struct mp_entry *found = NULL;
+
+    for (size_t i = 0; names && !found && i < config->n_entries; i++) {
+        struct mp_entry *entry = &config->entries[i];
+        const char *space = mp_names_namespace(names, entry->name);
+        size_t n = space ? strlen(space) : 0;
+        if (!entry->by && n && strncmp(text, space, n) == 0 &&
+            strncmp(text + n, "__", 2) == 0 && text[n + 2]) {
+            found = entry;
+            *rest = text + n + 2;
+        }
+    }
+    mp_names_free(names);
+    return found;
+}
+
 struct mp_entry *cli_named_qualified(struct cli *cli, const char *text, const char **tool)
 {
     struct mcplug_config *config = cli_config(cli);
@@ -127,7 +163,10 @@ struct mp_entry *cli_named_qualified(struct cli *cli, const char *text, const ch
             continue;
         other = found;
         found = entry;
+        *tool = text + len + 2;
     }
+    if (config && !found)
+        found = by_namespace(config, text, tool);
     if (found && other) { /* a guess could be what somebody else hopes for */
         cli_error("mcp__%.128s may be of \"%s\" or of \"%s\"", text, other->name,
                   found->name);
@@ -137,7 +176,8 @@ struct mp_entry *cli_named_qualified(struct cli *cli, const char *text, const ch
         cli_error("no server fits mcp__%.128s", text);
         cli_hint("Such a name is mcp__SERVER__TOOL; `mcplug list` shows the servers.");
     }
-    *tool = found ? text + strlen(found->name) + 2 : NULL;
+    if (!found)
+        *tool = NULL;
     return found;
 }
 

@@ -21,10 +21,15 @@ const char *const *cli_plugin_dirs(struct cli *cli);
 struct mp_entry *cli_named_find(struct cli *cli, const char *name);
 
 /* `mcp__SERVER__TOOL`: the entry and, in `tool`, the rest of the text. Each part of a
- * name stands there with _ for everything but letters and digits. NULL: told that there
- * is none, or more than one. */
+ * name stands there with _ for everything but letters and digits, or as mp_names has it.
+ * NULL: told that there is none, or more than one. */
 struct mp_entry *cli_named_qualified(struct cli *cli, const char *text,
                                      const char **tool);
+
+/* The names that the tools of all servers have towards a model, as far as the servers
+ * tell. give: mp_names_free; NULL: no memory. */
+struct mp_names;
+struct mp_names *cli_names(const struct mcplug_config *config);
 
 /* May it be used? Asks for approval where a person can be asked. CLI_OK, or the exit code
  * after having told why not. */

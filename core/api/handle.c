@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "config/upkeep.h"
+#include "registry/known.h"
 
 const char *mcplug_state_name(enum mcplug_state state)
 {
@@ -53,6 +54,15 @@ static void fill_options(const struct mp_upkeep *u, struct mcplug_acquire_option
         server->keep_alive_ms = 50000;
 }
 
+static void recall(mcplug_handle *handle, const mcplug_config *config,
+                   const struct mp_entry *entry)
+{
+    char *path = mp_known_path(&config->places, entry);
+    if (path)
+        mp_service_recall(handle->service, path);
+    mp_free(path);
+}
+
 static int
 acquire_entry(mcplug *host, mcplug_config *config, struct mp_entry *entry,
               struct mcplug_acquire_options *o, struct mcplug_server_options *server,
@@ -79,6 +89,8 @@ acquire_entry(mcplug *host, mcplug_config *config, struct mp_entry *entry,
                    "server \"%s\": Set the following environment variables: %s",
                    entry->name, resolved.missing);
         r = mcplug_acquire(host, settings, o, ready, ready_arg, out, err);
+        if (r == MCPLUG_OK)
+            recall(*out, config, entry);
     }
     mcplug_settings_free(settings);
     mp_resolved_clear(&resolved);

@@ -44,8 +44,7 @@ static const struct part *part_of(enum mcplug_kind kind)
     return NULL;
 }
 
-/* give; NULL: there is no place for it */
-static char *path_of(const struct mp_places *places, const struct mp_entry *entry)
+char *mp_known_path(const struct mp_places *places, const struct mp_entry *entry)
 {
     const char *real = entry->source ? entry->source->real : NULL;
     struct mcplug_error err = MCPLUG_ERROR_INIT;
@@ -333,12 +332,10 @@ static void remove_stale(const char *path)
     mp_free(dir);
 }
 
-/* take the texts */
-static void save(const struct mp_places *places, const struct mp_entry *entry,
-                 struct change *c)
+/* take the texts and the path, which may be NULL */
+static void save(char *path, struct change *c)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    char *path = path_of(places, entry);
 
     if (path)
         mp_file_update_within(path, 0600, WAIT_MS, change, c, &err);
@@ -347,6 +344,18 @@ static void save(const struct mp_places *places, const struct mp_entry *entry,
     mp_free(path);
     for (size_t i = 0; i < MP_COUNT(parts); i++)
         mp_free(c->texts[i]);
+}
+
+void mp_known_save_at(const char *path, const mcplug_server *server,
+                      mcplug_list *const lists[3], const int64_t ttls[3])
+{
+    struct change c = {.texts = {NULL}};
+
+    for (int i = 0; i < 3; i++) /* the first three parts are these kinds */
+        if (lists[i])
+            c.texts[i] = list_text(lists[i], &parts[i], ttls[i]);
+    c.texts[SERVER - parts] = server_text(server);
+    save(mp_strdup(path), &c);
 }
 
 void mp_known_save_list(const struct mp_places *places, const struct mp_entry *entry,
@@ -360,7 +369,7 @@ void mp_known_save_server(const struct mp_places *places, const struct mp_entry 
 {
     struct change c = {.texts = {NULL}};
     if ((c.texts[SERVER - parts] = server_text(server)))
-        save(places, entry, &c);
+        save(mp_known_path(places, entry), &c);
 }
 
 void mp_known_save(const struct mp_places *places, const struct mp_entry *entry,
@@ -376,12 +385,12 @@ void mp_known_save(const struct mp_places *places, const struct mp_entry *entry,
     if (server)
         c.texts[SERVER - parts] = server_text(server);
     if (c.texts[part - parts] || c.texts[SERVER - parts])
-        save(places, entry, &c);
+        save(mp_known_path(places, entry), &c);
 }
 
 void mp_known_forget(const struct mp_places *places, const struct mp_entry *entry)
 {
-    char *path = path_of(places, entry);
+    char *path = mp_known_path(places, entry);
     if (path)
         unlink(path);
     mp_free(path);
@@ -389,20 +398,29 @@ void mp_known_forget(const struct mp_places *places, const struct mp_entry *entr
 
 /* ---- reading ---- */
 
-bool mp_known_load(const struct mp_places *places, const struct mp_entry *entry,
-                   struct mp_known *out)
+bool mp_known_load_at(const char *path, struct mp_known *out)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    char *path = path_of(places, entry);
 
     memset(out, 0, sizeof *out);
-    int r = path ? mp_file_read(path, &out->file, &err) : MCPLUG_EIO;
-    mp_free(path);
+    int r = mp_file_read(path, &out->file, &err);
     if (r == MCPLUG_OK && out->file.exists && out->file.st.st_uid == geteuid() &&
         !(out->file.st.st_mode & (S_IWGRP | S_IWOTH)) && is_valid(&out->file.text))
         return true;
     mp_known_clear(out);
     return false;
+}
+
+bool mp_known_load(const struct mp_places *places, const struct mp_entry *entry,
+                   struct mp_known *out)
+{
+    char *path = mp_known_path(places, entry);
+    bool found = path && mp_known_load_at(path, out);
+
+    if (!path)
+        memset(out, 0, sizeof *out);
+    mp_free(path);
+    return found;
 }
 
 void mp_known_clear(struct mp_known *known)

@@ -16,6 +16,9 @@
 #define MP_KNOWN_FRESH_MAX_S (30 * 24 * 3600) /* whatever a server says */
 #define MP_KNOWN_NO_TTL (-1)
 
+/* Where what is known of a definition is kept. give; NULL: nowhere, or no memory */
+char *mp_known_path(const struct mp_places *places, const struct mp_entry *entry);
+
 /* ---- writing ---- */
 
 /* All of these are for convenience alone, so whatever fails is not told; the file is the
@@ -37,6 +40,11 @@ void mp_known_save(const struct mp_places *places, const struct mp_entry *entry,
                    const mcplug_server *server, enum mcplug_kind kind,
                    const mcplug_list *list, int64_t ttl_ms);
 
+/* All at once, for whoever has the path alone; `lists` of tools, prompts and resources,
+ * NULL where there is none, `ttls` as above. */
+void mp_known_save_at(const char *path, const mcplug_server *server,
+                      mcplug_list *const lists[3], const int64_t ttls[3]);
+
 void mp_known_forget(const struct mp_places *places, const struct mp_entry *entry);
 
 /* ---- reading ---- */
@@ -49,6 +57,7 @@ struct mp_known {
  * case. */
 bool mp_known_load(const struct mp_places *places, const struct mp_entry *entry,
                    struct mp_known *out);
+bool mp_known_load_at(const char *path, struct mp_known *out);
 void mp_known_clear(struct mp_known *known);
 
 /* The array of that kind; len 0: never asked for. Views live as long as `known`. */

@@ -97,6 +97,7 @@ void mp_service_free(struct mp_service *s)
     mp_free(s->identity);
     mp_free(s->probe);
     mp_free(s->probe_url);
+    mp_free(s->known_path);
     mp_free(s->revision);
     mp_free(s->transport);
     mp_free(s->instructions);

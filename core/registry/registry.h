@@ -82,6 +82,7 @@ struct mp_service {
     bool dedicated;
     bool retired; /* nobody may find it any more */
     char *probe, *probe_url;
+    char *known_path; /* where what it offers is kept; NULL: nowhere */
 
     mcplug_server *session; /* while something of it is there */
     struct mp_health health;
@@ -115,6 +116,8 @@ bool mp_service_ready(const struct mp_service *s);
 void mp_service_unused(struct mp_service *s);
 /* Frees it soon, if it has ended and nobody is left. */
 void mp_service_look_for_end(struct mp_service *s);
+/* What it offered last, from what is kept at `path`, which it keeps from now on. */
+void mp_service_recall(struct mp_service *s, const char *path);
 /* Its keeper and its health, at the beginning. */
 void mp_service_init(struct mp_service *s, uint64_t probe_ms);
 

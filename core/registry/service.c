@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "registry/known.h"
 
 static struct mp_service *of_keeper(struct mp_keeper *k)
 {
@@ -108,6 +109,24 @@ static void keep_list(struct mp_list_state *l, mcplug_list *list)
     l->list = mcplug_list_ref(list);
 }
 
+/* For the next time, when it may be asked about while it does not run. */
+static void keep_known(struct mp_service *s)
+{
+    static const enum mcplug_kind kinds[MP_FETCHED] = {MCPLUG_TOOLS, MCPLUG_PROMPTS,
+                                                       MCPLUG_RESOURCES};
+    mcplug_list *lists[MP_FETCHED];
+    int64_t ttls[MP_FETCHED];
+
+    for (int i = 0; i < MP_FETCHED; i++) {
+        uint64_t ms = 0;
+        bool told = mp_lists_ttl(s->session, kinds[i], &ms);
+        lists[i] = s->lists[i].list;
+        ttls[i] = !told ? MP_KNOWN_NO_TTL : ms > INT64_MAX ? INT64_MAX : (int64_t)ms;
+    }
+    if (s->known_path)
+        mp_known_save_at(s->known_path, s->session, lists, ttls);
+}
+
 static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why)
 {
     struct mp_list_state *l = arg;
@@ -129,6 +148,8 @@ static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why
     } else if (mp_service_ready(s)) {
         if (l->stale)
             fetch(s, i); /* it has changed once more meanwhile */
+        else
+            keep_known(s);
         if (!why)
             each_handle(s, tell_changed, &news);
     }
@@ -247,6 +268,7 @@ static void settle(struct mp_service *s)
     keep_text(&s->instructions, s->session->instructions ? s->session->instructions : "");
     log_line(s, MCPLUG_LOG_VERBOSE, "ready after %llums: %zu tools, revision %s",
              (unsigned long long)ms, mcplug_list_count(s->lists[0].list), s->revision);
+    keep_known(s);
     mp_keeper_started(&s->keeper);
 }
 
@@ -464,6 +486,27 @@ static const struct mp_health_ops health_ops = {
 };
 
 /* ---- its beginning and its end ---- */
+
+void mp_service_recall(struct mp_service *s, const char *path)
+{
+    static const enum mcplug_kind kinds[MP_FETCHED] = {MCPLUG_TOOLS, MCPLUG_PROMPTS,
+                                                       MCPLUG_RESOURCES};
+    struct mp_known known;
+
+    if (s->known_path || !(s->known_path = mp_strdup(path)))
+        return;
+    if (!mp_known_load_at(path, &known))
+        return;
+    for (int i = 0; i < MP_FETCHED; i++) {
+        mp_view items = mp_known_items(&known, kinds[i]);
+        if (!s->lists[i].list && items.len && mp_known_whole(&known, kinds[i]))
+            s->lists[i].list = mp_list_read(kinds[i], items);
+    }
+    if (!s->instructions)
+        s->instructions =
+            mp_view_strdup(mp_view_get(mp_known_server(&known), "instructions"));
+    mp_known_clear(&known);
+}
 
 void mp_service_init(struct mp_service *s, uint64_t probe_ms)
 {
