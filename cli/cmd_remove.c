@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "entries.h"
 #include "journal.h"
+#include "registry/known.h"
 #include "tell.h"
 
 #include <string.h>
@@ -42,9 +43,10 @@ static int finish(struct cli *cli, int r, const char *what, const struct mp_entr
     return CLI_OK;
 }
 
-/* Of another scope, the name is still one. */
+/* What is known of the definition goes with it; the log, once no scope has the name. */
 static void forget(const struct mcplug_config *config, const struct mp_entry *entry)
 {
+    mp_known_forget(&config->places, entry);
     for (size_t i = 0; i < config->n_entries; i++)
         if (&config->entries[i] != entry &&
             strcmp(config->entries[i].name, entry->name) == 0)

@@ -468,6 +468,12 @@ static const char *package_of(const struct want *want)
     };
     if (want->kind == MCPLUG_VAULT && strcmp(want->name, "keyring") == 0)
         return "mcplug-keyring";
+    if (want->kind == MCPLUG_PROBE && strcmp(want->name, "http") == 0)
+        return "mcplug-http";
+    if (want->kind == MCPLUG_PROBE &&
+        (strcmp(want->name, "ping") == 0 || strcmp(want->name, "list-tools") == 0 ||
+         strcmp(want->name, "discover") == 0))
+        return "mcplug-probe";
     if (want->kind == MCPLUG_TRANSPORT)
         for (size_t i = 0; i < MP_COUNT(packages); i++)
             if (strcmp(packages[i].name, want->name) == 0)
