@@ -81,13 +81,13 @@ struct cli_args {                      /* all strings belong to argv */
     const char *file;          /* import --file */
     bool no_connect, yes, all; /* list, import, approve */
     bool refresh;              /* tools, prompts, resources */
+    bool plain, until_ready;   /* watch */
 
     const char *arguments; /* call --args */
     const char *output;    /* read --output */
     uint64_t count;        /* ping --count, logs --lines */
     bool follow;           /* logs */
     uint64_t since;        /* logs, ms before now */
-    bool plain, until_ready; /* watch */
     const char *check, *inspect, *check_here;
 };
 

@@ -157,6 +157,7 @@ static const struct rule {
     {"remove", {SERVERS}},
     {"logs", {SERVERS}},
     {"list", {SERVERS, SERVERS, SERVERS}},
+    {"watch", {SERVERS, SERVERS, SERVERS}},
     {"doctor", {SERVERS, SERVERS, SERVERS}},
     {"enable", {DISABLED, DISABLED, DISABLED}},
     {"disable", {ENABLED, ENABLED, ENABLED}},

@@ -1,0 +1,191 @@
+/* `mcplug watch`: servers that are kept up, and shown as they come and go.
+ *
+ *   watch.c       the servers: who is on it, starts, what they tell, the end
+ *   watch_kept.c  the lines that were heard of each of them last
+ *   watch_plain.c a line per event, and a table
+ *   watch_term.c  the terminal: its modes, its signals, what is written to it
+ *   watch_view.c  what is drawn there
+ *   watch_keys.c  what is typed there
+ *
+ * The servers know nothing of who looks at them but that he is to be told. */
+#ifndef CLI_WATCH_H
+#define CLI_WATCH_H
+
+#include "base/buf.h"
+#include "roster.h"
+
+#include <termios.h>
+
+/* ---- the lines that are kept of one server ---- */
+
+#define CLI_KEPT_LINES 500
+#define CLI_KEPT_BYTES ((size_t)65536)
+#define CLI_KEPT_LINE 2048 /* bytes of one line; the rest is cut off */
+
+struct cli_kept {
+    char *lines[CLI_KEPT_LINES]; /* as they came: not escaped */
+    size_t first, n, bytes;
+    uint64_t added; /* in all */
+};
+
+/* `12:00:00Z | text` for what came from stderr, without the bar for what happened. */
+void cli_kept_add(struct cli_kept *k, bool from_stderr, const char *text, size_t len);
+/* The i-th that is still there; the oldest one is the first. borrow */
+const char *cli_kept_line(const struct cli_kept *k, size_t i);
+void cli_kept_clear(struct cli_kept *k);
+
+/* ---- the servers ---- */
+
+struct cli_watch;
+
+struct cli_watched {
+    struct cli_watch *watch;
+    struct cli_member *member; /* its entry, its settings, why it is not to be started */
+    mcplug_handle *handle;     /* NULL: not begun, not to be started, or gone */
+    bool usable;               /* it is to be started, or was */
+    bool begun, settled;       /* `settled`: the first start has ended, well or not */
+    bool answered;             /* ready, or given up on: what --until-ready waits for */
+    bool leaving, gone;
+    bool was_up;                 /* when it was told to go */
+    enum mcplug_state told;      /* the state that was told last */
+    uint64_t told_starts;        /* how many starts there had been then */
+    struct mcplug_status status; /* as of cli_watched_look(); strings do not last */
+    struct cli_kept kept;
+};
+
+struct cli_watch {
+    struct cli *cli;
+    struct cli_roster roster; /* its members, and nothing else of it */
+    struct cli_watched *all;
+    size_t n, next;  /* the first one whose turn has not come */
+    size_t starting; /* first starts under way */
+    mcplug *host;
+    bool leaving;
+    size_t held; /* handles that are not gone */
+    int exit_code;
+    int signal;        /* the one that ends us; 0: none */
+    uint64_t patience; /* when to stop waiting for the last ones; 0: never */
+
+    /* Something of it is another now; with `event` that is a new state, or its end. */
+    void (*news)(struct cli_watch *w, struct cli_watched *s, bool event);
+    void *arg;
+};
+
+/* Those that the command line names, or all; their settings are looked up, but nothing is
+ * started. CLI_OK, or the exit code after having told why not. Clear in any case. */
+int cli_watch_init(struct cli_watch *w, struct cli *cli);
+/* Waits for what is left to go. */
+void cli_watch_clear(struct cli_watch *w);
+
+/* Starts the next one, if its turn has come. */
+void cli_watch_begin(struct cli_watch *w);
+bool cli_watch_may_begin(struct cli_watch *w);
+/* All are to go; nothing is left of them once `held` is 0. */
+void cli_watch_leave(struct cli_watch *w, int exit_code);
+/* A signal came that ends us; true: it is the second one, so leave at once. */
+bool cli_watch_signal(struct cli_watch *w, int number);
+/* Has it taken too long? */
+bool cli_watch_impatient(const struct cli_watch *w);
+/* ms that a poll may wait; `due` is when the caller has something to do, 0: never. */
+int cli_watch_wait_ms(struct cli_watch *w, uint64_t due);
+/* How many could be started at all? */
+size_t cli_watch_usable(const struct cli_watch *w);
+
+/* Brings `status` up to date. */
+void cli_watched_look(struct cli_watched *s);
+/* "ready", "pending", "needs-approval", .. as of the last look */
+const char *cli_watched_state(const struct cli_watched *s);
+/* What went wrong last, or why it is not started; "": nothing. borrow */
+const char *cli_watched_error(const struct cli_watched *s);
+/* Neither up nor on its way. */
+bool cli_watched_down(const struct cli_watched *s);
+/* Starts it anew. MCPLUG_ECONFIG: it is not to be started. */
+int cli_watched_restart(struct cli_watched *s, struct mcplug_error *err);
+
+/* ---- without a screen ---- */
+
+/* `2026-11-16T15:04:05.123Z NAME state detail`, or a JSON object. */
+void cli_watch_put_event(struct cli_watch *w, struct cli_watched *s);
+/* All of them, as they are: a table, or JSON objects. */
+void cli_watch_put_table(struct cli_watch *w);
+
+/* ---- the terminal ---- */
+
+struct cli_term {
+    int fd, signal_fd; /* `fd` is our own, and never blocks */
+    bool colour;
+    bool open; /* the screen is ours */
+    bool lost; /* nobody is there any more */
+    struct termios before;
+    size_t width, height;
+    struct mp_str unsent;
+    size_t sent; /* bytes of that */
+    int shown;   /* the level of log lines before */
+};
+
+/* false: there is none that could be drawn on. */
+bool cli_term_init(struct cli_term *t);
+void cli_term_clear(struct cli_term *t);
+void cli_term_enter(struct cli_term *t);
+void cli_term_leave(struct cli_term *t);
+/* Leaves, stops as Ctrl+Z does, and comes back. */
+void cli_term_suspend(struct cli_term *t);
+void cli_term_measure(struct cli_term *t);
+/* Writes what it takes; the rest is `unsent`. false: nobody is there any more. */
+bool cli_term_write(struct cli_term *t, const char *data, size_t len);
+bool cli_term_flush(struct cli_term *t);
+
+/* ---- keys ---- */
+
+enum cli_key {
+    CLI_KEY_NONE,
+    CLI_KEY_ESC = 27,
+    CLI_KEY_UP = 256,
+    CLI_KEY_DOWN,
+    CLI_KEY_PAGE_UP,
+    CLI_KEY_PAGE_DOWN,
+    CLI_KEY_HOME,
+    CLI_KEY_END
+};
+
+struct cli_keys { /* the beginning of a key that sends several bytes */
+    char seq[16];
+    size_t n;
+    uint64_t due; /* when an Esc that nothing follows is a key of its own; 0: none */
+};
+
+/* One byte more: a key above 255, a byte, or CLI_KEY_NONE. */
+int cli_keys_feed(struct cli_keys *k, unsigned char byte, uint64_t now);
+/* The time has come: CLI_KEY_ESC, or CLI_KEY_NONE. */
+int cli_keys_due(struct cli_keys *k, uint64_t now);
+
+/* ---- the view ---- */
+
+enum cli_view_page { CLI_VIEW_SERVERS, CLI_VIEW_LOG, CLI_VIEW_HELP };
+
+struct cli_view {
+    struct cli_watch *watch;
+    struct cli_term *term;
+    struct cli_keys keys;
+    enum cli_view_page page;
+    size_t selected, top; /* `top`: the first server that is shown */
+    size_t back;          /* lines of the log below what is shown */
+    uint64_t seen;        /* how many there had been */
+    char note[640];       /* in place of the keys; "": none */
+    uint64_t note_until;
+    bool dirty;
+    uint64_t drawn; /* when */
+    struct mp_str frame, last;
+};
+
+void cli_view_init(struct cli_view *v, struct cli_watch *w, struct cli_term *t);
+void cli_view_clear(struct cli_view *v);
+/* Draws if anything differs from what is there. false: nobody is there any more. */
+bool cli_view_draw(struct cli_view *v);
+/* Rows for servers, or for lines of a log. */
+size_t cli_view_rows(const struct cli_view *v);
+void cli_view_note(struct cli_view *v, const char *fmt, ...) MCPLUG_PRINTF(2, 3);
+/* true: the user wants to leave. */
+bool cli_view_key(struct cli_view *v, int key);
+
+#endif
