@@ -210,6 +210,7 @@ mcplug_list *mp_handle_list(mcplug_handle *h, enum mcplug_kind kind)
 
     if (kind != MCPLUG_TOOLS && kind != MCPLUG_PROMPTS && kind != MCPLUG_RESOURCES)
         return NULL;
+    mp_service_look(s, i);
     mcplug_list *list = s->lists[i].list;
     if (!list || kind != MCPLUG_TOOLS || (!h->o.tools_allowed && !h->o.tools_denied))
         return list;

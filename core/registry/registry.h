@@ -18,6 +18,7 @@
 #include "registry/queue.h"
 
 #define MP_ORDERS_WAITING 1024 /* of one service, that are not sent yet */
+#define MP_REFRESH_MS 10000    /* a list is not asked for more often for its age */
 #define MP_FETCHED 3           /* kinds of lists that are kept: all but templates */
 
 struct mcplug_settings {
@@ -67,6 +68,7 @@ struct mp_list_state { /* of one kind */
     const char *noun;  /* "tools" */
     mcplug_list *list; /* as it was last; NULL: never had */
     bool fetching, stale;
+    uint64_t fetched_at;
 };
 
 struct mp_service {
@@ -112,6 +114,8 @@ struct mp_service {
 };
 
 bool mp_service_ready(const struct mp_service *s);
+/* Somebody looks at that list: it is fetched anew if its time is over. */
+void mp_service_look(struct mp_service *s, int i);
 /* Its last user has gone: ends it, now or when it has been idle. */
 void mp_service_unused(struct mp_service *s);
 /* Frees it soon, if it has ended and nobody is left. */
@@ -125,8 +129,8 @@ void mp_service_init(struct mp_service *s, uint64_t probe_ms);
 
 /* The service for these settings: one that is there, or a new one. */
 int mp_registry_find(struct mp_registry *r, const mcplug_settings *settings,
-                    const struct mcplug_acquire_options *options, struct mp_service **out,
-                    struct mcplug_error *err);
+                     const struct mcplug_acquire_options *options,
+                     struct mp_service **out, struct mcplug_error *err);
 void mp_service_free(struct mp_service *s); /* ended ones only */
 
 /* ---- handle.c ---- */

@@ -135,6 +135,7 @@ static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why
     struct news news = {.kind = 1 << i};
 
     l->fetching = false;
+    l->fetched_at = mp_loop_now(s->registry->o.loop);
     if (why && why->code != MCPLUG_ECANCELED)
         log_line(s, MCPLUG_LOG_WARN, "its list of %s can't be had: %s", l->noun,
                  why->text);
@@ -165,6 +166,16 @@ static void fetch(struct mp_service *s, int i)
                                &err) == MCPLUG_OK;
     if (!l->fetching && i == 0)
         mp_error_copy(&s->fetch_error, &err);
+}
+
+void mp_service_look(struct mp_service *s, int i)
+{
+    const struct mp_list_state *l = &s->lists[i];
+    uint64_t ttl, age = mp_loop_now(s->registry->o.loop) - l->fetched_at;
+
+    if (mp_service_ready(s) && !l->fetching && age >= MP_REFRESH_MS &&
+        mp_lists_ttl(s->session, (enum mcplug_kind)(1 << i), &ttl) && ttl == 0)
+        fetch(s, i);
 }
 
 static void on_changed(void *arg, mcplug_server *session, int kind, const char *uri)
@@ -241,6 +252,10 @@ static bool lasts(const struct mcplug_error *why)
 
 static void failed(struct mp_service *s, const struct mcplug_error *why)
 {
+    uint64_t ms = mp_loop_now(s->registry->o.loop) - s->started_at;
+
+    log_line(s, MCPLUG_LOG_VERBOSE, "not ready after %llums: %s", (unsigned long long)ms,
+             why->text);
     mp_error_copy(&s->error, why);
     mp_keeper_failed(&s->keeper, why, lasts(why));
 }
