@@ -5,6 +5,7 @@
 unit_tests = \
 	tests/unit/api_config \
 	tests/unit/api_edges \
+	tests/unit/api_handle \
 	tests/unit/api_host \
 	tests/unit/api_two_hosts \
 	tests/unit/base_sha256 \
@@ -82,13 +83,19 @@ unit_tests = \
 	tests/unit/session_mirror_calls \
 	tests/unit/session_renewal \
 	tests/unit/session_renewal_fails \
-	tests/unit/session_request
+	tests/unit/session_request \
+	tests/unit/session_tell \
+	tests/unit/toolbox_nomem \
+	tests/unit/toolbox_toolbox \
+	tests/unit/toolbox_use \
+	tests/unit/toolbox_warm
 
 # What suites share.
 unit_support = \
 	tests/real/fixture.c tests/real/fixture.h \
 	tests/real/listener.c tests/real/listener.h \
 	tests/unit/fake.c tests/unit/fake.h \
+	tests/unit/box_kit.h \
 	tests/unit/config_kit.h \
 	tests/unit/file_kit.h \
 	tests/unit/ide_kit.h \
@@ -236,6 +243,61 @@ tests_evil_faults_ws_SOURCES = \
 	tests/evil/faults_kit.c \
 	tests/evil/faults_ws.c
 
+# Servers that stay up, whatever happens to them: ten seconds here, ten minutes with
+# make soak.
+check_PROGRAMS += tests/soak/gate tests/soak/soak
+tests_soak_gate_CPPFLAGS = $(base_cppflags)
+tests_soak_gate_LDADD =
+tests_soak_soak_SOURCES = \
+	tests/soak/fleet.c \
+	tests/soak/load.c \
+	tests/soak/mischief.c \
+	tests/soak/sample.c \
+	tests/soak/soak.c tests/soak/soak.h
+tests_soak_soak_CPPFLAGS = $(base_cppflags)
+if MODULE_HTTP
+tests_soak_soak_CPPFLAGS += -DSOAK_HTTP
+endif
+if MODULE_WEBSOCKET
+tests_soak_soak_CPPFLAGS += -DSOAK_WEBSOCKET
+endif
+tests_soak_soak_LDADD = libmcplug.la
+tests_soak_soak_LDFLAGS = -no-install
+
+# Servers that stay up, and one that dies on request.
+check_PROGRAMS += tests/registry/peer
+tests_registry_peer_SOURCES = \
+	tests/registry/peer.c tests/registry/peer.h \
+	tests/registry/peer_net.c
+tests_registry_peer_CPPFLAGS = $(base_cppflags)
+tests_registry_peer_LDADD = -lpthread
+
+registry_tests = tests/registry/registry_clock
+if MODULE_HTTP
+if MODULE_WEBSOCKET
+registry_tests += tests/registry/registry_matrix
+endif
+endif
+tests_registry_registry_clock_SOURCES = \
+	tests/registry/clock_loop.c \
+	tests/registry/clock_probe.c \
+	tests/registry/matrix.h \
+	tests/registry/matrix_kit.c tests/registry/matrix_kit.h \
+	tests/registry/matrix_system.c \
+	tests/registry/registry_clock.c
+tests_registry_registry_matrix_SOURCES = \
+	tests/registry/matrix.h \
+	tests/registry/matrix_calls.c \
+	tests/registry/matrix_kill.c \
+	tests/registry/matrix_kit.c tests/registry/matrix_kit.h \
+	tests/registry/matrix_share.c \
+	tests/registry/matrix_start.c \
+	tests/registry/matrix_system.c \
+	tests/registry/matrix_want.c \
+	tests/registry/registry_matrix.c
+# Modules are to find its posix_spawn() and clock_gettime().
+tests_registry_registry_matrix_LDFLAGS = -export-dynamic
+
 # Sessions in which allocations fail: make check-torture.
 check_PROGRAMS += tests/evil/torture
 tests_evil_torture_CPPFLAGS = $(base_cppflags)
@@ -317,13 +379,14 @@ EXTRA_DIST += \
 # Those that take longest come first, so that none runs alone in the end.
 TESTS =
 if HAVE_CHECK
-TESTS += $(fault_tests)
+TESTS += $(registry_tests) $(fault_tests)
 endif
+TESTS += tests/soak/soak
 TESTS += $(script_tests)
 TEST_EXTENSIONS = .test
 TEST_LOG_COMPILER = $(SHELL)
 if HAVE_CHECK
-check_PROGRAMS += $(unit_tests) $(fault_tests)
+check_PROGRAMS += $(unit_tests) $(fault_tests) $(registry_tests)
 TESTS += $(unit_tests)
 endif
 
@@ -341,7 +404,7 @@ EXTRA_DIST += $(script_tests) $(fuzz_files) tests/lint/lint.sh tests/fuzz/run.sh
 
 # ---- the same under harder conditions ----------------------------------------
 
-.PHONY: check-asan check-conformance check-valgrind check-torture check-real fuzz lint format bench
+.PHONY: check-asan check-conformance check-valgrind check-torture check-real soak fuzz lint format bench
 
 CLANG = clang
 CLANG_FORMAT = clang-format
@@ -398,6 +461,14 @@ check-torture: all
 	    "$$scheme://127.0.0.1:PORT$${wire#*:}" || failed=1; \
 	done; \
 	exit $$failed
+
+# Longer: make soak SOAK=3600. As before: SEED=n, which it prints.
+SOAK = 600
+SEED =
+soak: all
+	$(MAKE) tests/soak/soak tests/soak/gate tests/evil/evil tests/evil/evil_http \
+	  tests/evil/evil_ws
+	@$(AM_TESTS_ENVIRONMENT) tests/soak/soak $(SOAK) $(SEED)
 
 check-real: all $(real_tests) tests/real/vault
 	@$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/real/run.sh $(abs_top_builddir)

@@ -172,7 +172,7 @@ static void on_late(struct mp_timer *timer)
     struct mp_order *o = MP_OF(timer, struct mp_order, deadline);
     char after[32];
 
-    mp_say_duration(o->timeout_ms, after, sizeof after);
+    mp_say_timeout(o->timeout_ms, after, sizeof after);
     mp_fail(&o->failure, MCPLUG_ETIMEDOUT,
             "%s%.200s%s timed out after %s, waiting in queue \"%.64s\" (%u run, %u wait)",
             o->tool ? "MCP tool call '" : "", o->tool ? o->tool : o->method,

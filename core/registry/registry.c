@@ -208,6 +208,18 @@ static int service_new(struct mp_registry *r, const mcplug_settings *settings,
     return MCPLUG_OK;
 }
 
+/* One who wants it pinged is enough. */
+static void keep_alive(struct mp_service *s, uint32_t ms)
+{
+    uint32_t old = s->o.keep_alive_ms;
+
+    if (ms && (!old || ms < old)) {
+        s->o.keep_alive_ms = ms;
+        if (s->session)
+            s->session->o.keep_alive_ms = ms;
+    }
+}
+
 int mp_registry_find(struct mp_registry *r, const mcplug_settings *settings,
                      const struct mcplug_acquire_options *options,
                      struct mp_service **out, struct mcplug_error *err)
@@ -226,6 +238,7 @@ int mp_registry_find(struct mp_registry *r, const mcplug_settings *settings,
         uint64_t *idle = &s->keeper.idle_ms;
         if (*idle && (!options->idle_ms || options->idle_ms > *idle))
             *idle = options->idle_ms;
+        keep_alive(s, o.keep_alive_ms);
         *out = s;
         return MCPLUG_OK;
     }

@@ -45,7 +45,9 @@ static void tell_state(struct mp_job *job)
     while ((h = next_untold(s))) {
         bool failed = s->keeper.state == MP_KEEPER_WAITING ||
                       s->keeper.state == MP_KEEPER_PARKED ||
-                      (s->keeper.state == MP_KEEPER_STOPPING && s->error.code);
+                      (s->keeper.state == MP_KEEPER_STOPPING &&
+                       (s->keeper.after == MP_KEEPER_WAITING ||
+                        s->keeper.after == MP_KEEPER_PARKED)); /* else nothing is wrong */
         h->told = s->change;
         if (h->o.state)
             h->o.state(h->o.arg, h, (enum mcplug_state)s->keeper.state,

@@ -47,8 +47,7 @@ void mp_request_finish(struct mp_request *call, mp_message *reply,
 
 /* ---- time-outs ---- */
 
-/* In the unit that reads best: whole seconds where there are any. */
-static void say_duration(uint64_t ms, char *out, size_t size)
+void mp_say_timeout(uint64_t ms, char *out, size_t size)
 {
     if (ms >= 1000 && ms % 1000 == 0)
         snprintf(out, size, "%llus", (unsigned long long)(ms / 1000));
@@ -61,7 +60,7 @@ static void on_timed_out(struct mp_call *rpc, struct mcplug_error *err)
     struct mp_request *call = MP_OF(rpc, struct mp_request, rpc);
     char after[32];
 
-    say_duration(call->timeout_ms, after, sizeof after);
+    mp_say_timeout(call->timeout_ms, after, sizeof after);
     if (call->tool)
         mp_fail(err, MCPLUG_ETIMEDOUT, "MCP tool call '%.200s' timed out after %s",
                 call->tool, after);
@@ -487,9 +486,11 @@ static enum mp_outcome errand_done(struct mp_call *rpc, mp_message *m,
                                    const struct mcplug_error *why)
 {
     struct errand *e = MP_OF(rpc, struct errand, rpc);
+    bool pings = !strcmp(e->method, "ping") || !strcmp(e->method, "server/discover");
     (void)m;
 
-    if (why && why->code != MCPLUG_ECANCELED)
+    if (why && why->code != MCPLUG_ECANCELED &&
+        !(pings && why->code == MCPLUG_EPEER)) /* any answer is life */
         mp_log(e->server->cfg.log, MCPLUG_LOG_WARN, e->server->source, "%s: %s",
                e->method, why->text);
     mp_free(e);

@@ -195,6 +195,8 @@ struct mp_request *mp_request_start(mcplug_server *s, const char *method, mp_vie
                                     mcplug_done_fn *done, void *arg,
                                     struct mcplug_error *err);
 void mp_request_cancel(struct mp_request *call);
+/* 100000s, 250ms: in whole seconds where there are any. */
+void mp_say_timeout(uint64_t ms, char *out, size_t size);
 void mp_request_unpark(mcplug_server *s); /* sends those that waited for a session */
 /* A request of our own whose failure is only worth a log line. */
 int mp_request_errand(mcplug_server *s, const char *method, mp_view members,

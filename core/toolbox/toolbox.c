@@ -157,10 +157,11 @@ static int name_tools(struct mp_box_server *m, const mcplug_list *list)
     return r == MCPLUG_ENOMEM ? r : MCPLUG_OK;
 }
 
+static const enum mcplug_kind kinds[MP_FETCHED] = {MCPLUG_TOOLS, MCPLUG_PROMPTS,
+                                                   MCPLUG_RESOURCES};
+
 static int take_lists(struct mp_box_server *m)
 {
-    static const enum mcplug_kind kinds[MP_FETCHED] = {MCPLUG_TOOLS, MCPLUG_PROMPTS,
-                                                       MCPLUG_RESOURCES};
     for (int i = 0; i < MP_FETCHED; i++) {
         mcplug_list *list = mp_handle_list(m->handle, kinds[i]);
         if (list == m->lists[i])
@@ -280,10 +281,14 @@ void mp_toolbox_look(struct mcplug_toolbox *box)
     drop_doubles(box);
 }
 
-/* What there was no memory for may be had now. Not while somebody goes through the tools:
- * what he was given stays until the next callback. */
+/* What there was no memory for may be had now, and lists whose time is over are fetched
+ * anew, which is told later. Not while somebody goes through the tools: what he was given
+ * stays until the next callback. */
 static void look_again(struct mcplug_toolbox *box)
 {
+    for (size_t i = 0; i < box->n_members && !box->freeing; i++)
+        for (int k = 0; k < MP_FETCHED; k++)
+            mp_handle_list(box->members[i]->handle, kinds[k]);
     box->is_old = box->is_old || box->is_partial;
     mp_toolbox_look(box);
 }

@@ -515,8 +515,8 @@ mcplug_toolbox_new(mcplug *host, const struct mcplug_toolbox_options *options,
  * Calls under way end with MCPLUG_ECANCELED. */
 MCPLUG_API void mcplug_toolbox_free(mcplug_toolbox *box, void (*freed)(void *arg),
                                     void *arg);
-/* One server more. Nothing is started before it is called, or warmed up. The callbacks in
- * `options` are not used. MCPLUG_EINVAL: there is one of that name. */
+/* One server more. Nothing is started before it is warmed up; what it has is known then.
+ * The callbacks in `options` are not used. MCPLUG_EINVAL: there is one of that name. */
 MCPLUG_API int mcplug_toolbox_add(mcplug_toolbox *box, const char *name,
                                   const mcplug_settings *settings,
                                   const struct mcplug_acquire_options *options,
