@@ -348,6 +348,7 @@ EXTRA_DIST += \
 	tests/real/listen.cjs \
 	tests/real/loopback.cjs \
 	tests/real/modern-server.mjs \
+	tests/real/fleet.sh \
 	tests/real/named.sh \
 	tests/real/package-lock.json \
 	tests/real/package.json \

@@ -8,7 +8,9 @@
 
 const char *mcplug_state_name(enum mcplug_state state)
 {
-    return mp_keeper_state_name((enum mp_keeper_state)state);
+    return (unsigned)state <= MCPLUG_STATE_ENDED
+               ? mp_keeper_state_name((enum mp_keeper_state)state)
+               : "unknown";
 }
 
 int mcplug_acquire(mcplug *host, const mcplug_settings *settings,
@@ -89,7 +91,7 @@ acquire_entry(mcplug *host, mcplug_config *config, struct mp_entry *entry,
                    "server \"%s\": Set the following environment variables: %s",
                    entry->name, resolved.missing);
         r = mcplug_acquire(host, settings, o, ready, ready_arg, out, err);
-        if (r == MCPLUG_OK)
+        if (r == MCPLUG_OK && !o->identity) /* what one may see another may not */
             recall(*out, config, entry);
     }
     mcplug_settings_free(settings);
@@ -162,7 +164,7 @@ mcplug_server *mcplug_handle_server(mcplug_handle *handle)
 
 const char *mcplug_handle_name(const mcplug_handle *handle)
 {
-    return handle->service->name;
+    return handle->name;
 }
 
 int mcplug_restart(mcplug_handle *handle, struct mcplug_error *err)

@@ -39,7 +39,12 @@ static bool copy_options(mcplug_handle *h, const struct mcplug_acquire_options *
     h->o.server = NULL;
     h->o.identity = h->o.probe = h->o.probe_url = NULL; /* the service's */
     h->o.queue = mp_strdup(o->queue);
-    bool ok = h->o.queue || !o->queue;
+    const char *name =
+        o->server && MCPLUG_KNOWS(o->server, struct mcplug_server_options, name)
+            ? o->server->name
+            : NULL;
+    h->name = mp_strdup(name ? name : h->service->name);
+    bool ok = h->name && (h->o.queue || !o->queue);
     ok = copy_texts(&h->o.tool_queues, o->tool_queues) && ok;
     ok = copy_texts(&h->o.tools_allowed, o->tools_allowed) && ok;
     ok = copy_texts(&h->o.tools_denied, o->tools_denied) && ok;
@@ -74,6 +79,7 @@ void mp_handle_free(mcplug_handle *h)
     mp_job_drop(h->service->registry->o.loop, &h->release_job);
     mcplug_list_unref(h->tools);
     mcplug_list_unref(h->tools_of);
+    mp_free(h->name);
     mp_free((char *)h->o.queue);
     free_texts(h->o.tool_queues);
     free_texts(h->o.tools_allowed);
@@ -238,7 +244,7 @@ void mp_handle_status(const mcplug_handle *h, struct mcplug_status *out)
     struct mcplug_status all = {
         .struct_size = out->struct_size,
         .state = (enum mcplug_state)k->state,
-        .name = s->name,
+        .name = h->name,
         .transport = s->transport ? s->transport : "",
         .revision = s->revision ? s->revision : "",
         .pid = pid && mp_service_ready(s) ? strtoll(pid, NULL, 10) : 0,

@@ -76,6 +76,7 @@ static void clear(struct mp_health *h)
     h->allowed = MP_HEALTH_MISSES;
     h->doubted = false;
     h->excused = false;
+    h->suspected = false;
 }
 
 static bool heard_since(struct mp_health *h, uint64_t then)
@@ -167,6 +168,11 @@ void mp_health_checked(struct mp_health *h, const struct mcplug_error *why)
     h->checking = false;
     if (!why)
         h->alive_at = mp_loop_now(h->loop);
+    if (why && h->suspected && h->ops->busy(h)) {
+        clear(h);
+        arm(h, rest_ms(h));
+        return;
+    }
     if (why && !heard_since(h, h->began_at)) {
         if (!excuse(h)) {
             miss(h, why);
@@ -221,6 +227,7 @@ void mp_health_suspect(struct mp_health *h, unsigned misses)
     if (!h->checking && (h->misses || h->excused))
         clear_if_heard(h); /* what it said before is no answer to this */
     h->allowed = misses ? misses : 1;
+    h->suspected = true;
     if (h->checking || h->misses)
         return;
     h->doubted = true;

@@ -37,6 +37,7 @@ struct mp_health {
     struct mp_loop *loop;
     uint64_t idle_ms; /* UINT64_MAX: an idle server is never asked; at least AGAIN_MS */
     unsigned misses;  /* in a row */
+    bool suspected;   /* for a reason of somebody's */
     unsigned allowed; /* misses until it is dead; MP_HEALTH_MISSES unless suspected */
     bool watching, checking;
     bool doubted;             /* check at once, however little it was silent */
@@ -55,7 +56,8 @@ void mp_health_init(struct mp_health *h, const struct mp_health_ops *ops,
 void mp_health_watch(struct mp_health *h); /* it is ready: begin */
 void mp_health_rest(struct mp_health *h);  /* it is not: a check under way is cancelled */
 /* Somebody has a reason to doubt: check now. Dead after `misses`. Bytes that come in
- * meanwhile clear it of suspicion. */
+ * meanwhile clear it of suspicion, and so does a call that is made meanwhile: a server
+ * that works one call after the other may be at the first one still. */
 void mp_health_suspect(struct mp_health *h, unsigned misses);
 void mp_health_checked(struct mp_health *h, const struct mcplug_error *why);
 

@@ -138,10 +138,31 @@ static void on_patience(struct mp_timer *timer)
     answer_all(k, &why);
 }
 
+static void on_job(struct mp_job *job);
+
+/* Without memory for the limit nobody would be told that it does not come up. */
 static void be_patient(struct mp_keeper *k)
 {
-    if (k->waiters && !k->patience.slot)
-        mp_timer_start(k->loop, &k->patience, MP_KEEPER_WAIT_MS, on_patience);
+    if (!k->waiters || k->patience.slot)
+        return;
+    k->is_hasty = mp_timer_start(k->loop, &k->patience, MP_KEEPER_WAIT_MS, on_patience) !=
+                  MCPLUG_OK;
+    if (k->is_hasty)
+        mp_job_defer(k->loop, &k->job, on_job);
+}
+
+/* One of those who hear it may have it started anew; the others wait for that then. */
+static void answer_ready(struct mp_keeper *k)
+{
+    uint64_t until = k->last_seq;
+    struct mp_waiter *w;
+
+    while (k->state == MP_KEEPER_READY && (w = k->waiters) && w->seq <= until) {
+        leave(w);
+        w->done(w, NULL);
+    }
+    if (k->state != MP_KEEPER_READY)
+        be_patient(k);
 }
 
 static void on_job(struct mp_job *job)
@@ -150,9 +171,14 @@ static void on_job(struct mp_job *job)
     struct mcplug_error why;
 
     if (k->state == MP_KEEPER_READY) {
-        answer_all(k, NULL);
+        answer_ready(k);
     } else if (hopeless(k)) {
         fill_cause(k, &why);
+        answer_all(k, &why);
+    } else if (k->is_hasty) {
+        k->is_hasty = false;
+        why = (struct mcplug_error)MCPLUG_ERROR_INIT;
+        mp_fail_nomem(&why);
         answer_all(k, &why);
     } else {
         be_patient(k); /* it was lost before they could be told */
@@ -235,8 +261,12 @@ static void on_due(struct mp_timer *timer)
     struct mp_keeper *k = MP_OF(timer, struct mp_keeper, timer);
     if (k->state == MP_KEEPER_WAITING)
         start_soon(k);
-    else if (k->state == MP_KEEPER_READY && !k->users && !k->waiters)
-        stop(k, MP_KEEPER_RESTING); /* idle */
+    else if (k->state == MP_KEEPER_READY && !k->users && k->idle_ms) {
+        if (k->waiters || (k->ops->is_used && k->ops->is_used(k)))
+            mp_timer_start(k->loop, &k->timer, k->idle_ms, on_due); /* once more */
+        else
+            stop(k, MP_KEEPER_RESTING); /* idle */
+    }
 }
 
 static uint64_t next_delay(struct mp_keeper *k)
@@ -264,6 +294,13 @@ static void watch_idle(struct mp_keeper *k)
         mp_timer_start(k->loop, &k->timer, k->idle_ms, on_due);
     else if (k->state == MP_KEEPER_READY)
         mp_timer_stop(k->loop, &k->timer);
+}
+
+/* It has been well for a minute: the delays begin anew. */
+static void forgive(struct mp_keeper *k)
+{
+    if (k->answered && mp_loop_now(k->loop) - k->ready_at >= MP_KEEPER_HEALTHY_MS)
+        k->failures = 0;
 }
 
 static void keep_cause(struct mp_keeper *k, const struct mcplug_error *why)
@@ -303,6 +340,12 @@ void mp_keeper_want(struct mp_keeper *k)
         k->after = MP_KEEPER_QUEUED; /* it was being stopped for want of use */
 }
 
+void mp_keeper_set_idle(struct mp_keeper *k, uint64_t ms)
+{
+    k->idle_ms = ms;
+    watch_idle(k);
+}
+
 void mp_keeper_use(struct mp_keeper *k)
 {
     k->users++;
@@ -326,6 +369,9 @@ void mp_keeper_kick(struct mp_keeper *k, const struct mcplug_error *why)
         start_soon(k);
         break;
     case MP_KEEPER_READY:
+        forgive(k);
+        stop(k, MP_KEEPER_QUEUED);
+        break;
     case MP_KEEPER_STARTING:
         slot_free(k);
         stop(k, MP_KEEPER_QUEUED);
@@ -397,8 +443,7 @@ void mp_keeper_lost(struct mp_keeper *k, const struct mcplug_error *why)
     if (k->state != MP_KEEPER_READY)
         return;
     keep_cause(k, why);
-    if (k->answered && mp_loop_now(k->loop) - k->ready_at >= MP_KEEPER_HEALTHY_MS)
-        k->failures = 0;
+    forgive(k);
     stop(k, MP_KEEPER_WAITING);
 }
 

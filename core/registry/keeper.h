@@ -64,6 +64,8 @@ struct mp_keeper_ops {
     /* The state has changed; for those who watch. May be NULL. */
     void (*changed)(struct mp_keeper *k);
     uint32_t (*random)(struct mp_keeper *k); /* NULL: no jitter */
+    /* Is it, beside those who use it through the keeper? May be NULL. */
+    bool (*is_used)(struct mp_keeper *k);
 };
 
 /* Somebody who waits for the server; lives inside its owner. */
@@ -95,6 +97,7 @@ struct mp_keeper {
     uint64_t failed_at; /* when those who waited gave up; 0: they did not */
     uint64_t due;       /* end of WAITING */
     bool has_slot;
+    bool is_hasty;             /* there was no memory for `patience` */
     struct mcplug_error cause; /* of the last failure */
 
     struct mp_timer timer; /* WAITING: the next attempt; READY: idle */
@@ -116,6 +119,7 @@ void mp_keeper_clear(struct mp_keeper *k);
 /* Keep it up from now on. */
 void mp_keeper_want(struct mp_keeper *k);
 /* A handle more or less: without any, `idle_ms` later it is stopped. */
+void mp_keeper_set_idle(struct mp_keeper *k, uint64_t ms);
 void mp_keeper_use(struct mp_keeper *k);
 void mp_keeper_release(struct mp_keeper *k);
 /* Wait until it is ready, `ms` at most (0: as long as the others). `w` need only have

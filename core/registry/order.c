@@ -65,9 +65,11 @@ static void set_stage(struct mp_order *o, enum stage stage)
 
     s->n_sent -= o->stage == SENT;
     s->n_waiting -= o->stage < SENT;
+    s->n_at_server -= o->stage == AT_SERVER;
     o->stage = stage;
     s->n_sent += stage == SENT;
     s->n_waiting += stage < SENT;
+    s->n_at_server += stage == AT_SERVER;
 }
 
 static void order_free(struct mp_order *o)
@@ -412,11 +414,14 @@ static int find_queue(struct mp_order *o, struct mcplug_error *err)
     return o->queue ? MCPLUG_OK : mp_fail_nomem(err);
 }
 
-static int check_handle(const mcplug_handle *h, const char *tool,
+static int check_handle(const mcplug_handle *h, const char *method, const char *tool,
                         struct mcplug_error *err)
 {
     const struct mp_service *s = h->service;
 
+    if (!tool &&
+        strcmp(method, "tools/call") == 0) /* filters and queues go by the name */
+        return mp_fail(err, MCPLUG_EINVAL, "tools are called by mcplug_handle_call()");
     if (h->released || s->retired)
         return mp_fail(err, MCPLUG_ECLOSED, "server \"%.64s\" has ended", s->name);
     if (tool && !mp_handle_allows(h, tool))
@@ -424,11 +429,11 @@ static int check_handle(const mcplug_handle *h, const char *tool,
                        "tool '%.200s' of server \"%.64s\" is not allowed: toolsAllowed, "
                        "toolsDenied",
                        tool, s->name);
-    if (s->n_waiting >= MP_ORDERS_WAITING)
+    if (s->n_at_server >= MP_ORDERS_WAITING)
         return mp_fail(err, MCPLUG_EOVERLOADED,
-                       "server \"%.64s\": overloaded, %u calls wait already (limit %u), "
-                       "%u run",
-                       s->name, s->n_waiting, MP_ORDERS_WAITING, s->n_sent);
+                       "server \"%.64s\": overloaded, %u calls wait until it is up "
+                       "(limit %u)",
+                       s->name, s->n_at_server, MP_ORDERS_WAITING);
     return MCPLUG_OK;
 }
 
@@ -456,7 +461,7 @@ mcplug_call *mp_order_start(mcplug_handle *h, const char *method, const char *to
 
     if (!err)
         err = &own;
-    if (check_handle(h, tool, err) != MCPLUG_OK)
+    if (check_handle(h, method, tool, err) != MCPLUG_OK)
         return NULL;
     struct mp_order *o = order_new(h, method, tool, params, options);
     if (!o) {
@@ -468,6 +473,7 @@ mcplug_call *mp_order_start(mcplug_handle *h, const char *method, const char *to
     o->timeout_ms = time_for(h, o);
     mp_loop_tick(s->registry->o.loop);
     o->began_at = mp_loop_now(s->registry->o.loop);
+    o->began_at -= o->o.waited_ms < o->began_at ? o->o.waited_ms : o->began_at;
     mp_keeper_use(&s->keeper);
     int r = find_queue(o, err);
     if (r == MCPLUG_OK)

@@ -80,6 +80,7 @@ void mp_service_free(struct mp_service *s)
     mp_health_rest(&s->health);
     mp_keeper_clear(&s->keeper);
     mp_job_drop(loop, &s->settle_job);
+    mp_timer_stop(loop, &s->refetch);
     mp_job_drop(loop, &s->stopped_job);
     mp_job_drop(loop, &s->tell_job);
     mp_job_drop(loop, &s->end_job);
@@ -235,9 +236,9 @@ int mp_registry_find(struct mp_registry *r, const mcplug_settings *settings,
         if (!fits(s, settings, hash, &o, options))
             continue;
         /* who wants it to stay longest has his way */
-        uint64_t *idle = &s->keeper.idle_ms;
+        const uint64_t *idle = &s->keeper.idle_ms;
         if (*idle && (!options->idle_ms || options->idle_ms > *idle))
-            *idle = options->idle_ms;
+            mp_keeper_set_idle(&s->keeper, options->idle_ms);
         keep_alive(s, o.keep_alive_ms);
         *out = s;
         return MCPLUG_OK;

@@ -18,6 +18,7 @@
 #include "registry/queue.h"
 
 #define MP_ORDERS_WAITING 1024 /* of one service, that are not sent yet */
+#define MP_REFETCH_MS 1000     /* nor for a change */
 #define MP_REFRESH_MS 10000    /* a list is not asked for more often for its age */
 #define MP_FETCHED 3           /* kinds of lists that are kept: all but templates */
 
@@ -98,6 +99,8 @@ struct mp_service {
     struct mp_job settle_job;  /* for the end of a start */
     struct mcplug_error settled;
     struct mp_job stopped_job;
+    struct mp_timer refetch; /* of lists that changed */
+    uint64_t refetched_at;
 
     mcplug_handle *handles;
     unsigned n_handles;
@@ -108,7 +111,7 @@ struct mp_service {
     struct mp_job tell_job, end_job;
 
     struct mp_order *orders;
-    unsigned n_sent, n_waiting;
+    unsigned n_sent, n_waiting, n_at_server; /* the last are among those that wait */
     uint64_t restarts, queued_ms;
     uint64_t issued, ended[MP_OUTCOMES];
 };
@@ -140,6 +143,7 @@ struct mcplug_handle {
     mcplug_handle *next, **prev;
     struct mcplug_acquire_options o; /* strings and lists are ours */
     uint64_t tool_ms, request_ms;    /* 0: the registry's */
+    char *name;
     struct mp_waiter waiter;
     void (*ready)(void *arg, mcplug_handle *handle, const struct mcplug_error *why);
     void *ready_arg;

@@ -103,6 +103,7 @@ static void tell_remark(mcplug_handle *h, void *arg)
 /* ---- lists ---- */
 
 static void fetch(struct mp_service *s, int i);
+static void fetch_soon(struct mp_service *s);
 static void settle(struct mp_service *s);
 
 static void keep_list(struct mp_list_state *l, mcplug_list *list)
@@ -149,8 +150,8 @@ static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why
         if (--s->fetching == 0)
             settle(s);
     } else if (mp_service_ready(s)) {
-        if (l->stale)
-            fetch(s, i); /* it has changed once more meanwhile */
+        if (l->stale) /* it has changed once more meanwhile */
+            fetch_soon(s);
         else
             keep_known(s);
         if (!why)
@@ -168,6 +169,27 @@ static void fetch(struct mp_service *s, int i)
                                &err) == MCPLUG_OK;
     if (!l->fetching && i == 0)
         mp_error_copy(&s->fetch_error, &err);
+}
+
+static void on_refetch(struct mp_timer *timer)
+{
+    struct mp_service *s = MP_OF(timer, struct mp_service, refetch);
+
+    for (int i = 0; i < MP_FETCHED && mp_service_ready(s); i++)
+        if (s->lists[i].stale && !s->lists[i].fetching)
+            fetch(s, i);
+}
+
+/* A server may say that its lists change as often as it likes. */
+static void fetch_soon(struct mp_service *s)
+{
+    struct mp_loop *loop = s->registry->o.loop;
+    uint64_t due = s->refetched_at + MP_REFETCH_MS, now = mp_loop_now(loop);
+
+    if (s->refetch.slot)
+        return;
+    s->refetched_at = due > now ? due : now;
+    mp_timer_start(loop, &s->refetch, s->refetched_at - now, on_refetch);
 }
 
 void mp_service_look(struct mp_service *s, int i)
@@ -193,10 +215,9 @@ static void on_changed(void *arg, mcplug_server *session, int kind, const char *
     for (int i = 0; i < MP_FETCHED && s->session; i++) {
         if (kind != 1 << i)
             continue;
-        if (s->lists[i].fetching)
-            s->lists[i].stale = true;
-        else if (mp_service_ready(s))
-            fetch(s, i);
+        s->lists[i].stale = true;
+        if (mp_service_ready(s) && !s->lists[i].fetching)
+            fetch_soon(s);
     }
 }
 
@@ -287,6 +308,7 @@ static void settle(struct mp_service *s)
              (unsigned long long)ms, mcplug_list_count(s->lists[0].list), s->revision);
     keep_known(s);
     mp_keeper_started(&s->keeper);
+    fetch_soon(s); /* what changed while it was being fetched */
 }
 
 static void on_ready(void *arg, mcplug_server *session, const struct mcplug_error *why)
@@ -381,6 +403,7 @@ static void stop(struct mp_keeper *k)
     struct mp_service *s = of_keeper(k);
 
     mp_job_drop(s->registry->o.loop, &s->settle_job);
+    mp_timer_stop(s->registry->o.loop, &s->refetch);
     mp_health_rest(&s->health);
     if (s->session)
         mp_session_close(s->session, on_closed, s);
@@ -396,7 +419,7 @@ static void end_if_unused(struct mp_job *job)
         return;
     if (s->keeper.state == MP_KEEPER_ENDED) {
         mp_service_free(s);
-    } else if (s->keeper.state == MP_KEEPER_RESTING) {
+    } else if (s->keeper.state != MP_KEEPER_READY) { /* idle, or not worth an attempt */
         s->retired = true;
         mp_keeper_end(&s->keeper, NULL);
     }
@@ -420,7 +443,7 @@ static void changed(struct mp_keeper *k)
                  (unsigned long long)(k->due - mp_loop_now(k->loop)), k->cause.text);
     else if (k->state == MP_KEEPER_PARKED)
         log_line(s, MCPLUG_LOG_WARN, "not tried again by itself: %s", k->cause.text);
-    if (k->state == MP_KEEPER_ENDED || k->state == MP_KEEPER_RESTING)
+    if (k->state != MP_KEEPER_READY && !s->n_handles)
         mp_service_look_for_end(s);
     s->change++;
     mp_job_defer(k->loop, &s->tell_job, tell_state);
@@ -436,8 +459,22 @@ static uint32_t jitter(struct mp_keeper *k)
     return (uint32_t)(*x >> 32);
 }
 
-static const struct mp_keeper_ops keeper_ops = {
-    .start = start, .stop = stop, .changed = changed, .random = jitter};
+/* Calls through handles, and those that somebody makes on the connection itself. */
+static bool is_used(struct mp_keeper *k)
+{
+    const struct mp_service *s = of_keeper(k);
+    const struct mp_request *call = s->session ? s->session->calls : NULL;
+
+    while (call && call->pings) /* our own */
+        call = call->next;
+    return s->n_sent || call;
+}
+
+static const struct mp_keeper_ops keeper_ops = {.start = start,
+                                                .stop = stop,
+                                                .changed = changed,
+                                                .random = jitter,
+                                                .is_used = is_used};
 
 /* ---- health ---- */
 
@@ -454,7 +491,7 @@ static uint64_t silent_ms(struct mp_health *h)
 
 static bool busy(struct mp_health *h)
 {
-    return of_health(h)->n_sent > 0;
+    return is_used(&of_health(h)->keeper);
 }
 
 static void on_checked(void *arg, const struct mcplug_error *why)
@@ -543,8 +580,12 @@ void mp_service_init(struct mp_service *s, uint64_t probe_ms)
 
 void mp_service_unused(struct mp_service *s)
 {
-    if (s->keeper.idle_ms && mp_service_ready(s))
-        return; /* somebody may come back before it is stopped */
+    bool asks = s->o.elicit || s->o.elicit_url || s->o.sample || s->o.roots;
+
+    /* somebody may come back before it is stopped; not if it is nobody else's, or could
+     * ask somebody who is gone */
+    if (s->keeper.idle_ms && mp_service_ready(s) && !s->dedicated && !asks)
+        return;
     s->retired = true;
     mp_keeper_end(&s->keeper, NULL);
 }

@@ -172,6 +172,21 @@ static void tell_dropped(mcplug_server *s, const struct mcplug_error *why)
         s->o.dropped(s->o.arg, s, why);
 }
 
+static unsigned kept_lists(const mcplug_server *s)
+{
+    unsigned kept = 0;
+    for (int i = 0; i < MP_KINDS; i++)
+        kept |= s->kept[i].list ? 1u << i : 0;
+    return kept & ~(unsigned)MCPLUG_TEMPLATES;
+}
+
+static void tell_lists(mcplug_server *s, unsigned kinds)
+{
+    for (int i = 0; i < MP_KINDS; i++)
+        if (kinds & 1u << i && s->o.changed && s->phase == MP_READY)
+            s->o.changed(s->o.arg, s, 1 << i, NULL);
+}
+
 /* A session that the server forgot has a new one, or none. */
 static void renewed(mcplug_server *s, const struct mcplug_error *why)
 {
@@ -179,10 +194,12 @@ static void renewed(mcplug_server *s, const struct mcplug_error *why)
 
     s->renewing = false;
     if (!why) {
+        unsigned kept = kept_lists(s);
         s->phase = MP_READY;
         mp_lists_unwatched(s);
         mp_notify_start(s);
         mp_request_unpark(s);
+        tell_lists(s, kept); /* it may be a server of a newer version */
         return;
     }
     told = *why;

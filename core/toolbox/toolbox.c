@@ -166,6 +166,8 @@ static int take_lists(struct mp_box_server *m)
         mcplug_list *list = mp_handle_list(m->handle, kinds[i]);
         if (list == m->lists[i])
             continue;
+        if (!list && m->handle->service->lists[i].list)
+            return MCPLUG_ENOMEM; /* for what the filter leaves of it */
         if (i == 0 && name_tools(m, list) != MCPLUG_OK)
             return MCPLUG_ENOMEM;
         mcplug_list_unref(m->lists[i]);

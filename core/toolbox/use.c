@@ -27,7 +27,7 @@ struct mp_use {
 
 struct mp_str *mp_record_room(const struct mcplug_record *record)
 {
-    return &MP_OF(record, struct mp_use, record)->json;
+    return &((struct mp_use *)record->own)->json;
 }
 
 /* ---- the end ---- */
@@ -78,6 +78,7 @@ static void finish(struct mp_use *use, mcplug_result *result,
     const char *space = mp_names_namespace(box->names, server);
 
     r->struct_size = sizeof *r;
+    r->own = use;
     r->latency_ms = mp_loop_now(box->registry->o.loop) - use->began_at;
     r->kind = use->is_own ? "mcp_resource" : "mcp";
     r->name_space = space ? space : "";
@@ -151,11 +152,14 @@ static int check_arguments(const char *arguments, struct mcplug_error *err)
 static int list_resources(struct mp_use *use, const char *arguments,
                           struct mcplug_error *err)
 {
+    bool named = mp_view_is_string(mp_view_get(mp_text(arguments), "server"));
     char *server = argument(arguments, "server");
     struct mp_str out;
 
     mp_str_init(&out, MP_FRAME_MAX);
-    int r = mp_resources_list(use->box, server ? server : "", &out, err);
+    int r = named && !server
+                ? mp_fail_nomem(err)
+                : mp_resources_list(use->box, server ? server : "", &out, err);
     if (r == MCPLUG_OK) {
         size_t len = out.len;
         char *text = mp_str_take(&out);

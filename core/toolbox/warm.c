@@ -32,7 +32,8 @@ static void tell_all(struct mcplug_toolbox *box, size_t ready)
     while (all) {
         struct mp_warm_up *w = all;
         all = w->next;
-        w->done(w->arg, box, ready, failed);
+        if (w->done)
+            w->done(w->arg, box, ready, failed);
         mp_free(w);
     }
 }

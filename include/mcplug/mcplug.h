@@ -393,7 +393,7 @@ struct mcplug_acquire_options {
     const char *queue;     /* calls wait for their turn there; NULL: they do not */
     /* TOOL, QUEUE, TOOL, QUEUE .. NULL: other queues for some tools; "" for none. */
     const char *const *tool_queues;
-    const char *const *tools_allowed; /* NULL-ended; NULL: all. "*", "any", "get_*" */
+    const char *const *tools_allowed; /* NULL-ended; none: all. "*", "any", "get_*" */
     const char *const *tools_denied;  /* NULL-ended; NULL: none */
     void *arg;                        /* for all of the following */
     /* It is in another state; `why` when that is because something went wrong. */
@@ -428,14 +428,16 @@ MCPLUG_API int mcplug_acquire_wait(mcplug *host, const mcplug_settings *settings
                                    const struct mcplug_acquire_options *options,
                                    mcplug_handle **out, struct mcplug_error *err);
 /* Ends the calls of this handle (MCPLUG_ECANCELED). The last one to go ends the server;
- * `released`, which may be NULL, runs when nothing of it is left then. */
+ * `released`, which may be NULL, runs when nothing of it is left then. A server that is
+ * shared and has `idle_ms` goes that much later, unless somebody acquires it before. */
 MCPLUG_API void mcplug_release(mcplug_handle *handle, void (*released)(void *arg),
                                void *arg);
 MCPLUG_API void mcplug_release_wait(mcplug_handle *handle);
 
 /* As mcplug_call_tool and mcplug_request, but a server that is not up is waited for, as
- * long as the call's time allows; a call that was not written when the connection went is
- * sent again, one that was is not. MCPLUG_EOVERLOADED: too many wait already. */
+ * long as the call's time allows, and 60 s at most; a call that was not written when the
+ * connection went is sent again, one that was is not. MCPLUG_EOVERLOADED: too many wait
+ * already, here, or in `done` when it has come to its queue. */
 MCPLUG_API mcplug_call *mcplug_handle_call(mcplug_handle *handle, const char *tool,
                                            const char *arguments,
                                            const struct mcplug_call_options *options,
@@ -528,7 +530,7 @@ MCPLUG_API int mcplug_toolbox_add_named(mcplug_toolbox *box, mcplug_config *conf
                                         const struct mcplug_acquire_options *options,
                                         struct mcplug_error *err);
 /* Starts all servers, a batch at a time. Whoever asks while that is being done waits for
- * the same; servers that are up are fine as they are. */
+ * the same; servers that are up are fine as they are. `done` may be NULL. */
 MCPLUG_API int mcplug_toolbox_warm_up(mcplug_toolbox *box,
                                       void (*done)(void *arg, mcplug_toolbox *box,
                                                    size_t ready, size_t failed),
@@ -563,6 +565,7 @@ struct mcplug_record { /* of one call; borrow, until the callback returns */
     const char *code_index;         /* which known index of code it is; NULL: none */
     mcplug_result *extras;          /* as it came; NULL: nothing did */
     const struct mcplug_error *why; /* NULL: the server answered */
+    void *own;                      /* for mcplug_record_json() */
 };
 typedef void mcplug_record_fn(void *arg, mcplug_call *call,
                               const struct mcplug_record *record);

@@ -72,8 +72,15 @@ static int on_again(void *arg, char *ip, char *local_ip, int port, int local_por
 {
     struct net_fetch *f = arg;
     (void)ip, (void)local_ip, (void)port, (void)local_port;
-    return f->tries++ > 0 && f->once && may_have_left(f) ? CURL_PREREQFUNC_ABORT
-                                                         : CURL_PREREQFUNC_OK;
+    int stops = net_must_not_try(f);
+    f->tries++;
+    return stops ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
+/* The same before it connects for that: a server that is down is told at once. */
+int net_must_not_try(const struct net_fetch *f)
+{
+    return f->tries > 0 && f->once && may_have_left(f);
 }
 
 /* ---- easy handles ---- */
@@ -114,7 +121,6 @@ static CURL *new_easy(struct net *net)
     curl_easy_setopt(e, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
     curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, net->connect_ms);
     curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, net_open_socket);
-    curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, net);
     curl_easy_setopt(e, CURLOPT_CLOSESOCKETFUNCTION, net_close_socket);
     curl_easy_setopt(e, CURLOPT_CLOSESOCKETDATA, net);
     curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
@@ -166,6 +172,7 @@ static void fetch_free(struct net_fetch *f)
     net->n_under_way--;
     net->n_stopped -= f->stopped ? 1 : 0;
     net->n_paused -= f->paused ? 1 : 0;
+    net->n_owing -= f->owes ? 1 : 0;
     net->host->mem->buf_unref(f->body);
     net->host->mem->free(f->text);
     net->host->mem->free(f->session);
@@ -234,6 +241,7 @@ static int begin(struct net_fetch *f)
     curl_easy_setopt(e, CURLOPT_HEADERDATA, f);
     curl_easy_setopt(e, CURLOPT_WRITEDATA, f);
     curl_easy_setopt(e, CURLOPT_PREREQDATA, f);
+    curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, f);
     curl_easy_setopt(e, CURLOPT_PRIVATE, f);
     curl_easy_setopt(e, CURLOPT_HTTPHEADER, f->n_lines > 0 ? f->lines : f->net->fixed);
     curl_easy_setopt(e, CURLOPT_MAXAGE_CONN, f->net->idle_s > 0 ? f->net->idle_s : 60L);
@@ -245,13 +253,16 @@ static int begin(struct net_fetch *f)
     return 0;
 }
 
+/* When curl tries again, it counts the body anew, but not the request: one that left, of
+ * whose body nothing has, is on its second try. */
 int net_is_written(const struct net_fetch *f)
 {
     curl_off_t sent = 0;
     if (f->written || f->body == NULL)
         return 1;
     curl_easy_getinfo(f->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
-    return (size_t)sent >= f->net->host->mem->buf_bytes(f->body).len;
+    return (size_t)sent >= f->net->host->mem->buf_bytes(f->body).len ||
+           (sent == 0 && net_must_not_try(f));
 }
 
 int net_start(struct net *net, const struct net_ask *ask, const struct net_events *events,
@@ -282,6 +293,8 @@ int net_start(struct net *net, const struct net_ask *ask, const struct net_event
     *out = f;
     net_kick(net);
     f->written = net_is_written(f);
+    f->owes = !f->written;
+    net->n_owing += f->owes ? 1 : 0;
     if (net->failed || (size_t)net->running < net->n_under_way || net->n_stopped > 0)
         net_soon(net); /* it has failed already */
     return MCPLUG_OK;
@@ -366,6 +379,21 @@ static void sweep(struct net *net)
     }
 }
 
+/* Whether a request left decides whether it may be made again, so that is told when it
+ * happens: the answer, or the end of the connection, may be late. */
+static void tell_sent(struct net *net)
+{
+    for (struct net_fetch *f = net->fetches; f != NULL && net->n_owing > 0; f = f->next) {
+        if (!f->owes || f->stopped || !net_is_written(f))
+            continue;
+        f->owes = 0;
+        net->n_owing--;
+        f->written = 1;
+        if (f->events->sent != NULL)
+            f->events->sent(f->arg);
+    }
+}
+
 /* curl had no memory for its own books. They are not to be trusted then: 7.88 divides by
  * zero at the next call. What is under way has failed, and a new curl begins. */
 static void begin_anew(struct net *net)
@@ -391,6 +419,7 @@ void net_collect(struct net *net)
 {
     CURLMsg *msg;
     int left, ended = 0;
+    tell_sent(net); /* before anything is told to have ended */
     while ((msg = curl_multi_info_read(net->multi, &left)) != NULL) {
         struct net_fetch *f = NULL;
         if (msg->msg != CURLMSG_DONE)

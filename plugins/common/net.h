@@ -45,7 +45,8 @@ struct net_events {
     /* The final head is in; the body follows. */
     void (*head)(void *arg, const struct net_head *head);
     void (*body)(void *arg, struct mcplug_bytes piece);
-    /* It failed, but some of it had left: right before done(). May be NULL. */
+    /* All of it has left, though net_is_written() had said no after net_start(); or it
+     * failed, but some of it had left: right before done(). May be NULL. */
     void (*sent)(void *arg);
     /* The last one; the fetch is gone. `why` NULL: the whole answer came. */
     void (*done)(void *arg, const struct mcplug_error *why);

@@ -251,9 +251,15 @@ static int renumbered(struct net *net, int fd)
 curl_socket_t net_open_socket(void *arg, curlsocktype purpose,
                               struct curl_sockaddr *address)
 {
-    struct net *net = arg;
-    (void)purpose;
+    const struct net_fetch *f = arg;
+    struct net *net = f->net;
     struct stat now;
+    (void)purpose;
+
+    if (net_must_not_try(f)) {
+        errno = ECONNRESET;
+        return CURL_SOCKET_BAD;
+    }
     int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     fd = renumbered(net, fd);
     if (fd < 0)

@@ -51,10 +51,11 @@ struct net {
     CURL *spare[NET_SPARE_MAX];
     size_t n_spare;
     size_t n_under_way, n_stopped, n_paused;
-    size_t budget; /* bytes that may still come in this turn */
-    int running;   /* what curl says of them */
-    int busy;      /* inside of curl */
-    int failed;    /* curl had no memory: net_collect() begins anew */
+    size_t n_owing; /* fetches that owe sent() */
+    size_t budget;  /* bytes that may still come in this turn */
+    int running;    /* what curl says of them */
+    int busy;       /* inside of curl */
+    int failed;     /* curl had no memory: net_collect() begins anew */
 };
 
 struct net_fetch {
@@ -70,6 +71,7 @@ struct net_fetch {
     int told;   /* head() was called */
     int tries;
     int written;
+    int owes; /* sent(), once all of it has left */
     size_t header_bytes;
     uint64_t decoded;
     int is_coded; /* Content-Encoding */
@@ -93,6 +95,8 @@ int net_loop_renew(struct net *net);
 void net_kick(struct net *net);
 /* Sees to it that net_collect() is called soon. */
 void net_soon(struct net *net);
+/* It must be made once at most, and may have been. */
+int net_must_not_try(const struct net_fetch *f);
 curl_socket_t net_open_socket(void *arg, curlsocktype purpose,
                               struct curl_sockaddr *address);
 int net_close_socket(void *arg, curl_socket_t fd);

@@ -183,7 +183,8 @@ static void ask(struct ws_link *l)
     ws_engine_leave(l->engine, &guard, 1);
     if (is_broken)
         kill_wsi(l);
-    else if (l->state == WS_OPEN)
+    else if (l->state == WS_OPEN &&
+             l->timer == NULL) /* it may have been heard in there */
         wait_for_word(l, PONG_MS);
 }
 
@@ -195,6 +196,9 @@ static void on_silence(void *arg)
     l->timer = NULL;
     if (l->asked != 0 && now - l->asked < PONG_MS) {
         wait_for_word(l, PONG_MS - (now - l->asked));
+    } else if (l->asked != 0 && !l->is_excused && now - l->asked > 2 * PONG_MS) {
+        l->is_excused = 1; /* it was us who stood still: the answer may be there */
+        ask(l);
     } else if (l->asked != 0) {
         l->host->diag->fail(&why, MCPLUG_ETIMEDOUT,
                             "%s: the server has not answered a ping for %d s",
@@ -212,6 +216,7 @@ static void on_silence(void *arg)
 static void heard(struct ws_link *l)
 {
     l->heard = l->host->loop->now(l->self);
+    l->is_excused = 0;
     if (l->asked == 0)
         return;
     l->asked = 0;

@@ -29,6 +29,7 @@ struct ws_link {
     mcplug_timer *timer; /* for connecting, then for silence, at last for closing */
     uint64_t heard;      /* when something came last */
     uint64_t asked;      /* when a ping went out that nothing came after; 0: none */
+    int is_excused;      /* a ping was late, but so were we */
     struct ws_outbox out;
     uint64_t sending;  /* serial whose send() has not returned; 0: none */
     int is_secured;    /* TLS is up, or not wanted */

@@ -15,8 +15,8 @@ export CK_VERBOSITY=verbose
 
 all=$(mktemp)
 trap 'rm -f "$all"' EXIT
-for name in ${ONLY:-everything legacy modern http modern_http sse websocket ide proxy keyring named docs}; do
-    case $name in docs | keyring | named)
+for name in ${ONLY:-everything legacy modern http modern_http sse websocket ide proxy keyring named fleet docs}; do
+    case $name in docs | fleet | keyring | named)
         [ ! -f "$build/Makefile" ] || make -s -C "$build" tests/real/vault >/dev/null
         "$src/tests/real/$name.sh" "$build" | tee -a "$all"
         continue

@@ -332,6 +332,19 @@ START_TEST(a_suspect_is_checked_at_once_and_dead_after_fewer_misses)
 }
 END_TEST
 
+START_TEST(a_call_that_is_made_meanwhile_clears_of_suspicion)
+{
+    mp_health_suspect(&p.h, 1);
+    pass(0);
+    p.busy = true;
+    pass(3000);
+    misses("x");
+    ck_assert_uint_eq(p.deaths, 0);
+    pass(200000);
+    ck_assert_uint_eq(p.checks, 1); /* as long as any call may take */
+}
+END_TEST
+
 START_TEST(bytes_clear_of_suspicion)
 {
     mp_health_suspect(&p.h, 1);
@@ -422,7 +435,7 @@ END_TEST
 static struct {
     bool busy_all_along; /* since the last look at what follows */
     unsigned row;        /* misses, as the test counts them */
-    bool excused, doubted;
+    bool excused, doubted, suspected;
     uint64_t asked_at;
     unsigned allowed, seen_checks, seen_deaths;
     unsigned total_deaths, total_checks;
@@ -437,6 +450,7 @@ static void forget(void)
 {
     model.row = 0;
     model.excused = false;
+    model.suspected = false;
     model.allowed = MP_HEALTH_MISSES;
 }
 
@@ -471,7 +485,7 @@ static void some_outcome(unsigned seed)
     if (!fails && chance(2))
         says();
     mp_fail(&why, MCPLUG_EIO, "x");
-    if (!fails || spoke) {
+    if (!fails || spoke || (model.suspected && p.busy)) {
         forget();
     } else if (late && !model.excused) {
         model.excused = true;
@@ -505,6 +519,7 @@ static void some_step(unsigned seed)
             if (!p.asked && p.said_at > model.asked_at)
                 forget();
             model.allowed = 1 + chance(3);
+            model.suspected = true;
             model.doubted = !p.asked && !model.row && !model.excused;
             mp_health_suspect(&p.h, model.allowed);
         }
@@ -569,6 +584,7 @@ int main(void)
     tcase_add_test(tc, a_jump_of_the_clock_leads_to_a_check_and_not_to_death);
     tcase_add_test(tc, checks_that_are_always_late_are_excused_once);
     tcase_add_test(tc, a_suspect_is_checked_at_once_and_dead_after_fewer_misses);
+    tcase_add_test(tc, a_call_that_is_made_meanwhile_clears_of_suspicion);
     tcase_add_test(tc, bytes_clear_of_suspicion);
     tcase_add_test(tc, suspicions_at_once_do_not_add_up);
     tcase_add_test(tc, rest_cancels_the_check_and_watch_begins_anew);

@@ -16,7 +16,7 @@ static void on_changed(struct mp_keeper *k)
     ((struct server *)k)->changes++;
 }
 
-static const struct mp_keeper_ops exact = {on_start, on_stop, on_changed, NULL};
+static const struct mp_keeper_ops exact = {on_start, on_stop, on_changed, NULL, NULL};
 
 static void setup(void)
 {
@@ -294,8 +294,8 @@ static uint32_t bottom(struct mp_keeper *k)
 
 START_TEST(chance_adds_or_takes_20_percent_at_most)
 {
-    static const struct mp_keeper_ops longest = {on_start, on_stop, NULL, top};
-    static const struct mp_keeper_ops shortest = {on_start, on_stop, NULL, bottom};
+    static const struct mp_keeper_ops longest = {on_start, on_stop, NULL, top, NULL};
+    static const struct mp_keeper_ops shortest = {on_start, on_stop, NULL, bottom, NULL};
     mp_keeper_want(&s.k);
     fails("x"); /* 0 s stay 0 s */
     mp_loop_advance(loop, 0);

@@ -25,7 +25,7 @@ static uint32_t by_chance(struct mp_keeper *k)
     return roll(UINT32_MAX);
 }
 
-static const struct mp_keeper_ops chancy = {on_start, on_stop, NULL, by_chance};
+static const struct mp_keeper_ops chancy = {on_start, on_stop, NULL, by_chance, NULL};
 
 struct world {
     struct server servers[SERVERS];

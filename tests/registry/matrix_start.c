@@ -1,0 +1,271 @@
+/* The server does not come, comes late, or is let go before it has come. */
+#include "matrix.h"
+#include "matrix_kit.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* One that exits at once is tried as a server of either era in each attempt: two
+ * processes each. */
+START_TEST(server_whose_first_starts_fail_serves_the_calls_that_waited)
+{
+    struct rig *r = rig_new(STDIO, "--fail exit 4");
+
+    rig_add(r);
+    struct shot *s = rig_fire(r, 0, "good", 20, 20000);
+    rig_add(r);
+    UNTIL(r, 15000, rig_done(r));
+    for (int i = 0; i < 20; i++)
+        ck_assert_msg(s[i].code == 0, "%s", s[i].text);
+    ck_assert_uint_eq(r->users[0].ready, 1);
+    ck_assert_uint_eq(r->users[1].ready, 1);
+    ck_assert_int_eq(r->users[0].why.code, 0);
+    ck_assert_uint_eq(rig_status(r).starts, 3);
+    ck_assert_uint_eq(rig_status(r).restarts, 0);
+    rig_end(r);
+}
+END_TEST
+
+/* R2: the handle is good in either case, and nothing stays behind. */
+static const struct {
+    const char *args;
+    unsigned ms;
+} early[] = {
+    {"", 0},
+    {"", 5},
+    {"--fail mute 9", 0},
+    {"--fail mute 9", 100},
+    {"--fail stubborn 9", 100},
+    {"--fail exit 99", 0},
+    {"--fail exit 99", 100},
+    {"--kin 5", 1},
+};
+
+START_TEST(release_before_it_is_ready_is_told_as_cancelled_and_leaves_nothing)
+{
+    struct rig *r = rig_new(STDIO, early[_i].args);
+
+    r->ao.dedicated = _i % 2;
+    rig_add(r);
+    struct shot *s = rig_fire(r, 0, "mute", 5, 0);
+    rig_run(r, early[_i].ms);
+    bool was_ready = r->users[0].ready;
+    rig_release(r, &r->users[0]);
+    UNTIL(r, 10000, r->users[0].released);
+    ck_assert_uint_eq(r->users[0].ready, 1);
+    ck_assert(was_ready || r->users[0].why.code == MCPLUG_ECANCELED);
+    for (int i = 0; i < 5; i++)
+        ck_assert_int_eq(s[i].code, MCPLUG_ECANCELED);
+    rig_end(r);
+}
+END_TEST
+
+START_TEST(release_while_connecting_leaves_no_connection)
+{
+    struct rig *r = rig_new((enum wire)_i, "");
+
+    rig_add(r);
+    if (_i % 2)
+        rig_turn(r);
+    rig_release(r, &r->users[0]);
+    UNTIL(r, 10000, r->users[0].released);
+    ck_assert_uint_eq(r->users[0].ready, 1);
+    rig_end(r);
+}
+END_TEST
+
+START_TEST(host_that_is_freed_ends_every_call_and_every_wait)
+{
+    static const char *const args[] = {"", "", "--fail mute 9", "--fail exit 99"};
+    struct rig *r = rig_new(STDIO, args[_i]);
+
+    rig_add(r);
+    rig_add(r);
+    if (_i == 0)
+        UNTIL(r, 10000, r->users[1].ready);
+    rig_fire(r, 0, "mute", 20, 0);
+    rig_fire(r, 1, "good", 20, 0);
+    rig_run(r, _i == 1 ? 0 : 50);
+    rig_free(r);
+}
+END_TEST
+
+/* One that only its idle time keeps up. */
+START_TEST(host_that_is_freed_ends_servers_that_nobody_holds)
+{
+    struct rig *r = rig_new(STDIO, "");
+
+    r->ao.idle_ms = 60000;
+    rig_add(r);
+    UNTIL(r, 10000, r->users[0].ready);
+    rig_release(r, &r->users[0]);
+    UNTIL(r, 10000, r->users[0].released);
+    rig_run(r, 20);
+    rig_free(r);
+}
+END_TEST
+
+/* R5 */
+START_TEST(second_restart_at_once_is_mcp_restart_in_progress)
+{
+    struct rig *r = rig_up((enum wire)_i, true, "");
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    rig_fire(r, 0, "mute", 3, 0);
+    UNTIL(r, 10000, rig_noted(r, "call mute") == 3);
+    ck_assert_int_eq(mcplug_restart(r->users[0].handle, &err), 0);
+    ck_assert_int_eq(mcplug_restart(r->users[1].handle, &err), MCPLUG_ERESTARTING);
+    ck_assert_int_eq(err.code, MCPLUG_ERESTARTING);
+    ck_assert_msg(strstr(err.text, "mcp_restart_in_progress"), "%s", err.text);
+    struct shot *s = rig_fire(r, 1, "good", 3, 20000); /* wait for the new one */
+    while (!rig_is(r, MCPLUG_STATE_READY) || rig_status(r).starts < 2) {
+        int code = mcplug_restart(r->users[1].handle, &err);
+        ck_assert_msg(code == MCPLUG_ERESTARTING, "%d in state %s", code,
+                      mcplug_state_name(rig_status(r).state));
+        rig_turn(r);
+    }
+    UNTIL(r, 10000, rig_done(r));
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(r->shots[i].code, MCPLUG_ECLOSED);
+        ck_assert_int_eq(s[i].code, 0);
+    }
+    ck_assert_uint_eq(rig_status(r).starts, 2);
+    ck_assert_int_eq(mcplug_restart(r->users[1].handle, &err), 0); /* and again */
+    UNTIL(r, 10000, rig_status(r).starts == 3 && rig_is(r, MCPLUG_STATE_READY));
+    rig_end(r);
+}
+END_TEST
+
+START_TEST(cancel_during_a_restart_ends_only_that_call)
+{
+    struct rig *r = rig_up((enum wire)_i, true, "");
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    ck_assert_int_eq(mcplug_restart(r->users[0].handle, &err), 0);
+    struct shot *s = rig_fire(r, 1, "good", 10, 20000);
+    ck_assert_uint_eq(rig_status(r).waiting, 10);
+    for (int i = 0; i < 10; i += 2) {
+        mcplug_cancel(s[i].call);
+        mcplug_cancel(s[i].call); /* twice is once */
+        ck_assert_uint_eq(s[i].ended, 0);
+    }
+    UNTIL(r, 15000, rig_done(r));
+    for (int i = 0; i < 10; i++)
+        ck_assert_msg(s[i].code == (i % 2 ? 0 : MCPLUG_ECANCELED), "%d: %s", i,
+                      s[i].text);
+    ck_assert_uint_eq(rig_noted(r, "call good"), 5);
+    rig_good(r);
+    rig_end(r);
+}
+END_TEST
+
+START_TEST(restart_of_a_server_that_waits_for_its_next_attempt_is_now)
+{
+    struct rig *r = rig_new(STDIO, "--fail exit 8");
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    rig_add(r);
+    UNTIL(r, 20000, rig_is(r, MCPLUG_STATE_WAITING) && rig_status(r).next_ms > 1500);
+    ck_assert_uint_eq(rig_status(r).starts, 3); /* 6 processes */
+    double since = now_ms();
+    ck_assert_int_eq(mcplug_restart(r->users[0].handle, &err), 0); /* fails: 7 and 8 */
+    UNTIL(r, 10000, rig_is(r, MCPLUG_STATE_WAITING));
+    ck_assert_int_eq(mcplug_restart(r->users[0].handle, &err), 0);
+    UNTIL(r, 10000, r->users[0].ready);
+    ck_assert_int_eq(r->users[0].why.code, 0);
+    ck_assert_msg(now_ms() - since < 1500 + bound_ms(), "%.0f ms", now_ms() - since);
+    rig_end(r);
+}
+END_TEST
+
+START_TEST(cause_that_lasts_is_told_at_once_and_waits_for_a_restart)
+{
+    struct rig *r = rig_new(STDIO, "");
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    mcplug_settings_set(r->settings, "nonsense", "1");
+    rig_add(r);
+    UNTIL(r, 5000, r->users[0].ready);
+    ck_assert_int_eq(r->users[0].why.code, MCPLUG_ECONFIG);
+    ck_assert(rig_is(r, MCPLUG_STATE_PARKED));
+    struct shot *s = rig_fire(r, 0, "good", 2, 0);
+    UNTIL(r, 1000, rig_done(r));
+    ck_assert_int_eq(s[0].code, MCPLUG_ECONFIG);
+    ck_assert_uint_eq(rig_status(r).starts, 1);
+    ck_assert_int_eq(mcplug_restart(r->users[0].handle, &err), 0);
+    UNTIL(r, 1000, rig_is(r, MCPLUG_STATE_PARKED) && rig_status(r).starts == 2);
+    rig_end(r);
+}
+END_TEST
+
+/* A machine that stood still for an hour: nobody is taken for dead, and nothing comes in
+ * bursts. */
+START_TEST(clock_jump_of_an_hour_kills_nobody)
+{
+    struct rig *r = rig_up((enum wire)_i, true, "");
+
+    struct shot *s = rig_fire(r, 0, "mute", 5, 0);
+    UNTIL(r, 10000, rig_noted(r, "call mute") == 5);
+    for (int i = 0; i < 3; i++) {
+        clock_jump(3600);
+        rig_run(r, 50);
+    }
+    struct mcplug_status st = rig_status(r);
+    if (st.starts != 1 || st.under_way != 5)
+        rig_show(r);
+    ck_assert_uint_eq(st.starts, 1);
+    ck_assert_uint_eq(st.under_way, 5);
+    rig_good(r);
+    for (int i = 0; i < 5; i++)
+        mcplug_cancel(s[i].call);
+    UNTIL(r, 5000, rig_done(r));
+    clock_jump(3600); /* idle this time, with a probe that may be under way */
+    rig_turn(r);
+    clock_jump(3600);
+    rig_run(r, 100);
+    rig_good(r);
+    ck_assert_uint_eq(rig_status(r).starts, 1);
+    rig_end(r);
+}
+END_TEST
+
+START_TEST(clock_jump_of_an_hour_in_a_crash_loop_makes_one_attempt)
+{
+    struct rig *r = rig_new(STDIO, "--fail exit 99999");
+
+    rig_add(r);
+    for (int i = 0; i < 6; i++) {
+        UNTIL(r, 10000, rig_is(r, MCPLUG_STATE_WAITING) && rig_status(r).next_ms > 0);
+        uint64_t starts = rig_status(r).starts;
+        clock_jump(3600);
+        UNTIL(r, 10000, rig_status(r).starts > starts);
+        UNTIL(r, 10000, rig_is(r, MCPLUG_STATE_WAITING));
+        ck_assert_uint_eq(rig_status(r).starts, starts + 1);
+    }
+    rig_end(r);
+}
+END_TEST
+
+void add_start_tests(Suite *suite)
+{
+    TCase *t = tcase_create("started");
+
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, server_whose_first_starts_fail_serves_the_calls_that_waited);
+    tcase_add_loop_test(
+        t, release_before_it_is_ready_is_told_as_cancelled_and_leaves_nothing, 0,
+        (int)(sizeof early / sizeof *early));
+    tcase_add_loop_test(t, release_while_connecting_leaves_no_connection, 0, WIRES);
+    tcase_add_loop_test(t, host_that_is_freed_ends_every_call_and_every_wait, 0, 4);
+    tcase_add_test(t, host_that_is_freed_ends_servers_that_nobody_holds);
+    tcase_add_loop_test(t, second_restart_at_once_is_mcp_restart_in_progress, 0, WIRES);
+    tcase_add_loop_test(t, cancel_during_a_restart_ends_only_that_call, 0, WIRES);
+    tcase_add_test(t, restart_of_a_server_that_waits_for_its_next_attempt_is_now);
+    tcase_add_test(t, cause_that_lasts_is_told_at_once_and_waits_for_a_restart);
+    suite_add_tcase(suite, t);
+    t = tcase_create("jumped");
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, clock_jump_of_an_hour_kills_nobody, 0, WIRES);
+    tcase_add_test(t, clock_jump_of_an_hour_in_a_crash_loop_makes_one_attempt);
+    suite_add_tcase(suite, t);
+}

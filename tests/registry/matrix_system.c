@@ -1,0 +1,201 @@
+/* What the system says, the clock, and the peer's process. */
+#include "matrix_kit.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
+unsigned bound_ms(void)
+{
+    if (getenv("MCPLUG_TEST_STRICT"))
+        return 50;
+    return SANITIZED || getenv("MCPLUG_TEST_VALGRIND") ? 10000 : 500;
+}
+
+/* Takes the place of the C library's, for libuv and for the libraries of modules: a
+ * machine that stood still is told apart only by what this says. */
+static atomic_long jumped_s;
+
+__attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct timespec *t)
+{
+    long r = syscall(SYS_clock_gettime, id, t);
+    if (r == 0 && id != CLOCK_REALTIME && id != CLOCK_PROCESS_CPUTIME_ID &&
+        id != CLOCK_THREAD_CPUTIME_ID)
+        t->tv_sec += jumped_s;
+    return (int)r;
+}
+
+void clock_jump(unsigned seconds)
+{
+    jumped_s += seconds;
+}
+
+double now_ms(void)
+{
+    struct timespec t;
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* ---- what the system says ---- */
+
+unsigned open_fds(void)
+{
+    unsigned n = 0;
+    DIR *dir = opendir("/proc/self/fd");
+
+    ck_assert_ptr_nonnull(dir);
+    while (readdir(dir))
+        n++;
+    closedir(dir);
+    return n;
+}
+
+/* Zombies are as bad as the living. */
+unsigned kin_alive(const struct rig *r)
+{
+    unsigned n = 0;
+    DIR *dir = opendir("/proc");
+    struct dirent *d;
+
+    ck_assert_ptr_nonnull(dir);
+    while ((d = readdir(dir))) {
+        char path[300], comm[64] = "";
+        snprintf(path, sizeof path, "/proc/%s/comm", d->d_name);
+        FILE *f = d->d_name[0] >= '0' && d->d_name[0] <= '9' ? fopen(path, "r") : NULL;
+        if (f && fgets(comm, sizeof comm, f))
+            comm[strcspn(comm, "\n")] = '\0';
+        if (f)
+            fclose(f);
+        n += strcmp(comm, r->kin) == 0;
+    }
+    closedir(dir);
+    return n;
+}
+
+void check_no_children(void)
+{
+    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+    ck_assert_int_eq(errno, ECHILD);
+}
+
+/* ---- the peer ---- */
+
+void peer_path(char *out, size_t size)
+{
+    char exe[4000];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+
+    ck_assert_int_gt(n, 0);
+    exe[n] = '\0';
+    *strrchr(exe, '/') = '\0';
+    char *libs = strstr(exe, "/.libs");
+    if (libs)
+        *libs = '\0';
+    snprintf(out, size, "%s/peer", exe);
+}
+
+/* Not a child of ours, so that whoever is one is the library's. */
+void peer_start(struct rig *r)
+{
+    char path[4096], port[16], line[32] = "";
+    int out[2];
+
+    peer_path(path, sizeof path);
+    snprintf(port, sizeof port, "%d", r->port);
+    ck_assert_int_eq(pipe2(out, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        pid_t inner = fork();
+        if (inner != 0)
+            _exit(inner < 0);
+        dup2(out[1], STDOUT_FILENO);
+        execl(path, path, r->notes, "--port", port, (char *)NULL);
+        _exit(127);
+    }
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    close(out[1]);
+    for (size_t n = 0; !strchr(line, '\n'); n++)
+        ck_assert_msg(n < sizeof line - 1 && read(out[0], line + n, 1) == 1,
+                      "%s does not start", path);
+    close(out[0]);
+    r->port = atoi(line);
+    r->peer = 0;
+    FILE *f = fopen(r->notes, "r");
+    char note[64];
+    ck_assert_ptr_nonnull(f);
+    while (fgets(note, sizeof note, f))
+        sscanf(note, "start %d", &r->peer);
+    fclose(f);
+}
+
+/* A zombie whose parent is not ours is somebody else's to collect. */
+static bool is_there(pid_t pid)
+{
+    char path[40], line[512] = "";
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "r");
+    if (!f)
+        return false;
+    bool read = fgets(line, sizeof line, f) != NULL;
+    fclose(f);
+    const char *at = strrchr(line, ')');
+    return read && at && at[2] != 'Z' && at[2] != 'X';
+}
+
+void wait_gone(pid_t pid)
+{
+    double since = now_ms();
+
+    while (is_there(pid)) {
+        ck_assert_msg(now_ms() - since < 5000, "process %d is still there", (int)pid);
+        usleep(200);
+    }
+}
+
+void peer_stop(struct rig *r)
+{
+    kill(r->peer, SIGKILL);
+    wait_gone(r->peer);
+    r->peer = 0;
+}
+
+void rig_kill(struct rig *r)
+{
+    if (r->wire != STDIO) {
+        peer_stop(r);
+        peer_start(r);
+        return;
+    }
+    struct mcplug_status s = rig_status(r);
+    ck_assert_int_gt(s.pid, 0);
+    ck_assert_int_eq(kill((pid_t)s.pid, SIGKILL), 0);
+}
+
+unsigned rig_noted(const struct rig *r, const char *start)
+{
+    char line[256];
+    unsigned n = 0;
+    FILE *f = fopen(r->notes, "r");
+
+    while (f && fgets(line, sizeof line, f))
+        n += strncmp(line, start, strlen(start)) == 0;
+    if (f)
+        fclose(f);
+    return n;
+}
