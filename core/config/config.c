@@ -353,6 +353,7 @@ static void read_entries(struct mcplug_config *config, struct mp_source *source)
     mp_view dirs = mp_view_get(text, "pluginDirs"), key, value;
     bool own = source->scope == MP_SCOPE_USER || source->scope == MP_SCOPE_ENTERPRISE;
 
+    mp_config_check_top(config, source, text);
     mp_config_take_queues(config, source, mp_view_get(text, "queues"));
     if (dirs.len && own && !config->plugin_dirs)
         take_plugin_dirs(config, source, dirs);

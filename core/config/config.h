@@ -21,6 +21,7 @@
 #define MP_NAME_MAX 64                  /* characters of a server's name */
 #define MP_CONFIG_FILES 256             /* that are read, all scopes together */
 #define MP_CONFIG_SERVERS 4096          /* entries of one file */
+#define MP_TIME_MAX (365 * 86400000LL)  /* ms that an entry may say */
 #define MP_PROBLEMS_MAX 1000
 
 enum mp_scope { /* the first one wins */
@@ -137,6 +138,8 @@ void mp_config_check(struct mcplug_config *config, struct mp_entry *entry,
  * scheme that the transport takes (`accepts` as in its feature; NULL: any). */
 void mp_config_check_url(struct mcplug_config *config, struct mp_entry *entry,
                          const char *transport, const char *const *accepts);
+
+/* ---- upkeep.c ---- */
 
 /* The entry's "type" in our words ("streamable-http" is "http"), "stdio" when it has a
  * command and no type. give `out`, NULL when the URL has to tell. */

@@ -138,7 +138,8 @@ static void check_string(struct checker *c, const char *below, mp_view v)
     mp_str_clear(&text);
 }
 
-static void check_strings(struct checker *c, const char *key, mp_view v)
+static void check_items(struct checker *c, const char *key, mp_view v,
+                        bool (*fits)(mp_view v))
 {
     struct mp_walk w = mp_walk_into(v);
     mp_view item;
@@ -151,14 +152,26 @@ static void check_strings(struct checker *c, const char *key, mp_view v)
     }
     for (size_t i = 0; mp_walk_element(&w, &item); i++) {
         snprintf(below, sizeof below, ".%.64s[%zu]", key, i);
-        if (!is_scalar(item))
+        if (!fits(item))
             expected(c, below, item, "a string");
         else
             check_string(c, below, item);
     }
 }
 
-static void check_map(struct checker *c, const char *key, mp_view v)
+static void check_strings(struct checker *c, const char *key, mp_view v)
+{
+    check_items(c, key, v, is_scalar);
+}
+
+/* Names are texts and nothing else: a number there was meant for another key. */
+static void check_names(struct checker *c, const char *key, mp_view v)
+{
+    check_items(c, key, v, mp_view_is_string);
+}
+
+static void check_members(struct checker *c, const char *key, mp_view v,
+                          bool (*fits)(mp_view v))
 {
     struct mp_walk w = mp_walk_into(v);
     mp_view name, item;
@@ -172,7 +185,7 @@ static void check_map(struct checker *c, const char *key, mp_view v)
     while (mp_walk_member(&w, &name, &item)) {
         char *text = mp_view_strdup(name);
         snprintf(below, sizeof below, ".%.64s.%.128s", key, text ? text : "");
-        if (!is_scalar(item))
+        if (!fits(item))
             expected(c, below, item, "a string");
         else
             check_string(c, below, item);
@@ -184,16 +197,38 @@ static void check_map(struct checker *c, const char *key, mp_view v)
     }
 }
 
-/* Milliseconds, or a text such as "30s". */
-static bool read_time(struct checker *c, mp_view v, int64_t *ms)
+static void check_map(struct checker *c, const char *key, mp_view v)
 {
-    char *text = mp_view_strdup(v);
+    check_members(c, key, v, is_scalar);
+}
+
+static void check_named(struct checker *c, const char *key, mp_view v)
+{
+    check_members(c, key, v, mp_view_is_string);
+}
+
+/* Milliseconds from `least` on, or a text such as `like`. A bare number in quotes would
+ * have to be guessed at. */
+static void check_duration(struct checker *c, const char *below, mp_view v, int64_t least,
+                           const char *like)
+{
+    char line[96], *text = mp_view_strdup(v);
+    int64_t ms = 0;
+
     if (!text && mp_view_is_string(v))
         no_memory(c);
-    bool ok =
-        is_number(v) ? mp_view_int(v, ms) : text && mp_option_parse("duration", text, ms);
+    bool ok = is_number(v) ? mp_view_int(v, &ms)
+                           : text && mp_option_parse("duration", text, &ms);
+    snprintf(line, sizeof line, "expected milliseconds, or a time such as \"%s\"", like);
+    if (!ok || ms < least)
+        complain(c, false, below, v, line);
+    else if (ms > MP_TIME_MAX)
+        complain(c, false, below, v, "is more than 365 days");
+    else if (text && ms && !text[strspn(text, "0123456789")]) {
+        snprintf(line, sizeof line, "is it \"%.16sms\" or \"%.16ss\"?", text, text);
+        complain(c, false, below, v, line);
+    }
     mp_free(text);
-    return ok && *ms >= 0;
 }
 
 static void check_timeouts(struct checker *c, const char *key, mp_view v)
@@ -213,14 +248,12 @@ static void check_timeouts(struct checker *c, const char *key, mp_view v)
         for (size_t i = 0; i < MP_COUNT(names); i++)
             known = known || mp_view_equals(name, names[i]);
         char *text = mp_view_strdup(name);
-        int64_t ms = 0;
         snprintf(below, sizeof below, ".%s.%.128s", key, text ? text : "");
         if (!known)
             complain(c, false, below, name,
                      "is unknown; there are \"connect\", \"request\" and \"tool\"");
-        else if (!read_time(c, item, &ms) || ms == 0)
-            complain(c, false, below, item,
-                     "expected milliseconds, or a time such as \"30s\"");
+        else
+            check_duration(c, below, item, 1, "30s");
         mp_free(text);
     }
 }
@@ -228,10 +261,8 @@ static void check_timeouts(struct checker *c, const char *key, mp_view v)
 static void check_time(struct checker *c, const char *key, mp_view v)
 {
     char below[96];
-    int64_t ms;
     snprintf(below, sizeof below, ".%s", key);
-    if (!read_time(c, v, &ms))
-        complain(c, false, below, v, "expected milliseconds, or a time such as \"10m\"");
+    check_duration(c, below, v, 0, "10m");
 }
 
 /* The words differ in one place, by two letters at most. */
@@ -297,11 +328,11 @@ static void check_probe_url(struct checker *c, const char *key, mp_view v)
     if (!url && mp_view_is_string(v))
         no_memory(c);
     if (url && *url) {
-        wrong = url_parse(url, &parts);
+        bool web =
+            strncasecmp(url, "http://", 7) == 0 || strncasecmp(url, "https://", 8) == 0;
+        wrong = web ? url_parse(url, &parts) : "does not begin with http:// or https://";
         if (wrong)
             complain(c, false, below, v, wrong);
-        else if (strncmp(parts.scheme, "http", 4) != 0)
-            complain(c, false, below, v, "does not begin with http:// or https://");
         else if (strstr(url, "${"))
             complain(c, true, below, v, "is used as it is, without variables");
     }
@@ -326,10 +357,10 @@ static const struct key {
     {"type", check_text, true},           {"command", check_text, false},
     {"args", check_strings, false},       {"env", check_map, false},
     {"cwd", check_text, false},           {"url", check_text, false},
-    {"headers", check_map, false},        {"toolsAllowed", check_strings, true},
-    {"toolsDenied", check_strings, true}, {"shared", check_flag, true},
+    {"headers", check_map, false},        {"toolsAllowed", check_names, true},
+    {"toolsDenied", check_names, true},   {"shared", check_flag, true},
     {"healthProbe", check_probe, true},   {"queue", check_text, true},
-    {"toolQueues", check_map, true},      {"timeouts", check_timeouts, true},
+    {"toolQueues", check_named, true},    {"timeouts", check_timeouts, true},
     {"disabled", check_flag, true},       {"keepAlive", check_flag, true},
     {"healthUrl", check_probe_url, true}, {"idle", check_time, true},
 };
@@ -558,30 +589,4 @@ void mp_config_check_url(struct mcplug_config *config, struct mp_entry *entry,
             complain(&c, false, ".url", value, wrong);
     }
     mp_free(url);
-}
-
-/* ---- types ---- */
-
-int mp_entry_type(const struct mp_entry *entry, char **out, struct mcplug_error *err)
-{
-    static const char *const same[][2] = {
-        {"streamable-http", "http"},
-        {"streamableHttp", "http"},
-        {"streamable_http", "http"},
-        {"local", "stdio"},
-    };
-    mp_view type = mp_view_get(entry->json, "type");
-
-    *out = NULL;
-    if (!type.len && !mp_view_get(entry->json, "command").len)
-        return MCPLUG_OK;
-    if (!type.len)
-        *out = mp_strdup("stdio");
-    const char *word = NULL;
-    for (size_t i = 0; type.len && !word && i < MP_COUNT(same); i++)
-        if (mp_view_equals(type, same[i][0]))
-            word = same[i][1];
-    if (type.len)
-        *out = word ? mp_strdup(word) : mp_view_strdup(type);
-    return *out ? MCPLUG_OK : mp_fail_nomem(err);
 }

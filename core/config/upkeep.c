@@ -8,13 +8,8 @@
 
 /* ---- entries ---- */
 
-/* Numbers and booleans may stand for texts. No variables: what is kept under a name, and
- * which tools are allowed, must not depend on who asks. give; NULL: no memory */
-static char *text_of(mp_view v)
-{
-    return mp_view_is_string(v) ? mp_view_strdup(v)
-                                : mp_strndup((const char *)v.data, v.len);
-}
+/* No variables: what is kept under a name, and which tools are allowed, must not depend
+ * on who asks. */
 
 static void list_free(char **list)
 {
@@ -39,7 +34,7 @@ static bool take_list(const struct mp_entry *entry, const char *key, char ***out
         return true;
     *out = mp_alloc((mp_view_count(list) + 1) * sizeof **out);
     for (size_t n = 0; *out && mp_walk_element(&w, &item); n++)
-        if (!((*out)[n] = text_of(item)))
+        if (!((*out)[n] = mp_view_strdup(item)))
             return false;
     return *out != NULL;
 }
@@ -53,7 +48,8 @@ static bool take_map(const struct mp_entry *entry, const char *key, char ***out)
         return true;
     *out = mp_alloc((mp_view_count(map) * 2 + 1) * sizeof **out);
     for (size_t n = 0; *out && mp_walk_member(&w, &name, &item); n += 2)
-        if (!((*out)[n] = mp_view_strdup(name)) || !((*out)[n + 1] = text_of(item)))
+        if (!((*out)[n] = mp_view_strdup(name)) ||
+            !((*out)[n + 1] = mp_view_strdup(item)))
             return false;
     return *out != NULL;
 }
@@ -102,6 +98,32 @@ void mp_upkeep_clear(struct mp_upkeep *upkeep)
     list_free(upkeep->tools_allowed);
     list_free(upkeep->tools_denied);
     memset(upkeep, 0, sizeof *upkeep);
+}
+
+/* ---- types ---- */
+
+int mp_entry_type(const struct mp_entry *entry, char **out, struct mcplug_error *err)
+{
+    static const char *const same[][2] = {
+        {"streamable-http", "http"},
+        {"streamableHttp", "http"},
+        {"streamable_http", "http"},
+        {"local", "stdio"},
+    };
+    mp_view type = mp_view_get(entry->json, "type");
+
+    *out = NULL;
+    if (!type.len && !mp_view_get(entry->json, "command").len)
+        return MCPLUG_OK;
+    if (!type.len)
+        *out = mp_strdup("stdio");
+    const char *word = NULL;
+    for (size_t i = 0; type.len && !word && i < MP_COUNT(same); i++)
+        if (mp_view_equals(type, same[i][0]))
+            word = same[i][1];
+    if (type.len)
+        *out = word ? mp_strdup(word) : mp_view_strdup(type);
+    return *out ? MCPLUG_OK : mp_fail_nomem(err);
 }
 
 /* ---- queues ---- */
@@ -236,4 +258,54 @@ bool mp_config_queue(const struct mcplug_config *config, const char *name,
         return true;
     }
     return false;
+}
+
+/* ---- the file as a whole ---- */
+
+static void lower(char *text)
+{
+    for (; *text; text++)
+        if (*text >= 'A' && *text <= 'Z')
+            *text = (char)(*text - 'A' + 'a');
+}
+
+/* Another spelling of `key`: another case, or one letter too many, missing or wrong.
+ * Files of other programs have keys of their own, so no more than that. */
+static bool is_slip(const char *given, const char *key)
+{
+    size_t n = strlen(given), m = strlen(key), head = 0, tail = 0;
+
+    while (head < n && given[head] == key[head])
+        head++;
+    while (tail + head < n && tail + head < m && given[n - 1 - tail] == key[m - 1 - tail])
+        tail++;
+    return head + tail + 1 >= (n > m ? n : m);
+}
+
+void mp_config_check_top(struct mcplug_config *config, const struct mp_source *source,
+                         mp_view top)
+{
+    static const char *const ours[] = {"mcpServers", "pluginDirs", "queues"};
+    static const char *const plain[] = {"mcpservers", "plugindirs", "queues"};
+    struct mp_walk w = mp_walk_into(top);
+    mp_view key, value;
+
+    while (mp_walk_member(&w, &key, &value)) {
+        char *given = mp_view_strdup(key);
+        const char *meant = NULL;
+        bool known = false;
+        config->incomplete |= !given;
+        for (size_t i = 0; given && i < MP_COUNT(ours); i++)
+            known = known || strcmp(given, ours[i]) == 0;
+        if (given)
+            lower(given);
+        for (size_t i = 0; given && !known && i < MP_COUNT(ours); i++)
+            if (is_slip(given, plain[i]))
+                meant = ours[i];
+        mp_free(given);
+        if (meant)
+            mp_config_note(config, source, NULL, true, "", key,
+                           "%.*s is unknown; did you mean \"%s\"?", (int)key.len,
+                           (const char *)key.data, meant);
+    }
 }

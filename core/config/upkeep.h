@@ -26,6 +26,10 @@ void mp_upkeep_clear(struct mp_upkeep *upkeep);
 #define MP_QUEUE_CONCURRENT_MAX 10000 /* from 1 */
 #define MP_QUEUE_WAITING_MAX 100000   /* from 0, which is as if it were not said */
 
+/* Warns of keys of a file that look like one of ours and are none. */
+void mp_config_check_top(struct mcplug_config *config, const struct mp_source *source,
+                         mp_view top);
+
 /* Checks "queues" of a file, len 0: it has none, and keeps it for mp_config_queue(). */
 void mp_config_take_queues(struct mcplug_config *config, struct mp_source *source,
                            mp_view queues);
