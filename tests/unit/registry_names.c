@@ -330,7 +330,7 @@ static void new_world(void)
 
 START_TEST(names_are_unique_stable_and_at_most_64_characters)
 {
-    for (unsigned i = 1; i <= 500; i++) {
+    for (unsigned i = 1; i <= fewer(500); i++) {
         first_seed = seed = i == 500 ? (unsigned)time(NULL) : i;
         bool plain = chance(2);
         w.n_servers = 0;
@@ -422,7 +422,7 @@ static void change_world(void)
 
 START_TEST(whatever_comes_and_goes_a_name_means_the_same_tool)
 {
-    for (unsigned i = 1; i <= 25; i++) {
+    for (unsigned i = 1; i <= fewer(25); i++) {
         first_seed = seed = i == 25 ? (unsigned)time(NULL) : i;
         memset(&w, 0, sizeof w);
         n_past = 0;
