@@ -96,7 +96,7 @@ static int run_plain(struct cli_watch *w)
 
 /* ---- until all are ready ---- */
 
-/* "waiting for a, b (3 of 5 are there)" */
+/* "waiting for a, b (3 of 5 are known)" */
 static void show_waiting(struct cli_watch *w)
 {
     size_t there = 0, named = 0;
@@ -111,7 +111,7 @@ static void show_waiting(struct cli_watch *w)
             mp_str_addf(&names, "%s%s", named++ ? ", " : "", s->member->entry->name);
     }
     if (named)
-        mp_str_addf(&text, "waiting for %s (%zu of %zu are there)",
+        mp_str_addf(&text, "waiting for %s (%zu of %zu are known)",
                     names.data ? names.data : "..", there, cli_watch_usable(w));
     cli_status_show(text.len ? text.data : NULL);
     mp_str_clear(&names);
@@ -140,6 +140,23 @@ static int verdict(const struct cli_watch *w)
     return CLI_OK;
 }
 
+/* Nobody should have to find out from the exit code. */
+static void tell_late(const struct cli_watch *w)
+{
+    unsigned long long ms = w->cli->args.timeout;
+    bool whole = ms % 1000 == 0;
+    struct mp_str names;
+    size_t n = 0;
+
+    mp_str_init(&names, 1024);
+    for (size_t i = 0; i < w->n && names.len < 512; i++)
+        if (w->all[i].usable && w->all[i].status.state != MCPLUG_STATE_READY)
+            mp_str_addf(&names, "%s%s", n++ ? ", " : "", w->all[i].member->entry->name);
+    cli_error("not ready when --timeout, %llu%s, had passed: %s", whole ? ms / 1000 : ms,
+              whole ? "s" : "ms", names.data ? names.data : "..");
+    mp_str_clear(&names);
+}
+
 static int run_until_ready(struct cli_watch *w)
 {
     uint64_t limit = w->cli->args.timeout, due = limit ? cli_now() + limit : 0;
@@ -157,9 +174,13 @@ static int run_until_ready(struct cli_watch *w)
     if (!w->leaving) {
         cli_watch_put_table(w);
         int code = verdict(w);
+        if (code != CLI_OK && !all_answered(w)) {
+            code = CLI_TIMED_OUT;
+            tell_late(w);
+        }
         cli_out_close(
             &w->cli->out); /* who reads it need not wait for the servers to go */
-        cli_watch_leave(w, code != CLI_OK && !all_answered(w) ? CLI_TIMED_OUT : code);
+        cli_watch_leave(w, code);
     }
     finish_plain(w, signal_fd);
     if (signal_fd >= 0)
@@ -358,16 +379,20 @@ const struct cli_command cli_cmd_watch = {
         "Starts every server that may be used, a few at a time, and starts it again when "
         "it goes: 0, 1, 2, 5, 10, 30, 60, 60 .. seconds after a failure. On a terminal "
         "they are shown on a screen of their own. Keys there: up and down select a "
-        "server, r starts it anew, R all that are down, l or Enter shows its log, ? "
+        "server, r starts it anew (if it could not be used: with the configuration as it "
+        "is "
+        "then), R all that are down, l or Enter shows its log, ? "
         "explains, q or Ctrl+C closes all of them and leaves.\n"
         "\n"
         "Elsewhere, and with --plain, each event is a line: time, name, state, detail. "
         "With "
         "--json it is an object with the members time, server, state, revision, tools, "
-        "restarts and error. That goes on until Ctrl+C or SIGTERM.\n"
+        "restarts, next_ms, error and stderr. That goes on until Ctrl+C or SIGTERM, and "
+        "until all servers have gone then; a second Ctrl+C leaves at once.\n"
         "\n"
         "With --until-ready the exit code is 0 if all are ready, 1 if one is not, and 5 "
-        "if the time passed. MCP_SERVER_CONNECTION_BATCH_SIZE sets how many servers are "
+        "if the time passed; one that was never ready is given up on after three "
+        "attempts. MCP_SERVER_CONNECTION_BATCH_SIZE sets how many servers are "
         "started at a time at first, 3 without it.",
     .options = options,
     .flags = CLI_CONFIG,

@@ -4,13 +4,18 @@
 #include "base/mem.h"
 #include "config/upkeep.h"
 #include "json/walk.h"
-#include "signals.h"
+#include "registry/registry.h"
 #include "tell.h"
 
 #include <stdio.h>
 
 #define STDERR_HEAD "stderr: " /* of log lines of the core */
 #define LOGGED_MAX ((size_t)1 << 16)
+#define WORDS_MAX ((size_t)1024)
+#define ATTEMPTS 3 /* after which one that never was ready counts as not ready */
+/* What a server may take to go is bounded by its own settings; if that does not come to
+ * an end either, what guards the processes ends them. */
+#define LEAVE_MS 30000
 
 /* ---- how they are ---- */
 
@@ -55,15 +60,36 @@ bool cli_watched_down(const struct cli_watched *s)
             s->status.state == MCPLUG_STATE_RESTING);
 }
 
-int cli_watched_restart(struct cli_watched *s, struct mcplug_error *err)
+/* "Process not found - .. (server exited with status 1)": what is in the brackets.
+ * "Failed to spawn process - ..: No such file": what is behind the colon. */
+const char *cli_watched_fact(const struct cli_watched *s, char *room, size_t cap)
 {
-    if (!s->usable)
-        return mp_fail(err, MCPLUG_ECONFIG, "it is not started: %s",
-                       s->member->reason ? s->member->reason
-                                         : cli_member_state(s->member));
-    if (!s->handle || s->leaving)
-        return mp_fail(err, MCPLUG_ERESTARTING, "its turn has not come yet");
-    return mcplug_restart(s->handle, err);
+    const char *text = cli_watched_error(s), *from = strchr(text, '('), *colon;
+    size_t len = strlen(text);
+
+    if (strncmp(text, "Process not found - ", 20) == 0 && from && text[len - 1] == ')') {
+        snprintf(room, cap, "%.*s", (int)(text + len - from - 2), from + 1);
+        return room;
+    }
+    if (strncmp(text, "Failed to spawn process", 23) == 0 &&
+        (colon = strstr(text, ": ")) && colon[2])
+        return colon + 2;
+    return text;
+}
+
+uint64_t cli_watched_restarts(const struct cli_watched *s)
+{
+    return s->status.starts ? s->status.starts - 1 : 0;
+}
+
+unsigned long long cli_watched_seconds(const struct cli_watched *s)
+{
+    return (unsigned long long)(s->status.next_ms + 500) / 1000;
+}
+
+unsigned cli_watched_others(const struct cli_watched *s)
+{
+    return s->status.handles ? s->status.handles - 1 : 0;
 }
 
 size_t cli_watch_usable(const struct cli_watch *w)
@@ -98,12 +124,36 @@ static void keep_state(struct cli_watched *s, enum mcplug_state state,
                     s->status.tools == 1 ? "" : "s", s->status.revision,
                     cli_era_of(s->status.revision));
     else if (state == MCPLUG_STATE_WAITING)
-        mp_str_addf(&line, " %llus",
-                    (unsigned long long)(s->status.next_ms + 999) / 1000);
+        mp_str_addf(&line, " %llus", cli_watched_seconds(s));
     if (why && state != MCPLUG_STATE_STOPPING)
         mp_str_addf(&line, ": %s", why->text);
     cli_kept_add(&s->kept, false, line.data ? line.data : "", line.len);
     mp_str_clear(&line);
+}
+
+/* What it said last belongs to the failure that came then. */
+static void hear_words(struct cli_watched *s, const char *text, size_t len)
+{
+    struct mp_str line;
+
+    while (len && (text[len - 1] == ' ' || text[len - 1] == '\r'))
+        len--;
+    if (!len)
+        return;
+    mp_str_init(&line, 4 * WORDS_MAX);
+    cli_kept_text(&line, text, len < WORDS_MAX ? len : WORDS_MAX);
+    mp_free(s->heard);
+    s->heard = mp_str_take(&line);
+}
+
+static void settle_words(struct cli_watched *s, enum mcplug_state state)
+{
+    if (state == MCPLUG_STATE_STARTING) {
+        mp_free(mp_move(&s->heard));
+    } else if (state == MCPLUG_STATE_WAITING || state == MCPLUG_STATE_PARKED) {
+        mp_free(s->words);
+        s->words = mp_move(&s->heard);
+    }
 }
 
 static void on_state(void *arg, mcplug_handle *handle, enum mcplug_state state,
@@ -118,6 +168,12 @@ static void on_state(void *arg, mcplug_handle *handle, enum mcplug_state state,
         return; /* on_ready() was first */
     s->told = state;
     s->told_starts = s->status.starts;
+    settle_words(s, state);
+    if (state == MCPLUG_STATE_READY)
+        s->was_ready = true;
+    else if (state == MCPLUG_STATE_WAITING && !s->was_ready &&
+             s->status.starts >= ATTEMPTS)
+        s->answered = true;
     if (state == MCPLUG_STATE_READY || state == MCPLUG_STATE_WAITING ||
         state == MCPLUG_STATE_PARKED || state == MCPLUG_STATE_ENDED)
         settle(s);
@@ -131,6 +187,8 @@ static void on_ready(void *arg, mcplug_handle *handle, const struct mcplug_error
 {
     struct cli_watched *s = arg;
 
+    if (handle != s->handle)
+        return; /* it was let go of */
     s->answered = true;
     settle(s);
     if (s->leaving)
@@ -155,6 +213,7 @@ static void on_remark(void *arg, mcplug_handle *handle, const char *line, size_t
     cli_journal_line(s->member->journal, MCPLUG_LOG_VERBOSE, CLI_JOURNAL_STDERR, line,
                      len);
     cli_kept_add(&s->kept, true, line, len);
+    hear_words(s, line, len);
     s->watch->news(s->watch, s, false);
 }
 
@@ -187,13 +246,14 @@ static void on_logged(void *arg, mcplug_handle *handle, const char *params, size
     s->watch->news(s->watch, s, false);
 }
 
-/* NULL: it is of none of them. */
-static struct cli_watched *of_source(const struct cli_watch *w, const char *source)
+/* Is a log line of that source about this one? Those who share a connection have the
+ * source of the one that came first; before it is acquired only its own name is known. */
+static bool is_of(const struct cli_watched *s, const char *source)
 {
-    for (size_t i = 0; i < w->n; i++)
-        if (w->all[i].begun && cli_journal_source(source, w->all[i].member->entry->name))
-            return &w->all[i];
-    return NULL;
+    if (!s->begun)
+        return false;
+    return s->handle ? strcmp(s->handle->service->source, source) == 0
+                     : cli_journal_source(source, s->member->entry->name);
 }
 
 /* The last words of a server whose connection is gone come here and nowhere else. */
@@ -209,6 +269,8 @@ static void hear(struct cli_watched *s, int level, const char *text)
     cli_journal_log(s->member->journal, level, text, closing);
     if (closing && strncmp(text, STDERR_HEAD, head) == 0)
         cli_kept_add(&s->kept, true, text + head, strlen(text + head));
+    if (closing && !s->leaving && strncmp(text, STDERR_HEAD, head) == 0)
+        hear_words(s, text + head, strlen(text + head));
 }
 
 /* What goes wrong with a server is told as its state. */
@@ -216,10 +278,10 @@ static void on_log(void *arg, int level, const char *source, const char *text)
 {
     struct cli_watch *w = arg;
     bool of_server = strncmp(source, "mcp:", 4) == 0;
-    struct cli_watched *s = of_server ? of_source(w, source) : NULL;
 
-    if (s)
-        hear(s, level, text);
+    for (size_t i = 0; of_server && i < w->n; i++)
+        if (is_of(&w->all[i], source))
+            hear(&w->all[i], level, text);
     if (of_server && !w->cli->args.verbose)
         cli_log_file(level, source, text);
     else
@@ -228,20 +290,34 @@ static void on_log(void *arg, int level, const char *source, const char *text)
 
 /* ---- the beginning ---- */
 
-static void give_up(struct cli_watched *s, const struct mcplug_error *why)
+static void open_journal(struct cli_watched *s)
+{
+    const struct mcplug_config *config =
+        s->reading ? s->reading->config : s->watch->cli->config;
+    if (!s->member->journal)
+        s->member->journal = cli_journal_open(&config->places, s->member->entry->name);
+}
+
+void cli_watched_give_up(struct cli_watched *s, const char *why)
 {
     struct cli_member *m = s->member;
 
     m->state = CLI_STATE_FAILED;
-    m->reason = mp_strdup(why->text[0] ? why->text : mcplug_error_name(why->code));
+    mp_free(m->reason);
+    m->reason = mp_strdup(why);
     s->usable = false;
-    if (!m->journal)
-        m->journal = cli_journal_open(&s->watch->cli->config->places, m->entry->name);
-    cli_journal_event(m->journal, MCPLUG_LOG_ERROR, m->reason ? m->reason : why->text);
+    open_journal(s);
+    cli_journal_event(m->journal, MCPLUG_LOG_ERROR, why);
+    cli_kept_add(&s->kept, false, why, strlen(why));
+}
+
+static void give_up(struct cli_watched *s, const struct mcplug_error *why)
+{
+    cli_watched_give_up(s, why->text[0] ? why->text : mcplug_error_name(why->code));
 }
 
 /* A secret may take its time to come: all are looked up before the first one starts. */
-static void resolve(struct cli_watched *s)
+void cli_watched_resolve(struct cli_watched *s)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct cli_member *m = s->member;
@@ -281,17 +357,22 @@ int cli_watch_init(struct cli_watch *w, struct cli *cli)
     }
     for (size_t i = 0; i < w->n; i++)
         if (w->all[i].usable)
-            resolve(&w->all[i]);
+            cli_watched_resolve(&w->all[i]);
     return CLI_OK;
 }
 
 void cli_watch_clear(struct cli_watch *w)
 {
     mcplug_free(w->host);
-    for (size_t i = 0; i < w->n; i++)
-        cli_kept_clear(&w->all[i].kept);
-    mp_free(w->all);
     cli_roster_clear(&w->roster);
+    for (size_t i = 0; i < w->n; i++) {
+        struct cli_watched *s = &w->all[i];
+        cli_kept_clear(&s->kept);
+        cli_reading_drop(s->reading);
+        mp_free(s->heard);
+        mp_free(s->words);
+    }
+    mp_free(w->all);
     memset(w, 0, sizeof *w);
 }
 
@@ -335,6 +416,66 @@ static int acquire(struct cli_watched *s, struct mcplug_error *err)
     return r;
 }
 
+/* What the others have heard before it failed. */
+static void hear_of_others(struct cli_watched *s)
+{
+    const struct cli_watch *w = s->watch;
+    for (size_t i = 0; i < w->n && !s->heard; i++)
+        if (w->all[i].handle && w->all[i].handle->service == s->handle->service)
+            s->heard = mp_strdup(w->all[i].words);
+}
+
+/* What the others have seen of the connection that it shares is no news to the library,
+ * but it is for those who look at this one. */
+static void tell_joined(struct cli_watched *s)
+{
+    struct mcplug_status *status = &s->status;
+    struct mp_str line;
+
+    mp_str_init(&line, CLI_KEPT_LINE);
+    mp_str_addf(&line, "shares the connection of %.64s, which is %s",
+                s->handle->service->name, mcplug_state_name(status->state));
+    if (status->state == MCPLUG_STATE_READY)
+        mp_str_addf(&line, ": %u tool%s, revision %s", status->tools,
+                    status->tools == 1 ? "" : "s", status->revision);
+    if (line.data) {
+        cli_journal_event(s->member->journal, MCPLUG_LOG_VERBOSE, line.data);
+        cli_kept_add(&s->kept, false, line.data, line.len);
+    }
+    mp_str_clear(&line);
+    enum mcplug_state state = status->state;
+    status->state = MCPLUG_STATE_STARTING;
+    s->watch->news(s->watch, s, true);
+    if (state == MCPLUG_STATE_WAITING || state == MCPLUG_STATE_PARKED) {
+        struct mcplug_error why = status->error;
+        hear_of_others(s);
+        on_state(s, s->handle, state, &why);
+    }
+}
+
+bool cli_watched_start(struct cli_watched *s)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    s->told = MCPLUG_STATE_RESTING;
+    s->told_starts = 0;
+    s->was_ready = s->answered = false;
+    mp_free(mp_move(&s->heard));
+    mp_free(mp_move(&s->words));
+    open_journal(s);
+    if (acquire(s, &err) != MCPLUG_OK) {
+        give_up(s, &err);
+        s->watch->news(s->watch, s, true);
+        return false;
+    }
+    s->watch->held++;
+    cli_watched_look(s);
+    s->watch->news(s->watch, s, false);
+    if (cli_watched_others(s))
+        tell_joined(s);
+    return true;
+}
+
 bool cli_watch_may_begin(struct cli_watch *w)
 {
     while (w->next < w->n && (!w->all[w->next].usable || w->all[w->next].begun))
@@ -344,25 +485,31 @@ bool cli_watch_may_begin(struct cli_watch *w)
 
 void cli_watch_begin(struct cli_watch *w)
 {
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-
     if (!cli_watch_may_begin(w))
         return;
     struct cli_watched *s = &w->all[w->next++];
     s->begun = true;
-    s->member->journal =
-        cli_journal_open(&w->cli->config->places, s->member->entry->name);
-    if (acquire(s, &err) == MCPLUG_OK) {
-        w->starting++;
-        w->held++;
-        w->news(w, s, false);
-    } else {
-        give_up(s, &err);
-        w->news(w, s, true);
-    }
+    w->starting++;
+    if (!cli_watched_start(s))
+        settle(s);
 }
 
 /* ---- the end ---- */
+
+static void on_let_go(void *arg)
+{
+    struct cli_watch *w = arg;
+    w->held--;
+}
+
+void cli_watched_let_go(struct cli_watched *s)
+{
+    mcplug_handle *handle = mp_move(&s->handle);
+    if (!handle)
+        return;
+    settle(s);
+    mcplug_release(handle, on_let_go, s->watch);
+}
 
 static void on_released(void *arg)
 {
@@ -392,6 +539,7 @@ void cli_watch_leave(struct cli_watch *w, int exit_code)
         s->status.name = s->status.transport = s->status.revision =
             ""; /* were borrowed */
         mcplug_release(s->handle, on_released, s);
+        w->news(w, s, true);
     }
 }
 
@@ -400,7 +548,7 @@ bool cli_watch_signal(struct cli_watch *w, int number)
     if (w->leaving)
         return true;
     w->signal = number;
-    w->patience = cli_now() + CLI_LEAVE_MS;
+    w->patience = cli_now() + LEAVE_MS;
     cli_watch_leave(w, CLI_SIGNAL + number);
     return false;
 }

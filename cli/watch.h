@@ -1,10 +1,11 @@
 /* `mcplug watch`: servers that are kept up, and shown as they come and go.
  *
  *   watch.c       the servers: who is on it, starts, what they tell, the end
+ *   watch_again.c started anew, with the configuration as it is then
  *   watch_kept.c  the lines that were heard of each of them last
  *   watch_plain.c a line per event, and a table
  *   watch_term.c  the terminal: its modes, its signals, what is written to it
- *   watch_view.c  what is drawn there
+ *   watch_view.c  what is drawn there; watch_rows.c has its rows
  *   watch_keys.c  what is typed there
  *
  * The servers know nothing of who looks at them but that he is to be told. */
@@ -23,7 +24,7 @@
 #define CLI_KEPT_LINE 2048 /* bytes of one line; the rest is cut off */
 
 struct cli_kept {
-    char *lines[CLI_KEPT_LINES]; /* as they came: not escaped */
+    char *lines[CLI_KEPT_LINES]; /* as they came: not escaped, but for NULs */
     size_t first, n, bytes;
     uint64_t added; /* in all */
 };
@@ -33,23 +34,36 @@ void cli_kept_add(struct cli_kept *k, bool from_stderr, const char *text, size_t
 /* The i-th that is still there; the oldest one is the first. borrow */
 const char *cli_kept_line(const struct cli_kept *k, size_t i);
 void cli_kept_clear(struct cli_kept *k);
+/* Adds text in which a NUL is \x00. */
+void cli_kept_text(struct mp_str *out, const char *text, size_t len);
 
 /* ---- the servers ---- */
 
 struct cli_watch;
 
+/* What the configuration was when somebody had it read anew; counted. */
+struct cli_reading {
+    struct mcplug_config *config;
+    size_t users;
+};
+void cli_reading_drop(struct cli_reading *reading);
+
 struct cli_watched {
     struct cli_watch *watch;
     struct cli_member *member; /* its entry, its settings, why it is not to be started */
-    mcplug_handle *handle;     /* NULL: not begun, not to be started, or gone */
-    bool usable;               /* it is to be started, or was */
-    bool begun, settled;       /* `settled`: the first start has ended, well or not */
-    bool answered;             /* ready, or given up on: what --until-ready waits for */
+    struct cli_reading *reading; /* that the entry is of; NULL: the command's own */
+    mcplug_handle *handle;       /* NULL: not begun, not to be started, or gone */
+    bool usable;                 /* it is to be started, or was */
+    bool begun, settled;         /* `settled`: the first start has ended, well or not */
+    bool answered;               /* ready, or given up on: what --until-ready waits for */
+    bool was_ready;              /* since it was begun */
     bool leaving, gone;
     bool was_up;                 /* when it was told to go */
     enum mcplug_state told;      /* the state that was told last */
     uint64_t told_starts;        /* how many starts there had been then */
     struct mcplug_status status; /* as of cli_watched_look(); strings do not last */
+    char *heard; /* the last line on stderr since this start; NULL: none */
+    char *words; /* the last one before the last failure; NULL: none */
     struct cli_kept kept;
 };
 
@@ -99,12 +113,35 @@ const char *cli_watched_state(const struct cli_watched *s);
 const char *cli_watched_error(const struct cli_watched *s);
 /* Neither up nor on its way. */
 bool cli_watched_down(const struct cli_watched *s);
-/* Starts it anew. MCPLUG_ECONFIG: it is not to be started. */
-int cli_watched_restart(struct cli_watched *s, struct mcplug_error *err);
+/* The same, short: what is known of the cause, less what is always said. borrow, from
+ * `room` too */
+const char *cli_watched_fact(const struct cli_watched *s, char *room, size_t cap);
+/* Attempts after the first one. */
+uint64_t cli_watched_restarts(const struct cli_watched *s);
+/* Until the next attempt. */
+unsigned long long cli_watched_seconds(const struct cli_watched *s);
+/* How many others have the same connection? */
+unsigned cli_watched_others(const struct cli_watched *s);
+/* Starts it anew. One that is parked or was not to be started is looked up in the
+ * configuration again: in `*reading`, or if that is NULL in what becomes of it then; drop
+ * it. MCPLUG_ECONFIG: it is still not to be started. */
+int cli_watched_restart(struct cli_watched *s, struct cli_reading **reading,
+                        struct mcplug_error *err);
+
+/* ---- for watch_again.c ---- */
+
+/* Looks its settings up; if that fails it is not usable any more. */
+void cli_watched_resolve(struct cli_watched *s);
+/* false: it could not even be tried, and is not usable any more. */
+bool cli_watched_start(struct cli_watched *s);
+/* Lets go of its handle, to be given another one, or none. */
+void cli_watched_let_go(struct cli_watched *s);
+/* Not to be started, for that reason. */
+void cli_watched_give_up(struct cli_watched *s, const char *why);
 
 /* ---- without a screen ---- */
 
-/* `2026-11-16T15:04:05.123Z NAME state detail`, or a JSON object. */
+/* `2026-11-16T15:04:05.123Z NAME state detail`, or a JSON object; as of the last look. */
 void cli_watch_put_event(struct cli_watch *w, struct cli_watched *s);
 /* All of them, as they are: a table, or JSON objects. */
 void cli_watch_put_table(struct cli_watch *w);
@@ -167,10 +204,11 @@ struct cli_view {
     struct cli_watch *watch;
     struct cli_term *term;
     struct cli_keys keys;
-    enum cli_view_page page;
+    enum cli_view_page page, before_help;
     size_t selected, top; /* `top`: the first server that is shown */
     size_t back;          /* lines of the log below what is shown */
     uint64_t seen;        /* how many there had been */
+    size_t help_top;      /* the first line of the help that is shown */
     char note[640];       /* in place of the keys; "": none */
     uint64_t note_until;
     bool dirty;
@@ -184,8 +222,35 @@ void cli_view_clear(struct cli_view *v);
 bool cli_view_draw(struct cli_view *v);
 /* Rows for servers, or for lines of a log. */
 size_t cli_view_rows(const struct cli_view *v);
+/* How far `back` goes: the page is full then, if there are as many lines. */
+size_t cli_view_back_most(struct cli_view *v);
+/* How far `help_top` goes; 0: all of it is there. */
+size_t cli_view_help_most(const struct cli_view *v);
 void cli_view_note(struct cli_view *v, const char *fmt, ...) MCPLUG_PRINTF(2, 3);
 /* true: the user wants to leave. */
 bool cli_view_key(struct cli_view *v, int key);
+
+/* ---- rows ---- */
+
+/* One row of the screen: no more than its width gets into it, whatever is put. */
+struct cli_row {
+    struct mp_str *out;
+    size_t left;
+    bool colour;
+};
+
+struct cli_row cli_row_begin(struct cli_view *v, size_t at);
+void cli_row_style(struct cli_row *r, enum cli_style style);
+void cli_row_end(struct cli_row *r);
+void cli_row_spaces(struct cli_row *r, size_t n);
+/* Words of anybody, escaped and cut to `columns`; returns how many it took. */
+size_t cli_row_text(struct cli_row *r, const char *text, size_t columns);
+/* The same, filled up with blanks. */
+void cli_row_cell(struct cli_row *r, const char *text, size_t columns);
+void cli_row_number(struct cli_row *r, const char *text, size_t columns);
+/* The same, cut in the middle: names often differ at the end only. */
+void cli_row_name(struct cli_row *r, const char *text, size_t columns);
+/* Columns that it takes. */
+size_t cli_shown_columns(const char *text);
 
 #endif

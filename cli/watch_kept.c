@@ -14,6 +14,16 @@ static void drop_first(struct cli_kept *k)
     k->n--;
 }
 
+void cli_kept_text(struct mp_str *out, const char *text, size_t len)
+{
+    const char *end = text + len, *nul;
+    for (; (nul = memchr(text, '\0', (size_t)(end - text))); text = nul + 1) {
+        mp_str_add(out, text, (size_t)(nul - text));
+        mp_str_adds(out, "\\x00");
+    }
+    mp_str_add(out, text, (size_t)(end - text));
+}
+
 void cli_kept_add(struct cli_kept *k, bool from_stderr, const char *text, size_t len)
 {
     struct mp_str line;
@@ -22,11 +32,9 @@ void cli_kept_add(struct cli_kept *k, bool from_stderr, const char *text, size_t
     time_t now = time(NULL);
 
     strftime(at, sizeof at, "%H:%M:%SZ", gmtime_r(&now, &tm));
-    if (memchr(text, '\0', len))
-        len = strlen(text);
-    mp_str_init(&line, CLI_KEPT_LINE + 32);
+    mp_str_init(&line, 4 * CLI_KEPT_LINE + 32);
     mp_str_addf(&line, "%s %s", at, from_stderr ? "| " : "");
-    mp_str_add(&line, text, len < CLI_KEPT_LINE ? len : CLI_KEPT_LINE);
+    cli_kept_text(&line, text, len < CLI_KEPT_LINE ? len : CLI_KEPT_LINE);
     size_t size = line.len + 1;
     char *copy = mp_str_take(&line);
     if (!copy)

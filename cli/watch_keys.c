@@ -86,25 +86,36 @@ int cli_keys_due(struct cli_keys *k, uint64_t now)
 static void restart(struct cli_view *v, struct cli_watched *s)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    const char *name = s->member->entry->name;
+    struct cli_reading *reading = NULL;
 
-    if (cli_watched_restart(s, &err) == MCPLUG_OK)
-        cli_view_note(v, "%.64s is started anew", name);
-    else
+    int r = cli_watched_restart(s, &reading, &err);
+    const char *name = s->member->entry->name; /* it may be another one now */
+    cli_watched_look(s);
+    unsigned others = cli_watched_others(s);
+    if (r != MCPLUG_OK)
         cli_view_note(v, "%.64s: %.500s", name, err.text);
+    else if (others)
+        cli_view_note(v, "%.64s is started anew, for %u other%s as well, who share%s it",
+                      name, others, others == 1 ? "" : "s", others == 1 ? "s" : "");
+    else
+        cli_view_note(v, "%.64s is started anew%s", name,
+                      reading ? ", as the configuration has it now" : "");
+    cli_reading_drop(reading);
 }
 
 static void restart_down(struct cli_view *v)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct cli_reading *reading = NULL;
     size_t n = 0;
 
     for (size_t i = 0; i < v->watch->n; i++) {
         struct cli_watched *s = &v->watch->all[i];
         cli_watched_look(s);
-        if (cli_watched_down(s) && cli_watched_restart(s, &err) == MCPLUG_OK)
+        if (cli_watched_down(s) && cli_watched_restart(s, &reading, &err) == MCPLUG_OK)
             n++;
     }
+    cli_reading_drop(reading);
     if (n)
         cli_view_note(v, "%zu server%s started anew", n, n == 1 ? " is" : "s are");
     else
@@ -150,6 +161,13 @@ static ptrdiff_t distance(const struct cli_view *v, int key)
     }
 }
 
+static void show_help(struct cli_view *v)
+{
+    v->before_help = v->page;
+    v->page = CLI_VIEW_HELP;
+    v->help_top = 0;
+}
+
 static bool on_servers(struct cli_view *v, int key)
 {
     struct cli_watched *s = &v->watch->all[v->selected];
@@ -171,7 +189,7 @@ static bool on_servers(struct cli_view *v, int key)
         break;
     case '?':
     case 'h':
-        v->page = CLI_VIEW_HELP;
+        show_help(v);
         break;
     default:
         move(&v->selected, distance(v, key), v->watch->n - 1);
@@ -193,8 +211,12 @@ static void on_log(struct cli_view *v, int key)
     case 'r':
         restart(v, s);
         break;
+    case '?':
+    case 'h':
+        show_help(v);
+        break;
     default: /* counted from the end, which is where news come */
-        move(&v->back, -distance(v, key), s->kept.n ? s->kept.n - 1 : 0);
+        move(&v->back, -distance(v, key), cli_view_back_most(v));
         break;
     }
 }
@@ -210,7 +232,10 @@ bool cli_view_key(struct cli_view *v, int key)
         on_log(v, key);
         return false;
     case CLI_VIEW_HELP:
-        v->page = CLI_VIEW_SERVERS;
+        if (distance(v, key) && cli_view_help_most(v))
+            move(&v->help_top, distance(v, key), cli_view_help_most(v));
+        else
+            v->page = v->before_help;
         return false;
     default:
         return on_servers(v, key);

@@ -9,82 +9,9 @@
 #define FRAME_MAX ((size_t)1 << 22)
 #define TEXT_MAX ((size_t)1 << 16) /* of one text as it is shown */
 #define NAME_MIN 8
-#define NAME_MAX_SHOWN 32
 #define STATE_WIDTH 14 /* needs-approval */
-#define ERROR_MIN 12
+#define ERROR_MIN 20
 #define NOTE_MS 5000
-
-/* ---- rows ---- */
-
-/* One row of the screen: no more than its width gets into it, whatever is put. */
-struct row {
-    struct mp_str *out;
-    size_t left;
-    bool colour;
-};
-
-static struct row row_begin(struct cli_view *v, size_t at)
-{
-    mp_str_addf(&v->frame, "\033[%zu;1H", at + 1);
-    return (struct row){&v->frame, v->term->width, v->term->colour};
-}
-
-static void row_style(struct row *r, enum cli_style style)
-{
-    static const char *const codes[] = {"\033[0m",  "\033[1m",  "\033[2m",
-                                        "\033[32m", "\033[31m", "\033[33m"};
-    if (r->colour)
-        mp_str_adds(r->out, codes[style]);
-}
-
-static void row_end(struct row *r)
-{
-    row_style(r, CLI_PLAIN);
-    if (r->left)
-        mp_str_adds(r->out, "\033[K");
-}
-
-static void row_spaces(struct row *r, size_t n)
-{
-    for (n = n < r->left ? n : r->left; n; n--, r->left--)
-        mp_str_addc(r->out, ' ');
-}
-
-/* Words of anybody, escaped and cut to `columns`; returns how many it took. */
-static size_t row_text(struct row *r, const char *text, size_t columns)
-{
-    struct mp_str shown;
-    size_t len = strlen(text), room = columns < r->left ? columns : r->left;
-
-    mp_str_init(&shown, TEXT_MAX);
-    mp_str_add_escaped(&shown, text, len < TEXT_MAX / 16 ? len : TEXT_MAX / 16, false);
-    size_t n = shown.data ? cli_columns_fit(shown.data, shown.len, room) : 0;
-    bool cut = n < shown.len && room > 2;
-    if (cut)
-        n = cli_columns_fit(shown.data, shown.len, room - 2);
-    size_t took = shown.data ? cli_columns(shown.data, n) : 0;
-    mp_str_add(r->out, shown.data ? shown.data : "", n);
-    if (cut) {
-        mp_str_adds(r->out, "..");
-        took += 2;
-    }
-    r->left -= took;
-    mp_str_clear(&shown);
-    return took;
-}
-
-static void row_cell(struct row *r, const char *text, size_t columns)
-{
-    size_t took = row_text(r, text, columns);
-    row_spaces(r, columns > took ? columns - took : 0);
-}
-
-static void row_number(struct row *r, const char *text, size_t columns)
-{
-    size_t len = strlen(text);
-    row_spaces(r, columns > len ? columns - len : 0);
-    row_text(r, text, columns);
-}
 
 /* ---- columns ---- */
 
@@ -109,31 +36,25 @@ struct layout {
     bool error;
 };
 
-static size_t shown_columns(const char *text)
-{
-    struct mp_str shown;
-    mp_str_init(&shown, TEXT_MAX);
-    mp_str_add_escaped(&shown, text, strnlen(text, 256), false);
-    size_t n = shown.data ? cli_columns(shown.data, shown.len) : 0;
-    mp_str_clear(&shown);
-    return n;
-}
-
+/* What names need comes first, then the least that an error takes, then the columns; what
+ * is left is for the error. On a narrow screen names and errors share what there is. */
 static struct layout lay_out(const struct cli_view *v)
 {
     struct layout l = {.name = 4};
-    size_t width = v->term->width, most = width / 4;
+    size_t width = v->term->width, fixed = 2 + 2 + STATE_WIDTH;
+    size_t room = width > fixed ? width - fixed : 0;
 
     for (size_t i = 0; i < v->watch->n; i++) {
         const struct cli_watched *s = &v->watch->all[i];
-        size_t n = shown_columns(s->member->entry->name);
+        size_t n = cli_shown_columns(s->member->entry->name);
         l.name = n > l.name ? n : l.name;
         l.error = l.error || *cli_watched_error(s);
     }
-    most = most < NAME_MIN ? NAME_MIN : most > NAME_MAX_SHOWN ? NAME_MAX_SHOWN : most;
+    size_t error = l.error ? 2 + ERROR_MIN : 0;
+    size_t most = room > error && room - error > room / 2 ? room - error : room / 2;
+    most = most < NAME_MIN ? NAME_MIN : most > MP_NAME_MAX ? MP_NAME_MAX : most;
     l.name = l.name < most ? l.name : most;
-    size_t error = width / 4 > ERROR_MIN ? width / 4 : ERROR_MIN;
-    size_t used = 2 + l.name + 2 + STATE_WIDTH + (l.error ? 2 + error : 0);
+    size_t used = fixed + l.name + error;
     for (size_t i = 0; i < COLUMNS; i++) {
         used += 2 + columns[importance[i]].width;
         if (used > width)
@@ -192,7 +113,7 @@ static void column_text(const struct cli_watched *s, int column, char *out, size
         snprintf(out, cap, "%u/%u", status->under_way, status->waiting);
         break;
     case RESTARTS:
-        count_text(status->restarts, out, cap);
+        count_text(cli_watched_restarts(s), out, cap);
         break;
     default:
         if (status->state == MCPLUG_STATE_READY)
@@ -226,68 +147,91 @@ static void state_text(const struct cli_watched *s, char *out, size_t cap)
 {
     const char *state = cli_watched_state(s);
     if (s->handle && !s->leaving && s->status.state == MCPLUG_STATE_WAITING)
-        snprintf(out, cap, "%s %llus", state,
-                 (unsigned long long)(s->status.next_ms + 999) / 1000);
+        snprintf(out, cap, "%s %llus", state, cli_watched_seconds(s));
     else
         snprintf(out, cap, "%s", state);
 }
 
 static void draw_titles(struct cli_view *v, const struct layout *l, size_t at)
 {
-    struct row r = row_begin(v, at);
+    struct cli_row r = cli_row_begin(v, at);
 
-    row_style(&r, CLI_DIM);
-    row_spaces(&r, 2);
-    row_cell(&r, "NAME", l->name + 2);
-    row_cell(&r, "STATE", STATE_WIDTH);
+    cli_row_style(&r, CLI_DIM);
+    cli_row_spaces(&r, 2);
+    cli_row_cell(&r, "NAME", l->name + 2);
+    cli_row_cell(&r, "STATE", STATE_WIDTH);
     for (size_t i = 0; i < COLUMNS; i++) {
         int c = order[i];
         if (!l->shown[c])
             continue;
-        row_spaces(&r, 2);
+        cli_row_spaces(&r, 2);
         if (c == ERA)
-            row_cell(&r, columns[c].title, columns[c].width);
+            cli_row_cell(&r, columns[c].title, columns[c].width);
         else
-            row_number(&r, columns[c].title, columns[c].width);
+            cli_row_number(&r, columns[c].title, columns[c].width);
     }
-    row_spaces(&r, 2);
+    cli_row_spaces(&r, 2);
     if (l->error)
-        row_text(&r, "LAST ERROR", r.left);
-    row_end(&r);
+        cli_row_text(&r, "LAST ERROR", r.left);
+    cli_row_end(&r);
+}
+
+/* What it said itself tells most; what is known of its end goes before, if there is room
+ * for both. */
+static void draw_error(struct cli_row *r, const struct cli_watched *s)
+{
+    char room[sizeof s->status.error.text];
+    const char *fact = cli_watched_fact(s, room, sizeof room);
+    struct mp_str text;
+
+    mp_str_init(&text, TEXT_MAX);
+    if (s->usable && *fact && s->words) {
+        mp_str_addf(&text, "%s | ", fact);
+        mp_str_adds(&text, s->words);
+        if (text.data && cli_shown_columns(text.data) > r->left && r->left >= ERROR_MIN) {
+            mp_str_reset(&text);
+            mp_str_adds(&text, "| ");
+            mp_str_adds(&text, s->words);
+        } else if (r->left < ERROR_MIN) {
+            mp_str_reset(&text);
+        }
+    }
+    cli_row_text(r, text.len ? text.data : fact, r->left);
+    mp_str_clear(&text);
 }
 
 static void draw_server(struct cli_view *v, const struct layout *l, size_t i, size_t at)
 {
     const struct cli_watched *s = &v->watch->all[i];
-    struct row r = row_begin(v, at);
+    struct cli_row r = cli_row_begin(v, at);
     char text[64];
     bool here = i == v->selected;
 
-    row_text(&r, here ? "> " : "  ", 2);
-    row_style(&r, here ? CLI_BOLD : CLI_PLAIN);
-    row_cell(&r, s->member->entry->name, l->name);
-    row_style(&r, CLI_PLAIN);
-    row_spaces(&r, 2);
+    cli_row_text(&r, here ? "> " : "  ", 2);
+    cli_row_style(&r, here ? CLI_BOLD : CLI_PLAIN);
+    cli_row_name(&r, s->member->entry->name, l->name);
+    cli_row_style(&r, CLI_PLAIN);
+    cli_row_spaces(&r, 2);
     state_text(s, text, sizeof text);
-    row_style(&r, style_of(s));
-    row_cell(&r, text, STATE_WIDTH);
-    row_style(&r, CLI_PLAIN);
+    cli_row_style(&r, style_of(s));
+    cli_row_cell(&r, text, STATE_WIDTH);
+    cli_row_style(&r, CLI_PLAIN);
     for (size_t k = 0; k < COLUMNS; k++) {
         int c = order[k];
         if (!l->shown[c])
             continue;
         column_text(s, c, text, sizeof text);
-        row_spaces(&r, 2);
+        cli_row_spaces(&r, 2);
         if (c == ERA)
-            row_cell(&r, text, columns[c].width);
+            cli_row_cell(&r, text, columns[c].width);
         else
-            row_number(&r, text, columns[c].width);
+            cli_row_number(&r, text, columns[c].width);
     }
     if (s->usable && s->status.state == MCPLUG_STATE_READY)
-        row_style(&r, CLI_DIM); /* that was before */
-    row_spaces(&r, 2);
-    row_text(&r, cli_watched_error(s), r.left);
-    row_end(&r);
+        cli_row_style(&r, CLI_DIM); /* that was before */
+    cli_row_spaces(&r, 2);
+    draw_error(&r, s);
+    cli_row_end(&r);
 }
 
 /* "mcplug watch: 5 servers, 3 ready, 1 down, 12 calls" */
@@ -314,31 +258,31 @@ static void draw_head(struct cli_view *v, size_t at)
         mp_str_addf(&text, ", %zu not started", unused);
     if (calls)
         mp_str_addf(&text, ", %llu calls", (unsigned long long)calls);
-    struct row r = row_begin(v, at);
-    row_style(&r, CLI_BOLD);
-    row_text(&r, text.data ? text.data : "", r.left);
-    row_end(&r);
+    struct cli_row r = cli_row_begin(v, at);
+    cli_row_style(&r, CLI_BOLD);
+    cli_row_text(&r, text.data ? text.data : "", r.left);
+    cli_row_end(&r);
     mp_str_clear(&text);
 }
 
 static void draw_foot(struct cli_view *v, const char *keys)
 {
     const struct cli_watch *w = v->watch;
-    struct row r = row_begin(v, v->term->height - 1);
+    struct cli_row r = cli_row_begin(v, v->term->height - 1);
     char text[128];
 
     if (w->leaving) {
         snprintf(text, sizeof text, "closing %zu server%s; q leaves at once", w->held,
                  w->held == 1 ? "" : "s");
-        row_text(&r, text, r.left);
+        cli_row_text(&r, text, r.left);
     } else if (v->note[0]) {
-        row_style(&r, CLI_YELLOW);
-        row_text(&r, v->note, r.left);
+        cli_row_style(&r, CLI_YELLOW);
+        cli_row_text(&r, v->note, r.left);
     } else {
-        row_style(&r, CLI_DIM);
-        row_text(&r, keys, r.left);
+        cli_row_style(&r, CLI_DIM);
+        cli_row_text(&r, keys, r.left);
     }
-    row_end(&r);
+    cli_row_end(&r);
 }
 
 /* The keys that matter most come first: on a narrow screen the rest is cut off. */
@@ -359,8 +303,8 @@ static void draw_servers(struct cli_view *v)
         if (v->top + i < v->watch->n) {
             draw_server(v, &l, v->top + i, 2 + i);
         } else {
-            struct row r = row_begin(v, 2 + i);
-            row_end(&r);
+            struct cli_row r = cli_row_begin(v, 2 + i);
+            cli_row_end(&r);
         }
     }
     draw_foot(v, "q quit  r restart  l log  ? help  R restart all that are down");
@@ -383,10 +327,10 @@ static size_t wrap(struct cli_view *v, const char *line, size_t from, size_t at,
         if (!len)
             break; /* not even one character is that narrow */
         if (draw && n >= from && n - from < rows) {
-            struct row r = row_begin(v, at + n - from);
+            struct cli_row r = cli_row_begin(v, at + n - from);
             mp_str_add(r.out, shown.data + done, len);
             r.left -= cli_columns(shown.data + done, len);
-            row_end(&r);
+            cli_row_end(&r);
         }
         done += len;
         n++;
@@ -395,73 +339,117 @@ static size_t wrap(struct cli_view *v, const char *line, size_t from, size_t at,
     return n ? n : 1;
 }
 
+/* Lines from the first one on until the page is full; `filled` rows. */
+static size_t first_page(struct cli_view *v, const struct cli_kept *k, size_t *filled)
+{
+    size_t rows = cli_view_rows(v), n = 0;
+
+    for (*filled = 0; n < k->n && *filled < rows; n++)
+        *filled += wrap(v, cli_kept_line(k, n), 0, 0, 0, false);
+    return n;
+}
+
+size_t cli_view_back_most(struct cli_view *v)
+{
+    const struct cli_kept *k = &v->watch->all[v->selected].kept;
+    size_t filled, n = first_page(v, k, &filled);
+    /* where a line runs on below the page, there is one step more to its beginning */
+    return k->n - n + (filled > cli_view_rows(v));
+}
+
+static void draw_log_head(struct cli_view *v, const struct cli_watched *s)
+{
+    struct cli_row r = cli_row_begin(v, 0);
+    char state[64];
+
+    cli_row_style(&r, CLI_BOLD);
+    cli_row_text(&r, s->member->entry->name, r.left);
+    cli_row_style(&r, CLI_PLAIN);
+    state_text(s, state, sizeof state);
+    cli_row_spaces(&r, 2);
+    cli_row_style(&r, style_of(s));
+    cli_row_text(&r, state, r.left);
+    cli_row_end(&r);
+}
+
+/* The page ends with a line, but at the top it begins with one. */
 static void draw_log(struct cli_view *v)
 {
     const struct cli_watched *s = &v->watch->all[v->selected];
     size_t rows = cli_view_rows(v), filled = 0, cut = 0, at = 1;
-    char state[64];
 
     if (v->back && s->kept.added > v->seen) /* what is looked at stays where it is */
         v->back += (size_t)(s->kept.added - v->seen);
     v->seen = s->kept.added;
-    if (v->back >= s->kept.n)
-        v->back = s->kept.n ? s->kept.n - 1 : 0;
-    struct row r = row_begin(v, 0);
-    row_style(&r, CLI_BOLD);
-    row_text(&r, s->member->entry->name, r.left);
-    row_style(&r, CLI_PLAIN);
-    state_text(s, state, sizeof state);
-    row_spaces(&r, 2);
-    row_style(&r, style_of(s));
-    row_text(&r, state, r.left);
-    row_end(&r);
+    size_t most = cli_view_back_most(v);
+    v->back = v->back < most ? v->back : most;
+    bool top = v->back && v->back == most;
+    draw_log_head(v, s);
 
-    size_t end = s->kept.n - v->back, first = end;
+    size_t end = top ? s->kept.n : s->kept.n - v->back, first = top ? 0 : end;
     while (first > 0 && filled < rows)
         filled += wrap(v, cli_kept_line(&s->kept, --first), 0, 0, 0, false);
     cut = filled > rows ? filled - rows : 0;
-    for (size_t i = first; i < end; i++) {
+    for (size_t i = first; i < end && at <= rows; i++) {
         size_t n = wrap(v, cli_kept_line(&s->kept, i), cut, at, 1 + rows - at, true);
         at += n - cut;
         cut = 0;
     }
     for (; at <= rows; at++) {
-        r = row_begin(v, at);
+        struct cli_row r = cli_row_begin(v, at);
         if (at == 1 && !s->kept.n)
-            row_text(&r, s->usable ? "nothing yet" : cli_watched_error(s), r.left);
-        row_end(&r);
+            cli_row_text(&r, s->usable ? "nothing yet" : cli_watched_error(s), r.left);
+        cli_row_end(&r);
     }
-    draw_foot(v, v->back ? "q back  G end  r restart  up/down/page scroll"
-                         : "q back  r restart  up/down/page scroll");
+    draw_foot(v, v->back ? "q back  G end  r restart  ? help  up/down/page scroll"
+                         : "q back  r restart  ? help  up/down/page scroll");
 }
 
 /* ---- help ---- */
 
+static const char *const help[] = {
+    "up, down, j, k   select, or scroll",
+    "r                start it anew",
+    "R                all that are down",
+    "l, Enter         its log: stderr and",
+    "                 what happened to it",
+    "q, Esc           back from there",
+    "q, Ctrl+C        close all, and leave",
+    "",
+    "pending      its turn has not come",
+    "queued       too many others start",
+    "starting     on its way up",
+    "ready        up, its tools are known",
+    "waiting 4s   it failed; the next attempt",
+    "parked       it would fail again: put",
+    "             right what is wrong, then r",
+    "resting      was not used for long",
+    "stopping     on its way out",
+    "ended        gone",
+    "failed, disabled, needs-approval",
+    "             not started: put that",
+    "             right, then r",
+};
+
+size_t cli_view_help_most(const struct cli_view *v)
+{
+    size_t rows = v->term->height > 1 ? v->term->height - 1 : 0;
+    return MP_COUNT(help) > rows ? MP_COUNT(help) - rows : 0;
+}
+
 static void draw_help(struct cli_view *v)
 {
-    static const char *const lines[] = {
-        "up, down, j, k   select a server",
-        "r                start it anew",
-        "R                the same for all that",
-        "                 are down",
-        "l, Enter         its log: stderr and",
-        "                 what happened to it",
-        "q, Esc           back from there",
-        "q, Ctrl+C        close all, and leave",
-        "",
-        "waiting 4s   it failed; the next attempt",
-        "parked       it would fail again: put",
-        "             right what is wrong, then r",
-        "pending      its turn has not come",
-    };
     size_t rows = v->term->height > 1 ? v->term->height - 1 : 0;
+    size_t most = cli_view_help_most(v);
 
+    v->help_top = v->help_top < most ? v->help_top : most;
     for (size_t i = 0; i < rows; i++) {
-        struct row r = row_begin(v, i);
-        row_text(&r, i < MP_COUNT(lines) ? lines[i] : "", r.left);
-        row_end(&r);
+        struct cli_row r = cli_row_begin(v, i);
+        size_t line = v->help_top + i;
+        cli_row_text(&r, line < MP_COUNT(help) ? help[line] : "", r.left);
+        cli_row_end(&r);
     }
-    draw_foot(v, "any key: back");
+    draw_foot(v, most ? "up, down scroll; any other key: back" : "any key: back");
 }
 
 /* ---- the whole ---- */

@@ -437,14 +437,12 @@ static int check_handle(const mcplug_handle *h, const char *method, const char *
     return MCPLUG_OK;
 }
 
-/* What is not sent at once is looked at before it waits. */
+/* What may have to wait is looked at before. */
 static int check_texts(const struct mp_order *o, struct mcplug_error *err)
 {
     mp_view params = mp_text(o->params), meta = mp_text(o->o.meta);
     int r = MCPLUG_OK;
 
-    if (o->stage == SENT)
-        return r;
     if (params.len)
         r = mp_frame_object(&params, o->tool ? "arguments" : "params", err);
     if (r == MCPLUG_OK && meta.len)
@@ -476,10 +474,11 @@ mcplug_call *mp_order_start(mcplug_handle *h, const char *method, const char *to
     o->began_at -= o->o.waited_ms < o->began_at ? o->o.waited_ms : o->began_at;
     mp_keeper_use(&s->keeper);
     int r = find_queue(o, err);
+    if (r == MCPLUG_OK &&
+        (o->queue || !mp_service_ready(s))) /* else it is sent at once */
+        r = check_texts(o, err);
     if (r == MCPLUG_OK)
         r = go_on(o, err);
-    if (r == MCPLUG_OK)
-        r = check_texts(o, err);
     if (r != MCPLUG_OK) {
         set_stage(o, OVER);
         order_free(o);

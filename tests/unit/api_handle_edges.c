@@ -1,0 +1,398 @@
+/* Servers that stay up, at the edges: when the last handle goes, when nothing is called,
+ * when lists change at a bad time, and when a server is slow. */
+#include "config_kit.h"
+
+#include "api/host.h"
+#include "handle_kit.h"
+
+#include <signal.h>
+
+/* A server that works one call after the other: `slow` takes $SLOW seconds. Every list of
+ * tools is a * in the book. $BEFORE is done before it is given, $AFTER after, and
+ * $BETWEEN before the list of prompts. */
+static const char talker[] =
+    "put() { printf '{\"jsonrpc\":\"2.0\",%s}\\n' \"$1\"; }\n"
+    "changed() { put '\"method\":\"notifications/tools/list_changed\"'; }\n"
+    "tool='{\"inputSchema\":{\"type\":\"object\"},\"name\":'\n"
+    "tools=\"$tool\\\"slow\\\"},$tool\\\"quick\\\"}\"\n"
+    "echo + >> \"$BOOK\"\n"
+    "while IFS= read -r line; do\n"
+    "  id=${line#*\\\"id\\\":}; id=${id%%[,\\}]*}; is='\"result\":'\n"
+    "  case $line in\n"
+    "  *'\"notifications/'*) continue;;\n"
+    "  *'\"initialize\"'*) is=$is'{\"protocolVersion\":\"2025-06-18\",'\n"
+    "    is=$is'\"capabilities\":{\"tools\":{\"listChanged\":true},\"prompts\":{}},'\n"
+    "    is=$is'\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}';;\n"
+    "  *'\"tools/list\"'*) echo '*' >> \"$BOOK\"\n"
+    "    eval \"$BEFORE\"; put \"\\\"id\\\":$id,$is{\\\"tools\\\":[$tools]}\"\n"
+    "    eval \"$AFTER\"; continue;;\n"
+    "  *'\"prompts/list\"'*) eval \"$BETWEEN\"; is=$is'{\"prompts\":[]}';;\n"
+    "  *'\"name\":\"slow\"'*) sleep \"$SLOW\"; is=$is'{\"content\":[]}';;\n"
+    "  *'\"tools/call\"'*) is=$is'{\"content\":[]}';;\n"
+    "  *'\"ping\"'*) is=$is'{}';;\n"
+    "  *) is='\"error\":{\"code\":-32601,\"message\":\"no\"}';;\n"
+    "  esac\n"
+    "  put \"\\\"id\\\":$id,$is\"\n"
+    "done\n";
+
+static mcplug_settings *talks(const char *name, const char *value)
+{
+    mcplug_settings *s = mcplug_settings_new("stdio");
+    mcplug_settings_set(s, "command", "sh");
+    mcplug_settings_add(s, "args", "-c");
+    mcplug_settings_add(s, "args", talker);
+    mcplug_settings_put(s, "env", "BOOK", book);
+    if (name)
+        mcplug_settings_put(s, "env", name, value);
+    return s;
+}
+
+static unsigned booked(char mark)
+{
+    unsigned n = 0;
+    FILE *f = fopen(book, "r");
+    for (int c; f && (c = getc(f)) != EOF;)
+        n += c == mark;
+    if (f)
+        fclose(f);
+    return n;
+}
+
+static size_t tools_of(mcplug_handle *h)
+{
+    return mcplug_list_count(mcplug_handle_list(h, MCPLUG_TOOLS));
+}
+
+static void call(mcplug_handle *h, const char *tool, const struct mcplug_call_options *o,
+                 struct outcome *out)
+{
+    memset(out, 0, sizeof *out);
+    mcplug_call *c = mcplug_handle_call(h, tool, NULL, o, on_outcome, out, &err);
+    ck_assert_msg(c != NULL, "%s", err.text);
+}
+
+static void quick(mcplug_handle *h)
+{
+    struct outcome out;
+    call(h, "quick", NULL, &out);
+    UNTIL(out.times);
+    ck_assert_msg(out.code == MCPLUG_OK, "%s", out.text);
+}
+
+/* ---- the last handle goes ---- */
+
+START_TEST(a_shared_server_that_may_be_idle_lingers_and_is_found_again)
+{
+    struct mcplug_acquire_options o = {.struct_size = sizeof o, .idle_ms = 700};
+    begin_bare();
+    mcplug_handle *h = hold(talks(NULL, NULL), &o);
+    int64_t pid = status(h).pid;
+    for (int i = 0; i < 2; i++) {
+        mcplug_release_wait(h);
+        turn_for(200);
+        ck_assert(lives(pid));
+        h = hold(talks(NULL, NULL), &o);
+        ck_assert_int_eq(status(h).pid, pid);
+        ck_assert_uint_eq(status(h).starts, 1);
+        quick(h);
+    }
+    mcplug_release_wait(h);
+    uint64_t since = now_ms();
+    UNTIL(!lives(pid));
+    ck_assert_uint_ge(now_ms() - since, 500);
+    ck_assert_uint_lt(now_ms() - since, 5000);
+    UNTIL(!host->registry.services);
+    ck_assert_uint_eq(booked('+'), 1);
+    h = hold(talks(NULL, NULL), &o); /* and now it is another one */
+    ck_assert_int_ne(status(h).pid, pid);
+    end();
+}
+END_TEST
+
+static unsigned n_released;
+static int64_t released_pid;
+static bool lived_on;
+
+static void on_released(void *arg)
+{
+    (void)arg;
+    n_released++;
+    lived_on = lives(released_pid);
+}
+
+static void never_asked(void *arg, mcplug_server *server, mcplug_input *input,
+                        const char *params, size_t len)
+{
+    (void)arg, (void)server, (void)input, (void)params, (void)len;
+    ck_abort_msg("asked");
+}
+
+/* _i: 0 dedicated, 1 .. 4 it could ask somebody who is gone */
+START_TEST(a_server_that_is_nobody_elses_is_gone_when_its_release_is_told)
+{
+    struct mcplug_server_options so = {.struct_size = sizeof so,
+                                       .roots = _i == 1 ? never_asked : NULL,
+                                       .elicit = _i == 2 ? never_asked : NULL,
+                                       .elicit_url = _i == 3 ? never_asked : NULL,
+                                       .sample = _i == 4 ? never_asked : NULL};
+    struct mcplug_acquire_options o = {
+        .struct_size = sizeof o, .idle_ms = 600000, .server = &so, .dedicated = _i == 0};
+    n_released = 0;
+    begin_bare();
+    mcplug_handle *h = hold(talks(NULL, NULL), &o);
+    released_pid = status(h).pid;
+    ck_assert(lives(released_pid));
+    mcplug_release(h, on_released, NULL);
+    ck_assert_uint_eq(n_released, 0);
+    UNTIL(n_released);
+    ck_assert(!lived_on);
+    UNTIL(!host->registry.services);
+    end();
+    ck_assert_uint_eq(n_released, 1);
+}
+END_TEST
+
+/* _i: 1 the program is gone too, so that it would never come up again */
+START_TEST(a_server_that_dies_while_it_lingers_is_not_started_again)
+{
+    struct mcplug_acquire_options o = {.struct_size = sizeof o, .idle_ms = 600000};
+    begin_bare();
+    mcplug_settings *s = talks(NULL, NULL);
+    if (_i) {
+        ck_assert_int_eq(symlink("/bin/sh", at("shell")), 0);
+        mcplug_settings_set(s, "command", at("shell"));
+    }
+    mcplug_handle *h = hold(s, &o);
+    int64_t pid = status(h).pid;
+    mcplug_release_wait(h);
+    ck_assert(lives(pid));
+    ck_assert_ptr_nonnull(host->registry.services);
+    if (_i)
+        unlink(at("shell"));
+    kill((pid_t)pid, SIGKILL);
+    UNTIL(!host->registry.services);
+    ck_assert(!lives(pid));
+    turn_for(300);
+    ck_assert_uint_eq(booked('+'), 1);
+    end();
+}
+END_TEST
+
+START_TEST(a_host_is_freed_while_a_server_lingers)
+{
+    struct mcplug_acquire_options o = {.struct_size = sizeof o, .idle_ms = 600000};
+    begin_bare();
+    mcplug_handle *h = hold(talks(NULL, NULL), &o);
+    int64_t pid = status(h).pid;
+    mcplug_release_wait(h);
+    if (_i)
+        kill((pid_t)pid, SIGKILL);
+    ck_assert(_i || lives(pid));
+    mcplug_free(host);
+    ck_assert(!lives(pid));
+    ck_assert_uint_eq(booked('+'), 1);
+    unlink(book);
+}
+END_TEST
+
+/* ---- idle ---- */
+
+/* _i: 0 the second one says never, 1 longer, 2 never, and the first one has gone,
+ * 3 longer, and the first one has gone, 4 shorter than the first */
+START_TEST(who_wants_a_server_longest_has_his_way)
+{
+    struct mcplug_acquire_options o = {.struct_size = sizeof o,
+                                       .idle_ms = _i == 4 ? 600000 : 400};
+    begin_bare();
+    mcplug_handle *first = hold(talks(NULL, NULL), &o);
+    int64_t pid = status(first).pid;
+    if (_i == 2 || _i == 3)
+        mcplug_release_wait(first);
+    o.idle_ms = _i == 4 ? 100 : _i % 2 ? 600000 : 0;
+    mcplug_handle *second = hold(talks(NULL, NULL), &o);
+    turn_for(600);
+    ck_assert_int_eq(status(second).state, MCPLUG_STATE_READY);
+    ck_assert_int_eq(status(second).pid, pid);
+    ck_assert_uint_eq(booked('+'), 1);
+    end();
+}
+END_TEST
+
+START_TEST(calls_on_the_connection_itself_keep_it_up)
+{
+    struct mcplug_acquire_options o = {.struct_size = sizeof o, .idle_ms = 300};
+    struct outcome out = {0};
+    begin_bare();
+    mcplug_handle *h = hold(talks("SLOW", "0.8"), &o);
+    int64_t pid = status(h).pid;
+    ck_assert_ptr_nonnull(mcplug_call_tool(mcplug_handle_server(h), "slow", NULL, NULL,
+                                           on_outcome, &out, &err));
+    UNTIL(out.times);
+    ck_assert_msg(out.code == MCPLUG_OK, "%s", out.text);
+    ck_assert(lives(pid));
+    UNTIL(status(h).state == MCPLUG_STATE_RESTING); /* and when it is done, it may go */
+    ck_assert(!lives(pid));
+    end();
+}
+END_TEST
+
+/* ---- lists that change ---- */
+
+START_TEST(a_list_that_changes_during_the_start_is_fetched_again)
+{
+    begin_bare();
+    mcplug_handle *h =
+        hold(talks("BETWEEN", "tools=\"$tools,$tool\\\"new\\\"}\"; changed"), NULL);
+    UNTIL(tools_of(h) == 3);
+    ck_assert_int_ge(mcplug_list_find(mcplug_handle_list(h, MCPLUG_TOOLS), "new"), 0);
+    turn_for(1200);
+    ck_assert_uint_eq(booked('*'), 2); /* and that was all */
+    ck_assert_uint_eq(status(h).tools, 3);
+    end();
+}
+END_TEST
+
+/* _i: 0 it says so before and after each list, 1 all the time */
+START_TEST(a_server_whose_lists_always_change_is_asked_once_a_second)
+{
+    static const char *const hooks[][2] = {
+        {"BEFORE", "AFTER=changed; changed"},
+        {"AFTER", "if [ -z \"$on\" ]; then on=1\n"
+                  "(while changed 2>/dev/null; do sleep 0.01; done) & fi"}};
+    begin_bare();
+    mcplug_handle *h = hold(talks(hooks[_i][0], hooks[_i][1]), NULL);
+    uint64_t since = now_ms();
+    turn_for(1300);
+    unsigned n = booked('*'), most = 3 + (unsigned)((now_ms() - since) / 1000);
+    ck_assert_msg(n >= 2 && n <= most, "%u times in %u ms", n,
+                  (unsigned)(now_ms() - since));
+    quick(h); /* nothing else suffers */
+    mcplug_release_wait(h);
+    end();
+}
+END_TEST
+
+/* ---- a server that is slow ---- */
+
+START_TEST(a_call_after_one_that_timed_out_is_not_lost)
+{
+    struct mcplug_acquire_options o = {.struct_size = sizeof o, .dedicated = 1};
+    struct mcplug_call_options brief = {.struct_size = sizeof brief, .timeout_ms = 200};
+    struct outcome first, second;
+    begin_bare();
+    mcplug_handle *h = hold(talks("SLOW", "3.5"), &o);
+    int64_t pid = status(h).pid;
+    call(h, "slow", &brief, &first);
+    UNTIL(first.times);
+    ck_assert_int_eq(first.code, MCPLUG_ETIMEDOUT);
+    call(h, "quick", NULL, &second); /* it has not come to this one yet */
+    UNTIL(second.times);
+    ck_assert_msg(second.code == MCPLUG_OK, "%s", second.text);
+    ck_assert_int_eq(status(h).pid, pid);
+    ck_assert_uint_eq(status(h).starts, 1);
+    end();
+}
+END_TEST
+
+/* _i: 1 the server is not up yet */
+START_TEST(time_that_was_spent_before_counts)
+{
+    struct mcplug_call_options o = {
+        .struct_size = sizeof o, .timeout_ms = 30000, .waited_ms = 29700};
+    struct outcome out;
+    mcplug_handle *h = NULL;
+    begin_bare();
+    mcplug_settings *s = SCRIPTED("FIRST", _i ? "exec cat > /dev/null" : "");
+    ck_assert_int_eq(mcplug_acquire(host, s, NULL, NULL, NULL, &h, &err), MCPLUG_OK);
+    mcplug_settings_free(s);
+    if (!_i) {
+        call(h, "any", NULL, &out);
+        UNTIL(out.times);
+    }
+    uint64_t since = now_ms();
+    call(h, "hang", &o, &out);
+    UNTIL(out.times);
+    ck_assert_int_eq(out.code, MCPLUG_ETIMEDOUT);
+    ck_assert_uint_ge(now_ms() - since, 200);
+    ck_assert_uint_lt(now_ms() - since, 4000);
+    o.waited_ms = 40000; /* more than there is: at once */
+    since = now_ms();
+    memset(&out, 0, sizeof out);
+    if (mcplug_handle_call(h, "hang", NULL, &o, on_outcome, &out, &err)) {
+        ck_assert_uint_eq(out.times, 0);
+        UNTIL(out.times);
+        ck_assert_int_eq(out.code, MCPLUG_ETIMEDOUT);
+    } else {
+        ck_assert_int_eq(err.code, MCPLUG_ETIMEDOUT);
+    }
+    ck_assert_uint_lt(now_ms() - since, 3000);
+    end();
+}
+END_TEST
+
+/* ---- what is told ---- */
+
+struct told {
+    unsigned n_ready, n_stopping, n_blamed; /* since it was cleared */
+    char why[512];
+};
+
+static void on_state(void *arg, mcplug_handle *h, enum mcplug_state state,
+                     const struct mcplug_error *why)
+{
+    struct told *t = arg;
+    (void)h;
+    t->n_ready += state == MCPLUG_STATE_READY;
+    t->n_stopping += state == MCPLUG_STATE_STOPPING;
+    t->n_blamed += why != NULL;
+    if (why)
+        snprintf(t->why, sizeof t->why, "%s", why->text);
+}
+
+START_TEST(a_restart_as_asked_tells_of_no_old_failure)
+{
+    struct told told = {0};
+    struct mcplug_acquire_options o = {
+        .struct_size = sizeof o, .state = on_state, .arg = &told};
+    begin_bare();
+    mcplug_handle *h = hold(talks(NULL, NULL), &o);
+    UNTIL(told.n_ready);
+    told = (struct told){0};
+    kill((pid_t)status(h).pid, SIGKILL);
+    UNTIL(told.n_ready);
+    ck_assert_uint_ge(told.n_blamed, 1); /* this one had a reason */
+    ck_assert_int_ne(status(h).error.code, MCPLUG_OK);
+    told = (struct told){0};
+    ck_assert_int_eq(mcplug_restart(h, &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_restart(h, &err), MCPLUG_ERESTARTING);
+    UNTIL(told.n_ready);
+    ck_assert_uint_eq(told.n_stopping, 1);
+    ck_assert_msg(told.n_blamed == 0, "%s", told.why);
+    end();
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_checked_fixture(tc, world, unload);
+    tcase_add_test(tc, a_shared_server_that_may_be_idle_lingers_and_is_found_again);
+    tcase_add_loop_test(
+        tc, a_server_that_is_nobody_elses_is_gone_when_its_release_is_told, 0, 5);
+    tcase_add_loop_test(tc, a_server_that_dies_while_it_lingers_is_not_started_again, 0,
+                        2);
+    tcase_add_loop_test(tc, a_host_is_freed_while_a_server_lingers, 0, 2);
+    tcase_add_loop_test(tc, who_wants_a_server_longest_has_his_way, 0, 5);
+    tcase_add_test(tc, calls_on_the_connection_itself_keep_it_up);
+    tcase_add_test(tc, a_list_that_changes_during_the_start_is_fetched_again);
+    tcase_add_loop_test(tc, a_server_whose_lists_always_change_is_asked_once_a_second, 0,
+                        2);
+    tcase_add_test(tc, a_call_after_one_that_timed_out_is_not_lost);
+    tcase_add_loop_test(tc, time_that_was_spent_before_counts, 0, 2);
+    tcase_add_test(tc, a_restart_as_asked_tells_of_no_old_failure);
+}
+
+int main(void)
+{
+    return run_suite("api_handle_edges", add);
+}

@@ -1,0 +1,222 @@
+/* Servers that stay up: what a record, a name, an identity, a queue and a filter promise,
+ * where it is easily forgotten. */
+#include "config_kit.h"
+
+#include "handle_kit.h"
+
+static mcplug_settings *simple(void)
+{
+    return SCRIPTED("TOOLS", TOOL("quick") "," TOOL("slow"), "RESULT", "\"content\":[]");
+}
+
+static size_t tools_of(mcplug_handle *h)
+{
+    return mcplug_list_count(mcplug_handle_list(h, MCPLUG_TOOLS));
+}
+
+static unsigned n_copies;
+
+static void on_record_copied(void *arg, mcplug_call *c, const struct mcplug_record *r)
+{
+    struct mcplug_record *copy = malloc(sizeof *copy); /* nothing of ours around it */
+    (void)arg, (void)c;
+    *copy = *r;
+    char *first = strdup(mcplug_record_json(copy));
+    ck_assert_msg(strstr(first, "\"namespace\":\"s\"") != NULL, "%s", first);
+    ck_assert_str_eq(mcplug_record_json(r), first);
+    copy->name_space = "other"; /* the copy is what counts */
+    ck_assert_ptr_nonnull(strstr(mcplug_record_json(copy), "\"other\""));
+    free(first);
+    free(copy);
+    n_copies++;
+}
+
+START_TEST(a_copy_of_a_record_is_as_good_as_the_record)
+{
+    n_copies = 0;
+    begin(NULL);
+    put_in("s", simple(), NULL);
+    warm_up();
+    ck_assert_ptr_nonnull(mcplug_toolbox_call(box, "mcp__s__quick", NULL, NULL,
+                                              on_record_copied, NULL, &err));
+    UNTIL(n_copies);
+    ck_assert_ptr_nonnull(mcplug_toolbox_call(box, "mcp__s__quick", "{}", NULL,
+                                              on_record_copied, NULL, &err));
+    end(); /* and one that is cancelled */
+    ck_assert_uint_eq(n_copies, 2);
+}
+END_TEST
+
+START_TEST(nobody_need_be_told_that_a_toolbox_is_warm)
+{
+    struct warmed w = {0};
+    begin(NULL);
+    put_in("s", simple(), NULL);
+    ck_assert_int_eq(mcplug_toolbox_warm_up(box, NULL, NULL, &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_toolbox_warm_up(box, on_warm, &w, &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_toolbox_warm_up(box, NULL, NULL, NULL), MCPLUG_OK);
+    UNTIL(w.times);
+    ck_assert_uint_eq(w.ready, 1);
+    ck_assert_int_eq(mcplug_toolbox_warm_up(box, NULL, NULL, &err), MCPLUG_OK);
+    turn_for(50);
+    ck_assert_int_eq(status_of("s").state, MCPLUG_STATE_READY);
+    ck_assert_int_eq(mcplug_toolbox_warm_up(box, NULL, NULL, &err), MCPLUG_OK);
+    end();
+}
+END_TEST
+
+START_TEST(every_number_of_a_state_has_a_name)
+{
+    ck_assert_str_eq(mcplug_state_name(MCPLUG_STATE_RESTING), "resting");
+    ck_assert_str_eq(mcplug_state_name(MCPLUG_STATE_ENDED), "ended");
+    ck_assert_str_eq(mcplug_state_name((enum mcplug_state)(MCPLUG_STATE_ENDED + 1)),
+                     "unknown");
+    ck_assert_str_eq(mcplug_state_name((enum mcplug_state)99), "unknown");
+    ck_assert_str_eq(mcplug_state_name((enum mcplug_state) - 1), "unknown");
+}
+END_TEST
+
+/* ---- who may what ---- */
+
+static unsigned n_ready;
+
+static void on_ready(void *arg, mcplug_handle *handle, const struct mcplug_error *why)
+{
+    (void)arg, (void)handle;
+    ck_assert_msg(!why, "%s", why->text);
+    n_ready++;
+}
+
+static mcplug_handle *named(mcplug_config *conf, const char *identity, bool start)
+{
+    struct mcplug_acquire_options o = {.struct_size = sizeof o, .identity = identity};
+    mcplug_handle *h = NULL;
+    n_ready = 0;
+    int r = mcplug_acquire_named(host, conf, "e", &o, start ? on_ready : NULL, NULL, &h,
+                                 &err);
+    ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
+    UNTIL(n_ready == start);
+    return h;
+}
+
+START_TEST(what_one_identity_was_offered_another_does_not_see)
+{
+    char text[4096];
+    begin_bare();
+    snprintf(text, sizeof text,
+             "{'mcpServers':{'e':{'command':'%s/examples/mcplug-example-server'}}}",
+             getenv("MCPLUG_BUILD"));
+    give(USER, text);
+    mcplug_config *conf = mcplug_config_load(NULL, &err);
+    ck_assert_msg(conf != NULL, "%s", err.text);
+    ck_assert_uint_eq(tools_of(named(conf, "alice", true)), 14);
+    ck_assert_ptr_null(mcplug_handle_list(named(conf, "bob", false), MCPLUG_TOOLS));
+    ck_assert_ptr_null(mcplug_handle_list(named(conf, NULL, false), MCPLUG_TOOLS));
+    ck_assert_uint_eq(tools_of(named(conf, NULL, true)), 14);
+    ck_assert_ptr_null(mcplug_handle_list(named(conf, "bob", false), MCPLUG_TOOLS));
+    end();
+    begin_bare(); /* what is known is nobody's: with no identity it is there */
+    ck_assert_ptr_null(mcplug_handle_list(named(conf, "alice", false), MCPLUG_TOOLS));
+    ck_assert_uint_eq(tools_of(named(conf, NULL, false)), 14);
+    mcplug_config_free(conf);
+    end();
+}
+END_TEST
+
+START_TEST(a_tool_is_called_by_its_name_only)
+{
+    static const char *const denied[] = {"slow", NULL};
+    struct mcplug_acquire_options o = {.struct_size = sizeof o, .tools_denied = denied};
+    struct outcome out = {0};
+    begin_bare();
+    mcplug_handle *h = hold(simple(), &o);
+    for (int i = 0; i < 2; i++) {
+        err = (struct mcplug_error)MCPLUG_ERROR_INIT;
+        ck_assert_ptr_null(mcplug_handle_request(
+            h, "tools/call", i ? "{\"name\":\"slow\"}" : "{\"name\":\"quick\"}", NULL,
+            on_outcome, &out, &err));
+        ck_assert_int_eq(err.code, MCPLUG_EINVAL);
+        ck_assert_ptr_nonnull(strstr(err.text, "mcplug_handle_call"));
+    }
+    ck_assert_ptr_nonnull(
+        mcplug_handle_request(h, "ping", NULL, NULL, on_outcome, &out, &err));
+    UNTIL(out.times);
+    ck_assert_int_eq(out.code, MCPLUG_OK);
+    ck_assert_uint_eq(out.times, 1);
+    ck_assert_uint_eq(status(h).calls.issued, 1);
+    end();
+}
+END_TEST
+
+START_TEST(a_handle_has_its_own_name)
+{
+    struct mcplug_server_options one = {.struct_size = sizeof one, .name = "one"};
+    struct mcplug_server_options two = {.struct_size = sizeof two, .name = "two"};
+    struct mcplug_acquire_options a = {.struct_size = sizeof a, .server = &one};
+    struct mcplug_acquire_options b = {.struct_size = sizeof b, .server = &two};
+    begin_bare();
+    mcplug_handle *x = hold(simple(), &a), *y = hold(simple(), &b);
+    mcplug_handle *z = hold(simple(), NULL);
+    ck_assert_int_eq(status(x).pid, status(y).pid);
+    ck_assert_int_eq(status(x).pid, status(z).pid);
+    ck_assert_str_eq(mcplug_handle_name(x), "one");
+    ck_assert_str_eq(mcplug_handle_name(y), "two");
+    ck_assert_str_eq(status(y).name, "two");
+    ck_assert(mcplug_handle_name(z)[0] != '\0');
+    mcplug_release_wait(x);
+    ck_assert_str_eq(mcplug_handle_name(y), "two");
+    end();
+}
+END_TEST
+
+/* ---- many ---- */
+
+enum { MANY = 5000 };
+
+static void count_end(void *arg, mcplug_call *c, mcplug_result *result,
+                      const struct mcplug_error *why)
+{
+    (void)c, (void)result;
+    (*(unsigned *)arg) += why && why->code == MCPLUG_ECANCELED;
+}
+
+START_TEST(as_many_calls_wait_as_the_queue_may_hold)
+{
+    struct mcplug_acquire_options o = {.struct_size = sizeof o, .queue = "q"};
+    unsigned cancelled = 0, taken = 0;
+    begin_bare();
+    mcplug_handle *h = hold(simple(), &o);
+    ck_assert_int_eq(mcplug_set_queue(host, "q", 1, MANY), MCPLUG_OK);
+    ck_assert_ptr_nonnull(
+        mcplug_handle_call(h, "hang", NULL, NULL, count_end, &cancelled, &err));
+    while (taken <= MANY &&
+           mcplug_handle_call(h, "quick", NULL, NULL, count_end, &cancelled, &err))
+        taken++;
+    ck_assert_msg(taken == MANY, "%u, then: %s", taken, err.text);
+    ck_assert_int_eq(err.code, MCPLUG_EOVERLOADED);
+    turn();
+    ck_assert_uint_eq(status(h).waiting, MANY);
+    ck_assert_uint_eq(status(h).under_way, 1);
+    mcplug_release_wait(h);
+    ck_assert_uint_eq(cancelled, MANY + 1);
+    end();
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_checked_fixture(tc, world, unload);
+    tcase_add_test(tc, a_copy_of_a_record_is_as_good_as_the_record);
+    tcase_add_test(tc, nobody_need_be_told_that_a_toolbox_is_warm);
+    tcase_add_test(tc, every_number_of_a_state_has_a_name);
+    tcase_add_test(tc, what_one_identity_was_offered_another_does_not_see);
+    tcase_add_test(tc, a_tool_is_called_by_its_name_only);
+    tcase_add_test(tc, a_handle_has_its_own_name);
+    tcase_add_test(tc, as_many_calls_wait_as_the_queue_may_hold);
+}
+
+int main(void)
+{
+    return run_suite("api_handle_rules", add);
+}

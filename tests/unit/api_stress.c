@@ -1,0 +1,412 @@
+/* Servers that stay up, and a program that does anything at any time: every callback may
+ * acquire, release, call, cancel, restart, free a toolbox or kill a server. Whatever it
+ * does, everybody is told once, and the books are right.
+ * MCPLUG_TEST_SEED=n does the same once more. */
+#include "box_kit.h"
+#include "quick.h"
+
+#include <signal.h>
+
+enum { HANDLES = 12, CALLS = 64, BOXES = 3, DEPTH = 3, ROUND_MS = 1000 };
+
+static mcplug_handle *handles[HANDLES];
+static mcplug_toolbox *boxes[BOXES];
+static struct slot {
+    mcplug_call *call;
+    bool used;
+} slots[CALLS];
+
+static struct due { /* what somebody is to be told yet */
+    long calls, released, freed, ready, warm;
+} due;
+
+static uint64_t seed, dice;
+static unsigned depth, n_told, n_fine;
+static bool over; /* callbacks do nothing any more */
+
+/* Below n. */
+static unsigned any(unsigned n)
+{
+    dice = dice * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(dice >> 33) % n;
+}
+
+static bool one_in(unsigned n)
+{
+    return any(n) == 0;
+}
+
+static void act(void);
+
+static void told(void)
+{
+    n_told++;
+    if (over || depth == DEPTH)
+        return;
+    depth++;
+    while (one_in(2))
+        act();
+    depth--;
+}
+
+/* ---- what is told ---- */
+
+static void end_call(struct slot *s, const mcplug_call *c)
+{
+    HOLDS(s->used && s->call == c, "a call ended that was not under way");
+    HOLDS(--due.calls >= 0, "more calls ended than began");
+    told();
+    if (one_in(4))
+        mcplug_cancel(s->call); /* of no effect */
+    *s = (struct slot){0};
+}
+
+static void on_done(void *arg, mcplug_call *c, mcplug_result *result,
+                    const struct mcplug_error *why)
+{
+    (void)result;
+    n_fine += !why;
+    end_call(arg, c);
+}
+
+static void on_used(void *arg, mcplug_call *c, const struct mcplug_record *r)
+{
+    n_fine += r->ok != 0;
+    if (one_in(3))
+        HOLDS(mcplug_record_json(r) != NULL, "no JSON");
+    end_call(arg, c);
+}
+
+static void on_progress(void *arg, mcplug_call *c, double progress, double total,
+                        const char *message)
+{
+    (void)c, (void)progress, (void)total, (void)message;
+    HOLDS(((struct slot *)arg)->used, "progress of a call that has ended");
+    told();
+}
+
+static void on_one(void *arg)
+{
+    HOLDS(--*(long *)arg >= 0, "told twice");
+    told();
+}
+
+static void on_ready(void *arg, mcplug_handle *h, const struct mcplug_error *why)
+{
+    (void)h, (void)why;
+    on_one(arg);
+}
+
+static void on_boxed(void *arg, mcplug_toolbox *b, size_t ready, size_t failed)
+{
+    (void)b, (void)ready, (void)failed;
+    on_one(arg);
+}
+
+static void on_state(void *arg, mcplug_handle *h, enum mcplug_state state,
+                     const struct mcplug_error *why)
+{
+    (void)arg, (void)h, (void)state, (void)why;
+    told();
+}
+
+static void on_changed(void *arg, mcplug_handle *h, int kind, const char *uri)
+{
+    (void)arg, (void)h, (void)kind, (void)uri;
+    told();
+}
+
+static void on_box_state(void *arg, mcplug_toolbox *b, const char *server,
+                         enum mcplug_state state, const struct mcplug_error *why)
+{
+    (void)arg, (void)b, (void)server, (void)state, (void)why;
+    told();
+}
+
+static void on_box_settled(void *arg, mcplug_toolbox *b, const char *server, uint64_t ms,
+                           const struct mcplug_error *why)
+{
+    (void)arg, (void)b, (void)server, (void)ms, (void)why;
+    told();
+}
+
+static void on_box_changed(void *arg, mcplug_toolbox *b)
+{
+    (void)arg, (void)b;
+    told();
+}
+
+/* ---- what is done ---- */
+
+static const char *const few[] = {"s*", "e*", "a*", NULL};
+
+/* One that works, mostly; one that ends at once; one that is not there. */
+static mcplug_settings *any_settings(void)
+{
+    unsigned kind = any(6);
+    mcplug_settings *s = kind > 1 ? example(NULL) : mcplug_settings_new("stdio");
+    char x[16];
+
+    if (kind <= 1)
+        mcplug_settings_set(s, "command", kind ? "/bin/true" : "/nonexistent");
+    snprintf(x, sizeof x, "%u", any(3));
+    mcplug_settings_put(s, "env", "X", x);
+    return s;
+}
+
+static struct mcplug_acquire_options any_options(void)
+{
+    static const char *const queues[] = {"echo", "q1", "sleep", "", "add", "q2", NULL};
+    return (struct mcplug_acquire_options){.struct_size =
+                                               sizeof(struct mcplug_acquire_options),
+                                           .dedicated = one_in(4),
+                                           .idle_ms = one_in(3) ? any(60) : 0,
+                                           .queue = one_in(2) ? "q" : NULL,
+                                           .tool_queues = one_in(2) ? queues : NULL,
+                                           .tools_allowed = one_in(4) ? few : NULL,
+                                           .probe_ms = 1000,
+                                           .identity = one_in(5) ? "me" : NULL};
+}
+
+static void acquire(mcplug_handle **h)
+{
+    struct mcplug_server_options so = {.struct_size = sizeof so,
+                                       .timeout_ms = one_in(3) ? 1 + any(300) : 0,
+                                       .keep_alive_ms = one_in(3) ? 10 : 0};
+    struct mcplug_acquire_options o = any_options();
+    mcplug_settings *s = any_settings();
+    bool waits = one_in(2);
+
+    o.server = one_in(2) ? &so : NULL;
+    o.state = one_in(2) ? on_state : NULL;
+    o.changed = one_in(2) ? on_changed : NULL;
+    int r = mcplug_acquire(host, s, &o, waits ? on_ready : NULL, &due.ready, h, &err);
+    HOLDS(r == MCPLUG_OK, "acquire: %s", err.text);
+    due.ready += waits;
+    mcplug_settings_free(s);
+}
+
+static void release(mcplug_handle **at)
+{
+    mcplug_handle *h = *at;
+    *at = NULL;
+    due.released++;
+    mcplug_release(h, on_one, &due.released);
+}
+
+static void drop_box(mcplug_toolbox **at)
+{
+    mcplug_toolbox *b = *at;
+    *at = NULL;
+    due.freed++;
+    mcplug_toolbox_free(b, on_one, &due.freed);
+}
+
+static struct slot *free_slot(void)
+{
+    for (unsigned i = 0; i < CALLS; i++)
+        if (!slots[i].used)
+            return &slots[i];
+    return NULL;
+}
+
+/* On a handle, or of that name from a toolbox. */
+static void begin_call(mcplug_handle *h, mcplug_toolbox *b, const char *name)
+{
+    static const char *const tools[] = {"sleep", "echo", "fail", "add", "grow", "exit"};
+    static const char *const args[] = {"{\"ms\":20}", "{\"text\":\"x\"}",
+                                       "{}",          "{\"ms\":200}",
+                                       "[",           "{\"a\":1,\"b\":2}"};
+    struct slot *s = free_slot();
+
+    if (!s)
+        return;
+    struct mcplug_call_options o = {.struct_size = sizeof o,
+                                    .timeout_ms = one_in(4) ? 1 + any(60) : 0,
+                                    .waited_ms = one_in(8) ? any(60) : 0,
+                                    .progress = one_in(2) ? on_progress : NULL,
+                                    .progress_arg = s};
+    const char *a = args[any(MP_COUNT(args))], *tool = tools[any(MP_COUNT(tools))];
+    s->used = true;
+    if (b)
+        s->call = mcplug_toolbox_call(b, name, a, &o, on_used, s, &err);
+    else if (one_in(5))
+        s->call = mcplug_handle_request(h, "resources/list", NULL, &o, on_done, s, &err);
+    else
+        s->call = mcplug_handle_call(h, tool, a, &o, on_done, s, &err);
+    s->used = s->call != NULL;
+    due.calls += s->used;
+}
+
+static void look_at(mcplug_handle *h)
+{
+    struct mcplug_status s = {.struct_size = sizeof s,
+                              .calls.struct_size = sizeof s.calls};
+    mcplug_handle_status(h, &s);
+    const struct mcplug_ledger *l = &s.calls;
+    HOLDS(l->issued == l->under_way + l->ok + l->tool_error + l->peer_error +
+                           l->transport_error + l->timed_out + l->cancelled,
+          "of %llu calls %u are under way, and the others did not end as many times",
+          (unsigned long long)l->issued, l->under_way);
+    HOLDS(s.under_way + s.waiting <= CALLS, "%u under way, %u wait", s.under_way,
+          s.waiting);
+    HOLDS(s.handles <= HANDLES + 6 * BOXES, "%u handles", s.handles);
+    mcplug_handle_list(h, 1 << any(4));
+    if (s.pid && one_in(10))
+        kill((pid_t)s.pid, SIGKILL);
+}
+
+static void open_box(mcplug_toolbox **at)
+{
+    struct mcplug_toolbox_options o = {.struct_size = sizeof o,
+                                       .batch = any(4),
+                                       .plain_names = one_in(2),
+                                       .settled = one_in(2) ? on_box_settled : NULL,
+                                       .changed = one_in(2) ? on_box_changed : NULL,
+                                       .state = one_in(2) ? on_box_state : NULL};
+    *at = mcplug_toolbox_new(host, &o, &err);
+    HOLDS(*at != NULL, "toolbox: %s", err.text);
+}
+
+static void add_to(mcplug_toolbox *b)
+{
+    struct mcplug_acquire_options o = any_options();
+    mcplug_settings *s = any_settings();
+    char name[16];
+
+    snprintf(name, sizeof name, "s%u", any(6));
+    mcplug_toolbox_add(b, name, s, &o, &err); /* or it is there already */
+    mcplug_settings_free(s);
+}
+
+static void use_box(mcplug_toolbox **at)
+{
+    mcplug_toolbox *b = *at;
+    size_t n = mcplug_toolbox_count(b), len;
+    char name[256];
+
+    if (n)
+        snprintf(name, sizeof name, "%s", mcplug_toolbox_name(b, any((unsigned)n)));
+    switch (any(9)) {
+    case 0:
+        drop_box(at);
+        break;
+    case 1:
+    case 2:
+        add_to(b);
+        break;
+    case 3:
+        if (mcplug_toolbox_warm_up(b, on_boxed, &due.warm, &err) == MCPLUG_OK)
+            due.warm++;
+        break;
+    case 4:
+        if (n)
+            mcplug_toolbox_tool(b, any((unsigned)n), &len);
+        mcplug_toolbox_instructions(b);
+        break;
+    default:
+        if (n)
+            begin_call(NULL, b, name);
+    }
+}
+
+static void act(void)
+{
+    mcplug_handle **h = &handles[any(HANDLES)];
+    unsigned what = any(20);
+
+    if (what < 4 && !*h) {
+        acquire(h);
+    } else if (what < 4 || (what < 16 && what != 12 && what != 15 && !*h)) {
+        return;
+    } else if (what == 4) {
+        release(h);
+    } else if (what < 12) {
+        begin_call(*h, NULL, NULL);
+    } else if (what == 12) {
+        const struct slot *s = &slots[any(CALLS)];
+        if (s->used && s->call)
+            mcplug_cancel(s->call);
+    } else if (what == 13) {
+        if (one_in(3))
+            mcplug_restart(*h, &err);
+    } else if (what == 14) {
+        look_at(*h);
+    } else if (what == 15) {
+        mcplug_set_queue(host, one_in(2) ? "q" : "q1", any(3), any(20));
+    } else {
+        mcplug_toolbox **b = &boxes[any(BOXES)];
+        if (*b)
+            use_box(b);
+        else
+            open_box(b);
+    }
+}
+
+/* ---- the end ---- */
+
+static void let_go(void)
+{
+    for (unsigned i = 0; i < HANDLES; i++)
+        if (handles[i])
+            release(&handles[i]);
+    for (unsigned i = 0; i < BOXES; i++)
+        if (boxes[i])
+            drop_box(&boxes[i]);
+}
+
+static bool all_told(void)
+{
+    return !due.calls && !due.released && !due.freed && !due.ready && !due.warm;
+}
+
+/* _i: 0 the host is freed in the midst of it, 1 right after everything was let go, 2 when
+ * everybody has been told */
+START_TEST(whatever_a_program_does_everybody_is_told_once)
+{
+    struct mcplug_options o = {.struct_size = sizeof o, .log_level = -1};
+
+    dice = seed + (uint64_t)_i;
+    for (int i = 0; i < 20; i++)
+        any(2);
+    host = mcplug_new(&o, &err);
+    HOLDS(host != NULL, "%s", err.text);
+    for (uint64_t until = now_ms() + ROUND_MS; now_ms() < until;) {
+        for (unsigned i = any(4); i; i--)
+            act();
+        mcplug_turn(host, 0);
+        if (one_in(4))
+            usleep(any(3000));
+    }
+    for (unsigned i = 0; i < HANDLES; i++)
+        if (handles[i])
+            look_at(handles[i]);
+    over = _i == 2;
+    if (_i)
+        let_go();
+    over = true;
+    if (_i == 2)
+        UNTIL(all_told());
+    mcplug_free(host);
+    HOLDS(all_told(), "not told: %ld calls, %ld released, %ld freed, %ld ready, %ld warm",
+          due.calls, due.released, due.freed, due.ready, due.warm);
+    if (!getenv("MCPLUG_TEST_VALGRIND")) /* which is slow */
+        HOLDS(n_told > 50 && n_fine > 5, "nothing happened: %u, %u", n_told, n_fine);
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+    tcase_add_loop_test(tc, whatever_a_program_does_everybody_is_told_once, 0, 3);
+}
+
+int main(void)
+{
+    const char *given = getenv("MCPLUG_TEST_SEED");
+
+    seed = given ? strtoull(given, NULL, 10) : now_ms();
+    int r = run_suite("api_stress", add);
+    if (r)
+        fprintf(stderr, "again: MCPLUG_TEST_SEED=%llu\n", (unsigned long long)seed);
+    return r;
+}
