@@ -44,9 +44,18 @@ bool cli_allowed_tell(const struct cli_allowed *allowed, const char *tool)
 {
     if (cli_allowed_has(allowed, tool))
         return true;
-    if (allowed->entry)
-        cli_error("tool '%.128s' of server \"%s\" is not allowed: toolsAllowed / "
-                  "toolsDenied of %s",
-                  tool, allowed->entry->name, allowed->entry->source->path);
+    if (!allowed->entry)
+        return false;
+    const struct mp_entry *entry = allowed->entry;
+    const char *by =
+        mp_filter_match((const char *const *)allowed->upkeep.tools_denied, tool);
+    if (by)
+        cli_error("tool '%.128s' of server \"%s\" is not allowed: toolsDenied of %s has "
+                  "\"%.128s\"",
+                  tool, entry->name, entry->source->path, by);
+    else
+        cli_error("tool '%.128s' of server \"%s\" is not allowed: it is not in "
+                  "toolsAllowed of %s",
+                  tool, entry->name, entry->source->path);
     return false;
 }

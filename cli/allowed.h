@@ -23,7 +23,7 @@ bool cli_allowed_has(const struct cli_allowed *allowed, const char *tool);
 /* The same for an item of a list: resources and prompts are always allowed. */
 bool cli_allowed_item(const struct cli_allowed *allowed, enum mcplug_kind kind,
                       mp_view name);
-/* The same; false was told to the user, with the file that says so. */
+/* The same; false was told to the user, with the list and the file that say so. */
 bool cli_allowed_tell(const struct cli_allowed *allowed, const char *tool);
 
 #endif

@@ -9,20 +9,29 @@
 
 #define AT(member) offsetof(struct cli_args, member)
 
-static const struct cli_option global_options[] = {
-    {"json", 0, CLI_FLAG, NULL, "print exactly one JSON document", AT(json)},
-    {"plugin-dir", 0, CLI_LIST, "DIR",
-     "look for modules in DIR before all other places; may be repeated", AT(plugin_dirs)},
-    {"verbose", 'v', CLI_COUNT, NULL,
-     "log what happens, the server's stderr included; twice: everything", AT(verbose)},
-    {"quiet", 'q', CLI_FLAG, NULL, "log nothing, not even warnings", AT(quiet)},
-    {"log-file", 0, CLI_TEXT, "FILE",
-     "add what happens to FILE, with the time of each line, whatever is shown here",
-     AT(log_file)},
-    {"help", 'h', CLI_FLAG, NULL, "explain the command", AT(help)},
-    {"version", 0, CLI_FLAG, NULL, "print the version", AT(version)},
+/* Of every command. Clang-format would make one long line of it. */
+/* clang-format off */
+#define GLOBAL_OPTIONS(json_help)                                                        \
+    {"json", 0, CLI_FLAG, NULL, json_help, AT(json)},                                    \
+    {"plugin-dir", 0, CLI_LIST, "DIR",                                                   \
+     "look for modules in DIR before all other places; may be repeated",                 \
+     AT(plugin_dirs)},                                                                   \
+    {"verbose", 'v', CLI_COUNT, NULL,                                                    \
+     "log what happens, the server's stderr included; twice: everything", AT(verbose)},  \
+    {"quiet", 'q', CLI_FLAG, NULL, "log nothing, not even warnings", AT(quiet)},         \
+    {"log-file", 0, CLI_TEXT, "FILE",                                                    \
+     "add what happens to FILE, with the time of each line, whatever is shown here",     \
+     AT(log_file)},                                                                      \
+    {"help", 'h', CLI_FLAG, NULL, "explain the command", AT(help)},                      \
+    {"version", 0, CLI_FLAG, NULL, "print the version", AT(version)},                    \
     {.name = NULL},
-};
+/* clang-format on */
+
+static const struct cli_option global_options[] = {
+    GLOBAL_OPTIONS("print exactly one JSON document")};
+/* of those that print things as they happen */
+static const struct cli_option line_options[] = {
+    GLOBAL_OPTIONS("print one JSON object per line")};
 
 static const struct cli_option server_options[] = {
     {"url", 0, CLI_TEXT, "URL",
@@ -82,9 +91,15 @@ static const struct cli_option request_options[] = {
     {.name = NULL},
 };
 
+static bool prints_lines(const struct cli_command *command)
+{
+    return strcmp(command->name, "watch") == 0 || strcmp(command->name, "logs") == 0;
+}
+
 size_t cli_command_groups(const struct cli_command *command,
                           struct cli_group out[CLI_GROUPS])
 {
+    bool lines = command && prints_lines(command);
     size_t n = 0;
     if (command && command->options)
         out[n++] = (struct cli_group){"Options", command->options};
@@ -94,7 +109,8 @@ size_t cli_command_groups(const struct cli_command *command,
         out[n++] = (struct cli_group){"The server", server_options};
     if (command && command->flags & (CLI_SERVER | CLI_CONFIG))
         out[n++] = (struct cli_group){"The configuration", config_options};
-    out[n++] = (struct cli_group){"Options of every command", global_options};
+    out[n++] = (struct cli_group){"Options of every command",
+                                  lines ? line_options : global_options};
     return n;
 }
 
@@ -139,15 +155,15 @@ struct reader {
     struct mcplug_error *err;
 };
 
-static int take_duration(const struct cli_option *o, const char *text, uint64_t *out,
-                         struct mcplug_error *err)
+static int take_duration(const struct cli_option *o, const char *text, int64_t least,
+                         uint64_t *out, struct mcplug_error *err)
 {
     int64_t ms;
     size_t len = strlen(text);
     /* A bare number would have to be guessed at: people think of seconds here, and
      * settings of modules mean milliseconds. */
     bool has_unit = len > 0 && strchr("smh", text[len - 1]);
-    if (!has_unit || !mp_option_parse("duration", text, &ms) || ms <= 0)
+    if (!has_unit || !mp_option_parse("duration", text, &ms) || ms < least)
         return mp_fail(err, MCPLUG_EINVAL,
                        "--%s wants a time with its unit, such as 500ms, 20s or 5m, not "
                        "\"%s\"",
@@ -156,13 +172,13 @@ static int take_duration(const struct cli_option *o, const char *text, uint64_t 
     return MCPLUG_OK;
 }
 
-static int take_number(const struct cli_option *o, const char *text, uint64_t *out,
-                       struct mcplug_error *err)
+static int take_number(const struct cli_option *o, const char *text, int64_t least,
+                       uint64_t *out, struct mcplug_error *err)
 {
     int64_t n;
-    if (!mp_option_parse("int", text, &n) || n < 1)
-        return mp_fail(err, MCPLUG_EINVAL, "--%s wants a number from 1 on, not \"%s\"",
-                       o->name, text);
+    if (!mp_option_parse("int", text, &n) || n < least)
+        return mp_fail(err, MCPLUG_EINVAL, "--%s wants a number from %d on, not \"%s\"",
+                       o->name, (int)least, text);
     *out = (uint64_t)n;
     return MCPLUG_OK;
 }
@@ -170,6 +186,7 @@ static int take_number(const struct cli_option *o, const char *text, uint64_t *o
 static int take(struct reader *r, const struct cli_option *o, const char *value)
 {
     void *at = (char *)r->args + o->at;
+    int rc;
 
     switch (o->type) {
     case CLI_FLAG:
@@ -184,9 +201,15 @@ static int take(struct reader *r, const struct cli_option *o, const char *value)
     case CLI_LIST:
         return cli_list_add(at, value) ? MCPLUG_OK : mp_fail_nomem(r->err);
     case CLI_DURATION:
-        return take_duration(o, value, at, r->err);
+        return take_duration(o, value, 1, at, r->err);
     case CLI_NUMBER:
-        return take_number(o, value, at, r->err);
+        return take_number(o, value, 1, at, r->err);
+    case CLI_AGE:
+    case CLI_LIMIT:
+        rc = o->type == CLI_AGE ? take_duration(o, value, 0, at, r->err)
+                                : take_number(o, value, 0, at, r->err);
+        *(uint64_t *)at += rc == MCPLUG_OK;
+        return rc;
     }
     return MCPLUG_EINVAL;
 }
@@ -358,15 +381,25 @@ static int check_none(const struct cli_args *args, struct mcplug_error *err)
     return MCPLUG_OK;
 }
 
+/* Are its words names of the configuration, and nothing else? */
+static bool takes_names(const struct cli_command *c)
+{
+    static const char *const forms[] = {"NAME", "[NAME...]", "[SERVER...]"};
+    for (size_t i = 0; c->flags & CLI_CONFIG && i < MP_COUNT(forms); i++)
+        if (strcmp(c->words, forms[i]) == 0)
+            return true;
+    return false;
+}
+
 static int check_server(const struct cli_args *args, struct mcplug_error *err)
 {
     const struct cli_command *c = args->command;
 
     if (args->server_command && !(c->flags & (CLI_SERVER | CLI_COMMAND)))
-        return mp_fail(err, MCPLUG_EINVAL,
-                       "\"%s\" talks to no server, so nothing can "
-                       "stand behind --",
-                       c->name);
+        return mp_fail(err, MCPLUG_EINVAL, "\"%s\" %s", c->name,
+                       takes_names(c)
+                           ? "takes servers by name; `mcplug add` one first"
+                           : "talks to no server, so nothing can stand behind --");
     if (!(c->flags & CLI_SERVER))
         return MCPLUG_OK;
     if (args->server_command && !args->server_command[0])
@@ -416,6 +449,11 @@ int cli_args_parse(struct cli_args *args, int argc, char **argv, struct mcplug_e
     while (rc == MCPLUG_OK && r.at < argc) {
         char *word = argv[r.at++];
         if (strcmp(word, "--") == 0) {
+            bool texts = args->command && args->command->flags & CLI_TEXTS;
+            while (texts && rc == MCPLUG_OK && r.at < argc)
+                rc = take_word(&r, argv[r.at++]);
+            if (texts)
+                break;
             args->server_command = argv + r.at;
             break;
         }

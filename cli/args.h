@@ -15,7 +15,9 @@ enum cli_option_type {
     CLI_TEXT,     /* const char *; the last one counts */
     CLI_LIST,     /* struct cli_list; one more each time */
     CLI_DURATION, /* uint64_t ms, "250ms" "2s" "5m" "1h" */
-    CLI_NUMBER    /* uint64_t, from 1 */
+    CLI_NUMBER,   /* uint64_t, from 1 */
+    CLI_AGE,      /* as CLI_DURATION, but 0s counts: uint64_t, one more than was said */
+    CLI_LIMIT     /* the same of CLI_NUMBER */
 };
 
 struct cli_option {
@@ -34,6 +36,7 @@ struct cli_option {
 #define CLI_QUALIFIED 8u /* the first word may be mcp__SERVER__NAME */
 #define CLI_COMMAND 16u  /* its words may go on behind --, as they are */
 #define CLI_ALL_SERVERS 32u /* without a server it is about all that are configured */
+#define CLI_TEXTS 64u       /* behind -- come more words, which may begin with - */
 
 struct cli_command {
     const char *name;
@@ -85,9 +88,9 @@ struct cli_args {                      /* all strings belong to argv */
 
     const char *arguments; /* call --args */
     const char *output;    /* read --output */
-    uint64_t count;        /* ping --count, logs --lines */
+    uint64_t count;        /* ping --count */
     bool follow;           /* logs */
-    uint64_t since;        /* logs, ms before now */
+    uint64_t lines, since; /* logs: how many, ms before now; both one more, 0: not said */
     const char *check, *inspect, *check_here;
 };
 

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAMES_TOLD 20           /* of servers that were never asked */
+#define NAMES_TOLD 20           /* of servers of which nothing is known */
 #define METHOD_NOT_FOUND -32601 /* of JSON-RPC */
 
 /* ---- keeping ---- */
@@ -24,15 +24,23 @@ void cli_catalogue_save(struct cli *cli, const struct mp_entry *entry,
     uint64_t ttl;
     bool told = mp_lists_ttl(server, kind, &ttl);
 
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
     if (cli_args_alter(&cli->args)) /* not quite the server of the definition */
         return;
     if (!list &&
         !(why && why->code == MCPLUG_EPEER && why->peer_status == METHOD_NOT_FOUND))
         return;
-    mp_known_save(&cli->config->places, entry, server, kind, list,
-                  !list || !told    ? MP_KNOWN_NO_TTL
-                  : ttl > INT64_MAX ? INT64_MAX
-                                    : (int64_t)ttl);
+    int r = mp_known_save(&cli->config->places, entry, server, kind, list,
+                          !list || !told    ? MP_KNOWN_NO_TTL
+                          : ttl > INT64_MAX ? INT64_MAX
+                                            : (int64_t)ttl,
+                          &err);
+    if (r != MCPLUG_OK && !cli->catalogue_failed) {
+        char line[sizeof err.text + 64];
+        snprintf(line, sizeof line, "what servers offer is not kept: %s", err.text);
+        cli_log_line(MCPLUG_LOG_VERBOSE, "catalogue", line);
+        cli->catalogue_failed = true;
+    }
 }
 
 /* ---- telling ---- */
@@ -56,11 +64,10 @@ const char *cli_age(int64_t at, char room[CLI_AGE_SIZE])
     return room;
 }
 
-void cli_tell_dim(struct cli *cli, const char *line)
+void cli_tell_aside(struct cli *cli, const char *line)
 {
-    if (cli->args.json || cli->args.quiet || !cli->out.terminal || !isatty(STDERR_FILENO))
-        return;
-    struct cli_out *err = mp_alloc(sizeof *err);
+    struct cli_out *err =
+        cli->args.json || cli->args.quiet ? NULL : mp_alloc(sizeof *err);
     if (!err)
         return;
     cli_out_flush(&cli->out); /* the line comes last */
@@ -71,6 +78,26 @@ void cli_tell_dim(struct cli *cli, const char *line)
     cli_out_s(err, "\n");
     cli_out_flush(err);
     mp_free(err);
+}
+
+void cli_tell_dim(struct cli *cli, const char *line)
+{
+    if (cli->out.terminal && isatty(STDERR_FILENO))
+        cli_tell_aside(cli, line);
+}
+
+void cli_tell_left_out(struct cli *cli, size_t left_out, bool others)
+{
+    char line[128];
+
+    if (!left_out)
+        return;
+    snprintf(line, sizeof line, "(%zu tool%s not allowed: toolsAllowed, toolsDenied)",
+             left_out, left_out == 1 ? " is" : "s are");
+    if (others)
+        cli_tell_dim(cli, line);
+    else
+        cli_tell_aside(cli, line);
 }
 
 void cli_catalogue_json(struct cli_out *out, const char *server, const char *noun,
@@ -89,12 +116,12 @@ void cli_catalogue_json(struct cli_out *out, const char *server, const char *nou
 
 /* ---- every server ---- */
 
-static void note_unasked(struct cli_catalogue *c, const char *name)
+static void note_unknown(struct cli_catalogue *c, const char *name)
 {
-    if (c->n_unasked++ >= NAMES_TOLD)
+    if (c->n_unknown++ >= NAMES_TOLD)
         return;
-    mp_str_adds(&c->unasked, c->n_unasked > 1 ? ", " : "");
-    mp_str_adds(&c->unasked, name);
+    mp_str_adds(&c->unknown, c->n_unknown > 1 ? ", " : "");
+    mp_str_adds(&c->unknown, name);
 }
 
 static int visit(struct cli_catalogue *c, const struct mp_entry *entry)
@@ -105,15 +132,14 @@ static int visit(struct cli_catalogue *c, const struct mp_entry *entry)
     struct cli_known one = {entry, &known, &allowed, (int64_t)time(NULL)};
 
     int r = cli_allowed_init(&allowed, entry, &err);
-    bool asked = mp_known_load(&c->cli->config->places, entry, &known) &&
-                 mp_known_items(&known, MCPLUG_TOOLS).len;
+    bool is_known = mp_known_load(&c->cli->config->places, entry, &known) &&
+                    mp_known_items(&known, MCPLUG_TOOLS).len;
     if (r != MCPLUG_OK) {
         cli_error("%s", err.text);
-    } else if (asked) {
-        c->n_asked++;
+    } else if (is_known) {
         c->fn(c->arg, &one);
     } else {
-        note_unasked(c, entry->name);
+        note_unknown(c, entry->name);
     }
     mp_known_clear(&known);
     cli_allowed_clear(&allowed);
@@ -125,7 +151,7 @@ int cli_catalogue_walk(struct cli_catalogue *c)
     struct mcplug_config *config = cli_config(c->cli);
     int code = config ? CLI_OK : CLI_FAILED;
 
-    mp_str_init(&c->unasked, 65536);
+    mp_str_init(&c->unknown, 65536);
     for (size_t i = 0; code == CLI_OK && i < config->n_entries; i++) {
         struct mcplug_error err = MCPLUG_ERROR_INIT;
         const struct mp_entry *entry = &config->entries[i];
@@ -136,27 +162,34 @@ int cli_catalogue_walk(struct cli_catalogue *c)
     return code;
 }
 
-void cli_catalogue_unasked(const struct cli_catalogue *c)
+int cli_catalogue_unknown(const struct cli_catalogue *c)
 {
     const struct cli_args *args = &c->cli->args;
+    const struct mcplug_config *config = c->cli->config;
     char more[48] = "";
-
-    if (!c->n_unasked || args->json || args->quiet)
-        return;
-    if (c->n_unasked > NAMES_TOLD)
-        snprintf(more, sizeof more, " and %zu more", c->n_unasked - NAMES_TOLD);
     struct mp_str line;
+
+    if (config->n_entries == 0 && !args->json && !args->quiet)
+        cli_tell_no_server(config);
+    if (config->n_entries == 0)
+        return mp_config_damaged(config) ? CLI_USAGE : CLI_OK;
+    if (!c->n_unknown || args->json || args->quiet)
+        return CLI_OK;
+    if (c->n_unknown > NAMES_TOLD)
+        snprintf(more, sizeof more, " and %zu more", c->n_unknown - NAMES_TOLD);
     mp_str_init(&line, 65536);
-    mp_str_addf(&line, "not asked yet: %s%s; mcplug list asks them",
-                c->unasked.data ? c->unasked.data : "", more);
+    mp_str_addf(&line, "not known: %s%s (`mcplug list` asks %s)",
+                c->unknown.data ? c->unknown.data : "", more,
+                c->n_unknown == 1 ? "it" : "them");
     cli_out_flush(&c->cli->out);
     cli_tell("", line.data, line.len);
     mp_str_clear(&line);
+    return CLI_OK;
 }
 
 void cli_catalogue_clear(struct cli_catalogue *c)
 {
-    mp_str_clear(&c->unasked);
+    mp_str_clear(&c->unknown);
 }
 
 /* ---- listing them ---- */
@@ -164,6 +197,7 @@ void cli_catalogue_clear(struct cli_catalogue *c)
 struct job {
     struct cli *cli;
     const struct cli_listing *listing;
+    size_t left_out; /* not allowed */
     bool any;
 };
 
@@ -194,9 +228,12 @@ static void put_items(void *arg, const struct cli_known *one)
     mp_view item;
 
     while (mp_walk_element(&w, &item)) {
-        if (!mp_view_is_string(mp_known_name(item, kind)) ||
-            !cli_allowed_item(one->allowed, kind, mp_known_name(item, kind)))
+        if (!mp_view_is_string(mp_known_name(item, kind)))
             continue;
+        if (!cli_allowed_item(one->allowed, kind, mp_known_name(item, kind))) {
+            job->left_out++;
+            continue;
+        }
         if (job->cli->args.json) {
             cli_out_s(out, job->any ? ",\n" : "");
             cli_catalogue_json(out, name, job->listing->noun, item, at, stale);
@@ -212,7 +249,7 @@ static void put_items(void *arg, const struct cli_known *one)
 
 int cli_catalogue_run(struct cli *cli, const struct cli_listing *listing)
 {
-    struct job job = {cli, listing, false};
+    struct job job = {.cli = cli, .listing = listing};
     struct cli_catalogue c = {.cli = cli, .fn = put_items, .arg = &job};
 
     if (cli->args.json)
@@ -220,8 +257,10 @@ int cli_catalogue_run(struct cli *cli, const struct cli_listing *listing)
     int code = cli_catalogue_walk(&c);
     if (cli->args.json)
         cli_out_s(&cli->out, "]\n");
-    if (code == CLI_OK)
-        cli_catalogue_unasked(&c);
+    if (code == CLI_OK) {
+        cli_tell_left_out(cli, job.left_out, job.any);
+        code = cli_catalogue_unknown(&c);
+    }
     cli_catalogue_clear(&c);
     return code;
 }

@@ -22,6 +22,7 @@ struct mcplug_config;
 struct cli {
     struct cli_args args;
     struct mcplug_config *config; /* NULL until cli_config() */
+    bool catalogue_failed;        /* it could not be written, which was told */
     struct cli_out out;           /* stdout, or the file of --output */
 };
 

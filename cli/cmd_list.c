@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "named.h"
 #include "roster.h"
 #include "tell.h"
 
@@ -342,23 +343,6 @@ static int list_online(struct cli_roster *r)
     return code;
 }
 
-static void tell_none(const struct mcplug_config *config)
-{
-    static const char none[] = "No server is configured yet.";
-    if (mp_config_damaged(config)) {
-        cli_error("no server can be used: `mcplug config` shows what is wrong");
-        return;
-    }
-    if (config->exclusive) {
-        cli_error("there is no server: only those of %s exist here, and it has none",
-                  config->places.managed);
-        return;
-    }
-    cli_tell("", none, strlen(none));
-    cli_hint("`mcplug add NAME -- COMMAND` or `mcplug add NAME URL` adds one,");
-    cli_hint("`mcplug import` finds those of other programs.");
-}
-
 static int run(struct cli *cli)
 {
     struct cli_roster roster;
@@ -378,7 +362,7 @@ static int run(struct cli *cli)
         job.types = type > job.types && type <= 16 ? type : job.types;
     }
     if (code == CLI_OK && roster.n == 0 && !cli->args.json && !cli->args.quiet)
-        tell_none(cli->config);
+        cli_tell_no_server(cli->config);
     bool damaged = code == CLI_OK && mp_config_damaged(cli->config);
     if (code == CLI_OK)
         code = cli->args.no_connect ? list_offline(&job, &roster) : list_online(&roster);

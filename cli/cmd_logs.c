@@ -272,7 +272,7 @@ static void put_last(struct look *l, const struct mp_str *text, uint64_t n)
 
 static int put_all(struct look *l, struct mcplug_error *err)
 {
-    uint64_t wanted = l->cli->args.count;
+    uint64_t wanted = l->cli->args.lines;
     bool changed = true;
     struct mp_str kept;
     int r = MCPLUG_OK;
@@ -289,7 +289,7 @@ static int put_all(struct look *l, struct mcplug_error *err)
             tail_end_line(l, &l->tails[i]);
     l->kept = NULL;
     if (kept.len)
-        put_last(l, &kept, wanted);
+        put_last(l, &kept, wanted - 1);
     mp_str_clear(&kept);
     cli_out_flush(&l->cli->out);
     return r;
@@ -387,7 +387,7 @@ static int run(struct cli *cli)
     if (!cli_config(cli))
         return CLI_FAILED;
     if (cli->args.since)
-        set_since(&l, cli->args.since);
+        set_since(&l, cli->args.since - 1);
     if (cli->args.follow)
         signal_fd = cli_signals_open();
     if (put_all(&l, &err) != MCPLUG_OK) {
@@ -411,9 +411,10 @@ static int run(struct cli *cli)
 static const struct cli_option options[] = {
     {"follow", 'f', CLI_FLAG, NULL, "go on with what is added, until Ctrl+C",
      offsetof(struct cli_args, follow)},
-    {"lines", 'n', CLI_NUMBER, "N", "begin with the last N lines",
-     offsetof(struct cli_args, count)},
-    {"since", 0, CLI_DURATION, "TIME", "begin with what is not older than TIME: 30s, 10m",
+    {"lines", 'n', CLI_LIMIT, "N",
+     "begin with the last N lines; 0: with what is added from now on",
+     offsetof(struct cli_args, lines)},
+    {"since", 0, CLI_AGE, "TIME", "begin with what is not older than TIME: 30s, 10m",
      offsetof(struct cli_args, since)},
     {.name = NULL},
 };

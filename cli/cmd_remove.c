@@ -43,7 +43,8 @@ static int finish(struct cli *cli, int r, const char *what, const struct mp_entr
     return CLI_OK;
 }
 
-/* What is known of the definition goes with it; the log, once no scope has the name. */
+/* What is known of the definition goes with it; what is known of those that had the name
+ * before, and the log, once no scope has the name. */
 static void forget(const struct mcplug_config *config, const struct mp_entry *entry)
 {
     mp_known_forget(&config->places, entry);
@@ -51,6 +52,7 @@ static void forget(const struct mcplug_config *config, const struct mp_entry *en
         if (&config->entries[i] != entry &&
             strcmp(config->entries[i].name, entry->name) == 0)
             return;
+    mp_known_forget_name(&config->places, entry->name);
     cli_journal_remove(&config->places, entry->name);
 }
 

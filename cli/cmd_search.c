@@ -218,8 +218,11 @@ static int search(struct job *job)
         code = cli_catalogue_walk(&c);
     if (code == CLI_OK && !job->failed) {
         put_hits(job);
-        cli_catalogue_unasked(&c);
-        code = job->found ? CLI_OK : CLI_NOTHING;
+        if (!job->found && job->cli->config->n_entries)
+            cli_tell_aside(job->cli, "nothing was found");
+        code = cli_catalogue_unknown(&c);
+        if (code == CLI_OK && !job->found)
+            code = CLI_NOTHING;
     }
     cli_catalogue_clear(&c);
     return code;
@@ -252,8 +255,9 @@ const struct cli_command cli_cmd_search = {
         "Looks through the tools and prompts of all servers as they were last seen, for "
         "those whose name, title or description has every word; no server is started. "
         "The best come first, those with the words in their names, and 50 at most unless "
-        "--json is given. The exit code is 1 if there is none.",
-    .flags = CLI_CONFIG,
+        "--json is given. Words that begin with - stand behind --. The exit code is 1 if "
+        "there is none.",
+    .flags = CLI_CONFIG | CLI_TEXTS,
     .min_words = 1,
     .max_words = CLI_MANY,
     .run = run,

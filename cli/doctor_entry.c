@@ -3,7 +3,11 @@
 
 #include "../plugins/common/url.h"
 #include "base/mem.h"
+#include "config/upkeep.h"
 #include "plugin/props.h"
+#include "registry/filter.h"
+#include "registry/known.h"
+#include "registry/probe.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -186,6 +190,79 @@ static void check_times(struct look *l)
     }
 }
 
+/* ---- how it is kept ---- */
+
+static void check_probe(struct look *l, const char *name)
+{
+    char plain[MP_PROBE_NAME];
+
+    mp_probe_name(name, plain);
+    if (!l->d->modules || cli_doctor_feature(l->d, "probe", plain, NULL))
+        return;
+    const char *package = cli_doctor_package("probe", plain);
+    cli_doctor_note(l->d, CLI_WRONG, l->about,
+                    "no module offers the probe \"%s\", its \"healthProbe\"", name);
+    if (package)
+        cli_doctor_todo(l->d, "Install the package %s.", package);
+    else
+        cli_doctor_todo(l->d, "Install a module that does, or correct %s, line %zu.",
+                        l->entry->source->path, l->entry->at.line);
+}
+
+/* Does it stand for a tool of the list? */
+static bool is_used(struct look *l, const char *pattern, mp_view tools)
+{
+    const char *const list[] = {pattern, NULL};
+    struct mp_walk w = mp_walk_into(tools);
+    mp_view item;
+
+    while (mp_walk_element(&w, &item)) {
+        char *tool = mp_view_strdup(mp_known_name(item, MCPLUG_TOOLS));
+        l->d->failed |= !tool;
+        bool fits = !tool || mp_filter_match(list, tool);
+        mp_free(tool);
+        if (fits)
+            return true;
+    }
+    return false;
+}
+
+static void check_patterns(struct look *l, const char *key, char **list, mp_view tools)
+{
+    for (; list && *list; list++) {
+        if (is_used(l, *list, tools))
+            continue;
+        cli_doctor_note(l->d, CLI_DOUBTFUL, l->about,
+                        "\"%.128s\" of \"%s\" is no tool that it had when it was asked "
+                        "last",
+                        *list, key);
+        cli_doctor_todo(l->d, "`mcplug tools %s --refresh` lists its tools; correct %s.",
+                        l->entry->name, l->entry->source->path);
+    }
+}
+
+static void check_upkeep(struct look *l)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mp_upkeep upkeep;
+    struct mp_known known;
+
+    bool has = mp_known_load(&l->d->config->places, l->entry, &known);
+    if (mp_entry_upkeep(l->entry, &upkeep, &err) != MCPLUG_OK) {
+        l->d->failed = true;
+    } else {
+        if (upkeep.probe)
+            check_probe(l, upkeep.probe);
+        if (has && mp_known_whole(&known, MCPLUG_TOOLS)) {
+            mp_view tools = mp_known_items(&known, MCPLUG_TOOLS);
+            check_patterns(l, "toolsAllowed", upkeep.tools_allowed, tools);
+            check_patterns(l, "toolsDenied", upkeep.tools_denied, tools);
+        }
+    }
+    mp_upkeep_clear(&upkeep);
+    mp_known_clear(&known);
+}
+
 /* ---- the whole ---- */
 
 void cli_doctor_entry(struct cli_doctor *d, const struct mp_entry *entry)
@@ -209,6 +286,7 @@ void cli_doctor_entry(struct cli_doctor *d, const struct mp_entry *entry)
             check_url(&l, url);
         check_insecure(&l);
         check_times(&l);
+        check_upkeep(&l);
         cli_doctor_references(d, entry, l.dir);
         cli_doctor_literals(d, entry);
     }

@@ -2,6 +2,7 @@
 #include "doctor.h"
 
 #include "base/mem.h"
+#include "journal.h"
 #include "rpc/spill.h"
 
 #include <errno.h>
@@ -151,6 +152,41 @@ static void check_approvals(struct cli_doctor *d, const char *file)
     mp_free(dir);
 }
 
+/* A link in its place, or another user's directory, is not written to. */
+static void check_logs(struct cli_doctor *d)
+{
+    char *dir = cli_journal_dir(&d->config->places);
+    struct place p = {.what = "logs",
+                      .dir = dir,
+                      .levels = MANY,
+                      .worst = CLI_DOUBTFUL,
+                      .consequence = "nothing is kept for `mcplug logs`",
+                      .variable = "XDG_STATE_HOME",
+                      .secret = true};
+    struct stat st;
+
+    if (!dir) {
+        d->failed = d->failed || d->config->places.state;
+        return;
+    }
+    bool there = lstat(dir, &st) == 0;
+    if (!cli_journal_wanted()) {
+        cli_doctor_note(d, CLI_HEALTHY, "places",
+                        "logs: none are kept, for " CLI_JOURNAL_OFF " is 0");
+    } else if (there && S_ISLNK(st.st_mode)) {
+        cli_doctor_note(d, CLI_DOUBTFUL, "places", "logs: %s is a link, so %s", dir,
+                        p.consequence);
+        cli_doctor_todo(d, "Take the link away, or set XDG_STATE_HOME.");
+    } else if (there && S_ISDIR(st.st_mode) && st.st_uid != geteuid()) {
+        cli_doctor_note(d, CLI_DOUBTFUL, "places",
+                        "logs: %s belongs to another user, so %s", dir, p.consequence);
+        cli_doctor_todo(d, "Make it yours with chown, or set XDG_STATE_HOME.");
+    } else {
+        check_place(d, &p);
+    }
+    mp_free(dir);
+}
+
 /* Long answers go there while they arrive. Two levels are made when they are missing. */
 static void check_spill(struct cli_doctor *d)
 {
@@ -199,6 +235,7 @@ void cli_doctor_places(struct cli_doctor *d)
         check_settings(d, places->settings);
     if (places->approvals)
         check_approvals(d, places->approvals);
+    check_logs(d);
     if (places->cache)
         check_place(d, &(struct place){"cache", places->cache, MANY, CLI_DOUBTFUL,
                                        "what could be remembered is asked for again",

@@ -21,11 +21,12 @@
 struct shelf {
     enum mcplug_kind kind;
     mp_view *items;
-    size_t n;
+    size_t n, left_out; /* not allowed */
 };
 
 struct job {
     const struct cli_listing *listing;
+    const char *server; /* its name, once it was asked */
     struct cli_allowed allowed;
     mcplug_list *lists[2]; /* what `shelves` show */
     struct shelf shelves[2];
@@ -108,6 +109,8 @@ static bool shelve(struct shelf *shelf, const struct cli_allowed *allowed, mp_vi
         return false;
     if (cli_allowed_item(allowed, shelf->kind, mp_known_name(item, shelf->kind)))
         shelf->items[shelf->n++] = item;
+    else
+        shelf->left_out++;
     return true;
 }
 
@@ -137,9 +140,12 @@ static bool shelve_known(struct job *job, size_t k, const struct mp_known *known
     return true;
 }
 
-static void put_all(const struct job *job, struct cli_out *out, bool json)
+static void put_all(const struct job *job, struct cli *cli)
 {
-    bool any = false;
+    size_t left_out = job->shelves[0].left_out + job->shelves[1].left_out;
+    bool any = false, json = cli->args.json;
+    struct cli_out *out = &cli->out;
+
     if (json)
         cli_out_s(out, "[");
     for (size_t k = 0; k < 2; k++)
@@ -155,8 +161,9 @@ static void put_all(const struct job *job, struct cli_out *out, bool json)
         }
     if (json)
         cli_out_s(out, "]\n");
-    else if (!any && out->terminal)
+    else if (!any && !left_out && out->terminal)
         cli_tell("", "The server has none.", 20);
+    cli_tell_left_out(cli, left_out, any);
 }
 
 /* give; NULL: nothing looks like it */
@@ -191,13 +198,16 @@ static mp_view find(const struct job *job, const char *name)
     return mp_bytes(NULL, 0);
 }
 
-static int put_one(const struct job *job, struct cli_out *out, bool json,
-                   const char *name)
+static int put_one(const struct job *job, struct cli *cli, const char *name)
 {
+    const struct shelf *s = job->shelves;
+    bool any = s[0].n + s[0].left_out + s[1].n + s[1].left_out > 0;
+    const char *noun = job->listing->noun, *entry = cli->args.server;
+    struct cli_out *out = &cli->out;
     mp_view item = find(job, name);
 
     if (item.len) {
-        if (json)
+        if (cli->args.json)
             cli_out_text(out, (const char *)item.data, item.len);
         else
             job->listing->full(out, item);
@@ -205,8 +215,15 @@ static int put_one(const struct job *job, struct cli_out *out, bool json,
         return CLI_OK;
     }
     char *best = nearest(job, name);
-    cli_error("the server has no %s \"%s\"%s%s%s", job->listing->noun, name,
-              best ? "; did you mean \"" : "", best ? best : "", best ? "\"?" : "");
+    cli_error("server \"%s\" has no %s \"%s\"%s%s%s", job->server ? job->server : "",
+              noun, name, best ? "; did you mean \"" : "", best ? best : "",
+              best ? "\"?" : "");
+    if (!best && any && entry)
+        cli_hint("`mcplug %s %s` lists the ones it has.", cli->args.command->name, entry);
+    else if (!best && any)
+        cli_hint("Without \"%s\" the same command lists the ones it has.", name);
+    else if (!best)
+        cli_hint("It has no %ss at all.", noun);
     mp_free(best);
     return CLI_USAGE;
 }
@@ -214,8 +231,8 @@ static int put_one(const struct job *job, struct cli_out *out, bool json,
 static int put(const struct job *job, struct cli *cli)
 {
     if (cli->args.words.n)
-        return put_one(job, &cli->out, cli->args.json, cli->args.words.items[0]);
-    put_all(job, &cli->out, cli->args.json);
+        return put_one(job, cli, cli->args.words.items[0]);
+    put_all(job, cli);
     return CLI_OK;
 }
 
@@ -247,6 +264,7 @@ static void on_ready(struct cli_link *link, void *arg)
 {
     struct job *job = arg;
     const enum mcplug_kind *kinds = job->listing->kinds;
+    job->server = mcplug_server_name(link->server);
     job->waiting = kinds[1] ? 2 : 1;
     for (size_t i = 0, n = job->waiting; i < n; i++)
         cli_link_list(link, kinds[i], on_list);

@@ -59,23 +59,21 @@ static int run(struct cli *cli, int argc, char **argv)
 }
 
 /* Whoever closed one of the first three must not have it filled by chance with something
- * else, which output would go to then. */
+ * else, which output would go to then. Standard output gets what can't be written, so
+ * that whatever should have gone there is missed, as on a full disk. */
 static void hold_descriptors(void)
 {
-    int fd;
-    do
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0)
-        close(fd);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", (fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) | O_CLOEXEC) < 0)
+            return;
 }
 
 int main(int argc, char **argv)
 {
     struct cli cli;
     hold_descriptors();
-    memset(&cli.args, 0, sizeof cli.args);
-    cli.config = NULL;
+    memset(&cli, 0, offsetof(struct cli, out));
     signal(SIGPIPE, SIG_IGN); /* a failed write says it as well */
     cli_out_init(&cli.out, STDOUT_FILENO);
     int code = run(&cli, argc, argv);

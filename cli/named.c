@@ -75,6 +75,23 @@ const char *const *cli_plugin_dirs(struct cli *cli)
 
 /* ---- finding ---- */
 
+void cli_tell_no_server(const struct mcplug_config *config)
+{
+    static const char none[] = "No server is configured yet.";
+    if (mp_config_damaged(config)) {
+        cli_error("no server can be used: `mcplug config` shows what is wrong");
+        return;
+    }
+    if (config->exclusive) {
+        cli_error("there is no server: only those of %s exist here, and it has none",
+                  config->places.managed);
+        return;
+    }
+    cli_tell("", none, strlen(none));
+    cli_hint("`mcplug add NAME -- COMMAND` or `mcplug add NAME URL` adds one,");
+    cli_hint("`mcplug import` finds those of other programs.");
+}
+
 static void tell_unknown(const struct mcplug_config *config, const char *name)
 {
     const char *best = NULL;
@@ -149,6 +166,40 @@ static struct mp_entry *by_namespace(const struct mcplug_config *config, const c
     return found;
 }
 
+/* The server that `text` names without a tool; NULL: none. */
+static const char *bare_server(const struct mcplug_config *config, const char *text)
+{
+    for (size_t i = 0; i < config->n_entries; i++) {
+        const char *name = config->entries[i].name, *rest = text + strlen(name);
+        if (begins_with(text, name) && (!*rest || strcmp(rest, "__") == 0))
+            return name;
+    }
+    return NULL;
+}
+
+/* What is wrong with a name that no server fits; `text` is behind mcp__. */
+static void tell_unqualified(const struct mcplug_config *config, const char *text)
+{
+    const char *end = strstr(text, "__"), *best = NULL, *bare = bare_server(config, text);
+    char *server = end ? mp_strndup(text, (size_t)(end - text)) : NULL;
+    char near[MP_NAME_MAX + 1] = "";
+
+    for (size_t i = 0; server && i < config->n_entries; i++)
+        mp_nearest(server, config->entries[i].name, &best);
+    for (size_t i = 0; best && best[i] && i < MP_NAME_MAX; i++)
+        near[i] = (char)(isalnum((unsigned char)best[i]) ? best[i] : '_');
+    if (bare) {
+        cli_error("which tool of server \"%s\"? mcp__%.128s names none", bare, text);
+        cli_hint("`mcplug tools %s` lists the ones it has.", bare);
+    } else {
+        cli_error("no server fits mcp__%.128s%s%s%.128s%s", text,
+                  best ? "; did you mean mcp__" : "", near, best ? end : "",
+                  best ? "?" : "");
+        cli_hint("Such a name is mcp__SERVER__TOOL; `mcplug list` shows the servers.");
+    }
+    mp_free(server);
+}
+
 struct mp_entry *cli_named_qualified(struct cli *cli, const char *text, const char **tool)
 {
     struct mcplug_config *config = cli_config(cli);
@@ -173,8 +224,7 @@ struct mp_entry *cli_named_qualified(struct cli *cli, const char *text, const ch
         cli_hint("`mcplug call SERVER TOOL` says which.");
         found = NULL;
     } else if (config && !found) {
-        cli_error("no server fits mcp__%.128s", text);
-        cli_hint("Such a name is mcp__SERVER__TOOL; `mcplug list` shows the servers.");
+        tell_unqualified(config, text);
     }
     if (!found)
         *tool = NULL;

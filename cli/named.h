@@ -16,6 +16,9 @@ struct mcplug_config *cli_config_silent(struct cli *cli, struct mcplug_error *er
 /* "pluginDirs" of the configuration, NULL-ended, or NULL. borrow */
 const char *const *cli_plugin_dirs(struct cli *cli);
 
+/* Tells that no server is configured, and what to do about it. */
+void cli_tell_no_server(const struct mcplug_config *config);
+
 /* The entry that `name` means; NULL: the user was told that there is none, with the one
  * that it looks like. */
 struct mp_entry *cli_named_find(struct cli *cli, const char *name);

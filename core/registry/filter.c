@@ -33,18 +33,18 @@ static bool matches(const char *pattern, const char *tool)
     return !*pattern;
 }
 
-static bool is_among(const char *const *list, const char *tool)
+const char *mp_filter_match(const char *const *list, const char *tool)
 {
     for (; list && *list; list++)
         if (matches("any", *list) || matches(*list, tool))
-            return true;
-    return false;
+            return *list;
+    return NULL;
 }
 
 bool mp_filter_allows(const char *const *allowed, const char *const *denied,
                       const char *tool)
 {
-    if (is_among(denied, tool))
+    if (mp_filter_match(denied, tool))
         return false;
-    return !allowed || !*allowed || is_among(allowed, tool);
+    return !allowed || !*allowed || mp_filter_match(allowed, tool);
 }

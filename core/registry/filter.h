@@ -9,5 +9,7 @@
  * inside a pattern stands for any text: "get_*". */
 bool mp_filter_allows(const char *const *allowed, const char *const *denied,
                       const char *tool);
+/* The first of a list that stands for the tool. borrow; NULL: none */
+const char *mp_filter_match(const char *const *list, const char *tool);
 
 #endif

@@ -1,5 +1,6 @@
 #include "registry/known.h"
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "session/session.h"
 
@@ -282,10 +283,10 @@ static int change(void *arg, const struct mp_file *old, struct mp_str *out,
     bool valid = old->exists && is_valid(&old->text), first = true;
     mp_view was = valid ? mp_bytes(old->text.data, old->text.len) : mp_bytes(NULL, 0);
     int64_t now = (int64_t)time(NULL);
-    (void)err;
 
     if (!is_needed(c, was, now))
-        return mp_str_add(out, old->text.data, old->text.len) ? MCPLUG_OK : MCPLUG_ENOMEM;
+        return mp_str_add(out, old->text.data, old->text.len) ? MCPLUG_OK
+                                                              : mp_fail_nomem(err);
 
     for (size_t i = 0; i < MP_COUNT(parts); i++) {
         mp_view kept = mp_view_get(was, parts[i].member);
@@ -303,9 +304,9 @@ static int change(void *arg, const struct mp_file *old, struct mp_str *out,
     }
     mp_str_adds(out, "}\n");
     if (out->failed)
-        return MCPLUG_ENOMEM;
-    if (!is_valid(out)) /* deeper than can be read again, with what is around it */
-        return MCPLUG_ETOOBIG;
+        return mp_fail_nomem(err);
+    if (!is_valid(out)) /* with what is around it */
+        return mp_fail(err, MCPLUG_ETOOBIG, "nested too deeply to be read again");
     c->written = true;
     return MCPLUG_OK;
 }
@@ -333,59 +334,62 @@ static void remove_stale(const char *path)
 }
 
 /* take the texts and the path, which may be NULL */
-static void save(char *path, struct change *c)
+static int save(char *path, struct change *c, struct mcplug_error *err)
 {
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-
-    if (path)
-        mp_file_update_within(path, 0600, WAIT_MS, change, c, &err);
+    int r = path ? mp_file_update_within(path, 0600, WAIT_MS, change, c, err)
+                 : mp_fail(err, MCPLUG_EIO, "there is no place for it");
     if (c->written)
         remove_stale(path);
     mp_free(path);
     for (size_t i = 0; i < MP_COUNT(parts); i++)
         mp_free(c->texts[i]);
+    return r;
 }
 
 void mp_known_save_at(const char *path, const mcplug_server *server,
                       mcplug_list *const lists[3], const int64_t ttls[3])
 {
+    struct mcplug_error ignored = MCPLUG_ERROR_INIT;
     struct change c = {.texts = {NULL}};
 
     for (int i = 0; i < 3; i++) /* the first three parts are these kinds */
         if (lists[i])
             c.texts[i] = list_text(lists[i], &parts[i], ttls[i]);
     c.texts[SERVER - parts] = server_text(server);
-    save(mp_strdup(path), &c);
+    save(mp_strdup(path), &c, &ignored);
 }
 
 void mp_known_save_list(const struct mp_places *places, const struct mp_entry *entry,
                         enum mcplug_kind kind, const mcplug_list *list, int64_t ttl_ms)
 {
-    mp_known_save(places, entry, NULL, kind, list, ttl_ms);
+    struct mcplug_error ignored = MCPLUG_ERROR_INIT;
+    mp_known_save(places, entry, NULL, kind, list, ttl_ms, &ignored);
 }
 
 void mp_known_save_server(const struct mp_places *places, const struct mp_entry *entry,
                           const mcplug_server *server)
 {
+    struct mcplug_error ignored = MCPLUG_ERROR_INIT;
     struct change c = {.texts = {NULL}};
     if ((c.texts[SERVER - parts] = server_text(server)))
-        save(mp_known_path(places, entry), &c);
+        save(mp_known_path(places, entry), &c, &ignored);
 }
 
-void mp_known_save(const struct mp_places *places, const struct mp_entry *entry,
-                   const mcplug_server *server, enum mcplug_kind kind,
-                   const mcplug_list *list, int64_t ttl_ms)
+int mp_known_save(const struct mp_places *places, const struct mp_entry *entry,
+                  const mcplug_server *server, enum mcplug_kind kind,
+                  const mcplug_list *list, int64_t ttl_ms, struct mcplug_error *err)
 {
     const struct part *part = part_of(kind);
     struct change c = {.texts = {NULL}};
 
     if (!part)
-        return;
+        return mp_fail(err, MCPLUG_EINVAL, "there is no such list");
     c.texts[part - parts] = list_text(list, part, ttl_ms);
     if (server)
         c.texts[SERVER - parts] = server_text(server);
-    if (c.texts[part - parts] || c.texts[SERVER - parts])
-        save(mp_known_path(places, entry), &c);
+    if (!c.texts[part - parts] && !c.texts[SERVER - parts])
+        return mp_fail_nomem(err);
+    return save(mp_known_path(places, entry), &c, err);
 }
 
 void mp_known_forget(const struct mp_places *places, const struct mp_entry *entry)
@@ -393,6 +397,29 @@ void mp_known_forget(const struct mp_places *places, const struct mp_entry *entr
     char *path = mp_known_path(places, entry);
     if (path)
         unlink(path);
+    mp_free(path);
+}
+
+/* NAME-KEY.json and nothing else: a name may have a - in it, and so may others. */
+static bool is_of(const char *file, const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(file, name, n) == 0 && file[n] == '-' &&
+           strspn(file + n + 1, "0123456789abcdef") == KEY_DIGITS &&
+           strcmp(file + n + 1 + KEY_DIGITS, ".json") == 0;
+}
+
+void mp_known_forget_name(const struct mp_places *places, const char *name)
+{
+    char *path = places->cache ? mp_path_join(places->cache, "known") : NULL;
+    DIR *d = path ? opendir(path) : NULL;
+    struct dirent *e;
+
+    while (d && (e = readdir(d)))
+        if (is_of(e->d_name, name))
+            unlinkat(dirfd(d), e->d_name, 0);
+    if (d)
+        closedir(d);
     mp_free(path);
 }
 

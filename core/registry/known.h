@@ -21,7 +21,7 @@ char *mp_known_path(const struct mp_places *places, const struct mp_entry *entry
 
 /* ---- writing ---- */
 
-/* All of these are for convenience alone, so whatever fails is not told; the file is the
+/* All of these are for convenience alone, so most do not tell what fails; the file is the
  * old one or the new one. Nothing is written while nothing has changed, unless what is
  * there has used up half of its time. Files that nobody has written for long are removed.
  */
@@ -35,10 +35,10 @@ void mp_known_save_list(const struct mp_places *places, const struct mp_entry *e
 /* Who a connected server is: revision, serverInfo, capabilities, instructions. */
 void mp_known_save_server(const struct mp_places *places, const struct mp_entry *entry,
                           const mcplug_server *server);
-/* Both, with one write. */
-void mp_known_save(const struct mp_places *places, const struct mp_entry *entry,
-                   const mcplug_server *server, enum mcplug_kind kind,
-                   const mcplug_list *list, int64_t ttl_ms);
+/* Both, with one write. Tells why nothing could be kept. */
+int mp_known_save(const struct mp_places *places, const struct mp_entry *entry,
+                  const mcplug_server *server, enum mcplug_kind kind,
+                  const mcplug_list *list, int64_t ttl_ms, struct mcplug_error *err);
 
 /* All at once, for whoever has the path alone; `lists` of tools, prompts and resources,
  * NULL where there is none, `ttls` as above. */
@@ -46,6 +46,8 @@ void mp_known_save_at(const char *path, const mcplug_server *server,
                       mcplug_list *const lists[3], const int64_t ttls[3]);
 
 void mp_known_forget(const struct mp_places *places, const struct mp_entry *entry);
+/* Of every definition that ever had this name. */
+void mp_known_forget_name(const struct mp_places *places, const char *name);
 
 /* ---- reading ---- */
 

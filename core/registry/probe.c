@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { REQUESTS_MAX = 16, NAME_BYTES = 64 };
+enum { REQUESTS_MAX = 16, NAME_BYTES = MP_PROBE_NAME };
 
 static const char url_option[] = "healthUrl";
 
@@ -253,12 +253,10 @@ static const struct mcplug_probe_ops own_ops = {
 
 /* ---- finding one ---- */
 
-/* Names of modules have no capitals, those of a configuration may: listTools is
- * list-tools. */
-static void plain_name(const char *name, char out[NAME_BYTES])
+void mp_probe_name(const char *name, char out[MP_PROBE_NAME])
 {
     size_t n = 0;
-    for (; *name && n + 2 < NAME_BYTES; name++) {
+    for (; *name && n + 2 < MP_PROBE_NAME; name++) {
         bool upper = *name >= 'A' && *name <= 'Z';
         if (upper)
             out[n++] = '-';
@@ -270,11 +268,11 @@ static void plain_name(const char *name, char out[NAME_BYTES])
 static int find(struct mp_catalogue *catalogue, const char *name,
                 const struct mp_offer **out, struct mcplug_error *err)
 {
-    char plain[NAME_BYTES];
+    char plain[MP_PROBE_NAME];
 
-    if (strlen(name) >= NAME_BYTES / 2)
+    if (strlen(name) >= MP_PROBE_NAME / 2)
         return mp_fail(err, MCPLUG_ENOTSUP, "no module offers the probe \"%.64s\"", name);
-    plain_name(name, plain);
+    mp_probe_name(name, plain);
     return mp_catalogue_find(catalogue, MCPLUG_PROBE, plain, out, err);
 }
 

@@ -31,6 +31,11 @@ void mp_probe_cancel(struct mp_probe *probe); /* take; `done` does not run */
 int mp_probe_check(struct mp_catalogue *catalogue, const char *name, const char *url,
                    struct mcplug_error *err);
 
+#define MP_PROBE_NAME 64
+/* What the module's probe is called that a configuration names: modules have no capitals
+ * in their names, so listTools is list-tools. */
+void mp_probe_name(const char *name, char out[MP_PROBE_NAME]);
+
 /* What modules call; for the catalogue. */
 extern const struct mcplug_health mp_probe_health;
 

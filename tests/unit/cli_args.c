@@ -84,6 +84,37 @@ START_TEST(times_have_a_unit)
 }
 END_TEST
 
+START_TEST(nothing_is_a_number_of_lines_and_an_age)
+{
+    ck_assert_int_eq(parse("logs s"), 0);
+    ck_assert_uint_eq(args.lines, 0);
+    ck_assert_uint_eq(args.since, 0);
+    ck_assert_int_eq(parse("logs s -n 0 --since 0s"), 0);
+    ck_assert_uint_eq(args.lines, 1);
+    ck_assert_uint_eq(args.since, 1);
+    ck_assert_int_eq(parse("logs s -n 7 --since 2s -n 9223372036854775807"), 0);
+    ck_assert_uint_eq(args.lines, (uint64_t)1 << 63);
+    ck_assert_uint_eq(args.since, 2001);
+    refused("logs s -n -1", "from 0 on");
+    refused("logs s -n x", "from 0 on");
+    refused("logs s --since 0", "with its unit");
+    refused("logs s --since -1s", "with its unit");
+}
+END_TEST
+
+START_TEST(behind_two_dashes_come_words_of_a_search)
+{
+    ck_assert_int_eq(parse("search a --json -- --quiet -- -x"), 0);
+    ck_assert(args.json && !args.quiet && !args.server_command);
+    ck_assert_uint_eq(args.words.n, 4);
+    ck_assert_str_eq(args.words.items[1], "--quiet");
+    ck_assert_str_eq(args.words.items[2], "--");
+    ck_assert_str_eq(args.words.items[3], "-x");
+    ck_assert_int_eq(parse("search -- echo"), 0);
+    refused("search --", "wants more words");
+}
+END_TEST
+
 START_TEST(what_is_unknown_is_refused_with_what_is_near)
 {
     refused("tols", "did you mean \"tools\"?");
@@ -146,6 +177,14 @@ START_TEST(what_is_too_much_is_named)
     refused("ping --url u -- s", "not both");
     refused("ping --json=1 -- s", "takes no value");
     refused("plugins -- s", "talks to no server");
+    refused("config -- s", "talks to no server");
+    refused("add-json x {} -- s", "talks to no server");
+    static const char *const named[] = {"watch", "list", "get", "logs x", "doctor"};
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+        char line[64];
+        snprintf(line, sizeof line, "%s -- s", named[i]);
+        refused(line, "takes servers by name; `mcplug add` one first");
+    }
     refused("call t --progress --no-progress -- s", "exclude each other");
 }
 END_TEST
@@ -201,7 +240,8 @@ START_TEST(every_option_of_every_command_is_taken)
         size_t n = cli_command_groups(cli_commands[i], groups);
         for (size_t g = 0; g < n; g++)
             for (const struct cli_option *o = groups[g].options; o->name; o++) {
-                const char *value = o->type == CLI_DURATION ? " 5s" : " 7";
+                bool time = o->type == CLI_DURATION || o->type == CLI_AGE;
+                const char *value = time ? " 5s" : " 7";
                 snprintf(line, sizeof line, "%s --help --%s%s", cli_commands[i]->name,
                          o->name, o->value ? value : "");
                 ck_assert_msg(parse(line) == 0, "%s: %s", line, err.text);
@@ -259,6 +299,8 @@ int main(void)
     tcase_add_test(tc, options_of_every_command_may_come_before_it);
     tcase_add_test(tc, values_may_stand_behind_or_within);
     tcase_add_test(tc, times_have_a_unit);
+    tcase_add_test(tc, nothing_is_a_number_of_lines_and_an_age);
+    tcase_add_test(tc, behind_two_dashes_come_words_of_a_search);
     tcase_add_test(tc, what_is_unknown_is_refused_with_what_is_near);
     tcase_add_test(tc, what_is_missing_is_named);
     tcase_add_test(tc, without_a_server_tools_are_those_of_all);

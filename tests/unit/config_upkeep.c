@@ -125,8 +125,10 @@ START_TEST(the_probe_http_needs_a_url)
     check_keys("'healthUrl':7", "13: " S ".healthUrl: expected a string, found a number");
     check_keys("'healthUrl':'ws://h/'",
                "13: " S ".healthUrl: does not begin with http:// or https://");
-    check_keys("'healthUrl':'h/up'", "13: " S ".healthUrl: does not begin with http://, "
-                                     "https://, ws:// or wss://");
+    check_keys("'healthUrl':'ftp://x'",
+               "13: " S ".healthUrl: does not begin with http:// or https://");
+    check_keys("'healthUrl':'h/up'",
+               "13: " S ".healthUrl: does not begin with http:// or https://");
     check_keys("'healthUrl':'http://h:0/'", "13: " S ".healthUrl: has a malformed port");
     check_keys("'healthUrl':'http://h/${PLACE}'",
                "(warning) 13: " S ".healthUrl: is used as it is, without variables");
@@ -144,9 +146,16 @@ START_TEST(idle_is_a_time)
     static const struct {
         const char *value;
         uint64_t ms;
-    } right[] = {
-        {"0", 0},   {"1", 1},          {"'0s'", 0},        {"'250ms'", 250},
-        {"'7'", 7}, {"'10m'", 600000}, {"'2h'", 7200000u}, {"'1\\u0030m'", 600000}};
+    } right[] = {{"0", 0},
+                 {"1", 1},
+                 {"'0s'", 0},
+                 {"'250ms'", 250},
+                 {"'0'", 0},
+                 {"'10m'", 600000},
+                 {"'2h'", 7200000u},
+                 {"'1\\u0030m'", 600000},
+                 {"31536000000", 31536000000u},
+                 {"'8760h'", 31536000000u}};
     char body[64];
 
     for (size_t i = 0; i < MP_COUNT(wrong); i++) {
@@ -158,6 +167,9 @@ START_TEST(idle_is_a_time)
         keep(body);
         ck_assert_uint_eq(upkeep.idle_ms, right[i].ms);
     }
+    check_keys("'idle':'10'", "8: " S ".idle: is it \"10ms\" or \"10s\"?");
+    check_keys("'idle':'9999999999h'", "8: " S ".idle: is more than 365 days");
+    check_keys("'idle':31536000001", "8: " S ".idle: is more than 365 days");
 }
 END_TEST
 
@@ -216,8 +228,8 @@ END_TEST
 START_TEST(an_entry_may_say_it_all)
 {
     keep("'shared':false,'keepAlive':true,'healthProbe':'mine','healthUrl':'http://h/',"
-         "'idle':'1s','queue':'q','toolQueues':{'a':'q1','b':2,'c':''},"
-         "'toolsAllowed':['get_*','x\\u0079'],'toolsDenied':['z',7,true]");
+         "'idle':'1s','queue':'q','toolQueues':{'a':'q1','b':'2','c':''},"
+         "'toolsAllowed':['get_*','x\\u0079'],'toolsDenied':['z','7']");
     ck_assert(!upkeep.shared);
     ck_assert(upkeep.keep_alive);
     ck_assert_str_eq(upkeep.probe, "mine");
@@ -226,7 +238,7 @@ START_TEST(an_entry_may_say_it_all)
     ck_assert_str_eq(upkeep.queue, "q");
     IS_LIST(upkeep.tool_queues, "a", "q1", "b", "2", "c", "");
     IS_LIST(upkeep.tools_allowed, "get_*", "xy");
-    IS_LIST(upkeep.tools_denied, "z", "7", "true");
+    IS_LIST(upkeep.tools_denied, "z", "7");
 }
 END_TEST
 
@@ -438,6 +450,79 @@ START_TEST(upkeep_without_memory_is_an_error)
 }
 END_TEST
 
+/* ---- types ---- */
+
+START_TEST(a_type_is_told_in_our_words)
+{
+    static const struct {
+        const char *body, *type;
+    } rows[] = {
+        {"{'command':'x'}", "stdio"},
+        {"{'url':'http://h'}", NULL},
+        {"{'type':'local','command':'x'}", "stdio"},
+        {"{'type':'stdio','command':'x'}", "stdio"},
+        {"{'type':'http','url':'http://h'}", "http"},
+        {"{'type':'streamable-http','url':'http://h'}", "http"},
+        {"{'type':'streamableHttp','url':'http://h'}", "http"},
+        {"{'type':'streamable_http','url':'http://h'}", "http"},
+        {"{'type':'sse','url':'http://h'}", "sse"},
+        {"{'type':'unix','path':'/x'}", "unix"},
+        {"{'type':'odd one','command':'x'}", "odd one"},
+        {"{'type':'\\u0068ttp','url':'http://h'}", "http"},
+    };
+    for (size_t i = 0; i < MP_COUNT(rows); i++) {
+        char *type = NULL, text[128];
+        snprintf(text, sizeof text, "{'mcpServers':{'s':%s}}", rows[i].body);
+        give(USER, text);
+        load();
+        ck_assert_int_eq(mp_entry_type(entry("s"), &type, &err), MCPLUG_OK);
+        ck_assert_pstr_eq(type, rows[i].type);
+        mp_free(type);
+    }
+}
+END_TEST
+
+/* ---- the file as a whole ---- */
+
+START_TEST(keys_of_a_file_that_are_nearly_ours_are_warned_of)
+{
+    static const struct {
+        const char *given, *meant; /* NULL: none of ours */
+    } rows[] = {{"queue", "queues"},
+                {"Queues", "queues"},
+                {"QUEUE", "queues"},
+                {"quues", "queues"},
+                {"mcpservers", "mcpServers"},
+                {"mcpServer", "mcpServers"},
+                {"mcp_servers", "mcpServers"},
+                {"McpServers", "mcpServers"},
+                {"pluginDir", "pluginDirs"},
+                {"plugindirs", "pluginDirs"},
+                {"queues", NULL},
+                {"pluginDirs", NULL},
+                {"projects", NULL},
+                {"mcp", NULL},
+                {"plugins", NULL},
+                {"", NULL},
+                {"q", NULL},
+                {"quotes", NULL}};
+    char text[256], line[256];
+
+    for (size_t i = 0; i < MP_COUNT(rows); i++) {
+        const char *value = strcmp(rows[i].given, "pluginDirs") == 0 ? "[]" : "{}";
+        snprintf(text, sizeof text, "{'mcpServers':{'s':{'command':'x'}},\n'%s':%s}",
+                 rows[i].given, value);
+        give(USER, text);
+        load();
+        snprintf(line, sizeof line,
+                 "(warning) " USER ":2:1: \"%s\" is unknown; did you mean \"%s\"?\n",
+                 rows[i].given, rows[i].meant ? rows[i].meant : "");
+        ck_assert_str_eq(problems(), rows[i].meant ? line : "");
+        ck_assert_int_eq(state_of("s"), MP_STATE_READY);
+    }
+}
+END_TEST
+
 static void load_what_can_be(void)
 {
     struct mp_config_options none = {0};
@@ -488,6 +573,8 @@ static void add(TCase *t)
     tcase_add_test(t, files_that_need_approval_have_no_say_in_queues);
     tcase_add_test(t, a_file_that_cannot_be_used_has_no_queues);
     tcase_add_test(t, a_thousand_queues_are_enough);
+    tcase_add_test(t, a_type_is_told_in_our_words);
+    tcase_add_test(t, keys_of_a_file_that_are_nearly_ours_are_warned_of);
     tcase_add_test(t, upkeep_without_memory_is_an_error);
     tcase_add_test(t, without_memory_all_is_there_or_nothing);
 }

@@ -387,7 +387,7 @@ START_TEST(who_a_server_is_is_kept_beside_its_lists)
     struct mcplug_server *s = server();
     start();
     s->instructions = (char *)(uintptr_t) "Be \"kind\".";
-    mp_known_save(&config->places, entry("s"), s, MCPLUG_TOOLS, &two, 1000);
+    mp_known_save(&config->places, entry("s"), s, MCPLUG_TOOLS, &two, 1000, &err);
     ck_assert(reload("s"));
     ck_assert_uint_eq(n_items(MCPLUG_TOOLS), 2);
     mp_view kept = mp_known_server(&known);
@@ -534,7 +534,8 @@ static void save_some(void)
 {
     struct mcplug_server *s = server();
     s->instructions = (char *)(uintptr_t) "Some.";
-    mp_known_save(&config->places, &config->entries[0], s, MCPLUG_TOOLS, &one, 5000);
+    mp_known_save(&config->places, &config->entries[0], s, MCPLUG_TOOLS, &one, 5000,
+                  &err);
 }
 
 /* The old list or the new one, and the other kinds are there. */
