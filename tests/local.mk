@@ -6,7 +6,10 @@ unit_tests = \
 	tests/unit/api_config \
 	tests/unit/api_edges \
 	tests/unit/api_handle \
+	tests/unit/api_handle_edges \
+	tests/unit/api_handle_rules \
 	tests/unit/api_host \
+	tests/unit/api_stress \
 	tests/unit/api_two_hosts \
 	tests/unit/base_sha256 \
 	tests/unit/base_text \
@@ -98,6 +101,7 @@ unit_support = \
 	tests/unit/box_kit.h \
 	tests/unit/config_kit.h \
 	tests/unit/file_kit.h \
+	tests/unit/handle_kit.h \
 	tests/unit/ide_kit.h \
 	tests/unit/journal_kit.h \
 	tests/unit/keeper_kit.h \
