@@ -279,7 +279,7 @@ tests_registry_peer_LDADD = -lpthread
 registry_tests = tests/registry/registry_clock
 if MODULE_HTTP
 if MODULE_WEBSOCKET
-registry_tests += tests/registry/registry_matrix
+registry_tests += tests/registry/registry_clock_net tests/registry/registry_matrix
 endif
 endif
 tests_registry_registry_clock_SOURCES = \
@@ -289,6 +289,10 @@ tests_registry_registry_clock_SOURCES = \
 	tests/registry/matrix_kit.c tests/registry/matrix_kit.h \
 	tests/registry/matrix_system.c \
 	tests/registry/registry_clock.c
+tests_registry_registry_clock_net_SOURCES = \
+	tests/registry/clock_net.c \
+	tests/registry/matrix_kit.c tests/registry/matrix_kit.h \
+	tests/registry/matrix_system.c
 tests_registry_registry_matrix_SOURCES = \
 	tests/registry/matrix.h \
 	tests/registry/matrix_calls.c \

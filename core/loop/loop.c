@@ -395,6 +395,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
         got |= MP_READABLE;
     if (events & UV_WRITABLE)
         got |= MP_WRITABLE;
+    if (status < 0) /* who waits to write learns it by trying */
+        got |= watch->events;
     turn_begin(loop);
     watch->fn(watch->arg, got);
     if (status < 0 && !uv_is_closing((uv_handle_t *)poll))

@@ -86,7 +86,8 @@ struct mcplug_loop { /* [loop] except post */
     mcplug_timer *(*timer_start)(mcplug_self *self, uint64_t ms, void (*fn)(void *arg),
                                  void *arg);
     void (*timer_stop)(mcplug_timer *timer); /* once stopped, fn never runs */
-    /* fn also gets READABLE when the fd fails or hangs up. NULL: errno tells */
+    /* fn also gets READABLE when the fd fails or hangs up, and when it fails whatever
+     * else it was watched for. NULL: errno tells */
     mcplug_watch *(*watch_start)(mcplug_self *self, int fd, unsigned events,
                                  void (*fn)(void *arg, unsigned events), void *arg);
     int (*watch_update)(mcplug_watch *watch, unsigned events);

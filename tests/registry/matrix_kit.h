@@ -78,9 +78,10 @@ void clock_jump(unsigned seconds);
 
 /* `args` for the peer: "--fail exit 3". One on the network runs when this returns. */
 struct rig *rig_new(enum wire wire, const char *args);
-struct rig *rig_new_fake(const char *args); /* over stdio, with a clock of its own */
-struct user *rig_add(struct rig *r);        /* one more handle, as r->ao says */
-struct user *rig_add_lazy(struct rig *r);   /* one that starts nothing */
+struct rig *rig_new_fake(const char *args);    /* over stdio, with a clock of its own */
+struct rig *rig_new_fake_over(enum wire wire); /* the same over another wire */
+struct user *rig_add(struct rig *r);           /* one more handle, as r->ao says */
+struct user *rig_add_lazy(struct rig *r);      /* one that starts nothing */
 /* rig_new(), two handles that share or one that does not, and waits until ready. */
 struct rig *rig_up(enum wire wire, bool shared, const char *args);
 void rig_release(struct rig *r, struct user *u);

@@ -111,10 +111,11 @@ void peer_path(char *out, size_t size)
 /* Not a child of ours, so that whoever is one is the library's. */
 void peer_start(struct rig *r)
 {
-    char path[4096], port[16], line[32] = "";
+    char path[4096], port[16], mute[128], line[32] = "";
     int out[2];
 
     peer_path(path, sizeof path);
+    snprintf(mute, sizeof mute, "%s/mute", r->dir);
     snprintf(port, sizeof port, "%d", r->port);
     ck_assert_int_eq(pipe2(out, O_CLOEXEC), 0);
     pid_t pid = fork();
@@ -124,7 +125,7 @@ void peer_start(struct rig *r)
         if (inner != 0)
             _exit(inner < 0);
         dup2(out[1], STDOUT_FILENO);
-        execl(path, path, r->notes, "--port", port, (char *)NULL);
+        execl(path, path, r->notes, "--port", port, "--flaky", mute, (char *)NULL);
         _exit(127);
     }
     ck_assert_int_eq(waitpid(pid, NULL, 0), pid);

@@ -220,6 +220,30 @@ START_TEST(a_descriptor_that_fails_is_read_to_its_end)
 }
 END_TEST
 
+static void on_writable(void *arg, unsigned events)
+{
+    unsigned *got = arg;
+    *got |= events;
+    mp_watch_stop(watch);
+}
+
+/* A connection that is refused is one: who waits to write would else be called again and
+ * again, and never for what he waits for. */
+START_TEST(who_waits_to_write_hears_of_a_failure)
+{
+    unsigned got = 0;
+    begin(false);
+    ck_assert_int_eq(pipe(pair), 0);
+    close(pair[0]);
+    watch = mp_watch_start(loop, pair[1], MP_WRITABLE, on_writable, &got);
+    mp_loop_turn(loop, true);
+    ck_assert_uint_eq(got & MP_WRITABLE, MP_WRITABLE);
+    close(pair[1]);
+    mp_loop_turn(loop, false);
+    mp_loop_free(loop);
+}
+END_TEST
+
 static void work_run(void *arg)
 {
     *(int *)arg = 1;
@@ -255,6 +279,7 @@ static void add(TCase *tc)
                    a_job_deferred_outside_of_a_turn_runs_next_and_a_dropped_one_never);
     tcase_add_test(tc, posts_from_another_thread_arrive_all_and_in_order);
     tcase_add_test(tc, a_descriptor_that_fails_is_read_to_its_end);
+    tcase_add_test(tc, who_waits_to_write_hears_of_a_failure);
     tcase_add_test(tc, pool_work_runs_elsewhere_and_is_done_here);
 }
 
