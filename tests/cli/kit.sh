@@ -1,6 +1,14 @@
 # What tests of the command share; they read this file with `.`. It makes $dir, private
 # places for everything that the command keeps, and counts what fails in $failed.
 # shellcheck shell=sh
+
+# Whoever runs the tests may ignore signals, as nohup(1) does, and shells for what is in the
+# background. A shell can't undo that.
+if [ -z "${KIT_SIGNALS-}" ] && env --default-signal=HUP,INT,QUIT,TERM true 2>/dev/null; then
+    KIT_SIGNALS=default exec env --default-signal=HUP,INT,QUIT,TERM \
+        "$(readlink /proc/$$/exe)" "$0" "$@"
+fi
+
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 : "${MCPLUG:=$MCPLUG_BUILD/mcplug}" "${SERVER:=$MCPLUG_BUILD/examples/mcplug-example-server}"
