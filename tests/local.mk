@@ -211,7 +211,7 @@ tests_evil_evil_http_LDADD = -lpthread
 # The host facing them.
 fault_tests = tests/evil/faults
 if MODULE_HTTP
-fault_tests += tests/evil/faults_http tests/evil/faults_web
+fault_tests += tests/evil/faults_http tests/evil/faults_web tests/evil/faults_load
 endif
 if MODULE_WEBSOCKET
 fault_tests += tests/evil/faults_ws
@@ -238,10 +238,16 @@ tests_evil_faults_web_SOURCES = \
 	tests/evil/faults_http.h \
 	tests/evil/faults_http_floods.c \
 	tests/evil/faults_http_kit.c \
-	tests/evil/faults_http_load.c \
 	tests/evil/faults_http_streams.c \
 	tests/evil/faults_kit.c \
 	tests/evil/faults_web.c
+tests_evil_faults_load_SOURCES = \
+	tests/evil/faults.h \
+	tests/evil/faults_http.h \
+	tests/evil/faults_http_kit.c \
+	tests/evil/faults_http_load.c \
+	tests/evil/faults_kit.c \
+	tests/evil/faults_load.c
 tests_evil_faults_ws_SOURCES = \
 	tests/evil/faults.h \
 	tests/evil/faults_kit.c \

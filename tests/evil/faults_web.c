@@ -1,5 +1,5 @@
-/* The other half of faults_http.c, so that both can run side by side: what comes for a
- * long time, and in masses. */
+/* Another part of faults_http.c, so that they can run side by side: what comes for a long
+ * time. */
 #include "faults_http.h"
 
 int main(void)
@@ -8,7 +8,6 @@ int main(void)
 
     add_http_flood_tests(suite);
     add_http_stream_tests(suite);
-    add_http_load_tests(suite);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failures = srunner_ntests_failed(runner);
