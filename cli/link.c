@@ -65,26 +65,32 @@ static void on_remark(void *arg, mcplug_server *server, const char *line, size_t
     cli_journal_line(link->journal, MCPLUG_LOG_VERBOSE, CLI_JOURNAL_STDERR, line, len);
 }
 
+void cli_logged_text(mp_view params, struct mp_str *out)
+{
+    mp_view logger = mp_view_get(params, "logger"), data = mp_view_get(params, "data");
+
+    mp_str_add_view(out, mp_view_get(params, "level"));
+    if (mp_view_is_string(logger)) {
+        mp_str_addc(out, ' ');
+        mp_str_add_view(out, logger);
+    }
+    mp_str_adds(out, ": ");
+    if (mp_view_is_string(data))
+        mp_str_add_view(out, data);
+    else
+        mp_str_add(out, data.data, data.len);
+}
+
 /* notifications/message: `mcp:NAME warning logger: text` */
 static void on_logged(void *arg, mcplug_server *server, const char *params, size_t len)
 {
     mp_view v = {(const unsigned char *)params, len};
-    mp_view logger = mp_view_get(v, "logger"), data = mp_view_get(v, "data");
     struct mp_str line;
     (void)arg;
 
     mp_str_init(&line, (size_t)1 << 18);
     mp_str_addf(&line, "mcp:%s ", mcplug_server_name(server));
-    mp_str_add_view(&line, mp_view_get(v, "level"));
-    if (mp_view_is_string(logger)) {
-        mp_str_addc(&line, ' ');
-        mp_str_add_view(&line, logger);
-    }
-    mp_str_adds(&line, ": ");
-    if (mp_view_is_string(data))
-        mp_str_add_view(&line, data);
-    else
-        mp_str_add(&line, data.data, data.len);
+    cli_logged_text(v, &line);
     cli_tell("", line.data, line.len);
     mp_str_clear(&line);
 }

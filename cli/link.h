@@ -90,6 +90,8 @@ typedef void cli_log_fn(void *arg, int level, const char *source, const char *te
  * or are kept. give: mcplug_free; NULL with `err`. */
 mcplug *cli_host_new(struct cli *cli, cli_log_fn *log, void *arg,
                      struct mcplug_error *err);
+/* `LEVEL LOGGER: DATA` of a notifications/message; adds it. */
+void cli_logged_text(mp_view params, struct mp_str *out);
 /* "modern" or "legacy". */
 const char *cli_era_of(const char *revision);
 

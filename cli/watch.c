@@ -222,21 +222,11 @@ static void on_logged(void *arg, mcplug_handle *handle, const char *params, size
 {
     struct cli_watched *s = arg;
     mp_view v = mp_bytes(params, len);
-    mp_view logger = mp_view_get(v, "logger"), data = mp_view_get(v, "data");
     struct mp_str line;
     (void)handle;
 
     mp_str_init(&line, LOGGED_MAX);
-    mp_str_add_view(&line, mp_view_get(v, "level"));
-    if (mp_view_is_string(logger)) {
-        mp_str_addc(&line, ' ');
-        mp_str_add_view(&line, logger);
-    }
-    mp_str_adds(&line, ": ");
-    if (mp_view_is_string(data))
-        mp_str_add_view(&line, data);
-    else
-        mp_str_add(&line, data.data, data.len);
+    cli_logged_text(v, &line);
     if (line.data) {
         cli_journal_line(s->member->journal, MCPLUG_LOG_VERBOSE, CLI_JOURNAL_EVENT,
                          line.data, line.len);

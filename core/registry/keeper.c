@@ -333,7 +333,6 @@ void mp_keeper_clear(struct mp_keeper *k)
 
 void mp_keeper_want(struct mp_keeper *k)
 {
-    k->wanted = true;
     if (k->state == MP_KEEPER_RESTING)
         start_soon(k);
     else if (k->state == MP_KEEPER_STOPPING && k->after == MP_KEEPER_RESTING)

@@ -88,7 +88,6 @@ struct mp_keeper {
     enum mp_keeper_state state, after; /* `after` STOPPING comes this */
     uint64_t idle_ms;                  /* 0: never stopped for being idle */
     unsigned users;                    /* handles that are held */
-    bool wanted;                       /* keep it up */
     bool answered;                     /* a request, since it is ready */
     unsigned failures;                 /* in a row; index of the next delay */
     uint64_t starts_made;              /* in all */

@@ -22,6 +22,8 @@
 #define MP_REFRESH_MS 10000    /* a list is not asked for more often for its age */
 #define MP_FETCHED 3           /* kinds of lists that are kept: all but templates */
 
+#define MP_KIND(i) ((enum mcplug_kind)(1 << (i))) /* the i-th of these */
+
 struct mcplug_settings {
     char *type;
     mcplug_props *props;

@@ -115,14 +115,12 @@ static void keep_list(struct mp_list_state *l, mcplug_list *list)
 /* For the next time, when it may be asked about while it does not run. */
 static void keep_known(struct mp_service *s)
 {
-    static const enum mcplug_kind kinds[MP_FETCHED] = {MCPLUG_TOOLS, MCPLUG_PROMPTS,
-                                                       MCPLUG_RESOURCES};
     mcplug_list *lists[MP_FETCHED];
     int64_t ttls[MP_FETCHED];
 
     for (int i = 0; i < MP_FETCHED; i++) {
         uint64_t ms = 0;
-        bool told = mp_lists_ttl(s->session, kinds[i], &ms);
+        bool told = mp_lists_ttl(s->session, MP_KIND(i), &ms);
         lists[i] = s->lists[i].list;
         ttls[i] = !told ? MP_KNOWN_NO_TTL : ms > INT64_MAX ? INT64_MAX : (int64_t)ms;
     }
@@ -165,8 +163,7 @@ static void fetch(struct mp_service *s, int i)
     struct mp_list_state *l = &s->lists[i];
 
     l->stale = false;
-    l->fetching = mp_lists_get(s->session, (enum mcplug_kind)(1 << i), on_list, l,
-                               &err) == MCPLUG_OK;
+    l->fetching = mp_lists_get(s->session, MP_KIND(i), on_list, l, &err) == MCPLUG_OK;
     if (!l->fetching && i == 0)
         mp_error_copy(&s->fetch_error, &err);
 }
@@ -198,7 +195,7 @@ void mp_service_look(struct mp_service *s, int i)
     uint64_t ttl, age = mp_loop_now(s->registry->o.loop) - l->fetched_at;
 
     if (mp_service_ready(s) && !l->fetching && age >= MP_REFRESH_MS &&
-        mp_lists_ttl(s->session, (enum mcplug_kind)(1 << i), &ttl) && ttl == 0)
+        mp_lists_ttl(s->session, MP_KIND(i), &ttl) && ttl == 0)
         fetch(s, i);
 }
 
@@ -543,8 +540,6 @@ static const struct mp_health_ops health_ops = {
 
 void mp_service_recall(struct mp_service *s, const char *path)
 {
-    static const enum mcplug_kind kinds[MP_FETCHED] = {MCPLUG_TOOLS, MCPLUG_PROMPTS,
-                                                       MCPLUG_RESOURCES};
     struct mp_known known;
 
     if (s->known_path || !(s->known_path = mp_strdup(path)))
@@ -552,9 +547,9 @@ void mp_service_recall(struct mp_service *s, const char *path)
     if (!mp_known_load_at(path, &known))
         return;
     for (int i = 0; i < MP_FETCHED; i++) {
-        mp_view items = mp_known_items(&known, kinds[i]);
-        if (!s->lists[i].list && items.len && mp_known_whole(&known, kinds[i]))
-            s->lists[i].list = mp_list_read(kinds[i], items);
+        mp_view items = mp_known_items(&known, MP_KIND(i));
+        if (!s->lists[i].list && items.len && mp_known_whole(&known, MP_KIND(i)))
+            s->lists[i].list = mp_list_read(MP_KIND(i), items);
     }
     if (!s->instructions)
         s->instructions =

@@ -157,13 +157,10 @@ static int name_tools(struct mp_box_server *m, const mcplug_list *list)
     return r == MCPLUG_ENOMEM ? r : MCPLUG_OK;
 }
 
-static const enum mcplug_kind kinds[MP_FETCHED] = {MCPLUG_TOOLS, MCPLUG_PROMPTS,
-                                                   MCPLUG_RESOURCES};
-
 static int take_lists(struct mp_box_server *m)
 {
     for (int i = 0; i < MP_FETCHED; i++) {
-        mcplug_list *list = mp_handle_list(m->handle, kinds[i]);
+        mcplug_list *list = mp_handle_list(m->handle, MP_KIND(i));
         if (list == m->lists[i])
             continue;
         if (!list && m->handle->service->lists[i].list)
@@ -290,7 +287,7 @@ static void look_again(struct mcplug_toolbox *box)
 {
     for (size_t i = 0; i < box->n_members && !box->freeing; i++)
         for (int k = 0; k < MP_FETCHED; k++)
-            mp_handle_list(box->members[i]->handle, kinds[k]);
+            mp_handle_list(box->members[i]->handle, MP_KIND(k));
     box->is_old = box->is_old || box->is_partial;
     mp_toolbox_look(box);
 }
