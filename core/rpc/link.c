@@ -477,6 +477,14 @@ bool mp_link_has_exchanges(const struct mp_link *link)
     return link->conn.ops->caps & MCPLUG_CAN_EXCHANGE;
 }
 
+uint64_t mp_link_unread(const struct mp_link *link)
+{
+    const mcplug_conn *c = &link->conn;
+    bool can_tell = !c->closing && !c->closed &&
+                    MCPLUG_HAS(c->ops, struct mcplug_transport_ops, unread);
+    return can_tell ? c->ops->unread(c->transport) : 0;
+}
+
 bool mp_link_can_cancel(const struct mp_link *link)
 {
     const struct mcplug_transport_ops *ops = link->conn.ops;

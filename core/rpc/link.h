@@ -45,6 +45,8 @@ int mp_link_send(struct mp_link *link, mcplug_buf *frame, struct mcplug_envelope
 void mp_link_close(struct mp_link *link); /* `closed` follows, also when it was closing */
 uint64_t mp_link_heard_at(const struct mp_link *link); /* the last byte; 0: none yet */
 bool mp_link_has_exchanges(const struct mp_link *link);
+/* What was sent and the peer has not taken yet, as far as its transport knows. */
+uint64_t mp_link_unread(const struct mp_link *link);
 bool mp_link_can_cancel(const struct mp_link *link);
 void mp_link_cancel(struct mp_link *link, uint64_t exchange); /* if it can */
 /* The call of that exchange has its reply. */

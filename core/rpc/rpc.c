@@ -515,6 +515,11 @@ bool mp_rpc_has_exchanges(const struct mp_rpc *rpc)
     return rpc->link && mp_link_has_exchanges(rpc->link);
 }
 
+uint64_t mp_rpc_unread(const struct mp_rpc *rpc)
+{
+    return rpc->link ? mp_link_unread(rpc->link) : 0;
+}
+
 void mp_rpc_free(struct mp_rpc *rpc)
 {
     if (!rpc)

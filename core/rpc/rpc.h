@@ -81,6 +81,7 @@ bool mp_rpc_idle(const struct mp_rpc *rpc); /* no link */
 uint64_t
 mp_rpc_heard_at(const struct mp_rpc *rpc); /* when the last byte came; loop time */
 bool mp_rpc_has_exchanges(const struct mp_rpc *rpc);
+uint64_t mp_rpc_unread(const struct mp_rpc *rpc); /* bytes that the peer has not taken */
 
 /* The id that the next request will get, to write it into the frame. */
 uint64_t mp_rpc_next_id(struct mp_rpc *rpc);

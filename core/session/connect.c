@@ -3,10 +3,11 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-/* How long an unknown server may think about server/discover before initialize is
- * sent too: some old servers never answer what they do not know. A modern server
- * that is merely slow to start answers late, and that answer still counts. */
+/* How long an unknown server may think about server/discover, once it has read it,
+ * before initialize is sent too: some old servers never answer what they do not know.
+ * A modern server that is merely slow answers late, and that answer still counts. */
 #define PATIENCE_MS 1500
+#define LOOK_MS 100 /* has it read it by now? */
 /* Where each request has its answer, silence means more. */
 #define PATIENCE_EXCHANGE_MS 10000
 #define RENEWALS_MAX 5         /* sessions in a row, each begun .. */
@@ -351,11 +352,32 @@ static enum mp_outcome discover_done(struct mp_call *call, mp_message *m,
     return MP_OK;
 }
 
+static void on_patience(struct mp_timer *timer);
+
+/* Patience begins when the server has read the probe: before that it is still starting,
+ * which says nothing about its era. */
+static void be_patient(mcplug_server *s)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    s->probe_read = mp_rpc_unread(s->rpc) == 0;
+    if (mp_timer_start(s->cfg.loop, &s->patience,
+                       s->probe_read ? s->patience_ms : LOOK_MS, on_patience) != 0) {
+        mp_fail_nomem(&err);
+        mp_session_ready(s, &err);
+    }
+}
+
 static void on_patience(struct mp_timer *timer)
 {
     mcplug_server *s = MP_OF(timer, mcplug_server, patience);
-    if (s->phase == MP_PROBING)
+
+    if (s->phase != MP_PROBING)
+        return;
+    if (s->probe_read)
         initialize(s);
+    else
+        be_patient(s);
 }
 
 static void probe(mcplug_server *s)
@@ -378,14 +400,11 @@ static void probe(mcplug_server *s)
         return;
     }
     s->discovering = true;
-    uint32_t patience = era == MP_ERA_MODERN           ? s->o.timeout_ms / 2
-                        : mp_rpc_has_exchanges(s->rpc) ? PATIENCE_EXCHANGE_MS
-                                                       : PATIENCE_MS;
-    if (!s->revision_wanted &&
-        mp_timer_start(s->cfg.loop, &s->patience, patience, on_patience) != 0) {
-        mp_fail_nomem(&err);
-        mp_session_ready(s, &err);
-    }
+    s->patience_ms = era == MP_ERA_MODERN           ? s->o.timeout_ms / 2
+                     : mp_rpc_has_exchanges(s->rpc) ? PATIENCE_EXCHANGE_MS
+                                                    : PATIENCE_MS;
+    if (!s->revision_wanted)
+        be_patient(s);
 }
 
 /* ---- from the session ---- */

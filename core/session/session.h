@@ -95,6 +95,8 @@ struct mcplug_server {
     uint64_t renewed_at; /* the last time */
     uint64_t opened_at;
     struct mp_timer connect_timer, patience;
+    uint32_t patience_ms; /* from when the probe was read .. */
+    bool probe_read;      /* .. which it was */
     struct mp_call discover, initialize;
     bool discovering, initializing;
     struct mcplug_error failure; /* the best reason so far for not connecting */

@@ -29,7 +29,7 @@ extern "C" {
 
 #define MCPLUG_MAGIC 0x4d43504cu /* "MCPL" */
 #define MCPLUG_ABI_MAJOR 1       /* also in the symbol name below */
-#define MCPLUG_ABI_MINOR 2       /* +1 for every appended member */
+#define MCPLUG_ABI_MINOR 3       /* +1 for every appended member */
 
 /* True when `p` was compiled with member `m`, and, for pointers, set it. */
 #define MCPLUG_KNOWS(p, type, m)                                                         \
@@ -229,6 +229,9 @@ struct mcplug_transport_ops {
      * follows, as always. Optional, for MCPLUG_CAN_EXCHANGE; not after exchange_end().
      * Since minor 1. */
     void (*settled)(void *t, uint64_t exchange);
+    /* Bytes that have left and that the peer has not taken yet: it may still be
+     * starting. 0 also where nobody can know. Optional. Since minor 3. */
+    uint64_t (*unread)(void *t);
 };
 
 struct mcplug_probe_ops {

@@ -5,6 +5,8 @@
  */
 #include "server.h"
 
+#include <sys/ioctl.h>
+
 #define QUEUE_CEILING (64u << 20) /* the core's own limit comes first */
 
 /* What init() got, for one host of possibly many. */
@@ -122,6 +124,15 @@ static void stdio_close(void *t)
     }
 }
 
+static uint64_t stdio_unread(void *t)
+{
+    struct stdio_server *s = t;
+    int bytes = 0;
+    if (s->ends.to_stdin < 0 || ioctl(s->ends.to_stdin, FIONREAD, &bytes) != 0)
+        return 0;
+    return (uint64_t)bytes;
+}
+
 static void stdio_destroy(void *t)
 {
     struct stdio_server *s = t;
@@ -163,6 +174,7 @@ static const struct mcplug_transport_ops ops = {
     .send = stdio_send,
     .close = stdio_close,
     .destroy = stdio_destroy,
+    .unread = stdio_unread,
 };
 
 static const struct mcplug_feature features[] = {

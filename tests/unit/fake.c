@@ -95,6 +95,12 @@ static void t_settled(void *t, uint64_t exchange)
     f->settled[f->n_settled++ % MP_COUNT(f->settled)] = exchange;
 }
 
+static uint64_t t_unread(void *t)
+{
+    struct fake *f = t;
+    return f->unread;
+}
+
 static const struct mcplug_transport_ops ops = {
     .struct_size = sizeof ops,
     .open = t_open,
@@ -103,6 +109,7 @@ static const struct mcplug_transport_ops ops = {
     .destroy = t_destroy,
     .cancel = t_cancel,
     .settled = t_settled,
+    .unread = t_unread,
 };
 
 /* ---- the session ---- */

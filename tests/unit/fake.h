@@ -35,6 +35,7 @@ struct fake {
     uint32_t kinds[4096];     /* of each frame that was sent, as its envelope has it */
     uint64_t exchanges[4096]; /* likewise */
     uint64_t cancelled[64], settled[64];
+    uint64_t unread; /* what the transport says of it */
     size_t n_cancelled, n_settled;
 
     /* open() fails with this when it has a code */

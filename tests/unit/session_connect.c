@@ -131,7 +131,7 @@ START_TEST(a_silent_server_gets_initialize_after_a_while)
 }
 END_TEST
 
-START_TEST(a_modern_server_that_is_slow_to_start_is_started_over_as_modern)
+START_TEST(a_modern_server_that_is_slow_to_answer_is_started_over_as_modern)
 {
     fake_init(&f);
     fake_session(&f, NULL);
@@ -148,6 +148,50 @@ START_TEST(a_modern_server_that_is_slow_to_start_is_started_over_as_modern)
     ck_assert_uint_eq(f.readies, 1);
     ck_assert_int_eq(f.ready_why.code, 0);
     ck_assert_str_eq(f.server->revision, "2026-07-28");
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(a_server_that_has_not_read_the_probe_is_waited_for)
+{
+    fake_init(&f);
+    f.unread = 1;
+    fake_session(&f, NULL);
+    uint64_t discover = fake_expect(&f, "server/discover");
+    fake_pass(&f, 29000);
+    ck_assert(fake_idle(&f));
+    fake_sayf(&f, MODERN_OK, ll(discover));
+    ck_assert_uint_eq(f.readies, 1);
+    ck_assert_uint_eq(f.starts, 1);
+    ck_assert_str_eq(f.server->revision, "2026-07-28");
+    fake_clear(&f);
+
+    fake_init(&f);
+    f.unread = 1;
+    fake_session(&f, NULL);
+    fake_expect(&f, "server/discover");
+    fake_pass(&f, 30000); /* but not for ever */
+    ck_assert_uint_eq(f.readies, 1);
+    ck_assert_int_eq(f.ready_why.code, MCPLUG_ETIMEDOUT);
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(patience_begins_when_the_probe_is_read)
+{
+    fake_init(&f);
+    f.unread = 200;
+    fake_session(&f, NULL);
+    fake_expect(&f, "server/discover");
+    fake_pass(&f, 4950);
+    f.unread = 0;
+    fake_pass(&f, 50); /* now that is seen */
+    fake_pass(&f, 1499);
+    ck_assert(fake_idle(&f));
+    fake_pass(&f, 1);
+    fake_sayf(&f, LEGACY_OK, ll(fake_expect(&f, "initialize")));
+    ck_assert_uint_eq(f.readies, 1);
+    ck_assert_int_eq(f.ready_why.code, 0);
     fake_clear(&f);
 }
 END_TEST
@@ -343,7 +387,9 @@ static void add(TCase *tc)
     tcase_add_test(
         tc, an_unsupported_version_error_never_leads_to_initialize_unless_it_names_one);
     tcase_add_test(tc, a_silent_server_gets_initialize_after_a_while);
-    tcase_add_test(tc, a_modern_server_that_is_slow_to_start_is_started_over_as_modern);
+    tcase_add_test(tc, a_modern_server_that_is_slow_to_answer_is_started_over_as_modern);
+    tcase_add_test(tc, a_server_that_has_not_read_the_probe_is_waited_for);
+    tcase_add_test(tc, patience_begins_when_the_probe_is_read);
     tcase_add_test(tc, a_refused_initialize_waits_for_the_late_discover);
     tcase_add_test(tc,
                    a_server_that_exits_on_discover_is_started_once_more_with_initialize);
