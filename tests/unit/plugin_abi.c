@@ -115,7 +115,7 @@ static const struct {
     AT(mcplug_envelope, meta, 24),
     AT(mcplug_envelope, n_meta, 32),
 
-    SIZE(mcplug_transport_ops, 56),
+    SIZE(mcplug_transport_ops, 64),
     AT(mcplug_transport_ops, struct_size, 0),
     AT(mcplug_transport_ops, caps, 4),
     AT(mcplug_transport_ops, open, 8),
@@ -124,6 +124,7 @@ static const struct {
     AT(mcplug_transport_ops, destroy, 32),
     AT(mcplug_transport_ops, cancel, 40),
     AT(mcplug_transport_ops, settled, 48),
+    AT(mcplug_transport_ops, unread, 56),
 
     SIZE(mcplug_probe_ops, 32),
     AT(mcplug_probe_ops, struct_size, 0),
