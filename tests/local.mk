@@ -217,7 +217,7 @@ if MODULE_WEBSOCKET
 fault_tests += tests/evil/faults_ws
 endif
 tests_evil_faults_SOURCES = \
-	tests/evil/faults.c tests/evil/faults.h \
+	tests/evil/faults.c tests/evil/faults.h tests/evil/run.h \
 	tests/evil/faults_closing.c \
 	tests/evil/faults_connect.c \
 	tests/evil/faults_floods.c \

@@ -2,6 +2,7 @@
  * public API alone. Every test runs in a process of its own, so that its peak memory,
  * its children and its descriptors are its own, too. */
 #include "faults.h"
+#include "run.h"
 
 int main(void)
 {
@@ -12,9 +13,5 @@ int main(void)
     add_life_tests(suite);
     add_closing_tests(suite);
     add_connect_tests(suite);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return run_faults(suite);
 }

@@ -1,6 +1,7 @@
 /* Sessions with a peer that breaks the rules of HTTP, one way each, through the public
  * API alone. Every test has a process, and a peer, of its own. */
 #include "faults_http.h"
+#include "run.h"
 
 int main(void)
 {
@@ -9,9 +10,5 @@ int main(void)
     add_http_reply_tests(suite);
     add_http_connect_tests(suite);
     add_sse_tests(suite);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return run_faults(suite);
 }

@@ -1,6 +1,7 @@
 /* Another part of faults_http.c, so that they can run side by side: what comes for a long
  * time. */
 #include "faults_http.h"
+#include "run.h"
 
 int main(void)
 {
@@ -8,9 +9,5 @@ int main(void)
 
     add_http_flood_tests(suite);
     add_http_stream_tests(suite);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return run_faults(suite);
 }

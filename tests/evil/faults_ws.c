@@ -1,6 +1,7 @@
 /* Sessions with a WebSocket peer that breaks the rules, one way each, through the public
  * API alone. Every test has a process, and a peer, of its own. */
 #include "faults.h"
+#include "run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -580,9 +581,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(suite());
-    srunner_run_all(runner, CK_NORMAL);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return run_faults(suite());
 }
