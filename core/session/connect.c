@@ -286,6 +286,10 @@ static void fall_back(mcplug_server *s)
  * take that for the choice of an old revision: it gets a fresh start. */
 static void start_over(mcplug_server *s, enum mp_era era)
 {
+    mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "started over, as %s",
+           era == MP_ERA_MODERN   ? MP_MODERN
+           : era == MP_ERA_LEGACY ? "legacy"
+                                  : "unknown");
     mp_timer_stop(s->cfg.loop, &s->patience);
     s->era = era;
     s->phase = MP_OPENING;
