@@ -73,6 +73,30 @@ START_TEST(stopped_idle_server_is_found_dead_by_three_probes_and_started_anew)
 }
 END_TEST
 
+/* Whichever way it was told to be asked. */
+START_TEST(probe_that_is_named_is_the_one_that_asks)
+{
+    static const char *const probes[] = {"ping", "listTools", "discover"};
+    static const char *const asked[] = {"asked ping", "asked tools/list",
+                                        "asked server/discover"};
+    struct rig *r = rig_new_fake(_i == 0 ? "--legacy" : "");
+
+    r->ao.probe = probes[_i];
+    rig_add(r);
+    UNTIL(r, 10000, r->users[0].ready);
+    unsigned before = rig_noted(r, asked[_i]);
+    rig_pass(r, 65000, 1000, NULL);
+    ck_assert(is_ready(r));
+    ck_assert_uint_eq(rig_noted(r, asked[_i]), before + 2);
+    ck_assert_uint_eq(rig_logged(r, "health check failed"), 0);
+    stop_server(r);
+    time_to_know(r, 60000);
+    ck_assert_uint_eq(rig_logged(r, "health check failed"), 3);
+    check_back(r);
+    rig_end(r);
+}
+END_TEST
+
 /* With calls it is given 300 s, then the same. */
 START_TEST(stopped_server_with_calls_is_found_dead_after_300_s_and_they_end)
 {
@@ -240,6 +264,7 @@ void add_probe_tests(Suite *suite)
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(
         t, stopped_idle_server_is_found_dead_by_three_probes_and_started_anew, 0, 2);
+    tcase_add_loop_test(t, probe_that_is_named_is_the_one_that_asks, 0, 3);
     tcase_add_loop_test(
         t, stopped_server_with_calls_is_found_dead_after_300_s_and_they_end, 0, 4);
     tcase_add_loop_test(t, server_that_answers_probes_keeps_a_call_for_hours, 0, 2);

@@ -131,6 +131,8 @@ char *peer_reply(char *buf, const char *message, bool legacy)
                   (unsigned long long)peer_number(message, "\"requestId\":"));
     if (!id || !*method || (flaky && access(flaky, F_OK) == 0))
         return NULL;
+    if (strncmp(method, "tools/call\"", 11) != 0)
+        peer_note("asked %.*s", (int)strcspn(method, "\""), method);
     if (strncmp(method, "initialize\"", 11) == 0 ||
         (!legacy && strncmp(method, "server/discover\"", 16) == 0))
         come_up(buf, id, method[0] == 'i');
