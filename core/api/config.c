@@ -74,9 +74,7 @@ mcplug_config *mcplug_config_load(const struct mcplug_config_options *options,
 {
     struct mp_config_options o = {0};
     struct mcplug_config_options given = {0};
-    if (options)
-        memcpy(&given, options,
-               options->struct_size < sizeof given ? options->struct_size : sizeof given);
+    mp_take_options(&given, options);
     o.dynamic = given.more;
     o.strict = given.strict != 0;
     return mp_config_load(&o, err);
@@ -166,10 +164,7 @@ int mcplug_open_named(mcplug *host, mcplug_config *config, const char *name,
     if (r == MCPLUG_OK)
         r = mp_host_settings(host, config, entry, &resolved, &settings, err);
     if (r == MCPLUG_OK) {
-        if (options)
-            memcpy(&o, options,
-                   options->struct_size < sizeof o ? options->struct_size : sizeof o);
-        o.struct_size = sizeof o;
+        mp_take_options(&o, options);
         o.name = o.name ? o.name : name;
         mp_resolved_times(&resolved, &o.timeout_ms, &o.request_ms, &o.tool_ms);
         if (resolved.missing)

@@ -115,15 +115,8 @@ int mcplug_acquire_named(mcplug *host, mcplug_config *config, const char *name,
         err = &own;
     if (!entry)
         return mp_fail(err, MCPLUG_ECONFIG, "there is no server \"%.128s\"", name);
-    if (options)
-        memcpy(&o, options,
-               options->struct_size < sizeof o ? options->struct_size : sizeof o);
-    if (o.server)
-        memcpy(&server, o.server,
-               o.server->struct_size < sizeof server ? o.server->struct_size
-                                                     : sizeof server);
-    o.struct_size = sizeof o;
-    server.struct_size = sizeof server;
+    mp_take_options(&o, options);
+    mp_take_options(&server, o.server);
     o.server = &server;
     return acquire_entry(host, config, entry, &o, &server, ready, ready_arg, out, err);
 }

@@ -40,8 +40,7 @@ static int take_options(mcplug *host, const struct mcplug_options *given,
                         struct mcplug_options *o)
 {
     *o = (struct mcplug_options){0};
-    if (given)
-        memcpy(o, given, given->struct_size < sizeof *o ? given->struct_size : sizeof *o);
+    mp_take_options(o, given);
     host->log.fn = o->log;
     host->log.arg = o->log_arg;
     host->log.level = o->log ? o->log_level : -1;

@@ -133,10 +133,7 @@ int mcplug_open(mcplug *host, const mcplug_settings *settings,
     r = check_settings(offer, settings->props, &props, err);
     if (r != MCPLUG_OK)
         return r;
-    if (options)
-        memcpy(&o, options,
-               options->struct_size < sizeof o ? options->struct_size : sizeof o);
-    o.struct_size = sizeof o;
+    mp_take_options(&o, options);
     if (!o.timeout_ms)
         o.timeout_ms = host->connect_ms;
     if (!o.tool_ms)

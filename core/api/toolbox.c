@@ -2,6 +2,7 @@
 #include "api/host.h"
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "toolbox/toolbox.h"
 
 mcplug_toolbox *mcplug_toolbox_new(mcplug *host,
@@ -31,15 +32,8 @@ int mcplug_toolbox_add(mcplug_toolbox *box, const char *name,
     mcplug_handle *handle = NULL;
     struct mp_box_server *m;
 
-    if (options)
-        memcpy(&o, options,
-               options->struct_size < sizeof o ? options->struct_size : sizeof o);
-    if (o.server)
-        memcpy(&server, o.server,
-               o.server->struct_size < sizeof server ? o.server->struct_size
-                                                     : sizeof server);
-    o.struct_size = sizeof o;
-    server.struct_size = sizeof server;
+    mp_take_options(&o, options);
+    mp_take_options(&server, o.server);
     server.name = server.name ? server.name : name;
     o.server = &server;
     err = err ? err : &own;
@@ -60,10 +54,7 @@ int mcplug_toolbox_add_named(mcplug_toolbox *box, mcplug_config *config, const c
     mcplug_handle *handle = NULL;
     struct mp_box_server *m;
 
-    if (options)
-        memcpy(&o, options,
-               options->struct_size < sizeof o ? options->struct_size : sizeof o);
-    o.struct_size = sizeof o;
+    mp_take_options(&o, options);
     err = err ? err : &own;
     int r = mp_toolbox_begin(box, name, &o, &m, err);
     if (r != MCPLUG_OK)

@@ -112,9 +112,7 @@ int mp_handle_new(struct mp_registry *r, const mcplug_settings *settings,
     struct mcplug_acquire_options o = {0};
     mcplug_handle *h = mp_alloc(sizeof *h);
 
-    if (options)
-        memcpy(&o, options,
-               options->struct_size < sizeof o ? options->struct_size : sizeof o);
+    mp_take_options(&o, options);
     if (!h)
         return mp_fail_nomem(err);
     int result = mp_registry_find(r, settings, &o, &h->service, err);

@@ -360,8 +360,7 @@ static struct mp_order *order_new(mcplug_handle *h, const char *method, const ch
 {
     struct mcplug_call_options o = {0};
 
-    if (given)
-        memcpy(&o, given, given->struct_size < sizeof o ? given->struct_size : sizeof o);
+    mp_take_options(&o, given);
     struct mp_order *order =
         mp_alloc_raw(sizeof *order + room_for(method) + room_for(tool) +
                      room_for(params) + room_for(o.meta) + room_for(o.log_level));

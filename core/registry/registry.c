@@ -229,9 +229,7 @@ int mp_registry_find(struct mp_registry *r, const mcplug_settings *settings,
     struct mcplug_server_options o = {.struct_size = sizeof o};
     uint64_t hash = mp_props_hash(settings->props);
 
-    if (given)
-        memcpy(&o, given, given->struct_size < sizeof o ? given->struct_size : sizeof o);
-    o.struct_size = sizeof o;
+    mp_take_options(&o, given);
     for (struct mp_service *s = options->dedicated ? NULL : r->services; s; s = s->next) {
         if (!fits(s, settings, hash, &o, options))
             continue;

@@ -282,8 +282,7 @@ static int take_call_options(struct mp_request *call, const struct mcplug_call_o
 {
     if (!o)
         return MCPLUG_OK;
-    memcpy(&call->o, o,
-           o->struct_size < sizeof call->o ? o->struct_size : sizeof call->o);
+    mp_take_options(&call->o, o);
     if (call->o.meta) {
         mp_view meta = mp_text(call->o.meta);
         int r = mp_frame_object(&meta, "_meta", err);

@@ -315,9 +315,7 @@ static void session_free(mcplug_server *s)
 
 static void take_options(mcplug_server *s, const struct mcplug_server_options *o)
 {
-    if (o)
-        memcpy(&s->o, o, o->struct_size < sizeof s->o ? o->struct_size : sizeof s->o);
-    s->o.struct_size = sizeof s->o;
+    mp_take_options(&s->o, o);
     s->o.name = s->o.log_level = s->o.revision = NULL;
     if (!s->o.request_ms)
         s->o.request_ms = MP_REQUEST_MS;

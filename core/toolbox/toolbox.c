@@ -403,10 +403,7 @@ struct mcplug_toolbox *mp_toolbox_new(struct mp_registry *r, struct mcplug_toolb
         mp_fail_nomem(err);
         return NULL;
     }
-    if (options)
-        memcpy(&box->o, options,
-               options->struct_size < sizeof box->o ? options->struct_size
-                                                    : sizeof box->o);
+    mp_take_options(&box->o, options);
     box->registry = r;
     box->batch = box->o.batch ? box->o.batch : batch;
     box->names = mp_names_new(box->o.plain_names != 0);

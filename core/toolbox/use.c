@@ -211,9 +211,7 @@ static int start(struct mp_use *use, const struct mp_tool *tool, const char *arg
 {
     struct mcplug_call_options o = {0};
 
-    if (given)
-        memcpy(&o, given, given->struct_size < sizeof o ? given->struct_size : sizeof o);
-    o.struct_size = sizeof o;
+    mp_take_options(&o, given);
     if (o.progress) {
         use->progress = o.progress;
         use->progress_arg = o.progress_arg;
