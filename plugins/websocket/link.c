@@ -200,7 +200,7 @@ static void on_silence(void *arg)
         l->is_excused = 1; /* it was us who stood still: the answer may be there */
         ask(l);
     } else if (l->asked != 0) {
-        l->host->diag->fail(&why, MCPLUG_ETIMEDOUT,
+        l->host->diag->fail(&why, MCPLUG_ECLOSED,
                             "%s: the server has not answered a ping for %d s",
                             l->target.origin, PONG_MS / 1000);
         why.os_error = ETIMEDOUT;

@@ -221,7 +221,7 @@ START_TEST(a_peer_that_answers_no_ping_is_given_up)
         mcplug_settings_set(p->settings, "ping", "1s");
         ck_assert_int_eq(peer_open(p), 0);
         struct shot *s = shoot(p, "bad", 3, 40000);
-        ck_assert_int_eq(s->code, MCPLUG_ETIMEDOUT);
+        ck_assert_int_eq(s->code, MCPLUG_ECLOSED);
         ck_assert_int_eq(p->why.os_error, ETIMEDOUT);
         peer_end(p);
     }
