@@ -40,6 +40,19 @@ bool cli_allowed_item(const struct cli_allowed *allowed, enum mcplug_kind kind,
     return has;
 }
 
+size_t cli_allowed_count(const struct mp_entry *entry, const mcplug_list *tools)
+{
+    struct cli_allowed allowed;
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    size_t n = 0;
+
+    (void)cli_allowed_init(&allowed, entry, &err); /* without memory: none */
+    for (size_t i = 0; i < mcplug_list_count(tools); i++)
+        n += cli_allowed_has(&allowed, mcplug_list_name(tools, i));
+    cli_allowed_clear(&allowed);
+    return n;
+}
+
 bool cli_allowed_tell(const struct cli_allowed *allowed, const char *tool)
 {
     if (cli_allowed_has(allowed, tool))

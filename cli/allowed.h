@@ -23,6 +23,8 @@ bool cli_allowed_has(const struct cli_allowed *allowed, const char *tool);
 /* The same for an item of a list: resources and prompts are always allowed. */
 bool cli_allowed_item(const struct cli_allowed *allowed, enum mcplug_kind kind,
                       mp_view name);
+/* How many tools of a list are. */
+size_t cli_allowed_count(const struct mp_entry *entry, const mcplug_list *tools);
 /* The same; false was told to the user, with the list and the file that say so. */
 bool cli_allowed_tell(const struct cli_allowed *allowed, const char *tool);
 

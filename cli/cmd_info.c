@@ -1,5 +1,6 @@
 #include "commands.h"
 
+#include "allowed.h"
 #include "base/buf.h"
 #include "base/text.h"
 #include "content.h"
@@ -152,7 +153,9 @@ static void on_list(struct cli_link *link, void *arg, enum mcplug_kind kind,
     }
     for (size_t i = 0; i < N_KINDS; i++)
         if (list && kinds[i].kind == kind)
-            job->counts[i] = (long)mcplug_list_count(list);
+            job->counts[i] =
+                (long)(kind == MCPLUG_TOOLS ? cli_allowed_count(link->entry, list)
+                                            : mcplug_list_count(list));
     if (--job->waiting == 0)
         show(link, job);
 }

@@ -1,5 +1,6 @@
 #include "roster.h"
 
+#include "allowed.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -177,7 +178,7 @@ static void on_tools(void *arg, mcplug_list *list, const struct mcplug_error *wh
     if (m->stage != CLI_STAGE_COUNTS)
         return;
     if (list) {
-        m->tools = (int64_t)mcplug_list_count(list);
+        m->tools = (int64_t)cli_allowed_count(m->entry, list);
         cli_catalogue_save(m->roster->cli, m->entry, m->server, MCPLUG_TOOLS, list, why);
     }
     if (list || why->code == MCPLUG_EPEER || why->code == MCPLUG_EPROTO ||
