@@ -134,10 +134,11 @@ static int verdict(const struct cli_watch *w)
     for (size_t i = 0; i < w->n; i++) {
         const struct cli_watched *s = &w->all[i];
         bool counts = s->usable || named || s->member->state == CLI_STATE_FAILED;
-        if (counts && !(s->usable && s->status.state == MCPLUG_STATE_READY))
+        if (counts && !cli_watched_healthy(s))
             return CLI_NOTHING;
     }
-    return CLI_OK;
+    /* nobody knows what else there should be */
+    return mp_config_damaged(w->cli->config) ? CLI_USAGE : CLI_OK;
 }
 
 /* Nobody should have to find out from the exit code. */
@@ -150,7 +151,7 @@ static void tell_late(const struct cli_watch *w)
 
     mp_str_init(&names, 1024);
     for (size_t i = 0; i < w->n && names.len < 512; i++)
-        if (w->all[i].usable && w->all[i].status.state != MCPLUG_STATE_READY)
+        if (w->all[i].usable && !cli_watched_healthy(&w->all[i]))
             mp_str_addf(&names, "%s%s", n++ ? ", " : "", w->all[i].member->entry->name);
     cli_error("not ready when --timeout, %llu%s, had passed: %s", whole ? ms / 1000 : ms,
               whole ? "s" : "ms", names.data ? names.data : "..");
@@ -174,7 +175,7 @@ static int run_until_ready(struct cli_watch *w)
     if (!w->leaving) {
         cli_watch_put_table(w);
         int code = verdict(w);
-        if (code != CLI_OK && !all_answered(w)) {
+        if (code == CLI_NOTHING && !all_answered(w)) {
             code = CLI_TIMED_OUT;
             tell_late(w);
         }
@@ -333,6 +334,19 @@ static int watch(struct cli_watch *w)
     return code;
 }
 
+static int tell_none(const struct mcplug_config *config)
+{
+    bool damaged = mp_config_damaged(config);
+
+    if (damaged || config->exclusive) {
+        cli_tell_no_server(config);
+    } else {
+        cli_error("there is no server to watch");
+        cli_hint("`mcplug list` tells more, `mcplug add NAME -- COMMAND` adds one.");
+    }
+    return damaged ? CLI_USAGE : CLI_NO_SERVER;
+}
+
 static int run(struct cli *cli)
 {
     struct cli_watch w;
@@ -344,13 +358,8 @@ static int run(struct cli *cli)
     }
     code = cli_watch_init(&w, cli);
     w.news = hold_news;
-    if (code == CLI_OK && w.n == 0) {
-        cli_error("there is no server to watch");
-        cli_hint("`mcplug list` tells more, `mcplug add NAME -- COMMAND` adds one.");
-        code = CLI_NO_SERVER;
-    } else if (code == CLI_OK) {
-        code = watch(&w);
-    }
+    if (code == CLI_OK)
+        code = w.n ? watch(&w) : tell_none(cli->config);
     cli_watch_clear(&w);
     return code;
 }
@@ -390,8 +399,9 @@ const struct cli_command cli_cmd_watch = {
         "restarts, next_ms, error and stderr. That goes on until Ctrl+C or SIGTERM, and "
         "until all servers have gone then; a second Ctrl+C leaves at once.\n"
         "\n"
-        "With --until-ready the exit code is 0 if all are ready, 1 if one is not, and 5 "
-        "if the time passed; one that was never ready is given up on after three "
+        "With --until-ready the exit code is 0 if all are ready, or at rest since, 1 if "
+        "one is not, 2 if a file of the configuration can't be used, and 5 if the time "
+        "passed; one that was never ready is given up on after three "
         "attempts. MCP_SERVER_CONNECTION_BATCH_SIZE sets how many servers are "
         "started at a time at first, 3 without it.",
     .options = options,

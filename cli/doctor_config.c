@@ -12,6 +12,17 @@
 
 /* ---- problems ---- */
 
+/* Of a file that can be read, only what is wrong is left out. */
+static bool file_is_broken(const struct cli_doctor *d, const struct mp_problem *p)
+{
+    const struct mcplug_config *config = d->config;
+
+    for (size_t i = 0; i < config->n_sources; i++)
+        if (config->sources[i].broken && config->sources[i].path == p->file)
+            return true;
+    return false;
+}
+
 static void advise(struct cli_doctor *d, const struct mp_problem *p)
 {
     char line[32] = "";
@@ -32,9 +43,16 @@ static void advise(struct cli_doctor *d, const struct mp_problem *p)
     else if (p->server)
         cli_doctor_todo(d, "Correct %s%s; until then that server is left out.", p->file,
                         line);
-    else
+    else if (file_is_broken(d, p))
         cli_doctor_todo(d, "Correct %s%s; until then nothing in it is used.", p->file,
                         line);
+    else if (strstr(p->text, "are ignored")) /* which says it all */
+        cli_doctor_todo(d, "Correct %s%s.", p->file, line);
+    else
+        cli_doctor_todo(d,
+                        "Correct %s%s; until then that is ignored, and the rest of "
+                        "the file is used.",
+                        p->file, line);
 }
 
 static void note_problem(struct cli_doctor *d, struct mp_problem *p)

@@ -187,38 +187,71 @@ static void check_logs(struct cli_doctor *d)
     mp_free(dir);
 }
 
-/* Long answers go there while they arrive. Two levels are made when they are missing. */
+static void note_room(struct cli_doctor *d, const struct place *p, const char *at)
+{
+    struct statvfs fs;
+    if (statvfs(at, &fs) != 0)
+        return;
+    uint64_t left = (uint64_t)fs.f_bavail * fs.f_frsize;
+    bool little = left < FREE_MIN;
+    cli_doctor_note(d, little ? CLI_DOUBTFUL : CLI_HEALTHY, "places",
+                    "%s: %s, %llu MiB free", p->what, p->dir,
+                    (unsigned long long)(left >> 20));
+    if (little)
+        cli_doctor_todo(d, "Make room there, or set %s to a directory on another disk.",
+                        p->variable);
+}
+
+/* The first of the places for long answers that can be used; `at` as for try_dir.
+ * give both; NULL: there is none, or no memory */
+static char *usable(const char *places, char **at)
+{
+    char *dir;
+    bool own;
+    for (size_t i = 0; (dir = mp_spill_place(places, i, &own)); i++) {
+        if (try_dir(dir, own ? 2 : 0, at) == 0)
+            return dir;
+        mp_free(*at);
+        *at = NULL;
+        mp_free(dir);
+    }
+    return NULL;
+}
+
+/* Long answers go there while they arrive, or to the next place when they can't. */
 static void check_spill(struct cli_doctor *d)
 {
-    const char *run = secure_getenv("XDG_RUNTIME_DIR");
-    char *dir = mp_spill_dir(NULL), *at = NULL;
-    struct statvfs fs;
+    bool own = false;
+    char *places = mp_spill_dir(NULL), *at = NULL, *tried = NULL, *used = NULL;
+    char *wanted = places ? mp_spill_place(places, 0, &own) : NULL;
+    struct mp_str lost;
     struct place p = {.what = "long answers",
-                      .dir = dir,
-                      .levels = 2,
+                      .dir = wanted,
+                      .levels = own ? 2 : 0,
                       .worst = CLI_WRONG,
                       .consequence = "answers with long texts are lost",
-                      .variable =
-                          run && *run == '/' ? "XDG_RUNTIME_DIR" : "XDG_CACHE_HOME"};
-    if (!dir) {
+                      .variable = "XDG_CACHE_HOME"};
+
+    mp_str_init(&lost, 8192);
+    if (wanted)
+        used = usable(places, &at);
+    if (used && mp_str_addf(&lost, "they go to %s", used)) {
+        p.worst = CLI_DOUBTFUL;
+        p.consequence = lost.data;
+    }
+    if (!wanted)
         d->failed = true;
-        return;
-    }
-    bool trouble = note_unwritable(d, &p, &at);
-    if (!trouble && at && statvfs(at, &fs) == 0) {
-        uint64_t left = (uint64_t)fs.f_bavail * fs.f_frsize;
-        bool little = left < FREE_MIN;
-        cli_doctor_note(d, little ? CLI_DOUBTFUL : CLI_HEALTHY, "places",
-                        "long answers: %s, %llu MiB free", dir,
-                        (unsigned long long)(left >> 20));
-        if (little)
-            cli_doctor_todo(d,
-                            "Make room there, or set %s to a directory on another "
-                            "disk.",
-                            p.variable);
-    }
+    else
+        note_unwritable(d, &p, &tried);
+    p.dir = used;
+    if (used)
+        note_room(d, &p, at);
+    mp_str_clear(&lost);
+    mp_free(tried);
     mp_free(at);
-    mp_free(dir);
+    mp_free(used);
+    mp_free(wanted);
+    mp_free(places);
 }
 
 void cli_doctor_places(struct cli_doctor *d)

@@ -56,18 +56,33 @@ bool cli_watched_down(const struct cli_watched *s)
 {
     return s->handle && !s->leaving &&
            (s->status.state == MCPLUG_STATE_WAITING ||
-            s->status.state == MCPLUG_STATE_PARKED ||
-            s->status.state == MCPLUG_STATE_RESTING);
+            s->status.state == MCPLUG_STATE_PARKED);
 }
 
-/* "Process not found - .. (server exited with status 1)": what is in the brackets.
- * "Failed to spawn process - ..: No such file": what is behind the colon. */
+/* Only one that was idle is stopped to rest. */
+bool cli_watched_healthy(const struct cli_watched *s)
+{
+    enum mcplug_state state = s->status.state;
+
+    if (!s->usable || !s->handle || s->leaving)
+        return false;
+    if (state == MCPLUG_STATE_STOPPING &&
+        s->handle->service->keeper.after == MP_KEEPER_RESTING)
+        state = MCPLUG_STATE_RESTING;
+    return state == MCPLUG_STATE_READY || (state == MCPLUG_STATE_RESTING && s->was_ready);
+}
+
+/* "Process not found - .. (server exited with status 1)", and perhaps what it said: what
+ * is in the brackets. "Failed to spawn process - ..: No such file": what is behind the
+ * colon. */
 const char *cli_watched_fact(const struct cli_watched *s, char *room, size_t cap)
 {
-    const char *text = cli_watched_error(s), *from = strchr(text, '('), *colon;
-    size_t len = strlen(text);
+    const char *text = cli_watched_error(s), *from = strchr(text, '(');
+    const char *said = strstr(text, "; it said: "), *colon;
+    size_t len = said ? (size_t)(said - text) : strlen(text);
 
-    if (strncmp(text, "Process not found - ", 20) == 0 && from && text[len - 1] == ')') {
+    if (from && from < text + len && text[len - 1] == ')' &&
+        strncmp(text, "Process not found - ", 20) == 0) {
         snprintf(room, cap, "%.*s", (int)(text + len - from - 2), from + 1);
         return room;
     }

@@ -14,7 +14,7 @@ static const char *trouble(const struct cli_watched *s, bool table)
 {
     const char *error = cli_watched_error(s);
     bool down = !s->usable || cli_watched_down(s) ||
-                (table && s->handle && s->status.state != MCPLUG_STATE_READY);
+                (table && s->handle && !cli_watched_healthy(s));
     return *error && down ? error : NULL;
 }
 

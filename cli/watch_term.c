@@ -170,7 +170,8 @@ bool cli_term_init(struct cli_term *t)
     memset(t, 0, sizeof *t);
     t->fd = t->signal_fd = -1;
     mp_str_init(&t->unsent, UNSENT_MAX);
-    if (!isatty(STDOUT_FILENO) || !term || !*term || strcmp(term, "dumb") == 0)
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !term || !*term ||
+        strcmp(term, "dumb") == 0)
         return false;
     t->colour = !(no_color && *no_color);
     t->fd = open_terminal();

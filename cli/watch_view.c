@@ -9,7 +9,8 @@
 #define FRAME_MAX ((size_t)1 << 22)
 #define TEXT_MAX ((size_t)1 << 16) /* of one text as it is shown */
 #define NAME_MIN 8
-#define STATE_WIDTH 14 /* needs-approval */
+#define NAME_FAIR ((size_t)24) /* that names may take from the columns, or a third */
+#define STATE_WIDTH 14         /* needs-approval */
 #define ERROR_MIN 20
 #define NOTE_MS 5000
 
@@ -36,13 +37,28 @@ struct layout {
     bool error;
 };
 
+/* How wide names may be, with `room` for them, the error and the columns: what the others
+ * leave, or what is fair, if that is more; on a narrow screen half of it. */
+static size_t name_most(size_t room, size_t error, size_t width)
+{
+    size_t rest = room > error ? room - error : 0, all = error;
+    size_t most = rest > room / 2 ? rest : room / 2;
+    size_t fair = width / 3 > NAME_FAIR ? width / 3 : NAME_FAIR;
+
+    for (size_t i = 0; i < COLUMNS; i++)
+        all += 2 + columns[i].width;
+    if (room > all && room - all > fair)
+        fair = room - all;
+    most = most < fair ? most : fair;
+    return most < NAME_MIN ? NAME_MIN : most > MP_NAME_MAX ? MP_NAME_MAX : most;
+}
+
 /* What names need comes first, then the least that an error takes, then the columns; what
- * is left is for the error. On a narrow screen names and errors share what there is. */
+ * is left is for the error. A long name must not cost the others their columns. */
 static struct layout lay_out(const struct cli_view *v)
 {
     struct layout l = {.name = 4};
     size_t width = v->term->width, fixed = 2 + 2 + STATE_WIDTH;
-    size_t room = width > fixed ? width - fixed : 0;
 
     for (size_t i = 0; i < v->watch->n; i++) {
         const struct cli_watched *s = &v->watch->all[i];
@@ -51,8 +67,7 @@ static struct layout lay_out(const struct cli_view *v)
         l.error = l.error || *cli_watched_error(s);
     }
     size_t error = l.error ? 2 + ERROR_MIN : 0;
-    size_t most = room > error && room - error > room / 2 ? room - error : room / 2;
-    most = most < NAME_MIN ? NAME_MIN : most > MP_NAME_MAX ? MP_NAME_MAX : most;
+    size_t most = name_most(width > fixed ? width - fixed : 0, error, width);
     l.name = l.name < most ? l.name : most;
     size_t used = fixed + l.name + error;
     for (size_t i = 0; i < COLUMNS; i++) {
@@ -238,7 +253,7 @@ static void draw_server(struct cli_view *v, const struct layout *l, size_t i, si
 static void draw_head(struct cli_view *v, size_t at)
 {
     const struct cli_watch *w = v->watch;
-    size_t ready = 0, down = 0, unused = 0;
+    size_t ready = 0, down = 0, resting = 0, unused = 0;
     uint64_t calls = 0;
     struct mp_str text;
 
@@ -246,6 +261,7 @@ static void draw_head(struct cli_view *v, size_t at)
         const struct cli_watched *s = &w->all[i];
         ready += s->handle && s->status.state == MCPLUG_STATE_READY;
         down += cli_watched_down(s);
+        resting += s->handle && s->status.state == MCPLUG_STATE_RESTING;
         unused += !s->usable;
         calls += s->status.calls.issued;
     }
@@ -254,6 +270,8 @@ static void draw_head(struct cli_view *v, size_t at)
                 w->n == 1 ? "" : "s", ready);
     if (down)
         mp_str_addf(&text, ", %zu down", down);
+    if (resting)
+        mp_str_addf(&text, ", %zu resting", resting);
     if (unused)
         mp_str_addf(&text, ", %zu not started", unused);
     if (calls)

@@ -7,6 +7,7 @@ unit_tests = \
 	tests/unit/api_edges \
 	tests/unit/api_handle \
 	tests/unit/api_handle_edges \
+	tests/unit/api_handle_lists \
 	tests/unit/api_handle_rules \
 	tests/unit/api_host \
 	tests/unit/api_stress \
@@ -75,6 +76,7 @@ unit_tests = \
 	tests/unit/rpc_exchange \
 	tests/unit/rpc_ledger \
 	tests/unit/rpc_settled \
+	tests/unit/rpc_spill \
 	tests/unit/session_connect \
 	tests/unit/session_edges \
 	tests/unit/session_ends \
@@ -102,6 +104,7 @@ unit_support = \
 	tests/unit/config_kit.h \
 	tests/unit/file_kit.h \
 	tests/unit/handle_kit.h \
+	tests/unit/talker_kit.h \
 	tests/unit/ide_kit.h \
 	tests/unit/journal_kit.h \
 	tests/unit/keeper_kit.h \

@@ -74,7 +74,8 @@ mcplug_config *mcplug_config_load(const struct mcplug_config_options *options,
 {
     struct mp_config_options o = {0};
     struct mcplug_config_options given = {0};
-    mp_take_options(&given, options);
+    if (mp_take_options(&given, options, err) != MCPLUG_OK)
+        return NULL;
     o.dynamic = given.more;
     o.strict = given.strict != 0;
     return mp_config_load(&o, err);
@@ -163,8 +164,9 @@ int mcplug_open_named(mcplug *host, mcplug_config *config, const char *name,
     int r = find(config, name, &entry, err);
     if (r == MCPLUG_OK)
         r = mp_host_settings(host, config, entry, &resolved, &settings, err);
+    if (r == MCPLUG_OK)
+        r = mp_take_options(&o, options, err);
     if (r == MCPLUG_OK) {
-        mp_take_options(&o, options);
         o.name = o.name ? o.name : name;
         mp_resolved_times(&resolved, &o.timeout_ms, &o.request_ms, &o.tool_ms);
         if (resolved.missing)

@@ -25,6 +25,8 @@ int mcplug_acquire(mcplug *host, const mcplug_settings *settings,
         err = &own;
     if (host->freeing)
         return mp_fail(err, MCPLUG_ECLOSED, "the host is being freed");
+    if (!settings || !out)
+        return mp_fail(err, MCPLUG_EINVAL, "no settings, or no place for the handle");
     return mp_handle_new(&host->registry, settings, options, ready, ready_arg, out, err);
 }
 
@@ -84,8 +86,9 @@ acquire_entry(mcplug *host, mcplug_config *config, struct mp_entry *entry,
         mp_resolved_times(&resolved, &server->timeout_ms, &server->request_ms,
                           &server->tool_ms);
         use_queue(host, config, o->queue);
-        for (size_t i = 0; o->tool_queues && o->tool_queues[i]; i += 2)
-            use_queue(host, config, o->tool_queues[i + 1]);
+        const char *const *tq = o->tool_queues;
+        for (size_t i = 0; tq && tq[i] && tq[i + 1]; i += 2)
+            use_queue(host, config, tq[i + 1]);
         if (resolved.missing)
             mp_log(&host->log, MCPLUG_LOG_WARN, "config",
                    "server \"%s\": Set the following environment variables: %s",
@@ -115,8 +118,11 @@ int mcplug_acquire_named(mcplug *host, mcplug_config *config, const char *name,
         err = &own;
     if (!entry)
         return mp_fail(err, MCPLUG_ECONFIG, "there is no server \"%.128s\"", name);
-    mp_take_options(&o, options);
-    mp_take_options(&server, o.server);
+    int r = mp_take_options(&o, options, err);
+    if (r == MCPLUG_OK)
+        r = mp_take_options(&server, o.server, err);
+    if (r != MCPLUG_OK)
+        return r;
     o.server = &server;
     return acquire_entry(host, config, entry, &o, &server, ready, ready_arg, out, err);
 }
@@ -125,7 +131,8 @@ int mcplug_acquire_named(mcplug *host, mcplug_config *config, const char *name,
 
 void mcplug_release(mcplug_handle *handle, void (*released)(void *arg), void *arg)
 {
-    mp_handle_release(handle, released, arg);
+    if (handle)
+        mp_handle_release(handle, released, arg);
 }
 
 mcplug_call *mcplug_handle_call(mcplug_handle *handle, const char *tool,

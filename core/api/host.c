@@ -37,10 +37,11 @@ static uint64_t from_environment(const char *name, uint64_t otherwise)
 }
 
 static int take_options(mcplug *host, const struct mcplug_options *given,
-                        struct mcplug_options *o)
+                        struct mcplug_options *o, struct mcplug_error *err)
 {
     *o = (struct mcplug_options){0};
-    mp_take_options(o, given);
+    if (mp_take_options(o, given, err) != MCPLUG_OK)
+        return MCPLUG_EINVAL;
     host->log.fn = o->log;
     host->log.arg = o->log_arg;
     host->log.level = o->log ? o->log_level : -1;
@@ -53,8 +54,9 @@ static int take_options(mcplug *host, const struct mcplug_options *given,
     host->tool_ms = from_environment("MCP_TOOL_TIMEOUT", 100000000);
     uint64_t batch = from_environment("MCP_SERVER_CONNECTION_BATCH_SIZE", MP_BATCH);
     host->batch = batch > MP_STARTS_MAX ? MP_STARTS_MAX : (unsigned)batch;
-    return host->client_name && host->client_version && host->spill_dir ? MCPLUG_OK
-                                                                        : MCPLUG_ENOMEM;
+    return host->client_name && host->client_version && host->spill_dir
+               ? MCPLUG_OK
+               : mp_fail_nomem(err);
 }
 
 static void host_free(mcplug *host)
@@ -81,9 +83,10 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
     struct mcplug_options o;
     mcplug *host = mp_alloc(sizeof *host);
 
-    if (!host || take_options(host, options, &o) != MCPLUG_OK) {
+    if (!host) {
         mp_fail_nomem(err);
-    } else if ((host->loop = mp_loop_new(err))) {
+    } else if (take_options(host, options, &o, err) == MCPLUG_OK &&
+               (host->loop = mp_loop_new(err))) {
         struct mp_catalogue_options c = {.log = host->log,
                                          .loop = host->loop,
                                          .dirs = o.plugin_dirs,
@@ -127,6 +130,24 @@ int mcplug_start_thread(mcplug *host, struct mcplug_error *err)
     return MCPLUG_OK;
 }
 
+static void end_all(void *arg)
+{
+    mcplug *host = arg;
+
+    for (mcplug_toolbox *box = host->boxes; box; box = box->next)
+        mp_toolbox_free(box, NULL, NULL);
+    mp_registry_end(&host->registry);
+}
+
+static void close_all(void *arg)
+{
+    mcplug *host = arg;
+
+    for (mcplug_server *s = host->servers; s; s = s->next)
+        mp_session_close(s, NULL, NULL);
+}
+
+/* What is told on the way is told in turns, as always. */
 void mcplug_free(mcplug *host)
 {
     if (!host)
@@ -137,13 +158,10 @@ void mcplug_free(mcplug *host)
         host->has_thread = false;
     }
     host->freeing = true;
-    for (mcplug_toolbox *box = host->boxes; box; box = box->next)
-        mp_toolbox_free(box, NULL, NULL);
-    mp_registry_end(&host->registry);
+    mp_loop_call(host->loop, end_all, host);
     while (!mp_registry_idle(&host->registry) || host->boxes)
         mp_loop_turn(host->loop, true);
-    for (mcplug_server *s = host->servers; s; s = s->next)
-        mp_session_close(s, NULL, NULL);
+    mp_loop_call(host->loop, close_all, host);
     while (host->servers)
         mp_loop_turn(host->loop, true);
     mp_registry_clear(&host->registry);

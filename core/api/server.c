@@ -133,7 +133,11 @@ int mcplug_open(mcplug *host, const mcplug_settings *settings,
     r = check_settings(offer, settings->props, &props, err);
     if (r != MCPLUG_OK)
         return r;
-    mp_take_options(&o, options);
+    r = mp_take_options(&o, options, err);
+    if (r != MCPLUG_OK) {
+        mp_props_free(props);
+        return r;
+    }
     if (!o.timeout_ms)
         o.timeout_ms = host->connect_ms;
     if (!o.tool_ms)
@@ -167,7 +171,8 @@ int mcplug_open(mcplug *host, const mcplug_settings *settings,
 
 void mcplug_close(mcplug_server *server, void (*closed)(void *arg), void *arg)
 {
-    mp_session_close(server, closed, arg);
+    if (server)
+        mp_session_close(server, closed, arg);
 }
 
 /* ---- what is known of it ---- */
@@ -245,7 +250,8 @@ mcplug_call *mcplug_call_tool(mcplug_server *server, const char *tool,
 
 void mcplug_cancel(mcplug_call *call)
 {
-    call->cancel(call);
+    if (call)
+        call->cancel(call);
 }
 
 mcplug_call *mcplug_ping(mcplug_server *server, const struct mcplug_call_options *options,

@@ -18,7 +18,8 @@ mcplug_toolbox *mcplug_toolbox_new(mcplug *host,
 
 void mcplug_toolbox_free(mcplug_toolbox *box, void (*freed)(void *arg), void *arg)
 {
-    mp_toolbox_free(box, freed, arg);
+    if (box)
+        mp_toolbox_free(box, freed, arg);
 }
 
 int mcplug_toolbox_add(mcplug_toolbox *box, const char *name,
@@ -32,12 +33,16 @@ int mcplug_toolbox_add(mcplug_toolbox *box, const char *name,
     mcplug_handle *handle = NULL;
     struct mp_box_server *m;
 
-    mp_take_options(&o, options);
-    mp_take_options(&server, o.server);
+    err = err ? err : &own;
+    int r = mp_take_options(&o, options, err);
+    if (r == MCPLUG_OK)
+        r = mp_take_options(&server, o.server, err);
+    if (r == MCPLUG_OK && !box->freeing && (!name || !settings))
+        r = mp_fail(err, MCPLUG_EINVAL, "a server has a name and settings");
     server.name = server.name ? server.name : name;
     o.server = &server;
-    err = err ? err : &own;
-    int r = mp_toolbox_begin(box, name, &o, &m, err);
+    if (r == MCPLUG_OK)
+        r = mp_toolbox_begin(box, name, &o, &m, err);
     if (r != MCPLUG_OK)
         return r;
     r = mp_handle_new(box->registry, settings, &o, NULL, NULL, &handle, err);
@@ -54,9 +59,10 @@ int mcplug_toolbox_add_named(mcplug_toolbox *box, mcplug_config *config, const c
     mcplug_handle *handle = NULL;
     struct mp_box_server *m;
 
-    mp_take_options(&o, options);
     err = err ? err : &own;
-    int r = mp_toolbox_begin(box, name, &o, &m, err);
+    int r = mp_take_options(&o, options, err);
+    if (r == MCPLUG_OK)
+        r = mp_toolbox_begin(box, name, &o, &m, err);
     if (r != MCPLUG_OK)
         return r;
     r = mcplug_acquire_named(box->registry->o.arg, config, name, &o, NULL, NULL, &handle,

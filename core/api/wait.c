@@ -122,6 +122,8 @@ static void start_close(struct wait *w)
 
 void mcplug_close_wait(mcplug_server *server)
 {
+    if (!server)
+        return;
     struct mcplug_error own = MCPLUG_ERROR_INIT;
     struct wait w = {
         .host = mp_host_of(server), .start = start_close, .server = server, .err = &own};
@@ -245,6 +247,8 @@ static void start_release(struct wait *w)
 
 void mcplug_release_wait(mcplug_handle *handle)
 {
+    if (!handle)
+        return;
     struct mcplug_error own = MCPLUG_ERROR_INIT;
     struct wait w = {.host = handle->service->registry->o.arg,
                      .start = start_release,

@@ -72,3 +72,16 @@ const char *mp_error_name(int code)
     int i = -code;
     return i >= 0 && i < (int)(sizeof names / sizeof names[0]) ? names[i] : "EUNKNOWN";
 }
+
+int mp_take_options_(void *own, uint32_t size, const void *given, uint32_t given_size,
+                     struct mcplug_error *err)
+{
+    memcpy(own, &size, sizeof size);
+    if (!given)
+        return MCPLUG_OK;
+    if (given_size < sizeof size)
+        return mp_fail(err, MCPLUG_EINVAL, "options without their struct_size");
+    memcpy(own, given, given_size < size ? given_size : size);
+    memcpy(own, &size, sizeof size);
+    return MCPLUG_OK;
+}

@@ -22,4 +22,11 @@ void mp_error_copy(struct mcplug_error *to, const struct mcplug_error *from);
 
 const char *mp_error_name(int code); /* "ETIMEDOUT" .. */
 
+/* Fills the zeroed struct `own` with what the program's `given` has of it: NULL is fine,
+ * and it may be older or newer. Both begin with struct_size. MCPLUG_EINVAL: it is 0. */
+#define mp_take_options(own, given, err)                                                 \
+    mp_take_options_(own, sizeof *(own), given, (given) ? (given)->struct_size : 0, err)
+int mp_take_options_(void *own, uint32_t size, const void *given, uint32_t given_size,
+                     struct mcplug_error *err);
+
 #endif

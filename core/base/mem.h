@@ -3,8 +3,6 @@
 #define MP_BASE_MEM_H
 
 #include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
 void *mp_alloc(size_t size);     /* zeroed; NULL when out of memory */
 void *mp_alloc_raw(size_t size); /* not zeroed: for what is filled at once */
@@ -20,18 +18,6 @@ static inline void *mp_move_(void **slot)
     void *p = *slot;
     *slot = NULL;
     return p;
-}
-
-/* Fills the zeroed struct `own` with what the program's `given` has of it: NULL is fine,
- * and it may be older or newer. Both begin with struct_size. */
-#define mp_take_options(own, given)                                                      \
-    mp_take_options_(own, sizeof *(own), given, (given) ? (given)->struct_size : 0)
-static inline void mp_take_options_(void *own, uint32_t size, const void *given,
-                                    uint32_t given_size)
-{
-    if (given)
-        memcpy(own, given, given_size < size ? given_size : size);
-    memcpy(own, &size, sizeof size);
 }
 
 #define MP_COUNT(array) (sizeof(array) / sizeof((array)[0]))

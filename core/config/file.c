@@ -142,6 +142,12 @@ int mp_file_read(const char *path, struct mp_file *out, struct mcplug_error *err
     return mp_file_read_up_to(path, MP_FILE_MAX, out, err);
 }
 
+int mp_file_read_own(const char *path, struct mp_file *out, struct mcplug_error *err)
+{
+    file_init(out, MP_FILE_MAX);
+    return read_opened(path, open(path, READ_FLAGS | O_NOFOLLOW), out, err);
+}
+
 /* ---- temporary files ---- */
 
 static size_t temp_prefix(const struct mp_target *p, file_name out)

@@ -293,6 +293,9 @@ static void check_probe(struct checker *c, const char *key, mp_view v)
     }
     if (best && !is_slip(given, best)) /* "tcp" is near to "http", and another word */
         best = NULL;
+    for (size_t i = 0; given && i < MP_COUNT(names); i++)
+        if (strcasecmp(given, names[i]) == 0)
+            best = names[i];
     snprintf(text, sizeof text, "expected ping, listTools, discover or http%s%s%s",
              best ? "; did you mean \"" : ", or a name that a module offers",
              best ? best : "", best ? "\"?" : "");

@@ -36,9 +36,17 @@ struct mp_loop {
 
 /* ---- turns ---- */
 
+/* So many, then descriptors and timers have their turn: a job may lead to the next one
+ * for ever. */
+#define JOBS_MAX 1000
+
 static void drain(struct mp_loop *loop)
 {
-    while (loop->first) {
+    for (unsigned n = 0; loop->first; n++) {
+        if (n == JOBS_MAX) {
+            uv_async_send(&loop->wake);
+            return;
+        }
         struct mp_job *job = loop->first;
         loop->first = job->next;
         if (!loop->first)
@@ -59,6 +67,13 @@ static void turn_end(struct mp_loop *loop)
     if (loop->in_turn == 1)
         drain(loop);
     loop->in_turn--;
+}
+
+void mp_loop_call(struct mp_loop *loop, void (*fn)(void *arg), void *arg)
+{
+    turn_begin(loop);
+    fn(arg);
+    turn_end(loop);
 }
 
 void mp_job_defer(struct mp_loop *loop, struct mp_job *job, void (*fn)(struct mp_job *))

@@ -3,8 +3,9 @@
  *
  * A *turn* is one callback from the loop into the program (a timer, a watch, a
  * posted function). Jobs deferred during a turn run when that callback has
- * returned, before the loop sleeps again; deferred outside of one, they run as
- * the next thing the loop does. So nobody is ever entered from a call he is making.
+ * returned, before the loop sleeps again (beyond 1000, after others had their turn);
+ * deferred outside of one, they run as the next thing the loop does. So nobody is ever
+ * entered from a call he is making.
  */
 #ifndef MP_LOOP_LOOP_H
 #define MP_LOOP_LOOP_H
@@ -31,6 +32,7 @@ void mp_loop_turn(struct mp_loop *loop, bool wait);
 void mp_loop_stop(struct mp_loop *loop);   /* [any] */
 void mp_loop_unstop(struct mp_loop *loop); /* forgets a stop that found nobody running */
 void mp_loop_tick(struct mp_loop *loop);   /* brings mp_loop_now() up to date in a turn */
+void mp_loop_call(struct mp_loop *loop, void (*fn)(void *arg), void *arg); /* a turn */
 bool mp_loop_in_turn(const struct mp_loop *loop); /* inside one of its callbacks? */
 void mp_loop_settle(struct mp_loop *loop); /* runs what was posted, waits for the pool */
 /* For a foreign loop: a descriptor that is readable when there is something to do, and

@@ -110,12 +110,12 @@ int mp_handle_new(struct mp_registry *r, const mcplug_settings *settings,
                   void *ready_arg, mcplug_handle **out, struct mcplug_error *err)
 {
     struct mcplug_acquire_options o = {0};
-    mcplug_handle *h = mp_alloc(sizeof *h);
+    int result = mp_take_options(&o, options, err);
+    mcplug_handle *h = result == MCPLUG_OK ? mp_alloc(sizeof *h) : NULL;
 
-    mp_take_options(&o, options);
     if (!h)
-        return mp_fail_nomem(err);
-    int result = mp_registry_find(r, settings, &o, &h->service, err);
+        return result != MCPLUG_OK ? result : mp_fail_nomem(err);
+    result = mp_registry_find(r, settings, &o, &h->service, err);
     if (result != MCPLUG_OK) {
         mp_free(h);
         return result;

@@ -112,7 +112,8 @@ static void fill_cause(const struct mp_keeper *k, struct mcplug_error *err)
         mp_error_copy(err, &k->cause);
         return;
     }
-    uint64_t ago = (mp_loop_now(k->loop) - k->failed_at) / 1000;
+    uint64_t now = mp_loop_now(k->loop);
+    uint64_t ago = now > k->failed_at ? (now - k->failed_at) / 1000 : 0;
     mp_fail(err, code_of(k, k->cause.code ? k->cause.code : MCPLUG_ETIMEDOUT),
             "%sserver \"%.64s\": initialization failed %llus ago%s%.300s", kind_of(k),
             k->name, (unsigned long long)ago, k->cause.text[0] ? ": " : "",
@@ -435,6 +436,17 @@ void mp_keeper_failed(struct mp_keeper *k, const struct mcplug_error *why, bool 
     keep_cause(k, why);
     slot_free(k);
     stop(k, lasts ? MP_KEEPER_PARKED : MP_KEEPER_WAITING);
+}
+
+void mp_keeper_disappoint(struct mp_keeper *k)
+{
+    if (k->was_ready || k->state == MP_KEEPER_READY || k->failed_at)
+        return;
+    k->failed_at = mp_loop_now(k->loop);
+    if (!k->failed_at) /* 0 would be nobody */
+        k->failed_at = 1;
+    mp_timer_stop(k->loop, &k->patience);
+    mp_job_defer(k->loop, &k->job, on_job);
 }
 
 void mp_keeper_lost(struct mp_keeper *k, const struct mcplug_error *why)

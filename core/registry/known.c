@@ -12,7 +12,8 @@
 
 #define KEY_DIGITS 16
 #define WAIT_MS 100    /* for another writer */
-#define NEVER_FRESH 60 /* seconds until a list that keeps no time is dated anew */
+#define NEVER_FRESH 60 /* seconds until a list that keeps no time is dated anew .. */
+#define SAME_S 300     /* .. and any other one, if half its time is not over before */
 #define STALE_S ((time_t)90 * 24 * 3600)
 #define FILES_MAX 4096             /* of the directory, looked at for stale ones */
 #define FRAME_MAX 256              /* bytes around the items of a part */
@@ -235,7 +236,8 @@ static int64_t age_of(mp_view part, int64_t now)
 static bool is_recent(mp_view part, int64_t now)
 {
     int64_t age = age_of(part, now), fresh = fresh_ms(part) / 1000;
-    return age >= 0 && age < (fresh ? (fresh + 1) / 2 : NEVER_FRESH);
+    int64_t half = fresh ? (fresh + 1) / 2 : NEVER_FRESH;
+    return age >= 0 && age < (half < SAME_S ? half : SAME_S);
 }
 
 /* ---- writing ---- */
@@ -333,9 +335,29 @@ static void remove_stale(const char *path)
     mp_free(dir);
 }
 
+/* Could it have been written by us, and by nobody else? */
+static bool is_ours(const struct stat *st)
+{
+    return S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
+           !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* It is but a cache: what would never be read again, and whose mode and owner an update
+ * would keep, gives way to a new file. So does a link, lest another file be replaced. */
+static void remove_unreadable(const char *path)
+{
+    struct stat st;
+
+    if (lstat(path, &st) == 0 && !S_ISDIR(st.st_mode) &&
+        (!is_ours(&st) || !(st.st_mode & S_IRUSR) || st.st_size > (off_t)MP_FILE_MAX))
+        unlink(path);
+}
+
 /* take the texts and the path, which may be NULL */
 static int save(char *path, struct change *c, struct mcplug_error *err)
 {
+    if (path)
+        remove_unreadable(path);
     int r = path ? mp_file_update_within(path, 0600, WAIT_MS, change, c, err)
                  : mp_fail(err, MCPLUG_EIO, "there is no place for it");
     if (c->written)
@@ -430,9 +452,9 @@ bool mp_known_load_at(const char *path, struct mp_known *out)
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
     memset(out, 0, sizeof *out);
-    int r = mp_file_read(path, &out->file, &err);
-    if (r == MCPLUG_OK && out->file.exists && out->file.st.st_uid == geteuid() &&
-        !(out->file.st.st_mode & (S_IWGRP | S_IWOTH)) && is_valid(&out->file.text))
+    int r = mp_file_read_own(path, &out->file, &err);
+    if (r == MCPLUG_OK && out->file.exists && is_ours(&out->file.st) &&
+        is_valid(&out->file.text))
         return true;
     mp_known_clear(out);
     return false;

@@ -23,8 +23,9 @@ char *mp_known_path(const struct mp_places *places, const struct mp_entry *entry
 
 /* All of these are for convenience alone, so most do not tell what fails; the file is the
  * old one or the new one. Nothing is written while nothing has changed, unless what is
- * there has used up half of its time. Files that nobody has written for long are removed.
- */
+ * there has used up half of its time. What could not be loaded, be it too long, a link,
+ * or a file that others could have written, is replaced by a file of our own. Files that
+ * nobody has written for long are removed. */
 
 /* In place of what was kept of that kind, which is fetched now. `list` NULL: the server
  * does not know such lists, which is the same as an empty one. `ttl_ms` as the server
@@ -55,8 +56,8 @@ struct mp_known {
     struct mp_file file;
 };
 
-/* false: nothing is kept, it is damaged, or others could have written it. Clear in any
- * case. */
+/* false: nothing is kept, it is damaged, a link, or others could have written it. Clear
+ * in any case. */
 bool mp_known_load(const struct mp_places *places, const struct mp_entry *entry,
                    struct mp_known *out);
 bool mp_known_load_at(const char *path, struct mp_known *out);

@@ -356,16 +356,20 @@ static size_t room_for(const char *text)
 /* One block for the order and its texts. */
 static struct mp_order *order_new(mcplug_handle *h, const char *method, const char *tool,
                                   const char *params,
-                                  const struct mcplug_call_options *given)
+                                  const struct mcplug_call_options *given,
+                                  struct mcplug_error *err)
 {
     struct mcplug_call_options o = {0};
 
-    mp_take_options(&o, given);
+    if (mp_take_options(&o, given, err) != MCPLUG_OK)
+        return NULL;
     struct mp_order *order =
         mp_alloc_raw(sizeof *order + room_for(method) + room_for(tool) +
                      room_for(params) + room_for(o.meta) + room_for(o.log_level));
-    if (!order)
+    if (!order) {
+        mp_fail_nomem(err);
         return NULL;
+    }
     char *at = (char *)(order + 1);
     memset(order, 0, sizeof *order);
     order->base.cancel = cancel;
@@ -418,9 +422,9 @@ static int check_handle(const mcplug_handle *h, const char *method, const char *
 {
     const struct mp_service *s = h->service;
 
-    if (!tool &&
-        strcmp(method, "tools/call") == 0) /* filters and queues go by the name */
-        return mp_fail(err, MCPLUG_EINVAL, "tools are called by mcplug_handle_call()");
+    if (!tool && strcmp(method, "tools/call") == 0) /* filters and queues go by it */
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "tools/call wants the name of a tool: see mcplug_handle_call()");
     if (h->released || s->retired)
         return mp_fail(err, MCPLUG_ECLOSED, "server \"%.64s\" has ended", s->name);
     if (tool && !mp_handle_allows(h, tool))
@@ -460,11 +464,9 @@ mcplug_call *mp_order_start(mcplug_handle *h, const char *method, const char *to
         err = &own;
     if (check_handle(h, method, tool, err) != MCPLUG_OK)
         return NULL;
-    struct mp_order *o = order_new(h, method, tool, params, options);
-    if (!o) {
-        mp_fail_nomem(err);
+    struct mp_order *o = order_new(h, method, tool, params, options, err);
+    if (!o)
         return NULL;
-    }
     o->done = done;
     o->arg = arg;
     o->timeout_ms = time_for(h, o);

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "registry/known.h"
 
 #include <sys/random.h>
 
@@ -59,7 +60,132 @@ struct mp_queue *mp_registry_queue(struct mp_registry *r, const char *name)
     return q->queue;
 }
 
+/* ---- health ---- */
+
+static struct mp_service *of_health(struct mp_health *h)
+{
+    return MP_OF(h, struct mp_service, health);
+}
+
+static uint64_t silent_ms(struct mp_health *h)
+{
+    struct mp_service *s = of_health(h);
+    return s->session ? mp_session_silent_ms(s->session) : 0;
+}
+
+bool mp_service_busy(const struct mp_service *s)
+{
+    const struct mp_request *call = s->session ? s->session->calls : NULL;
+
+    while (call && call->pings) /* our own */
+        call = call->next;
+    return s->n_sent || call;
+}
+
+static bool busy(struct mp_health *h)
+{
+    return mp_service_busy(of_health(h));
+}
+
+static void on_checked(void *arg, const struct mcplug_error *why)
+{
+    struct mp_service *s = arg;
+    s->check = NULL;
+    if (why)
+        mp_log(s->registry->o.log, MCPLUG_LOG_ERROR, s->source, "health check failed: %s",
+               why->text);
+    mp_health_checked(&s->health, why);
+}
+
+static int check(struct mp_health *h, struct mcplug_error *err)
+{
+    struct mp_service *s = of_health(h);
+    struct mp_probe_options o = {
+        .catalogue = s->registry->o.catalogue,
+        .session = s->session,
+        .name = s->probe,
+        .url = s->probe_url,
+        .timeout_ms = MP_HEALTH_CHECK_MS,
+    };
+    return mp_probe_start(&o, on_checked, s, &s->check, err);
+}
+
+static void cancel_check(struct mp_health *h)
+{
+    struct mp_service *s = of_health(h);
+    if (s->check)
+        mp_probe_cancel(mp_move(&s->check));
+}
+
+static void dead(struct mp_health *h, const struct mcplug_error *why)
+{
+    struct mp_service *s = of_health(h);
+    mp_log(s->registry->o.log, MCPLUG_LOG_ERROR, s->source, "%s", why->text);
+    mp_error_copy(&s->error, why);
+    mp_keeper_lost(&s->keeper, why);
+}
+
+static const struct mp_health_ops health_ops = {
+    .silent_ms = silent_ms,
+    .busy = busy,
+    .check = check,
+    .cancel = cancel_check,
+    .dead = dead,
+};
+
 /* ---- services ---- */
+
+void mp_service_recall(struct mp_service *s, const char *path)
+{
+    struct mp_known known;
+
+    if (s->known_path || !(s->known_path = mp_strdup(path)))
+        return;
+    if (!mp_known_load_at(path, &known))
+        return;
+    for (int i = 0; i < MP_FETCHED; i++) {
+        mp_view items = mp_known_items(&known, MP_KIND(i));
+        if (!s->lists[i].list && items.len && mp_known_whole(&known, MP_KIND(i)))
+            s->lists[i].list = mp_list_read(MP_KIND(i), items);
+    }
+    if (!s->instructions)
+        s->instructions =
+            mp_view_strdup(mp_view_get(mp_known_server(&known), "instructions"));
+    mp_known_clear(&known);
+}
+
+void mp_service_unused(struct mp_service *s)
+{
+    bool asks = s->o.elicit || s->o.elicit_url || s->o.sample || s->o.roots;
+
+    /* somebody may come back before it is stopped; not if it is nobody else's, or could
+     * ask somebody who is gone */
+    if (s->keeper.idle_ms && mp_service_ready(s) && !s->dedicated && !asks) {
+        mp_keeper_set_idle(&s->keeper, s->keeper.idle_ms); /* from now on */
+        return;
+    }
+    s->retired = true;
+    mp_keeper_end(&s->keeper, NULL);
+}
+
+static void end_if_unused(struct mp_job *job)
+{
+    struct mp_service *s = MP_OF(job, struct mp_service, end_job);
+
+    if (s->n_alive || s->orders)
+        return;
+    if (s->keeper.state == MP_KEEPER_ENDED) {
+        mp_service_free(s);
+    } else if (s->keeper.state != MP_KEEPER_READY) { /* idle, or not worth an attempt */
+        s->retired = true;
+        mp_keeper_end(&s->keeper, NULL);
+    }
+}
+
+void mp_service_look_for_end(struct mp_service *s)
+{
+    mp_job_defer(s->registry->o.loop, &s->end_job, end_if_unused);
+}
 
 void mp_service_free(struct mp_service *s)
 {
@@ -81,6 +207,7 @@ void mp_service_free(struct mp_service *s)
     mp_keeper_clear(&s->keeper);
     mp_job_drop(loop, &s->settle_job);
     mp_timer_stop(loop, &s->refetch);
+    mp_timer_stop(loop, &s->others);
     mp_job_drop(loop, &s->stopped_job);
     mp_job_drop(loop, &s->tell_job);
     mp_job_drop(loop, &s->end_job);
@@ -166,6 +293,12 @@ static const char *name_of(const mcplug_settings *settings,
     return name ? name : settings->type ? settings->type : "server";
 }
 
+/* How long an idle server may be silent. */
+static uint64_t window_of(const struct mcplug_acquire_options *o)
+{
+    return o->probe_ms ? o->probe_ms : MP_HEALTH_IDLE_MS;
+}
+
 static int service_new(struct mp_registry *r, const mcplug_settings *settings,
                        const struct mcplug_server_options *o,
                        const struct mcplug_acquire_options *options,
@@ -182,7 +315,8 @@ static int service_new(struct mp_registry *r, const mcplug_settings *settings,
     s->hash = mp_props_hash(settings->props);
     s->dedicated = options->dedicated != 0;
     s->name = mp_strdup(name_of(settings, o));
-    mp_service_init(s, options->probe_ms);
+    mp_service_init(s);
+    mp_health_init(&s->health, &health_ops, r->o.loop, window_of(options));
     s->keeper.idle_ms = options->idle_ms;
     mp_str_init(&source, 256);
     mp_str_addf(&source, "mcp:%.200s", s->name ? s->name : "");
@@ -221,6 +355,33 @@ static void keep_alive(struct mp_service *s, uint32_t ms)
     }
 }
 
+/* Who wants it watched closest has his way. A look that is due at the old pace would be
+ * late; one that is under way goes on. */
+static void watch_closer(struct mp_service *s, uint64_t ms)
+{
+    struct mp_health *h = &s->health;
+
+    if (ms >= h->idle_ms)
+        return;
+    h->idle_ms = ms;
+    if (h->watching && !h->checking && !h->misses && !h->doubted) {
+        mp_health_rest(h);
+        mp_health_watch(h);
+    }
+}
+
+void mp_service_share(struct mp_service *s, const struct mcplug_acquire_options *options,
+                      uint32_t keep_alive_ms)
+{
+    uint64_t idle = s->keeper.idle_ms;
+
+    /* who wants it to stay longest has his way */
+    if (idle && (!options->idle_ms || options->idle_ms > idle))
+        mp_keeper_set_idle(&s->keeper, options->idle_ms);
+    watch_closer(s, window_of(options));
+    keep_alive(s, keep_alive_ms);
+}
+
 int mp_registry_find(struct mp_registry *r, const mcplug_settings *settings,
                      const struct mcplug_acquire_options *options,
                      struct mp_service **out, struct mcplug_error *err)
@@ -229,15 +390,12 @@ int mp_registry_find(struct mp_registry *r, const mcplug_settings *settings,
     struct mcplug_server_options o = {.struct_size = sizeof o};
     uint64_t hash = mp_props_hash(settings->props);
 
-    mp_take_options(&o, given);
+    if (mp_take_options(&o, given, err) != MCPLUG_OK)
+        return MCPLUG_EINVAL;
     for (struct mp_service *s = options->dedicated ? NULL : r->services; s; s = s->next) {
         if (!fits(s, settings, hash, &o, options))
             continue;
-        /* who wants it to stay longest has his way */
-        const uint64_t *idle = &s->keeper.idle_ms;
-        if (*idle && (!options->idle_ms || options->idle_ms > *idle))
-            mp_keeper_set_idle(&s->keeper, options->idle_ms);
-        keep_alive(s, o.keep_alive_ms);
+        mp_service_share(s, options, o.keep_alive_ms);
         *out = s;
         return MCPLUG_OK;
     }

@@ -1,6 +1,7 @@
 /* The registry: servers that are kept up, and who holds on to them. [loop]
  *
  *   keeper.c    when to start, to stop, to wait: the machine of states
+ *   registry.c  which servers there are, who finds which, their health, their end
  *   service.c   one server: its keeper, its connection, what it offered last
  *   health.c    when to ask whether it lives; probe.c asks
  *   handle.c    one user of it
@@ -20,6 +21,11 @@
 #define MP_ORDERS_WAITING 1024 /* of one service, that are not sent yet */
 #define MP_REFETCH_MS 1000     /* nor for a change */
 #define MP_REFRESH_MS 10000    /* a list is not asked for more often for its age */
+#define MP_RETRY_MS 10000      /* after it could not be had; twice that next time, .. */
+#define MP_RETRY_DOUBLINGS 5   /* .. so often */
+#define MP_REFUSALS_MAX 3      /* by the server itself, in a row: it is left alone then */
+#define MP_LISTS_MS 2000       /* READY waits for lists once it has the tools */
+#define MP_SAID_MAX 160        /* bytes of what a server said last */
 #define MP_FETCHED 3           /* kinds of lists that are kept: all but templates */
 
 #define MP_KIND(i) ((enum mcplug_kind)(1 << (i))) /* the i-th of these */
@@ -70,8 +76,12 @@ struct mp_list_state { /* of one kind */
     struct mp_service *service;
     const char *noun;  /* "tools" */
     mcplug_list *list; /* as it was last; NULL: never had */
-    bool fetching, stale;
+    bool fetching;
+    bool stale; /* to be fetched anew */
+    bool had;   /* the last fetch of it brought it */
     uint64_t fetched_at;
+    uint64_t due;                /* not before, because it could not be had */
+    unsigned failures, refusals; /* in a row; the latter are among the former */
 };
 
 struct mp_service {
@@ -93,12 +103,14 @@ struct mp_service {
     struct mp_health health;
     struct mp_probe *check;
     struct mp_list_state lists[MP_FETCHED];
-    unsigned fetching; /* lists that READY waits for */
+    unsigned fetching;      /* lists that READY waits for */
+    struct mp_timer others; /* it has the tools, and waits for the others */
     struct mcplug_error fetch_error;
     char *revision, *transport, *instructions; /* as they were last; NULL: never had */
     uint64_t started_at;
-    struct mcplug_error error; /* the last thing that went wrong */
-    struct mp_job settle_job;  /* for the end of a start */
+    struct mcplug_error error;  /* the last thing that went wrong */
+    char said[MP_SAID_MAX + 1]; /* the last remark of this attempt; "": none */
+    struct mp_job settle_job;   /* for the end of a start */
     struct mcplug_error settled;
     struct mp_job stopped_job;
     struct mp_timer refetch; /* of lists that changed */
@@ -121,14 +133,8 @@ struct mp_service {
 bool mp_service_ready(const struct mp_service *s);
 /* Somebody looks at that list: it is fetched anew if its time is over. */
 void mp_service_look(struct mp_service *s, int i);
-/* Its last user has gone: ends it, now or when it has been idle. */
-void mp_service_unused(struct mp_service *s);
-/* Frees it soon, if it has ended and nobody is left. */
-void mp_service_look_for_end(struct mp_service *s);
-/* What it offered last, from what is kept at `path`, which it keeps from now on. */
-void mp_service_recall(struct mp_service *s, const char *path);
-/* Its keeper and its health, at the beginning. */
-void mp_service_init(struct mp_service *s, uint64_t probe_ms);
+/* Its keeper and its lists, at the beginning. */
+void mp_service_init(struct mp_service *s);
 
 /* ---- registry.c ---- */
 
@@ -136,6 +142,17 @@ void mp_service_init(struct mp_service *s, uint64_t probe_ms);
 int mp_registry_find(struct mp_registry *r, const mcplug_settings *settings,
                      const struct mcplug_acquire_options *options,
                      struct mp_service **out, struct mcplug_error *err);
+/* One more user of it: it stays as long, and is watched as closely, as anybody wants. */
+void mp_service_share(struct mp_service *s, const struct mcplug_acquire_options *options,
+                      uint32_t keep_alive_ms);
+/* Does somebody wait for an answer: through a handle, or on the connection itself? */
+bool mp_service_busy(const struct mp_service *s);
+/* What it offered last, from what is kept at `path`, which it keeps from now on. */
+void mp_service_recall(struct mp_service *s, const char *path);
+/* Its last user has gone: ends it, now or when it has been idle. */
+void mp_service_unused(struct mp_service *s);
+/* Frees it soon, if it has ended and nobody is left. */
+void mp_service_look_for_end(struct mp_service *s);
 void mp_service_free(struct mp_service *s); /* ended ones only */
 
 /* ---- handle.c ---- */

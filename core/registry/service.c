@@ -2,7 +2,11 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "registry/known.h"
+
+#include <errno.h>
+#include <stdio.h>
 
 static struct mp_service *of_keeper(struct mp_keeper *k)
 {
@@ -102,7 +106,6 @@ static void tell_remark(mcplug_handle *h, void *arg)
 
 /* ---- lists ---- */
 
-static void fetch(struct mp_service *s, int i);
 static void fetch_soon(struct mp_service *s);
 static void settle(struct mp_service *s);
 
@@ -112,20 +115,58 @@ static void keep_list(struct mp_list_state *l, mcplug_list *list)
     l->list = mcplug_list_ref(list);
 }
 
-/* For the next time, when it may be asked about while it does not run. */
-static void keep_known(struct mp_service *s)
+/* For the next time, when it may be asked about while it does not run. Only what was
+ * fetched: the others keep their date. */
+static void keep_known(struct mp_service *s, int kinds)
 {
     mcplug_list *lists[MP_FETCHED];
     int64_t ttls[MP_FETCHED];
 
     for (int i = 0; i < MP_FETCHED; i++) {
+        const struct mp_list_state *l = &s->lists[i];
         uint64_t ms = 0;
         bool told = mp_lists_ttl(s->session, MP_KIND(i), &ms);
-        lists[i] = s->lists[i].list;
+        lists[i] = kinds & MP_KIND(i) && l->had && !l->stale ? l->list : NULL;
         ttls[i] = !told ? MP_KNOWN_NO_TTL : ms > INT64_MAX ? INT64_MAX : (int64_t)ms;
     }
     if (s->known_path)
         mp_known_save_at(s->known_path, s->session, lists, ttls);
+}
+
+/* It is asked for again, later and later. A server that refuses it knows what it says,
+ * and is asked a few times only, unless it tells of another change. */
+static void not_had(struct mp_list_state *l, const struct mcplug_error *why)
+{
+    struct mp_service *s = l->service;
+
+    l->due = mp_loop_now(s->registry->o.loop) + ((uint64_t)MP_RETRY_MS << l->failures);
+    l->failures += l->failures < MP_RETRY_DOUBLINGS;
+    if (why->code != MCPLUG_EPEER || ++l->refusals < MP_REFUSALS_MAX)
+        l->stale = true;
+    log_line(s, MCPLUG_LOG_WARN, "its list of %s can't be had: %s", l->noun, why->text);
+}
+
+/* Whatever went wrong with it is over. */
+static void let_ask(struct mp_list_state *l)
+{
+    l->due = 0;
+    l->failures = l->refusals = 0;
+}
+
+static void on_others(struct mp_timer *timer)
+{
+    settle(MP_OF(timer, struct mp_service, others));
+}
+
+/* The tools decide whether it is ready; the other lists may be a little late. */
+static void settle_soon(struct mp_service *s)
+{
+    if (!s->fetching || s->fetch_error.code)
+        settle(s);
+    else if (!s->lists[0].fetching && !s->others.slot &&
+             mp_timer_start(s->registry->o.loop, &s->others, MP_LISTS_MS, on_others) !=
+                 MCPLUG_OK)
+        settle(s);
 }
 
 static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why)
@@ -137,21 +178,23 @@ static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why
 
     l->fetching = false;
     l->fetched_at = mp_loop_now(s->registry->o.loop);
-    if (why && why->code != MCPLUG_ECANCELED)
-        log_line(s, MCPLUG_LOG_WARN, "its list of %s can't be had: %s", l->noun,
-                 why->text);
-    if (!why)
+    if (!why) {
+        l->had = true;
+        let_ask(l);
         keep_list(l, list);
-    else if (i == 0 && s->keeper.state == MP_KEEPER_STARTING)
-        mp_error_copy(&s->fetch_error, why); /* a server without its tools is not ready */
+    } else if (why->code != MCPLUG_ECANCELED) {
+        not_had(l, why);
+    }
     if (s->keeper.state == MP_KEEPER_STARTING) {
-        if (--s->fetching == 0)
-            settle(s);
+        s->fetching--;
+        if (why && i == 0) /* a server without its tools is not ready */
+            mp_error_copy(&s->fetch_error, why);
+        settle_soon(s);
     } else if (mp_service_ready(s)) {
-        if (l->stale) /* it has changed once more meanwhile */
+        if (l->stale) /* once more: it has changed meanwhile, or could not be had */
             fetch_soon(s);
-        else
-            keep_known(s);
+        else if (!why)
+            keep_known(s, MP_KIND(i));
         if (!why)
             each_handle(s, tell_changed, &news);
     }
@@ -163,30 +206,47 @@ static void fetch(struct mp_service *s, int i)
     struct mp_list_state *l = &s->lists[i];
 
     l->stale = false;
+    l->had = false;
     l->fetching = mp_lists_get(s->session, MP_KIND(i), on_list, l, &err) == MCPLUG_OK;
-    if (!l->fetching && i == 0)
+    if (l->fetching)
+        return;
+    not_had(l, &err);
+    if (i == 0)
         mp_error_copy(&s->fetch_error, &err);
 }
 
 static void on_refetch(struct mp_timer *timer)
 {
     struct mp_service *s = MP_OF(timer, struct mp_service, refetch);
+    uint64_t now = mp_loop_now(s->registry->o.loop);
 
-    for (int i = 0; i < MP_FETCHED && mp_service_ready(s); i++)
-        if (s->lists[i].stale && !s->lists[i].fetching)
+    s->refetched_at = now;
+    for (int i = 0; i < MP_FETCHED && mp_service_ready(s); i++) {
+        const struct mp_list_state *l = &s->lists[i];
+        if (l->stale && !l->fetching && l->due <= now)
             fetch(s, i);
+    }
+    if (mp_service_ready(s))
+        fetch_soon(s); /* those that are not due yet */
 }
 
-/* A server may say that its lists change as often as it likes. */
+/* What is stale, as soon as it may be: a server may say that its lists change as often as
+ * it likes. */
 static void fetch_soon(struct mp_service *s)
 {
     struct mp_loop *loop = s->registry->o.loop;
-    uint64_t due = s->refetched_at + MP_REFETCH_MS, now = mp_loop_now(loop);
+    uint64_t now = mp_loop_now(loop), due = UINT64_MAX;
 
-    if (s->refetch.slot)
+    for (int i = 0; i < MP_FETCHED; i++) {
+        const struct mp_list_state *l = &s->lists[i];
+        if (l->stale && !l->fetching && l->due < due)
+            due = l->due;
+    }
+    if (due == UINT64_MAX)
         return;
-    s->refetched_at = due > now ? due : now;
-    mp_timer_start(loop, &s->refetch, s->refetched_at - now, on_refetch);
+    if (s->refetched_at && due < s->refetched_at + MP_REFETCH_MS)
+        due = s->refetched_at + MP_REFETCH_MS;
+    mp_timer_start(loop, &s->refetch, due > now ? due - now : 0, on_refetch);
 }
 
 void mp_service_look(struct mp_service *s, int i)
@@ -194,9 +254,12 @@ void mp_service_look(struct mp_service *s, int i)
     const struct mp_list_state *l = &s->lists[i];
     uint64_t ttl, age = mp_loop_now(s->registry->o.loop) - l->fetched_at;
 
-    if (mp_service_ready(s) && !l->fetching && age >= MP_REFRESH_MS &&
-        mp_lists_ttl(s->session, MP_KIND(i), &ttl) && ttl == 0)
+    if (!mp_service_ready(s) || l->fetching)
+        return;
+    if (age >= MP_REFRESH_MS && mp_lists_ttl(s->session, MP_KIND(i), &ttl) && ttl == 0)
         fetch(s, i);
+    if (l->stale && !s->refetch.slot) /* there was no memory for the timer */
+        fetch_soon(s);
 }
 
 static void on_changed(void *arg, mcplug_server *session, int kind, const char *uri)
@@ -213,6 +276,7 @@ static void on_changed(void *arg, mcplug_server *session, int kind, const char *
         if (kind != 1 << i)
             continue;
         s->lists[i].stale = true;
+        s->lists[i].refusals = 0;
         if (mp_service_ready(s) && !s->lists[i].fetching)
             fetch_soon(s);
     }
@@ -227,11 +291,52 @@ static void on_logged(void *arg, mcplug_server *session, const char *params, siz
     each_handle(arg, tell_logged, &news);
 }
 
+/* Length of the blank or control character there; 0: it is none. */
+static size_t blank_len(const unsigned char *p, size_t len)
+{
+    if (*p <= ' ' || *p == 0x7f)
+        return 1;
+    return len > 1 && p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0 ? 2 : 0;
+}
+
+/* What it says last is often why it did not start. Fit for one line of text: whole
+ * characters, and blanks in place of controls. */
+static void keep_said(struct mp_service *s, const char *line, size_t len)
+{
+    const unsigned char *p = (const unsigned char *)line;
+    size_t n = 0, end = 0; /* `end`: after the last that is no blank */
+    char said[MP_SAID_MAX];
+
+    for (size_t k; len; p += k, len -= k) {
+        size_t blank = blank_len(p, len), whole = mp_utf8_len(p, len);
+        k = blank ? blank : whole ? whole : 1;
+        if (n + k > sizeof said)
+            break;
+        if (blank && !n)
+            continue;
+        memcpy(said + n,
+               blank   ? " "
+               : whole ? (const char *)p
+                       : "?",
+               blank || !whole ? 1 : k);
+        n += blank ? 1 : k;
+        end = blank ? end : n;
+    }
+    if (end) {
+        memcpy(s->said, said, end);
+        s->said[end] = '\0';
+    }
+}
+
 static void on_remark(void *arg, mcplug_server *session, const char *line, size_t len)
 {
+    struct mp_service *s = arg;
     struct news news = {.text = line, .len = len};
     (void)session;
-    each_handle(arg, tell_remark, &news);
+
+    if (s->keeper.state == MP_KEEPER_STARTING)
+        keep_said(s, line, len);
+    each_handle(s, tell_remark, &news);
 }
 
 static void on_elicit(void *arg, mcplug_server *session, mcplug_input *input,
@@ -270,14 +375,32 @@ static bool lasts(const struct mcplug_error *why)
            why->peer_status == 401 || why->peer_status == 403 || why->peer_status == 407;
 }
 
-static void failed(struct mp_service *s, const struct mcplug_error *why)
+/* A program that cannot be run: nobody need wait for it, though it may come. */
+static bool is_missing(const struct mp_service *s, const struct mcplug_error *why)
+{
+    const mcplug_settings *t = s->settings;
+    bool is_program = t->type ? strcmp(t->type, "stdio") == 0
+                              : mp_props_get(t->props, "command") != NULL;
+
+    return is_program && why->code == MCPLUG_EREFUSED &&
+           (why->os_error == ENOENT || why->os_error == EACCES ||
+            why->os_error == ENOTDIR || why->os_error == ENOEXEC);
+}
+
+static void failed(struct mp_service *s, const struct mcplug_error *cause)
 {
     uint64_t ms = mp_loop_now(s->registry->o.loop) - s->started_at;
+    struct mcplug_error why;
 
+    mp_error_copy(&why, cause);
+    if (why.os_error == ESRCH && s->said[0])
+        snprintf(why.text, sizeof why.text, "%.300s; it said: %s", cause->text, s->said);
     log_line(s, MCPLUG_LOG_VERBOSE, "not ready after %llums: %s", (unsigned long long)ms,
-             why->text);
-    mp_error_copy(&s->error, why);
-    mp_keeper_failed(&s->keeper, why, lasts(why));
+             why.text);
+    mp_error_copy(&s->error, &why);
+    mp_keeper_failed(&s->keeper, &why, lasts(&why));
+    if (is_missing(s, &why))
+        mp_keeper_disappoint(&s->keeper);
 }
 
 static void keep_text(char **slot, const char *text)
@@ -289,11 +412,12 @@ static void keep_text(char **slot, const char *text)
     }
 }
 
-/* Connected, and all lists are there: the server is ready, or it is not at all. */
+/* Connected, and the tools are there: the server is ready, or it is not at all. */
 static void settle(struct mp_service *s)
 {
     uint64_t ms = mp_loop_now(s->registry->o.loop) - s->started_at;
 
+    mp_timer_stop(s->registry->o.loop, &s->others);
     if (s->fetch_error.code) {
         failed(s, &s->fetch_error);
         return;
@@ -303,9 +427,9 @@ static void settle(struct mp_service *s)
     keep_text(&s->instructions, s->session->instructions ? s->session->instructions : "");
     log_line(s, MCPLUG_LOG_VERBOSE, "ready after %llums: %zu tools, revision %s",
              (unsigned long long)ms, mcplug_list_count(s->lists[0].list), s->revision);
-    keep_known(s);
+    keep_known(s, MCPLUG_TOOLS | MCPLUG_PROMPTS | MCPLUG_RESOURCES);
     mp_keeper_started(&s->keeper);
-    fetch_soon(s); /* what changed while it was being fetched */
+    fetch_soon(s); /* what changed while it was being fetched, or could not be had */
 }
 
 static void on_ready(void *arg, mcplug_server *session, const struct mcplug_error *why)
@@ -322,11 +446,11 @@ static void on_ready(void *arg, mcplug_server *session, const struct mcplug_erro
     s->fetch_error.code = MCPLUG_OK;
     s->fetching = 0;
     for (int i = 0; i < MP_FETCHED; i++) {
+        let_ask(&s->lists[i]);
         fetch(s, i);
         s->fetching += s->lists[i].fetching;
     }
-    if (!s->fetching)
-        settle(s);
+    settle_soon(s);
 }
 
 static void on_dropped(void *arg, mcplug_server *session, const struct mcplug_error *why)
@@ -368,6 +492,7 @@ static void start(struct mp_keeper *k)
     o.roots = s->o.roots ? on_roots : NULL;
     s->started_at = mp_loop_now(r->o.loop);
     s->restarts += k->was_ready;
+    s->said[0] = '\0';
     s->settled = (struct mcplug_error)MCPLUG_ERROR_INIT;
     int result = MCPLUG_OK;
     if (s->probe)
@@ -401,30 +526,12 @@ static void stop(struct mp_keeper *k)
 
     mp_job_drop(s->registry->o.loop, &s->settle_job);
     mp_timer_stop(s->registry->o.loop, &s->refetch);
+    mp_timer_stop(s->registry->o.loop, &s->others);
     mp_health_rest(&s->health);
     if (s->session)
         mp_session_close(s->session, on_closed, s);
     else
         mp_job_defer(s->registry->o.loop, &s->stopped_job, tell_stopped);
-}
-
-static void end_if_unused(struct mp_job *job)
-{
-    struct mp_service *s = MP_OF(job, struct mp_service, end_job);
-
-    if (s->n_alive || s->orders)
-        return;
-    if (s->keeper.state == MP_KEEPER_ENDED) {
-        mp_service_free(s);
-    } else if (s->keeper.state != MP_KEEPER_READY) { /* idle, or not worth an attempt */
-        s->retired = true;
-        mp_keeper_end(&s->keeper, NULL);
-    }
-}
-
-void mp_service_look_for_end(struct mp_service *s)
-{
-    mp_job_defer(s->registry->o.loop, &s->end_job, end_if_unused);
 }
 
 static void changed(struct mp_keeper *k)
@@ -456,15 +563,9 @@ static uint32_t jitter(struct mp_keeper *k)
     return (uint32_t)(*x >> 32);
 }
 
-/* Calls through handles, and those that somebody makes on the connection itself. */
 static bool is_used(struct mp_keeper *k)
 {
-    const struct mp_service *s = of_keeper(k);
-    const struct mp_request *call = s->session ? s->session->calls : NULL;
-
-    while (call && call->pings) /* our own */
-        call = call->next;
-    return s->n_sent || call;
+    return mp_service_busy(of_keeper(k));
 }
 
 static const struct mp_keeper_ops keeper_ops = {.start = start,
@@ -473,114 +574,18 @@ static const struct mp_keeper_ops keeper_ops = {.start = start,
                                                 .random = jitter,
                                                 .is_used = is_used};
 
-/* ---- health ---- */
+/* ---- its beginning ---- */
 
-static struct mp_service *of_health(struct mp_health *h)
-{
-    return MP_OF(h, struct mp_service, health);
-}
-
-static uint64_t silent_ms(struct mp_health *h)
-{
-    struct mp_service *s = of_health(h);
-    return s->session ? mp_session_silent_ms(s->session) : 0;
-}
-
-static bool busy(struct mp_health *h)
-{
-    return is_used(&of_health(h)->keeper);
-}
-
-static void on_checked(void *arg, const struct mcplug_error *why)
-{
-    struct mp_service *s = arg;
-    s->check = NULL;
-    if (why)
-        log_line(s, MCPLUG_LOG_ERROR, "health check failed: %s", why->text);
-    mp_health_checked(&s->health, why);
-}
-
-static int check(struct mp_health *h, struct mcplug_error *err)
-{
-    struct mp_service *s = of_health(h);
-    struct mp_probe_options o = {
-        .catalogue = s->registry->o.catalogue,
-        .session = s->session,
-        .name = s->probe,
-        .url = s->probe_url,
-        .timeout_ms = MP_HEALTH_CHECK_MS,
-    };
-    return mp_probe_start(&o, on_checked, s, &s->check, err);
-}
-
-static void cancel_check(struct mp_health *h)
-{
-    struct mp_service *s = of_health(h);
-    if (s->check)
-        mp_probe_cancel(mp_move(&s->check));
-}
-
-static void dead(struct mp_health *h, const struct mcplug_error *why)
-{
-    struct mp_service *s = of_health(h);
-    log_line(s, MCPLUG_LOG_ERROR, "%s", why->text);
-    mp_error_copy(&s->error, why);
-    mp_keeper_lost(&s->keeper, why);
-}
-
-static const struct mp_health_ops health_ops = {
-    .silent_ms = silent_ms,
-    .busy = busy,
-    .check = check,
-    .cancel = cancel_check,
-    .dead = dead,
-};
-
-/* ---- its beginning and its end ---- */
-
-void mp_service_recall(struct mp_service *s, const char *path)
-{
-    struct mp_known known;
-
-    if (s->known_path || !(s->known_path = mp_strdup(path)))
-        return;
-    if (!mp_known_load_at(path, &known))
-        return;
-    for (int i = 0; i < MP_FETCHED; i++) {
-        mp_view items = mp_known_items(&known, MP_KIND(i));
-        if (!s->lists[i].list && items.len && mp_known_whole(&known, MP_KIND(i)))
-            s->lists[i].list = mp_list_read(MP_KIND(i), items);
-    }
-    if (!s->instructions)
-        s->instructions =
-            mp_view_strdup(mp_view_get(mp_known_server(&known), "instructions"));
-    mp_known_clear(&known);
-}
-
-void mp_service_init(struct mp_service *s, uint64_t probe_ms)
+void mp_service_init(struct mp_service *s)
 {
     static const char *const nouns[MP_FETCHED] = {"tools", "prompts", "resources"};
     struct mp_registry *r = s->registry;
 
     mp_keeper_init(&s->keeper, &keeper_ops, r->o.loop, &r->starts, s->name);
-    mp_health_init(&s->health, &health_ops, r->o.loop,
-                   probe_ms ? probe_ms : MP_HEALTH_IDLE_MS);
     for (int i = 0; i < MP_FETCHED; i++) {
         s->lists[i].service = s;
         s->lists[i].noun = nouns[i];
     }
     s->error = (struct mcplug_error)MCPLUG_ERROR_INIT;
     s->fetch_error = (struct mcplug_error)MCPLUG_ERROR_INIT;
-}
-
-void mp_service_unused(struct mp_service *s)
-{
-    bool asks = s->o.elicit || s->o.elicit_url || s->o.sample || s->o.roots;
-
-    /* somebody may come back before it is stopped; not if it is nobody else's, or could
-     * ask somebody who is gone */
-    if (s->keeper.idle_ms && mp_service_ready(s) && !s->dedicated && !asks)
-        return;
-    s->retired = true;
-    mp_keeper_end(&s->keeper, NULL);
 }

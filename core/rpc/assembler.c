@@ -262,12 +262,18 @@ static mp_message *deliver_read(struct mp_assembler *a)
     return m;
 }
 
-static int finish(struct mp_assembler *a, mp_message **out)
+/* What the end of the stream cut short is nobody's answer: its calls have the reason of
+ * that end. */
+static int finish(struct mp_assembler *a, enum mp_piece kind, mp_message **out)
 {
     if (a->mode == MP_AT_START)
         return MCPLUG_OK;
-    if (a->mode != MP_SKIPPING && mp_scan_end(&a->scan, &a->error) != MCPLUG_OK)
-        broken(a, "", 0);
+    if (a->mode != MP_SKIPPING && mp_scan_end(&a->scan, &a->error) != MCPLUG_OK) {
+        if (kind == MP_PIECE_CUT)
+            skip(a, MP_MESSAGE_NOISE, "", 0);
+        else
+            broken(a, "", 0);
+    }
     *out = a->mode == MP_SKIPPING ? deliver_unread(a) : deliver_read(a);
     reset(a);
     return *out ? MCPLUG_OK : MCPLUG_ENOMEM;
@@ -321,9 +327,10 @@ static void begin_noise(struct mp_assembler *a, const char *data, size_t len)
     skip(a, MP_MESSAGE_NOISE, data, len);
 }
 
-int mp_assembler_feed(struct mp_assembler *a, struct mcplug_bytes piece, bool last,
-                      mp_message **out)
+int mp_assembler_feed(struct mp_assembler *a, struct mcplug_bytes piece,
+                      enum mp_piece kind, mp_message **out)
 {
+    bool last = kind != MP_PIECE_MORE;
     const char *data = (const char *)piece.data;
     size_t len = piece.len;
 
@@ -347,7 +354,7 @@ int mp_assembler_feed(struct mp_assembler *a, struct mcplug_bytes piece, bool la
         }
     }
     read_piece(a, data, len);
-    return last ? finish(a, out) : MCPLUG_OK;
+    return last ? finish(a, kind, out) : MCPLUG_OK;
 }
 
 const struct mcplug_error *mp_assembler_overrun(const struct mp_assembler *a)

@@ -23,7 +23,7 @@ struct mp_assembler_limits {
     struct mp_scan_limits scan;
     size_t memory;   /* of one message */
     uint64_t spill;  /* of one message */
-    const char *dir; /* for spill files; borrow */
+    const char *dir; /* for spill files, see mp_spill_dir; borrow */
 };
 
 struct mp_assembler {
@@ -44,10 +44,16 @@ struct mp_assembler {
 void mp_assembler_init(struct mp_assembler *a, const struct mp_assembler_limits *limits);
 void mp_assembler_clear(struct mp_assembler *a);
 
-/* Takes a piece. `*out` (give) is set when `last` completed a message; an empty line
- * completes none. MCPLUG_ENOMEM is the only failure. */
-int mp_assembler_feed(struct mp_assembler *a, struct mcplug_bytes piece, bool last,
-                      mp_message **out);
+enum mp_piece {
+    MP_PIECE_MORE, /* others follow */
+    MP_PIECE_LAST, /* it ends the message */
+    MP_PIECE_CUT   /* the stream ended: a message that is not whole is noise then */
+};
+
+/* Takes a piece. `*out` (give) is set when the last one completed a message; an empty
+ * line completes none. MCPLUG_ENOMEM is the only failure. */
+int mp_assembler_feed(struct mp_assembler *a, struct mcplug_bytes piece,
+                      enum mp_piece kind, mp_message **out);
 
 /* The message being read has passed a limit, and will be of no use however long it goes
  * on: the reason. NULL: not so. */

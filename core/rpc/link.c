@@ -187,9 +187,11 @@ static void tell_overrun(mcplug_conn *c, struct stream *s)
     enqueue(c, item);
 }
 
+/* `last` below 0: the stream ended where a message had not. */
 static void wire_feed(mcplug_conn *c, uint64_t exchange, struct mcplug_bytes piece,
                       int last)
 {
+    enum mp_piece kind = last < 0 ? MP_PIECE_CUT : last ? MP_PIECE_LAST : MP_PIECE_MORE;
     mp_message *m;
 
     if (!c->opened || c->closed) {
@@ -198,7 +200,7 @@ static void wire_feed(mcplug_conn *c, uint64_t exchange, struct mcplug_bytes pie
     }
     c->heard_at = mp_loop_now(c->o.loop);
     struct stream *s = stream_of(c, exchange);
-    if (!s || mp_assembler_feed(&s->assembler, piece, last, &m) != MCPLUG_OK) {
+    if (!s || mp_assembler_feed(&s->assembler, piece, kind, &m) != MCPLUG_OK) {
         give_up(c, MCPLUG_ENOMEM, "out of memory");
         return;
     }

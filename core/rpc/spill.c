@@ -6,12 +6,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define CHUNK ((size_t)16384)
 #define SCRATCH (4 + 3 * CHUNK)
+#define COPIED ((size_t)1 << 30) /* in one call */
 
 void mp_spill_init(struct mp_spill *s)
 {
@@ -26,24 +31,63 @@ void mp_spill_clear(struct mp_spill *s)
     mp_spill_init(s);
 }
 
+/* ---- places ---- */
+
+/* A text that begins with this is a list of places, each of which begins with it. */
+#define PLACE '\n'
+
+/* One that is not absolute could be anywhere, and what has the separator in it can't be
+ * told: both are left out. */
+static void add_place(struct mp_str *list, const char *variable, const char *below)
+{
+    const char *base = variable[0] == '/' ? variable : secure_getenv(variable);
+
+    if (base && base[0] == '/' && !strchr(base, PLACE) && strlen(base) < PATH_MAX)
+        mp_str_addf(list, "%c%s%s", PLACE, base, below);
+}
+
 char *mp_spill_dir(const char *dir)
 {
     struct mp_str path;
-    const char *base;
+    const char *cache = secure_getenv("XDG_CACHE_HOME");
 
-    mp_str_init(&path, 4096);
+    mp_str_init(&path, dir ? PATH_MAX : 6 * PATH_MAX);
     if (dir) {
+        mp_str_adds(&path, dir[0] == PLACE ? "./" : "");
         mp_str_adds(&path, dir);
-    } else if ((base = secure_getenv("XDG_RUNTIME_DIR")) && base[0] == '/') {
-        mp_str_addf(&path, "%s/mcplug", base);
-    } else if ((base = secure_getenv("XDG_CACHE_HOME")) && base[0] == '/') {
-        mp_str_addf(&path, "%s/mcplug", base);
-    } else if ((base = secure_getenv("HOME")) && base[0] == '/') {
-        mp_str_addf(&path, "%s/.cache/mcplug", base);
-    } else {
-        mp_str_adds(&path, "/tmp");
+        return mp_str_take(&path);
     }
+    if (cache && cache[0] == '/')
+        add_place(&path, "XDG_CACHE_HOME", "/mcplug");
+    else
+        add_place(&path, "HOME", "/.cache/mcplug");
+    add_place(&path, "TMPDIR", "");
+    add_place(&path, "/var/tmp", "");
+    add_place(&path, "/tmp", "");
+    add_place(&path, "XDG_RUNTIME_DIR", "/mcplug");
     return mp_str_take(&path);
+}
+
+char *mp_spill_place(const char *dirs, size_t i, bool *own)
+{
+    struct mp_str path;
+    const char *end = dirs;
+
+    *own = true;
+    if (dirs[0] != PLACE)
+        return i == 0 ? mp_strdup(dirs) : NULL;
+    do {
+        dirs = end;
+        if (!*dirs)
+            return NULL;
+        end = strchrnul(dirs + 1, PLACE);
+    } while (i--);
+    mp_str_init(&path, 2 * PATH_MAX);
+    mp_str_add(&path, dirs + 1, (size_t)(end - dirs - 1));
+    char *place = mp_str_take(&path);
+    const char *name = place ? strrchr(place, '/') : NULL;
+    *own = name && strcmp(name, "/mcplug") == 0;
+    return place;
 }
 
 /* Makes the last two levels when they are missing: ~/.cache may be, too. */
@@ -60,6 +104,7 @@ static void make_private(const char *dir)
     mp_free(parent);
 }
 
+/* In directories that others can write, too: no name is ever opened that was there. */
 static int open_nameless(const char *dir)
 {
     int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -77,8 +122,40 @@ static int open_nameless(const char *dir)
     return fd;
 }
 
-int mp_spill_begin(struct mp_spill *s, const char *dir, struct mcplug_error *err)
+/* The file at that place; -1 with errno. */
+static int open_at(const char *dir, bool own)
 {
+    int fd = open_nameless(dir);
+
+    if (fd < 0 && errno == ENOENT && own) {
+        make_private(dir);
+        fd = open_nameless(dir);
+    }
+    return fd;
+}
+
+/* `os_error` is that of the first of `tried` places. */
+static int fail_begin(const char *dirs, size_t tried, int os_error,
+                      struct mcplug_error *err)
+{
+    bool own;
+    char *dir = tried ? mp_spill_place(dirs, 0, &own) : NULL, others[64] = "";
+
+    if (!dir)
+        return mp_fail_nomem(err);
+    if (tried > 1)
+        snprintf(others, sizeof others, ", nor in %zu other places", tried - 1);
+    int r = mp_fail_os(err, MCPLUG_EIO, os_error, "no spill file in %s%s", dir, others);
+    mp_free(dir);
+    return r;
+}
+
+int mp_spill_begin(struct mp_spill *s, const char *dirs, struct mcplug_error *err)
+{
+    int os_error = 0;
+    char *dir;
+    bool own;
+
     s->unescape = (struct mp_unescape){0};
     s->start = s->size;
     if (!s->scratch && !(s->scratch = mp_alloc(SCRATCH)))
@@ -86,14 +163,74 @@ int mp_spill_begin(struct mp_spill *s, const char *dir, struct mcplug_error *err
     if (s->fd >= 0)
         return MCPLUG_OK;
 
-    s->fd = open_nameless(dir);
-    if (s->fd < 0 && errno == ENOENT) {
-        make_private(dir);
-        s->fd = open_nameless(dir);
+    s->dirs = dirs;
+    for (s->place = 0; (dir = mp_spill_place(dirs, s->place, &own)); s->place++) {
+        s->fd = open_at(dir, own);
+        if (s->fd < 0 && s->place == 0)
+            os_error = errno;
+        mp_free(dir);
+        if (s->fd >= 0)
+            return MCPLUG_OK;
     }
-    if (s->fd < 0)
-        return mp_fail_os(err, MCPLUG_EIO, errno, "no spill file in %s", dir);
-    return MCPLUG_OK;
+    return fail_begin(dirs, s->place, os_error, err);
+}
+
+/* ---- when a place is full ---- */
+
+/* Somewhere else than `old`, with room for what there is and more? On the same disk
+ * there would not be; it is not asked to copy gigabytes to find out. */
+static bool has_room(int old, int fd, uint64_t size)
+{
+    struct stat a, b;
+    struct statvfs fs;
+
+    return fstat(old, &a) == 0 && fstat(fd, &b) == 0 && a.st_dev != b.st_dev &&
+           fstatvfs(fd, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize > size;
+}
+
+static bool copy(int from, int to, uint64_t size)
+{
+    off_t at = 0;
+
+    while ((uint64_t)at < size) {
+        uint64_t left = size - (uint64_t)at;
+        ssize_t n = sendfile(to, from, &at, left < COPIED ? (size_t)left : COPIED);
+        if (n == 0 || (n < 0 && errno != EINTR))
+            return false;
+    }
+    return true;
+}
+
+/* Goes on in the next place that takes it, with what was written so far. */
+static bool move_on(struct mp_spill *s)
+{
+    char *dir;
+    bool own;
+
+    for (size_t i = s->place + 1; (dir = mp_spill_place(s->dirs, i, &own)); i++) {
+        int fd = open_at(dir, own);
+        mp_free(dir);
+        if (fd >= 0 && has_room(s->fd, fd, s->size) && copy(s->fd, fd, s->size)) {
+            close(s->fd);
+            s->fd = fd;
+            s->place = i;
+            return true;
+        }
+        if (fd >= 0)
+            close(fd);
+    }
+    return false;
+}
+
+static int fail_write(const struct mp_spill *s, int os_error, struct mcplug_error *err)
+{
+    bool own;
+    char *dir = mp_spill_place(s->dirs, s->place, &own);
+    int r = dir ? mp_fail_os(err, MCPLUG_EIO, os_error,
+                             "cannot write the spill file in %s", dir)
+                : mp_fail_nomem(err);
+    mp_free(dir);
+    return r;
 }
 
 static int write_out(struct mp_spill *s, const char *data, size_t len, uint64_t max,
@@ -105,14 +242,16 @@ static int write_out(struct mp_spill *s, const char *data, size_t len, uint64_t 
                        (unsigned long long)max);
     while (len) {
         ssize_t n = write(s->fd, data, len);
-        if (n < 0 && errno == EINTR)
+        int e = n < 0 ? errno : ENOSPC;
+        if (n < 0 && e == EINTR)
             continue;
-        if (n <= 0)
-            return mp_fail_os(err, MCPLUG_EIO, n < 0 ? errno : ENOSPC,
-                              "cannot write the spill file");
-        data += n;
-        len -= (size_t)n;
-        s->size += (uint64_t)n;
+        if (n <= 0 && !move_on(s))
+            return fail_write(s, e, err);
+        if (n > 0) {
+            data += n;
+            len -= (size_t)n;
+            s->size += (uint64_t)n;
+        }
     }
     return MCPLUG_OK;
 }

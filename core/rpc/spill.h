@@ -6,9 +6,11 @@
 #include "json/walk.h"
 
 struct mp_spill {
-    int fd;         /* -1: not open yet */
-    uint64_t size;  /* of all strings so far */
-    uint64_t start; /* where the string being written begins */
+    int fd;           /* -1: not open yet */
+    uint64_t size;    /* of all strings so far */
+    uint64_t start;   /* where the string being written begins */
+    const char *dirs; /* as given to begin; borrow */
+    size_t place;     /* of `dirs`, where the file is */
     struct mp_unescape unescape;
     char *scratch;
 };
@@ -16,12 +18,20 @@ struct mp_spill {
 void mp_spill_init(struct mp_spill *s);
 void mp_spill_clear(struct mp_spill *s);
 
-/* The directory for it: `dir` when given, else $XDG_RUNTIME_DIR/mcplug, else
- * $XDG_CACHE_HOME or ~/.cache with /mcplug, made private. give */
+/* The places for it, in one text: `dir` alone when given; else a list, disks first:
+ * mcplug in $XDG_CACHE_HOME or ~/.cache, $TMPDIR, /var/tmp, /tmp, and mcplug in
+ * $XDG_RUNTIME_DIR, which is memory on many systems. A directory's name is such a text,
+ * too, unless it begins with a line end. give */
 char *mp_spill_dir(const char *dir);
 
-/* Begins a string; opens the file below `dir` for the first one. */
-int mp_spill_begin(struct mp_spill *s, const char *dir, struct mcplug_error *err);
+/* The directory of place `i`. `own`: it is made when it is missing, as is the one above
+ * it, both private. give; NULL: there are no more, or no memory. */
+char *mp_spill_place(const char *dirs, size_t i, bool *own);
+
+/* Begins a string; opens the file for the first one, in the first of the places where
+ * that can be done. `dirs` must stay until clear. When a place is full later, the file
+ * is copied to the next one on another disk that has room. */
+int mp_spill_begin(struct mp_spill *s, const char *dirs, struct mcplug_error *err);
 /* Adds raw bytes of the inside of a JSON string; they are written unescaped. */
 int mp_spill_add(struct mp_spill *s, const char *raw, size_t len, uint64_t max,
                  struct mcplug_error *err);

@@ -152,6 +152,31 @@ static bool may_be_oldest(const mcplug_server *s, const struct mcplug_error *why
             why->peer_status == 405);
 }
 
+/* Was initialize refused, and is the probe all that is left? */
+static bool is_refused(const mcplug_server *s)
+{
+    return s->phase == MP_INITIALIZING && !s->initializing && s->discovering &&
+           s->failure.code;
+}
+
+static void on_refused(struct mp_timer *timer)
+{
+    mcplug_server *s = MP_OF(timer, mcplug_server, patience);
+
+    if (is_refused(s))
+        mp_session_ready(s, &s->failure);
+}
+
+/* With initialize refused it may yet turn out to be modern, but not for ever: one that
+ * ignores what it does not know would hide its reason behind the time to connect. */
+static void wait_for_discover(mcplug_server *s, const struct mcplug_error *why)
+{
+    s->failure = *why;
+    if (mp_timer_start(s->cfg.loop, &s->patience, s->patience_ms, on_refused) !=
+        MCPLUG_OK)
+        mp_session_ready(s, &s->failure);
+}
+
 static enum mp_outcome initialize_done(struct mp_call *call, mp_message *m,
                                        const struct mcplug_error *why)
 {
@@ -164,7 +189,7 @@ static enum mp_outcome initialize_done(struct mp_call *call, mp_message *m,
         drop_discover(s);
         on_initialized(s, m);
     } else if (s->discovering && why->code == MCPLUG_EPEER) {
-        s->failure = *why; /* it may yet turn out to be modern */
+        wait_for_discover(s, why);
     } else if (s->recalled && !s->fell_back && says_no(why)) {
         s->recalled = false; /* it was legacy once, but is no longer */
         s->era = MP_ERA_UNKNOWN;
@@ -493,6 +518,10 @@ static void on_connect_timeout(struct mp_timer *timer)
     mcplug_server *s = MP_OF(timer, mcplug_server, connect_timer);
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
+    if (is_refused(s)) { /* which says more than the time */
+        mp_session_ready(s, &s->failure);
+        return;
+    }
     mp_fail(&err, MCPLUG_ETIMEDOUT,
             "Connection to MCP server \"%s\" timed out after %ums", s->name,
             s->o.timeout_ms);

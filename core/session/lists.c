@@ -112,7 +112,7 @@ mcplug_list *mp_list_subset(mcplug_list *list, bool (*keep)(void *arg, const cha
 
 size_t mcplug_list_count(const mcplug_list *list)
 {
-    return list->count;
+    return list ? list->count : 0;
 }
 
 const char *mcplug_list_item(const mcplug_list *list, size_t i, size_t *len)

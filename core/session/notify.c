@@ -12,6 +12,15 @@ struct mp_listener {
     bool acknowledged;
 };
 
+/* In the order of the kinds. */
+static const struct {
+    const char *capability, *wish;
+} lists[] = {
+    {"tools/listChanged", "toolsListChanged"},
+    {"prompts/listChanged", "promptsListChanged"},
+    {"resources/listChanged", "resourcesListChanged"}, /* templates too */
+};
+
 static struct mp_listener *listener_of(const mcplug_server *s, mp_view id)
 {
     struct mp_listener *l = s->listener;
@@ -34,6 +43,51 @@ static void drop_listeners(struct mp_listener *l)
 {
     for (; l; l = l->older)
         mp_rpc_cancel(&l->rpc, "replaced", true);
+}
+
+/* ---- what it did not tell ---- */
+
+unsigned mp_notify_kept(const mcplug_server *s)
+{
+    unsigned kept = 0;
+
+    for (int i = 0; i < MP_KINDS; i++)
+        kept |= s->kept[i].list ? 1u << i : 0;
+    if (kept & MCPLUG_TEMPLATES)
+        kept |= MCPLUG_RESOURCES;
+    return kept & ~(unsigned)MCPLUG_TEMPLATES;
+}
+
+void mp_notify_lists(mcplug_server *s, unsigned kinds)
+{
+    for (int i = 0; i < MP_KINDS; i++)
+        if (kinds & 1u << i && s->o.changed && s->phase == MP_READY)
+            s->o.changed(s->o.arg, s, 1 << i, NULL);
+}
+
+/* What was kept until it changes could change unheard now. */
+static void go_deaf(mcplug_server *s)
+{
+    s->deaf = true;
+    s->lapsed |= mp_notify_kept(s);
+    mp_lists_unwatched(s);
+}
+
+/* Changes are told again. Whether there were some meanwhile cannot be known, so there
+ * were: of all lists from before, and of those fetched since then, too. */
+static void hear_again(mcplug_server *s)
+{
+    unsigned kinds = s->lapsed | mp_notify_kept(s);
+
+    if (!s->deaf)
+        return;
+    s->deaf = false;
+    s->lapsed = 0;
+    for (size_t i = 0; i < MP_COUNT(lists); i++)
+        if (!s->o.changed || !mp_session_can(s, lists[i].capability))
+            kinds &= ~(1u << i); /* never told, so none was missed */
+    mp_lists_changed(s, kinds & MCPLUG_RESOURCES ? kinds | MCPLUG_TEMPLATES : kinds);
+    mp_notify_lists(s, kinds);
 }
 
 /* ---- what the server tells unasked ---- */
@@ -106,6 +160,7 @@ static void on_acknowledged(mcplug_server *s, mp_message *m)
     l->acknowledged = true;
     if (l == s->listener)
         drop_listeners(l->older);
+    hear_again(s);
 }
 
 /* While two subscriptions overlap, a change is told by both. Once the newer one stands,
@@ -196,8 +251,8 @@ static enum mp_outcome listen_done(struct mp_call *rpc, mp_message *m,
     bool was_newest = at == &s->listener; /* the others were to go anyway */
     *at = l->older;
     mp_free(l);
-    if (!s->listener) /* what was kept until it changes could change unheard now */
-        mp_lists_unwatched(s);
+    if (!s->listener)
+        go_deaf(s);
     if (was_newest && why && why->code != MCPLUG_ECANCELED && why->code != MCPLUG_EPEER &&
         s->phase == MP_READY && mp_rpc_has_exchanges(s->rpc))
         listen_again(s, stood);
@@ -206,17 +261,12 @@ static enum mp_outcome listen_done(struct mp_call *rpc, mp_message *m,
 
 static void add_filter(struct mp_str *p, mcplug_server *s)
 {
-    static const char *const lists[][2] = {
-        {"tools/listChanged", "toolsListChanged"},
-        {"prompts/listChanged", "promptsListChanged"},
-        {"resources/listChanged", "resourcesListChanged"},
-    };
     const char *comma = "";
 
     for (size_t i = 0; s->o.changed && i < MP_COUNT(lists); i++) {
-        if (!mp_session_can(s, lists[i][0]))
+        if (!mp_session_can(s, lists[i].capability))
             continue;
-        mp_str_addf(p, "%s\"%s\":true", comma, lists[i][1]);
+        mp_str_addf(p, "%s\"%s\":true", comma, lists[i].wish);
         comma = ",";
     }
     if (s->n_uris) {

@@ -282,7 +282,8 @@ static int take_call_options(struct mp_request *call, const struct mcplug_call_o
 {
     if (!o)
         return MCPLUG_OK;
-    mp_take_options(&call->o, o);
+    if (mp_take_options(&call->o, o, err) != MCPLUG_OK)
+        return MCPLUG_EINVAL;
     if (call->o.meta) {
         mp_view meta = mp_text(call->o.meta);
         int r = mp_frame_object(&meta, "_meta", err);

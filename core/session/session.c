@@ -172,21 +172,6 @@ static void tell_dropped(mcplug_server *s, const struct mcplug_error *why)
         s->o.dropped(s->o.arg, s, why);
 }
 
-static unsigned kept_lists(const mcplug_server *s)
-{
-    unsigned kept = 0;
-    for (int i = 0; i < MP_KINDS; i++)
-        kept |= s->kept[i].list ? 1u << i : 0;
-    return kept & ~(unsigned)MCPLUG_TEMPLATES;
-}
-
-static void tell_lists(mcplug_server *s, unsigned kinds)
-{
-    for (int i = 0; i < MP_KINDS; i++)
-        if (kinds & 1u << i && s->o.changed && s->phase == MP_READY)
-            s->o.changed(s->o.arg, s, 1 << i, NULL);
-}
-
 /* A session that the server forgot has a new one, or none. */
 static void renewed(mcplug_server *s, const struct mcplug_error *why)
 {
@@ -194,12 +179,12 @@ static void renewed(mcplug_server *s, const struct mcplug_error *why)
 
     s->renewing = false;
     if (!why) {
-        unsigned kept = kept_lists(s);
+        unsigned kept = mp_notify_kept(s);
         s->phase = MP_READY;
         mp_lists_unwatched(s);
         mp_notify_start(s);
         mp_request_unpark(s);
-        tell_lists(s, kept); /* it may be a server of a newer version */
+        mp_notify_lists(s, kept); /* it may be a server of a newer version */
         return;
     }
     told = *why;
@@ -315,7 +300,7 @@ static void session_free(mcplug_server *s)
 
 static void take_options(mcplug_server *s, const struct mcplug_server_options *o)
 {
-    mp_take_options(&s->o, o);
+    mp_take_options(&s->o, o, NULL); /* it was asked for its size before */
     s->o.name = s->o.log_level = s->o.revision = NULL;
     if (!s->o.request_ms)
         s->o.request_ms = MP_REQUEST_MS;

@@ -121,6 +121,8 @@ struct mcplug_server {
     struct mp_listener *listener; /* the newest subscription */
     struct mp_timer listen_timer; /* to take it up again */
     unsigned listens_lost;        /* in a row */
+    bool deaf;                    /* one was lost, and no other stands yet */
+    unsigned lapsed;              /* what was kept when it was lost */
     char **uris;                  /* resources subscribed to */
     size_t n_uris;
 
@@ -354,6 +356,11 @@ void mp_notify(mcplug_server *s, mp_message *m);
 int mp_notify_subscribe(mcplug_server *s, const char *uri, bool on,
                         struct mcplug_error *err);
 void mp_notify_start(mcplug_server *s); /* connected: log level, subscriptions */
+/* The lists that are kept, fresh or not, as `changed` names them: templates are
+ * resources. */
+unsigned mp_notify_kept(const mcplug_server *s);
+/* Tells that these have changed, of which the server itself said nothing. */
+void mp_notify_lists(mcplug_server *s, unsigned kinds);
 void mp_notify_clear(mcplug_server *s);
 
 #endif

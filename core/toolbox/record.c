@@ -28,8 +28,27 @@ static void add_texts(struct mp_str *out, mp_view array)
     }
 }
 
-bool mp_record_text(mp_view result, struct mp_str *out)
+/* A model has to know that it does not see all. */
+static void add_cuts(struct mp_str *out, const mcplug_result *result)
 {
+    uint64_t size = 0;
+    size_t n = mcplug_result_spills(result);
+
+    for (size_t i = 0; i < n; i++) {
+        struct mcplug_spill spill = {.struct_size = sizeof spill};
+        if (mcplug_result_spill(result, i, &spill) == MCPLUG_OK)
+            size += spill.size;
+    }
+    if (n)
+        mp_str_addf(out, "%s[Cut short: %llu bytes in all.]", out->len ? "\n" : "",
+                    (unsigned long long)size);
+}
+
+bool mp_record_text(const mcplug_result *from, struct mp_str *out)
+{
+    size_t len;
+    const char *json = mcplug_result_json(from, &len);
+    mp_view result = mp_bytes(json, len);
     mp_view structured = mp_view_get(result, "structuredContent");
 
     add_texts(out, mp_view_get(result, "content"));
@@ -37,6 +56,7 @@ bool mp_record_text(mp_view result, struct mp_str *out)
     add_line(out, mp_view_get(result, "toolResult"));
     if (!out->len && structured.len)
         mp_str_add(out, structured.data, structured.len);
+    add_cuts(out, from);
     return !out->failed;
 }
 

@@ -16,11 +16,50 @@ struct mp_box_server *mp_toolbox_member(const struct mcplug_toolbox *box,
     return NULL;
 }
 
+/* FNV-1a, with the length, so that "ab","c" and "a","bc" differ. */
+static void hash_bytes(uint64_t *hash, const void *data, size_t len)
+{
+    const unsigned char *p = data;
+
+    for (size_t i = 0; i < len; i++)
+        *hash = (*hash ^ p[i]) * UINT64_C(0x100000001b3);
+    *hash = (*hash ^ len) * UINT64_C(0x100000001b3);
+}
+
+/* Everything that a model is told. 0: nothing. */
+static uint64_t hash_all(struct mcplug_toolbox *box)
+{
+    uint64_t hash = 0;
+    size_t len;
+
+    for (size_t i = 0; i < box->n_members; i++) {
+        mcplug_handle *h = box->members[i]->handle;
+        const char *says = h->service->instructions;
+        for (int k = 0; k < MP_FETCHED; k++) {
+            const mcplug_list *list = mp_handle_list(h, MP_KIND(k));
+            size_t n = mcplug_list_count(list);
+            for (size_t j = 0; j < n; j++) {
+                const char *json = mcplug_list_item(list, j, &len);
+                hash_bytes(&hash, &i, sizeof i);
+                hash_bytes(&hash, json, len);
+            }
+        }
+        if (says && *says)
+            hash_bytes(&hash, says, strlen(says));
+    }
+    return hash;
+}
+
 static void tell_changed(struct mp_job *job)
 {
     struct mcplug_toolbox *box = MP_OF(job, struct mcplug_toolbox, changed_job);
-    if (box->o.changed && !box->freeing)
-        box->o.changed(box->o.arg, box);
+    if (!box->o.changed || box->freeing)
+        return;
+    uint64_t now = hash_all(box);
+    if (now == box->told) /* a server came back as it was */
+        return;
+    box->told = now;
+    box->o.changed(box->o.arg, box);
 }
 
 static void is_old(struct mcplug_toolbox *box)
@@ -52,6 +91,22 @@ static void on_changed(void *arg, mcplug_handle *handle, int kind, const char *u
     (void)kind;
     if (!uri)
         is_old(m->box);
+}
+
+static void on_logged(void *arg, mcplug_handle *handle, const char *params, size_t len)
+{
+    struct mp_box_server *m = arg;
+    (void)handle;
+    if (!m->box->freeing)
+        m->box->o.logged(m->box->o.arg, m->box, m->name, params, len);
+}
+
+static void on_remark(void *arg, mcplug_handle *handle, const char *line, size_t len)
+{
+    struct mp_box_server *m = arg;
+    (void)handle;
+    if (!m->box->freeing)
+        m->box->o.remark(m->box->o.arg, m->box, m->name, line, len);
 }
 
 static struct mp_box_server *member_new(struct mcplug_toolbox *box, const char *name)
@@ -96,8 +151,8 @@ int mp_toolbox_begin(struct mcplug_toolbox *box, const char *name,
     options->arg = m;
     options->state = on_state;
     options->changed = on_changed;
-    options->logged = NULL;
-    options->remark = NULL;
+    options->logged = box->o.logged ? on_logged : NULL;
+    options->remark = box->o.remark ? on_remark : NULL;
     *out = m;
     return MCPLUG_OK;
 }
@@ -350,9 +405,12 @@ static char *with_name(const struct mp_tool *t, size_t *len)
 
 const char *mcplug_toolbox_tool(mcplug_toolbox *box, size_t i, size_t *len)
 {
+    size_t unwanted;
+
     mp_toolbox_look(box);
     if (i >= box->n_tools)
         return NULL;
+    len = len ? len : &unwanted;
     struct mp_tool *t = &box->tools[i];
     if (!t->member) {
         *len = strlen(mp_own_tools[t->index]);
@@ -367,12 +425,12 @@ const char *mcplug_toolbox_tool(mcplug_toolbox *box, size_t i, size_t *len)
 int mcplug_toolbox_find(mcplug_toolbox *box, const char *name, const char **server,
                         const char **tool)
 {
-    const struct mp_tool *t = mp_toolbox_find(box, name);
-    if (!t)
-        return 0;
-    *server = t->member ? t->member->name : "";
-    *tool = t->member ? mcplug_list_name(t->member->lists[0], t->index) : t->name;
-    return 1;
+    const struct mp_tool *t = name ? mp_toolbox_find(box, name) : NULL;
+    if (t && server)
+        *server = t->member ? t->member->name : "";
+    if (t && tool)
+        *tool = t->member ? mcplug_list_name(t->member->lists[0], t->index) : t->name;
+    return t != NULL;
 }
 
 mcplug_handle *mcplug_toolbox_handle(mcplug_toolbox *box, const char *server)
@@ -403,7 +461,10 @@ struct mcplug_toolbox *mp_toolbox_new(struct mp_registry *r, struct mcplug_toolb
         mp_fail_nomem(err);
         return NULL;
     }
-    mp_take_options(&box->o, options);
+    if (mp_take_options(&box->o, options, err) != MCPLUG_OK) {
+        mp_free(box);
+        return NULL;
+    }
     box->registry = r;
     box->batch = box->o.batch ? box->o.batch : batch;
     box->names = mp_names_new(box->o.plain_names != 0);

@@ -54,6 +54,7 @@ struct mcplug_toolbox {
     bool is_old;     /* and has to be made anew */
     bool is_partial; /* there was no memory for all of it */
     char *instructions;
+    uint64_t told; /* what there was when `changed` was told last, hashed */
     struct mp_job changed_job;
 
     struct mp_warm_up *warm_ups;
@@ -112,8 +113,8 @@ void mp_uses_cancel(struct mcplug_toolbox *box);
 /* ---- record.c ---- */
 
 /* The text of a result for a model: all text there is, joined by newlines; else the
- * structured content. Adds it. */
-bool mp_record_text(mp_view result, struct mp_str *out);
+ * structured content. Adds it, and a word on what is cut short. */
+bool mp_record_text(const mcplug_result *result, struct mp_str *out);
 /* Where its JSON goes; use.c. */
 struct mp_str *mp_record_room(const struct mcplug_record *record);
 /* The index of code that a server of that name is known to be; NULL: none. */

@@ -52,7 +52,6 @@ static void fill_result(struct mp_use *use, mcplug_result *result,
                         const struct mcplug_error *why)
 {
     struct mcplug_record *r = &use->record;
-    size_t len = 0;
 
     r->ok = !why && !(result && mcplug_result_is_error(result));
     if (why && why->code == MCPLUG_ECANCELED) {
@@ -62,8 +61,7 @@ static void fill_result(struct mp_use *use, mcplug_result *result,
     } else if (!r->ok) {
         r->result = mcplug_result_error_text(result);
     } else {
-        const char *json = mcplug_result_json(result, &len);
-        r->ok = mp_record_text(mp_bytes(json, len), &use->text);
+        r->ok = mp_record_text(result, &use->text);
         r->result = !r->ok ? "out of memory" : use->text.data ? use->text.data : "";
     }
     r->result_len = r->ok ? use->text.len : strlen(r->result);
@@ -210,15 +208,15 @@ static int start(struct mp_use *use, const struct mp_tool *tool, const char *arg
                  const struct mcplug_call_options *given, struct mcplug_error *err)
 {
     struct mcplug_call_options o = {0};
-
-    mp_take_options(&o, given);
+    int r = mp_take_options(&o, given, err);
     if (o.progress) {
         use->progress = o.progress;
         use->progress_arg = o.progress_arg;
         o.progress = on_progress;
         o.progress_arg = use;
     }
-    int r = check_arguments(arguments, err);
+    if (r == MCPLUG_OK)
+        r = check_arguments(arguments, err);
     if (r != MCPLUG_OK)
         return r;
     if (use->is_own && tool->index == MP_LIST_RESOURCES)
@@ -235,10 +233,12 @@ mcplug_call *mp_toolbox_call(struct mcplug_toolbox *box, const char *name,
                              const struct mcplug_call_options *options,
                              mcplug_record_fn *done, void *arg, struct mcplug_error *err)
 {
-    if (box->freeing) {
-        mp_fail(err, MCPLUG_ECLOSED, "the toolbox is being freed");
+    if (box->freeing || !done) {
+        mp_fail(err, done ? MCPLUG_ECLOSED : MCPLUG_EINVAL,
+                done ? "the toolbox is being freed" : "nobody to tell how the call ends");
         return NULL;
     }
+    name = name ? name : ""; /* which models are known to write */
     const struct mp_tool *tool = mp_toolbox_find(box, name);
     if (!tool) {
         mp_fail(err, MCPLUG_ENOTSUP,

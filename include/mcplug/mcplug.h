@@ -6,8 +6,8 @@
  *   mcplug_server *server;
  *   mcplug_result *result;
  *   if (mcplug_open_wait(host, s, NULL, &server, &err) == 0 &&
- *       mcplug_call_tool_wait(server, "echo", "{\"text\":\"hi\"}", NULL, &result, &err)
- * == 0) puts(mcplug_result_json(result, NULL));
+ *       mcplug_call_tool_wait(server, "now", "{}", NULL, &result, &err) == 0)
+ *       puts(mcplug_result_json(result, NULL));
  *
  * Asynchronous first: every function that asks something of a server takes a
  * callback, which runs once, on the loop thread, never inside the call that asked.
@@ -22,7 +22,8 @@
  *
  * Ownership: borrow - valid until the call or callback returns; give - yours to
  * drop with the function named after it. Strings in are copied. Structs in begin
- * with their size, so that they can grow: set it, and zero what you do not use.
+ * with their size, so that they can grow: set it (or get MCPLUG_EINVAL), and zero what
+ * you do not use.
  */
 #ifndef MCPLUG_MCPLUG_H
 #define MCPLUG_MCPLUG_H
@@ -62,8 +63,8 @@ struct mcplug_options {
     const char *client_version;
     /* Directories searched for modules before all others, NULL-ended. */
     const char *const *plugin_dirs;
-    /* Where long strings go while they arrive; default: a private directory below
-     * $XDG_RUNTIME_DIR, else the user's cache directory. */
+    /* Where long strings go while they arrive. Default: the first that works, and has
+     * room, of the user's cache directory, $TMPDIR, /var/tmp, /tmp, $XDG_RUNTIME_DIR. */
     const char *spill_dir;
     /* [any] One line, escaped. `source`: "mcp:NAME", "plugin:NAME" or "core". */
     void (*log)(void *arg, int level, const char *source, const char *text);
@@ -76,8 +77,9 @@ struct mcplug_options {
 /* give: mcplug_free. `options` may be NULL. */
 MCPLUG_API mcplug *mcplug_new(const struct mcplug_options *options,
                               struct mcplug_error *err);
-/* Closes every server, waits until their processes are gone, ends our thread if one
- * was started. Calls under way end with MCPLUG_ECANCELED. Not from a callback. */
+/* Closes every server, releases handles, frees toolboxes, waits until all processes are
+ * gone, ends our thread if one was started. Calls under way end with MCPLUG_ECANCELED.
+ * Not from a callback. Like all that free, close, release and cancel it takes NULL. */
 MCPLUG_API void mcplug_free(mcplug *host);
 
 /* ---- the loop ------------------------------------------------------------ */
@@ -485,101 +487,6 @@ MCPLUG_API void mcplug_handle_status(mcplug_handle *handle, struct mcplug_status
 MCPLUG_API int mcplug_set_queue(mcplug *host, const char *name, unsigned concurrent,
                                 unsigned waiting);
 
-/* ---- the tools of many servers ------------------------------------------- */
-
-/* What a host with thirty servers gives to its model: the tools of all of them, each
- * under a name of letters, digits and _ that no other has (mcp__SERVER__TOOL), called by
- * these names; and instructions. A server that has resources adds two tools of our own,
- * once for all servers: list-resources and read-resource. */
-
-struct mcplug_toolbox_options {
-    uint32_t struct_size;
-    uint32_t batch;       /* servers that warm up at a time; 0:
-                             $MCP_SERVER_CONNECTION_BATCH_SIZE, else 3 */
-    uint32_t plain_names; /* not 0: SERVER__TOOL */
-    uint32_t reserved;    /* 0 */
-    void *arg;            /* for all of the following */
-    /* A server that warms up is ready, after `ms`, or it is not, and is tried again in
-     * the background. */
-    void (*settled)(void *arg, mcplug_toolbox *box, const char *server, uint64_t ms,
-                    const struct mcplug_error *why);
-    /* There are other tools, prompts or resources than before. */
-    void (*changed)(void *arg, mcplug_toolbox *box);
-    void (*state)(void *arg, mcplug_toolbox *box, const char *server,
-                  enum mcplug_state state, const struct mcplug_error *why);
-};
-
-/* give: mcplug_toolbox_free. `options` may be NULL. */
-MCPLUG_API mcplug_toolbox *
-mcplug_toolbox_new(mcplug *host, const struct mcplug_toolbox_options *options,
-                   struct mcplug_error *err);
-/* Releases every server; `freed`, which may be NULL, runs when nothing of them is left.
- * Calls under way end with MCPLUG_ECANCELED. */
-MCPLUG_API void mcplug_toolbox_free(mcplug_toolbox *box, void (*freed)(void *arg),
-                                    void *arg);
-/* One server more. Nothing is started before it is warmed up; what it has is known then.
- * The callbacks in `options` are not used. MCPLUG_EINVAL: there is one of that name. */
-MCPLUG_API int mcplug_toolbox_add(mcplug_toolbox *box, const char *name,
-                                  const mcplug_settings *settings,
-                                  const struct mcplug_acquire_options *options,
-                                  struct mcplug_error *err);
-/* The same for a server of the configuration. What it offered last is known at once, when
- * it has been asked before. */
-MCPLUG_API int mcplug_toolbox_add_named(mcplug_toolbox *box, mcplug_config *config,
-                                        const char *name,
-                                        const struct mcplug_acquire_options *options,
-                                        struct mcplug_error *err);
-/* Starts all servers, a batch at a time. Whoever asks while that is being done waits for
- * the same; servers that are up are fine as they are. `done` may be NULL. */
-MCPLUG_API int mcplug_toolbox_warm_up(mcplug_toolbox *box,
-                                      void (*done)(void *arg, mcplug_toolbox *box,
-                                                   size_t ready, size_t failed),
-                                      void *arg, struct mcplug_error *err);
-/* The handle of one of its servers, borrow; NULL: there is none of that name. */
-MCPLUG_API mcplug_handle *mcplug_toolbox_handle(mcplug_toolbox *box, const char *server);
-
-/* All of these are borrow, until the next callback. */
-MCPLUG_API size_t mcplug_toolbox_count(mcplug_toolbox *box);
-MCPLUG_API const char *mcplug_toolbox_name(mcplug_toolbox *box, size_t i);
-/* The i-th tool as a model gets it: the server's own words, under our name. JSON, not
- * NUL-ended. NULL: there is none, or no memory. */
-MCPLUG_API const char *mcplug_toolbox_tool(mcplug_toolbox *box, size_t i, size_t *len);
-/* Which tool of which server a name means; false: none. For our own tools the server is
- * "". */
-MCPLUG_API int mcplug_toolbox_find(mcplug_toolbox *box, const char *name,
-                                   const char **server, const char **tool);
-/* For a model's instructions: what each server says of itself, its prompts, and what it
- * says of single tools, in sections `#### MCP Server: NAME` and
- * `##### Tool: NAMESPACE__TOOL`. "" when nobody says anything; NULL: no memory. */
-MCPLUG_API const char *mcplug_toolbox_instructions(mcplug_toolbox *box);
-
-struct mcplug_record { /* of one call; borrow, until the callback returns */
-    uint32_t struct_size;
-    int32_t ok;         /* not 0: there is a result, and it is no error */
-    const char *result; /* text for a model; of a failure, why. "" after a cancel */
-    size_t result_len;
-    uint64_t latency_ms;
-    const char *kind;       /* "mcp"; "mcp_resource" for our own two tools */
-    const char *name_space; /* what the server is in names */
-    const char *server, *tool;
-    const char *code_index;         /* which known index of code it is; NULL: none */
-    mcplug_result *extras;          /* as it came; NULL: nothing did */
-    const struct mcplug_error *why; /* NULL: the server answered */
-    void *own;                      /* for mcplug_record_json() */
-};
-typedef void mcplug_record_fn(void *arg, mcplug_call *call,
-                              const struct mcplug_record *record);
-/* {"ok":true,"result":"..","latencyMs":12,"kind":"mcp","namespace":"..","extras":{..}};
- * borrow, until the callback returns; NULL: no memory */
-MCPLUG_API const char *mcplug_record_json(const struct mcplug_record *record);
-
-/* MCPLUG_ENOTSUP: there is no such tool. */
-MCPLUG_API mcplug_call *mcplug_toolbox_call(mcplug_toolbox *box, const char *name,
-                                            const char *arguments,
-                                            const struct mcplug_call_options *options,
-                                            mcplug_record_fn *done, void *arg,
-                                            struct mcplug_error *err);
-
 /* ---- answers to a server's questions ------------------------------------- */
 
 MCPLUG_API mcplug_server *mcplug_input_server(mcplug_input *input);
@@ -591,4 +498,7 @@ MCPLUG_API void mcplug_input_refuse(mcplug_input *input, int code, const char *m
 #ifdef __cplusplus
 }
 #endif
+
+#include <mcplug/toolbox.h> /* the tools of many servers */
+
 #endif /* MCPLUG_MCPLUG_H */

@@ -102,10 +102,10 @@ struct mcplug_loop { /* [loop] except post */
 struct mcplug_wire {
     uint32_t struct_size;
     void (*opened)(mcplug_conn *conn);
-    /* Some bytes of a message, in order; `last` ends it. A transport keeps no
-     * message-sized buffer: the core assembles, bounds and spills. `exchange` 0:
-     * not tied to a request. Pieces of different exchanges may interleave.
-     * borrow */
+    /* Some bytes of a message, in order; `last` ends it, and -1 says that the
+     * stream did, perhaps before the message. A transport keeps no message-sized
+     * buffer: the core assembles, bounds and spills. `exchange` 0: not tied to a
+     * request. Pieces of different exchanges may interleave. borrow */
     void (*feed)(mcplug_conn *conn, uint64_t exchange, struct mcplug_bytes piece,
                  int last);
     /* The stream of that request is over; why == NULL means in good order. */
@@ -158,7 +158,7 @@ struct mcplug_host {
     const struct mcplug_diag *diag;
     const struct mcplug_loop *loop;
     const struct mcplug_wire *wire;
-    const struct mcplug_health *health; /* NULL while the core has no probes */
+    const struct mcplug_health *health; /* NULL where no server is asked: --check */
     /* [any] Rarely wanted tables by name. NULL when absent or older than
      * `version`. */
     const void *(*service)(mcplug_self *self, const char *name, uint32_t version);

@@ -80,7 +80,7 @@ void lines_in_end(struct lines_in *in)
     if (in->bom > 0)
         feed(in, byte_order_mark, (size_t)in->bom, 0);
     if (in->in_line)
-        feed(in, "", 0, 1);
+        feed(in, "", 0, -1);
     in->bom = -1;
     in->held_cr = 0;
 }

@@ -26,7 +26,8 @@ void lines_in_init(struct lines_in *in, const struct mcplug_host *host,
  * order mark at the very beginning are left out. */
 void lines_in_feed(struct lines_in *in, const unsigned char *data, size_t len);
 
-/* The stream is over: a line without its end is ended, and the core judges it. */
+/* The stream is over: a line without its end is ended, by a `last` of -1. When it is a
+ * whole message it counts; otherwise the core takes it for noise, not for an answer. */
 void lines_in_end(struct lines_in *in);
 
 /* ---- out ------------------------------------------------------------------ */

@@ -171,6 +171,7 @@ void stdio_server_fail(struct stdio_server *s, int os_error)
 void stdio_server_release(struct stdio_server *s)
 {
     stop_timer(s);
+    stdio_remarks_clear(&s->remarks);
     stdio_streams_close_stdin(s);
     stdio_streams_unwatch(s, &s->out_watch);
     stdio_streams_unwatch(s, &s->err_watch);

@@ -59,6 +59,7 @@ static struct stdio_server *server_new(const struct module *module, mcplug_conn 
     s->reaper_fd = -1;
     s->ends = (struct stdio_ends){-1, -1, -1, -1, -1};
     s->remarks.host = host;
+    s->remarks.self = module->self;
     s->remarks.conn = conn;
     lines_in_init(&s->in, host, conn);
     return s;

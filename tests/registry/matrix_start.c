@@ -3,6 +3,7 @@
 #include "matrix_kit.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* One that exits at once is tried as a server of either era in each attempt: two
@@ -198,6 +199,122 @@ START_TEST(cause_that_lasts_is_told_at_once_and_waits_for_a_restart)
 }
 END_TEST
 
+/* One that is missing, may not be run, or is below a file that is no directory. */
+START_TEST(nobody_waits_for_a_program_that_cannot_be_run)
+{
+    struct rig *r = rig_new(STDIO, "");
+    char path[128], peer[4096];
+
+    snprintf(path, sizeof path, "%s/server", r->dir);
+    if (_i)
+        fclose(fopen(path, "w"));
+    mcplug_settings_set(r->settings, "command", path);
+    if (_i == 2) {
+        char below[160];
+        snprintf(below, sizeof below, "%s/server", path);
+        mcplug_settings_set(r->settings, "command", below);
+    }
+    rig_add(r);
+    struct shot *s = rig_fire(r, 0, "good", 2, 0);
+    double since = now_ms();
+    UNTIL(r, 5000, r->users[0].ready && rig_done(r));
+    ck_assert_msg(now_ms() - since < 1000 + bound_ms(), "%.0f ms", now_ms() - since);
+    ck_assert_int_eq(r->users[0].why.code, MCPLUG_EREFUSED);
+    ck_assert_msg(strstr(r->users[0].why.text, path), "%s", r->users[0].why.text);
+    for (int i = 0; i < 2; i++)
+        ck_assert_msg(s[i].code == MCPLUG_EREFUSED && strstr(s[i].text, path), "%s",
+                      s[i].text);
+    s = rig_fire(r, 0, "good", 1, 0); /* nor does who comes later */
+    UNTIL(r, 1000, rig_done(r));
+    ck_assert_msg(strstr(s->text, "initialization failed"), "%s", s->text);
+    unlink(path);
+    peer_path(peer, sizeof peer);
+    if (_i == 0) {
+        ck_assert_int_eq(symlink(peer, path), 0);
+        UNTIL(r, 20000, rig_is(r, MCPLUG_STATE_READY)); /* attempts go on */
+        rig_good(r);
+        unlink(path);
+    }
+    rig_end(r);
+}
+END_TEST
+
+/* A socket that is not there yet is another matter: its server may be on its way. */
+START_TEST(who_waits_for_a_socket_that_is_not_there_waits)
+{
+    struct rig *r = rig_new(STDIO, "");
+    char where[160];
+
+    mcplug_settings_free(r->settings);
+    r->settings = mcplug_settings_new("unix");
+    snprintf(where, sizeof where, "unix:%s/socket", r->dir);
+    mcplug_settings_set(r->settings, "url", where);
+    rig_add(r);
+    UNTIL(r, 10000, rig_status(r).starts == 2);
+    ck_assert_uint_eq(r->users[0].ready, 0);
+    rig_end(r);
+}
+END_TEST
+
+static void set_shell(struct rig *r, const char *script)
+{
+    mcplug_settings_free(r->settings);
+    r->settings = mcplug_settings_new("stdio");
+    mcplug_settings_set(r->settings, "command", "sh");
+    mcplug_settings_add(r->settings, "args", "-c");
+    mcplug_settings_add(r->settings, "args", script);
+    mcplug_settings_put(r->settings, "env", "FLAG", r->spill);
+}
+
+START_TEST(what_a_server_said_last_is_part_of_why_it_did_not_start)
+{
+    static const char *const scripts[] = {
+        "echo hello >&2; printf ' no\\tkey h\\303\\244rd \\377\\033[1m\\302\\205 \\n "
+        "\\n\\n' >&2; "
+        "exit 7",
+        "for i in 1 2 3 4 5 6 7 8 9; do "
+        "t=\"$t\\303\\244\\303\\244\\303\\244\\303\\244\\303"
+        "\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\"; done\n"
+        "printf \"x$t\\n\" >&2; exit 7",
+        "exit 7"};
+    static const char *const ends[] = {"; it said: no key h\303\244rd ? [1m", "\303\244",
+                                       "status 7)"};
+    struct rig *r = rig_new(STDIO, "");
+
+    set_shell(r, scripts[_i]);
+    rig_add(r);
+    UNTIL(r, 10000, rig_is(r, MCPLUG_STATE_WAITING) && rig_status(r).starts > 1);
+    const char *text = rig_status(r).error.text, *said = strstr(text, "; it said: ");
+    size_t n = strlen(text), k = strlen(ends[_i]);
+    ck_assert_msg(n > k && strcmp(text + n - k, ends[_i]) == 0, "%s", text);
+    ck_assert_int_eq(said != NULL, _i < 2);
+    ck_assert(_i != 1 || strlen(said) == 11 + 159); /* whole characters */
+    ck_assert_ptr_nonnull(strstr(text, "exited with status 7"));
+    if (said)
+        ck_assert_uint_ge(rig_logged(r, "; it said: "), 1);
+    rig_end(r);
+}
+END_TEST
+
+/* The second attempt says nothing, and so nothing is said of it. */
+START_TEST(what_a_server_said_in_an_attempt_is_forgotten_with_the_next)
+{
+    struct rig *r = rig_new(STDIO, "");
+
+    set_shell(r, "if [ -d \"$FLAG\" ]; then rmdir \"$FLAG\"; echo once >&2; fi; exit 7");
+    r->so.revision = "2026-07-28"; /* one process each */
+    rig_add(r);
+    UNTIL(r, 10000, rig_status(r).error.code);
+    ck_assert_msg(strstr(rig_status(r).error.text, "; it said: once"), "%s",
+                  rig_status(r).error.text);
+    UNTIL(r, 10000, rig_is(r, MCPLUG_STATE_WAITING) && rig_status(r).starts > 1);
+    ck_assert_msg(!strstr(rig_status(r).error.text, "said"), "%s",
+                  rig_status(r).error.text);
+    ck_assert_int_eq(mkdir(r->spill, 0700), 0);
+    rig_end(r);
+}
+END_TEST
+
 /* A machine that stood still for an hour: nobody is taken for dead, and nothing comes in
  * bursts. */
 START_TEST(clock_jump_of_an_hour_kills_nobody)
@@ -262,6 +379,10 @@ void add_start_tests(Suite *suite)
     tcase_add_loop_test(t, cancel_during_a_restart_ends_only_that_call, 0, WIRES);
     tcase_add_test(t, restart_of_a_server_that_waits_for_its_next_attempt_is_now);
     tcase_add_test(t, cause_that_lasts_is_told_at_once_and_waits_for_a_restart);
+    tcase_add_loop_test(t, nobody_waits_for_a_program_that_cannot_be_run, 0, 3);
+    tcase_add_test(t, who_waits_for_a_socket_that_is_not_there_waits);
+    tcase_add_loop_test(t, what_a_server_said_last_is_part_of_why_it_did_not_start, 0, 3);
+    tcase_add_test(t, what_a_server_said_in_an_attempt_is_forgotten_with_the_next);
     suite_add_tcase(suite, t);
     t = tcase_create("jumped");
     tcase_set_timeout(t, 60);

@@ -1,83 +1,11 @@
 /* Servers that stay up, at the edges: when the last handle goes, when nothing is called,
- * when lists change at a bad time, and when a server is slow. */
+ * and when a server is slow. */
 #include "config_kit.h"
 
 #include "api/host.h"
-#include "handle_kit.h"
+#include "talker_kit.h"
 
 #include <signal.h>
-
-/* A server that works one call after the other: `slow` takes $SLOW seconds. Every list of
- * tools is a * in the book. $BEFORE is done before it is given, $AFTER after, and
- * $BETWEEN before the list of prompts. */
-static const char talker[] =
-    "put() { printf '{\"jsonrpc\":\"2.0\",%s}\\n' \"$1\"; }\n"
-    "changed() { put '\"method\":\"notifications/tools/list_changed\"'; }\n"
-    "tool='{\"inputSchema\":{\"type\":\"object\"},\"name\":'\n"
-    "tools=\"$tool\\\"slow\\\"},$tool\\\"quick\\\"}\"\n"
-    "echo + >> \"$BOOK\"\n"
-    "while IFS= read -r line; do\n"
-    "  id=${line#*\\\"id\\\":}; id=${id%%[,\\}]*}; is='\"result\":'\n"
-    "  case $line in\n"
-    "  *'\"notifications/'*) continue;;\n"
-    "  *'\"initialize\"'*) is=$is'{\"protocolVersion\":\"2025-06-18\",'\n"
-    "    is=$is'\"capabilities\":{\"tools\":{\"listChanged\":true},\"prompts\":{}},'\n"
-    "    is=$is'\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}';;\n"
-    "  *'\"tools/list\"'*) echo '*' >> \"$BOOK\"\n"
-    "    eval \"$BEFORE\"; put \"\\\"id\\\":$id,$is{\\\"tools\\\":[$tools]}\"\n"
-    "    eval \"$AFTER\"; continue;;\n"
-    "  *'\"prompts/list\"'*) eval \"$BETWEEN\"; is=$is'{\"prompts\":[]}';;\n"
-    "  *'\"name\":\"slow\"'*) sleep \"$SLOW\"; is=$is'{\"content\":[]}';;\n"
-    "  *'\"tools/call\"'*) is=$is'{\"content\":[]}';;\n"
-    "  *'\"ping\"'*) is=$is'{}';;\n"
-    "  *) is='\"error\":{\"code\":-32601,\"message\":\"no\"}';;\n"
-    "  esac\n"
-    "  put \"\\\"id\\\":$id,$is\"\n"
-    "done\n";
-
-static mcplug_settings *talks(const char *name, const char *value)
-{
-    mcplug_settings *s = mcplug_settings_new("stdio");
-    mcplug_settings_set(s, "command", "sh");
-    mcplug_settings_add(s, "args", "-c");
-    mcplug_settings_add(s, "args", talker);
-    mcplug_settings_put(s, "env", "BOOK", book);
-    if (name)
-        mcplug_settings_put(s, "env", name, value);
-    return s;
-}
-
-static unsigned booked(char mark)
-{
-    unsigned n = 0;
-    FILE *f = fopen(book, "r");
-    for (int c; f && (c = getc(f)) != EOF;)
-        n += c == mark;
-    if (f)
-        fclose(f);
-    return n;
-}
-
-static size_t tools_of(mcplug_handle *h)
-{
-    return mcplug_list_count(mcplug_handle_list(h, MCPLUG_TOOLS));
-}
-
-static void call(mcplug_handle *h, const char *tool, const struct mcplug_call_options *o,
-                 struct outcome *out)
-{
-    memset(out, 0, sizeof *out);
-    mcplug_call *c = mcplug_handle_call(h, tool, NULL, o, on_outcome, out, &err);
-    ck_assert_msg(c != NULL, "%s", err.text);
-}
-
-static void quick(mcplug_handle *h)
-{
-    struct outcome out;
-    call(h, "quick", NULL, &out);
-    UNTIL(out.times);
-    ck_assert_msg(out.code == MCPLUG_OK, "%s", out.text);
-}
 
 /* ---- the last handle goes ---- */
 
@@ -105,6 +33,25 @@ START_TEST(a_shared_server_that_may_be_idle_lingers_and_is_found_again)
     ck_assert_uint_eq(booked('+'), 1);
     h = hold(talks(NULL, NULL), &o); /* and now it is another one */
     ck_assert_int_ne(status(h).pid, pid);
+    end();
+}
+END_TEST
+
+START_TEST(the_idle_time_of_a_server_that_lingers_begins_with_the_release)
+{
+    struct mcplug_acquire_options o = {.struct_size = sizeof o, .idle_ms = 10000};
+    begin_bare();
+    mcplug_handle *h = hold(talks(NULL, NULL), &o);
+    int64_t pid = status(h).pid;
+    mp_loop_fake_clock(host->loop);
+    pass(9000);
+    mcplug_release_wait(h);
+    pass(9990);
+    ck_assert(lives(pid));
+    ck_assert_ptr_nonnull(host->registry.services);
+    pass(10);
+    SOON(!host->registry.services);
+    ck_assert(!lives(pid));
     end();
 }
 END_TEST
@@ -218,6 +165,29 @@ START_TEST(who_wants_a_server_longest_has_his_way)
 }
 END_TEST
 
+/* _i: 0 the first one said nothing, 1 a minute, 2 never */
+START_TEST(who_wants_a_server_watched_closest_has_his_way)
+{
+    static const uint64_t firsts[] = {0, 60000, UINT64_MAX};
+    struct mcplug_acquire_options o = {.struct_size = sizeof o, .probe_ms = firsts[_i]};
+    begin_bare();
+    mcplug_handle *h = hold(talks(NULL, NULL), &o);
+    const struct mp_health *health = &h->service->health;
+    mp_loop_fake_clock(host->loop);
+    pass(1000);
+    o.probe_ms = 5000;
+    hold(talks(NULL, NULL), &o);
+    o.probe_ms = 20000;
+    hold(talks(NULL, NULL), &o);
+    ck_assert_uint_eq(status(h).handles, 3);
+    ck_assert_uint_eq(health->idle_ms, 5000);
+    ck_assert_uint_eq(health->checks, 0);
+    pass(5000); /* it is not looked at the old pace once more */
+    ck_assert_uint_eq(health->checks, 1);
+    end();
+}
+END_TEST
+
 START_TEST(calls_on_the_connection_itself_keep_it_up)
 {
     struct mcplug_acquire_options o = {.struct_size = sizeof o, .idle_ms = 300};
@@ -232,42 +202,6 @@ START_TEST(calls_on_the_connection_itself_keep_it_up)
     ck_assert(lives(pid));
     UNTIL(status(h).state == MCPLUG_STATE_RESTING); /* and when it is done, it may go */
     ck_assert(!lives(pid));
-    end();
-}
-END_TEST
-
-/* ---- lists that change ---- */
-
-START_TEST(a_list_that_changes_during_the_start_is_fetched_again)
-{
-    begin_bare();
-    mcplug_handle *h =
-        hold(talks("BETWEEN", "tools=\"$tools,$tool\\\"new\\\"}\"; changed"), NULL);
-    UNTIL(tools_of(h) == 3);
-    ck_assert_int_ge(mcplug_list_find(mcplug_handle_list(h, MCPLUG_TOOLS), "new"), 0);
-    turn_for(1200);
-    ck_assert_uint_eq(booked('*'), 2); /* and that was all */
-    ck_assert_uint_eq(status(h).tools, 3);
-    end();
-}
-END_TEST
-
-/* _i: 0 it says so before and after each list, 1 all the time */
-START_TEST(a_server_whose_lists_always_change_is_asked_once_a_second)
-{
-    static const char *const hooks[][2] = {
-        {"BEFORE", "AFTER=changed; changed"},
-        {"AFTER", "if [ -z \"$on\" ]; then on=1\n"
-                  "(while changed 2>/dev/null; do sleep 0.01; done) & fi"}};
-    begin_bare();
-    mcplug_handle *h = hold(talks(hooks[_i][0], hooks[_i][1]), NULL);
-    uint64_t since = now_ms();
-    turn_for(1300);
-    unsigned n = booked('*'), most = 3 + (unsigned)((now_ms() - since) / 1000);
-    ck_assert_msg(n >= 2 && n <= most, "%u times in %u ms", n,
-                  (unsigned)(now_ms() - since));
-    quick(h); /* nothing else suffers */
-    mcplug_release_wait(h);
     end();
 }
 END_TEST
@@ -377,16 +311,15 @@ static void add(TCase *tc)
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_checked_fixture(tc, world, unload);
     tcase_add_test(tc, a_shared_server_that_may_be_idle_lingers_and_is_found_again);
+    tcase_add_test(tc, the_idle_time_of_a_server_that_lingers_begins_with_the_release);
     tcase_add_loop_test(
         tc, a_server_that_is_nobody_elses_is_gone_when_its_release_is_told, 0, 5);
     tcase_add_loop_test(tc, a_server_that_dies_while_it_lingers_is_not_started_again, 0,
                         2);
     tcase_add_loop_test(tc, a_host_is_freed_while_a_server_lingers, 0, 2);
     tcase_add_loop_test(tc, who_wants_a_server_longest_has_his_way, 0, 5);
+    tcase_add_loop_test(tc, who_wants_a_server_watched_closest_has_his_way, 0, 3);
     tcase_add_test(tc, calls_on_the_connection_itself_keep_it_up);
-    tcase_add_test(tc, a_list_that_changes_during_the_start_is_fetched_again);
-    tcase_add_loop_test(tc, a_server_whose_lists_always_change_is_asked_once_a_second, 0,
-                        2);
     tcase_add_test(tc, a_call_after_one_that_timed_out_is_not_lost);
     tcase_add_loop_test(tc, time_that_was_spent_before_counts, 0, 2);
     tcase_add_test(tc, a_restart_as_asked_tells_of_no_old_failure);

@@ -203,6 +203,143 @@ START_TEST(as_many_calls_wait_as_the_queue_may_hold)
 }
 END_TEST
 
+START_TEST(options_without_their_size_are_refused)
+{
+    struct mcplug_options ho = {.log_level = 1};
+    struct mcplug_toolbox_options bo = {.batch = 2};
+    struct mcplug_acquire_options o = {.idle_ms = 5}, with = {.struct_size = sizeof with};
+    struct mcplug_server_options so = {.timeout_ms = 5};
+    struct mcplug_call_options co = {.timeout_ms = 5};
+    struct mcplug_config_options fo = {.strict = 1};
+    struct outcome out = {0};
+    struct seen seen = {0};
+    mcplug_handle *h = NULL;
+    mcplug_server *server = NULL;
+    begin(NULL);
+    put_in("s", simple(), NULL);
+    warm_up();
+    mcplug_settings *s = simple();
+    with.server = &so;
+    ck_assert_ptr_null(mcplug_new(&ho, &err));
+    ck_assert_str_eq(err.text, "options without their struct_size");
+    ck_assert_ptr_null(mcplug_config_load(&fo, &err));
+    ck_assert_ptr_null(mcplug_toolbox_new(host, &bo, &err));
+    ck_assert_int_eq(mcplug_acquire(host, s, &o, NULL, NULL, &h, &err), MCPLUG_EINVAL);
+    ck_assert_int_eq(mcplug_acquire(host, s, &with, NULL, NULL, &h, &err), MCPLUG_EINVAL);
+    ck_assert_int_eq(mcplug_toolbox_add(box, "t", s, &o, &err), MCPLUG_EINVAL);
+    ck_assert_int_eq(mcplug_toolbox_add(box, "t", s, &with, &err), MCPLUG_EINVAL);
+    ck_assert_int_eq(mcplug_open(host, s, &so, NULL, NULL, &server, &err), MCPLUG_EINVAL);
+    err.code = MCPLUG_OK;
+    ck_assert_ptr_null(
+        mcplug_toolbox_call(box, "mcp__s__quick", "{}", &co, on_record, &seen, &err));
+    ck_assert_int_eq(err.code, MCPLUG_EINVAL);
+    ck_assert_ptr_null(mcplug_handle_call(mcplug_toolbox_handle(box, "s"), "quick", NULL,
+                                          &co, on_outcome, &out, &err));
+    ck_assert_ptr_null(
+        mcplug_call_tool(mcplug_handle_server(mcplug_toolbox_handle(box, "s")), "quick",
+                         NULL, &co, on_outcome, &out, &err));
+    mcplug_settings_free(s);
+    end();
+    ck_assert_uint_eq(out.times + seen.times, 0);
+}
+END_TEST
+
+START_TEST(what_is_not_there_is_refused_or_left_alone)
+{
+    const char *server = NULL;
+    struct outcome out = {0};
+    mcplug_handle *h = NULL;
+    begin(NULL);
+    put_in("s", simple(), NULL);
+    warm_up();
+    mcplug_cancel(NULL);
+    mcplug_close(NULL, NULL, NULL);
+    mcplug_close_wait(NULL);
+    mcplug_release(NULL, NULL, NULL);
+    mcplug_release_wait(NULL);
+    mcplug_toolbox_free(NULL, NULL, NULL);
+    ck_assert_uint_eq(mcplug_list_count(NULL), 0);
+    ck_assert_ptr_null(mcplug_toolbox_call(box, NULL, NULL, NULL, on_record, NULL, &err));
+    ck_assert_int_eq(err.code, MCPLUG_ENOTSUP);
+    ck_assert_ptr_null(
+        mcplug_toolbox_call(box, "mcp__s__quick", NULL, NULL, NULL, NULL, &err));
+    ck_assert_int_eq(err.code, MCPLUG_EINVAL);
+    ck_assert_ptr_nonnull(mcplug_toolbox_tool(box, 0, NULL));
+    ck_assert(!mcplug_toolbox_find(box, NULL, NULL, NULL));
+    ck_assert(mcplug_toolbox_find(box, "mcp__s__quick", NULL, NULL));
+    ck_assert(mcplug_toolbox_find(box, "mcp__s__quick", &server, NULL));
+    ck_assert_str_eq(server, "s");
+    ck_assert_int_eq(mcplug_acquire(host, NULL, NULL, NULL, NULL, &h, &err),
+                     MCPLUG_EINVAL);
+    mcplug_settings *s = simple();
+    ck_assert_int_eq(mcplug_acquire(host, s, NULL, NULL, NULL, NULL, &err),
+                     MCPLUG_EINVAL);
+    ck_assert_int_eq(mcplug_toolbox_add(box, NULL, s, NULL, &err), MCPLUG_EINVAL);
+    ck_assert_int_eq(mcplug_toolbox_add(box, "t", NULL, NULL, &err), MCPLUG_EINVAL);
+    mcplug_settings_free(s);
+    ck_assert_ptr_null(mcplug_handle_call(mcplug_toolbox_handle(box, "s"), NULL, NULL,
+                                          NULL, on_outcome, &out, &err));
+    ck_assert_ptr_nonnull(strstr(err.text, "the name of a tool"));
+    end();
+}
+END_TEST
+
+static int released_with;
+
+static void release_at_once(void *arg, mcplug_handle *h, const struct mcplug_error *why)
+{
+    mcplug_settings *s = arg;
+    mcplug_handle *other = NULL;
+    ck_assert_int_eq(why->code, MCPLUG_ECANCELED);
+    released_with = mcplug_acquire_wait(host, s, NULL, &other, &err);
+    mcplug_release_wait(h);
+}
+
+START_TEST(who_is_told_while_the_host_is_freed_can_not_wait)
+{
+    mcplug_handle *h = NULL;
+    mcplug_settings *s = SCRIPTED("DELAY", "5");
+    begin_bare();
+    released_with = MCPLUG_OK;
+    ck_assert_int_eq(mcplug_acquire(host, s, NULL, release_at_once, s, &h, &err),
+                     MCPLUG_OK);
+    turn();
+    end();
+    ck_assert_int_ne(released_with, MCPLUG_OK);
+    mcplug_settings_free(s);
+}
+END_TEST
+
+static unsigned n_calls_again;
+
+static void call_again(void *arg, mcplug_call *call, mcplug_result *result,
+                       const struct mcplug_error *why)
+{
+    (void)call, (void)result;
+    ck_assert_ptr_nonnull(why);
+    if (++n_calls_again && why->code != MCPLUG_ECLOSED && why->code != MCPLUG_ECANCELED)
+        mcplug_handle_call(arg, "quick", NULL, NULL, call_again, arg, NULL);
+}
+
+START_TEST(who_calls_again_whenever_it_fails_stops_nobody)
+{
+    mcplug_handle *bad = NULL;
+    struct outcome out = {0};
+    begin_bare();
+    mcplug_settings *s = mcplug_settings_new("carrier-pigeon"); /* which lasts */
+    mcplug_handle *good = hold(simple(), NULL);
+    ck_assert_int_eq(mcplug_acquire(host, s, NULL, NULL, NULL, &bad, &err), MCPLUG_OK);
+    mcplug_settings_free(s);
+    mcplug_handle_call(bad, "quick", NULL, NULL, call_again, bad, &err);
+    UNTIL(n_calls_again > 5000);
+    ck_assert_ptr_nonnull(
+        mcplug_handle_call(good, "quick", NULL, NULL, on_outcome, &out, &err));
+    UNTIL(out.times);
+    ck_assert_int_eq(out.code, MCPLUG_OK);
+    end();
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_checked_fixture(tc, set_up, tear_down);
@@ -214,6 +351,10 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_tool_is_called_by_its_name_only);
     tcase_add_test(tc, a_handle_has_its_own_name);
     tcase_add_test(tc, as_many_calls_wait_as_the_queue_may_hold);
+    tcase_add_test(tc, options_without_their_size_are_refused);
+    tcase_add_test(tc, what_is_not_there_is_refused_or_left_alone);
+    tcase_add_test(tc, who_is_told_while_the_host_is_freed_can_not_wait);
+    tcase_add_test(tc, who_calls_again_whenever_it_fails_stops_nobody);
 }
 
 int main(void)

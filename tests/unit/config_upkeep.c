@@ -75,7 +75,8 @@ START_TEST(a_health_probe_is_a_name)
         const char *given, *meant;
     } slips[] = {{"pong", "ping"},          {"Ping", "ping"}, {"listtools", "listTools"},
                  {"discovery", "discover"}, {"pnig", "ping"}, {"list_tools", "listTools"},
-                 {"https", "http"}};
+                 {"https", "http"},         {"HTTP", "http"}, {"LISTTOOLS", "listTools"},
+                 {"PING", "ping"},          {"Http", "http"}, {"DISCOVER", "discover"}};
     char body[256], problem[256];
 
     for (size_t i = 0; i < MP_COUNT(taken); i++) {

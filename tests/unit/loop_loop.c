@@ -154,6 +154,45 @@ START_TEST(a_job_deferred_outside_of_a_turn_runs_next_and_a_dropped_one_never)
 }
 END_TEST
 
+static unsigned n_again, n_posted;
+
+static void post_nothing(void *arg)
+{
+    (void)arg;
+    n_posted++;
+}
+
+static void again(struct mp_job *job)
+{
+    n_again++;
+    mp_job_defer(loop, job, again);
+}
+
+static void stop_it(struct mp_timer *timer)
+{
+    (void)timer;
+    mp_loop_stop(loop);
+}
+
+START_TEST(a_job_that_never_ends_keeps_nobody_from_his_turn)
+{
+    struct mp_job job = {0};
+    struct mp_timer timer = {0};
+    begin(false);
+    n_again = 0;
+    mp_job_defer(loop, &job, again);
+    mp_timer_start(loop, &timer, 20, stop_it);
+    mp_loop_run(loop);
+    ck_assert_uint_gt(n_again, 1000);
+    mp_loop_post(loop, post_nothing, NULL);
+    mp_loop_turn(loop, false);
+    ck_assert_uint_eq(n_posted, 1);
+    ck_assert_int_eq(mp_loop_timeout(loop), 0);
+    mp_job_drop(loop, &job);
+    mp_loop_free(loop);
+}
+END_TEST
+
 static void post_note(void *arg)
 {
     note(*(char *)arg);
@@ -277,6 +316,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, jobs_run_after_the_callback_that_deferred_them_in_the_same_turn);
     tcase_add_test(tc,
                    a_job_deferred_outside_of_a_turn_runs_next_and_a_dropped_one_never);
+    tcase_add_test(tc, a_job_that_never_ends_keeps_nobody_from_his_turn);
     tcase_add_test(tc, posts_from_another_thread_arrive_all_and_in_order);
     tcase_add_test(tc, a_descriptor_that_fails_is_read_to_its_end);
     tcase_add_test(tc, who_waits_to_write_hears_of_a_failure);

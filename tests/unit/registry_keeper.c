@@ -173,6 +173,50 @@ START_TEST(a_kick_lets_wait_again)
 }
 END_TEST
 
+START_TEST(who_waits_for_a_first_start_that_is_in_vain_hears_it_at_once)
+{
+    struct person a, b, c;
+    wait_for(&a, 0);
+    fails("no such program");
+    mp_keeper_disappoint(&s.k);
+    ck_assert_int_eq(a.answers, 0); /* never inside of the call */
+    mp_loop_advance(loop, 0);
+    ck_assert_int_eq(a.answers, 1);
+    ck_assert_int_eq(a.code, MCPLUG_EREFUSED);
+    ck_assert_ptr_nonnull(strstr(a.text, "initialization failed 0s ago: no such progr"));
+    fails("no such program"); /* attempts go on */
+    mp_loop_advance(loop, 900);
+    mp_keeper_disappoint(&s.k); /* once is enough */
+    mp_loop_advance(loop, 2100);
+    wait_for(&b, 0);
+    mp_loop_advance(loop, 0);
+    ck_assert_ptr_nonnull(strstr(b.text, "initialization failed 3s ago"));
+    succeeds();
+    wait_for(&c, 0);
+    mp_loop_advance(loop, 0);
+    ck_assert_int_eq(c.answers, 1);
+    ck_assert_int_eq(c.code, MCPLUG_OK);
+}
+END_TEST
+
+START_TEST(who_waits_for_a_server_that_was_up_is_not_told_that_it_is_in_vain)
+{
+    struct person a;
+    mp_keeper_want(&s.k);
+    succeeds();
+    mp_keeper_disappoint(&s.k);
+    is_lost();
+    wait_for(&a, 0);
+    mp_loop_advance(loop, 0);
+    fails("no such program");
+    mp_keeper_disappoint(&s.k);
+    mp_loop_advance(loop, 59000);
+    ck_assert_int_eq(a.answers, 0);
+    mp_loop_advance(loop, 1000);
+    ck_assert_int_eq(a.code, MCPLUG_ERESTART);
+}
+END_TEST
+
 START_TEST(a_deadline_of_ones_own_comes_first)
 {
     struct person a, b;
@@ -440,6 +484,8 @@ int main(void)
     tcase_add_test(tc, recovery_serves_the_next);
     tcase_add_test(tc, after_a_recovery_whoever_comes_waits_again);
     tcase_add_test(tc, a_kick_lets_wait_again);
+    tcase_add_test(tc, who_waits_for_a_first_start_that_is_in_vain_hears_it_at_once);
+    tcase_add_test(tc, who_waits_for_a_server_that_was_up_is_not_told_that_it_is_in_vain);
     tcase_add_test(tc, a_deadline_of_ones_own_comes_first);
     tcase_add_test(tc, who_comes_during_a_restart_waits_for_it);
     tcase_add_test(tc, who_came_just_before_it_was_lost_still_has_a_limit);

@@ -112,7 +112,6 @@ static void age(int64_t seconds)
 
 START_TEST(what_was_saved_is_there_again)
 {
-    start();
     ck_assert(!reload("s"));
     ck_assert_uint_eq(mp_known_items(&known, MCPLUG_TOOLS).len, 0);
     int64_t before = time(NULL);
@@ -136,14 +135,12 @@ START_TEST(what_was_saved_is_there_again)
     ck_assert_uint_eq(mp_known_items(&known, (enum mcplug_kind)3).len, 0);
     ck_assert_uint_eq(mp_known_server(&known).len, 0);
     ck_assert(!reload("t"));
-    end();
 }
 END_TEST
 
 START_TEST(kinds_stand_beside_each_other)
 {
     static const mcplug_list uris = {.items = {"{\"uri\":\"u:\"}"}, .n = 1};
-    start();
     save("s", MCPLUG_TOOLS, &two, MP_KNOWN_NO_TTL);
     save("s", MCPLUG_RESOURCES, &uris, 60000);
     save("s", MCPLUG_TEMPLATES, NULL, MP_KNOWN_NO_TTL);
@@ -158,13 +155,11 @@ START_TEST(kinds_stand_beside_each_other)
     ck_assert(mp_view_equals(mp_known_name(item, MCPLUG_RESOURCES), "u:"));
     ck_assert_uint_eq(mp_known_items(&known, MCPLUG_TEMPLATES).len, 2); /* [] */
     ck_assert(mp_known_whole(&known, MCPLUG_TEMPLATES));
-    end();
 }
 END_TEST
 
 START_TEST(another_definition_is_another_server)
 {
-    start();
     save("s", MCPLUG_TOOLS, &two, MP_KNOWN_NO_TTL);
     give(USER, "{'mcpServers':{'s':{'command':'x','args':['1']}}}");
     load();
@@ -175,26 +170,22 @@ START_TEST(another_definition_is_another_server)
     give(USER, "{ 'mcpServers' : { 's' : { 'command' : 'x', 'disabled' : true } } }");
     load();
     ck_assert(reload("s"));
-    end();
 }
 END_TEST
 
 START_TEST(what_is_forgotten_is_gone)
 {
-    start();
     save("s", MCPLUG_TOOLS, &two, MP_KNOWN_NO_TTL);
     save("t", MCPLUG_TOOLS, &two, MP_KNOWN_NO_TTL);
     mp_known_forget(&config->places, entry("s"));
     ck_assert(!reload("s"));
     ck_assert(reload("t"));
     mp_known_forget(&config->places, entry("s"));
-    end();
 }
 END_TEST
 
 START_TEST(without_a_place_nothing_is_kept)
 {
-    start();
     struct mp_places nowhere = config->places;
     nowhere.cache = NULL;
     mp_known_save_list(&nowhere, entry("s"), MCPLUG_TOOLS, &two, MP_KNOWN_NO_TTL);
@@ -204,7 +195,6 @@ START_TEST(without_a_place_nothing_is_kept)
     give(PROJECT, "{}");
     mp_known_save_list(&nowhere, entry("s"), MCPLUG_TOOLS, &two, MP_KNOWN_NO_TTL);
     ck_assert(!mp_known_load(&nowhere, entry("s"), &known));
-    end();
 }
 END_TEST
 
@@ -220,7 +210,6 @@ static bool fresh_after(int64_t ttl, int64_t seconds)
 
 START_TEST(a_list_is_fresh_for_its_ttl_or_a_day)
 {
-    start();
     ck_assert(fresh_after(MP_KNOWN_NO_TTL, 0));
     ck_assert(fresh_after(MP_KNOWN_NO_TTL, DAY - 1));
     ck_assert(!fresh_after(MP_KNOWN_NO_TTL, DAY));
@@ -233,15 +222,13 @@ START_TEST(a_list_is_fresh_for_its_ttl_or_a_day)
     ck_assert(fresh_after(2 * DAY * INT64_C(1000), DAY + 1));
     ck_assert(fresh_after(INT64_MAX, 29 * DAY));
     ck_assert(!fresh_after(INT64_MAX, 30 * DAY)); /* whatever it says */
-    end();
 }
 END_TEST
 
-START_TEST(the_same_list_is_written_again_when_half_its_time_is_over)
+START_TEST(the_same_list_is_dated_anew_after_five_minutes_or_half_its_time)
 {
-    start();
     save("s", MCPLUG_TOOLS, &two, MP_KNOWN_NO_TTL);
-    age(DAY / 2 - 60);
+    age(300 - 60);
     ino_t first = look(file()).st_ino;
     save("s", MCPLUG_TOOLS, &two, MP_KNOWN_NO_TTL);
     ck_assert_uint_eq(look(file()).st_ino, first);
@@ -264,13 +251,11 @@ START_TEST(the_same_list_is_written_again_when_half_its_time_is_over)
     ck_assert(reload("s") && !mp_known_fresh(&known, MCPLUG_TOOLS, time(NULL)));
     save("s", MCPLUG_TOOLS, &two, 100000);
     ck_assert(reload("s") && mp_known_fresh(&known, MCPLUG_TOOLS, time(NULL)));
-    end();
 }
 END_TEST
 
 START_TEST(a_list_that_is_never_fresh_is_not_written_each_time)
 {
-    start();
     save("s", MCPLUG_TOOLS, &two, 0);
     ino_t first = look(file()).st_ino;
     save("s", MCPLUG_TOOLS, &two, 0);
@@ -279,7 +264,6 @@ START_TEST(a_list_that_is_never_fresh_is_not_written_each_time)
     save("s", MCPLUG_TOOLS, &two, 0);
     ck_assert(reload("s"));
     ck_assert_int_gt(mp_known_at(&known, MCPLUG_TOOLS), time(NULL) - 60);
-    end();
 }
 END_TEST
 
@@ -289,7 +273,6 @@ START_TEST(what_is_too_long_is_kept_in_part)
 {
     static char about[1200];
     mcplug_list list = {.many = 3000};
-    start();
     snprintf(about, sizeof about,
              "{\"name\":\"tool%%d\",\"description\":\"%0*d\",\"inputSchema\":"
              "{\"properties\":{\"key\":{\"type\":\"string\"}}}}",
@@ -312,7 +295,6 @@ START_TEST(what_is_too_long_is_kept_in_part)
     ck_assert_uint_gt(n_items(MCPLUG_TOOLS), 10000);
     ck_assert_uint_lt(n_items(MCPLUG_TOOLS), 90000);
     ck_assert(!mp_known_whole(&known, MCPLUG_TOOLS));
-    end();
 }
 END_TEST
 
@@ -340,7 +322,6 @@ START_TEST(a_file_that_is_full_can_be_read_again)
         .items = {"{\"name\":\"%d\",\"uri\":\"%d\",\"uriTemplate\":\"%d\"}"},
         .many = 200000};
     struct mcplug_server *s = server();
-    start();
     for (int kind = 1; kind <= 8; kind *= 2)
         save("s", (enum mcplug_kind)kind, &names, INT64_MAX);
     s->info = filled("{\"name\":\"", 16300, "\"}");
@@ -357,7 +338,6 @@ START_TEST(a_file_that_is_full_can_be_read_again)
     mp_view kept = mp_known_server(&known);
     ck_assert_uint_gt(mp_view_path(kept, "serverInfo/name").len, 16000);
     ck_assert_uint_gt(mp_view_get(kept, "instructions").len, 10000);
-    end();
 }
 END_TEST
 
@@ -370,13 +350,11 @@ START_TEST(an_item_as_deep_as_can_be_hides_nothing_else)
     for (int i = 0; i < 62; i++)
         strcat(deep, "]");
     strcat(deep, "}");
-    start();
     save("s", MCPLUG_PROMPTS, &two, MP_KNOWN_NO_TTL);
     save("s", MCPLUG_TOOLS, &list, MP_KNOWN_NO_TTL);
     ck_assert(reload("s"));
     ck_assert_uint_eq(n_items(MCPLUG_PROMPTS), 2);
     ck_assert_uint_eq(mp_known_items(&known, MCPLUG_TOOLS).len, 0);
-    end();
 }
 END_TEST
 
@@ -385,7 +363,6 @@ END_TEST
 START_TEST(who_a_server_is_is_kept_beside_its_lists)
 {
     struct mcplug_server *s = server();
-    start();
     s->instructions = (char *)(uintptr_t) "Be \"kind\".";
     mp_known_save(&config->places, entry("s"), s, MCPLUG_TOOLS, &two, 1000, &err);
     ck_assert(reload("s"));
@@ -406,7 +383,6 @@ START_TEST(who_a_server_is_is_kept_beside_its_lists)
     kept = mp_known_server(&known);
     ck_assert(mp_view_is_object(mp_view_get(kept, "serverInfo")));
     ck_assert_uint_eq(mp_view_get(kept, "instructions").len, 0);
-    end();
 }
 END_TEST
 
@@ -414,7 +390,6 @@ START_TEST(of_a_server_that_says_too_much_a_part_is_kept)
 {
     struct mcplug_server *s = server();
     char *text = malloc(60001);
-    start();
     for (int i = 0; i < 60000; i += 3)
         memcpy(text + i, i % 2 ? "\xe2\x82\xac" : "\x01\x02\x03", 3);
     text[60000] = '\0';
@@ -432,26 +407,31 @@ START_TEST(of_a_server_that_says_too_much_a_part_is_kept)
     mp_free(cut);
     free(s->info);
     free(text);
-    end();
 }
 END_TEST
 
 /* ---- files that are not as they should be ---- */
+
+/* What is there is as good as none, and the next save puts a good one in its place. */
+static void check_mended(const char *what)
+{
+    ck_assert_msg(!reload("s"), "%s", what);
+    save("s", MCPLUG_TOOLS, &two, MP_KNOWN_NO_TTL);
+    ck_assert_msg(reload("s") && n_items(MCPLUG_TOOLS) == 2, "%s", what);
+    ck_assert_msg(look(file()).st_mode == (S_IFREG | 0600), "%s", what);
+    ck_assert_uint_eq(look(file()).st_uid, geteuid());
+}
 
 START_TEST(a_damaged_file_is_as_good_as_none_and_is_mended)
 {
     static const char *const bad[] = {
         "",         "{",        "[]", "null", "{\"tools\":{\"at\":1,\"items\":[",
         "{} trail", "\xff\xfe", "\n"};
-    start();
+    save("s", MCPLUG_TOOLS, &two, MP_KNOWN_NO_TTL);
     for (size_t i = 0; i < MP_COUNT(bad); i++) {
-        save("s", MCPLUG_TOOLS, &two, MP_KNOWN_NO_TTL);
         put(file(), bad[i], 0600);
-        ck_assert_msg(!reload("s"), "%s", bad[i]);
-        save("s", MCPLUG_TOOLS, &two, MP_KNOWN_NO_TTL);
-        ck_assert_msg(reload("s") && n_items(MCPLUG_TOOLS) == 2, "%s", bad[i]);
+        check_mended(bad[i]);
     }
-    end();
 }
 END_TEST
 
@@ -462,7 +442,6 @@ START_TEST(parts_of_another_shape_count_as_unknown)
         "{\"tools\":{\"at\":1,\"items\":{}}}",
         "{\"tools\":{\"items\":\"x\",\"whole\":true}}", "{\"tools\":7,\"server\":[]}"};
     int64_t now = time(NULL);
-    start();
     save("s", MCPLUG_TOOLS, &two, MP_KNOWN_NO_TTL);
     for (size_t i = 0; i < MP_COUNT(odd); i++) {
         put(file(), odd[i], 0600);
@@ -484,47 +463,55 @@ START_TEST(parts_of_another_shape_count_as_unknown)
     }
     save("s", MCPLUG_TOOLS, &two, MP_KNOWN_NO_TTL);
     ck_assert(reload("s") && n_items(MCPLUG_TOOLS) == 2);
-    end();
 }
 END_TEST
 
-START_TEST(files_that_others_could_have_written_do_not_count)
+START_TEST(files_that_others_could_have_written_are_replaced)
 {
-    start();
     save("s", MCPLUG_TOOLS, &two, MP_KNOWN_NO_TTL);
     ck_assert_int_eq(chmod(at(file()), 0620), 0);
-    ck_assert(!reload("s"));
+    check_mended("the group");
     ck_assert_int_eq(chmod(at(file()), 0602), 0);
-    ck_assert(!reload("s"));
-    ck_assert_int_eq(chmod(at(file()), 0600), 0);
-    ck_assert(reload("s"));
+    check_mended("anybody");
     if (getuid() == 0) {
         ck_assert_int_eq(chown(at(file()), NOBODY, NOBODY), 0);
-        ck_assert(!reload("s"));
+        check_mended("another owner");
+    } else {
+        ck_assert_int_eq(chmod(at(file()), 0200), 0);
+        check_mended("nobody can read it");
     }
-    end();
 }
 END_TEST
 
-START_TEST(files_that_are_too_long_or_none_at_all_do_not_count)
+START_TEST(a_file_that_is_too_long_is_replaced_but_a_directory_is_not)
 {
-    start();
     save("s", MCPLUG_TOOLS, &two, MP_KNOWN_NO_TTL);
-    char path[512];
-    snprintf(path, sizeof path, "%s", file());
     char *text = filled("{\"tools\":{\"at\":1,\"items\":[\"", (int)MP_FILE_MAX, "\"]}}");
-    put(path, text, 0600);
+    put(file(), text, 0600);
     free(text);
+    check_mended("too long");
+    ck_assert_int_eq(unlink(at(file())), 0);
+    ck_assert_int_eq(mkdir(at(known_path), 0700), 0);
     ck_assert(!reload("s"));
-    save("s", MCPLUG_TOOLS, &two, MP_KNOWN_NO_TTL); /* not told */
-    ck_assert_int_eq(unlink(at(path)), 0);
-    ck_assert_int_eq(mkdir(at(path), 0700), 0);
-    ck_assert(!reload("s"));
-    save("s", MCPLUG_TOOLS, &two, MP_KNOWN_NO_TTL);
-    ck_assert_int_eq(rmdir(at(path)), 0);
-    ck_assert_int_eq(symlink("/dev/zero", at(path)), 0);
-    ck_assert(!reload("s"));
-    end();
+    ck_assert_int_ne(mp_known_save(&config->places, entry("s"), NULL, MCPLUG_TOOLS, &two,
+                                   MP_KNOWN_NO_TTL, &err),
+                     MCPLUG_OK);
+    ck_assert(S_ISDIR(look(known_path).st_mode));
+}
+END_TEST
+
+START_TEST(a_link_is_replaced_and_not_what_it_leads_to)
+{
+    static const char *const to[] = {"/dev/zero", "nowhere", "s", "../../../precious"};
+    for (size_t i = 0; i < MP_COUNT(to); i++) {
+        save("s", MCPLUG_TOOLS, &one, MP_KNOWN_NO_TTL);
+        ck_assert_int_eq(rename(at(file()), at("home/precious")), 0);
+        ck_assert_int_eq(symlink(to[i], at(known_path)), 0);
+        ino_t first = look("home/precious").st_ino;
+        check_mended(to[i]);
+        ck_assert_uint_eq(look("home/precious").st_ino, first);
+        ck_assert_uint_eq(count("home/.cache/mcplug/known"), 1);
+    }
 }
 END_TEST
 
@@ -563,24 +550,23 @@ static void load_some(void)
 
 START_TEST(without_memory_it_is_the_old_file_or_the_new_one)
 {
-    start();
     save("s", MCPLUG_PROMPTS, &one, MP_KNOWN_NO_TTL);
     torture(before_saving, save_some, after_saving);
     save_some();
     torture(NULL, load_some, NULL);
-    end();
 }
 END_TEST
 
 static void add(TCase *t)
 {
+    tcase_add_checked_fixture(t, start, end);
     tcase_add_test(t, what_was_saved_is_there_again);
     tcase_add_test(t, kinds_stand_beside_each_other);
     tcase_add_test(t, another_definition_is_another_server);
     tcase_add_test(t, what_is_forgotten_is_gone);
     tcase_add_test(t, without_a_place_nothing_is_kept);
     tcase_add_test(t, a_list_is_fresh_for_its_ttl_or_a_day);
-    tcase_add_test(t, the_same_list_is_written_again_when_half_its_time_is_over);
+    tcase_add_test(t, the_same_list_is_dated_anew_after_five_minutes_or_half_its_time);
     tcase_add_test(t, a_list_that_is_never_fresh_is_not_written_each_time);
     tcase_add_test(t, what_is_too_long_is_kept_in_part);
     tcase_add_test(t, a_file_that_is_full_can_be_read_again);
@@ -589,8 +575,9 @@ static void add(TCase *t)
     tcase_add_test(t, of_a_server_that_says_too_much_a_part_is_kept);
     tcase_add_test(t, a_damaged_file_is_as_good_as_none_and_is_mended);
     tcase_add_test(t, parts_of_another_shape_count_as_unknown);
-    tcase_add_test(t, files_that_others_could_have_written_do_not_count);
-    tcase_add_test(t, files_that_are_too_long_or_none_at_all_do_not_count);
+    tcase_add_test(t, files_that_others_could_have_written_are_replaced);
+    tcase_add_test(t, a_file_that_is_too_long_is_replaced_but_a_directory_is_not);
+    tcase_add_test(t, a_link_is_replaced_and_not_what_it_leads_to);
     tcase_add_test(t, without_memory_it_is_the_old_file_or_the_new_one);
 }
 

@@ -19,7 +19,9 @@ static void begin(size_t memory, uint64_t spill)
 static mp_message *feed(const char *text, size_t len, bool last)
 {
     mp_message *m;
-    ck_assert_int_eq(mp_assembler_feed(&a, mp_bytes(text, len), last, &m), MCPLUG_OK);
+    ck_assert_int_eq(mp_assembler_feed(&a, mp_bytes(text, len),
+                                       last ? MP_PIECE_LAST : MP_PIECE_MORE, &m),
+                     MCPLUG_OK);
     return m;
 }
 
@@ -189,7 +191,7 @@ START_TEST(a_spill_that_cannot_be_written_fails_its_message_alone)
     char *text = reply("x", 500000);
     begin(256 * 1024, 1 << 30);
     a.limits.dir = "/proc/no/such/place";
-    check_broken(text, 65536, MCPLUG_EIO, "spill file", 7);
+    check_broken(text, 65536, MCPLUG_EIO, "no spill file in /proc/no/such/place: ", 7);
     free(text);
     mp_assembler_clear(&a);
 }
@@ -203,6 +205,41 @@ START_TEST(unreadable_messages_keep_the_id_wherever_it_stands)
     check_broken("{\"result\":{\"a\":1", 4, MCPLUG_EPROTO, "ends", 0);
     check_broken("{\"id\":1,\"id\":2}", 100, MCPLUG_EPROTO, "duplicate", 2);
     mp_assembler_clear(&a);
+}
+END_TEST
+
+START_TEST(what_the_end_of_the_stream_cuts_short_is_noise)
+{
+    static const struct {
+        const char *text;
+        enum mp_message_state state;
+    } lines[] = {
+        {"{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{\"con", MP_MESSAGE_NOISE},
+        {"{\"id\":4,\"result\":{}", MP_MESSAGE_NOISE},
+        {"{", MP_MESSAGE_NOISE},
+        {"[{\"id\":4", MP_MESSAGE_NOISE},
+        {"{\"id\":4,\"result\":{}}", MP_MESSAGE_READ},
+        {"{\"id\":4,\"result\":tru}", MP_MESSAGE_BROKEN},
+    };
+    for (size_t i = 0; i < MP_COUNT(lines); i++) {
+        for (int whole = 0; whole <= 1; whole++) {
+            mp_message *m;
+            size_t len = strlen(lines[i].text);
+            begin(1 << 20, 0);
+            if (!whole)
+                ck_assert_ptr_null(feed(lines[i].text, len, false));
+            struct mcplug_bytes piece = mp_bytes(lines[i].text, whole ? len : 0);
+            ck_assert_int_eq(mp_assembler_feed(&a, piece, MP_PIECE_CUT, &m), MCPLUG_OK);
+            ck_assert_ptr_nonnull(m);
+            ck_assert_int_eq(m->state, lines[i].state);
+            ck_assert_str_eq(m->text, lines[i].text);
+            mp_message_unref(m);
+            m = feed_all("{\"id\":1,\"result\":{}}", 100);
+            ck_assert_int_eq(m->state, MP_MESSAGE_READ);
+            mp_message_unref(m);
+            mp_assembler_clear(&a);
+        }
+    }
 }
 END_TEST
 
@@ -269,6 +306,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, what_exceeds_the_limits_fails_with_the_limit_and_its_id);
     tcase_add_test(tc, a_spill_that_cannot_be_written_fails_its_message_alone);
     tcase_add_test(tc, unreadable_messages_keep_the_id_wherever_it_stands);
+    tcase_add_test(tc, what_the_end_of_the_stream_cuts_short_is_noise);
     tcase_add_test(tc, what_does_not_begin_as_json_is_noise_of_which_little_is_kept);
     tcase_add_test(tc, empty_lines_and_blanks_are_no_message);
     tcase_add_test(tc, a_byte_order_mark_is_passed_over_wherever_it_is_cut);

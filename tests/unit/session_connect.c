@@ -214,6 +214,79 @@ START_TEST(a_refused_initialize_waits_for_the_late_discover)
 }
 END_TEST
 
+/* Initialize is refused while discover is open; the id of that. */
+static uint64_t refuse_initialize(uint32_t timeout_ms)
+{
+    struct mcplug_server_options o = {.struct_size = sizeof o, .timeout_ms = timeout_ms};
+
+    fake_init(&f);
+    fake_session(&f, &o);
+    uint64_t discover = fake_expect(&f, "server/discover");
+    fake_pass(&f, 1500);
+    fake_sayf(&f,
+              "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"error\":{\"code\":-32000,"
+              "\"message\":\"no licence\"}}",
+              ll(fake_expect(&f, "initialize")));
+    ck_assert_uint_eq(f.readies, 0);
+    return discover;
+}
+
+static void check_no_licence(void)
+{
+    ck_assert_uint_eq(f.readies, 1);
+    ck_assert_int_eq(f.ready_why.code, MCPLUG_EPEER);
+    ck_assert_ptr_nonnull(strstr(f.ready_why.text, "no licence"));
+}
+
+START_TEST(a_refused_initialize_is_the_reason_when_discover_is_ignored)
+{
+    uint64_t discover = refuse_initialize(0);
+    fake_pass(&f, 1499);
+    ck_assert_uint_eq(f.readies, 0);
+    fake_pass(&f, 1);
+    check_no_licence();
+    fake_sayf(&f, MODERN_OK, ll(discover)); /* too late */
+    fake_pass(&f, 30000);
+    check_no_licence();
+    ck_assert_uint_eq(f.starts, 1);
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(a_refused_initialize_is_the_reason_when_the_time_to_connect_is_over)
+{
+    refuse_initialize(2000);
+    fake_pass(&f, 500);
+    check_no_licence();
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(a_discover_that_is_refused_as_well_ends_the_wait)
+{
+    uint64_t discover = refuse_initialize(0);
+    fake_sayf(&f,
+              "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"error\":{\"code\":-32601,"
+              "\"message\":\"what?\"}}",
+              ll(discover));
+    check_no_licence();
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(a_discover_in_that_time_settles_it_for_good)
+{
+    uint64_t discover = refuse_initialize(0);
+    fake_pass(&f, 1499);
+    fake_sayf(&f, MODERN_OK, ll(discover));
+    fake_pass(&f, 60000);
+    ck_assert_uint_eq(f.readies, 1);
+    ck_assert_int_eq(f.ready_why.code, 0);
+    ck_assert_str_eq(f.server->revision, "2026-07-28");
+    fake_clear(&f);
+}
+END_TEST
+
 START_TEST(a_server_that_exits_on_discover_is_started_once_more_with_initialize)
 {
     fake_init(&f);
@@ -391,6 +464,11 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_server_that_has_not_read_the_probe_is_waited_for);
     tcase_add_test(tc, patience_begins_when_the_probe_is_read);
     tcase_add_test(tc, a_refused_initialize_waits_for_the_late_discover);
+    tcase_add_test(tc, a_refused_initialize_is_the_reason_when_discover_is_ignored);
+    tcase_add_test(tc,
+                   a_refused_initialize_is_the_reason_when_the_time_to_connect_is_over);
+    tcase_add_test(tc, a_discover_that_is_refused_as_well_ends_the_wait);
+    tcase_add_test(tc, a_discover_in_that_time_settles_it_for_good);
     tcase_add_test(tc,
                    a_server_that_exits_on_discover_is_started_once_more_with_initialize);
     tcase_add_test(tc, a_server_that_exits_twice_has_failed_with_its_reason);

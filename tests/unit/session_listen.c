@@ -5,7 +5,8 @@
 #include <stdio.h>
 
 static struct fake f;
-static unsigned changes;
+static unsigned changes, kinds; /* told so far */
+static bool closes;             /* who is told */
 
 static unsigned long long ll(uint64_t n)
 {
@@ -14,22 +15,33 @@ static unsigned long long ll(uint64_t n)
 
 static void on_changed(void *arg, mcplug_server *s, int what, const char *uri)
 {
-    (void)arg, (void)s, (void)what, (void)uri;
+    (void)arg, (void)uri;
     changes++;
+    kinds |= (unsigned)what;
+    if (closes) {
+        f.server = NULL;
+        mcplug_close(s, NULL, NULL);
+    }
 }
 
 /* A ready session that listens; the exchange of it. */
-static uint64_t start(uint32_t caps)
+static uint64_t start_with(uint32_t caps, const char *capabilities)
 {
     struct mcplug_server_options so = {.struct_size = sizeof so, .changed = on_changed};
 
-    changes = 0;
+    changes = kinds = 0;
+    closes = false;
     fake_init(&f);
     f.ops.caps = caps;
-    fake_modern(&f, &so,
-                "{\"tools\":{\"listChanged\":true},\"resources\":{\"subscribe\":true}}");
+    fake_modern(&f, &so, capabilities);
     ck_assert_uint_eq(f.readies, 1);
     return fake_expect(&f, "subscriptions/listen");
+}
+
+static uint64_t start(uint32_t caps)
+{
+    return start_with(
+        caps, "{\"tools\":{\"listChanged\":true},\"resources\":{\"subscribe\":true}}");
 }
 
 static void acknowledge(uint64_t id)
@@ -324,6 +336,96 @@ START_TEST(what_may_have_changed_unheard_is_asked_anew)
 }
 END_TEST
 
+/* ---- the gap between two of them ---- */
+
+/* Fetches one list, which must be asked for. */
+static void fetch(enum mcplug_kind kind, const char *method, const char *result)
+{
+    unsigned lists = 0;
+    ck_assert_int_eq(mcplug_get_list(f.server, kind, on_list, &lists, NULL), 0);
+    fake_sayf(&f, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{%s}}",
+              ll(fake_expect(&f, method)), result);
+    ck_assert_uint_eq(lists, 1);
+}
+
+START_TEST(changes_that_nobody_heard_are_told_when_it_listens_again)
+{
+    unsigned lists = 0;
+    uint64_t id = start(MCPLUG_CAN_EXCHANGE);
+    acknowledge(id);
+    for (unsigned i = 1; i <= 2; i++) {
+        get_tools(&lists);
+        lose(id);
+        lose(again_after(1000)); /* a gap that lasts */
+        id = again_after(2000);
+        ck_assert_uint_eq(changes, i - 1); /* it does not stand yet */
+        acknowledge(id);
+        ck_assert_uint_eq(changes, i);
+        acknowledge(id); /* once more, for nothing */
+        ck_assert_uint_eq(changes, i);
+    }
+    ck_assert_uint_eq(kinds, MCPLUG_TOOLS);
+    ck_assert_uint_eq(get_tools(&lists), 1);
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(every_kind_of_list_that_anybody_may_have_is_told_of)
+{
+    uint64_t id = start_with(MCPLUG_CAN_EXCHANGE,
+                             "{\"tools\":{\"listChanged\":true},\"prompts\":{"
+                             "\"listChanged\":true},\"resources\":{\"listChanged\":"
+                             "true}}");
+    fetch(MCPLUG_TOOLS, "tools/list", "\"ttlMs\":600000,\"tools\":[]");
+    fetch(MCPLUG_TEMPLATES, "resources/templates/list", "\"resourceTemplates\":[]");
+    acknowledge(id);
+    lose(id);
+    fetch(MCPLUG_PROMPTS, "prompts/list", "\"prompts\":[]"); /* in the gap */
+    ck_assert_uint_eq(changes, 0);
+    acknowledge(again_after(1000));
+    ck_assert_uint_eq(changes, 3);
+    ck_assert_uint_eq(kinds, MCPLUG_TOOLS | MCPLUG_PROMPTS | MCPLUG_RESOURCES);
+    fetch(MCPLUG_TOOLS, "tools/list", "\"tools\":[]"); /* whatever was said before */
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(where_nothing_lapsed_no_change_is_told)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    uint64_t id = start(MCPLUG_CAN_EXCHANGE);
+    acknowledge(id);
+    fetch(MCPLUG_RESOURCES, "resources/list", "\"resources\":[]"); /* never told of */
+    lose(id);
+    id = again_after(1000);
+    acknowledge(id);
+    fetch(MCPLUG_TOOLS, "tools/list", "\"tools\":[]");
+    ck_assert_int_eq(mcplug_subscribe(f.server, "file:///a", &err), MCPLUG_OK);
+    uint64_t second = fake_expect(&f, "subscriptions/listen");
+    lose(id); /* the second one is there, if it does not stand */
+    acknowledge(second);
+    ck_assert_uint_eq(changes, 0);
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(who_hears_of_the_gap_may_close_the_session)
+{
+    uint64_t id = start_with(MCPLUG_CAN_EXCHANGE, "{\"tools\":{\"listChanged\":true},"
+                                                  "\"prompts\":{\"listChanged\":true}}");
+    acknowledge(id);
+    fetch(MCPLUG_TOOLS, "tools/list", "\"tools\":[]");
+    fetch(MCPLUG_PROMPTS, "prompts/list", "\"prompts\":[]");
+    lose(id);
+    id = again_after(1000);
+    closes = true;
+    acknowledge(id);
+    ck_assert_uint_eq(changes, 1);
+    fake_clear(&f);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_test(tc, a_lost_stream_is_taken_up_again_ever_more_seldom);
@@ -339,6 +441,10 @@ static void add(TCase *tc)
     tcase_add_test(tc, nothing_wanted_is_nothing_to_take_up);
     tcase_add_test(tc, what_cannot_be_asked_for_now_is_asked_for_later);
     tcase_add_test(tc, what_may_have_changed_unheard_is_asked_anew);
+    tcase_add_test(tc, changes_that_nobody_heard_are_told_when_it_listens_again);
+    tcase_add_test(tc, every_kind_of_list_that_anybody_may_have_is_told_of);
+    tcase_add_test(tc, where_nothing_lapsed_no_change_is_told);
+    tcase_add_test(tc, who_hears_of_the_gap_may_close_the_session);
 }
 
 int main(void)

@@ -399,6 +399,25 @@ START_TEST(many_calls_run_at_once_and_each_has_its_answer)
 }
 END_TEST
 
+START_TEST(a_result_that_is_cut_short_says_so)
+{
+    struct mcplug_server_options so = {.struct_size = sizeof so, .max_memory = 100000};
+    struct mcplug_acquire_options o = {.struct_size = sizeof o, .server = &so};
+    struct seen s;
+    begin(NULL);
+    put_in("e", example(NULL), &o);
+    warm_up();
+    used(&s, "mcp__e__big", "{\"bytes\":3000000}");
+    ck_assert(s.ok);
+    ck_assert_msg(strstr(s.result, "\n[Cut short: 3000000 bytes in all.]") != NULL, "%s",
+                  s.result);
+    ck_assert_uint_lt(s.len, 100000);
+    used(&s, "mcp__e__big", "{\"bytes\":3000}");
+    ck_assert_uint_eq(s.len, 3000);
+    end();
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_test(tc, l3_a_record_has_what_became_of_a_call);
@@ -415,6 +434,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, x5_a_call_that_waits_for_its_server_can_be_cancelled);
     tcase_add_loop_test(tc, x6_meta_arrives_and_progress_comes_back, 0, 2);
     tcase_add_test(tc, many_calls_run_at_once_and_each_has_its_answer);
+    tcase_add_test(tc, a_result_that_is_cut_short_says_so);
 }
 
 int main(void)

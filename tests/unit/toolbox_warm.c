@@ -338,6 +338,74 @@ START_TEST(callbacks_may_add_servers_and_warm_up_again)
 }
 END_TEST
 
+/* ---- what a program hears ---- */
+
+static unsigned n_changed, n_remarks, n_logged;
+static char remarks[256];
+
+static void on_changed(void *arg, mcplug_toolbox *b)
+{
+    (void)arg, (void)b;
+    n_changed++;
+}
+
+static void on_remark(void *arg, mcplug_toolbox *b, const char *server, const char *line,
+                      size_t len)
+{
+    (void)arg, (void)b;
+    n_remarks++;
+    snprintf(remarks, sizeof remarks, "%s: %.*s", server, (int)len, line);
+}
+
+static void on_message(void *arg, mcplug_toolbox *b, const char *server,
+                       const char *params, size_t len)
+{
+    (void)arg, (void)b;
+    n_logged += strcmp(server, "e") == 0 && len > 2 && params[0] == '{';
+}
+
+START_TEST(a_server_that_comes_back_as_it_was_is_no_change)
+{
+    struct mcplug_toolbox_options o = {.struct_size = sizeof o, .changed = on_changed};
+    begin(&o);
+    n_changed = 0;
+    put_in("s", SCRIPTED("TOOLS", TOOL("t"), "SAYS", "Be kind."), NULL);
+    turn_for(50);
+    ck_assert_uint_eq(n_changed, 0); /* it has no tools yet */
+    warm_up();
+    turn_for(50);
+    ck_assert_uint_eq(n_changed, 1);
+    kill((pid_t)status_of("s").pid, SIGKILL);
+    UNTIL(status_of("s").starts == 2 && status_of("s").state == MCPLUG_STATE_READY);
+    turn_for(50);
+    ck_assert_uint_eq(n_changed, 1);
+    ck_assert_uint_eq(mcplug_toolbox_count(box), 1);
+    put_in("other", SCRIPTED("TOOLS", TOOL("t")), NULL);
+    warm_up();
+    turn_for(50);
+    ck_assert_uint_eq(n_changed, 2);
+    end();
+}
+END_TEST
+
+START_TEST(what_servers_say_beside_their_answers_is_told)
+{
+    struct mcplug_toolbox_options o = {
+        .struct_size = sizeof o, .remark = on_remark, .logged = on_message};
+    struct seen s;
+    begin(&o);
+    n_remarks = n_logged = 0;
+    put_in("s", SCRIPTED("TOOLS", TOOL("t"), "FIRST", "echo 'no API_KEY' >&2"), NULL);
+    put_in("e", example("legacy"), NULL);
+    warm_up();
+    UNTIL(n_remarks);
+    ck_assert_str_eq(remarks, "s: no API_KEY");
+    used(&s, "mcp__e__log", "{\"level\":\"error\",\"text\":\"hi\"}");
+    UNTIL(n_logged);
+    end();
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_loop_test(tc, s8_servers_start_a_batch_at_a_time, 0, 2);
@@ -353,6 +421,8 @@ static void add(TCase *tc)
     tcase_add_test(tc, r8_a_server_that_is_stopped_for_want_of_use_did_not_fail);
     tcase_add_test(tc, r8_nobody_is_warm_at_once);
     tcase_add_test(tc, callbacks_may_add_servers_and_warm_up_again);
+    tcase_add_test(tc, a_server_that_comes_back_as_it_was_is_no_change);
+    tcase_add_test(tc, what_servers_say_beside_their_answers_is_told);
 }
 
 int main(void)
