@@ -381,22 +381,6 @@ void mp_known_save_at(const char *path, const mcplug_server *server,
     save(mp_strdup(path), &c, &ignored);
 }
 
-void mp_known_save_list(const struct mp_places *places, const struct mp_entry *entry,
-                        enum mcplug_kind kind, const mcplug_list *list, int64_t ttl_ms)
-{
-    struct mcplug_error ignored = MCPLUG_ERROR_INIT;
-    mp_known_save(places, entry, NULL, kind, list, ttl_ms, &ignored);
-}
-
-void mp_known_save_server(const struct mp_places *places, const struct mp_entry *entry,
-                          const mcplug_server *server)
-{
-    struct mcplug_error ignored = MCPLUG_ERROR_INIT;
-    struct change c = {.texts = {NULL}};
-    if ((c.texts[SERVER - parts] = server_text(server)))
-        save(mp_known_path(places, entry), &c, &ignored);
-}
-
 int mp_known_save(const struct mp_places *places, const struct mp_entry *entry,
                   const mcplug_server *server, enum mcplug_kind kind,
                   const mcplug_list *list, int64_t ttl_ms, struct mcplug_error *err)

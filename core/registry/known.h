@@ -27,16 +27,12 @@ char *mp_known_path(const struct mp_places *places, const struct mp_entry *entry
  * or a file that others could have written, is replaced by a file of our own. Files that
  * nobody has written for long are removed. */
 
-/* In place of what was kept of that kind, which is fetched now. `list` NULL: the server
- * does not know such lists, which is the same as an empty one. `ttl_ms` as the server
- * said, or MP_KNOWN_NO_TTL. A list that is too long is kept with less of each item, or
- * with the first names alone. */
-void mp_known_save_list(const struct mp_places *places, const struct mp_entry *entry,
-                        enum mcplug_kind kind, const mcplug_list *list, int64_t ttl_ms);
-/* Who a connected server is: revision, serverInfo, capabilities, instructions. */
-void mp_known_save_server(const struct mp_places *places, const struct mp_entry *entry,
-                          const mcplug_server *server);
-/* Both, with one write. Tells why nothing could be kept. */
+/* The list of that kind that is fetched now, in place of what was kept. `list` NULL: the
+ * server does not know such lists, which is the same as an empty one. `ttl_ms` as the
+ * server said, or MP_KNOWN_NO_TTL. A list that is too long is kept with less of each
+ * item, or with the first names alone. And who the connected server is, unless it is
+ * NULL: revision, serverInfo, capabilities, instructions. Tells why nothing could be
+ * kept. */
 int mp_known_save(const struct mp_places *places, const struct mp_entry *entry,
                   const mcplug_server *server, enum mcplug_kind kind,
                   const mcplug_list *list, int64_t ttl_ms, struct mcplug_error *err);

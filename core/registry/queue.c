@@ -233,7 +233,6 @@ int mp_queue_join(struct mp_queue *q, struct mp_ticket *ticket, const void *serv
         q->waiting++;
     }
     ticket->queue = q;
-    ticket->joined_at = mp_loop_now(q->loop);
     return MCPLUG_OK;
 }
 

@@ -22,8 +22,7 @@ struct mp_ticket {
     struct mp_ticket *next, **prev;
     struct mp_lane *lane;   /* while it waits */
     struct mp_queue *queue; /* NULL: in none */
-    bool running;       /* it has a slot, and was told: by mp_queue_join() or by turn() */
-    uint64_t joined_at; /* loop time */
+    bool running; /* it has a slot, and was told: by mp_queue_join() or by turn() */
 };
 
 /* give; NULL: no memory. `limit` and `waiting` 0: as above. */

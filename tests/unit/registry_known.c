@@ -58,7 +58,16 @@ static void end(void)
 static void save(const char *name, enum mcplug_kind kind, const mcplug_list *list,
                  int64_t ttl)
 {
-    mp_known_save_list(&config->places, entry(name), kind, list, ttl);
+    mp_known_save(&config->places, entry(name), NULL, kind, list, ttl, &err);
+}
+
+static void save_server(const mcplug_server *server)
+{
+    static mcplug_list *const none[3];
+    static const int64_t no_ttls[3];
+    char *path = mp_known_path(&config->places, entry("s"));
+    mp_known_save_at(path, server, none, no_ttls);
+    mp_free(path);
 }
 
 static bool reload(const char *name)
@@ -188,12 +197,12 @@ START_TEST(without_a_place_nothing_is_kept)
 {
     struct mp_places nowhere = config->places;
     nowhere.cache = NULL;
-    mp_known_save_list(&nowhere, entry("s"), MCPLUG_TOOLS, &two, MP_KNOWN_NO_TTL);
+    ck_assert(mp_known_save(&nowhere, entry("s"), NULL, MCPLUG_TOOLS, &two, 0, &err) < 0);
     ck_assert(!mp_known_load(&nowhere, entry("s"), &known));
     mp_known_forget(&nowhere, entry("s"));
     nowhere.cache = (char *)(uintptr_t)at("project/.mcp.json/below");
     give(PROJECT, "{}");
-    mp_known_save_list(&nowhere, entry("s"), MCPLUG_TOOLS, &two, MP_KNOWN_NO_TTL);
+    ck_assert(mp_known_save(&nowhere, entry("s"), NULL, MCPLUG_TOOLS, &two, 0, &err) < 0);
     ck_assert(!mp_known_load(&nowhere, entry("s"), &known));
 }
 END_TEST
@@ -327,7 +336,7 @@ START_TEST(a_file_that_is_full_can_be_read_again)
     s->info = filled("{\"name\":\"", 16300, "\"}");
     s->capabilities = filled("{\"x\":\"", 8100, "\"}");
     s->instructions = filled("", 30000, "");
-    mp_known_save_server(&config->places, entry("s"), s);
+    save_server(s);
     free(s->info);
     free(s->capabilities);
     free(s->instructions);
@@ -374,10 +383,10 @@ START_TEST(who_a_server_is_is_kept_beside_its_lists)
     ck_assert(mp_view_is_object(mp_view_path(kept, "capabilities/tools")));
     ck_assert(mp_view_equals(mp_view_get(kept, "instructions"), "Be \"kind\"."));
     ino_t first = look(file()).st_ino;
-    mp_known_save_server(&config->places, entry("s"), s);
+    save_server(s);
     ck_assert_uint_eq(look(file()).st_ino, first);
     s->info = s->capabilities = s->instructions = NULL;
-    mp_known_save_server(&config->places, entry("s"), s);
+    save_server(s);
     ck_assert(reload("s"));
     ck_assert_uint_eq(n_items(MCPLUG_TOOLS), 2);
     kept = mp_known_server(&known);
@@ -395,7 +404,7 @@ START_TEST(of_a_server_that_says_too_much_a_part_is_kept)
     text[60000] = '\0';
     s->instructions = text;
     s->info = filled("{\"name\":\"", 17000, "\"}");
-    mp_known_save_server(&config->places, entry("s"), s);
+    save_server(s);
     ck_assert(reload("s"));
     mp_view kept = mp_known_server(&known);
     ck_assert(!mp_view_true(mp_view_get(kept, "whole")));
