@@ -110,8 +110,10 @@ static void usage_error(struct cli_link *link, const char *tool,
                         const struct mcplug_error *err)
 {
     cli_error("tool '%s': %s", tool, err->text);
-    cli_hint("`mcplug tools %s%s%s` shows what it takes.",
-             link->entry ? link->entry->name : "", link->entry ? " " : "", tool);
+    if (link->entry)
+        cli_hint("`mcplug tools %s %s` shows what it takes.", link->entry->name, tool);
+    else
+        cli_hint("`mcplug tools %s` with the same server shows what it takes.", tool);
     cli_link_finish(link, CLI_USAGE);
 }
 
@@ -122,7 +124,7 @@ static void tell_tools(const struct cli_link *link, size_t n)
     else if (link->entry)
         cli_hint("`mcplug tools %s` lists the ones it has.", link->entry->name);
     else
-        cli_hint("`mcplug tools` lists the ones it has.");
+        cli_hint("`mcplug tools` with the same server lists the ones it has.");
 }
 
 static void unknown_tool(struct cli_link *link, const struct job *job,

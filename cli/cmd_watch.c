@@ -402,7 +402,8 @@ const struct cli_command cli_cmd_watch = {
         "With --until-ready the exit code is 0 if all are ready, or at rest since, 1 if "
         "one is not, 2 if a file of the configuration can't be used, and 5 if the time "
         "passed; one that was never ready is given up on after three "
-        "attempts. MCP_SERVER_CONNECTION_BATCH_SIZE sets how many servers are "
+        "attempts, or one if its program cannot be run. MCP_SERVER_CONNECTION_BATCH_SIZE "
+        "sets how many servers are "
         "started at a time at first, 3 without it.",
     .options = options,
     .flags = CLI_CONFIG,

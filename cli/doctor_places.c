@@ -281,8 +281,8 @@ void cli_doctor_places(struct cli_doctor *d)
 static void check_directories(struct cli_doctor *d)
 {
     static const char *const names[] = {
-        "HOME",           "XDG_CONFIG_HOME", "XDG_STATE_HOME",
-        "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "MCPLUG_HELPER_PATH",
+        "HOME",   "XDG_CONFIG_HOME", "XDG_STATE_HOME",     "XDG_CACHE_HOME",
+        "TMPDIR", "XDG_RUNTIME_DIR", "MCPLUG_HELPER_PATH",
     };
     for (size_t i = 0; i < MP_COUNT(names); i++) {
         const char *value = getenv(names[i]);

@@ -23,6 +23,7 @@
 
 #define DIR_NAME "logs"
 #define STDERR_HEAD "stderr: " /* of log lines of the core */
+#define LOCK_TRIES 20          /* a millisecond apart */
 
 static const struct cli_journal_limits defaults = {
     .file = CLI_JOURNAL_FILE,
@@ -45,6 +46,7 @@ struct cli_journal {
     dev_t dev;      /* of `fd` */
     ino_t ino;
     bool given_up;
+    bool is_stuck; /* who should begin the next file does not */
     struct budget budgets[CLI_JOURNAL_KINDS];
     time_t second; /* that `stamp` is for */
     char stamp[32];
@@ -290,13 +292,26 @@ static bool see(const struct cli_journal *j, struct stat *st)
     return fstatat(j->dir_fd, j->file, st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* One of all writers moves the file away; the others find that it has another name. The
- * lock is never waited for: who holds it may be stopped. */
+/* Who has the lock is done in a moment, unless he is stopped: then he is waited for once,
+ * and not long. */
+static bool lock(struct cli_journal *j)
+{
+    bool locked = flock(j->fd, LOCK_EX | LOCK_NB) == 0;
+
+    for (int i = 0; i < LOCK_TRIES && !locked && !j->is_stuck; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        locked = flock(j->fd, LOCK_EX | LOCK_NB) == 0;
+    }
+    j->is_stuck = !locked;
+    return locked;
+}
+
+/* One of all writers moves the file away; the others find that it has another name. */
 static int rotate(struct cli_journal *j, struct stat *st, struct mcplug_error *err)
 {
     int r = MCPLUG_OK;
 
-    if (flock(j->fd, LOCK_EX | LOCK_NB) != 0)
+    if (!lock(j))
         return r;
     if (see(j, st) && is_ours(j, st) &&
         renameat(j->dir_fd, j->file, j->dir_fd, j->older) != 0)

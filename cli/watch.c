@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "config/upkeep.h"
 #include "json/walk.h"
+#include "registry/known.h"
 #include "registry/registry.h"
 #include "tell.h"
 
@@ -19,6 +20,13 @@
 
 /* ---- how they are ---- */
 
+/* Of an error, without what the server said: that has a place of its own here. */
+static size_t plain_len(const char *text)
+{
+    const char *said = strstr(text, MP_SAID);
+    return said ? (size_t)(said - text) : strlen(text);
+}
+
 void cli_watched_look(struct cli_watched *s)
 {
     if (s->leaving)
@@ -26,8 +34,10 @@ void cli_watched_look(struct cli_watched *s)
     memset(&s->status, 0, sizeof s->status);
     s->status.struct_size = sizeof s->status;
     s->status.revision = "";
-    if (s->handle)
-        mcplug_handle_status(s->handle, &s->status);
+    if (!s->handle)
+        return;
+    mcplug_handle_status(s->handle, &s->status);
+    s->status.error.text[plain_len(s->status.error.text)] = '\0';
 }
 
 const char *cli_watched_state(const struct cli_watched *s)
@@ -72,17 +82,14 @@ bool cli_watched_healthy(const struct cli_watched *s)
     return state == MCPLUG_STATE_READY || (state == MCPLUG_STATE_RESTING && s->was_ready);
 }
 
-/* "Process not found - .. (server exited with status 1)", and perhaps what it said: what
- * is in the brackets. "Failed to spawn process - ..: No such file": what is behind the
- * colon. */
+/* "Process not found - .. (server exited with status 1)": what is in the brackets.
+ * "Failed to spawn process - ..: No such file": what is behind the colon. */
 const char *cli_watched_fact(const struct cli_watched *s, char *room, size_t cap)
 {
-    const char *text = cli_watched_error(s), *from = strchr(text, '(');
-    const char *said = strstr(text, "; it said: "), *colon;
-    size_t len = said ? (size_t)(said - text) : strlen(text);
+    const char *text = cli_watched_error(s), *from = strchr(text, '('), *colon;
+    size_t len = strlen(text);
 
-    if (from && from < text + len && text[len - 1] == ')' &&
-        strncmp(text, "Process not found - ", 20) == 0) {
+    if (from && text[len - 1] == ')' && strncmp(text, "Process not found - ", 20) == 0) {
         snprintf(room, cap, "%.*s", (int)(text + len - from - 2), from + 1);
         return room;
     }
@@ -90,6 +97,13 @@ const char *cli_watched_fact(const struct cli_watched *s, char *room, size_t cap
         (colon = strstr(text, ": ")) && colon[2])
         return colon + 2;
     return text;
+}
+
+size_t cli_watched_tools(const struct cli_watched *s)
+{
+    return s->handle && !s->leaving
+               ? mcplug_list_count(mcplug_handle_list(s->handle, MCPLUG_TOOLS))
+               : 0;
 }
 
 uint64_t cli_watched_restarts(const struct cli_watched *s)
@@ -131,17 +145,17 @@ static void keep_state(struct cli_watched *s, enum mcplug_state state,
                        const struct mcplug_error *why)
 {
     struct mp_str line;
+    size_t tools = cli_watched_tools(s);
 
     mp_str_init(&line, CLI_KEPT_LINE);
     mp_str_adds(&line, mcplug_state_name(state));
     if (state == MCPLUG_STATE_READY)
-        mp_str_addf(&line, ": %u tool%s, revision %s (%s)", s->status.tools,
-                    s->status.tools == 1 ? "" : "s", s->status.revision,
-                    cli_era_of(s->status.revision));
+        mp_str_addf(&line, ": %zu tool%s, revision %s (%s)", tools, tools == 1 ? "" : "s",
+                    s->status.revision, cli_era_of(s->status.revision));
     else if (state == MCPLUG_STATE_WAITING)
         mp_str_addf(&line, " %llus", cli_watched_seconds(s));
     if (why && state != MCPLUG_STATE_STOPPING)
-        mp_str_addf(&line, ": %s", why->text);
+        mp_str_addf(&line, ": %.*s", (int)plain_len(why->text), why->text);
     cli_kept_add(&s->kept, false, line.data ? line.data : "", line.len);
     mp_str_clear(&line);
 }
@@ -417,6 +431,9 @@ static int acquire(struct cli_watched *s, struct mcplug_error *err)
     };
     if (r == MCPLUG_OK)
         r = mcplug_acquire(w->host, m->settings, &o, on_ready, s, &s->handle, err);
+    if (r == MCPLUG_OK && !cli_args_alter(&w->cli->args))
+        mp_service_recall(s->handle->service,
+                          mp_known_path(&w->cli->config->places, m->entry));
     mp_upkeep_clear(&upkeep);
     return r;
 }

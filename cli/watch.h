@@ -118,6 +118,8 @@ const char *cli_watched_fact(const struct cli_watched *s, char *room, size_t cap
 bool cli_watched_down(const struct cli_watched *s);
 /* Ready, or at rest since it was. */
 bool cli_watched_healthy(const struct cli_watched *s);
+/* Those that may be used. */
+size_t cli_watched_tools(const struct cli_watched *s);
 /* Attempts after the first one. */
 uint64_t cli_watched_restarts(const struct cli_watched *s);
 /* Until the next attempt. */

@@ -29,13 +29,6 @@ static bool is_waiting(const struct cli_watched *s)
     return s->handle && !s->leaving && s->status.state == MCPLUG_STATE_WAITING;
 }
 
-static size_t tools_of(const struct cli_watched *s)
-{
-    mcplug_list *list =
-        s->handle && !s->leaving ? mcplug_handle_list(s->handle, MCPLUG_TOOLS) : NULL;
-    return list ? mcplug_list_count(list) : 0;
-}
-
 static void stamp(char out[40])
 {
     struct timespec now;
@@ -70,7 +63,7 @@ static void put_json(struct cli_out *out, const struct cli_watched *s, bool tabl
     cli_json_member(&text, "state", cli_watched_state(s));
     add_text(&text, "revision", known ? s->status.revision : NULL);
     if (known)
-        mp_str_addf(&text, ",\"tools\":%zu", tools_of(s));
+        mp_str_addf(&text, ",\"tools\":%zu", cli_watched_tools(s));
     else
         mp_str_adds(&text, ",\"tools\":null");
     mp_str_addf(&text, ",\"restarts\":%llu", (unsigned long long)cli_watched_restarts(s));
@@ -94,7 +87,7 @@ static void add_detail(struct mp_str *out, const struct cli_watched *s, bool tab
     const struct mcplug_status *status = &s->status;
     const char *error = trouble(s, table);
     unsigned long long restarts = cli_watched_restarts(s);
-    size_t tools = tools_of(s);
+    size_t tools = cli_watched_tools(s);
 
     if (s->usable && status->state == MCPLUG_STATE_READY) {
         mp_str_addf(out, "%s (%s), %zu tool%s", status->revision,

@@ -115,11 +115,8 @@ static void column_text(const struct cli_watched *s, int column, char *out, size
             snprintf(out, cap, "%s", cli_era_of(status->revision));
         break;
     case TOOLS:
-        if (known) {
-            mcplug_list *tools =
-                s->leaving ? NULL : mcplug_handle_list(s->handle, MCPLUG_TOOLS);
-            count_text(tools ? mcplug_list_count(tools) : 0, out, cap);
-        }
+        if (known)
+            count_text(cli_watched_tools(s), out, cap);
         break;
     case CALLS:
         count_text(status->calls.issued, out, cap);

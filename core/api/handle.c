@@ -58,15 +58,6 @@ static void fill_options(const struct mp_upkeep *u, struct mcplug_acquire_option
         server->keep_alive_ms = 50000;
 }
 
-static void recall(mcplug_handle *handle, const mcplug_config *config,
-                   const struct mp_entry *entry)
-{
-    char *path = mp_known_path(&config->places, entry);
-    if (path)
-        mp_service_recall(handle->service, path);
-    mp_free(path);
-}
-
 static int
 acquire_entry(mcplug *host, mcplug_config *config, struct mp_entry *entry,
               struct mcplug_acquire_options *o, struct mcplug_server_options *server,
@@ -95,7 +86,7 @@ acquire_entry(mcplug *host, mcplug_config *config, struct mp_entry *entry,
                    entry->name, resolved.missing);
         r = mcplug_acquire(host, settings, o, ready, ready_arg, out, err);
         if (r == MCPLUG_OK && !o->identity) /* what one may see another may not */
-            recall(*out, config, entry);
+            mp_service_recall((*out)->service, mp_known_path(&config->places, entry));
     }
     mcplug_settings_free(settings);
     mp_resolved_clear(&resolved);

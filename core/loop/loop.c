@@ -71,6 +71,8 @@ static void turn_end(struct mp_loop *loop)
 
 void mp_loop_call(struct mp_loop *loop, void (*fn)(void *arg), void *arg)
 {
+    if (loop->in_turn == 0) /* nobody may have turned it for long */
+        uv_update_time(&loop->uv);
     turn_begin(loop);
     fn(arg);
     turn_end(loop);

@@ -135,12 +135,15 @@ static const struct mp_health_ops health_ops = {
 
 /* ---- services ---- */
 
-void mp_service_recall(struct mp_service *s, const char *path)
+void mp_service_recall(struct mp_service *s, char *path)
 {
     struct mp_known known;
 
-    if (s->known_path || !(s->known_path = mp_strdup(path)))
+    if (s->known_path || !path) {
+        mp_free(path);
         return;
+    }
+    s->known_path = path;
     if (!mp_known_load_at(path, &known))
         return;
     for (int i = 0; i < MP_FETCHED; i++) {

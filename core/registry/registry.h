@@ -25,7 +25,8 @@
 #define MP_RETRY_DOUBLINGS 5   /* .. so often */
 #define MP_REFUSALS_MAX 3      /* by the server itself, in a row: it is left alone then */
 #define MP_LISTS_MS 2000       /* READY waits for lists once it has the tools */
-#define MP_SAID_MAX 160        /* bytes of what a server said last */
+#define MP_SAID "; it said: "  /* before what a server said last, in an error */
+#define MP_SAID_MAX 160        /* bytes of that */
 #define MP_FETCHED 3           /* kinds of lists that are kept: all but templates */
 
 #define MP_KIND(i) ((enum mcplug_kind)(1 << (i))) /* the i-th of these */
@@ -147,8 +148,9 @@ void mp_service_share(struct mp_service *s, const struct mcplug_acquire_options 
                       uint32_t keep_alive_ms);
 /* Does somebody wait for an answer: through a handle, or on the connection itself? */
 bool mp_service_busy(const struct mp_service *s);
-/* What it offered last, from what is kept at `path`, which it keeps from now on. */
-void mp_service_recall(struct mp_service *s, const char *path);
+/* What it offered last, from what is kept at `path`, which it keeps from now on. take;
+ * NULL is fine */
+void mp_service_recall(struct mp_service *s, char *path);
 /* Its last user has gone: ends it, now or when it has been idle. */
 void mp_service_unused(struct mp_service *s);
 /* Frees it soon, if it has ended and nobody is left. */

@@ -189,7 +189,8 @@ static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why
         s->fetching--;
         if (why && i == 0) /* a server without its tools is not ready */
             mp_error_copy(&s->fetch_error, why);
-        settle_soon(s);
+        if (!why || i == 0 || !mp_rpc_idle(s->session->rpc))
+            settle_soon(s); /* else the connection is gone, which is told next */
     } else if (mp_service_ready(s)) {
         if (l->stale) /* once more: it has changed meanwhile, or could not be had */
             fetch_soon(s);
@@ -394,7 +395,7 @@ static void failed(struct mp_service *s, const struct mcplug_error *cause)
 
     mp_error_copy(&why, cause);
     if (why.os_error == ESRCH && s->said[0])
-        snprintf(why.text, sizeof why.text, "%.300s; it said: %s", cause->text, s->said);
+        snprintf(why.text, sizeof why.text, "%.300s" MP_SAID "%s", cause->text, s->said);
     log_line(s, MCPLUG_LOG_VERBOSE, "not ready after %llums: %s", (unsigned long long)ms,
              why.text);
     mp_error_copy(&s->error, &why);

@@ -16,7 +16,8 @@
 
 #define CHUNK ((size_t)16384)
 #define SCRATCH (4 + 3 * CHUNK)
-#define COPIED ((size_t)1 << 30) /* in one call */
+/* That moves on: it is copied in one go, while everything else waits. */
+#define MOVED_MAX ((uint64_t)1 << 28)
 
 void mp_spill_init(struct mp_spill *s)
 {
@@ -193,8 +194,7 @@ static bool copy(int from, int to, uint64_t size)
     off_t at = 0;
 
     while ((uint64_t)at < size) {
-        uint64_t left = size - (uint64_t)at;
-        ssize_t n = sendfile(to, from, &at, left < COPIED ? (size_t)left : COPIED);
+        ssize_t n = sendfile(to, from, &at, (size_t)(size - (uint64_t)at));
         if (n == 0 || (n < 0 && errno != EINTR))
             return false;
     }
@@ -207,6 +207,8 @@ static bool move_on(struct mp_spill *s)
     char *dir;
     bool own;
 
+    if (s->size > MOVED_MAX)
+        return false;
     for (size_t i = s->place + 1; (dir = mp_spill_place(s->dirs, i, &own)); i++) {
         int fd = open_at(dir, own);
         mp_free(dir);

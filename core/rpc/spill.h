@@ -29,8 +29,9 @@ char *mp_spill_dir(const char *dir);
 char *mp_spill_place(const char *dirs, size_t i, bool *own);
 
 /* Begins a string; opens the file for the first one, in the first of the places where
- * that can be done. `dirs` must stay until clear. When a place is full later, the file
- * is copied to the next one on another disk that has room. */
+ * that can be done. `dirs` must stay until clear. When a place is full later, the file,
+ * if it has no more than 256 MiB yet, is copied to the next one on another disk that has
+ * room. */
 int mp_spill_begin(struct mp_spill *s, const char *dirs, struct mcplug_error *err);
 /* Adds raw bytes of the inside of a JSON string; they are written unescaped. */
 int mp_spill_add(struct mp_spill *s, const char *raw, size_t len, uint64_t max,

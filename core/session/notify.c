@@ -10,7 +10,10 @@ struct mp_listener {
     mcplug_server *server;
     struct mp_listener *older;
     bool acknowledged;
+    uint64_t since; /* it was */
 };
+
+#define STOOD_MS 10000 /* after which a stream was worth the listening */
 
 /* In the order of the kinds. */
 static const struct {
@@ -81,6 +84,9 @@ static void hear_again(mcplug_server *s)
 
     if (!s->deaf)
         return;
+    for (int i = 0; i < MP_KINDS; i++) /* the answer may be from before */
+        if (s->kept[i].fetch)
+            kinds |= 1u << i == MCPLUG_TEMPLATES ? MCPLUG_RESOURCES : 1u << i;
     s->deaf = false;
     s->lapsed = 0;
     for (size_t i = 0; i < MP_COUNT(lists); i++)
@@ -157,6 +163,8 @@ static void on_acknowledged(mcplug_server *s, mp_message *m)
 
     if (!l)
         return;
+    if (!l->acknowledged)
+        l->since = mp_loop_now(s->cfg.loop);
     l->acknowledged = true;
     if (l == s->listener)
         drop_listeners(l->older);
@@ -223,7 +231,8 @@ static void on_listen_again(struct mp_timer *timer)
 }
 
 /* Where a stream can be lost alone, as by a proxy that finds it idle for too long, it is
- * taken up again; a server that does not want it is asked ever more seldom. */
+ * taken up again; a server that does not want it, or ends it soon, is asked ever more
+ * seldom, for every time lists may have changed unheard. */
 static void listen_again(mcplug_server *s, bool stood)
 {
     static const uint32_t pauses[] = {1000, 2000, 5000, 10000, 30000, 60000};
@@ -235,12 +244,22 @@ static void listen_again(mcplug_server *s, bool stood)
     mp_timer_start(s->cfg.loop, &s->listen_timer, pause, on_listen_again);
 }
 
+static bool hears(const mcplug_server *s)
+{
+    const struct mp_listener *l = s->listener;
+
+    while (l && !l->acknowledged)
+        l = l->older;
+    return l != NULL;
+}
+
 static enum mp_outcome listen_done(struct mp_call *rpc, mp_message *m,
                                    const struct mcplug_error *why)
 {
     struct mp_listener *l = MP_OF(rpc, struct mp_listener, rpc), **at;
     mcplug_server *s = l->server;
-    bool stood = l->acknowledged;
+    bool heard = l->acknowledged;
+    bool stood = heard && mp_loop_now(s->cfg.loop) - l->since >= STOOD_MS;
     (void)m;
 
     if (why && why->code != MCPLUG_ECANCELED)
@@ -251,7 +270,7 @@ static enum mp_outcome listen_done(struct mp_call *rpc, mp_message *m,
     bool was_newest = at == &s->listener; /* the others were to go anyway */
     *at = l->older;
     mp_free(l);
-    if (!s->listener)
+    if (!s->listener || (heard && !hears(s)))
         go_deaf(s);
     if (was_newest && why && why->code != MCPLUG_ECANCELED && why->code != MCPLUG_EPEER &&
         s->phase == MP_READY && mp_rpc_has_exchanges(s->rpc))

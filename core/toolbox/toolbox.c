@@ -26,23 +26,37 @@ static void hash_bytes(uint64_t *hash, const void *data, size_t len)
     *hash = (*hash ^ len) * UINT64_C(0x100000001b3);
 }
 
+/* Of a list that is the same as before it is known. 0: it is empty. */
+static uint64_t hash_list(struct mp_hashed *h, mcplug_list *list)
+{
+    size_t len;
+
+    if (list == h->list)
+        return h->hash;
+    mcplug_list_unref(h->list);
+    h->list = mcplug_list_ref(list);
+    h->hash = 0;
+    for (size_t i = 0; i < mcplug_list_count(list); i++) {
+        const char *json = mcplug_list_item(list, i, &len);
+        hash_bytes(&h->hash, json, len);
+    }
+    return h->hash;
+}
+
 /* Everything that a model is told. 0: nothing. */
 static uint64_t hash_all(struct mcplug_toolbox *box)
 {
     uint64_t hash = 0;
-    size_t len;
 
     for (size_t i = 0; i < box->n_members; i++) {
-        mcplug_handle *h = box->members[i]->handle;
-        const char *says = h->service->instructions;
+        struct mp_box_server *m = box->members[i];
+        const char *says = m->handle->service->instructions;
         for (int k = 0; k < MP_FETCHED; k++) {
-            const mcplug_list *list = mp_handle_list(h, MP_KIND(k));
-            size_t n = mcplug_list_count(list);
-            for (size_t j = 0; j < n; j++) {
-                const char *json = mcplug_list_item(list, j, &len);
-                hash_bytes(&hash, &i, sizeof i);
-                hash_bytes(&hash, json, len);
-            }
+            uint64_t key[] = {
+                i, (uint64_t)k,
+                hash_list(&m->hashed[k], mp_handle_list(m->handle, MP_KIND(k)))};
+            if (key[2])
+                hash_bytes(&hash, key, sizeof key);
         }
         if (says && *says)
             hash_bytes(&hash, says, strlen(says));
@@ -159,8 +173,10 @@ int mp_toolbox_begin(struct mcplug_toolbox *box, const char *name,
 
 static void member_free(struct mp_box_server *m)
 {
-    for (int i = 0; i < MP_FETCHED; i++)
+    for (int i = 0; i < MP_FETCHED; i++) {
         mcplug_list_unref(m->lists[i]);
+        mcplug_list_unref(m->hashed[i].list);
+    }
     mp_free(m->name);
     mp_free(m);
 }

@@ -16,11 +16,17 @@
 #define MP_BATCH 3          /* servers that warm up at a time */
 #define MP_BOX_SERVERS 4096 /* of one toolbox */
 
+struct mp_hashed { /* a list, or none */
+    mcplug_list *list;
+    uint64_t hash;
+};
+
 struct mp_box_server { /* one server */
     struct mcplug_toolbox *box;
     char *name;
     mcplug_handle *handle;
     mcplug_list *lists[MP_FETCHED]; /* of the names that were given last */
+    struct mp_hashed hashed[MP_FETCHED];
     enum { MP_COLD, MP_WARMING, MP_WARM, MP_FAILED_TO_WARM } warmth;
     uint64_t began_at;
 };

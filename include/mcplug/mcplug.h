@@ -371,7 +371,7 @@ enum mcplug_state {
     MCPLUG_STATE_RESTING = 0, /* nobody has wanted it yet, or it was idle for long */
     MCPLUG_STATE_QUEUED,      /* too many others are starting */
     MCPLUG_STATE_STARTING,
-    MCPLUG_STATE_READY, /* connected, and its lists are there */
+    MCPLUG_STATE_READY, /* connected, and its tools are there; other lists may follow */
     MCPLUG_STATE_STOPPING,
     MCPLUG_STATE_WAITING, /* for the next attempt */
     MCPLUG_STATE_PARKED,  /* the cause lasts: see mcplug_restart() */
@@ -408,9 +408,9 @@ struct mcplug_acquire_options {
 
 /* `ready` runs once: at once when the server is, else when it is, or the reason why not:
  * all who wait for a server fail together 60 s after the first of them came; from then on
- * everybody fails at once, until an attempt succeeds. The handle is good in either case,
- * and the attempts go on. Without `ready` nothing is started before the first call.
- * give: mcplug_release. */
+ * everybody fails at once, until an attempt succeeds. So they do when its program cannot
+ * be run. The handle is good in either case, and the attempts go on. Without `ready`
+ * nothing is started before the first call. give: mcplug_release. */
 MCPLUG_API int mcplug_acquire(mcplug *host, const mcplug_settings *settings,
                               const struct mcplug_acquire_options *options,
                               void (*ready)(void *arg, mcplug_handle *handle,
@@ -470,11 +470,11 @@ struct mcplug_status { /* of the server behind a handle */
     enum mcplug_state state;
     const char *name, *transport, *revision; /* borrow; "" when not known */
     int64_t pid;                             /* 0: none */
-    uint32_t handles, tools;
-    uint32_t under_way, waiting; /* calls: sent, and not sent yet */
-    uint64_t starts;             /* attempts in all */
-    uint64_t restarts;           /* of these, after it had been ready */
-    uint64_t up_ms;              /* ready since; 0: it is not */
+    uint32_t handles, tools;                 /* the latter filtered or not */
+    uint32_t under_way, waiting;             /* calls: sent, and not sent yet */
+    uint64_t starts;                         /* attempts in all */
+    uint64_t restarts;                       /* of these, after it had been ready */
+    uint64_t up_ms;                          /* ready since; 0: it is not */
     uint64_t next_ms;           /* until the next attempt; 0: there is none to wait for */
     uint64_t queued_ms;         /* that the calls so far have waited, all together */
     struct mcplug_error error;  /* the last one; code 0: none */

@@ -348,7 +348,7 @@ START_TEST(a_prompt_without_a_line_end_is_heard_before_the_time_is_over)
 {
     hear("printf 'hello\\nPassword: ' >&2; exec sleep 20");
     ck_assert_str_eq(said, "<hello><Password: >");
-    hear("printf 'Name: ' >&2; sleep 1.8; printf 'none\\nend\\n' >&2; exec sleep 20");
+    hear("printf 'Name: ' >&2; sleep 1.3; printf 'none\\nend\\n' >&2; exec sleep 20");
     ck_assert_str_eq(said, "<Name: ><none><end>");
     hear("printf one >&2; sleep 0.1; printf ' line\\n' >&2; exec sleep 20");
     ck_assert_str_eq(said, "<one line>");
@@ -357,7 +357,7 @@ END_TEST
 
 START_TEST(of_a_line_without_an_end_four_kilobytes_are_heard_once)
 {
-    hear("head -c 300000 /dev/zero | tr '\\0' x >&2; sleep 1.5; "
+    hear("head -c 300000 /dev/zero | tr '\\0' x >&2; sleep 1.3; "
          "printf 'x\\nend\\n' >&2; exec sleep 20");
     ck_assert_uint_eq(strlen(said), 2 + 4096 + 5);
     ck_assert_uint_eq(strspn(said + 1, "x"), 4096);

@@ -142,6 +142,21 @@ START_TEST(a_host_is_freed_while_a_server_lingers)
 }
 END_TEST
 
+START_TEST(a_host_that_was_busy_for_long_lets_servers_leave_in_their_time)
+{
+    begin_bare();
+    mcplug_settings *s = talks("BEFORE", "trap 'echo T >> \"$BOOK\"' TERM\n"
+                                         "trap 'sleep 0.2; echo E >> \"$BOOK\"' EXIT");
+    mcplug_settings_set(s, "closeGrace", "700ms");
+    hold(s, NULL);
+    usleep(900000); /* nobody turns its loop */
+    mcplug_free(host);
+    ck_assert_uint_eq(booked('T'), 0);
+    ck_assert_uint_eq(booked('E'), 1);
+    unlink(book);
+}
+END_TEST
+
 /* ---- idle ---- */
 
 /* _i: 0 the second one says never, 1 longer, 2 never, and the first one has gone,
@@ -317,6 +332,7 @@ static void add(TCase *tc)
     tcase_add_loop_test(tc, a_server_that_dies_while_it_lingers_is_not_started_again, 0,
                         2);
     tcase_add_loop_test(tc, a_host_is_freed_while_a_server_lingers, 0, 2);
+    tcase_add_test(tc, a_host_that_was_busy_for_long_lets_servers_leave_in_their_time);
     tcase_add_loop_test(tc, who_wants_a_server_longest_has_his_way, 0, 5);
     tcase_add_loop_test(tc, who_wants_a_server_watched_closest_has_his_way, 0, 3);
     tcase_add_test(tc, calls_on_the_connection_itself_keep_it_up);

@@ -54,7 +54,8 @@ static mcplug_settings *spoils(const char *spoilt, const char *good)
     mcplug_settings_put(s, "env", "AFTER",
                         "if [ $n = 1 ]; then (for i in 1 2; do\n"
                         "while [ ! -e \"$BOOK.go\" ]; do sleep 0.02; done; changed\n"
-                        "while [ -e \"$BOOK.go\" ]; do sleep 0.02; done; done) & fi");
+                        "while [ -e \"$BOOK.go\" ]; do sleep 0.02; done\n"
+                        "echo '~' >> \"$BOOK\"; done) & fi");
     return s;
 }
 
@@ -78,7 +79,7 @@ static mcplug_handle *hold_spoilt(mcplug_settings *s)
     mcplug_settings_put(s, "env", "BOOK", book);
     mcplug_handle *h = hold(s, &o);
     mp_loop_fake_clock(host->loop);
-    mp_service_recall(h->service, at("kept.json"));
+    mp_service_recall(h->service, mp_strdup(at("kept.json")));
     let_go(true);
     SOON(told_of("its list of tools can't be had") == 1);
     return h;
@@ -115,7 +116,7 @@ START_TEST(a_server_that_refuses_a_list_is_left_alone_until_it_changes_again)
     ck_assert_int_eq(status(h).state, MCPLUG_STATE_READY);
     ck_assert_uint_eq(tools_of(h), 2);
     let_go(false);
-    turn_for(200);
+    SOON(booked('~') == 1); /* it has seen that */
     let_go(true);
     SOON(tools_of(h) == 1);
     let_go(false);
@@ -208,6 +209,21 @@ START_TEST(a_server_without_its_tools_fails_at_once_though_another_list_hangs)
 }
 END_TEST
 
+START_TEST(a_server_that_dies_when_asked_for_another_list_was_never_ready)
+{
+    struct outcome out;
+    begin_bare();
+    mcplug_handle *h = acquire(talks("BETWEEN", "exit 3"), NULL);
+    call(h, "quick", NULL, &out);
+    UNTIL(status(h).starts == 3);
+    ck_assert_uint_eq(status(h).restarts, 0);
+    ck_assert(!h->service->keeper.was_ready);
+    ck_assert_msg(strstr(status(h).error.text, "exited with status 3") != NULL, "%s",
+                  status(h).error.text);
+    end();
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_checked_fixture(tc, set_up, tear_down);
@@ -222,6 +238,7 @@ static void add(TCase *tc)
                         2);
     tcase_add_test(tc,
                    a_server_without_its_tools_fails_at_once_though_another_list_hangs);
+    tcase_add_test(tc, a_server_that_dies_when_asked_for_another_list_was_never_ready);
 }
 
 int main(void)

@@ -219,8 +219,8 @@ static int write_megabytes(size_t count)
     static char block[MB];
     int r = MCPLUG_OK;
     for (size_t i = 0; i < count && r == MCPLUG_OK; i++) {
-        memset(block, (char)('a' + i), MB);
-        r = mp_spill_add(&s, block, MB, 100 * MB, &err);
+        memset(block, (char)('a' + i % 26), MB);
+        r = mp_spill_add(&s, block, MB, 1000 * MB, &err);
     }
     return r;
 }
@@ -263,6 +263,19 @@ static int fill_all(const char *dirs)
     return 0;
 }
 
+/* The first place takes 300, which is too much to be moved. */
+static int fill_too_much(const char *dirs)
+{
+    if (mp_spill_begin(&s, dirs, &err) != MCPLUG_OK)
+        return 1;
+    if (write_megabytes(400) != MCPLUG_EIO || err.os_error != ENOSPC)
+        return 2;
+    if (!strstr(err.text, below("a")) || s.place != 0)
+        return 3;
+    mp_spill_clear(&s);
+    return 0;
+}
+
 /* A given directory is the only one, however full it is. */
 static int fill_given(const char *dirs)
 {
@@ -279,7 +292,8 @@ static int fill_given(const char *dirs)
 
 enum { NOT_ALLOWED = 99 };
 
-static void check_full(const char *b_size, int (*run)(const char *dirs))
+static void check_full(const char *a_size, const char *b_size,
+                       int (*run)(const char *dirs))
 {
     char dirs[256];
     int status;
@@ -289,7 +303,7 @@ static void check_full(const char *b_size, int (*run)(const char *dirs))
     pid_t child = fork();
     ck_assert_int_ge(child, 0);
     if (child == 0)
-        _exit(mount_small("2m", b_size) ? run(dirs) : NOT_ALLOWED);
+        _exit(mount_small(a_size, b_size) ? run(dirs) : NOT_ALLOWED);
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert(WIFEXITED(status));
     if (WEXITSTATUS(status) != NOT_ALLOWED)
@@ -298,19 +312,25 @@ static void check_full(const char *b_size, int (*run)(const char *dirs))
 
 START_TEST(what_a_full_place_holds_moves_to_the_next)
 {
-    check_full("20m", fill_first);
+    check_full("2m", "20m", fill_first);
 }
 END_TEST
 
 START_TEST(when_all_are_full_the_last_is_named)
 {
-    check_full("4m", fill_all);
+    check_full("2m", "4m", fill_all);
 }
 END_TEST
 
 START_TEST(a_given_directory_that_is_full_is_named)
 {
-    check_full("20m", fill_given);
+    check_full("2m", "20m", fill_given);
+}
+END_TEST
+
+START_TEST(what_is_too_long_to_be_moved_stays_where_it_is)
+{
+    check_full("300m", "900m", fill_too_much);
 }
 END_TEST
 
@@ -326,6 +346,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, what_a_full_place_holds_moves_to_the_next);
     tcase_add_test(tc, when_all_are_full_the_last_is_named);
     tcase_add_test(tc, a_given_directory_that_is_full_is_named);
+    tcase_add_test(tc, what_is_too_long_to_be_moved_stays_where_it_is);
 }
 
 int main(void)

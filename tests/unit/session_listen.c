@@ -120,6 +120,7 @@ START_TEST(one_that_stood_begins_with_the_shortest_pause)
         lose(id);
         id = again_after(5000);
         acknowledge(id);
+        fake_pass(&f, 10000);
     }
     fake_clear(&f);
 }
@@ -219,6 +220,7 @@ START_TEST(a_wish_in_the_pause_is_told_at_once_and_ends_the_pause)
     ck_assert_ptr_nonnull(strstr(f.sent[f.n_seen - 1], "[\"file:///a\"]"));
     check_never_again();
     acknowledge(id);
+    fake_pass(&f, 10000);
     lose(id);
     again_after(1000);
     ck_assert_ptr_nonnull(strstr(f.sent[f.n_seen - 1], "[\"file:///a\"]"));
@@ -336,6 +338,25 @@ START_TEST(what_may_have_changed_unheard_is_asked_anew)
 }
 END_TEST
 
+START_TEST(one_that_stood_for_a_moment_is_taken_up_ever_more_seldom)
+{
+    static const unsigned pauses[] = {1000, 2000, 5000, 10000, 30000, 60000, 60000};
+    unsigned lists = 0;
+    uint64_t id = start(MCPLUG_CAN_EXCHANGE);
+    for (size_t i = 0; i < MP_COUNT(pauses); i++) {
+        acknowledge(id);
+        get_tools(&lists);
+        fake_pass(&f, 9000);
+        acknowledge(id); /* says nothing new */
+        fake_pass(&f, 999);
+        lose(id);
+        id = again_after(pauses[i]);
+    }
+    ck_assert_uint_eq(changes, MP_COUNT(pauses) - 1);
+    fake_clear(&f);
+}
+END_TEST
+
 /* ---- the gap between two of them ---- */
 
 /* Fetches one list, which must be asked for. */
@@ -355,6 +376,7 @@ START_TEST(changes_that_nobody_heard_are_told_when_it_listens_again)
     acknowledge(id);
     for (unsigned i = 1; i <= 2; i++) {
         get_tools(&lists);
+        fake_pass(&f, 10000);
         lose(id);
         lose(again_after(1000)); /* a gap that lasts */
         id = again_after(2000);
@@ -390,10 +412,16 @@ START_TEST(every_kind_of_list_that_anybody_may_have_is_told_of)
 }
 END_TEST
 
-START_TEST(where_nothing_lapsed_no_change_is_told)
+/* Wants one thing more; the exchange of the second subscription. */
+static uint64_t wish(void)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
+    ck_assert_int_eq(mcplug_subscribe(f.server, "file:///a", &err), MCPLUG_OK);
+    return fake_expect(&f, "subscriptions/listen");
+}
 
+START_TEST(where_nothing_lapsed_no_change_is_told)
+{
     uint64_t id = start(MCPLUG_CAN_EXCHANGE);
     acknowledge(id);
     fetch(MCPLUG_RESOURCES, "resources/list", "\"resources\":[]"); /* never told of */
@@ -401,11 +429,43 @@ START_TEST(where_nothing_lapsed_no_change_is_told)
     id = again_after(1000);
     acknowledge(id);
     fetch(MCPLUG_TOOLS, "tools/list", "\"tools\":[]");
-    ck_assert_int_eq(mcplug_subscribe(f.server, "file:///a", &err), MCPLUG_OK);
-    uint64_t second = fake_expect(&f, "subscriptions/listen");
-    lose(id); /* the second one is there, if it does not stand */
-    acknowledge(second);
+    acknowledge(wish()); /* which ends the first one */
     ck_assert_uint_eq(changes, 0);
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(a_subscription_that_does_not_stand_yet_hears_nothing)
+{
+    unsigned lists = 0;
+    uint64_t id = start(MCPLUG_CAN_EXCHANGE);
+    acknowledge(id);
+    get_tools(&lists);
+    uint64_t second = wish();
+    lose(id);
+    ck_assert_uint_eq(changes, 0);
+    acknowledge(second);
+    ck_assert_uint_eq(changes, 1);
+    ck_assert_uint_eq(get_tools(&lists), 1); /* it is asked */
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(a_list_that_is_under_way_when_it_listens_again_is_not_kept)
+{
+    unsigned lists = 0;
+    uint64_t id = start(MCPLUG_CAN_EXCHANGE);
+    acknowledge(id);
+    lose(id);
+    id = again_after(1000);
+    ck_assert_int_eq(mcplug_get_list(f.server, MCPLUG_TOOLS, on_list, &lists, NULL), 0);
+    uint64_t asked = fake_expect(&f, "tools/list");
+    acknowledge(id);
+    ck_assert_uint_eq(changes, 1);
+    fake_sayf(&f, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"tools\":[]}}",
+              ll(asked));
+    ck_assert_uint_eq(lists, 1);
+    ck_assert_uint_eq(get_tools(&lists), 1); /* the answer may be from before */
     fake_clear(&f);
 }
 END_TEST
@@ -430,6 +490,7 @@ static void add(TCase *tc)
 {
     tcase_add_test(tc, a_lost_stream_is_taken_up_again_ever_more_seldom);
     tcase_add_test(tc, one_that_stood_begins_with_the_shortest_pause);
+    tcase_add_test(tc, one_that_stood_for_a_moment_is_taken_up_ever_more_seldom);
     tcase_add_loop_test(tc, every_loss_but_the_servers_word_is_one, 0, 6);
     tcase_add_loop_test(tc, what_the_server_ended_is_not_taken_up_again, 0, 4);
     tcase_add_loop_test(tc, nothing_is_taken_up_after_close, 0, 2);
@@ -444,6 +505,8 @@ static void add(TCase *tc)
     tcase_add_test(tc, changes_that_nobody_heard_are_told_when_it_listens_again);
     tcase_add_test(tc, every_kind_of_list_that_anybody_may_have_is_told_of);
     tcase_add_test(tc, where_nothing_lapsed_no_change_is_told);
+    tcase_add_test(tc, a_subscription_that_does_not_stand_yet_hears_nothing);
+    tcase_add_test(tc, a_list_that_is_under_way_when_it_listens_again_is_not_kept);
     tcase_add_test(tc, who_hears_of_the_gap_may_close_the_session);
 }
 
