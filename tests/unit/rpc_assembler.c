@@ -1,4 +1,5 @@
 #include "fake.h"
+#include "quick.h"
 
 #include "rpc/assembler.h"
 
@@ -19,9 +20,9 @@ static void begin(size_t memory, uint64_t spill)
 static mp_message *feed(const char *text, size_t len, bool last)
 {
     mp_message *m;
-    ck_assert_int_eq(mp_assembler_feed(&a, mp_bytes(text, len),
-                                       last ? MP_PIECE_LAST : MP_PIECE_MORE, &m),
-                     MCPLUG_OK);
+    int r = mp_assembler_feed(&a, mp_bytes(text, len),
+                              last ? MP_PIECE_LAST : MP_PIECE_MORE, &m);
+    HOLDS(r == MCPLUG_OK, "%d", r);
     return m;
 }
 
@@ -30,7 +31,7 @@ static mp_message *feed_all(const char *text, size_t piece)
     size_t len = strlen(text);
     mp_message *m = NULL;
     for (size_t at = 0; at < len; at += piece) {
-        ck_assert_ptr_null(m);
+        HOLDS(!m, "a message before its end");
         size_t n = len - at < piece ? len - at : piece;
         m = feed(text + at, n, at + n == len);
     }
@@ -98,9 +99,7 @@ static void check_spilled(const char *unit, const char *plain, size_t n, size_t 
         got += (size_t)r;
     ck_assert_uint_eq(got, p * n);
     for (size_t i = 0; i < n; i++)
-        if (memcmp(whole + i * p, plain, p) !=
-            0) /* ck_assert would write a note of each */
-            ck_abort_msg("repetition %zu is wrong", i);
+        HOLDS(memcmp(whole + i * p, plain, p) == 0, "repetition %zu is wrong", i);
     free(whole);
     mp_message_unref(m);
     mp_assembler_clear(&a);
@@ -256,7 +255,7 @@ START_TEST(what_does_not_begin_as_json_is_noise_of_which_little_is_kept)
     }
     char *block = malloc(1 << 20);
     memset(block, 'n', 1 << 20);
-    for (int i = 0; i < 300; i++)
+    for (unsigned i = 0; i < fewer(300); i++)
         ck_assert_ptr_null(feed(block, 1 << 20, false));
     mp_message *m = feed("", 0, true);
     ck_assert_int_eq(m->state, MP_MESSAGE_NOISE);
