@@ -321,6 +321,40 @@ START_TEST(a_restart_as_asked_tells_of_no_old_failure)
 }
 END_TEST
 
+START_TEST(l1_every_line_has_its_severity_and_its_server)
+{
+    static const char *const denied[] = {"slow", NULL};
+    struct mcplug_server_options so = {.struct_size = sizeof so, .name = "none"};
+    struct mcplug_acquire_options o = {.struct_size = sizeof o, .server = &so};
+    mcplug_settings *none = mcplug_settings_new("stdio");
+    mcplug_handle *h = NULL;
+    begin_bare();
+    mcplug_settings_set(none, "command", "/nonexistent/x");
+    ck_assert_int_eq(mcplug_acquire_wait(host, none, &o, &h, &err), MCPLUG_EREFUSED);
+    mcplug_settings_free(none);
+    LOGGED("ERR mcp:none connection failed: Failed to spawn process");
+    UNTIL(strstr(logged, "WRN mcp:none restart 1 in 0ms: Failed to spawn process"));
+
+    so.name = "s";
+    o.tools_denied = denied;
+    h = hold(talks(NULL, NULL), &o);
+    LOGGED("VRB mcp:s ready after ");
+    ck_assert_uint_eq(tools_of(h), 1);
+    LOGGED("VRB mcp:s 1 of 2 tools are left by toolsAllowed and toolsDenied");
+    quick(h);
+    LOGGED("VRB mcp:s Tool 'quick' completed successfully in ");
+    mp_loop_fake_clock(host->loop);
+    kill((pid_t)status(h).pid, SIGSTOP);
+    pass(MP_HEALTH_IDLE_MS);
+    pass(MP_HEALTH_CHECK_MS);
+    LOGGED("ERR mcp:s health check failed: ");
+    kill((pid_t)status(h).pid, SIGKILL);
+    SOON(strstr(logged, "WRN mcp:s restart 1 in 0ms: "));
+    LOGGED("ERR mcp:s STDIO connection dropped after ");
+    end();
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_checked_fixture(tc, set_up, tear_down);
@@ -339,6 +373,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_call_after_one_that_timed_out_is_not_lost);
     tcase_add_loop_test(tc, time_that_was_spent_before_counts, 0, 2);
     tcase_add_test(tc, a_restart_as_asked_tells_of_no_old_failure);
+    tcase_add_test(tc, l1_every_line_has_its_severity_and_its_server);
 }
 
 int main(void)
