@@ -73,6 +73,8 @@ static void let_go_on(struct server *x)
         mp_keeper_started(&x->k);
     } else {
         mp_keeper_failed(&x->k, &why, roll(6) == 0);
+        if (roll(4) == 0)
+            mp_keeper_disappoint(&x->k);
     }
 }
 
