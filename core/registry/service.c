@@ -315,12 +315,12 @@ static void keep_said(struct mp_service *s, const char *line, size_t len)
             break;
         if (blank && !n)
             continue;
-        memcpy(said + n,
-               blank   ? " "
-               : whole ? (const char *)p
-                       : "?",
-               blank || !whole ? 1 : k);
-        n += blank ? 1 : k;
+        if (blank || !whole) {
+            said[n++] = blank ? ' ' : '?';
+        } else {
+            memcpy(said + n, p, k);
+            n += k;
+        }
         end = blank ? end : n;
     }
     if (end) {
