@@ -134,7 +134,8 @@ unsigned rig_noted(const struct rig *r, const char *start); /* lines of the note
 unsigned rig_logged(const struct rig *r, const char *part);
 unsigned kin_alive(const struct rig *r);
 unsigned open_fds(void);
-bool has_children(void); /* of ours, dead ones too */
+void rig_check_gone(struct rig *r); /* no process is left */
+bool has_children(void);            /* of ours, dead ones too */
 void check_no_children(void);
 
 #endif
