@@ -3,7 +3,6 @@
 #include "matrix_kit.h"
 #include "../evil/run.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -40,35 +39,13 @@ static uint64_t starts(struct rig *r)
     return rig_status(r).starts;
 }
 
-/* Do all threads of that process stand still? */
-static bool is_frozen(pid_t pid)
-{
-    char path[320], line[512];
-    bool frozen = true;
-    struct dirent *d;
-
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    DIR *dir = opendir(path);
-    ck_assert_ptr_nonnull(dir);
-    while ((d = readdir(dir))) {
-        snprintf(path, sizeof path, "/proc/%d/task/%s/stat", (int)pid, d->d_name);
-        FILE *f = d->d_name[0] == '.' ? NULL : fopen(path, "r");
-        const char *at = f && fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
-        frozen = frozen && (!at || at[2] == 'T');
-        if (f)
-            fclose(f);
-    }
-    closedir(dir);
-    return frozen;
-}
-
 /* Connections still come about then, made by the system, and nobody answers. */
 static void freeze(struct rig *r)
 {
     double since = now_ms();
 
     ck_assert_int_eq(kill(r->peer, SIGSTOP), 0);
-    while (!is_frozen(r->peer)) { /* a signal takes its time */
+    while (!all_asleep()) { /* a signal takes its time */
         ck_assert_msg(now_ms() - since < 5000, "the peer does not stop");
         usleep(200);
     }
@@ -96,7 +73,8 @@ static struct rig *up(enum wire wire, bool shared, const char *ping)
     return r;
 }
 
-/* Answers come in real time: an attempt that could succeed is given some. */
+/* The modules' libraries look at a real clock: an attempt that could succeed is given
+ * some of its time. */
 static void come_back(struct rig *r, uint64_t at_most)
 {
     for (uint64_t since = rig_clock(r); rig_clock(r) - since <= at_most;) {

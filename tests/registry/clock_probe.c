@@ -216,7 +216,7 @@ START_TEST(server_without_calls_is_stopped_after_its_idle_time_and_comes_back)
     rig_pass(r, 89000, 1000, NULL);
     ck_assert(is_ready(r));
     ck_assert(rig_pass(r, 5000, 200, rests));
-    rig_check_gone(r);
+    check_no_children();
     rig_pass(r, 1000000, 100000, NULL);
     ck_assert_uint_eq(rig_noted(r, "start "), 1); /* that was what was asked for */
     struct shot *s = rig_fire(r, 0, "mute", 1, 0);
@@ -237,7 +237,7 @@ START_TEST(server_without_calls_is_stopped_after_its_idle_time_and_comes_back)
     rig_release(r, u);
     UNTIL(r, 1000, u->released);
     rig_pass(r, 95000, 1000, never);
-    rig_check_gone(r);
+    check_no_children();
     rig_end(r);
 }
 END_TEST

@@ -264,17 +264,8 @@ void rig_end(struct rig *r)
     if (r->fake)
         ck_assert(r->n_users == 0 || rig_pass(r, 10000, 50, NULL) || all_released(r));
     UNTIL(r, 10000, all_released(r));
-    rig_check_gone(r); /* nothing is left when that is told */
+    check_no_children(); /* nothing is left when that is told */
     rig_free(r);
-}
-
-/* On a fake clock the time to end a process may be over before it could end: only then,
- * when it was told, there is something to wait for. */
-void rig_check_gone(struct rig *r)
-{
-    if (r->fake && rig_logged(r, "processes of the server cannot be ended"))
-        UNTIL(r, 10000, !has_children());
-    check_no_children();
 }
 
 void rig_free(struct rig *r)
@@ -406,15 +397,35 @@ struct mcplug_status rig_status(struct rig *r)
 
 /* ---- the loop ---- */
 
-void rig_turn(struct rig *r)
+/* True if there was something to do. */
+static bool turn(struct rig *r, int wait_ms)
 {
-    int ms = mcplug_timeout(r->host);
     struct pollfd p = {mcplug_fd(r->host), POLLIN, 0};
+    bool due = mcplug_timeout(r->host) == 0;
 
-    poll(&p, 1, r->fake ? 2 : ms < 0 || ms > 20 ? 20 : ms);
+    due = poll(&p, 1, due ? 0 : wait_ms) > 0 || due;
     if (r->fake) /* what is due at once takes no time */
         mp_loop_advance(r->host->loop, 0);
     mcplug_turn(r->host, 0);
+    return due;
+}
+
+void rig_turn(struct rig *r)
+{
+    int ms = mcplug_timeout(r->host);
+    turn(r, r->fake ? 2 : ms < 0 || ms > 20 ? 20 : ms);
+}
+
+void rig_settle(struct rig *r)
+{
+    double since = now_ms();
+    int wait_ms = r->wire == STDIO ? 0 : 2; /* libraries for networks have a real clock */
+
+    for (int calm = 0; calm < 3;) {
+        bool still = all_asleep();
+        calm = !turn(r, still ? wait_ms : 2) && still ? calm + 1 : 0;
+        HOLDS(now_ms() - since < 30000, "the server's processes do not come to rest");
+    }
 }
 
 void rig_run(struct rig *r, unsigned ms)
@@ -428,53 +439,37 @@ bool rig_is(struct rig *r, enum mcplug_state state)
     return rig_status(r).state == state;
 }
 
+/* Somebody waits for that, or nobody: one that lingers has no users. */
 static bool is_stopping(const struct rig *r)
 {
-    struct mcplug_status s = {.struct_size = sizeof s};
-    mcplug_handle *handle = any_handle(r);
-
-    if (!handle)
-        return !all_released(r);
-    mcplug_handle_status(handle, &s);
-    return s.state == MCPLUG_STATE_STOPPING;
-}
-
-/* Processes end in real time. Where it is waited for them, the clock goes on slowly, or
- * their time would be over before they had any. */
-static bool wait_for_processes(struct rig *r)
-{
-    for (double since = now_ms(); is_stopping(r) && now_ms() - since < 100;)
-        rig_turn(r);
-    return is_stopping(r);
-}
-
-/* So do answers come in real time. */
-static void wait_for_probes(struct rig *r)
-{
-    double since = now_ms();
-
     for (const struct mp_service *s = r->host->registry.services; s; s = s->next)
-        while (s->health.checking && now_ms() - since < 60) {
-            rig_turn(r);
-            s = r->host->registry.services; /* one may have gone */
-            if (!s)
-                return;
-        }
+        if (s->keeper.state == MP_KEEPER_STOPPING)
+            return true;
+    return !any_handle(r) && !all_released(r);
+}
+
+/* Whoever ends processes has a real clock. Where that is waited for, the other one is no
+ * faster. */
+static uint64_t wait_for_processes(struct rig *r, uint64_t ms)
+{
+    if (!is_stopping(r))
+        return ms;
+    uint64_t at_most = ms < 100 ? ms : 100;
+    for (double since = now_ms(); is_stopping(r) && now_ms() - since < (double)at_most;)
+        rig_turn(r);
+    return is_stopping(r) ? at_most : ms;
 }
 
 bool rig_pass(struct rig *r, uint64_t ms, uint64_t step, bool (*until)(struct rig *r))
 {
+    rig_settle(r);
     while (ms) {
         if (until ? until(r) : r->n_users && all_released(r))
             return true;
-        uint64_t now = step < ms ? step : ms;
-        if (wait_for_processes(r) && now > 100)
-            now = 100;
+        uint64_t now = wait_for_processes(r, step < ms ? step : ms);
         ms -= now;
         mp_loop_advance(r->host->loop, now);
-        for (int i = 0; i < 3; i++)
-            rig_turn(r);
-        wait_for_probes(r);
+        rig_settle(r);
     }
     return until ? until(r) : false;
 }

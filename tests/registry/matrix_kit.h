@@ -105,8 +105,11 @@ void rig_turn(struct rig *r);
 void rig_run(struct rig *r, unsigned ms); /* real ones */
 bool rig_done(struct rig *r);             /* all calls have ended */
 bool rig_is(struct rig *r, enum mcplug_state state);
-/* Moves the clock by `ms`, at most `step` at once, and lets the server's processes and
- * pipes follow in between. Stops early when `until` (may be NULL) says so: true. */
+/* Until nothing is under way: the server's processes wait for something, and so do we. */
+void rig_settle(struct rig *r);
+/* Moves the clock by `ms`, at most `step` at once, and settles in between, so that it
+ * does not matter how busy the machine is. Stops early when `until` (may be NULL) says
+ * so: true. */
 bool rig_pass(struct rig *r, uint64_t ms, uint64_t step, bool (*until)(struct rig *r));
 uint64_t rig_clock(struct rig *r);
 void rig_show(struct rig *r); /* what was logged, for a test that fails */
@@ -134,8 +137,7 @@ unsigned rig_noted(const struct rig *r, const char *start); /* lines of the note
 unsigned rig_logged(const struct rig *r, const char *part);
 unsigned kin_alive(const struct rig *r);
 unsigned open_fds(void);
-void rig_check_gone(struct rig *r); /* no process is left */
-bool has_children(void);            /* of ours, dead ones too */
-void check_no_children(void);
+bool all_asleep(void);        /* our other threads, our children and theirs */
+void check_no_children(void); /* nor dead ones that nobody has waited for */
 
 #endif
