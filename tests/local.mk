@@ -110,6 +110,7 @@ unit_support = \
 	tests/unit/keeper_kit.h \
 	tests/unit/nomem_kit.h \
 	tests/unit/plugin_modules.h \
+	tests/unit/now.h \
 	tests/unit/quick.h
 
 LDADD = tests/unit/libtest.la libmcplug-cli.la libmcplug-core.la $(CHECK_LIBS)

@@ -78,8 +78,7 @@ static void order_free(struct mp_order *o)
 
     if (o->prev) {
         *o->prev = o->next;
-        if (o->next)
-            o->next->prev = o->prev;
+        *(o->next ? &o->next->prev : &o->service->last_order) = o->prev;
     }
     mp_waiter_leave(&o->waiter);
     mp_ticket_leave(&o->ticket);
@@ -486,11 +485,9 @@ mcplug_call *mp_order_start(mcplug_handle *h, const char *method, const char *to
         mp_keeper_release(&s->keeper);
         return NULL;
     }
-    o->next = s->orders;
-    o->prev = &s->orders;
-    if (s->orders)
-        s->orders->prev = &o->next;
-    s->orders = o;
+    o->prev = s->last_order;
+    *s->last_order = o;
+    s->last_order = &o->next;
     h->n_orders++;
     s->issued++;
     return &o->base;

@@ -583,6 +583,7 @@ void mp_service_init(struct mp_service *s)
     struct mp_registry *r = s->registry;
 
     mp_keeper_init(&s->keeper, &keeper_ops, r->o.loop, &r->starts, s->name);
+    s->last_order = &s->orders;
     for (int i = 0; i < MP_FETCHED; i++) {
         s->lists[i].service = s;
         s->lists[i].noun = nouns[i];

@@ -19,8 +19,9 @@ static void put(struct mp_ledger *l, struct mp_call *call)
 
 static bool grow(struct mp_ledger *l)
 {
-    struct mp_ledger bigger = {.cap = l->cap ? l->cap * 2 : 16, .count = l->count};
+    struct mp_ledger bigger = *l;
 
+    bigger.cap = l->cap ? l->cap * 2 : 16;
     bigger.slots = mp_alloc(bigger.cap * sizeof *bigger.slots);
     if (!bigger.slots)
         return false;
@@ -38,6 +39,10 @@ bool mp_ledger_add(struct mp_ledger *l, struct mp_call *call)
         return false;
     put(l, call);
     l->count++;
+    call->older = l->newest;
+    call->newer = NULL;
+    *(l->newest ? &l->newest->newer : &l->oldest) = call;
+    l->newest = call;
     return true;
 }
 
@@ -57,12 +62,19 @@ struct mp_call *mp_ledger_find(const struct mp_ledger *l, uint64_t id)
     return locate(l, id, &at) ? l->slots[at] : NULL;
 }
 
+static void unlink_call(struct mp_ledger *l, const struct mp_call *call)
+{
+    *(call->older ? &call->older->newer : &l->oldest) = call->newer;
+    *(call->newer ? &call->newer->older : &l->newest) = call->older;
+}
+
 /* Takes one out and moves up those behind it that would not be found any more. */
 void mp_ledger_remove(struct mp_ledger *l, uint64_t id)
 {
     size_t hole;
     if (!locate(l, id, &hole))
         return;
+    unlink_call(l, l->slots[hole]);
     l->slots[hole] = NULL;
     l->count--;
     for (size_t at = (hole + 1) & (l->cap - 1); l->slots[at];
@@ -74,15 +86,6 @@ void mp_ledger_remove(struct mp_ledger *l, uint64_t id)
             hole = at;
         }
     }
-}
-
-struct mp_call *mp_ledger_any(struct mp_ledger *l)
-{
-    if (l->count == 0)
-        return NULL;
-    while (!l->slots[l->hint & (l->cap - 1)])
-        l->hint++;
-    return l->slots[l->hint & (l->cap - 1)];
 }
 
 void mp_ledger_clear(struct mp_ledger *l)

@@ -130,11 +130,12 @@ static void say_if_written(const struct mp_call *call, struct mcplug_error *e)
         memcpy(e->text + n, note, sizeof note);
 }
 
+/* In the order in which they were made: those that can be made again are, in it. */
 static void end_all(struct mp_rpc *rpc, const struct mcplug_error *why)
 {
     struct mp_call *call;
 
-    while ((call = mp_ledger_any(&rpc->calls))) {
+    while ((call = rpc->calls.oldest)) {
         struct mcplug_error e = *why;
         if (call->job.queued)
             mp_fail(&e, MCPLUG_ECANCELED, "%s", call->ending);

@@ -13,8 +13,7 @@ static void call_free(struct mp_request *call)
 
     if (call->prev) {
         *call->prev = call->next;
-        if (call->next)
-            call->next->prev = call->prev;
+        *(call->next ? &call->next->prev : &s->last_call) = call->prev;
     }
     mp_job_drop(s->cfg.loop, &call->cancel_job);
     mp_timer_stop(s->cfg.loop, &call->patience);
@@ -427,12 +426,11 @@ static void unpark(struct mp_request *call)
 
 static struct mp_request *oldest_parked(const mcplug_server *s)
 {
-    struct mp_request *oldest = NULL;
+    struct mp_request *call = s->calls;
 
-    for (struct mp_request *call = s->calls; call; call = call->next)
-        if (call->is_parked)
-            oldest = call;
-    return oldest;
+    while (call && !call->is_parked)
+        call = call->next;
+    return call;
 }
 
 /* Whoever hears of a failure may change them all, so it is looked anew each time. */
@@ -465,11 +463,9 @@ struct mp_request *mp_request_start(mcplug_server *s, const char *method, mp_vie
         call_free(call);
         return NULL;
     }
-    call->next = s->calls;
-    call->prev = &s->calls;
-    if (s->calls)
-        s->calls->prev = &call->next;
-    s->calls = call;
+    call->prev = s->last_call;
+    *s->last_call = call;
+    s->last_call = &call->next;
     mp_tell_began(call);
     return call;
 }

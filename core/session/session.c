@@ -359,6 +359,7 @@ int mp_session_open(const struct mp_session_config *cfg, const struct mp_offer *
     if (!s)
         return mp_fail_nomem(err);
     s->cfg = *cfg;
+    s->last_call = &s->calls;
     mp_str_init(&s->scratch, MP_FRAME_MAX);
     s->transport = transport;
     s->ready = ready;

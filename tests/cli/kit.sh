@@ -69,6 +69,31 @@ at_terminal() {
     got=$?
 }
 
+servers() { # standard input: the members of mcpServers
+    { printf '{"mcpServers":{\n' && cat && printf '}}\n'; } >"$settings"
+}
+
+script_of() { # NAME: standard input becomes a program
+    cat >"$dir/$1" && chmod 755 "$dir/$1"
+}
+
+wait_for() { # COMMAND...: until it succeeds, for ten seconds
+    checks=$((checks + 1))
+    tries=0
+    while ! "$@"; do
+        tries=$((tries + 1))
+        [ $tries -lt 200 ] || { wrong "it never came to: $*"; return 1; }
+        sleep 0.05
+    done
+}
+
+gone() { # FILE: none of the processes whose numbers it has is there
+    while read -r pid; do
+        kill -0 "$pid" 2>/dev/null && return 1
+    done <"$1"
+    return 0
+}
+
 same() { # FILE FILE WHAT
     checks=$((checks + 1))
     cmp -s "$1" "$2" || { wrong "$3"; diff "$1" "$2" | sed 's/^/  /'; }

@@ -5,6 +5,8 @@
 
 #include <mcplug/mcplug.h>
 
+#include "../unit/now.h"
+
 #include <check.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -83,8 +85,7 @@ unsigned logged(const struct peer *p, int level, const char *part);
 void check_memory(const struct peer *p, long mb); /* grown by no more than that */
 void check_growth(long since_kb, long mb);        /* the same, since peak_kb() was that */
 const char *text_of(const struct shot *s);        /* content[0].text */
-double now_ms(void);
-long peak_kb(void); /* of our memory, so far */
+long peak_kb(void);                               /* of our memory, so far */
 unsigned open_fds(void);
 unsigned kin_alive(const char *name);
 

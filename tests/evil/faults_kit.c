@@ -25,13 +25,6 @@ bool long_run(void)
     return getenv("MCPLUG_TEST_LONG") != NULL;
 }
 
-double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 /* ---- what the system says ---- */
 
 long peak_kb(void)

@@ -9,6 +9,8 @@
  * The server is this same program, started as `survivors --server`. Each of the
  * processes writes its pid to stdout once it is in place, and then just waits.
  */
+#include "../unit/now.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -28,13 +30,6 @@
 #define PIDS 5 /* the reaper and the four */
 #define START_LIMIT_MS 10000
 #define END_LIMIT_MS 250
-
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* ---- the server ----------------------------------------------------------- */
 

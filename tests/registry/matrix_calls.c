@@ -215,6 +215,7 @@ START_TEST(unwritten_calls_survive_a_restart_and_written_ones_say_so)
         ok += s[i].code == 0;
         ck_assert_msg(s[i].code == 0 || strstr(s[i].text, "had been written"), "%s",
                       s[i].text);
+        ck_assert_uint_eq(s[i].order, deaf->order + 1 + (unsigned)i); /* as made */
     }
     ck_assert_uint_ge(ok, CALLS / 2); /* a pipe holds 64 KiB: eight of them */
     ck_assert_uint_lt(ok, CALLS);

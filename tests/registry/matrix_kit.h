@@ -7,6 +7,7 @@
 #include <mcplug/mcplug.h>
 
 #include "../unit/quick.h"
+#include "../unit/now.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -70,7 +71,6 @@ struct rig {
  * machine too: $MCPLUG_TEST_STRICT asks for 50. Sanitizers and valgrind
  * ($MCPLUG_TEST_VALGRIND) get more. */
 unsigned bound_ms(void);
-double now_ms(void);
 /* The clock of everybody but now_ms() goes forward, at once. */
 void clock_jump(unsigned seconds);
 

@@ -43,13 +43,6 @@ void clock_jump(unsigned seconds)
     jumped_s += seconds;
 }
 
-double now_ms(void)
-{
-    struct timespec t;
-    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 /* ---- what the system says ---- */
 
 unsigned open_fds(void)

@@ -14,6 +14,8 @@
  *
  * At the end of stdin everything goes. A peer that ends by itself comes back too. With
  * --toolless nobody hears that the peer has tools: for one that can't list them. */
+#include "../unit/now.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -53,13 +55,6 @@ static _Noreturn void die(const char *what)
 {
     fprintf(stderr, "gate: %s: %s\n", what, strerror(errno));
     exit(1);
-}
-
-static long long now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (long long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 static struct sockaddr_in here(int port)

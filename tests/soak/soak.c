@@ -23,13 +23,6 @@ enum { TICK_MS = 20, CALLS_A_TICK = 6, WRONG_MAX = 50, HANG_S = 180 };
 
 struct soak soak;
 
-double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 /* splitmix64: any seed will do, 0 too. */
 static uint64_t drawn(uint64_t *state, uint64_t below)
 {

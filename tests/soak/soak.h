@@ -12,6 +12,8 @@
 
 #include <mcplug/mcplug.h>
 
+#include "../unit/now.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -85,7 +87,6 @@ extern struct soak {
 
 /* ---- soak.c ---- */
 
-double now_ms(void);
 uint64_t chance(uint64_t below); /* 0 .. below - 1 */
 /* The same for what goes wrong: with the same seed the same things, in the same seconds,
  * however many calls there were between them. */

@@ -4,6 +4,7 @@
 #define BOX_KIT_H
 
 #include "fake.h"
+#include "now.h"
 
 #include "base/error.h"
 
@@ -50,13 +51,6 @@ static inline void end(void)
 }
 
 /* ---- waiting ---- */
-
-static inline uint64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static inline void turn(void)
 {

@@ -1,4 +1,5 @@
 #include "config/secret.h"
+#include "now.h"
 
 #include "base/mem.h"
 
@@ -83,13 +84,6 @@ static void expect_error(int r, int code, const char *why)
     ck_assert_int_eq(err.code, code);
     ck_assert_msg(strstr(err.text, why), "%s", err.text);
     ck_assert_str_eq(out.data, "=");
-}
-
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 static int open_fds(void)

@@ -1,4 +1,5 @@
 #include "file_kit.h"
+#include "now.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -101,13 +102,6 @@ START_TEST(links_in_a_circle_and_too_many_are_errors)
 END_TEST
 
 /* ---- the lock ---- */
-
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static void replace_a(void)
 {
