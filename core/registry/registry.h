@@ -125,7 +125,7 @@ struct mp_service {
     uint64_t rounds;        /* of telling all handles something */
     struct mp_job tell_job, end_job;
 
-    struct mp_order *orders, **last_order; /* as they were made */
+    struct mp_order *orders, **last_order;   /* as they were made */
     unsigned n_sent, n_waiting, n_at_server; /* the last are among those that wait */
     uint64_t restarts, queued_ms;
     uint64_t issued, ended[MP_OUTCOMES];

@@ -114,7 +114,7 @@ struct mcplug_server {
     struct mp_kept kept[MP_KINDS];
     struct mp_mirror *mirror; /* of the newest list of tools; NULL: none yet */
     struct mp_request *calls, **last_call; /* all under way, as they were made */
-    struct mp_timer beat;     /* tools that run are told of */
+    struct mp_timer beat;                  /* tools that run are told of */
     struct mp_timer keep_alive;
     struct mcplug_input *inputs; /* all open */
     unsigned n_inputs;
