@@ -1,7 +1,8 @@
 /* `mcplug watch`: servers that are kept up, and shown as they come and go.
  *
  *   watch.c       the servers: who is on it, starts, what they tell, the end
- *   watch_again.c started anew, with the configuration as it is then
+ *   watch_state.c how they are
+ *   watch_again.c started anew, as the configuration has it then
  *   watch_kept.c  the lines that were heard of each of them last
  *   watch_plain.c a line per event, and a table
  *   watch_term.c  the terminal: its modes, its signals, what is written to it
@@ -126,11 +127,15 @@ uint64_t cli_watched_restarts(const struct cli_watched *s);
 unsigned long long cli_watched_seconds(const struct cli_watched *s);
 /* How many others have the same connection? */
 unsigned cli_watched_others(const struct cli_watched *s);
-/* Starts it anew. One that is parked or was not to be started is looked up in the
- * configuration again: in `*reading`, or if that is NULL in what becomes of it then; drop
- * it. MCPLUG_ECONFIG: it is still not to be started. */
+/* Starts it anew, as the configuration has it now: `*reading`, or if that is NULL what
+ * becomes of it then; drop it. `*is_other`: it was another one before, or was not to be
+ * started. MCPLUG_ECONFIG: it is not to be started now. */
 int cli_watched_restart(struct cli_watched *s, struct cli_reading **reading,
-                        struct mcplug_error *err);
+                        bool *is_other, struct mcplug_error *err);
+
+/* The length of an error without what the server said: that has a place of its own here.
+ */
+size_t cli_error_len(const char *text);
 
 /* ---- for watch_again.c ---- */
 

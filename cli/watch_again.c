@@ -1,8 +1,10 @@
-/* A server that could not be used, with the configuration as it is now. */
+/* A server is started anew, with the configuration as it is now. */
 #include "watch.h"
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "plugin/props.h"
+#include "registry/registry.h"
 
 #include <stdio.h>
 
@@ -63,23 +65,30 @@ static void swap_config(struct cli *cli, struct mcplug_config **config,
 }
 
 /* The new member takes the place of the old one, which goes with the roster. */
-static void take_place(struct cli_watched *s, struct cli_roster *fresh,
-                       struct cli_reading *reading)
+static void take_place(struct cli_watched *s, struct cli_roster *fresh)
 {
     struct cli_member was = *s->member;
 
     *s->member = fresh->members[0];
     s->member->roster = &s->watch->roster;
+    s->member->journal = mp_move(&was.journal);
     fresh->members[0] = was;
-    cli_roster_clear(fresh);
-    cli_reading_drop(s->reading);
-    s->reading = reading;
-    reading->users++;
     s->usable = s->member->stage == CLI_STAGE_WAITS;
 }
 
+/* Is what has been looked up now what it was? */
+static bool is_same(const struct cli_member *a, const struct cli_member *b)
+{
+    const mp_view x = a->entry->json, y = b->entry->json;
+
+    return a->settings && b->settings && x.len == y.len &&
+           memcmp(x.data, y.data, x.len) == 0 &&
+           strcmp(a->settings->type, b->settings->type) == 0 &&
+           mp_props_equal(a->settings->props, b->settings->props);
+}
+
 /* Judged, and its settings looked up. */
-static int look_up(struct cli_watched *s, struct cli_reading *reading,
+static int look_up(struct cli_watched *s, struct cli_reading *reading, bool *same,
                    struct mcplug_error *err)
 {
     struct mcplug_config *config = reading->config;
@@ -88,18 +97,25 @@ static int look_up(struct cli_watched *s, struct cli_reading *reading,
     struct cli *cli = s->watch->cli;
     struct cli_roster fresh;
 
+    *same = false;
     if (!mp_config_find(config, items[0]))
         return fail_absent(config, err);
     swap_config(cli, &config, &words);
     int code = cli_roster_init(&fresh, cli);
-    if (code == CLI_OK && fresh.n == 1) {
-        take_place(s, &fresh, reading);
+    bool found = code == CLI_OK && fresh.n == 1;
+    if (found) {
+        take_place(s, &fresh);
         if (s->usable)
             cli_watched_resolve(s);
-    } else {
-        cli_roster_clear(&fresh);
+        *same = s->handle && is_same(s->member, &fresh.members[0]);
     }
+    cli_roster_clear(&fresh);
     swap_config(cli, &config, &words);
+    if (found) { /* the old one is not needed any more */
+        cli_reading_drop(s->reading);
+        s->reading = reading;
+        reading->users++;
+    }
     return code == CLI_OK ? MCPLUG_OK : mp_fail_nomem(err);
 }
 
@@ -110,20 +126,17 @@ static int fail_unusable(const struct cli_watched *s, struct mcplug_error *err)
                    why ? why : cli_member_state(s->member));
 }
 
-static int start_again(struct cli_watched *s, struct cli_reading **reading,
+/* Lets go of what it was, and starts what it is now. */
+static int start_other(struct cli_watched *s, const struct mcplug_error *why,
                        struct mcplug_error *err)
 {
     static const char note[] = "the configuration is read anew";
     struct cli_watch *w = s->watch;
-    struct mcplug_error why = MCPLUG_ERROR_INIT;
 
-    int r = read_config(w->cli, reading, err);
-    if (r != MCPLUG_OK)
-        return r;
     cli_kept_add(&s->kept, false, note, sizeof note - 1);
     cli_watched_let_go(s);
-    if (look_up(s, *reading, &why) != MCPLUG_OK)
-        cli_watched_give_up(s, why.text);
+    if (why->code != MCPLUG_OK)
+        cli_watched_give_up(s, why->text);
     cli_watched_look(s);
     if (!s->usable) {
         w->news(w, s, true);
@@ -139,14 +152,26 @@ static int start_again(struct cli_watched *s, struct cli_reading **reading,
 }
 
 int cli_watched_restart(struct cli_watched *s, struct cli_reading **reading,
-                        struct mcplug_error *err)
+                        bool *is_other, struct mcplug_error *err)
 {
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    bool same;
+
+    *is_other = false;
     if (s->watch->leaving)
         return mp_fail(err, MCPLUG_ECLOSED, "all are being closed");
     if (s->usable && !s->handle)
         return mp_fail(err, MCPLUG_ERESTARTING, "its turn has not come yet");
-    cli_watched_look(s);
-    if (!s->usable || s->status.state == MCPLUG_STATE_PARKED)
-        return start_again(s, reading, err);
-    return mcplug_restart(s->handle, err);
+    int r = read_config(s->watch->cli, reading, err);
+    if (r != MCPLUG_OK)
+        return r;
+    r = look_up(s, *reading, &same, &why);
+    if (r != MCPLUG_OK && s->handle && mp_config_damaged((*reading)->config)) {
+        mp_error_copy(err, &why); /* half a file says nothing of one that runs */
+        return r;
+    }
+    if (same)
+        return mcplug_restart(s->handle, err);
+    *is_other = true;
+    return start_other(s, &why, err);
 }

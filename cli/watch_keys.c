@@ -88,7 +88,9 @@ static void restart(struct cli_view *v, struct cli_watched *s)
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct cli_reading *reading = NULL;
 
-    int r = cli_watched_restart(s, &reading, &err);
+    bool is_other;
+
+    int r = cli_watched_restart(s, &reading, &is_other, &err);
     const char *name = s->member->entry->name; /* it may be another one now */
     cli_watched_look(s);
     unsigned others = cli_watched_others(s);
@@ -99,7 +101,7 @@ static void restart(struct cli_view *v, struct cli_watched *s)
                       name, others, others == 1 ? "" : "s", others == 1 ? "s" : "");
     else
         cli_view_note(v, "%.64s is started anew%s", name,
-                      reading ? ", as the configuration has it now" : "");
+                      is_other ? ", as the configuration has it now" : "");
     cli_reading_drop(reading);
 }
 
@@ -108,11 +110,13 @@ static void restart_down(struct cli_view *v)
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct cli_reading *reading = NULL;
     size_t n = 0;
+    bool is_other;
 
     for (size_t i = 0; i < v->watch->n; i++) {
         struct cli_watched *s = &v->watch->all[i];
         cli_watched_look(s);
-        if (cli_watched_down(s) && cli_watched_restart(s, &reading, &err) == MCPLUG_OK)
+        if (cli_watched_down(s) &&
+            cli_watched_restart(s, &reading, &is_other, &err) == MCPLUG_OK)
             n++;
     }
     cli_reading_drop(reading);

@@ -413,7 +413,7 @@ static void draw_log(struct cli_view *v)
     for (; at <= rows; at++) {
         struct cli_row r = cli_row_begin(v, at);
         if (at == 1 && !s->kept.n)
-            cli_row_text(&r, s->usable ? "nothing yet" : cli_watched_error(s), r.left);
+            cli_row_text(&r, "nothing yet", r.left);
         cli_row_end(&r);
     }
     draw_foot(v, v->back ? "q back  G end  r restart  ? help  up/down/page scroll"

@@ -361,6 +361,7 @@ void mp_keeper_release(struct mp_keeper *k)
 void mp_keeper_kick(struct mp_keeper *k, const struct mcplug_error *why)
 {
     keep_cause(k, why);
+    k->failures = 0; /* somebody has put something right, or thinks so */
     switch (k->state) {
     case MP_KEEPER_RESTING:
     case MP_KEEPER_WAITING:
@@ -369,7 +370,6 @@ void mp_keeper_kick(struct mp_keeper *k, const struct mcplug_error *why)
         start_soon(k);
         break;
     case MP_KEEPER_READY:
-        forgive(k);
         stop(k, MP_KEEPER_QUEUED);
         break;
     case MP_KEEPER_STARTING:

@@ -126,7 +126,7 @@ void mp_keeper_release(struct mp_keeper *k);
 void mp_keeper_wait(struct mp_keeper *k, struct mp_waiter *w, uint64_t ms);
 /* No more: `done` does not run. Nothing if it does not wait. */
 void mp_waiter_leave(struct mp_waiter *w);
-/* Start it anew, now, whatever it is doing; PARKED too. */
+/* Start it anew, now, whatever it is doing; PARKED too. The delays begin anew. */
 void mp_keeper_kick(struct mp_keeper *k, const struct mcplug_error *why);
 /* For good. All who wait fail with `why`. */
 void mp_keeper_end(struct mp_keeper *k, const struct mcplug_error *why);

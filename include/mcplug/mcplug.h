@@ -461,8 +461,9 @@ MCPLUG_API mcplug_list *mcplug_handle_list(mcplug_handle *handle, enum mcplug_ki
 /* The connection, NULL unless it is ready. Borrow, until the next callback. */
 MCPLUG_API mcplug_server *mcplug_handle_server(mcplug_handle *handle);
 MCPLUG_API const char *mcplug_handle_name(const mcplug_handle *handle);
-/* Ends the connection and starts it anew, for all who share it.
- * MCPLUG_ERESTARTING: that is being done already. */
+/* Ends the connection and starts it anew, for all who share it; should that fail, the
+ * delays between attempts begin anew, too. MCPLUG_ERESTARTING: that is being done
+ * already. */
 MCPLUG_API int mcplug_restart(mcplug_handle *handle, struct mcplug_error *err);
 
 struct mcplug_status { /* of the server behind a handle */

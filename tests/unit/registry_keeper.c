@@ -324,6 +324,25 @@ START_TEST(delays_begin_again_after_a_minute_of_health_and_an_answer)
 }
 END_TEST
 
+START_TEST(delays_begin_again_when_somebody_starts_it_anew)
+{
+    mp_keeper_want(&s.k);
+    for (int i = 0; i < 6; i++) {
+        fails("x");
+        mp_loop_advance(loop, 30000);
+    }
+    fails("x");
+    ck_assert_uint_eq(s.k.due - mp_loop_now(loop), 60000);
+    mp_keeper_kick(&s.k, NULL);
+    ck_assert_int_eq(s.doing, STARTS);
+    fails("x");
+    ck_assert_uint_eq(s.k.due, mp_loop_now(loop));
+    mp_loop_advance(loop, 0);
+    fails("x");
+    ck_assert_uint_eq(s.k.due - mp_loop_now(loop), 1000);
+}
+END_TEST
+
 static uint32_t top(struct mp_keeper *k)
 {
     (void)k;
@@ -492,6 +511,7 @@ int main(void)
     tcase_add_test(tc, a_crash_loop_has_at_most_8_starts_in_108_s);
     tcase_add_test(tc, delays_are_0_1_2_5_10_30_60_60);
     tcase_add_test(tc, delays_begin_again_after_a_minute_of_health_and_an_answer);
+    tcase_add_test(tc, delays_begin_again_when_somebody_starts_it_anew);
     tcase_add_test(tc, chance_adds_or_takes_20_percent_at_most);
     tcase_add_test(tc, a_cause_that_lasts_is_not_tried_again_before_somebody_kicks);
     tcase_add_test(tc, two_who_restart_it_at_once_restart_it_once);
