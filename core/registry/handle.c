@@ -275,12 +275,14 @@ int mp_handle_restart(mcplug_handle *h, struct mcplug_error *err)
     struct mcplug_error why = {sizeof why, MCPLUG_ECLOSED, 0, 0,
                                "restarted as asked for"};
 
-    switch (s->keeper.state) {
+    enum mp_keeper_state state = s->keeper.state;
+    if (state == MP_KEEPER_STOPPING) /* what counts is what comes of it */
+        state = s->keeper.after;
+    switch (state) {
     case MP_KEEPER_ENDED:
         return mp_fail(err, MCPLUG_ECLOSED, "server \"%.64s\" has ended", s->name);
     case MP_KEEPER_QUEUED:
     case MP_KEEPER_STARTING:
-    case MP_KEEPER_STOPPING:
         return mp_fail(err, MCPLUG_ERESTARTING,
                        "mcp_restart_in_progress: server \"%.64s\" is %s already", s->name,
                        mp_keeper_state_name(s->keeper.state));

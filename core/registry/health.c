@@ -168,10 +168,15 @@ void mp_health_checked(struct mp_health *h, const struct mcplug_error *why)
     h->checking = false;
     if (!why)
         h->alive_at = mp_loop_now(h->loop);
+    /* A doubt is no reason to take it from those who have called since: they are given
+     * the time that any call has. */
     if (why && h->suspected && h->ops->busy(h)) {
-        clear(h);
-        arm(h, rest_ms(h));
-        return;
+        if (quiet_ms(h, true) < MP_HEALTH_BUSY_MS) {
+            clear(h);
+            arm(h, rest_ms(h));
+            return;
+        }
+        h->allowed = MP_HEALTH_MISSES;
     }
     if (why && !heard_since(h, h->began_at)) {
         if (!excuse(h)) {

@@ -377,6 +377,7 @@ void mp_keeper_kick(struct mp_keeper *k, const struct mcplug_error *why)
         stop(k, MP_KEEPER_QUEUED);
         break;
     case MP_KEEPER_STOPPING:
+        k->failed_at = 0;
         if (k->after != MP_KEEPER_ENDED)
             k->after = MP_KEEPER_QUEUED;
         break;

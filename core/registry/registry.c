@@ -94,6 +94,8 @@ static void on_checked(void *arg, const struct mcplug_error *why)
     if (why)
         mp_log(s->registry->o.log, MCPLUG_LOG_ERROR, s->source, "health check failed: %s",
                why->text);
+    else
+        mp_keeper_answered(&s->keeper);
     mp_health_checked(&s->health, why);
 }
 

@@ -293,6 +293,8 @@ static void session_free(mcplug_server *s)
     mp_free(s->info);
     mp_free(s->capabilities);
     mp_free(s->instructions);
+    for (size_t i = 0; i < s->n_former; i++)
+        mp_free(s->former[i]);
     mp_free(s->meta);
     mp_free(s->client_caps);
     mp_free(s);

@@ -22,7 +22,8 @@
 #define MP_MODERN "2026-07-28"
 #define MP_LEGACY "2025-11-25" /* the newest revision with `initialize` */
 
-#define MP_REQUEST_MS 60000            /* for each request but tools/call */
+#define MP_FORMER_MAX 24    /* texts that a server said of itself in sessions before */
+#define MP_REQUEST_MS 60000 /* for each request but tools/call */
 #define MP_FRAME_MAX ((size_t)1 << 30) /* of what we send */
 
 enum { MP_KINDS = 4, MP_INPUTS_MAX = 64, MP_FACTS_MAX = 32, MP_ROUNDS_MAX = 32 };
@@ -104,6 +105,8 @@ struct mcplug_server {
 
     char revision[16];
     char *info, *capabilities, *instructions;
+    char *former[MP_FORMER_MAX]; /* what these were; whoever has them may use them */
+    size_t n_former, former_bytes;
     char *meta; /* the members of `_meta` that every modern request has */
     size_t meta_len;
     struct mp_str scratch; /* frames are written here */

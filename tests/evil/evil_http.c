@@ -11,7 +11,7 @@
  *
  * The second port is another origin, which nothing of ours should ever reach. It keeps
  * the heads of all requests; /seen shows them. On the first port, /stats shows counters,
- * and /last the head of the last POST.
+ * and /last the head of the last POST that is no subscription.
  *
  * Modes are in evil_http_acts.c and evil_http_floods.c, those with a state in
  * evil_http_streams.c. A thread per connection, no library and no JSON parser. */
@@ -195,7 +195,8 @@ static void keep(const struct conn *c, const struct request *r)
     size_t len = strlen(r->head);
 
     pthread_mutex_lock(&kept_lock);
-    if (!c->other && strcmp(r->method, "POST") == 0)
+    if (!c->other && strcmp(r->method, "POST") == 0 &&
+        !strstr(r->head, "subscriptions/listen")) /* which comes when it likes */
         snprintf(last, sizeof last, "%s", r->head);
     if (c->other && seen_len + len < sizeof seen) {
         memcpy(seen + seen_len, r->head, len + 1);

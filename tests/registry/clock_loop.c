@@ -13,6 +13,11 @@ static bool waits(struct rig *r)
     return rig_is(r, MCPLUG_STATE_WAITING);
 }
 
+static bool is_starting(struct rig *r)
+{
+    return rig_is(r, MCPLUG_STATE_STARTING);
+}
+
 static bool is_ready(struct rig *r)
 {
     return rig_is(r, MCPLUG_STATE_READY);
@@ -99,7 +104,7 @@ START_TEST(server_that_dies_right_after_it_was_ready_is_still_in_a_crash_loop)
 }
 END_TEST
 
-/* Well for a minute, with an answered call: from the beginning again. */
+/* Well for a minute, with an answered call or health check: from the beginning again. */
 START_TEST(server_that_was_well_for_a_minute_is_started_again_at_once)
 {
     struct rig *r = rig_new_fake("");
@@ -107,7 +112,8 @@ START_TEST(server_that_was_well_for_a_minute_is_started_again_at_once)
     rig_add(r);
     UNTIL(r, 10000, is_ready(r));
     for (int i = 0; i < 3; i++) {
-        rig_good(r);
+        if (_i)
+            rig_good(r);
         rig_pass(r, 61000, 1000, NULL);
         ck_assert(is_ready(r));
         uint64_t starts = rig_status(r).starts, before = rig_clock(r);
@@ -223,6 +229,32 @@ START_TEST(release_while_it_waits_for_the_next_attempt_ends_it_at_once)
 }
 END_TEST
 
+static bool stops(struct rig *r)
+{
+    return rig_is(r, MCPLUG_STATE_STOPPING);
+}
+
+START_TEST(restart_while_a_failed_one_is_being_ended_is_not_lost)
+{
+    struct rig *r = rig_new_fake("--fail stubborn 2");
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    r->so.timeout_ms = 5000;
+    r->so.revision = "2026-07-28"; /* an attempt is one process */
+    rig_add(r);
+    ck_assert(rig_pass(r, 10000, 50, stops));
+    ck_assert(rig_pass(r, 10000, 50, is_starting));
+    ck_assert(rig_pass(r, 10000, 50, stops)); /* and 1 s later the next, but for .. */
+    ck_assert_int_eq(mcplug_restart(r->users[0].handle, &err), 0);
+    ck_assert_int_eq(mcplug_restart(r->users[0].handle, &err), MCPLUG_ERESTARTING);
+    uint64_t before = rig_clock(r);
+    ck_assert(rig_pass(r, 10000, 50, is_ready));
+    ck_assert_uint_le(rig_clock(r) - before, 600); /* the time that it takes to end it */
+    ck_assert_uint_eq(rig_status(r).starts, 3);
+    rig_end(r);
+}
+END_TEST
+
 void add_loop_tests(Suite *suite)
 {
     TCase *t = tcase_create("attempts");
@@ -231,7 +263,9 @@ void add_loop_tests(Suite *suite)
     tcase_add_test(t,
                    crash_loop_starts_at_0_1_2_5_10_30_60_60_seconds_give_or_take_a_fifth);
     tcase_add_test(t, server_that_dies_right_after_it_was_ready_is_still_in_a_crash_loop);
-    tcase_add_test(t, server_that_was_well_for_a_minute_is_started_again_at_once);
+    tcase_add_loop_test(t, server_that_was_well_for_a_minute_is_started_again_at_once, 0,
+                        2);
+    tcase_add_test(t, restart_while_a_failed_one_is_being_ended_is_not_lost);
     tcase_add_test(t, all_who_wait_fail_together_after_60_s_and_later_ones_at_once);
     tcase_add_test(
         t,

@@ -345,6 +345,26 @@ START_TEST(a_call_that_is_made_meanwhile_clears_of_suspicion)
 }
 END_TEST
 
+/* Somebody whose calls time out makes the next one at once. */
+START_TEST(a_busy_suspect_may_be_silent_for_300_s_and_no_longer)
+{
+    unsigned allowed = _i ? MP_HEALTH_MISSES : 1;
+    p.busy = true;
+    for (uint64_t asked_at = 0; !p.deaths && now() - p.said_at < 400000; pass(100)) {
+        if (!p.asked)
+            asked_at = now();
+        if (p.asked && now() - asked_at >= 3000)
+            misses("no answer within 3000ms");
+        else if (now() % 2000 == 0)
+            mp_health_suspect(&p.h, allowed);
+    }
+    ck_assert_uint_eq(p.deaths, 1);
+    ck_assert_msg(strstr(p.why, "3 health checks failed"), "%s", p.why);
+    uint64_t ms = now() - p.said_at;
+    ck_assert_msg(ms >= 300000 && ms <= 320000, "%llu ms", (unsigned long long)ms);
+}
+END_TEST
+
 START_TEST(bytes_clear_of_suspicion)
 {
     mp_health_suspect(&p.h, 1);
@@ -485,7 +505,11 @@ static void some_outcome(unsigned seed)
     if (!fails && chance(2))
         says();
     mp_fail(&why, MCPLUG_EIO, "x");
-    if (!fails || spoke || (model.suspected && p.busy)) {
+    uint64_t calm = p.h.alive_at > p.h.idle_at ? p.h.alive_at : p.h.idle_at;
+    bool may_wait = now() - (p.said_at > calm ? p.said_at : calm) < MP_HEALTH_BUSY_MS;
+    if (fails && model.suspected && p.busy && !may_wait)
+        model.allowed = MP_HEALTH_MISSES;
+    if (!fails || spoke || (model.suspected && p.busy && may_wait)) {
         forget();
     } else if (late && !model.excused) {
         model.excused = true;
@@ -585,6 +609,7 @@ int main(void)
     tcase_add_test(tc, checks_that_are_always_late_are_excused_once);
     tcase_add_test(tc, a_suspect_is_checked_at_once_and_dead_after_fewer_misses);
     tcase_add_test(tc, a_call_that_is_made_meanwhile_clears_of_suspicion);
+    tcase_add_loop_test(tc, a_busy_suspect_may_be_silent_for_300_s_and_no_longer, 0, 2);
     tcase_add_test(tc, bytes_clear_of_suspicion);
     tcase_add_test(tc, suspicions_at_once_do_not_add_up);
     tcase_add_test(tc, rest_cancels_the_check_and_watch_begins_anew);

@@ -407,8 +407,32 @@ START_TEST(whoever_hears_of_a_failed_call_may_close)
 }
 END_TEST
 
+/* What it said is kept for those who have it, but not without end. */
+START_TEST(one_that_says_something_else_of_itself_in_every_session_is_lost_at_last)
+{
+    unsigned n = 0;
+    start();
+    for (; n < 1000 && !f.drops; n++) {
+        fake_pass(&f, 20000);
+        forget();
+        fake_sayf(&f,
+                  "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"protocolVersion\":"
+                  "\"2025-06-18\",\"capabilities\":{\"x%u\":{}},\"serverInfo\":{}}}",
+                  ll(fake_expect(&f, "initialize")), n);
+        if (!f.drops)
+            fake_expect(&f, "notifications/initialized");
+    }
+    ck_assert_msg(n > 10 && n < 100, "%u sessions", n);
+    ck_assert_msg(strstr(f.drop_why.text, "says something else of itself"), "%s",
+                  f.drop_why.text);
+    fake_clear(&f);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
+    tcase_add_test(
+        tc, one_that_says_something_else_of_itself_in_every_session_is_lost_at_last);
     tcase_add_loop_test(tc, only_a_session_of_the_old_era_that_was_forgotten_is_renewed,
                         0, 5);
     tcase_add_test(tc,
