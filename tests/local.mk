@@ -91,6 +91,7 @@ unit_tests = \
 	tests/unit/session_request \
 	tests/unit/session_tell \
 	tests/unit/toolbox_nomem \
+	tests/unit/toolbox_instructions \
 	tests/unit/toolbox_toolbox \
 	tests/unit/toolbox_use \
 	tests/unit/toolbox_warm

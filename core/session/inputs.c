@@ -3,7 +3,13 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { METHOD_NOT_FOUND = -32601, INVALID_PARAMS = -32602, INTERNAL_ERROR = -32603 };
+enum {
+    INVALID_REQUEST = -32600,
+    METHOD_NOT_FOUND = -32601,
+    INVALID_PARAMS = -32602,
+    INTERNAL_ERROR = -32603
+};
+enum { ID_MAX = 1024 }; /* bytes of an id that is kept until somebody has answered */
 
 /* One question: either a request of a legacy server, answered by a message, or a part
  * of a modern result, answered by the next round of the call it belongs to. */
@@ -118,6 +124,11 @@ void mp_inputs_request(mcplug_server *s, mp_message *m)
     }
     if (!handler) {
         send_answer(s, mp_frame_refusal(id, METHOD_NOT_FOUND, "Method not found"),
+                    m->exchange);
+        return;
+    }
+    if (id.len > ID_MAX) {
+        send_answer(s, mp_frame_refusal(id, INVALID_REQUEST, "the id is too long"),
                     m->exchange);
         return;
     }

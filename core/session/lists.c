@@ -5,7 +5,9 @@
 
 #include <stdatomic.h>
 
-enum { PAGES_MAX = 64, ITEMS_MAX = 10000 };
+/* What one server may offer, or it ends early, with a warning. */
+enum { PAGES_MAX = 64, ITEMS_MAX = 10000, CURSOR_MAX = 65536 };
+#define BYTES_MAX ((uint64_t)32 << 20)
 
 struct item {
     mp_view json;
@@ -36,6 +38,7 @@ struct mp_fetch {
     mcplug_list *list;
     uint64_t ttl; /* the shortest of its pages */
     bool ttl_told;
+    uint64_t began_at, bytes; /* of all pages */
     char *cursor;             /* the last one, with its quotes */
     struct mp_mirror *mirror; /* of tools whose arguments go out as headers too */
     struct waiter *waiters;
@@ -232,6 +235,9 @@ static int add_page(struct mp_fetch *f, mp_message *m, mp_view array,
 {
     struct left_out left = {0};
 
+    f->bytes += m->len;
+    for (size_t i = 0; i < m->n_spills; i++)
+        f->bytes += m->spills[i].size;
     if (mirrors(f) && !f->mirror && !(f->mirror = mp_mirror_new()))
         return mp_fail_nomem(err);
     int r = add_items(f->list, f->index, m, array, f, &left, err);
@@ -330,6 +336,12 @@ static bool more_pages(struct mp_fetch *f, mp_message *m)
         why = "more than 64 pages";
     else if (f->list->count >= ITEMS_MAX)
         why = "more than 10000 items";
+    else if (f->bytes > BYTES_MAX)
+        why = "more than 32 MiB";
+    else if (cursor.len > CURSOR_MAX)
+        why = "a cursor of more than 64 KiB";
+    else if (mp_loop_now(f->server->cfg.loop) - f->began_at >= f->server->o.request_ms)
+        why = "its pages take longer than one request may";
     if (why) {
         warn_early_end(f, why);
         return false;
@@ -382,7 +394,7 @@ static int next_page(struct mp_fetch *f, struct mcplug_error *err)
     struct mcplug_pair meta[] = {{"method", parts.method},
                                  {"protocol-version", s->revision}};
 
-    mp_str_init(&members, 1024 * 1024);
+    mp_str_init(&members, 2 * CURSOR_MAX);
     if (f->cursor) {
         mp_str_addf(&members, "\"cursor\":%s", f->cursor);
         parts.members = mp_bytes(members.data, members.len);
@@ -416,6 +428,7 @@ static int start_fetch(mcplug_server *s, int index, struct mcplug_error *err)
     f->server = s;
     f->index = index;
     uint64_t now = mp_loop_now(s->cfg.loop);
+    f->began_at = now;
     int r = MCPLUG_OK;
     if (kept->list && now < kept->fresh_until) {
         mcplug_list_unref(f->list);

@@ -78,7 +78,8 @@ MCPLUG_API int mcplug_toolbox_find(mcplug_toolbox *box, const char *name,
                                    const char **server, const char **tool);
 /* For a model's instructions: what each server says of itself, its prompts, and what it
  * says of single tools, in sections `#### MCP Server: NAME` and
- * `##### Tool: NAMESPACE__TOOL`. "" when nobody says anything; NULL: no memory. */
+ * `##### Tool: NAMESPACE__TOOL`. Of each server 256 KiB, then it is told
+ * that there is more. "" when nobody says anything; NULL: no memory. */
 MCPLUG_API const char *mcplug_toolbox_instructions(mcplug_toolbox *box);
 
 struct mcplug_record { /* of one call; borrow, until the callback returns */

@@ -142,6 +142,17 @@ START_TEST(open_questions_are_bounded)
 }
 END_TEST
 
+START_TEST(an_id_that_is_too_long_is_refused)
+{
+    start(false);
+    fake_sayf(&f, "{\"jsonrpc\":\"2.0\",\"id\":\"%02000d\",\"method\":\"roots/list\"}",
+              0);
+    ck_assert_uint_eq(n_asked, 0);
+    ck_assert_ptr_nonnull(strstr(fake_next(&f), "the id is too long"));
+    finish();
+}
+END_TEST
+
 /* ---- modern ---- */
 
 static void say_questions(uint64_t id, const char *questions, const char *state)
@@ -426,6 +437,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_question_that_the_server_cancelled_is_not_answered);
     tcase_add_test(tc, an_answer_after_the_server_is_gone_does_no_harm);
     tcase_add_test(tc, open_questions_are_bounded);
+    tcase_add_test(tc, an_id_that_is_too_long_is_refused);
     tcase_add_test(
         tc, questions_of_a_result_are_answered_by_a_new_request_with_the_state_as_it_was);
     tcase_add_test(tc, handlers_may_answer_at_once);

@@ -1,6 +1,7 @@
 #include "fake.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static struct fake f;
 
@@ -123,6 +124,76 @@ START_TEST(a_list_ends_at_ten_thousand_items_with_a_warning)
     ck_assert_ptr_nonnull(
         strstr(f.logged, "tools/list ended early: more than 10000 items"));
     mp_str_clear(&names);
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(a_list_ends_at_32_mib_with_a_warning)
+{
+    struct got g = {0};
+    struct mp_str item;
+    unsigned pages = 0;
+
+    mp_str_init(&item, 8 << 20);
+    mp_str_adds(&item, "{\"name\":\"long0\",\"list\":[0");
+    while (item.len < 7 << 20) /* many values: one long one would not stay in memory */
+        mp_str_adds(&item, ",1111111111,1111111111,1111111111,1111111111,1111111111");
+    mp_str_adds(&item, "]}");
+    fake_init(&f);
+    fake_modern(&f, NULL, "{\"tools\":{}}");
+    get(MCPLUG_TOOLS, &g);
+    for (; pages < 64 && !g.times; pages++) {
+        char more[64];
+        item.data[13] = (char)('0' + pages); /* another name */
+        snprintf(more, sizeof more, ",\"nextCursor\":\"%u\"", pages);
+        say_tools(fake_expect(&f, "tools/list"), item.data, more);
+    }
+    ck_assert_uint_eq(pages, 5);
+    ck_assert_uint_eq(g.count, 5);
+    ck_assert_ptr_nonnull(strstr(f.logged, "tools/list ended early: more than 32 MiB"));
+    mp_str_clear(&item);
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(a_list_ends_when_its_pages_take_longer_than_one_request_may)
+{
+    struct got g = {0};
+    unsigned pages = 0;
+
+    fake_init(&f);
+    fake_modern(&f, NULL, "{\"tools\":{}}");
+    get(MCPLUG_TOOLS, &g);
+    for (; pages < 64 && !g.times; pages++) {
+        char name[64], more[64];
+        snprintf(name, sizeof name, "{\"name\":\"t%u\"}", pages);
+        snprintf(more, sizeof more, ",\"nextCursor\":\"%u\"", pages);
+        uint64_t id = fake_expect(&f, "tools/list");
+        fake_pass(&f, 10000);
+        say_tools(id, name, more);
+    }
+    ck_assert_uint_eq(pages, 6); /* 60 s */
+    ck_assert_uint_eq(g.count, 6);
+    ck_assert_ptr_nonnull(strstr(
+        f.logged, "tools/list ended early: its pages take longer than one request may"));
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(a_list_ends_at_a_cursor_of_64_kib_with_a_warning)
+{
+    struct got g = {0};
+    char *more = malloc(80000);
+
+    fake_init(&f);
+    fake_modern(&f, NULL, "{\"tools\":{}}");
+    get(MCPLUG_TOOLS, &g);
+    snprintf(more, 80000, ",\"nextCursor\":\"%070000d\"", 0);
+    say_tools(fake_expect(&f, "tools/list"), A, more);
+    free(more);
+    ck_assert_uint_eq(g.times, 1);
+    ck_assert_uint_eq(g.count, 1);
+    ck_assert_ptr_nonnull(strstr(f.logged, "ended early: a cursor of more than 64 KiB"));
     fake_clear(&f);
 }
 END_TEST
@@ -487,6 +558,9 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_repeated_cursor_ends_the_list_with_a_warning);
     tcase_add_test(tc, endless_pages_end_after_64);
     tcase_add_test(tc, a_list_ends_at_ten_thousand_items_with_a_warning);
+    tcase_add_test(tc, a_list_ends_at_32_mib_with_a_warning);
+    tcase_add_test(tc, a_list_ends_when_its_pages_take_longer_than_one_request_may);
+    tcase_add_test(tc, a_list_ends_at_a_cursor_of_64_kib_with_a_warning);
     tcase_add_test(tc,
                    a_server_without_the_capability_has_an_empty_list_and_is_not_asked);
     tcase_add_test(tc, a_list_is_kept_for_its_ttl_and_no_longer);

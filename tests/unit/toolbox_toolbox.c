@@ -250,55 +250,6 @@ START_TEST(s3_but_not_where_a_tool_of_that_name_exists)
 }
 END_TEST
 
-/* ---- S10 ---- */
-
-START_TEST(s10_instructions_are_sections_of_servers_and_tools)
-{
-    begin(NULL);
-    ck_assert_str_eq(mcplug_toolbox_instructions(box), "");
-    put_in("files",
-           SCRIPTED("SAYS", "Use paths.\\n\\nBe brief. \\n", "PROMPTS",
-                    "{\"name\":\"sum\",\"description\":\"Sums up\"},{\"name\":\"bare\"},"
-                    "{\"name\":\"empty\",\"description\":\"\"}",
-                    "TOOLS",
-                    "{\"name\":\"read\",\"instructions\":\"Read first.\"}," TOOL(
-                        "plain") ",{\"name\":\"wr-ite\",\"_meta\":{\"instructions\":"
-                                 "\"Ask \\u0022twice\\u0022.\"}}"),
-           NULL);
-    put_in("silent", SCRIPTED("TOOLS", TOOL("t")), NULL);
-    put_in("tools", SCRIPTED("TOOLS", "{\"name\":\"x\",\"instructions\":\"X!\"}"), NULL);
-    ck_assert_str_eq(mcplug_toolbox_instructions(box), ""); /* nobody is up */
-    warm_up();
-    ck_assert_str_eq(mcplug_toolbox_instructions(box),
-                     "#### MCP Server: files\n"
-                     "Use paths.\n\nBe brief.\n"
-                     "\nPrompts:\n- sum: Sums up\n- bare\n- empty\n"
-                     "\n##### Tool: files__read\nRead first.\n"
-                     "\n##### Tool: files__wr_ite\nAsk \"twice\".\n"
-                     "\n#### MCP Server: tools\n"
-                     "\n##### Tool: tools__x\nX!\n");
-    ck_assert_ptr_eq(mcplug_toolbox_instructions(box), mcplug_toolbox_instructions(box));
-    end();
-}
-END_TEST
-
-START_TEST(s10_nobody_who_says_nothing_has_a_section)
-{
-    static const char *const any[] = {"*", NULL};
-    struct mcplug_acquire_options o = {.struct_size = sizeof o, .tools_denied = any};
-    struct mcplug_toolbox_options plain = {.struct_size = sizeof plain, .plain_names = 1};
-    begin(&plain);
-    put_in("denied", SCRIPTED("TOOLS", "{\"name\":\"x\",\"instructions\":\"X!\"}"), &o);
-    warm_up();
-    ck_assert_str_eq(mcplug_toolbox_instructions(box), "");
-    put_in("mcp__y", SCRIPTED("TOOLS", "{\"name\":\"y\",\"instructions\":\"Y!\"}"), NULL);
-    warm_up();
-    ck_assert_str_eq(mcplug_toolbox_instructions(box),
-                     "#### MCP Server: mcp__y\n\n##### Tool: mcp_y__y\nY!\n");
-    end();
-}
-END_TEST
-
 /* ---- changes ---- */
 
 static unsigned n_changed, n_states;
@@ -577,8 +528,6 @@ static void add(TCase *tc)
     tcase_add_test(tc, r9_a_filtered_tool_is_not_listed_and_can_not_be_called);
     tcase_add_test(tc, s3_resources_bring_two_tools_once_for_all_servers);
     tcase_add_test(tc, s3_but_not_where_a_tool_of_that_name_exists);
-    tcase_add_test(tc, s10_instructions_are_sections_of_servers_and_tools);
-    tcase_add_test(tc, s10_nobody_who_says_nothing_has_a_section);
     tcase_add_loop_test(tc, a_list_that_changes_is_told_and_its_new_tools_can_be_called,
                         0, 2);
     tcase_add_test(tc, a_server_has_a_name_that_no_other_has);
