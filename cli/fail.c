@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "entries.h"
 #include "json/walk.h"
+#include "registry/said.h"
 #include "tell.h"
 
 #include <errno.h>
@@ -21,6 +22,10 @@ void cli_remarks_add(struct cli_remarks *r, const char *line, size_t len)
     char **slot = &r->lines[r->n++ % CLI_REMARKS];
     mp_free(*slot);
     *slot = mp_strndup(line, len);
+    if (mp_said_more(line, len, r->best)) {
+        mp_free(r->best);
+        r->best = mp_strndup(line, len);
+    }
 }
 
 void cli_remarks_tell(const struct cli_remarks *r)
@@ -39,6 +44,7 @@ void cli_remarks_clear(struct cli_remarks *r)
 {
     for (size_t i = 0; i < CLI_REMARKS; i++)
         mp_free(r->lines[i]);
+    mp_free(r->best);
     memset(r, 0, sizeof *r);
 }
 

@@ -18,7 +18,8 @@ struct cli_link;
 #define CLI_REMARKS 10
 struct cli_remarks {
     char *lines[CLI_REMARKS];
-    size_t n; /* in all; the last ones are kept */
+    size_t n;   /* in all; the last ones are kept */
+    char *best; /* the one that tells most; NULL: none */
 };
 
 typedef void cli_ready_fn(struct cli_link *link, void *job);

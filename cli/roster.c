@@ -129,7 +129,7 @@ void cli_roster_clear(struct cli_roster *r)
 
 const char *cli_member_remark(const struct cli_member *m)
 {
-    return m->remarks.n ? m->remarks.lines[(m->remarks.n - 1) % CLI_REMARKS] : NULL;
+    return m->remarks.best;
 }
 
 /* ---- what the library tells ---- */

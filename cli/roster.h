@@ -90,7 +90,7 @@ int cli_roster_run(struct cli_roster *r);
 void cli_roster_stop(struct cli_roster *r);
 
 const char *cli_member_state(const struct cli_member *m); /* "needs-approval" */
-/* The last line that it wrote to stderr; NULL: none. borrow */
+/* The line that tells most of what it wrote to stderr; NULL: none. borrow */
 const char *cli_member_remark(const struct cli_member *m);
 
 #endif

@@ -49,14 +49,14 @@ static void keep_state(struct cli_watched *s, enum mcplug_state state,
     mp_str_clear(&line);
 }
 
-/* What it said last belongs to the failure that came then. */
+/* What it said belongs to the failure that came then. */
 static void hear_words(struct cli_watched *s, const char *text, size_t len)
 {
     struct mp_str line;
 
     while (len && (text[len - 1] == ' ' || text[len - 1] == '\r'))
         len--;
-    if (!len)
+    if (!mp_said_more(text, len, s->heard))
         return;
     mp_str_init(&line, 4 * WORDS_MAX);
     cli_kept_text(&line, text, len < WORDS_MAX ? len : WORDS_MAX);
@@ -66,8 +66,9 @@ static void hear_words(struct cli_watched *s, const char *text, size_t len)
 
 static void settle_words(struct cli_watched *s, enum mcplug_state state)
 {
-    if (state == MCPLUG_STATE_STARTING) {
-        mp_free(mp_move(&s->heard));
+    if (state == MCPLUG_STATE_STARTING || state == MCPLUG_STATE_READY) {
+        mp_free(
+            mp_move(&s->heard)); /* what it said while all was well explains nothing */
     } else if (state == MCPLUG_STATE_WAITING || state == MCPLUG_STATE_PARKED) {
         mp_free(s->words);
         s->words = mp_move(&s->heard);

@@ -63,8 +63,8 @@ struct cli_watched {
     enum mcplug_state told;      /* the state that was told last */
     uint64_t told_starts;        /* how many starts there had been then */
     struct mcplug_status status; /* as of cli_watched_look(); strings do not last */
-    char *heard; /* the last line on stderr since this start; NULL: none */
-    char *words; /* the last one before the last failure; NULL: none */
+    char *heard; /* on stderr since it was started or ready, what tells most; or NULL */
+    char *words; /* that of the last failure; NULL: none */
     struct cli_kept kept;
 };
 

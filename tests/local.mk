@@ -72,6 +72,7 @@ unit_tests = \
 	tests/unit/registry_probe_http \
 	tests/unit/registry_probe_nomem \
 	tests/unit/registry_queue \
+	tests/unit/registry_said \
 	tests/unit/rpc_assembler \
 	tests/unit/rpc_exchange \
 	tests/unit/rpc_ledger \

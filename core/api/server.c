@@ -90,8 +90,6 @@ int mp_host_transport(mcplug *host, const char *type, const char *url,
     return mp_catalogue_accepts(host->catalogue, MCPLUG_TRANSPORT, scheme, out, err);
 }
 
-/* What a person would call the server: its name, its program, or its address. Keys that
- * are part of an address stay out of logs. */
 static const char *name_of(const mcplug_settings *settings,
                            const struct mcplug_server_options *o, char *room, size_t size)
 {
@@ -99,15 +97,7 @@ static const char *name_of(const mcplug_settings *settings,
 
     if (o && o->struct_size >= offsetof(struct mcplug_server_options, name) + sizeof name)
         name = o->name;
-    if (!name && (name = mp_props_get(settings->props, "command"))) {
-        const char *slash = strrchr(name, '/');
-        name = slash && slash[1] ? slash + 1 : name;
-    }
-    if (!name && (name = mp_props_get(settings->props, "url"))) {
-        snprintf(room, size, "%.*s", (int)strcspn(name, "?#"), name);
-        name = room;
-    }
-    return name ? name : settings->type ? settings->type : "server";
+    return name ? name : mp_settings_name(settings, room, size);
 }
 
 int mcplug_open(mcplug *host, const mcplug_settings *settings,
@@ -171,8 +161,16 @@ int mcplug_open(mcplug *host, const mcplug_settings *settings,
 
 void mcplug_close(mcplug_server *server, void (*closed)(void *arg), void *arg)
 {
-    if (server)
+    if (!server)
+        return;
+    if (!server->is_kept) {
         mp_session_close(server, closed, arg);
+        return;
+    }
+    mp_log(server->cfg.log, MCPLUG_LOG_ERROR, server->source,
+           "mcplug_close() of a connection that handles have does nothing: release them");
+    if (closed)
+        mp_loop_post(server->cfg.loop, closed, arg);
 }
 
 /* ---- what is known of it ---- */

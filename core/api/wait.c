@@ -50,9 +50,14 @@ static void start_posted(void *arg)
     w->start(w);
 }
 
+static bool in_callback(mcplug *host)
+{
+    return mp_host_here(host) && mp_loop_in_turn(host->loop);
+}
+
 static int wait_for(struct wait *w)
 {
-    if (mp_host_here(w->host) && mp_loop_in_turn(w->host->loop))
+    if (in_callback(w->host))
         return mp_fail(w->err, MCPLUG_EINVAL, "nobody can wait inside a callback");
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->cond, NULL);
@@ -127,7 +132,10 @@ void mcplug_close_wait(mcplug_server *server)
     struct mcplug_error own = MCPLUG_ERROR_INIT;
     struct wait w = {
         .host = mp_host_of(server), .start = start_close, .server = server, .err = &own};
-    wait_for(&w);
+    if (in_callback(w.host))
+        mcplug_close(server, NULL, NULL);
+    else
+        wait_for(&w);
 }
 
 /* ---- requests ---- */
@@ -254,7 +262,10 @@ void mcplug_release_wait(mcplug_handle *handle)
                      .start = start_release,
                      .handle = handle,
                      .err = &own};
-    wait_for(&w);
+    if (in_callback(w.host))
+        mcplug_release(handle, NULL, NULL);
+    else
+        wait_for(&w);
 }
 
 /* ---- lists ---- */

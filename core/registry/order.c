@@ -461,7 +461,8 @@ mcplug_call *mp_order_start(mcplug_handle *h, const char *method, const char *to
 
     if (!err)
         err = &own;
-    if (check_handle(h, method, tool, err) != MCPLUG_OK)
+    if (check_handle(h, method, tool, err) != MCPLUG_OK ||
+        mp_request_check(done != NULL, err) != MCPLUG_OK)
         return NULL;
     struct mp_order *o = order_new(h, method, tool, params, options, err);
     if (!o)

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "registry/known.h"
 
+#include <stdio.h>
 #include <sys/random.h>
 
 void mp_registry_init(struct mp_registry *r, const struct mp_registry_options *options)
@@ -234,6 +235,7 @@ void mp_service_free(struct mp_service *s)
     mp_free(s->revision);
     mp_free(s->transport);
     mp_free(s->instructions);
+    mp_uris_clear(&s->uris);
     mp_free(s);
 }
 
@@ -287,18 +289,27 @@ static bool copy_text(char **slot, const char *text)
     return !text || (*slot = mp_strdup(text));
 }
 
-/* What the server is called: its name, or what it is. */
-static const char *name_of(const mcplug_settings *settings,
-                           const struct mcplug_server_options *o)
+const char *mp_settings_name(const mcplug_settings *settings, char *room, size_t size)
 {
-    const char *name = o->name ? o->name : mp_props_get(settings->props, "command");
-    const char *slash = name && !o->name ? strrchr(name, '/') : NULL;
-    if (slash && slash[1])
-        name = slash + 1;
-    return name ? name : settings->type ? settings->type : "server";
+    const char *command = mp_props_get(settings->props, "command");
+    const char *url = mp_props_get(settings->props, "url");
+
+    if (command) {
+        const char *slash = strrchr(command, '/');
+        return slash && slash[1] ? slash + 1 : command;
+    }
+    if (!url)
+        return settings->type ? settings->type : "server";
+    const char *host = strstr(url, "://");
+    host = host ? host + 3 : url;
+    size_t authority = strcspn(host, "/?#");
+    const char *user = memchr(host, '@', authority);
+    const char *rest = user ? user + 1 : host;
+    snprintf(room, size, "%.*s%.*s", (int)(host - url), url, (int)strcspn(rest, "?#"),
+             rest);
+    return room;
 }
 
-/* How long an idle server may be silent. */
 static uint64_t window_of(const struct mcplug_acquire_options *o)
 {
     return o->probe_ms ? o->probe_ms : MP_HEALTH_IDLE_MS;
@@ -311,7 +322,7 @@ static int service_new(struct mp_registry *r, const mcplug_settings *settings,
 {
     struct mp_service *s = mp_alloc(sizeof *s);
     struct mp_str source;
-    char *level = NULL, *revision = NULL;
+    char *level = NULL, *revision = NULL, room[256];
 
     if (!s)
         return mp_fail_nomem(err);
@@ -319,7 +330,8 @@ static int service_new(struct mp_registry *r, const mcplug_settings *settings,
     s->o = *o;
     s->hash = mp_props_hash(settings->props);
     s->dedicated = options->dedicated != 0;
-    s->name = mp_strdup(name_of(settings, o));
+    s->name =
+        mp_strdup(o->name ? o->name : mp_settings_name(settings, room, sizeof room));
     mp_service_init(s);
     mp_health_init(&s->health, &health_ops, r->o.loop, window_of(options));
     s->keeper.idle_ms = options->idle_ms;

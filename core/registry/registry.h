@@ -17,6 +17,7 @@
 #include "registry/keeper.h"
 #include "registry/probe.h"
 #include "registry/queue.h"
+#include "registry/said.h"
 
 #define MP_ORDERS_WAITING 1024 /* of one service, that are not sent yet */
 #define MP_REFETCH_MS 1000     /* nor for a change */
@@ -26,7 +27,6 @@
 #define MP_REFUSALS_MAX 3      /* by the server itself, in a row: it is left alone then */
 #define MP_LISTS_MS 2000       /* READY waits for lists once it has the tools */
 #define MP_SAID "; it said: "  /* before what a server said last, in an error */
-#define MP_SAID_MAX 160        /* bytes of that */
 #define MP_FETCHED 3           /* kinds of lists that are kept: all but templates */
 
 #define MP_KIND(i) ((enum mcplug_kind)(1 << (i))) /* the i-th of these */
@@ -35,6 +35,10 @@ struct mcplug_settings {
     char *type;
     mcplug_props *props;
 };
+
+/* What a person would call a server without a name: its program, or its address. Keys
+ * that are part of an address stay out of logs. borrow: of these, or `room` */
+const char *mp_settings_name(const mcplug_settings *settings, char *room, size_t size);
 
 /* What the registry wants from above. */
 struct mp_registry_options {
@@ -110,7 +114,8 @@ struct mp_service {
     char *revision, *transport, *instructions; /* as they were last; NULL: never had */
     uint64_t started_at;
     struct mcplug_error error;  /* the last thing that went wrong */
-    char said[MP_SAID_MAX + 1]; /* the last remark of this attempt; "": none */
+    char said[MP_SAID_MAX + 1]; /* the remark of this attempt that tells most; "": none */
+    struct mp_uris uris;        /* resources to subscribe to, while there is no session */
     struct mp_job settle_job;   /* for the end of a start */
     struct mcplug_error settled;
     struct mp_job stopped_job;

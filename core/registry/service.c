@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "registry/known.h"
+#include "registry/said.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -292,43 +293,6 @@ static void on_logged(void *arg, mcplug_server *session, const char *params, siz
     each_handle(arg, tell_logged, &news);
 }
 
-/* Length of the blank or control character there; 0: it is none. */
-static size_t blank_len(const unsigned char *p, size_t len)
-{
-    if (*p <= ' ' || *p == 0x7f)
-        return 1;
-    return len > 1 && p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0 ? 2 : 0;
-}
-
-/* What it says last is often why it did not start. Fit for one line of text: whole
- * characters, and blanks in place of controls. */
-static void keep_said(struct mp_service *s, const char *line, size_t len)
-{
-    const unsigned char *p = (const unsigned char *)line;
-    size_t n = 0, end = 0; /* `end`: after the last that is no blank */
-    char said[MP_SAID_MAX];
-
-    for (size_t k; len; p += k, len -= k) {
-        size_t blank = blank_len(p, len), whole = mp_utf8_len(p, len);
-        k = blank ? blank : whole ? whole : 1;
-        if (n + k > sizeof said)
-            break;
-        if (blank && !n)
-            continue;
-        if (blank || !whole) {
-            said[n++] = blank ? ' ' : '?';
-        } else {
-            memcpy(said + n, p, k);
-            n += k;
-        }
-        end = blank ? end : n;
-    }
-    if (end) {
-        memcpy(s->said, said, end);
-        s->said[end] = '\0';
-    }
-}
-
 static void on_remark(void *arg, mcplug_server *session, const char *line, size_t len)
 {
     struct mp_service *s = arg;
@@ -336,7 +300,7 @@ static void on_remark(void *arg, mcplug_server *session, const char *line, size_
     (void)session;
 
     if (s->keeper.state == MP_KEEPER_STARTING)
-        keep_said(s, line, len);
+        mp_said_keep(s->said, line, len);
     each_handle(s, tell_remark, &news);
 }
 
@@ -413,6 +377,13 @@ static void keep_text(char **slot, const char *text)
     }
 }
 
+/* Resources may have changed while it was away. */
+static void tell_unheard(struct mp_service *s)
+{
+    for (size_t i = 0; mp_service_ready(s) && i < s->session->uris.n; i++)
+        on_changed(s, s->session, MCPLUG_RESOURCES, s->session->uris.all[i]);
+}
+
 /* Connected, and the tools are there: the server is ready, or it is not at all. */
 static void settle(struct mp_service *s)
 {
@@ -430,6 +401,7 @@ static void settle(struct mp_service *s)
              (unsigned long long)ms, mcplug_list_count(s->lists[0].list), s->revision);
     keep_known(s, MCPLUG_TOOLS | MCPLUG_PROMPTS | MCPLUG_RESOURCES);
     mp_keeper_started(&s->keeper);
+    tell_unheard(s);
     fetch_soon(s); /* what changed while it was being fetched, or could not be had */
 }
 
@@ -501,7 +473,11 @@ static void start(struct mp_keeper *k)
     if (result == MCPLUG_OK)
         result =
             r->o.open(r->o.arg, s->settings, &o, on_ready, s, &s->session, &s->settled);
-    if (result != MCPLUG_OK) {
+    if (result == MCPLUG_OK) {
+        s->session->is_kept = true;
+        s->session->uris = s->uris; /* which its predecessor had */
+        s->uris = (struct mp_uris){0};
+    } else {
         s->session = NULL;
         log_line(s, MCPLUG_LOG_ERROR, "connection failed: %s", s->settled.text);
         mp_job_defer(r->o.loop, &s->settle_job, tell_not_started);
@@ -529,10 +505,13 @@ static void stop(struct mp_keeper *k)
     mp_timer_stop(s->registry->o.loop, &s->refetch);
     mp_timer_stop(s->registry->o.loop, &s->others);
     mp_health_rest(&s->health);
-    if (s->session)
+    if (s->session) {
+        s->uris = s->session->uris;
+        s->session->uris = (struct mp_uris){0};
         mp_session_close(s->session, on_closed, s);
-    else
+    } else {
         mp_job_defer(s->registry->o.loop, &s->stopped_job, tell_stopped);
+    }
 }
 
 static void changed(struct mp_keeper *k)

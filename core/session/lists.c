@@ -458,6 +458,8 @@ int mp_lists_get(mcplug_server *s, enum mcplug_kind kind, mcplug_list_fn *done, 
 
     if (index < 0)
         return mp_fail(err, MCPLUG_EINVAL, "no list of kind %d", (int)kind);
+    if (mp_request_check(done != NULL, err) != MCPLUG_OK)
+        return MCPLUG_EINVAL;
     if (s->phase != MP_READY && s->phase != MP_FETCHING)
         return mp_fail(err, MCPLUG_ECLOSED, "server \"%s\" is not connected", s->name);
     struct waiter *w = mp_alloc(sizeof *w);

@@ -288,12 +288,12 @@ static void add_filter(struct mp_str *p, mcplug_server *s)
         mp_str_addf(p, "%s\"%s\":true", comma, lists[i].wish);
         comma = ",";
     }
-    if (s->n_uris) {
+    if (s->uris.n) {
         mp_str_addf(p, "%s\"resourceSubscriptions\":[", comma);
-        for (size_t i = 0; i < s->n_uris; i++) {
+        for (size_t i = 0; i < s->uris.n; i++) {
             if (i)
                 mp_str_addc(p, ',');
-            mp_str_add_json(p, s->uris[i], strlen(s->uris[i]));
+            mp_str_add_json(p, s->uris.all[i], strlen(s->uris.all[i]));
         }
         mp_str_addc(p, ']');
     }
@@ -384,8 +384,8 @@ void mp_notify_start(mcplug_server *s)
             mp_request_errand(s, "logging/setLevel", mp_bytes(p.data, p.len), NULL, &err);
         mp_str_clear(&p);
     }
-    for (size_t i = 0; s->era == MP_ERA_LEGACY && i < s->n_uris; i++)
-        subscribe(s, s->uris[i], true, &err); /* a session begun anew knows nothing */
+    for (size_t i = 0; s->era == MP_ERA_LEGACY && i < s->uris.n; i++)
+        subscribe(s, s->uris.all[i], true, &err); /* a session begun anew knows nothing */
     if (err.code)
         mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "%s", err.text);
 }
@@ -394,21 +394,21 @@ static int keep_uri(mcplug_server *s, const char *uri, bool on, struct mcplug_er
 {
     size_t i = 0;
 
-    while (i < s->n_uris && strcmp(s->uris[i], uri) != 0)
+    while (i < s->uris.n && strcmp(s->uris.all[i], uri) != 0)
         i++;
-    if (!on && i < s->n_uris) {
-        mp_free(s->uris[i]);
-        s->uris[i] = s->uris[--s->n_uris];
-    } else if (on && i == s->n_uris) {
-        char **more = mp_resize(s->uris, (i + 1) * sizeof *more);
+    if (!on && i < s->uris.n) {
+        mp_free(s->uris.all[i]);
+        s->uris.all[i] = s->uris.all[--s->uris.n];
+    } else if (on && i == s->uris.n) {
+        char **more = mp_resize(s->uris.all, (i + 1) * sizeof *more);
         char *copy = mp_strdup(uri);
         if (more)
-            s->uris = more;
+            s->uris.all = more;
         if (!more || !copy) {
             mp_free(copy);
             return mp_fail_nomem(err);
         }
-        s->uris[s->n_uris++] = copy;
+        s->uris.all[s->uris.n++] = copy;
     }
     return MCPLUG_OK;
 }
@@ -427,12 +427,16 @@ int mp_notify_subscribe(mcplug_server *s, const char *uri, bool on,
     return s->era == MP_ERA_MODERN ? listen_anew(s, err) : subscribe(s, uri, on, err);
 }
 
+void mp_uris_clear(struct mp_uris *uris)
+{
+    for (size_t i = 0; i < uris->n; i++)
+        mp_free(uris->all[i]);
+    mp_free(uris->all);
+    *uris = (struct mp_uris){0};
+}
+
 void mp_notify_clear(mcplug_server *s)
 {
     mp_timer_stop(s->cfg.loop, &s->listen_timer);
-    for (size_t i = 0; i < s->n_uris; i++)
-        mp_free(s->uris[i]);
-    mp_free(s->uris);
-    s->uris = NULL;
-    s->n_uris = 0;
+    mp_uris_clear(&s->uris);
 }

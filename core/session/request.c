@@ -442,11 +442,19 @@ void mp_request_unpark(mcplug_server *s)
         unpark(call);
 }
 
+int mp_request_check(bool has_done, struct mcplug_error *err)
+{
+    return has_done ? MCPLUG_OK
+                    : mp_fail(err, MCPLUG_EINVAL, "nobody to tell how the call ends");
+}
+
 struct mp_request *mp_request_start(mcplug_server *s, const char *method, mp_view params,
                                     const char *tool, const struct mcplug_call_options *o,
                                     mcplug_done_fn *done, void *arg,
                                     struct mcplug_error *err)
 {
+    if (mp_request_check(done != NULL, err) != MCPLUG_OK)
+        return NULL;
     struct mp_request *call = call_new(s, method, tool);
     if (!call) {
         mp_fail_nomem(err);

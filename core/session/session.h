@@ -57,6 +57,12 @@ struct mp_fact {
     char name[];
 };
 
+struct mp_uris {
+    char **all;
+    size_t n;
+};
+void mp_uris_clear(struct mp_uris *uris);
+
 struct mp_session_config { /* from the host; strings are borrow, as long as the host */
     struct mp_loop *loop;
     const struct mp_log *log;
@@ -126,8 +132,7 @@ struct mcplug_server {
     unsigned listens_lost;        /* in a row */
     bool deaf;                    /* one was lost, and no other stands yet */
     unsigned lapsed;              /* what was kept when it was lost */
-    char **uris;                  /* resources subscribed to */
-    size_t n_uris;
+    struct mp_uris uris;          /* resources subscribed to */
 
     void (*ready)(void *arg, mcplug_server *server, const struct mcplug_error *why);
     void *ready_arg;
@@ -138,6 +143,7 @@ struct mcplug_server {
     void *closed_arg;
     struct mp_job closed_job;
     mcplug_server *next, **prev; /* in the host's list */
+    bool is_kept;                /* by the registry, which alone closes it */
 };
 
 /* ---- session.c ---- */
@@ -202,6 +208,8 @@ struct mp_request *mp_request_start(mcplug_server *s, const char *method, mp_vie
                                     mcplug_done_fn *done, void *arg,
                                     struct mcplug_error *err);
 void mp_request_cancel(struct mp_request *call);
+/* MCPLUG_EINVAL: a call without a function that is told its end. */
+int mp_request_check(bool has_done, struct mcplug_error *err);
 /* 100000s, 250ms: in whole seconds where there are any. */
 void mp_say_timeout(uint64_t ms, char *out, size_t size);
 void mp_request_unpark(mcplug_server *s); /* sends those that waited for a session */

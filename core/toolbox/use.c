@@ -10,7 +10,7 @@ struct mp_use {
     struct mp_use *next, **prev;
     struct mp_box_server *member; /* NULL: list-resources, of all */
     char *tool;
-    bool is_own;
+    bool is_own, cancelled;
     mcplug_call *call; /* of the handle; NULL: answered by ourselves */
     struct mp_job job;
     struct mcplug_error failure;
@@ -54,7 +54,7 @@ static void fill_result(struct mp_use *use, mcplug_result *result,
     struct mcplug_record *r = &use->record;
 
     r->ok = !why && !(result && mcplug_result_is_error(result));
-    if (why && why->code == MCPLUG_ECANCELED) {
+    if (why && why->code == MCPLUG_ECANCELED && use->cancelled) {
         r->result = "";
     } else if (why) {
         r->result = why->text;
@@ -113,6 +113,7 @@ static void cancel(mcplug_call *call)
 {
     struct mp_use *use = MP_OF(call, struct mp_use, base);
 
+    use->cancelled = true;
     if (use->call)
         use->call->cancel(use->call);
     else
@@ -233,9 +234,10 @@ mcplug_call *mp_toolbox_call(struct mcplug_toolbox *box, const char *name,
                              const struct mcplug_call_options *options,
                              mcplug_record_fn *done, void *arg, struct mcplug_error *err)
 {
-    if (box->freeing || !done) {
-        mp_fail(err, done ? MCPLUG_ECLOSED : MCPLUG_EINVAL,
-                done ? "the toolbox is being freed" : "nobody to tell how the call ends");
+    if (mp_request_check(done != NULL, err) != MCPLUG_OK)
+        return NULL;
+    if (box->freeing) {
+        mp_fail(err, MCPLUG_ECLOSED, "the toolbox is being freed");
         return NULL;
     }
     name = name ? name : ""; /* which models are known to write */

@@ -14,7 +14,7 @@
  * The loop is yours to run: on your thread (mcplug_run), on one of ours
  * (mcplug_start_thread), or inside a loop you have (mcplug_fd, mcplug_timeout,
  * mcplug_turn). The *_wait forms block and are for simple programs; inside a callback
- * they fail with MCPLUG_EINVAL.
+ * they fail with MCPLUG_EINVAL, or only begin to close and release.
  *
  * Threads: [any] may be called on any thread. All else belongs to the loop thread:
  * the one inside mcplug_run, our own after mcplug_start_thread, or, while no
@@ -458,7 +458,8 @@ MCPLUG_API int mcplug_handle_call_wait(mcplug_handle *handle, const char *tool,
  * became ready, and after each change since; also while it is down. NULL: not known yet.
  * Borrow, until the next callback; of MCPLUG_TEMPLATES nothing is known. */
 MCPLUG_API mcplug_list *mcplug_handle_list(mcplug_handle *handle, enum mcplug_kind kind);
-/* The connection, NULL unless it is ready. Borrow, until the next callback. */
+/* The connection, NULL unless it is ready. Borrow, until the next callback; only
+ * mcplug_release() ends it. What is subscribed to here stays so after a restart. */
 MCPLUG_API mcplug_server *mcplug_handle_server(mcplug_handle *handle);
 MCPLUG_API const char *mcplug_handle_name(const mcplug_handle *handle);
 /* Ends the connection and starts it anew, for all who share it; should that fail, the

@@ -321,6 +321,138 @@ START_TEST(a_restart_as_asked_tells_of_no_old_failure)
 }
 END_TEST
 
+static void on_changed(void *arg, mcplug_handle *h, int kind, const char *uri)
+{
+    unsigned *n = arg;
+    (void)h;
+    *n += uri && kind == MCPLUG_RESOURCES && strcmp(uri, "x:1") == 0;
+}
+
+START_TEST(resources_that_are_subscribed_to_stay_so_after_a_restart)
+{
+    unsigned n_changed = 0;
+    struct mcplug_acquire_options o = {
+        .struct_size = sizeof o, .changed = on_changed, .arg = &n_changed};
+    begin_bare();
+    mcplug_handle *h =
+        hold(talks("CAPS", "\"tools\":{},\"resources\":{\"subscribe\":true}"), &o);
+    ck_assert_int_eq(mcplug_subscribe(mcplug_handle_server(h), "x:1", &err), MCPLUG_OK);
+    UNTIL(booked('s') == 1);
+    for (unsigned i = 2; i < 4; i++) {
+        if (i == 2)
+            kill((pid_t)status(h).pid, SIGKILL);
+        else
+            ck_assert_int_eq(mcplug_restart(h, &err), MCPLUG_OK);
+        UNTIL(booked('s') == i);
+        UNTIL(n_changed == i - 1); /* it may have changed meanwhile */
+        UNTIL(status(h).state == MCPLUG_STATE_READY);
+    }
+    ck_assert_int_eq(mcplug_unsubscribe(mcplug_handle_server(h), "x:1", &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_restart(h, &err), MCPLUG_OK);
+    UNTIL(status(h).starts == 4 && status(h).state == MCPLUG_STATE_READY);
+    quick(h);
+    ck_assert_uint_eq(booked('s'), 3);
+    mcplug_release_wait(h);
+    end();
+}
+END_TEST
+
+static void on_closed(void *arg)
+{
+    ++*(unsigned *)arg;
+}
+
+/* It is not its caller's. */
+START_TEST(close_of_the_connection_of_a_handle_does_nothing)
+{
+    unsigned closed = 0;
+    begin_bare();
+    mcplug_handle *h = hold(talks(NULL, NULL), NULL);
+    mcplug_close(mcplug_handle_server(h), on_closed, &closed);
+    mcplug_close(mcplug_handle_server(h), NULL, NULL);
+    mcplug_close_wait(mcplug_handle_server(h));
+    UNTIL(closed);
+    quick(h);
+    ck_assert_uint_eq(status(h).starts, 1);
+    mcplug_release_wait(h);
+    end();
+}
+END_TEST
+
+START_TEST(call_that_tells_nobody_is_refused)
+{
+    begin_bare();
+    mcplug_handle *h = hold(talks(NULL, NULL), NULL);
+    mcplug_server *s = mcplug_handle_server(h);
+    for (int i = 0; i < 6; i++) {
+        err = (struct mcplug_error)MCPLUG_ERROR_INIT;
+        if (i == 0)
+            ck_assert_ptr_null(
+                mcplug_handle_call(h, "quick", NULL, NULL, NULL, NULL, &err));
+        else if (i == 1)
+            ck_assert_ptr_null(
+                mcplug_handle_request(h, "ping", NULL, NULL, NULL, NULL, &err));
+        else if (i == 2)
+            ck_assert_ptr_null(
+                mcplug_call_tool(s, "quick", NULL, NULL, NULL, NULL, &err));
+        else if (i == 3)
+            ck_assert_ptr_null(mcplug_request(s, "ping", NULL, NULL, NULL, NULL, &err));
+        else if (i == 4)
+            ck_assert_ptr_null(mcplug_ping(s, NULL, NULL, NULL, &err));
+        else
+            mcplug_get_list(s, MCPLUG_TOOLS, NULL, NULL, &err);
+        ck_assert_int_eq(err.code, MCPLUG_EINVAL);
+        ck_assert_str_eq(err.text, "nobody to tell how the call ends");
+    }
+    quick(h);
+    mcplug_release_wait(h);
+    end();
+}
+END_TEST
+
+static mcplug_handle *waited_for;
+
+static void on_late(void *arg)
+{
+    mcplug_release_wait(waited_for);
+    ++*(unsigned *)arg;
+}
+
+START_TEST(release_wait_in_a_callback_only_begins)
+{
+    unsigned n = 0;
+    begin_bare();
+    waited_for = hold(talks(NULL, NULL), NULL);
+    int64_t pid = status(waited_for).pid;
+    ck_assert_int_eq(mcplug_post(host, on_late, &n), MCPLUG_OK);
+    UNTIL(n == 1 && !lives(pid));
+    end();
+}
+END_TEST
+
+START_TEST(server_without_a_name_is_called_by_its_program_or_address)
+{
+    static const char *const urls[][2] = {
+        {"http://127.0.0.1:1/mcp?key=k#x", "http://127.0.0.1:1/mcp"},
+        {"http://me:pw@127.0.0.1:1", "http://127.0.0.1:1"}};
+    begin_bare();
+    for (size_t i = 0; i < MP_COUNT(urls); i++) {
+        mcplug_settings *s = mcplug_settings_new(NULL);
+        mcplug_handle *h = NULL;
+        mcplug_settings_set(s, "url", urls[i][0]);
+        int r = mcplug_acquire(host, s, NULL, NULL, NULL, &h, &err);
+        ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
+        ck_assert_str_eq(mcplug_handle_name(h), urls[i][1]);
+        mcplug_settings_free(s);
+        mcplug_release_wait(h);
+    }
+    mcplug_handle *h = hold(talks(NULL, NULL), NULL);
+    ck_assert_str_eq(mcplug_handle_name(h), "sh");
+    mcplug_release_wait(h);
+    end();
+}
+END_TEST
+
 START_TEST(l1_every_line_has_its_severity_and_its_server)
 {
     static const char *const denied[] = {"slow", NULL};
@@ -373,6 +505,11 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_call_after_one_that_timed_out_is_not_lost);
     tcase_add_loop_test(tc, time_that_was_spent_before_counts, 0, 2);
     tcase_add_test(tc, a_restart_as_asked_tells_of_no_old_failure);
+    tcase_add_test(tc, resources_that_are_subscribed_to_stay_so_after_a_restart);
+    tcase_add_test(tc, close_of_the_connection_of_a_handle_does_nothing);
+    tcase_add_test(tc, call_that_tells_nobody_is_refused);
+    tcase_add_test(tc, release_wait_in_a_callback_only_begins);
+    tcase_add_test(tc, server_without_a_name_is_called_by_its_program_or_address);
     tcase_add_test(tc, l1_every_line_has_its_severity_and_its_server);
 }
 

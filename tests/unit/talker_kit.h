@@ -6,8 +6,8 @@
 #include "handle_kit.h"
 
 /* A server that works one call after the other: `slow` takes $SLOW seconds. Every list of
- * tools is a * in the book. $BEFORE is done before it is given, $AFTER after, and
- * $BETWEEN before the list of prompts. */
+ * tools is a * in the book, every subscription an s. $CAPS are its capabilities. $BEFORE
+ * is done before it is given, $AFTER after, and $BETWEEN before the list of prompts. */
 static const char talker[] =
     "put() { printf '{\"jsonrpc\":\"2.0\",%s}\\n' \"$1\"; }\n"
     "changed() { put '\"method\":\"notifications/tools/list_changed\"'; }\n"
@@ -19,13 +19,16 @@ static const char talker[] =
     "  case $line in\n"
     "  *'\"notifications/'*) continue;;\n"
     "  *'\"initialize\"'*) is=$is'{\"protocolVersion\":\"2025-06-18\",'\n"
-    "    is=$is'\"capabilities\":{\"tools\":{\"listChanged\":true},\"prompts\":{}},'\n"
+    "    caps='\"tools\":{\"listChanged\":true},\"prompts\":{}'\n"
+    "    is=$is\"\\\"capabilities\\\":{${CAPS:-$caps}},\"\n"
     "    is=$is'\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}';;\n"
     "  *'\"tools/list\"'*) echo '*' >> \"$BOOK\"\n"
     "    eval \"$BEFORE\"; put \"\\\"id\\\":$id,$is{\\\"tools\\\":[$tools]}\"\n"
     "    eval \"$AFTER\"; continue;;\n"
     "  *'\"prompts/list\"'*) eval \"$BETWEEN\"; is=$is'{\"prompts\":[]}';;\n"
     "  *'\"name\":\"slow\"'*) sleep \"$SLOW\"; is=$is'{\"content\":[]}';;\n"
+    "  *'\"resources/list\"'*) is=$is'{\"resources\":[]}';;\n"
+    "  *'\"resources/subscribe\"'*) echo s >> \"$BOOK\"; is=$is'{}';;\n"
     "  *'\"tools/call\"'*) is=$is'{\"content\":[]}';;\n"
     "  *'\"ping\"'*) is=$is'{}';;\n"
     "  *) is='\"error\":{\"code\":-32601,\"message\":\"no\"}';;\n"

@@ -1,0 +1,82 @@
+#include "registry/said.h"
+
+#include "base/text.h"
+
+#include <string.h>
+
+/* Length of the blank or control character there; 0: it is none. */
+static size_t blank_len(const unsigned char *p, size_t len)
+{
+    if (*p <= ' ' || *p == 0x7f)
+        return 1;
+    return len > 1 && p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0 ? 2 : 0;
+}
+
+static bool begins(const char *line, size_t len, const char *with)
+{
+    size_t n = strlen(with);
+    return len >= n && memcmp(line, with, n) == 0;
+}
+
+static bool has_word(const char *line, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)line[i];
+        if ((c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c >= 0x80)
+            return true;
+    }
+    return false;
+}
+
+/* "npm error " or, of older ones, "npm ERR! ": the length of that. */
+static size_t npm_len(const char *line, size_t len)
+{
+    return begins(line, len, "npm error ") ? 10 : begins(line, len, "npm ERR! ") ? 9 : 0;
+}
+
+/* Of npm's many lines the first one says it; before it there is only a code. */
+static bool is_npm_detail(const char *line, size_t len, const char *had)
+{
+    size_t n = npm_len(line, len), before = npm_len(had, strlen(had));
+    return n && before && !begins(had + before, strlen(had + before), "code ");
+}
+
+bool mp_said_more(const char *line, size_t len, const char *had)
+{
+    if (!len || !has_word(line, len))
+        return false;
+    if (!had || !*had)
+        return true;
+    return line[0] != ' ' && line[0] != '\t' && /* a frame, a note in the source */
+           !begins(line, len, "Node.js v") && !begins(line, len, "npm notice") &&
+           !is_npm_detail(line, len, had);
+}
+
+void mp_said_keep(char *said, const char *line, size_t len)
+{
+    const unsigned char *p = (const unsigned char *)line;
+    size_t n = 0, end = 0; /* `end`: after the last that is no blank */
+    char kept[MP_SAID_MAX];
+
+    if (!mp_said_more(line, len, said))
+        return;
+    for (size_t k; len; p += k, len -= k) {
+        size_t blank = blank_len(p, len), whole = mp_utf8_len(p, len);
+        k = blank ? blank : whole ? whole : 1;
+        if (n + k > sizeof kept)
+            break;
+        if (blank && !n)
+            continue;
+        if (blank || !whole) {
+            kept[n++] = blank ? ' ' : '?';
+        } else {
+            memcpy(kept + n, p, k);
+            n += k;
+        }
+        end = blank ? end : n;
+    }
+    if (end) {
+        memcpy(said, kept, end);
+        said[end] = '\0';
+    }
+}
