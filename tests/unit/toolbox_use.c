@@ -128,6 +128,32 @@ START_TEST(l3_an_error_of_the_protocol_is_not_ok_and_says_why)
 }
 END_TEST
 
+/* A modern one, whose calls become tasks that it cancels itself. */
+static const char gives_up[] =
+    "while IFS= read -r line; do\n"
+    "  id=${line#*\\\"id\\\":}; id=${id%%[,\\}]*}\n"
+    "  case $line in\n"
+    "  *server/discover*) is='\"resultType\":\"complete\",\"supportedVersions\":'\n"
+    "    is=$is'[\"2026-07-28\"],\"capabilities\":{\"tools\":{}}';;\n"
+    "  *tools/list*) is='\"resultType\":\"complete\",\"tools\":[{\"name\":\"t\"}]';;\n"
+    "  *) is='\"resultType\":\"task\",\"taskId\":\"T\",\"status\":\"cancelled\"';;\n"
+    "  esac\n"
+    "  printf '{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{%s}}\\n' \"$id\" \"$is\"\n"
+    "done; exit";
+
+START_TEST(l3_a_call_that_the_server_cancels_says_so)
+{
+    struct seen s;
+    begin(NULL);
+    put_in("m", SCRIPTED("FIRST", gives_up), NULL);
+    warm_up();
+    used(&s, "mcp__m__t", NULL);
+    ck_assert(!s.ok);
+    ck_assert_str_eq(s.result, "the server cancelled the task");
+    end();
+}
+END_TEST
+
 START_TEST(l3_a_tool_that_is_known_to_index_code_is_marked)
 {
     struct seen s;
@@ -424,6 +450,7 @@ static void add(TCase *tc)
     tcase_add_loop_test(tc, l3_the_result_is_the_text_there_is, 0, MP_COUNT(shapes));
     tcase_add_test(tc, l3_a_tools_own_failure_is_not_ok_and_has_its_words);
     tcase_add_test(tc, l3_an_error_of_the_protocol_is_not_ok_and_says_why);
+    tcase_add_test(tc, l3_a_call_that_the_server_cancels_says_so);
     tcase_add_test(tc, l3_a_tool_that_is_known_to_index_code_is_marked);
     tcase_add_test(tc, a_tool_that_is_none_is_refused_in_words_for_a_model);
     tcase_add_test(tc, arguments_are_one_object_or_nothing);
