@@ -294,7 +294,7 @@ static int write_temp(const struct mp_target *p, int fd, const struct mp_file *o
         step = "cannot set its mode and owner";
         e = keep_mode(p, fd, old, mode);
     }
-    while (e == 0 && fsync(fd) != 0) {
+    while (e == 0 && !p->is_cache && fsync(fd) != 0) {
         step = "cannot write it out";
         if (errno != EINTR)
             e = errno;
@@ -341,7 +341,7 @@ static int replace(const struct mp_target *p, const struct mp_file *old, mode_t 
         unlinkat(p->fd, temp, 0);
         return r;
     }
-    e = mp_target_sync(p->fd);
+    e = p->is_cache ? 0 : mp_target_sync(p->fd);
     return e ? mp_target_fail_os(err, p->path, e,
                                  "is changed, but might not outlast a crash", NULL)
              : MCPLUG_OK;
@@ -373,12 +373,13 @@ static int change_locked(const struct mp_target *p, mode_t mode, mp_file_change 
     return r;
 }
 
-int mp_file_update_within(const char *path, mode_t mode, unsigned wait_ms,
-                          mp_file_change *change, void *arg, struct mcplug_error *err)
+static int update(const char *path, mode_t mode, unsigned wait_ms, bool is_cache,
+                  mp_file_change *change, void *arg, struct mcplug_error *err)
 {
     struct mp_target p;
 
     int r = mp_target_lock(&p, path, mode, wait_ms, err);
+    p.is_cache = is_cache;
     if (r == MCPLUG_OK)
         r = change_locked(&p, mode, change, arg, err);
     mp_target_clear(&p);
@@ -388,5 +389,11 @@ int mp_file_update_within(const char *path, mode_t mode, unsigned wait_ms,
 int mp_file_update(const char *path, mode_t mode, mp_file_change *change, void *arg,
                    struct mcplug_error *err)
 {
-    return mp_file_update_within(path, mode, MP_FILE_LOCK_MS, change, arg, err);
+    return update(path, mode, MP_FILE_LOCK_MS, false, change, arg, err);
+}
+
+int mp_file_update_cache(const char *path, mode_t mode, unsigned wait_ms,
+                         mp_file_change *change, void *arg, struct mcplug_error *err)
+{
+    return update(path, mode, wait_ms, true, change, arg, err);
 }

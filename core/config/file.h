@@ -45,8 +45,9 @@ typedef int mp_file_change(void *arg, const struct mp_file *old, struct mp_str *
 int mp_file_update(const char *path, mode_t mode, mp_file_change *change, void *arg,
                    struct mcplug_error *err);
 
-/* The same with another time to wait for the lock. For tests. */
-int mp_file_update_within(const char *path, mode_t mode, unsigned wait_ms,
-                          mp_file_change *change, void *arg, struct mcplug_error *err);
+/* The same for what can be had again: without fsync, so that after a crash of the machine
+ * it may be empty or broken, and with less time to wait for the lock. */
+int mp_file_update_cache(const char *path, mode_t mode, unsigned wait_ms,
+                         mp_file_change *change, void *arg, struct mcplug_error *err);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef MP_CONFIG_TARGET_H
 #define MP_CONFIG_TARGET_H
 
+#include <stdbool.h>
 #include <mcplug/types.h>
 
 #include <sys/types.h>
@@ -18,8 +19,9 @@ struct mp_target {
     const char *path; /* as the caller says it, borrowed */
     char *dir;
     char *name;
-    int fd;      /* the directory, and its lock */
-    int lock_fd; /* of a lock file, where directories cannot be locked */
+    int fd;        /* the directory, and its lock */
+    int lock_fd;   /* of a lock file, where directories cannot be locked */
+    bool is_cache; /* what is written need not outlast a crash of the machine */
 };
 
 /* Finds where `path` leads to, makes its directories, and waits for the lock.

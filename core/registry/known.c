@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define KEY_DIGITS 16
-#define WAIT_MS 100    /* for another writer */
+#define WAIT_MS 20     /* for another writer */
 #define NEVER_FRESH 60 /* seconds until a list that keeps no time is dated anew .. */
 #define SAME_S 300     /* .. and any other one, if half its time is not over before */
 #define STALE_S ((time_t)90 * 24 * 3600)
@@ -358,7 +358,7 @@ static int save(char *path, struct change *c, struct mcplug_error *err)
 {
     if (path)
         remove_unreadable(path);
-    int r = path ? mp_file_update_within(path, 0600, WAIT_MS, change, c, err)
+    int r = path ? mp_file_update_cache(path, 0600, WAIT_MS, change, c, err)
                  : mp_fail(err, MCPLUG_EIO, "there is no place for it");
     if (c->written)
         remove_stale(path);

@@ -167,7 +167,7 @@ START_TEST(a_lock_that_is_never_released_is_an_error)
     int fd = open(top, O_RDONLY);
     ck_assert_int_eq(flock(fd, LOCK_EX), 0);
     int64_t start = now_ms();
-    ck_assert_int_eq(mp_file_update_within(at("a"), 0600, 50, append, "y", &err),
+    ck_assert_int_eq(mp_file_update_cache(at("a"), 0600, 50, append, "y", &err),
                      MCPLUG_EIO);
     ck_assert_int_ge(now_ms() - start, 50);
     ck_assert_int_eq(err.os_error, ETIMEDOUT);
@@ -176,7 +176,7 @@ START_TEST(a_lock_that_is_never_released_is_an_error)
     says(at("a"), words);
     close(fd);
     holds("a", "x");
-    ck_assert_int_eq(mp_file_update_within(at("a"), 0600, 0, append, "y", &err),
+    ck_assert_int_eq(mp_file_update_cache(at("a"), 0600, 0, append, "y", &err),
                      MCPLUG_OK);
 }
 END_TEST
@@ -236,7 +236,7 @@ static void add_without_directory_locks(void)
     MUST(look(".a.lock").st_size == 0 && (look(".a.lock").st_mode & 0777) == 0600);
     MUST(add_to("a", "z") == MCPLUG_OK);
     pid_t pid = hold(".a.lock", HOLD_MS, NULL);
-    MUST(mp_file_update_within(at("a"), 0600, 10, append, "-", &err) == MCPLUG_EIO);
+    MUST(mp_file_update_cache(at("a"), 0600, 10, append, "-", &err) == MCPLUG_EIO);
     MUST(err.os_error == ETIMEDOUT);
     MUST(add_to("a", "!") == MCPLUG_OK);
     MUST(waitpid(pid, NULL, 0) == pid);
