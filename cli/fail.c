@@ -84,7 +84,8 @@ static void advise(const struct cli_link *link, const struct mcplug_error *why)
     const char *name = link->entry ? link->entry->name : "", *space = *name ? " " : "";
     const char *program = program_of(link, room, sizeof room);
 
-    if (!link->connected && why->code == MCPLUG_ETIMEDOUT)
+    if (!link->connected && why->code == MCPLUG_ETIMEDOUT &&
+        !strstr(why->text, " no message")) /* it says something, and not this */
         cli_hint("--connect-timeout TIME, or MCP_TIMEOUT in ms, waits longer.");
     else if (!link->connected && why->code == MCPLUG_ENOTSUP)
         cli_hint("`mcplug plugins` lists what there is.");

@@ -131,3 +131,35 @@ bool mp_str_add_escaped(struct mp_str *s, const char *text, size_t len, bool mul
     }
     return true;
 }
+
+/* Length of the blank or control character there; 0: it is none. */
+static size_t blank_len(const unsigned char *p, size_t len)
+{
+    if (*p <= ' ' || *p == 0x7f)
+        return 1;
+    return len > 1 && p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0 ? 2 : 0;
+}
+
+size_t mp_text_line(char *out, size_t size, const char *text, size_t len)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    size_t n = 0, end = 0; /* `end`: after the last that is no blank */
+
+    for (size_t k; len; p += k, len -= k) {
+        size_t blank = blank_len(p, len), whole = mp_utf8_len(p, len);
+        k = blank ? blank : whole ? whole : 1;
+        if (n + k >= size)
+            break;
+        if (blank && !n)
+            continue;
+        if (blank || !whole) {
+            out[n++] = blank ? ' ' : '?';
+        } else {
+            memcpy(out + n, p, k);
+            n += k;
+        }
+        end = blank ? end : n;
+    }
+    out[end] = '\0';
+    return end;
+}

@@ -24,4 +24,9 @@ size_t mp_escape(const char *text, size_t *len, bool multiline, bool more, char 
 struct mp_str;
 bool mp_str_add_escaped(struct mp_str *s, const char *text, size_t len, bool multiline);
 
+/* Foreign text, fit to stand in a line of ours: whole characters, blanks in place of
+ * controls and none around it, ? for what is no UTF-8. Cut to `size`, NUL included;
+ * returns the length. */
+size_t mp_text_line(char *out, size_t size, const char *text, size_t len);
+
 #endif

@@ -4,14 +4,6 @@
 
 #include <string.h>
 
-/* Length of the blank or control character there; 0: it is none. */
-static size_t blank_len(const unsigned char *p, size_t len)
-{
-    if (*p <= ' ' || *p == 0x7f)
-        return 1;
-    return len > 1 && p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0 ? 2 : 0;
-}
-
 static bool begins(const char *line, size_t len, const char *with)
 {
     size_t n = strlen(with);
@@ -54,29 +46,8 @@ bool mp_said_more(const char *line, size_t len, const char *had)
 
 void mp_said_keep(char *said, const char *line, size_t len)
 {
-    const unsigned char *p = (const unsigned char *)line;
-    size_t n = 0, end = 0; /* `end`: after the last that is no blank */
-    char kept[MP_SAID_MAX];
+    char kept[MP_SAID_MAX + 1];
 
-    if (!mp_said_more(line, len, said))
-        return;
-    for (size_t k; len; p += k, len -= k) {
-        size_t blank = blank_len(p, len), whole = mp_utf8_len(p, len);
-        k = blank ? blank : whole ? whole : 1;
-        if (n + k > sizeof kept)
-            break;
-        if (blank && !n)
-            continue;
-        if (blank || !whole) {
-            kept[n++] = blank ? ' ' : '?';
-        } else {
-            memcpy(kept + n, p, k);
-            n += k;
-        }
-        end = blank ? end : n;
-    }
-    if (end) {
-        memcpy(said, kept, end);
-        said[end] = '\0';
-    }
+    if (mp_said_more(line, len, said) && mp_text_line(kept, sizeof kept, line, len))
+        strcpy(said, kept);
 }

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "rpc/waiting.h"
 
 #define NOISE_LOGGED 20 /* lines; the rest is only counted */
@@ -12,6 +13,8 @@ struct mp_rpc {
     struct mp_link *link;
     struct mp_ledger calls;
     struct mp_rpc_counts counts;
+    char noise[121]; /* the last line of it; "": none */
+    unsigned noise_logged;
     const char *revision;      /* borrow; "" until it is settled */
     uint64_t serial;           /* of the last frame; ids are serials */
     struct mp_waiting waiting; /* frames that the transport keeps */
@@ -244,18 +247,33 @@ static void on_response(struct mp_rpc *rpc, mp_message *m)
         stray(rpc, id);
 }
 
+/* A server that says the same again and again is told of once. */
+static void on_noise(struct mp_rpc *rpc, mp_message *m)
+{
+    char was[sizeof rpc->noise];
+
+    rpc->counts.noise++;
+    memcpy(was, rpc->noise, sizeof was);
+    mp_text_line(rpc->noise, sizeof rpc->noise, m->text, m->len);
+    if (rpc->noise_logged >= NOISE_LOGGED ||
+        (rpc->noise_logged && strcmp(was, rpc->noise) == 0))
+        return;
+    mp_log(rpc->o.link.log, MCPLUG_LOG_WARN, rpc->o.link.source,
+           "skipped what is no message%s%s: %.*s", m->error ? ": " : "",
+           m->error ? m->error->text : "", m->len > 120 ? 120 : (int)m->len, m->text);
+    if (++rpc->noise_logged == NOISE_LOGGED)
+        mp_log(rpc->o.link.log, MCPLUG_LOG_WARN, rpc->o.link.source,
+               "more that is no message is only counted");
+}
+
 static void on_unread(struct mp_rpc *rpc, mp_message *m)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     struct mp_call *call =
         m->salvaged_id ? mp_ledger_find(&rpc->calls, m->salvaged_id) : NULL;
-    int shown = m->len > 120 ? 120 : (int)m->len;
 
     if (m->state == MP_MESSAGE_NOISE || !call || call->job.queued) {
-        if (rpc->counts.noise++ < NOISE_LOGGED)
-            mp_log(rpc->o.link.log, MCPLUG_LOG_WARN, rpc->o.link.source,
-                   "skipped what is no message%s%s: %.*s", m->error ? ": " : "",
-                   m->error ? m->error->text : "", shown, m->text);
+        on_noise(rpc, m);
         return;
     }
     mp_fail(&why, m->error->code, "the reply could not be read: %s", m->error->text);
@@ -563,6 +581,11 @@ void mp_rpc_hang_up(struct mp_rpc *rpc)
 bool mp_rpc_idle(const struct mp_rpc *rpc)
 {
     return !rpc->link;
+}
+
+const char *mp_rpc_noise(const struct mp_rpc *rpc)
+{
+    return rpc->noise;
 }
 
 const struct mp_rpc_counts *mp_rpc_counts(const struct mp_rpc *rpc)

@@ -101,6 +101,8 @@ int mp_rpc_notify(struct mp_rpc *rpc, mcplug_buf *frame, const char *method,
 int mp_rpc_answer(struct mp_rpc *rpc, mcplug_buf *frame, uint64_t exchange,
                   struct mcplug_error *err);
 
+/* The last line that was no message; "": none. borrow */
+const char *mp_rpc_noise(const struct mp_rpc *rpc);
 const struct mp_rpc_counts *mp_rpc_counts(const struct mp_rpc *rpc);
 uint32_t mp_rpc_under_way(const struct mp_rpc *rpc);
 

@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+#include <stdio.h>
+
 /* How long an unknown server may think about server/discover, once it has read it,
  * before initialize is sent too: some old servers never answer what they do not know.
  * A modern server that is merely slow answers late, and that answer still counts. */
@@ -555,6 +557,13 @@ static void on_connect_timeout(struct mp_timer *timer)
     mp_fail(&err, MCPLUG_ETIMEDOUT,
             "Connection to MCP server \"%s\" timed out after %ums", s->name,
             s->o.timeout_ms);
+    uint64_t noise = mp_rpc_counts(s->rpc)->noise;
+    size_t n = strlen(err.text);
+    if (noise)
+        snprintf(err.text + n, sizeof err.text - n,
+                 "; %llu line%s of its output %s no message%s, the last: %s",
+                 (unsigned long long)noise, noise == 1 ? "" : "s",
+                 noise == 1 ? "is" : "are", noise == 1 ? "" : "s", mp_rpc_noise(s->rpc));
     mp_session_ready(s, &err);
 }
 

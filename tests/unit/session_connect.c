@@ -333,6 +333,26 @@ START_TEST(connecting_times_out_with_name_and_limit)
 }
 END_TEST
 
+START_TEST(what_a_server_said_instead_is_told_with_the_time_out)
+{
+    struct mcplug_server_options o = {.struct_size = sizeof o};
+    fake_init(&f);
+    fake_session(&f, &o);
+    fake_say(&f, "one");
+    if (_i)
+        fake_say(&f, "Usage:\t\x1b[1mserver\x1b[0m \xff");
+    fake_pass(&f, 30000);
+    ck_assert_uint_eq(f.readies, 1);
+    ck_assert_str_eq(
+        f.ready_why.text,
+        _i ? "Connection to MCP server \"fake\" timed out after 30000ms; 2 lines of its "
+             "output are no messages, the last: Usage:  [1mserver [0m ?"
+           : "Connection to MCP server \"fake\" timed out after 30000ms; 1 line of its "
+             "output is no message, the last: one");
+    fake_clear(&f);
+}
+END_TEST
+
 START_TEST(a_transport_that_never_opens_times_out_too)
 {
     fake_init(&f);
@@ -473,6 +493,7 @@ static void add(TCase *tc)
                    a_server_that_exits_on_discover_is_started_once_more_with_initialize);
     tcase_add_test(tc, a_server_that_exits_twice_has_failed_with_its_reason);
     tcase_add_test(tc, connecting_times_out_with_name_and_limit);
+    tcase_add_loop_test(tc, what_a_server_said_instead_is_told_with_the_time_out, 0, 2);
     tcase_add_test(tc, a_transport_that_never_opens_times_out_too);
     tcase_add_test(tc, a_revision_that_was_not_offered_is_refused);
     tcase_add_test(tc, a_revision_asked_for_is_the_only_one_tried);
