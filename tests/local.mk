@@ -64,6 +64,7 @@ unit_tests = \
 	tests/unit/plugin_vault \
 	tests/unit/registry_filter \
 	tests/unit/registry_health \
+	tests/unit/registry_health_any \
 	tests/unit/registry_keeper \
 	tests/unit/registry_known \
 	tests/unit/registry_lives \
@@ -106,6 +107,7 @@ unit_support = \
 	tests/unit/config_kit.h \
 	tests/unit/file_kit.h \
 	tests/unit/handle_kit.h \
+	tests/unit/health_kit.h \
 	tests/unit/talker_kit.h \
 	tests/unit/ide_kit.h \
 	tests/unit/journal_kit.h \

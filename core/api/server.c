@@ -220,7 +220,7 @@ void mcplug_server_ledger(const mcplug_server *server, struct mcplug_ledger *out
         .cancelled = c->ended[MP_CANCELLED],
         .late = c->late,
         .unknown = c->unknown,
-        .noise = c->noise,
+        .noise = mp_rpc_noise(server->rpc)->count,
     };
     memcpy(out, &all, out->struct_size < sizeof all ? out->struct_size : sizeof all);
 }

@@ -2,10 +2,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "rpc/waiting.h"
 
-#define NOISE_LOGGED 20 /* lines; the rest is only counted */
 #define FIRST_MODERN "2026-07-28"
 
 struct mp_rpc {
@@ -13,8 +11,7 @@ struct mp_rpc {
     struct mp_link *link;
     struct mp_ledger calls;
     struct mp_rpc_counts counts;
-    char noise[121]; /* the last line of it; "": none */
-    unsigned noise_logged;
+    struct mp_noise noise;
     const char *revision;      /* borrow; "" until it is settled */
     uint64_t serial;           /* of the last frame; ids are serials */
     struct mp_waiting waiting; /* frames that the transport keeps */
@@ -247,25 +244,6 @@ static void on_response(struct mp_rpc *rpc, mp_message *m)
         stray(rpc, id);
 }
 
-/* A server that says the same again and again is told of once. */
-static void on_noise(struct mp_rpc *rpc, mp_message *m)
-{
-    char was[sizeof rpc->noise];
-
-    rpc->counts.noise++;
-    memcpy(was, rpc->noise, sizeof was);
-    mp_text_line(rpc->noise, sizeof rpc->noise, m->text, m->len);
-    if (rpc->noise_logged >= NOISE_LOGGED ||
-        (rpc->noise_logged && strcmp(was, rpc->noise) == 0))
-        return;
-    mp_log(rpc->o.link.log, MCPLUG_LOG_WARN, rpc->o.link.source,
-           "skipped what is no message%s%s: %.*s", m->error ? ": " : "",
-           m->error ? m->error->text : "", m->len > 120 ? 120 : (int)m->len, m->text);
-    if (++rpc->noise_logged == NOISE_LOGGED)
-        mp_log(rpc->o.link.log, MCPLUG_LOG_WARN, rpc->o.link.source,
-               "more that is no message is only counted");
-}
-
 static void on_unread(struct mp_rpc *rpc, mp_message *m)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
@@ -273,7 +251,8 @@ static void on_unread(struct mp_rpc *rpc, mp_message *m)
         m->salvaged_id ? mp_ledger_find(&rpc->calls, m->salvaged_id) : NULL;
 
     if (m->state == MP_MESSAGE_NOISE || !call || call->job.queued) {
-        on_noise(rpc, m);
+        mp_noise_take(&rpc->noise, rpc->o.link.log, rpc->o.link.source,
+                      "what is no message", m);
         return;
     }
     mp_fail(&why, m->error->code, "the reply could not be read: %s", m->error->text);
@@ -301,9 +280,9 @@ static void on_batch(struct mp_rpc *rpc, mp_message *m)
         }
         mp_message_unref(part);
     }
-    if (count == 0 && rpc->counts.noise++ < NOISE_LOGGED)
-        mp_log(rpc->o.link.log, MCPLUG_LOG_WARN, rpc->o.link.source,
-               "skipped an array without messages");
+    if (count == 0)
+        mp_noise_take(&rpc->noise, rpc->o.link.log, rpc->o.link.source,
+                      "an array without messages", m);
 }
 
 static void on_message(void *arg, mp_message *m)
@@ -583,9 +562,9 @@ bool mp_rpc_idle(const struct mp_rpc *rpc)
     return !rpc->link;
 }
 
-const char *mp_rpc_noise(const struct mp_rpc *rpc)
+const struct mp_noise *mp_rpc_noise(const struct mp_rpc *rpc)
 {
-    return rpc->noise;
+    return &rpc->noise;
 }
 
 const struct mp_rpc_counts *mp_rpc_counts(const struct mp_rpc *rpc)

@@ -6,6 +6,7 @@
 #include "loop/loop.h"
 #include "rpc/ledger.h"
 #include "rpc/link.h"
+#include "rpc/noise.h"
 
 struct mp_rpc;
 
@@ -24,7 +25,7 @@ enum mp_outcome {
 
 struct mp_rpc_counts {
     uint64_t issued, ended[MP_OUTCOMES];
-    uint64_t late, unknown, noise;
+    uint64_t late, unknown;
 };
 
 /* One request under way; lives inside its owner, who may free it in `done`. */
@@ -101,8 +102,7 @@ int mp_rpc_notify(struct mp_rpc *rpc, mcplug_buf *frame, const char *method,
 int mp_rpc_answer(struct mp_rpc *rpc, mcplug_buf *frame, uint64_t exchange,
                   struct mcplug_error *err);
 
-/* The last line that was no message; "": none. borrow */
-const char *mp_rpc_noise(const struct mp_rpc *rpc);
+const struct mp_noise *mp_rpc_noise(const struct mp_rpc *rpc); /* borrow */
 const struct mp_rpc_counts *mp_rpc_counts(const struct mp_rpc *rpc);
 uint32_t mp_rpc_under_way(const struct mp_rpc *rpc);
 

@@ -14,7 +14,6 @@
 #define PATIENCE_EXCHANGE_MS 10000
 #define RENEWALS_MAX 5         /* sessions in a row, each begun .. */
 #define RENEWAL_PAUSE_MS 10000 /* .. so soon after the one before */
-#define FORMER_BYTES_MAX ((size_t)1 << 20)
 
 enum { /* what a modern server says of a request that it understood as such */
        HEADER_MISMATCH = -32020,
@@ -77,58 +76,6 @@ static void connected(mcplug_server *s)
     fetched(s, NULL, NULL);
 }
 
-static char *copy_view(mp_view v, const char *otherwise)
-{
-    return v.len ? mp_strndup((const char *)v.data, v.len) : mp_strdup(otherwise);
-}
-
-/* take `fresh`. Programs were promised that what it said stays as long as the server, and
- * a session may be renewed behind their backs. */
-static int take_text(mcplug_server *s, char **text, char *fresh, struct mcplug_error *err)
-{
-    if (!fresh)
-        return mp_fail_nomem(err);
-    if (!*text) {
-        *text = fresh;
-        return MCPLUG_OK;
-    }
-    char **known = strcmp(*text, fresh) == 0 ? text : NULL;
-    for (size_t i = 0; i < s->n_former && !known; i++)
-        known = strcmp(s->former[i], fresh) == 0 ? &s->former[i] : NULL;
-    if (known) {
-        char *was = *text;
-        *text = *known;
-        *known = was;
-        mp_free(fresh);
-        return MCPLUG_OK;
-    }
-    s->former_bytes += strlen(*text);
-    if (s->n_former == MP_COUNT(s->former) || s->former_bytes > FORMER_BYTES_MAX) {
-        mp_free(fresh);
-        return mp_fail(err, MCPLUG_EPROTO,
-                       "the server says something else of itself in every session");
-    }
-    s->former[s->n_former++] = *text;
-    *text = fresh;
-    return MCPLUG_OK;
-}
-
-static int take_identity(mcplug_server *s, mp_message *m, mp_view info,
-                         struct mcplug_error *err)
-{
-    mp_view caps = mp_message_inner(m, "capabilities"), none = mp_bytes(NULL, 0);
-    char *said = mp_view_strdup(mp_message_inner(m, "instructions"));
-
-    int r = take_text(s, &s->instructions, said ? said : mp_strdup(""), err);
-    if (r == MCPLUG_OK)
-        r = take_text(s, &s->info, copy_view(mp_view_is_object(info) ? info : none, "{}"),
-                      err);
-    if (r == MCPLUG_OK)
-        r = take_text(s, &s->capabilities,
-                      copy_view(mp_view_is_object(caps) ? caps : none, "{}"), err);
-    return r;
-}
-
 /* ---- initialize ---- */
 
 static void drop_discover(mcplug_server *s)
@@ -149,7 +96,7 @@ static void on_initialized(mcplug_server *s, mp_message *m)
     } else if (s->revision_wanted && strcmp(s->revision_wanted, text) != 0) {
         mp_fail(&err, MCPLUG_EPROTO, "revision %s was asked for, the server has %s",
                 s->revision_wanted, text);
-    } else if (take_identity(s, m, mp_message_inner(m, "serverInfo"), &err) ==
+    } else if (mp_identity_take(s, m, mp_message_inner(m, "serverInfo"), &err) ==
                MCPLUG_OK) {
         strcpy(s->revision, text);
         s->era = MP_ERA_LEGACY;
@@ -317,7 +264,7 @@ static void on_modern(mcplug_server *s, mp_message *m)
         info = mp_message_inner(m, "serverInfo");
     s->era = MP_ERA_MODERN;
     strcpy(s->revision, MP_MODERN);
-    if (take_identity(s, m, info, &err) != MCPLUG_OK)
+    if (mp_identity_take(s, m, info, &err) != MCPLUG_OK)
         mp_session_ready(s, &err);
     else
         connected(s);
@@ -557,13 +504,14 @@ static void on_connect_timeout(struct mp_timer *timer)
     mp_fail(&err, MCPLUG_ETIMEDOUT,
             "Connection to MCP server \"%s\" timed out after %ums", s->name,
             s->o.timeout_ms);
-    uint64_t noise = mp_rpc_counts(s->rpc)->noise;
+    uint64_t noise = mp_rpc_noise(s->rpc)->count;
     size_t n = strlen(err.text);
     if (noise)
         snprintf(err.text + n, sizeof err.text - n,
                  "; %llu line%s of its output %s no message%s, the last: %s",
                  (unsigned long long)noise, noise == 1 ? "" : "s",
-                 noise == 1 ? "is" : "are", noise == 1 ? "" : "s", mp_rpc_noise(s->rpc));
+                 noise == 1 ? "is" : "are", noise == 1 ? "" : "s",
+                 mp_rpc_noise(s->rpc)->last);
     mp_session_ready(s, &err);
 }
 

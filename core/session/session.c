@@ -290,11 +290,7 @@ static void session_free(mcplug_server *s)
     mp_free(s->source);
     mp_free(s->log_level);
     mp_free(s->revision_wanted);
-    mp_free(s->info);
-    mp_free(s->capabilities);
-    mp_free(s->instructions);
-    for (size_t i = 0; i < s->n_former; i++)
-        mp_free(s->former[i]);
+    mp_identity_clear(s);
     mp_free(s->meta);
     mp_free(s->client_caps);
     mp_free(s);

@@ -361,6 +361,14 @@ void mp_tell_ended(const struct mp_request *call, const mp_message *reply,
                    const struct mcplug_error *why);
 void mp_tell_clear(mcplug_server *s);
 
+/* ---- identity.c ---- */
+
+/* What a server says of itself. What it said before, in a session that was renewed, stays
+ * as long as the server: programs have it. MCPLUG_EPROTO: too many times. */
+int mp_identity_take(mcplug_server *s, mp_message *m, mp_view info,
+                     struct mcplug_error *err);
+void mp_identity_clear(mcplug_server *s);
+
 /* ---- notify.c ---- */
 
 void mp_notify(mcplug_server *s, mp_message *m);

@@ -171,26 +171,6 @@ START_TEST(what_the_new_session_says_counts)
 }
 END_TEST
 
-/* There may be somebody who has them still. */
-START_TEST(what_an_old_session_said_stays_as_long_as_the_server)
-{
-    static const char *const caps[] = {"{\"tools\":{}}", "{\"logging\":{}}"};
-    start();
-    const char *had = mcplug_server_capabilities(f.server);
-    const char *info = mcplug_server_info(f.server);
-    for (int i = 0; i < 100; i++) {
-        fake_pass(&f, 20000);
-        forget();
-        initialized_as("2025-06-18", caps[i % 2]);
-        ck_assert_str_eq(mcplug_server_capabilities(f.server), caps[i % 2]);
-        ck_assert_ptr_eq(mcplug_server_info(f.server), info);
-    }
-    ck_assert_str_eq(had, CAPS);
-    still_works();
-    fake_clear(&f);
-}
-END_TEST
-
 START_TEST(one_by_the_other_transport_is_renewed_by_it)
 {
     memset(&o, 0, sizeof o);
@@ -591,7 +571,6 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_forgotten_session_is_begun_anew_without_a_word);
     tcase_add_test(tc, calls_under_way_fail_once_with_the_reason);
     tcase_add_test(tc, what_the_new_session_says_counts);
-    tcase_add_test(tc, what_an_old_session_said_stays_as_long_as_the_server);
     tcase_add_test(tc, one_by_the_other_transport_is_renewed_by_it);
     tcase_add_test(tc, one_that_was_never_ready_is_not_renewed);
     tcase_add_loop_test(tc, calls_made_meanwhile_wait_and_are_sent_in_their_order, 0, 2);

@@ -407,21 +407,45 @@ START_TEST(whoever_hears_of_a_failed_call_may_close)
 }
 END_TEST
 
-/* What it said is kept for those who have it, but not without end. */
+static bool renew_with(const char *caps)
+{
+    fake_pass(&f, 20000);
+    forget();
+    fake_sayf(&f,
+              "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"protocolVersion\":"
+              "\"2025-06-18\",\"capabilities\":%s,\"serverInfo\":{}}}",
+              ll(fake_expect(&f, "initialize")), caps);
+    if (!f.drops)
+        fake_expect(&f, "notifications/initialized");
+    return !f.drops;
+}
+
+/* There may be somebody who has them still. */
+START_TEST(what_an_old_session_said_stays_as_long_as_the_server)
+{
+    static const char *const caps[] = {"{\"prompts\":{}}", "{\"logging\":{}}"};
+    start();
+    const char *had = mcplug_server_capabilities(f.server), *info = NULL;
+    for (int i = 0; i < 100; i++) {
+        ck_assert(renew_with(caps[i % 2]));
+        ck_assert_str_eq(mcplug_server_capabilities(f.server), caps[i % 2]);
+        ck_assert(!info || info == mcplug_server_info(f.server));
+        info = mcplug_server_info(f.server);
+    }
+    ck_assert_str_eq(had, "{\"tools\":{}}");
+    fake_clear(&f);
+}
+END_TEST
+
+/* But not without end. */
 START_TEST(one_that_says_something_else_of_itself_in_every_session_is_lost_at_last)
 {
     unsigned n = 0;
+    char caps[64];
     start();
-    for (; n < 1000 && !f.drops; n++) {
-        fake_pass(&f, 20000);
-        forget();
-        fake_sayf(&f,
-                  "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"protocolVersion\":"
-                  "\"2025-06-18\",\"capabilities\":{\"x%u\":{}},\"serverInfo\":{}}}",
-                  ll(fake_expect(&f, "initialize")), n);
-        if (!f.drops)
-            fake_expect(&f, "notifications/initialized");
-    }
+    do
+        snprintf(caps, sizeof caps, "{\"x%u\":{}}", n++);
+    while (n < 1000 && renew_with(caps));
     ck_assert_msg(n > 10 && n < 100, "%u sessions", n);
     ck_assert_msg(strstr(f.drop_why.text, "says something else of itself"), "%s",
                   f.drop_why.text);
@@ -431,6 +455,7 @@ END_TEST
 
 static void add(TCase *tc)
 {
+    tcase_add_test(tc, what_an_old_session_said_stays_as_long_as_the_server);
     tcase_add_test(
         tc, one_that_says_something_else_of_itself_in_every_session_is_lost_at_last);
     tcase_add_loop_test(tc, only_a_session_of_the_old_era_that_was_forgotten_is_renewed,
