@@ -202,7 +202,7 @@ static void check_server(struct cli_doctor *d, const struct mp_entry *entry,
         names_add(ready, entry->name);
     } else {
         cli_doctor_note(d, CLI_HEALTHY, about, "%s%s%s, from %s:%zu",
-                        state == MP_STATE_DISABLED ? "disabled" : "ready",
+                        state == MP_STATE_DISABLED ? "disabled" : "usable",
                         *type ? ", " : "", type, entry->source->path, entry->at.line);
         if (state == MP_STATE_DISABLED)
             cli_doctor_todo(d, "`mcplug enable %s` changes that.", entry->name);
@@ -263,6 +263,6 @@ void cli_doctor_servers(struct cli_doctor *d)
         if (!config->entries[i].by && cli_doctor_wants(d, config->entries[i].name))
             check_server(d, &config->entries[i], &ready, &disabled);
     check_doubles(d);
-    names_note(d, &ready, "ready");
+    names_note(d, &ready, "usable");
     names_note(d, &disabled, "disabled");
 }

@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "json/args.h"
+#include "plugin/props.h"
+#include "tell.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -157,6 +159,23 @@ static int set_typed(json_t *args, const json_t *schema, const struct cli_word *
     return r;
 }
 
+/* A tool that does not refuse what it does not know is likely to ignore it. */
+static void warn_of_slip(const json_t *schema, const char *key)
+{
+    json_t *named = json_object_get(schema, "properties"), *any;
+    const char *name, *best = NULL;
+
+    if (json_object_get(named, key) || strchr(key, '.') ||
+        json_object_get(schema, "additionalProperties") ||
+        json_object_get(schema, "patternProperties"))
+        return;
+    json_object_foreach(named, name, any) mp_nearest(key, name, &best);
+    if (best)
+        cli_error(
+            "warning: the tool names no argument \"%.64s\"; did you mean \"%.64s\"?", key,
+            best);
+}
+
 json_t *cli_words_typed(const struct cli_words *words, const json_t *schema,
                         struct mcplug_error *err)
 {
@@ -164,6 +183,8 @@ json_t *cli_words_typed(const struct cli_words *words, const json_t *schema,
     int r = args ? MCPLUG_OK : mp_fail_nomem(err);
     for (size_t i = 0; r == MCPLUG_OK && i < words->n; i++)
         r = set_typed(args, schema, &words->items[i], err);
+    for (size_t i = 0; r == MCPLUG_OK && i < words->n; i++)
+        warn_of_slip(schema, words->items[i].key);
     if (r == MCPLUG_OK)
         r = mp_args_check_required(args, schema, err);
     if (r != MCPLUG_OK) {

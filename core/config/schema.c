@@ -8,55 +8,8 @@
 
 #include "../../plugins/common/url.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <strings.h>
-
-/* ---- problems ---- */
-
-int mp_config_note(struct mcplug_config *config, const struct mp_source *source,
-                   const char *server, bool is_warning, const char *path, mp_view at,
-                   const char *fmt, ...)
-{
-    struct mp_str text;
-    char line[1024];
-    va_list ap;
-
-    if (config->n_problems >= MP_PROBLEMS_MAX)
-        return MCPLUG_OK;
-    struct mp_problem *list =
-        mp_resize(config->problems, (config->n_problems + 1) * sizeof *list);
-    if (!list) {
-        config->incomplete = true;
-        return MCPLUG_ENOMEM;
-    }
-    config->problems = list;
-    va_start(ap, fmt);
-    vsnprintf(line, sizeof line, fmt, ap);
-    va_end(ap);
-
-    struct mp_problem *p = &list[config->n_problems];
-    mp_str_init(&text, sizeof line);
-    mp_str_adds(&text, line);
-    *p = (struct mp_problem){.is_warning = is_warning,
-                             .file = source->path,
-                             .server = server ? mp_strdup(server) : NULL,
-                             .path = mp_strdup(path),
-                             .text = mp_str_take(&text)};
-    if (at.len && source->file.text.data)
-        p->at = mp_place_of(
-            mp_bytes(source->file.text.data, source->file.text.len),
-            (size_t)(at.data - (const unsigned char *)source->file.text.data));
-    if (!p->path || !p->text || (server && !p->server)) {
-        mp_free(p->server);
-        mp_free(p->path);
-        mp_free(p->text);
-        config->incomplete = true;
-        return MCPLUG_ENOMEM;
-    }
-    config->n_problems++;
-    return MCPLUG_OK;
-}
 
 struct checker {
     struct mcplug_config *config;
@@ -412,6 +365,41 @@ static bool too_deep(mp_view json)
     return deepest > MP_ENTRY_DEPTH;
 }
 
+static void complain_of_slip(struct checker *c, const char *text, mp_view name,
+                             const char *meant)
+{
+    char below[160], line[256];
+
+    snprintf(below, sizeof below, ".%.128s", text);
+    snprintf(line, sizeof line, "is unknown; did you mean \"%s\"?", meant);
+    complain(c, false, below, name, line);
+}
+
+/* Neither "command" nor "url", but perhaps something like it. */
+static void complain_of_neither(struct checker *c, mp_view json)
+{
+    struct mp_walk w = mp_walk_into(json);
+    const char *best = NULL;
+    mp_view name, value;
+
+    while (!best && mp_walk_member(&w, &name, &value)) {
+        char *text = find_key(name) ? NULL : mp_view_strdup(name);
+        if (text) {
+            mp_nearest(text, "command", &best);
+            mp_nearest(text, "url", &best);
+        }
+        if (best)
+            complain_of_slip(c, text, name, best);
+        mp_free(text);
+    }
+    if (!best)
+        complain(c, false, "", json,
+                 mp_view_get(json, "serverUrl").len || mp_view_get(json, "httpUrl").len
+                     ? "\"url\" is missing; `mcplug import` reads the form of other "
+                       "programs"
+                     : "\"command\" or \"url\" is missing");
+}
+
 void mp_config_check_shape(struct mcplug_config *config, struct mp_entry *entry)
 {
     struct checker c = {config, entry};
@@ -443,12 +431,7 @@ void mp_config_check_shape(struct mcplug_config *config, struct mp_entry *entry)
         complain(&c, false, "", url,
                  "has \"url\" beside \"path\" or \"host\"; one must go");
     else if (!command.len && !url.len && !mp_view_get(entry->json, "type").len)
-        complain(&c, false, "", entry->json,
-                 mp_view_get(entry->json, "serverUrl").len ||
-                         mp_view_get(entry->json, "httpUrl").len
-                     ? "\"url\" is missing; `mcplug import` reads the form of other "
-                       "programs"
-                     : "\"command\" or \"url\" is missing");
+        complain_of_neither(&c, entry->json);
 }
 
 /* ---- with the transport's options ---- */
@@ -506,13 +489,14 @@ static void check_unknown(struct checker *c, const char *transport,
             mp_nearest(text, keys[i].name, &best);
     for (const struct mcplug_option *o = options; o && o->name; o++)
         mp_nearest(text, o->name, &best);
-    snprintf(below, sizeof below, ".%.128s", text);
-    if (best)
-        snprintf(line, sizeof line, "is unknown; did you mean \"%s\"?", best);
-    else
+    if (best) {
+        complain_of_slip(c, text, name, best);
+    } else {
+        snprintf(below, sizeof below, ".%.128s", text);
         snprintf(line, sizeof line, "is unknown to transport \"%.32s\", and ignored",
                  transport);
-    complain(c, best == NULL, below, name, line);
+        complain(c, true, below, name, line);
+    }
     mp_free(text);
 }
 

@@ -99,7 +99,11 @@ START_TEST(an_entry_is_an_object_with_a_command_or_a_url)
          "2:1: " S ": expected an object that describes a server, found a boolean"},
         {"{}", "2:1: " S ": \"command\" or \"url\" is missing"},
         {"{'args':[]}", "2:1: " S ": \"command\" or \"url\" is missing"},
-        {"{'Command':'x'}", "2:1: " S ": \"command\" or \"url\" is missing"},
+        {"{'Command':'x'}", "2:2: " S ".Command: is unknown; did you mean \"command\"?"},
+        {"{'comand':'x','args':[]}",
+         "2:2: " S ".comand: is unknown; did you mean \"command\"?"},
+        {"{'timeout':1,'ulr':'http://x'}",
+         "2:14: " S ".ulr: is unknown; did you mean \"url\"?"},
         {"{'serverUrl':'http://h'}", "2:1: " S ": \"url\" is missing; `mcplug import` "
                                      "reads the form of other programs"},
         {"{'httpUrl':'http://h'}",
