@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "content.h"
+#include "doctor.h"
 #include "named.h"
 #include "session/session.h"
 #include "tell.h"
@@ -162,6 +163,15 @@ int cli_catalogue_walk(struct cli_catalogue *c)
     return code;
 }
 
+static bool can_keep(const struct mcplug_config *config)
+{
+    char *at = NULL;
+    bool can = config->places.cache && cli_try_dir(config->places.cache, 64, &at) == 0;
+
+    mp_free(at);
+    return can;
+}
+
 int cli_catalogue_unknown(const struct cli_catalogue *c)
 {
     const struct cli_args *args = &c->cli->args;
@@ -184,6 +194,8 @@ int cli_catalogue_unknown(const struct cli_catalogue *c)
     cli_out_flush(&c->cli->out);
     cli_tell("", line.data, line.len);
     mp_str_clear(&line);
+    if (!can_keep(config))
+        cli_hint("What servers say cannot be kept here: `mcplug doctor` tells why.");
     return CLI_OK;
 }
 

@@ -267,6 +267,8 @@ static void add_json(struct mp_str *out, const struct cli_member *m)
     add_member(out, "state", cli_member_state(m));
     if (m->reason)
         add_member(out, "reason", m->reason);
+    if (m->state == CLI_STATE_FAILED && cli_member_remark(m))
+        add_member(out, "stderr", cli_member_remark(m));
     add_member(out, "scope", mp_scope_name(m->entry->source->scope));
     add_member(out, "file", m->entry->source->path);
     add_member(out, "type", m->type);

@@ -98,4 +98,9 @@ struct cli_program {
 };
 void cli_doctor_program(struct cli_doctor *d, const struct cli_program *p);
 
+/* Could we write into `dir`, made with at most `levels` directories above it that are
+ * missing? 0, or an errno; `at` gets the nearest one that is there, or where it failed.
+ * give `at`; NULL: no memory. */
+int cli_try_dir(const char *dir, unsigned levels, char **at);
+
 #endif

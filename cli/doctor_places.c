@@ -18,10 +18,7 @@
 
 /* ---- directories ---- */
 
-/* Could we write into `dir`, made with at most `levels` directories above it that are
- * missing? 0, or an errno; `at` gets the nearest one that is there, or where it failed.
- * give `at`; NULL: no memory. */
-static int try_dir(const char *dir, unsigned levels, char **at)
+int cli_try_dir(const char *dir, unsigned levels, char **at)
 {
     struct stat st;
     *at = mp_strdup(dir);
@@ -51,7 +48,7 @@ struct place {
 
 static bool note_unwritable(struct cli_doctor *d, const struct place *p, char **at)
 {
-    int e = try_dir(p->dir, p->levels, at);
+    int e = cli_try_dir(p->dir, p->levels, at);
     if (!*at)
         d->failed = true;
     if (e == 0 || !*at)
@@ -202,14 +199,14 @@ static void note_room(struct cli_doctor *d, const struct place *p, const char *a
                         p->variable);
 }
 
-/* The first of the places for long answers that can be used; `at` as for try_dir.
+/* The first of the places for long answers that can be used; `at` as for cli_try_dir.
  * give both; NULL: there is none, or no memory */
 static char *usable(const char *places, char **at)
 {
     char *dir;
     bool own;
     for (size_t i = 0; (dir = mp_spill_place(places, i, &own)); i++) {
-        if (try_dir(dir, own ? 2 : 0, at) == 0)
+        if (cli_try_dir(dir, own ? 2 : 0, at) == 0)
             return dir;
         mp_free(*at);
         *at = NULL;
