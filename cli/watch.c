@@ -413,17 +413,24 @@ void cli_watch_begin(struct cli_watch *w)
 
 static void on_let_go(void *arg)
 {
-    struct cli_watch *w = arg;
-    w->held--;
+    struct cli_watched *s = arg;
+    void (*gone)(struct cli_watched *) = mp_move(&s->when_gone);
+    s->watch->held--;
+    if (gone)
+        gone(s);
 }
 
-void cli_watched_let_go(struct cli_watched *s)
+/* Nobody is to come back to it: it does not linger. */
+void cli_watched_let_go(struct cli_watched *s, void (*gone)(struct cli_watched *s))
 {
     mcplug_handle *handle = mp_move(&s->handle);
     if (!handle)
         return;
     settle(s);
-    mcplug_release(handle, on_let_go, s->watch);
+    s->when_gone = gone;
+    if (handle->service->n_handles == 1)
+        mp_keeper_set_idle(&handle->service->keeper, 0);
+    mcplug_release(handle, on_let_go, s);
 }
 
 static void on_released(void *arg)

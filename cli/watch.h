@@ -66,6 +66,7 @@ struct cli_watched {
     char *heard; /* on stderr since it was started or ready, what tells most; or NULL */
     char *words; /* that of the last failure; NULL: none */
     struct cli_kept kept;
+    void (*when_gone)(struct cli_watched *s); /* of what it was; NULL: nothing to do */
 };
 
 struct cli_watch {
@@ -144,7 +145,8 @@ void cli_watched_resolve(struct cli_watched *s);
 /* false: it could not even be tried, and is not usable any more. */
 bool cli_watched_start(struct cli_watched *s);
 /* Lets go of its handle, to be given another one, or none. */
-void cli_watched_let_go(struct cli_watched *s);
+/* `gone` (or NULL) is told when nothing of it is left. */
+void cli_watched_let_go(struct cli_watched *s, void (*gone)(struct cli_watched *s));
 /* Not to be started, for that reason. */
 void cli_watched_give_up(struct cli_watched *s, const char *why);
 

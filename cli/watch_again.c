@@ -51,6 +51,12 @@ static int fail_absent(const struct mcplug_config *config, struct mcplug_error *
     return mp_fail(err, MCPLUG_ECONFIG, "it is not in the configuration any more");
 }
 
+/* In the file where it was? If that can't be read, another one may have the name. */
+static bool is_there(const struct mp_entry *now, const struct cli_member *m)
+{
+    return strcmp(now->source->path, m->entry->source->path) == 0;
+}
+
 /* The command sees this configuration, and these words, until it is called again. */
 static void swap_config(struct cli *cli, struct mcplug_config **config,
                         struct cli_list *words)
@@ -76,6 +82,12 @@ static void take_place(struct cli_watched *s, struct cli_roster *fresh)
     s->usable = s->member->stage == CLI_STAGE_WAITS;
 }
 
+/* NULL: the URL tells. */
+static bool same_type(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
 /* Is what has been looked up now what it was? */
 static bool is_same(const struct cli_member *a, const struct cli_member *b)
 {
@@ -83,7 +95,7 @@ static bool is_same(const struct cli_member *a, const struct cli_member *b)
 
     return a->settings && b->settings && x.len == y.len &&
            memcmp(x.data, y.data, x.len) == 0 &&
-           strcmp(a->settings->type, b->settings->type) == 0 &&
+           same_type(a->settings->type, b->settings->type) &&
            mp_props_equal(a->settings->props, b->settings->props);
 }
 
@@ -98,7 +110,8 @@ static int look_up(struct cli_watched *s, struct cli_reading *reading, bool *sam
     struct cli_roster fresh;
 
     *same = false;
-    if (!mp_config_find(config, items[0]))
+    const struct mp_entry *now = mp_config_find(config, items[0]);
+    if (!now || (s->handle && mp_config_damaged(config) && !is_there(now, s->member)))
         return fail_absent(config, err);
     swap_config(cli, &config, &words);
     int code = cli_roster_init(&fresh, cli);
@@ -126,15 +139,35 @@ static int fail_unusable(const struct cli_watched *s, struct mcplug_error *err)
                    why ? why : cli_member_state(s->member));
 }
 
+static int start_now(struct cli_watched *s, struct mcplug_error *err)
+{
+    if (!cli_watched_start(s))
+        return fail_unusable(s, err);
+    cli_watched_look(s);
+    if (s->status.state == MCPLUG_STATE_QUEUED ||
+        s->status.state == MCPLUG_STATE_STARTING)
+        return MCPLUG_OK;
+    return mcplug_restart(s->handle, err); /* others have it already */
+}
+
+/* What it was is gone, with all that it held. */
+static void on_gone(struct cli_watched *s)
+{
+    struct mcplug_error ignored = MCPLUG_ERROR_INIT;
+    if (!s->watch->leaving && s->usable && !s->handle)
+        start_now(s, &ignored); /* it is shown */
+}
+
 /* Lets go of what it was, and starts what it is now. */
 static int start_other(struct cli_watched *s, const struct mcplug_error *why,
                        struct mcplug_error *err)
 {
     static const char note[] = "the configuration is read anew";
     struct cli_watch *w = s->watch;
+    bool alone = s->handle && cli_watched_others(s) == 0;
 
     cli_kept_add(&s->kept, false, note, sizeof note - 1);
-    cli_watched_let_go(s);
+    cli_watched_let_go(s, alone ? on_gone : NULL);
     if (why->code != MCPLUG_OK)
         cli_watched_give_up(s, why->text);
     cli_watched_look(s);
@@ -143,11 +176,9 @@ static int start_other(struct cli_watched *s, const struct mcplug_error *why,
         return fail_unusable(s, err);
     }
     s->begun = s->settled = true; /* it waits for nobody's turn */
-    if (!cli_watched_start(s))
-        return fail_unusable(s, err);
-    cli_watched_look(s);
-    if (s->status.state == MCPLUG_STATE_PARKED || s->status.state == MCPLUG_STATE_WAITING)
-        return mcplug_restart(s->handle, err); /* others still have it so */
+    if (!alone)
+        return start_now(s, err);
+    w->news(w, s, true);
     return MCPLUG_OK;
 }
 
@@ -162,6 +193,7 @@ int cli_watched_restart(struct cli_watched *s, struct cli_reading **reading,
         return mp_fail(err, MCPLUG_ECLOSED, "all are being closed");
     if (s->usable && !s->handle)
         return mp_fail(err, MCPLUG_ERESTARTING, "its turn has not come yet");
+    cli_watched_look(s);
     int r = read_config(s->watch->cli, reading, err);
     if (r != MCPLUG_OK)
         return r;

@@ -169,8 +169,8 @@ void mcplug_close(mcplug_server *server, void (*closed)(void *arg), void *arg)
     }
     mp_log(server->cfg.log, MCPLUG_LOG_ERROR, server->source,
            "mcplug_close() of a connection that handles have does nothing: release them");
-    if (closed)
-        mp_loop_post(server->cfg.loop, closed, arg);
+    if (closed && mp_loop_post(server->cfg.loop, closed, arg) != MCPLUG_OK)
+        closed(arg); /* no memory: rather inside than never */
 }
 
 /* ---- what is known of it ---- */

@@ -17,6 +17,8 @@ struct wait {
     mcplug_server *server;
     mcplug_handle *handle;
     const mcplug_settings *settings;
+    mcplug_config *config; /* NULL: `settings` */
+    const char *name;      /* in that */
     const struct mcplug_acquire_options *acquire_options;
     const struct mcplug_server_options *server_options;
     const char *method, *params, *tool;
@@ -89,30 +91,45 @@ static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error
 
 static void start_open(struct wait *w)
 {
-    if (mcplug_open(w->host, w->settings, w->server_options, on_ready, w, &w->server,
-                    w->err) != MCPLUG_OK) {
+    int r = w->config ? mcplug_open_named(w->host, w->config, w->name, w->server_options,
+                                          on_ready, w, &w->server, w->err)
+                      : mcplug_open(w->host, w->settings, w->server_options, on_ready, w,
+                                    &w->server, w->err);
+    if (r != MCPLUG_OK) {
         w->server = NULL;
         not_started(w);
     }
+}
+
+static int open_wait(struct wait *w, mcplug_server **out, struct mcplug_error *err)
+{
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
+
+    w->start = start_open;
+    w->err = err ? err : &own;
+    int r = wait_for(w);
+    if (r == MCPLUG_OK)
+        *out = w->server;
+    else if (w->server)
+        mcplug_close_wait(w->server);
+    return r;
 }
 
 int mcplug_open_wait(mcplug *host, const mcplug_settings *settings,
                      const struct mcplug_server_options *options, mcplug_server **out,
                      struct mcplug_error *err)
 {
-    struct mcplug_error own = MCPLUG_ERROR_INIT;
-    struct wait w = {.host = host,
-                     .start = start_open,
-                     .settings = settings,
-                     .server_options = options,
-                     .err = err ? err : &own};
+    struct wait w = {.host = host, .settings = settings, .server_options = options};
+    return open_wait(&w, out, err);
+}
 
-    int r = wait_for(&w);
-    if (r == MCPLUG_OK)
-        *out = w.server;
-    else if (w.server)
-        mcplug_close_wait(w.server);
-    return r;
+int mcplug_open_named_wait(mcplug *host, mcplug_config *config, const char *name,
+                           const struct mcplug_server_options *options,
+                           mcplug_server **out, struct mcplug_error *err)
+{
+    struct wait w = {
+        .host = host, .config = config, .name = name, .server_options = options};
+    return open_wait(&w, out, err);
 }
 
 static void on_closed(void *arg)
@@ -151,13 +168,18 @@ static void on_reply(void *arg, mcplug_call *call, mcplug_result *result,
 
 static void start_request(struct wait *w)
 {
-    mcplug_call *call = w->handle
-                            ? mcplug_handle_call(w->handle, w->tool, w->params,
-                                                 w->call_options, on_reply, w, w->err)
-                        : w->tool ? mcplug_call_tool(w->server, w->tool, w->params,
-                                                     w->call_options, on_reply, w, w->err)
-                                  : mcplug_request(w->server, w->method, w->params,
-                                                   w->call_options, on_reply, w, w->err);
+    const struct mcplug_call_options *o = w->call_options;
+    mcplug_call *call;
+
+    if (w->handle && w->tool)
+        call = mcplug_handle_call(w->handle, w->tool, w->params, o, on_reply, w, w->err);
+    else if (w->handle)
+        call = mcplug_handle_request(w->handle, w->method, w->params, o, on_reply, w,
+                                     w->err);
+    else if (w->tool)
+        call = mcplug_call_tool(w->server, w->tool, w->params, o, on_reply, w, w->err);
+    else
+        call = mcplug_request(w->server, w->method, w->params, o, on_reply, w, w->err);
     if (!call)
         not_started(w);
 }
@@ -211,6 +233,15 @@ int mcplug_handle_call_wait(mcplug_handle *handle, const char *tool,
                         tool, arguments, options, out, err);
 }
 
+int mcplug_handle_request_wait(mcplug_handle *handle, const char *method,
+                               const char *params,
+                               const struct mcplug_call_options *options,
+                               mcplug_result **out, struct mcplug_error *err)
+{
+    return request_wait(handle->service->registry->o.arg, NULL, handle, method, NULL,
+                        params, options, out, err);
+}
+
 /* ---- handles ---- */
 
 static void on_acquired(void *arg, mcplug_handle *handle, const struct mcplug_error *why)
@@ -222,30 +253,46 @@ static void on_acquired(void *arg, mcplug_handle *handle, const struct mcplug_er
 
 static void start_acquire(struct wait *w)
 {
-    if (mcplug_acquire(w->host, w->settings, w->acquire_options, on_acquired, w,
-                       &w->handle, w->err) != MCPLUG_OK) {
+    int r = w->config
+                ? mcplug_acquire_named(w->host, w->config, w->name, w->acquire_options,
+                                       on_acquired, w, &w->handle, w->err)
+                : mcplug_acquire(w->host, w->settings, w->acquire_options, on_acquired, w,
+                                 &w->handle, w->err);
+    if (r != MCPLUG_OK) {
         w->handle = NULL;
         not_started(w);
     }
+}
+
+static int acquire_wait(struct wait *w, mcplug_handle **out, struct mcplug_error *err)
+{
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
+
+    w->start = start_acquire;
+    w->err = err ? err : &own;
+    int r = wait_for(w);
+    if (r == MCPLUG_OK)
+        *out = w->handle;
+    else if (w->handle)
+        mcplug_release_wait(w->handle);
+    return r;
 }
 
 int mcplug_acquire_wait(mcplug *host, const mcplug_settings *settings,
                         const struct mcplug_acquire_options *options, mcplug_handle **out,
                         struct mcplug_error *err)
 {
-    struct mcplug_error own = MCPLUG_ERROR_INIT;
-    struct wait w = {.host = host,
-                     .start = start_acquire,
-                     .settings = settings,
-                     .acquire_options = options,
-                     .err = err ? err : &own};
+    struct wait w = {.host = host, .settings = settings, .acquire_options = options};
+    return acquire_wait(&w, out, err);
+}
 
-    int r = wait_for(&w);
-    if (r == MCPLUG_OK)
-        *out = w.handle;
-    else if (w.handle)
-        mcplug_release_wait(w.handle);
-    return r;
+int mcplug_acquire_named_wait(mcplug *host, mcplug_config *config, const char *name,
+                              const struct mcplug_acquire_options *options,
+                              mcplug_handle **out, struct mcplug_error *err)
+{
+    struct wait w = {
+        .host = host, .config = config, .name = name, .acquire_options = options};
+    return acquire_wait(&w, out, err);
 }
 
 static void start_release(struct wait *w)

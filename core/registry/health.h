@@ -56,8 +56,9 @@ void mp_health_init(struct mp_health *h, const struct mp_health_ops *ops,
 void mp_health_watch(struct mp_health *h); /* it is ready: begin */
 void mp_health_rest(struct mp_health *h);  /* it is not: a check under way is cancelled */
 /* Somebody has a reason to doubt: check now. Dead after `misses`. Bytes that come in
- * meanwhile clear it of suspicion, and so does a call that is made meanwhile: a server
- * that works one call after the other may be at the first one still. */
+ * meanwhile clear it of suspicion, and so does a call that is made meanwhile, as long as
+ * it has not been silent for MP_HEALTH_BUSY_MS: a server that works one call after the
+ * other may be at the first one still. */
 void mp_health_suspect(struct mp_health *h, unsigned misses);
 void mp_health_checked(struct mp_health *h, const struct mcplug_error *why);
 

@@ -303,7 +303,7 @@ const char *mp_settings_name(const mcplug_settings *settings, char *room, size_t
     const char *host = strstr(url, "://");
     host = host ? host + 3 : url;
     size_t authority = strcspn(host, "/?#");
-    const char *user = memchr(host, '@', authority);
+    const char *user = memrchr(host, '@', authority);
     const char *rest = user ? user + 1 : host;
     snprintf(room, size, "%.*s%.*s", (int)(host - url), url, (int)strcspn(rest, "?#"),
              rest);

@@ -39,7 +39,7 @@ bool mp_said_more(const char *line, size_t len, const char *had)
         return false;
     if (!had || !*had)
         return true;
-    return line[0] != ' ' && line[0] != '\t' && /* a frame, a note in the source */
+    return !begins(line, len, "  ") && line[0] != '\t' && /* a frame, a piece of source */
            !begins(line, len, "Node.js v") && !begins(line, len, "npm notice") &&
            !is_npm_detail(line, len, had);
 }

@@ -377,11 +377,21 @@ static void keep_text(char **slot, const char *text)
     }
 }
 
-/* Resources may have changed while it was away. */
+/* Resources may have changed while it was away. Whoever hears it may subscribe to others,
+ * so it is gone through copies. */
 static void tell_unheard(struct mp_service *s)
 {
-    for (size_t i = 0; mp_service_ready(s) && i < s->session->uris.n; i++)
-        on_changed(s, s->session, MCPLUG_RESOURCES, s->session->uris.all[i]);
+    if (!mp_service_ready(s))
+        return;
+    const struct mp_uris *now = &s->session->uris;
+    struct mp_uris all = {.all = now->n ? mp_alloc(now->n * sizeof *all.all) : NULL};
+
+    for (; all.all && all.n < now->n; all.n++)
+        all.all[all.n] = mp_strdup(now->all[all.n]);
+    for (size_t i = 0; i < all.n && mp_service_ready(s); i++)
+        if (all.all[i])
+            on_changed(s, s->session, MCPLUG_RESOURCES, all.all[i]);
+    mp_uris_clear(&all);
 }
 
 /* Connected, and the tools are there: the server is ready, or it is not at all. */
@@ -402,7 +412,8 @@ static void settle(struct mp_service *s)
     keep_known(s, MCPLUG_TOOLS | MCPLUG_PROMPTS | MCPLUG_RESOURCES);
     mp_keeper_started(&s->keeper);
     tell_unheard(s);
-    fetch_soon(s); /* what changed while it was being fetched, or could not be had */
+    if (mp_service_ready(s))
+        fetch_soon(s); /* what changed while it was being fetched, or could not be had */
 }
 
 static void on_ready(void *arg, mcplug_server *session, const struct mcplug_error *why)

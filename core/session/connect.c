@@ -506,7 +506,7 @@ static void on_connect_timeout(struct mp_timer *timer)
             s->o.timeout_ms);
     uint64_t noise = mp_rpc_noise(s->rpc)->count;
     size_t n = strlen(err.text);
-    if (noise)
+    if (noise && !s->renewing) /* then it may be of long ago */
         snprintf(err.text + n, sizeof err.text - n,
                  "; %llu line%s of its output %s no message%s, the last: %s",
                  (unsigned long long)noise, noise == 1 ? "" : "s",

@@ -320,6 +320,12 @@ static void finish(struct mp_fetch *f, const struct mcplug_error *why)
 
 static int next_page(struct mp_fetch *f, struct mcplug_error *err);
 
+/* For all pages together, until the last one is asked for. */
+static uint64_t time_for(const mcplug_server *s)
+{
+    return s->o.request_ms > MP_REQUEST_MS ? s->o.request_ms : MP_REQUEST_MS;
+}
+
 /* Is there another page to ask for? A server that repeats a cursor, or never stops,
  * is warned of, and what came so far is the list. */
 static bool more_pages(struct mp_fetch *f, mp_message *m)
@@ -340,8 +346,8 @@ static bool more_pages(struct mp_fetch *f, mp_message *m)
         why = "more than 32 MiB";
     else if (cursor.len > CURSOR_MAX)
         why = "a cursor of more than 64 KiB";
-    else if (mp_loop_now(f->server->cfg.loop) - f->began_at >= f->server->o.request_ms)
-        why = "its pages take longer than one request may";
+    else if (mp_loop_now(f->server->cfg.loop) - f->began_at >= time_for(f->server))
+        why = "its pages take too long";
     if (why) {
         warn_early_end(f, why);
         return false;

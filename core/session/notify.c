@@ -384,7 +384,8 @@ void mp_notify_start(mcplug_server *s)
             mp_request_errand(s, "logging/setLevel", mp_bytes(p.data, p.len), NULL, &err);
         mp_str_clear(&p);
     }
-    for (size_t i = 0; s->era == MP_ERA_LEGACY && i < s->uris.n; i++)
+    bool may = s->era == MP_ERA_LEGACY && mp_session_can(s, "resources/subscribe");
+    for (size_t i = 0; may && i < s->uris.n; i++)
         subscribe(s, s->uris.all[i], true, &err); /* a session begun anew knows nothing */
     if (err.code)
         mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "%s", err.text);
@@ -421,10 +422,15 @@ int mp_notify_subscribe(mcplug_server *s, const char *uri, bool on,
     if (on && s->era == MP_ERA_LEGACY && !mp_session_can(s, "resources/subscribe"))
         return mp_fail(err, MCPLUG_ENOTSUP, "server \"%s\" has no resource subscriptions",
                        s->name);
+    size_t before = s->uris.n;
     int r = keep_uri(s, uri, on, err);
     if (r != MCPLUG_OK)
         return r;
-    return s->era == MP_ERA_MODERN ? listen_anew(s, err) : subscribe(s, uri, on, err);
+    bool had = s->uris.n == before;
+    r = s->era == MP_ERA_MODERN ? listen_anew(s, err) : subscribe(s, uri, on, err);
+    if (r != MCPLUG_OK && on && !had)
+        keep_uri(s, uri, false, err);
+    return r;
 }
 
 void mp_uris_clear(struct mp_uris *uris)

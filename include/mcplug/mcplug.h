@@ -212,10 +212,15 @@ MCPLUG_API int mcplug_open_named(mcplug *host, mcplug_config *config, const char
                                                const struct mcplug_error *why),
                                  void *ready_arg, mcplug_server **out,
                                  struct mcplug_error *err);
+MCPLUG_API int mcplug_open_named_wait(mcplug *host, mcplug_config *config,
+                                      const char *name,
+                                      const struct mcplug_server_options *options,
+                                      mcplug_server **out, struct mcplug_error *err);
 
 /* Ends every call under way (MCPLUG_ECANCELED) and the connection; `closed`, which may
- * be NULL, runs when nothing of it is left, processes included. The handle is not
- * to be used after this call, but in those callbacks. */
+ * be NULL, runs when nothing of it is left, processes included. The connection of a
+ * handle (mcplug_handle_server) is not closed so: that is logged, and `closed` runs. The
+ * handle is not to be used after this call, but in those callbacks. */
 MCPLUG_API void mcplug_close(mcplug_server *server, void (*closed)(void *arg), void *arg);
 MCPLUG_API void mcplug_close_wait(mcplug_server *server);
 
@@ -429,6 +434,10 @@ MCPLUG_API int mcplug_acquire_named(mcplug *host, mcplug_config *config, const c
 MCPLUG_API int mcplug_acquire_wait(mcplug *host, const mcplug_settings *settings,
                                    const struct mcplug_acquire_options *options,
                                    mcplug_handle **out, struct mcplug_error *err);
+MCPLUG_API int mcplug_acquire_named_wait(mcplug *host, mcplug_config *config,
+                                         const char *name,
+                                         const struct mcplug_acquire_options *options,
+                                         mcplug_handle **out, struct mcplug_error *err);
 /* Ends the calls of this handle (MCPLUG_ECANCELED). The last one to go ends the server;
  * `released`, which may be NULL, runs when nothing of it is left then. A server that is
  * shared and has `idle_ms` goes that much later, unless somebody acquires it before. */
@@ -454,6 +463,10 @@ MCPLUG_API int mcplug_handle_call_wait(mcplug_handle *handle, const char *tool,
                                        const char *arguments,
                                        const struct mcplug_call_options *options,
                                        mcplug_result **out, struct mcplug_error *err);
+MCPLUG_API int mcplug_handle_request_wait(mcplug_handle *handle, const char *method,
+                                          const char *params,
+                                          const struct mcplug_call_options *options,
+                                          mcplug_result **out, struct mcplug_error *err);
 /* What the server offers, less the tools that are filtered out: as it was found when it
  * became ready, and after each change since; also while it is down. NULL: not known yet.
  * Borrow, until the next callback; of MCPLUG_TEMPLATES nothing is known. */

@@ -102,6 +102,7 @@ static bool children_asleep(int pid, int thread)
 
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, thread);
     FILE *f = fopen(path, "r");
+    HOLDS(f || pid != getpid() || thread != pid, "there is no %s", path);
     while (f && still && fscanf(f, "%d", &child) == 1)
         still = asleep(child);
     if (f)

@@ -1,6 +1,7 @@
 /* The embedding API where programs are odd: away for long, in a callback, in a hurry to
  * free. Most of it against the example server, through the real stdio module. */
 #include "fake.h"
+#include "now.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -15,13 +16,6 @@ static struct fake f;
 static unsigned long long ll(uint64_t n)
 {
     return n;
-}
-
-static uint64_t real_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
 static mcplug_settings *example(void)
@@ -72,18 +66,18 @@ START_TEST(a_program_that_was_elsewhere_for_long_gets_its_whole_timeout)
     begin();
     mcplug_server *server = open_example();
     usleep(60000);
-    uint64_t began = real_ms();
+    double began = now_ms();
     ck_assert_int_eq(
         mcplug_call_tool_wait(server, "sleep", "{\"ms\":60000}", &co, NULL, NULL),
         MCPLUG_ETIMEDOUT);
-    ck_assert_uint_ge(real_ms() - began, 49);
+    ck_assert_uint_ge(now_ms() - began, 49);
     usleep(60000);
-    began = real_ms();
+    began = now_ms();
     ck_assert_ptr_nonnull(
         mcplug_call_tool(server, "sleep", "{\"ms\":60000}", &co, on_outcome, &o, NULL));
     while (!o.times)
         mcplug_turn(host, 0);
-    ck_assert_uint_ge(real_ms() - began, 49);
+    ck_assert_uint_ge(now_ms() - began, 49);
     mcplug_free(host);
 }
 END_TEST
@@ -159,7 +153,11 @@ static void wait_here(void *arg)
     refused(mcplug_get_list_wait(server, MCPLUG_TOOLS, &list, &err), &err);
     refused(mcplug_open_wait(host, s, NULL, &other, &err), &err);
     mcplug_settings_free(s);
-    mcplug_close_wait(server); /* does nothing, and returns */
+}
+
+static void close_here(void *arg)
+{
+    mcplug_close_wait(arg);
 }
 
 static void done_waits(void *arg, mcplug_call *call, mcplug_result *result,
@@ -182,6 +180,22 @@ START_TEST(waiting_inside_a_callback_is_refused)
     ck_assert_uint_eq(refusals, 8);
     echo(server, "{\"text\":\"hello\"}"); /* none the worse for it */
     mcplug_close_wait(server);
+    mcplug_free(host);
+}
+END_TEST
+
+START_TEST(close_wait_inside_a_callback_only_begins)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    begin();
+    mcplug_server *server = open_example();
+    ck_assert_ptr_nonnull(
+        mcplug_call_tool(server, "sleep", "{\"ms\":60000}", NULL, on_outcome, &o, &err));
+    mcplug_post(host, close_here, server);
+    double began = now_ms();
+    while (!o.times && now_ms() - began < 10000)
+        mcplug_turn(host, 1);
+    ck_assert_int_eq(o.code, MCPLUG_ECANCELED);
     mcplug_free(host);
 }
 END_TEST
@@ -452,6 +466,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, pretty_printed_arguments_reach_the_server);
     tcase_add_test(tc, waiting_inside_a_callback_is_refused);
     tcase_add_test(tc, waiting_on_the_thread_of_the_loop_is_refused);
+    tcase_add_test(tc, close_wait_inside_a_callback_only_begins);
     tcase_add_test(tc, a_thread_of_ours_outlives_a_stop);
     tcase_add_test(tc, what_was_posted_runs_before_the_host_is_gone);
     tcase_add_test(tc, who_closes_or_frees_while_connecting_is_told_once);

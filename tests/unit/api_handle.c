@@ -422,6 +422,39 @@ START_TEST(what_a_program_asks_for_comes_before_the_entry)
 }
 END_TEST
 
+/* All of a simple program: on its own thread, or beside one of ours. */
+START_TEST(a_named_server_can_be_waited_for)
+{
+    mcplug_handle *h = NULL;
+    mcplug_server *server = NULL;
+    mcplug_result *result = NULL;
+    begin_bare();
+    load_example("", "");
+    if (_i)
+        ck_assert_int_eq(mcplug_start_thread(host, &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_acquire_named_wait(host, conf, "e", NULL, &h, &err), 0);
+    ck_assert_int_eq(
+        mcplug_handle_request_wait(h, "tools/list", NULL, NULL, &result, &err), 0);
+    ck_assert_ptr_nonnull(strstr(mcplug_result_json(result, NULL), "\"echo\""));
+    mcplug_result_unref(result);
+    ck_assert_int_eq(mcplug_handle_request_wait(h, "no/such", NULL, NULL, NULL, &err),
+                     MCPLUG_EPEER);
+    mcplug_release_wait(h);
+    ck_assert_int_eq(mcplug_open_named_wait(host, conf, "e", NULL, &server, &err), 0);
+    ck_assert_int_eq(
+        mcplug_call_tool_wait(server, "echo", "{\"text\":\"hi\"}", NULL, &result, &err),
+        0);
+    mcplug_result_unref(result);
+    mcplug_close_wait(server);
+    ck_assert_int_eq(mcplug_acquire_named_wait(host, conf, "nobody", NULL, &h, &err),
+                     MCPLUG_ECONFIG);
+    ck_assert_int_eq(mcplug_open_named_wait(host, conf, "nobody", NULL, &server, NULL),
+                     MCPLUG_ECONFIG);
+    mcplug_config_free(conf);
+    end();
+}
+END_TEST
+
 START_TEST(a_name_that_nobody_has_is_refused)
 {
     mcplug_handle *h = NULL;
@@ -485,6 +518,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, r7_a_queue_limits_how_many_run_and_wait);
     tcase_add_test(tc, a_named_server_is_kept_as_its_entry_says);
     tcase_add_test(tc, what_a_program_asks_for_comes_before_the_entry);
+    tcase_add_loop_test(tc, a_named_server_can_be_waited_for, 0, 2);
     tcase_add_test(tc, a_name_that_nobody_has_is_refused);
     tcase_add_test(tc, a_toolbox_takes_servers_by_name);
 }

@@ -357,6 +357,38 @@ START_TEST(resources_that_are_subscribed_to_stay_so_after_a_restart)
 }
 END_TEST
 
+static void on_changed_leaves(void *arg, mcplug_handle *h, int kind, const char *uri)
+{
+    char *told = arg;
+    ck_assert_int_eq(kind, MCPLUG_RESOURCES);
+    mcplug_unsubscribe(mcplug_handle_server(h), uri, NULL);
+    strcat(told, uri);
+}
+
+START_TEST(whoever_hears_of_a_change_may_unsubscribe)
+{
+    char told[64] = "";
+    struct mcplug_acquire_options o = {
+        .struct_size = sizeof o, .changed = on_changed_leaves, .arg = told};
+    begin_bare();
+    mcplug_settings *s = talks("CAPS", "\"tools\":{},\"resources\":{\"subscribe\":true}");
+    mcplug_handle *h = hold(s, &o);
+    mcplug_subscribe(mcplug_handle_server(h), "x:1", &err);
+    mcplug_subscribe(mcplug_handle_server(h), "x:2", &err);
+    UNTIL(booked('s') == 2);
+    ck_assert_int_eq(mcplug_restart(h, &err), MCPLUG_OK);
+    UNTIL(status(h).starts == 2 && status(h).state == MCPLUG_STATE_READY);
+    quick(h);
+    ck_assert_str_eq(told, "x:1x:2");
+    ck_assert_int_eq(mcplug_restart(h, &err), MCPLUG_OK);
+    UNTIL(status(h).starts == 3 && status(h).state == MCPLUG_STATE_READY);
+    quick(h);
+    ck_assert_str_eq(told, "x:1x:2"); /* that was all */
+    mcplug_release_wait(h);
+    end();
+}
+END_TEST
+
 static void on_closed(void *arg)
 {
     ++*(unsigned *)arg;
@@ -506,6 +538,7 @@ static void add(TCase *tc)
     tcase_add_loop_test(tc, time_that_was_spent_before_counts, 0, 2);
     tcase_add_test(tc, a_restart_as_asked_tells_of_no_old_failure);
     tcase_add_test(tc, resources_that_are_subscribed_to_stay_so_after_a_restart);
+    tcase_add_test(tc, whoever_hears_of_a_change_may_unsubscribe);
     tcase_add_test(tc, close_of_the_connection_of_a_handle_does_nothing);
     tcase_add_test(tc, call_that_tells_nobody_is_refused);
     tcase_add_test(tc, release_wait_in_a_callback_only_begins);
