@@ -433,7 +433,7 @@ CLANG = clang
 CLANG_FORMAT = clang-format
 VALGRIND = valgrind
 
-ASAN_CFLAGS = -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+ASAN_CFLAGS = -g1 -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 	-fno-omit-frame-pointer
 
 # A build of its own. One in the source tree keeps configure from working elsewhere,
