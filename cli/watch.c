@@ -67,8 +67,7 @@ static void hear_words(struct cli_watched *s, const char *text, size_t len)
 static void settle_words(struct cli_watched *s, enum mcplug_state state)
 {
     if (state == MCPLUG_STATE_STARTING || state == MCPLUG_STATE_READY) {
-        mp_free(
-            mp_move(&s->heard)); /* what it said while all was well explains nothing */
+        mp_free(mp_move(&s->heard)); /* said while all was well: explains nothing */
     } else if (state == MCPLUG_STATE_WAITING || state == MCPLUG_STATE_PARKED) {
         mp_free(s->words);
         s->words = mp_move(&s->heard);

@@ -134,8 +134,7 @@ unsigned cli_watched_others(const struct cli_watched *s);
 int cli_watched_restart(struct cli_watched *s, struct cli_reading **reading,
                         bool *is_other, struct mcplug_error *err);
 
-/* The length of an error without what the server said: that has a place of its own here.
- */
+/* The length of an error without what the server said, which has a place of its own. */
 size_t cli_error_len(const char *text);
 
 /* ---- for watch_again.c ---- */
