@@ -83,9 +83,12 @@ static void advise(const struct cli_link *link, const struct mcplug_error *why)
     char room[512];
     const char *name = link->entry ? link->entry->name : "", *space = *name ? " " : "";
     const char *program = program_of(link, room, sizeof room);
+    struct mcplug_ledger books = {.struct_size = sizeof books};
 
+    if (link->server)
+        mcplug_server_ledger(link->server, &books);
     if (!link->connected && why->code == MCPLUG_ETIMEDOUT &&
-        !strstr(why->text, " no message")) /* it says something, and not this */
+        !books.noise) /* else it has time enough, but does not speak our language */
         cli_hint("--connect-timeout TIME, or MCP_TIMEOUT in ms, waits longer.");
     else if (!link->connected && why->code == MCPLUG_ENOTSUP)
         cli_hint("`mcplug plugins` lists what there is.");

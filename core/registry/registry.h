@@ -26,7 +26,6 @@
 #define MP_RETRY_DOUBLINGS 5   /* .. so often */
 #define MP_REFUSALS_MAX 3      /* by the server itself, in a row: it is left alone then */
 #define MP_LISTS_MS 2000       /* READY waits for lists once it has the tools */
-#define MP_SAID "; it said: "  /* before what a server said last, in an error */
 #define MP_FETCHED 3           /* kinds of lists that are kept: all but templates */
 
 #define MP_KIND(i) ((enum mcplug_kind)(1 << (i))) /* the i-th of these */

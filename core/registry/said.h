@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define MP_SAID_MAX 160 /* bytes that are kept */
+#define MP_SAID "; it said: " /* before that line, in an error */
+#define MP_SAID_MAX 160       /* bytes of it that are kept */
 
 /* Does a line tell more than the one that was kept, `had` ("", or NULL: none)? Later ones
  * do, but for blank ones, details that belong to it, and what runtimes always end with.

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "registry/known.h"
-#include "registry/said.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* A session: MCP with one server, in whichever revision that server speaks.
  *
  *   connect.c   eras: server/discover or initialize, and the way to find out
+ *   identity.c  what the server says of itself
  *   frame.c     the text of what is sent
  *   request.c   calls: time-outs, cancelling, progress, rounds of questions
  *   task.c      results that come later (the tasks extension)

@@ -45,7 +45,7 @@ static void freeze(struct rig *r)
     double since = now_ms();
 
     ck_assert_int_eq(kill(r->peer, SIGSTOP), 0);
-    while (!all_asleep()) { /* a signal takes its time */
+    while (!stopped(r->peer)) { /* a signal takes its time */
         ck_assert_msg(now_ms() - since < 5000, "the peer does not stop");
         usleep(200);
     }

@@ -137,7 +137,8 @@ unsigned rig_noted(const struct rig *r, const char *start); /* lines of the note
 unsigned rig_logged(const struct rig *r, const char *part);
 unsigned kin_alive(const struct rig *r);
 unsigned open_fds(void);
-bool all_asleep(void);        /* our other threads, our children and theirs */
+bool asleep(pid_t pid);       /* all its threads but this one, its children and theirs */
+bool stopped(pid_t pid);      /* all its threads, by a signal */
 void check_no_children(void); /* nor dead ones that nobody has waited for */
 
 #endif

@@ -92,7 +92,20 @@ static char state_of(int pid, int thread)
     return at ? at[2] : '\0';
 }
 
-static bool asleep(int pid);
+static bool every_thread(int pid, bool (*fits)(int pid, int thread))
+{
+    char path[64];
+    bool all = true;
+    struct dirent *d;
+
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    DIR *dir = opendir(path);
+    while (dir && all && (d = readdir(dir)))
+        all = d->d_name[0] == '.' || fits(pid, atoi(d->d_name));
+    if (dir)
+        closedir(dir);
+    return all;
+}
 
 static bool children_asleep(int pid, int thread)
 {
@@ -111,29 +124,25 @@ static bool children_asleep(int pid, int thread)
 }
 
 /* Waiting, stopped or dead: neither running nor about to, nor gone just now. */
-static bool asleep(int pid)
+static bool thread_asleep(int pid, int thread)
 {
-    char path[64];
-    bool still = true;
-    struct dirent *d;
-
-    snprintf(path, sizeof path, "/proc/%d/task", pid);
-    DIR *dir = opendir(path);
-    while (dir && still && (d = readdir(dir))) {
-        int thread = atoi(d->d_name);
-        if (!thread)
-            continue;
-        char state = thread == getpid() ? 'S' : state_of(pid, thread);
-        still = state && state != 'R' && state != 'D' && children_asleep(pid, thread);
-    }
-    if (dir)
-        closedir(dir);
-    return still;
+    char state = thread == getpid() ? 'S' : state_of(pid, thread);
+    return state && state != 'R' && state != 'D' && children_asleep(pid, thread);
 }
 
-bool all_asleep(void)
+static bool thread_stopped(int pid, int thread)
 {
-    return asleep(getpid());
+    return state_of(pid, thread) == 'T';
+}
+
+bool asleep(pid_t pid)
+{
+    return every_thread(pid, thread_asleep);
+}
+
+bool stopped(pid_t pid)
+{
+    return every_thread(pid, thread_stopped);
 }
 
 void check_no_children(void)

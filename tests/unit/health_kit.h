@@ -3,6 +3,7 @@
 #ifndef HEALTH_KIT_H
 #define HEALTH_KIT_H
 
+#include "fake.h"
 #include "quick.h"
 #include "registry/health.h"
 

@@ -322,10 +322,8 @@ START_TEST(no_time_at_all_is_not_asking_all_the_time)
 }
 END_TEST
 
-int main(void)
+static void add(TCase *tc)
 {
-    Suite *suite = suite_create("registry_health");
-    TCase *tc = tcase_create("health");
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, an_idle_server_is_asked_after_30_s_of_silence);
     tcase_add_test(tc, a_server_that_says_something_is_not_asked);
@@ -347,10 +345,9 @@ int main(void)
     tcase_add_test(tc, rest_cancels_the_check_and_watch_begins_anew);
     tcase_add_test(tc, an_idle_server_that_is_never_asked_is_when_a_call_waits);
     tcase_add_test(tc, no_time_at_all_is_not_asking_all_the_time);
-    suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(void)
+{
+    return run_suite("registry_health", add);
 }

@@ -139,16 +139,13 @@ START_TEST(any_order_of_events_keeps_the_promises)
 }
 END_TEST
 
-int main(void)
+static void add(TCase *tc)
 {
-    Suite *suite = suite_create("registry_health_any");
-    TCase *tc = tcase_create("health");
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, any_order_of_events_keeps_the_promises);
-    suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(void)
+{
+    return run_suite("registry_health_any", add);
 }
