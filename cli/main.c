@@ -1,8 +1,8 @@
 /* mcplug: MCP servers from the shell. */
-#include "cli.h"
+#include "cli/base/cli.h"
 #include "config/config.h"
-#include "help.h"
-#include "tell.h"
+#include "cli/base/help.h"
+#include "cli/base/message.h"
 
 #include <mcplug/mcplug.h>
 

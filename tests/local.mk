@@ -17,8 +17,8 @@ unit_tests = \
 	tests/unit/cli_args \
 	tests/unit/cli_journal \
 	tests/unit/cli_journal_refused \
+	tests/unit/cli_key_value \
 	tests/unit/cli_out \
-	tests/unit/cli_words \
 	tests/unit/common_header \
 	tests/unit/common_ide \
 	tests/unit/common_ide_file \
@@ -26,6 +26,7 @@ unit_tests = \
 	tests/unit/common_sse \
 	tests/unit/common_url \
 	tests/unit/config_approval \
+	tests/unit/config_atomic_file \
 	tests/unit/config_change \
 	tests/unit/config_config \
 	tests/unit/config_edit \
@@ -39,15 +40,14 @@ unit_tests = \
 	tests/unit/config_mask \
 	tests/unit/config_nomem \
 	tests/unit/config_nomem_write \
-	tests/unit/config_places \
+	tests/unit/config_paths \
 	tests/unit/config_policy \
 	tests/unit/config_policy_file \
 	tests/unit/config_resolve \
 	tests/unit/config_schema \
 	tests/unit/config_secret \
-	tests/unit/config_target \
+	tests/unit/config_supervision \
 	tests/unit/config_toml \
-	tests/unit/config_upkeep \
 	tests/unit/json_args \
 	tests/unit/json_envelope \
 	tests/unit/json_scan \
@@ -66,34 +66,34 @@ unit_tests = \
 	tests/unit/registry_health \
 	tests/unit/registry_health_any \
 	tests/unit/registry_keeper \
-	tests/unit/registry_known \
 	tests/unit/registry_lives \
 	tests/unit/registry_names \
 	tests/unit/registry_probe \
 	tests/unit/registry_probe_http \
 	tests/unit/registry_probe_nomem \
 	tests/unit/registry_queue \
-	tests/unit/registry_said \
+	tests/unit/registry_stderr_hint \
+	tests/unit/registry_tool_cache \
 	tests/unit/rpc_assembler \
 	tests/unit/rpc_exchange \
 	tests/unit/rpc_ledger \
 	tests/unit/rpc_settled \
 	tests/unit/rpc_spill \
+	tests/unit/session_call_log \
 	tests/unit/session_connect \
 	tests/unit/session_edges \
 	tests/unit/session_ends \
 	tests/unit/session_exchange \
 	tests/unit/session_inputs \
-	tests/unit/session_lists \
 	tests/unit/session_listen \
+	tests/unit/session_lists \
 	tests/unit/session_mirror \
 	tests/unit/session_mirror_calls \
 	tests/unit/session_renewal \
 	tests/unit/session_renewal_fails \
 	tests/unit/session_request \
-	tests/unit/session_tell \
-	tests/unit/toolbox_nomem \
 	tests/unit/toolbox_instructions \
+	tests/unit/toolbox_nomem \
 	tests/unit/toolbox_toolbox \
 	tests/unit/toolbox_use \
 	tests/unit/toolbox_warm
@@ -177,6 +177,7 @@ script_tests = \
 # The command, with the administrator's files where a test wants them.
 check_PROGRAMS += tests/config/mcplug
 tests_config_mcplug_SOURCES = cli/main.c tests/config/installed.c
+tests_config_mcplug_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_config_mcplug_LDADD = libmcplug-cli.la libmcplug-core.la
 
 # Kills and fails a program at every system call of a write.

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "config/upkeep.h"
-#include "registry/known.h"
+#include "config/supervision.h"
+#include "registry/tool_cache.h"
 
 const char *mcplug_state_name(enum mcplug_state state)
 {
@@ -40,7 +40,7 @@ static void use_queue(mcplug *host, const struct mcplug_config *config, const ch
 }
 
 /* What the caller left open is as the entry has it. */
-static void fill_options(const struct mp_upkeep *u, struct mcplug_acquire_options *o,
+static void fill_options(const struct mp_supervision *u, struct mcplug_acquire_options *o,
                          struct mcplug_server_options *server)
 {
     o->dedicated = o->dedicated || !u->shared;
@@ -65,14 +65,14 @@ acquire_entry(mcplug *host, mcplug_config *config, struct mp_entry *entry,
               void *ready_arg, mcplug_handle **out, struct mcplug_error *err)
 {
     struct mp_resolved resolved = {0};
-    struct mp_upkeep upkeep = {0};
+    struct mp_supervision supervision = {0};
     mcplug_settings *settings = NULL;
 
     int r = mp_host_settings(host, config, entry, &resolved, &settings, err);
     if (r == MCPLUG_OK)
-        r = mp_entry_upkeep(entry, &upkeep, err);
+        r = mp_entry_supervision(entry, &supervision, err);
     if (r == MCPLUG_OK) {
-        fill_options(&upkeep, o, server);
+        fill_options(&supervision, o, server);
         server->name = server->name ? server->name : entry->name;
         mp_resolved_times(&resolved, &server->timeout_ms, &server->request_ms,
                           &server->tool_ms);
@@ -86,11 +86,11 @@ acquire_entry(mcplug *host, mcplug_config *config, struct mp_entry *entry,
                    entry->name, resolved.missing);
         r = mcplug_acquire(host, settings, o, ready, ready_arg, out, err);
         if (r == MCPLUG_OK && !o->identity) /* what one may see another may not */
-            mp_service_recall((*out)->service, mp_known_path(&config->places, entry));
+            mp_service_recall((*out)->service, mp_tool_cache_path(&config->paths, entry));
     }
     mcplug_settings_free(settings);
     mp_resolved_clear(&resolved);
-    mp_upkeep_clear(&upkeep);
+    mp_supervision_clear(&supervision);
     return r;
 }
 

@@ -25,15 +25,15 @@ const char *mcplug_error_name(int code)
 
 /* ---- life ---- */
 
-static uint64_t from_environment(const char *name, uint64_t otherwise)
+static uint64_t from_environment(const char *name, uint64_t fallback)
 {
     const char *text = secure_getenv(name);
     char *end;
 
     if (!text || *text < '0' || *text > '9')
-        return otherwise;
+        return fallback;
     unsigned long long ms = strtoull(text, &end, 10);
-    return *end || ms == 0 ? otherwise : ms;
+    return *end || ms == 0 ? fallback : ms;
 }
 
 static int take_options(mcplug *host, const struct mcplug_options *given,
@@ -90,7 +90,7 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
         struct mp_catalogue_options c = {.log = host->log,
                                          .loop = host->loop,
                                          .dirs = o.plugin_dirs,
-                                         .more_dirs = o.more_plugin_dirs,
+                                         .more_dirs = o.user_plugin_dirs,
                                          .wire = &mp_link_wire,
                                          .health = &mp_probe_health};
         host->catalogue = mp_catalogue_new(&c, err);

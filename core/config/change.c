@@ -90,13 +90,13 @@ static int apply(void *arg, const struct mp_file *old, struct mp_str *out,
 const char *mp_config_file(struct mcplug_config *config, enum mp_scope scope)
 {
     if (scope == MP_SCOPE_USER)
-        return config->places.settings;
+        return config->paths.settings;
     if (!mp_scope_needs_approval(scope))
         return NULL;
     bool local = scope == MP_SCOPE_LOCAL;
     char **slot = local ? &config->new_local : &config->new_project;
     if (!*slot)
-        *slot = mp_path_join(config->places.cwd, local ? MP_LOCAL_FILE : MP_PROJECT_FILE);
+        *slot = mp_path_join(config->paths.cwd, local ? MP_LOCAL_FILE : MP_PROJECT_FILE);
     return *slot;
 }
 
@@ -104,7 +104,7 @@ const char *mp_config_file(struct mcplug_config *config, enum mp_scope scope)
 static int check_new(struct mcplug_config *config, enum mp_scope scope, const char *name,
                      mp_view json, struct mcplug_error *err)
 {
-    struct mp_source source = {.scope = scope, .path = config->places.cwd};
+    struct mp_source source = {.scope = scope, .path = config->paths.cwd};
     struct mp_entry entry = {.name = (char *)name, .source = &source, .json = json};
     size_t before = config->n_problems;
     enum mp_state state;
@@ -124,7 +124,7 @@ static int check_new(struct mcplug_config *config, enum mp_scope scope, const ch
         return mp_fail(err, MCPLUG_ECONFIG,
                        "Cannot add MCP server \"%s\": not allowed by enterprise policy; "
                        "%s has all the servers there are",
-                       name, config->places.managed);
+                       name, config->paths.managed);
     if (mp_entry_usable(config, &entry, &state, &why) != MCPLUG_OK) {
         const char *text = strstr(why.text, "\": ");
         return mp_fail(err, MCPLUG_ECONFIG, "Cannot add MCP server \"%s\": %s", name,
@@ -173,7 +173,7 @@ int mp_config_add(struct mcplug_config *config, enum mp_scope scope, const char 
     r = mp_file_update(c.path, scope == MP_SCOPE_PROJECT ? 0644 : 0600, apply, &c, err);
     if (r == MCPLUG_OK && approved) {
         char *real = realpath(c.path, NULL);
-        r = mp_approvals_add(config->places.approvals, real ? real : c.path, name, entry,
+        r = mp_approvals_add(config->paths.approvals, real ? real : c.path, name, entry,
                              err);
         free(real);
     }
@@ -203,8 +203,8 @@ int mp_config_remove(struct mcplug_config *config, const struct mp_entry *entry,
     if (r == MCPLUG_OK)
         r = mp_file_update(c.path, 0600, apply, &c, err);
     if (r == MCPLUG_OK && mp_scope_needs_approval(entry->source->scope))
-        r = mp_approvals_remove(config->places.approvals, entry->source->real,
-                                entry->name, &removed, err);
+        r = mp_approvals_remove(config->paths.approvals, entry->source->real, entry->name,
+                                &removed, err);
     return r;
 }
 
@@ -225,7 +225,7 @@ int mp_config_approve(struct mcplug_config *config, struct mp_entry *entry,
 {
     if (!mp_scope_needs_approval(entry->source->scope))
         return MCPLUG_OK;
-    int r = mp_approvals_add(config->places.approvals, entry->source->real, entry->name,
+    int r = mp_approvals_add(config->paths.approvals, entry->source->real, entry->name,
                              entry->json, err);
     if (r == MCPLUG_OK)
         entry->approval = MP_APPROVAL_GIVEN;

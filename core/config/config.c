@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "config/upkeep.h"
+#include "config/supervision.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -107,7 +107,7 @@ static const char *mistrust(const struct mcplug_config *config,
     switch (source->scope) {
     case MP_SCOPE_ENTERPRISE:
     case MP_SCOPE_PACKAGE:
-        if (st->st_uid != config->places.owner && st->st_uid != 0)
+        if (st->st_uid != config->paths.owner && st->st_uid != 0)
             return "does not belong to root, so it is not used";
         return st->st_mode & (S_IWGRP | S_IWOTH) ? "can be changed by others than root, "
                                                    "so it is not used"
@@ -207,7 +207,7 @@ static void read_in(struct mcplug_config *config, enum mp_scope scope, const cha
 
 static void read_project(struct mcplug_config *config)
 {
-    char *dir = mp_strdup(config->places.cwd);
+    char *dir = mp_strdup(config->paths.cwd);
     if (!dir)
         config->incomplete = true;
     while (dir) {
@@ -231,11 +231,11 @@ static int is_json(const struct dirent *e)
 static void read_packages(struct mcplug_config *config)
 {
     struct dirent **list = NULL;
-    int n = scandir(config->places.packages, &list, is_json, alphasort);
+    int n = scandir(config->paths.packages, &list, is_json, alphasort);
     if (n < 0 && errno == ENOMEM)
         config->incomplete = true;
     for (int i = 0; i < n; i++) {
-        read_in(config, MP_SCOPE_PACKAGE, config->places.packages, list[i]->d_name);
+        read_in(config, MP_SCOPE_PACKAGE, config->paths.packages, list[i]->d_name);
         free(list[i]);
     }
     free(list);
@@ -272,8 +272,8 @@ static bool read_managed(struct mcplug_config *config)
 {
     struct stat st;
     /* a link that leads nowhere is there, too */
-    bool there = lstat(config->places.managed, &st) == 0 || errno != ENOENT;
-    read_file(config, MP_SCOPE_ENTERPRISE, config->places.managed, there);
+    bool there = lstat(config->paths.managed, &st) == 0 || errno != ENOENT;
+    read_file(config, MP_SCOPE_ENTERPRISE, config->paths.managed, there);
     return config->n_sources > 0;
 }
 
@@ -433,12 +433,12 @@ static void read_sources(struct mcplug_config *config, const struct mp_config_op
     config->exclusive = read_managed(config);
     if (config->exclusive)
         return;
-    if (!o->strict && config->places.has_cwd) {
-        read_in(config, MP_SCOPE_LOCAL, config->places.cwd, MP_LOCAL_FILE);
+    if (!o->strict && config->paths.has_cwd) {
+        read_in(config, MP_SCOPE_LOCAL, config->paths.cwd, MP_LOCAL_FILE);
         read_project(config);
     }
-    if (!o->strict && config->places.settings)
-        read_file(config, MP_SCOPE_USER, config->places.settings, false);
+    if (!o->strict && config->paths.settings)
+        read_file(config, MP_SCOPE_USER, config->paths.settings, false);
     read_dynamic(config, o->dynamic);
     if (!o->strict)
         read_packages(config);
@@ -447,8 +447,8 @@ static void read_sources(struct mcplug_config *config, const struct mp_config_op
 static void read_policy(struct mcplug_config *config)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    int r = mp_policy_read(config->places.policy, config->places.owner, &config->policy,
-                           &why);
+    int r =
+        mp_policy_read(config->paths.policy, config->paths.owner, &config->policy, &why);
     if (r != MCPLUG_OK && !(config->policy_error = mp_strdup(why.text)))
         config->incomplete = true;
 }
@@ -464,7 +464,7 @@ struct mcplug_config *mp_config_load(const struct mp_config_options *options,
         mp_fail_nomem(err);
         return NULL;
     }
-    int r = mp_places_init(&config->places, err);
+    int r = mp_paths_init(&config->paths, err);
     config->sources = mp_alloc(MP_CONFIG_FILES * sizeof *config->sources);
     if (r == MCPLUG_OK && !config->sources)
         r = mp_fail_nomem(err);
@@ -474,10 +474,10 @@ struct mcplug_config *mp_config_load(const struct mp_config_options *options,
     }
     read_policy(config);
     read_sources(config, options ? options : &none);
-    if (mp_approvals_read(config->places.approvals, &config->approvals, &why) !=
+    if (mp_approvals_read(config->paths.approvals, &config->approvals, &why) !=
         MCPLUG_OK) {
         struct mp_source *source =
-            source_add(config, MP_SCOPE_USER, config->places.approvals);
+            source_add(config, MP_SCOPE_USER, config->paths.approvals);
         if (source) {
             source->broken = true;
             mp_config_note(config, source, NULL, false, "", (mp_view){0}, "%s",
@@ -527,7 +527,7 @@ void mp_config_free(struct mcplug_config *config)
     mp_free(config->policy_error);
     mp_policy_free(config->policy);
     mp_approvals_clear(&config->approvals);
-    mp_places_clear(&config->places);
+    mp_paths_clear(&config->paths);
     mp_free(config);
 }
 

@@ -8,7 +8,7 @@
 
 #include "config/approval.h"
 #include "config/jsontext.h"
-#include "config/places.h"
+#include "config/paths.h"
 #include "config/policy.h"
 
 #include <mcplug/plugin.h>
@@ -72,7 +72,7 @@ struct mp_entry {
 };
 
 struct mcplug_config {
-    struct mp_places places;
+    struct mp_paths paths;
     struct mp_source *sources; /* the highest scope first */
     size_t n_sources;
     struct mp_entry *entries; /* by name; of one name, the winner first */
@@ -139,7 +139,7 @@ void mp_config_check(struct mcplug_config *config, struct mp_entry *entry,
 void mp_config_check_url(struct mcplug_config *config, struct mp_entry *entry,
                          const char *transport, const char *const *accepts);
 
-/* ---- upkeep.c ---- */
+/* ---- supervision.c ---- */
 
 /* The entry's "type" in our words ("streamable-http" is "http"), "stdio" when it has a
  * command and no type. give `out`, NULL when the URL has to tell. */

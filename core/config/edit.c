@@ -123,12 +123,12 @@ static bool is_spacing(mp_view v)
 }
 
 /* Takes over what stands between two things on a line. */
-static void follow(char to[SPACING_MAX + 1], mp_view v, const char *otherwise)
+static void follow(char to[SPACING_MAX + 1], mp_view v, const char *fallback)
 {
     if (is_spacing(v))
         snprintf(to, SPACING_MAX + 1, "%.*s", (int)v.len, (const char *)v.data);
     else
-        strcpy(to, otherwise);
+        strcpy(to, fallback);
 }
 
 static void follow_pad(struct style *s, const struct object *o)

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "config/target.h"
+#include "config/atomic_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -69,9 +69,9 @@ static bool make_room(struct mp_str *s, size_t more)
 static int check_kind(const char *path, const struct stat *st, struct mcplug_error *err)
 {
     if (S_ISDIR(st->st_mode))
-        return mp_target_fail(err, MCPLUG_ECONFIG, path, "is a directory");
+        return mp_atomic_file_fail(err, MCPLUG_ECONFIG, path, "is a directory");
     if (!S_ISREG(st->st_mode))
-        return mp_target_fail(err, MCPLUG_ECONFIG, path, "is not a regular file");
+        return mp_atomic_file_fail(err, MCPLUG_ECONFIG, path, "is not a regular file");
     return MCPLUG_OK;
 }
 
@@ -91,14 +91,14 @@ static int read_text(const char *path, int fd, struct mp_str *text,
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return mp_target_fail_os(err, path, errno, "cannot read", NULL);
+            return mp_atomic_file_fail_os(err, path, errno, "cannot read", NULL);
         text->len += (size_t)n;
         text->data[text->len] = '\0';
         if (n == 0)
             return MCPLUG_OK;
     }
     snprintf(why, sizeof why, "is longer than %zu bytes", text->max - 1);
-    return mp_target_fail(err, MCPLUG_ETOOBIG, path, why);
+    return mp_atomic_file_fail(err, MCPLUG_ETOOBIG, path, why);
 }
 
 /* Takes `fd`, which open() gave, or its failure. */
@@ -110,11 +110,11 @@ static int read_opened(const char *path, int fd, struct mp_file *out,
     if (fd < 0 && errno == ENOENT)
         return MCPLUG_OK;
     if (fd < 0 && errno == ENXIO) /* a socket */
-        return mp_target_fail(err, MCPLUG_ECONFIG, path, "is not a regular file");
+        return mp_atomic_file_fail(err, MCPLUG_ECONFIG, path, "is not a regular file");
     if (fd < 0)
-        return mp_target_fail_os(err, path, errno, "cannot open", NULL);
+        return mp_atomic_file_fail_os(err, path, errno, "cannot open", NULL);
     if (fstat(fd, &out->st) != 0)
-        r = mp_target_fail_os(err, path, errno, "cannot look at it", NULL);
+        r = mp_atomic_file_fail_os(err, path, errno, "cannot look at it", NULL);
     else
         r = check_kind(path, &out->st, err);
     if (r == MCPLUG_OK && out->st.st_size > 0 &&
@@ -150,7 +150,7 @@ int mp_file_read_own(const char *path, struct mp_file *out, struct mcplug_error 
 
 /* ---- temporary files ---- */
 
-static size_t temp_prefix(const struct mp_target *p, file_name out)
+static size_t temp_prefix(const struct mp_atomic_file *p, file_name out)
 {
     return (size_t)snprintf(out, sizeof(file_name), ".%.*s" TEMP_MARK, MP_TARGET_KEPT,
                             p->name);
@@ -163,7 +163,7 @@ static bool is_temp(const char *name, const char *prefix, size_t len)
 }
 
 /* With the lock held no temporary file is in use. What cannot be removed may stay. */
-static void remove_stale(const struct mp_target *p)
+static void remove_stale(const struct mp_atomic_file *p)
 {
     file_name prefix;
     struct stat st;
@@ -195,7 +195,7 @@ static int random_bits(uint64_t *out)
     return n == (ssize_t)sizeof *out ? 0 : n < 0 ? errno : EIO;
 }
 
-static int open_temp(const struct mp_target *p, file_name name, int *out)
+static int open_temp(const struct mp_atomic_file *p, file_name name, int *out)
 {
     uint64_t bits = 0;
     size_t len = temp_prefix(p, name);
@@ -258,7 +258,7 @@ static int keep_owner(int fd, const struct stat *old, mode_t *mode)
 
 /* With an access list the group's bits are but the most that anyone on it may have.
  * The list is not kept, so neither are they. */
-static bool has_list(const struct mp_target *p)
+static bool has_list(const struct mp_atomic_file *p)
 {
     int fd = openat(p->fd, p->name, READ_FLAGS | O_NOFOLLOW);
     ssize_t n = fd >= 0 ? fgetxattr(fd, "system.posix_acl_access", NULL, 0) : -1;
@@ -269,7 +269,7 @@ static bool has_list(const struct mp_target *p)
     return has;
 }
 
-static int keep_mode(const struct mp_target *p, int fd, const struct mp_file *old,
+static int keep_mode(const struct mp_atomic_file *p, int fd, const struct mp_file *old,
                      mode_t mode)
 {
     if (old->exists) {
@@ -284,7 +284,7 @@ static int keep_mode(const struct mp_target *p, int fd, const struct mp_file *ol
 }
 
 /* The new text, on the disk under its temporary name. */
-static int write_temp(const struct mp_target *p, int fd, const struct mp_file *old,
+static int write_temp(const struct mp_atomic_file *p, int fd, const struct mp_file *old,
                       mode_t mode, const struct mp_str *text, struct mcplug_error *err)
 {
     const char *step = "cannot write";
@@ -304,11 +304,11 @@ static int write_temp(const struct mp_target *p, int fd, const struct mp_file *o
         step = "cannot close";
         e = errno;
     }
-    return e ? mp_target_fail_os(err, p->path, e, step, UNCHANGED) : MCPLUG_OK;
+    return e ? mp_atomic_file_fail_os(err, p->path, e, step, UNCHANGED) : MCPLUG_OK;
 }
 
 /* Somebody who knows nothing of the lock may have written meanwhile. */
-static bool same_as_read(const struct mp_target *p, const struct mp_file *old)
+static bool same_as_read(const struct mp_atomic_file *p, const struct mp_file *old)
 {
     struct stat st;
 
@@ -319,38 +319,38 @@ static bool same_as_read(const struct mp_target *p, const struct mp_file *old)
            st.st_mtim.tv_nsec == old->st.st_mtim.tv_nsec;
 }
 
-static int replace(const struct mp_target *p, const struct mp_file *old, mode_t mode,
+static int replace(const struct mp_atomic_file *p, const struct mp_file *old, mode_t mode,
                    const struct mp_str *text, struct mcplug_error *err)
 {
     file_name temp;
     int fd = -1;
 
     if (old->exists && faccessat(p->fd, p->name, W_OK, AT_EACCESS) != 0)
-        return mp_target_fail_os(err, p->path, errno, "is read-only", UNCHANGED);
+        return mp_atomic_file_fail_os(err, p->path, errno, "is read-only", UNCHANGED);
     int e = open_temp(p, temp, &fd);
     if (e)
-        return mp_target_fail_os(err, p->path, e, "cannot make a new file beside it",
-                                 UNCHANGED);
+        return mp_atomic_file_fail_os(err, p->path, e, "cannot make a new file beside it",
+                                      UNCHANGED);
     int r = write_temp(p, fd, old, mode, text, err);
     if (r == MCPLUG_OK && !same_as_read(p, old))
-        r = mp_target_fail(err, MCPLUG_EIO, p->path,
-                           "another program has changed it meanwhile");
+        r = mp_atomic_file_fail(err, MCPLUG_EIO, p->path,
+                                "another program has changed it meanwhile");
     if (r == MCPLUG_OK && renameat(p->fd, temp, p->fd, p->name) != 0)
-        r = mp_target_fail_os(err, p->path, errno, "cannot replace it", UNCHANGED);
+        r = mp_atomic_file_fail_os(err, p->path, errno, "cannot replace it", UNCHANGED);
     if (r != MCPLUG_OK) {
         unlinkat(p->fd, temp, 0);
         return r;
     }
-    e = p->is_cache ? 0 : mp_target_sync(p->fd);
-    return e ? mp_target_fail_os(err, p->path, e,
-                                 "is changed, but might not outlast a crash", NULL)
+    e = p->is_cache ? 0 : mp_atomic_file_sync(p->fd);
+    return e ? mp_atomic_file_fail_os(err, p->path, e,
+                                      "is changed, but might not outlast a crash", NULL)
              : MCPLUG_OK;
 }
 
 /* ---- all of it ---- */
 
-static int change_locked(const struct mp_target *p, mode_t mode, mp_file_change *change,
-                         void *arg, struct mcplug_error *err)
+static int change_locked(const struct mp_atomic_file *p, mode_t mode,
+                         mp_file_change *change, void *arg, struct mcplug_error *err)
 {
     struct mp_file old;
     struct mp_str out;
@@ -363,7 +363,7 @@ static int change_locked(const struct mp_target *p, mode_t mode, mp_file_change 
     if (r == MCPLUG_OK)
         r = change(arg, &old, &out, err);
     if (r == MCPLUG_OK && out.failed)
-        r = mp_target_fail(err, MCPLUG_ETOOBIG, p->path, "would become too long");
+        r = mp_atomic_file_fail(err, MCPLUG_ETOOBIG, p->path, "would become too long");
     if (r == MCPLUG_OK &&
         !(out.len == old.text.len &&
           (out.len == 0 || memcmp(out.data, old.text.data, out.len) == 0)))
@@ -376,13 +376,13 @@ static int change_locked(const struct mp_target *p, mode_t mode, mp_file_change 
 static int update(const char *path, mode_t mode, unsigned wait_ms, bool is_cache,
                   mp_file_change *change, void *arg, struct mcplug_error *err)
 {
-    struct mp_target p;
+    struct mp_atomic_file p;
 
-    int r = mp_target_lock(&p, path, mode, wait_ms, err);
+    int r = mp_atomic_file_lock(&p, path, mode, wait_ms, err);
     p.is_cache = is_cache;
     if (r == MCPLUG_OK)
         r = change_locked(&p, mode, change, arg, err);
-    mp_target_clear(&p);
+    mp_atomic_file_clear(&p);
     return r;
 }
 

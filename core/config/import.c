@@ -253,13 +253,13 @@ static int to_json(enum mp_program program, mp_view text, struct mp_str *out,
     return mp_json_check(mp_bytes(out->data, out->len), at, err);
 }
 
-int mp_import_text(const struct mp_importer *from, const struct mp_import_places *places,
+int mp_import_text(const struct mp_importer *from, const struct mp_import_places *paths,
                    const char *file, const char *project, mp_view text,
                    struct mp_import *out, struct mcplug_error *err)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     struct mp_import_source source = {.program = (enum mp_program)(from - mp_importers),
-                                      .places = places,
+                                      .paths = paths,
                                       .file = file,
                                       .project = project};
     struct job job = {.out = out, .err = err};
@@ -292,10 +292,9 @@ struct seen {
 };
 
 /* Reads one file; `seen` are those before, `*found` counts them. */
-static int read_file(const struct mp_importer *from,
-                     const struct mp_import_places *places, const char *path,
-                     const char *project, struct seen *seen, size_t *found,
-                     struct mp_import *out, struct mcplug_error *err)
+static int read_file(const struct mp_importer *from, const struct mp_import_places *paths,
+                     const char *path, const char *project, struct seen *seen,
+                     size_t *found, struct mp_import *out, struct mcplug_error *err)
 {
     struct mp_file file;
     bool again = false;
@@ -311,7 +310,7 @@ static int read_file(const struct mp_importer *from,
     if (!r && file.exists && !again) {
         r = add_line(&out->files, &out->n_files, mp_strdup(path));
         r = r ? mp_fail_nomem(err)
-              : mp_import_text(from, places, path, project,
+              : mp_import_text(from, paths, path, project,
                                mp_bytes(file.text.data, file.text.len), out, err);
     }
     mp_file_clear(&file);
@@ -319,7 +318,7 @@ static int read_file(const struct mp_importer *from,
 }
 
 static int read_places(const struct mp_importer *from,
-                       const struct mp_import_places *places, struct mp_import *out,
+                       const struct mp_import_places *paths, struct mp_import *out,
                        struct mcplug_error *err)
 {
     struct seen seen[PLACES_MAX];
@@ -331,14 +330,14 @@ static int read_places(const struct mp_importer *from,
     for (size_t i = 0; !r && i < PLACES_MAX; i++) {
         bool project = false;
         char *path = NULL;
-        if (!mp_import_place((enum mp_program)(from - mp_importers), places, i, &path,
+        if (!mp_import_place((enum mp_program)(from - mp_importers), paths, i, &path,
                              &project))
             break;
         if (!path) {
             r = mp_fail_nomem(err);
         } else if (*path) {
             mp_str_addf(&looked, "%s%s", looked.len ? ", " : "", path);
-            r = read_file(from, places, path, project ? places->cwd : NULL, seen, &found,
+            r = read_file(from, paths, path, project ? paths->cwd : NULL, seen, &found,
                           out, err);
         }
         mp_free(path);
@@ -350,7 +349,7 @@ static int read_places(const struct mp_importer *from,
     return r;
 }
 
-int mp_import_read(const struct mp_importer *from, const struct mp_import_places *places,
+int mp_import_read(const struct mp_importer *from, const struct mp_import_places *paths,
                    const char *file, struct mp_import *out, struct mcplug_error *err)
 {
     struct seen seen[1];
@@ -358,12 +357,12 @@ int mp_import_read(const struct mp_importer *from, const struct mp_import_places
 
     memset(out, 0, sizeof *out);
     if (!file)
-        return read_places(from, places, out, err);
+        return read_places(from, paths, out, err);
     char *project = NULL;
-    if (mp_import_project_of((enum mp_program)(from - mp_importers), places, file,
+    if (mp_import_project_of((enum mp_program)(from - mp_importers), paths, file,
                              &project))
         return mp_fail_nomem(err);
-    int r = read_file(from, places, file, project, seen, &found, out, err);
+    int r = read_file(from, paths, file, project, seen, &found, out, err);
     if (!r && found == 0)
         r = mp_fail(err, MCPLUG_ENOTSUP, "%.400s: there is no such file", file);
     mp_free(project);

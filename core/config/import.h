@@ -44,7 +44,7 @@ struct mp_import_places {
  * file that is not there is passed over; MCPLUG_ENOTSUP when there was none at all, with
  * the places looked at. A file that can't be read is MCPLUG_ECONFIG with file, line and
  * column. Clear `out` in any case. */
-int mp_import_read(const struct mp_importer *from, const struct mp_import_places *places,
+int mp_import_read(const struct mp_importer *from, const struct mp_import_places *paths,
                    const char *file, struct mp_import *out, struct mcplug_error *err);
 void mp_import_clear(struct mp_import *import);
 

@@ -30,7 +30,7 @@ enum mp_program {
 /* Where an entry comes from. */
 struct mp_import_source {
     enum mp_program program;
-    const struct mp_import_places *places;
+    const struct mp_import_places *paths;
     const char *file;
     const char *project; /* the directory it is meant for; NULL: everywhere */
     mp_view root;        /* the whole file, JSON */
@@ -75,11 +75,11 @@ int mp_import_entry(const struct mp_import_source *source, const char *name, mp_
 
 /* The `i`th file that the program may have; false: there are no more. give `path`: NULL
  * without memory, "" when that place is not known. `project`: it is of places->cwd. */
-bool mp_import_place(enum mp_program program, const struct mp_import_places *places,
+bool mp_import_place(enum mp_program program, const struct mp_import_places *paths,
                      size_t i, char **path, bool *project);
 /* give `out`; the project directory that `file` is in, NULL: it is in none. MCPLUG_OK or
  * MCPLUG_ENOMEM. */
-int mp_import_project_of(enum mp_program program, const struct mp_import_places *places,
+int mp_import_project_of(enum mp_program program, const struct mp_import_places *paths,
                          const char *file, char **out);
 
 /* Finds what of `source->root` concerns all servers. */
@@ -97,7 +97,7 @@ char *mp_import_input(const struct mp_import_source *source, const char *id);
 /* ---- import.c ---- */
 
 /* mp_import_read() of one file whose text is given. */
-int mp_import_text(const struct mp_importer *from, const struct mp_import_places *places,
+int mp_import_text(const struct mp_importer *from, const struct mp_import_places *paths,
                    const char *file, const char *project, mp_view text,
                    struct mp_import *out, struct mcplug_error *err);
 

@@ -55,27 +55,27 @@ static char *join(const char *a, const char *b)
     return mp_str_take(&s);
 }
 
-static char *path_of(const struct place *p, const struct mp_import_places *places)
+static char *path_of(const struct place *p, const struct mp_import_places *paths)
 {
     if (p->base == PROJECT)
-        return places->cwd && !places->user_only ? join(places->cwd, p->path)
-                                                 : mp_strdup("");
-    if (p->base == XDG && places->xdg && *places->xdg)
-        return join(places->xdg, p->path);
-    if (!places->home)
+        return paths->cwd && !paths->user_only ? join(paths->cwd, p->path)
+                                               : mp_strdup("");
+    if (p->base == XDG && paths->xdg && *paths->xdg)
+        return join(paths->xdg, p->path);
+    if (!paths->home)
         return mp_strdup("");
-    char *dir = join(places->home, p->base == XDG ? ".config" : "");
+    char *dir = join(paths->home, p->base == XDG ? ".config" : "");
     char *path = dir ? join(dir, p->path) : NULL;
     mp_free(dir);
     return path;
 }
 
-bool mp_import_place(enum mp_program program, const struct mp_import_places *places,
+bool mp_import_place(enum mp_program program, const struct mp_import_places *paths,
                      size_t i, char **path, bool *project)
 {
     for (size_t k = 0; k < MP_COUNT(places_of); k++)
         if (places_of[k].program == program && i-- == 0) {
-            *path = path_of(&places_of[k], places);
+            *path = path_of(&places_of[k], paths);
             *project = places_of[k].base == PROJECT;
             return true;
         }
@@ -110,7 +110,7 @@ static bool ends_with(const char *file, const char *path, size_t *len)
     return true;
 }
 
-int mp_import_project_of(enum mp_program program, const struct mp_import_places *places,
+int mp_import_project_of(enum mp_program program, const struct mp_import_places *paths,
                          const char *file, char **out)
 {
     char *dir = NULL;
@@ -121,20 +121,20 @@ int mp_import_project_of(enum mp_program program, const struct mp_import_places 
         found = places_of[i].program == program && places_of[i].base == PROJECT &&
                 ends_with(file, places_of[i].path, &len);
     *out = NULL;
-    if (!found || (file[0] != '/' && !places->cwd))
+    if (!found || (file[0] != '/' && !paths->cwd))
         return MCPLUG_OK;
     if (len == 0 || (len == 1 && file[0] == '.'))
-        dir = mp_strdup(places->cwd);
+        dir = mp_strdup(paths->cwd);
     else if (file[0] == '/')
         dir = mp_strndup(file, len);
     else if ((dir = mp_strndup(file, len))) {
-        char *whole = join(places->cwd, dir);
+        char *whole = join(paths->cwd, dir);
         mp_free(dir);
         dir = whole;
     }
     if (!dir)
         return MCPLUG_ENOMEM;
-    if (places->home && same_path(dir, places->home))
+    if (paths->home && same_path(dir, paths->home))
         mp_free(dir);
     else
         *out = dir;

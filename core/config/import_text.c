@@ -181,7 +181,7 @@ static void add_asked(struct translation *t, const char *kind, const char *id, s
 /* The directory of the project, or its last part. */
 static void add_folder(struct translation *t, bool base, struct mp_str *out)
 {
-    const char *dir = t->source->project ? t->source->project : t->source->places->cwd;
+    const char *dir = t->source->project ? t->source->project : t->source->paths->cwd;
     const char *part = dir;
 
     if (!dir || strpbrk(dir, "{}")) { /* would not be text in every place */

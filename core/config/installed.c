@@ -1,4 +1,4 @@
-#include "config/places.h"
+#include "config/paths.h"
 
 #if !defined(MCPLUG_SYSCONF_DIR) || !defined(MCPLUG_DATA_DIR)
 #error "define MCPLUG_SYSCONF_DIR and MCPLUG_DATA_DIR as strings"

@@ -41,7 +41,7 @@ static int secret(void *arg, const char *kind, const char *name, struct mp_str *
         return mp_fail(err, MCPLUG_ECONFIG,
                        "${%s:..} can stand in \"env\" and \"headers\" alone", kind);
     if (strcmp(kind, "file") == 0)
-        return mp_secret_file(name, r->config->places.home, r->dir, out, err);
+        return mp_secret_file(name, r->config->paths.home, r->dir, out, err);
     if (strcmp(kind, "cmd") == 0) {
         if (scope != MP_SCOPE_USER && scope != MP_SCOPE_ENTERPRISE)
             return mp_fail(err, MCPLUG_ECONFIG,
@@ -306,7 +306,7 @@ static enum mp_verdict judge_path(const struct mcplug_config *config,
                                   struct mp_subject *subject, const char *path)
 {
     char *joined =
-        path[0] == '/' ? mp_strdup(path) : mp_path_join(config->places.cwd, path);
+        path[0] == '/' ? mp_strdup(path) : mp_path_join(config->paths.cwd, path);
     char *real = joined ? realpath(joined, NULL) : NULL;
     enum mp_verdict verdict =
         joined ? judge_socket(config, subject, "unix:", joined, NULL) : MP_NOT_ALLOWED;
@@ -429,7 +429,7 @@ int mp_config_judge(const struct mcplug_config *config, const struct mp_entry *e
 static int judge(const struct mcplug_config *config, const struct mp_entry *entry,
                  bool approved, struct mcplug_error *err)
 {
-    struct resolver r = {.config = config, .entry = entry, .dir = config->places.cwd};
+    struct resolver r = {.config = config, .entry = entry, .dir = config->paths.cwd};
     if (config->policy_error)
         return policy_broken(config, err);
     if (!config->policy)
@@ -494,7 +494,7 @@ int mp_entry_resolve(const struct mcplug_config *config, const struct mp_entry *
                      struct mp_resolved *out, struct mcplug_error *err)
 {
     const char *real = entry->source->real;
-    char *dir = real ? mp_path_dir(real) : mp_strdup(config->places.cwd);
+    char *dir = real ? mp_path_dir(real) : mp_strdup(config->paths.cwd);
     struct resolver r = {.config = config, .entry = entry, .vaults = vaults, .dir = dir};
     enum mp_state state;
 

@@ -19,7 +19,7 @@ struct mp_kit {
 void mp_kit_say(struct mp_kit *kit, bool passed, const char *fmt, ...)
     MCPLUG_PRINTF(3, 4);
 
-/* ---- life.c ---- */
+/* ---- contract_transport.c ---- */
 
 extern const struct mcplug_mem mp_kit_mem;
 extern const struct mcplug_wire mp_kit_wire;

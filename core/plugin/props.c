@@ -356,17 +356,17 @@ const char *mp_props_get(const mcplug_props *props, const char *name)
     return given ? o->fallback : NULL;
 }
 
-int64_t mp_props_int(const mcplug_props *props, const char *name, int64_t otherwise)
+int64_t mp_props_int(const mcplug_props *props, const char *name, int64_t fallback)
 {
     const char *text = mp_props_get(props, name);
     const struct mcplug_option *o = option(props->options, name);
-    int64_t n = otherwise;
+    int64_t n = fallback;
 
     if (!text)
-        return otherwise;
+        return fallback;
     if (!props->options)
-        return parse_int(text, &n) || parse_bool(text, &n) ? n : otherwise;
-    return o && mp_option_parse(o->type, text, &n) ? n : otherwise;
+        return parse_int(text, &n) || parse_bool(text, &n) ? n : fallback;
+    return o && mp_option_parse(o->type, text, &n) ? n : fallback;
 }
 
 const char *const *mp_props_list(const mcplug_props *props, const char *name)

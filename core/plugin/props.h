@@ -29,7 +29,7 @@ int mp_props_put(mcplug_props *props, const char *name, const char *key,
 /* As struct mcplug_diag has them: fallbacks apply once the options are attached.
  * Before that numbers are read as "int" or "bool". */
 const char *mp_props_get(const mcplug_props *props, const char *name);
-int64_t mp_props_int(const mcplug_props *props, const char *name, int64_t otherwise);
+int64_t mp_props_int(const mcplug_props *props, const char *name, int64_t fallback);
 const char *const *mp_props_list(const mcplug_props *props, const char *name);
 
 /* Checks every setting against `options` (NULL: none) and attaches them for their

@@ -124,7 +124,7 @@ int mp_handle_new(struct mp_registry *r, const mcplug_settings *settings,
     s->n_alive++;
     if (!copy_options(h, &o)) {
         mp_handle_free(h);
-        mp_service_look_for_end(s);
+        mp_service_maybe_free(s);
         return mp_fail_nomem(err);
     }
     h->told = s->change; /* what has been is no news */
@@ -162,7 +162,7 @@ void mp_handle_settle(mcplug_handle *h)
     } else {
         mp_handle_gone(h);
     }
-    mp_service_look_for_end(s);
+    mp_service_maybe_free(s);
 }
 
 static void finish_release(struct mp_job *job)
@@ -214,7 +214,7 @@ mcplug_list *mp_handle_list(mcplug_handle *h, enum mcplug_kind kind)
 
     if (kind != MCPLUG_TOOLS && kind != MCPLUG_PROMPTS && kind != MCPLUG_RESOURCES)
         return NULL;
-    mp_service_look(s, i);
+    mp_service_refresh_if_stale(s, i);
     mcplug_list *list = s->lists[i].list;
     if (!list || kind != MCPLUG_TOOLS || (!h->o.tools_allowed && !h->o.tools_denied))
         return list;

@@ -439,7 +439,7 @@ void mp_keeper_failed(struct mp_keeper *k, const struct mcplug_error *why, bool 
     stop(k, lasts ? MP_KEEPER_PARKED : MP_KEEPER_WAITING);
 }
 
-void mp_keeper_disappoint(struct mp_keeper *k)
+void mp_keeper_fail_waiters(struct mp_keeper *k)
 {
     if (k->was_ready || k->state == MP_KEEPER_READY || k->failed_at)
         return;

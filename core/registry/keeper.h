@@ -138,7 +138,7 @@ void mp_keeper_started(struct mp_keeper *k);
 void mp_keeper_failed(struct mp_keeper *k, const struct mcplug_error *why, bool lasts);
 /* Those who wait for its first start hear now that it failed, as they would after 60 s;
  * attempts go on. */
-void mp_keeper_disappoint(struct mp_keeper *k);
+void mp_keeper_fail_waiters(struct mp_keeper *k);
 /* The connection is gone though nobody asked, or a probe found it dead. Ignored unless
  * READY. */
 void mp_keeper_lost(struct mp_keeper *k, const struct mcplug_error *why);

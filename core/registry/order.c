@@ -116,7 +116,7 @@ static void finish(struct mp_order *o, mcplug_result *result,
     h->n_orders--;
     mp_handle_settle(h);
     if (!s->orders)
-        mp_service_look_for_end(s);
+        mp_service_maybe_free(s);
 }
 
 static void finish_later(struct mp_job *job)

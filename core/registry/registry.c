@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "registry/known.h"
+#include "registry/tool_cache.h"
 
 #include <stdio.h>
 #include <sys/random.h>
@@ -140,24 +140,24 @@ static const struct mp_health_ops health_ops = {
 
 void mp_service_recall(struct mp_service *s, char *path)
 {
-    struct mp_known known;
+    struct mp_tool_cache known;
 
     if (s->known_path || !path) {
         mp_free(path);
         return;
     }
     s->known_path = path;
-    if (!mp_known_load_at(path, &known))
+    if (!mp_tool_cache_load_at(path, &known))
         return;
     for (int i = 0; i < MP_FETCHED; i++) {
-        mp_view items = mp_known_items(&known, MP_KIND(i));
-        if (!s->lists[i].list && items.len && mp_known_whole(&known, MP_KIND(i)))
+        mp_view items = mp_tool_cache_items(&known, MP_KIND(i));
+        if (!s->lists[i].list && items.len && mp_tool_cache_whole(&known, MP_KIND(i)))
             s->lists[i].list = mp_list_read(MP_KIND(i), items);
     }
     if (!s->instructions)
         s->instructions =
-            mp_view_strdup(mp_view_get(mp_known_server(&known), "instructions"));
-    mp_known_clear(&known);
+            mp_view_strdup(mp_view_get(mp_tool_cache_server(&known), "instructions"));
+    mp_tool_cache_clear(&known);
 }
 
 void mp_service_unused(struct mp_service *s)
@@ -188,7 +188,7 @@ static void end_if_unused(struct mp_job *job)
     }
 }
 
-void mp_service_look_for_end(struct mp_service *s)
+void mp_service_maybe_free(struct mp_service *s)
 {
     mp_job_defer(s->registry->o.loop, &s->end_job, end_if_unused);
 }

@@ -17,7 +17,7 @@
 #include "registry/keeper.h"
 #include "registry/probe.h"
 #include "registry/queue.h"
-#include "registry/said.h"
+#include "registry/stderr_hint.h"
 
 #define MP_ORDERS_WAITING 1024 /* of one service, that are not sent yet */
 #define MP_REFETCH_MS 1000     /* nor for a change */
@@ -112,10 +112,11 @@ struct mp_service {
     struct mcplug_error fetch_error;
     char *revision, *transport, *instructions; /* as they were last; NULL: never had */
     uint64_t started_at;
-    struct mcplug_error error;  /* the last thing that went wrong */
-    char said[MP_SAID_MAX + 1]; /* the remark of this attempt that tells most; "": none */
-    struct mp_uris uris;        /* resources to subscribe to, while there is no session */
-    struct mp_job settle_job;   /* for the end of a start */
+    struct mcplug_error error; /* the last thing that went wrong */
+    char said[MP_STDERR_HINT_MAX +
+              1];             /* the remark of this attempt that tells most; "": none */
+    struct mp_uris uris;      /* resources to subscribe to, while there is no session */
+    struct mp_job settle_job; /* for the end of a start */
     struct mcplug_error settled;
     struct mp_job stopped_job;
     struct mp_timer refetch; /* of lists that changed */
@@ -137,7 +138,7 @@ struct mp_service {
 
 bool mp_service_ready(const struct mp_service *s);
 /* Somebody looks at that list: it is fetched anew if its time is over. */
-void mp_service_look(struct mp_service *s, int i);
+void mp_service_refresh_if_stale(struct mp_service *s, int i);
 /* Its keeper and its lists, at the beginning. */
 void mp_service_init(struct mp_service *s);
 
@@ -158,7 +159,7 @@ void mp_service_recall(struct mp_service *s, char *path);
 /* Its last user has gone: ends it, now or when it has been idle. */
 void mp_service_unused(struct mp_service *s);
 /* Frees it soon, if it has ended and nobody is left. */
-void mp_service_look_for_end(struct mp_service *s);
+void mp_service_maybe_free(struct mp_service *s);
 void mp_service_free(struct mp_service *s); /* ended ones only */
 
 /* ---- handle.c ---- */

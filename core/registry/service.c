@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "registry/known.h"
+#include "registry/tool_cache.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -127,15 +127,15 @@ static void keep_known(struct mp_service *s, int kinds)
         uint64_t ms = 0;
         bool told = mp_lists_ttl(s->session, MP_KIND(i), &ms);
         lists[i] = kinds & MP_KIND(i) && l->had && !l->stale ? l->list : NULL;
-        ttls[i] = !told ? MP_KNOWN_NO_TTL : ms > INT64_MAX ? INT64_MAX : (int64_t)ms;
+        ttls[i] = !told ? MP_TOOL_CACHE_NO_TTL : ms > INT64_MAX ? INT64_MAX : (int64_t)ms;
     }
     if (s->known_path)
-        mp_known_save_at(s->known_path, s->session, lists, ttls);
+        mp_tool_cache_save_at(s->known_path, s->session, lists, ttls);
 }
 
 /* It is asked for again, later and later. A server that refuses it knows what it says,
  * and is asked a few times only, unless it tells of another change. */
-static void not_had(struct mp_list_state *l, const struct mcplug_error *why)
+static void list_failed(struct mp_list_state *l, const struct mcplug_error *why)
 {
     struct mp_service *s = l->service;
 
@@ -147,7 +147,7 @@ static void not_had(struct mp_list_state *l, const struct mcplug_error *why)
 }
 
 /* Whatever went wrong with it is over. */
-static void let_ask(struct mp_list_state *l)
+static void retry_reset(struct mp_list_state *l)
 {
     l->due = 0;
     l->failures = l->refusals = 0;
@@ -180,10 +180,10 @@ static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why
     l->fetched_at = mp_loop_now(s->registry->o.loop);
     if (!why) {
         l->had = true;
-        let_ask(l);
+        retry_reset(l);
         keep_list(l, list);
     } else if (why->code != MCPLUG_ECANCELED) {
-        not_had(l, why);
+        list_failed(l, why);
     }
     if (s->keeper.state == MP_KEEPER_STARTING) {
         s->fetching--;
@@ -211,7 +211,7 @@ static void fetch(struct mp_service *s, int i)
     l->fetching = mp_lists_get(s->session, MP_KIND(i), on_list, l, &err) == MCPLUG_OK;
     if (l->fetching)
         return;
-    not_had(l, &err);
+    list_failed(l, &err);
     if (i == 0)
         mp_error_copy(&s->fetch_error, &err);
 }
@@ -250,7 +250,7 @@ static void fetch_soon(struct mp_service *s)
     mp_timer_start(loop, &s->refetch, due > now ? due - now : 0, on_refetch);
 }
 
-void mp_service_look(struct mp_service *s, int i)
+void mp_service_refresh_if_stale(struct mp_service *s, int i)
 {
     const struct mp_list_state *l = &s->lists[i];
     uint64_t ttl, age = mp_loop_now(s->registry->o.loop) - l->fetched_at;
@@ -299,7 +299,7 @@ static void on_remark(void *arg, mcplug_server *session, const char *line, size_
     (void)session;
 
     if (s->keeper.state == MP_KEEPER_STARTING)
-        mp_said_keep(s->said, line, len);
+        mp_stderr_hint_keep(s->said, line, len);
     each_handle(s, tell_remark, &news);
 }
 
@@ -358,13 +358,14 @@ static void failed(struct mp_service *s, const struct mcplug_error *cause)
 
     mp_error_copy(&why, cause);
     if (why.os_error == ESRCH && s->said[0])
-        snprintf(why.text, sizeof why.text, "%.300s" MP_SAID "%s", cause->text, s->said);
+        snprintf(why.text, sizeof why.text, "%.300s" MP_STDERR_HINT "%s", cause->text,
+                 s->said);
     log_line(s, MCPLUG_LOG_VERBOSE, "not ready after %llums: %s", (unsigned long long)ms,
              why.text);
     mp_error_copy(&s->error, &why);
     mp_keeper_failed(&s->keeper, &why, lasts(&why));
     if (is_missing(s, &why))
-        mp_keeper_disappoint(&s->keeper);
+        mp_keeper_fail_waiters(&s->keeper);
 }
 
 static void keep_text(char **slot, const char *text)
@@ -378,7 +379,7 @@ static void keep_text(char **slot, const char *text)
 
 /* Resources may have changed while it was away. Whoever hears it may subscribe to others,
  * so it is gone through copies. */
-static void tell_unheard(struct mp_service *s)
+static void replay_subscriptions(struct mp_service *s)
 {
     if (!mp_service_ready(s))
         return;
@@ -410,7 +411,7 @@ static void settle(struct mp_service *s)
              (unsigned long long)ms, mcplug_list_count(s->lists[0].list), s->revision);
     keep_known(s, MCPLUG_TOOLS | MCPLUG_PROMPTS | MCPLUG_RESOURCES);
     mp_keeper_started(&s->keeper);
-    tell_unheard(s);
+    replay_subscriptions(s);
     if (mp_service_ready(s))
         fetch_soon(s); /* what changed while it was being fetched, or could not be had */
 }
@@ -429,7 +430,7 @@ static void on_ready(void *arg, mcplug_server *session, const struct mcplug_erro
     s->fetch_error.code = MCPLUG_OK;
     s->fetching = 0;
     for (int i = 0; i < MP_FETCHED; i++) {
-        let_ask(&s->lists[i]);
+        retry_reset(&s->lists[i]);
         fetch(s, i);
         s->fetching += s->lists[i].fetching;
     }
@@ -538,7 +539,7 @@ static void changed(struct mp_keeper *k)
     else if (k->state == MP_KEEPER_PARKED)
         log_line(s, MCPLUG_LOG_WARN, "not tried again by itself: %s", k->cause.text);
     if (k->state != MP_KEEPER_READY && !s->n_handles)
-        mp_service_look_for_end(s);
+        mp_service_maybe_free(s);
     s->change++;
     mp_job_defer(k->loop, &s->tell_job, tell_state);
 }

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "rpc/waiting.h"
+#include "rpc/unsent.h"
 
 #define FIRST_MODERN "2026-07-28"
 
@@ -12,9 +12,9 @@ struct mp_rpc {
     struct mp_ledger calls;
     struct mp_rpc_counts counts;
     struct mp_noise noise;
-    const char *revision;      /* borrow; "" until it is settled */
-    uint64_t serial;           /* of the last frame; ids are serials */
-    struct mp_waiting waiting; /* frames that the transport keeps */
+    const char *revision;     /* borrow; "" until it is settled */
+    uint64_t serial;          /* of the last frame; ids are serials */
+    struct mp_unsent waiting; /* frames that the transport keeps */
     bool closing;
     struct mp_job ender; /* ends the calls of an rpc that was closed */
 };
@@ -48,7 +48,7 @@ static void complete(struct mp_call *call, mp_message *reply,
     mp_job_drop(rpc->o.link.loop, &call->job);
     mp_ledger_remove(&rpc->calls, call->id);
     if (rpc->link && mp_link_can_cancel(rpc->link)) {
-        mp_waiting_forget(&rpc->waiting, call->id);
+        mp_unsent_forget(&rpc->waiting, call->id);
         if (!call->stream_over)
             mp_link_settled(rpc->link, call->id);
     }
@@ -317,7 +317,7 @@ static void on_exchange_end(void *arg, uint64_t exchange, const struct mcplug_er
     struct mcplug_error silent = MCPLUG_ERROR_INIT;
     struct mp_call *call = mp_ledger_find(&rpc->calls, exchange);
 
-    mp_waiting_forget(&rpc->waiting, exchange);
+    mp_unsent_forget(&rpc->waiting, exchange);
     if (call)
         call->stream_over = true;
     if (!call || call->job.queued || rpc->closing)
@@ -356,7 +356,7 @@ static void on_closed(void *arg, const struct mcplug_error *why)
     struct mcplug_error told = asked_for;
 
     rpc->link = NULL;
-    mp_waiting_clear(&rpc->waiting);
+    mp_unsent_clear(&rpc->waiting);
     if (!rpc->closing) {
         if (why)
             told = *why;
@@ -377,7 +377,7 @@ static void on_written(void *arg, uint64_t serial)
 
     if (call)
         call->written = true;
-    mp_waiting_forget(&rpc->waiting, serial);
+    mp_unsent_forget(&rpc->waiting, serial);
 }
 
 static int send_frame(struct mp_rpc *rpc, mcplug_buf *frame, struct mcplug_envelope *env,
@@ -385,7 +385,7 @@ static int send_frame(struct mp_rpc *rpc, mcplug_buf *frame, struct mcplug_envel
 {
     struct mcplug_bytes bytes = mp_buf_bytes(frame);
 
-    int r = rpc->link ? mp_waiting_room(&rpc->waiting, bytes.len, err)
+    int r = rpc->link ? mp_unsent_room(&rpc->waiting, bytes.len, err)
                       : mp_fail(err, MCPLUG_ECLOSED, "not connected");
     if (r != MCPLUG_OK) {
         mp_buf_unref(frame);
@@ -396,7 +396,7 @@ static int send_frame(struct mp_rpc *rpc, mcplug_buf *frame, struct mcplug_envel
                bytes.len > 3000 ? 3000 : (int)bytes.len, bytes.data);
     r = mp_link_send(rpc->link, frame, env, err);
     if (r == MCPLUG_QUEUED)
-        mp_waiting_add(&rpc->waiting, env->serial, bytes.len);
+        mp_unsent_add(&rpc->waiting, env->serial, bytes.len);
     return r;
 }
 
@@ -524,7 +524,7 @@ void mp_rpc_free(struct mp_rpc *rpc)
         return;
     mp_job_drop(rpc->o.link.loop, &rpc->ender);
     mp_ledger_clear(&rpc->calls);
-    mp_waiting_clear(&rpc->waiting);
+    mp_unsent_clear(&rpc->waiting);
     mp_free(rpc);
 }
 

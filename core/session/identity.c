@@ -5,9 +5,9 @@
 
 #define FORMER_BYTES_MAX ((size_t)1 << 20)
 
-static char *copy_view(mp_view v, const char *otherwise)
+static char *copy_view(mp_view v, const char *fallback)
 {
-    return v.len ? mp_strndup((const char *)v.data, v.len) : mp_strdup(otherwise);
+    return v.len ? mp_strndup((const char *)v.data, v.len) : mp_strdup(fallback);
 }
 
 /* take `fresh`. Programs were promised that what it said stays as long as the server, and

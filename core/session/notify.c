@@ -71,8 +71,8 @@ void mp_notify_lists(mcplug_server *s, unsigned kinds)
 /* What was kept until it changes could change unheard now. */
 static void go_deaf(mcplug_server *s)
 {
-    s->deaf = true;
-    s->lapsed |= mp_notify_kept(s);
+    s->listen_lost = true;
+    s->lists_before |= mp_notify_kept(s);
     mp_lists_unwatched(s);
 }
 
@@ -80,15 +80,15 @@ static void go_deaf(mcplug_server *s)
  * were: of all lists from before, and of those fetched since then, too. */
 static void hear_again(mcplug_server *s)
 {
-    unsigned kinds = s->lapsed | mp_notify_kept(s);
+    unsigned kinds = s->lists_before | mp_notify_kept(s);
 
-    if (!s->deaf)
+    if (!s->listen_lost)
         return;
     for (int i = 0; i < MP_KINDS; i++) /* the answer may be from before */
         if (s->kept[i].fetch)
             kinds |= 1u << i == MCPLUG_TEMPLATES ? MCPLUG_RESOURCES : 1u << i;
-    s->deaf = false;
-    s->lapsed = 0;
+    s->listen_lost = false;
+    s->lists_before = 0;
     for (size_t i = 0; i < MP_COUNT(lists); i++)
         if (!s->o.changed || !mp_session_can(s, lists[i].capability))
             kinds &= ~(1u << i); /* never told, so none was missed */
@@ -356,11 +356,10 @@ static int subscribe(mcplug_server *s, const char *uri, bool on, struct mcplug_e
     mp_str_init(&p, 1024 * 1024);
     mp_str_adds(&p, "\"uri\":");
     mp_str_add_json(&p, uri, strlen(uri));
-    int r =
-        p.failed
-            ? mp_fail_nomem(err)
-            : mp_request_errand(s, on ? "resources/subscribe" : "resources/unsubscribe",
-                                mp_bytes(p.data, p.len), NULL, err);
+    int r = p.failed ? mp_fail_nomem(err)
+                     : mp_request_background(
+                           s, on ? "resources/subscribe" : "resources/unsubscribe",
+                           mp_bytes(p.data, p.len), NULL, err);
     mp_str_clear(&p);
     return r;
 }
@@ -381,7 +380,8 @@ void mp_notify_start(mcplug_server *s)
         if (p.failed)
             mp_fail_nomem(&err);
         else
-            mp_request_errand(s, "logging/setLevel", mp_bytes(p.data, p.len), NULL, &err);
+            mp_request_background(s, "logging/setLevel", mp_bytes(p.data, p.len), NULL,
+                                  &err);
         mp_str_clear(&p);
     }
     bool may = s->era == MP_ERA_LEGACY && mp_session_can(s, "resources/subscribe");

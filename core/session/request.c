@@ -39,7 +39,7 @@ void mp_request_finish(struct mp_request *call, mp_message *reply,
     if (why && why->code != MCPLUG_EPEER)
         mp_task_cancel(call); /* nobody waits for it any more */
     mp_task_free(call);
-    mp_tell_ended(call, reply, why);
+    mp_call_log_ended(call, reply, why);
     call->done(call->arg, &call->base, reply, why);
     call_free(call);
 }
@@ -474,7 +474,7 @@ struct mp_request *mp_request_start(mcplug_server *s, const char *method, mp_vie
     call->prev = s->last_call;
     *s->last_call = call;
     s->last_call = &call->next;
-    mp_tell_began(call);
+    mp_call_log_began(call);
     return call;
 }
 
@@ -501,8 +501,8 @@ static enum mp_outcome errand_done(struct mp_call *rpc, mp_message *m,
     return MP_OK;
 }
 
-int mp_request_errand(mcplug_server *s, const char *method, mp_view members,
-                      const char *name, struct mcplug_error *err)
+int mp_request_background(mcplug_server *s, const char *method, mp_view members,
+                          const char *name, struct mcplug_error *err)
 {
     struct mp_frame_parts parts = {.method = method, .members = members};
     struct mcplug_pair meta[] = {

@@ -274,7 +274,7 @@ static void session_free(mcplug_server *s)
     mp_lists_clear(s);
     mp_mirror_free(s->mirror);
     mp_notify_clear(s);
-    mp_tell_clear(s);
+    mp_call_log_clear(s);
     mp_rpc_free(s->rpc);
     mp_props_free(s->settings);
     mp_props_free(s->fallback_settings);

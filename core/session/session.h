@@ -8,7 +8,7 @@
  *   inputs.c    the server's questions: elicitation, sampling, roots
  *   lists.c     tools, prompts, resources, templates: every page, kept while fresh
  *   mirror.c    what of a request goes beside it too: names, arguments as headers
- *   tell.c      what the log says of tools that run, and the pings meanwhile
+ *   call_log.c  what the log says of tools that run, and the pings meanwhile
  *   notify.c    what the server tells unasked, and subscriptions
  *
  * All of it is [loop].
@@ -131,8 +131,8 @@ struct mcplug_server {
     struct mp_listener *listener; /* the newest subscription */
     struct mp_timer listen_timer; /* to take it up again */
     unsigned listens_lost;        /* in a row */
-    bool deaf;                    /* one was lost, and no other stands yet */
-    unsigned lapsed;              /* what was kept when it was lost */
+    bool listen_lost;             /* one was lost, and no other stands yet */
+    unsigned lists_before;        /* what was kept when it was lost */
     struct mp_uris uris;          /* resources subscribed to */
 
     void (*ready)(void *arg, mcplug_server *server, const struct mcplug_error *why);
@@ -215,8 +215,8 @@ int mp_request_check(bool has_done, struct mcplug_error *err);
 void mp_say_timeout(uint64_t ms, char *out, size_t size);
 void mp_request_unpark(mcplug_server *s); /* sends those that waited for a session */
 /* A request of our own whose failure is only worth a log line. */
-int mp_request_errand(mcplug_server *s, const char *method, mp_view members,
-                      const char *name, struct mcplug_error *err);
+int mp_request_background(mcplug_server *s, const char *method, mp_view members,
+                          const char *name, struct mcplug_error *err);
 /* Has the server seen it, or part of it, or may it have? */
 bool mp_request_was_written(const struct mp_request *call);
 /* For rounds: the answers to the questions of a result are complete, or one of them
@@ -351,16 +351,16 @@ bool mp_mirror_again(struct mp_request *call, mp_message *reply,
                      const struct mcplug_error *why);
 void mp_mirror_forget_call(struct mp_request *call);
 
-/* ---- tell.c ---- */
+/* ---- call_log.c ---- */
 
 #define MP_BEAT_MS 30000 /* a tool that runs is told of that often */
 
 /* 340ms, 12s, 2m 5s */
 void mp_say_duration(uint64_t ms, char *out, size_t size);
-void mp_tell_began(struct mp_request *call); /* after it has been sent */
-void mp_tell_ended(const struct mp_request *call, const mp_message *reply,
-                   const struct mcplug_error *why);
-void mp_tell_clear(mcplug_server *s);
+void mp_call_log_began(struct mp_request *call); /* after it has been sent */
+void mp_call_log_ended(const struct mp_request *call, const mp_message *reply,
+                       const struct mcplug_error *why);
+void mp_call_log_clear(mcplug_server *s);
 
 /* ---- identity.c ---- */
 

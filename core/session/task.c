@@ -232,8 +232,8 @@ void mp_task_cancel(struct mp_request *call)
     if (!task || task->over || mp_rpc_idle(call->server->rpc))
         return;
     task->over = true;
-    mp_request_errand(call->server, "tasks/cancel", mp_text(task->members), task->id,
-                      NULL);
+    mp_request_background(call->server, "tasks/cancel", mp_text(task->members), task->id,
+                          NULL);
 }
 
 void mp_task_free(struct mp_request *call)

@@ -2,7 +2,7 @@
  *
  *   toolbox.c       its servers, and what tools there are now
  *   warm.c          starting all of them, some at a time
- *   use.c           calling one
+ *   box_call.c      calling one
  *   record.c        what is told of a call
  *   resources.c     the two tools of our own
  *   instructions.c  what the model is told
@@ -107,7 +107,7 @@ void mp_warm_heard(struct mp_box_server *m, enum mcplug_state state,
                    const struct mcplug_error *why);
 void mp_warm_clear(struct mcplug_toolbox *box); /* tells those who wait */
 
-/* ---- use.c ---- */
+/* ---- box_call.c ---- */
 
 mcplug_call *mp_toolbox_call(struct mcplug_toolbox *box, const char *name,
                              const char *arguments,
@@ -121,7 +121,7 @@ void mp_uses_cancel(struct mcplug_toolbox *box);
 /* The text of a result for a model: all text there is, joined by newlines; else the
  * structured content. Adds it, and a word on what is cut short. */
 bool mp_record_text(const mcplug_result *result, struct mp_str *out);
-/* Where its JSON goes; use.c. */
+/* Where its JSON goes; box_call.c. */
 struct mp_str *mp_record_room(const struct mcplug_record *record);
 /* The index of code that a server of that name is known to be; NULL: none. */
 const char *mp_code_index(const char *server);

@@ -71,7 +71,7 @@ struct mcplug_options {
     void *log_arg;
     /* Directories searched after $MCPLUG_PLUGIN_PATH, NULL-ended: those that a user has
      * configured (mcplug_config_plugin_dirs). */
-    const char *const *more_plugin_dirs;
+    const char *const *user_plugin_dirs;
 };
 
 /* give: mcplug_free. `options` may be NULL. */

@@ -157,7 +157,7 @@ struct hunt {
     struct ide *out;
     size_t max, n;
 
-    struct place places[PLACES];
+    struct place paths[PLACES];
     int dirs[PLACES]; /* -1: there is none */
     size_t n_candidates;
     struct candidate candidates[IDE_FILES_MAX];
@@ -230,7 +230,7 @@ static void list_place(struct hunt *h, int place)
         return;
     }
     for (int i = 0; i < ENTRIES_MAX && (entry = readdir(dir)) != NULL; i++)
-        if (name_parse(&h->places[place], entry->d_name, &c))
+        if (name_parse(&h->paths[place], entry->d_name, &c))
             note(h, &c);
     closedir(dir);
 }
@@ -300,8 +300,8 @@ static void judge_all(struct hunt *h)
         memset(&h->ide, 0, sizeof h->ide);
         h->ide.port = c->port;
         h->ide.pid = c->pid;
-        h->ide.family = h->places[c->place].family;
-        if (!add(h->ide.file, sizeof h->ide.file, "%s/%s", h->places[c->place].dir,
+        h->ide.family = h->paths[c->place].family;
+        if (!add(h->ide.file, sizeof h->ide.file, "%s/%s", h->paths[c->place].dir,
                  c->name))
             continue;
         h->ide.preferred = is_preferred(h->where, c->port);
@@ -321,8 +321,8 @@ static void hunt_run(struct hunt *h)
     if (where->cwd[0] == '\0' || realpath(where->cwd, cwd) == NULL)
         cwd[0] = '\0';
     for (int i = 0; i < PLACES; i++) {
-        int there = place_get(where, i, &h->places[i]);
-        h->dirs[i] = there ? open_place(h, &h->places[i]) : -1;
+        int there = place_get(where, i, &h->paths[i]);
+        h->dirs[i] = there ? open_place(h, &h->paths[i]) : -1;
         if (h->dirs[i] >= 0)
             list_place(h, i);
     }
@@ -368,7 +368,7 @@ int ide_choose(const struct mcplug_json *json, const struct ide_search *where,
                const char *transport, const char *name, struct ide *out, char *why,
                size_t size)
 {
-    char places[1024];
+    char paths[1024];
     int named = name != NULL && *name, n = find(json, where, transport, name, out, 1);
     if (n == 1)
         return MCPLUG_OK;
@@ -377,12 +377,12 @@ int ide_choose(const struct mcplug_json *json, const struct ide_search *where,
         snprintf(why, size, "out of memory");
         return MCPLUG_ENOMEM;
     }
-    ide_places(where, ", ", places, sizeof places);
+    ide_places(where, ", ", paths, sizeof paths);
     snprintf(why, size, "no editor%s%.64s%s%s%s is running%s%s%s%s%s; looked in %s",
              named ? " \"" : "", named ? name : "", named ? "\"" : "",
              transport ? " with " : "", transport ? transport : "",
              others ? ", but \"" : "", others ? out->name : "", others ? "\" with " : "",
-             others ? out->transport : "", others ? " is" : "", places);
+             others ? out->transport : "", others ? " is" : "", paths);
     memset(out, 0, sizeof *out);
     return MCPLUG_EREFUSED;
 }

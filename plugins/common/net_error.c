@@ -46,13 +46,13 @@ static int is_tls(CURLcode code)
 }
 
 /* curl has it in words alone once a connection stands. */
-static int errno_in(const char *text, int otherwise)
+static int errno_in(const char *text, int fallback)
 {
     static const int known[] = {ETIMEDOUT, EHOSTUNREACH, EPIPE};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strstr(text, strerror(known[i])) != NULL)
             return known[i];
-    return otherwise;
+    return fallback;
 }
 
 /* Broke off after it was connected. */

@@ -52,7 +52,7 @@ static void on_farewell(void *arg, const struct mcplug_error *why)
     http_end(l, NULL);
 }
 
-static void on_impatience(void *arg)
+static void delete_timeout(void *arg)
 {
     struct http_link *l = arg;
     l->patience = NULL;
@@ -61,7 +61,7 @@ static void on_impatience(void *arg)
     http_end(l, NULL);
 }
 
-static int say_farewell(struct http_link *l)
+static int send_delete(struct http_link *l)
 {
     static const struct net_events events = {on_farewell_head, on_farewell_body, NULL,
                                              on_farewell};
@@ -71,7 +71,7 @@ static int say_farewell(struct http_link *l)
         {"MCP-Protocol-Version", l->revision[0] != '\0' ? l->revision : NULL},
     };
     struct net_ask ask = {"DELETE", l->url, NULL, headers, 2, 0};
-    l->patience = l->host->loop->timer_start(l->self, HTTP_DELETE_MS, on_impatience, l);
+    l->patience = l->host->loop->timer_start(l->self, HTTP_DELETE_MS, delete_timeout, l);
     return l->patience != NULL ? net_start(l->net, &ask, &events, l, &l->farewell, &err)
                                : MCPLUG_ENOMEM;
 }
@@ -83,7 +83,7 @@ void http_link_close(void *t)
         return;
     l->is_closing = 1;
     drop_all(l);
-    if (l->session == NULL || say_farewell(l) != MCPLUG_OK)
+    if (l->session == NULL || send_delete(l) != MCPLUG_OK)
         http_end(l, NULL);
 }
 

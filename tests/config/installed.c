@@ -1,5 +1,5 @@
 /* In place of core/config/installed.c: where the administrator's files are, for tests. */
-#include "config/places.h"
+#include "config/paths.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -304,7 +304,7 @@ int main(int argc, char **argv)
         ssize_t n = getline(&line, &room, stdin);
         if (n >= 0)
             on_line(&e, line);
-        else if (e.act->deaf)
+        else if (e.act->listen_lost)
             pause();
         else
             break;

@@ -16,7 +16,7 @@ struct act {
     void (*list)(struct evil *e, uint64_t id, const char *line);
     void (*cancelled)(struct evil *e, uint64_t id);
     void (*answer)(struct evil *e, const char *line); /* to a request of ours */
-    int deaf;                                         /* stays when stdin has ended */
+    int listen_lost;                                  /* stays when stdin has ended */
 };
 
 struct script;

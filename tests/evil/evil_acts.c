@@ -432,7 +432,7 @@ const struct act acts[] = {
     {"last-line-open", .call = last_line_open},
     {"close-stdout", .call = close_stdout},
     {"close-stdin", .call = close_stdin},
-    {"stubborn", .start = ignore_sigterm, .call = be_silent, .deaf = 1},
+    {"stubborn", .start = ignore_sigterm, .call = be_silent, .listen_lost = 1},
     {"stop-reading", .call = stop_reading},
     {"kin", .start = have_kin},
     {"kin-on-call", .call = have_kin_and_exit},

@@ -72,7 +72,7 @@ bool read_request(struct conn *c, struct request *r);
 /* The value of `name` in the query; NULL: not there. `buf` of `size` holds it. */
 const char *query_value(const struct request *r, const char *name, char *buf,
                         size_t size);
-uint64_t query_number(const struct request *r, const char *name, uint64_t otherwise);
+uint64_t query_number(const struct request *r, const char *name, uint64_t fallback);
 /* The value of a header, cut to `size`; NULL: not there. */
 const char *header_value(const struct request *r, const char *name, char *buf,
                          size_t size);

@@ -137,12 +137,12 @@ const char *query_value(const struct request *r, const char *name, char *buf, si
     return NULL;
 }
 
-uint64_t query_number(const struct request *r, const char *name, uint64_t otherwise)
+uint64_t query_number(const struct request *r, const char *name, uint64_t fallback)
 {
     char buf[32];
     const char *value = query_value(r, name, buf, sizeof buf);
 
-    return value ? strtoull(value, NULL, 10) : otherwise;
+    return value ? strtoull(value, NULL, 10) : fallback;
 }
 
 const char *header_value(const struct request *r, const char *name, char *buf,

@@ -142,11 +142,11 @@ static bool is_harmless(const char *name)
 static size_t reference_at(const char *shown)
 {
     const char *end = strncmp(shown, "${", 2) == 0 ? strchr(shown, '}') : NULL;
-    const char *otherwise = end ? strstr(shown, ":-") : NULL;
+    const char *fallback = end ? strstr(shown, ":-") : NULL;
 
     if (!end)
         return 0;
-    return (size_t)((otherwise && otherwise < end ? otherwise + 2 : end + 1) - shown);
+    return (size_t)((fallback && fallback < end ? fallback + 2 : end + 1) - shown);
 }
 
 /* Each piece between stars stands in `secret`. */

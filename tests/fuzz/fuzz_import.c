@@ -97,15 +97,14 @@ static void check(const struct mp_importer *from, const struct mp_import *import
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct mp_import_places places = {"/home/u", NULL, "/home/u/work",
-                                                   false};
+    static const struct mp_import_places paths = {"/home/u", NULL, "/home/u/work", false};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct mp_import import = {NULL, 0, NULL, 0, NULL, 0};
 
     if (size == 0)
         return 0;
     const struct mp_importer *from = &mp_importers[data[0] % 8];
-    int e = mp_import_text(from, &places, "file", data[0] & 8 ? "/home/u/work" : NULL,
+    int e = mp_import_text(from, &paths, "file", data[0] & 8 ? "/home/u/work" : NULL,
                            mp_bytes(data + 1, size - 1), &import, &err);
     if (e)
         MUST((e == MCPLUG_ECONFIG || e == MCPLUG_ETOOBIG) &&

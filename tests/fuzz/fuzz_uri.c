@@ -24,10 +24,10 @@ static int fail(struct mcplug_error *err, int code, const char *fmt, ...)
     return code;
 }
 
-static int64_t prop_int(const mcplug_props *props, const char *name, int64_t otherwise)
+static int64_t prop_int(const mcplug_props *props, const char *name, int64_t fallback)
 {
     (void)props, (void)name;
-    return otherwise;
+    return fallback;
 }
 
 static const struct mcplug_diag diag = {

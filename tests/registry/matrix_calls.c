@@ -196,26 +196,26 @@ START_TEST(unwritten_calls_survive_a_restart_and_written_ones_say_so)
     char *args = malloc(8192);
 
     snprintf(args, 8192, "{\"x\":\"%08000d\"}", 0);
-    struct shot *deaf = rig_fire(r, 0, "deaf", 1, 0);
+    struct shot *listen_lost = rig_fire(r, 0, "deaf", 1, 0);
     UNTIL(r, 5000, rig_noted(r, "call deaf") == 1);
     struct shot *s = &r->shots[r->n_shots];
     for (unsigned i = 0; i < CALLS; i++)
         ck_assert_msg(rig_try(r, i % 2, "good", args, NULL, &err), "%s", err.text);
     free(args);
     rig_run(r, 20);
-    ck_assert(!deaf->ended);
+    ck_assert(!listen_lost->ended);
     if (_i)
         rig_kill(r);
     else
         ck_assert_int_eq(mcplug_restart(r->users[0].handle, &err), 0);
     UNTIL(r, 20000, rig_done(r));
-    ck_assert_int_ne(deaf->code, 0);
+    ck_assert_int_ne(listen_lost->code, 0);
     unsigned ok = 0;
     for (int i = 0; i < CALLS; i++) {
         ok += s[i].code == 0;
         ck_assert_msg(s[i].code == 0 || strstr(s[i].text, "had been written"), "%s",
                       s[i].text);
-        ck_assert_uint_eq(s[i].order, deaf->order + 1 + (unsigned)i); /* as made */
+        ck_assert_uint_eq(s[i].order, listen_lost->order + 1 + (unsigned)i); /* as made */
     }
     ck_assert_uint_ge(ok, CALLS / 2); /* a pipe holds 64 KiB: eight of them */
     ck_assert_uint_lt(ok, CALLS);

@@ -20,7 +20,7 @@ enum { PLACES = 4, ROUNDS = 5, CALLS = 50 };
 static struct place {
     char url[64];
     pid_t pid;
-} places[PLACES];
+} paths[PLACES];
 static char own_dir[] = "/tmp/mcplug-XXXXXX";
 static char program[PATH_MAX];
 
@@ -57,7 +57,7 @@ static void begin(int transport)
         return;
     ck_assert_ptr_nonnull(mkdtemp(own_dir));
     for (size_t i = 0; i < PLACES; i++)
-        listen_at(&places[i], i);
+        listen_at(&paths[i], i);
 }
 
 static void end(int transport)
@@ -65,8 +65,8 @@ static void end(int transport)
     if (transport == STDIO)
         return;
     for (size_t i = 0; i < PLACES; i++) {
-        kill(places[i].pid, SIGTERM);
-        waitpid(places[i].pid, NULL, 0);
+        kill(paths[i].pid, SIGTERM);
+        waitpid(paths[i].pid, NULL, 0);
     }
     ck_assert_int_eq(rmdir(own_dir), 0); /* the servers took their sockets along */
 }
@@ -94,7 +94,7 @@ static mcplug_server *open_at(mcplug *host, int transport, size_t place)
     mcplug_server *server = NULL;
     mcplug_settings *s = mcplug_settings_new(transport == STDIO ? "stdio" : "unix");
     mcplug_settings_set(s, transport == STDIO ? "command" : "url",
-                        transport == STDIO ? program : places[place].url);
+                        transport == STDIO ? program : paths[place].url);
     int r = mcplug_open_wait(host, s, NULL, &server, &err);
     ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
     mcplug_settings_free(s);

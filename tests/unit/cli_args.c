@@ -1,5 +1,5 @@
-#include "cli/args.h"
-#include "cli/help.h"
+#include "cli/base/args.h"
+#include "cli/base/help.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 
 START_TEST(a_line_has_its_time_level_and_kind_and_is_there_at_once)
 {
-    journal = cli_journal_open(&places, "s");
+    journal = cli_journal_open(&paths, "s");
     ck_assert(!is_there("state"));
     tell("hello");
     reads(LOG, "VRB stderr hello\n");
@@ -26,7 +26,7 @@ START_TEST(a_line_outlives_the_death_of_its_writer)
 {
     pid_t pid = fork();
     if (pid == 0) {
-        journal = cli_journal_open(&places, "s");
+        journal = cli_journal_open(&paths, "s");
         tell("last words");
         raise(SIGKILL);
     }
@@ -95,16 +95,16 @@ START_TEST(nothing_is_kept_where_nobody_wants_it_or_there_is_no_place)
     static const char *const names[] = {"", "..", "a/b", "a.b", "a b", "../s"};
 
     for (size_t i = 0; i < MP_COUNT(names); i++)
-        ck_assert_ptr_null(cli_journal_open(&places, names[i]));
+        ck_assert_ptr_null(cli_journal_open(&paths, names[i]));
     setenv(CLI_JOURNAL_OFF, "0", 1);
-    ck_assert_ptr_null(cli_journal_open(&places, "s"));
+    ck_assert_ptr_null(cli_journal_open(&paths, "s"));
     setenv(CLI_JOURNAL_OFF, "1", 1);
     use(generous);
-    places.state = NULL;
-    ck_assert_ptr_null(cli_journal_open(&places, "s"));
+    paths.state = NULL;
+    ck_assert_ptr_null(cli_journal_open(&paths, "s"));
     cli_journal_event(NULL, MCPLUG_LOG_ERROR, "x");
     cli_journal_log(NULL, MCPLUG_LOG_ERROR, "x", true);
-    cli_journal_remove(&places, "s");
+    cli_journal_remove(&paths, "s");
     cli_journal_close(NULL);
     ck_assert(!is_there("state"));
 }
@@ -221,7 +221,7 @@ START_TEST(a_limit_of_the_user_for_files_does_not_end_the_program)
     end();
     limit.rlim_cur = 8192; /* no use */
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    ck_assert_ptr_null(cli_journal_open(&places, "s"));
+    ck_assert_ptr_null(cli_journal_open(&paths, "s"));
 }
 END_TEST
 
@@ -233,7 +233,7 @@ static void write_as(int writer, int lines, uint64_t file_max)
     char text[64];
 
     limits.file = file_max;
-    journal = cli_journal_open_with(&places, "s", &limits);
+    journal = cli_journal_open_with(&paths, "s", &limits);
     for (int i = 0; i < lines; i++) {
         snprintf(text, sizeof text, "writer %d line %d of a common file", writer, i);
         tell(text);
@@ -328,7 +328,7 @@ START_TEST(after_a_removal_there_is_a_new_file)
     use(generous);
     tell("old");
     put(OLDER, "x\n", 0600);
-    cli_journal_remove(&places, "s");
+    cli_journal_remove(&paths, "s");
     ck_assert_uint_eq(count("state/mcplug/logs"), 0);
     tell("new");
     reads(LOG, "VRB stderr new\n");

@@ -11,7 +11,7 @@ START_TEST(what_goes_wrong_is_warned_of_once_for_all)
     listen_to_warnings();
     use(generous);
     tell("fits");
-    struct cli_journal *other = cli_journal_open(&places, "other");
+    struct cli_journal *other = cli_journal_open(&paths, "other");
     cli_journal_event(other, MCPLUG_LOG_ERROR, "fits");
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -39,7 +39,7 @@ START_TEST(links_are_not_followed)
     warned("s.log: is a link; no more is kept there", 1);
 
     int fd;
-    ck_assert_int_eq(cli_journal_look(&places, "s", false, &fd, &err), MCPLUG_EREFUSED);
+    ck_assert_int_eq(cli_journal_look(&paths, "s", false, &fd, &err), MCPLUG_EREFUSED);
     ck_assert_int_eq(fd, -1);
     ck_assert_ptr_nonnull(strstr(err.text, "s.log: is a link"));
 }
@@ -73,7 +73,7 @@ START_TEST(a_directory_that_is_a_link_is_not_used)
     ck_assert_uint_eq(count("elsewhere"), 0);
     warned("logs: is a link, or no directory", 1);
     put("elsewhere/s.log", "x\n", 0600);
-    cli_journal_remove(&places, "s");
+    cli_journal_remove(&paths, "s");
     ck_assert(is_there("elsewhere/s.log"));
 }
 END_TEST
@@ -97,7 +97,7 @@ START_TEST(what_others_can_write_is_not_used)
     use(generous);
     tell("x");
     ck_assert_uint_eq(lines_of(LOG), 1);
-    ck_assert_int_eq(cli_journal_look(&places, "s", false, &fd, &err), MCPLUG_EREFUSED);
+    ck_assert_int_eq(cli_journal_look(&paths, "s", false, &fd, &err), MCPLUG_EREFUSED);
 }
 END_TEST
 
@@ -115,7 +115,7 @@ START_TEST(what_belongs_to_others_is_not_used)
     tell("x");
     ck_assert_int_eq(look(LOG).st_size, 0);
     warned("s.log: belongs to another user", 1);
-    ck_assert_int_eq(cli_journal_look(&places, "s", false, &fd, &err), MCPLUG_EREFUSED);
+    ck_assert_int_eq(cli_journal_look(&paths, "s", false, &fd, &err), MCPLUG_EREFUSED);
     ck_assert_int_eq(unlink(at(LOG)), 0);
     ck_assert_int_eq(chown(at("state/mcplug/logs"), NOBODY, NOBODY), 0);
     use(generous);
@@ -134,7 +134,7 @@ START_TEST(pipes_and_directories_are_no_files)
     use(generous);
     tell("x");
     warned("s.log: is no regular file", 1);
-    ck_assert_int_eq(cli_journal_look(&places, "s", false, &fd, &err), MCPLUG_EREFUSED);
+    ck_assert_int_eq(cli_journal_look(&paths, "s", false, &fd, &err), MCPLUG_EREFUSED);
     ck_assert_int_eq(unlink(at(LOG)), 0);
     ck_assert_int_eq(mkdir(at(LOG), 0700), 0);
     use(generous);
@@ -187,17 +187,17 @@ END_TEST
 START_TEST(what_is_not_there_is_no_failure)
 {
     int fd = 7;
-    ck_assert_int_eq(cli_journal_look(&places, "s", false, &fd, &err), MCPLUG_OK);
+    ck_assert_int_eq(cli_journal_look(&paths, "s", false, &fd, &err), MCPLUG_OK);
     ck_assert_int_eq(fd, -1);
     make_dir();
-    ck_assert_int_eq(cli_journal_look(&places, "s", true, &fd, &err), MCPLUG_OK);
+    ck_assert_int_eq(cli_journal_look(&paths, "s", true, &fd, &err), MCPLUG_OK);
     ck_assert_int_eq(fd, -1);
     put("state/mcplug/secret.log", "x", 0600);
-    ck_assert_int_eq(cli_journal_look(&places, "../secret", true, &fd, &err), MCPLUG_OK);
+    ck_assert_int_eq(cli_journal_look(&paths, "../secret", true, &fd, &err), MCPLUG_OK);
     ck_assert_int_eq(fd, -1);
     use(generous);
     tell("x");
-    ck_assert_int_eq(cli_journal_look(&places, "s", false, &fd, &err), MCPLUG_OK);
+    ck_assert_int_eq(cli_journal_look(&paths, "s", false, &fd, &err), MCPLUG_OK);
     ck_assert_int_ge(fd, 0);
     close(fd);
 }

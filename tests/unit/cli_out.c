@@ -1,7 +1,7 @@
-#include "cli/base64.h"
-#include "cli/content.h"
-#include "cli/out.h"
-#include "cli/progress.h"
+#include "cli/base/base64.h"
+#include "cli/base/content.h"
+#include "cli/base/out.h"
+#include "cli/base/progress.h"
 
 #include "base/buf.h"
 

@@ -107,7 +107,7 @@ END_TEST
 START_TEST(the_environment_says_where_to_look)
 {
     struct ide_search s;
-    char places[1024], cwd[4096];
+    char paths[1024], cwd[4096];
     setenv("CLAUDE_CONFIG_DIR", "/c//", 1);
     setenv("HOME", "/h", 1);
     setenv("XDG_CONFIG_HOME", "/x", 1);
@@ -121,21 +121,21 @@ START_TEST(the_environment_says_where_to_look)
     ck_assert_int_eq(s.preferred_ports[2], 0);
     ck_assert_str_eq(s.cwd, getcwd(cwd, sizeof cwd));
     ck_assert_int_eq(s.check_ports, 1);
-    ide_places(&s, " ", places, sizeof places);
-    ck_assert_str_eq(places, "/c/ide /t/gemini/ide /t/qwen/ide /h/.qwen/ide");
+    ide_places(&s, " ", paths, sizeof paths);
+    ck_assert_str_eq(paths, "/c/ide /t/gemini/ide /t/qwen/ide /h/.qwen/ide");
     unsetenv("CLAUDE_CONFIG_DIR");
     ide_search_from_environment(&s, mp_alloc, mp_free);
-    ide_places(&s, " ", places, sizeof places);
-    ck_assert_str_eq(places, "/h/.claude/ide /x/claude/ide /t/gemini/ide /t/qwen/ide "
-                             "/h/.qwen/ide");
+    ide_places(&s, " ", paths, sizeof paths);
+    ck_assert_str_eq(paths, "/h/.claude/ide /x/claude/ide /t/gemini/ide /t/qwen/ide "
+                            "/h/.qwen/ide");
     unsetenv("HOME");
     unsetenv("XDG_CONFIG_HOME");
     unsetenv("TMPDIR");
     ide_search_from_environment(&s, mp_alloc, mp_free);
-    ide_places(&s, " ", places, sizeof places);
-    ck_assert_str_eq(places, "/tmp/gemini/ide /tmp/qwen/ide");
-    ide_places(&s, " ", places, 10);
-    ck_assert_str_eq(places, "/tmp/gemi");
+    ide_places(&s, " ", paths, sizeof paths);
+    ck_assert_str_eq(paths, "/tmp/gemini/ide /tmp/qwen/ide");
+    ide_places(&s, " ", paths, 10);
+    ck_assert_str_eq(paths, "/tmp/gemi");
     ck_assert_int_ge(ide_find(&json, &s, found, MP_COUNT(found)), 0);
 }
 END_TEST

@@ -131,7 +131,7 @@ static void run(const char *dir, const char *fixture, struct mp_str *out)
 {
     char home[4400], project[4400];
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mp_import_places places = {home, NULL, project, false};
+    struct mp_import_places paths = {home, NULL, project, false};
     struct mp_import import;
     struct mp_str raw, half;
 
@@ -139,7 +139,7 @@ static void run(const char *dir, const char *fixture, struct mp_str *out)
     snprintf(project, sizeof project, "%s/%s/project", dir, fixture);
     mp_str_init(&raw, 1 << 20);
     mp_str_init(&half, 1 << 20);
-    if (mp_import_read(program_of(fixture), &places, NULL, &import, &err)) {
+    if (mp_import_read(program_of(fixture), &paths, NULL, &import, &err)) {
         const char *place = strstr(err.text, ": "); /* the words are others' matter */
         mp_str_adds(&raw, "{\"error\":");
         mp_str_add_json(&raw, err.text, place ? (size_t)(place - err.text) : 0);
@@ -220,7 +220,7 @@ END_TEST
 struct tree {
     char top[64];
     char home[100], cwd[100];
-    struct mp_import_places places;
+    struct mp_import_places paths;
 };
 
 static void tree_init(struct tree *t)
@@ -232,7 +232,7 @@ static void tree_init(struct tree *t)
     snprintf(t->cwd, sizeof t->cwd, "%s/cwd", t->top);
     ck_assert_int_eq(mkdir(t->home, 0700), 0);
     ck_assert_int_eq(mkdir(t->cwd, 0700), 0);
-    t->places = (struct mp_import_places){t->home, NULL, t->cwd, false};
+    t->paths = (struct mp_import_places){t->home, NULL, t->cwd, false};
 }
 
 static void tree_clear(struct tree *t)
@@ -263,7 +263,7 @@ static void put(const struct tree *t, const char *path, const char *text)
 static int read_all(const struct tree *t, const char *program, const char *file,
                     struct mp_import *import, struct mcplug_error *err)
 {
-    return mp_import_read(mp_importer_find(program), &t->places, file, import, err);
+    return mp_import_read(mp_importer_find(program), &t->paths, file, import, err);
 }
 
 START_TEST(without_files_the_places_are_named)
@@ -286,7 +286,7 @@ START_TEST(without_files_the_places_are_named)
     ck_assert_str_eq(err.text, "/nowhere/mcp.json: there is no such file");
     mp_import_clear(&import);
 
-    t.places = (struct mp_import_places){NULL, NULL, NULL, false};
+    t.paths = (struct mp_import_places){NULL, NULL, NULL, false};
     ck_assert_int_eq(read_all(&t, "cursor", NULL, &import, &err), MCPLUG_ENOTSUP);
     mp_import_clear(&import);
     tree_clear(&t);
@@ -306,7 +306,7 @@ START_TEST(xdg_config_home_is_looked_at_instead)
     ck_assert_int_eq(read_all(&t, "claude-desktop", NULL, &import, NULL), MCPLUG_OK);
     ck_assert_str_eq(import.list[0].name, "here");
     mp_import_clear(&import);
-    t.places.xdg = xdg;
+    t.paths.xdg = xdg;
     ck_assert_int_eq(read_all(&t, "claude-desktop", NULL, &import, NULL), MCPLUG_OK);
     ck_assert_uint_eq(import.n, 1);
     ck_assert_str_eq(import.list[0].name, "there");
@@ -322,7 +322,7 @@ START_TEST(one_file_in_two_places_is_read_once)
 
     tree_init(&t);
     put(&t, "home/.gemini/settings.json", ONE("a"));
-    t.places.cwd = t.home;
+    t.paths.cwd = t.home;
     ck_assert_int_eq(read_all(&t, "gemini", NULL, &import, NULL), MCPLUG_OK);
     ck_assert_uint_eq(import.n, 1);
     ck_assert_uint_eq(import.n_files, 1);

@@ -129,7 +129,7 @@ static void translates(const char *program, const char *text, const char *ours)
 {
     struct mp_import_source source = {
         .program = (enum mp_program)(mp_importer_find(program) - mp_importers),
-        .places = &here,
+        .paths = &here,
         .file = "f",
         .project = "/work/app"};
     struct mp_import_notes notes;
@@ -216,7 +216,7 @@ START_TEST(what_is_text_there_stays_text_here)
     struct mp_expansion expansion = {not_set, count_secret, ignore, &secrets};
 
     for (size_t i = 0; i < MP_COUNT(texts); i++) {
-        struct mp_import_source source = {.program = MP_CURSOR, .places = &here};
+        struct mp_import_source source = {.program = MP_CURSOR, .paths = &here};
         struct mp_import_notes notes;
         struct mp_str ours, out;
 
@@ -241,8 +241,8 @@ END_TEST
 
 START_TEST(a_directory_with_braces_makes_no_reference)
 {
-    struct mp_import_places places = {NULL, NULL, "/x/{cmd:evil", false};
-    struct mp_import_source source = {.program = MP_CURSOR, .places = &places};
+    struct mp_import_places paths = {NULL, NULL, "/x/{cmd:evil", false};
+    struct mp_import_source source = {.program = MP_CURSOR, .paths = &paths};
     struct mp_import_notes notes;
     struct mp_str out;
 

@@ -437,7 +437,7 @@ END_TEST
 
 START_TEST(what_looks_like_a_secret_is_hidden_wherever_it_stands)
 {
-    static const char *const places[] = {
+    static const char *const paths[] = {
         "{'args':['%']}",
         "{'command':'%'}",
         "{'note':'%'}",
@@ -458,8 +458,8 @@ START_TEST(what_looks_like_a_secret_is_hidden_wherever_it_stands)
         "{'headers':{'X':'${cmd:echo %}'}}",
     };
     for (size_t i = 0; i < MP_COUNT(looks); i++)
-        for (size_t k = 0; k < MP_COUNT(places); k++)
-            check_hidden(places[k], looks[i]);
+        for (size_t k = 0; k < MP_COUNT(paths); k++)
+            check_hidden(paths[k], looks[i]);
 }
 END_TEST
 

@@ -5,7 +5,7 @@
 #include "config/file.h"
 
 #include "base/error.h"
-#include "config/target.h"
+#include "config/atomic_file.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -20,15 +20,15 @@
 #define NOBODY 65534
 
 static char top[256];
-static char paths[8][1024];
-static unsigned n_paths;
+static char made_paths[8][1024];
+static unsigned n_made;
 static struct mcplug_error err;
 
 /* Below the directory of this test; good until seven others were asked for. */
 static inline const char *at(const char *name)
 {
-    char *path = paths[n_paths++ % 8];
-    snprintf(path, sizeof paths[0], "%s/%s", top, name);
+    char *path = made_paths[n_made++ % 8];
+    snprintf(path, sizeof made_paths[0], "%s/%s", top, name);
     return path;
 }
 

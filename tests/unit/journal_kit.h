@@ -3,9 +3,9 @@
 #ifndef JOURNAL_KIT_H
 #define JOURNAL_KIT_H
 
-#include "cli/journal.h"
+#include "cli/base/journal.h"
 
-#include "cli/tell.h"
+#include "cli/base/message.h"
 
 #include "base/mem.h"
 #include "file_kit.h"
@@ -15,7 +15,7 @@
 #define OLDER "state/mcplug/logs/s.log.1"
 #define HEAD_LEN (sizeof "2026-11-16T15:04:05.123Z VRB stderr " - 1)
 
-static struct mp_places places;
+static struct mp_paths paths;
 static struct cli_journal *journal;
 static char state[300];
 static const struct cli_journal_limits generous = {
@@ -24,7 +24,7 @@ static const struct cli_journal_limits generous = {
 static inline void begin(void)
 {
     snprintf(state, sizeof state, "%s/state/mcplug", top);
-    places.state = state;
+    paths.state = state;
     unsetenv(CLI_JOURNAL_OFF);
 }
 
@@ -37,7 +37,7 @@ static inline void end(void)
 static inline void use(struct cli_journal_limits limits)
 {
     end();
-    journal = cli_journal_open_with(&places, "s", &limits);
+    journal = cli_journal_open_with(&paths, "s", &limits);
     ck_assert_ptr_nonnull(journal);
 }
 

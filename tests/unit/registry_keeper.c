@@ -178,7 +178,7 @@ START_TEST(who_waits_for_a_first_start_that_is_in_vain_hears_it_at_once)
     struct person a, b, c;
     wait_for(&a, 0);
     fails("no such program");
-    mp_keeper_disappoint(&s.k);
+    mp_keeper_fail_waiters(&s.k);
     ck_assert_int_eq(a.answers, 0); /* never inside of the call */
     mp_loop_advance(loop, 0);
     ck_assert_int_eq(a.answers, 1);
@@ -186,7 +186,7 @@ START_TEST(who_waits_for_a_first_start_that_is_in_vain_hears_it_at_once)
     ck_assert_ptr_nonnull(strstr(a.text, "initialization failed 0s ago: no such progr"));
     fails("no such program"); /* attempts go on */
     mp_loop_advance(loop, 900);
-    mp_keeper_disappoint(&s.k); /* once is enough */
+    mp_keeper_fail_waiters(&s.k); /* once is enough */
     mp_loop_advance(loop, 2100);
     wait_for(&b, 0);
     mp_loop_advance(loop, 0);
@@ -204,12 +204,12 @@ START_TEST(who_waits_for_a_server_that_was_up_is_not_told_that_it_is_in_vain)
     struct person a;
     mp_keeper_want(&s.k);
     succeeds();
-    mp_keeper_disappoint(&s.k);
+    mp_keeper_fail_waiters(&s.k);
     is_lost();
     wait_for(&a, 0);
     mp_loop_advance(loop, 0);
     fails("no such program");
-    mp_keeper_disappoint(&s.k);
+    mp_keeper_fail_waiters(&s.k);
     mp_loop_advance(loop, 59000);
     ck_assert_int_eq(a.answers, 0);
     mp_loop_advance(loop, 1000);

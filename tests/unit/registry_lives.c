@@ -74,7 +74,7 @@ static void let_go_on(struct server *x)
     } else {
         mp_keeper_failed(&x->k, &why, roll(6) == 0);
         if (roll(4) == 0)
-            mp_keeper_disappoint(&x->k);
+            mp_keeper_fail_waiters(&x->k);
     }
 }
 

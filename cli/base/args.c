@@ -1,0 +1,470 @@
+#include "cli/base/args.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "plugin/props.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define AT(member) offsetof(struct cli_args, member)
+
+/* Of every command. Clang-format would make one long line of it. */
+/* clang-format off */
+#define GLOBAL_OPTIONS(json_help)                                                        \
+    {"json", 0, CLI_FLAG, NULL, json_help, AT(json)},                                    \
+    {"plugin-dir", 0, CLI_LIST, "DIR",                                                   \
+     "look for modules in DIR before all other places; may be repeated",                 \
+     AT(plugin_dirs)},                                                                   \
+    {"verbose", 'v', CLI_COUNT, NULL,                                                    \
+     "log what happens, the server's stderr included; twice: everything", AT(verbose)},  \
+    {"quiet", 'q', CLI_FLAG, NULL, "log nothing, not even warnings", AT(quiet)},         \
+    {"log-file", 0, CLI_TEXT, "FILE",                                                    \
+     "add what happens to FILE, with the time of each line, whatever is shown here",     \
+     AT(log_file)},                                                                      \
+    {"help", 'h', CLI_FLAG, NULL, "explain the command", AT(help)},                      \
+    {"version", 0, CLI_FLAG, NULL, "print the version", AT(version)},                    \
+    {.name = NULL},
+/* clang-format on */
+
+static const struct cli_option global_options[] = {
+    GLOBAL_OPTIONS("print exactly one JSON document")};
+/* of those that print things as they happen */
+static const struct cli_option line_options[] = {
+    GLOBAL_OPTIONS("print one JSON object per line")};
+
+static const struct cli_option server_options[] = {
+    {"url", 0, CLI_TEXT, "URL",
+     "reach the server there instead of starting one: https://HOST/PATH, ws://HOST/PATH, "
+     "unix:PATH, tcp:HOST:PORT",
+     AT(url)},
+    {"header", 'H', CLI_LIST, "NAME: VALUE",
+     "send a header with every request to the URL; @FILE reads them from there, one a "
+     "line, which keeps secrets off the command line; may be repeated",
+     AT(headers)},
+    {"insecure", 0, CLI_FLAG, NULL, "take any certificate of the server", AT(insecure)},
+    {"env", 0, CLI_LIST, "NAME=VALUE",
+     "set a variable of the server's environment; may "
+     "be repeated",
+     AT(env)},
+    {"cwd", 0, CLI_TEXT, "DIR", "start the server in DIR", AT(cwd)},
+    {"type", 0, CLI_TEXT, "NAME",
+     "the transport; by default stdio for a command, else what the URL says", AT(type)},
+    {"set", 0, CLI_LIST, "NAME=VALUE",
+     "any other setting of the transport (mcplug plugins TYPE lists them); NAME[]=VALUE "
+     "adds to a list, NAME.KEY=VALUE sets an entry of a map",
+     AT(set)},
+    {"timeout", 0, CLI_DURATION, "TIME",
+     "give up on a request after TIME: 250ms, 2s, 5m, "
+     "1h",
+     AT(timeout)},
+    {"connect-timeout", 0, CLI_DURATION, "TIME", "give up on connecting after TIME",
+     AT(connect_timeout)},
+    {"revision", 0, CLI_TEXT, "DATE",
+     "speak that revision of the protocol and no other: 2025-11-25", AT(revision)},
+    {"log-level", 0, CLI_TEXT, "LEVEL",
+     "show what the server logs, from LEVEL on: debug, info, notice, warning, error, "
+     "critical, alert, emergency",
+     AT(log_level)},
+    {"root", 0, CLI_LIST, "DIR",
+     "tell the server that it may work in DIR; may be repeated", AT(roots)},
+    {"no-input", 0, CLI_FLAG, NULL, "never ask the user what the server wants to know",
+     AT(no_input)},
+    {.name = NULL},
+};
+
+static const struct cli_option config_options[] = {
+    {"mcp-config", 0, CLI_LIST, "JSON",
+     "more servers: a file, or the text itself; may be repeated, later ones win",
+     AT(mcp_config)},
+    {"strict-mcp-config", 0, CLI_FLAG, NULL,
+     "use the servers of --mcp-config alone, not those of files elsewhere",
+     AT(strict_mcp_config)},
+    {.name = NULL},
+};
+
+static const struct cli_option request_options[] = {
+    {"meta", 0, CLI_TEXT, "JSON", "an object for the request's _meta", AT(meta)},
+    {"progress", 0, CLI_FLAG, NULL,
+     "show progress on stderr even where that is no terminal", AT(progress)},
+    {"no-progress", 0, CLI_FLAG, NULL, "show no progress", AT(no_progress)},
+    {.name = NULL},
+};
+
+static bool prints_lines(const struct cli_command *command)
+{
+    return strcmp(command->name, "watch") == 0 || strcmp(command->name, "logs") == 0;
+}
+
+size_t cli_command_groups(const struct cli_command *command,
+                          struct cli_group out[CLI_GROUPS])
+{
+    bool lines = command && prints_lines(command);
+    size_t n = 0;
+    if (command && command->options)
+        out[n++] = (struct cli_group){"Options", command->options};
+    if (command && command->flags & CLI_REQUEST)
+        out[n++] = (struct cli_group){"The request", request_options};
+    if (command && command->flags & CLI_SERVER)
+        out[n++] = (struct cli_group){"The server", server_options};
+    if (command && command->flags & (CLI_SERVER | CLI_CONFIG))
+        out[n++] = (struct cli_group){"The configuration", config_options};
+    out[n++] = (struct cli_group){"Options of every command",
+                                  lines ? line_options : global_options};
+    return n;
+}
+
+const struct cli_command *cli_command_find(const char *name, size_t len)
+{
+    for (size_t i = 0; cli_commands[i]; i++)
+        if (strlen(cli_commands[i]->name) == len &&
+            memcmp(cli_commands[i]->name, name, len) == 0)
+            return cli_commands[i];
+    return NULL;
+}
+
+bool cli_list_add(struct cli_list *list, const char *item)
+{
+    const char **items = mp_resize(list->items, (list->n + 2) * sizeof *items);
+    if (!items)
+        return false;
+    list->items = items;
+    items[list->n++] = item;
+    items[list->n] = NULL;
+    return true;
+}
+
+void cli_args_clear(struct cli_args *args)
+{
+    mp_free(args->words.items);
+    mp_free(args->plugin_dirs.items);
+    mp_free(args->mcp_config.items);
+    mp_free(args->env.items);
+    mp_free(args->headers.items);
+    mp_free(args->set.items);
+    mp_free(args->roots.items);
+    memset(args, 0, sizeof *args);
+}
+
+/* ---- one option ---- */
+
+struct reader {
+    struct cli_args *args;
+    char **argv;
+    int argc, at;
+    struct mcplug_error *err;
+};
+
+static int take_duration(const struct cli_option *o, const char *text, int64_t least,
+                         uint64_t *out, struct mcplug_error *err)
+{
+    int64_t ms;
+    size_t len = strlen(text);
+    /* A bare number would have to be guessed at: people think of seconds here, and
+     * settings of modules mean milliseconds. */
+    bool has_unit = len > 0 && strchr("smh", text[len - 1]);
+    if (!has_unit || !mp_option_parse("duration", text, &ms) || ms < least)
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "--%s wants a time with its unit, such as 500ms, 20s or 5m, not "
+                       "\"%s\"",
+                       o->name, text);
+    *out = (uint64_t)ms;
+    return MCPLUG_OK;
+}
+
+static int take_number(const struct cli_option *o, const char *text, int64_t least,
+                       uint64_t *out, struct mcplug_error *err)
+{
+    int64_t n;
+    if (!mp_option_parse("int", text, &n) || n < least)
+        return mp_fail(err, MCPLUG_EINVAL, "--%s wants a number from %d on, not \"%s\"",
+                       o->name, (int)least, text);
+    *out = (uint64_t)n;
+    return MCPLUG_OK;
+}
+
+static int take(struct reader *r, const struct cli_option *o, const char *value)
+{
+    void *at = (char *)r->args + o->at;
+    int rc;
+
+    switch (o->type) {
+    case CLI_FLAG:
+        *(bool *)at = true;
+        return MCPLUG_OK;
+    case CLI_COUNT:
+        ++*(int *)at;
+        return MCPLUG_OK;
+    case CLI_TEXT:
+        *(const char **)at = value;
+        return MCPLUG_OK;
+    case CLI_LIST:
+        return cli_list_add(at, value) ? MCPLUG_OK : mp_fail_nomem(r->err);
+    case CLI_DURATION:
+        return take_duration(o, value, 1, at, r->err);
+    case CLI_NUMBER:
+        return take_number(o, value, 1, at, r->err);
+    case CLI_AGE:
+    case CLI_LIMIT:
+        rc = o->type == CLI_AGE ? take_duration(o, value, 0, at, r->err)
+                                : take_number(o, value, 0, at, r->err);
+        *(uint64_t *)at += rc == MCPLUG_OK;
+        return rc;
+    }
+    return MCPLUG_EINVAL;
+}
+
+/* The value that stands behind an option as a word of its own. */
+static int take_next(struct reader *r, const struct cli_option *o)
+{
+    if (r->at >= r->argc || strcmp(r->argv[r->at], "--") == 0)
+        return mp_fail(r->err, MCPLUG_EINVAL, "--%s wants a value: --%s %s", o->name,
+                       o->name, o->value);
+    return take(r, o, r->argv[r->at++]);
+}
+
+static const struct cli_option *find_in(const struct cli_command *command,
+                                        const char *name, size_t len, char letter)
+{
+    struct cli_group groups[CLI_GROUPS];
+    size_t n = cli_command_groups(command, groups);
+
+    for (size_t i = 0; i < n; i++)
+        for (const struct cli_option *o = groups[i].options; o->name; o++)
+            if (name ? strlen(o->name) == len && memcmp(o->name, name, len) == 0
+                     : o->letter == letter)
+                return o;
+    return NULL;
+}
+
+static int unknown_option(struct reader *r, const char *name, size_t len)
+{
+    const struct cli_command *command = r->args->command;
+    char word[64];
+    if (len >= sizeof word)
+        len = sizeof word - 1;
+    memcpy(word, name, len);
+    word[len] = '\0';
+
+    for (size_t i = 0; !command && cli_commands[i]; i++)
+        if (find_in(cli_commands[i], name, len, 0))
+            return mp_fail(r->err, MCPLUG_EINVAL,
+                           "--%s belongs behind the command: mcplug %s --%s", word,
+                           cli_commands[i]->name, word);
+
+    const char *best = NULL;
+    struct cli_group groups[CLI_GROUPS];
+    size_t n = cli_command_groups(command, groups);
+    for (size_t i = 0; i < n; i++)
+        for (const struct cli_option *o = groups[i].options; o->name; o++)
+            if (o->help)
+                mp_nearest(word, o->name, &best);
+    return mp_fail(r->err, MCPLUG_EINVAL, "unknown option --%s%s%s%s%s%s%s", word,
+                   command ? " of \"" : "", command ? command->name : "",
+                   command ? "\"" : "", best ? "; did you mean --" : "", best ? best : "",
+                   best ? "?" : "");
+}
+
+/* Behind a command, an option may be meant for it: only those that cannot be are ours. */
+static bool is_ours(const struct reader *r, const struct cli_option *o)
+{
+    static const char *const ours[] = {"scope", "transport", "json", "help"};
+    const struct cli_list *words = &r->args->words;
+    const struct cli_command *c = r->args->command;
+
+    if (!c || !(c->flags & CLI_COMMAND) || words->n < 2 || strstr(words->items[1], "://"))
+        return true;
+    for (size_t i = 0; o && i < MP_COUNT(ours); i++)
+        if (strcmp(o->name, ours[i]) == 0)
+            return true;
+    return false;
+}
+
+static int not_ours(struct reader *r, const char *option)
+{
+    const struct cli_list *words = &r->args->words;
+    return mp_fail(
+        r->err, MCPLUG_EINVAL,
+        "whose option is %.64s? Put -- before a command that has options of its "
+        "own, and ours before that: mcplug %s %.64s -- %.64s ..",
+        option, r->args->command->name, words->items[0], words->items[1]);
+}
+
+static int take_long(struct reader *r, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    size_t len = equals ? (size_t)(equals - text) : strlen(text);
+    const struct cli_option *o = find_in(r->args->command, text, len, 0);
+
+    if (!is_ours(r, o))
+        return not_ours(r, text - 2);
+    if (!o)
+        return unknown_option(r, text, len);
+    if (equals && !o->value)
+        return mp_fail(r->err, MCPLUG_EINVAL, "--%s takes no value", o->name);
+    if (equals)
+        return take(r, o, equals + 1);
+    return o->value ? take_next(r, o) : take(r, o, NULL);
+}
+
+static int take_letters(struct reader *r, const char *text)
+{
+    for (; *text; text++) {
+        const struct cli_option *o = find_in(r->args->command, NULL, 0, *text);
+        char option[] = {'-', *text, '\0'};
+        if (!is_ours(r, NULL))
+            return not_ours(r, option);
+        if (!o)
+            return mp_fail(r->err, MCPLUG_EINVAL, "unknown option -%c", *text);
+        if (o->value && text[1])
+            return take(r, o, text + 1);
+        int rc = o->value ? take_next(r, o) : take(r, o, NULL);
+        if (rc)
+            return rc;
+    }
+    return MCPLUG_OK;
+}
+
+static int take_word(struct reader *r, const char *word)
+{
+    struct cli_args *args = r->args;
+
+    if (args->command)
+        return cli_list_add(&args->words, word) ? MCPLUG_OK : mp_fail_nomem(r->err);
+
+    args->command = cli_command_find(word, strlen(word));
+    if (args->command)
+        return MCPLUG_OK;
+    const char *best = NULL;
+    for (size_t i = 0; cli_commands[i]; i++)
+        if (!cli_commands[i]->hidden)
+            mp_nearest(word, cli_commands[i]->name, &best);
+    return mp_fail(r->err, MCPLUG_EINVAL, "there is no command \"%.64s\"%s%s%s", word,
+                   best ? "; did you mean \"" : "", best ? best : "", best ? "\"?" : "");
+}
+
+/* ---- the whole ---- */
+
+/* Where the server is not given in place, the first word is its name. */
+static void take_server(struct cli_args *args)
+{
+    const struct cli_command *c = args->command;
+    struct cli_list *words = &args->words;
+
+    if (!c || !(c->flags & CLI_SERVER) || args->server_command || args->url ||
+        args->type || words->n == 0)
+        return;
+    args->server = words->items[0];
+    if (c->flags & CLI_QUALIFIED && strncmp(args->server, "mcp__", 5) == 0)
+        return; /* the word is for the command as well */
+    memmove(words->items, words->items + 1, words->n-- * sizeof *words->items);
+}
+
+bool cli_args_alter(const struct cli_args *args)
+{
+    return args->server_command || args->url || args->type || args->cwd ||
+           args->revision || args->log_level || args->insecure || args->env.n ||
+           args->headers.n || args->set.n || args->roots.n;
+}
+
+/* No server at all: is that what the command is about, with nothing said that only one
+ * could take? */
+static int check_none(const struct cli_args *args, struct mcplug_error *err)
+{
+    if (!(args->command->flags & CLI_ALL_SERVERS) || cli_args_alter(args))
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "which server? Name one of `mcplug list`, put its command behind "
+                       "--, or say --url URL");
+    if (args->refresh)
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "--refresh asks one server, so name it; `mcplug list` asks all");
+    return MCPLUG_OK;
+}
+
+/* Are its words names of the configuration, and nothing else? */
+static bool takes_names(const struct cli_command *c)
+{
+    static const char *const forms[] = {"NAME", "[NAME...]", "[SERVER...]"};
+    for (size_t i = 0; c->flags & CLI_CONFIG && i < MP_COUNT(forms); i++)
+        if (strcmp(c->words, forms[i]) == 0)
+            return true;
+    return false;
+}
+
+static int check_server(const struct cli_args *args, struct mcplug_error *err)
+{
+    const struct cli_command *c = args->command;
+
+    if (args->server_command && !(c->flags & (CLI_SERVER | CLI_COMMAND)))
+        return mp_fail(err, MCPLUG_EINVAL, "\"%s\" %s", c->name,
+                       takes_names(c)
+                           ? "takes servers by name; `mcplug add` one first"
+                           : "talks to no server, so nothing can stand behind --");
+    if (!(c->flags & CLI_SERVER))
+        return MCPLUG_OK;
+    if (args->server_command && !args->server_command[0])
+        return mp_fail(err, MCPLUG_EINVAL, "the server's command is missing behind --");
+    if (args->server_command && args->url)
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "give either --url or a command behind --, not both");
+    if (!args->server && !args->server_command && !args->url && !args->type)
+        return check_none(args, err);
+    if (args->progress && args->no_progress)
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "--progress and --no-progress exclude each "
+                       "other");
+    return MCPLUG_OK;
+}
+
+static int check(const struct cli_args *args, struct mcplug_error *err)
+{
+    const struct cli_command *c = args->command;
+
+    if (args->help || args->version)
+        return MCPLUG_OK;
+    if (!c)
+        return mp_fail(err, MCPLUG_EINVAL, "which command? Try: mcplug help");
+    int r = check_server(args, err);
+    if (r != MCPLUG_OK)
+        return r;
+    if (args->words.n < c->min_words)
+        return mp_fail(err, MCPLUG_EINVAL, "\"%s\" wants more words: mcplug %s %s%s",
+                       c->name, c->name, args->server ? "SERVER " : "", c->words);
+    if (args->words.n > c->max_words)
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "\"%s\" does not know what to do with "
+                       "\"%.64s\"%s",
+                       c->name, args->words.items[c->max_words],
+                       c->flags & CLI_SERVER && !args->server_command
+                           ? "; is a -- missing before the server's command?"
+                           : "");
+    return MCPLUG_OK;
+}
+
+int cli_args_parse(struct cli_args *args, int argc, char **argv, struct mcplug_error *err)
+{
+    struct reader r = {.args = args, .argv = argv, .argc = argc, .at = 1, .err = err};
+    int rc = MCPLUG_OK;
+
+    while (rc == MCPLUG_OK && r.at < argc) {
+        char *word = argv[r.at++];
+        if (strcmp(word, "--") == 0) {
+            bool texts = args->command && args->command->flags & CLI_TEXTS;
+            while (texts && rc == MCPLUG_OK && r.at < argc)
+                rc = take_word(&r, argv[r.at++]);
+            if (texts)
+                break;
+            args->server_command = argv + r.at;
+            break;
+        }
+        if (word[0] == '-' && word[1] == '-')
+            rc = take_long(&r, word + 2);
+        else if (word[0] == '-' && word[1])
+            rc = take_letters(&r, word + 1);
+        else
+            rc = take_word(&r, word);
+    }
+    if (rc == MCPLUG_OK)
+        take_server(args);
+    return rc ? rc : check(args, err);
+}

@@ -1,0 +1,278 @@
+#include "cli/base/catalogue.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "cli/base/content.h"
+#include "cli/doctor/doctor.h"
+#include "cli/base/by_name.h"
+#include "session/session.h"
+#include "cli/base/message.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NAMES_TOLD 20           /* of servers of which nothing is known */
+#define METHOD_NOT_FOUND -32601 /* of JSON-RPC */
+
+/* ---- keeping ---- */
+
+void cli_catalogue_save(struct cli *cli, const struct mp_entry *entry,
+                        const mcplug_server *server, enum mcplug_kind kind,
+                        const mcplug_list *list, const struct mcplug_error *why)
+{
+    uint64_t ttl;
+    bool told = mp_lists_ttl(server, kind, &ttl);
+
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    if (cli_args_alter(&cli->args)) /* not quite the server of the definition */
+        return;
+    if (!list &&
+        !(why && why->code == MCPLUG_EPEER && why->peer_status == METHOD_NOT_FOUND))
+        return;
+    int r = mp_tool_cache_save(&cli->config->paths, entry, server, kind, list,
+                               !list || !told    ? MP_TOOL_CACHE_NO_TTL
+                               : ttl > INT64_MAX ? INT64_MAX
+                                                 : (int64_t)ttl,
+                               &err);
+    if (r != MCPLUG_OK && !cli->catalogue_failed) {
+        char line[sizeof err.text + 64];
+        snprintf(line, sizeof line, "what servers offer is not kept: %s", err.text);
+        cli_log_line(MCPLUG_LOG_VERBOSE, "catalogue", line);
+        cli->catalogue_failed = true;
+    }
+}
+
+/* ---- telling ---- */
+
+const char *cli_age(int64_t at, char room[CLI_AGE_SIZE])
+{
+    static const struct {
+        int64_t seconds;
+        const char *name;
+    } units[] = {{86400, "day"}, {3600, "hour"}, {60, "minute"}, {1, "second"}};
+    int64_t age = (int64_t)time(NULL) - at;
+
+    snprintf(room, CLI_AGE_SIZE, "just now");
+    for (size_t i = 0; i < MP_COUNT(units); i++)
+        if (age >= units[i].seconds) {
+            int64_t n = age / units[i].seconds;
+            snprintf(room, CLI_AGE_SIZE, "%lld %s%s ago", (long long)n, units[i].name,
+                     n == 1 ? "" : "s");
+            break;
+        }
+    return room;
+}
+
+void cli_tell_aside(struct cli *cli, const char *line)
+{
+    struct cli_out *err =
+        cli->args.json || cli->args.quiet ? NULL : mp_alloc(sizeof *err);
+    if (!err)
+        return;
+    cli_out_flush(&cli->out); /* the line comes last */
+    cli_out_init(err, STDERR_FILENO);
+    cli_out_style(err, CLI_DIM);
+    cli_out_shown(err, line, strlen(line));
+    cli_out_style(err, CLI_PLAIN);
+    cli_out_s(err, "\n");
+    cli_out_flush(err);
+    mp_free(err);
+}
+
+void cli_tell_dim(struct cli *cli, const char *line)
+{
+    if (cli->out.terminal && isatty(STDERR_FILENO))
+        cli_tell_aside(cli, line);
+}
+
+void cli_tell_left_out(struct cli *cli, size_t left_out, bool others)
+{
+    char line[128];
+
+    if (!left_out)
+        return;
+    snprintf(line, sizeof line, "(%zu tool%s not allowed: toolsAllowed, toolsDenied)",
+             left_out, left_out == 1 ? " is" : "s are");
+    if (others)
+        cli_tell_dim(cli, line);
+    else
+        cli_tell_aside(cli, line);
+}
+
+void cli_catalogue_json(struct cli_out *out, const char *server, const char *noun,
+                        mp_view item, int64_t at, bool stale)
+{
+    char text[32] = "null";
+    time_t when = (time_t)at;
+    struct tm tm;
+
+    if (at > 0 && gmtime_r(&when, &tm))
+        strftime(text, sizeof text, "\"%Y-%m-%dT%H:%M:%SZ\"", &tm);
+    cli_out_f(out, "{\"server\":\"%s\",\"%s\":", server, noun);
+    cli_out_text(out, (const char *)item.data, item.len);
+    cli_out_f(out, ",\"asOf\":%s,\"stale\":%s}", text, stale ? "true" : "false");
+}
+
+/* ---- every server ---- */
+
+static void note_unknown(struct cli_catalogue *c, const char *name)
+{
+    if (c->n_unknown++ >= NAMES_TOLD)
+        return;
+    mp_str_adds(&c->unknown, c->n_unknown > 1 ? ", " : "");
+    mp_str_adds(&c->unknown, name);
+}
+
+static int visit(struct cli_catalogue *c, const struct mp_entry *entry)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct cli_allowed allowed;
+    struct mp_tool_cache known;
+    struct cli_known one = {entry, &known, &allowed, (int64_t)time(NULL)};
+
+    int r = cli_allowed_init(&allowed, entry, &err);
+    bool is_known = mp_tool_cache_load(&c->cli->config->paths, entry, &known) &&
+                    mp_tool_cache_items(&known, MCPLUG_TOOLS).len;
+    if (r != MCPLUG_OK) {
+        cli_error("%s", err.text);
+    } else if (is_known) {
+        c->fn(c->arg, &one);
+    } else {
+        note_unknown(c, entry->name);
+    }
+    mp_tool_cache_clear(&known);
+    cli_allowed_clear(&allowed);
+    return r == MCPLUG_OK ? CLI_OK : CLI_FAILED;
+}
+
+int cli_catalogue_walk(struct cli_catalogue *c)
+{
+    struct mcplug_config *config = cli_config(c->cli);
+    int code = config ? CLI_OK : CLI_FAILED;
+
+    mp_str_init(&c->unknown, 65536);
+    for (size_t i = 0; code == CLI_OK && i < config->n_entries; i++) {
+        struct mcplug_error err = MCPLUG_ERROR_INIT;
+        const struct mp_entry *entry = &config->entries[i];
+        enum mp_state state;
+        if (!entry->by && mp_entry_usable(config, entry, &state, &err) == MCPLUG_OK)
+            code = visit(c, entry);
+    }
+    return code;
+}
+
+static bool can_keep(const struct mcplug_config *config)
+{
+    char *at = NULL;
+    bool can = config->paths.cache && cli_try_dir(config->paths.cache, 64, &at) == 0;
+
+    mp_free(at);
+    return can;
+}
+
+int cli_catalogue_unknown(const struct cli_catalogue *c)
+{
+    const struct cli_args *args = &c->cli->args;
+    const struct mcplug_config *config = c->cli->config;
+    char more[48] = "";
+    struct mp_str line;
+
+    if (config->n_entries == 0 && !args->json && !args->quiet)
+        cli_tell_no_server(config);
+    if (config->n_entries == 0)
+        return mp_config_damaged(config) ? CLI_USAGE : CLI_OK;
+    if (!c->n_unknown || args->json || args->quiet)
+        return CLI_OK;
+    if (c->n_unknown > NAMES_TOLD)
+        snprintf(more, sizeof more, " and %zu more", c->n_unknown - NAMES_TOLD);
+    mp_str_init(&line, 65536);
+    mp_str_addf(&line, "not known: %s%s (`mcplug list` asks %s)",
+                c->unknown.data ? c->unknown.data : "", more,
+                c->n_unknown == 1 ? "it" : "them");
+    cli_out_flush(&c->cli->out);
+    cli_tell("", line.data, line.len);
+    mp_str_clear(&line);
+    if (!can_keep(config))
+        cli_hint("What servers say cannot be kept here: `mcplug doctor` tells why.");
+    return CLI_OK;
+}
+
+void cli_catalogue_clear(struct cli_catalogue *c)
+{
+    mp_str_clear(&c->unknown);
+}
+
+/* ---- listing them ---- */
+
+struct job {
+    struct cli *cli;
+    const struct cli_listing *listing;
+    size_t left_out; /* not allowed */
+    bool any;
+};
+
+static void put_server(struct cli_out *out, const char *name, int64_t at, bool stale)
+{
+    char age[CLI_AGE_SIZE];
+
+    cli_out_style(out, CLI_BOLD);
+    cli_out_s(out, name);
+    cli_out_style(out, CLI_PLAIN);
+    if (stale) {
+        cli_out_style(out, CLI_DIM);
+        cli_out_f(out, " (stale, as of %s)", cli_age(at, age));
+        cli_out_style(out, CLI_PLAIN);
+    }
+    cli_out_s(out, "\n");
+}
+
+static void put_items(void *arg, const struct cli_known *one)
+{
+    struct job *job = arg;
+    struct cli_out *out = &job->cli->out;
+    enum mcplug_kind kind = job->listing->kinds[0];
+    const char *name = one->entry->name;
+    int64_t at = mp_tool_cache_at(one->known, kind);
+    bool stale = !mp_tool_cache_fresh(one->known, kind, one->now), headed = false;
+    struct mp_walk w = mp_walk_into(mp_tool_cache_items(one->known, kind));
+    mp_view item;
+
+    while (mp_walk_element(&w, &item)) {
+        if (!mp_view_is_string(mp_tool_cache_name(item, kind)))
+            continue;
+        if (!cli_allowed_item(one->allowed, kind, mp_tool_cache_name(item, kind))) {
+            job->left_out++;
+            continue;
+        }
+        if (job->cli->args.json) {
+            cli_out_s(out, job->any ? ",\n" : "");
+            cli_catalogue_json(out, name, job->listing->noun, item, at, stale);
+        } else {
+            if (!headed)
+                put_server(out, name, at, stale);
+            cli_out_s(out, "  ");
+            job->listing->brief(out, item);
+        }
+        headed = job->any = true;
+    }
+}
+
+int cli_catalogue_run(struct cli *cli, const struct cli_listing *listing)
+{
+    struct job job = {.cli = cli, .listing = listing};
+    struct cli_catalogue c = {.cli = cli, .fn = put_items, .arg = &job};
+
+    if (cli->args.json)
+        cli_out_s(&cli->out, "[");
+    int code = cli_catalogue_walk(&c);
+    if (cli->args.json)
+        cli_out_s(&cli->out, "]\n");
+    if (code == CLI_OK) {
+        cli_tell_left_out(cli, job.left_out, job.any);
+        code = cli_catalogue_unknown(&c);
+    }
+    cli_catalogue_clear(&c);
+    return code;
+}

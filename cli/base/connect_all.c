@@ -1,0 +1,533 @@
+#include "cli/base/connect_all.h"
+
+#include "cli/base/allowed.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/base/catalogue.h"
+#include "cli/base/entries.h"
+#include "cli/base/signals.h"
+#include "cli/base/message.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define IDENTITY_MAX 256 /* bytes of a name or version that are kept */
+#define BATCH_SIZE "MCP_SERVER_CONNECTION_BATCH_SIZE"
+
+const char *cli_member_state(const struct cli_member *m)
+{
+    static const char *const names[] = {"pending",  "connected",      "failed",
+                                        "disabled", "needs-approval", "needs-auth"};
+    return names[m->state];
+}
+
+/* ---- who is on it ---- */
+
+/* One that was switched off is not expected to work, whatever else is wrong with it. */
+static void judge(struct cli_member *m)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    enum mp_state state = MP_STATE_READY;
+
+    mp_entry_usable(m->roster->cli->config, m->entry, &state, &err);
+    if (m->entry->disabled) {
+        state = MP_STATE_DISABLED;
+        mp_fail(&err, MCPLUG_ECONFIG, "server \"%.64s\" is disabled in %s",
+                m->entry->name, m->entry->source->path);
+    }
+    if (state == MP_STATE_READY)
+        return;
+    m->state = state == MP_STATE_DISABLED     ? CLI_STATE_DISABLED
+               : state == MP_STATE_UNAPPROVED ? CLI_STATE_NEEDS_APPROVAL
+                                              : CLI_STATE_FAILED;
+    m->reason = mp_strdup(err.text);
+    m->stage = CLI_STAGE_SETTLED;
+}
+
+static bool is_named(const struct cli_list *words, const char *name)
+{
+    for (size_t i = 0; i < words->n; i++)
+        if (strcmp(words->items[i], name) == 0)
+            return true;
+    return words->n == 0;
+}
+
+static size_t batch_size(void)
+{
+    const char *text = getenv(BATCH_SIZE);
+    char *end = NULL, line[160];
+
+    if (!text || !*text)
+        return CLI_BATCH_DEFAULT;
+    unsigned long n = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+    if (n >= 1 && n <= CLI_BATCH_MAX && !*end)
+        return n;
+    snprintf(line, sizeof line, BATCH_SIZE " is a number from 1 to %d; it is taken as %d",
+             CLI_BATCH_MAX, CLI_BATCH_DEFAULT);
+    cli_log_line(MCPLUG_LOG_WARN, "config", line);
+    return CLI_BATCH_DEFAULT;
+}
+
+int cli_connect_all_init(struct cli_connect_all *r, struct cli *cli)
+{
+    const struct cli_list *words = &cli->args.words;
+    struct mcplug_config *config = cli_config(cli);
+
+    memset(r, 0, sizeof *r);
+    r->cli = cli;
+    r->signal_fd = -1;
+    if (!config)
+        return CLI_FAILED;
+    for (size_t i = 0; i < words->n; i++)
+        if (!cli_by_name_find(cli, words->items[i]))
+            return CLI_USAGE;
+    r->batch = batch_size();
+    r->members = mp_alloc((config->n_entries + 1) * sizeof *r->members);
+    if (!r->members) {
+        cli_error("out of memory");
+        return CLI_FAILED;
+    }
+    for (size_t i = 0; i < config->n_entries; i++) {
+        struct mp_entry *entry = &config->entries[i];
+        if (entry->by || !is_named(words, entry->name))
+            continue;
+        struct cli_member *m = &r->members[r->n++];
+        m->roster = r;
+        m->entry = entry;
+        char room[64];
+        cli_entry_transport(entry, room, sizeof room);
+        m->type = room[0] ? mp_strdup(room) : NULL;
+        m->tools = -1;
+        judge(m);
+        r->n_wanted += m->stage == CLI_STAGE_WAITS;
+    }
+    return CLI_OK;
+}
+
+void cli_connect_all_clear(struct cli_connect_all *r)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        struct cli_member *m = &r->members[i];
+        mp_free(m->type);
+        mp_free(m->reason);
+        mp_free(m->missing);
+        mp_free(m->name);
+        mp_free(m->version);
+        cli_remarks_clear(&m->remarks);
+        cli_journal_close(m->journal);
+        mcplug_settings_free(m->settings);
+        mp_resolved_clear(&m->resolved);
+    }
+    mp_free(r->members);
+    memset(r, 0, sizeof *r);
+}
+
+const char *cli_member_remark(const struct cli_member *m)
+{
+    return m->remarks.best;
+}
+
+/* ---- what the library tells ---- */
+
+/* What is known of one is noted here and told by the loop, which closes it then too. */
+static void settle(struct cli_member *m, enum cli_state state, const char *reason)
+{
+    if (m->stage >= CLI_STAGE_SETTLED)
+        return;
+    m->state = state;
+    m->reason = reason ? mp_strdup(reason) : NULL;
+    m->stage = CLI_STAGE_SETTLED;
+    m->roster->n_settled++;
+}
+
+static void fail(struct cli_member *m, const struct mcplug_error *why)
+{
+    const char *text = why->text[0] ? why->text : mcplug_error_name(why->code);
+    char line[sizeof why->text + 64];
+
+    if (why->code == MCPLUG_EPEER)
+        snprintf(line, sizeof line, "the server answered with error %d: %s",
+                 why->peer_status, text);
+    else
+        snprintf(line, sizeof line, "%s", text);
+    settle(m, why->code == MCPLUG_EAUTH ? CLI_STATE_NEEDS_AUTH : CLI_STATE_FAILED, line);
+}
+
+/* give; no more of it than people can read. */
+static char *short_text(mp_view string)
+{
+    char *text = mp_view_strdup(string);
+    if (text && strlen(text) > IDENTITY_MAX) {
+        size_t n = IDENTITY_MAX;
+        while (n && ((unsigned char)text[n] & 0xc0) == 0x80) /* no half characters */
+            n--;
+        text[n] = '\0';
+    }
+    return text;
+}
+
+/* A list that the server refuses, or makes nonsense of, leaves it connected. */
+static void on_tools(void *arg, mcplug_list *list, const struct mcplug_error *why)
+{
+    struct cli_member *m = arg;
+    if (m->stage != CLI_STAGE_COUNTS)
+        return;
+    if (list) {
+        m->tools = (int64_t)cli_allowed_count(m->entry, list);
+        cli_catalogue_save(m->roster->cli, m->entry, m->server, MCPLUG_TOOLS, list, why);
+    }
+    if (list || why->code == MCPLUG_EPEER || why->code == MCPLUG_EPROTO ||
+        why->code == MCPLUG_ETOOBIG)
+        settle(m, CLI_STATE_CONNECTED, NULL);
+    else
+        fail(m, why);
+}
+
+static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error *why)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct cli_member *m = arg;
+
+    if (m->stage != CLI_STAGE_OPENS)
+        return;
+    m->ms = cli_now() - m->began;
+    if (why) {
+        fail(m, why);
+        return;
+    }
+    mp_view info = mp_text(mcplug_server_info(server));
+    m->name = short_text(mp_view_get(info, "name"));
+    m->version = short_text(mp_view_get(info, "version"));
+    snprintf(m->revision, sizeof m->revision, "%s", mcplug_server_revision(server));
+    m->stage = CLI_STAGE_COUNTS;
+    if (mcplug_get_list(server, MCPLUG_TOOLS, on_tools, m, &err) != MCPLUG_OK)
+        fail(m, &err);
+}
+
+static void on_dropped(void *arg, mcplug_server *server, const struct mcplug_error *why)
+{
+    (void)server;
+    fail(arg, why);
+}
+
+static void on_remark(void *arg, mcplug_server *server, const char *line, size_t len)
+{
+    struct cli_member *m = arg;
+    (void)server;
+    cli_remarks_add(&m->remarks, line, len);
+    cli_journal_line(m->journal, MCPLUG_LOG_VERBOSE, CLI_JOURNAL_STDERR, line, len);
+}
+
+static void on_closed(void *arg)
+{
+    struct cli_member *m = arg;
+    m->server = NULL;
+    m->stage = CLI_STAGE_GONE;
+    if (m->state == CLI_STATE_CONNECTED)
+        cli_journal_event(m->journal, MCPLUG_LOG_VERBOSE, "closed");
+    cli_journal_close(mp_move(&m->journal)); /* not all at once are open */
+}
+
+/* One that is opened is not active yet. NULL: it is of none of them. */
+static struct cli_member *member_of(const struct cli_connect_all *r, const char *source)
+{
+    struct cli_member *last = r->next ? &r->members[r->next - 1] : NULL;
+
+    if (last && last->journal && cli_journal_source(source, last->entry->name))
+        return last;
+    for (size_t i = 0; i < r->n_active; i++)
+        if (r->active[i]->journal &&
+            cli_journal_source(source, r->active[i]->entry->name))
+            return r->active[i];
+    return NULL;
+}
+
+/* Why a connection failed is told as the state of its server. */
+static void on_log(void *arg, int level, const char *source, const char *text)
+{
+    const struct cli_connect_all *r = arg;
+    bool of_server = strncmp(source, "mcp:", 4) == 0;
+    struct cli_member *m = of_server ? member_of(r, source) : NULL;
+
+    if (m)
+        cli_journal_log(m->journal, level, text, m->stage == CLI_STAGE_CLOSES);
+    if (of_server && !r->cli->args.verbose && (level == MCPLUG_LOG_ERROR || r->stopped))
+        cli_log_file(level, source, text);
+    else
+        cli_log_line(level, source, text);
+}
+
+/* ---- one after the other ---- */
+
+static uint32_t clamp(uint64_t ms)
+{
+    return ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
+}
+
+static int member_open(struct cli_member *m, struct mcplug_error *err)
+{
+    struct cli_connect_all *r = m->roster;
+    struct mcplug_server_options options = {
+        .struct_size = sizeof options,
+        .prefetch = MCPLUG_TOOLS, /* so that the time to connect counts for them too */
+        .name = m->entry->name,
+        .timeout_ms = clamp(r->cli->args.connect_timeout),
+        .arg = m,
+        .remark = on_remark,
+        .dropped = on_dropped,
+    };
+    mp_resolved_times(&m->resolved, &options.timeout_ms, &options.request_ms,
+                      &options.tool_ms);
+    m->journal = cli_journal_open(&r->cli->config->paths, m->entry->name);
+    m->stage = CLI_STAGE_OPENS;
+    m->began = cli_now();
+    return mcplug_open(r->host, m->settings, &options, on_ready, m, &m->server, err);
+}
+
+static void member_give_up(struct cli_member *m, const struct mcplug_error *why)
+{
+    fail(m, why);
+    if (!m->journal)
+        m->journal = cli_journal_open(&m->roster->cli->config->paths, m->entry->name);
+    cli_journal_event(m->journal, MCPLUG_LOG_ERROR, m->reason ? m->reason : why->text);
+    cli_journal_close(mp_move(&m->journal));
+    m->stage = CLI_STAGE_GONE;
+    m->roster->news(m->roster, m);
+}
+
+/* A secret may take its time to come, and nobody's time to connect may run meanwhile: all
+ * are looked up before the first server is started. What would be warned of stands with
+ * the server later, where people look for it; next to a JSON document it is a warning as
+ * anywhere else. */
+static void member_resolve(struct cli_member *m)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct cli *cli = m->roster->cli;
+    int shown = cli->args.json ? 0 : cli_log_show(-1);
+
+    int rc = cli_by_name_settings(cli, m->roster->host, m->entry, &m->resolved,
+                                  &m->settings, &err);
+    if (!cli->args.json)
+        cli_log_show(shown);
+    m->missing = mp_move(&m->resolved.missing);
+    if (rc != MCPLUG_OK)
+        member_give_up(m, &err);
+}
+
+/* Is there room for one more, and one who waits? */
+static bool may_begin(struct cli_connect_all *r)
+{
+    while (r->next < r->n && r->members[r->next].stage != CLI_STAGE_WAITS)
+        r->next++;
+    return !r->stopped && r->next < r->n && r->n_active < r->batch;
+}
+
+static void begin(struct cli_connect_all *r)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct cli_member *m = &r->members[r->next++];
+
+    if (member_open(m, &err) == MCPLUG_OK) {
+        r->active[r->n_active++] = m;
+        r->news(r, m);
+    } else {
+        member_give_up(m, &err);
+    }
+}
+
+static void member_close(struct cli_member *m)
+{
+    m->stage = CLI_STAGE_CLOSES;
+    mcplug_close(m->server, on_closed, m);
+}
+
+/* Tells of those that are settled, and lets go of those that have gone. */
+static void sweep(struct cli_connect_all *r)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->n_active; i++) {
+        struct cli_member *m = r->active[i];
+        if (m->stage == CLI_STAGE_SETTLED) {
+            member_close(m);
+            r->news(r, m);
+        }
+        if (m->stage != CLI_STAGE_GONE)
+            r->active[kept++] = m;
+    }
+    r->n_active = kept;
+}
+
+void cli_connect_all_stop(struct cli_connect_all *r)
+{
+    r->stopped = true;
+}
+
+/* ---- turning ---- */
+
+static void on_signal(struct cli_connect_all *r)
+{
+    int number = cli_signals_read(r->signal_fd);
+    if (!number)
+        return;
+    if (r->signal || r->finished) {
+        cli_status_show(NULL);
+        _exit(CLI_SIGNAL + number); /* the second one, or nothing left to save */
+    }
+    r->signal = number;
+    r->patience = cli_now() + CLI_LEAVE_MS;
+    cli_connect_all_stop(r);
+}
+
+static int wait_ms(struct cli_connect_all *r)
+{
+    int ms = mcplug_timeout(r->host);
+    if (may_begin(r) || r->n_active == 0)
+        return 0;
+    if (r->patience) {
+        uint64_t now = cli_now(), left = r->patience > now ? r->patience - now : 0;
+        if (ms < 0 || left < (uint64_t)ms)
+            ms = (int)left;
+    }
+    return ms;
+}
+
+/* One is begun per turn, so that signals are seen in between: it may take a while. */
+static void turn(struct cli_connect_all *r)
+{
+    struct pollfd fds[] = {
+        {.fd = mcplug_fd(r->host), .events = POLLIN},
+        {.fd = r->signal_fd, .events = POLLIN},
+    };
+    if (may_begin(r))
+        begin(r);
+    poll(fds, 2, wait_ms(r));
+    if (fds[1].revents)
+        on_signal(r);
+    mcplug_turn(r->host, 0);
+    sweep(r);
+}
+
+/* What is known is told before we wait for the last ones to go. */
+static void finish(struct cli_connect_all *r)
+{
+    r->finished = true;
+    for (size_t i = 0; i < r->n_active; i++)
+        if (r->active[i]->stage < CLI_STAGE_CLOSES)
+            member_close(r->active[i]);
+    r->done(r);
+}
+
+static void loop(struct cli_connect_all *r)
+{
+    while (!r->finished || r->n_active) {
+        bool over = r->stopped || r->n_settled == r->n_wanted;
+        if (over && !r->finished)
+            finish(r);
+        if (r->patience && r->finished && cli_now() >= r->patience)
+            _exit(CLI_SIGNAL + r->signal);
+        if (r->n_active || !r->finished)
+            turn(r);
+    }
+}
+
+/* ---- the whole ---- */
+
+struct type_count {
+    const char *type;
+    size_t n;
+};
+
+static int by_type(const void *a, const void *b)
+{
+    const struct type_count *x = a, *y = b;
+    return strcmp(x->type, y->type);
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const struct type_count *x = a, *y = b;
+    return x->n != y->n ? (x->n < y->n ? 1 : -1) : by_type(a, b);
+}
+
+/* `12 stdio, 5 http, 3 sse`: the most frequent first. */
+static void add_types(const struct cli_connect_all *r, struct mp_str *out)
+{
+    struct type_count *all = mp_alloc((r->n_wanted + 1) * sizeof *all);
+    size_t n = 0, kinds = 0;
+
+    for (size_t i = 0; all && i < r->n; i++)
+        if (r->members[i].stage == CLI_STAGE_WAITS)
+            all[n++].type = r->members[i].type ? r->members[i].type : "other";
+    if (n)
+        qsort(all, n, sizeof *all, by_type);
+    for (size_t i = 0; i < n; i++) {
+        if (kinds == 0 || strcmp(all[kinds - 1].type, all[i].type) != 0)
+            all[kinds++] = (struct type_count){all[i].type, 0};
+        all[kinds - 1].n++;
+    }
+    if (kinds)
+        qsort(all, kinds, sizeof *all, by_count);
+    for (size_t i = 0; i < kinds; i++) {
+        mp_str_addf(out, "%s%zu ", i ? ", " : "", all[i].n);
+        mp_str_add_escaped(out, all[i].type, strlen(all[i].type), false);
+    }
+    mp_free(all);
+}
+
+static void log_plan(const struct cli_connect_all *r)
+{
+    struct mp_str line;
+    mp_str_init(&line, 65536);
+    mp_str_addf(&line, "Connecting to %zu server%s in batches of %zu: ", r->n_wanted,
+                r->n_wanted == 1 ? "" : "s", r->batch);
+    add_types(r, &line);
+    cli_log_line(MCPLUG_LOG_VERBOSE, "mcp", line.data ? line.data : "");
+    mp_str_clear(&line);
+}
+
+/* Of some all is known without a connection. */
+static void tell_settled(struct cli_connect_all *r)
+{
+    for (size_t i = 0; i < r->n && !r->stopped; i++) {
+        struct cli_member *m = &r->members[i];
+        if (m->stage != CLI_STAGE_SETTLED)
+            continue;
+        m->stage = CLI_STAGE_GONE;
+        r->news(r, m);
+    }
+}
+
+int cli_connect_all_run(struct cli_connect_all *r)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    int code = CLI_OK;
+
+    tell_settled(r);
+    if (r->n_wanted == 0) {
+        r->done(r);
+        return code;
+    }
+    log_plan(r);
+    r->host = cli_host_new(r->cli, on_log, r, &err);
+    if (!r->host) {
+        cli_error("%s", err.text);
+        r->done(r);
+        code = CLI_FAILED;
+    } else {
+        for (size_t i = 0; i < r->n; i++)
+            if (r->members[i].stage == CLI_STAGE_WAITS)
+                member_resolve(&r->members[i]);
+        r->signal_fd = cli_signals_open();
+        loop(r);
+        code = r->signal ? CLI_SIGNAL + r->signal : CLI_OK;
+    }
+    mcplug_free(r->host);
+    if (r->signal_fd >= 0)
+        close(r->signal_fd);
+    return code;
+}

@@ -1,0 +1,36 @@
+/* A result as JSON text together with the strings that were too long for it. All of
+ * it passes in pieces, so that a result of any size needs no memory. */
+#ifndef CLI_DOC_H
+#define CLI_DOC_H
+
+#include "json/walk.h"
+#include "cli/base/out.h"
+
+#include <mcplug/mcplug.h>
+
+struct cli_doc {
+    const mcplug_result *result; /* NULL: a text without long strings */
+    const char *json;
+    size_t len;
+};
+
+void cli_doc_init(struct cli_doc *doc, const mcplug_result *result);
+mp_view cli_doc_view(const struct cli_doc *doc);
+
+/* Gets a piece; false: wants no more. */
+typedef bool cli_sink(void *arg, const char *data, size_t len);
+
+/* Unescapes `string`, a part of the document, into `sink`, piece by piece. MCPLUG_OK,
+ * also when the sink has had enough, or MCPLUG_EIO. */
+int cli_doc_string(const struct cli_doc *doc, mp_view string, cli_sink *sink, void *arg);
+/* The same onto `out` as text. */
+int cli_doc_text(const struct cli_doc *doc, mp_view string, struct cli_out *out);
+
+/* `part` of the document as the server wrote it, long strings whole. */
+int cli_doc_json(const struct cli_doc *doc, mp_view part, struct cli_out *out);
+/* The same laid out for people: two spaces per level, every line after the first
+ * indented by `indent`. No newline at the end. */
+int cli_doc_pretty(const struct cli_doc *doc, mp_view part, size_t indent,
+                   struct cli_out *out);
+
+#endif

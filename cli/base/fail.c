@@ -1,0 +1,161 @@
+/* From what went wrong to what a person is told, and the exit code. */
+#include "cli/base/oneshot.h"
+
+#include "base/mem.h"
+#include "cli/base/entries.h"
+#include "json/walk.h"
+#include "registry/stderr_hint.h"
+#include "cli/base/message.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define REMARK_MAX 1024
+
+void cli_remarks_add(struct cli_remarks *r, const char *line, size_t len)
+{
+    const char *last = r->n ? r->lines[(r->n - 1) % CLI_REMARKS] : NULL;
+    len = len < REMARK_MAX ? len : REMARK_MAX;
+    if (last && strlen(last) == len && memcmp(last, line, len) == 0)
+        return; /* a server that was started twice complains twice */
+    char **slot = &r->lines[r->n++ % CLI_REMARKS];
+    mp_free(*slot);
+    *slot = mp_strndup(line, len);
+    if (mp_stderr_hint_more(line, len, r->best)) {
+        mp_free(r->best);
+        r->best = mp_strndup(line, len);
+    }
+}
+
+void cli_remarks_tell(const struct cli_remarks *r)
+{
+    size_t first = r->n > CLI_REMARKS ? r->n - CLI_REMARKS : 0;
+    if (r->n)
+        cli_hint("The server's last words on stderr:");
+    for (size_t i = first; i < r->n; i++) {
+        const char *line = r->lines[i % CLI_REMARKS];
+        if (line)
+            cli_hint("| %s", line);
+    }
+}
+
+void cli_remarks_clear(struct cli_remarks *r)
+{
+    for (size_t i = 0; i < CLI_REMARKS; i++)
+        mp_free(r->lines[i]);
+    mp_free(r->best);
+    memset(r, 0, sizeof *r);
+}
+
+static int exit_code_of(const struct cli_oneshot *link, const struct mcplug_error *why)
+{
+    switch (why->code) {
+    case MCPLUG_ETIMEDOUT:
+        return CLI_TIMED_OUT;
+    case MCPLUG_ECONFIG:
+    case MCPLUG_EINVAL:
+        return link->connected ? CLI_FAILED : CLI_USAGE;
+    case MCPLUG_ENOMEM:
+        return CLI_FAILED;
+    default:
+        return link->connected ? CLI_FAILED : CLI_NO_SERVER;
+    }
+}
+
+/* What was to be started; NULL: nothing was. */
+static const char *program_of(const struct cli_oneshot *link, char *room, size_t size)
+{
+    if (link->cli->args.server_command)
+        return link->cli->args.server_command[0];
+    if (!link->entry)
+        return NULL;
+    char *command = mp_view_strdup(mp_view_get(link->entry->json, "command"));
+    snprintf(room, size, "%s", command ? command : "");
+    mp_free(command);
+    return *room ? room : NULL;
+}
+
+/* What to do next, where there is something to do. */
+static void advise(const struct cli_oneshot *link, const struct mcplug_error *why)
+{
+    const struct cli_args *args = &link->cli->args;
+    char room[512];
+    const char *name = link->entry ? link->entry->name : "", *space = *name ? " " : "";
+    const char *program = program_of(link, room, sizeof room);
+    struct mcplug_ledger books = {.struct_size = sizeof books};
+
+    if (link->server)
+        mcplug_server_ledger(link->server, &books);
+    if (!link->connected && why->code == MCPLUG_ETIMEDOUT &&
+        !books.noise) /* else it has time enough, but does not speak our language */
+        cli_hint("--connect-timeout TIME, or MCP_TIMEOUT in ms, waits longer.");
+    else if (!link->connected && why->code == MCPLUG_ENOTSUP)
+        cli_hint("`mcplug plugins` lists what there is.");
+    else if (!link->connected && why->code == MCPLUG_ECONFIG)
+        cli_hint("`mcplug plugins %s` lists the settings.",
+                 link->entry && *cli_entry_transport(link->entry, room, sizeof room)
+                     ? room
+                 : args->type           ? args->type
+                 : args->server_command ? "stdio"
+                                        : "NAME");
+    else if (!link->connected && program &&
+             (why->os_error == ENOENT || why->os_error == EACCES))
+        cli_hint("Is %s installed, executable and on the PATH?", program);
+    else if (link->connected && why->code == MCPLUG_EPEER && why->peer_status == -32601)
+        cli_hint("`mcplug info%s%s` shows what this server can do.", space, name);
+    else if (why->code == MCPLUG_EPEER && args->command->hint &&
+             (why->peer_status == -32602 || why->peer_status == -32002))
+        cli_hint("`mcplug %s%s%s` shows what there is.", args->command->hint, space,
+                 name);
+}
+
+/* Whoever asked for JSON gets the error object whole, `data` included. */
+static void put_error_object(struct cli_oneshot *link, const mcplug_result *result)
+{
+    struct cli_doc doc;
+    if (!link->cli->args.json || !result)
+        return;
+    cli_doc_init(&doc, result);
+    if (!mp_view_is_object(cli_doc_view(&doc)))
+        return;
+    cli_out_s(&link->cli->out, "{\"error\":");
+    cli_doc_json(&doc, cli_doc_view(&doc), &link->cli->out);
+    cli_out_s(&link->cli->out, "}\n");
+}
+
+void cli_oneshot_fail(struct cli_oneshot *link, const struct mcplug_error *why,
+                      const mcplug_result *result)
+{
+    if (link->finished)
+        return;
+    cli_progress_end(&link->progress);
+    if (why->code == MCPLUG_ECANCELED && link->signal) {
+        cli_oneshot_finish(link,
+                           CLI_SIGNAL + link->signal); /* as asked: nothing to say */
+        return;
+    }
+    const char *text = why->text[0] ? why->text : mcplug_error_name(why->code);
+    snprintf(link->told, sizeof link->told, "%s", text);
+    link->broke = why->code != MCPLUG_EPEER && why->code != MCPLUG_EINVAL;
+    if (why->code == MCPLUG_EPEER)
+        cli_error("server \"%s\" answered with error %d: %s",
+                  mcplug_server_name(link->server), why->peer_status, text);
+    else
+        cli_error("%s", text);
+    advise(link, why);
+    if (!link->cli->args.verbose && why->code != MCPLUG_EPEER)
+        cli_remarks_tell(&link->remarks);
+    if (why->code == MCPLUG_EPEER)
+        put_error_object(link, result);
+    cli_oneshot_finish(link, exit_code_of(link, why));
+}
+
+void cli_oneshot_done(struct cli_oneshot *link, int r, int exit_code)
+{
+    if (r != MCPLUG_OK && !link->finished) {
+        cli_error("a long text of the result cannot be read back from its file");
+        exit_code = CLI_FAILED;
+    }
+    cli_oneshot_finish(link, exit_code);
+}

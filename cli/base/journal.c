@@ -1,0 +1,525 @@
+#include "cli/base/journal.h"
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "config/config.h"
+#include "config/atomic_file.h"
+#include "cli/base/progress.h"
+#include "cli/base/message.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DIR_NAME "logs"
+#define STDERR_HEAD "stderr: " /* of log lines of the core */
+#define LOCK_TRIES 20          /* a millisecond apart */
+
+static const struct cli_journal_limits defaults = {
+    .file = CLI_JOURNAL_FILE,
+    .lines = 1000,
+    .bytes = (uint64_t)1 << 20,
+    .window_ms = 10000,
+};
+
+/* What may be written until the window ends, and what was not. */
+struct budget {
+    uint64_t began, lines, bytes, left_out;
+};
+
+struct cli_journal {
+    pthread_mutex_t lock;
+    struct cli_journal_limits limits;
+    const struct mp_paths *paths;
+    char file[CLI_JOURNAL_NAME_MAX], older[CLI_JOURNAL_NAME_MAX];
+    int dir_fd, fd; /* -1: not open yet */
+    dev_t dev;      /* of `fd` */
+    ino_t ino;
+    bool given_up;
+    bool is_stuck; /* who should begin the next file does not */
+    struct budget budgets[CLI_JOURNAL_KINDS];
+    time_t second; /* that `stamp` is for */
+    char stamp[32];
+    char line[CLI_JOURNAL_LINE];
+};
+
+/* ---- files ---- */
+
+bool cli_journal_wanted(void)
+{
+    const char *value = getenv(CLI_JOURNAL_OFF);
+    return !value || strcmp(value, "0") != 0;
+}
+
+char *cli_journal_dir(const struct mp_paths *paths)
+{
+    return paths->state ? mp_path_join(paths->state, DIR_NAME) : NULL;
+}
+
+static void file_names(const char *name, char file[CLI_JOURNAL_NAME_MAX],
+                       char older[CLI_JOURNAL_NAME_MAX])
+{
+    snprintf(file, CLI_JOURNAL_NAME_MAX, "%s.log", name);
+    snprintf(older, CLI_JOURNAL_NAME_MAX, "%s.log.1", name);
+}
+
+static int fail_at(const struct mp_paths *paths, const char *file, int os_error,
+                   const char *what, struct mcplug_error *err)
+{
+    char *dir = cli_journal_dir(paths), *path = NULL;
+    int r = MCPLUG_ENOMEM;
+
+    if (dir)
+        path = *file ? mp_path_join(dir, file) : mp_strdup(dir);
+    if (path && os_error)
+        r = mp_atomic_file_fail_os(err, path, os_error, what, NULL);
+    else if (path)
+        r = mp_atomic_file_fail(err, MCPLUG_EREFUSED, path, what);
+    else
+        mp_fail_nomem(err);
+    mp_free(path);
+    mp_free(dir);
+    return r;
+}
+
+/* Is what was opened ours alone? */
+static int check(int fd, bool is_dir, const struct mp_paths *paths, const char *file,
+                 struct stat *st, struct mcplug_error *err)
+{
+    if (fstat(fd, st) != 0)
+        return fail_at(paths, file, errno, "cannot be looked at", err);
+    if (!is_dir && !S_ISREG(st->st_mode))
+        return fail_at(paths, file, 0, "is no regular file", err);
+    if (st->st_uid != geteuid())
+        return fail_at(paths, file, 0, "belongs to another user", err);
+    if (st->st_mode & (S_IWGRP | S_IWOTH))
+        return fail_at(paths, file, 0, "can be written by other users", err);
+    return MCPLUG_OK;
+}
+
+/* Those above are made as they are found missing; what is wrong shows at the last one. */
+static int make_state(const char *state)
+{
+    char *path = mp_strdup(state);
+    if (!path)
+        return ENOMEM;
+    for (char *p = path + 1; (p = strchr(p, '/')); p++) {
+        *p = '\0';
+        mkdir(path, 0700);
+        *p = '/';
+    }
+    int e = mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : errno;
+    mp_free(path);
+    return e;
+}
+
+/* The user's own directories may be links, but not this one. MCPLUG_OK and -1: it is not
+ * there. */
+static int open_dir(const struct mp_paths *paths, bool make, int *out,
+                    struct mcplug_error *err)
+{
+    int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    struct stat st;
+
+    *out = -1;
+    int above = open(paths->state, flags);
+    if (above < 0 && errno == ENOENT && make) {
+        int e = make_state(paths->state);
+        above = e ? -1 : open(paths->state, flags);
+        errno = e ? e : errno;
+    }
+    if (above < 0)
+        return errno == ENOENT && !make
+                   ? MCPLUG_OK
+                   : fail_at(paths, "", errno, "cannot be made", err);
+    int e = make && mkdirat(above, DIR_NAME, 0700) != 0 && errno != EEXIST ? errno : 0;
+    int fd = openat(above, DIR_NAME, flags | O_NOFOLLOW);
+    if (fd < 0 && !e)
+        e = errno;
+    close(above);
+    if (fd < 0 && e == ENOENT && !make)
+        return MCPLUG_OK;
+    if (fd < 0 && (e == ENOTDIR || e == ELOOP))
+        return fail_at(paths, "", 0, "is a link, or no directory", err);
+    if (fd < 0)
+        return fail_at(paths, "", e, "cannot be opened", err);
+    int r = check(fd, true, paths, "", &st, err);
+    if (r == MCPLUG_OK)
+        *out = fd;
+    else
+        close(fd);
+    return r;
+}
+
+/* A pipe or a device must not make us wait before we see what it is. */
+static int open_file(const struct mp_paths *paths, int dir_fd, const char *file,
+                     int flags, int *out, struct stat *st, struct mcplug_error *err)
+{
+    int fd = openat(dir_fd, file, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+
+    *out = -1;
+    if (fd < 0 && errno == ENOENT && !(flags & O_CREAT))
+        return MCPLUG_OK;
+    if (fd < 0 && errno == ELOOP)
+        return fail_at(paths, file, 0, "is a link", err);
+    if (fd < 0)
+        return fail_at(paths, file, errno, "cannot be opened", err);
+    int r = check(fd, false, paths, file, st, err);
+    if (r == MCPLUG_OK)
+        *out = fd;
+    else
+        close(fd);
+    return r;
+}
+
+int cli_journal_look(const struct mp_paths *paths, const char *name, bool older, int *out,
+                     struct mcplug_error *err)
+{
+    char files[2][CLI_JOURNAL_NAME_MAX];
+    struct mcplug_error no_name = MCPLUG_ERROR_INIT;
+    struct stat st;
+    int dir_fd, fd = -1;
+
+    *out = -1;
+    if (!paths->state || mp_name_check(name, &no_name) != MCPLUG_OK)
+        return MCPLUG_OK; /* nothing can have been kept */
+    file_names(name, files[0], files[1]);
+    int r = open_dir(paths, false, &dir_fd, err);
+    if (r == MCPLUG_OK && dir_fd >= 0) {
+        r = open_file(paths, dir_fd, files[older], O_RDONLY, &fd, &st, err);
+        close(dir_fd);
+    }
+    if (r == MCPLUG_OK)
+        *out = fd;
+    return r;
+}
+
+void cli_journal_remove(const struct mp_paths *paths, const char *name)
+{
+    char file[CLI_JOURNAL_NAME_MAX], older[CLI_JOURNAL_NAME_MAX];
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    int dir_fd;
+
+    if (!paths->state || mp_name_check(name, &err) != MCPLUG_OK ||
+        open_dir(paths, false, &dir_fd, &err) != MCPLUG_OK || dir_fd < 0)
+        return;
+    file_names(name, file, older);
+    unlinkat(dir_fd, older, 0);
+    unlinkat(dir_fd, file, 0);
+    close(dir_fd);
+}
+
+/* ---- giving up ---- */
+
+/* Where nothing can be kept, as in a home that is read-only, this is how it is and no
+ * news each time. What others could have a hand in, or a disk that is full, is. */
+static bool is_expected(const struct mcplug_error *why)
+{
+    static const int expected[] = {EACCES, EPERM, EROFS, ENOENT, ENOTDIR};
+    for (size_t i = 0; i < MP_COUNT(expected); i++)
+        if (why->code == MCPLUG_EIO && why->os_error == expected[i])
+            return true;
+    return false;
+}
+
+/* For all servers together it is told once: there may be many, on one disk. */
+static void give_up(struct cli_journal *j, const struct mcplug_error *why)
+{
+    static atomic_bool told;
+    char text[sizeof why->text + 64];
+
+    j->given_up = true;
+    snprintf(text, sizeof text, "%s; no more is kept there", why->text);
+    if (is_expected(why))
+        cli_log_line(MCPLUG_LOG_VERBOSE, DIR_NAME, text);
+    else if (!atomic_exchange(&told, true))
+        cli_log_line(MCPLUG_LOG_WARN, DIR_NAME, text);
+}
+
+/* ---- writing ---- */
+
+static int put(struct cli_journal *j, const char *line, size_t len,
+               struct mcplug_error *err)
+{
+    ssize_t n;
+    do
+        n = write(j->fd, line, len);
+    while (n < 0 && errno == EINTR);
+    if (n == (ssize_t)len)
+        return MCPLUG_OK;
+    return fail_at(j->paths, j->file, n < 0 ? errno : ENOSPC, "cannot be written", err);
+}
+
+/* The file as it is named now. Whoever was stopped in the middle of a line left it
+ * without its end. */
+static int reopen(struct cli_journal *j, struct stat *st, struct mcplug_error *err)
+{
+    char last = '\n';
+
+    if (j->fd >= 0)
+        close(j->fd);
+    int r = open_file(j->paths, j->dir_fd, j->file, O_RDWR | O_APPEND | O_CREAT, &j->fd,
+                      st, err);
+    if (r != MCPLUG_OK)
+        return r;
+    j->dev = st->st_dev;
+    j->ino = st->st_ino;
+    if (st->st_mode & (S_IRWXG | S_IRWXO))
+        fchmod(j->fd, 0600);
+    if (st->st_size > 0 && pread(j->fd, &last, 1, st->st_size - 1) == 1 && last != '\n')
+        r = put(j, "\n", 1, err);
+    return r;
+}
+
+static bool is_ours(const struct cli_journal *j, const struct stat *st)
+{
+    return st->st_dev == j->dev && st->st_ino == j->ino;
+}
+
+/* What is at the file's name now; false: nothing. */
+static bool see(const struct cli_journal *j, struct stat *st)
+{
+    return fstatat(j->dir_fd, j->file, st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Who has the lock is done in a moment, unless he is stopped: then he is waited for once,
+ * and not long. */
+static bool lock(struct cli_journal *j)
+{
+    bool locked = flock(j->fd, LOCK_EX | LOCK_NB) == 0;
+
+    for (int i = 0; i < LOCK_TRIES && !locked && !j->is_stuck; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        locked = flock(j->fd, LOCK_EX | LOCK_NB) == 0;
+    }
+    j->is_stuck = !locked;
+    return locked;
+}
+
+/* One of all writers moves the file away; the others find that it has another name. */
+static int rotate(struct cli_journal *j, struct stat *st, struct mcplug_error *err)
+{
+    int r = MCPLUG_OK;
+
+    if (!lock(j))
+        return r;
+    if (see(j, st) && is_ours(j, st) &&
+        renameat(j->dir_fd, j->file, j->dir_fd, j->older) != 0)
+        r = fail_at(j->paths, j->older, errno, "cannot be replaced", err);
+    flock(j->fd, LOCK_UN);
+    return r == MCPLUG_OK ? reopen(j, st, err) : r;
+}
+
+/* Makes room for `len` bytes. false in `fits`: there is none while others rotate. */
+static int prepare(struct cli_journal *j, size_t len, bool *fits,
+                   struct mcplug_error *err)
+{
+    struct stat st;
+    int r = MCPLUG_OK;
+
+    if (j->dir_fd < 0)
+        r = open_dir(j->paths, true, &j->dir_fd, err);
+    if (r == MCPLUG_OK && (j->fd < 0 || !see(j, &st) || !is_ours(j, &st)))
+        r = reopen(j, &st, err);
+    if (r == MCPLUG_OK && (uint64_t)st.st_size + len > j->limits.file)
+        r = rotate(j, &st, err);
+    *fits = r == MCPLUG_OK && (uint64_t)st.st_size + len <= j->limits.file * 2;
+    return r;
+}
+
+static size_t put_head(struct cli_journal *j, int level, enum cli_journal_kind kind)
+{
+    static const char *const levels[] = {"ERR", "WRN", "VRB", "TRC"};
+    struct timespec now;
+    struct tm tm;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (now.tv_sec != j->second || !j->stamp[0]) {
+        strftime(j->stamp, sizeof j->stamp, "%Y-%m-%dT%H:%M:%S",
+                 gmtime_r(&now.tv_sec, &tm));
+        j->second = now.tv_sec;
+    }
+    return (size_t)snprintf(j->line, sizeof j->line, "%s.%03ldZ %s %s ", j->stamp,
+                            now.tv_nsec / 1000000,
+                            levels[level >= 0 && level < 4 ? level : 3],
+                            kind == CLI_JOURNAL_STDERR ? "stderr" : "event");
+}
+
+/* Escapes what fits; most lines have nothing to escape and take a short way. `*len`
+ * becomes what was read. */
+static size_t escape(const char *text, size_t *len, char *out, size_t cap)
+{
+    size_t plain = 0, most = *len < cap ? *len : cap;
+    while (plain < most && text[plain] >= ' ' && text[plain] <= '~')
+        plain++;
+    if (plain)
+        memcpy(out, text, plain);
+    size_t rest = *len - plain;
+    size_t n =
+        rest ? mp_escape(text + plain, &rest, false, false, out + plain, cap - plain) : 0;
+    *len = plain + rest;
+    return plain + n;
+}
+
+static size_t make_line(struct cli_journal *j, int level, enum cli_journal_kind kind,
+                        const char *text, size_t len)
+{
+    static const char cut[] = "...\n";
+    size_t n = put_head(j, level, kind), used = len;
+
+    n += escape(text, &used, j->line + n, sizeof j->line - n - (sizeof cut - 1));
+    if (used < len) {
+        memcpy(j->line + n, cut, sizeof cut - 1);
+        return n + sizeof cut - 1;
+    }
+    j->line[n++] = '\n';
+    return n;
+}
+
+static void put_line(struct cli_journal *j, size_t len)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    bool fits;
+
+    if (j->given_up)
+        return;
+    int r = prepare(j, len, &fits, &err);
+    if (r == MCPLUG_OK && fits)
+        r = put(j, j->line, len, &err);
+    if (r != MCPLUG_OK)
+        give_up(j, &err);
+}
+
+/* ---- how much ---- */
+
+static void tell_left_out(struct cli_journal *j, enum cli_journal_kind kind)
+{
+    uint64_t n = j->budgets[kind].left_out;
+    char text[64];
+
+    if (n == 0)
+        return;
+    j->budgets[kind].left_out = 0;
+    int len = snprintf(text, sizeof text, "%llu line%s left out", (unsigned long long)n,
+                       n == 1 ? "" : "s");
+    put_line(j, make_line(j, MCPLUG_LOG_WARN, kind, text, (size_t)len));
+}
+
+/* A new window begins with the first line behind the last one's end. */
+static bool may_write(struct cli_journal *j, enum cli_journal_kind kind, size_t len)
+{
+    struct budget *b = &j->budgets[kind];
+    uint64_t now = j->limits.now ? j->limits.now() : cli_now();
+
+    if (b->lines == 0 || now - b->began >= j->limits.window_ms) {
+        tell_left_out(j, kind);
+        *b = (struct budget){.began = now};
+    }
+    /* What is cut off does not count, and what escapes add is not known yet. */
+    len = len < CLI_JOURNAL_LINE ? len : CLI_JOURNAL_LINE;
+    if (b->left_out || b->lines >= j->limits.lines || b->bytes + len > j->limits.bytes) {
+        b->lines++; /* so that it is no new window */
+        b->left_out++;
+        return false;
+    }
+    b->lines++;
+    return true;
+}
+
+void cli_journal_line(struct cli_journal *j, int level, enum cli_journal_kind kind,
+                      const char *text, size_t len)
+{
+    if (!j)
+        return;
+    pthread_mutex_lock(&j->lock);
+    if (!j->given_up && may_write(j, kind, len)) {
+        size_t n = make_line(j, level, kind, text, len);
+        j->budgets[kind].bytes += n;
+        put_line(j, n);
+    }
+    pthread_mutex_unlock(&j->lock);
+}
+
+void cli_journal_event(struct cli_journal *j, int level, const char *text)
+{
+    cli_journal_line(j, level, CLI_JOURNAL_EVENT, text, strlen(text));
+}
+
+bool cli_journal_source(const char *source, const char *name)
+{
+    return strncmp(source, "mcp:", 4) == 0 && strcmp(source + 4, name) == 0;
+}
+
+void cli_journal_log(struct cli_journal *j, int level, const char *text, bool closing)
+{
+    size_t head = strlen(STDERR_HEAD);
+
+    if (level > MCPLUG_LOG_VERBOSE)
+        return;
+    if (strncmp(text, STDERR_HEAD, head) != 0)
+        cli_journal_event(j, level, text);
+    else if (closing)
+        cli_journal_line(j, level, CLI_JOURNAL_STDERR, text + head, strlen(text + head));
+}
+
+/* ---- life ---- */
+
+/* A file beyond the limit that the user set for all would end us with a signal. */
+static uint64_t file_limit(uint64_t wanted)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        limit.rlim_cur / 4 < wanted)
+        return limit.rlim_cur / 4;
+    return wanted;
+}
+
+struct cli_journal *cli_journal_open_with(const struct mp_paths *paths, const char *name,
+                                          const struct cli_journal_limits *limits)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    uint64_t file = file_limit(limits->file);
+
+    if (!cli_journal_wanted() || !paths->state || file < CLI_JOURNAL_LINE ||
+        mp_name_check(name, &err) != MCPLUG_OK)
+        return NULL;
+    struct cli_journal *j = mp_alloc(sizeof *j);
+    if (!j)
+        return NULL;
+    pthread_mutex_init(&j->lock, NULL);
+    j->limits = *limits;
+    j->limits.file = file;
+    j->paths = paths;
+    j->dir_fd = j->fd = -1;
+    file_names(name, j->file, j->older);
+    return j;
+}
+
+struct cli_journal *cli_journal_open(const struct mp_paths *paths, const char *name)
+{
+    return cli_journal_open_with(paths, name, &defaults);
+}
+
+void cli_journal_close(struct cli_journal *j)
+{
+    if (!j)
+        return;
+    for (int kind = 0; kind < CLI_JOURNAL_KINDS; kind++)
+        tell_left_out(j, (enum cli_journal_kind)kind);
+    if (j->fd >= 0)
+        close(j->fd);
+    if (j->dir_fd >= 0)
+        close(j->dir_fd);
+    pthread_mutex_destroy(&j->lock);
+    mp_free(j);
+}

@@ -1,0 +1,208 @@
+#include "cli/base/message.h"
+
+#include "base/buf.h"
+#include "base/text.h"
+#include "cli/base/out.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LINE_MAX_BYTES ((size_t)1 << 20)
+
+/* The terminal is one for the whole process, and so is what stands on its last line. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char status[512];
+static int shown_level = MCPLUG_LOG_WARN;
+static int log_fd = -1;
+
+#define ERASE "\r\033[K"
+
+static void put(int fd, const char *data, size_t len)
+{
+    while (len) {
+        ssize_t n = write(fd, data, len);
+        if (n < 0 && errno != EINTR)
+            return; /* nobody is left who could be told */
+        if (n > 0) {
+            data += n;
+            len -= (size_t)n;
+        }
+    }
+}
+
+/* take `line`; in one write, so that lines of several threads do not mix. */
+static void put_line(struct mp_str *line)
+{
+    struct mp_str whole;
+    mp_str_init(&whole, LINE_MAX_BYTES + sizeof status + 16);
+
+    pthread_mutex_lock(&lock);
+    if (status[0])
+        mp_str_adds(&whole, ERASE);
+    mp_str_add(&whole, line->data, line->len);
+    mp_str_addc(&whole, '\n');
+    mp_str_adds(&whole, status);
+    put(STDERR_FILENO, whole.data, whole.len);
+    pthread_mutex_unlock(&lock);
+
+    mp_str_clear(&whole);
+    mp_str_clear(line);
+}
+
+static void put_formatted(const char *head, const char *fmt, va_list ap)
+{
+    char raw[4096];
+    struct mp_str line;
+    vsnprintf(raw, sizeof raw, fmt, ap);
+    mp_str_init(&line, LINE_MAX_BYTES);
+    mp_str_adds(&line, head);
+    mp_str_add_escaped(&line, raw, strlen(raw), false);
+    put_line(&line);
+}
+
+void cli_error(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    put_formatted("mcplug: ", fmt, ap);
+    va_end(ap);
+}
+
+void cli_hint(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    put_formatted("        ", fmt, ap);
+    va_end(ap);
+}
+
+void cli_tell(const char *head, const char *text, size_t len)
+{
+    struct mp_str line;
+    mp_str_init(&line, LINE_MAX_BYTES);
+    mp_str_adds(&line, head);
+    while (len && (text[len - 1] == '\n' || text[len - 1] == '\r'))
+        len--;
+    if (len > LINE_MAX_BYTES / 16) /* an escaped byte may take a dozen */
+        len = LINE_MAX_BYTES / 16;
+    mp_str_add_escaped(&line, text, len, true);
+    put_line(&line);
+}
+
+void cli_tell_prompt(const char *fmt, ...)
+{
+    char raw[4096];
+    struct mp_str line;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(raw, sizeof raw, fmt, ap);
+    va_end(ap);
+    mp_str_init(&line, LINE_MAX_BYTES);
+    mp_str_add_escaped(&line, raw, strlen(raw), false);
+    put(STDERR_FILENO, line.data, line.len);
+    mp_str_clear(&line);
+}
+
+/* ---- log lines ---- */
+
+int cli_log_show(int level)
+{
+    int before = shown_level;
+    shown_level = level;
+    return before;
+}
+
+int cli_log_open(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return errno;
+    log_fd = fd;
+    return 0;
+}
+
+/* In one write, so that lines of several processes do not mix. */
+static void put_in_file(const struct mp_str *line)
+{
+    struct timespec now;
+    struct mp_str whole;
+    struct tm tm;
+    char at[32];
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    strftime(at, sizeof at, "%Y-%m-%dT%H:%M:%S", gmtime_r(&now.tv_sec, &tm));
+    mp_str_init(&whole, LINE_MAX_BYTES + 64);
+    mp_str_addf(&whole, "%s.%03ldZ ", at, now.tv_nsec / 1000000);
+    mp_str_add(&whole, line->data, line->len);
+    mp_str_addc(&whole, '\n');
+    put(log_fd, whole.data, whole.len);
+    mp_str_clear(&whole);
+}
+
+static void make_line(struct mp_str *line, int level, const char *source,
+                      const char *text)
+{
+    static const char *const names[] = {"ERR", "WRN", "VRB", "TRC"};
+    mp_str_init(line, LINE_MAX_BYTES);
+    mp_str_addf(line, "%s ", level >= 0 && level < 4 ? names[level] : "TRC");
+    mp_str_add_escaped(line, source, strlen(source), false);
+    mp_str_addc(line, ' ');
+    mp_str_add_escaped(line, text, strlen(text), false);
+}
+
+void cli_log_file(int level, const char *source, const char *text)
+{
+    struct mp_str line;
+    if (log_fd < 0)
+        return;
+    make_line(&line, level, source, text);
+    put_in_file(&line);
+    mp_str_clear(&line);
+}
+
+void cli_log_line(int level, const char *source, const char *text)
+{
+    struct mp_str line;
+    cli_log_file(level, source, text);
+    if (level > shown_level)
+        return;
+    make_line(&line, level, source, text);
+    put_line(&line);
+}
+
+static bool is_dumb(void)
+{
+    const char *term = getenv("TERM");
+    return !term || strcmp(term, "dumb") == 0;
+}
+
+void cli_status_show(const char *text)
+{
+    char shown[sizeof status];
+    struct winsize size;
+    size_t room = 79, put_len = 0;
+
+    if (text && !is_dumb()) {
+        size_t len = strlen(text);
+        put_len = mp_escape(text, &len, false, false, shown, sizeof shown - 1);
+        if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
+            room = size.ws_col - 1u; /* the last column would wrap */
+        put_len = cli_columns_fit(shown, put_len, room);
+    }
+    shown[put_len] = '\0';
+
+    pthread_mutex_lock(&lock);
+    if (strcmp(shown, status) != 0) {
+        put(STDERR_FILENO, ERASE, sizeof ERASE - 1);
+        put(STDERR_FILENO, shown, put_len);
+        memcpy(status, shown, put_len + 1);
+    }
+    pthread_mutex_unlock(&lock);
+}

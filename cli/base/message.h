@@ -1,0 +1,36 @@
+/* What people are told on stderr: errors, log lines, and the one line that shows how a
+ * call is coming along, which the others must not run into. */
+#ifndef CLI_MESSAGE_H
+#define CLI_MESSAGE_H
+
+#include <mcplug/types.h>
+
+#include <stdbool.h>
+
+/* `mcplug: ` and one line. What the arguments bring is escaped. [any] */
+void cli_error(const char *fmt, ...) MCPLUG_PRINTF(1, 2);
+/* A second line below it: what to do next. [any] */
+void cli_hint(const char *fmt, ...) MCPLUG_PRINTF(1, 2);
+/* A question: no newline behind it. What the arguments bring is escaped. */
+void cli_tell_prompt(const char *fmt, ...) MCPLUG_PRINTF(1, 2);
+/* The same, escaped, but lines stay lines. Ends with a newline. [any] */
+void cli_tell(const char *head, const char *text, size_t len);
+
+/* One log line: `VRB mcp:NAME text`, on stderr up to the level that is shown, and in the
+ * file whatever the level. Escaped here. [any] */
+void cli_log_line(int level, const char *source, const char *text);
+/* The same, for the file alone. [any] */
+void cli_log_file(int level, const char *source, const char *text);
+/* The most verbose level that is shown on stderr; -1: none. MCPLUG_LOG_WARN at first.
+ * Returns the one before. */
+int cli_log_show(int level);
+/* Lines go to the end of that file too, each with its time. 0, or an errno. */
+int cli_log_open(const char *path);
+
+/* ---- the status line ---- */
+
+/* Writes `text`, escaped and cut to the terminal, over the line before; NULL takes it
+ * away. Other output goes above it. */
+void cli_status_show(const char *text);
+
+#endif

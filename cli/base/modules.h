@@ -1,0 +1,28 @@
+/* Modules as the command shows them: JSON objects, made in a child process by loading
+ * the file, or here for those that are compiled in. */
+#ifndef CLI_MODULES_H
+#define CLI_MODULES_H
+
+#include "cli/base/cli.h"
+
+#include <mcplug/plugin.h>
+
+#include <jansson.h>
+
+/* Everything that is found, as an array. Each has "state": "ok", "built in", "refused",
+ * "crashed" or "stuck", the latter three with "error". give; NULL with `err`. */
+json_t *cli_modules_find(struct cli *cli, struct mcplug_error *err);
+
+/* In the child: loads `file` and reports its object. */
+int cli_modules_inspect(struct cli *cli, const char *file);
+
+/* Runs the contract kit over a file in a child; and in the child. The words are its
+ * settings. */
+int cli_modules_check(struct cli *cli, const char *file);
+int cli_modules_check_here(struct cli *cli, const char *file);
+
+/* The object of a descriptor that passed the handshake. give; NULL: no memory */
+json_t *cli_module_json(const struct mcplug_plugin *d, const char *file,
+                        const char *state);
+
+#endif

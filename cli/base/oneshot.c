@@ -1,0 +1,390 @@
+#include "cli/base/oneshot.h"
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "json/walk.h"
+#include "cli/base/by_name.h"
+#include "cli/base/signals.h"
+#include "cli/base/message.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- signals ---- */
+
+static void on_signal(struct cli_oneshot *link)
+{
+    int number = cli_signals_read(link->signal_fd);
+    if (!number)
+        return;
+    if (link->signal || link->finished) {
+        cli_status_show(NULL);
+        _exit(CLI_SIGNAL + number); /* the second one, or nothing left to save */
+    }
+    link->signal = number;
+    link->patience = cli_now() + CLI_LEAVE_MS;
+    cli_ask_stop(link->ask);
+    if (link->call)
+        mcplug_cancel(link->call); /* its end ends us */
+    else
+        cli_oneshot_finish(link, CLI_SIGNAL + number);
+}
+
+/* ---- what the library tells ---- */
+
+/* A failure that ends the command is told once, as its error and not as a log line
+ * beside it, unless everything is wanted. */
+static bool is_told(const struct cli_oneshot *link, int level, const char *source,
+                    const char *text)
+{
+    return level == MCPLUG_LOG_ERROR && !link->cli->args.verbose &&
+           strncmp(source, "mcp:", 4) == 0 &&
+           (!link->connected || strncmp(text, link->told, strlen(text)) == 0);
+}
+
+static void on_log(void *arg, int level, const char *source, const char *text)
+{
+    const struct cli_oneshot *link = arg;
+
+    if (link->journal && cli_journal_source(source, link->entry->name))
+        cli_journal_log(link->journal, level, text, link->closing);
+    if (is_told(link, level, source, text))
+        cli_log_file(level, source, text);
+    else
+        cli_log_line(level, source, text);
+}
+
+static void on_remark(void *arg, mcplug_server *server, const char *line, size_t len)
+{
+    struct cli_oneshot *link = arg;
+    (void)server;
+    cli_remarks_add(&link->remarks, line, len); /* the log has it as well */
+    cli_journal_line(link->journal, MCPLUG_LOG_VERBOSE, CLI_JOURNAL_STDERR, line, len);
+}
+
+void cli_logged_text(mp_view params, struct mp_str *out)
+{
+    mp_view logger = mp_view_get(params, "logger"), data = mp_view_get(params, "data");
+
+    mp_str_add_view(out, mp_view_get(params, "level"));
+    if (mp_view_is_string(logger)) {
+        mp_str_addc(out, ' ');
+        mp_str_add_view(out, logger);
+    }
+    mp_str_adds(out, ": ");
+    if (mp_view_is_string(data))
+        mp_str_add_view(out, data);
+    else
+        mp_str_add(out, data.data, data.len);
+}
+
+/* notifications/message: `mcp:NAME warning logger: text` */
+static void on_logged(void *arg, mcplug_server *server, const char *params, size_t len)
+{
+    mp_view v = {(const unsigned char *)params, len};
+    struct mp_str line;
+    (void)arg;
+
+    mp_str_init(&line, (size_t)1 << 18);
+    mp_str_addf(&line, "mcp:%s ", mcplug_server_name(server));
+    cli_logged_text(v, &line);
+    cli_tell("", line.data, line.len);
+    mp_str_clear(&line);
+}
+
+static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error *why)
+{
+    struct cli_oneshot *link = arg;
+    (void)server;
+    if (link->finished)
+        return;
+    if (why) {
+        cli_oneshot_fail(link, why, NULL);
+        return;
+    }
+    link->connected = true;
+    link->ready(link, link->job);
+}
+
+static void on_dropped(void *arg, mcplug_server *server, const struct mcplug_error *why)
+{
+    struct cli_oneshot *link = arg;
+    (void)server;
+    link->dropped = true;
+    cli_oneshot_fail(link, why, NULL);
+}
+
+static void on_elicit(void *arg, mcplug_server *server, mcplug_input *input,
+                      const char *params, size_t len)
+{
+    struct cli_oneshot *link = arg;
+    (void)server;
+    cli_progress_pause(&link->progress, true);
+    cli_ask_put(link->ask, input, params, len, false);
+}
+
+static void on_elicit_url(void *arg, mcplug_server *server, mcplug_input *input,
+                          const char *params, size_t len)
+{
+    struct cli_oneshot *link = arg;
+    (void)server;
+    cli_progress_pause(&link->progress, true);
+    cli_ask_put(link->ask, input, params, len, true);
+}
+
+static void on_roots(void *arg, mcplug_server *server, mcplug_input *input,
+                     const char *params, size_t len)
+{
+    struct cli_oneshot *link = arg;
+    (void)server, (void)params, (void)len;
+    mcplug_input_answer(input, link->roots);
+}
+
+static void on_closed(void *arg)
+{
+    struct cli_oneshot *link = arg;
+    link->closed = true;
+    if (link->connected && !link->dropped)
+        cli_journal_event(link->journal, MCPLUG_LOG_VERBOSE, "closed");
+}
+
+/* ---- opening ---- */
+
+mcplug *cli_host_new(struct cli *cli, cli_log_fn *log, void *arg,
+                     struct mcplug_error *err)
+{
+    const struct cli_args *args = &cli->args;
+    int level = MCPLUG_LOG_WARN + args->verbose; /* a file gets more than the eye */
+    bool kept = args->log_file || cli_journal_wanted();
+    if (kept && level < MCPLUG_LOG_VERBOSE)
+        level = MCPLUG_LOG_VERBOSE;
+    struct mcplug_options options = {
+        .struct_size = sizeof options,
+        .log_level = level,
+        .client_name = "mcplug",
+        .client_version = mcplug_version(),
+        .plugin_dirs = args->plugin_dirs.items,
+        .user_plugin_dirs = cli_plugin_dirs(cli),
+        .log = args->quiet && !kept ? NULL : log,
+        .log_arg = arg,
+    };
+    if (options.log_level > MCPLUG_LOG_TRACE)
+        options.log_level = MCPLUG_LOG_TRACE;
+    return mcplug_new(&options, err);
+}
+
+static uint32_t clamp(uint64_t ms)
+{
+    return ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
+}
+
+static int server_open(struct cli_oneshot *link, const mcplug_settings *settings,
+                       const struct mp_resolved *resolved, struct mcplug_error *err)
+{
+    const struct cli_args *args = &link->cli->args;
+    struct mcplug_server_options options = {
+        .struct_size = sizeof options,
+        .name = link->entry ? link->entry->name : NULL,
+        .timeout_ms = clamp(args->connect_timeout),
+        .request_ms = clamp(args->timeout),
+        .log_level = args->log_level,
+        .revision = args->revision,
+        .arg = link,
+        .elicit = link->ask ? on_elicit : NULL,
+        .elicit_url = link->ask ? on_elicit_url : NULL,
+        .roots = link->roots ? on_roots : NULL,
+        .logged = args->log_level ? on_logged : NULL,
+        .remark = on_remark,
+        .dropped = on_dropped,
+    };
+    mp_resolved_times(resolved, &options.timeout_ms, &options.request_ms,
+                      &options.tool_ms);
+    return mcplug_open(link->host, settings, &options, on_ready, link, &link->server,
+                       err);
+}
+
+/* Modules have their say in what an entry comes to, so the host is there; and a secret
+ * may take its time to come, so signals are as they were. */
+static int find_settings(struct cli_oneshot *link, struct mp_resolved *resolved,
+                         mcplug_settings **settings, struct mcplug_error *err)
+{
+    if (link->entry)
+        return cli_by_name_settings(link->cli, link->host, link->entry, resolved,
+                                    settings, err);
+    *settings = cli_settings(&link->cli->args, err);
+    return *settings ? cli_inline_allowed(link->cli, *settings, err) : err->code;
+}
+
+static int check_words(const struct cli_args *args, struct mcplug_error *err)
+{
+    static const char *const levels[] = {"debug", "info",     "notice", "warning",
+                                         "error", "critical", "alert",  "emergency"};
+    bool known = !args->log_level;
+    for (size_t i = 0; i < MP_COUNT(levels) && !known; i++)
+        known = strcmp(args->log_level, levels[i]) == 0;
+    if (!known)
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "--log-level is one of debug, info, notice, warning, error, "
+                       "critical, alert and emergency, not \"%.64s\"",
+                       args->log_level);
+
+    static const struct mp_scan_limits limits = {.depth = 64, .tokens = 100000};
+    const char *meta = args->meta;
+    if (meta && (mp_scan_text(meta, strlen(meta), &limits, NULL, err) != MCPLUG_OK ||
+                 meta[strspn(meta, " \t\r\n")] != '{'))
+        return mp_fail(err, MCPLUG_EINVAL, "--meta wants a JSON object");
+    return MCPLUG_OK;
+}
+
+static enum cli_progress_mode progress_mode(const struct cli_args *args)
+{
+    if (args->no_progress || !(args->command->flags & CLI_REQUEST))
+        return CLI_PROGRESS_OFF;
+    if (isatty(STDERR_FILENO))
+        return CLI_PROGRESS_LINE;
+    return args->progress ? CLI_PROGRESS_LOG : CLI_PROGRESS_OFF;
+}
+
+/* Everything that can be wrong with the words comes before anything is started. */
+static int prepare(struct cli_oneshot *link, struct mcplug_error *err)
+{
+    const struct cli_args *args = &link->cli->args;
+
+    int r = check_words(args, err);
+    if (r != MCPLUG_OK)
+        return r;
+    if (args->roots.n && !(link->roots = cli_roots(args, err)))
+        return MCPLUG_EINVAL;
+    if (!cli_meta(args, &link->meta, err))
+        return MCPLUG_ENOMEM;
+    link->progress.mode = progress_mode(args);
+    if (!args->no_input && isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
+        link->ask = cli_ask_new();
+    return MCPLUG_OK;
+}
+
+/* ---- turning ---- */
+
+void cli_oneshot_finish(struct cli_oneshot *link, int exit_code)
+{
+    if (link->finished)
+        return;
+    link->finished = true;
+    link->exit_code = exit_code;
+}
+
+/* What was printed is out before we wait for the server to go, and who reads it from a
+ * pipe sees its end. */
+static void let_go(struct cli_oneshot *link)
+{
+    link->closing = true;
+    if (link->broke && link->connected && !link->dropped) /* else the log has it */
+        cli_journal_event(link->journal, MCPLUG_LOG_ERROR, link->told);
+    cli_progress_end(&link->progress);
+    cli_ask_abandon(link->ask);
+    cli_out_close(&link->cli->out);
+    mcplug_close(link->server, on_closed, link);
+}
+
+static int wait_ms(const struct cli_oneshot *link)
+{
+    int ms = mcplug_timeout(link->host);
+    uint64_t now = cli_now(), due = link->progress.due;
+    if (link->closing && link->patience && (!due || link->patience < due))
+        due = link->patience;
+    if (due) {
+        uint64_t left = due > now ? due - now : 0;
+        if (ms < 0 || left < (uint64_t)ms)
+            ms = (int)left;
+    }
+    return ms;
+}
+
+static void turn(struct cli_oneshot *link)
+{
+    bool asking = cli_ask_waits(link->ask);
+    struct pollfd fds[] = {
+        {.fd = mcplug_fd(link->host), .events = POLLIN},
+        {.fd = link->signal_fd, .events = POLLIN},
+        {.fd = asking ? STDIN_FILENO : -1, .events = POLLIN},
+    };
+    poll(fds, 3, wait_ms(link));
+    if (fds[1].revents)
+        on_signal(link);
+    if (fds[2].revents)
+        cli_ask_read(link->ask);
+    if (asking && !cli_ask_waits(link->ask))
+        cli_progress_pause(&link->progress, false);
+    cli_progress_tick(&link->progress);
+    mcplug_turn(link->host, 0);
+}
+
+static void run(struct cli_oneshot *link)
+{
+    while (!link->closed) {
+        if (link->finished && !link->closing)
+            let_go(link);
+        if (link->patience && link->closing && cli_now() >= link->patience)
+            _exit(link->exit_code);
+        turn(link);
+    }
+}
+
+static void connect(struct cli_oneshot *link)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mp_resolved resolved = {0};
+    mcplug_settings *settings = NULL;
+
+    link->host = cli_host_new(link->cli, on_log, link, &err);
+    int r = link->host ? find_settings(link, &resolved, &settings, &err) : err.code;
+    link->signal_fd = cli_signals_open();
+    if (r == MCPLUG_OK)
+        r = server_open(link, settings, &resolved, &err);
+    if (r != MCPLUG_OK) {
+        cli_journal_event(link->journal, MCPLUG_LOG_ERROR, err.text);
+        cli_oneshot_fail(link, &err, NULL);
+    } else {
+        run(link);
+    }
+    mcplug_settings_free(settings);
+    mp_resolved_clear(&resolved);
+}
+
+int cli_oneshot_run(struct cli *cli, cli_ready_fn *ready, void *job)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    const char *name = cli->args.server, *rest;
+    struct cli_oneshot link = {
+        .cli = cli, .ready = ready, .job = job, .signal_fd = -1, .exit_code = CLI_USAGE};
+
+    if (name && strncmp(name, "mcp__", 5) == 0 &&
+        cli->args.command->flags & CLI_QUALIFIED)
+        link.entry = cli_by_name_qualified(cli, name, &rest);
+    else if (name)
+        link.entry = cli_by_name_find(cli, name);
+    if (name && !link.entry)
+        return CLI_USAGE;
+    int code = name ? cli_by_name_usable(cli, link.entry) : CLI_OK;
+    if (code != CLI_OK)
+        return code;
+    if (link.entry)
+        link.journal = cli_journal_open(&cli->config->paths, link.entry->name);
+    if (prepare(&link, &err) != MCPLUG_OK)
+        cli_error("%s", err.text);
+    else
+        connect(&link);
+    cli_ask_free(link.ask);
+    if (link.host)
+        mcplug_free(link.host);
+    if (link.signal_fd >= 0)
+        close(link.signal_fd);
+    cli_journal_close(link.journal);
+    cli_remarks_clear(&link.remarks);
+    mp_free(link.roots);
+    mp_free(link.meta);
+    return link.exit_code;
+}

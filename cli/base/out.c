@@ -1,0 +1,337 @@
+#include "cli/base/out.h"
+
+#include "base/buf.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define TEXT_MAX ((size_t)1 << 20) /* of one line or paragraph for people */
+
+void cli_out_init(struct cli_out *out, int fd)
+{
+    memset(out, 0, offsetof(struct cli_out, buf));
+    out->fd = fd;
+    out->terminal = isatty(fd);
+    if (!out->terminal)
+        return;
+
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    out->colour = !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+    struct winsize size;
+    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        out->width = size.ws_col;
+    else
+        out->width = 80;
+}
+
+/* ---- bytes ---- */
+
+/* A reader that takes its time must not make us deaf: with these two let through, a
+ * write that blocks can be interrupted. */
+static ssize_t write_open_eared(int fd, const char *data, size_t len)
+{
+    sigset_t set, old;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    pthread_sigmask(SIG_UNBLOCK, &set, &old);
+    ssize_t n = write(fd, data, len);
+    int e = errno;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    errno = e;
+    return n;
+}
+
+static void write_all(struct cli_out *out, const char *data, size_t len)
+{
+    while (len && !out->failed) {
+        ssize_t n = write_open_eared(out->fd, data, len);
+        if (n >= 0) {
+            data += n;
+            len -= (size_t)n;
+        } else if (errno == EAGAIN) {
+            struct pollfd p = {.fd = out->fd, .events = POLLOUT};
+            poll(&p, 1, 1000);
+        } else if (errno != EINTR) {
+            out->failed = errno;
+        }
+    }
+}
+
+void cli_out_flush(struct cli_out *out)
+{
+    write_all(out, out->buf, out->len);
+    out->len = 0;
+}
+
+void cli_out_close(struct cli_out *out)
+{
+    if (out->closed)
+        return;
+    cli_out_flush(out);
+    out->closed = true;
+    if (out->terminal)
+        return;
+    if (close(out->fd) != 0 && errno != EBADF && !out->failed)
+        out->failed = errno;
+    if (out->fd == STDOUT_FILENO) { /* nobody else may get that number by chance */
+        int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        if (null >= 0 && null != STDOUT_FILENO) {
+            dup2(null, STDOUT_FILENO);
+            close(null);
+        }
+    }
+}
+
+void cli_out_add(struct cli_out *out, const void *data, size_t len)
+{
+    if (len == 0)
+        return;
+    out->last = ((const char *)data)[len - 1];
+    if (len > sizeof out->buf - out->len)
+        cli_out_flush(out);
+    if (len > sizeof out->buf) {
+        write_all(out, data, len);
+        return;
+    }
+    memcpy(out->buf + out->len, data, len);
+    out->len += len;
+}
+
+void cli_out_s(struct cli_out *out, const char *text)
+{
+    cli_out_add(out, text, strlen(text));
+}
+
+void cli_out_f(struct cli_out *out, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    if (n > 0)
+        cli_out_add(out, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+}
+
+static bool deceives(uint32_t c)
+{
+    return (c >= 0x7f && c <= 0x9f) || c == 0xad || (c >= 0x200b && c <= 0x200f) ||
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff ||
+           (c >= 0xe0000 && c <= 0xe007f);
+}
+
+static uint32_t decode(const unsigned char *p, size_t n);
+
+void cli_out_json(struct cli_out *out, const char *text, size_t len)
+{
+    const unsigned char *p = (const unsigned char *)text, *end = p + len, *from = p;
+    while (p < end) {
+        size_t n = mp_utf8_len(p, (size_t)(end - p));
+        uint32_t c = n ? decode(p, n) : 0;
+        if (n && deceives(c)) {
+            cli_out_add(out, from, (size_t)(p - from));
+            if (c > 0xffff)
+                cli_out_f(out, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10),
+                          0xdc00 + ((c - 0x10000) & 0x3ff));
+            else
+                cli_out_f(out, "\\u%04x", c);
+            from = p + n;
+        }
+        p += n ? n : 1;
+    }
+    cli_out_add(out, from, (size_t)(end - from));
+}
+
+void cli_out_spaces(struct cli_out *out, size_t n)
+{
+    while (n--)
+        cli_out_s(out, " ");
+}
+
+void cli_out_fresh_line(struct cli_out *out)
+{
+    if (out->last && out->last != '\n')
+        cli_out_s(out, "\n");
+}
+
+void cli_out_style(struct cli_out *out, enum cli_style style)
+{
+    static const char *const codes[] = {"\033[0m",  "\033[1m",  "\033[2m",
+                                        "\033[32m", "\033[31m", "\033[33m"};
+    if (!out->colour)
+        return;
+    char last = out->last; /* invisible: does not count as something on the line */
+    cli_out_s(out, codes[style]);
+    out->last = last;
+}
+
+/* ---- words of others ---- */
+
+void cli_out_shown(struct cli_out *out, const char *text, size_t len)
+{
+    char shown[512];
+    while (len) {
+        size_t used = len;
+        size_t put = mp_escape(text, &used, false, false, shown, sizeof shown);
+        cli_out_add(out, shown, put);
+        text += used;
+        len -= used;
+    }
+}
+
+/* Escapes as much of `text` as is whole; returns how many bytes that were. */
+static size_t add_escaped(struct cli_out *out, const char *text, size_t len, bool more)
+{
+    char shown[4096];
+    size_t done = 0;
+    while (done < len) {
+        size_t used = len - done;
+        size_t put = mp_escape(text + done, &used, true, more, shown, sizeof shown);
+        if (used == 0)
+            break;
+        cli_out_add(out, shown, put);
+        done += used;
+    }
+    return done;
+}
+
+void cli_out_text(struct cli_out *out, const char *text, size_t len)
+{
+    if (!out->terminal) {
+        cli_out_add(out, text, len);
+        return;
+    }
+    while (out->n_held && len) {
+        out->held[out->n_held++] = *text++;
+        len--;
+        size_t done = add_escaped(out, out->held, out->n_held, true);
+        out->n_held -= done;
+        memmove(out->held, out->held + done, out->n_held);
+    }
+    size_t done = add_escaped(out, text, len, true);
+    if (done < len) { /* at most three bytes: less than a character */
+        out->n_held = len - done;
+        memcpy(out->held, text + done, out->n_held);
+    }
+}
+
+void cli_out_text_end(struct cli_out *out)
+{
+    add_escaped(out, out->held, out->n_held, false);
+    out->n_held = 0;
+}
+
+/* ---- columns ---- */
+
+static uint32_t decode(const unsigned char *p, size_t n)
+{
+    static const unsigned char mask[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t code = p[0] & mask[n];
+    for (size_t i = 1; i < n; i++)
+        code = code << 6 | (p[i] & 0x3f);
+    return code;
+}
+
+/* Good enough for breaking lines: East Asian scripts and emoji are two columns wide,
+ * combining marks none. The locale's tables are not asked, it may be "C". */
+static size_t columns_of(uint32_t c)
+{
+    if ((c >= 0x300 && c <= 0x36f) || (c >= 0xfe00 && c <= 0xfe0f))
+        return 0;
+    if ((c >= 0x1100 && c <= 0x115f) || (c >= 0x2e80 && c <= 0xa4cf) ||
+        (c >= 0xac00 && c <= 0xd7a3) || (c >= 0xf900 && c <= 0xfaff) ||
+        (c >= 0xfe30 && c <= 0xfe6f) || (c >= 0xff00 && c <= 0xff60) ||
+        (c >= 0xffe0 && c <= 0xffe6) || (c >= 0x1f300 && c <= 0x1faff) ||
+        (c >= 0x20000 && c <= 0x3fffd))
+        return 2;
+    return 1;
+}
+
+size_t cli_columns_fit(const char *text, size_t len, size_t columns)
+{
+    const unsigned char *p = (const unsigned char *)text, *end = p + len;
+    while (p < end) {
+        size_t n = mp_utf8_len(p, (size_t)(end - p));
+        size_t wide = n ? columns_of(decode(p, n)) : 1;
+        if (wide > columns)
+            break;
+        columns -= wide;
+        p += n ? n : 1;
+    }
+    return (size_t)(p - (const unsigned char *)text);
+}
+
+size_t cli_columns(const char *text, size_t len)
+{
+    const unsigned char *p = (const unsigned char *)text, *end = p + len;
+    size_t columns = 0;
+    while (p < end) {
+        size_t n = mp_utf8_len(p, (size_t)(end - p));
+        columns += n ? columns_of(decode(p, n)) : 1;
+        p += n ? n : 1;
+    }
+    return columns;
+}
+
+/* The bytes of the first line of `text` that fit into `room` columns, broken at the
+ * last space if there is one; `*skip` gets the spaces behind it. */
+static size_t first_line(const char *text, size_t len, size_t room, size_t *skip)
+{
+    const char *newline = memchr(text, '\n', len);
+    size_t line = newline ? (size_t)(newline - text) : len;
+    size_t fits = cli_columns_fit(text, line, room);
+
+    *skip = 0;
+    if (fits == line) {
+        *skip = newline != NULL;
+        return line;
+    }
+    size_t at = fits;
+    while (at > 0 && text[at] != ' ')
+        at--;
+    if (at == 0) /* one long word: it is not torn */
+        for (at = fits; at < line && text[at] != ' '; at++)
+            ;
+    while (at + *skip < line && text[at + *skip] == ' ')
+        ++*skip;
+    if (at + *skip == line && newline)
+        ++*skip;
+    return at;
+}
+
+void cli_out_wrapped(struct cli_out *out, const char *text, size_t len, size_t indent,
+                     size_t column)
+{
+    struct mp_str shown;
+    mp_str_init(&shown, TEXT_MAX);
+    mp_str_add_escaped(&shown, text, len, true);
+
+    const char *rest = shown.data ? shown.data : "";
+    size_t left = shown.len, width = out->width ? out->width : (size_t)-1;
+    size_t at = column;
+    bool first = true;
+    while (left || first) {
+        bool empty = left == 0 || *rest == '\n';
+        if (!first || column == 0) {
+            cli_out_spaces(out, empty ? 0 : indent);
+            at = indent;
+        }
+        size_t skip = 0, room = width > at + 20 ? width - at : 20;
+        size_t n = left ? first_line(rest, left, room, &skip) : 0;
+        cli_out_add(out, rest, n);
+        cli_out_s(out, "\n");
+        rest += n + skip;
+        left -= n + skip;
+        first = false;
+    }
+    mp_str_clear(&shown);
+}

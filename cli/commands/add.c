@@ -1,0 +1,361 @@
+#include "cli/commands/commands.h"
+
+#include "base/mem.h"
+#include "cli/base/entries.h"
+#include "cli/base/oneshot.h"
+#include "plugin/search.h"
+#include "cli/base/message.h"
+#include "cli/base/key_value.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ENTRY_MAX ((size_t)1 << 20)
+
+/* ---- from words to an entry ---- */
+
+static bool is_url(const char *word)
+{
+    return strstr(word, "://") || strncmp(word, "unix:", 5) == 0 ||
+           strncmp(word, "tcp:", 4) == 0;
+}
+
+/* Types that we know to want a URL; of others, the look of the word decides. */
+static bool wants_url(const char *type)
+{
+    static const char *const types[] = {"http", "sse", "websocket", "ws",
+                                        "streamable-http"};
+    for (size_t i = 0; type && i < MP_COUNT(types); i++)
+        if (strcmp(type, types[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Takes `value`. false: told. */
+static bool set(json_t *object, const char *key, json_t *value, const char *text)
+{
+    if (value && json_object_set_new(object, key, value) == 0)
+        return true;
+    cli_error("\"%.100s\" is not UTF-8", text);
+    return false;
+}
+
+static bool set_text(json_t *object, const char *key, const char *text)
+{
+    return set(object, key, json_string(text), text);
+}
+
+/* The member `key` of `entry`, made by `make` where it is missing. */
+static json_t *member(json_t *entry, const char *key, json_t *(*make)(void))
+{
+    json_t *there = json_object_get(entry, key);
+    if (!there && json_object_set_new(entry, key, make()) == 0)
+        there = json_object_get(entry, key);
+    return there;
+}
+
+static bool append(json_t *entry, const char *key, const char *text)
+{
+    json_t *list = member(entry, key, json_array), *value = json_string(text);
+    if (json_is_array(list) && value && json_array_append(list, value) == 0) {
+        json_decref(value);
+        return true;
+    }
+    json_decref(value);
+    cli_error(value ? "\"%.100s\" was given as a value and as a list"
+                    : "\"%.100s\" is not UTF-8",
+              value ? key : text);
+    return false;
+}
+
+static bool put(json_t *entry, const char *key, const char *name, const char *text)
+{
+    json_t *map = member(entry, key, json_object);
+    if (json_is_object(map))
+        return set_text(map, name, text);
+    cli_error("\"%.100s\" was given as a value and as a map", key);
+    return false;
+}
+
+static bool add_args(const struct cli_args *args, json_t *entry)
+{
+    char **more = args->server_command;
+    bool ok = true;
+    for (size_t i = 2; ok && i < args->words.n; i++)
+        ok = append(entry, "args", args->words.items[i]);
+    for (size_t i = args->words.n < 2 ? 1 : 0; ok && more && more[0] && more[i]; i++)
+        ok = append(entry, "args", more[i]);
+    return ok;
+}
+
+/* `NAME=VALUE` or `NAME: VALUE`, each a member of the object `key`. */
+static bool add_map(const struct cli_list *list, const char *key, char between,
+                    json_t *entry)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < list->n; i++) {
+        const char *text = list->items[i], *at = strchr(text, between);
+        if (text[0] == '@' && between == ':') {
+            cli_error("--header @FILE is for one call; in a file, a value of "
+                      "${file:PATH} is read when the server is used");
+            return false;
+        }
+        if (!at || at == text) {
+            cli_error("--%s wants %s, not \"%.100s\"", between == '=' ? "env" : "header",
+                      between == '=' ? "NAME=VALUE" : "\"NAME: VALUE\"", text);
+            return false;
+        }
+        char *name = mp_strndup(text, (size_t)(at - text));
+        at += 1 + (between == ':' ? strspn(at + 1, " \t") : 0);
+        ok = name && put(entry, key, name, at);
+        mp_free(name);
+    }
+    return ok;
+}
+
+static bool add_settings(const struct cli_list *list, json_t *entry)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < list->n; i++) {
+        struct mcplug_error err = MCPLUG_ERROR_INIT;
+        struct cli_setting s;
+        if (cli_setting_parse(list->items[i], &s, &err) != MCPLUG_OK) {
+            cli_error("%s", err.text);
+            return false;
+        }
+        ok = s.list  ? append(entry, s.name, s.value)
+             : s.key ? put(entry, s.name, s.key, s.value)
+                     : set_text(entry, s.name, s.value);
+        cli_setting_clear(&s);
+    }
+    return ok;
+}
+
+/* HOST:PORT, perhaps with a path behind it. */
+static bool is_address(const char *word)
+{
+    const char *colon = strchr(word, ':');
+    size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+    return digits && colon > word && !memchr(word, '/', (size_t)(colon - word)) &&
+           (colon[1 + digits] == '\0' || colon[1 + digits] == '/');
+}
+
+/* A path that means the same from everywhere. give: mp_free; NULL: no memory */
+static char *from_here(const char *path, bool project)
+{
+    return path[0] == '/' || project ? mp_strdup(path) : mp_search_absolute(path);
+}
+
+/* In the user's own file, relative paths would mean another place each time. */
+static bool set_path(const struct cli_args *args, json_t *entry, const char *key,
+                     const char *path)
+{
+    bool project = args->scope && strcmp(args->scope, "user") != 0;
+    char *text = from_here(path, project);
+    bool ok = text && set_text(entry, key, text);
+    mp_free(text);
+    return ok;
+}
+
+/* What the words say that makes no sense, if anything. */
+static bool check_words(const struct cli_args *args, const char *first, bool url)
+{
+    const char *type = args->type, *name = args->words.items[0];
+    if (!first && !type)
+        cli_error("what is the server? mcplug add %.64s -- COMMAND [ARGS...], or "
+                  "mcplug add %.64s URL",
+                  name, name);
+    else if (url && (args->words.n > 2 || (args->words.n == 2 && args->server_command)))
+        cli_error("a server behind a URL takes no arguments");
+    else if (url && !is_url(first))
+        cli_error("transport \"%.32s\" wants a URL, not \"%.100s\"", type, first);
+    else if (first && !url && is_address(first))
+        cli_error("is \"%.100s\" a URL? Then it begins with http:// or the like", first);
+    else if (first && !url && strstr(first, "://"))
+        cli_error("transport \"%.32s\" starts a program, and \"%.100s\" is a URL", type,
+                  first);
+    else
+        return true;
+    return false;
+}
+
+/* give: free; NULL: told */
+static char *make_entry(const struct cli_args *args)
+{
+    const char *type = args->type;
+    const char *first = args->words.n > 1      ? args->words.items[1]
+                        : args->server_command ? args->server_command[0]
+                                               : NULL;
+    bool stdio = type && strcmp(type, "stdio") == 0;
+    bool url = first && !stdio && (is_url(first) || wants_url(type));
+    json_t *entry = json_object();
+    char *text = NULL;
+
+    bool ok = entry && check_words(args, first, url);
+    if (ok && type && !(stdio && first))
+        ok = set_text(entry, "type", type);
+    if (ok && first && !url && strchr(first, '/'))
+        ok = set_path(args, entry, "command", first);
+    else if (ok && first)
+        ok = set_text(entry, url ? "url" : "command", first);
+    ok = ok && (url || add_args(args, entry)) && add_settings(&args->set, entry) &&
+         add_map(&args->env, "env", '=', entry) &&
+         add_map(&args->headers, "headers", ':', entry);
+    if (ok && args->cwd)
+        ok = set_path(args, entry, "cwd", args->cwd);
+    if (ok && args->insecure)
+        ok = set(entry, "insecure", json_true(), "");
+    if (ok && !(text = json_dumps(entry, JSON_COMPACT)))
+        cli_error("out of memory");
+    json_decref(entry);
+    return text;
+}
+
+/* ---- adding ---- */
+
+static void tell_added(struct cli *cli, enum mp_scope scope, const char *name,
+                       const char *file, mp_view json)
+{
+    struct cli_out *out = &cli->out;
+    struct mp_entry entry = {.name = (char *)name, .json = json};
+    const struct mp_entry *other = mp_config_find(cli->config, name);
+    struct mp_str text;
+    char room[64];
+
+    if (cli->args.json) {
+        mp_str_init(&text, ENTRY_MAX * 2);
+        mp_str_addc(&text, '{');
+        cli_json_member(&text, "name", name);
+        cli_json_member(&text, "scope", mp_scope_name(scope));
+        cli_json_member(&text, "file", file);
+        mp_str_adds(&text, ",\"entry\":");
+        mp_mask_entry(json, &text);
+        mp_str_adds(&text, "}\n");
+        cli_out_json(out, text.data, text.len);
+        mp_str_clear(&text);
+    } else {
+        cli_out_f(out, "Added %s server \"%s\" to the %s scope: ",
+                  cli_entry_transport(&entry, room, sizeof room), name,
+                  mp_scope_name(scope));
+        cli_out_shown(out, file, strlen(file));
+        cli_out_s(out, "\n");
+    }
+    if (other && other->source->scope < scope)
+        cli_error("note: \"%s\" of the %s scope hides it here: %s", name,
+                  mp_scope_name(other->source->scope), other->source->path);
+    if (scope == MP_SCOPE_LOCAL && access(".git", F_OK) == 0 && !cli->args.quiet)
+        cli_hint("%s is yours alone: keep it out of version control.", MP_LOCAL_FILE);
+}
+
+static int add(struct cli *cli, const char *name, mp_view json)
+{
+    enum mp_scope scope;
+    const char *file;
+    if (!cli_scope(cli, MP_SCOPE_USER, &scope))
+        return CLI_USAGE;
+    int code = cli_entry_add(cli, scope, name, json, true, &file);
+    if (code == CLI_OK)
+        tell_added(cli, scope, name, file, json);
+    return code;
+}
+
+static int run_add(struct cli *cli)
+{
+    char *entry = make_entry(&cli->args);
+    int code = CLI_USAGE;
+    if (entry)
+        code = add(cli, cli->args.words.items[0], mp_text(entry));
+    free(entry);
+    return code;
+}
+
+static int run_add_json(struct cli *cli)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mp_place at;
+    char *text = cli_read_value(cli->args.words.items[1], &err);
+    int code = CLI_USAGE;
+
+    mp_view json = mp_text(text);
+    size_t skip = text ? strspn(text, " \t\r\n") : 0;
+    size_t end = json.len;
+    while (end > skip && strchr(" \t\r\n", text[end - 1]))
+        end--;
+    if (!text)
+        cli_error("%s", err.text);
+    else if (mp_json_check(json, &at, &err) != MCPLUG_OK)
+        cli_error("the entry is not JSON: line %zu, column %zu: %s", at.line, at.column,
+                  err.text);
+    else
+        code = add(cli, cli->args.words.items[0], mp_bytes(text + skip, end - skip));
+    mp_free(text);
+    return code;
+}
+
+#define AT(member) offsetof(struct cli_args, member)
+
+#define SCOPE_OPTION                                                                     \
+    {                                                                                    \
+        "scope", 's', CLI_TEXT, "SCOPE",                                                 \
+            "where to write it: user (the default), project (.mcp.json, to share), or "  \
+            "local (.mcplug.local.json)",                                                \
+            AT(scope)                                                                    \
+    }
+
+static const struct cli_option add_options[] = {
+    SCOPE_OPTION,
+    {"transport", 't', CLI_TEXT, "NAME",
+     "stdio, http, sse, websocket or what else a module offers; by default stdio for a "
+     "command, else what the URL says",
+     AT(type)},
+    {"env", 'e', CLI_LIST, "NAME=VALUE",
+     "a variable for the server; ${VAR} in VALUE is looked up when it is started; may be "
+     "repeated",
+     AT(env)},
+    {"header", 'H', CLI_LIST, "NAME: VALUE",
+     "a header for every request to the URL; ${VAR} and ${file:PATH} are looked up when "
+     "it is used; may be repeated",
+     AT(headers)},
+    {"cwd", 0, CLI_TEXT, "DIR", "where the server starts", AT(cwd)},
+    {"set", 0, CLI_LIST, "NAME=VALUE",
+     "any other setting of the transport (mcplug plugins TYPE lists them)", AT(set)},
+    {"insecure", 0, CLI_FLAG, NULL, "take any certificate of the server", AT(insecure)},
+    {.name = NULL},
+};
+
+static const struct cli_option add_json_options[] = {
+    SCOPE_OPTION,
+    {.name = NULL},
+};
+
+const struct cli_command cli_cmd_add = {
+    .name = "add",
+    .words = "NAME (URL | COMMAND [ARGS...])",
+    .summary = "Add a server, to be used by its name.",
+    .details =
+        "Put -- before a command that has options of its own. Other commands take the "
+        "name then: `mcplug tools NAME`, `mcplug call NAME TOOL`.\n"
+        "\n"
+        "Secrets need not be in the file: ${VAR} in a value is looked up when the server "
+        "is used, and in --env and --header ${file:PATH}, ${cmd:COMMAND} and "
+        "${keyring:NAME} are, too. mcplug.json(5) tells more.",
+    .options = add_options,
+    .flags = CLI_CONFIG | CLI_COMMAND,
+    .min_words = 1,
+    .max_words = CLI_MANY,
+    .run = run_add,
+};
+
+const struct cli_command cli_cmd_add_json = {
+    .name = "add-json",
+    .words = "NAME JSON",
+    .summary = "Add a server as other programs describe it, in JSON.",
+    .details = "JSON is the entry itself: {\"command\": ..}. - reads it from standard "
+               "input, @FILE from a file.",
+    .options = add_json_options,
+    .flags = CLI_CONFIG,
+    .min_words = 2,
+    .max_words = 2,
+    .run = run_add_json,
+};

@@ -1,0 +1,326 @@
+#include "cli/commands/commands.h"
+
+#include "cli/base/allowed.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "cli/base/content.h"
+#include "json/tree.h"
+#include "cli/base/oneshot.h"
+#include "cli/base/by_name.h"
+#include "plugin/props.h"
+#include "registry/names.h"
+#include "cli/base/message.h"
+#include "cli/base/key_value.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct job {
+    struct cli *cli;
+    const char *server; /* its name, when it has one */
+    const char *tool;
+    char name[256];  /* what it is called really, once that is known */
+    bool normalised; /* `tool` has _ for everything but letters and digits */
+    struct cli_allowed allowed;
+    char *arguments; /* from --args; NULL: made from the words */
+    struct cli_words words;
+};
+
+/* ---- the result ---- */
+
+static int put_people(const struct cli_doc *doc, struct cli_out *out, bool *understood)
+{
+    mp_view result = cli_doc_view(doc), content = mp_view_get(result, "content");
+    mp_view structured = mp_view_get(result, "structuredContent");
+    mp_view old = mp_view_get(result, "toolResult"); /* of 2024-10-07 */
+    bool pretty = false;
+    int r = MCPLUG_OK;
+
+    *understood = true;
+    if (mp_view_is_array(content) && (mp_view_count(content) || !structured.len))
+        r = cli_content_blocks(doc, content, 0, out);
+    else if (mp_view_is_string(old) && !structured.len)
+        r = cli_doc_text(doc, old, out);
+    else if ((pretty = structured.len || old.len))
+        r = cli_doc_pretty(doc, structured.len ? structured : old, 0, out);
+    else
+        *understood = false;
+    if (out->terminal || pretty)
+        cli_out_fresh_line(out);
+    return r;
+}
+
+/* The first block is in the message already; what else the tool had to say follows. */
+static int put_tool_error(const struct cli_doc *doc, const char *tool)
+{
+    mp_view content = mp_view_get(cli_doc_view(doc), "content"), first = {0};
+    struct mp_walk w = mp_walk_into(content);
+    struct mp_str line;
+    const char *text = mcplug_result_error_text(doc->result);
+
+    mp_str_init(&line, (size_t)1 << 16);
+    mp_str_addf(&line, "mcplug: tool '%.128s' failed: ", tool);
+    mp_str_add(&line, text, strnlen(text, 60000));
+    cli_tell("", line.data, line.len);
+    mp_str_clear(&line);
+
+    struct cli_out *err = mp_alloc(sizeof *err);
+    if (!err)
+        return MCPLUG_OK;
+    cli_out_init(err, STDERR_FILENO);
+    bool told =
+        mp_walk_element(&w, &first) && mp_view_is_string(mp_view_get(first, "text"));
+    int r = cli_content_blocks(doc, content, told ? 1 : 0, err);
+    cli_out_fresh_line(err);
+    cli_out_flush(err);
+    mp_free(err);
+    return r;
+}
+
+static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc *doc)
+{
+    const struct job *job = arg;
+    struct cli_out *out = &link->cli->out;
+    int code = mcplug_result_is_error(doc->result) ? CLI_TOOL_ERROR : CLI_OK, r;
+    bool understood = true;
+
+    if (link->cli->args.json) {
+        r = cli_doc_json(doc, cli_doc_view(doc), out);
+        cli_out_s(out, "\n");
+    } else if (code != CLI_OK) {
+        r = put_tool_error(doc, job->tool);
+    } else {
+        r = put_people(doc, out, &understood);
+    }
+    if (!understood) {
+        cli_error("Unexpected response format from tool %s", job->tool);
+        cli_hint("--json shows what it was.");
+        code = CLI_FAILED;
+    }
+    cli_oneshot_done(link, r, code);
+}
+
+/* ---- the call ---- */
+
+static void usage_error(struct cli_oneshot *link, const char *tool,
+                        const struct mcplug_error *err)
+{
+    cli_error("tool '%s': %s", tool, err->text);
+    if (link->entry)
+        cli_hint("`mcplug tools %s %s` shows what it takes.", link->entry->name, tool);
+    else
+        cli_hint("`mcplug tools %s` with the same server shows what it takes.", tool);
+    cli_oneshot_finish(link, CLI_USAGE);
+}
+
+static void tell_tools(const struct cli_oneshot *link, size_t n)
+{
+    if (!n)
+        cli_hint("It has no tools at all.");
+    else if (link->entry)
+        cli_hint("`mcplug tools %s` lists the ones it has.", link->entry->name);
+    else
+        cli_hint("`mcplug tools` with the same server lists the ones it has.");
+}
+
+static void unknown_tool(struct cli_oneshot *link, const struct job *job,
+                         const mcplug_list *list)
+{
+    const char *best = NULL;
+    size_t n = mcplug_list_count(list);
+    for (size_t i = 0; i < n; i++)
+        if (cli_allowed_has(&job->allowed, mcplug_list_name(list, i)))
+            mp_nearest(job->tool, mcplug_list_name(list, i), &best);
+    cli_error("server \"%s\" has no tool \"%s\"%s%s%s", mcplug_server_name(link->server),
+              job->tool, best ? "; did you mean \"" : "", best ? best : "",
+              best ? "\"?" : "");
+    if (!best)
+        tell_tools(link, n);
+    cli_oneshot_finish(link, CLI_USAGE);
+}
+
+#define SEVERAL (-2)
+
+/* The tool that was given this name towards a model: shortened, or told apart from
+ * another one. */
+static ptrdiff_t find_given(const struct job *job, const mcplug_list *list)
+{
+    size_t n = mcplug_list_count(list);
+    struct mp_names *names = cli_names(job->cli->config);
+    const char **tools = mp_alloc((n + 1) * sizeof *tools), *server, *tool;
+    ptrdiff_t found = -1;
+
+    for (size_t i = 0; tools && i < n; i++)
+        tools[i] = mcplug_list_name(list, i);
+    if (names && tools && mp_names_tools(names, job->server, tools) == MCPLUG_OK &&
+        mp_names_resolve(names, job->cli->args.server, &server, &tool))
+        found = mcplug_list_find(list, tool);
+    mp_free(tools);
+    mp_names_free(names);
+    return found;
+}
+
+/* The tool whose name looks like that: itself, or else the only one that becomes so when
+ * normalised. */
+static ptrdiff_t find_tool(const struct job *job, const mcplug_list *list)
+{
+    ptrdiff_t found = mcplug_list_find(list, job->tool);
+    bool exact = found >= 0;
+
+    for (size_t i = 0; !exact && job->normalised && i < mcplug_list_count(list); i++) {
+        const char *name = mcplug_list_name(list, i), *want = job->tool;
+        while (*name && *want == (isalnum((unsigned char)*name) ? *name : '_'))
+            name++, want++;
+        if (!*name && !*want)
+            found = found == -1 ? (ptrdiff_t)i : SEVERAL;
+    }
+    return found == -1 && job->normalised ? find_given(job, list) : found;
+}
+
+static void on_tools(struct cli_oneshot *link, void *arg, enum mcplug_kind kind,
+                     mcplug_list *list, const struct mcplug_error *why)
+{
+    struct job *job = arg;
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    size_t len;
+    (void)kind;
+
+    if (!list) {
+        cli_oneshot_fail(link, why, NULL);
+        return;
+    }
+    ptrdiff_t i = find_tool(job, list);
+    if (i == SEVERAL) {
+        cli_error("more than one tool of \"%s\" fits %s",
+                  mcplug_server_name(link->server), job->tool);
+        cli_hint("`mcplug call SERVER TOOL` says which.");
+        cli_oneshot_finish(link, CLI_USAGE);
+        return;
+    }
+    if (i < 0) {
+        unknown_tool(link, job, list);
+        return;
+    }
+    if (job->normalised) {
+        snprintf(job->name, sizeof job->name, "%s", mcplug_list_name(list, (size_t)i));
+        job->tool = job->name;
+    }
+    if (!cli_allowed_tell(&job->allowed, job->tool)) {
+        cli_oneshot_finish(link, CLI_USAGE);
+        return;
+    }
+    const char *item = mcplug_list_item(list, (size_t)i, &len);
+    mp_view schema_text = mp_view_get(mp_bytes(item, len), "inputSchema");
+    json_t *schema = schema_text.len ? mp_tree(schema_text, &err) : NULL;
+    json_t *typed = job->arguments ? NULL : cli_words_typed(&job->words, schema, &err);
+    char *arguments = job->arguments ? strdup(job->arguments)
+                      : typed        ? json_dumps(typed, JSON_COMPACT)
+                                     : NULL;
+    if (arguments)
+        cli_oneshot_call_tool(link, job->tool, arguments, on_result);
+    else
+        usage_error(link, job->tool, &err);
+    free(arguments);
+    json_decref(typed);
+    json_decref(schema);
+}
+
+/* Which tools are allowed; a server is not even started for one that is not. How
+ * mcp__SERVER__TOOL is called really, only the server can tell. */
+static int prepare_tool(struct cli *cli, struct job *job, struct mcplug_error *err)
+{
+    const char *server = cli->args.server;
+    struct mp_entry *entry = NULL;
+
+    job->tool = cli->args.words.items[0];
+    job->normalised =
+        server && strcmp(server, job->tool) == 0 && strncmp(job->tool, "mcp__", 5) == 0;
+    if (server)
+        entry = job->normalised ? cli_by_name_qualified(cli, server, &job->tool)
+                                : cli_by_name_find(cli, server);
+    if (server && !entry)
+        return MCPLUG_EINVAL;
+    job->cli = cli;
+    job->server = entry ? entry->name : "";
+    int r = cli_allowed_init(&job->allowed, entry, err);
+    if (r == MCPLUG_OK && !job->normalised && !cli_allowed_tell(&job->allowed, job->tool))
+        r = MCPLUG_EINVAL;
+    return r;
+}
+
+/* The list is fetched only where the schema is needed: a call without arguments, or
+ * with --args, is one round trip. */
+static void on_ready(struct cli_oneshot *link, void *arg)
+{
+    struct job *job = arg;
+    if (job->words.n || job->normalised)
+        cli_oneshot_list(link, MCPLUG_TOOLS, on_tools);
+    else
+        cli_oneshot_call_tool(link, job->tool, job->arguments ? job->arguments : "{}",
+                              on_result);
+}
+
+static int prepare(struct cli *cli, struct job *job, struct mcplug_error *err)
+{
+    const struct cli_args *args = &cli->args;
+    int r = prepare_tool(cli, job, err);
+    if (r != MCPLUG_OK)
+        return r;
+    if (args->arguments && args->words.n > 1)
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "give either --args or KEY=VALUE words, not both");
+    if (args->arguments) {
+        job->arguments = cli_read_object("--args", args->arguments, err);
+        return job->arguments ? MCPLUG_OK : MCPLUG_EINVAL;
+    }
+    return cli_words_read(args->words.items + 1, args->words.n - 1, &job->words, err);
+}
+
+static int run(struct cli *cli)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct job job = {0};
+    int code = CLI_USAGE;
+    if (prepare(cli, &job, &err) == MCPLUG_OK)
+        code = cli_oneshot_run(cli, on_ready, &job);
+    else if (err.text[0]) /* else it was told */
+        cli_error("%s", err.text);
+    cli_allowed_clear(&job.allowed);
+    cli_words_clear(&job.words);
+    mp_free(job.arguments);
+    return code;
+}
+
+static const struct cli_option options[] = {
+    {"args", 0, CLI_TEXT, "JSON",
+     "all arguments as one JSON object; - reads it from "
+     "standard input, @FILE from a file",
+     offsetof(struct cli_args, arguments)},
+    {.name = NULL},
+};
+
+const struct cli_command cli_cmd_call = {
+    .name = "call",
+    .words = "TOOL [KEY=VALUE...]",
+    .summary = "Call a tool and print its result.",
+    .details =
+        "Values become what the tool's schema wants: numbers, booleans, lists (also by "
+        "repeating KEY), objects as JSON or as KEY.MEMBER=VALUE. KEY=@FILE takes the "
+        "content of a file, KEY=@- standard input; a value that begins with @ is "
+        "written @@. The tool may also be given as mcp__SERVER__TOOL, as models name "
+        "it.\n"
+        "\n"
+        "Text is printed as it is; images and other data become a note. With --json the "
+        "result is printed as the server sent it. If the tool says that it failed, the "
+        "exit code is 1 and its message goes to standard error.",
+    .hint = "tools",
+    .options = options,
+    .flags = CLI_SERVER | CLI_REQUEST | CLI_QUALIFIED,
+    .min_words = 1,
+    .max_words = CLI_MANY,
+    .run = run,
+};

@@ -1,0 +1,100 @@
+#include "cli/commands/commands.h"
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "cli/base/content.h"
+#include "cli/base/oneshot.h"
+#include "cli/base/listing.h"
+#include "cli/base/message.h"
+#include "cli/base/key_value.h"
+
+#include <stdlib.h>
+
+static int put_message(const struct cli_doc *doc, mp_view message, struct cli_out *out)
+{
+    mp_view content = mp_view_get(message, "content");
+    cli_out_fresh_line(out);
+    cli_out_style(out, CLI_BOLD);
+    cli_out_view(out, mp_view_get(message, "role"));
+    cli_out_s(out, ":");
+    cli_out_style(out, CLI_PLAIN);
+    cli_out_s(out, "\n");
+    int r = mp_view_is_array(content) ? cli_content_blocks(doc, content, 0, out)
+                                      : cli_content_block(doc, content, out);
+    cli_out_fresh_line(out);
+    return r;
+}
+
+static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc *doc)
+{
+    struct cli_out *out = &link->cli->out;
+    mp_view result = cli_doc_view(doc), message;
+    int r = MCPLUG_OK;
+    (void)arg;
+
+    if (link->cli->args.json) {
+        r = cli_doc_json(doc, result, out);
+        cli_out_s(out, "\n");
+    } else {
+        struct mp_walk w = mp_walk_into(mp_view_get(result, "messages"));
+        cli_put_brief(out, mp_view_get(result, "description"));
+        while (r == MCPLUG_OK && mp_walk_element(&w, &message))
+            r = put_message(doc, message, out);
+    }
+    cli_oneshot_done(link, r, CLI_OK);
+}
+
+static void on_ready(struct cli_oneshot *link, void *arg)
+{
+    cli_oneshot_request(link, link->cli->args.words.items[0], "prompts/get", arg,
+                        on_result);
+}
+
+static char *make_params(const struct cli_args *args, struct mcplug_error *err)
+{
+    struct cli_words words;
+    json_t *typed = NULL, *params = NULL;
+    char *text = NULL;
+
+    if (cli_words_read(args->words.items + 1, args->words.n - 1, &words, err) ==
+        MCPLUG_OK)
+        typed = cli_words_strings(&words, err);
+    if (typed) {
+        params = json_pack("{s:s}", "name", args->words.items[0]);
+        if (params && json_object_size(typed))
+            json_object_set(params, "arguments", typed);
+        text = params ? json_dumps(params, JSON_COMPACT) : NULL;
+        if (!text)
+            mp_fail(err, MCPLUG_EINVAL, "the name of the prompt is not UTF-8");
+    }
+    json_decref(params);
+    json_decref(typed);
+    cli_words_clear(&words);
+    return text;
+}
+
+static int run(struct cli *cli)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    char *params = make_params(&cli->args, &err);
+    int code = CLI_USAGE;
+    if (params)
+        code = cli_oneshot_run(cli, on_ready, params);
+    else
+        cli_error("%s", err.text);
+    free(params);
+    return code;
+}
+
+const struct cli_command cli_cmd_prompt = {
+    .name = "prompt",
+    .words = "NAME [KEY=VALUE...]",
+    .summary = "Fill in a prompt and print its messages.",
+    .details = "Arguments are text. KEY=@FILE takes the content of a file, KEY=@- "
+               "standard input; a value that begins with @ is written @@.",
+    .hint = "prompts",
+    .flags = CLI_SERVER | CLI_REQUEST,
+    .min_words = 1,
+    .max_words = CLI_MANY,
+    .run = run,
+};

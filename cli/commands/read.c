@@ -1,0 +1,107 @@
+#include "cli/commands/commands.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "cli/base/content.h"
+#include "cli/base/oneshot.h"
+#include "cli/base/message.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+/* From here on what is printed goes to the file of --output, if there is one. */
+static bool redirect(struct cli *cli)
+{
+    const char *path = cli->args.output;
+    if (!path || strcmp(path, "-") == 0)
+        return true;
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        cli_error("cannot write %s: %s", path, strerror(errno));
+        return false;
+    }
+    cli_out_init(&cli->out, fd);
+    return true;
+}
+
+static int put_part(const struct cli_doc *doc, mp_view part, struct cli_out *out)
+{
+    mp_view text = mp_view_get(part, "text"), blob = mp_view_get(part, "blob");
+    if (mp_view_is_string(text)) {
+        int r = cli_doc_text(doc, text, out);
+        if (out->terminal)
+            cli_out_fresh_line(out);
+        return r;
+    }
+    if (!mp_view_is_string(blob))
+        return MCPLUG_OK;
+    return out->terminal ? cli_content_note(doc, mp_view_get(part, "mimeType"), blob, out)
+                         : cli_content_blob(doc, blob, out);
+}
+
+static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc *doc)
+{
+    struct cli *cli = link->cli;
+    mp_view result = cli_doc_view(doc), part;
+    int r = MCPLUG_OK;
+    (void)arg;
+
+    if (!redirect(cli)) {
+        cli_oneshot_finish(link, CLI_FAILED);
+        return;
+    }
+    if (cli->args.json) {
+        r = cli_doc_json(doc, result, &cli->out);
+        cli_out_s(&cli->out, "\n");
+        cli_oneshot_done(link, r, CLI_OK);
+        return;
+    }
+    struct mp_walk w = mp_walk_into(mp_view_get(result, "contents"));
+    while (r == MCPLUG_OK && !cli->out.failed && mp_walk_element(&w, &part))
+        r = put_part(doc, part, &cli->out);
+    if (r == MCPLUG_EPROTO) {
+        cli_error("the blob of %s is not Base64", cli->args.words.items[0]);
+        cli_oneshot_finish(link, CLI_FAILED);
+        return;
+    }
+    cli_oneshot_done(link, r, CLI_OK);
+}
+
+static void on_ready(struct cli_oneshot *link, void *arg)
+{
+    const char *uri = link->cli->args.words.items[0];
+    struct mp_str params;
+    (void)arg;
+    mp_str_init(&params, (size_t)1 << 20);
+    mp_str_adds(&params, "{\"uri\":");
+    mp_str_add_json(&params, uri, strlen(uri));
+    mp_str_adds(&params, "}");
+    cli_oneshot_request(link, uri, "resources/read", params.data, on_result);
+    mp_str_clear(&params);
+}
+
+static int run(struct cli *cli)
+{
+    return cli_oneshot_run(cli, on_ready, NULL);
+}
+
+static const struct cli_option options[] = {
+    {"output", 'o', CLI_TEXT, "FILE", "write there instead of standard output",
+     offsetof(struct cli_args, output)},
+    {.name = NULL},
+};
+
+const struct cli_command cli_cmd_read = {
+    .name = "read",
+    .words = "URI",
+    .summary = "Read a resource.",
+    .details = "Text and data are written byte for byte; a terminal gets text escaped, "
+               "and a note instead of data.",
+    .hint = "resources",
+    .options = options,
+    .flags = CLI_SERVER | CLI_REQUEST,
+    .min_words = 1,
+    .max_words = 1,
+    .run = run,
+};

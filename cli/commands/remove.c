@@ -1,0 +1,132 @@
+/* remove, enable and disable: what changes one entry that is there. */
+#include "cli/commands/commands.h"
+
+#include "base/mem.h"
+#include "cli/base/entries.h"
+#include "cli/base/journal.h"
+#include "registry/tool_cache.h"
+#include "cli/base/message.h"
+
+#include <string.h>
+
+static void tell(struct cli *cli, const char *what, const struct mp_entry *entry)
+{
+    struct cli_out *out = &cli->out;
+    if (cli->args.json) {
+        struct mp_str text;
+        mp_str_init(&text, MP_FILE_MAX);
+        mp_str_addc(&text, '{');
+        cli_json_member(&text, "name", entry->name);
+        cli_json_member(&text, "done", what);
+        cli_json_member(&text, "scope", mp_scope_name(entry->source->scope));
+        cli_json_member(&text, "file", entry->source->path);
+        mp_str_adds(&text, "}\n");
+        cli_out_json(out, text.data, text.len);
+        mp_str_clear(&text);
+        return;
+    }
+    cli_out_f(out, "%c%s server \"%s\" ", what[0] - 'a' + 'A', what + 1, entry->name);
+    cli_out_f(out, "%s the %s scope: ", strcmp(what, "removed") == 0 ? "from" : "in",
+              mp_scope_name(entry->source->scope));
+    cli_out_shown(out, entry->source->path, strlen(entry->source->path));
+    cli_out_s(out, "\n");
+}
+
+static int finish(struct cli *cli, int r, const char *what, const struct mp_entry *entry,
+                  const struct mcplug_error *err)
+{
+    if (r != MCPLUG_OK) {
+        cli_error("%s", err->text);
+        return cli_config_code(err);
+    }
+    tell(cli, what, entry);
+    return CLI_OK;
+}
+
+/* What is known of the definition goes with it; what is known of those that had the name
+ * before, and the log, once no scope has the name. */
+static void forget(const struct mcplug_config *config, const struct mp_entry *entry)
+{
+    mp_tool_cache_forget(&config->paths, entry);
+    for (size_t i = 0; i < config->n_entries; i++)
+        if (&config->entries[i] != entry &&
+            strcmp(config->entries[i].name, entry->name) == 0)
+            return;
+    mp_tool_cache_forget_name(&config->paths, entry->name);
+    cli_journal_remove(&config->paths, entry->name);
+}
+
+static int run_remove(struct cli *cli)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    const struct mp_entry *entry = cli_entry_pick(cli, cli->args.words.items[0]);
+    if (!entry)
+        return CLI_USAGE;
+    int r = mp_config_remove(cli->config, entry, &err);
+    if (r == MCPLUG_OK)
+        forget(cli->config, entry);
+    return finish(cli, r, "removed", entry, &err);
+}
+
+static int set_disabled(struct cli *cli, bool disabled)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    const char *what = disabled ? "disabled" : "enabled";
+    const struct mp_entry *entry = cli_entry_pick(cli, cli->args.words.items[0]);
+    if (!entry)
+        return CLI_USAGE;
+    int r = mp_config_disable(cli->config, entry, disabled, &err);
+    if (r == MCPLUG_OK && entry->disabled == disabled && !cli->args.quiet)
+        cli_error("note: it was %s already", what);
+    return finish(cli, r, what, entry, &err);
+}
+
+static int run_enable(struct cli *cli)
+{
+    return set_disabled(cli, false);
+}
+
+static int run_disable(struct cli *cli)
+{
+    return set_disabled(cli, true);
+}
+
+static const struct cli_option options[] = {
+    {"scope", 's', CLI_TEXT, "SCOPE",
+     "which one, where several scopes have it: local, project or user",
+     offsetof(struct cli_args, scope)},
+    {.name = NULL},
+};
+
+const struct cli_command cli_cmd_remove = {
+    .name = "remove",
+    .words = "NAME",
+    .summary = "Remove a server from the configuration.",
+    .options = options,
+    .flags = CLI_CONFIG,
+    .min_words = 1,
+    .max_words = 1,
+    .run = run_remove,
+};
+
+const struct cli_command cli_cmd_enable = {
+    .name = "enable",
+    .words = "NAME",
+    .summary = "Let a server be used again.",
+    .options = options,
+    .flags = CLI_CONFIG,
+    .min_words = 1,
+    .max_words = 1,
+    .run = run_enable,
+};
+
+const struct cli_command cli_cmd_disable = {
+    .name = "disable",
+    .words = "NAME",
+    .summary = "Keep a server in the configuration, but do not use it.",
+    .options = options,
+    .flags = CLI_CONFIG,
+    .min_words = 1,
+    .max_words = 1,
+    .run = run_disable,
+};

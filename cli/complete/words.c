@@ -1,0 +1,252 @@
+#include "cli/complete/words.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "config/import.h"
+#include "cli/base/by_name.h"
+#include "plugin/catalogue.h"
+#include "plugin/search.h"
+
+#include <string.h>
+
+#define VALUE_MAX 1024
+#define DESCRIPTION_MAX ((size_t)1 << 16) /* read; longer ones are not shown */
+#define DESCRIPTION_COLUMNS 100
+
+/* ---- one line ---- */
+
+/* Would it be shown as it is? */
+static bool is_plain(const char *text, size_t len)
+{
+    char shown[VALUE_MAX];
+    size_t used = len;
+    return len > 0 && len < sizeof shown &&
+           mp_escape(text, &used, false, false, shown, sizeof shown) == len &&
+           used == len && memcmp(text, shown, len) == 0;
+}
+
+/* The first line that has something in it. */
+static void put_description(struct cli_out *out, const char *text, size_t len)
+{
+    struct mp_str shown;
+    size_t skip = 0;
+
+    while (skip < len && strchr(" \t\r\n", text[skip]))
+        skip++;
+    text += skip;
+    len -= skip;
+    const char *newline = len ? memchr(text, '\n', len) : NULL;
+    if (newline)
+        len = (size_t)(newline - text);
+    while (len && strchr(" \t\r", text[len - 1]))
+        len--;
+    mp_str_init(&shown, DESCRIPTION_MAX * 8);
+    mp_str_add_escaped(&shown, text, len, false);
+    if (shown.len && !shown.failed) {
+        size_t fits = cli_columns_fit(shown.data, shown.len, DESCRIPTION_COLUMNS);
+        cli_out_s(out, "\t");
+        cli_out_add(out, shown.data, fits);
+        if (fits < shown.len)
+            cli_out_s(out, "..");
+    }
+    mp_str_clear(&shown);
+}
+
+void cli_candidate(struct cli_out *out, const char *head, const char *value,
+                   const char *description)
+{
+    size_t len = strlen(value);
+    if (!is_plain(value, len) || (*head && !is_plain(head, strlen(head))))
+        return;
+    cli_out_s(out, head);
+    cli_out_add(out, value, len);
+    if (description)
+        put_description(out, description, strlen(description));
+    cli_out_s(out, "\n");
+}
+
+void cli_candidate_view(struct cli_out *out, const char *head, mp_view value,
+                        mp_view description)
+{
+    struct mp_str text, about;
+    mp_str_init(&text, VALUE_MAX);
+    mp_str_init(&about, DESCRIPTION_MAX);
+    /* A NUL of the server's would cut it to another name. */
+    if (mp_str_add_view(&text, value) && text.len && !memchr(text.data, 0, text.len) &&
+        (*head || text.data[0] != '-')) {
+        bool told = mp_str_add_view(&about, description) && about.len;
+        cli_candidate(out, head, text.data, told ? about.data : NULL);
+    }
+    mp_str_clear(&text);
+    mp_str_clear(&about);
+}
+
+/* ---- words ---- */
+
+struct word {
+    const char *name, *about;
+};
+
+static void put_words(struct cli_out *out, const char *head, const struct word *words)
+{
+    for (; words->name; words++)
+        cli_candidate(out, head, words->name, words->about);
+}
+
+static const struct word shells[] = {{"bash", NULL}, {"zsh", NULL}, {"fish", NULL}, {0}};
+
+static const struct word scopes[] = {
+    {"local", "this directory, for you alone"},
+    {"project", "this directory, to share"},
+    {"user", "everywhere"},
+    {0},
+};
+
+static const struct word transports[] = {
+    {"stdio", "a command, over its standard input and output"},
+    {"http", "a URL: Streamable HTTP"},
+    {"sse", "a URL: HTTP with server-sent events"},
+    {"websocket", "a URL: ws:// or wss://"},
+    {"ws", "the same as websocket"},
+    {"unix", "a socket of this machine"},
+    {"tcp", "a socket of the network"},
+    {"sse-ide", "an editor on this machine"},
+    {"ws-ide", "an editor on this machine"},
+    {0},
+};
+
+static const struct word levels[] = {
+    {"debug", NULL},   {"info", NULL},      {"notice", NULL},
+    {"warning", NULL}, {"error", NULL},     {"critical", NULL},
+    {"alert", NULL},   {"emergency", NULL}, {0},
+};
+
+static const struct word revisions[] = {
+    {"2026-07-28", NULL}, {"2025-11-25", NULL}, {"2025-06-18", NULL},
+    {"2025-03-26", NULL}, {"2024-11-05", NULL}, {0},
+};
+
+void cli_candidates_shells(struct cli_out *out)
+{
+    put_words(out, "", shells);
+}
+
+void cli_candidates_commands(struct cli_out *out)
+{
+    for (size_t i = 0; cli_commands[i]; i++)
+        if (!cli_commands[i]->hidden)
+            cli_candidate(out, "", cli_commands[i]->name, cli_commands[i]->summary);
+}
+
+void cli_candidates_importers(struct cli_out *out)
+{
+    for (const struct mp_importer *i = mp_importers; i->name; i++)
+        cli_candidate(out, "", i->name, i->title);
+}
+
+/* ---- modules ---- */
+
+/* Files by name, without loading any; `known` are left out. */
+static void put_modules(struct cli_cursor *at, const char *head, const struct word *known)
+{
+    const struct mp_log silent = {.level = -1};
+    struct mp_search search = {.n = 0};
+    struct mp_files files = {0};
+
+    if (mp_search_init(&search, at->cli->args.plugin_dirs.items, cli_plugin_dirs(at->cli),
+                       &silent) == MCPLUG_OK &&
+        mp_search_files(&search, &files) == MCPLUG_OK) {
+        for (size_t i = 0; i < files.n; i++) {
+            bool again = files.list[i].name[0] == '-';
+            for (size_t k = 0; k < i && !again; k++)
+                again = strcmp(files.list[k].name, files.list[i].name) == 0;
+            for (const struct word *w = known; w->name && !again; w++)
+                again = strcmp(w->name, files.list[i].name) == 0;
+            if (!again)
+                cli_candidate(&at->cli->out, head, files.list[i].name, "a module");
+        }
+        mp_files_clear(&files);
+    }
+    mp_search_clear(&search);
+}
+
+void cli_candidates_modules(struct cli_cursor *at)
+{
+    static const struct word none[] = {{0}};
+    for (size_t i = 0; mp_builtins[i]; i++)
+        cli_candidate(&at->cli->out, "", mp_builtins[i]->name, "compiled in");
+    put_modules(at, "", none);
+}
+
+/* ---- options ---- */
+
+static bool is_given(const struct cli_cursor *at, const struct cli_option *o)
+{
+    for (size_t i = 0; i < at->given.n; i++)
+        if (strcmp(at->given.items[i], o->name) == 0)
+            return o->type != CLI_LIST && o->type != CLI_COUNT;
+    return false;
+}
+
+void cli_candidates_options(struct cli_cursor *at)
+{
+    struct cli_group groups[CLI_GROUPS];
+    size_t n = cli_command_groups(at->command, groups);
+
+    for (size_t i = 0; i < n; i++)
+        for (const struct cli_option *o = groups[i].options; o->name; o++)
+            if (o->help && !is_given(at, o))
+                cli_candidate(&at->cli->out, "--", o->name, o->help);
+}
+
+static bool is_any(const char *name, const char *const *names)
+{
+    while (*names && strcmp(name, *names) != 0)
+        names++;
+    return *names;
+}
+
+static void put_transports(struct cli_cursor *at, const char *head)
+{
+    /* Files that are no name of a transport: a scheme, or something else. */
+    static const struct word others[] = {
+        {.name = "https"}, {.name = "wss"}, {.name = "socket"}, {.name = "keyring"}, {0}};
+    struct word known[MP_COUNT(transports) + MP_COUNT(others)];
+    size_t n = MP_COUNT(transports) - 1;
+
+    put_words(&at->cli->out, head, transports);
+    memcpy(known, transports, sizeof transports);
+    memcpy(known + n, others, sizeof others);
+    put_modules(at, head, known);
+}
+
+void cli_candidates_values(struct cli_cursor *at)
+{
+    static const char *const from_file[] = {"header", "args", "meta", NULL};
+    const struct cli_option *o = at->option;
+    struct cli_out *out = &at->cli->out;
+    struct mp_str head;
+
+    mp_str_init(&head, VALUE_MAX);
+    mp_str_add(&head, at->word, (size_t)(at->value - at->word));
+    const char *prefix = head.data ? head.data : "";
+    at->files_at = at->value;
+    if (strcmp(o->name, "scope") == 0) {
+        put_words(out, prefix, scopes);
+    } else if (strcmp(o->name, "type") == 0 || strcmp(o->name, "transport") == 0) {
+        put_transports(at, prefix);
+    } else if (strcmp(o->name, "log-level") == 0) {
+        put_words(out, prefix, levels);
+    } else if (strcmp(o->name, "revision") == 0) {
+        put_words(out, prefix, revisions);
+    } else if (strcmp(o->value, "DIR") == 0) {
+        at->files = CLI_FILES_DIRECTORIES;
+    } else if (strncmp(o->value, "FILE", 4) == 0 || strcmp(o->name, "mcp-config") == 0) {
+        at->files = CLI_FILES_ANY;
+    } else if (is_any(o->name, from_file) && at->value[0] == '@') {
+        at->files = CLI_FILES_ANY;
+        at->files_at = at->value + 1;
+    }
+    mp_str_clear(&head);
+}

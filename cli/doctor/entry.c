@@ -1,0 +1,296 @@
+/* One entry: can what it names be there, and is it wise? */
+#include "cli/doctor/doctor.h"
+
+#include "plugins/common/url.h"
+#include "base/mem.h"
+#include "config/supervision.h"
+#include "plugin/props.h"
+#include "registry/filter.h"
+#include "registry/tool_cache.h"
+#include "registry/probe.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define SHORT_MS 1000              /* a time below this was meant as seconds */
+#define LONG_MS (15 * 60 * 1000LL) /* nobody waits that long for a connection */
+
+struct look {
+    struct cli_doctor *d;
+    const struct mp_entry *entry;
+    char about[MP_NAME_MAX + 16];
+    char *dir;            /* what its relative paths are relative to */
+    struct mp_str masked; /* the entry as it may be shown */
+};
+
+/* give: a member as it may be shown. */
+static char *shown(const struct look *l, const char *key)
+{
+    mp_view entry = mp_bytes(l->masked.data, l->masked.len);
+    return mp_view_strdup(mp_view_get(entry, key));
+}
+
+/* ---- programs ---- */
+
+/* Where it will run; NULL: here, or it can't be known. give */
+static char *working_dir(struct look *l, bool *known)
+{
+    mp_view cwd = mp_view_get(l->entry->json, "cwd");
+    struct stat st;
+
+    *known = true;
+    if (!cwd.len)
+        return mp_scope_needs_approval(l->entry->source->scope) ? mp_strdup(l->dir)
+                                                                : NULL;
+    char *text = cli_doctor_expand(cwd);
+    char *path = text && *text != '/' ? mp_path_join(l->dir, text) : mp_strdup(text);
+    *known = path != NULL;
+    if (path && (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))) {
+        char *name = shown(l, "cwd");
+        cli_doctor_note(l->d, CLI_WRONG, l->about,
+                        "there is no directory \"%s\", its "
+                        "\"cwd\"",
+                        name ? name : "");
+        cli_doctor_todo(l->d, "Make it, or correct %s, line %zu.", l->entry->source->path,
+                        l->entry->at.line);
+        mp_free(name);
+        *known = false;
+    }
+    mp_free(text);
+    return path;
+}
+
+/* Is PATH among the variables that it gets of ours? */
+static bool inherits_path(const struct look *l)
+{
+    mp_view v = mp_view_get(l->entry->json, "inheritEnv");
+    char *list = mp_view_strdup(v), *rest = list, *name;
+    bool found = !v.len || mp_view_true(v) || (list && strcmp(list, "true") == 0);
+
+    while (!found && (name = strsep(&rest, ", \t")))
+        found = strcmp(name, "PATH") == 0;
+    mp_free(list);
+    return found;
+}
+
+static void check_program(struct look *l)
+{
+    mp_view json = l->entry->json, own = mp_view_path(json, "env/PATH");
+    bool known;
+    char *dir = working_dir(l, &known);
+    char *command = cli_doctor_expand(mp_view_get(json, "command"));
+    char *path = own.len ? cli_doctor_expand(own) : NULL, *name = shown(l, "command");
+
+    if (known && command && name && (!own.len || path)) {
+        const char *ours = inherits_path(l) ? getenv("PATH") : NULL;
+        cli_doctor_program(l->d, &(struct cli_program){.about = l->about,
+                                                       .shown = name,
+                                                       .file = l->entry->source->path,
+                                                       .command = command,
+                                                       .path = own.len ? path : ours,
+                                                       .dir = dir});
+    }
+    mp_free(dir);
+    mp_free(command);
+    mp_free(path);
+    mp_free(name);
+}
+
+/* ---- URLs ---- */
+
+static bool is_web(const char *url)
+{
+    static const char *const schemes[] = {"http:", "https:", "ws:", "wss:"};
+    for (size_t i = 0; i < MP_COUNT(schemes); i++)
+        if (strncasecmp(url, schemes[i], strlen(schemes[i])) == 0)
+            return true;
+    return false;
+}
+
+static void check_url(struct look *l, mp_view given)
+{
+    char *text = cli_doctor_expand(given), *name = shown(l, "url");
+    size_t headers = mp_view_count(mp_view_get(l->entry->json, "headers"));
+    struct url url;
+
+    if (text && name && is_web(text)) {
+        const char *wrong = url_parse(text, &url);
+        if (wrong) {
+            cli_doctor_note(l->d, CLI_WRONG, l->about, "its URL %s %s", name, wrong);
+            cli_doctor_todo(l->d, "Correct %s, line %zu.", l->entry->source->path,
+                            l->entry->at.line);
+        } else if (!url.secure && headers && !url_is_loopback(&url)) {
+            cli_doctor_note(l->d, CLI_DOUBTFUL, l->about,
+                            "its headers travel in clear, for %s is not encrypted: "
+                            "whoever is on the way can read them",
+                            name);
+            cli_doctor_todo(l->d, "Write %s:// if the server has it.",
+                            url.scheme[0] == 'w' ? "wss" : "https");
+        }
+    }
+    mp_free(text);
+    mp_free(name);
+}
+
+static void check_insecure(struct look *l)
+{
+    mp_view v = mp_view_get(l->entry->json, "insecure");
+    char *text = mp_view_strdup(v);
+    int64_t on = mp_view_true(v);
+
+    if (text)
+        mp_option_parse("bool", text, &on);
+    mp_free(text);
+    if (!on)
+        return;
+    cli_doctor_note(l->d, CLI_DOUBTFUL, l->about,
+                    "takes any certificate, so anybody can pretend to be that server");
+    cli_doctor_todo(l->d,
+                    "Take \"insecure\" out of %s, line %zu, and name the "
+                    "certificate with \"caFile\" if it is your own.",
+                    l->entry->source->path, l->entry->at.line);
+}
+
+/* ---- times ---- */
+
+static void check_times(struct look *l)
+{
+    static const char *const names[] = {"connect", "request", "tool"};
+    mp_view times = mp_view_get(l->entry->json, "timeouts");
+
+    for (size_t i = 0; i < MP_COUNT(names); i++) {
+        mp_view v = mp_view_get(times, names[i]);
+        char *text = mp_view_strdup(v);
+        int64_t ms = 0;
+        bool bare = v.len && !text && mp_view_int(v, &ms);
+        if (text)
+            mp_option_parse("duration", text, &ms);
+        mp_free(text);
+        if (ms > 0 && ms < SHORT_MS) {
+            cli_doctor_note(l->d, CLI_DOUBTFUL, l->about,
+                            "timeouts.%s is %lld ms, less than a second", names[i],
+                            (long long)ms);
+            if (bare)
+                cli_doctor_todo(l->d,
+                                "Bare numbers are milliseconds; write \"%llds\" for "
+                                "seconds.",
+                                (long long)ms);
+            else
+                cli_doctor_todo(l->d, "Write a longer time, such as \"30s\".");
+        } else if (i == 0 && ms > LONG_MS) {
+            cli_doctor_note(l->d, CLI_DOUBTFUL, l->about,
+                            "timeouts.connect is %lld minutes: a server that does not "
+                            "answer is waited for that long",
+                            (long long)ms / 60000);
+            cli_doctor_todo(l->d, "Write a shorter time, such as \"30s\".");
+        }
+    }
+}
+
+/* ---- how it is kept ---- */
+
+static void check_probe(struct look *l, const char *name)
+{
+    char plain[MP_PROBE_NAME];
+
+    mp_probe_name(name, plain);
+    if (!l->d->modules || cli_doctor_feature(l->d, "probe", plain, NULL))
+        return;
+    const char *package = cli_doctor_package("probe", plain);
+    cli_doctor_note(l->d, CLI_WRONG, l->about,
+                    "no module offers the probe \"%s\", its \"healthProbe\"", name);
+    if (package)
+        cli_doctor_todo(l->d, "Install the package %s.", package);
+    else
+        cli_doctor_todo(l->d, "Install a module that does, or correct %s, line %zu.",
+                        l->entry->source->path, l->entry->at.line);
+}
+
+/* Does it stand for a tool of the list? */
+static bool is_used(struct look *l, const char *pattern, mp_view tools)
+{
+    const char *const list[] = {pattern, NULL};
+    struct mp_walk w = mp_walk_into(tools);
+    mp_view item;
+
+    while (mp_walk_element(&w, &item)) {
+        char *tool = mp_view_strdup(mp_tool_cache_name(item, MCPLUG_TOOLS));
+        l->d->failed |= !tool;
+        bool fits = !tool || mp_filter_match(list, tool);
+        mp_free(tool);
+        if (fits)
+            return true;
+    }
+    return false;
+}
+
+static void check_patterns(struct look *l, const char *key, char **list, mp_view tools)
+{
+    for (; list && *list; list++) {
+        if (is_used(l, *list, tools))
+            continue;
+        cli_doctor_note(l->d, CLI_DOUBTFUL, l->about,
+                        "\"%.128s\" of \"%s\" is no tool that it had when it was asked "
+                        "last",
+                        *list, key);
+        cli_doctor_todo(l->d, "`mcplug tools %s --refresh` lists its tools; correct %s.",
+                        l->entry->name, l->entry->source->path);
+    }
+}
+
+static void check_upkeep(struct look *l)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mp_supervision supervision;
+    struct mp_tool_cache known;
+
+    bool has = mp_tool_cache_load(&l->d->config->paths, l->entry, &known);
+    if (mp_entry_supervision(l->entry, &supervision, &err) != MCPLUG_OK) {
+        l->d->failed = true;
+    } else {
+        if (supervision.probe)
+            check_probe(l, supervision.probe);
+        if (has && mp_tool_cache_whole(&known, MCPLUG_TOOLS)) {
+            mp_view tools = mp_tool_cache_items(&known, MCPLUG_TOOLS);
+            check_patterns(l, "toolsAllowed", supervision.tools_allowed, tools);
+            check_patterns(l, "toolsDenied", supervision.tools_denied, tools);
+        }
+    }
+    mp_supervision_clear(&supervision);
+    mp_tool_cache_clear(&known);
+}
+
+/* ---- the whole ---- */
+
+void cli_doctor_entry(struct cli_doctor *d, const struct mp_entry *entry)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    const char *real = entry->source->real;
+    struct look l = {.d = d, .entry = entry};
+    char *type = NULL;
+
+    snprintf(l.about, sizeof l.about, "server %.64s", entry->name);
+    l.dir = real ? mp_path_dir(real) : mp_strdup(d->config->paths.cwd);
+    mp_str_init(&l.masked, MP_FILE_MAX * 8);
+    int r = mp_entry_type(entry, &type, &err);
+    if (!l.dir || r != MCPLUG_OK || !mp_mask_entry(entry->json, &l.masked)) {
+        d->failed = true;
+    } else {
+        mp_view url = mp_view_get(entry->json, "url");
+        if (type && strcmp(type, "stdio") == 0)
+            check_program(&l);
+        if (url.len)
+            check_url(&l, url);
+        check_insecure(&l);
+        check_times(&l);
+        check_upkeep(&l);
+        cli_doctor_references(d, entry, l.dir);
+        cli_doctor_literals(d, entry);
+    }
+    mp_str_clear(&l.masked);
+    mp_free(l.dir);
+    mp_free(type);
+}

@@ -1,0 +1,438 @@
+/* What is installed: versions, modules, the helper. */
+#include "cli/doctor/doctor.h"
+#include "cli/base/by_name.h"
+
+#include "api/host.h"
+#include "base/mem.h"
+#include "loop/loop.h"
+#include "cli/base/modules.h"
+#include "plugin/search.h"
+
+#include <mcplug/mcplug.h>
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gnu/libc-version.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#ifndef MCPLUG_HELPER_DIR
+#error "define MCPLUG_HELPER_DIR as a string: where helper programs are installed"
+#endif
+
+static const char *get(const json_t *object, const char *name)
+{
+    const char *s = json_string_value(json_object_get(object, name));
+    return s ? s : "";
+}
+
+/* ---- features ---- */
+
+/* What mcplug itself comes with, and the package of each. */
+static const struct own {
+    const char *kind, *name, *module, *package;
+} owns[] = {
+    {"transport", "stdio", "stdio", "mcplug-stdio"},
+    {"transport", "http", "http", "mcplug-http"},
+    {"transport", "websocket", "websocket", "mcplug-websocket"},
+    {"transport", "unix", "socket", "mcplug-socket"},
+    {"vault", "keyring", "keyring", "mcplug-keyring"},
+};
+
+const char *cli_doctor_package(const char *kind, const char *name)
+{
+    for (size_t i = 0; i < MP_COUNT(owns); i++)
+        if (strcmp(owns[i].kind, kind) == 0 && strcmp(owns[i].name, name) == 0)
+            return owns[i].package;
+    return NULL;
+}
+
+static bool accepts(const json_t *feature, const char *scheme)
+{
+    size_t i;
+    json_t *one;
+    json_array_foreach(json_object_get(feature, "accepts"), i, one)
+    {
+        const char *text = json_string_value(one);
+        if (text && strcasecmp(text, scheme) == 0)
+            return true;
+    }
+    return false;
+}
+
+const json_t *cli_doctor_feature(const struct cli_doctor *d, const char *kind,
+                                 const char *name, const char *scheme)
+{
+    size_t i, k;
+    json_t *module, *feature;
+    json_array_foreach(d->modules, i, module)
+    {
+        if (json_object_get(module, "error"))
+            continue;
+        json_array_foreach(json_object_get(module, "features"), k, feature)
+        {
+            if (strcmp(get(feature, "kind"), kind) == 0 &&
+                (name ? strcmp(get(feature, "name"), name) == 0
+                      : accepts(feature, scheme)))
+                return feature;
+        }
+    }
+    return NULL;
+}
+
+/* ---- modules ---- */
+
+static bool is_deadly(const json_t *module)
+{
+    const char *state = get(module, "state");
+    return strcmp(state, "crashed") == 0 || strcmp(state, "stuck") == 0;
+}
+
+void cli_doctor_gather(struct cli_doctor *d)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    size_t i;
+    json_t *module;
+
+    d->modules = cli_modules_find(d->cli, &err);
+    d->loadable = d->modules != NULL;
+    json_array_foreach(d->modules, i, module)
+    {
+        d->loadable = d->loadable && !is_deadly(module);
+    }
+}
+
+/* What mends it, as far as the reason tells. */
+static void advise(struct cli_doctor *d, const json_t *module)
+{
+    const char *why = get(module, "error"), *file = get(module, "file");
+
+    if (is_deadly(module))
+        cli_doctor_todo(d, "Take %s away: programs that load it end as well.", file);
+    else if (strstr(why, "others than its owner can write it"))
+        cli_doctor_todo(d, "chmod go-w %s", file);
+    else if (strstr(why, "can write its directory"))
+        cli_doctor_todo(d, "Take the right to write from others, with chmod go-w, for "
+                           "that directory.");
+    else if (strstr(why, "belongs to user"))
+        cli_doctor_todo(d, "Modules must be root's or yours, and so must every directory "
+                           "above them: chown mends that.");
+    else if (strstr(why, "ABI"))
+        cli_doctor_todo(d, "Install the version of it that was made for mcplug %s.",
+                        mcplug_version());
+    else if (strstr(why, "modules.allow"))
+        cli_doctor_todo(d, "The administrator's list says which modules may be loaded; "
+                           "`mcplug plugins --json` has what it wants to know.");
+    else
+        cli_doctor_todo(d, "Install it again, or take the file away.");
+}
+
+static void note_refused(struct cli_doctor *d)
+{
+    size_t i;
+    json_t *module;
+    json_array_foreach(d->modules, i, module)
+    {
+        const char *why = get(module, "error");
+        /* what the administrator keeps out is out as it should be */
+        bool meant = strstr(why, "is not in ") && strstr(why, "modules.allow");
+        if (!*why)
+            continue;
+        cli_doctor_note(d, meant ? CLI_DOUBTFUL : CLI_WRONG, "modules", "%s", why);
+        advise(d, module);
+    }
+}
+
+/* Adds to "A, B". */
+static void list_add(struct mp_str *list, const char *name)
+{
+    mp_str_adds(list, list->len ? ", " : "");
+    mp_str_adds(list, name);
+}
+
+/* Is its file there, though it can't be used? */
+static bool is_refused(const struct cli_doctor *d, const char *name)
+{
+    size_t i, len = strlen(name);
+    json_t *module;
+    json_array_foreach(d->modules, i, module)
+    {
+        const char *file = get(module, "file"), *base = strrchr(file, '/');
+        if (base && strncmp(base + 1, name, len) == 0 &&
+            strcmp(base + 1 + len, ".so") == 0 && json_object_get(module, "error"))
+            return true;
+    }
+    return false;
+}
+
+static void note_missing(struct cli_doctor *d)
+{
+    struct mp_str names, packages;
+
+    mp_str_init(&names, 1024);
+    mp_str_init(&packages, 1024);
+    for (size_t i = 0; i < MP_COUNT(owns); i++) {
+        if (cli_doctor_feature(d, owns[i].kind, owns[i].name, NULL) ||
+            is_refused(d, owns[i].module))
+            continue;
+        if (i > 0) { /* who needs one of these is told where it is needed */
+            list_add(&names, owns[i].module);
+            list_add(&packages, owns[i].package);
+            continue;
+        }
+        cli_doctor_note(d, CLI_DOUBTFUL, "modules",
+                        "%s is not there, so no server can be a local program",
+                        owns[i].module);
+        cli_doctor_todo(d, "Install the package %s.", owns[i].package);
+    }
+    if (names.len) {
+        cli_doctor_note(d, CLI_HEALTHY, "modules", "not installed: %s", names.data);
+        cli_doctor_todo(d, "Should you need them: they are in %s.", packages.data);
+    }
+    mp_str_clear(&names);
+    mp_str_clear(&packages);
+}
+
+/* Directories that somebody asked for and that are not there. */
+static void note_dirs(struct cli_doctor *d)
+{
+    const struct mp_log silent = {.level = -1};
+    struct mp_search search;
+    struct stat st;
+
+    int r = mp_search_init(&search, d->cli->args.plugin_dirs.items,
+                           cli_plugin_dirs(d->cli), &silent);
+    /* the last one is the installed one, which may be empty when all is compiled in */
+    for (size_t i = 0; r == MCPLUG_OK && i + 1 < search.n; i++) {
+        if (stat(search.dirs[i], &st) == 0 && S_ISDIR(st.st_mode))
+            continue;
+        cli_doctor_note(d, CLI_DOUBTFUL, "modules", "%s is searched but no directory",
+                        search.dirs[i]);
+        cli_doctor_todo(d, "Correct MCPLUG_PLUGIN_PATH or --plugin-dir.");
+    }
+    mp_search_clear(&search);
+}
+
+void cli_doctor_modules(struct cli_doctor *d)
+{
+    struct mp_str names;
+    size_t i;
+    json_t *module;
+
+    if (!d->modules) {
+        cli_doctor_note(d, CLI_WRONG, "modules", "they could not be listed");
+        return;
+    }
+    mp_str_init(&names, 2048);
+    json_array_foreach(d->modules, i, module)
+    {
+        if (json_object_get(module, "error"))
+            continue;
+        list_add(&names, get(module, "name"));
+        mp_str_addf(&names, " %s", get(module, "version"));
+        if (strcmp(get(module, "state"), "built in") == 0)
+            mp_str_adds(&names, " (built in)");
+    }
+    if (names.len)
+        cli_doctor_note(d, CLI_HEALTHY, "modules", "%s", names.data);
+    mp_str_clear(&names);
+    note_refused(d);
+    note_dirs(d);
+    note_missing(d);
+}
+
+/* ---- versions ---- */
+
+static void add_version(struct cli_doctor *d, const char *name, const char *value)
+{
+    struct cli_version *v = &d->versions[d->n_versions];
+    if (!value || d->n_versions == CLI_VERSIONS)
+        return;
+    snprintf(v->name, sizeof v->name, "%s", name);
+    snprintf(v->value, sizeof v->value, "%s", value);
+    d->n_versions++;
+}
+
+struct sought {
+    const char *begins; /* "libcurl" */
+    char *path;
+};
+
+static int on_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct sought *s = arg;
+    const char *base = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+    (void)size;
+    if (base && strncmp(base + 1, s->begins, strlen(s->begins)) == 0)
+        s->path = mp_strdup(info->dlpi_name);
+    return s->path != NULL;
+}
+
+/* A library that is mapped already; its version is in its name, which differs. Nothing is
+ * loaded. give: dlclose; NULL: it is not there. `path`, give, may be NULL. */
+static void *mapped(const char *begins, char **path)
+{
+    struct sought s = {begins, NULL};
+    dl_iterate_phdr(on_object, &s);
+    void *library = s.path ? dlopen(s.path, RTLD_NOLOAD | RTLD_LAZY) : NULL;
+    if (path && library)
+        *path = mp_move(&s.path);
+    mp_free(s.path);
+    return library;
+}
+
+/* Of "libcurl/7.88.1 OpenSSL/3.0.19 zlib/1.2.13 ..": "7.88.1 (OpenSSL/3.0.19, ..)". */
+static void add_curl(struct cli_doctor *d, const char *whole)
+{
+    static const char *const wanted[] = {
+        "OpenSSL/", "(OpenSSL/", "GnuTLS/",     "(GnuTLS/",  "LibreSSL/", "BoringSSL",
+        "quictls/", "AWS-LC/",   "mbedTLS/",    "(mbedTLS/", "wolfSSL/",  "(wolfSSL/",
+        "Schannel", "NSS/",      "rustls-ffi/", "nghttp2/"};
+    struct mp_str text;
+    size_t n = 0;
+
+    mp_str_init(&text, 256);
+    for (const char *at = whole; *at;) {
+        size_t len = strcspn(at, " ");
+        if (at == whole) {
+            const char *slash = memchr(at, '/', len);
+            slash = slash ? slash + 1 : at;
+            mp_str_add(&text, slash, (size_t)(at + len - slash));
+        }
+        for (size_t i = 0; at != whole && i < MP_COUNT(wanted); i++)
+            if (strncmp(at, wanted[i], strlen(wanted[i])) == 0)
+                mp_str_addf(&text, "%s%.*s", n++ ? ", " : " (", (int)len, at);
+        at += len + strspn(at + len, " ");
+    }
+    mp_str_adds(&text, n ? ")" : "");
+    add_version(d, "libcurl", text.failed ? whole : text.data);
+    mp_str_clear(&text);
+}
+
+/* Asks the libraries that modules brought along. The functions are looked for by name,
+ * for the command itself is linked with none of them. */
+static void ask_libraries(struct cli_doctor *d)
+{
+    const char *(*no_arg)(void);
+    const char *(*one_arg)(int);
+    char *path = NULL;
+    void *curl = mapped("libcurl", NULL), *lws = mapped("libwebsockets", NULL);
+    void *crypto = mapped("libcrypto.", NULL), *secret = mapped("libsecret-1.", &path);
+
+    if (curl && (*(void **)&no_arg = dlsym(curl, "curl_version")))
+        add_curl(d, no_arg());
+    if (lws && (*(void **)&no_arg = dlsym(lws, "lws_get_library_version"))) {
+        const char *text = no_arg(); /* "4.1.6-v4.1.6", or with nothing behind the - */
+        char shown[64];
+        snprintf(shown, sizeof shown, "%.*s", (int)strcspn(text, "-"), text);
+        add_version(d, "libwebsockets", shown);
+    }
+    if (crypto && (*(void **)&one_arg = dlsym(crypto, "OpenSSL_version"))) {
+        const char *text = one_arg(0); /* "OpenSSL 3.0.19 1 Jan 2026" */
+        const char *number = text ? strchr(text, ' ') : NULL;
+        char shown[64];
+        snprintf(shown, sizeof shown, "%.*s", number ? (int)strcspn(number + 1, " ") : 0,
+                 number ? number + 1 : "");
+        add_version(d, "OpenSSL", *shown ? shown : text);
+    }
+    if (secret) { /* it can't tell: the file's name has to */
+        char *real = realpath(path, NULL), *base = real ? strrchr(real, '/') : NULL;
+        add_version(d, "libsecret", base ? base + 1 : path);
+        free(real);
+    }
+    mp_free(path);
+    void *all[] = {curl, lws, crypto, secret};
+    for (size_t i = 0; i < MP_COUNT(all); i++)
+        if (all[i])
+            dlclose(all[i]);
+}
+
+/* Loads the modules that bring libraries along, those of them that are there. */
+static void load_libraries(struct cli_doctor *d)
+{
+    struct mcplug_options options = {.struct_size = sizeof options,
+                                     .plugin_dirs = d->cli->args.plugin_dirs.items,
+                                     .user_plugin_dirs = cli_plugin_dirs(d->cli)};
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    const struct mp_offer *offer;
+    mcplug *host = d->loadable ? mcplug_new(&options, &err) : NULL;
+
+    if (host && cli_doctor_feature(d, "transport", "http", NULL))
+        mp_host_transport(host, "http", NULL, &offer, &err);
+    if (host && cli_doctor_feature(d, "transport", "websocket", NULL))
+        mp_host_transport(host, "websocket", NULL, &offer, &err);
+    if (host && cli_doctor_feature(d, "vault", "keyring", NULL))
+        mp_catalogue_find(host->catalogue, MCPLUG_VAULT, "keyring", &offer, &err);
+    ask_libraries(d);
+    mcplug_free(host);
+}
+
+void cli_doctor_versions(struct cli_doctor *d)
+{
+    struct utsname system;
+    struct mp_str line;
+
+    add_version(d, "mcplug", mcplug_version());
+    add_version(d, "libuv", mp_loop_library());
+#if JANSSON_VERSION_HEX >= 0x020d00
+    add_version(d, "jansson", jansson_version_str());
+#else
+    add_version(d, "jansson", JANSSON_VERSION);
+#endif
+    add_version(d, "glibc", gnu_get_libc_version());
+    if (uname(&system) == 0) {
+        char kernel[128];
+        snprintf(kernel, sizeof kernel, "%.40s %.80s", system.sysname, system.release);
+        add_version(d, "kernel", kernel);
+    }
+    load_libraries(d);
+    mp_str_init(&line, 2048);
+    for (size_t i = 0; i < d->n_versions; i++) {
+        list_add(&line, d->versions[i].name);
+        mp_str_addf(&line, " %s", d->versions[i].value);
+    }
+    cli_doctor_note(d, CLI_HEALTHY, "versions", "%s", line.data ? line.data : "");
+    mp_str_clear(&line);
+}
+
+/* ---- the helper ---- */
+
+void cli_doctor_helper(struct cli_doctor *d)
+{
+    const char *given = secure_getenv("MCPLUG_HELPER_PATH");
+    struct stat st;
+
+    if (!cli_doctor_feature(d, "transport", "stdio", NULL))
+        return; /* nobody would start it */
+    char *path =
+        mp_path_join(given && *given == '/' ? given : MCPLUG_HELPER_DIR, "mcplug-reaper");
+    if (!path) {
+        d->failed = true;
+        return;
+    }
+    if (stat(path, &st) != 0)
+        cli_doctor_note(d, CLI_WRONG, "helper",
+                        "%s: %s, so no server can be a local program", path,
+                        strerror(errno));
+    else if (!S_ISREG(st.st_mode) || faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) != 0)
+        cli_doctor_note(d, CLI_WRONG, "helper",
+                        "%s can't be executed, so no server can be a local program",
+                        path);
+    else
+        cli_doctor_note(d, CLI_HEALTHY, "helper", "%s", path);
+    if (d->n && d->checks[d->n - 1].health == CLI_WRONG) {
+        if (given && *given == '/')
+            cli_doctor_todo(d, "Unset MCPLUG_HELPER_PATH, or set it to the directory "
+                               "that has mcplug-reaper.");
+        else
+            cli_doctor_todo(d, "Install the package mcplug-stdio again.");
+    }
+    mp_free(path);
+}

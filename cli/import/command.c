@@ -1,0 +1,309 @@
+#include "cli/commands/commands.h"
+
+#include "base/mem.h"
+#include "config/import.h"
+#include "config/jsontext.h"
+#include "cli/base/entries.h"
+#include "cli/base/message.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Files of the working directory may have come with a repository. They are for the
+ * project's own scopes alone, where what they bring wants approval. */
+static struct mp_import_places places_of(const struct mcplug_config *config,
+                                         enum mp_scope scope)
+{
+    const char *xdg = getenv("XDG_CONFIG_HOME");
+    return (struct mp_import_places){.home = config->paths.home,
+                                     .xdg = xdg && xdg[0] == '/' ? xdg : NULL,
+                                     .cwd = config->paths.cwd,
+                                     .user_only = scope == MP_SCOPE_USER};
+}
+
+/* ---- which of them ---- */
+
+static bool wanted(const struct cli_args *args, size_t first, const char *name)
+{
+    if (args->words.n <= first)
+        return true;
+    for (size_t i = first; i < args->words.n; i++)
+        if (strcmp(args->words.items[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool all_found(const struct cli_args *args, size_t first,
+                      const struct mp_import *import)
+{
+    for (size_t i = first; i < args->words.n; i++) {
+        bool found = false;
+        for (size_t k = 0; k < import->n; k++)
+            found = found || strcmp(import->list[k].name, args->words.items[i]) == 0;
+        if (!found) {
+            cli_error("there is no server \"%.64s\" to import", args->words.items[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- preview ---- */
+
+static void put_one(struct cli_out *out, const struct mp_imported *one, bool exists)
+{
+    struct mp_str masked, shown;
+
+    cli_out_style(out, CLI_BOLD);
+    cli_out_shown(out, one->name, strlen(one->name));
+    cli_out_style(out, CLI_PLAIN);
+    if (one->as) {
+        cli_out_s(out, " (there: ");
+        cli_out_shown(out, one->as, strlen(one->as));
+        cli_out_s(out, ")");
+    }
+    cli_out_s(out, exists ? " - is there already, left out\n" : "\n");
+    mp_str_init(&masked, MP_FILE_MAX * 2);
+    mp_str_init(&shown, MP_FILE_MAX * 4);
+    mp_mask_entry(mp_text(one->entry), &masked);
+    mp_json_layout(mp_bytes(masked.data, masked.len), 0, "  ", "\n", &shown);
+    cli_out_wrapped(out, shown.data ? shown.data : "", shown.len, 2, 0);
+    if (one->project) {
+        cli_out_s(out, "  meant for ");
+        cli_out_shown(out, one->project, strlen(one->project));
+        cli_out_s(out, "\n");
+    }
+    if (one->note)
+        cli_out_wrapped(out, one->note, strlen(one->note), 2, 0);
+    mp_str_clear(&masked);
+    mp_str_clear(&shown);
+}
+
+static void put_skipped(struct cli_out *out, const struct mp_import *import)
+{
+    for (size_t i = 0; i < import->n_skipped; i++) {
+        cli_out_s(out, "left out: ");
+        cli_out_shown(out, import->skipped[i], strlen(import->skipped[i]));
+        cli_out_s(out, "\n");
+    }
+}
+
+static void add_json(struct mp_str *out, const struct mp_imported *one, const char *state)
+{
+    mp_str_adds(out, out->data[out->len - 1] == '[' ? "{" : ",{");
+    cli_json_member(out, "name", one->name);
+    if (one->as)
+        cli_json_member(out, "as", one->as);
+    cli_json_member(out, "file", one->file);
+    if (one->project)
+        cli_json_member(out, "project", one->project);
+    if (one->note)
+        cli_json_member(out, "note", one->note);
+    cli_json_member(out, "state", state);
+    mp_str_adds(out, ",\"entry\":");
+    mp_mask_entry(mp_text(one->entry), out);
+    mp_str_addc(out, '}');
+}
+
+/* ---- the question, and the deed ---- */
+
+static bool agreed(struct cli *cli, size_t n, const char *file)
+{
+    if (cli->args.yes)
+        return true;
+    if (cli->args.json || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
+        cli_out_flush(&cli->out);
+        if (!cli->args.json)
+            cli_hint("Nothing was changed. --yes adds what is shown to %s.", file);
+        return false;
+    }
+    cli_out_flush(&cli->out);
+    cli_tell_prompt("Add %zu server%s to %s? [y/N] ", n, n == 1 ? "" : "s", file);
+    return cli_said_yes();
+}
+
+struct job {
+    struct mp_import import;
+    enum mp_scope scope;
+    size_t first; /* word that may be a server's name */
+};
+
+static bool exists(const struct cli *cli, const struct job *job, const char *name)
+{
+    return mp_config_find_in(cli->config, name, job->scope) != NULL;
+}
+
+static int import_all(struct cli *cli, struct job *job, struct mp_str *json)
+{
+    const struct cli_args *args = &cli->args;
+    const char *file = mp_config_file(cli->config, job->scope), *written;
+    size_t fresh = 0, done = 0;
+    int worst = CLI_OK;
+
+    for (size_t i = 0; i < job->import.n; i++) {
+        const struct mp_imported *one = &job->import.list[i];
+        if (!wanted(args, job->first, one->name))
+            continue;
+        bool there = exists(cli, job, one->name);
+        fresh += !there;
+        if (!args->json)
+            put_one(&cli->out, one, there);
+    }
+    if (!args->json)
+        put_skipped(&cli->out, &job->import);
+    bool go = fresh && agreed(cli, fresh, file ? file : "");
+    for (size_t i = 0; i < job->import.n; i++) {
+        const struct mp_imported *one = &job->import.list[i];
+        const char *state = exists(cli, job, one->name) ? "exists" : "new";
+        if (!wanted(args, job->first, one->name))
+            continue;
+        if (go && strcmp(state, "new") == 0) {
+            int code = cli_entry_add(cli, job->scope, one->name, mp_text(one->entry),
+                                     false, &written);
+            state = code == CLI_OK ? "added" : "failed";
+            worst = code > worst ? code : worst;
+            done += code == CLI_OK;
+        }
+        add_json(json, one, state);
+    }
+    if (!args->json && fresh && !go && isatty(STDIN_FILENO))
+        cli_out_s(&cli->out, "Nothing was changed.\n");
+    if (!args->json && go)
+        cli_out_f(&cli->out, "Added %zu server%s to the %s scope.\n", done,
+                  done == 1 ? "" : "s", mp_scope_name(job->scope));
+    else if (!args->json && !fresh)
+        cli_out_s(&cli->out, "There is nothing new to import.\n");
+    return worst;
+}
+
+static int import_from(struct cli *cli, const struct mp_importer *from, size_t first)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct job job = {.first = first};
+    struct mp_str json;
+    int code = CLI_USAGE;
+
+    if (!cli_scope(cli, MP_SCOPE_USER, &job.scope))
+        return CLI_USAGE;
+    struct mp_import_places paths = places_of(cli->config, job.scope);
+    mp_str_init(&json, (size_t)64 << 20);
+    mp_str_adds(&json, "{\"servers\":[");
+    int r = mp_import_read(from, &paths, cli->args.file, &job.import, &err);
+    if (r != MCPLUG_OK)
+        cli_error("%s", err.text);
+    else if (all_found(&cli->args, first, &job.import))
+        code = import_all(cli, &job, &json);
+    if (r == MCPLUG_OK && cli->args.json) {
+        mp_str_adds(&json, "],\"skipped\":[");
+        for (size_t i = 0; i < job.import.n_skipped; i++) {
+            mp_str_adds(&json, i ? "," : "");
+            mp_str_add_json(&json, job.import.skipped[i], strlen(job.import.skipped[i]));
+        }
+        mp_str_adds(&json, "]}\n");
+        cli_out_json(&cli->out, json.data, json.len);
+    }
+    mp_str_clear(&json);
+    mp_import_clear(&job.import);
+    return code;
+}
+
+/* Without a program: what there is to import. */
+static int survey(struct cli *cli)
+{
+    struct mp_import_places paths = places_of(cli->config, MP_SCOPE_USER);
+    struct cli_out *out = &cli->out;
+    size_t found = 0;
+
+    if (cli->args.json)
+        cli_out_s(out, "[");
+    for (const struct mp_importer *from = mp_importers; from->name; from++) {
+        struct mcplug_error err = MCPLUG_ERROR_INIT;
+        struct mp_import import;
+        int r = mp_import_read(from, &paths, NULL, &import, &err);
+        if (r == MCPLUG_OK && cli->args.json)
+            cli_out_f(out, "%s{\"program\":\"%s\",\"servers\":%zu}", found ? "," : "",
+                      from->name, import.n);
+        else if (r == MCPLUG_OK)
+            cli_out_f(out, "%-15s %zu server%s\n", from->name, import.n,
+                      import.n == 1 ? "" : "s");
+        else if (r != MCPLUG_ENOTSUP)
+            cli_error("%s", err.text);
+        found += r == MCPLUG_OK;
+        mp_import_clear(&import);
+    }
+    cli_out_flush(out);
+    if (cli->args.json)
+        cli_out_s(out, "]\n");
+    else if (found)
+        cli_hint("`mcplug import PROGRAM` shows them, and adds them if you like.");
+    else
+        cli_out_s(out, "No configuration of another program was found.\n");
+    return CLI_OK;
+}
+
+static int run(struct cli *cli)
+{
+    const struct cli_list *words = &cli->args.words;
+    if (!cli_config(cli))
+        return CLI_FAILED;
+    if (words->n == 0 && cli->args.file) {
+        cli_error("--file wants to know whose it is: mcplug import PROGRAM --file %s",
+                  cli->args.file);
+        return CLI_USAGE;
+    }
+    if (words->n == 0)
+        return survey(cli);
+    const struct mp_importer *from = mp_importer_find(words->items[0]);
+    if (from)
+        return import_from(cli, from, 1);
+    cli_error("nothing is known of the program \"%.64s\"", words->items[0]);
+    for (from = mp_importers; from->name; from++)
+        cli_hint("%s: %s", from->name, from->title);
+    return CLI_USAGE;
+}
+
+static int run_desktop(struct cli *cli)
+{
+    if (!cli_config(cli))
+        return CLI_FAILED;
+    return import_from(cli, mp_importer_find("claude-desktop"), 0);
+}
+
+static const struct cli_option options[] = {
+    {"scope", 's', CLI_TEXT, "SCOPE",
+     "where to write them: user (the default), project or local",
+     offsetof(struct cli_args, scope)},
+    {"file", 'f', CLI_TEXT, "FILE", "read FILE, and not where the program keeps it",
+     offsetof(struct cli_args, file)},
+    {"yes", 'y', CLI_FLAG, NULL, "do not ask", offsetof(struct cli_args, yes)},
+    {.name = NULL},
+};
+
+const struct cli_command cli_cmd_import = {
+    .name = "import",
+    .words = "[PROGRAM [NAME...]]",
+    .summary = "Take over servers from another program's configuration.",
+    .details =
+        "PROGRAM is claude-desktop, claude-code, cursor, vscode, codex, gemini, windsurf "
+        "or zed; without it, those that have something are listed. What would be added "
+        "is shown first, with secrets as ***, and then you are asked. Names that are "
+        "there already are left alone. Files of the working directory, such as "
+        ".vscode/mcp.json, are read with --scope project or local only; what they bring "
+        "wants approval.",
+    .options = options,
+    .flags = CLI_CONFIG,
+    .max_words = CLI_MANY,
+    .run = run,
+};
+
+const struct cli_command cli_cmd_add_from_claude_desktop = {
+    .name = "add-from-claude-desktop",
+    .words = "[NAME...]",
+    .summary = "The same as import claude-desktop.",
+    .options = options,
+    .flags = CLI_CONFIG,
+    .max_words = CLI_MANY,
+    .run = run_desktop,
+};

@@ -1,0 +1,209 @@
+/* A server is started anew, with the configuration as it is now. */
+#include "cli/watch/watch.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "plugin/props.h"
+#include "registry/registry.h"
+
+#include <stdio.h>
+
+/* ---- the configuration ---- */
+
+void cli_reading_drop(struct cli_reading *reading)
+{
+    if (!reading || --reading->users)
+        return;
+    mp_config_free(reading->config);
+    mp_free(reading);
+}
+
+static int read_config(struct cli *cli, struct cli_reading **reading,
+                       struct mcplug_error *err)
+{
+    struct mcplug_config *was = cli->config;
+    struct cli_reading *r = *reading ? *reading : mp_alloc(sizeof *r);
+
+    if (!r)
+        return mp_fail_nomem(err);
+    if (!r->config) {
+        cli->config = NULL; /* it is read once otherwise */
+        r->config = cli_config_silent(cli, err);
+        cli->config = was;
+        r->users = 1;
+    }
+    *reading = r->config ? r : NULL;
+    if (r->config)
+        return MCPLUG_OK;
+    mp_free(r);
+    return err->code;
+}
+
+/* ---- one entry of it ---- */
+
+/* It may only be that its file can't be read. */
+static int fail_absent(const struct mcplug_config *config, struct mcplug_error *err)
+{
+    for (size_t i = 0; mp_config_damaged(config) && i < config->n_problems; i++)
+        if (!config->problems[i].server && !config->problems[i].is_warning)
+            return mp_fail(err, MCPLUG_ECONFIG, "%.500s",
+                           mp_problem_text(&config->problems[i]));
+    return mp_fail(err, MCPLUG_ECONFIG, "it is not in the configuration any more");
+}
+
+/* In the file where it was? If that can't be read, another one may have the name. */
+static bool is_there(const struct mp_entry *now, const struct cli_member *m)
+{
+    return strcmp(now->source->path, m->entry->source->path) == 0;
+}
+
+/* The command sees this configuration, and these words, until it is called again. */
+static void swap_config(struct cli *cli, struct mcplug_config **config,
+                        struct cli_list *words)
+{
+    struct mcplug_config *was = cli->config;
+    struct cli_list had = cli->args.words;
+
+    cli->config = *config;
+    cli->args.words = *words;
+    *config = was;
+    *words = had;
+}
+
+/* The new member takes the place of the old one, which goes with the roster. */
+static void take_place(struct cli_watched *s, struct cli_connect_all *fresh)
+{
+    struct cli_member was = *s->member;
+
+    *s->member = fresh->members[0];
+    s->member->roster = &s->watch->roster;
+    s->member->journal = mp_move(&was.journal);
+    fresh->members[0] = was;
+    s->usable = s->member->stage == CLI_STAGE_WAITS;
+}
+
+/* NULL: the URL tells. */
+static bool same_type(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* Is what has been looked up now what it was? */
+static bool is_same(const struct cli_member *a, const struct cli_member *b)
+{
+    const mp_view x = a->entry->json, y = b->entry->json;
+
+    return a->settings && b->settings && x.len == y.len &&
+           memcmp(x.data, y.data, x.len) == 0 &&
+           same_type(a->settings->type, b->settings->type) &&
+           mp_props_equal(a->settings->props, b->settings->props);
+}
+
+/* Judged, and its settings looked up. */
+static int look_up(struct cli_watched *s, struct cli_reading *reading, bool *same,
+                   struct mcplug_error *err)
+{
+    struct mcplug_config *config = reading->config;
+    const char *items[] = {s->member->entry->name, NULL};
+    struct cli_list words = {items, 1};
+    struct cli *cli = s->watch->cli;
+    struct cli_connect_all fresh;
+
+    *same = false;
+    const struct mp_entry *now = mp_config_find(config, items[0]);
+    if (!now || (s->handle && mp_config_damaged(config) && !is_there(now, s->member)))
+        return fail_absent(config, err);
+    swap_config(cli, &config, &words);
+    int code = cli_connect_all_init(&fresh, cli);
+    bool found = code == CLI_OK && fresh.n == 1;
+    if (found) {
+        take_place(s, &fresh);
+        if (s->usable)
+            cli_watched_resolve(s);
+        *same = s->handle && is_same(s->member, &fresh.members[0]);
+    }
+    cli_connect_all_clear(&fresh);
+    swap_config(cli, &config, &words);
+    if (found) { /* the old one is not needed any more */
+        cli_reading_drop(s->reading);
+        s->reading = reading;
+        reading->users++;
+    }
+    return code == CLI_OK ? MCPLUG_OK : mp_fail_nomem(err);
+}
+
+static int fail_unusable(const struct cli_watched *s, struct mcplug_error *err)
+{
+    const char *why = s->member->reason;
+    return mp_fail(err, MCPLUG_ECONFIG, "it is not started: %.480s",
+                   why ? why : cli_member_state(s->member));
+}
+
+static int start_now(struct cli_watched *s, struct mcplug_error *err)
+{
+    if (!cli_watched_start(s))
+        return fail_unusable(s, err);
+    cli_watched_look(s);
+    if (s->status.state == MCPLUG_STATE_QUEUED ||
+        s->status.state == MCPLUG_STATE_STARTING)
+        return MCPLUG_OK;
+    return mcplug_restart(s->handle, err); /* others have it already */
+}
+
+/* What it was is gone, with all that it held. */
+static void on_gone(struct cli_watched *s)
+{
+    struct mcplug_error ignored = MCPLUG_ERROR_INIT;
+    if (!s->watch->leaving && s->usable && !s->handle)
+        start_now(s, &ignored); /* it is shown */
+}
+
+/* Lets go of what it was, and starts what it is now. */
+static int start_other(struct cli_watched *s, const struct mcplug_error *why,
+                       struct mcplug_error *err)
+{
+    static const char note[] = "the configuration is read anew";
+    struct cli_watch *w = s->watch;
+    bool alone = s->handle && cli_watched_others(s) == 0;
+
+    cli_kept_add(&s->kept, false, note, sizeof note - 1);
+    cli_watched_let_go(s, alone ? on_gone : NULL);
+    if (why->code != MCPLUG_OK)
+        cli_watched_give_up(s, why->text);
+    cli_watched_look(s);
+    if (!s->usable) {
+        w->news(w, s, true);
+        return fail_unusable(s, err);
+    }
+    s->begun = s->settled = true; /* it waits for nobody's turn */
+    if (!alone)
+        return start_now(s, err);
+    w->news(w, s, true);
+    return MCPLUG_OK;
+}
+
+int cli_watched_restart(struct cli_watched *s, struct cli_reading **reading,
+                        bool *is_other, struct mcplug_error *err)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    bool same;
+
+    *is_other = false;
+    if (s->watch->leaving)
+        return mp_fail(err, MCPLUG_ECLOSED, "all are being closed");
+    if (s->usable && !s->handle)
+        return mp_fail(err, MCPLUG_ERESTARTING, "its turn has not come yet");
+    cli_watched_look(s);
+    int r = read_config(s->watch->cli, reading, err);
+    if (r != MCPLUG_OK)
+        return r;
+    r = look_up(s, *reading, &same, &why);
+    if (r != MCPLUG_OK && s->handle && mp_config_damaged((*reading)->config)) {
+        mp_error_copy(err, &why); /* half a file says nothing of one that runs */
+        return r;
+    }
+    if (same)
+        return mcplug_restart(s->handle, err);
+    *is_other = true;
+    return start_other(s, &why, err);
+}

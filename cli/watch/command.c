@@ -1,0 +1,411 @@
+#include "cli/commands/commands.h"
+
+#include "base/mem.h"
+#include "cli/base/signals.h"
+#include "cli/base/message.h"
+#include "cli/watch/watch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define REDRAW_MS 50 /* a flood of news must not become a flood of frames */
+#define TICK_MS 1000
+
+/* ---- a line per event ---- */
+
+static void put_news(struct cli_watch *w, struct cli_watched *s, bool event)
+{
+    if (event)
+        cli_watch_put_event(w, s);
+}
+
+static void hold_news(struct cli_watch *w, struct cli_watched *s, bool event)
+{
+    (void)w, (void)s, (void)event;
+}
+
+static void on_signal(struct cli_watch *w, int signal_fd)
+{
+    int number = cli_signals_read(signal_fd);
+    if (number && cli_watch_signal(w, number)) {
+        cli_status_show(NULL);
+        _exit(CLI_SIGNAL + number);
+    }
+}
+
+/* Is nobody there any more who would read it? A file or a terminal is always there. */
+static void check_reader(struct cli_watch *w, const struct pollfd *p)
+{
+    if (w->cli->out.failed)
+        cli_watch_leave(w, CLI_FAILED); /* main() tells why */
+    else if (p->revents & (POLLERR | POLLNVAL))
+        cli_watch_leave(w, CLI_BROKEN_PIPE);
+}
+
+static void turn_plain(struct cli_watch *w, int signal_fd, uint64_t due)
+{
+    struct pollfd fds[] = {
+        {.fd = mcplug_fd(w->host), .events = POLLIN},
+        {.fd = signal_fd, .events = POLLIN},
+        {.fd = w->leaving || w->cli->out.terminal ? -1 : w->cli->out.fd},
+    };
+
+    cli_watch_begin(w);
+    poll(fds, MP_COUNT(fds), cli_watch_wait_ms(w, due));
+    if (fds[1].revents)
+        on_signal(w, signal_fd);
+    check_reader(w, &fds[2]);
+    mcplug_turn(w->host, 0);
+}
+
+static void finish_plain(struct cli_watch *w, int signal_fd)
+{
+    while (w->held) {
+        if (cli_watch_impatient(w)) {
+            cli_out_flush(&w->cli->out);
+            _exit(w->exit_code);
+        }
+        turn_plain(w, signal_fd, 0);
+    }
+}
+
+static int run_plain(struct cli_watch *w)
+{
+    int signal_fd = cli_signals_open();
+
+    w->news = put_news;
+    for (size_t i = 0; i < w->n; i++)
+        if (!w->all[i].usable)
+            cli_watch_put_event(w, &w->all[i]);
+    if (!cli_watch_usable(w))
+        cli_watch_leave(w, CLI_NO_SERVER);
+    while (!w->leaving) {
+        turn_plain(w, signal_fd, 0);
+        if (!cli_watch_usable(w)) /* what was to be started could not be */
+            cli_watch_leave(w, CLI_NO_SERVER);
+    }
+    finish_plain(w, signal_fd);
+    if (signal_fd >= 0)
+        close(signal_fd);
+    return w->exit_code;
+}
+
+/* ---- until all are ready ---- */
+
+/* "waiting for a, b (3 of 5 are known)" */
+static void show_waiting(struct cli_watch *w)
+{
+    size_t there = 0, named = 0;
+    struct mp_str names, text;
+
+    mp_str_init(&names, 256);
+    mp_str_init(&text, 512);
+    for (size_t i = 0; i < w->n; i++) {
+        const struct cli_watched *s = &w->all[i];
+        there += s->usable && s->answered;
+        if (s->usable && !s->answered && s->begun)
+            mp_str_addf(&names, "%s%s", named++ ? ", " : "", s->member->entry->name);
+    }
+    if (named)
+        mp_str_addf(&text, "waiting for %s (%zu of %zu are known)",
+                    names.data ? names.data : "..", there, cli_watch_usable(w));
+    cli_status_show(text.len ? text.data : NULL);
+    mp_str_clear(&names);
+    mp_str_clear(&text);
+}
+
+static bool all_answered(const struct cli_watch *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (w->all[i].usable && !w->all[i].answered)
+            return false;
+    return true;
+}
+
+/* Those that are not to be started do not count, unless somebody named them. */
+static int verdict(const struct cli_watch *w)
+{
+    bool named = w->cli->args.words.n > 0;
+
+    for (size_t i = 0; i < w->n; i++) {
+        const struct cli_watched *s = &w->all[i];
+        bool counts = s->usable || named || s->member->state == CLI_STATE_FAILED;
+        if (counts && !cli_watched_healthy(s))
+            return CLI_NOTHING;
+    }
+    /* nobody knows what else there should be */
+    return mp_config_damaged(w->cli->config) ? CLI_USAGE : CLI_OK;
+}
+
+/* Nobody should have to find out from the exit code. */
+static void tell_late(const struct cli_watch *w)
+{
+    unsigned long long ms = w->cli->args.timeout;
+    bool whole = ms % 1000 == 0;
+    struct mp_str names;
+    size_t n = 0;
+
+    mp_str_init(&names, 1024);
+    for (size_t i = 0; i < w->n && names.len < 512; i++)
+        if (w->all[i].usable && !cli_watched_healthy(&w->all[i]))
+            mp_str_addf(&names, "%s%s", n++ ? ", " : "", w->all[i].member->entry->name);
+    cli_error("not ready when --timeout, %llu%s, had passed: %s", whole ? ms / 1000 : ms,
+              whole ? "s" : "ms", names.data ? names.data : "..");
+    mp_str_clear(&names);
+}
+
+static int run_until_ready(struct cli_watch *w)
+{
+    uint64_t limit = w->cli->args.timeout, due = limit ? cli_now() + limit : 0;
+    bool status = isatty(STDERR_FILENO) && !w->cli->args.quiet;
+    int signal_fd = cli_signals_open();
+
+    w->news = hold_news;
+    while (!w->leaving && !all_answered(w) && !(due && cli_now() >= due)) {
+        turn_plain(w, signal_fd, due);
+        if (status)
+            show_waiting(w);
+    }
+    if (status)
+        cli_status_show(NULL);
+    if (!w->leaving) {
+        cli_watch_put_table(w);
+        int code = verdict(w);
+        if (code == CLI_NOTHING && !all_answered(w)) {
+            code = CLI_TIMED_OUT;
+            tell_late(w);
+        }
+        cli_out_close(
+            &w->cli->out); /* who reads it need not wait for the servers to go */
+        cli_watch_leave(w, code);
+    }
+    finish_plain(w, signal_fd);
+    if (signal_fd >= 0)
+        close(signal_fd);
+    return w->exit_code;
+}
+
+/* ---- the screen ---- */
+
+static void draw_news(struct cli_watch *w, struct cli_watched *s, bool event)
+{
+    struct cli_view *v = w->arg;
+    bool looked_at = v->page == CLI_VIEW_LOG && s == &w->all[v->selected];
+    v->dirty = v->dirty || event || looked_at || v->page == CLI_VIEW_SERVERS;
+}
+
+static void leave_at_once(struct cli_view *v, int code)
+{
+    cli_term_leave(v->term);
+    _exit(code);
+}
+
+/* What is on the screen is not known any more: all is drawn. */
+static void redraw_all(struct cli_view *v)
+{
+    mp_str_reset(&v->last);
+    v->dirty = true;
+    v->drawn = 0;
+}
+
+static void on_screen_signal(struct cli_view *v)
+{
+    int number = cli_signals_read(v->term->signal_fd);
+
+    switch (number) {
+    case 0:
+        return;
+    case SIGWINCH:
+        cli_term_measure(v->term);
+        cli_term_write(v->term, "\033[2J", 4);
+        redraw_all(v);
+        break;
+    case SIGTSTP:
+        cli_term_suspend(v->term);
+        redraw_all(v);
+        break;
+    case SIGCONT: /* somebody may have changed the terminal while we stood still */
+        cli_term_enter(v->term);
+        redraw_all(v);
+        break;
+    default:
+        if (cli_watch_signal(v->watch, number))
+            leave_at_once(v, CLI_SIGNAL + number);
+        v->dirty = true;
+        break;
+    }
+}
+
+static void on_key(struct cli_view *v, int key)
+{
+    if (v->watch->leaving && (key == 'q' || key == 'Q'))
+        leave_at_once(v, v->watch->exit_code);
+    if (cli_view_key(v, key))
+        cli_watch_leave(v->watch, CLI_OK);
+}
+
+static void read_keys(struct cli_view *v)
+{
+    unsigned char bytes[256];
+    ssize_t n = read(v->term->fd, bytes, sizeof bytes);
+
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+        v->term->lost = true;
+    for (ssize_t i = 0; i < n; i++)
+        on_key(v, cli_keys_feed(&v->keys, bytes[i], cli_now()));
+}
+
+/* When to draw next, or to look at an Esc again. */
+static uint64_t next_due(const struct cli_view *v)
+{
+    uint64_t due = v->drawn + (v->dirty ? REDRAW_MS : TICK_MS);
+    if (v->term->unsent.len || v->term->lost)
+        due = cli_now() + TICK_MS; /* it goes on when the terminal takes more */
+    return v->keys.due && v->keys.due < due ? v->keys.due : due;
+}
+
+static void turn_screen(struct cli_view *v)
+{
+    struct cli_watch *w = v->watch;
+    struct cli_term *t = v->term;
+    bool unsent = t->unsent.len > 0;
+    struct pollfd fds[] = {
+        {.fd = mcplug_fd(w->host), .events = POLLIN},
+        {.fd = t->signal_fd, .events = POLLIN},
+        {.fd = t->lost ? -1 : t->fd, .events = unsent ? POLLIN | POLLOUT : POLLIN},
+    };
+
+    cli_watch_begin(w);
+    poll(fds, MP_COUNT(fds), cli_watch_wait_ms(w, next_due(v)));
+    if (fds[1].revents)
+        on_screen_signal(v);
+    if (fds[2].revents & POLLOUT)
+        t->lost = !cli_term_flush(t);
+    if (fds[2].revents & (POLLIN | POLLERR | POLLHUP))
+        read_keys(v);
+    on_key(v, cli_keys_due(&v->keys, cli_now()));
+    mcplug_turn(w->host, 0);
+    uint64_t since = cli_now() - v->drawn;
+    if (!t->lost && !t->unsent.len &&
+        (since >= TICK_MS || (v->dirty && since >= REDRAW_MS)))
+        t->lost = !cli_view_draw(v);
+    if (t->lost)
+        cli_watch_signal(w, SIGHUP); /* as a terminal says it, where it can */
+}
+
+static int run_screen(struct cli_watch *w, struct cli_term *t)
+{
+    struct cli_view view;
+
+    cli_view_init(&view, w, t);
+    w->news = draw_news;
+    w->arg = &view;
+    cli_term_enter(t);
+    while (!w->leaving || w->held) {
+        if (cli_watch_impatient(w))
+            leave_at_once(&view, w->exit_code);
+        turn_screen(&view);
+    }
+    cli_term_leave(t);
+    w->news = hold_news;
+    cli_view_clear(&view);
+    return w->exit_code;
+}
+
+/* ---- the command ---- */
+
+static int watch(struct cli_watch *w)
+{
+    const struct cli_args *args = &w->cli->args;
+    struct cli_term term;
+    int code;
+
+    if (args->until_ready)
+        return run_until_ready(w);
+    bool screen = !args->plain && !args->json && cli_term_init(&term);
+    if (!screen)
+        return run_plain(w);
+    code = run_screen(w, &term);
+    cli_term_clear(&term);
+    return code;
+}
+
+static int tell_none(const struct mcplug_config *config)
+{
+    bool damaged = mp_config_damaged(config);
+
+    if (damaged || config->exclusive) {
+        cli_tell_no_server(config);
+    } else {
+        cli_error("there is no server to watch");
+        cli_hint("`mcplug list` tells more, `mcplug add NAME -- COMMAND` adds one.");
+    }
+    return damaged ? CLI_USAGE : CLI_NO_SERVER;
+}
+
+static int run(struct cli *cli)
+{
+    struct cli_watch w;
+    int code = CLI_USAGE;
+
+    if (cli->args.timeout && !cli->args.until_ready) {
+        cli_error("--timeout goes with --until-ready");
+        return code;
+    }
+    code = cli_watch_init(&w, cli);
+    w.news = hold_news;
+    if (code == CLI_OK)
+        code = w.n ? watch(&w) : tell_none(cli->config);
+    cli_watch_clear(&w);
+    return code;
+}
+
+static const struct cli_option options[] = {
+    {"plain", 0, CLI_FLAG, NULL, "a line per event, at a terminal too",
+     offsetof(struct cli_args, plain)},
+    {"until-ready", 0, CLI_FLAG, NULL,
+     "wait until each of them is ready or given up on, show how they are, and leave",
+     offsetof(struct cli_args, until_ready)},
+    {"timeout", 0, CLI_DURATION, "TIME", "how long to wait until they are ready",
+     offsetof(struct cli_args, timeout)},
+    {"connect-timeout", 0, CLI_DURATION, "TIME", "give up on an attempt after TIME",
+     offsetof(struct cli_args, connect_timeout)},
+    {"env", 0, CLI_LIST, "NAME=VALUE",
+     "set a variable of the servers' environment; may be repeated",
+     offsetof(struct cli_args, env)},
+    {.name = NULL},
+};
+
+const struct cli_command cli_cmd_watch = {
+    .name = "watch",
+    .words = "[SERVER...]",
+    .summary = "Keep servers up, and show them as they come and go.",
+    .details =
+        "Starts every server that may be used, a few at a time, and starts it again when "
+        "it goes: 0, 1, 2, 5, 10, 30, 60, 60 .. seconds after a failure. On a terminal "
+        "they are shown on a screen of their own. Keys there: up and down select a "
+        "server, r starts it anew, as the configuration has it then, R all that are "
+        "down, l or Enter shows its log, ? explains, q or Ctrl+C closes all of them and "
+        "leaves.\n"
+        "\n"
+        "Elsewhere, and with --plain, each event is a line: time, name, state, detail. "
+        "With "
+        "--json it is an object with the members time, server, state, revision, tools, "
+        "restarts, next_ms, error and stderr. That goes on until Ctrl+C or SIGTERM, and "
+        "until all servers have gone then; a second Ctrl+C leaves at once.\n"
+        "\n"
+        "With --until-ready the exit code is 0 if all are ready, or at rest since, 1 if "
+        "one is not, 2 if a file of the configuration can't be used, and 5 if the time "
+        "passed; one that was never ready is given up on after three "
+        "attempts, or one if its program cannot be run. MCP_SERVER_CONNECTION_BATCH_SIZE "
+        "sets how many servers are "
+        "started at a time at first, 3 without it.",
+    .options = options,
+    .flags = CLI_CONFIG,
+    .max_words = CLI_MANY,
+    .run = run,
+};

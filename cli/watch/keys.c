@@ -1,0 +1,247 @@
+#include "cli/watch/watch.h"
+
+#include "base/error.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+#define ESC_MS 60 /* after which an Esc was no beginning of anything */
+
+/* ---- bytes become keys ---- */
+
+/* What stands between the bracket and the last byte is a number, or nothing we know. */
+static int key_of(const char *seq, char last)
+{
+    switch (last) {
+    case 'A':
+        return CLI_KEY_UP;
+    case 'B':
+        return CLI_KEY_DOWN;
+    case 'H':
+        return CLI_KEY_HOME;
+    case 'F':
+        return CLI_KEY_END;
+    case '~':
+        break;
+    default:
+        return CLI_KEY_NONE;
+    }
+    switch (atoi(seq)) {
+    case 1:
+    case 7:
+        return CLI_KEY_HOME;
+    case 4:
+    case 8:
+        return CLI_KEY_END;
+    case 5:
+        return CLI_KEY_PAGE_UP;
+    case 6:
+        return CLI_KEY_PAGE_DOWN;
+    default:
+        return CLI_KEY_NONE;
+    }
+}
+
+/* Within a sequence: Esc [ .. or Esc O .. up to a letter or ~. */
+static int feed_sequence(struct cli_keys *k, unsigned char byte)
+{
+    if (k->n == 1 && byte != '[' && byte != 'O') {
+        k->n = 0; /* Alt and a key */
+        return CLI_KEY_NONE;
+    }
+    bool last = k->n > 1 && byte >= 0x40 && byte <= 0x7e;
+    if (!last) {
+        if (k->n < sizeof k->seq - 1) /* the rest of what is too long is not looked at */
+            k->seq[k->n++] = (char)byte;
+        return CLI_KEY_NONE;
+    }
+    k->seq[k->n] = '\0';
+    k->n = 0;
+    return key_of(k->seq + 2, (char)byte);
+}
+
+int cli_keys_feed(struct cli_keys *k, unsigned char byte, uint64_t now)
+{
+    k->due = 0;
+    if (byte == CLI_KEY_ESC) { /* also one that breaks a sequence off */
+        k->seq[0] = (char)byte;
+        k->n = 1;
+        k->due = now + ESC_MS;
+        return CLI_KEY_NONE;
+    }
+    return k->n ? feed_sequence(k, byte) : byte;
+}
+
+int cli_keys_due(struct cli_keys *k, uint64_t now)
+{
+    if (!k->due || now < k->due)
+        return CLI_KEY_NONE;
+    k->due = 0;
+    k->n = 0;
+    return CLI_KEY_ESC;
+}
+
+/* ---- keys become deeds ---- */
+
+static void restart(struct cli_view *v, struct cli_watched *s)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct cli_reading *reading = NULL;
+
+    bool is_other;
+
+    int r = cli_watched_restart(s, &reading, &is_other, &err);
+    const char *name = s->member->entry->name; /* it may be another one now */
+    cli_watched_look(s);
+    unsigned others = cli_watched_others(s);
+    if (r != MCPLUG_OK)
+        cli_view_note(v, "%.64s: %.500s", name, err.text);
+    else if (others)
+        cli_view_note(v, "%.64s is started anew, for %u other%s as well, who share%s it",
+                      name, others, others == 1 ? "" : "s", others == 1 ? "s" : "");
+    else
+        cli_view_note(v, "%.64s is started anew%s", name,
+                      is_other ? ", as the configuration has it now" : "");
+    cli_reading_drop(reading);
+}
+
+static void restart_down(struct cli_view *v)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct cli_reading *reading = NULL;
+    size_t n = 0;
+    bool is_other;
+
+    for (size_t i = 0; i < v->watch->n; i++) {
+        struct cli_watched *s = &v->watch->all[i];
+        cli_watched_look(s);
+        if (cli_watched_down(s) &&
+            cli_watched_restart(s, &reading, &is_other, &err) == MCPLUG_OK)
+            n++;
+    }
+    cli_reading_drop(reading);
+    if (n)
+        cli_view_note(v, "%zu server%s started anew", n, n == 1 ? " is" : "s are");
+    else
+        cli_view_note(v, "no server is down that could be started");
+}
+
+/* Moves within 0 .. last. */
+static void move(size_t *at, ptrdiff_t by, size_t last)
+{
+    if (*at > last)
+        *at = last;
+    if (by < 0)
+        *at = *at > (size_t)-by ? *at - (size_t)-by : 0;
+    else
+        *at = last - *at > (size_t)by ? *at + (size_t)by : last;
+}
+
+/* How far a key goes; 0: it is none of these. */
+static ptrdiff_t distance(const struct cli_view *v, int key)
+{
+    ptrdiff_t page = (ptrdiff_t)cli_view_rows(v);
+    switch (key) {
+    case CLI_KEY_UP:
+    case 'k':
+        return -1;
+    case CLI_KEY_DOWN:
+    case 'j':
+        return 1;
+    case CLI_KEY_PAGE_UP:
+    case 'b':
+        return -page;
+    case CLI_KEY_PAGE_DOWN:
+    case ' ':
+        return page;
+    case CLI_KEY_HOME:
+    case 'g':
+        return -PTRDIFF_MAX;
+    case CLI_KEY_END:
+    case 'G':
+        return PTRDIFF_MAX;
+    default:
+        return 0;
+    }
+}
+
+static void show_help(struct cli_view *v)
+{
+    v->before_help = v->page;
+    v->page = CLI_VIEW_HELP;
+    v->help_top = 0;
+}
+
+static bool on_servers(struct cli_view *v, int key)
+{
+    struct cli_watched *s = &v->watch->all[v->selected];
+
+    switch (key) {
+    case 'q':
+        return true;
+    case 'r':
+        restart(v, s);
+        break;
+    case 'R':
+        restart_down(v);
+        break;
+    case 'l':
+    case '\r':
+    case '\n':
+        v->page = CLI_VIEW_LOG;
+        v->back = 0;
+        break;
+    case '?':
+    case 'h':
+        show_help(v);
+        break;
+    default:
+        move(&v->selected, distance(v, key), v->watch->n - 1);
+        break;
+    }
+    return false;
+}
+
+static void on_log(struct cli_view *v, int key)
+{
+    struct cli_watched *s = &v->watch->all[v->selected];
+
+    switch (key) {
+    case 'q':
+    case 'l':
+    case CLI_KEY_ESC:
+        v->page = CLI_VIEW_SERVERS;
+        break;
+    case 'r':
+        restart(v, s);
+        break;
+    case '?':
+    case 'h':
+        show_help(v);
+        break;
+    default: /* counted from the end, which is where news come */
+        move(&v->back, -distance(v, key), cli_view_back_most(v));
+        break;
+    }
+}
+
+bool cli_view_key(struct cli_view *v, int key)
+{
+    if (key == CLI_KEY_NONE)
+        return false;
+    v->dirty = true;
+    v->note[0] = '\0';
+    switch (v->page) {
+    case CLI_VIEW_LOG:
+        on_log(v, key);
+        return false;
+    case CLI_VIEW_HELP:
+        if (distance(v, key) && cli_view_help_most(v))
+            move(&v->help_top, distance(v, key), cli_view_help_most(v));
+        else
+            v->page = v->before_help;
+        return false;
+    default:
+        return on_servers(v, key);
+    }
+}

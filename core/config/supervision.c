@@ -1,0 +1,311 @@
+#include "config/supervision.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "plugin/props.h"
+
+#include <stdio.h>
+
+/* ---- entries ---- */
+
+/* No variables: what is kept under a name, and which tools are allowed, must not depend
+ * on who asks. */
+
+static void list_free(char **list)
+{
+    for (size_t i = 0; list && list[i]; i++)
+        mp_free(list[i]);
+    mp_free(list);
+}
+
+/* What is not there leaves NULL. false: no memory */
+static bool take_text(const struct mp_entry *entry, const char *key, char **out)
+{
+    mp_view v = mp_view_get(entry->json, key);
+    return !mp_view_is_string(v) || (*out = mp_view_strdup(v));
+}
+
+static bool take_list(const struct mp_entry *entry, const char *key, char ***out)
+{
+    mp_view list = mp_view_get(entry->json, key), item;
+    struct mp_walk w = mp_walk_into(list);
+
+    if (!mp_view_is_array(list))
+        return true;
+    *out = mp_alloc((mp_view_count(list) + 1) * sizeof **out);
+    for (size_t n = 0; *out && mp_walk_element(&w, &item); n++)
+        if (!((*out)[n] = mp_view_strdup(item)))
+            return false;
+    return *out != NULL;
+}
+
+static bool take_map(const struct mp_entry *entry, const char *key, char ***out)
+{
+    mp_view map = mp_view_get(entry->json, key), name, item;
+    struct mp_walk w = mp_walk_into(map);
+
+    if (!mp_view_is_object(map))
+        return true;
+    *out = mp_alloc((mp_view_count(map) * 2 + 1) * sizeof **out);
+    for (size_t n = 0; *out && mp_walk_member(&w, &name, &item); n += 2)
+        if (!((*out)[n] = mp_view_strdup(name)) ||
+            !((*out)[n + 1] = mp_view_strdup(item)))
+            return false;
+    return *out != NULL;
+}
+
+static bool take_time(const struct mp_entry *entry, const char *key, uint64_t *out)
+{
+    mp_view v = mp_view_get(entry->json, key);
+    int64_t ms = 0;
+    char *text = mp_view_is_string(v) ? mp_view_strdup(v) : NULL;
+
+    if (mp_view_is_string(v) && !text)
+        return false;
+    if (text)
+        mp_option_parse("duration", text, &ms);
+    else
+        mp_view_int(v, &ms);
+    mp_free(text);
+    *out = ms > 0 ? (uint64_t)ms : 0;
+    return true;
+}
+
+int mp_entry_supervision(const struct mp_entry *entry, struct mp_supervision *out,
+                         struct mcplug_error *err)
+{
+    mp_view shared = mp_view_get(entry->json, "shared");
+
+    memset(out, 0, sizeof *out);
+    out->shared = !shared.len || mp_view_true(shared);
+    out->keep_alive = mp_view_true(mp_view_get(entry->json, "keepAlive"));
+    bool ok = take_text(entry, "healthProbe", &out->probe) &&
+              take_text(entry, "healthUrl", &out->probe_url) &&
+              take_time(entry, "idle", &out->idle_ms) &&
+              take_text(entry, "queue", &out->queue) &&
+              take_map(entry, "toolQueues", &out->tool_queues) &&
+              take_list(entry, "toolsAllowed", &out->tools_allowed) &&
+              take_list(entry, "toolsDenied", &out->tools_denied);
+    return ok ? MCPLUG_OK : mp_fail_nomem(err);
+}
+
+void mp_supervision_clear(struct mp_supervision *supervision)
+{
+    mp_free(supervision->probe);
+    mp_free(supervision->probe_url);
+    mp_free(supervision->queue);
+    list_free(supervision->tool_queues);
+    list_free(supervision->tools_allowed);
+    list_free(supervision->tools_denied);
+    memset(supervision, 0, sizeof *supervision);
+}
+
+/* ---- types ---- */
+
+int mp_entry_type(const struct mp_entry *entry, char **out, struct mcplug_error *err)
+{
+    static const char *const same[][2] = {
+        {"streamable-http", "http"},
+        {"streamableHttp", "http"},
+        {"streamable_http", "http"},
+        {"local", "stdio"},
+    };
+    mp_view type = mp_view_get(entry->json, "type");
+
+    *out = NULL;
+    if (!type.len && !mp_view_get(entry->json, "command").len)
+        return MCPLUG_OK;
+    if (!type.len)
+        *out = mp_strdup("stdio");
+    const char *word = NULL;
+    for (size_t i = 0; type.len && !word && i < MP_COUNT(same); i++)
+        if (mp_view_equals(type, same[i][0]))
+            word = same[i][1];
+    if (type.len)
+        *out = word ? mp_strdup(word) : mp_view_strdup(type);
+    return *out ? MCPLUG_OK : mp_fail_nomem(err);
+}
+
+/* ---- queues ---- */
+
+struct number {
+    const char *name;
+    int64_t least, most;
+};
+static const struct number concurrent_range = {"concurrent", 1, MP_QUEUE_CONCURRENT_MAX};
+static const struct number waiting_range = {"waiting", 0, MP_QUEUE_WAITING_MAX};
+
+/* 0: it is not there, or no number that could be used. */
+static unsigned number_of(mp_view v, const struct number *range)
+{
+    int64_t n;
+    bool fits = mp_view_int(v, &n) && n >= range->least && n <= range->most;
+    return fits ? (unsigned)n : 0;
+}
+
+struct queues {
+    struct mcplug_config *config;
+    const struct mp_source *source;
+};
+
+static void complain(struct queues *q, const char *path, mp_view at, const char *text)
+{
+    mp_config_note(q->config, q->source, NULL, false, path, at, "%s", text);
+}
+
+static void check_number(struct queues *q, const char *path, mp_view v,
+                         const struct number *range)
+{
+    char text[96];
+    int64_t n;
+
+    if (mp_view_int(v, &n) && n >= range->least && n <= range->most)
+        return;
+    snprintf(text, sizeof text, "expected a number from %d to %d", (int)range->least,
+             (int)range->most);
+    complain(q, path, v, text);
+}
+
+static void check_members(struct queues *q, const char *name, mp_view object)
+{
+    struct mp_walk w = mp_walk_into(object);
+    mp_view key, value;
+    char path[320];
+
+    while (mp_walk_member(&w, &key, &value)) {
+        char *member = mp_view_strdup(key);
+        q->config->incomplete |= !member;
+        snprintf(path, sizeof path, "queues.%.128s.%.128s", name, member ? member : "");
+        mp_free(member);
+        if (mp_view_equals(key, concurrent_range.name))
+            check_number(q, path, value, &concurrent_range);
+        else if (mp_view_equals(key, waiting_range.name))
+            check_number(q, path, value, &waiting_range);
+        else
+            complain(q, path, key,
+                     "is unknown; there are \"concurrent\" and \"waiting\"");
+    }
+}
+
+static void check_queue(struct queues *q, mp_view key, mp_view value)
+{
+    char path[160], *name = mp_view_strdup(key);
+
+    q->config->incomplete |= !name;
+    snprintf(path, sizeof path, "queues.%.128s", name ? name : "");
+    if (name && !*name)
+        complain(q, path, key, "is no name");
+    else if (mp_view_is_object(value))
+        check_members(q, name ? name : "", value);
+    else
+        check_number(q, path, value, &concurrent_range);
+    mp_free(name);
+}
+
+void mp_config_take_queues(struct mcplug_config *config, struct mp_source *source,
+                           mp_view queues)
+{
+    struct queues q = {config, source};
+    struct mp_walk w = mp_walk_into(queues);
+    mp_view key, value;
+
+    if (!queues.len)
+        return;
+    if (mp_scope_needs_approval(source->scope)) {
+        mp_config_note(config, source, NULL, true, "queues", queues,
+                       "is not for files of a project, and ignored here");
+        return;
+    }
+    if (!mp_view_is_object(queues)) {
+        complain(&q, "queues", queues, "expected an object with one member per queue");
+        return;
+    }
+    source->queues = queues;
+    for (size_t n = 0; mp_walk_member(&w, &key, &value); n++) {
+        if (n >= MP_QUEUES_MAX) {
+            mp_config_note(config, source, NULL, false, "queues", key,
+                           "more than %d queues; this one and those that follow are "
+                           "ignored",
+                           MP_QUEUES_MAX);
+            return;
+        }
+        check_queue(&q, key, value);
+    }
+}
+
+static bool find_queue(mp_view queues, const char *name, mp_view *out)
+{
+    struct mp_walk w = mp_walk_into(queues);
+    mp_view key;
+    for (size_t n = 0; n < MP_QUEUES_MAX && mp_walk_member(&w, &key, out); n++)
+        if (mp_view_equals(key, name))
+            return true;
+    return false;
+}
+
+bool mp_config_queue(const struct mcplug_config *config, const char *name,
+                     unsigned *concurrent, unsigned *waiting)
+{
+    for (size_t i = 0; i < config->n_sources; i++) {
+        mp_view value;
+        if (!find_queue(config->sources[i].queues, name, &value))
+            continue;
+        bool whole = mp_view_is_object(value);
+        *concurrent = number_of(whole ? mp_view_get(value, "concurrent") : value,
+                                &concurrent_range);
+        *waiting = number_of(whole ? mp_view_get(value, "waiting") : mp_bytes(NULL, 0),
+                             &waiting_range);
+        return true;
+    }
+    return false;
+}
+
+/* ---- the file as a whole ---- */
+
+static void lower(char *text)
+{
+    for (; *text; text++)
+        if (*text >= 'A' && *text <= 'Z')
+            *text = (char)(*text - 'A' + 'a');
+}
+
+/* Another spelling of `key`: another case, or one letter too many, missing or wrong.
+ * Files of other programs have keys of their own, so no more than that. */
+static bool is_slip(const char *given, const char *key)
+{
+    size_t n = strlen(given), m = strlen(key), head = 0, tail = 0;
+
+    while (head < n && given[head] == key[head])
+        head++;
+    while (tail + head < n && tail + head < m && given[n - 1 - tail] == key[m - 1 - tail])
+        tail++;
+    return head + tail + 1 >= (n > m ? n : m);
+}
+
+void mp_config_check_top(struct mcplug_config *config, const struct mp_source *source,
+                         mp_view top)
+{
+    static const char *const ours[] = {"mcpServers", "pluginDirs", "queues"};
+    static const char *const plain[] = {"mcpservers", "plugindirs", "queues"};
+    struct mp_walk w = mp_walk_into(top);
+    mp_view key, value;
+
+    while (mp_walk_member(&w, &key, &value)) {
+        char *given = mp_view_strdup(key);
+        const char *meant = NULL;
+        bool known = false;
+        config->incomplete |= !given;
+        for (size_t i = 0; given && i < MP_COUNT(ours); i++)
+            known = known || strcmp(given, ours[i]) == 0;
+        if (given)
+            lower(given);
+        for (size_t i = 0; given && !known && i < MP_COUNT(ours); i++)
+            if (is_slip(given, plain[i]))
+                meant = ours[i];
+        mp_free(given);
+        if (meant)
+            mp_config_note(config, source, NULL, true, "", key,
+                           "%.*s is unknown; did you mean \"%s\"?", (int)key.len,
+                           (const char *)key.data, meant);
+    }
+}

@@ -1,0 +1,44 @@
+/* How a configured server is to be kept, and which of its tools may be used: the keys
+ * that are not settings of its transport. [any] */
+#ifndef MP_CONFIG_SUPERVISION_H
+#define MP_CONFIG_SUPERVISION_H
+
+#include "config/config.h"
+
+struct mp_supervision {
+    bool shared;          /* "shared", true unless it says otherwise */
+    bool keep_alive;      /* "keepAlive", false unless it says otherwise */
+    char *probe;          /* "healthProbe"; NULL: by era */
+    char *probe_url;      /* "healthUrl"; NULL: none */
+    uint64_t idle_ms;     /* "idle", a duration; 0: never stopped for being idle */
+    char *queue;          /* "queue"; NULL: none */
+    char **tool_queues;   /* "toolQueues": TOOL, QUEUE, TOOL, QUEUE .. NULL-ended; NULL */
+    char **tools_allowed; /* NULL-ended; NULL: all */
+    char **tools_denied;  /* NULL-ended; NULL: none */
+};
+
+/* Only for entries that are not broken. MCPLUG_ENOMEM. Clear in any case. */
+int mp_entry_supervision(const struct mp_entry *entry, struct mp_supervision *out,
+                         struct mcplug_error *err);
+void mp_supervision_clear(struct mp_supervision *supervision);
+
+#define MP_QUEUES_MAX 1000            /* that one file may name */
+#define MP_QUEUE_CONCURRENT_MAX 10000 /* from 1 */
+#define MP_QUEUE_WAITING_MAX 100000   /* from 0, which is as if it were not said */
+
+/* Warns of keys of a file that look like one of ours and are none. */
+void mp_config_check_top(struct mcplug_config *config, const struct mp_source *source,
+                         mp_view top);
+
+/* Checks "queues" of a file, len 0: it has none, and keeps it for mp_config_queue(). */
+void mp_config_take_queues(struct mcplug_config *config, struct mp_source *source,
+                           mp_view queues);
+
+/* What "queues" of the configuration's files says of a queue: {"NAME": 4}, or
+ * {"NAME": {"concurrent": 4, "waiting": 100}}; the highest scope that names it wins. 0 in
+ * either: not said, or no number that could be used. false: no file names it. Only files
+ * that need no approval count. */
+bool mp_config_queue(const struct mcplug_config *config, const char *name,
+                     unsigned *concurrent, unsigned *waiting);
+
+#endif
