@@ -112,9 +112,9 @@ static bool count_tools(const struct fleet *f, size_t *out)
     size_t tools = 0, unknown = 0;
 
     for (size_t i = 0; i < mcplug_config_count(f->config); i++) {
-        mcplug_handle *h =
-            mcplug_toolbox_handle(f->box, mcplug_config_name(f->config, i));
-        mcplug_list *list = mcplug_handle_list(h, MCPLUG_TOOLS);
+        mcplug_server *h =
+            mcplug_toolbox_server(f->box, mcplug_config_name(f->config, i));
+        mcplug_list *list = mcplug_server_list(h, MCPLUG_TOOLS);
         if (list)
             tools += mcplug_list_count(list);
         else

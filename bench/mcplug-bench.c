@@ -52,8 +52,9 @@ struct options {
     enum mode mode;
     uint64_t count; /* of calls, bytes, tools or servers */
     bool legacy;
-    const char *url; /* NULL: the server is a command */
-    int argc;        /* of the server */
+    bool once, queue; /* opened so; calls go through a queue */
+    const char *url;  /* NULL: the server is a command */
+    int argc;         /* of the server */
     char **argv;
 };
 
@@ -96,6 +97,10 @@ static mcplug_server *connect_server(mcplug *host, const struct options *o,
                                      uint64_t tools)
 {
     struct mcplug_server_options so = {.struct_size = sizeof so,
+                                       .dedicated = 1,
+                                       .once = o->once,
+                                       .lists = MCPLUG_NO_LISTS,
+                                       .queue = o->queue ? "bench" : NULL,
                                        .revision = o->legacy ? "2025-11-25" : NULL};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     mcplug_settings *s = o->url ? mcplug_settings_new(NULL) : command_settings(o, tools);
@@ -103,6 +108,8 @@ static mcplug_server *connect_server(mcplug *host, const struct options *o,
 
     if (o->url)
         mcplug_settings_set(s, "url", o->url);
+    if (o->queue)
+        mcplug_set_queue(host, "bench", FLIGHT, 0);
     if (mcplug_open_wait(host, s, &so, &server, &err) != MCPLUG_OK)
         die(o->url ? o->url : o->argv[0], err.text);
     mcplug_settings_free(s);
@@ -424,6 +431,11 @@ static bool parse(int argc, char **argv, struct options *o)
             o->url = argv[++i];
             continue;
         }
+        if (!strcmp(argv[i], "--once") || !strcmp(argv[i], "--queue")) {
+            o->once |= !strcmp(argv[i], "--once");
+            o->queue |= !strcmp(argv[i], "--queue");
+            continue;
+        }
         while (m < MODES && strcmp(argv[i], modes[m].name) != 0)
             m++;
         if (m == MODES || (modes[m].counted && i + 1 >= argc))
@@ -449,7 +461,8 @@ int main(int argc, char **argv)
     bool fine = true;
 
     if (!parse(argc, argv, &o)) {
-        fputs("usage: mcplug-bench [--legacy] [--calls N | --flights N | --big2g]\n"
+        fputs("usage: mcplug-bench [--legacy] [--once] [--queue]\n"
+              "                    [--calls N | --flights N | --big2g]\n"
               "                    --url URL | SERVER [ARG]...\n",
               stderr);
         return 2;

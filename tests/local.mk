@@ -5,11 +5,13 @@
 unit_tests = \
 	tests/unit/api_config \
 	tests/unit/api_edges \
-	tests/unit/api_handle \
-	tests/unit/api_handle_edges \
-	tests/unit/api_handle_lists \
-	tests/unit/api_handle_rules \
 	tests/unit/api_host \
+	tests/unit/api_server \
+	tests/unit/api_server_edges \
+	tests/unit/api_server_lists \
+	tests/unit/api_server_once \
+	tests/unit/api_server_own \
+	tests/unit/api_server_rules \
 	tests/unit/api_stress \
 	tests/unit/api_two_hosts \
 	tests/unit/base_sha256 \
@@ -106,7 +108,6 @@ unit_support = \
 	tests/unit/box_kit.h \
 	tests/unit/config_kit.h \
 	tests/unit/file_kit.h \
-	tests/unit/handle_kit.h \
 	tests/unit/health_kit.h \
 	tests/unit/talker_kit.h \
 	tests/unit/ide_kit.h \
@@ -114,6 +115,7 @@ unit_support = \
 	tests/unit/keeper_kit.h \
 	tests/unit/nomem_kit.h \
 	tests/unit/plugin_modules.h \
+	tests/unit/server_kit.h \
 	tests/unit/now.h \
 	tests/unit/quick.h
 

@@ -5,7 +5,7 @@
 #include "cli/base/content.h"
 #include "cli/doctor/doctor.h"
 #include "cli/base/by_name.h"
-#include "session/session.h"
+#include "registry/registry.h"
 #include "cli/base/message.h"
 
 #include <stdio.h>
@@ -23,7 +23,8 @@ void cli_catalogue_save(struct cli *cli, const struct mp_entry *entry,
                         const mcplug_list *list, const struct mcplug_error *why)
 {
     uint64_t ttl;
-    bool told = mp_lists_ttl(server, kind, &ttl);
+    const struct mp_service *s = server->service;
+    bool told = s->session && mp_lists_ttl(s->session, kind, &ttl);
 
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     if (cli_args_alter(&cli->args)) /* not quite the server of the definition */
@@ -31,7 +32,7 @@ void cli_catalogue_save(struct cli *cli, const struct mp_entry *entry,
     if (!list &&
         !(why && why->code == MCPLUG_EPEER && why->peer_status == METHOD_NOT_FOUND))
         return;
-    int r = mp_tool_cache_save(&cli->config->paths, entry, server, kind, list,
+    int r = mp_tool_cache_save(&cli->config->paths, entry, &s->id, kind, list,
                                !list || !told    ? MP_TOOL_CACHE_NO_TTL
                                : ttl > INT64_MAX ? INT64_MAX
                                                  : (int64_t)ttl,

@@ -209,10 +209,13 @@ static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error
         fail(m, &err);
 }
 
-static void on_dropped(void *arg, mcplug_server *server, const struct mcplug_error *why)
+static void on_state(void *arg, mcplug_server *server, enum mcplug_state state,
+                     const struct mcplug_error *why)
 {
-    (void)server;
-    fail(arg, why);
+    struct cli_member *m = arg;
+    (void)server, (void)state;
+    if (why && m->stage != CLI_STAGE_OPENS) /* else `ready` tells */
+        fail(m, why);
 }
 
 static void on_remark(void *arg, mcplug_server *server, const char *line, size_t len)
@@ -274,12 +277,13 @@ static int member_open(struct cli_member *m, struct mcplug_error *err)
     struct cli_connect_all *r = m->roster;
     struct mcplug_server_options options = {
         .struct_size = sizeof options,
-        .prefetch = MCPLUG_TOOLS, /* so that the time to connect counts for them too */
+        .once = 1,
+        .lists = MCPLUG_TOOLS, /* so that the time to connect counts for them too */
         .name = m->entry->name,
         .timeout_ms = clamp(r->cli->args.connect_timeout),
         .arg = m,
         .remark = on_remark,
-        .dropped = on_dropped,
+        .state = on_state,
     };
     mp_resolved_times(&m->resolved, &options.timeout_ms, &options.request_ms,
                       &options.tool_ms);

@@ -73,7 +73,7 @@ static void check_one(struct mcplug_config *config, mcplug *host, struct mp_entr
             return;
         }
     }
-    if (mp_host_transport(host, type, url, &offer, &err) == MCPLUG_OK) {
+    if (mp_connector_transport(&host->connector, type, url, &offer, &err) == MCPLUG_OK) {
         mp_config_check(config, entry, offer->feature.name, offer->feature.options);
         mp_config_check_url(config, entry, offer->feature.name, offer->feature.accepts);
     } else {

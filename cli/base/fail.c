@@ -83,12 +83,13 @@ static void advise(const struct cli_oneshot *link, const struct mcplug_error *wh
     char room[512];
     const char *name = link->entry ? link->entry->name : "", *space = *name ? " " : "";
     const char *program = program_of(link, room, sizeof room);
-    struct mcplug_ledger books = {.struct_size = sizeof books};
+    struct mcplug_status status = {.struct_size = sizeof status};
 
     if (link->server)
-        mcplug_server_ledger(link->server, &books);
-    if (!link->connected && why->code == MCPLUG_ETIMEDOUT &&
-        !books.noise) /* else it has time enough, but does not speak our language */
+        mcplug_server_status(link->server, &status);
+    if (!link->connected && why->code == MCPLUG_ETIMEDOUT && status.wire &&
+        !status.wire
+             ->noise) /* else it has time enough, but does not speak our language */
         cli_hint("--connect-timeout TIME, or MCP_TIMEOUT in ms, waits longer.");
     else if (!link->connected && why->code == MCPLUG_ENOTSUP)
         cli_hint("`mcplug plugins` lists what there is.");

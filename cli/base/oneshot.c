@@ -109,10 +109,14 @@ static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error
     link->ready(link, link->job);
 }
 
-static void on_dropped(void *arg, mcplug_server *server, const struct mcplug_error *why)
+/* Once connected, the only state that can follow is its end. */
+static void on_state(void *arg, mcplug_server *server, enum mcplug_state state,
+                     const struct mcplug_error *why)
 {
     struct cli_oneshot *link = arg;
-    (void)server;
+    (void)server, (void)state;
+    if (!why || !link->connected || link->dropped)
+        return;
     link->dropped = true;
     cli_oneshot_fail(link, why, NULL);
 }
@@ -187,6 +191,7 @@ static int server_open(struct cli_oneshot *link, const mcplug_settings *settings
     const struct cli_args *args = &link->cli->args;
     struct mcplug_server_options options = {
         .struct_size = sizeof options,
+        .once = 1,
         .name = link->entry ? link->entry->name : NULL,
         .timeout_ms = clamp(args->connect_timeout),
         .request_ms = clamp(args->timeout),
@@ -198,7 +203,7 @@ static int server_open(struct cli_oneshot *link, const mcplug_settings *settings
         .roots = link->roots ? on_roots : NULL,
         .logged = args->log_level ? on_logged : NULL,
         .remark = on_remark,
-        .dropped = on_dropped,
+        .state = on_state,
     };
     mp_resolved_times(resolved, &options.timeout_ms, &options.request_ms,
                       &options.tool_ms);

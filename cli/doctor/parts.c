@@ -365,9 +365,9 @@ static void load_libraries(struct cli_doctor *d)
     mcplug *host = d->loadable ? mcplug_new(&options, &err) : NULL;
 
     if (host && cli_doctor_feature(d, "transport", "http", NULL))
-        mp_host_transport(host, "http", NULL, &offer, &err);
+        mp_connector_transport(&host->connector, "http", NULL, &offer, &err);
     if (host && cli_doctor_feature(d, "transport", "websocket", NULL))
-        mp_host_transport(host, "websocket", NULL, &offer, &err);
+        mp_connector_transport(&host->connector, "websocket", NULL, &offer, &err);
     if (host && cli_doctor_feature(d, "vault", "keyring", NULL))
         mp_catalogue_find(host->catalogue, MCPLUG_VAULT, "keyring", &offer, &err);
     ask_libraries(d);

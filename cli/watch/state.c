@@ -16,12 +16,18 @@ void cli_watched_look(struct cli_watched *s)
     if (s->leaving)
         return; /* as it was when it was told to go */
     memset(&s->status, 0, sizeof s->status);
+    s->error = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    s->calls = 0;
     s->status.struct_size = sizeof s->status;
     s->status.revision = "";
     if (!s->handle)
         return;
-    mcplug_handle_status(s->handle, &s->status);
-    s->status.error.text[cli_error_len(s->status.error.text)] = '\0';
+    mcplug_server_status(s->handle, &s->status);
+    s->calls = s->status.calls->issued;
+    if (s->status.error) {
+        s->error = *s->status.error;
+        s->error.text[cli_error_len(s->error.text)] = '\0';
+    }
 }
 
 const char *cli_watched_state(const struct cli_watched *s)
@@ -37,7 +43,7 @@ const char *cli_watched_state(const struct cli_watched *s)
 
 const char *cli_watched_error(const struct cli_watched *s)
 {
-    const struct mcplug_error *e = &s->status.error;
+    const struct mcplug_error *e = &s->error;
 
     if (!s->usable)
         return s->member->reason ? s->member->reason : "";
@@ -86,7 +92,7 @@ const char *cli_watched_fact(const struct cli_watched *s, char *room, size_t cap
 size_t cli_watched_tools(const struct cli_watched *s)
 {
     return s->handle && !s->leaving
-               ? mcplug_list_count(mcplug_handle_list(s->handle, MCPLUG_TOOLS))
+               ? mcplug_list_count(mcplug_server_list(s->handle, MCPLUG_TOOLS))
                : 0;
 }
 
@@ -102,7 +108,7 @@ unsigned long long cli_watched_seconds(const struct cli_watched *s)
 
 unsigned cli_watched_others(const struct cli_watched *s)
 {
-    return s->status.handles ? s->status.handles - 1 : 0;
+    return s->status.servers ? s->status.servers - 1 : 0;
 }
 
 size_t cli_watch_usable(const struct cli_watch *w)

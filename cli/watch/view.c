@@ -119,7 +119,7 @@ static void column_text(const struct cli_watched *s, int column, char *out, size
             count_text(cli_watched_tools(s), out, cap);
         break;
     case CALLS:
-        count_text(status->calls.issued, out, cap);
+        count_text(s->calls, out, cap);
         break;
     case RUNNING:
         snprintf(out, cap, "%u/%u", status->under_way, status->waiting);
@@ -192,7 +192,7 @@ static void draw_titles(struct cli_view *v, const struct layout *l, size_t at)
  * for both. */
 static void draw_error(struct cli_row *r, const struct cli_watched *s)
 {
-    char room[sizeof s->status.error.text];
+    char room[sizeof s->error.text];
     const char *fact = cli_watched_fact(s, room, sizeof room);
     struct mp_str text;
 
@@ -260,7 +260,7 @@ static void draw_head(struct cli_view *v, size_t at)
         down += cli_watched_down(s);
         resting += s->handle && s->status.state == MCPLUG_STATE_RESTING;
         unused += !s->usable;
-        calls += s->status.calls.issued;
+        calls += s->calls;
     }
     mp_str_init(&text, 512);
     mp_str_addf(&text, "mcplug watch: %zu server%s, %zu ready", w->n,

@@ -74,7 +74,7 @@ static void settle_words(struct cli_watched *s, enum mcplug_state state)
     }
 }
 
-static void on_state(void *arg, mcplug_handle *handle, enum mcplug_state state,
+static void on_state(void *arg, mcplug_server *handle, enum mcplug_state state,
                      const struct mcplug_error *why)
 {
     struct cli_watched *s = arg;
@@ -101,7 +101,7 @@ static void on_state(void *arg, mcplug_handle *handle, enum mcplug_state state,
 
 /* One that shares its connection with another may be ready without ever having been in
  * another state. */
-static void on_ready(void *arg, mcplug_handle *handle, const struct mcplug_error *why)
+static void on_ready(void *arg, mcplug_server *handle, const struct mcplug_error *why)
 {
     struct cli_watched *s = arg;
 
@@ -117,14 +117,14 @@ static void on_ready(void *arg, mcplug_handle *handle, const struct mcplug_error
         s->watch->news(s->watch, s, false);
 }
 
-static void on_changed(void *arg, mcplug_handle *handle, int kind, const char *uri)
+static void on_changed(void *arg, mcplug_server *handle, int kind, const char *uri)
 {
     struct cli_watched *s = arg;
     (void)handle, (void)kind, (void)uri;
     s->watch->news(s->watch, s, false);
 }
 
-static void on_remark(void *arg, mcplug_handle *handle, const char *line, size_t len)
+static void on_remark(void *arg, mcplug_server *handle, const char *line, size_t len)
 {
     struct cli_watched *s = arg;
     (void)handle;
@@ -136,7 +136,7 @@ static void on_remark(void *arg, mcplug_handle *handle, const char *line, size_t
 }
 
 /* notifications/message: `warning logger: text` */
-static void on_logged(void *arg, mcplug_handle *handle, const char *params, size_t len)
+static void on_logged(void *arg, mcplug_server *handle, const char *params, size_t len)
 {
     struct cli_watched *s = arg;
     mp_view v = mp_bytes(params, len);
@@ -297,19 +297,13 @@ static int acquire(struct cli_watched *s, struct mcplug_error *err)
     struct cli_watch *w = s->watch;
     struct cli_member *m = s->member;
     struct mp_supervision supervision = {0};
-    struct mcplug_server_options server = {
-        .struct_size = sizeof server,
+
+    int r = mp_entry_supervision(m->entry, &supervision, err);
+    struct mcplug_server_options o = {
+        .struct_size = sizeof o,
         .name = m->entry->name,
         .timeout_ms = clamp(w->cli->args.connect_timeout),
-    };
-
-    mp_resolved_times(&m->resolved, &server.timeout_ms, &server.request_ms,
-                      &server.tool_ms);
-    int r = mp_entry_supervision(m->entry, &supervision, err);
-    struct mcplug_acquire_options o = {
-        .struct_size = sizeof o,
         .dedicated = !supervision.shared,
-        .server = &server,
         .probe = supervision.probe,
         .probe_url = supervision.probe_url,
         .idle_ms = supervision.idle_ms,
@@ -321,8 +315,9 @@ static int acquire(struct cli_watched *s, struct mcplug_error *err)
         .logged = on_logged,
         .remark = on_remark,
     };
+    mp_resolved_times(&m->resolved, &o.timeout_ms, &o.request_ms, &o.tool_ms);
     if (r == MCPLUG_OK)
-        r = mcplug_acquire(w->host, m->settings, &o, on_ready, s, &s->handle, err);
+        r = mcplug_open(w->host, m->settings, &o, on_ready, s, &s->handle, err);
     if (r == MCPLUG_OK && !cli_args_alter(&w->cli->args))
         mp_service_recall(s->handle->service,
                           mp_tool_cache_path(&w->cli->config->paths, m->entry));
@@ -361,7 +356,7 @@ static void tell_joined(struct cli_watched *s)
     status->state = MCPLUG_STATE_STARTING;
     s->watch->news(s->watch, s, true);
     if (state == MCPLUG_STATE_WAITING || state == MCPLUG_STATE_PARKED) {
-        struct mcplug_error why = status->error;
+        struct mcplug_error why = s->error;
         hear_of_others(s);
         on_state(s, s->handle, state, &why);
     }
@@ -422,14 +417,14 @@ static void on_let_go(void *arg)
 /* Nobody is to come back to it: it does not linger. */
 void cli_watched_let_go(struct cli_watched *s, void (*gone)(struct cli_watched *s))
 {
-    mcplug_handle *handle = mp_move(&s->handle);
+    mcplug_server *handle = mp_move(&s->handle);
     if (!handle)
         return;
     settle(s);
     s->when_gone = gone;
-    if (handle->service->n_handles == 1)
+    if (handle->service->n_servers == 1)
         mp_keeper_set_idle(&handle->service->keeper, 0);
-    mcplug_release(handle, on_let_go, s);
+    mcplug_close(handle, on_let_go, s);
 }
 
 static void on_released(void *arg)
@@ -459,7 +454,7 @@ void cli_watch_leave(struct cli_watch *w, int exit_code)
         s->status.state = MCPLUG_STATE_STOPPING;
         s->status.name = s->status.transport = s->status.revision =
             ""; /* were borrowed */
-        mcplug_release(s->handle, on_released, s);
+        mcplug_close(s->handle, on_released, s);
         w->news(w, s, true);
     }
 }

@@ -53,7 +53,7 @@ struct cli_watched {
     struct cli_watch *watch;
     struct cli_member *member; /* its entry, its settings, why it is not to be started */
     struct cli_reading *reading; /* that the entry is of; NULL: the command's own */
-    mcplug_handle *handle;       /* NULL: not begun, not to be started, or gone */
+    mcplug_server *handle;       /* NULL: not begun, not to be started, or gone */
     bool usable;                 /* it is to be started, or was */
     bool begun, settled;         /* `settled`: the first start has ended, well or not */
     bool answered;               /* ready, or given up on: what --until-ready waits for */
@@ -63,6 +63,8 @@ struct cli_watched {
     enum mcplug_state told;      /* the state that was told last */
     uint64_t told_starts;        /* how many starts there had been then */
     struct mcplug_status status; /* as of cli_watched_look(); strings do not last */
+    struct mcplug_error error;   /* likewise; code 0: none */
+    uint64_t calls;              /* likewise, made so far */
     char *heard; /* on stderr since it was started or ready, what tells most; or NULL */
     char *words; /* that of the last failure; NULL: none */
     struct cli_kept kept;

@@ -3,7 +3,9 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "config/supervision.h"
 #include "plugin/props.h"
+#include "registry/tool_cache.h"
 
 #include <mcplug/mcplug.h>
 
@@ -27,11 +29,12 @@ static int find_offer(mcplug *host, const struct mcplug_config *config,
     char *type = NULL;
     int r = mp_entry_type(entry, &type, err);
     if (r == MCPLUG_OK && type) {
-        r = mp_host_transport(host, type, NULL, out, err);
+        r = mp_connector_transport(&host->connector, type, NULL, out, err);
     } else if (r == MCPLUG_OK) {
         r = mp_entry_resolve(config, entry, only_url, NULL, &first, err);
         if (r == MCPLUG_OK)
-            r = mp_host_transport(host, NULL, mp_props_get(first.props, "url"), out, err);
+            r = mp_connector_transport(&host->connector, NULL,
+                                       mp_props_get(first.props, "url"), out, err);
         mp_resolved_clear(&first);
     }
     mp_free(type);
@@ -147,35 +150,81 @@ int mcplug_config_approve(mcplug_config *config, const char *name,
     return r == MCPLUG_OK ? mp_config_approve(config, entry, err) : r;
 }
 
-int mcplug_open_named(mcplug *host, mcplug_config *config, const char *name,
-                      const struct mcplug_server_options *options,
-                      void (*ready)(void *arg, mcplug_server *server,
-                                    const struct mcplug_error *why),
+/* ---- opening ---- */
+
+static void use_queue(mcplug *host, const struct mcplug_config *config, const char *name)
+{
+    unsigned concurrent, waiting;
+    if (name && mp_config_queue(config, name, &concurrent, &waiting))
+        mcplug_set_queue(host, name, concurrent, waiting);
+}
+
+/* What the caller left open is as the entry has it. */
+static void fill_options(const struct mp_supervision *u, struct mcplug_server_options *o)
+{
+    o->dedicated = o->dedicated || !u->shared;
+    o->probe = o->probe ? o->probe : u->probe;
+    o->probe_url = o->probe_url ? o->probe_url : u->probe_url;
+    o->idle_ms = o->idle_ms ? o->idle_ms : u->idle_ms;
+    o->queue = o->queue ? o->queue : u->queue;
+    if (!o->tool_queues)
+        o->tool_queues = (const char *const *)u->tool_queues;
+    if (!o->tools_allowed)
+        o->tools_allowed = (const char *const *)u->tools_allowed;
+    if (!o->tools_denied)
+        o->tools_denied = (const char *const *)u->tools_denied;
+    if (u->keep_alive && !o->keep_alive_ms)
+        o->keep_alive_ms = 50000;
+}
+
+static int open_entry(mcplug *host, mcplug_config *config, struct mp_entry *entry,
+                      struct mcplug_server_options *o, mcplug_ready_fn *ready,
                       void *ready_arg, mcplug_server **out, struct mcplug_error *err)
 {
-    struct mcplug_error own = MCPLUG_ERROR_INIT;
-    struct mcplug_server_options o = {.struct_size = sizeof o};
     struct mp_resolved resolved = {0};
+    struct mp_supervision supervision = {0};
     mcplug_settings *settings = NULL;
-    struct mp_entry *entry;
 
-    if (!err)
-        err = &own;
-    int r = find(config, name, &entry, err);
+    int r = mp_host_settings(host, config, entry, &resolved, &settings, err);
     if (r == MCPLUG_OK)
-        r = mp_host_settings(host, config, entry, &resolved, &settings, err);
-    if (r == MCPLUG_OK)
-        r = mp_take_options(&o, options, err);
+        r = mp_entry_supervision(entry, &supervision, err);
     if (r == MCPLUG_OK) {
-        o.name = o.name ? o.name : name;
-        mp_resolved_times(&resolved, &o.timeout_ms, &o.request_ms, &o.tool_ms);
+        fill_options(&supervision, o);
+        o->name = o->name ? o->name : entry->name;
+        mp_resolved_times(&resolved, &o->timeout_ms, &o->request_ms, &o->tool_ms);
+        use_queue(host, config, o->queue);
+        const char *const *tq = o->tool_queues;
+        for (size_t i = 0; tq && tq[i] && tq[i + 1]; i += 2)
+            use_queue(host, config, tq[i + 1]);
         if (resolved.missing)
             mp_log(&host->log, MCPLUG_LOG_WARN, "config",
-                   "server \"%s\": Set the following environment variables: %s", name,
-                   resolved.missing);
-        r = mcplug_open(host, settings, &o, ready, ready_arg, out, err);
+                   "server \"%s\": Set the following environment variables: %s",
+                   entry->name, resolved.missing);
+        r = mcplug_open(host, settings, o, ready, ready_arg, out, err);
+        if (r == MCPLUG_OK && !o->identity) /* what one may see another may not */
+            mp_service_recall((*out)->service, mp_tool_cache_path(&config->paths, entry));
     }
     mcplug_settings_free(settings);
     mp_resolved_clear(&resolved);
+    mp_supervision_clear(&supervision);
+    return r;
+}
+
+int mcplug_open_named(mcplug *host, mcplug_config *config, const char *name,
+                      const struct mcplug_server_options *options, mcplug_ready_fn *ready,
+                      void *ready_arg, mcplug_server **out, struct mcplug_error *err)
+{
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
+    struct mcplug_server_options o = {0};
+    struct mp_entry *entry;
+
+    err = err ? err : &own;
+    int r = find(config, name, &entry, err);
+    if (r == MCPLUG_OK)
+        r = mp_take_options(&o, options, err);
+    if (r == MCPLUG_OK) {
+        o.struct_size = sizeof o;
+        r = open_entry(host, config, entry, &o, ready, ready_arg, out, err);
+    }
     return r;
 }

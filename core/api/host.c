@@ -50,8 +50,8 @@ static int take_options(mcplug *host, const struct mcplug_options *given,
         mp_strdup(o->client_version ? o->client_version : PACKAGE_VERSION);
     host->spill_dir = mp_spill_dir(o->spill_dir);
     uint64_t ms = from_environment("MCP_TIMEOUT", 30000);
-    host->connect_ms = ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
-    host->tool_ms = from_environment("MCP_TOOL_TIMEOUT", 100000000);
+    host->connector.connect_ms = ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
+    host->connector.tool_ms = from_environment("MCP_TOOL_TIMEOUT", 100000000);
     uint64_t batch = from_environment("MCP_SERVER_CONNECTION_BATCH_SIZE", MP_BATCH);
     host->batch = batch > MP_STARTS_MAX ? MP_STARTS_MAX : (unsigned)batch;
     return host->client_name && host->client_version && host->spill_dir
@@ -67,15 +67,6 @@ static void host_free(mcplug *host)
     mp_free(host->client_version);
     mp_free(host->spill_dir);
     mp_free(host);
-}
-
-static int
-open_for_registry(void *arg, const mcplug_settings *settings,
-                  const struct mcplug_server_options *options,
-                  void (*ready)(void *, mcplug_server *, const struct mcplug_error *),
-                  void *ready_arg, mcplug_server **out, struct mcplug_error *err)
-{
-    return mcplug_open(arg, settings, options, ready, ready_arg, out, err);
 }
 
 mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *err)
@@ -100,12 +91,17 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
         return NULL;
     }
     if (host) {
+        host->connector.loop = host->loop;
+        host->connector.log = &host->log;
+        host->connector.catalogue = host->catalogue;
+        host->connector.client_name = host->client_name;
+        host->connector.client_version = host->client_version;
+        host->connector.spill_dir = host->spill_dir;
         struct mp_registry_options r = {.loop = host->loop,
                                         .log = &host->log,
                                         .catalogue = host->catalogue,
-                                        .open = open_for_registry,
-                                        .arg = host,
-                                        .tool_ms = host->tool_ms,
+                                        .connector = &host->connector,
+                                        .tool_ms = host->connector.tool_ms,
                                         .request_ms = MP_REQUEST_MS};
         mp_registry_init(&host->registry, &r);
     }
@@ -139,14 +135,6 @@ static void end_all(void *arg)
     mp_registry_end(&host->registry);
 }
 
-static void close_all(void *arg)
-{
-    mcplug *host = arg;
-
-    for (mcplug_server *s = host->servers; s; s = s->next)
-        mp_session_close(s, NULL, NULL);
-}
-
 /* What is told on the way is told in turns, as always. */
 void mcplug_free(mcplug *host)
 {
@@ -161,9 +149,6 @@ void mcplug_free(mcplug *host)
     mp_loop_call(host->loop, end_all, host);
     while (!mp_registry_idle(&host->registry) || host->boxes)
         mp_loop_turn(host->loop, true);
-    mp_loop_call(host->loop, close_all, host);
-    while (host->servers)
-        mp_loop_turn(host->loop, true);
     mp_registry_clear(&host->registry);
     mp_loop_settle(host->loop); /* before modules end that have work under way */
     host_free(host);
@@ -174,9 +159,9 @@ bool mp_host_here(const mcplug *host)
     return !host->has_thread || pthread_equal(host->thread, pthread_self());
 }
 
-mcplug *mp_host_of(const mcplug_server *server)
+mcplug *mp_host_of(const struct mp_registry *registry)
 {
-    return server->cfg.arg;
+    return MP_OF(registry, mcplug, registry);
 }
 
 /* ---- the loop ---- */
@@ -210,45 +195,4 @@ void mcplug_turn(mcplug *host, int wait)
 int mcplug_post(mcplug *host, void (*fn)(void *arg), void *arg)
 {
     return mp_loop_post(host->loop, fn, arg);
-}
-
-/* ---- settings ---- */
-
-mcplug_settings *mcplug_settings_new(const char *type)
-{
-    mcplug_settings *s = mp_alloc(sizeof *s);
-    if (!s)
-        return NULL;
-    s->props = mp_props_new();
-    s->type = mp_strdup(type);
-    if (!s->props || (type && !s->type)) {
-        mcplug_settings_free(s);
-        return NULL;
-    }
-    return s;
-}
-
-void mcplug_settings_free(mcplug_settings *s)
-{
-    if (s) {
-        mp_props_free(s->props);
-        mp_free(s->type);
-        mp_free(s);
-    }
-}
-
-int mcplug_settings_set(mcplug_settings *s, const char *name, const char *value)
-{
-    return mp_props_set(s->props, name, value);
-}
-
-int mcplug_settings_add(mcplug_settings *s, const char *name, const char *value)
-{
-    return mp_props_add(s->props, name, value);
-}
-
-int mcplug_settings_put(mcplug_settings *s, const char *name, const char *key,
-                        const char *value)
-{
-    return mp_props_put(s->props, name, key, value);
 }

@@ -24,50 +24,43 @@ void mcplug_toolbox_free(mcplug_toolbox *box, void (*freed)(void *arg), void *ar
 
 int mcplug_toolbox_add(mcplug_toolbox *box, const char *name,
                        const mcplug_settings *settings,
-                       const struct mcplug_acquire_options *options,
+                       const struct mcplug_server_options *options,
                        struct mcplug_error *err)
 {
     struct mcplug_error own = MCPLUG_ERROR_INIT;
-    struct mcplug_acquire_options o = {0};
-    struct mcplug_server_options server = {0};
-    mcplug_handle *handle = NULL;
+    struct mcplug_server_options o = {0};
+    mcplug_server *server = NULL;
     struct mp_box_server *m;
 
     err = err ? err : &own;
     int r = mp_take_options(&o, options, err);
-    if (r == MCPLUG_OK)
-        r = mp_take_options(&server, o.server, err);
     if (r == MCPLUG_OK && !box->freeing && (!name || !settings))
         r = mp_fail(err, MCPLUG_EINVAL, "a server has a name and settings");
-    server.name = server.name ? server.name : name;
-    o.server = &server;
     if (r == MCPLUG_OK)
-        r = mp_toolbox_begin(box, name, &o, &m, err);
+        r = mp_toolbox_begin(box, name, &m, err);
     if (r != MCPLUG_OK)
         return r;
-    r = mp_handle_new(box->registry, settings, &o, NULL, NULL, &handle, err);
-    mp_toolbox_added(m, r == MCPLUG_OK ? handle : NULL);
+    o.name = o.name ? o.name : name;
+    r = mp_server_open(box->registry, settings, &o, NULL, NULL, &server, err);
+    mp_toolbox_added(m, r == MCPLUG_OK ? server : NULL);
     return r;
 }
 
 int mcplug_toolbox_add_named(mcplug_toolbox *box, mcplug_config *config, const char *name,
-                             const struct mcplug_acquire_options *options,
+                             const struct mcplug_server_options *options,
                              struct mcplug_error *err)
 {
     struct mcplug_error own = MCPLUG_ERROR_INIT;
-    struct mcplug_acquire_options o = {0};
-    mcplug_handle *handle = NULL;
+    mcplug_server *server = NULL;
     struct mp_box_server *m;
 
     err = err ? err : &own;
-    int r = mp_take_options(&o, options, err);
-    if (r == MCPLUG_OK)
-        r = mp_toolbox_begin(box, name, &o, &m, err);
+    int r = mp_toolbox_begin(box, name, &m, err);
     if (r != MCPLUG_OK)
         return r;
-    r = mcplug_acquire_named(box->registry->o.arg, config, name, &o, NULL, NULL, &handle,
-                             err);
-    mp_toolbox_added(m, r == MCPLUG_OK ? handle : NULL);
+    r = mcplug_open_named(mp_host_of(box->registry), config, name, options, NULL, NULL,
+                          &server, err);
+    mp_toolbox_added(m, r == MCPLUG_OK ? server : NULL);
     return r;
 }
 

@@ -15,11 +15,9 @@ struct wait {
     struct mcplug_error *err;
 
     mcplug_server *server;
-    mcplug_handle *handle;
     const mcplug_settings *settings;
     mcplug_config *config; /* NULL: `settings` */
     const char *name;      /* in that */
-    const struct mcplug_acquire_options *acquire_options;
     const struct mcplug_server_options *server_options;
     const char *method, *params, *tool;
     const struct mcplug_call_options *call_options;
@@ -57,10 +55,15 @@ static bool in_callback(mcplug *host)
     return mp_host_here(host) && mp_loop_in_turn(host->loop);
 }
 
+static mcplug *host_of(const mcplug_server *server)
+{
+    return mp_host_of(server->service->registry);
+}
+
 static int wait_for(struct wait *w)
 {
     if (in_callback(w->host))
-        return mp_fail(w->err, MCPLUG_EINVAL, "nobody can wait inside a callback");
+        return mp_fail(w->err, MCPLUG_EINVAL, "blocking call inside a callback");
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->cond, NULL);
     if (mp_host_here(w->host)) {
@@ -85,7 +88,7 @@ static int wait_for(struct wait *w)
 static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error *why)
 {
     struct wait *w = arg;
-    w->server = server->phase == MP_CLOSING ? NULL : server; /* closed by a callback */
+    w->server = server->closed ? NULL : server; /* by a callback */
     finished(w, why);
 }
 
@@ -148,7 +151,7 @@ void mcplug_close_wait(mcplug_server *server)
         return;
     struct mcplug_error own = MCPLUG_ERROR_INIT;
     struct wait w = {
-        .host = mp_host_of(server), .start = start_close, .server = server, .err = &own};
+        .host = host_of(server), .start = start_close, .server = server, .err = &own};
     if (in_callback(w.host))
         mcplug_close(server, NULL, NULL);
     else
@@ -169,31 +172,22 @@ static void on_reply(void *arg, mcplug_call *call, mcplug_result *result,
 static void start_request(struct wait *w)
 {
     const struct mcplug_call_options *o = w->call_options;
-    mcplug_call *call;
-
-    if (w->handle && w->tool)
-        call = mcplug_handle_call(w->handle, w->tool, w->params, o, on_reply, w, w->err);
-    else if (w->handle)
-        call = mcplug_handle_request(w->handle, w->method, w->params, o, on_reply, w,
-                                     w->err);
-    else if (w->tool)
-        call = mcplug_call_tool(w->server, w->tool, w->params, o, on_reply, w, w->err);
-    else
-        call = mcplug_request(w->server, w->method, w->params, o, on_reply, w, w->err);
+    mcplug_call *call =
+        w->method
+            ? mcplug_request(w->server, w->method, w->params, o, on_reply, w, w->err)
+            : mcplug_call_tool(w->server, w->tool, w->params, o, on_reply, w, w->err);
     if (!call)
         not_started(w);
 }
 
-static int request_wait(mcplug *host, mcplug_server *server, mcplug_handle *handle,
-                        const char *method, const char *tool, const char *params,
-                        const struct mcplug_call_options *options, mcplug_result **out,
-                        struct mcplug_error *err)
+static int request_wait(mcplug_server *server, const char *method, const char *tool,
+                        const char *params, const struct mcplug_call_options *options,
+                        mcplug_result **out, struct mcplug_error *err)
 {
     struct mcplug_error own = MCPLUG_ERROR_INIT;
-    struct wait w = {.host = host,
+    struct wait w = {.host = host_of(server),
                      .start = start_request,
                      .server = server,
-                     .handle = handle,
                      .method = method,
                      .tool = tool,
                      .params = params,
@@ -212,107 +206,14 @@ int mcplug_request_wait(mcplug_server *server, const char *method, const char *p
                         const struct mcplug_call_options *options, mcplug_result **out,
                         struct mcplug_error *err)
 {
-    return request_wait(mp_host_of(server), server, NULL, method, NULL, params, options,
-                        out, err);
+    return request_wait(server, method ? method : "", NULL, params, options, out, err);
 }
 
 int mcplug_call_tool_wait(mcplug_server *server, const char *tool, const char *arguments,
                           const struct mcplug_call_options *options, mcplug_result **out,
                           struct mcplug_error *err)
 {
-    return request_wait(mp_host_of(server), server, NULL, "tools/call", tool, arguments,
-                        options, out, err);
-}
-
-int mcplug_handle_call_wait(mcplug_handle *handle, const char *tool,
-                            const char *arguments,
-                            const struct mcplug_call_options *options,
-                            mcplug_result **out, struct mcplug_error *err)
-{
-    return request_wait(handle->service->registry->o.arg, NULL, handle, "tools/call",
-                        tool, arguments, options, out, err);
-}
-
-int mcplug_handle_request_wait(mcplug_handle *handle, const char *method,
-                               const char *params,
-                               const struct mcplug_call_options *options,
-                               mcplug_result **out, struct mcplug_error *err)
-{
-    return request_wait(handle->service->registry->o.arg, NULL, handle, method, NULL,
-                        params, options, out, err);
-}
-
-/* ---- handles ---- */
-
-static void on_acquired(void *arg, mcplug_handle *handle, const struct mcplug_error *why)
-{
-    struct wait *w = arg;
-    w->handle = handle->released ? NULL : handle; /* by a callback */
-    finished(w, why);
-}
-
-static void start_acquire(struct wait *w)
-{
-    int r = w->config
-                ? mcplug_acquire_named(w->host, w->config, w->name, w->acquire_options,
-                                       on_acquired, w, &w->handle, w->err)
-                : mcplug_acquire(w->host, w->settings, w->acquire_options, on_acquired, w,
-                                 &w->handle, w->err);
-    if (r != MCPLUG_OK) {
-        w->handle = NULL;
-        not_started(w);
-    }
-}
-
-static int acquire_wait(struct wait *w, mcplug_handle **out, struct mcplug_error *err)
-{
-    struct mcplug_error own = MCPLUG_ERROR_INIT;
-
-    w->start = start_acquire;
-    w->err = err ? err : &own;
-    int r = wait_for(w);
-    if (r == MCPLUG_OK)
-        *out = w->handle;
-    else if (w->handle)
-        mcplug_release_wait(w->handle);
-    return r;
-}
-
-int mcplug_acquire_wait(mcplug *host, const mcplug_settings *settings,
-                        const struct mcplug_acquire_options *options, mcplug_handle **out,
-                        struct mcplug_error *err)
-{
-    struct wait w = {.host = host, .settings = settings, .acquire_options = options};
-    return acquire_wait(&w, out, err);
-}
-
-int mcplug_acquire_named_wait(mcplug *host, mcplug_config *config, const char *name,
-                              const struct mcplug_acquire_options *options,
-                              mcplug_handle **out, struct mcplug_error *err)
-{
-    struct wait w = {
-        .host = host, .config = config, .name = name, .acquire_options = options};
-    return acquire_wait(&w, out, err);
-}
-
-static void start_release(struct wait *w)
-{
-    mcplug_release(w->handle, on_closed, w);
-}
-
-void mcplug_release_wait(mcplug_handle *handle)
-{
-    if (!handle)
-        return;
-    struct mcplug_error own = MCPLUG_ERROR_INIT;
-    struct wait w = {.host = handle->service->registry->o.arg,
-                     .start = start_release,
-                     .handle = handle,
-                     .err = &own};
-    if (in_callback(w.host))
-        mcplug_release(handle, NULL, NULL);
-    else
-        wait_for(&w);
+    return request_wait(server, NULL, tool, arguments, options, out, err);
 }
 
 /* ---- lists ---- */
@@ -334,7 +235,7 @@ int mcplug_get_list_wait(mcplug_server *server, enum mcplug_kind kind, mcplug_li
                          struct mcplug_error *err)
 {
     struct mcplug_error own = MCPLUG_ERROR_INIT;
-    struct wait w = {.host = mp_host_of(server),
+    struct wait w = {.host = host_of(server),
                      .start = start_list,
                      .server = server,
                      .kind = kind,

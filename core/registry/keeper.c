@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const uint32_t delays[] = {0, 1000, 2000, 5000, 10000, 30000, 60000};
@@ -73,7 +74,8 @@ static void leave(struct mp_waiter *w)
     w->prev = NULL;
     w->next = NULL;
     mp_timer_stop(w->keeper->loop, &w->deadline);
-    if (!w->keeper->waiters)
+    w->keeper->together -= !w->ready_ms;
+    if (!w->keeper->together)
         mp_timer_stop(w->keeper->loop, &w->keeper->patience);
 }
 
@@ -105,10 +107,17 @@ static const char *kind_of(const struct mp_keeper *k)
     return k->was_ready ? "mcp_restart_failed: " : "";
 }
 
+/* It will not come up, whatever time there is. */
+static bool is_over(const struct mp_keeper *k)
+{
+    return k->state == MP_KEEPER_PARKED || k->state == MP_KEEPER_ENDED ||
+           (k->state == MP_KEEPER_STOPPING && k->after == MP_KEEPER_ENDED);
+}
+
 static void fill_cause(const struct mp_keeper *k, struct mcplug_error *err)
 {
     *err = (struct mcplug_error)MCPLUG_ERROR_INIT;
-    if (k->state == MP_KEEPER_PARKED || k->state == MP_KEEPER_ENDED) {
+    if (is_over(k)) {
         mp_error_copy(err, &k->cause);
         return;
     }
@@ -120,10 +129,59 @@ static void fill_cause(const struct mp_keeper *k, struct mcplug_error *err)
             k->cause.text);
 }
 
-static bool hopeless(const struct mp_keeper *k)
+/* Those who waited have given up: whoever comes now fails at once. */
+static bool has_failed(const struct mp_keeper *k)
 {
-    return k->state == MP_KEEPER_PARKED || k->state == MP_KEEPER_ENDED ||
-           (k->failed_at && k->state != MP_KEEPER_READY);
+    return k->failed_at && k->state != MP_KEEPER_READY;
+}
+
+static void note_failure(struct mp_keeper *k)
+{
+    k->failed_at = mp_loop_now(k->loop);
+    if (!k->failed_at) /* 0 would be nobody */
+        k->failed_at = 1;
+}
+
+static void not_ready_within(struct mp_keeper *k, uint64_t ms, struct mcplug_error *why)
+{
+    char time[32];
+
+    note_failure(k);
+    if (ms % 1000 == 0)
+        snprintf(time, sizeof time, "%llus", (unsigned long long)(ms / 1000));
+    else
+        snprintf(time, sizeof time, "%llums", (unsigned long long)ms);
+    mp_fail(why, code_of(k, MCPLUG_ETIMEDOUT),
+            "%sserver \"%.64s\" was not ready within %s%s%.300s", kind_of(k), k->name,
+            time, k->cause.text[0] ? ": " : "", k->cause.text);
+}
+
+/* Answers those who want it so, of those that are there now. */
+static void answer(struct mp_keeper *k, bool (*whom)(const struct mp_waiter *w),
+                   const struct mcplug_error *why)
+{
+    uint64_t until = k->last_seq;
+    struct mp_waiter *w = k->waiters;
+
+    while (w && w->seq <= until) {
+        if (whom(w)) {
+            leave(w);
+            w->done(w, why);
+            w = k->waiters; /* the list may be another one */
+        } else {
+            w = w->next;
+        }
+    }
+}
+
+static bool waits_with_all(const struct mp_waiter *w)
+{
+    return !w->ready_ms;
+}
+
+static bool came_late(const struct mp_waiter *w)
+{
+    return w->came_late;
 }
 
 /* All who wait for this server fail together. */
@@ -132,11 +190,19 @@ static void on_patience(struct mp_timer *timer)
     struct mp_keeper *k = MP_OF(timer, struct mp_keeper, patience);
     struct mcplug_error why = MCPLUG_ERROR_INIT;
 
-    k->failed_at = mp_loop_now(k->loop);
-    mp_fail(&why, code_of(k, MCPLUG_ETIMEDOUT),
-            "%sserver \"%.64s\" was not ready within %ds%s%.300s", kind_of(k), k->name,
-            MP_KEEPER_WAIT_MS / 1000, k->cause.text[0] ? ": " : "", k->cause.text);
-    answer_all(k, &why);
+    not_ready_within(k, MP_KEEPER_WAIT_MS, &why);
+    answer(k, waits_with_all, &why);
+}
+
+/* One that has a time of its own. */
+static void on_ready_late(struct mp_timer *timer)
+{
+    struct mp_waiter *w = MP_OF(timer, struct mp_waiter, deadline);
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+
+    leave(w);
+    not_ready_within(w->keeper, w->ready_ms, &why);
+    w->done(w, &why);
 }
 
 static void on_job(struct mp_job *job);
@@ -144,7 +210,7 @@ static void on_job(struct mp_job *job);
 /* Without memory for the limit nobody would be told that it does not come up. */
 static void be_patient(struct mp_keeper *k)
 {
-    if (!k->waiters || k->patience.slot)
+    if (!k->together || k->patience.slot)
         return;
     k->is_hasty = mp_timer_start(k->loop, &k->patience, MP_KEEPER_WAIT_MS, on_patience) !=
                   MCPLUG_OK;
@@ -173,16 +239,21 @@ static void on_job(struct mp_job *job)
 
     if (k->state == MP_KEEPER_READY) {
         answer_ready(k);
-    } else if (hopeless(k)) {
+    } else if (is_over(k)) {
         fill_cause(k, &why);
         answer_all(k, &why);
+    } else if (has_failed(k)) {
+        fill_cause(k, &why);
+        answer(k, came_late, &why);
     } else if (k->is_hasty) {
         k->is_hasty = false;
         why = (struct mcplug_error)MCPLUG_ERROR_INIT;
         mp_fail_nomem(&why);
         answer_all(k, &why);
-    } else {
-        be_patient(k); /* it was lost before they could be told */
+    } else { /* it was lost, or started anew, before they could be told */
+        for (struct mp_waiter *w = k->waiters; w; w = w->next)
+            w->came_late = false;
+        be_patient(k);
     }
 }
 
@@ -210,8 +281,13 @@ void mp_keeper_wait(struct mp_keeper *k, struct mp_waiter *w, uint64_t ms)
     k->last_waiter = &w->next;
     if (ms)
         mp_timer_start(k->loop, &w->deadline, ms, on_deadline);
+    else if (w->ready_ms && mp_timer_start(k->loop, &w->deadline, w->ready_ms,
+                                           on_ready_late) != MCPLUG_OK)
+        w->ready_ms = 0; /* no memory: with the others, then */
+    k->together += !w->ready_ms;
     mp_keeper_want(k);
-    if (k->state == MP_KEEPER_READY || hopeless(k))
+    w->came_late = has_failed(k);
+    if (k->state == MP_KEEPER_READY || is_over(k) || w->came_late)
         mp_job_defer(k->loop, &k->job, on_job);
     else
         be_patient(k);
@@ -263,10 +339,13 @@ static void on_due(struct mp_timer *timer)
     if (k->state == MP_KEEPER_WAITING)
         start_soon(k);
     else if (k->state == MP_KEEPER_READY && !k->users && k->idle_ms) {
-        if (k->waiters || (k->ops->is_used && k->ops->is_used(k)))
+        if (k->waiters || (k->ops->is_used && k->ops->is_used(k))) {
             mp_timer_start(k->loop, &k->timer, k->idle_ms, on_due); /* once more */
-        else
-            stop(k, MP_KEEPER_RESTING); /* idle */
+            return;
+        }
+        if (k->once)
+            mp_fail(&k->cause, MCPLUG_ECLOSED, "stopped for being idle");
+        stop(k, k->once ? MP_KEEPER_ENDED : MP_KEEPER_RESTING);
     }
 }
 
@@ -360,6 +439,8 @@ void mp_keeper_release(struct mp_keeper *k)
 
 void mp_keeper_kick(struct mp_keeper *k, const struct mcplug_error *why)
 {
+    if (k->once)
+        return;
     keep_cause(k, why);
     k->failures = 0; /* somebody has put something right, or thinks so */
     switch (k->state) {
@@ -436,17 +517,20 @@ void mp_keeper_failed(struct mp_keeper *k, const struct mcplug_error *why, bool 
         return;
     keep_cause(k, why);
     slot_free(k);
-    stop(k, lasts ? MP_KEEPER_PARKED : MP_KEEPER_WAITING);
+    stop(k, k->once ? MP_KEEPER_ENDED : lasts ? MP_KEEPER_PARKED : MP_KEEPER_WAITING);
+    if (k->once) /* nobody has to wait for the processes to go */
+        mp_job_defer(k->loop, &k->job, on_job);
 }
 
 void mp_keeper_fail_waiters(struct mp_keeper *k)
 {
-    if (k->was_ready || k->state == MP_KEEPER_READY || k->failed_at)
+    if (k->was_ready || k->state == MP_KEEPER_READY)
         return;
-    k->failed_at = mp_loop_now(k->loop);
-    if (!k->failed_at) /* 0 would be nobody */
-        k->failed_at = 1;
+    if (!k->failed_at)
+        note_failure(k);
     mp_timer_stop(k->loop, &k->patience);
+    for (struct mp_waiter *w = k->waiters; w; w = w->next)
+        w->came_late = true;
     mp_job_defer(k->loop, &k->job, on_job);
 }
 
@@ -456,7 +540,7 @@ void mp_keeper_lost(struct mp_keeper *k, const struct mcplug_error *why)
         return;
     keep_cause(k, why);
     forgive(k);
-    stop(k, MP_KEEPER_WAITING);
+    stop(k, k->once ? MP_KEEPER_ENDED : MP_KEEPER_WAITING);
 }
 
 void mp_keeper_stopped(struct mp_keeper *k)

@@ -19,9 +19,13 @@
  * tried again by itself: somebody has to kick.
  *
  * Whoever waits, waits with all others: 60 s after the first one came all of them fail
- * together. From then on everybody fails at once, with how long ago that was, until an
- * attempt succeeds. Attempts never stop. For a server that was up before these failures
- * are mcp_restart_failed, and mcp_restart_in_progress for whoever has less time.
+ * together, but for those who have set a time of their own. From then on everybody who
+ * comes fails at once, with how long ago that was, until an attempt succeeds. Attempts
+ * never stop. For a server that was up before these failures are mcp_restart_failed, and
+ * mcp_restart_in_progress for whoever has less time.
+ *
+ * A keeper that is `once` makes one attempt: when that fails, or the server goes, it is
+ * ENDED, and everybody who waits hears so at once.
  */
 #ifndef MP_REGISTRY_KEEPER_H
 #define MP_REGISTRY_KEEPER_H
@@ -75,6 +79,8 @@ struct mp_waiter {
     void (*done)(struct mp_waiter *w, const struct mcplug_error *why);
     struct mp_waiter *next, **prev; /* NULL: not waiting */
     uint64_t seq;
+    uint64_t ready_ms; /* it gives up after that, by itself; 0: with all others */
+    bool came_late;    /* after they had given up */
     struct mp_timer deadline;
     struct mp_keeper *keeper;
 };
@@ -86,6 +92,7 @@ struct mp_keeper {
     const char *name; /* for messages; borrow */
 
     enum mp_keeper_state state, after; /* `after` STOPPING comes this */
+    bool once;                         /* one attempt; set before the first is wanted */
     uint64_t idle_ms;                  /* 0: never stopped for being idle */
     unsigned users;                    /* handles that are held */
     bool answered;                     /* a request, since it is ready */
@@ -102,6 +109,7 @@ struct mp_keeper {
     struct mp_timer timer; /* WAITING: the next attempt; READY: idle */
     struct mp_timer patience;
     struct mp_waiter *waiters, **last_waiter;
+    unsigned together; /* of them have no time of their own */
     uint64_t last_seq;
     struct mp_job job; /* answers who can be answered */
     struct mp_keeper *next_queued, **prev_queued;
@@ -121,12 +129,13 @@ void mp_keeper_want(struct mp_keeper *k);
 void mp_keeper_set_idle(struct mp_keeper *k, uint64_t ms);
 void mp_keeper_use(struct mp_keeper *k);
 void mp_keeper_release(struct mp_keeper *k);
-/* Wait until it is ready, `ms` at most (0: as long as the others). `w` need only have
- * `done` set. */
+/* Wait until it is ready, `ms` at most (0: as long as the others, or its `ready_ms`). `w`
+ * need only have `done` set. */
 void mp_keeper_wait(struct mp_keeper *k, struct mp_waiter *w, uint64_t ms);
 /* No more: `done` does not run. Nothing if it does not wait. */
 void mp_waiter_leave(struct mp_waiter *w);
-/* Start it anew, now, whatever it is doing; PARKED too. The delays begin anew. */
+/* Start it anew, now, whatever it is doing; PARKED too. The delays begin anew. Nothing
+ * for one that is `once`. */
 void mp_keeper_kick(struct mp_keeper *k, const struct mcplug_error *why);
 /* For good. All who wait fail with `why`. */
 void mp_keeper_end(struct mp_keeper *k, const struct mcplug_error *why);

@@ -23,7 +23,7 @@ struct question {
 };
 
 struct mcplug_check {
-    mcplug_server *session;
+    struct mp_session *session;
     struct mp_loop *loop;
     const struct mp_log *log;
     const struct mcplug_probe_ops *ops;
@@ -43,7 +43,7 @@ struct mcplug_check {
     struct mp_job job;
     void (*done)(void *arg, const struct mcplug_error *why);
     void *arg;
-    char source[NAME_BYTES + 8];
+    char source[256];
 };
 
 struct mp_probe {
@@ -228,7 +228,7 @@ static int own_start(void *ctx, mcplug_check *c, const mcplug_props *settings, v
                      struct mcplug_error *err)
 {
     const struct mcplug_bytes none = {NULL, 0};
-    bool modern = c->session->era == MP_ERA_MODERN;
+    bool modern = mp_session_is_modern(c->session);
     const char *method = modern ? "server/discover" : "ping";
     (void)ctx, (void)settings;
 
@@ -293,11 +293,11 @@ static bool same_origin(const char *a, const char *b)
 /* What a probe may have of the server's own settings, headers and certificates with their
  * secrets: nothing when it goes elsewhere. give; NULL: no memory */
 static mcplug_props *known_settings(const struct mcplug_feature *f, const char *url,
-                                    const mcplug_server *s)
+                                    const struct mp_session *s)
 {
-    if (!s || (url && !same_origin(url, mp_props_get(s->settings, "url"))))
+    if (!s || (url && !same_origin(url, mp_props_get(mp_session_settings(s), "url"))))
         return mp_props_new();
-    return mp_props_known(s->settings, f->options);
+    return mp_props_known(mp_session_settings(s), f->options);
 }
 
 static int check_url(const struct mcplug_feature *f, const char *url,
@@ -319,7 +319,7 @@ static int check_url(const struct mcplug_feature *f, const char *url,
 
 /* give `out` */
 static int make_settings(const struct mcplug_feature *f, const char *url,
-                         const mcplug_server *s, mcplug_props **out,
+                         const struct mp_session *s, mcplug_props **out,
                          struct mcplug_error *err)
 {
     bool takes = has_option(f->options, url_option);
@@ -360,16 +360,17 @@ int mp_probe_check(struct mp_catalogue *catalogue, const char *name, const char 
 
 static void fill_target(mcplug_check *c)
 {
-    const mcplug_server *s = c->session;
-    const char *pid = mp_session_fact(s, "pid"), *url = mp_session_fact(s, "url");
+    const struct mp_session *s = c->session;
+    const struct mp_identity *id = mp_session_identity(s);
+    const char *pid = mp_identity_fact(id, "pid"), *url = mp_identity_fact(id, "url");
 
     c->target = (struct mcplug_target){
         .struct_size = sizeof c->target,
         .pid = pid ? (int32_t)strtol(pid, NULL, 10) : 0,
-        .server = s->name,
-        .transport = mp_rpc_transport(s->rpc),
-        .url = url ? url : mp_props_get(s->settings, "url"),
-        .revision = s->revision,
+        .server = mp_session_name(s),
+        .transport = mp_session_transport(s),
+        .url = url ? url : mp_props_get(mp_session_settings(s), "url"),
+        .revision = id->revision,
     };
 }
 
@@ -380,13 +381,13 @@ static mcplug_check *check_new(const struct mp_probe_options *o)
         return NULL;
     mcplug_check *c = &probe->check;
     c->session = o->session;
-    c->loop = o->session->cfg.loop;
-    c->log = o->session->cfg.log;
+    c->loop = o->loop;
+    c->log = o->log;
     c->timeout_ms = o->timeout_ms ? o->timeout_ms : MP_HEALTH_CHECK_MS;
     uint64_t now = mp_loop_now(c->loop);
     c->deadline = c->timeout_ms > UINT64_MAX - now ? UINT64_MAX : now + c->timeout_ms;
     c->why = (struct mcplug_error)MCPLUG_ERROR_INIT;
-    snprintf(c->source, sizeof c->source, "%s", o->session->source);
+    snprintf(c->source, sizeof c->source, "mcp:%.200s", mp_session_name(o->session));
     fill_target(c);
     return c;
 }

@@ -9,8 +9,10 @@
 struct mp_probe;
 
 struct mp_probe_options {
+    struct mp_loop *loop;
+    const struct mp_log *log;
     struct mp_catalogue *catalogue;
-    mcplug_server *session; /* ready, and so until the probe is gone */
+    struct mp_session *session; /* ready, and so until the probe is gone */
     /* NULL: by era, ping or discover, for which no module is needed. Names of modules
      * have no capitals: listTools is looked for as list-tools. */
     const char *name;

@@ -29,8 +29,8 @@ void mp_registry_end(struct mp_registry *r)
 bool mp_registry_idle(const struct mp_registry *r)
 {
     for (const struct mp_service *s = r->services; s; s = s->next)
-        if (s->keeper.state != MP_KEEPER_ENDED || s->orders || s->n_alive != s->n_handles)
-            return false; /* a handle was released, and nobody told yet */
+        if (s->keeper.state != MP_KEEPER_ENDED || s->calls || s->n_alive != s->n_servers)
+            return false; /* one was closed, and nobody told yet */
     return true;
 }
 
@@ -76,11 +76,7 @@ static uint64_t silent_ms(struct mp_health *h)
 
 bool mp_service_busy(const struct mp_service *s)
 {
-    const struct mp_request *call = s->session ? s->session->calls : NULL;
-
-    while (call && call->pings) /* our own */
-        call = call->next;
-    return s->n_sent || call;
+    return s->n_sent || (s->session && mp_session_busy(s->session));
 }
 
 static bool busy(struct mp_health *h)
@@ -104,6 +100,8 @@ static int check(struct mp_health *h, struct mcplug_error *err)
 {
     struct mp_service *s = of_health(h);
     struct mp_probe_options o = {
+        .loop = s->registry->o.loop,
+        .log = s->registry->o.log,
         .catalogue = s->registry->o.catalogue,
         .session = s->session,
         .name = s->probe,
@@ -142,11 +140,11 @@ void mp_service_recall(struct mp_service *s, char *path)
 {
     struct mp_tool_cache known;
 
-    if (s->known_path || !path) {
+    if (s->cache_path || !path) {
         mp_free(path);
         return;
     }
-    s->known_path = path;
+    s->cache_path = path;
     if (!mp_tool_cache_load_at(path, &known))
         return;
     for (int i = 0; i < MP_FETCHED; i++) {
@@ -154,19 +152,22 @@ void mp_service_recall(struct mp_service *s, char *path)
         if (!s->lists[i].list && items.len && mp_tool_cache_whole(&known, MP_KIND(i)))
             s->lists[i].list = mp_list_read(MP_KIND(i), items);
     }
-    if (!s->instructions)
-        s->instructions =
+    if (!s->id.instructions)
+        s->id.instructions =
             mp_view_strdup(mp_view_get(mp_tool_cache_server(&known), "instructions"));
     mp_tool_cache_clear(&known);
 }
 
+static bool asks(mcplug_input_fn *const handlers[4])
+{
+    return handlers[0] || handlers[1] || handlers[2] || handlers[3];
+}
+
 void mp_service_unused(struct mp_service *s)
 {
-    bool asks = s->o.elicit || s->o.elicit_url || s->o.sample || s->o.roots;
-
     /* somebody may come back before it is stopped; not if it is nobody else's, or could
      * ask somebody who is gone */
-    if (s->keeper.idle_ms && mp_service_ready(s) && !s->dedicated && !asks) {
+    if (s->keeper.idle_ms && mp_service_ready(s) && !s->dedicated && !asks(s->handlers)) {
         mp_keeper_set_idle(&s->keeper, s->keeper.idle_ms); /* from now on */
         return;
     }
@@ -178,7 +179,7 @@ static void end_if_unused(struct mp_job *job)
 {
     struct mp_service *s = MP_OF(job, struct mp_service, end_job);
 
-    if (s->n_alive || s->orders)
+    if (s->n_alive || s->calls)
         return;
     if (s->keeper.state == MP_KEEPER_ENDED) {
         mp_service_free(s);
@@ -197,12 +198,12 @@ void mp_service_free(struct mp_service *s)
 {
     struct mp_loop *loop = s->registry->o.loop;
 
-    while (s->handles) /* of a host that is freed: nobody may use them any more */
-        mp_handle_free(s->handles);
+    while (s->servers) /* of a host that is freed: nobody may use them any more */
+        mp_server_free(s->servers);
     while (s->leaving) {
-        mcplug_handle *h = s->leaving;
+        mcplug_server *h = s->leaving;
         s->leaving = h->next;
-        mp_handle_gone(h);
+        mp_server_gone(h);
     }
     if (s->prev) {
         *s->prev = s->next;
@@ -214,16 +215,13 @@ void mp_service_free(struct mp_service *s)
     mp_job_drop(loop, &s->settle_job);
     mp_timer_stop(loop, &s->refetch);
     mp_timer_stop(loop, &s->others);
+    mp_timer_stop(loop, &s->limit);
     mp_job_drop(loop, &s->stopped_job);
     mp_job_drop(loop, &s->tell_job);
     mp_job_drop(loop, &s->end_job);
     for (int i = 0; i < MP_FETCHED; i++)
         mcplug_list_unref(s->lists[i].list);
-    if (s->settings) {
-        mp_props_free(s->settings->props);
-        mp_free(s->settings->type);
-        mp_free(s->settings);
-    }
+    mcplug_settings_free(s->settings);
     mp_free((char *)s->o.log_level);
     mp_free((char *)s->o.revision);
     mp_free(s->name);
@@ -231,10 +229,9 @@ void mp_service_free(struct mp_service *s)
     mp_free(s->identity);
     mp_free(s->probe);
     mp_free(s->probe_url);
-    mp_free(s->known_path);
-    mp_free(s->revision);
+    mp_free(s->cache_path);
     mp_free(s->transport);
-    mp_free(s->instructions);
+    mp_identity_clear(&s->id);
     mp_uris_clear(&s->uris);
     mp_free(s);
 }
@@ -245,43 +242,31 @@ static bool same_text(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
+/* Who is asked, in the order of mp_service.handlers. */
+static void take_handlers(const struct mcplug_server_options *o, mcplug_input_fn *out[4])
+{
+    out[0] = o->elicit;
+    out[1] = o->elicit_url;
+    out[2] = o->sample;
+    out[3] = o->roots;
+}
+
 /* Would the connection be the same one? Times are everybody's own. */
-static bool same_options(const struct mcplug_server_options *a,
-                         const struct mcplug_server_options *b)
-{
-    bool asks = a->elicit || a->elicit_url || a->sample || a->roots;
-    return a->elicit == b->elicit && a->elicit_url == b->elicit_url &&
-           a->sample == b->sample && a->roots == b->roots &&
-           (!asks || a->arg == b->arg) && a->max_memory == b->max_memory &&
-           a->max_spill == b->max_spill && same_text(a->log_level, b->log_level) &&
-           same_text(a->revision, b->revision);
-}
-
 static bool fits(const struct mp_service *s, const mcplug_settings *settings,
-                 uint64_t hash, const struct mcplug_server_options *o,
-                 const struct mcplug_acquire_options *options)
+                 uint64_t hash, const struct mcplug_server_options *o)
 {
-    return !s->retired && !s->dedicated && s->hash == hash &&
-           same_text(s->settings->type, settings->type) &&
-           strcmp(s->identity, options->identity ? options->identity : "") == 0 &&
-           mp_props_equal(s->settings->props, settings->props) &&
-           same_options(&s->o, o) && same_text(s->probe, options->probe) &&
-           same_text(s->probe_url, options->probe_url);
-}
+    mcplug_input_fn *handlers[4];
 
-static mcplug_settings *copy_settings(const mcplug_settings *from)
-{
-    mcplug_settings *s = mp_alloc(sizeof *s);
-    if (!s)
-        return NULL;
-    s->props = mp_props_copy(from->props);
-    s->type = mp_strdup(from->type);
-    if (s->props && (s->type || !from->type))
-        return s;
-    mp_props_free(s->props);
-    mp_free(s->type);
-    mp_free(s);
-    return NULL;
+    take_handlers(o, handlers);
+    return !s->retired && !s->dedicated && s->hash == hash &&
+           strcmp(s->identity, o->identity ? o->identity : "") == 0 &&
+           memcmp(handlers, s->handlers, sizeof handlers) == 0 &&
+           (!asks(handlers) || o->arg == s->handlers_arg) &&
+           o->max_memory == s->o.max_memory && o->max_spill == s->o.max_spill &&
+           same_text(o->log_level, s->o.log_level) &&
+           same_text(o->revision, s->o.revision) && same_text(s->probe, o->probe) &&
+           same_text(s->probe_url, o->probe_url) &&
+           mp_settings_equal(s->settings, settings);
 }
 
 static bool copy_text(char **slot, const char *text)
@@ -289,62 +274,54 @@ static bool copy_text(char **slot, const char *text)
     return !text || (*slot = mp_strdup(text));
 }
 
-const char *mp_settings_name(const mcplug_settings *settings, char *room, size_t size)
-{
-    const char *command = mp_props_get(settings->props, "command");
-    const char *url = mp_props_get(settings->props, "url");
-
-    if (command) {
-        const char *slash = strrchr(command, '/');
-        return slash && slash[1] ? slash + 1 : command;
-    }
-    if (!url)
-        return settings->type ? settings->type : "server";
-    const char *host = strstr(url, "://");
-    host = host ? host + 3 : url;
-    size_t authority = strcspn(host, "/?#");
-    const char *user = memrchr(host, '@', authority);
-    const char *rest = user ? user + 1 : host;
-    snprintf(room, size, "%.*s%.*s", (int)(host - url), url, (int)strcspn(rest, "?#"),
-             rest);
-    return room;
-}
-
-static uint64_t window_of(const struct mcplug_acquire_options *o)
+static uint64_t window_of(const struct mcplug_server_options *o)
 {
     return o->probe_ms ? o->probe_ms : MP_HEALTH_IDLE_MS;
 }
 
+unsigned mp_server_lists_of(const struct mcplug_server_options *o)
+{
+    const unsigned all = MCPLUG_TOOLS | MCPLUG_PROMPTS | MCPLUG_RESOURCES;
+    return o->lists ? o->lists & all : o->once ? 0 : all;
+}
+
 static int service_new(struct mp_registry *r, const mcplug_settings *settings,
-                       const struct mcplug_server_options *o,
-                       const struct mcplug_acquire_options *options,
-                       struct mp_service **out, struct mcplug_error *err)
+                       const struct mcplug_server_options *o, struct mp_service **out,
+                       struct mcplug_error *err)
 {
     struct mp_service *s = mp_alloc(sizeof *s);
     struct mp_str source;
-    char *level = NULL, *revision = NULL, room[256];
+    char *level = NULL, *revision = NULL, buf[256];
 
     if (!s)
         return mp_fail_nomem(err);
     s->registry = r;
-    s->o = *o;
+    s->o = (struct mp_session_options){
+        .timeout_ms = o->timeout_ms ? o->timeout_ms : r->o.connector->connect_ms,
+        .request_ms = o->request_ms,
+        .tool_ms = o->tool_ms,
+        .max_memory = o->max_memory,
+        .max_spill = o->max_spill,
+        .keep_alive_ms = o->keep_alive_ms};
+    take_handlers(o, s->handlers);
+    s->handlers_arg = o->arg;
     s->hash = mp_props_hash(settings->props);
-    s->dedicated = options->dedicated != 0;
-    s->name =
-        mp_strdup(o->name ? o->name : mp_settings_name(settings, room, sizeof room));
+    s->dedicated = o->dedicated || o->once;
+    s->wanted = mp_server_lists_of(o);
+    s->hears_changes = !o->once || o->changed;
+    s->name = mp_strdup(o->name ? o->name : mp_settings_name(settings, buf, sizeof buf));
     mp_service_init(s);
-    mp_health_init(&s->health, &health_ops, r->o.loop, window_of(options));
-    s->keeper.idle_ms = options->idle_ms;
+    mp_health_init(&s->health, &health_ops, r->o.loop, window_of(o));
+    s->keeper.idle_ms = o->idle_ms;
+    s->keeper.once = o->once != 0;
     mp_str_init(&source, 256);
     mp_str_addf(&source, "mcp:%.200s", s->name ? s->name : "");
     s->source = mp_str_take(&source);
-    s->identity = mp_strdup(options->identity ? options->identity : "");
-    s->settings = copy_settings(settings);
+    s->identity = mp_strdup(o->identity ? o->identity : "");
+    s->settings = mp_settings_copy(settings);
     bool ok = s->name && s->source && s->identity && s->settings &&
-              copy_text(&s->probe, options->probe) &&
-              copy_text(&s->probe_url, options->probe_url) &&
+              copy_text(&s->probe, o->probe) && copy_text(&s->probe_url, o->probe_url) &&
               copy_text(&level, o->log_level) && copy_text(&revision, o->revision);
-    s->o.name = NULL;
     s->o.log_level = level;
     s->o.revision = revision;
     if (!ok) {
@@ -368,7 +345,7 @@ static void keep_alive(struct mp_service *s, uint32_t ms)
     if (ms && (!old || ms < old)) {
         s->o.keep_alive_ms = ms;
         if (s->session)
-            s->session->o.keep_alive_ms = ms;
+            mp_session_keep_alive(s->session, ms);
     }
 }
 
@@ -387,34 +364,32 @@ static void watch_closer(struct mp_service *s, uint64_t ms)
     }
 }
 
-void mp_service_share(struct mp_service *s, const struct mcplug_acquire_options *options,
-                      uint32_t keep_alive_ms)
+/* One more user of it: it stays as long, and is watched as closely, as anybody wants. */
+static void share(struct mp_service *s, const struct mcplug_server_options *o)
 {
     uint64_t idle = s->keeper.idle_ms;
 
     /* who wants it to stay longest has his way */
-    if (idle && (!options->idle_ms || options->idle_ms > idle))
-        mp_keeper_set_idle(&s->keeper, options->idle_ms);
-    watch_closer(s, window_of(options));
-    keep_alive(s, keep_alive_ms);
+    if (idle && (!o->idle_ms || o->idle_ms > idle))
+        mp_keeper_set_idle(&s->keeper, o->idle_ms);
+    s->wanted |= mp_server_lists_of(o);
+    watch_closer(s, window_of(o));
+    keep_alive(s, o->keep_alive_ms);
 }
 
 int mp_registry_find(struct mp_registry *r, const mcplug_settings *settings,
-                     const struct mcplug_acquire_options *options,
-                     struct mp_service **out, struct mcplug_error *err)
+                     const struct mcplug_server_options *o, struct mp_service **out,
+                     struct mcplug_error *err)
 {
-    const struct mcplug_server_options *given = options->server;
-    struct mcplug_server_options o = {.struct_size = sizeof o};
     uint64_t hash = mp_props_hash(settings->props);
+    bool own = o->dedicated || o->once;
 
-    if (mp_take_options(&o, given, err) != MCPLUG_OK)
-        return MCPLUG_EINVAL;
-    for (struct mp_service *s = options->dedicated ? NULL : r->services; s; s = s->next) {
-        if (!fits(s, settings, hash, &o, options))
+    for (struct mp_service *s = own ? NULL : r->services; s; s = s->next) {
+        if (!fits(s, settings, hash, o))
             continue;
-        mp_service_share(s, options, o.keep_alive_ms);
+        share(s, o);
         *out = s;
         return MCPLUG_OK;
     }
-    return service_new(r, settings, &o, options, out, err);
+    return service_new(r, settings, o, out, err);
 }

@@ -31,75 +31,67 @@ bool mp_service_ready(const struct mp_service *s)
 
 /* ---- who is told ---- */
 
-/* Whoever hears something may take any handle away, so the list is looked through anew
- * after each of them. */
-static mcplug_handle *next_untold(const struct mp_service *s)
-{
-    for (mcplug_handle *h = s->handles; h; h = h->next)
-        if (h->told != s->change)
-            return h;
-    return NULL;
-}
-
-static void tell_state(struct mp_job *job)
-{
-    struct mp_service *s = MP_OF(job, struct mp_service, tell_job);
-    mcplug_handle *h;
-
-    while ((h = next_untold(s))) {
-        bool failed = s->keeper.state == MP_KEEPER_WAITING ||
-                      s->keeper.state == MP_KEEPER_PARKED ||
-                      (s->keeper.state == MP_KEEPER_STOPPING &&
-                       (s->keeper.after == MP_KEEPER_WAITING ||
-                        s->keeper.after == MP_KEEPER_PARKED)); /* else nothing is wrong */
-        h->told = s->change;
-        if (h->o.state)
-            h->o.state(h->o.arg, h, (enum mcplug_state)s->keeper.state,
-                       failed ? &s->error : NULL);
-    }
-}
-
-/* Calls fn for every handle there is now; one of them may go meanwhile, or more come. */
-static void each_handle(struct mp_service *s, void (*fn)(mcplug_handle *h, void *arg),
-                        void *arg)
-{
-    uint64_t round = ++s->rounds;
-    mcplug_handle *h = s->handles;
-
-    while (h) {
-        if (h->round != round) {
-            h->round = round;
-            fn(h, arg);
-            h = s->handles; /* the list may be another one */
-        } else {
-            h = h->next;
-        }
-    }
-}
-
 struct news {
     int kind;
     const char *text;
     size_t len;
 };
 
-static void tell_changed(mcplug_handle *h, void *arg)
+/* Calls fn for every server there is now. Any of them may go meanwhile, and more come. */
+static void each_server(struct mp_service *s,
+                        void (*fn)(mcplug_server *h, const struct news *news),
+                        const struct news *news)
 {
-    const struct news *news = arg;
-    if (h->o.changed)
+    struct mp_cursor at = {.next = s->servers, .outer = s->cursors};
+    uint64_t opened = s->opened;
+
+    s->cursors = &at;
+    while (at.next && at.next->seq <= opened) {
+        mcplug_server *h = at.next;
+        at.next = h->next;
+        fn(h, news);
+    }
+    s->cursors = at.outer;
+}
+
+static void tell_state_to(mcplug_server *h, const struct news *news)
+{
+    struct mp_service *s = h->service;
+    enum mp_keeper_state state = s->keeper.state, after = s->keeper.after;
+    bool failed = state == MP_KEEPER_WAITING || state == MP_KEEPER_PARKED ||
+                  (state == MP_KEEPER_STOPPING &&
+                   (after == MP_KEEPER_WAITING || after == MP_KEEPER_PARKED)) ||
+                  (s->keeper.once && !s->retired &&
+                   (state == MP_KEEPER_STOPPING || state == MP_KEEPER_ENDED));
+    (void)news;
+
+    if (h->told == s->change)
+        return;
+    h->told = s->change;
+    if (h->o.state)
+        h->o.state(h->o.arg, h, (enum mcplug_state)state,
+                   failed && s->error.code ? &s->error : NULL);
+}
+
+static void tell_state(struct mp_job *job)
+{
+    each_server(MP_OF(job, struct mp_service, tell_job), tell_state_to, NULL);
+}
+
+static void tell_changed(mcplug_server *h, const struct news *news)
+{
+    if (h->o.changed && (!news->text || mp_uris_have(&h->uris, news->text)))
         h->o.changed(h->o.arg, h, news->kind, news->text);
 }
 
-static void tell_logged(mcplug_handle *h, void *arg)
+static void tell_logged(mcplug_server *h, const struct news *news)
 {
-    const struct news *news = arg;
     if (h->o.logged)
         h->o.logged(h->o.arg, h, news->text, news->len);
 }
 
-static void tell_remark(mcplug_handle *h, void *arg)
+static void tell_remark(mcplug_server *h, const struct news *news)
 {
-    const struct news *news = arg;
     if (h->o.remark)
         h->o.remark(h->o.arg, h, news->text, news->len);
 }
@@ -129,8 +121,8 @@ static void keep_known(struct mp_service *s, int kinds)
         lists[i] = kinds & MP_KIND(i) && l->had && !l->stale ? l->list : NULL;
         ttls[i] = !told ? MP_TOOL_CACHE_NO_TTL : ms > INT64_MAX ? INT64_MAX : (int64_t)ms;
     }
-    if (s->known_path)
-        mp_tool_cache_save_at(s->known_path, s->session, lists, ttls);
+    if (s->cache_path)
+        mp_tool_cache_save_at(s->cache_path, &s->id, lists, ttls);
 }
 
 /* It is asked for again, later and later. A server that refuses it knows what it says,
@@ -161,9 +153,11 @@ static void on_others(struct mp_timer *timer)
 /* The tools decide whether it is ready; the other lists may be a little late. */
 static void settle_soon(struct mp_service *s)
 {
+    bool has_tools = s->wanted & MCPLUG_TOOLS && !s->lists[0].fetching;
+
     if (!s->fetching || s->fetch_error.code)
         settle(s);
-    else if (!s->lists[0].fetching && !s->others.slot &&
+    else if (has_tools && !s->keeper.once && !s->others.slot &&
              mp_timer_start(s->registry->o.loop, &s->others, MP_LISTS_MS, on_others) !=
                  MCPLUG_OK)
         settle(s);
@@ -187,9 +181,9 @@ static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why
     }
     if (s->keeper.state == MP_KEEPER_STARTING) {
         s->fetching--;
-        if (why && i == 0) /* a server without its tools is not ready */
+        if (why && i == 0 && !s->keeper.once) /* kept up without its tools it is no use */
             mp_error_copy(&s->fetch_error, why);
-        if (!why || i == 0 || !mp_rpc_idle(s->session->rpc))
+        if (!why || s->fetch_error.code || !mp_session_lost(s->session))
             settle_soon(s); /* else the connection is gone, which is told next */
     } else if (mp_service_ready(s)) {
         if (l->stale) /* once more: it has changed meanwhile, or could not be had */
@@ -197,7 +191,7 @@ static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why
         else if (!why)
             keep_known(s, MP_KIND(i));
         if (!why)
-            each_handle(s, tell_changed, &news);
+            each_server(s, tell_changed, &news);
     }
 }
 
@@ -212,8 +206,22 @@ static void fetch(struct mp_service *s, int i)
     if (l->fetching)
         return;
     list_failed(l, &err);
-    if (i == 0)
+    if (i == 0 && !s->keeper.once)
         mp_error_copy(&s->fetch_error, &err);
+}
+
+void mp_service_take_list(struct mp_service *s, enum mcplug_kind kind, mcplug_list *list)
+{
+    for (int i = 0; i < MP_FETCHED; i++) {
+        struct mp_list_state *l = &s->lists[i];
+        if (kind != MP_KIND(i) || l->list == list)
+            continue;
+        l->had = true;
+        l->fetched_at = mp_loop_now(s->registry->o.loop);
+        retry_reset(l);
+        keep_list(l, list);
+        keep_known(s, kind);
+    }
 }
 
 static void on_refetch(struct mp_timer *timer)
@@ -263,14 +271,16 @@ void mp_service_refresh_if_stale(struct mp_service *s, int i)
         fetch_soon(s);
 }
 
-static void on_changed(void *arg, mcplug_server *session, int kind, const char *uri)
+static void on_changed(void *arg, struct mp_session *session, int kind, const char *uri)
 {
     struct mp_service *s = arg;
     struct news news = {.kind = kind, .text = uri};
     (void)session;
 
-    if (uri) {
-        each_handle(s, tell_changed, &news);
+    if (uri || !(s->wanted & (unsigned)kind)) { /* nothing to be fetched before */
+        for (int i = 0; !uri && i < MP_FETCHED; i++)
+            s->lists[i].stale |= kind == 1 << i && s->lists[i].list;
+        each_server(s, tell_changed, &news);
         return;
     }
     for (int i = 0; i < MP_FETCHED && s->session; i++) {
@@ -285,14 +295,15 @@ static void on_changed(void *arg, mcplug_server *session, int kind, const char *
 
 /* ---- the connection ---- */
 
-static void on_logged(void *arg, mcplug_server *session, const char *params, size_t len)
+static void on_logged(void *arg, struct mp_session *session, const char *params,
+                      size_t len)
 {
     struct news news = {.text = params, .len = len};
     (void)session;
-    each_handle(arg, tell_logged, &news);
+    each_server(arg, tell_logged, &news);
 }
 
-static void on_remark(void *arg, mcplug_server *session, const char *line, size_t len)
+static void on_remark(void *arg, struct mp_session *session, const char *line, size_t len)
 {
     struct mp_service *s = arg;
     struct news news = {.text = line, .len = len};
@@ -300,35 +311,50 @@ static void on_remark(void *arg, mcplug_server *session, const char *line, size_
 
     if (s->keeper.state == MP_KEEPER_STARTING)
         mp_stderr_hint_keep(s->said, line, len);
-    each_handle(s, tell_remark, &news);
+    each_server(s, tell_remark, &news);
 }
 
-static void on_elicit(void *arg, mcplug_server *session, mcplug_input *input,
+/* It is for whoever made the call that it belongs to, else for the oldest user. */
+static void ask(struct mp_service *s, int which, mcplug_input *input, const char *params,
+                size_t len)
+{
+    const struct mp_request *request = mp_input_request(input);
+    mcplug_server *h = request ? mp_pending_call_server(request) : s->servers;
+
+    if (!h || h->closed) {
+        mcplug_input_refuse(input, -32603, "nobody is left to answer");
+        return;
+    }
+    mp_input_own(input, h);
+    s->handlers[which](s->handlers_arg, h, input, params, len);
+}
+
+static void on_elicit(void *arg, struct mp_session *session, mcplug_input *input,
                       const char *params, size_t len)
 {
-    struct mp_service *s = arg;
-    s->o.elicit(s->o.arg, session, input, params, len);
+    (void)session;
+    ask(arg, 0, input, params, len);
 }
 
-static void on_elicit_url(void *arg, mcplug_server *session, mcplug_input *input,
+static void on_elicit_url(void *arg, struct mp_session *session, mcplug_input *input,
                           const char *params, size_t len)
 {
-    struct mp_service *s = arg;
-    s->o.elicit_url(s->o.arg, session, input, params, len);
+    (void)session;
+    ask(arg, 1, input, params, len);
 }
 
-static void on_sample(void *arg, mcplug_server *session, mcplug_input *input,
+static void on_sample(void *arg, struct mp_session *session, mcplug_input *input,
                       const char *params, size_t len)
 {
-    struct mp_service *s = arg;
-    s->o.sample(s->o.arg, session, input, params, len);
+    (void)session;
+    ask(arg, 2, input, params, len);
 }
 
-static void on_roots(void *arg, mcplug_server *session, mcplug_input *input,
+static void on_roots(void *arg, struct mp_session *session, mcplug_input *input,
                      const char *params, size_t len)
 {
-    struct mp_service *s = arg;
-    s->o.roots(s->o.arg, session, input, params, len);
+    (void)session;
+    ask(arg, 3, input, params, len);
 }
 
 /* Would another attempt fail the same way, until somebody does something about it? */
@@ -357,11 +383,12 @@ static void failed(struct mp_service *s, const struct mcplug_error *cause)
     struct mcplug_error why;
 
     mp_error_copy(&why, cause);
-    if (why.os_error == ESRCH && s->said[0])
+    if (why.os_error == ESRCH && s->said[0] && !s->keeper.once)
         snprintf(why.text, sizeof why.text, "%.300s" MP_STDERR_HINT "%s", cause->text,
                  s->said);
-    log_line(s, MCPLUG_LOG_VERBOSE, "not ready after %llums: %s", (unsigned long long)ms,
-             why.text);
+    if (!s->keeper.once) /* else its one user is told, and nothing follows */
+        log_line(s, MCPLUG_LOG_VERBOSE, "not ready after %llums: %s",
+                 (unsigned long long)ms, why.text);
     mp_error_copy(&s->error, &why);
     mp_keeper_failed(&s->keeper, &why, lasts(&why));
     if (is_missing(s, &why))
@@ -383,7 +410,7 @@ static void replay_subscriptions(struct mp_service *s)
 {
     if (!mp_service_ready(s))
         return;
-    const struct mp_uris *now = &s->session->uris;
+    const struct mp_uris *now = mp_session_uris(s->session);
     struct mp_uris all = {.all = now->n ? mp_alloc(now->n * sizeof *all.all) : NULL};
 
     for (; all.all && all.n < now->n; all.n++)
@@ -400,15 +427,17 @@ static void settle(struct mp_service *s)
     uint64_t ms = mp_loop_now(s->registry->o.loop) - s->started_at;
 
     mp_timer_stop(s->registry->o.loop, &s->others);
+    mp_timer_stop(s->registry->o.loop, &s->limit);
     if (s->fetch_error.code) {
         failed(s, &s->fetch_error);
         return;
     }
-    keep_text(&s->revision, s->session->revision);
-    keep_text(&s->transport, mp_rpc_transport(s->session->rpc));
-    keep_text(&s->instructions, s->session->instructions ? s->session->instructions : "");
-    log_line(s, MCPLUG_LOG_VERBOSE, "ready after %llums: %zu tools, revision %s",
-             (unsigned long long)ms, mcplug_list_count(s->lists[0].list), s->revision);
+    memcpy(s->revision, s->id.revision, sizeof s->revision);
+    keep_text(&s->transport, mp_session_transport(s->session));
+    if (!s->keeper.once)
+        log_line(s, MCPLUG_LOG_VERBOSE, "ready after %llums: %zu tools, revision %s",
+                 (unsigned long long)ms, mcplug_list_count(s->lists[0].list),
+                 s->revision);
     keep_known(s, MCPLUG_TOOLS | MCPLUG_PROMPTS | MCPLUG_RESOURCES);
     mp_keeper_started(&s->keeper);
     replay_subscriptions(s);
@@ -416,7 +445,8 @@ static void settle(struct mp_service *s)
         fetch_soon(s); /* what changed while it was being fetched, or could not be had */
 }
 
-static void on_ready(void *arg, mcplug_server *session, const struct mcplug_error *why)
+static void on_ready(void *arg, struct mp_session *session,
+                     const struct mcplug_error *why)
 {
     struct mp_service *s = arg;
     (void)session;
@@ -429,15 +459,19 @@ static void on_ready(void *arg, mcplug_server *session, const struct mcplug_erro
     }
     s->fetch_error.code = MCPLUG_OK;
     s->fetching = 0;
+    s->asked = s->wanted;
     for (int i = 0; i < MP_FETCHED; i++) {
         retry_reset(&s->lists[i]);
+        if (!(s->wanted & MP_KIND(i)))
+            continue;
         fetch(s, i);
         s->fetching += s->lists[i].fetching;
     }
     settle_soon(s);
 }
 
-static void on_dropped(void *arg, mcplug_server *session, const struct mcplug_error *why)
+static void on_dropped(void *arg, struct mp_session *session,
+                       const struct mcplug_error *why)
 {
     struct mp_service *s = arg;
     (void)session;
@@ -457,23 +491,35 @@ static void tell_not_started(struct mp_job *job)
     failed(s, &s->settled);
 }
 
+/* Connecting has a limit of its own in the session; this one is for the lists after it.
+ */
+static void on_limit(struct mp_timer *timer)
+{
+    struct mp_service *s = MP_OF(timer, struct mp_service, limit);
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+
+    mp_fail(&why, MCPLUG_ETIMEDOUT,
+            "Connection to MCP server \"%s\" timed out after %ums", s->name,
+            s->o.timeout_ms);
+    log_line(s, MCPLUG_LOG_ERROR, "connection failed: %s", why.text);
+    failed(s, &why);
+}
+
 static void start(struct mp_keeper *k)
 {
     struct mp_service *s = of_keeper(k);
     struct mp_registry *r = s->registry;
-    struct mcplug_server_options o = s->o;
+    struct mp_session_options o = s->o;
 
-    o.prefetch = 0;
-    o.name = s->name;
     o.arg = s;
-    o.changed = on_changed;
+    o.changed = s->hears_changes ? on_changed : NULL;
     o.logged = on_logged;
     o.remark = on_remark;
     o.dropped = on_dropped;
-    o.elicit = s->o.elicit ? on_elicit : NULL;
-    o.elicit_url = s->o.elicit_url ? on_elicit_url : NULL;
-    o.sample = s->o.sample ? on_sample : NULL;
-    o.roots = s->o.roots ? on_roots : NULL;
+    o.elicit = s->handlers[0] ? on_elicit : NULL;
+    o.elicit_url = s->handlers[1] ? on_elicit_url : NULL;
+    o.sample = s->handlers[2] ? on_sample : NULL;
+    o.roots = s->handlers[3] ? on_roots : NULL;
     s->started_at = mp_loop_now(r->o.loop);
     s->restarts += k->was_ready;
     s->said[0] = '\0';
@@ -482,12 +528,12 @@ static void start(struct mp_keeper *k)
     if (s->probe)
         result = mp_probe_check(r->o.catalogue, s->probe, s->probe_url, &s->settled);
     if (result == MCPLUG_OK)
-        result =
-            r->o.open(r->o.arg, s->settings, &o, on_ready, s, &s->session, &s->settled);
+        result = mp_connector_open(r->o.connector, s->settings, &o, s->name, &s->id,
+                                   on_ready, s, &s->session, &s->settled);
     if (result == MCPLUG_OK) {
-        s->session->is_kept = true;
-        s->session->uris = s->uris; /* which its predecessor had */
-        s->uris = (struct mp_uris){0};
+        mp_session_give_uris(s->session, &s->uris); /* which its predecessor had */
+        if (s->wanted) /* without memory the requests' own limits do */
+            mp_timer_start(r->o.loop, &s->limit, s->o.timeout_ms, on_limit);
     } else {
         s->session = NULL;
         log_line(s, MCPLUG_LOG_ERROR, "connection failed: %s", s->settled.text);
@@ -515,11 +561,11 @@ static void stop(struct mp_keeper *k)
     mp_job_drop(s->registry->o.loop, &s->settle_job);
     mp_timer_stop(s->registry->o.loop, &s->refetch);
     mp_timer_stop(s->registry->o.loop, &s->others);
+    mp_timer_stop(s->registry->o.loop, &s->limit);
     mp_health_rest(&s->health);
     if (s->session) {
-        s->uris = s->session->uris;
-        s->session->uris = (struct mp_uris){0};
-        mp_session_close(s->session, on_closed, s);
+        mp_session_take_uris(s->session, &s->uris);
+        mp_session_close(s->session, &s->wire, on_closed, s);
     } else {
         mp_job_defer(s->registry->o.loop, &s->stopped_job, tell_stopped);
     }
@@ -529,7 +575,7 @@ static void changed(struct mp_keeper *k)
 {
     struct mp_service *s = of_keeper(k);
 
-    if (k->state == MP_KEEPER_READY)
+    if (k->state == MP_KEEPER_READY && !k->once)
         mp_health_watch(&s->health);
     else
         mp_health_rest(&s->health);
@@ -538,7 +584,7 @@ static void changed(struct mp_keeper *k)
                  (unsigned long long)(k->due - mp_loop_now(k->loop)), k->cause.text);
     else if (k->state == MP_KEEPER_PARKED)
         log_line(s, MCPLUG_LOG_WARN, "not tried again by itself: %s", k->cause.text);
-    if (k->state != MP_KEEPER_READY && !s->n_handles)
+    if (k->state != MP_KEEPER_READY && !s->n_servers)
         mp_service_maybe_free(s);
     s->change++;
     mp_job_defer(k->loop, &s->tell_job, tell_state);
@@ -573,11 +619,20 @@ void mp_service_init(struct mp_service *s)
     struct mp_registry *r = s->registry;
 
     mp_keeper_init(&s->keeper, &keeper_ops, r->o.loop, &r->starts, s->name);
-    s->last_order = &s->orders;
+    s->last_call = &s->calls;
+    s->last_server = &s->servers;
+    s->wire.struct_size = sizeof s->wire;
     for (int i = 0; i < MP_FETCHED; i++) {
         s->lists[i].service = s;
         s->lists[i].noun = nouns[i];
     }
     s->error = (struct mcplug_error)MCPLUG_ERROR_INIT;
     s->fetch_error = (struct mcplug_error)MCPLUG_ERROR_INIT;
+}
+
+void mp_service_wire(const struct mp_service *s, struct mcplug_ledger *out)
+{
+    *out = s->wire;
+    if (s->session)
+        mp_session_count(s->session, out);
 }

@@ -186,7 +186,7 @@ static bool add_instructions(struct mp_str *out, const char *text)
 }
 
 /* give: what stands behind the time. NULL: no memory. */
-static char *server_text(const mcplug_server *s)
+static char *server_text(const struct mp_identity *s)
 {
     struct mp_str text, rest;
 
@@ -368,7 +368,7 @@ static int save(char *path, struct change *c, struct mcplug_error *err)
     return r;
 }
 
-void mp_tool_cache_save_at(const char *path, const mcplug_server *server,
+void mp_tool_cache_save_at(const char *path, const struct mp_identity *id,
                            mcplug_list *const lists[3], const int64_t ttls[3])
 {
     struct mcplug_error ignored = MCPLUG_ERROR_INIT;
@@ -377,12 +377,12 @@ void mp_tool_cache_save_at(const char *path, const mcplug_server *server,
     for (int i = 0; i < 3; i++) /* the first three parts are these kinds */
         if (lists[i])
             c.texts[i] = list_text(lists[i], &parts[i], ttls[i]);
-    c.texts[SERVER - parts] = server_text(server);
+    c.texts[SERVER - parts] = server_text(id);
     save(mp_strdup(path), &c, &ignored);
 }
 
 int mp_tool_cache_save(const struct mp_paths *paths, const struct mp_entry *entry,
-                       const mcplug_server *server, enum mcplug_kind kind,
+                       const struct mp_identity *id, enum mcplug_kind kind,
                        const mcplug_list *list, int64_t ttl_ms, struct mcplug_error *err)
 {
     const struct part *part = part_of(kind);
@@ -391,8 +391,8 @@ int mp_tool_cache_save(const struct mp_paths *paths, const struct mp_entry *entr
     if (!part)
         return mp_fail(err, MCPLUG_EINVAL, "there is no such list");
     c.texts[part - parts] = list_text(list, part, ttl_ms);
-    if (server)
-        c.texts[SERVER - parts] = server_text(server);
+    if (id)
+        c.texts[SERVER - parts] = server_text(id);
     if (!c.texts[part - parts] && !c.texts[SERVER - parts])
         return mp_fail_nomem(err);
     return save(mp_tool_cache_path(paths, entry), &c, err);

@@ -9,6 +9,7 @@
 #define MP_REGISTRY_TOOL_CACHE_H
 
 #include "config/config.h"
+#include "session/session.h"
 
 #include <mcplug/mcplug.h>
 
@@ -34,12 +35,12 @@ char *mp_tool_cache_path(const struct mp_paths *paths, const struct mp_entry *en
  * NULL: revision, serverInfo, capabilities, instructions. Tells why nothing could be
  * kept. */
 int mp_tool_cache_save(const struct mp_paths *paths, const struct mp_entry *entry,
-                       const mcplug_server *server, enum mcplug_kind kind,
+                       const struct mp_identity *id, enum mcplug_kind kind,
                        const mcplug_list *list, int64_t ttl_ms, struct mcplug_error *err);
 
 /* All at once, for whoever has the path alone; `lists` of tools, prompts and resources,
  * NULL where there is none, `ttls` as above. */
-void mp_tool_cache_save_at(const char *path, const mcplug_server *server,
+void mp_tool_cache_save_at(const char *path, const struct mp_identity *id,
                            mcplug_list *const lists[3], const int64_t ttls[3]);
 
 void mp_tool_cache_forget(const struct mp_paths *paths, const struct mp_entry *entry);

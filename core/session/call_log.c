@@ -17,7 +17,7 @@ void mp_say_duration(uint64_t ms, char *out, size_t size)
 
 static uint64_t elapsed(const struct mp_request *call)
 {
-    uint64_t now = mp_loop_now(call->server->cfg.loop);
+    uint64_t now = mp_loop_now(call->session->cfg.loop);
     return now > call->began_at ? now - call->began_at : 0;
 }
 
@@ -27,11 +27,11 @@ static void tell(const struct mp_request *call, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    mp_logv(call->server->cfg.log, MCPLUG_LOG_VERBOSE, call->server->source, fmt, ap);
+    mp_logv(call->session->cfg.log, MCPLUG_LOG_VERBOSE, call->session->source, fmt, ap);
     va_end(ap);
 }
 
-static bool is_wanted(const mcplug_server *s)
+static bool is_wanted(const struct mp_session *s)
 {
     return mp_log_wants(s->cfg.log, MCPLUG_LOG_VERBOSE);
 }
@@ -41,7 +41,7 @@ static bool is_wanted(const mcplug_server *s)
 /* One timer for all of them: it waits for whichever is due first. */
 static void on_beat(struct mp_timer *timer)
 {
-    mcplug_server *s = MP_OF(timer, mcplug_server, beat);
+    struct mp_session *s = MP_OF(timer, struct mp_session, beat);
     uint64_t next = UINT64_MAX;
 
     for (struct mp_request *call = s->calls; call; call = call->next) {
@@ -62,7 +62,7 @@ static void on_beat(struct mp_timer *timer)
 
 static void on_keep_alive(struct mp_timer *timer)
 {
-    mcplug_server *s = MP_OF(timer, mcplug_server, keep_alive);
+    struct mp_session *s = MP_OF(timer, struct mp_session, keep_alive);
     const char *method = s->era == MP_ERA_MODERN ? "server/discover" : "ping";
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
@@ -78,7 +78,7 @@ static void on_keep_alive(struct mp_timer *timer)
 
 void mp_call_log_began(struct mp_request *call)
 {
-    mcplug_server *s = call->server;
+    struct mp_session *s = call->session;
 
     if (!call->tool)
         return;
@@ -93,7 +93,7 @@ void mp_call_log_began(struct mp_request *call)
         mp_timer_start(s->cfg.loop, &s->keep_alive, s->o.keep_alive_ms, on_keep_alive);
 }
 
-void mp_call_log_clear(mcplug_server *s)
+void mp_call_log_clear(struct mp_session *s)
 {
     mp_timer_stop(s->cfg.loop, &s->beat);
     mp_timer_stop(s->cfg.loop, &s->keep_alive);
@@ -107,7 +107,8 @@ void mp_call_log_ended(const struct mp_request *call, const mp_message *reply,
 {
     char after[32];
 
-    if (!call->tool || !is_wanted(call->server) || (why && why->code == MCPLUG_ECANCELED))
+    if (!call->tool || !is_wanted(call->session) ||
+        (why && why->code == MCPLUG_ECANCELED))
         return;
     mp_say_duration(elapsed(call), after, sizeof after);
     if (why)

@@ -32,7 +32,7 @@ static bool is_legacy(mp_view revision)
 }
 
 /* A link that is gone says so itself, with a better reason. */
-static void not_sent(mcplug_server *s, const struct mcplug_error *why)
+static void not_sent(struct mp_session *s, const struct mcplug_error *why)
 {
     if (why->code != MCPLUG_ECLOSED)
         mp_session_ready(s, why);
@@ -40,51 +40,29 @@ static void not_sent(mcplug_server *s, const struct mcplug_error *why)
 
 /* ---- connected ---- */
 
-static void fetched(void *arg, mcplug_list *list, const struct mcplug_error *why)
+/* Era and revision are settled. */
+static void connected(struct mp_session *s)
 {
-    mcplug_server *s = arg;
-    (void)list;
-
-    s->prefetching--;
-    if (why)
-        mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "a list could not be fetched: %s",
-               why->text);
-    if (s->prefetching == 0 && s->phase == MP_FETCHING && !mp_rpc_idle(s->rpc))
-        mp_session_ready(s, NULL);
-}
-
-/* Era and revision are settled: fetch the lists asked for, side by side. */
-static void connected(mcplug_server *s)
-{
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-
-    s->phase = MP_FETCHING;
-    mp_timer_stop(s->cfg.loop, &s->patience);
     if (s->cfg.remember && !s->revision_wanted)
         s->cfg.remember(s->cfg.arg, s->settings_hash,
                         s->fell_back ? MP_ERA_OLDEST : s->era);
     mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "connected, revision %s",
-           s->revision);
-    s->prefetching = 1;
-    for (unsigned kind = MCPLUG_TOOLS; kind <= MCPLUG_TEMPLATES; kind <<= 1) {
-        if (!(s->o.prefetch & kind) || s->renewing)
-            continue;
-        s->prefetching++;
-        if (mp_lists_get(s, (enum mcplug_kind)kind, fetched, s, &err) != MCPLUG_OK)
-            fetched(s, NULL, &err);
-    }
-    fetched(s, NULL, NULL);
+           s->id->revision);
+    if (mp_session_lost(s))
+        s->phase = MP_FAILED; /* why is told next */
+    else
+        mp_session_ready(s, NULL);
 }
 
 /* ---- initialize ---- */
 
-static void drop_discover(mcplug_server *s)
+static void drop_discover(struct mp_session *s)
 {
     if (s->discovering)
         mp_rpc_cancel(&s->discover, "settled otherwise", false);
 }
 
-static void on_initialized(mcplug_server *s, mp_message *m)
+static void on_initialized(struct mp_session *s, mp_message *m)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     mp_view revision = mp_message_inner(m, "protocolVersion");
@@ -96,9 +74,9 @@ static void on_initialized(mcplug_server *s, mp_message *m)
     } else if (s->revision_wanted && strcmp(s->revision_wanted, text) != 0) {
         mp_fail(&err, MCPLUG_EPROTO, "revision %s was asked for, the server has %s",
                 s->revision_wanted, text);
-    } else if (mp_identity_take(s, m, mp_message_inner(m, "serverInfo"), &err) ==
+    } else if (mp_identity_take(s->id, m, mp_message_inner(m, "serverInfo"), &err) ==
                MCPLUG_OK) {
-        strcpy(s->revision, text);
+        strcpy(s->id->revision, text);
         s->era = MP_ERA_LEGACY;
         mcplug_buf *frame =
             mp_frame_notification("notifications/initialized", mp_bytes(NULL, 0));
@@ -114,9 +92,9 @@ static void on_initialized(mcplug_server *s, mp_message *m)
         connected(s);
 }
 
-static void probe(mcplug_server *s);
-static void start_over(mcplug_server *s, enum mp_era era);
-static void forget_fallback(mcplug_server *s);
+static void probe(struct mp_session *s);
+static void start_over(struct mp_session *s, enum mp_era era);
+static void forget_fallback(struct mp_session *s);
 
 /* The server answered, if not what we hoped for. */
 static bool says_no(const struct mcplug_error *why)
@@ -126,7 +104,7 @@ static bool says_no(const struct mcplug_error *why)
 }
 
 /* What the specification lists as the signs of a server that has HTTP+SSE alone. */
-static bool may_be_oldest(const mcplug_server *s, const struct mcplug_error *why)
+static bool may_be_oldest(const struct mp_session *s, const struct mcplug_error *why)
 {
     return s->cfg.fallback && !s->fell_back && why->code == MCPLUG_EREFUSED &&
            (why->peer_status == 400 || why->peer_status == 404 ||
@@ -134,7 +112,7 @@ static bool may_be_oldest(const mcplug_server *s, const struct mcplug_error *why
 }
 
 /* Was initialize refused, and is the probe all that is left? */
-static bool is_refused(const mcplug_server *s)
+static bool is_refused(const struct mp_session *s)
 {
     return s->phase == MP_INITIALIZING && !s->initializing && s->discovering &&
            s->failure.code;
@@ -142,7 +120,7 @@ static bool is_refused(const mcplug_server *s)
 
 static void on_refused(struct mp_timer *timer)
 {
-    mcplug_server *s = MP_OF(timer, mcplug_server, patience);
+    struct mp_session *s = MP_OF(timer, struct mp_session, patience);
 
     if (is_refused(s))
         mp_session_ready(s, &s->failure);
@@ -150,7 +128,7 @@ static void on_refused(struct mp_timer *timer)
 
 /* With initialize refused it may yet turn out to be modern, but not for ever: one that
  * ignores what it does not know would hide its reason behind the time to connect. */
-static void wait_for_discover(mcplug_server *s, const struct mcplug_error *why)
+static void wait_for_discover(struct mp_session *s, const struct mcplug_error *why)
 {
     s->failure = *why;
     if (mp_timer_start(s->cfg.loop, &s->patience, s->patience_ms, on_refused) !=
@@ -161,7 +139,7 @@ static void wait_for_discover(mcplug_server *s, const struct mcplug_error *why)
 static enum mp_outcome initialize_done(struct mp_call *call, mp_message *m,
                                        const struct mcplug_error *why)
 {
-    mcplug_server *s = MP_OF(call, mcplug_server, initialize);
+    struct mp_session *s = MP_OF(call, struct mp_session, initialize);
 
     s->initializing = false;
     if (s->phase != MP_INITIALIZING || mp_rpc_idle(s->rpc))
@@ -188,7 +166,7 @@ static enum mp_outcome initialize_done(struct mp_call *call, mp_message *m,
     return MP_OK;
 }
 
-static void initialize(mcplug_server *s)
+static void initialize(struct mp_session *s)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct mp_str p;
@@ -244,7 +222,7 @@ static const char *legacy_of(mp_view list)
     return NULL;
 }
 
-static void nothing_in_common(mcplug_server *s, mp_view list)
+static void nothing_in_common(struct mp_session *s, mp_view list)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     mp_fail(
@@ -254,7 +232,7 @@ static void nothing_in_common(mcplug_server *s, mp_view list)
     mp_session_ready(s, &err);
 }
 
-static void on_modern(mcplug_server *s, mp_message *m)
+static void on_modern(struct mp_session *s, mp_message *m)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     mp_view info =
@@ -263,14 +241,14 @@ static void on_modern(mcplug_server *s, mp_message *m)
     if (!info.len) /* where drafts of the revision had it */
         info = mp_message_inner(m, "serverInfo");
     s->era = MP_ERA_MODERN;
-    strcpy(s->revision, MP_MODERN);
-    if (mp_identity_take(s, m, info, &err) != MCPLUG_OK)
+    strcpy(s->id->revision, MP_MODERN);
+    if (mp_identity_take(s->id, m, info, &err) != MCPLUG_OK)
         mp_session_ready(s, &err);
     else
         connected(s);
 }
 
-static void fall_back(mcplug_server *s)
+static void fall_back(struct mp_session *s)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
@@ -288,7 +266,7 @@ static void fall_back(mcplug_server *s)
 
 /* A modern server that was slow to start has initialize before it too by now, and may
  * take that for the choice of an old revision: it gets a fresh start. */
-static void start_over(mcplug_server *s, enum mp_era era)
+static void start_over(struct mp_session *s, enum mp_era era)
 {
     mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "started over, as %s",
            era == MP_ERA_MODERN   ? MP_MODERN
@@ -301,7 +279,7 @@ static void start_over(mcplug_server *s, enum mp_era era)
     mp_rpc_hang_up(s->rpc);
 }
 
-static void on_discovered(mcplug_server *s, mp_message *m)
+static void on_discovered(struct mp_session *s, mp_message *m)
 {
     mp_view versions = mp_message_inner(m, "supportedVersions");
 
@@ -317,7 +295,7 @@ static void on_discovered(mcplug_server *s, mp_message *m)
         nothing_in_common(s, versions);
 }
 
-static void on_discover_refused(mcplug_server *s, mp_message *m,
+static void on_discover_refused(struct mp_session *s, mp_message *m,
                                 const struct mcplug_error *why)
 {
     mp_view supported = mp_view_get(mp_message_inner(m, "data"), "supported");
@@ -344,7 +322,7 @@ static void on_discover_refused(mcplug_server *s, mp_message *m,
 static enum mp_outcome discover_done(struct mp_call *call, mp_message *m,
                                      const struct mcplug_error *why)
 {
-    mcplug_server *s = MP_OF(call, mcplug_server, discover);
+    struct mp_session *s = MP_OF(call, struct mp_session, discover);
 
     s->discovering = false;
     if ((s->phase != MP_PROBING && s->phase != MP_INITIALIZING) || mp_rpc_idle(s->rpc))
@@ -364,7 +342,7 @@ static void on_patience(struct mp_timer *timer);
 
 /* Patience begins when the server has read the probe: before that it is still starting,
  * which says nothing about its era. */
-static void be_patient(mcplug_server *s)
+static void be_patient(struct mp_session *s)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
@@ -378,7 +356,7 @@ static void be_patient(mcplug_server *s)
 
 static void on_patience(struct mp_timer *timer)
 {
-    mcplug_server *s = MP_OF(timer, mcplug_server, patience);
+    struct mp_session *s = MP_OF(timer, struct mp_session, patience);
 
     if (s->phase != MP_PROBING)
         return;
@@ -388,7 +366,7 @@ static void on_patience(struct mp_timer *timer)
         be_patient(s);
 }
 
-static void probe(mcplug_server *s)
+static void probe(struct mp_session *s)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct mcplug_pair meta[] = {{"method", "server/discover"},
@@ -417,7 +395,7 @@ static void probe(mcplug_server *s)
 
 /* ---- from the session ---- */
 
-void mp_connect_opened(mcplug_server *s)
+void mp_connect_opened(struct mp_session *s)
 {
     bool modern = s->revision_wanted && strcmp(s->revision_wanted, MP_MODERN) == 0;
 
@@ -430,7 +408,7 @@ void mp_connect_opened(mcplug_server *s)
 }
 
 /* Has the transport that the session has come to. */
-static int use_transport(mcplug_server *s, struct mcplug_error *err)
+static int use_transport(struct mp_session *s, struct mcplug_error *err)
 {
     const struct mp_offer *other;
 
@@ -446,7 +424,7 @@ static int use_transport(mcplug_server *s, struct mcplug_error *err)
 }
 
 /* It was that old once, but is no longer: all begins anew. */
-static void forget_fallback(mcplug_server *s)
+static void forget_fallback(struct mp_session *s)
 {
     s->recalled = s->fell_back = false;
     mp_rpc_use(s->rpc, s->transport, s->settings);
@@ -457,7 +435,7 @@ static void forget_fallback(mcplug_server *s)
 /* A server that goes before it is connected may be one that exits on what it does not
  * know; it gets one more start, straight into initialize. One that was
  * ended to start over is started again as what it turned out to be. */
-bool mp_connect_retry(mcplug_server *s, const struct mcplug_error *why)
+bool mp_connect_retry(struct mp_session *s, const struct mcplug_error *why)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     bool probed = s->phase == MP_PROBING || s->phase == MP_INITIALIZING;
@@ -494,7 +472,7 @@ bool mp_connect_retry(mcplug_server *s, const struct mcplug_error *why)
 
 static void on_connect_timeout(struct mp_timer *timer)
 {
-    mcplug_server *s = MP_OF(timer, mcplug_server, connect_timer);
+    struct mp_session *s = MP_OF(timer, struct mp_session, connect_timer);
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
     if (is_refused(s)) { /* which says more than the time */
@@ -515,7 +493,7 @@ static void on_connect_timeout(struct mp_timer *timer)
     mp_session_ready(s, &err);
 }
 
-static int dial(mcplug_server *s, struct mcplug_error *err)
+static int dial(struct mp_session *s, struct mcplug_error *err)
 {
     if (mp_timer_start(s->cfg.loop, &s->connect_timer, s->o.timeout_ms,
                        on_connect_timeout) != MCPLUG_OK)
@@ -523,7 +501,7 @@ static int dial(mcplug_server *s, struct mcplug_error *err)
     return mp_rpc_connect(s->rpc, err);
 }
 
-int mp_connect_start(mcplug_server *s, struct mcplug_error *err)
+int mp_connect_start(struct mp_session *s, struct mcplug_error *err)
 {
     s->phase = MP_OPENING;
     if (s->revision_wanted && strcmp(s->revision_wanted, MP_MODERN) != 0) {
@@ -547,7 +525,7 @@ int mp_connect_start(mcplug_server *s, struct mcplug_error *err)
 }
 
 /* A server that forgets each session at once would be asked for ever. */
-static bool renews_too_often(mcplug_server *s)
+static bool renews_too_often(struct mp_session *s)
 {
     uint64_t now = mp_loop_now(s->cfg.loop);
 
@@ -557,7 +535,7 @@ static bool renews_too_often(mcplug_server *s)
     return ++s->renewals > RENEWALS_MAX;
 }
 
-bool mp_connect_renew(mcplug_server *s, const struct mcplug_error *why)
+bool mp_connect_renew(struct mp_session *s, const struct mcplug_error *why)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
@@ -568,7 +546,7 @@ bool mp_connect_renew(mcplug_server *s, const struct mcplug_error *why)
     mp_inputs_forget_all(s);
     s->renewing = true;
     s->phase = MP_OPENING;
-    s->revision[0] = '\0';
+    s->id->revision[0] = '\0';
     if (dial(s, &err) != MCPLUG_OK)
         mp_session_ready(s, &err);
     return true;

@@ -36,7 +36,7 @@ void mp_frame_flatten(char *text, size_t len)
 
 /* ---- once per session ---- */
 
-int mp_frame_client_caps(mcplug_server *s, struct mcplug_error *err)
+int mp_frame_client_caps(struct mp_session *s, struct mcplug_error *err)
 {
     struct mp_str c;
     const char *comma = "";
@@ -63,7 +63,7 @@ int mp_frame_client_caps(mcplug_server *s, struct mcplug_error *err)
 
 #define TASKS "\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}"
 
-int mp_frame_meta(mcplug_server *s, struct mcplug_error *err)
+int mp_frame_meta(struct mp_session *s, struct mcplug_error *err)
 {
     struct mp_str m;
     const char *caps = s->client_caps + 1; /* behind the brace */
@@ -87,7 +87,8 @@ int mp_frame_meta(mcplug_server *s, struct mcplug_error *err)
 /* ---- requests ---- */
 
 /* Keys of `_meta` that we write ourselves. */
-static bool is_ours(const mcplug_server *s, const struct mp_frame_parts *p, mp_view key)
+static bool is_ours(const struct mp_session *s, const struct mp_frame_parts *p,
+                    mp_view key)
 {
     if (p->progress && mp_view_equals(key, "progressToken"))
         return true;
@@ -116,7 +117,7 @@ static bool has_key(mp_view object, mp_view wanted)
 }
 
 /* All of `object` but what we write ourselves, and what `but` has too. */
-static void add_members(const mcplug_server *s, struct mp_str *f,
+static void add_members(const struct mp_session *s, struct mp_str *f,
                         const struct mp_frame_parts *p, mp_view object, mp_view but)
 {
     struct mp_walk w = mp_walk_into(object);
@@ -132,7 +133,7 @@ static void add_members(const mcplug_server *s, struct mp_str *f,
     }
 }
 
-static void add_meta(const mcplug_server *s, struct mp_str *f, uint64_t id,
+static void add_meta(const struct mp_session *s, struct mp_str *f, uint64_t id,
                      const struct mp_frame_parts *p)
 {
     bool modern = s->era == MP_ERA_MODERN;
@@ -160,7 +161,7 @@ static void add_meta(const mcplug_server *s, struct mp_str *f, uint64_t id,
     mp_str_addc(f, '}');
 }
 
-mcplug_buf *mp_frame_request(mcplug_server *s, uint64_t id,
+mcplug_buf *mp_frame_request(struct mp_session *s, uint64_t id,
                              const struct mp_frame_parts *p)
 {
     struct mp_str *f = &s->scratch;

@@ -14,10 +14,11 @@ enum { ID_MAX = 1024 }; /* bytes of an id that is kept until somebody has answer
 /* One question: either a request of a legacy server, answered by a message, or a part
  * of a modern result, answered by the next round of the call it belongs to. */
 struct mcplug_input {
-    mcplug_server *server; /* NULL: nobody waits for the answer any more */
-    struct mp_request *call;
-    char *key; /* of a modern one, as JSON, quotes included */
-    char *id;  /* of a legacy one, as JSON */
+    struct mp_session *session; /* NULL: nobody waits for the answer any more */
+    struct mp_request *call;    /* which it belongs to; NULL: not known */
+    void *owner;                /* see mp_input_own() */
+    char *key;                  /* of a modern one, as JSON, quotes included */
+    char *id;                   /* of a legacy one, as JSON */
     uint64_t exchange;
     bool wanted; /* the other side still waits */
     bool handed; /* the embedder has the handle */
@@ -32,9 +33,9 @@ static void orphan(mcplug_input *in)
     *in->prev = in->next;
     if (in->next)
         in->next->prev = in->prev;
-    in->server->n_inputs--;
+    in->session->n_inputs--;
     in->prev = NULL;
-    in->server = NULL;
+    in->session = NULL;
     in->call = NULL;
 }
 
@@ -46,11 +47,11 @@ static void input_free(mcplug_input *in)
     mp_free(in);
 }
 
-static mcplug_input *input_new(mcplug_server *s)
+static mcplug_input *input_new(struct mp_session *s)
 {
     mcplug_input *in = mp_alloc(sizeof *in);
     if (in) {
-        in->server = s;
+        in->session = s;
         in->next = s->inputs;
         in->prev = &s->inputs;
         if (s->inputs)
@@ -62,7 +63,7 @@ static mcplug_input *input_new(mcplug_server *s)
 }
 
 /* Who answers questions of that method? NULL: nobody. */
-static mcplug_input_fn *handler_of(const mcplug_server *s, mp_view method, mp_view params)
+static mp_input_fn *handler_of(const struct mp_session *s, mp_view method, mp_view params)
 {
     if (mp_view_equals(method, "elicitation/create"))
         return mp_view_equals(mp_view_get(params, "mode"), "url") ? s->o.elicit_url
@@ -74,9 +75,9 @@ static mcplug_input_fn *handler_of(const mcplug_server *s, mp_view method, mp_vi
     return NULL;
 }
 
-static void hand_over(mcplug_input *in, mcplug_input_fn *handler, mp_view params)
+static void hand_over(mcplug_input *in, mp_input_fn *handler, mp_view params)
 {
-    mcplug_server *s = in->server;
+    struct mp_session *s = in->session;
     char *text =
         params.len ? mp_strndup((const char *)params.data, params.len) : mp_strdup("{}");
     if (!text) {
@@ -90,7 +91,7 @@ static void hand_over(mcplug_input *in, mcplug_input_fn *handler, mp_view params
 
 /* ---- legacy: the server's own requests ---- */
 
-static void send_answer(mcplug_server *s, mcplug_buf *frame, uint64_t exchange)
+static void send_answer(struct mp_session *s, mcplug_buf *frame, uint64_t exchange)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
@@ -103,12 +104,12 @@ static void send_answer(mcplug_server *s, mcplug_buf *frame, uint64_t exchange)
                err.text);
 }
 
-void mp_inputs_request(mcplug_server *s, mp_message *m)
+void mp_inputs_request(struct mp_session *s, mp_message *m)
 {
     mp_view id = mp_message_view(m, m->env.id),
             method = mp_message_view(m, m->env.method);
     mp_view params = mp_message_view(m, m->env.params);
-    mcplug_input_fn *handler = handler_of(s, method, params);
+    mp_input_fn *handler = handler_of(s, method, params);
     mcplug_input *in = NULL;
 
     if (mp_view_equals(method, "ping")) {
@@ -149,7 +150,7 @@ void mp_inputs_request(mcplug_server *s, mp_message *m)
 }
 
 /* The server no longer wants to know. */
-void mp_inputs_cancelled(mcplug_server *s, mp_message *m)
+void mp_inputs_cancelled(struct mp_session *s, mp_message *m)
 {
     mp_view id = mp_message_inner(m, "requestId");
 
@@ -162,7 +163,7 @@ void mp_inputs_cancelled(mcplug_server *s, mp_message *m)
 
 static mcplug_input *input_of(const struct mp_request *call, mp_view key)
 {
-    for (mcplug_input *in = call->server->inputs; in; in = in->next)
+    for (mcplug_input *in = call->session->inputs; in; in = in->next)
         if (in->call == call && !in->handed && strlen(in->key) == key.len &&
             memcmp(in->key, key.data, key.len) == 0)
             return in;
@@ -172,9 +173,9 @@ static mcplug_input *input_of(const struct mp_request *call, mp_view key)
 static int ask_one(struct mp_request *call, mp_view key, mp_view question,
                    struct mcplug_error *err)
 {
-    mcplug_server *s = call->server;
+    struct mp_session *s = call->session;
     mp_view method = mp_view_get(question, "method");
-    mcplug_input_fn *handler = handler_of(s, method, mp_view_get(question, "params"));
+    mp_input_fn *handler = handler_of(s, method, mp_view_get(question, "params"));
     char *text = mp_view_strdup(method);
     int r = MCPLUG_OK;
 
@@ -209,7 +210,7 @@ static int ask_one(struct mp_request *call, mp_view key, mp_view question,
  * only the last answer may send the call on. One more is held open meanwhile. */
 int mp_inputs_ask(struct mp_request *call, mp_view questions, struct mcplug_error *err)
 {
-    mcplug_server *s = call->server;
+    struct mp_session *s = call->session;
     struct mp_walk w = mp_walk_into(questions);
     mp_view key, question;
 
@@ -228,7 +229,7 @@ int mp_inputs_ask(struct mp_request *call, mp_view questions, struct mcplug_erro
            mp_walk_member(&w, &key, &question)) {
         mp_view params = mp_view_get(question, "params");
         mcplug_input *in = input_of(call, key);
-        mcplug_input_fn *handler = handler_of(s, mp_view_get(question, "method"), params);
+        mp_input_fn *handler = handler_of(s, mp_view_get(question, "method"), params);
         if (in && handler)
             hand_over(in, handler, params);
     }
@@ -244,7 +245,7 @@ static void settled(struct mp_job *job)
 {
     struct mp_request *call = MP_OF(job, struct mp_request, settle_job);
 
-    mp_timer_stop(call->server->cfg.loop, &call->patience);
+    mp_timer_stop(call->session->cfg.loop, &call->patience);
     if (call->answers.len)
         mp_str_addc(&call->answers, '}');
     if (call->refused)
@@ -257,15 +258,15 @@ void mp_inputs_settle(struct mp_request *call)
 {
     if (!call->asking && !call->cancel_job.queued &&
         (call->open_inputs == 0 || call->refused))
-        mp_job_defer(call->server->cfg.loop, &call->settle_job, settled);
+        mp_job_defer(call->session->cfg.loop, &call->settle_job, settled);
 }
 
 void mp_inputs_forget_call(struct mp_request *call)
 {
-    mcplug_input *in = call->server->inputs;
+    mcplug_input *in = call->session->inputs;
 
-    mp_job_drop(call->server->cfg.loop, &call->settle_job);
-    mp_timer_stop(call->server->cfg.loop, &call->patience);
+    mp_job_drop(call->session->cfg.loop, &call->settle_job);
+    mp_timer_stop(call->session->cfg.loop, &call->patience);
     while (in) {
         mcplug_input *next = in->next;
         if (in->call == call) {
@@ -279,7 +280,7 @@ void mp_inputs_forget_call(struct mp_request *call)
     call->open_inputs = 0;
 }
 
-void mp_inputs_forget_all(mcplug_server *s)
+void mp_inputs_forget_all(struct mp_session *s)
 {
     mcplug_input *in = s->inputs;
 
@@ -293,9 +294,26 @@ void mp_inputs_forget_all(mcplug_server *s)
 
 /* ---- what the embedder calls ---- */
 
-mcplug_server *mcplug_input_server(mcplug_input *input)
+void mp_input_own(mcplug_input *in, void *owner)
 {
-    return input->server;
+    in->owner = owner;
+}
+
+void *mp_input_owner(const mcplug_input *in)
+{
+    return in->session ? in->owner : NULL;
+}
+
+const struct mp_request *mp_input_request(const mcplug_input *in)
+{
+    return in->call;
+}
+
+void mp_inputs_pass_on(struct mp_session *s, const void *owner, void *next)
+{
+    for (mcplug_input *in = s->inputs; in; in = in->next)
+        if (in->owner == owner)
+            in->owner = next;
 }
 
 static void answer_call(mcplug_input *in, mp_view result)
@@ -312,10 +330,10 @@ static void answer_call(mcplug_input *in, mp_view result)
 
 static void answer(mcplug_input *in, mp_view result)
 {
-    if (in->server && in->call)
+    if (in->session && in->call)
         answer_call(in, result);
-    else if (in->server && in->wanted && !mp_rpc_idle(in->server->rpc))
-        send_answer(in->server, mp_frame_answer(mp_text(in->id), result), in->exchange);
+    else if (in->session && in->wanted && !mp_rpc_idle(in->session->rpc))
+        send_answer(in->session, mp_frame_answer(mp_text(in->id), result), in->exchange);
     input_free(in);
 }
 
@@ -344,15 +362,15 @@ int mcplug_input_answer(mcplug_input *in, const char *result)
 
 void mcplug_input_refuse(mcplug_input *in, int code, const char *message)
 {
-    if (in->server && in->call) {
+    if (in->session && in->call) {
         struct mp_request *call = in->call;
         call->open_inputs--;
         if (!call->refused)
             call->refusal = mp_strdup(message);
         call->refused = true;
         mp_inputs_settle(call);
-    } else if (in->server && in->wanted && !mp_rpc_idle(in->server->rpc)) {
-        send_answer(in->server, mp_frame_refusal(mp_text(in->id), code, message),
+    } else if (in->session && in->wanted && !mp_rpc_idle(in->session->rpc)) {
+        send_answer(in->session, mp_frame_refusal(mp_text(in->id), code, message),
                     in->exchange);
     }
     input_free(in);

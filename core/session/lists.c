@@ -33,7 +33,7 @@ struct waiter {
 /* A list on its way, page by page. */
 struct mp_fetch {
     struct mp_call rpc;
-    mcplug_server *server;
+    struct mp_session *session;
     int index; /* which of MP_KINDS */
     mcplug_list *list;
     uint64_t ttl; /* the shortest of its pages */
@@ -157,13 +157,13 @@ static bool make_room(mcplug_list *list, size_t more)
 
 static void warn_early_end(const struct mp_fetch *f, const char *why)
 {
-    mp_log(f->server->cfg.log, MCPLUG_LOG_WARN, f->server->source, "%s ended early: %s",
+    mp_log(f->session->cfg.log, MCPLUG_LOG_WARN, f->session->source, "%s ended early: %s",
            kinds[f->index].method, why);
 }
 
 static bool mirrors(const struct mp_fetch *f)
 {
-    return 1 << f->index == MCPLUG_TOOLS && mp_mirror_wanted(f->server);
+    return 1 << f->index == MCPLUG_TOOLS && mp_mirror_wanted(f->session);
 }
 
 /* May this item be used? Tools with a wrong x-mcp-header may not, where arguments are
@@ -172,7 +172,7 @@ static int is_usable(struct mp_fetch *f, const char *name, mp_view item, bool *u
                      struct mcplug_error *err)
 {
     *usable = true;
-    return f && f->mirror ? mp_mirror_note(f->server, f->mirror, name, item, usable, err)
+    return f && f->mirror ? mp_mirror_note(f->session, f->mirror, name, item, usable, err)
                           : MCPLUG_OK;
 }
 
@@ -244,7 +244,7 @@ static int add_page(struct mp_fetch *f, mp_message *m, mp_view array,
     if (left.too_many)
         warn_early_end(f, "more than 10000 items");
     if (r == MCPLUG_OK && left.unnamed)
-        mp_log(f->server->cfg.log, MCPLUG_LOG_WARN, f->server->source,
+        mp_log(f->session->cfg.log, MCPLUG_LOG_WARN, f->session->source,
                "%s: %zu items without a name left out", kinds[f->index].method,
                left.unnamed);
     return r;
@@ -283,7 +283,7 @@ static void note_ttl(struct mp_fetch *f, mp_message *m)
 
 static void finish(struct mp_fetch *f, const struct mcplug_error *why)
 {
-    mcplug_server *s = f->server;
+    struct mp_session *s = f->session;
     struct mp_kept *kept = &s->kept[f->index];
     mcplug_list *list = f->list;
 
@@ -321,7 +321,7 @@ static void finish(struct mp_fetch *f, const struct mcplug_error *why)
 static int next_page(struct mp_fetch *f, struct mcplug_error *err);
 
 /* For all pages together, until the last one is asked for. */
-static uint64_t time_for(const mcplug_server *s)
+static uint64_t time_for(const struct mp_session *s)
 {
     return s->o.request_ms > MP_REQUEST_MS ? s->o.request_ms : MP_REQUEST_MS;
 }
@@ -346,7 +346,7 @@ static bool more_pages(struct mp_fetch *f, mp_message *m)
         why = "more than 32 MiB";
     else if (cursor.len > CURSOR_MAX)
         why = "a cursor of more than 64 KiB";
-    else if (mp_loop_now(f->server->cfg.loop) - f->began_at >= time_for(f->server))
+    else if (mp_loop_now(f->session->cfg.loop) - f->began_at >= time_for(f->session))
         why = "its pages take too long";
     if (why) {
         warn_early_end(f, why);
@@ -389,16 +389,16 @@ static void on_timed_out(struct mp_call *rpc, struct mcplug_error *err)
 {
     struct mp_fetch *f = MP_OF(rpc, struct mp_fetch, rpc);
     mp_fail(err, MCPLUG_ETIMEDOUT, "%s timed out after %ums", kinds[f->index].method,
-            f->server->o.request_ms);
+            f->session->o.request_ms);
 }
 
 static int next_page(struct mp_fetch *f, struct mcplug_error *err)
 {
-    mcplug_server *s = f->server;
+    struct mp_session *s = f->session;
     struct mp_str members;
     struct mp_frame_parts parts = {.method = kinds[f->index].method};
     struct mcplug_pair meta[] = {{"method", parts.method},
-                                 {"protocol-version", s->revision}};
+                                 {"protocol-version", s->id->revision}};
 
     mp_str_init(&members, 2 * CURSOR_MAX);
     if (f->cursor) {
@@ -422,7 +422,7 @@ static void finish_later(struct mp_job *job)
     finish(f, f->failure.code ? &f->failure : NULL);
 }
 
-static int start_fetch(mcplug_server *s, int index, struct mcplug_error *err)
+static int start_fetch(struct mp_session *s, int index, struct mcplug_error *err)
 {
     struct mp_fetch *f = mp_alloc(sizeof *f);
     struct mp_kept *kept = &s->kept[index];
@@ -431,7 +431,7 @@ static int start_fetch(mcplug_server *s, int index, struct mcplug_error *err)
         mp_free(f);
         return mp_fail_nomem(err);
     }
-    f->server = s;
+    f->session = s;
     f->index = index;
     uint64_t now = mp_loop_now(s->cfg.loop);
     f->began_at = now;
@@ -457,8 +457,8 @@ static int start_fetch(mcplug_server *s, int index, struct mcplug_error *err)
     return MCPLUG_OK;
 }
 
-int mp_lists_get(mcplug_server *s, enum mcplug_kind kind, mcplug_list_fn *done, void *arg,
-                 struct mcplug_error *err)
+int mp_lists_get(struct mp_session *s, enum mcplug_kind kind, mcplug_list_fn *done,
+                 void *arg, struct mcplug_error *err)
 {
     int index = index_of(kind);
 
@@ -466,7 +466,7 @@ int mp_lists_get(mcplug_server *s, enum mcplug_kind kind, mcplug_list_fn *done, 
         return mp_fail(err, MCPLUG_EINVAL, "no list of kind %d", (int)kind);
     if (mp_request_check(done != NULL, err) != MCPLUG_OK)
         return MCPLUG_EINVAL;
-    if (s->phase != MP_READY && s->phase != MP_FETCHING)
+    if (s->phase != MP_READY)
         return mp_fail(err, MCPLUG_ECLOSED, "server \"%s\" is not connected", s->name);
     struct waiter *w = mp_alloc(sizeof *w);
     if (!w)
@@ -494,7 +494,7 @@ static int fetch_after_all(struct mp_fetch *f, struct mcplug_error *err)
         mcplug_list_unref(list);
         return r;
     }
-    mp_job_drop(f->server->cfg.loop, &f->job);
+    mp_job_drop(f->session->cfg.loop, &f->job);
     mcplug_list_unref(f->list);
     f->list = list;
     f->ttl = 0;
@@ -502,7 +502,7 @@ static int fetch_after_all(struct mp_fetch *f, struct mcplug_error *err)
     return MCPLUG_OK;
 }
 
-int mp_lists_refetch(mcplug_server *s, enum mcplug_kind kind, mcplug_list_fn *done,
+int mp_lists_refetch(struct mp_session *s, enum mcplug_kind kind, mcplug_list_fn *done,
                      void *arg, struct mcplug_error *err)
 {
     int index = index_of(kind), r = MCPLUG_OK;
@@ -520,7 +520,7 @@ int mp_lists_refetch(mcplug_server *s, enum mcplug_kind kind, mcplug_list_fn *do
     return mp_lists_get(s, kind, done, arg, err);
 }
 
-bool mp_lists_ttl(const mcplug_server *s, enum mcplug_kind kind, uint64_t *ms)
+bool mp_lists_ttl(const struct mp_session *s, enum mcplug_kind kind, uint64_t *ms)
 {
     int index = index_of(kind);
     uint64_t now = mp_loop_now(s->cfg.loop);
@@ -532,7 +532,7 @@ bool mp_lists_ttl(const mcplug_server *s, enum mcplug_kind kind, uint64_t *ms)
     return true;
 }
 
-void mp_lists_changed(mcplug_server *s, unsigned changed)
+void mp_lists_changed(struct mp_session *s, unsigned changed)
 {
     for (int i = 0; i < MP_KINDS; i++) {
         if (!(changed & 1u << i))
@@ -543,7 +543,7 @@ void mp_lists_changed(mcplug_server *s, unsigned changed)
     }
 }
 
-void mp_lists_unwatched(mcplug_server *s)
+void mp_lists_unwatched(struct mp_session *s)
 {
     for (unsigned i = 0; i < MP_KINDS; i++)
         if (s->kept[i].list && s->kept[i].fresh_until == UINT64_MAX)
@@ -551,7 +551,7 @@ void mp_lists_unwatched(mcplug_server *s)
 }
 
 /* Fetches that wait for the loop end here; those on the wire ended with it. */
-void mp_lists_clear(mcplug_server *s)
+void mp_lists_clear(struct mp_session *s)
 {
     static const struct mcplug_error closed = {sizeof closed, MCPLUG_ECANCELED, 0, 0,
                                                "the server was closed"};

@@ -34,7 +34,7 @@ struct mp_mirror {
     size_t dropped;
 };
 
-bool mp_mirror_wanted(const mcplug_server *s)
+bool mp_mirror_wanted(const struct mp_session *s)
 {
     const struct mcplug_transport_ops *ops = s->transport->feature.ops;
     return s->era == MP_ERA_MODERN && (ops->caps & MCPLUG_MIRRORS_PARAMS);
@@ -353,7 +353,7 @@ static int add_tool(struct mp_mirror *m, const char *name, struct mp_str *found,
     return MCPLUG_OK;
 }
 
-int mp_mirror_note(mcplug_server *s, struct mp_mirror *table, const char *name,
+int mp_mirror_note(struct mp_session *s, struct mp_mirror *table, const char *name,
                    mp_view tool, bool *valid, struct mcplug_error *err)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
@@ -374,7 +374,7 @@ int mp_mirror_note(mcplug_server *s, struct mp_mirror *table, const char *name,
     return MCPLUG_OK;
 }
 
-void mp_mirror_adopt(mcplug_server *s, struct mp_mirror *table)
+void mp_mirror_adopt(struct mp_session *s, struct mp_mirror *table)
 {
     if (!table)
         return;
@@ -470,7 +470,7 @@ int mp_mirror_pairs(const struct mp_request *call, const char *name,
                     struct mp_str *values, struct mcplug_pair *pairs, size_t *n,
                     struct mcplug_error *err)
 {
-    const struct mp_mirror *m = call->server->mirror;
+    const struct mp_mirror *m = call->session->mirror;
     const struct tool *tool = m && name && is_tool_call(call) ? find_tool(m, name) : NULL;
     size_t count = 0;
 
@@ -552,7 +552,7 @@ static void on_tools(void *arg, mcplug_list *list, const struct mcplug_error *wh
     if (call)
         call->again = NULL;
     if (call && !call->cancel_job.queued) { /* a cancelled one waits for its end */
-        mp_timer_stop(call->server->cfg.loop, &call->patience);
+        mp_timer_stop(call->session->cfg.loop, &call->patience);
         if (why)
             mp_request_finish(call, a->reply, &a->why);
         else
@@ -564,7 +564,7 @@ static void on_tools(void *arg, mcplug_list *list, const struct mcplug_error *wh
 bool mp_mirror_again(struct mp_request *call, mp_message *reply,
                      const struct mcplug_error *why)
 {
-    mcplug_server *s = call->server;
+    struct mp_session *s = call->session;
 
     if (why->code != MCPLUG_EPEER || why->peer_status != HEADER_MISMATCH ||
         call->refetched || !is_tool_call(call) || !mp_mirror_wanted(s))

@@ -7,7 +7,7 @@
  * two, so that no change falls between them. */
 struct mp_listener {
     struct mp_call rpc;
-    mcplug_server *server;
+    struct mp_session *session;
     struct mp_listener *older;
     bool acknowledged;
     uint64_t since; /* it was */
@@ -24,7 +24,7 @@ static const struct {
     {"resources/listChanged", "resourcesListChanged"}, /* templates too */
 };
 
-static struct mp_listener *listener_of(const mcplug_server *s, mp_view id)
+static struct mp_listener *listener_of(const struct mp_session *s, mp_view id)
 {
     struct mp_listener *l = s->listener;
     int64_t n;
@@ -50,7 +50,7 @@ static void drop_listeners(struct mp_listener *l)
 
 /* ---- what it did not tell ---- */
 
-unsigned mp_notify_kept(const mcplug_server *s)
+unsigned mp_notify_kept(const struct mp_session *s)
 {
     unsigned kept = 0;
 
@@ -61,7 +61,7 @@ unsigned mp_notify_kept(const mcplug_server *s)
     return kept & ~(unsigned)MCPLUG_TEMPLATES;
 }
 
-void mp_notify_lists(mcplug_server *s, unsigned kinds)
+void mp_notify_lists(struct mp_session *s, unsigned kinds)
 {
     for (int i = 0; i < MP_KINDS; i++)
         if (kinds & 1u << i && s->o.changed && s->phase == MP_READY)
@@ -69,7 +69,7 @@ void mp_notify_lists(mcplug_server *s, unsigned kinds)
 }
 
 /* What was kept until it changes could change unheard now. */
-static void go_deaf(mcplug_server *s)
+static void go_deaf(struct mp_session *s)
 {
     s->listen_lost = true;
     s->lists_before |= mp_notify_kept(s);
@@ -78,7 +78,7 @@ static void go_deaf(mcplug_server *s)
 
 /* Changes are told again. Whether there were some meanwhile cannot be known, so there
  * were: of all lists from before, and of those fetched since then, too. */
-static void hear_again(mcplug_server *s)
+static void hear_again(struct mp_session *s)
 {
     unsigned kinds = s->lists_before | mp_notify_kept(s);
 
@@ -98,7 +98,7 @@ static void hear_again(mcplug_server *s)
 
 /* ---- what the server tells unasked ---- */
 
-static void on_progress(mcplug_server *s, mp_message *m)
+static void on_progress(struct mp_session *s, mp_message *m)
 {
     int64_t token;
     double progress = 0, total = -1;
@@ -117,7 +117,7 @@ static void on_progress(mcplug_server *s, mp_message *m)
     }
 }
 
-static void on_changed(mcplug_server *s, unsigned which, const char *uri)
+static void on_changed(struct mp_session *s, unsigned which, const char *uri)
 {
     if (!uri)
         mp_lists_changed(s, which);
@@ -125,7 +125,7 @@ static void on_changed(mcplug_server *s, unsigned which, const char *uri)
         s->o.changed(s->o.arg, s, (int)(which & ~(unsigned)MCPLUG_TEMPLATES), uri);
 }
 
-static void on_updated(mcplug_server *s, mp_message *m)
+static void on_updated(struct mp_session *s, mp_message *m)
 {
     char *uri = mp_view_strdup(mp_message_inner(m, "uri"));
     if (uri)
@@ -133,7 +133,7 @@ static void on_updated(mcplug_server *s, mp_message *m)
     mp_free(uri);
 }
 
-static void on_logged(mcplug_server *s, mp_message *m)
+static void on_logged(struct mp_session *s, mp_message *m)
 {
     mp_view params = mp_message_view(m, m->env.params);
     char *text = s->o.logged && params.len
@@ -146,7 +146,7 @@ static void on_logged(mcplug_server *s, mp_message *m)
 }
 
 /* A server ends a subscription of ours by cancelling it. */
-static void on_cancelled(mcplug_server *s, mp_message *m)
+static void on_cancelled(struct mp_session *s, mp_message *m)
 {
     struct mp_listener *l = listener_of(s, mp_message_inner(m, "requestId"));
 
@@ -157,7 +157,7 @@ static void on_cancelled(mcplug_server *s, mp_message *m)
 }
 
 /* The newest subscription stands, so those that it replaces can go. */
-static void on_acknowledged(mcplug_server *s, mp_message *m)
+static void on_acknowledged(struct mp_session *s, mp_message *m)
 {
     struct mp_listener *l = listener_of(s, subscription_of(m));
 
@@ -173,7 +173,7 @@ static void on_acknowledged(mcplug_server *s, mp_message *m)
 
 /* While two subscriptions overlap, a change is told by both. Once the newer one stands,
  * it tells everything, so the other is not listened to. */
-static bool told_twice(const mcplug_server *s, mp_message *m)
+static bool told_twice(const struct mp_session *s, mp_message *m)
 {
     mp_view id = subscription_of(m);
     const struct mp_listener *from = listener_of(s, id), *l = s->listener;
@@ -185,7 +185,7 @@ static bool told_twice(const mcplug_server *s, mp_message *m)
     return l != from;
 }
 
-void mp_notify(mcplug_server *s, mp_message *m)
+void mp_notify(struct mp_session *s, mp_message *m)
 {
     mp_view method = mp_message_view(m, m->env.method);
 
@@ -216,12 +216,12 @@ void mp_notify(mcplug_server *s, mp_message *m)
 
 /* ---- subscriptions/listen ---- */
 
-static int listen_anew(mcplug_server *s, struct mcplug_error *err);
-static void listen_again(mcplug_server *s, bool stood);
+static int listen_anew(struct mp_session *s, struct mcplug_error *err);
+static void listen_again(struct mp_session *s, bool stood);
 
 static void on_listen_again(struct mp_timer *timer)
 {
-    mcplug_server *s = MP_OF(timer, mcplug_server, listen_timer);
+    struct mp_session *s = MP_OF(timer, struct mp_session, listen_timer);
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
     if (s->phase != MP_READY || listen_anew(s, &err) == MCPLUG_OK)
@@ -233,7 +233,7 @@ static void on_listen_again(struct mp_timer *timer)
 /* Where a stream can be lost alone, as by a proxy that finds it idle for too long, it is
  * taken up again; a server that does not want it, or ends it soon, is asked ever more
  * seldom, for every time lists may have changed unheard. */
-static void listen_again(mcplug_server *s, bool stood)
+static void listen_again(struct mp_session *s, bool stood)
 {
     static const uint32_t pauses[] = {1000, 2000, 5000, 10000, 30000, 60000};
 
@@ -244,7 +244,7 @@ static void listen_again(mcplug_server *s, bool stood)
     mp_timer_start(s->cfg.loop, &s->listen_timer, pause, on_listen_again);
 }
 
-static bool hears(const mcplug_server *s)
+static bool hears(const struct mp_session *s)
 {
     const struct mp_listener *l = s->listener;
 
@@ -257,7 +257,7 @@ static enum mp_outcome listen_done(struct mp_call *rpc, mp_message *m,
                                    const struct mcplug_error *why)
 {
     struct mp_listener *l = MP_OF(rpc, struct mp_listener, rpc), **at;
-    mcplug_server *s = l->server;
+    struct mp_session *s = l->session;
     bool heard = l->acknowledged;
     bool stood = heard && mp_loop_now(s->cfg.loop) - l->since >= STOOD_MS;
     (void)m;
@@ -278,7 +278,7 @@ static enum mp_outcome listen_done(struct mp_call *rpc, mp_message *m,
     return MP_OK;
 }
 
-static void add_filter(struct mp_str *p, mcplug_server *s)
+static void add_filter(struct mp_str *p, struct mp_session *s)
 {
     const char *comma = "";
 
@@ -299,11 +299,11 @@ static void add_filter(struct mp_str *p, mcplug_server *s)
     }
 }
 
-static int send_listen(mcplug_server *s, mp_view members, struct mcplug_error *err)
+static int send_listen(struct mp_session *s, mp_view members, struct mcplug_error *err)
 {
     struct mp_frame_parts parts = {.method = "subscriptions/listen", .members = members};
     struct mcplug_pair meta[] = {{"method", parts.method},
-                                 {"protocol-version", s->revision}};
+                                 {"protocol-version", s->id->revision}};
     struct mp_listener *l = mp_alloc(sizeof *l);
     mcplug_buf *frame = l ? mp_frame_request(s, mp_rpc_next_id(s->rpc), &parts) : NULL;
 
@@ -311,7 +311,7 @@ static int send_listen(mcplug_server *s, mp_view members, struct mcplug_error *e
         mp_free(l);
         return mp_fail_nomem(err);
     }
-    l->server = s;
+    l->session = s;
     l->rpc.done = listen_done;
     l->rpc.standing = true;
     int r = mp_rpc_call(s->rpc, &l->rpc, frame, meta, 2, 0, err);
@@ -326,7 +326,7 @@ static int send_listen(mcplug_server *s, mp_view members, struct mcplug_error *e
 }
 
 /* One subscription carries all that is wanted; a change of it replaces it. */
-static int listen_anew(mcplug_server *s, struct mcplug_error *err)
+static int listen_anew(struct mp_session *s, struct mcplug_error *err)
 {
     static const char head[] = "\"notifications\":{";
     struct mp_str p;
@@ -349,7 +349,8 @@ static int listen_anew(mcplug_server *s, struct mcplug_error *err)
 
 /* ---- wishes ---- */
 
-static int subscribe(mcplug_server *s, const char *uri, bool on, struct mcplug_error *err)
+static int subscribe(struct mp_session *s, const char *uri, bool on,
+                     struct mcplug_error *err)
 {
     struct mp_str p;
 
@@ -364,7 +365,7 @@ static int subscribe(mcplug_server *s, const char *uri, bool on, struct mcplug_e
     return r;
 }
 
-void mp_notify_start(mcplug_server *s)
+void mp_notify_start(struct mp_session *s)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct mp_str p;
@@ -391,30 +392,42 @@ void mp_notify_start(mcplug_server *s)
         mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "%s", err.text);
 }
 
-static int keep_uri(mcplug_server *s, const char *uri, bool on, struct mcplug_error *err)
+static size_t find_uri(const struct mp_uris *uris, const char *uri)
 {
     size_t i = 0;
 
-    while (i < s->uris.n && strcmp(s->uris.all[i], uri) != 0)
+    while (i < uris->n && strcmp(uris->all[i], uri) != 0)
         i++;
-    if (!on && i < s->uris.n) {
-        mp_free(s->uris.all[i]);
-        s->uris.all[i] = s->uris.all[--s->uris.n];
-    } else if (on && i == s->uris.n) {
-        char **more = mp_resize(s->uris.all, (i + 1) * sizeof *more);
+    return i;
+}
+
+bool mp_uris_have(const struct mp_uris *uris, const char *uri)
+{
+    return find_uri(uris, uri) < uris->n;
+}
+
+int mp_uris_set(struct mp_uris *uris, const char *uri, bool on, struct mcplug_error *err)
+{
+    size_t i = find_uri(uris, uri);
+
+    if (!on && i < uris->n) {
+        mp_free(uris->all[i]);
+        uris->all[i] = uris->all[--uris->n];
+    } else if (on && i == uris->n) {
+        char **more = mp_resize(uris->all, (i + 1) * sizeof *more);
         char *copy = mp_strdup(uri);
         if (more)
-            s->uris.all = more;
+            uris->all = more;
         if (!more || !copy) {
             mp_free(copy);
             return mp_fail_nomem(err);
         }
-        s->uris.all[s->uris.n++] = copy;
+        uris->all[uris->n++] = copy;
     }
     return MCPLUG_OK;
 }
 
-int mp_notify_subscribe(mcplug_server *s, const char *uri, bool on,
+int mp_notify_subscribe(struct mp_session *s, const char *uri, bool on,
                         struct mcplug_error *err)
 {
     if (s->phase != MP_READY)
@@ -423,13 +436,13 @@ int mp_notify_subscribe(mcplug_server *s, const char *uri, bool on,
         return mp_fail(err, MCPLUG_ENOTSUP, "server \"%s\" has no resource subscriptions",
                        s->name);
     size_t before = s->uris.n;
-    int r = keep_uri(s, uri, on, err);
+    int r = mp_uris_set(&s->uris, uri, on, err);
     if (r != MCPLUG_OK)
         return r;
     bool had = s->uris.n == before;
     r = s->era == MP_ERA_MODERN ? listen_anew(s, err) : subscribe(s, uri, on, err);
     if (r != MCPLUG_OK && on && !had)
-        keep_uri(s, uri, false, err);
+        mp_uris_set(&s->uris, uri, false, err);
     return r;
 }
 
@@ -441,7 +454,7 @@ void mp_uris_clear(struct mp_uris *uris)
     *uris = (struct mp_uris){0};
 }
 
-void mp_notify_clear(mcplug_server *s)
+void mp_notify_clear(struct mp_session *s)
 {
     mp_timer_stop(s->cfg.loop, &s->listen_timer);
     mp_uris_clear(&s->uris);

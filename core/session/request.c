@@ -5,15 +5,20 @@
 
 #include <stdio.h>
 
-/* ---- life ---- */
+#define ANSWERS_MAX ((size_t)64 << 20) /* bytes, to one round of questions */
 
-static void call_free(struct mp_request *call)
+/* ---- its end ---- */
+
+/* Of what came while it was under way nothing is left; its texts are. */
+static void leave(struct mp_request *call)
 {
-    mcplug_server *s = call->server;
+    struct mp_session *s = call->session;
 
     if (call->prev) {
         *call->prev = call->next;
         *(call->next ? &call->next->prev : &s->last_call) = call->prev;
+        call->prev = NULL;
+        call->next = NULL;
     }
     mp_job_drop(s->cfg.loop, &call->cancel_job);
     mp_timer_stop(s->cfg.loop, &call->patience);
@@ -23,25 +28,34 @@ static void call_free(struct mp_request *call)
     mp_str_clear(&call->answers);
     mp_free(call->refusal);
     mp_free(call->state);
-    mp_free(call->members);
+    call->refusal = call->state = NULL;
+}
+
+void mp_request_clear(struct mp_request *call)
+{
+    if (call->session)
+        leave(call);
+    mp_free(call->long_members);
     mp_free(call->name);
     mp_free(call->own_meta);
-    mp_free(call->meta);
-    mp_free(call->log_level);
-    mp_free(call);
 }
 
 void mp_request_finish(struct mp_request *call, mp_message *reply,
                        const struct mcplug_error *why)
 {
+    bool is_own = call->is_own;
+
     if (call->pings && why && why->code == MCPLUG_EPEER)
         why = NULL; /* any answer is life */
     if (why && why->code != MCPLUG_EPEER)
         mp_task_cancel(call); /* nobody waits for it any more */
-    mp_task_free(call);
     mp_call_log_ended(call, reply, why);
+    leave(call);
     call->done(call->arg, &call->base, reply, why);
-    call_free(call);
+    if (is_own) {
+        mp_request_clear(call);
+        mp_free(call);
+    }
 }
 
 /* ---- time-outs ---- */
@@ -104,7 +118,7 @@ static bool goes_on(struct mp_request *call, mp_message *m, struct mcplug_error 
 {
     mp_view type = mp_message_inner(m, "resultType");
 
-    if (call->server->era != MP_ERA_MODERN || !type.len ||
+    if (call->session->era != MP_ERA_MODERN || !type.len ||
         mp_bytes_eq(type, "\"complete\""))
         return false;
     if (mp_bytes_eq(type, "\"input_required\""))
@@ -130,7 +144,7 @@ static enum mp_outcome round_done(struct mp_call *rpc, mp_message *m,
     } else if (!goes_on(call, m, &err)) {
         if (err.code)
             outcome = MP_TRANSPORT_ERROR;
-        else if (call->tool && mcplug_result_is_error(m))
+        else if ((call->tool_failed = call->tool && mcplug_result_is_error(m)))
             outcome = MP_TOOL_ERROR;
         mp_request_finish(call, err.code ? NULL : m, err.code ? &err : NULL);
     }
@@ -143,7 +157,7 @@ static int send_with(struct mp_request *call, const struct mp_frame_parts *parts
                                              const struct mcplug_error *),
                      struct mcplug_error *err)
 {
-    mcplug_server *s = call->server;
+    struct mp_session *s = call->session;
     uint64_t now = mp_loop_now(s->cfg.loop);
 
     if (now >= call->deadline) { /* the questions took all the time there was */
@@ -168,14 +182,14 @@ int mp_request_send(struct mp_request *call, const struct mp_frame_parts *parts,
                     struct mcplug_error *err)
 {
     struct mcplug_pair meta[3] = {{"method", parts->method},
-                                  {"protocol-version", call->server->revision},
+                                  {"protocol-version", call->session->id->revision},
                                   {"name", name}};
     return send_with(call, parts, meta, name ? 3 : 2, done, err);
 }
 
 static int send_round(struct mp_request *call, struct mcplug_error *err)
 {
-    const char *level = call->log_level ? call->log_level : call->server->log_level;
+    const char *level = call->log_level ? call->log_level : call->session->log_level;
     struct mp_frame_parts parts = {
         .method = call->method,
         .members = mp_bytes(call->members, call->members_len),
@@ -192,7 +206,7 @@ static int send_round(struct mp_request *call, struct mcplug_error *err)
     struct mp_str values;
 
     meta[0] = (struct mcplug_pair){"method", call->method};
-    meta[1] = (struct mcplug_pair){"protocol-version", call->server->revision};
+    meta[1] = (struct mcplug_pair){"protocol-version", call->session->id->revision};
     meta[2] = (struct mcplug_pair){"name", name};
     int r = mp_mirror_pairs(call, name, &values, meta + n, &more, err);
     if (r == MCPLUG_OK)
@@ -228,7 +242,7 @@ static void on_no_answer(struct mp_timer *timer)
 
 int mp_request_wait_for_answers(struct mp_request *call, struct mcplug_error *err)
 {
-    struct mp_loop *loop = call->server->cfg.loop;
+    struct mp_loop *loop = call->session->cfg.loop;
     uint64_t now = mp_loop_now(loop);
     uint64_t left = call->deadline > now ? call->deadline - now : 0;
 
@@ -260,9 +274,9 @@ void mp_request_cancel(struct mp_request *call)
     if (call->in_round)
         mp_rpc_cancel(&call->rpc, "cancelled", !call->task); /* a task has its own way */
     else { /* an answer that came in this turn counts no more, nor does its task */
-        mp_job_drop(call->server->cfg.loop, &call->settle_job);
-        mp_timer_stop(call->server->cfg.loop, &call->patience);
-        mp_job_defer(call->server->cfg.loop, &call->cancel_job, cancel_now);
+        mp_job_drop(call->session->cfg.loop, &call->settle_job);
+        mp_timer_stop(call->session->cfg.loop, &call->patience);
+        mp_job_defer(call->session->cfg.loop, &call->cancel_job, cancel_now);
     }
 }
 
@@ -276,55 +290,86 @@ static int check_method(const char *method, struct mcplug_error *err)
     return MCPLUG_OK;
 }
 
-static int take_call_options(struct mp_request *call, const struct mcplug_call_options *o,
-                             struct mcplug_error *err)
+/* The block of a request has its texts behind it, all but those that are rarely there. */
+static size_t text_room(const char *text)
 {
-    if (!o)
-        return MCPLUG_OK;
-    if (mp_take_options(&call->o, o, err) != MCPLUG_OK)
-        return MCPLUG_EINVAL;
+    return text ? strlen(text) + 1 : 0;
+}
+
+static const char *put_text(char **at, const char *text)
+{
+    if (!text)
+        return NULL;
+    size_t n = strlen(text) + 1;
+    char *put = memcpy(*at, text, n);
+    *at += n;
+    return put;
+}
+
+#define MEMBERS "\"name\":,\"arguments\":{}"
+
+/* A byte of the name takes six at most, as JSON. */
+static size_t members_room(const struct mp_ask *ask)
+{
+    return ask->tool ? 6 * ask->tool_len + 2 + ask->params.len + sizeof MEMBERS : 0;
+}
+
+size_t mp_request_room(const struct mp_ask *ask)
+{
+    size_t names = ask->tool ? ask->tool_len + 1 : text_room(ask->method);
+    return names + text_room(ask->o.meta) + text_room(ask->o.log_level) +
+           members_room(ask);
+}
+
+static int take_call_options(struct mp_request *call, char **at, struct mcplug_error *err)
+{
+    call->log_level = put_text(at, call->o.log_level);
     if (call->o.meta) {
         mp_view meta = mp_text(call->o.meta);
         int r = mp_frame_object(&meta, "_meta", err);
         if (r != MCPLUG_OK)
             return r;
-        if (!(call->meta = mp_strndup((const char *)meta.data, meta.len)))
-            return mp_fail_nomem(err);
-        mp_frame_flatten(call->meta, meta.len);
+        char *own = memcpy(*at, meta.data, meta.len);
+        own[meta.len] = '\0';
+        *at += meta.len + 1;
+        mp_frame_flatten(own, meta.len);
+        call->meta = own;
     }
-    if (call->o.log_level && !(call->log_level = mp_strdup(call->o.log_level)))
-        return mp_fail_nomem(err);
     return MCPLUG_OK;
 }
 
-static bool tool_members(struct mp_str *m, const char *tool, mp_view arguments)
+/* There is room for it. */
+static void tool_members(struct mp_request *call, char *at, size_t room, size_t tool_len,
+                         mp_view arguments)
 {
-    mp_str_reserve(m, arguments.len + strlen(tool) + 40);
-    mp_str_add_lit(m, "\"name\":");
-    mp_str_add_json(m, tool, strlen(tool));
-    mp_str_add_lit(m, ",\"arguments\":");
-    return arguments.len ? mp_str_add(m, arguments.data, arguments.len)
-                         : mp_str_add_lit(m, "{}");
+    struct mp_str m = {.data = at, .cap = room, .max = room};
+
+    mp_str_add_lit(&m, "\"name\":");
+    mp_str_add_json(&m, call->tool, tool_len);
+    mp_str_add_lit(&m, ",\"arguments\":");
+    if (arguments.len)
+        mp_str_add(&m, arguments.data, arguments.len);
+    else
+        mp_str_add_lit(&m, "{}");
+    mp_frame_flatten(m.data, m.len);
+    call->members = m.data;
+    call->members_len = m.len;
 }
 
-static int take_params(struct mp_request *call, mp_view params, struct mcplug_error *err)
+static int other_members(struct mp_request *call, mp_view params,
+                         struct mcplug_error *err)
 {
     struct mp_str members;
     mp_view meta = mp_bytes(NULL, 0);
 
-    if (params.len) {
-        int r = mp_frame_object(&params, call->tool ? "arguments" : "params", err);
-        if (r != MCPLUG_OK)
-            return r;
-    }
     mp_str_init(&members, MP_FRAME_MAX);
-    bool ok = call->tool ? tool_members(&members, call->tool, params)
-                         : mp_frame_members(params, &members, &meta);
+    bool ok = mp_frame_members(params, &members, &meta);
     call->members_len = members.len;
     if (ok && members.len)
-        ok = (call->members = mp_str_take(&members));
-    if (ok && call->members)
-        mp_frame_flatten(call->members, call->members_len);
+        ok = (call->long_members = mp_str_take(&members));
+    if (ok && call->long_members)
+        mp_frame_flatten(call->long_members, call->members_len);
+    call->members = call->long_members;
     if (ok && mp_view_is_object(meta))
         ok = (call->own_meta = mp_strndup((const char *)meta.data, meta.len));
     if (ok && call->own_meta)
@@ -332,42 +377,49 @@ static int take_params(struct mp_request *call, mp_view params, struct mcplug_er
     mp_str_clear(&members);
     if (!ok)
         return mp_fail_nomem(err);
-    if (call->tool)
-        return MCPLUG_OK;
     return mp_mirror_name(call->method, mp_bytes(call->members, call->members_len),
                           &call->name, err);
 }
 
-static int prepare(struct mp_request *call, mp_view params,
-                   const struct mcplug_call_options *o, struct mcplug_error *err)
+int mp_request_check(bool has_done, struct mcplug_error *err)
 {
-    mcplug_server *s = call->server;
-
-    if (s->phase != MP_READY && s->phase != MP_FETCHING && !s->renewing)
-        return mp_fail(err, MCPLUG_ECLOSED, "server \"%s\" is not connected%s%.300s",
-                       s->name, s->failure.code ? ": " : "",
-                       s->failure.code ? s->failure.text : "");
-    int r = check_method(call->method, err);
-    if (r == MCPLUG_OK)
-        r = take_params(call, params, err);
-    if (r == MCPLUG_OK)
-        r = take_call_options(call, o, err);
-    if (r != MCPLUG_OK)
-        return r;
-    call->timeout_ms = call->o.timeout_ms ? call->o.timeout_ms
-                       : call->tool       ? s->o.tool_ms
-                                          : s->o.request_ms;
-    mp_loop_tick(s->cfg.loop); /* whoever calls may have been busy for long */
-    uint64_t now = mp_loop_now(s->cfg.loop), spent = call->o.waited_ms;
-    uint64_t left = call->timeout_ms > spent ? call->timeout_ms - spent : 0;
-    call->began_at = now > spent ? now - spent : 0;
-    call->deadline = left > UINT64_MAX - now ? UINT64_MAX : now + left;
-    return MCPLUG_OK;
+    return has_done ? MCPLUG_OK : mp_fail(err, MCPLUG_EINVAL, "`done` must not be NULL");
 }
 
-static void cancel(mcplug_call *call)
+int mp_request_init(struct mp_request *call, char *room, const struct mp_ask *ask,
+                    struct mcplug_error *err)
 {
-    mp_request_cancel(MP_OF(call, struct mp_request, base));
+    mp_view params = ask->params;
+    uint64_t spent = ask->o.waited_ms;
+
+    memset(call, 0, sizeof *call);
+    call->o = ask->o;
+    call->done = ask->done;
+    call->arg = ask->arg;
+    if (ask->tool) {
+        call->method = "tools/call";
+        call->tool = memcpy(room, ask->tool, ask->tool_len + 1);
+        room += ask->tool_len + 1;
+    } else {
+        call->method = put_text(&room, ask->method);
+    }
+    call->timeout_ms = ask->timeout_ms;
+    call->began_at = ask->now > spent ? ask->now - spent : 0;
+    uint64_t left = call->timeout_ms > spent ? call->timeout_ms - spent : 0;
+    call->deadline = left > UINT64_MAX - ask->now ? UINT64_MAX : ask->now + left;
+    mp_str_init(&call->answers, ANSWERS_MAX);
+    int r = call->tool ? MCPLUG_OK : check_method(call->method, err);
+    if (r == MCPLUG_OK)
+        r = take_call_options(call, &room, err);
+    if (r == MCPLUG_OK && params.len)
+        r = mp_frame_object(&params, call->tool ? "arguments" : "params", err);
+    if (r == MCPLUG_OK && call->tool)
+        tool_members(call, room, members_room(ask), ask->tool_len, params);
+    else if (r == MCPLUG_OK)
+        r = other_members(call, params, err);
+    if (r != MCPLUG_OK)
+        mp_request_clear(call);
+    return r;
 }
 
 bool mp_request_was_written(const struct mp_request *call)
@@ -375,29 +427,11 @@ bool mp_request_was_written(const struct mp_request *call)
     return call->reached || call->rpc.written;
 }
 
-/* One block for the call and its names. */
-static struct mp_request *call_new(mcplug_server *s, const char *method, const char *tool)
-{
-    size_t n = strlen(method) + 1, t = tool ? strlen(tool) + 1 : 0;
-    struct mp_request *call = mp_alloc_raw(sizeof *call + n + t);
-
-    if (call) {
-        char *names = (char *)(call + 1);
-        memset(call, 0, sizeof *call);
-        call->base.cancel = cancel;
-        call->server = s;
-        call->method = memcpy(names, method, n);
-        call->tool = tool ? memcpy(names + n, tool, t) : NULL;
-        mp_str_init(&call->answers, 64 * 1024 * 1024);
-    }
-    return call;
-}
-
 /* ---- while the session is renewed ---- */
 
 /* Where sessions come and go on their own, a connection that is just being lost may be
  * one that comes back at once. */
-static bool may_be_renewed(const mcplug_server *s)
+static bool may_be_renewed(const struct mp_session *s)
 {
     const struct mcplug_transport_ops *ops = s->transport->feature.ops;
     return s->phase == MP_READY && s->era == MP_ERA_LEGACY &&
@@ -417,14 +451,14 @@ static void unpark(struct mp_request *call)
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
     call->is_parked = false;
-    mp_timer_stop(call->server->cfg.loop, &call->patience);
+    mp_timer_stop(call->session->cfg.loop, &call->patience);
     if (call->cancel_job.queued)
         return;
     if (send_round(call, &err) != MCPLUG_OK)
         mp_request_finish(call, NULL, &err);
 }
 
-static struct mp_request *oldest_parked(const mcplug_server *s)
+static struct mp_request *oldest_parked(const struct mp_session *s)
 {
     struct mp_request *call = s->calls;
 
@@ -434,7 +468,7 @@ static struct mp_request *oldest_parked(const mcplug_server *s)
 }
 
 /* Whoever hears of a failure may change them all, so it is looked anew each time. */
-void mp_request_unpark(mcplug_server *s)
+void mp_request_unpark(struct mp_session *s)
 {
     struct mp_request *call;
 
@@ -442,81 +476,120 @@ void mp_request_unpark(mcplug_server *s)
         unpark(call);
 }
 
-int mp_request_check(bool has_done, struct mcplug_error *err)
+int mp_request_begin(struct mp_request *call, struct mp_session *s,
+                     struct mcplug_error *err)
 {
-    return has_done ? MCPLUG_OK
-                    : mp_fail(err, MCPLUG_EINVAL, "nobody to tell how the call ends");
-}
-
-struct mp_request *mp_request_start(mcplug_server *s, const char *method, mp_view params,
-                                    const char *tool, const struct mcplug_call_options *o,
-                                    mcplug_done_fn *done, void *arg,
-                                    struct mcplug_error *err)
-{
-    if (mp_request_check(done != NULL, err) != MCPLUG_OK)
-        return NULL;
-    struct mp_request *call = call_new(s, method, tool);
-    if (!call) {
-        mp_fail_nomem(err);
-        return NULL;
-    }
-    call->done = done;
-    call->arg = arg;
-    int r = prepare(call, params, o, err);
-    if (r == MCPLUG_OK)
-        r = s->renewing ? park(call, err) : send_round(call, err);
+    if (s->phase != MP_READY && !s->renewing)
+        return mp_fail(err, MCPLUG_ECLOSED, "server \"%s\" is not connected%s%.300s",
+                       s->name, s->failure.code ? ": " : "",
+                       s->failure.code ? s->failure.text : "");
+    call->session = s;
+    if (call->pings)
+        call->method = s->era == MP_ERA_MODERN ? "server/discover" : "ping";
+    call->rpc.written = false;
+    call->reached = call->refetched = call->asking = call->refused = false;
+    call->rounds = call->open_inputs = 0;
+    int r = s->renewing ? park(call, err) : send_round(call, err);
     if (r == MCPLUG_ECLOSED && may_be_renewed(s))
         r = park(call, err);
     if (r != MCPLUG_OK) {
-        call_free(call);
-        return NULL;
+        leave(call);
+        return r;
     }
     call->prev = s->last_call;
     *s->last_call = call;
     s->last_call = &call->next;
     mp_call_log_began(call);
+    return MCPLUG_OK;
+}
+
+/* ---- in a block of their own ---- */
+
+static void cancel(mcplug_call *call)
+{
+    mp_request_cancel(MP_OF(call, struct mp_request, base));
+}
+
+struct mp_request *mp_request_start(struct mp_session *s, const char *method,
+                                    mp_view params, const char *tool,
+                                    const struct mcplug_call_options *o,
+                                    mcplug_done_fn *done, void *arg,
+                                    struct mcplug_error *err)
+{
+    struct mp_ask ask = {.method = method,
+                         .tool = tool,
+                         .tool_len = tool ? strlen(tool) : 0,
+                         .params = params,
+                         .done = done,
+                         .arg = arg};
+
+    mp_loop_tick(s->cfg.loop); /* whoever calls may have been busy for long */
+    ask.now = mp_loop_now(s->cfg.loop);
+    if (mp_request_check(done != NULL, err) != MCPLUG_OK ||
+        mp_take_options(&ask.o, o, err) != MCPLUG_OK)
+        return NULL;
+    ask.timeout_ms = ask.o.timeout_ms ? ask.o.timeout_ms
+                     : tool           ? s->o.tool_ms
+                                      : s->o.request_ms;
+    struct mp_request *call = mp_alloc_raw(sizeof *call + mp_request_room(&ask));
+    if (!call) {
+        mp_fail_nomem(err);
+        return NULL;
+    }
+    int r = mp_request_init(call, (char *)(call + 1), &ask, err);
+    if (r == MCPLUG_OK) {
+        call->is_own = true;
+        call->base.cancel = cancel;
+        r = mp_request_begin(call, s, err);
+        if (r != MCPLUG_OK)
+            mp_request_clear(call);
+    }
+    if (r != MCPLUG_OK) {
+        mp_free(call);
+        return NULL;
+    }
     return call;
 }
 
-/* ---- errands ---- */
+/* ---- requests of our own ---- */
 
-struct errand {
+struct background {
     struct mp_call rpc;
-    mcplug_server *server;
+    struct mp_session *session;
     const char *method; /* static text */
 };
 
-static enum mp_outcome errand_done(struct mp_call *rpc, mp_message *m,
-                                   const struct mcplug_error *why)
+static enum mp_outcome background_done(struct mp_call *rpc, mp_message *m,
+                                       const struct mcplug_error *why)
 {
-    struct errand *e = MP_OF(rpc, struct errand, rpc);
+    struct background *e = MP_OF(rpc, struct background, rpc);
     bool pings = !strcmp(e->method, "ping") || !strcmp(e->method, "server/discover");
     (void)m;
 
     if (why && why->code != MCPLUG_ECANCELED &&
         !(pings && why->code == MCPLUG_EPEER)) /* any answer is life */
-        mp_log(e->server->cfg.log, MCPLUG_LOG_WARN, e->server->source, "%s: %s",
+        mp_log(e->session->cfg.log, MCPLUG_LOG_WARN, e->session->source, "%s: %s",
                e->method, why->text);
     mp_free(e);
     return MP_OK;
 }
 
-int mp_request_background(mcplug_server *s, const char *method, mp_view members,
+int mp_request_background(struct mp_session *s, const char *method, mp_view members,
                           const char *name, struct mcplug_error *err)
 {
     struct mp_frame_parts parts = {.method = method, .members = members};
     struct mcplug_pair meta[] = {
-        {"method", method}, {"protocol-version", s->revision}, {"name", name}};
-    struct errand *e = mp_alloc(sizeof *e);
+        {"method", method}, {"protocol-version", s->id->revision}, {"name", name}};
+    struct background *e = mp_alloc(sizeof *e);
     mcplug_buf *frame = e ? mp_frame_request(s, mp_rpc_next_id(s->rpc), &parts) : NULL;
 
     if (!frame) {
         mp_free(e);
         return mp_fail_nomem(err);
     }
-    e->server = s;
+    e->session = s;
     e->method = method;
-    e->rpc.done = errand_done;
+    e->rpc.done = background_done;
     int r = mp_rpc_call(s->rpc, &e->rpc, frame, meta, name ? 3 : 2, s->o.request_ms, err);
     if (r != MCPLUG_OK)
         mp_free(e);

@@ -11,32 +11,89 @@
 
 static void on_described(void *arg, const char *name, const char *value)
 {
-    mcplug_server *s = arg;
-    size_t n = strlen(name) + 1, v = strlen(value) + 1;
-    const char *known = mp_session_fact(s, name);
-
-    if ((known && strcmp(known, value) == 0) || s->n_facts == MP_FACTS_MAX)
-        return;
-    struct mp_fact *fact = mp_alloc(sizeof *fact + n + v);
-    if (!fact) /* a fact is for people; the session lives without */
-        return;
-    s->n_facts++;
-    memcpy(fact->name, name, n);
-    fact->value = fact->name + n;
-    memcpy(fact->value, value, v);
-    fact->next = s->facts;
-    s->facts = fact;
+    struct mp_session *s = arg;
+    mp_identity_describe(s->id, name, value);
 }
 
-const char *mp_session_fact(const mcplug_server *s, const char *name)
+const char *mp_session_name(const struct mp_session *s)
 {
-    for (const struct mp_fact *f = s->facts; f; f = f->next)
-        if (strcmp(f->name, name) == 0)
-            return f->value;
-    return NULL;
+    return s->name;
 }
 
-uint64_t mp_session_silent_ms(const mcplug_server *s)
+const struct mp_identity *mp_session_identity(const struct mp_session *s)
+{
+    return s->id;
+}
+
+const mcplug_props *mp_session_settings(const struct mp_session *s)
+{
+    return s->settings;
+}
+
+bool mp_session_is_modern(const struct mp_session *s)
+{
+    return s->era == MP_ERA_MODERN;
+}
+
+const char *mp_session_transport(const struct mp_session *s)
+{
+    return mp_rpc_transport(s->rpc);
+}
+
+bool mp_session_busy(const struct mp_session *s)
+{
+    const struct mp_request *call = s->calls;
+
+    while (call && call->pings) /* our own */
+        call = call->next;
+    return call;
+}
+
+bool mp_session_lost(const struct mp_session *s)
+{
+    return mp_rpc_idle(s->rpc);
+}
+
+void mp_session_keep_alive(struct mp_session *s, uint32_t ms)
+{
+    s->o.keep_alive_ms = ms;
+}
+
+void mp_session_count(const struct mp_session *s, struct mcplug_ledger *sum)
+{
+    const struct mp_rpc_counts *c = mp_rpc_counts(s->rpc);
+
+    sum->under_way += mp_rpc_under_way(s->rpc);
+    sum->issued += c->issued;
+    sum->ok += c->ended[MP_OK];
+    sum->tool_error += c->ended[MP_TOOL_ERROR];
+    sum->peer_error += c->ended[MP_PEER_ERROR];
+    sum->transport_error += c->ended[MP_TRANSPORT_ERROR];
+    sum->timed_out += c->ended[MP_TIMED_OUT];
+    sum->cancelled += c->ended[MP_CANCELLED];
+    sum->late += c->late;
+    sum->unknown += c->unknown;
+    sum->noise += mp_rpc_noise(s->rpc)->count;
+}
+
+void mp_session_give_uris(struct mp_session *s, struct mp_uris *uris)
+{
+    s->uris = *uris;
+    *uris = (struct mp_uris){0};
+}
+
+void mp_session_take_uris(struct mp_session *s, struct mp_uris *out)
+{
+    *out = s->uris;
+    s->uris = (struct mp_uris){0};
+}
+
+struct mp_uris *mp_session_uris(struct mp_session *s)
+{
+    return &s->uris;
+}
+
+uint64_t mp_session_silent_ms(const struct mp_session *s)
 {
     uint64_t heard = mp_rpc_heard_at(s->rpc), now = mp_loop_now(s->cfg.loop);
     if (heard < s->opened_at)
@@ -44,9 +101,10 @@ uint64_t mp_session_silent_ms(const mcplug_server *s)
     return now > heard ? now - heard : 0;
 }
 
-bool mp_session_can(const mcplug_server *s, const char *path)
+bool mp_session_can(const struct mp_session *s, const char *path)
 {
-    mp_view v = mp_view_path(mp_text(s->capabilities ? s->capabilities : "{}"), path);
+    mp_view v =
+        mp_view_path(mp_text(s->id->capabilities ? s->id->capabilities : "{}"), path);
     return mp_view_is_object(v) || mp_view_true(v);
 }
 
@@ -86,7 +144,7 @@ static void explain(struct mcplug_error *why)
         snprintf(why->text, sizeof why->text, "Connection error: %.470s", told.text);
 }
 
-static void dropped(mcplug_server *s, const struct mcplug_error *why)
+static void dropped(struct mp_session *s, const struct mcplug_error *why)
 {
     char type[32];
     size_t i = 0;
@@ -104,7 +162,7 @@ static void dropped(mcplug_server *s, const struct mcplug_error *why)
 
 static void on_opened(void *arg)
 {
-    mcplug_server *s = arg;
+    struct mp_session *s = arg;
     s->opened_at = mp_loop_now(s->cfg.loop);
     mp_connect_opened(s);
 }
@@ -121,25 +179,25 @@ static void on_notification(void *arg, mp_message *m)
 
 static void on_remark(void *arg, struct mcplug_bytes line)
 {
-    mcplug_server *s = arg;
+    struct mp_session *s = arg;
     mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "stderr: %.*s",
            line.len > 2048 ? 2048 : (int)line.len, line.data);
     if (s->o.remark && s->phase != MP_CLOSING)
         s->o.remark(s->o.arg, s, (const char *)line.data, line.len);
 }
 
-static void session_free(mcplug_server *s);
+static void session_free(struct mp_session *s);
 
 static void tell_ready(struct mp_job *job)
 {
-    mcplug_server *s = MP_OF(job, mcplug_server, ready_job);
+    struct mp_session *s = MP_OF(job, struct mp_session, ready_job);
     s->ready_called = true;
     s->ready(s->ready_arg, s, s->failure.code ? &s->failure : NULL);
 }
 
 static void finish_close(struct mp_job *job)
 {
-    mcplug_server *s = MP_OF(job, mcplug_server, closed_job);
+    struct mp_session *s = MP_OF(job, struct mp_session, closed_job);
     void (*closed)(void *) = s->closed;
     void *arg = s->closed_arg;
 
@@ -148,13 +206,15 @@ static void finish_close(struct mp_job *job)
                 "the server was closed before it was ready");
         tell_ready(&s->ready_job);
     }
+    if (s->closed_sum)
+        mp_session_count(s, s->closed_sum);
     session_free(s);
     if (closed)
         closed(arg);
 }
 
 /* Questions, and the calls that wait for answers or for their task. */
-static void end_everything(mcplug_server *s, const struct mcplug_error *why)
+static void end_everything(struct mp_session *s, const struct mcplug_error *why)
 {
     if (s->phase == MP_READY) {
         s->phase = MP_FAILED;
@@ -165,7 +225,7 @@ static void end_everything(mcplug_server *s, const struct mcplug_error *why)
         mp_request_finish(s->calls, NULL, why);
 }
 
-static void tell_dropped(mcplug_server *s, const struct mcplug_error *why)
+static void tell_dropped(struct mp_session *s, const struct mcplug_error *why)
 {
     dropped(s, why);
     if (s->o.dropped)
@@ -173,7 +233,7 @@ static void tell_dropped(mcplug_server *s, const struct mcplug_error *why)
 }
 
 /* A session that the server forgot has a new one, or none. */
-static void renewed(mcplug_server *s, const struct mcplug_error *why)
+static void renewed(struct mp_session *s, const struct mcplug_error *why)
 {
     struct mcplug_error told;
 
@@ -196,15 +256,14 @@ static void renewed(mcplug_server *s, const struct mcplug_error *why)
 
 static void on_closed(void *arg, const struct mcplug_error *why)
 {
-    mcplug_server *s = arg;
+    struct mp_session *s = arg;
 
     if (s->phase == MP_CLOSING) {
         mp_job_defer(s->cfg.loop, &s->closed_job, finish_close);
         return;
     }
     bool was_ready = s->phase == MP_READY;
-    if (!was_ready && s->phase != MP_FAILED && s->phase != MP_FETCHING &&
-        mp_connect_retry(s, why))
+    if (!was_ready && s->phase != MP_FAILED && mp_connect_retry(s, why))
         return;
     if (was_ready && mp_connect_renew(s, why))
         return;
@@ -236,7 +295,7 @@ static const struct mp_rpc_events rpc_events = {
 
 /* ---- ready ---- */
 
-void mp_session_ready(mcplug_server *s, const struct mcplug_error *why)
+void mp_session_ready(struct mp_session *s, const struct mcplug_error *why)
 {
     mp_timer_stop(s->cfg.loop, &s->connect_timer);
     mp_timer_stop(s->cfg.loop, &s->patience);
@@ -262,7 +321,7 @@ void mp_session_ready(mcplug_server *s, const struct mcplug_error *why)
 
 /* ---- life ---- */
 
-static void session_free(mcplug_server *s)
+static void session_free(struct mp_session *s)
 {
     if (!s)
         return;
@@ -279,27 +338,19 @@ static void session_free(mcplug_server *s)
     mp_props_free(s->settings);
     mp_props_free(s->fallback_settings);
     mp_str_clear(&s->scratch);
-    while (s->facts) {
-        struct mp_fact *fact = s->facts;
-        s->facts = fact->next;
-        mp_free(fact);
-    }
-    if (s->cfg.gone)
-        s->cfg.gone(s->cfg.arg, s);
     mp_free(s->name);
     mp_free(s->source);
     mp_free(s->log_level);
     mp_free(s->revision_wanted);
-    mp_identity_clear(s);
     mp_free(s->meta);
     mp_free(s->client_caps);
     mp_free(s);
 }
 
-static void take_options(mcplug_server *s, const struct mcplug_server_options *o)
+static void take_options(struct mp_session *s, const struct mp_session_options *o)
 {
-    mp_take_options(&s->o, o, NULL); /* it was asked for its size before */
-    s->o.name = s->o.log_level = s->o.revision = NULL;
+    s->o = *o;
+    s->o.log_level = s->o.revision = NULL;
     if (!s->o.request_ms)
         s->o.request_ms = MP_REQUEST_MS;
     if (!s->o.max_memory)
@@ -308,7 +359,7 @@ static void take_options(mcplug_server *s, const struct mcplug_server_options *o
         s->o.max_spill = 8ull * 1024 * 1024 * 1024;
 }
 
-static int copy_strings(mcplug_server *s, const struct mcplug_server_options *o,
+static int copy_strings(struct mp_session *s, const struct mp_session_options *o,
                         const char *name)
 {
     struct mp_str source;
@@ -318,14 +369,14 @@ static int copy_strings(mcplug_server *s, const struct mcplug_server_options *o,
     s->name = mp_strdup(name);
     s->source = mp_str_take(&source);
     bool ok = s->name && s->source;
-    if (o && MCPLUG_KNOWS(o, struct mcplug_server_options, log_level) && o->log_level)
+    if (o->log_level)
         ok = ok && (s->log_level = mp_strdup(o->log_level));
-    if (o && MCPLUG_KNOWS(o, struct mcplug_server_options, revision) && o->revision)
+    if (o->revision)
         ok = ok && (s->revision_wanted = mp_strdup(o->revision));
     return ok ? MCPLUG_OK : MCPLUG_ENOMEM;
 }
 
-static int make_rpc(mcplug_server *s, struct mcplug_error *err)
+static int make_rpc(struct mp_session *s, struct mcplug_error *err)
 {
     struct mp_rpc_options o = {
         .link = {.loop = s->cfg.loop,
@@ -343,20 +394,24 @@ static int make_rpc(mcplug_server *s, struct mcplug_error *err)
     s->rpc = mp_rpc_new(&o, err);
     if (!s->rpc)
         return MCPLUG_ENOMEM;
-    mp_rpc_revision(s->rpc, s->revision);
+    mp_rpc_revision(s->rpc, s->id->revision);
     return MCPLUG_OK;
 }
 
 int mp_session_open(const struct mp_session_config *cfg, const struct mp_offer *transport,
                     const mcplug_props *settings,
-                    const struct mcplug_server_options *options, const char *name,
-                    void (*ready)(void *, mcplug_server *, const struct mcplug_error *),
-                    void *ready_arg, mcplug_server **out, struct mcplug_error *err)
+                    const struct mp_session_options *options, const char *name,
+                    struct mp_identity *id,
+                    void (*ready)(void *, struct mp_session *,
+                                  const struct mcplug_error *),
+                    void *ready_arg, struct mp_session **out, struct mcplug_error *err)
 {
-    mcplug_server *s = mp_alloc(sizeof *s);
+    struct mp_session *s = mp_alloc(sizeof *s);
     if (!s)
         return mp_fail_nomem(err);
     s->cfg = *cfg;
+    s->id = id;
+    s->id->revision[0] = '\0';
     s->last_call = &s->calls;
     mp_str_init(&s->scratch, MP_FRAME_MAX);
     s->transport = transport;
@@ -383,12 +438,14 @@ int mp_session_open(const struct mp_session_config *cfg, const struct mp_offer *
     return MCPLUG_OK;
 }
 
-void mp_session_close(mcplug_server *s, void (*closed)(void *arg), void *arg)
+void mp_session_close(struct mp_session *s, struct mcplug_ledger *sum,
+                      void (*closed)(void *arg), void *arg)
 {
     if (s->phase == MP_CLOSING) /* once is enough */
         return;
     s->phase = MP_CLOSING;
     s->ready_told = true;
+    s->closed_sum = sum;
     s->closed = closed;
     s->closed_arg = arg;
     mp_job_drop(s->cfg.loop, &s->ready_job);

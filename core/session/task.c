@@ -70,10 +70,12 @@ static void completed(struct mp_request *call, mp_message *m)
         return;
     }
     mp_message *lifted = lift(m, result);
-    if (lifted)
+    if (lifted) {
+        call->tool_failed = mcplug_result_is_error(lifted);
         mp_request_finish(call, lifted, NULL);
-    else
+    } else {
         give_up(call, MCPLUG_ENOMEM, "out of memory");
+    }
     mp_message_unref(lifted);
 }
 
@@ -162,7 +164,7 @@ static void on_poll(struct mp_timer *timer)
 
 static void poll_later(struct mp_request *call, mp_message *m)
 {
-    struct mp_loop *loop = call->server->cfg.loop;
+    struct mp_loop *loop = call->session->cfg.loop;
     uint64_t now = mp_loop_now(loop);
     int64_t ms = POLL_MS;
 
@@ -229,10 +231,10 @@ void mp_task_cancel(struct mp_request *call)
 {
     struct mp_task *task = call->task;
 
-    if (!task || task->over || mp_rpc_idle(call->server->rpc))
+    if (!task || task->over || mp_rpc_idle(call->session->rpc))
         return;
     task->over = true;
-    mp_request_background(call->server, "tasks/cancel", mp_text(task->members), task->id,
+    mp_request_background(call->session, "tasks/cancel", mp_text(task->members), task->id,
                           NULL);
 }
 

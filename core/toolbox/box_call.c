@@ -11,7 +11,7 @@ struct mp_use {
     struct mp_box_server *member; /* NULL: list-resources, of all */
     char *tool;
     bool is_own, cancelled;
-    mcplug_call *call; /* of the handle; NULL: answered by ourselves */
+    mcplug_call *call; /* of the server; NULL: answered by ourselves */
     struct mp_job job;
     struct mcplug_error failure;
     mp_message *answer; /* our own */
@@ -195,8 +195,8 @@ static int read_resource(struct mp_use *use, const char *arguments,
             r = mp_fail_nomem(err);
     }
     if (r == MCPLUG_OK) {
-        use->call = mp_order_start(use->member->handle, "resources/read", NULL,
-                                   params.data, options, on_done, use, err);
+        use->call = mp_pending_call_start(use->member->server, "resources/read", NULL,
+                                          params.data, options, on_done, use, err);
         r = use->call ? MCPLUG_OK : err->code;
     }
     mp_str_clear(&params);
@@ -224,8 +224,8 @@ static int start(struct mp_use *use, const struct mp_tool *tool, const char *arg
         return list_resources(use, arguments, err);
     if (use->is_own)
         return read_resource(use, arguments, &o, err);
-    use->call = mp_order_start(use->member->handle, "tools/call", use->tool, arguments,
-                               &o, on_done, use, err);
+    use->call = mp_pending_call_start(use->member->server, "tools/call", use->tool,
+                                      arguments, &o, on_done, use, err);
     return use->call ? MCPLUG_OK : err->code;
 }
 

@@ -107,7 +107,7 @@ char *mp_instructions(struct mcplug_toolbox *box)
     mp_str_adds(&out, "");
     for (size_t i = 0; i < box->n_members; i++) {
         const struct mp_box_server *m = box->members[i];
-        const char *text = m->handle->service->instructions;
+        const char *text = m->server->service->id.instructions;
         size_t start = out.len;
         mp_str_addf(&out, "%s#### MCP Server: %s\n", start ? "\n" : "", m->name);
         size_t head = out.len;

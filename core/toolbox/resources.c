@@ -63,7 +63,7 @@ int mp_resources_list(struct mcplug_toolbox *box, const char *server, struct mp_
 
     if (*server && !mp_toolbox_member(box, server))
         return mp_fail(err, MCPLUG_EINVAL, "there is no server \"%.64s\"", server);
-    mp_toolbox_look(box);
+    mp_toolbox_rebuild(box);
     mp_str_init(&items, MP_FRAME_MAX);
     add_all(box, server, &items);
     mp_str_adds(out, "{\"content\":[{\"type\":\"text\",\"text\":");

@@ -50,11 +50,11 @@ static uint64_t hash_all(struct mcplug_toolbox *box)
 
     for (size_t i = 0; i < box->n_members; i++) {
         struct mp_box_server *m = box->members[i];
-        const char *says = m->handle->service->instructions;
+        const char *says = m->server->service->id.instructions;
         for (int k = 0; k < MP_FETCHED; k++) {
             uint64_t key[] = {
                 i, (uint64_t)k,
-                hash_list(&m->hashed[k], mp_handle_list(m->handle, MP_KIND(k)))};
+                hash_list(&m->hashed[k], mp_server_list(m->server, MP_KIND(k)))};
             if (key[2])
                 hash_bytes(&hash, key, sizeof key);
         }
@@ -83,12 +83,12 @@ static void is_old(struct mcplug_toolbox *box)
         mp_job_defer(box->registry->o.loop, &box->changed_job, tell_changed);
 }
 
-static void on_state(void *arg, mcplug_handle *handle, enum mcplug_state state,
+static void on_state(void *arg, mcplug_server *server, enum mcplug_state state,
                      const struct mcplug_error *why)
 {
     struct mp_box_server *m = arg;
     struct mcplug_toolbox *box = m->box;
-    (void)handle;
+    (void)server;
 
     if (state == MCPLUG_STATE_READY)
         is_old(box);
@@ -98,27 +98,27 @@ static void on_state(void *arg, mcplug_handle *handle, enum mcplug_state state,
         mp_warm_heard(m, state, why);
 }
 
-static void on_changed(void *arg, mcplug_handle *handle, int kind, const char *uri)
+static void on_changed(void *arg, mcplug_server *server, int kind, const char *uri)
 {
     struct mp_box_server *m = arg;
-    (void)handle;
+    (void)server;
     (void)kind;
     if (!uri)
         is_old(m->box);
 }
 
-static void on_logged(void *arg, mcplug_handle *handle, const char *params, size_t len)
+static void on_logged(void *arg, mcplug_server *server, const char *params, size_t len)
 {
     struct mp_box_server *m = arg;
-    (void)handle;
+    (void)server;
     if (!m->box->freeing)
         m->box->o.logged(m->box->o.arg, m->box, m->name, params, len);
 }
 
-static void on_remark(void *arg, mcplug_handle *handle, const char *line, size_t len)
+static void on_remark(void *arg, mcplug_server *server, const char *line, size_t len)
 {
     struct mp_box_server *m = arg;
-    (void)handle;
+    (void)server;
     if (!m->box->freeing)
         m->box->o.remark(m->box->o.arg, m->box, m->name, line, len);
 }
@@ -148,8 +148,7 @@ static struct mp_box_server *member_new(struct mcplug_toolbox *box, const char *
 }
 
 int mp_toolbox_begin(struct mcplug_toolbox *box, const char *name,
-                     struct mcplug_acquire_options *options, struct mp_box_server **out,
-                     struct mcplug_error *err)
+                     struct mp_box_server **out, struct mcplug_error *err)
 {
     if (box->freeing)
         return mp_fail(err, MCPLUG_ECLOSED, "the toolbox is being freed");
@@ -162,11 +161,6 @@ int mp_toolbox_begin(struct mcplug_toolbox *box, const char *name,
     struct mp_box_server *m = member_new(box, name);
     if (!m)
         return mp_fail_nomem(err);
-    options->arg = m;
-    options->state = on_state;
-    options->changed = on_changed;
-    options->logged = box->o.logged ? on_logged : NULL;
-    options->remark = box->o.remark ? on_remark : NULL;
     *out = m;
     return MCPLUG_OK;
 }
@@ -181,15 +175,20 @@ static void member_free(struct mp_box_server *m)
     mp_free(m);
 }
 
-void mp_toolbox_added(struct mp_box_server *m, mcplug_handle *handle)
+void mp_toolbox_added(struct mp_box_server *m, mcplug_server *server)
 {
     struct mcplug_toolbox *box = m->box;
 
-    if (!handle) {
+    if (!server) {
         member_free(m);
         return;
     }
-    m->handle = handle;
+    server->o.arg = m;
+    server->o.state = on_state;
+    server->o.changed = on_changed;
+    server->o.logged = box->o.logged ? on_logged : NULL;
+    server->o.remark = box->o.remark ? on_remark : NULL;
+    m->server = server;
     box->members[box->n_members++] = m;
     is_old(box);
 }
@@ -223,7 +222,7 @@ static int name_tools(struct mp_box_server *m, const mcplug_list *list)
     int r = mp_names_tools(m->box->names, m->name, tools);
     mp_free(tools);
     if (r == MCPLUG_ETOOBIG)
-        mp_log(m->box->registry->o.log, MCPLUG_LOG_WARN, m->handle->service->source,
+        mp_log(m->box->registry->o.log, MCPLUG_LOG_WARN, m->server->service->source,
                "its new tools have no names: it has had more than %d", MP_NAMES_TOOLS);
     return r == MCPLUG_ENOMEM ? r : MCPLUG_OK;
 }
@@ -231,10 +230,10 @@ static int name_tools(struct mp_box_server *m, const mcplug_list *list)
 static int take_lists(struct mp_box_server *m)
 {
     for (int i = 0; i < MP_FETCHED; i++) {
-        mcplug_list *list = mp_handle_list(m->handle, MP_KIND(i));
+        mcplug_list *list = mp_server_list(m->server, MP_KIND(i));
         if (list == m->lists[i])
             continue;
-        if (!list && m->handle->service->lists[i].list)
+        if (!list && m->server->service->lists[i].list)
             return MCPLUG_ENOMEM; /* for what the filter leaves of it */
         if (i == 0 && name_tools(m, list) != MCPLUG_OK)
             return MCPLUG_ENOMEM;
@@ -324,7 +323,7 @@ static void add_tools(struct mcplug_toolbox *box, struct mp_box_server *m)
     }
 }
 
-void mp_toolbox_look(struct mcplug_toolbox *box)
+void mp_toolbox_rebuild(struct mcplug_toolbox *box)
 {
     size_t n = MP_OWN_TOOLS;
 
@@ -358,9 +357,9 @@ static void look_again(struct mcplug_toolbox *box)
 {
     for (size_t i = 0; i < box->n_members && !box->freeing; i++)
         for (int k = 0; k < MP_FETCHED; k++)
-            mp_handle_list(box->members[i]->handle, MP_KIND(k));
+            mp_server_list(box->members[i]->server, MP_KIND(k));
     box->is_old = box->is_old || box->is_partial;
-    mp_toolbox_look(box);
+    mp_toolbox_rebuild(box);
 }
 
 static struct mp_tool *find_tool(const struct mcplug_toolbox *box, const char *name)
@@ -373,7 +372,7 @@ static struct mp_tool *find_tool(const struct mcplug_toolbox *box, const char *n
 
 const struct mp_tool *mp_toolbox_find(struct mcplug_toolbox *box, const char *name)
 {
-    mp_toolbox_look(box);
+    mp_toolbox_rebuild(box);
     const struct mp_tool *t = find_tool(box, name);
     if (!t && box->is_partial) {
         look_again(box);
@@ -390,7 +389,7 @@ size_t mcplug_toolbox_count(mcplug_toolbox *box)
 
 const char *mcplug_toolbox_name(mcplug_toolbox *box, size_t i)
 {
-    mp_toolbox_look(box);
+    mp_toolbox_rebuild(box);
     return i < box->n_tools ? box->tools[i].name : NULL;
 }
 
@@ -423,7 +422,7 @@ const char *mcplug_toolbox_tool(mcplug_toolbox *box, size_t i, size_t *len)
 {
     size_t unwanted;
 
-    mp_toolbox_look(box);
+    mp_toolbox_rebuild(box);
     if (i >= box->n_tools)
         return NULL;
     len = len ? len : &unwanted;
@@ -449,15 +448,15 @@ int mcplug_toolbox_find(mcplug_toolbox *box, const char *name, const char **serv
     return t != NULL;
 }
 
-mcplug_handle *mcplug_toolbox_handle(mcplug_toolbox *box, const char *server)
+mcplug_server *mcplug_toolbox_server(mcplug_toolbox *box, const char *server)
 {
     struct mp_box_server *m = box->freeing ? NULL : mp_toolbox_member(box, server);
-    return m ? m->handle : NULL;
+    return m ? m->server : NULL;
 }
 
 const char *mcplug_toolbox_instructions(mcplug_toolbox *box)
 {
-    mp_toolbox_look(box);
+    mp_toolbox_rebuild(box);
     if (box->freeing) /* the servers that had something to say may be gone */
         return box->instructions ? box->instructions : "";
     if (!box->instructions)
@@ -503,7 +502,7 @@ static void finish_free(struct mp_job *job)
     void (*freed)(void *) = box->freed;
     void *arg = box->freed_arg;
 
-    if (box->n_released < box->n_members || box->under_way)
+    if (box->n_closed < box->n_members || box->under_way)
         return;
     mp_warm_clear(box);
     mp_job_drop(box->registry->o.loop, &box->changed_job);
@@ -526,10 +525,10 @@ void mp_toolbox_settle(struct mcplug_toolbox *box)
         mp_job_defer(box->registry->o.loop, &box->freed_job, finish_free);
 }
 
-static void on_released(void *arg)
+static void on_closed(void *arg)
 {
     struct mcplug_toolbox *box = arg;
-    box->n_released++;
+    box->n_closed++;
     mp_toolbox_settle(box);
 }
 
@@ -541,7 +540,7 @@ void mp_toolbox_free(struct mcplug_toolbox *box, void (*freed)(void *arg), void 
     box->freed = freed;
     box->freed_arg = arg;
     for (size_t i = 0; i < box->n_members; i++)
-        mp_handle_release(box->members[i]->handle, on_released, box);
+        mp_server_close(box->members[i]->server, on_closed, box);
     mp_uses_cancel(box);
     mp_toolbox_settle(box);
 }

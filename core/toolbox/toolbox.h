@@ -24,7 +24,7 @@ struct mp_hashed { /* a list, or none */
 struct mp_box_server { /* one server */
     struct mcplug_toolbox *box;
     char *name;
-    mcplug_handle *handle;
+    mcplug_server *server;
     mcplug_list *lists[MP_FETCHED]; /* of the names that were given last */
     struct mp_hashed hashed[MP_FETCHED];
     enum { MP_COLD, MP_WARMING, MP_WARM, MP_FAILED_TO_WARM } warmth;
@@ -70,7 +70,7 @@ struct mcplug_toolbox {
 
     struct mp_use *uses;
     unsigned under_way; /* of these */
-    size_t n_released;
+    size_t n_closed;
     bool freeing;
     void (*freed)(void *arg);
     void *freed_arg;
@@ -82,16 +82,14 @@ struct mcplug_toolbox *mp_toolbox_new(struct mp_registry *r, struct mcplug_toolb
                                       const struct mcplug_toolbox_options *options,
                                       unsigned batch, struct mcplug_error *err);
 void mp_toolbox_free(struct mcplug_toolbox *box, void (*freed)(void *arg), void *arg);
-/* Its callbacks, for the options of a server's handle; `arg` is the member. */
 int mp_toolbox_begin(struct mcplug_toolbox *box, const char *name,
-                     struct mcplug_acquire_options *options, struct mp_box_server **out,
-                     struct mcplug_error *err);
-/* The handle is there: take; or it is not, NULL. */
-void mp_toolbox_added(struct mp_box_server *m, mcplug_handle *handle);
+                     struct mp_box_server **out, struct mcplug_error *err);
+/* Its server is there: take; or it is not, NULL. What it tells goes to the box. */
+void mp_toolbox_added(struct mp_box_server *m, mcplug_server *server);
 struct mp_box_server *mp_toolbox_member(const struct mcplug_toolbox *box,
                                         const char *name);
 /* What tools there are now, in the order of the servers; without memory, fewer. */
-void mp_toolbox_look(struct mcplug_toolbox *box);
+void mp_toolbox_rebuild(struct mcplug_toolbox *box);
 const struct mp_tool *mp_toolbox_find(struct mcplug_toolbox *box, const char *name);
 
 /* Frees it, if that is wanted and nothing stands in the way. */

@@ -9,10 +9,10 @@ static void go_on(struct mcplug_toolbox *box);
 static void count_types(const struct mcplug_toolbox *box, struct mp_str *out)
 {
     for (size_t i = 0; i < box->n_members; i++) {
-        const char *type = box->members[i]->handle->service->transport;
+        const char *type = box->members[i]->server->service->transport;
         size_t n = 0;
         for (size_t k = 0; k < box->n_members; k++) {
-            const struct mp_service *s = box->members[k]->handle->service;
+            const struct mp_service *s = box->members[k]->server->service;
             bool same = type && s->transport && strcmp(type, s->transport) == 0;
             if (same && k < i)
                 type = NULL; /* counted already */
@@ -68,7 +68,7 @@ static void settled(struct mp_box_server *m, const struct mcplug_error *why)
     m->warmth = why ? MP_FAILED_TO_WARM : MP_WARM;
     box->warming--;
     if (why)
-        mp_log(box->registry->o.log, MCPLUG_LOG_WARN, m->handle->service->source,
+        mp_log(box->registry->o.log, MCPLUG_LOG_WARN, m->server->service->source,
                "not ready after %llums: %s", (unsigned long long)ms, why->text);
     if (box->o.settled)
         box->o.settled(box->o.arg, box, m->name, ms, why);
@@ -90,7 +90,7 @@ void mp_warm_heard(struct mp_box_server *m, enum mcplug_state state,
 
 static void begin(struct mp_box_server *m)
 {
-    struct mp_service *s = m->handle->service;
+    struct mp_service *s = m->server->service;
 
     m->warmth = MP_WARMING;
     m->began_at = mp_loop_now(m->box->registry->o.loop);
@@ -101,7 +101,7 @@ static void begin(struct mp_box_server *m)
 /* One that is in a state already which nobody will tell of again. */
 static bool is_settled(const struct mp_box_server *m, const struct mcplug_error **why)
 {
-    const struct mp_service *s = m->handle->service;
+    const struct mp_service *s = m->server->service;
 
     *why = mp_service_ready(s) ? NULL : &s->error;
     return mp_service_ready(s) || s->keeper.state == MP_KEEPER_WAITING ||
@@ -116,7 +116,7 @@ static void on_job(struct mp_job *job)
 
     while (box->warming < box->batch && box->next_cold < box->n_members) {
         struct mp_box_server *m = box->members[box->next_cold++];
-        if (m->warmth == MP_WARM && mp_service_ready(m->handle->service))
+        if (m->warmth == MP_WARM && mp_service_ready(m->server->service))
             continue;
         begin(m);
         if (is_settled(m, &why)) {

@@ -14,7 +14,7 @@
  * The loop is yours to run: on your thread (mcplug_run), on one of ours
  * (mcplug_start_thread), or inside a loop you have (mcplug_fd, mcplug_timeout,
  * mcplug_turn). The *_wait forms block and are for simple programs; inside a callback
- * they fail with MCPLUG_EINVAL, or only begin to close and release.
+ * they fail with MCPLUG_EINVAL, or only begin to close.
  *
  * Threads: [any] may be called on any thread. All else belongs to the loop thread:
  * the one inside mcplug_run, our own after mcplug_start_thread, or, while no
@@ -42,13 +42,12 @@ extern "C" {
 
 typedef struct mcplug mcplug;                   /* a host: loop, modules, servers */
 typedef struct mcplug_settings mcplug_settings; /* how to reach a server */
-typedef struct mcplug_server mcplug_server;     /* one server, connected or on its way */
+typedef struct mcplug_server mcplug_server;     /* a hold on one server */
 typedef struct mcplug_call mcplug_call;         /* one request under way */
 typedef struct mcplug_result mcplug_result;     /* what came back; counted */
 typedef struct mcplug_list mcplug_list;         /* all pages of a list; counted */
 typedef struct mcplug_input mcplug_input;       /* a question of a server to us */
 typedef struct mcplug_config mcplug_config;     /* the servers that files name */
-typedef struct mcplug_handle mcplug_handle;     /* a hold on a server that is kept up */
 typedef struct mcplug_toolbox mcplug_toolbox;   /* the tools of many servers */
 
 MCPLUG_API const char *mcplug_version(void);        /* [any] "0.1.0" */
@@ -77,7 +76,7 @@ struct mcplug_options {
 /* give: mcplug_free. `options` may be NULL. */
 MCPLUG_API mcplug *mcplug_new(const struct mcplug_options *options,
                               struct mcplug_error *err);
-/* Closes every server, releases handles, frees toolboxes, waits until all processes are
+/* Closes every server, frees toolboxes, waits until all processes are
  * gone, ends our thread if one was started. Calls under way end with MCPLUG_ECANCELED.
  * Not from a callback. Like all that free, close, release and cancel it takes NULL. */
 MCPLUG_API void mcplug_free(mcplug *host);
@@ -111,66 +110,123 @@ MCPLUG_API int mcplug_settings_put(mcplug_settings *s, const char *name, const c
 
 /* ---- servers ------------------------------------------------------------- */
 
+/* An mcplug_server is one user's hold on an MCP server. It is started when it is wanted,
+ * watched, and started again when it goes: attempts never stop, 0, 1, 2, 5, 10, 30, 60,
+ * 60 .. seconds after a failure; the delays start over after 60 s of health. A cause that
+ * lasts (settings, policy, credentials, a missing module) waits for mcplug_restart().
+ *
+ * Servers opened with the same settings, identity and handlers of questions share one
+ * connection, unless they are `dedicated`. With `once` there is a single attempt, and
+ * when the connection goes, it is gone: what a one-shot command wants. */
+
 enum mcplug_kind { /* what lists there are, and what can change */
                    MCPLUG_TOOLS = 1,
                    MCPLUG_PROMPTS = 2,
                    MCPLUG_RESOURCES = 4,
                    MCPLUG_TEMPLATES = 8
 };
+#define MCPLUG_NO_LISTS 0x80000000u /* of mcplug_server_options.lists */
+
+enum mcplug_state {
+    MCPLUG_STATE_RESTING = 0, /* not wanted yet, or stopped for being idle */
+    MCPLUG_STATE_QUEUED,      /* too many others are starting */
+    MCPLUG_STATE_STARTING,
+    MCPLUG_STATE_READY, /* connected, and the lists it waits for are there */
+    MCPLUG_STATE_STOPPING,
+    MCPLUG_STATE_WAITING, /* for the next attempt */
+    MCPLUG_STATE_PARKED,  /* the cause lasts: see mcplug_restart() */
+    MCPLUG_STATE_ENDED    /* closed, or opened `once` and gone */
+};
+MCPLUG_API const char *mcplug_state_name(enum mcplug_state state); /* "ready" [any] */
 
 /* Questions a server may have. Each comes with its params as JSON, borrow, and is
  * answered once, now or later, with mcplug_input_answer or mcplug_input_refuse; it
- * stays valid until then, also when the call or the server has gone meanwhile. A
- * handler left NULL means that the capability is not declared to the server. */
+ * stays valid until then, also when the call or the server has gone meanwhile. `server`
+ * is the one whose call it belongs to; if that is not known, the one that was opened
+ * first of those that share the connection. A handler left NULL means that the
+ * capability is not declared. */
 typedef void mcplug_input_fn(void *arg, mcplug_server *server, mcplug_input *input,
                              const char *params, size_t len);
 
 struct mcplug_server_options {
     uint32_t struct_size;
-    uint32_t prefetch;   /* MCPLUG_TOOLS | ..: lists wanted before `ready` */
+    uint32_t dedicated;  /* not 0: a connection of its own */
+    uint32_t once;       /* not 0: dedicated, one attempt, no supervision */
+    uint32_t lists;      /* MCPLUG_TOOLS | ..: what READY waits for; 0: all but templates,
+                            with `once` none. MCPLUG_NO_LISTS: none */
     const char *name;    /* for messages and logs; default: from the settings */
-    uint32_t timeout_ms; /* to connect; 0: $MCP_TIMEOUT, else 30000 */
+    uint32_t timeout_ms; /* for one attempt; 0: $MCP_TIMEOUT, else 30000 */
     uint32_t request_ms; /* for each request but tools/call; 0: 60000 */
     uint64_t tool_ms;    /* for tools/call; 0: $MCP_TOOL_TIMEOUT, else 100000000 */
+    uint64_t ready_ms; /* until `ready` is told that the server does not come up; 0: 60000
+                          after the first of all who wait for it */
     uint64_t max_memory; /* of one message; 0: 16 MiB. Longer strings spill */
     uint64_t max_spill;  /* of one message; 0: 8 GiB */
-    const char
-        *log_level; /* what the server may log: "debug" .. "emergency"; NULL: off */
-    /* "2025-11-25": that revision and no other; NULL: find out. */
-    const char *revision;
-    void *arg;                   /* for all of the following */
-    mcplug_input_fn *elicit;     /* elicitation/create, mode "form" */
-    mcplug_input_fn *elicit_url; /* elicitation/create, mode "url" */
-    mcplug_input_fn *sample;     /* sampling/createMessage */
-    mcplug_input_fn *roots;      /* roots/list */
-    /* A list changed (what was kept of it is forgotten already), or with `uri` a
-     * resource that was subscribed to. */
+    /* What the server may log: "debug" .. "emergency"; NULL: off. */
+    const char *log_level;
+    const char *revision; /* "2025-11-25": that one and no other; NULL: find out */
+    const char *identity; /* on whose behalf; two of them share nothing. NULL: "" */
+    /* How to see whether it lives: "ping", "listTools", "discover", "http", or what else
+     * a module offers. NULL: ping or discover, by era. */
+    const char *probe;
+    const char *probe_url; /* for "http" */
+    uint64_t probe_ms; /* an idle server is probed after that much silence; 0: 30000 */
+    uint64_t idle_ms;  /* without a call for that long it is stopped; 0: never */
+    /* While a tool runs, the server is pinged that often, so that nothing on the way
+     * takes the connection for dead: 50000, say; 0: it is not. */
+    uint32_t keep_alive_ms;
+    uint32_t reserved; /* 0 */
+    const char *queue; /* calls wait for their turn there; NULL: they do not */
+    /* TOOL, QUEUE, TOOL, QUEUE .. NULL: other queues for some tools; "" for none. */
+    const char *const *tool_queues;
+    /* Which tools exist: others are neither listed nor called. "*", "any", "get_*". */
+    const char *const *tools_allowed; /* NULL-ended; none: all */
+    const char *const *tools_denied;  /* NULL-ended; NULL: none */
+    void *arg;                        /* for all of the following */
+    mcplug_input_fn *elicit;          /* elicitation/create, mode "form" */
+    mcplug_input_fn *elicit_url;      /* elicitation/create, mode "url" */
+    mcplug_input_fn *sample;          /* sampling/createMessage */
+    mcplug_input_fn *roots;           /* roots/list */
+    /* It is in another state; `why` when that is because something went wrong, after
+     * every call that this concerns has ended. */
+    void (*state)(void *arg, mcplug_server *server, enum mcplug_state state,
+                  const struct mcplug_error *why);
+    /* A list changed, or with `uri` a resource that was subscribed to. */
     void (*changed)(void *arg, mcplug_server *server, int kind, const char *uri);
     /* notifications/message; params as JSON. borrow */
     void (*logged)(void *arg, mcplug_server *server, const char *params, size_t len);
     /* A line of the server's stderr. borrow */
     void (*remark)(void *arg, mcplug_server *server, const char *line, size_t len);
-    /* The connection is gone, though nobody asked: once, after every call under way
-     * has ended. Close the server then. */
-    void (*dropped)(void *arg, mcplug_server *server, const struct mcplug_error *why);
-    /* While a tool runs, the server is pinged that often, so that nobody on the way takes
-     * the connection for dead: 50000, say; 0: it is not. */
-    uint32_t keep_alive_ms;
-    uint32_t reserved; /* 0 */
 };
 
-/* Starts connecting. `ready` runs once: why == NULL, or the reason of the failure (close
- * the server then too), or MCPLUG_ECANCELED when it was closed before. give:
- * mcplug_close, in either case. */
+/* `ready` runs once: when the server is ready, or with the reason why not. All who wait
+ * for a server fail together 60 s after the first of them came, or each after its own
+ * `ready_ms`; from then on everybody fails at once, until an attempt succeeds. A cause
+ * that lasts fails at once, and so does a program that cannot be run. The server is
+ * yours to close in either case; unless it was opened `once`, attempts go on. Without
+ * `ready` nothing is started before the first call. give: mcplug_close. */
+typedef void mcplug_ready_fn(void *arg, mcplug_server *server,
+                             const struct mcplug_error *why);
 MCPLUG_API int mcplug_open(mcplug *host, const mcplug_settings *settings,
                            const struct mcplug_server_options *options,
-                           void (*ready)(void *arg, mcplug_server *server,
-                                         const struct mcplug_error *why),
-                           void *ready_arg, mcplug_server **out,
+                           mcplug_ready_fn *ready, void *ready_arg, mcplug_server **out,
                            struct mcplug_error *err);
+/* The same, waiting; after a failure there is no server. */
 MCPLUG_API int mcplug_open_wait(mcplug *host, const mcplug_settings *settings,
                                 const struct mcplug_server_options *options,
                                 mcplug_server **out, struct mcplug_error *err);
+/* Ends the calls of this server (MCPLUG_ECANCELED). The last one to go ends the
+ * connection; `closed`, which may be NULL, runs when nothing of it is left then,
+ * processes included. A shared connection with `idle_ms` goes that much later, unless
+ * somebody opens it before. The server must not be used after this call, except in the
+ * callbacks of what it ended. */
+MCPLUG_API void mcplug_close(mcplug_server *server, void (*closed)(void *arg), void *arg);
+MCPLUG_API void mcplug_close_wait(mcplug_server *server);
+/* Ends the connection and starts it anew, for all who share it; the delays between
+ * attempts start over. MCPLUG_ERESTARTING: that is under way already. MCPLUG_ECLOSED: it
+ * has ended, or was opened `once`. */
+MCPLUG_API int mcplug_restart(mcplug_server *server, struct mcplug_error *err);
+
 /* ---- servers by name ------------------------------------------------------ */
 
 struct mcplug_config_options {
@@ -204,48 +260,63 @@ MCPLUG_API const char *mcplug_config_entry(const mcplug_config *config, const ch
 /* The user was shown the entry and said yes. */
 MCPLUG_API int mcplug_config_approve(mcplug_config *config, const char *name,
                                      struct mcplug_error *err);
-/* mcplug_open() with what the configuration says of `name`; times that `options` leaves 0
- * come from there too. Looks up variables and secrets, for which it may have to wait. */
+/* mcplug_open() with what the configuration says of `name`; what `options` leaves open
+ * comes from its entry. Its queues get the limits that the configuration has. Variables
+ * are looked up now, secrets when the server is started, off the loop's thread. */
 MCPLUG_API int mcplug_open_named(mcplug *host, mcplug_config *config, const char *name,
                                  const struct mcplug_server_options *options,
-                                 void (*ready)(void *arg, mcplug_server *server,
-                                               const struct mcplug_error *why),
-                                 void *ready_arg, mcplug_server **out,
-                                 struct mcplug_error *err);
+                                 mcplug_ready_fn *ready, void *ready_arg,
+                                 mcplug_server **out, struct mcplug_error *err);
 MCPLUG_API int mcplug_open_named_wait(mcplug *host, mcplug_config *config,
                                       const char *name,
                                       const struct mcplug_server_options *options,
                                       mcplug_server **out, struct mcplug_error *err);
 
-/* Ends every call under way (MCPLUG_ECANCELED) and the connection; `closed`, which may
- * be NULL, runs when nothing of it is left, processes included. The connection of a
- * handle (mcplug_handle_server) is not closed so: that is logged, and `closed` runs. The
- * handle is not to be used after this call, but in those callbacks. */
-MCPLUG_API void mcplug_close(mcplug_server *server, void (*closed)(void *arg), void *arg);
-MCPLUG_API void mcplug_close_wait(mcplug_server *server);
+/* ---- what is known of a server -------------------------------------------- */
 
+/* All of these are borrow, until the next callback, and the last known also while the
+ * server is down. */
 MCPLUG_API const char *mcplug_server_name(const mcplug_server *server);
-/* "2026-07-28"; "" while connecting. */
-MCPLUG_API const char *mcplug_server_revision(const mcplug_server *server);
-/* JSON, borrow, valid until the server is closed; "{}" when it told none. */
+MCPLUG_API const char *mcplug_server_revision(const mcplug_server *server); /* or "" */
+/* JSON; "{}" when it told none. */
 MCPLUG_API const char *mcplug_server_info(const mcplug_server *server);
 MCPLUG_API const char *mcplug_server_capabilities(const mcplug_server *server);
 MCPLUG_API const char *mcplug_server_instructions(const mcplug_server *server); /* text */
 /* What the transport told: "pid", "peer", ..; NULL when it did not. */
 MCPLUG_API const char *mcplug_server_fact(const mcplug_server *server, const char *name);
 
-/* How requests on the wire ended so far, our own ones (connecting, list pages, rounds
- * of a call) included. issued == under_way + ok .. cancelled, always. */
+/* issued == under_way + ok .. cancelled, always. */
 struct mcplug_ledger {
     uint32_t struct_size;
     uint32_t under_way;
     uint64_t issued, ok, tool_error, peer_error, transport_error, timed_out, cancelled;
-    uint64_t late;    /* answers to calls that had ended */
-    uint64_t unknown; /* answers to calls never made */
+    /* Of requests on the wire only: */
+    uint64_t late;    /* answers to requests that had ended */
+    uint64_t unknown; /* answers to requests never made */
     uint64_t noise;   /* lines that were not JSON */
 };
+/* How the calls made through this server ended so far. */
 MCPLUG_API void mcplug_server_ledger(const mcplug_server *server,
                                      struct mcplug_ledger *out);
+
+struct mcplug_status { /* of the connection, for all who share it */
+    uint32_t struct_size;
+    enum mcplug_state state;
+    const char *name, *transport, *revision; /* borrow; "" when not known */
+    int64_t pid;                             /* 0: none */
+    uint32_t servers, tools;           /* who share it; the latter filtered or not */
+    uint32_t under_way, waiting;       /* calls: sent, and not sent yet */
+    uint64_t starts;                   /* attempts in all */
+    uint64_t restarts;                 /* of these, after it had been ready */
+    uint64_t up_ms;                    /* ready since; 0: it is not */
+    uint64_t next_ms;                  /* until the next attempt; 0: none is waited for */
+    uint64_t queued_ms;                /* that the calls so far have waited, in all */
+    const struct mcplug_error *error;  /* the last one, borrow; NULL: none */
+    const struct mcplug_ledger *calls; /* of all who share it, borrow */
+    const struct mcplug_ledger *wire;  /* requests on the wire, our own ones included
+                                          (connecting, list pages, rounds of a call) */
+};
+MCPLUG_API void mcplug_server_status(mcplug_server *server, struct mcplug_status *out);
 
 /* ---- requests ------------------------------------------------------------ */
 
@@ -269,46 +340,55 @@ struct mcplug_call_options {
     uint64_t waited_ms; /* how much of the time has been spent already */
 };
 
-/* Any request: `params` is a JSON object or NULL. In 2026-07-28 questions that the
- * result brings (input_required) are put to the handlers and the request goes on
- * with their answers; `done` runs with the final result. The handle is valid until
- * `done` has returned. */
-MCPLUG_API mcplug_call *mcplug_request(mcplug_server *server, const char *method,
-                                       const char *params,
-                                       const struct mcplug_call_options *options,
-                                       mcplug_done_fn *done, void *arg,
-                                       struct mcplug_error *err);
-/* tools/call; `arguments` is a JSON object or NULL. */
+/* tools/call; `arguments` is a JSON object or NULL. A server that is not up is waited
+ * for, as long as the call's time allows, and 60 s at most. A call that was not written
+ * when the connection went is sent again, one that was is not. In 2026-07-28 questions
+ * that the result brings (input_required) are put to the handlers and the request goes
+ * on with their answers; `done` runs with the final result. The call is valid until
+ * `done` has returned. MCPLUG_ECONFIG: toolsAllowed or toolsDenied forbid it.
+ * MCPLUG_EOVERLOADED: too many wait already, here, or in `done` when it comes to its
+ * queue. MCPLUG_ECLOSED: the server was opened `once`, and has gone. */
 MCPLUG_API mcplug_call *mcplug_call_tool(mcplug_server *server, const char *tool,
                                          const char *arguments,
                                          const struct mcplug_call_options *options,
                                          mcplug_done_fn *done, void *arg,
                                          struct mcplug_error *err);
-/* Ends the call with MCPLUG_ECANCELED and tells the server; `done` runs in this or
- * the next turn, not inside this call. */
-MCPLUG_API void mcplug_cancel(mcplug_call *call);
-
-/* give: mcplug_result_unref. With MCPLUG_EPEER `*out` is set too, to the error object. */
-MCPLUG_API int mcplug_request_wait(mcplug_server *server, const char *method,
-                                   const char *params,
-                                   const struct mcplug_call_options *options,
-                                   mcplug_result **out, struct mcplug_error *err);
-MCPLUG_API int mcplug_call_tool_wait(mcplug_server *server, const char *tool,
-                                     const char *arguments,
-                                     const struct mcplug_call_options *options,
-                                     mcplug_result **out, struct mcplug_error *err);
-
+/* Any other request: `params` is a JSON object or NULL. MCPLUG_EINVAL for tools/call and
+ * tools/list, which have functions of their own. */
+MCPLUG_API mcplug_call *mcplug_request(mcplug_server *server, const char *method,
+                                       const char *params,
+                                       const struct mcplug_call_options *options,
+                                       mcplug_done_fn *done, void *arg,
+                                       struct mcplug_error *err);
 /* Is the peer alive? ping, or server/discover in 2026-07-28; any answer is life. */
 MCPLUG_API mcplug_call *mcplug_ping(mcplug_server *server,
                                     const struct mcplug_call_options *options,
                                     mcplug_done_fn *done, void *arg,
                                     struct mcplug_error *err);
+/* Ends the call with MCPLUG_ECANCELED and tells the server; `done` runs in this or
+ * the next turn, not inside this call. */
+MCPLUG_API void mcplug_cancel(mcplug_call *call);
 
-/* `changed` is told from now on when that resource changes. */
+/* give: mcplug_result_unref. With MCPLUG_EPEER `*out` is set too, to the error object. */
+MCPLUG_API int mcplug_call_tool_wait(mcplug_server *server, const char *tool,
+                                     const char *arguments,
+                                     const struct mcplug_call_options *options,
+                                     mcplug_result **out, struct mcplug_error *err);
+MCPLUG_API int mcplug_request_wait(mcplug_server *server, const char *method,
+                                   const char *params,
+                                   const struct mcplug_call_options *options,
+                                   mcplug_result **out, struct mcplug_error *err);
+
+/* `changed` is told from now on when that resource changes; also after a restart. */
 MCPLUG_API int mcplug_subscribe(mcplug_server *server, const char *uri,
                                 struct mcplug_error *err);
 MCPLUG_API int mcplug_unsubscribe(mcplug_server *server, const char *uri,
                                   struct mcplug_error *err);
+
+/* How many calls of that queue run at once, and how many may wait; 0, and until it is
+ * set: one, and 1024. */
+MCPLUG_API int mcplug_set_queue(mcplug *host, const char *name, unsigned concurrent,
+                                unsigned waiting);
 
 /* ---- results [any] ------------------------------------------------------- */
 
@@ -343,7 +423,8 @@ MCPLUG_API int64_t mcplug_result_spill_read(const mcplug_result *result, size_t 
 typedef void mcplug_list_fn(void *arg, mcplug_list *list /* borrow */,
                             const struct mcplug_error *why);
 
-/* Every page of one list, from what is kept while that is fresh. A server without the
+/* Every page of one list, from what is kept while that is fresh; of tools, those that are
+ * allowed. A server that is not up is waited for, as with a call. A server without the
  * capability has an empty list. Over HTTP, tools that want arguments sent as headers in a
  * way that can't be are left out, as the specification has it. */
 MCPLUG_API int mcplug_get_list(mcplug_server *server, enum mcplug_kind kind,
@@ -351,6 +432,9 @@ MCPLUG_API int mcplug_get_list(mcplug_server *server, enum mcplug_kind kind,
 /* give: mcplug_list_unref */
 MCPLUG_API int mcplug_get_list_wait(mcplug_server *server, enum mcplug_kind kind,
                                     mcplug_list **out, struct mcplug_error *err);
+/* The same as it was found last, at once, also while the server is down; it is refreshed
+ * in the background when it is old. NULL: not known. Borrow, until the next callback. */
+MCPLUG_API mcplug_list *mcplug_server_list(mcplug_server *server, enum mcplug_kind kind);
 
 /* [any] */
 MCPLUG_API mcplug_list *mcplug_list_ref(mcplug_list *list);
@@ -363,147 +447,9 @@ MCPLUG_API const char *mcplug_list_name(const mcplug_list *list, size_t i);
 /* Index by that name, or -1. */
 MCPLUG_API ptrdiff_t mcplug_list_find(const mcplug_list *list, const char *name);
 
-/* ---- servers that stay up ------------------------------------------------ */
-
-/* A server behind a handle is started when it is wanted, watched, and started again when
- * it goes. Handles with the same settings, identity and handlers of questions share one
- * connection, unless they ask for their own. Attempts never stop: 0, 1, 2, 5, 10, 30, 60,
- * 60 .. seconds after a failure, by and by from the beginning once the server has been
- * well for a minute; but a cause that lasts (settings, policy, credentials) waits for
- * mcplug_restart(). */
-
-enum mcplug_state {
-    MCPLUG_STATE_RESTING = 0, /* nobody has wanted it yet, or it was idle for long */
-    MCPLUG_STATE_QUEUED,      /* too many others are starting */
-    MCPLUG_STATE_STARTING,
-    MCPLUG_STATE_READY, /* connected, and its tools are there; other lists may follow */
-    MCPLUG_STATE_STOPPING,
-    MCPLUG_STATE_WAITING, /* for the next attempt */
-    MCPLUG_STATE_PARKED,  /* the cause lasts: see mcplug_restart() */
-    MCPLUG_STATE_ENDED
-};
-MCPLUG_API const char *mcplug_state_name(enum mcplug_state state); /* "ready" [any] */
-
-struct mcplug_acquire_options {
-    uint32_t struct_size;
-    uint32_t dedicated; /* not 0: a connection of its own */
-    /* Name, times, limits, questions. What else it has goes to whom the connection
-     * belongs: `changed`, `logged`, `remark`, `dropped` and `prefetch` are not used. */
-    const struct mcplug_server_options *server;
-    const char *identity; /* on whose behalf; two of them share nothing. NULL: "" */
-    /* How to see whether it lives: "ping", "listTools", "discover", "http", or what else
-     * a module offers. NULL: ping or discover, by era. */
-    const char *probe;
-    const char *probe_url; /* for "http" */
-    uint64_t probe_ms;     /* silent that long, an idle server is probed; 0: 30000 */
-    uint64_t idle_ms;      /* without a call for that long it is stopped; 0: never */
-    const char *queue;     /* calls wait for their turn there; NULL: they do not */
-    /* TOOL, QUEUE, TOOL, QUEUE .. NULL: other queues for some tools; "" for none. */
-    const char *const *tool_queues;
-    const char *const *tools_allowed; /* NULL-ended; none: all. "*", "any", "get_*" */
-    const char *const *tools_denied;  /* NULL-ended; NULL: none */
-    void *arg;                        /* for all of the following */
-    /* It is in another state; `why` when that is because something went wrong. */
-    void (*state)(void *arg, mcplug_handle *handle, enum mcplug_state state,
-                  const struct mcplug_error *why);
-    void (*changed)(void *arg, mcplug_handle *handle, int kind, const char *uri);
-    void (*logged)(void *arg, mcplug_handle *handle, const char *params, size_t len);
-    void (*remark)(void *arg, mcplug_handle *handle, const char *line, size_t len);
-};
-
-/* `ready` runs once: at once when the server is, else when it is, or the reason why not:
- * all who wait for a server fail together 60 s after the first of them came; from then on
- * everybody fails at once, until an attempt succeeds. So they do when its program cannot
- * be run. The handle is good in either case, and the attempts go on. Without `ready`
- * nothing is started before the first call. give: mcplug_release. */
-MCPLUG_API int mcplug_acquire(mcplug *host, const mcplug_settings *settings,
-                              const struct mcplug_acquire_options *options,
-                              void (*ready)(void *arg, mcplug_handle *handle,
-                                            const struct mcplug_error *why),
-                              void *ready_arg, mcplug_handle **out,
-                              struct mcplug_error *err);
-/* The same for a server of the configuration: what `options` leaves open comes from its
- * entry. Its queues get the limits that the configuration has. */
-MCPLUG_API int mcplug_acquire_named(mcplug *host, mcplug_config *config, const char *name,
-                                    const struct mcplug_acquire_options *options,
-                                    void (*ready)(void *arg, mcplug_handle *handle,
-                                                  const struct mcplug_error *why),
-                                    void *ready_arg, mcplug_handle **out,
-                                    struct mcplug_error *err);
-/* The same, waiting; after a failure there is no handle. */
-MCPLUG_API int mcplug_acquire_wait(mcplug *host, const mcplug_settings *settings,
-                                   const struct mcplug_acquire_options *options,
-                                   mcplug_handle **out, struct mcplug_error *err);
-MCPLUG_API int mcplug_acquire_named_wait(mcplug *host, mcplug_config *config,
-                                         const char *name,
-                                         const struct mcplug_acquire_options *options,
-                                         mcplug_handle **out, struct mcplug_error *err);
-/* Ends the calls of this handle (MCPLUG_ECANCELED). The last one to go ends the server;
- * `released`, which may be NULL, runs when nothing of it is left then. A server that is
- * shared and has `idle_ms` goes that much later, unless somebody acquires it before. */
-MCPLUG_API void mcplug_release(mcplug_handle *handle, void (*released)(void *arg),
-                               void *arg);
-MCPLUG_API void mcplug_release_wait(mcplug_handle *handle);
-
-/* As mcplug_call_tool and mcplug_request, but a server that is not up is waited for, as
- * long as the call's time allows, and 60 s at most; a call that was not written when the
- * connection went is sent again, one that was is not. MCPLUG_EOVERLOADED: too many wait
- * already, here, or in `done` when it has come to its queue. */
-MCPLUG_API mcplug_call *mcplug_handle_call(mcplug_handle *handle, const char *tool,
-                                           const char *arguments,
-                                           const struct mcplug_call_options *options,
-                                           mcplug_done_fn *done, void *arg,
-                                           struct mcplug_error *err);
-MCPLUG_API mcplug_call *mcplug_handle_request(mcplug_handle *handle, const char *method,
-                                              const char *params,
-                                              const struct mcplug_call_options *options,
-                                              mcplug_done_fn *done, void *arg,
-                                              struct mcplug_error *err);
-MCPLUG_API int mcplug_handle_call_wait(mcplug_handle *handle, const char *tool,
-                                       const char *arguments,
-                                       const struct mcplug_call_options *options,
-                                       mcplug_result **out, struct mcplug_error *err);
-MCPLUG_API int mcplug_handle_request_wait(mcplug_handle *handle, const char *method,
-                                          const char *params,
-                                          const struct mcplug_call_options *options,
-                                          mcplug_result **out, struct mcplug_error *err);
-/* What the server offers, less the tools that are filtered out: as it was found when it
- * became ready, and after each change since; also while it is down. NULL: not known yet.
- * Borrow, until the next callback; of MCPLUG_TEMPLATES nothing is known. */
-MCPLUG_API mcplug_list *mcplug_handle_list(mcplug_handle *handle, enum mcplug_kind kind);
-/* The connection, NULL unless it is ready. Borrow, until the next callback; only
- * mcplug_release() ends it. What is subscribed to here stays so after a restart. */
-MCPLUG_API mcplug_server *mcplug_handle_server(mcplug_handle *handle);
-MCPLUG_API const char *mcplug_handle_name(const mcplug_handle *handle);
-/* Ends the connection and starts it anew, for all who share it; should that fail, the
- * delays between attempts begin anew, too. MCPLUG_ERESTARTING: that is being done
- * already. */
-MCPLUG_API int mcplug_restart(mcplug_handle *handle, struct mcplug_error *err);
-
-struct mcplug_status { /* of the server behind a handle */
-    uint32_t struct_size;
-    enum mcplug_state state;
-    const char *name, *transport, *revision; /* borrow; "" when not known */
-    int64_t pid;                             /* 0: none */
-    uint32_t handles, tools;                 /* the latter filtered or not */
-    uint32_t under_way, waiting;             /* calls: sent, and not sent yet */
-    uint64_t starts;                         /* attempts in all */
-    uint64_t restarts;                       /* of these, after it had been ready */
-    uint64_t up_ms;                          /* ready since; 0: it is not */
-    uint64_t next_ms;           /* until the next attempt; 0: there is none to wait for */
-    uint64_t queued_ms;         /* that the calls so far have waited, all together */
-    struct mcplug_error error;  /* the last one; code 0: none */
-    struct mcplug_ledger calls; /* of all handles; set its struct_size */
-};
-MCPLUG_API void mcplug_handle_status(mcplug_handle *handle, struct mcplug_status *out);
-
-/* How many calls of that queue run at once, and how many may wait; 0, and as long as
- * nobody says otherwise: one, and 1024. */
-MCPLUG_API int mcplug_set_queue(mcplug *host, const char *name, unsigned concurrent,
-                                unsigned waiting);
-
 /* ---- answers to a server's questions ------------------------------------- */
 
+/* Whom it is for; NULL: nobody waits for the answer any more. */
 MCPLUG_API mcplug_server *mcplug_input_server(mcplug_input *input);
 /* take. `result` is the JSON object of the answer (ElicitResult, CreateMessageResult,
  * ListRootsResult). MCPLUG_EINVAL when it is no JSON object: the question stays open. */

@@ -40,22 +40,22 @@ struct mcplug_toolbox_options {
 MCPLUG_API mcplug_toolbox *
 mcplug_toolbox_new(mcplug *host, const struct mcplug_toolbox_options *options,
                    struct mcplug_error *err);
-/* Releases every server; `freed`, which may be NULL, runs when nothing of them is left,
+/* Closes every server; `freed`, which may be NULL, runs when nothing of them is left,
  * but for those that linger (`idle_ms`). Calls under way end with MCPLUG_ECANCELED. */
 MCPLUG_API void mcplug_toolbox_free(mcplug_toolbox *box, void (*freed)(void *arg),
                                     void *arg);
 /* One server more. Nothing is started before it is warmed up; what it has is known then.
- * The callbacks in `options` itself are not used, those for questions in its `server`
- * are. MCPLUG_EINVAL: there is one of that name. */
+ * Of the callbacks in `options` those for questions are used, the others are not.
+ * MCPLUG_EINVAL: there is one of that name. */
 MCPLUG_API int mcplug_toolbox_add(mcplug_toolbox *box, const char *name,
                                   const mcplug_settings *settings,
-                                  const struct mcplug_acquire_options *options,
+                                  const struct mcplug_server_options *options,
                                   struct mcplug_error *err);
 /* The same for a server of the configuration. What it offered last is known at once, when
  * it has been asked before. */
 MCPLUG_API int mcplug_toolbox_add_named(mcplug_toolbox *box, mcplug_config *config,
                                         const char *name,
-                                        const struct mcplug_acquire_options *options,
+                                        const struct mcplug_server_options *options,
                                         struct mcplug_error *err);
 /* Starts all servers, a batch at a time. Whoever asks while that is being done waits for
  * the same; servers that are up are fine as they are. `done` may be NULL. */
@@ -63,8 +63,8 @@ MCPLUG_API int mcplug_toolbox_warm_up(mcplug_toolbox *box,
                                       void (*done)(void *arg, mcplug_toolbox *box,
                                                    size_t ready, size_t failed),
                                       void *arg, struct mcplug_error *err);
-/* The handle of one of its servers, borrow; NULL: there is none of that name. */
-MCPLUG_API mcplug_handle *mcplug_toolbox_handle(mcplug_toolbox *box, const char *server);
+/* One of its servers, borrow; NULL: there is none of that name. */
+MCPLUG_API mcplug_server *mcplug_toolbox_server(mcplug_toolbox *box, const char *server);
 
 /* All of these are borrow, until the next callback. */
 MCPLUG_API size_t mcplug_toolbox_count(mcplug_toolbox *box);

@@ -122,6 +122,7 @@ int client_open(struct client *c, const char *url, unsigned asks)
         .struct_size = sizeof options, .log_level = MCPLUG_LOG_WARN, .log = on_log};
     struct mcplug_server_options so = {
         .struct_size = sizeof so,
+        .once = 1,
         .timeout_ms = CONNECT_MS,
         .request_ms = REQUEST_MS,
         .tool_ms = REQUEST_MS,

@@ -43,6 +43,7 @@ struct peer {
     char spill_dir[64];
 
     unsigned ready, dropped; /* how often */
+    bool was_ready;          /* it said so */
     struct mcplug_error why; /* of the last of either */
     struct line lines[LINES];
     unsigned n_lines, n_bad; /* n_bad: warnings and errors, kept or not */
@@ -73,6 +74,8 @@ void peer_until(struct peer *p, bool (*fn)(struct peer *p), unsigned ms);
 void peer_run(struct peer *p, unsigned ms);
 bool all_ended(struct peer *p);
 bool was_dropped(struct peer *p);
+void on_state(void *arg, mcplug_server *server, enum mcplug_state state,
+              const struct mcplug_error *why);
 bool is_ready(struct peer *p);
 
 struct shot *fire(struct peer *p, const char *tool, unsigned times, uint64_t timeout_ms);

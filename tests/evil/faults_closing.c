@@ -57,13 +57,14 @@ static void just_done(void *arg, mcplug_call *call, mcplug_result *result,
     done_code = why ? why->code : 0;
 }
 
-static void close_in_dropped(void *arg, mcplug_server *server,
+static void close_in_dropped(void *arg, mcplug_server *server, enum mcplug_state state,
                              const struct mcplug_error *why)
 {
     struct peer *p = arg;
-    (void)server, (void)why;
-    p->dropped++;
-    close_now(p);
+    (void)server;
+    p->was_ready |= state == MCPLUG_STATE_READY;
+    if (p->was_ready && why)
+        close_now(p);
 }
 
 static void close_in_changed(void *arg, mcplug_server *server, int kind, const char *uri)
@@ -130,7 +131,7 @@ END_TEST
 START_TEST(a_server_may_be_closed_when_it_was_dropped)
 {
     struct peer *p = peer_new("exit-on-call 1");
-    p->o.dropped = close_in_dropped;
+    p->o.state = close_in_dropped;
     check_closing(p, 50, just_done);
 }
 END_TEST
@@ -180,7 +181,7 @@ START_TEST(a_server_may_be_closed_while_it_connects)
 {
     for (unsigned us = 0; us < 6000; us += 200) {
         struct peer *p = peer_new("plain");
-        p->o.prefetch = MCPLUG_TOOLS;
+        p->o.lists = MCPLUG_TOOLS;
         closed = 0;
         ck_assert_int_eq(mcplug_open(p->host, p->settings, &p->o, close_in_ready, p,
                                      &p->server, &p->err),
@@ -291,7 +292,7 @@ END_TEST
 START_TEST(lists_that_never_come_let_connecting_run_out_of_time)
 {
     struct peer *p = peer_new("mute-list");
-    p->o.prefetch = MCPLUG_TOOLS;
+    p->o.lists = MCPLUG_TOOLS;
     p->o.timeout_ms = 300;
     ck_assert_int_eq(peer_open(p), MCPLUG_ETIMEDOUT);
     ck_assert_str_eq(p->why.text,

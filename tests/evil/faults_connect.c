@@ -105,7 +105,7 @@ END_TEST
 START_TEST(a_server_that_goes_while_its_lists_are_fetched_is_told_once)
 {
     struct peer *p = peer_new("exit-on-list");
-    p->o.prefetch = MCPLUG_TOOLS;
+    p->o.lists = MCPLUG_TOOLS;
     peer_open(p);
     peer_run(p, 50);
     ck_assert_uint_eq(p->ready, 1);
@@ -117,9 +117,9 @@ END_TEST
 START_TEST(a_list_that_cannot_be_fetched_is_no_reason_not_to_connect)
 {
     struct peer *p = peer_new("wrong-list");
-    p->o.prefetch = MCPLUG_TOOLS | MCPLUG_PROMPTS;
+    p->o.lists = MCPLUG_TOOLS | MCPLUG_PROMPTS;
     ck_assert_int_eq(peer_open(p), 0);
-    ck_assert_uint_eq(logged(p, MCPLUG_LOG_WARN, "a list could not be fetched"), 1);
+    ck_assert_uint_eq(logged(p, MCPLUG_LOG_WARN, "its list of tools can't be had"), 1);
     check_good(p);
     peer_end(p);
 }

@@ -129,23 +129,13 @@ static const char *const wrong[][2] = {{"Sec-WebSocket-Key", "x"},
                                        {"Bad Name", "x"},
                                        {"X-Split", "a\r\nEvil: yes"}};
 
-static unsigned n_ready;
-
-static void count_ready(void *arg, mcplug_server *server, const struct mcplug_error *why)
-{
-    (void)arg, (void)server, (void)why;
-    n_ready++;
-}
-
 START_TEST(headers_that_belong_to_the_protocol_are_refused)
 {
     struct peer *p = ws_new("normal");
 
     mcplug_settings_put(p->settings, "headers", wrong[_i][0], wrong[_i][1]);
-    int r = mcplug_open(p->host, p->settings, &p->o, count_ready, p, &p->server, &p->err);
-    ck_assert_int_eq(r, MCPLUG_ECONFIG);
-    ck_assert_msg(strstr(p->err.text, "headers: ") != NULL, "%s", p->err.text);
-    p->server = NULL;
+    ck_assert_int_eq(peer_open(p), MCPLUG_ECONFIG);
+    ck_assert_msg(strstr(p->why.text, "headers: ") != NULL, "%s", p->why.text);
     peer_end(p);
 }
 END_TEST
@@ -297,6 +287,14 @@ START_TEST(a_server_without_tls_is_no_tls_server)
 }
 END_TEST
 
+static unsigned n_ready;
+
+static void count_ready(void *arg, mcplug_server *server, const struct mcplug_error *why)
+{
+    (void)arg, (void)server, (void)why;
+    n_ready++;
+}
+
 START_TEST(closing_while_it_connects_ends_at_once)
 {
     struct peer *p = ws_new(_i == 0 ? "no-answer" : _i == 1 ? "drip" : "normal");
@@ -425,8 +423,9 @@ START_TEST(other_servers_of_the_same_host_go_on)
     char url[64];
 
     snprintf(url, sizeof url, "ws://127.0.0.1:%d/normal", port);
+    struct mcplug_server_options once = {.struct_size = sizeof once, .once = 1};
     mcplug_settings_set(settings, "url", url);
-    ck_assert_int_eq(mcplug_open_wait(p->host, settings, NULL, &other, &p->err), 0);
+    ck_assert_int_eq(mcplug_open_wait(p->host, settings, &once, &other, &p->err), 0);
     fire(p, "bad", 1, 0);
     peer_until(p, was_dropped, bound_ms());
     ck_assert_int_eq(mcplug_call_tool_wait(other, "good", NULL, NULL, &result, &p->err),

@@ -82,9 +82,12 @@ static void on_text(void *arg, mcplug_server *server, const char *text, size_t l
     lines++;
 }
 
-static void on_dropped(void *arg, mcplug_server *server, const struct mcplug_error *why)
+static void on_state(void *arg, mcplug_server *server, enum mcplug_state state,
+                     const struct mcplug_error *why)
 {
     (void)arg, (void)server;
+    if (!why || state != MCPLUG_STATE_ENDED)
+        return;
     if (++drops > 1)
         broken("dropped twice");
     fine("dropped", why->code, why);
@@ -317,7 +320,8 @@ static void session(mcplug *host, char **argv)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct mcplug_server_options o = {.struct_size = sizeof o,
-                                      .prefetch = MCPLUG_TOOLS | MCPLUG_RESOURCES,
+                                      .once = 1,
+                                      .lists = MCPLUG_TOOLS | MCPLUG_RESOURCES,
                                       .name = "tortured",
                                       .timeout_ms = 5000,
                                       .request_ms = 500,
@@ -329,7 +333,7 @@ static void session(mcplug *host, char **argv)
                                       .changed = on_changed,
                                       .logged = on_text,
                                       .remark = on_text,
-                                      .dropped = on_dropped};
+                                      .state = on_state};
     mcplug_settings *settings = mcplug_settings_new(is_url(argv[0]) ? argv[1] : "stdio");
     mcplug_server *server = NULL;
 

@@ -10,7 +10,7 @@ static struct {
     struct mp_loop *loop;
     mcplug_conn *conn;
     uint64_t newest;
-    mcplug_server *server;
+    struct mp_session *server;
     unsigned started, ended, readies, closes;
     mcplug_call *last;
     mcplug_input *input;
@@ -77,7 +77,7 @@ static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why
     f.ended++;
 }
 
-static void on_input(void *arg, mcplug_server *s, mcplug_input *in, const char *p,
+static void on_input(void *arg, struct mp_session *s, mcplug_input *in, const char *p,
                      size_t n)
 {
     (void)arg, (void)s, (void)p, (void)n;
@@ -86,7 +86,7 @@ static void on_input(void *arg, mcplug_server *s, mcplug_input *in, const char *
     f.input = in;
 }
 
-static void on_ready(void *arg, mcplug_server *s, const struct mcplug_error *why)
+static void on_ready(void *arg, struct mp_session *s, const struct mcplug_error *why)
 {
     (void)arg, (void)s, (void)why;
     f.readies++;
@@ -108,12 +108,12 @@ static void command(uint8_t c)
 {
     switch (c % 8) {
     case 0:
-        f.last = mcplug_call_tool(f.server, "t", "{}", NULL, on_done, NULL, NULL);
+        f.last = fake_call(f.server, "t", "{}", NULL, on_done, NULL, NULL);
         f.started += f.last != NULL;
         break;
     case 1:
         f.started +=
-            mcplug_get_list(f.server, MCPLUG_TOOLS, on_list, NULL, NULL) == MCPLUG_OK;
+            mp_lists_get(f.server, MCPLUG_TOOLS, on_list, NULL, NULL) == MCPLUG_OK;
         break;
     case 2:
         if (f.last)
@@ -128,11 +128,11 @@ static void command(uint8_t c)
         f.input = NULL;
         break;
     case 5:
-        mcplug_subscribe(f.server, "u:1", NULL);
+        mp_notify_subscribe(f.server, "u:1", true, NULL);
         break;
     case 6:
         f.started +=
-            mcplug_get_list(f.server, MCPLUG_RESOURCES, on_list, NULL, NULL) == MCPLUG_OK;
+            mp_lists_get(f.server, MCPLUG_RESOURCES, on_list, NULL, NULL) == MCPLUG_OK;
         break;
     case 7:
         if (f.conn) {
@@ -183,11 +183,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct mp_offer offer = {.feature = {.name = "fuzz", .ops = &ops}, .plugin = &plugin};
     struct mp_session_config cfg = {
         .log = &log, .client_name = "f", .client_version = "1", .spill_dir = "/dev/shm"};
-    struct mcplug_server_options o = {.struct_size = sizeof o,
-                                      .timeout_ms = 30000,
-                                      .tool_ms = 5000,
-                                      .elicit = on_input,
-                                      .roots = on_input};
+    struct mp_session_options o = {
+        .timeout_ms = 30000, .tool_ms = 5000, .elicit = on_input, .roots = on_input};
     static struct mp_loop *loop; /* one for all runs: making it is most of the work */
     if (!loop) {
         loop = mp_loop_new(NULL);
@@ -202,11 +199,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     play(data, size);
 
     struct mcplug_ledger l = {.struct_size = sizeof l};
-    mcplug_server_ledger(f.server, &l);
+    fake_ledger(f.server, &l);
     if (l.issued != l.under_way + l.ok + l.tool_error + l.peer_error + l.transport_error +
                         l.timed_out + l.cancelled)
         abort();
-    mp_session_close(f.server, on_closed, NULL);
+    mp_session_close(f.server, NULL, on_closed, NULL);
     turn();
     if (f.input)
         mcplug_input_refuse(f.input, 0, "late");

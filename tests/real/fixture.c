@@ -102,9 +102,12 @@ static void on_remark(void *arg, mcplug_server *server, const char *line, size_t
                  line);
 }
 
-static void on_dropped(void *arg, mcplug_server *server, const struct mcplug_error *why)
+static void on_state(void *arg, mcplug_server *server, enum mcplug_state state,
+                     const struct mcplug_error *why)
 {
     (void)arg, (void)server;
+    if (!why || state != MCPLUG_STATE_ENDED)
+        return;
     real.dropped++;
     fprintf(stderr, "dropped: %s\n", why->text);
 }
@@ -140,6 +143,7 @@ void real_setup(void)
     ck_assert_ptr_nonnull(mkdtemp(real.dir));
     real.log = json_array();
     real.options = (struct mcplug_server_options){.struct_size = sizeof real.options,
+                                                  .once = 1,
                                                   .timeout_ms = REAL_PATIENCE * 1000,
                                                   .request_ms = REAL_PATIENCE * 1000,
                                                   .tool_ms = REAL_PATIENCE * 1000,
@@ -151,7 +155,7 @@ void real_setup(void)
                                                   .changed = on_changed,
                                                   .logged = on_logged,
                                                   .remark = on_remark,
-                                                  .dropped = on_dropped};
+                                                  .state = on_state};
     mcplug_free(new_host()); /* what the first host makes for good is no leak */
     real.descriptors = count_descriptors();
     real.host = new_host();
@@ -276,12 +280,19 @@ static void on_closed(void *arg)
     *(bool *)arg = true;
 }
 
+struct mcplug_ledger real_wire(void)
+{
+    struct mcplug_status status = {.struct_size = sizeof status};
+
+    mcplug_server_status(real.server, &status);
+    return *status.wire;
+}
+
 void real_close(void)
 {
-    struct mcplug_ledger l = {.struct_size = sizeof l};
+    struct mcplug_ledger l = real_wire();
     bool closed = false;
 
-    mcplug_server_ledger(real.server, &l);
     ck_assert_uint_gt(l.issued, 0);
     ck_assert_uint_eq(l.issued, l.under_way + l.ok + l.tool_error + l.peer_error +
                                     l.transport_error + l.timed_out + l.cancelled);

@@ -84,6 +84,7 @@ const char *real_path(const char *name);
 void real_open(void);
 /* Adds up the ledger, ends the session and makes sure that nothing is left of it. */
 void real_close(void);
+struct mcplug_ledger real_wire(void); /* requests so far */
 
 /* Lets the loop do one thing. Fails the test at `deadline`. */
 double real_deadline(void);

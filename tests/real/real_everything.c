@@ -182,7 +182,7 @@ END_TEST
 
 START_TEST(a_cancelled_operation_ends_at_once_and_is_never_answered)
 {
-    struct mcplug_ledger ledger = {.struct_size = sizeof ledger};
+    struct mcplug_ledger ledger;
     struct reply reply;
 
     open_everything();
@@ -197,7 +197,7 @@ START_TEST(a_cancelled_operation_ends_at_once_and_is_never_answered)
 
     /* It was told: else its answer would come before this one's. */
     real_tool("trigger-long-running-operation", "{\"duration\":1.5,\"steps\":1}");
-    mcplug_server_ledger(real.server, &ledger);
+    ledger = real_wire();
     ck_assert_uint_eq(ledger.late, 0);
     ck_assert_uint_eq(ledger.cancelled, 1);
     ck_assert_str_eq(real_text("echo", "{\"message\":\"still here\"}"),

@@ -182,7 +182,7 @@ START_TEST(two_hundred_calls_at_once_each_get_their_own_answer)
 {
     enum { MANY = 200 };
     static struct reply replies[MANY];
-    struct mcplug_ledger ledger = {.struct_size = sizeof ledger};
+    struct mcplug_ledger ledger;
     char text[100];
 
     open_everything();
@@ -190,7 +190,7 @@ START_TEST(two_hundred_calls_at_once_each_get_their_own_answer)
         snprintf(text, sizeof text, "{\"a\":%d,\"b\":1000}", i);
         real_begin_tool("get-sum", text, &replies[i]);
     }
-    mcplug_server_ledger(real.server, &ledger);
+    ledger = real_wire();
     ck_assert_uint_ge(ledger.under_way, MANY);
     for (int i = 0; i < MANY; i++) {
         REAL_UNTIL(replies[i].done);

@@ -131,7 +131,7 @@ END_TEST
 
 START_TEST(progress_arrives_and_a_cancel_reaches_the_server)
 {
-    struct mcplug_ledger ledger = {.struct_size = sizeof ledger};
+    struct mcplug_ledger ledger;
     struct reply reply;
 
     open_as("sse");
@@ -145,7 +145,7 @@ START_TEST(progress_arrives_and_a_cancel_reaches_the_server)
 
     /* It was told: else its answer would come before this one's. */
     real_tool("trigger-long-running-operation", "{\"duration\":1.2,\"steps\":1}");
-    mcplug_server_ledger(real.server, &ledger);
+    ledger = real_wire();
     ck_assert_uint_eq(ledger.late, 0);
     ck_assert_uint_eq(ledger.cancelled, 1);
 }

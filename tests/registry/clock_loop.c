@@ -135,8 +135,8 @@ START_TEST(all_who_wait_fail_together_after_60_s_and_later_ones_at_once)
 {
     struct rig *r = rig_new_fake("--fail mute 2");
 
-    r->so.timeout_ms = 200000; /* the start itself takes longer than that */
-    r->so.revision = "2026-07-28";
+    r->ao.timeout_ms = 200000; /* the start itself takes longer than that */
+    r->ao.revision = "2026-07-28";
     rig_add(r);
     rig_pass(r, 20000, 5000, NULL);
     rig_add(r);
@@ -239,14 +239,14 @@ START_TEST(restart_while_a_failed_one_is_being_ended_is_not_lost)
     struct rig *r = rig_new_fake("--fail stubborn 2");
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
-    r->so.timeout_ms = 5000;
-    r->so.revision = "2026-07-28"; /* an attempt is one process */
+    r->ao.timeout_ms = 5000;
+    r->ao.revision = "2026-07-28"; /* an attempt is one process */
     rig_add(r);
     ck_assert(rig_pass(r, 10000, 50, stops));
     ck_assert(rig_pass(r, 10000, 50, is_starting));
     ck_assert(rig_pass(r, 10000, 50, stops)); /* and 1 s later the next, but for .. */
-    ck_assert_int_eq(mcplug_restart(r->users[0].handle, &err), 0);
-    ck_assert_int_eq(mcplug_restart(r->users[0].handle, &err), MCPLUG_ERESTARTING);
+    ck_assert_int_eq(mcplug_restart(r->users[0].server, &err), 0);
+    ck_assert_int_eq(mcplug_restart(r->users[0].server, &err), MCPLUG_ERESTARTING);
     uint64_t before = rig_clock(r);
     ck_assert(rig_pass(r, 10000, 50, is_ready));
     ck_assert_uint_le(rig_clock(r) - before, 600); /* the time that it takes to end it */

@@ -56,7 +56,7 @@ static void thaw(struct rig *r)
     ck_assert_int_eq(kill(r->peer, SIGCONT), 0);
 }
 
-/* Two handles that share, or one that does not. `ping` is a WebSocket's; NULL: as it
+/* Two servers that share, or one that does not. `ping` is a WebSocket's; NULL: as it
  * is. */
 static struct rig *up(enum wire wire, bool shared, const char *ping)
 {
@@ -233,7 +233,7 @@ static void check_calls(struct rig *r, unsigned calls, const char *why)
               "%s", r->shots[i].text);
         HOLDS(strstr(r->shots[i].text, why), "%s", r->shots[i].text);
     }
-    ck_assert_uint_eq(rig_status(r).calls.transport_error, calls);
+    ck_assert_uint_eq(rig_status(r).calls->transport_error, calls);
     thaw(r);
     come_back(r, 120000);
     rig_good(r);

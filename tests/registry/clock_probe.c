@@ -119,7 +119,7 @@ START_TEST(stopped_server_with_calls_is_found_dead_after_300_s_and_they_end)
                   strstr(r->shots[i].text, "had been written"),
               "%s", r->shots[i].text);
     }
-    ck_assert_uint_eq(rig_status(r).calls.transport_error, calls);
+    ck_assert_uint_eq(rig_status(r).calls->transport_error, calls);
     check_back(r);
     rig_end(r);
 }

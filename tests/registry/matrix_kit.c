@@ -43,11 +43,11 @@ static void count_down(struct rig *r)
         r->hook(r);
 }
 
-static void on_ready(void *arg, mcplug_handle *handle, const struct mcplug_error *why)
+static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error *why)
 {
     struct user *u = arg;
 
-    HOLDS(!u->handle || handle == u->handle, "told of another handle");
+    HOLDS(!u->server || server == u->server, "told of another server");
     HOLDS(u->ready++ == 0, "ready twice");
     u->ready_at = now_ms();
     if (why) {
@@ -57,7 +57,7 @@ static void on_ready(void *arg, mcplug_handle *handle, const struct mcplug_error
     count_down(u->rig);
 }
 
-static void on_state(void *arg, mcplug_handle *handle, enum mcplug_state state,
+static void on_state(void *arg, mcplug_server *server, enum mcplug_state state,
                      const struct mcplug_error *why)
 {
     struct rig *r = arg;
@@ -66,7 +66,7 @@ static void on_state(void *arg, mcplug_handle *handle, enum mcplug_state state,
           mcplug_state_name(state));
     for (unsigned i = 0; i < r->n_users; i++) {
         struct user *u = &r->users[i];
-        if (u->handle == handle && u->n_states < sizeof u->states / sizeof *u->states)
+        if (u->server == server && u->n_states < sizeof u->states / sizeof *u->states)
             u->states[u->n_states++] = state;
     }
     count_down(r);
@@ -148,9 +148,8 @@ struct rig *rig_new(enum wire wire, const char *args)
         set_stdio(r, args);
     else
         set_net(r);
-    r->so = (struct mcplug_server_options){.struct_size = sizeof r->so, .name = "peer"};
-    r->ao = (struct mcplug_acquire_options){
-        .struct_size = sizeof r->ao, .server = &r->so, .arg = r, .state = on_state};
+    r->ao = (struct mcplug_server_options){
+        .struct_size = sizeof r->ao, .name = "peer", .arg = r, .state = on_state};
     return r;
 }
 
@@ -179,8 +178,8 @@ static struct user *add(struct rig *r, bool lazy)
     ck_assert_uint_le(r->n_users, USERS);
     u->rig = r;
     u->lazy = lazy;
-    int result = mcplug_acquire(r->host, r->settings, &r->ao, lazy ? NULL : on_ready, u,
-                                &u->handle, &err);
+    int result = mcplug_open(r->host, r->settings, &r->ao, lazy ? NULL : on_ready, u,
+                             &u->server, &err);
     ck_assert_msg(result == 0, "%s", err.text);
     ck_assert_uint_eq(u->ready, 0); /* never inside */
     return u;
@@ -222,9 +221,9 @@ static void on_released(void *arg)
 void rig_release(struct rig *r, struct user *u)
 {
     (void)r;
-    mcplug_release(u->handle, on_released, u);
+    mcplug_close(u->server, on_released, u);
     ck_assert_uint_eq(u->released, 0); /* never inside */
-    u->handle = NULL;
+    u->server = NULL;
 }
 
 static bool all_released(const struct rig *r)
@@ -253,13 +252,13 @@ static void check_servers_gone(const struct rig *r)
 void rig_end(struct rig *r)
 {
     for (unsigned i = 0; i < r->n_users; i++)
-        if (r->users[i].handle) {
+        if (r->users[i].server) {
             struct mcplug_status s = rig_status(r);
-            ck_assert_uint_eq(s.calls.under_way, s.under_way + s.waiting);
+            ck_assert_uint_eq(s.calls->under_way, s.under_way + s.waiting);
             break;
         }
     for (unsigned i = 0; i < r->n_users; i++)
-        if (r->users[i].handle)
+        if (r->users[i].server)
             rig_release(r, &r->users[i]);
     if (r->fake)
         ck_assert(r->n_users == 0 || rig_pass(r, 10000, 50, NULL) || all_released(r));
@@ -308,7 +307,7 @@ struct shot *rig_try(struct rig *r, unsigned user, const char *tool, const char 
 
     HOLDS(r->n_shots < SHOTS, "too many calls");
     *s = (struct shot){.rig = r, .user = (int)user, .began = now_ms()};
-    s->call = mcplug_handle_call(r->users[user].handle, tool, args, o, on_done, s, err);
+    s->call = mcplug_call_tool(r->users[user].server, tool, args, o, on_done, s, err);
     HOLDS(s->ended == 0, "ended inside the call");
     r->n_shots += s->call != NULL;
     return s->call ? s : NULL;
@@ -325,7 +324,7 @@ bool rig_done(struct rig *r)
 void rig_good(struct rig *r)
 {
     for (unsigned i = 0; i < r->n_users; i++) {
-        if (!r->users[i].handle)
+        if (!r->users[i].server)
             continue;
         struct shot *s = rig_fire(r, i, "good", 1, r->fake ? 0 : 20000);
         UNTIL(r, 20000, s->ended);
@@ -357,11 +356,11 @@ static void count_ends(const struct rig *r, struct mcplug_ledger *seen)
     }
 }
 
-static mcplug_handle *any_handle(const struct rig *r)
+static mcplug_server *any_server(const struct rig *r)
 {
     for (unsigned i = 0; i < r->n_users; i++)
-        if (r->users[i].handle)
-            return r->users[i].handle;
+        if (r->users[i].server)
+            return r->users[i].server;
     return NULL;
 }
 
@@ -373,11 +372,12 @@ static bool one_service(const struct rig *r)
 struct mcplug_status rig_status(struct rig *r)
 {
     struct mcplug_status s = {.struct_size = sizeof s};
-    struct mcplug_ledger *l = &s.calls, seen;
-    mcplug_handle *handle = any_handle(r);
+    struct mcplug_ledger seen;
+    mcplug_server *server = any_server(r);
 
-    ck_assert_ptr_nonnull(handle);
-    mcplug_handle_status(handle, &s);
+    ck_assert_ptr_nonnull(server);
+    mcplug_server_status(server, &s);
+    const struct mcplug_ledger *l = s.calls;
     HOLDS(l->issued == l->under_way + l->ok + l->tool_error + l->peer_error +
                            l->transport_error + l->timed_out + l->cancelled,
           "the books do not add up");
@@ -445,7 +445,7 @@ static bool is_stopping(const struct rig *r)
     for (const struct mp_service *s = r->host->registry.services; s; s = s->next)
         if (s->keeper.state == MP_KEEPER_STOPPING)
             return true;
-    return !any_handle(r) && !all_released(r);
+    return !any_server(r) && !all_released(r);
 }
 
 /* Whoever ends processes has a real clock. Where that is waited for, the other one is no

@@ -33,9 +33,9 @@ struct shot { /* one call */
     char text[496];
 };
 
-struct user { /* one handle */
+struct user { /* of one server */
     struct rig *rig;
-    mcplug_handle *handle; /* NULL: none, or released */
+    mcplug_server *server; /* NULL: none, or released */
     bool lazy;             /* has no `ready` */
     unsigned ready, released;
     struct mcplug_error why; /* of `ready` */
@@ -47,8 +47,7 @@ struct user { /* one handle */
 struct rig {
     mcplug *host;
     mcplug_settings *settings;
-    struct mcplug_server_options so;
-    struct mcplug_acquire_options ao; /* to be changed before rig_add() */
+    struct mcplug_server_options ao; /* to be changed before rig_add() */
     enum wire wire;
     bool fake; /* time stands still */
     struct user users[USERS];
@@ -80,9 +79,9 @@ void clock_jump(unsigned seconds);
 struct rig *rig_new(enum wire wire, const char *args);
 struct rig *rig_new_fake(const char *args);    /* over stdio, with a clock of its own */
 struct rig *rig_new_fake_over(enum wire wire); /* the same over another wire */
-struct user *rig_add(struct rig *r);           /* one more handle, as r->ao says */
+struct user *rig_add(struct rig *r);           /* one more server, as r->ao says */
 struct user *rig_add_lazy(struct rig *r);      /* one that starts nothing */
-/* rig_new(), two handles that share or one that does not, and waits until ready. */
+/* rig_new(), two servers that share or one that does not, and waits until ready. */
 struct rig *rig_up(enum wire wire, bool shared, const char *args);
 void rig_release(struct rig *r, struct user *u);
 void rig_end(struct rig *r);

@@ -8,13 +8,13 @@
 static int64_t pid_of(const struct user *u)
 {
     struct mcplug_status s = {.struct_size = sizeof s};
-    mcplug_handle_status(u->handle, &s);
+    mcplug_server_status(u->server, &s);
     return s.pid;
 }
 
 /* ---- R1: one connection for each configuration ---- */
 
-START_TEST(handles_with_the_same_settings_share_one_server_and_others_do_not)
+START_TEST(servers_with_the_same_settings_share_one_process_and_others_do_not)
 {
     struct rig *r = rig_new(STDIO, "");
 
@@ -39,8 +39,8 @@ START_TEST(handles_with_the_same_settings_share_one_server_and_others_do_not)
             ck_assert_int_ne(pid_of(apart[i]), pid_of(apart[k]));
     ck_assert_uint_eq(rig_noted(r, "start "), 5);
     struct mcplug_status s = {.struct_size = sizeof s};
-    mcplug_handle_status(a->handle, &s);
-    ck_assert_uint_eq(s.handles, 3);
+    mcplug_server_status(a->server, &s);
+    ck_assert_uint_eq(s.servers, 3);
     ck_assert_str_eq(s.transport, "stdio");
     ck_assert_str_eq(s.revision, "2026-07-28");
     r->ao.identity = "x"; /* the books are those of several servers */
@@ -53,10 +53,11 @@ START_TEST(who_answers_questions_is_part_of_what_is_shared)
     struct rig *r = rig_new(STDIO, "");
     int me, you;
 
-    r->so.elicit = (mcplug_input_fn *)(void *)abort;
-    r->so.arg = &me;
+    r->ao.state = NULL; /* its `arg` is the rig */
+    r->ao.elicit = (mcplug_input_fn *)(void *)abort;
+    r->ao.arg = &me;
     struct user *a = rig_add(r), *b = rig_add(r);
-    r->so.arg = &you;
+    r->ao.arg = &you;
     struct user *c = rig_add(r);
     for (unsigned i = 0; i < r->n_users; i++)
         UNTIL(r, 10000, r->users[i].ready);
@@ -80,7 +81,7 @@ START_TEST(last_release_ends_the_server_and_the_others_do_not)
         ck_assert_uint_eq(theirs[i].ended, 0);
     }
     ck_assert_uint_eq(rig_status(r).under_way, 10);
-    ck_assert_uint_eq(rig_status(r).handles, 1);
+    ck_assert_uint_eq(rig_status(r).servers, 1);
     rig_good(r);
     ck_assert_uint_eq(rig_status(r).starts, 1);
     rig_release(r, &r->users[1]);
@@ -94,7 +95,7 @@ END_TEST
 
 /* ---- R2: acquire ---- */
 
-START_TEST(nothing_is_started_before_the_first_call_of_a_handle_without_ready)
+START_TEST(nothing_is_started_before_the_first_call_of_a_server_without_ready)
 {
     struct rig *r = rig_new(STDIO, "");
 
@@ -102,11 +103,12 @@ START_TEST(nothing_is_started_before_the_first_call_of_a_handle_without_ready)
     rig_run(r, 100);
     ck_assert(rig_is(r, MCPLUG_STATE_RESTING));
     ck_assert_uint_eq(rig_noted(r, "start "), 0);
-    ck_assert_ptr_null(mcplug_handle_list(r->users[0].handle, MCPLUG_TOOLS));
-    ck_assert_ptr_null(mcplug_handle_server(r->users[0].handle));
+    ck_assert_ptr_null(mcplug_server_list(r->users[0].server, MCPLUG_TOOLS));
+    ck_assert_ptr_null(mcplug_server_fact(r->users[0].server, "pid"));
+    ck_assert_str_eq(mcplug_server_revision(r->users[0].server), "");
     rig_good(r);
     ck_assert_uint_eq(rig_noted(r, "start "), 1);
-    ck_assert_ptr_nonnull(mcplug_handle_server(r->users[0].handle));
+    ck_assert_ptr_nonnull(mcplug_server_fact(r->users[0].server, "pid"));
     rig_end(r);
 }
 END_TEST
@@ -119,7 +121,7 @@ START_TEST(acquire_of_a_ready_server_is_ready_in_the_next_turn)
     mcplug_turn(r->host, 0);
     ck_assert_uint_eq(u->ready, 1);
     ck_assert_int_eq(u->why.code, 0);
-    ck_assert_uint_eq(mcplug_list_count(mcplug_handle_list(u->handle, MCPLUG_TOOLS)), 8);
+    ck_assert_uint_eq(mcplug_list_count(mcplug_server_list(u->server, MCPLUG_TOOLS)), 8);
     ck_assert_uint_eq(rig_status(r).starts, 1);
     rig_end(r);
 }
@@ -132,8 +134,8 @@ START_TEST(lists_stay_while_the_server_is_down)
     rig_kill(r);
     UNTIL(r, 5000, !rig_is(r, MCPLUG_STATE_READY));
     ck_assert_uint_eq(
-        mcplug_list_count(mcplug_handle_list(r->users[0].handle, MCPLUG_TOOLS)), 8);
-    ck_assert_ptr_null(mcplug_handle_server(r->users[0].handle));
+        mcplug_list_count(mcplug_server_list(r->users[0].server, MCPLUG_TOOLS)), 8);
+    ck_assert_int_eq(rig_status(r).pid, 0);
     ck_assert_uint_eq(rig_status(r).tools, 8);
     rig_good(r);
     rig_end(r);
@@ -184,7 +186,7 @@ START_TEST(queue_lets_so_many_run_and_refuses_with_the_numbers)
     }
     rig_run(r, 30);
     ck_assert_uint_eq(rig_noted(r, "call mute"), 4);
-    ck_assert_uint_eq(rig_status(r).calls.cancelled, 5);
+    ck_assert_uint_eq(rig_status(r).calls->cancelled, 5);
     r->ao.queue = NULL;
     rig_end(r);
 }
@@ -279,11 +281,11 @@ START_TEST(filtered_tool_is_neither_listed_nor_called)
     r->ao.tools_allowed = r->ao.tools_denied = NULL;
     struct user *all = rig_add(r);
     UNTIL(r, 10000, all->ready);
-    mcplug_list *list = mcplug_handle_list(u->handle, MCPLUG_TOOLS);
+    mcplug_list *list = mcplug_server_list(u->server, MCPLUG_TOOLS);
     ck_assert_uint_eq(mcplug_list_count(list), 2);
     ck_assert_int_ge(mcplug_list_find(list, "good"), 0);
     ck_assert_int_ge(mcplug_list_find(list, "get_a"), 0);
-    ck_assert_uint_eq(mcplug_list_count(mcplug_handle_list(all->handle, MCPLUG_TOOLS)),
+    ck_assert_uint_eq(mcplug_list_count(mcplug_server_list(all->server, MCPLUG_TOOLS)),
                       8);
     static const char *const refused[] = {"get_b", "mute", "fails", "no_such_tool"};
     for (int i = 0; i < 4; i++) {
@@ -306,10 +308,10 @@ void add_share_tests(Suite *suite)
     TCase *t = tcase_create("shared");
 
     tcase_set_timeout(t, 60);
-    tcase_add_test(t, handles_with_the_same_settings_share_one_server_and_others_do_not);
+    tcase_add_test(t, servers_with_the_same_settings_share_one_process_and_others_do_not);
     tcase_add_test(t, who_answers_questions_is_part_of_what_is_shared);
     tcase_add_loop_test(t, last_release_ends_the_server_and_the_others_do_not, 0, WIRES);
-    tcase_add_test(t, nothing_is_started_before_the_first_call_of_a_handle_without_ready);
+    tcase_add_test(t, nothing_is_started_before_the_first_call_of_a_server_without_ready);
     tcase_add_loop_test(t, acquire_of_a_ready_server_is_ready_in_the_next_turn, 0, WIRES);
     tcase_add_test(t, lists_stay_while_the_server_is_down);
     tcase_add_test(t, queue_lets_so_many_run_and_refuses_with_the_numbers);

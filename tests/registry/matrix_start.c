@@ -27,7 +27,7 @@ START_TEST(server_whose_first_starts_fail_serves_the_calls_that_waited)
 }
 END_TEST
 
-/* R2: the handle is good in either case, and nothing stays behind. */
+/* R2: the server is good in either case, and nothing stays behind. */
 static const struct {
     const char *args;
     unsigned ms;
@@ -114,13 +114,13 @@ START_TEST(second_restart_at_once_is_mcp_restart_in_progress)
 
     rig_fire(r, 0, "mute", 3, 0);
     UNTIL(r, 10000, rig_noted(r, "call mute") == 3);
-    ck_assert_int_eq(mcplug_restart(r->users[0].handle, &err), 0);
-    ck_assert_int_eq(mcplug_restart(r->users[1].handle, &err), MCPLUG_ERESTARTING);
+    ck_assert_int_eq(mcplug_restart(r->users[0].server, &err), 0);
+    ck_assert_int_eq(mcplug_restart(r->users[1].server, &err), MCPLUG_ERESTARTING);
     ck_assert_int_eq(err.code, MCPLUG_ERESTARTING);
     ck_assert_msg(strstr(err.text, "mcp_restart_in_progress"), "%s", err.text);
     struct shot *s = rig_fire(r, 1, "good", 3, 20000); /* wait for the new one */
     while (!rig_is(r, MCPLUG_STATE_READY) || rig_status(r).starts < 2) {
-        int code = mcplug_restart(r->users[1].handle, &err);
+        int code = mcplug_restart(r->users[1].server, &err);
         ck_assert_msg(code == MCPLUG_ERESTARTING, "%d in state %s", code,
                       mcplug_state_name(rig_status(r).state));
         rig_turn(r);
@@ -131,7 +131,7 @@ START_TEST(second_restart_at_once_is_mcp_restart_in_progress)
         ck_assert_int_eq(s[i].code, 0);
     }
     ck_assert_uint_eq(rig_status(r).starts, 2);
-    ck_assert_int_eq(mcplug_restart(r->users[1].handle, &err), 0); /* and again */
+    ck_assert_int_eq(mcplug_restart(r->users[1].server, &err), 0); /* and again */
     UNTIL(r, 10000, rig_status(r).starts == 3 && rig_is(r, MCPLUG_STATE_READY));
     rig_end(r);
 }
@@ -142,7 +142,7 @@ START_TEST(cancel_during_a_restart_ends_only_that_call)
     struct rig *r = rig_up((enum wire)_i, true, "");
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
-    ck_assert_int_eq(mcplug_restart(r->users[0].handle, &err), 0);
+    ck_assert_int_eq(mcplug_restart(r->users[0].server, &err), 0);
     struct shot *s = rig_fire(r, 1, "good", 10, 20000);
     ck_assert_uint_eq(rig_status(r).waiting, 10);
     for (int i = 0; i < 10; i += 2) {
@@ -169,9 +169,9 @@ START_TEST(restart_of_a_server_that_waits_for_its_next_attempt_is_now)
     UNTIL(r, 20000, rig_is(r, MCPLUG_STATE_WAITING) && rig_status(r).next_ms > 1500);
     ck_assert_uint_eq(rig_status(r).starts, 3); /* 6 processes */
     double since = now_ms();
-    ck_assert_int_eq(mcplug_restart(r->users[0].handle, &err), 0); /* fails: 7 and 8 */
+    ck_assert_int_eq(mcplug_restart(r->users[0].server, &err), 0); /* fails: 7 and 8 */
     UNTIL(r, 10000, rig_is(r, MCPLUG_STATE_WAITING));
-    ck_assert_int_eq(mcplug_restart(r->users[0].handle, &err), 0);
+    ck_assert_int_eq(mcplug_restart(r->users[0].server, &err), 0);
     UNTIL(r, 10000, r->users[0].ready);
     ck_assert_int_eq(r->users[0].why.code, 0);
     ck_assert_msg(now_ms() - since < 1500 + bound_ms(), "%.0f ms", now_ms() - since);
@@ -193,7 +193,7 @@ START_TEST(cause_that_lasts_is_told_at_once_and_waits_for_a_restart)
     UNTIL(r, 1000, rig_done(r));
     ck_assert_int_eq(s[0].code, MCPLUG_ECONFIG);
     ck_assert_uint_eq(rig_status(r).starts, 1);
-    ck_assert_int_eq(mcplug_restart(r->users[0].handle, &err), 0);
+    ck_assert_int_eq(mcplug_restart(r->users[0].server, &err), 0);
     UNTIL(r, 1000, rig_is(r, MCPLUG_STATE_PARKED) && rig_status(r).starts == 2);
     rig_end(r);
 }
@@ -284,7 +284,7 @@ START_TEST(what_a_server_said_last_is_part_of_why_it_did_not_start)
     set_shell(r, scripts[_i]);
     rig_add(r);
     UNTIL(r, 10000, rig_is(r, MCPLUG_STATE_WAITING) && rig_status(r).starts > 1);
-    const char *text = rig_status(r).error.text, *said = strstr(text, "; it said: ");
+    const char *text = rig_status(r).error->text, *said = strstr(text, "; it said: ");
     size_t n = strlen(text), k = strlen(ends[_i]);
     ck_assert_msg(n > k && strcmp(text + n - k, ends[_i]) == 0, "%s", text);
     ck_assert_int_eq(said != NULL, _i < 2);
@@ -302,14 +302,14 @@ START_TEST(what_a_server_said_in_an_attempt_is_forgotten_with_the_next)
     struct rig *r = rig_new(STDIO, "");
 
     set_shell(r, "if [ -d \"$FLAG\" ]; then rmdir \"$FLAG\"; echo once >&2; fi; exit 7");
-    r->so.revision = "2026-07-28"; /* one process each */
+    r->ao.revision = "2026-07-28"; /* one process each */
     rig_add(r);
-    UNTIL(r, 10000, rig_status(r).error.code);
-    ck_assert_msg(strstr(rig_status(r).error.text, "; it said: once"), "%s",
-                  rig_status(r).error.text);
+    UNTIL(r, 10000, rig_status(r).error);
+    ck_assert_msg(strstr(rig_status(r).error->text, "; it said: once"), "%s",
+                  rig_status(r).error->text);
     UNTIL(r, 10000, rig_is(r, MCPLUG_STATE_WAITING) && rig_status(r).starts > 1);
-    ck_assert_msg(!strstr(rig_status(r).error.text, "said"), "%s",
-                  rig_status(r).error.text);
+    ck_assert_msg(!strstr(rig_status(r).error->text, "said"), "%s",
+                  rig_status(r).error->text);
     ck_assert_int_eq(mkdir(r->spill, 0700), 0);
     rig_end(r);
 }

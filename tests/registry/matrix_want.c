@@ -75,7 +75,7 @@ START_TEST(without_descriptors_attempts_fail_with_the_reason_and_go_on)
     limit(RLIMIT_NOFILE, (rlim_t)highest_fd() + 1);
     unsigned n = take_all(fds);
     ck_assert_uint_lt(n, 1024);
-    mcplug_restart(r->users[0].handle, &err);
+    mcplug_restart(r->users[0].server, &err);
     struct shot *s = rig_fire(r, 0, "good", 3, 30000);
     for (int i = 0; i < 6 && !attempts(r, 2) && !s[2].ended; i++)
         rig_run(r, 100);
@@ -83,7 +83,7 @@ START_TEST(without_descriptors_attempts_fail_with_the_reason_and_go_on)
     for (unsigned i = 0; i < n; i++)
         close(fds[i]);
     if (rig_is(r, MCPLUG_STATE_WAITING))
-        mcplug_restart(r->users[0].handle, &err);
+        mcplug_restart(r->users[0].server, &err);
     UNTIL(r, 20000, rig_done(r)); /* in their time, or not at all: but they end */
     UNTIL(r, 20000, rig_is(r, MCPLUG_STATE_READY));
     rig_good(r);
@@ -106,20 +106,20 @@ START_TEST(without_processes_attempts_fail_with_the_reason_and_go_on)
     struct shot *s = rig_fire(r, 0, "good", 3, 30000);
     UNTIL(r, 10000, attempts(r, 3));
     ck_assert_msg(rig_logged(r, "Failed to spawn process") > 0, "not logged");
-    ck_assert_int_ne(rig_status(r).error.code, 0);
+    ck_assert_ptr_nonnull(rig_status(r).error);
     ck_assert_uint_eq(r->users[0].ready, 0);
     spawn_fails = 0;
-    ck_assert_int_eq(mcplug_restart(r->users[0].handle, &err), 0);
+    ck_assert_int_eq(mcplug_restart(r->users[0].server, &err), 0);
     UNTIL(r, 20000, rig_done(r) && r->users[0].ready);
     ck_assert_int_eq(s[2].code, 0);
     ck_assert_int_eq(r->users[0].why.code, 0);
     spawn_fails = EAGAIN; /* and once it was up */
     rig_kill(r);
     UNTIL(r, 10000, rig_is(r, MCPLUG_STATE_WAITING));
-    ck_assert_int_eq(mcplug_restart(r->users[0].handle, &err), 0);
+    ck_assert_int_eq(mcplug_restart(r->users[0].server, &err), 0);
     UNTIL(r, 10000, attempts(r, 5));
     spawn_fails = 0;
-    ck_assert_int_eq(mcplug_restart(r->users[0].handle, &err), 0);
+    ck_assert_int_eq(mcplug_restart(r->users[0].server, &err), 0);
     UNTIL(r, 20000, rig_is(r, MCPLUG_STATE_READY));
     rig_good(r);
     rig_end(r);
@@ -170,7 +170,7 @@ START_TEST(full_disk_fails_the_long_answer_alone)
 {
     struct rig *r = rig_new(STDIO, "");
 
-    r->so.max_memory = 100000;
+    r->ao.max_memory = 100000;
     rig_add(r);
     UNTIL(r, 10000, r->users[0].ready);
     fill(r, _i);

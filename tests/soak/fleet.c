@@ -202,16 +202,13 @@ void life_settle(struct life *life)
 bool status_of(struct server *s, struct mcplug_status *out)
 {
     struct user *u = any_user(s);
-    mcplug_handle *h = u        ? u->handle
-                       : s->box ? mcplug_toolbox_handle(s->box, "one")
-                                : NULL;
+    mcplug_server *h = u ? u->hold : s->box ? mcplug_toolbox_server(s->box, "one") : NULL;
 
     if (!h)
         return false;
     memset(out, 0, sizeof *out);
     out->struct_size = sizeof *out;
-    out->calls.struct_size = sizeof out->calls;
-    mcplug_handle_status(h, out);
+    mcplug_server_status(h, out);
     return true;
 }
 
@@ -229,7 +226,7 @@ void check_books(struct server *s)
             check_ready(s->users[i]);
     if (!status_of(s, &st))
         return;
-    const struct mcplug_ledger *l = &st.calls;
+    const struct mcplug_ledger *l = st.calls;
     uint64_t theirs[6] = {l->ok,        l->tool_error, l->peer_error, l->transport_error,
                           l->timed_out, l->cancelled};
     s->life->restarts = st.restarts;
@@ -272,12 +269,12 @@ struct user *any_user(struct server *s)
     return NULL;
 }
 
-static void on_ready(void *arg, mcplug_handle *handle, const struct mcplug_error *why)
+static void on_ready(void *arg, mcplug_server *hold, const struct mcplug_error *why)
 {
     struct user *u = arg;
 
     (void)why;
-    if (!u->ready_due || handle != u->handle)
+    if (!u->ready_due || hold != u->hold)
         wrong("%s: ready was told once too often", u->server->breed->name);
     u->ready_due = false;
     mischief_meddle(u, 10);
@@ -293,45 +290,41 @@ static void check_ready(struct user *u)
     }
 }
 
-static void on_state(void *arg, mcplug_handle *handle, enum mcplug_state state,
+static void on_state(void *arg, mcplug_server *hold, enum mcplug_state state,
                      const struct mcplug_error *why)
 {
     struct user *u = arg;
 
-    if (u->released || handle != u->handle)
-        wrong("%s: a state was told of a handle that is released",
-              u->server->breed->name);
+    if (u->released || hold != u->hold)
+        wrong("%s: a state was told of a server that is closed", u->server->breed->name);
     if (state == MCPLUG_STATE_PARKED)
         wrong("%s: parked: %s", u->server->breed->name, why ? why->text : "");
     mischief_meddle(u, 10);
 }
 
-static void on_remark(void *arg, mcplug_handle *handle, const char *line, size_t len)
+static void on_remark(void *arg, mcplug_server *hold, const char *line, size_t len)
 {
     struct user *u = arg;
 
     (void)line, (void)len;
-    if (u->released || handle != u->handle)
-        wrong("%s: a remark was told to a handle that is released",
-              u->server->breed->name);
+    if (u->released || hold != u->hold)
+        wrong("%s: a remark was told to a server that is closed", u->server->breed->name);
 }
 
 void user_acquire(struct server *s, unsigned i)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mcplug_server_options so = {.struct_size = sizeof so,
-                                       .name = s->breed->name,
-                                       .timeout_ms = 8000,
-                                       .request_ms = 8000,
-                                       .tool_ms = CALL_MS};
-    struct mcplug_acquire_options o = {.struct_size = sizeof o,
-                                       .dedicated = s->breed->dedicated,
-                                       .server = &so,
-                                       .probe_ms = 2000,
-                                       .idle_ms = s->breed->idle_ms,
-                                       .queue = s->breed->queue,
-                                       .state = on_state,
-                                       .remark = on_remark};
+    struct mcplug_server_options o = {.struct_size = sizeof o,
+                                      .dedicated = s->breed->dedicated,
+                                      .name = s->breed->name,
+                                      .timeout_ms = 8000,
+                                      .request_ms = 8000,
+                                      .tool_ms = CALL_MS,
+                                      .probe_ms = 2000,
+                                      .idle_ms = s->breed->idle_ms,
+                                      .queue = s->breed->queue,
+                                      .state = on_state,
+                                      .remark = on_remark};
     struct user *u = calloc(1, sizeof *u);
 
     if (!u)
@@ -340,9 +333,9 @@ void user_acquire(struct server *s, unsigned i)
     u->since = soak.loop_ms;
     u->ready_due = chance(4) != 0; /* else nothing starts before the first call */
     o.arg = u;
-    if (mcplug_acquire(soak.host, s->settings, &o, u->ready_due ? on_ready : NULL, u,
-                       &u->handle, &err) != 0) {
-        wrong("%s: can't be acquired: %s", s->breed->name, err.text);
+    if (mcplug_open(soak.host, s->settings, &o, u->ready_due ? on_ready : NULL, u,
+                    &u->hold, &err) != 0) {
+        wrong("%s: can't be opened: %s", s->breed->name, err.text);
         free(u);
         return;
     }
@@ -381,7 +374,7 @@ void user_release(struct server *s, unsigned i)
     u->released = true;
     s->users[i] = NULL;
     soak.users_left++;
-    mcplug_release(u->handle, on_released, u);
+    mcplug_close(u->hold, on_released, u);
     if (!is_held(s))
         s->life = NULL; /* who comes now begins anew */
 }
@@ -398,10 +391,11 @@ static void on_warm(void *arg, mcplug_toolbox *box, size_t ready, size_t failed)
 void box_new(struct server *s)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mcplug_server_options so = {
-        .struct_size = sizeof so, .timeout_ms = 8000, .tool_ms = CALL_MS};
-    struct mcplug_acquire_options o = {
-        .struct_size = sizeof o, .server = &so, .identity = "box", .probe_ms = 2000};
+    struct mcplug_server_options o = {.struct_size = sizeof o,
+                                      .timeout_ms = 8000,
+                                      .tool_ms = CALL_MS,
+                                      .identity = "box",
+                                      .probe_ms = 2000};
 
     s->box = mcplug_toolbox_new(soak.host, NULL, &err);
     if (!s->box || mcplug_toolbox_add(s->box, "one", s->settings, &o, &err) != 0 ||
@@ -452,7 +446,7 @@ static void revive(struct server *s)
             user_acquire(s, i);
     u = any_user(s);
     if (u && status_of(s, &st) && st.state == MCPLUG_STATE_WAITING)
-        mcplug_restart(u->handle, &err);
+        mcplug_restart(u->hold, &err);
     load_proof(s);
 }
 
@@ -475,7 +469,7 @@ void fleet_recover(void)
             left++;
             if (now_ms() >= next && soak.verbose && status_of(s, &st))
                 printf("%s: %s, %s\n", s->breed->name, mcplug_state_name(st.state),
-                       st.error.text);
+                       st.error ? st.error->text : "");
             if (now_ms() >= next)
                 revive(s);
         }
@@ -489,7 +483,7 @@ void fleet_recover(void)
             wrong("%s: does not answer any more, though it was left alone for %d s: %s, "
                   "%s",
                   s->breed->name, RECOVER_MS / 1000, mcplug_state_name(st.state),
-                  st.error.text);
+                  st.error ? st.error->text : "");
     }
 }
 
@@ -506,7 +500,7 @@ void fleet_release(void)
     while (soak.users_left || soak.boxes_left) {
         turn(10);
         if (now_ms() - since > 30000)
-            give_up("%u handles and %u toolboxes are not gone 30 s after they were "
+            give_up("%u users and %u toolboxes are not gone 30 s after they were "
                     "released",
                     soak.users_left, soak.boxes_left);
     }

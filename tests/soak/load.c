@@ -103,7 +103,7 @@ static void on_record(void *arg, mcplug_call *call, const struct mcplug_record *
 struct ask {
     const char *tool;
     char arguments[TEXT_MAX + 128];
-    uint64_t timeout_ms; /* 0: the handle's */
+    uint64_t timeout_ms; /* 0: the server's */
     int cancel_ms;       /* -1: it is not */
     size_t size;
     bool echo;
@@ -218,8 +218,8 @@ static void shoot(struct server *server, struct user *u, const char *tool,
     struct mcplug_call_options o = {.struct_size = sizeof o, .timeout_ms = a.timeout_ms};
     if (u)
         s->call =
-            mcplug_handle_call(u->handle, tool ? tool : a.tool,
-                               tool ? arguments : a.arguments, &o, on_done, arg, &err);
+            mcplug_call_tool(u->hold, tool ? tool : a.tool,
+                             tool ? arguments : a.arguments, &o, on_done, arg, &err);
     else
         s->call =
             mcplug_toolbox_call(server->box, a.echo ? "mcp__one__echo" : "mcp__one__fail",

@@ -56,7 +56,7 @@ static void restart_server(struct server *s)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct user *u = any_user(s);
-    int r = u ? mcplug_restart(u->handle, &err) : 0;
+    int r = u ? mcplug_restart(u->hold, &err) : 0;
 
     if (r != 0 && r != MCPLUG_ERESTARTING)
         wrong("%s: can't be restarted: %s", s->breed->name, err.text);

@@ -2,7 +2,7 @@
  *
  *   soak [-v] [SECONDS [SEED]]     10 seconds, a seed by chance
  *
- * Twenty servers over stdio, HTTP, SSE and WebSocket, some fifty handles and a toolbox on
+ * Twenty servers over stdio, HTTP, SSE and WebSocket, some fifty users and a toolbox on
  * them, three hundred calls a second, and once a second something goes wrong. After a
  * tenth of the time and at the end everything is let go of, and counted. It fails when
  * memory, descriptors or processes are left, or more than they were; when a call ends

@@ -1,6 +1,6 @@
 /* The parts of the soak: servers that stay up, for a long time and against all odds.
  *
- *   fleet.c     the servers and who uses them: handles, toolboxes, gates
+ *   fleet.c     the servers and who uses them: users, toolboxes, gates
  *   load.c      calls, and that each of them ends once
  *   mischief.c  what goes wrong, once a second
  *   sample.c    memory, descriptors, processes, and whether they stay what they were
@@ -24,7 +24,7 @@ enum { SERVERS_MAX = 24, USERS_MAX = 8, GATES = 3, CALL_MS = 10000, READY_MS = 6
 /* What a server can be asked for. */
 enum kin { EXAMPLE, EVIL, SOCKETS };
 
-/* One service, from the first handle on it to the last. */
+/* One service, from the first user of it to the last. */
 struct life {
     uint64_t issued, ended[6]; /* as counted by ourselves, by outcome */
     unsigned users;            /* that are not gone */
@@ -34,10 +34,10 @@ struct life {
 
 struct server;
 
-struct user { /* a handle */
+struct user { /* of one server */
     struct server *server;
     struct life *life;
-    mcplug_handle *handle;
+    mcplug_server *hold;
     unsigned shots; /* under way */
     double since;
     bool ready_due, released;
@@ -64,7 +64,7 @@ struct server {
     double crash_until;  /* a loop of crashes */
     double wake_at;      /* stopped until then; 0: it is not */
     int64_t stopped;     /* the process that is; 0: the gate's */
-    mcplug_toolbox *box; /* its handle is there, and no user */
+    mcplug_toolbox *box; /* its server is held there, and no user */
 };
 
 extern struct soak {

@@ -324,7 +324,8 @@ START_TEST(older_options_of_a_server_are_taken_as_far_as_they_go)
     struct mcplug_server_options o;
     memset(&o, 0xff, sizeof o); /* what is behind it must not be looked at */
     o.struct_size = offsetof(struct mcplug_server_options, timeout_ms);
-    o.prefetch = MCPLUG_TOOLS;
+    o.dedicated = o.once = 0;
+    o.lists = MCPLUG_TOOLS;
     o.name = "old";
     mcplug_server *server = open_named("ex", &o);
     ck_assert_str_eq(mcplug_server_name(server), "old");

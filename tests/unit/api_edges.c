@@ -375,14 +375,14 @@ static void on_spilled(void *arg, mcplug_call *c, mcplug_result *result,
 /* A reply with a string of that size, inside of the result or beside it. */
 static struct spilled reply_long(uint64_t memory, size_t size, bool inside)
 {
-    struct mcplug_server_options so = {.struct_size = sizeof so, .max_memory = memory};
+    struct mp_session_options so = {.max_memory = memory};
     struct spilled s = {0};
     char *text = malloc(size + 1);
     memset(text, 'x', size);
     text[size] = '\0';
     fake_init(&f);
     fake_modern(&f, &so, "{\"tools\":{}}");
-    mcplug_call_tool(f.server, "t", NULL, NULL, on_spilled, &s, NULL);
+    fake_call(f.server, "t", NULL, NULL, on_spilled, &s, NULL);
     unsigned long long id = ll(fake_expect(&f, "tools/call"));
     if (inside)
         fake_sayf(&f,
@@ -441,7 +441,7 @@ START_TEST(every_thread_reads_the_same_error_text)
     void *text;
     fake_init(&f);
     fake_modern(&f, NULL, "{\"tools\":{}}");
-    mcplug_call_tool(f.server, "t", NULL, NULL, keep, NULL, NULL);
+    fake_call(f.server, "t", NULL, NULL, keep, NULL, NULL);
     fake_sayf(&f,
               "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"isError\":true,"
               "\"content\":[{\"text\":\"boo\"}]}}",

@@ -168,9 +168,10 @@ START_TEST(the_era_of_a_server_is_remembered)
     mcplug_server *server = open_example("legacy");
     mcplug_close_wait(server);
     server = open_example("legacy");
-    struct mcplug_ledger l = {.struct_size = sizeof l};
-    mcplug_server_ledger(server, &l);
-    ck_assert_uint_eq(l.issued, 1); /* initialize, and no server/discover before it */
+    struct mcplug_status status = {.struct_size = sizeof status};
+    mcplug_server_status(server, &status);
+    /* initialize, three lists, and no server/discover before them */
+    ck_assert_uint_eq(status.wire->issued, 4);
     mcplug_free(host);
 }
 END_TEST

@@ -1,5 +1,5 @@
 /* Servers that stay up, and a program that does anything at any time: every callback may
- * acquire, release, call, cancel, restart, free a toolbox or kill a server. Whatever it
+ * open, release, call, cancel, restart, free a toolbox or kill a server. Whatever it
  * does, everybody is told once, and the books are right.
  * MCPLUG_TEST_SEED=n does the same once more. */
 #include "box_kit.h"
@@ -7,9 +7,9 @@
 
 #include <signal.h>
 
-enum { HANDLES = 12, CALLS = 64, BOXES = 3, DEPTH = 3, ROUND_MS = 1000 };
+enum { SERVERS = 12, CALLS = 64, BOXES = 3, DEPTH = 3, ROUND_MS = 1000 };
 
-static mcplug_handle *handles[HANDLES];
+static mcplug_server *servers[SERVERS];
 static mcplug_toolbox *boxes[BOXES];
 static struct slot {
     mcplug_call *call;
@@ -17,7 +17,7 @@ static struct slot {
 } slots[CALLS];
 
 static struct due { /* what somebody is to be told yet */
-    long calls, released, freed, ready, warm;
+    long calls, lists, released, freed, ready, warm;
 } due;
 
 static uint64_t seed, dice;
@@ -91,9 +91,16 @@ static void on_one(void *arg)
     told();
 }
 
-static void on_ready(void *arg, mcplug_handle *h, const struct mcplug_error *why)
+static void on_ready(void *arg, mcplug_server *h, const struct mcplug_error *why)
 {
     (void)h, (void)why;
+    on_one(arg);
+}
+
+static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why)
+{
+    HOLDS(!list == (why != NULL), "a list and a reason, or neither");
+    HOLDS(!why || why->code, "no reason");
     on_one(arg);
 }
 
@@ -103,14 +110,14 @@ static void on_boxed(void *arg, mcplug_toolbox *b, size_t ready, size_t failed)
     on_one(arg);
 }
 
-static void on_state(void *arg, mcplug_handle *h, enum mcplug_state state,
+static void on_state(void *arg, mcplug_server *h, enum mcplug_state state,
                      const struct mcplug_error *why)
 {
     (void)arg, (void)h, (void)state, (void)why;
     told();
 }
 
-static void on_changed(void *arg, mcplug_handle *h, int kind, const char *uri)
+static void on_changed(void *arg, mcplug_server *h, int kind, const char *uri)
 {
     (void)arg, (void)h, (void)kind, (void)uri;
     told();
@@ -154,44 +161,45 @@ static mcplug_settings *any_settings(void)
     return s;
 }
 
-static struct mcplug_acquire_options any_options(void)
+static struct mcplug_server_options any_options(void)
 {
     static const char *const queues[] = {"echo", "q1", "sleep", "", "add", "q2", NULL};
-    return (struct mcplug_acquire_options){.struct_size =
-                                               sizeof(struct mcplug_acquire_options),
-                                           .dedicated = one_in(4),
-                                           .idle_ms = one_in(3) ? any(60) : 0,
-                                           .queue = one_in(2) ? "q" : NULL,
-                                           .tool_queues = one_in(2) ? queues : NULL,
-                                           .tools_allowed = one_in(4) ? few : NULL,
-                                           .probe_ms = 1000,
-                                           .identity = one_in(5) ? "me" : NULL};
+    return (struct mcplug_server_options){.struct_size =
+                                              sizeof(struct mcplug_server_options),
+                                          .dedicated = one_in(4),
+                                          .idle_ms = one_in(3) ? any(60) : 0,
+                                          .queue = one_in(2) ? "q" : NULL,
+                                          .tool_queues = one_in(2) ? queues : NULL,
+                                          .tools_allowed = one_in(4) ? few : NULL,
+                                          .probe_ms = 1000,
+                                          .identity = one_in(5) ? "me" : NULL};
 }
 
-static void acquire(mcplug_handle **h)
+static void open_one(mcplug_server **h)
 {
-    struct mcplug_server_options so = {.struct_size = sizeof so,
-                                       .timeout_ms = one_in(3) ? 1 + any(300) : 0,
-                                       .keep_alive_ms = one_in(3) ? 10 : 0};
-    struct mcplug_acquire_options o = any_options();
+    struct mcplug_server_options o = any_options();
     mcplug_settings *s = any_settings();
     bool waits = one_in(2);
 
-    o.server = one_in(2) ? &so : NULL;
+    o.timeout_ms = one_in(6) ? 1 + any(300) : 0;
+    o.keep_alive_ms = one_in(6) ? 10 : 0;
+    o.ready_ms = one_in(4) ? 1 + any(200) : 0;
+    o.once = one_in(8);
+    o.lists = one_in(4) ? MCPLUG_NO_LISTS : one_in(4) ? MCPLUG_TOOLS : 0;
     o.state = one_in(2) ? on_state : NULL;
     o.changed = one_in(2) ? on_changed : NULL;
-    int r = mcplug_acquire(host, s, &o, waits ? on_ready : NULL, &due.ready, h, &err);
-    HOLDS(r == MCPLUG_OK, "acquire: %s", err.text);
+    int r = mcplug_open(host, s, &o, waits ? on_ready : NULL, &due.ready, h, &err);
+    HOLDS(r == MCPLUG_OK, "open: %s", err.text);
     due.ready += waits;
     mcplug_settings_free(s);
 }
 
-static void release(mcplug_handle **at)
+static void release(mcplug_server **at)
 {
-    mcplug_handle *h = *at;
+    mcplug_server *h = *at;
     *at = NULL;
     due.released++;
-    mcplug_release(h, on_one, &due.released);
+    mcplug_close(h, on_one, &due.released);
 }
 
 static void drop_box(mcplug_toolbox **at)
@@ -210,8 +218,8 @@ static struct slot *free_slot(void)
     return NULL;
 }
 
-/* On a handle, or of that name from a toolbox. */
-static void begin_call(mcplug_handle *h, mcplug_toolbox *b, const char *name)
+/* On a server, or of that name from a toolbox. */
+static void begin_call(mcplug_server *h, mcplug_toolbox *b, const char *name)
 {
     static const char *const tools[] = {"sleep", "echo", "fail", "add", "grow", "exit"};
     static const char *const args[] = {"{\"ms\":20}", "{\"text\":\"x\"}",
@@ -231,29 +239,51 @@ static void begin_call(mcplug_handle *h, mcplug_toolbox *b, const char *name)
     if (b)
         s->call = mcplug_toolbox_call(b, name, a, &o, on_used, s, &err);
     else if (one_in(5))
-        s->call = mcplug_handle_request(h, "resources/list", NULL, &o, on_done, s, &err);
+        s->call = mcplug_request(h, "resources/list", NULL, &o, on_done, s, &err);
     else
-        s->call = mcplug_handle_call(h, tool, a, &o, on_done, s, &err);
+        s->call = mcplug_call_tool(h, tool, a, &o, on_done, s, &err);
     s->used = s->call != NULL;
     due.calls += s->used;
 }
 
-static void look_at(mcplug_handle *h)
+static void check_books(const struct mcplug_ledger *l)
 {
-    struct mcplug_status s = {.struct_size = sizeof s,
-                              .calls.struct_size = sizeof s.calls};
-    mcplug_handle_status(h, &s);
-    const struct mcplug_ledger *l = &s.calls;
     HOLDS(l->issued == l->under_way + l->ok + l->tool_error + l->peer_error +
                            l->transport_error + l->timed_out + l->cancelled,
           "of %llu calls %u are under way, and the others did not end as many times",
           (unsigned long long)l->issued, l->under_way);
+}
+
+static void look_at(mcplug_server *h)
+{
+    struct mcplug_ledger own = {.struct_size = sizeof own};
+    struct mcplug_status s = {.struct_size = sizeof s};
+    mcplug_server_status(h, &s);
+    mcplug_server_ledger(h, &own);
+    check_books(s.calls);
+    check_books(s.wire);
+    check_books(&own);
+    HOLDS(own.issued <= s.calls->issued && own.under_way <= s.calls->under_way,
+          "one has more calls than all");
     HOLDS(s.under_way + s.waiting <= CALLS, "%u under way, %u wait", s.under_way,
           s.waiting);
-    HOLDS(s.handles <= HANDLES + 6 * BOXES, "%u handles", s.handles);
-    mcplug_handle_list(h, 1 << any(4));
+    HOLDS(s.servers <= SERVERS + 6 * BOXES, "%u servers", s.servers);
+    mcplug_server_list(h, 1 << any(4));
+    mcplug_server_info(h);
     if (s.pid && one_in(10))
         kill((pid_t)s.pid, SIGKILL);
+}
+
+static void ask_of(mcplug_server *h)
+{
+    const char *uri = one_in(2) ? "example:///counter" : "x:1";
+
+    if (one_in(2))
+        due.lists += mcplug_get_list(h, 1 << any(4), on_list, &due.lists, &err) == 0;
+    else if (one_in(2))
+        mcplug_subscribe(h, uri, &err);
+    else
+        mcplug_unsubscribe(h, uri, &err);
 }
 
 static void open_box(mcplug_toolbox **at)
@@ -270,7 +300,7 @@ static void open_box(mcplug_toolbox **at)
 
 static void add_to(mcplug_toolbox *b)
 {
-    struct mcplug_acquire_options o = any_options();
+    struct mcplug_server_options o = any_options();
     mcplug_settings *s = any_settings();
     char name[16];
 
@@ -312,11 +342,11 @@ static void use_box(mcplug_toolbox **at)
 
 static void act(void)
 {
-    mcplug_handle **h = &handles[any(HANDLES)];
+    mcplug_server **h = &servers[any(SERVERS)];
     unsigned what = any(20);
 
     if (what < 4 && !*h) {
-        acquire(h);
+        open_one(h);
     } else if (what < 4 || (what < 16 && what != 12 && what != 15 && !*h)) {
         return;
     } else if (what == 4) {
@@ -331,7 +361,10 @@ static void act(void)
         if (one_in(3))
             mcplug_restart(*h, &err);
     } else if (what == 14) {
-        look_at(*h);
+        if (one_in(2))
+            look_at(*h);
+        else
+            ask_of(*h);
     } else if (what == 15) {
         mcplug_set_queue(host, one_in(2) ? "q" : "q1", any(3), any(20));
     } else {
@@ -347,9 +380,9 @@ static void act(void)
 
 static void let_go(void)
 {
-    for (unsigned i = 0; i < HANDLES; i++)
-        if (handles[i])
-            release(&handles[i]);
+    for (unsigned i = 0; i < SERVERS; i++)
+        if (servers[i])
+            release(&servers[i]);
     for (unsigned i = 0; i < BOXES; i++)
         if (boxes[i])
             drop_box(&boxes[i]);
@@ -357,7 +390,8 @@ static void let_go(void)
 
 static bool all_told(void)
 {
-    return !due.calls && !due.released && !due.freed && !due.ready && !due.warm;
+    return !due.calls && !due.lists && !due.released && !due.freed && !due.ready &&
+           !due.warm;
 }
 
 /* _i: 0 the host is freed in the midst of it, 1 right after everything was let go, 2 when
@@ -378,9 +412,9 @@ START_TEST(whatever_a_program_does_everybody_is_told_once)
         if (one_in(4))
             usleep(any(3000));
     }
-    for (unsigned i = 0; i < HANDLES; i++)
-        if (handles[i])
-            look_at(handles[i]);
+    for (unsigned i = 0; i < SERVERS; i++)
+        if (servers[i])
+            look_at(servers[i]);
     over = _i == 2;
     if (_i)
         let_go();
@@ -388,8 +422,9 @@ START_TEST(whatever_a_program_does_everybody_is_told_once)
     if (_i == 2)
         UNTIL(all_told());
     mcplug_free(host);
-    HOLDS(all_told(), "not told: %ld calls, %ld released, %ld freed, %ld ready, %ld warm",
-          due.calls, due.released, due.freed, due.ready, due.warm);
+    HOLDS(all_told(),
+          "not told: %ld calls, %ld lists, %ld released, %ld freed, %ld ready, %ld warm",
+          due.calls, due.lists, due.released, due.freed, due.ready, due.warm);
     if (!getenv("MCPLUG_TEST_VALGRIND")) /* which is slow */
         HOLDS(n_told > 50 && n_fine > 5, "nothing happened: %u, %u", n_told, n_fine);
 }

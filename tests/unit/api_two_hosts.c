@@ -171,9 +171,10 @@ END_TEST
 static void ask_the_echo(mcplug *host)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mcplug_server_options once = {.struct_size = sizeof once, .once = 1};
     mcplug_server *server;
     mcplug_settings *s = mcplug_settings_new("echo");
-    ck_assert_int_eq(mcplug_open_wait(host, s, NULL, &server, &err), MCPLUG_EPEER);
+    ck_assert_int_eq(mcplug_open_wait(host, s, &once, &server, &err), MCPLUG_EPEER);
     ck_assert_int_eq(err.peer_status, -32601);
     mcplug_settings_free(s);
 }

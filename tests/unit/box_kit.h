@@ -1,4 +1,4 @@
-/* For the suites about toolboxes and handles: a host, servers that are a few lines of
+/* For the suites about toolboxes and servers: a host, servers that are a few lines of
  * shell and say what the test wants, and the loop until something has happened. */
 #ifndef BOX_KIT_H
 #define BOX_KIT_H
@@ -149,7 +149,7 @@ static inline mcplug_settings *scripted(const char *const *vars)
 
 /* take `settings` */
 static inline void put_in(const char *name, mcplug_settings *settings,
-                          const struct mcplug_acquire_options *o)
+                          const struct mcplug_server_options *o)
 {
     int r = mcplug_toolbox_add(box, name, settings, o, &err);
     ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
@@ -181,9 +181,8 @@ static inline void warm_up(void)
 
 static inline struct mcplug_status status_of(const char *server)
 {
-    struct mcplug_status s = {.struct_size = sizeof s,
-                              .calls.struct_size = sizeof s.calls};
-    mcplug_handle_status(mcplug_toolbox_handle(box, server), &s);
+    struct mcplug_status s = {.struct_size = sizeof s};
+    mcplug_server_status(mcplug_toolbox_server(box, server), &s);
     return s;
 }
 

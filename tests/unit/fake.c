@@ -156,7 +156,7 @@ static void on_session_closed(void *arg)
 void fake_clear(struct fake *f)
 {
     if (f->server) {
-        mp_session_close(f->server, on_session_closed, f);
+        mp_session_close(f->server, NULL, on_session_closed, f);
         fake_turn(f);
         ck_assert_uint_eq(f->closes, 1);
     }
@@ -165,10 +165,11 @@ void fake_clear(struct fake *f)
         free(f->metas[i]);
     }
     mp_props_free(f->settings);
+    mp_identity_clear(&f->id);
     mp_loop_free(f->loop);
 }
 
-static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error *why)
+static void on_ready(void *arg, struct mp_session *server, const struct mcplug_error *why)
 {
     struct fake *f = arg;
     (void)server;
@@ -177,7 +178,8 @@ static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error
         f->ready_why = *why;
 }
 
-static void on_dropped(void *arg, mcplug_server *server, const struct mcplug_error *why)
+static void on_dropped(void *arg, struct mp_session *server,
+                       const struct mcplug_error *why)
 {
     struct fake *f = arg;
     (void)server;
@@ -210,9 +212,9 @@ static int fallback(void *arg, const mcplug_props *settings, const struct mp_off
     return *checked ? MCPLUG_OK : mp_fail_nomem(err);
 }
 
-void fake_session(struct fake *f, struct mcplug_server_options *o)
+void fake_session(struct fake *f, struct mp_session_options *o)
 {
-    struct mcplug_server_options own = {.struct_size = sizeof own};
+    struct mp_session_options own = {0};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct mp_session_config cfg = {.loop = f->loop,
                                     .log = &f->log,
@@ -233,7 +235,7 @@ void fake_session(struct fake *f, struct mcplug_server_options *o)
         o->arg = f;
         o->dropped = on_dropped;
     }
-    int r = mp_session_open(&cfg, &f->offer, f->settings, o, "fake", on_ready, f,
+    int r = mp_session_open(&cfg, &f->offer, f->settings, o, "fake", &f->id, on_ready, f,
                             &f->server, &err);
     ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
     fake_turn(f);
@@ -398,7 +400,7 @@ uint64_t fake_expect(struct fake *f, const char *method)
     return fake_id(frame);
 }
 
-void fake_modern(struct fake *f, struct mcplug_server_options *o, const char *caps)
+void fake_modern(struct fake *f, struct mp_session_options *o, const char *caps)
 {
     fake_session(f, o);
     fake_sayf(f,
@@ -409,7 +411,7 @@ void fake_modern(struct fake *f, struct mcplug_server_options *o, const char *ca
               (unsigned long long)fake_expect(f, "server/discover"), caps);
 }
 
-void fake_legacy(struct fake *f, struct mcplug_server_options *o, const char *caps)
+void fake_legacy(struct fake *f, struct mp_session_options *o, const char *caps)
 {
     fake_session(f, o);
     fake_sayf(f,
@@ -454,4 +456,44 @@ int run_suite(const char *name, void (*add)(TCase *tc))
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed != 0;
+}
+
+/* ---- requests ---- */
+
+static mcplug_call *base_of(struct mp_request *call)
+{
+    return call ? &call->base : NULL;
+}
+
+mcplug_call *fake_call(struct mp_session *s, const char *tool, const char *arguments,
+                       const struct mcplug_call_options *options, mcplug_done_fn *done,
+                       void *arg, struct mcplug_error *err)
+{
+    return base_of(mp_request_start(s, "tools/call", mp_text(arguments), tool, options,
+                                    done, arg, err));
+}
+
+mcplug_call *fake_request(struct mp_session *s, const char *method, const char *params,
+                          const struct mcplug_call_options *options, mcplug_done_fn *done,
+                          void *arg, struct mcplug_error *err)
+{
+    return base_of(
+        mp_request_start(s, method, mp_text(params), NULL, options, done, arg, err));
+}
+
+mcplug_call *fake_ping(struct mp_session *s, const struct mcplug_call_options *options,
+                       mcplug_done_fn *done, void *arg, struct mcplug_error *err)
+{
+    const char *method = mp_session_is_modern(s) ? "server/discover" : "ping";
+    struct mp_request *call =
+        mp_request_start(s, method, mp_bytes(NULL, 0), NULL, options, done, arg, err);
+    if (call)
+        call->pings = true;
+    return base_of(call);
+}
+
+void fake_ledger(const struct mp_session *s, struct mcplug_ledger *out)
+{
+    *out = (struct mcplug_ledger){.struct_size = sizeof *out};
+    mp_session_count(s, out);
 }

@@ -16,7 +16,8 @@ struct fake {
     struct mp_plugin plugin;
     struct mcplug_transport_ops ops; /* for caps; set them before the session opens */
     mcplug_props *settings;
-    mcplug_server *server;
+    struct mp_session *server;
+    struct mp_identity id; /* of it */
 
     mcplug_conn *conn; /* NULL: not open */
     bool opens;        /* open at once; else the test calls fake_open() */
@@ -56,7 +57,7 @@ void fake_init(struct fake *f);
 void fake_clear(struct fake *f); /* closes what is open; checks that nothing is left */
 
 /* Opens a session with these options (may be NULL). */
-void fake_session(struct fake *f, struct mcplug_server_options *o);
+void fake_session(struct fake *f, struct mp_session_options *o);
 /* Runs what is due. */
 void fake_turn(struct fake *f);
 void fake_pass(struct fake *f, uint64_t ms);
@@ -94,8 +95,8 @@ uint64_t fake_id(const char *frame);
 uint64_t fake_expect(struct fake *f, const char *method);
 
 /* Brings a session up: modern or legacy, with these capabilities. */
-void fake_modern(struct fake *f, struct mcplug_server_options *o, const char *caps);
-void fake_legacy(struct fake *f, struct mcplug_server_options *o, const char *caps);
+void fake_modern(struct fake *f, struct mp_session_options *o, const char *caps);
+void fake_legacy(struct fake *f, struct mp_session_options *o, const char *caps);
 
 /* What a call came to. */
 struct outcome {
@@ -106,6 +107,17 @@ struct outcome {
     char json[4096];
     bool is_error;
 };
+/* Requests of a session, as those above it make them. */
+mcplug_call *fake_call(struct mp_session *s, const char *tool, const char *arguments,
+                       const struct mcplug_call_options *options, mcplug_done_fn *done,
+                       void *arg, struct mcplug_error *err);
+mcplug_call *fake_request(struct mp_session *s, const char *method, const char *params,
+                          const struct mcplug_call_options *options, mcplug_done_fn *done,
+                          void *arg, struct mcplug_error *err);
+mcplug_call *fake_ping(struct mp_session *s, const struct mcplug_call_options *options,
+                       mcplug_done_fn *done, void *arg, struct mcplug_error *err);
+void fake_ledger(const struct mp_session *s, struct mcplug_ledger *out);
+
 void on_outcome(void *arg, mcplug_call *call, mcplug_result *result,
                 const struct mcplug_error *why);
 

@@ -16,13 +16,14 @@ enum doing { NOTHING, STARTS, STOPS };
 struct server {
     struct mp_keeper k; /* first */
     enum doing doing;
-    unsigned changes;
+    unsigned changes, starts;
 };
 
 struct person {
     struct mp_waiter w; /* first */
     int answers;
     int code;
+    uint64_t at; /* the last answer */
     char text[512];
 };
 
@@ -31,6 +32,7 @@ static inline void on_start(struct mp_keeper *k)
     struct server *server = (struct server *)k;
     HOLDS(server->doing == NOTHING, "started twice"); /* one loop per server */
     server->doing = STARTS;
+    server->starts++;
 }
 
 static inline void on_stop(struct mp_keeper *k)
@@ -44,6 +46,7 @@ static inline void on_done(struct mp_waiter *w, const struct mcplug_error *why)
 {
     struct person *p = (struct person *)w;
     p->answers++;
+    p->at = mp_loop_now(w->keeper->loop);
     p->code = why ? why->code : MCPLUG_OK;
     snprintf(p->text, sizeof p->text, "%s", why ? why->text : "");
 }

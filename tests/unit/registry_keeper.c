@@ -233,6 +233,122 @@ START_TEST(a_deadline_of_ones_own_comes_first)
 }
 END_TEST
 
+static void wait_own(struct person *p, uint64_t ready_ms)
+{
+    memset(p, 0, sizeof *p);
+    p->w.done = on_done;
+    p->w.ready_ms = ready_ms;
+    mp_keeper_wait(&s.k, &p->w, 0);
+}
+
+START_TEST(who_has_a_time_of_his_own_fails_then_and_newcomers_at_once)
+{
+    struct person a, b, all, late;
+    wait_own(&a, 3000);
+    wait_own(&b, 90000);
+    wait_for(&all, 0);
+    mp_loop_advance(loop, 2999);
+    ck_assert_int_eq(a.answers, 0);
+    mp_loop_advance(loop, 1);
+    ck_assert_int_eq(a.answers, 1);
+    ck_assert_int_eq(a.code, MCPLUG_ETIMEDOUT);
+    ck_assert_str_eq(a.text, "server \"s\" was not ready within 3s");
+    mp_loop_advance(loop, 1000);
+    wait_own(&late, 50000);
+    ck_assert_int_eq(late.answers, 0); /* never inside of the call */
+    mp_loop_advance(loop, 0);
+    ck_assert_int_eq(late.answers, 1);
+    ck_assert_ptr_nonnull(strstr(late.text, "initialization failed 1s ago"));
+    ck_assert_int_eq(b.answers + all.answers, 0);
+    mp_loop_advance(loop, 56000); /* a minute after he came */
+    ck_assert_int_eq(all.answers, 1);
+    ck_assert_int_eq(b.answers, 0);
+    mp_loop_advance(loop, 29999);
+    ck_assert_int_eq(b.answers, 0);
+    mp_loop_advance(loop, 1);
+    ck_assert_int_eq(b.answers, 1);
+    wait_own(&late, 100);
+    succeeds();
+    mp_loop_advance(loop, 0);
+    ck_assert_int_eq(late.code, MCPLUG_OK);
+}
+END_TEST
+
+START_TEST(a_start_in_vain_is_told_to_all_though_one_has_given_up)
+{
+    struct person a, b, all;
+    wait_own(&a, 10);
+    wait_own(&b, 90000);
+    wait_for(&all, 0);
+    mp_loop_advance(loop, 10);
+    ck_assert_int_eq(a.answers, 1);
+    fails("no such program");
+    mp_keeper_fail_waiters(&s.k);
+    mp_loop_advance(loop, 0);
+    ck_assert_int_eq(b.answers, 1);
+    ck_assert_int_eq(all.answers, 1);
+    ck_assert_int_eq(b.code, MCPLUG_EREFUSED);
+}
+END_TEST
+
+START_TEST(who_came_late_but_sees_a_kick_has_his_time)
+{
+    struct person a, b, c, d;
+    wait_own(&a, 10);
+    mp_loop_advance(loop, 10);
+    fails("no");
+    wait_own(&b, 50000);
+    mp_keeper_kick(&s.k, NULL); /* before he is told */
+    mp_loop_advance(loop, 0);
+    ck_assert_int_eq(b.answers, 0);
+    wait_own(&c, 10);
+    mp_loop_advance(loop, 10);
+    ck_assert_int_eq(c.answers, 1);
+    wait_own(&d, 10);
+    mp_loop_advance(loop, 0);
+    ck_assert_int_eq(d.answers, 1);
+    ck_assert_int_eq(b.answers, 0);
+    mp_loop_advance(loop, 49990);
+    ck_assert_int_eq(b.answers, 1);
+}
+END_TEST
+
+/* _i: 0 the attempt fails, 1 for a cause that lasts, 2 it is lost, 3 it is idle */
+START_TEST(once_is_one_attempt)
+{
+    struct mcplug_error why = because(MCPLUG_EREFUSED, "no");
+    struct person a, b;
+    s.k.once = true;
+    s.k.idle_ms = _i == 3 ? 1000 : 0;
+    wait_for(&a, 0);
+    if (_i > 1)
+        succeeds();
+    mp_loop_advance(loop, 0);
+    if (_i < 2)
+        mp_keeper_failed(&s.k, &why, _i == 1);
+    else if (_i == 2)
+        mp_keeper_lost(&s.k, &why);
+    else
+        mp_loop_advance(loop, 1000);
+    ck_assert_int_eq(s.doing, STOPS);
+    mp_loop_advance(loop, 0);
+    ck_assert_int_eq(a.answers, 1); /* though something of it is left */
+    ck_assert_int_eq(a.code, _i < 2 ? MCPLUG_EREFUSED : MCPLUG_OK);
+    mp_keeper_kick(&s.k, NULL);
+    s.doing = NOTHING;
+    mp_keeper_stopped(&s.k);
+    ck_assert_int_eq(s.k.state, MP_KEEPER_ENDED);
+    mp_keeper_kick(&s.k, NULL);
+    mp_keeper_want(&s.k);
+    wait_for(&b, 0);
+    mp_loop_advance(loop, 200000);
+    ck_assert_int_eq(b.answers, 1);
+    ck_assert_int_ne(b.code, MCPLUG_OK);
+    ck_assert_int_eq(s.k.state, MP_KEEPER_ENDED);
+    ck_assert_uint_eq(s.k.starts_made, 1);
+}
+END_TEST
+
 START_TEST(who_comes_during_a_restart_waits_for_it)
 {
     struct person a;
@@ -506,6 +622,10 @@ int main(void)
     tcase_add_test(tc, who_waits_for_a_first_start_that_is_in_vain_hears_it_at_once);
     tcase_add_test(tc, who_waits_for_a_server_that_was_up_is_not_told_that_it_is_in_vain);
     tcase_add_test(tc, a_deadline_of_ones_own_comes_first);
+    tcase_add_test(tc, who_has_a_time_of_his_own_fails_then_and_newcomers_at_once);
+    tcase_add_test(tc, a_start_in_vain_is_told_to_all_though_one_has_given_up);
+    tcase_add_test(tc, who_came_late_but_sees_a_kick_has_his_time);
+    tcase_add_loop_test(tc, once_is_one_attempt, 0, 4);
     tcase_add_test(tc, who_comes_during_a_restart_waits_for_it);
     tcase_add_test(tc, who_came_just_before_it_was_lost_still_has_a_limit);
     tcase_add_test(tc, a_crash_loop_has_at_most_8_starts_in_108_s);

@@ -30,14 +30,43 @@ static const struct mp_keeper_ops chancy = {on_start, on_stop, NULL, by_chance, 
 struct world {
     struct server servers[SERVERS];
     struct person people[PEOPLE];
-    bool waits[PEOPLE]; /* joined and has not left */
+    bool waits[PEOPLE];   /* joined and has not left */
+    uint64_t due[PEOPLE]; /* answered until then, whatever happens */
+    bool over[SERVERS];   /* it failed, or was lost */
 };
 
 #define TRUE_OF(condition)                                                               \
     HOLDS(condition, "seed %llu, step %d: %s", (unsigned long long)seed, step, #condition)
 
+/* One attempt, and when that has failed, or the server has gone, that was it. */
+static void look_at_once(const struct server *x, bool over, uint64_t seed, int step)
+{
+    const struct mp_keeper *k = &x->k;
+    bool ends = k->state == MP_KEEPER_STOPPING && k->after == MP_KEEPER_ENDED;
+    TRUE_OF(x->starts <= 1 && k->starts_made == x->starts);
+    TRUE_OF(k->state != MP_KEEPER_WAITING && k->state != MP_KEEPER_PARKED);
+    TRUE_OF(k->state != MP_KEEPER_STOPPING || ends);
+    TRUE_OF(!over || ends || k->state == MP_KEEPER_ENDED);
+    TRUE_OF(!k->waiters || !over || k->job.queued); /* nobody waits for processes */
+}
+
+/* Whoever waits has somebody to tell them. */
+static void look_at_waiters(const struct mp_keeper *k, uint64_t seed, int step)
+{
+    unsigned together = 0;
+    for (const struct mp_waiter *w = k->waiters; w; w = w->next) {
+        TRUE_OF(!w->ready_ms || w->deadline.slot);
+        TRUE_OF(!w->came_late || !k->failed_at || k->job.queued);
+        together += !w->ready_ms;
+    }
+    TRUE_OF(together == k->together);
+    TRUE_OF(!together || k->patience.slot || k->job.queued);
+    TRUE_OF(together || !k->patience.slot);
+}
+
 static void look(const struct world *w, uint64_t seed, int step)
 {
+    uint64_t now = mp_loop_now(loop);
     unsigned starting = 0;
     for (int i = 0; i < SERVERS; i++) {
         const struct mp_keeper *k = &w->servers[i].k;
@@ -48,18 +77,22 @@ static void look(const struct world *w, uint64_t seed, int step)
         TRUE_OF(k->state != MP_KEEPER_WAITING || k->timer.slot);
         TRUE_OF((k->state == MP_KEEPER_QUEUED) == (k->prev_queued != NULL));
         TRUE_OF(k->users < 1000);
-        /* whoever waits has somebody to tell them */
-        TRUE_OF(!k->waiters || k->patience.slot || k->job.queued);
+        look_at_waiters(k, seed, step);
+        if (k->once)
+            look_at_once(&w->servers[i], w->over[i], seed, step);
         TRUE_OF(!k->waiters || k->state != MP_KEEPER_RESTING);
     }
     TRUE_OF(starting == starts.under_way);
     TRUE_OF(starts.under_way <= starts.max);
     TRUE_OF(!starts.first || starts.under_way == starts.max);
-    for (int i = 0; i < PEOPLE; i++)
-        TRUE_OF(w->people[i].answers + (w->people[i].w.prev != NULL) == w->waits[i]);
+    for (int i = 0; i < PEOPLE; i++) {
+        const struct person *p = &w->people[i];
+        TRUE_OF(p->answers + (p->w.prev != NULL) == w->waits[i]);
+        TRUE_OF(!w->waits[i] || (p->answers ? p->at : now) <= w->due[i]);
+    }
 }
 
-static void let_go_on(struct server *x)
+static void let_go_on(struct world *w, struct server *x)
 {
     struct mcplug_error why = because(MCPLUG_EREFUSED, "no");
     enum doing was = x->doing;
@@ -72,6 +105,7 @@ static void let_go_on(struct server *x)
         x->doing = NOTHING;
         mp_keeper_started(&x->k);
     } else {
+        w->over[x - w->servers] = true;
         mp_keeper_failed(&x->k, &why, roll(6) == 0);
         if (roll(4) == 0)
             mp_keeper_fail_waiters(&x->k);
@@ -86,7 +120,13 @@ static void join(struct world *w, struct server *x)
     memset(&w->people[i], 0, sizeof w->people[i]);
     w->people[i].w.done = on_done;
     w->waits[i] = true;
-    mp_keeper_wait(&x->k, &w->people[i].w, roll(2) ? 1 + roll(100000) : 0);
+    uint64_t ms = roll(2) ? 1 + roll(100000) : 0, most = UINT64_MAX;
+    if (ms)
+        most = ms;
+    else if (roll(2)) /* a time of its own */
+        most = w->people[i].w.ready_ms = 1 + roll(100000);
+    w->due[i] = most == UINT64_MAX ? most : mp_loop_now(loop) + most;
+    mp_keeper_wait(&x->k, &w->people[i].w, ms);
 }
 
 static void happen(struct world *w)
@@ -98,7 +138,7 @@ static void happen(struct world *w)
     case 0:
     case 1:
     case 2:
-        let_go_on(x);
+        let_go_on(w, x);
         break;
     case 3:
     case 4:
@@ -112,6 +152,7 @@ static void happen(struct world *w)
         }
         break;
     case 6:
+        w->over[x - w->servers] |= x->k.state == MP_KEEPER_READY;
         mp_keeper_lost(&x->k, &why);
         break;
     case 7:
@@ -162,6 +203,7 @@ static void live(uint64_t seed)
     for (int i = 0; i < SERVERS; i++) {
         mp_keeper_init(&w.servers[i].k, &chancy, loop, &starts, "s");
         w.servers[i].k.idle_ms = roll(2) ? roll(20000) : 0;
+        w.servers[i].k.once = roll(3) == 0;
     }
     int step = 0;
     for (; step < STEPS; step++) {

@@ -50,7 +50,7 @@ static void teardown(void)
 {
     mp_probe_cancel(probe);
     if (f.server) {
-        mp_session_close(f.server, NULL, NULL);
+        mp_session_close(f.server, NULL, NULL, NULL);
         f.server = NULL;
         mp_loop_advance(f.loop, 0);
     }
@@ -61,7 +61,13 @@ static void teardown(void)
 static int start_at(const char *name, const char *url)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mp_probe_options options = {cat, f.server, name, url, 3000};
+    struct mp_probe_options options = {.loop = f.loop,
+                                       .log = &f.log,
+                                       .catalogue = cat,
+                                       .session = f.server,
+                                       .name = name,
+                                       .url = url,
+                                       .timeout_ms = 3000};
     int r = mp_probe_start(&options, on_end, &end, &probe, &err);
     ck_assert_int_eq(r, err.code);
     ck_assert_uint_eq(end.times, 0); /* never from inside */
@@ -182,7 +188,7 @@ START_TEST(the_session_may_close_right_after_the_probe_was_cancelled)
     asked(_i);
     mp_probe_cancel(probe);
     probe = NULL;
-    mp_session_close(f.server, NULL, NULL);
+    mp_session_close(f.server, NULL, NULL, NULL);
     f.server = NULL;
     fake_turn(&f);
     ck_assert_uint_eq(end.times, 0);
@@ -192,7 +198,7 @@ END_TEST
 START_TEST(a_session_that_closes_ends_the_probe)
 {
     asked(_i);
-    mp_session_close(f.server, NULL, NULL);
+    mp_session_close(f.server, NULL, NULL, NULL);
     f.server = NULL;
     fake_turn(&f);
     ck_assert_uint_eq(end.times, 1);

@@ -128,7 +128,7 @@ static void teardown(void)
     shutdown(listening, SHUT_RDWR);
     pthread_join(server, NULL);
     close(listening);
-    mp_session_close(f.server, NULL, NULL);
+    mp_session_close(f.server, NULL, NULL, NULL);
     f.server = NULL;
     mp_loop_advance(f.loop, 0);
     mp_catalogue_free(cat);
@@ -151,7 +151,13 @@ static void start(const char *path)
     char url[128];
 
     snprintf(url, sizeof url, "http://127.0.0.1:%d%s", port, path);
-    struct mp_probe_options options = {cat, f.server, "http", url, 3000};
+    struct mp_probe_options options = {.loop = f.loop,
+                                       .log = &f.log,
+                                       .catalogue = cat,
+                                       .session = f.server,
+                                       .name = "http",
+                                       .url = url,
+                                       .timeout_ms = 3000};
     ck_assert_msg(mp_probe_start(&options, on_end, NULL, &probe, &err) == MCPLUG_OK, "%s",
                   err.text);
     ck_assert_uint_eq(end.times, 0);

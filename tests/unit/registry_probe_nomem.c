@@ -30,7 +30,13 @@ static bool one_check(const char *name, unsigned long at, bool from_then_on)
     struct mp_catalogue *cat = mp_catalogue_new(&options, &err);
     ck_assert_ptr_nonnull(cat);
     fake_legacy(&f, NULL, "{}");
-    struct mp_probe_options o = {cat, f.server, name, "https://x.test/", 3000};
+    struct mp_probe_options o = {.loop = f.loop,
+                                 .log = &f.log,
+                                 .catalogue = cat,
+                                 .session = f.server,
+                                 .name = name,
+                                 .url = "https://x.test/",
+                                 .timeout_ms = 3000};
     ends = 0;
     calls = 0;
     forever = from_then_on;
@@ -43,7 +49,7 @@ static bool one_check(const char *name, unsigned long at, bool from_then_on)
     bool reached = calls >= at;
     fail_at = 0;
     ck_assert_uint_eq(ends, r == MCPLUG_OK);
-    mp_session_close(f.server, NULL, NULL);
+    mp_session_close(f.server, NULL, NULL, NULL);
     f.server = NULL;
     mp_loop_advance(f.loop, 0);
     mp_catalogue_free(cat);

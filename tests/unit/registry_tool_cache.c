@@ -61,7 +61,7 @@ static void save(const char *name, enum mcplug_kind kind, const mcplug_list *lis
     mp_tool_cache_save(&config->paths, entry(name), NULL, kind, list, ttl, &err);
 }
 
-static void save_server(const mcplug_server *server)
+static void save_server(const struct mp_identity *server)
 {
     static mcplug_list *const none[3];
     static const int64_t no_ttls[3];
@@ -309,9 +309,9 @@ START_TEST(what_is_too_long_is_kept_in_part)
 }
 END_TEST
 
-static struct mcplug_server *server(void)
+static struct mp_identity *server(void)
 {
-    static struct mcplug_server s;
+    static struct mp_identity s;
     memset(&s, 0, sizeof s);
     strcpy(s.revision, "2025-11-25");
     s.info = (char *)(uintptr_t) "{\"name\":\"n\",\"version\":\"1\"}";
@@ -332,7 +332,7 @@ START_TEST(a_file_that_is_full_can_be_read_again)
     static const mcplug_list names = {
         .items = {"{\"name\":\"%d\",\"uri\":\"%d\",\"uriTemplate\":\"%d\"}"},
         .many = 200000};
-    struct mcplug_server *s = server();
+    struct mp_identity *s = server();
     for (int kind = 1; kind <= 8; kind *= 2)
         save("s", (enum mcplug_kind)kind, &names, INT64_MAX);
     s->info = filled("{\"name\":\"", 16300, "\"}");
@@ -373,7 +373,7 @@ END_TEST
 
 START_TEST(who_a_server_is_is_kept_beside_its_lists)
 {
-    struct mcplug_server *s = server();
+    struct mp_identity *s = server();
     s->instructions = (char *)(uintptr_t) "Be \"kind\".";
     mp_tool_cache_save(&config->paths, entry("s"), s, MCPLUG_TOOLS, &two, 1000, &err);
     ck_assert(reload("s"));
@@ -399,7 +399,7 @@ END_TEST
 
 START_TEST(of_a_server_that_says_too_much_a_part_is_kept)
 {
-    struct mcplug_server *s = server();
+    struct mp_identity *s = server();
     char *text = malloc(60001);
     for (int i = 0; i < 60000; i += 3)
         memcpy(text + i, i % 2 ? "\xe2\x82\xac" : "\x01\x02\x03", 3);
@@ -530,7 +530,7 @@ END_TEST
 
 static void save_some(void)
 {
-    struct mcplug_server *s = server();
+    struct mp_identity *s = server();
     s->instructions = (char *)(uintptr_t) "Some.";
     mp_tool_cache_save(&config->paths, &config->entries[0], s, MCPLUG_TOOLS, &one, 5000,
                        &err);

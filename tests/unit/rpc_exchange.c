@@ -29,7 +29,7 @@ static void forget_calls(void)
     f.n_cancelled = f.n_settled = 0;
 }
 
-static void start_with(bool modern, struct mcplug_server_options *so)
+static void start_with(bool modern, struct mp_session_options *so)
 {
     if (modern)
         fake_modern(&f, so, "{\"tools\":{}}");
@@ -51,7 +51,7 @@ static uint64_t call_into(struct outcome *out, const struct mcplug_call_options 
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     memset(out, 0, sizeof *out);
-    mcplug_call *c = mcplug_call_tool(f.server, "t", NULL, co, on_outcome, out, &err);
+    mcplug_call *c = fake_call(f.server, "t", NULL, co, on_outcome, out, &err);
     ck_assert_msg(c != NULL, "%s", err.text);
     if (made)
         *made = c;
@@ -86,7 +86,7 @@ static void still_works(void)
 static void check_books(void)
 {
     struct mcplug_ledger l = {.struct_size = sizeof l};
-    mcplug_server_ledger(f.server, &l);
+    fake_ledger(f.server, &l);
     ck_assert_uint_eq(l.issued, l.ok + l.tool_error + l.peer_error + l.transport_error +
                                     l.timed_out + l.cancelled + l.under_way);
 }
@@ -154,7 +154,7 @@ START_TEST(a_transport_cannot_speak_for_the_peer)
     ck_assert_int_lt(o.code, 0);
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     memset(&o, 0, sizeof o);
-    ck_assert_ptr_nonnull(mcplug_ping(f.server, NULL, on_outcome, &o, &err));
+    ck_assert_ptr_nonnull(fake_ping(f.server, NULL, on_outcome, &o, &err));
     fake_end_exchange(&f, fake_expect(&f, "server/discover"), MCPLUG_EPEER, 0, 7, "odd");
     ck_assert_uint_eq(o.times, 1);
     ck_assert_int_lt(o.code, 0); /* no answer came */
@@ -313,7 +313,7 @@ START_TEST(a_reply_with_a_wrong_id_is_not_the_reply_of_its_exchange)
     ck_assert_uint_eq(o.times, 1);
     ck_assert_int_eq(o.code, MCPLUG_EPROTO);
     struct mcplug_ledger l = {.struct_size = sizeof l};
-    mcplug_server_ledger(f.server, &l);
+    fake_ledger(f.server, &l);
     ck_assert_uint_eq(l.unknown, MP_COUNT(wrong));
     check_books();
     fake_clear(&f);
@@ -357,14 +357,14 @@ START_TEST(pieces_of_several_exchanges_may_interleave)
         ck_assert_ptr_nonnull(strstr(all[i].json, name));
     }
     struct mcplug_ledger l = {.struct_size = sizeof l};
-    mcplug_server_ledger(f.server, &l);
+    fake_ledger(f.server, &l);
     ck_assert_uint_eq(l.noise + l.unknown + l.late, 0);
     fake_clear(&f);
 }
 END_TEST
 
 static unsigned logged;
-static void on_logged(void *arg, mcplug_server *s, const char *params, size_t len)
+static void on_logged(void *arg, struct mp_session *s, const char *params, size_t len)
 {
     (void)arg, (void)s;
     ck_assert_uint_eq(len, strlen("{\"data\":1}"));
@@ -375,7 +375,7 @@ static void on_logged(void *arg, mcplug_server *s, const char *params, size_t le
 static void check_quiet(void)
 {
     struct mcplug_ledger l = {.struct_size = sizeof l};
-    mcplug_server_ledger(f.server, &l);
+    fake_ledger(f.server, &l);
     ck_assert_uint_eq(l.noise, 0);
 }
 
@@ -384,7 +384,7 @@ START_TEST(discard_forgets_the_beginning_of_a_message)
     static const char *const beginnings[] = {
         "",         "{",       "{\"jsonrpc\":\"2.0\",\"id\":", "{\"a\":\"b\\", "[[[",
         "nonsense", "\xef\xbb"};
-    struct mcplug_server_options so = {.struct_size = sizeof so, .logged = on_logged};
+    struct mp_session_options so = {.logged = on_logged};
     char line[256];
 
     begin();

@@ -21,7 +21,7 @@ static void begin(void)
     f.ops.caps = MCPLUG_CAN_EXCHANGE;
 }
 
-static void go(bool modern, struct mcplug_server_options *so)
+static void go(bool modern, struct mp_session_options *so)
 {
     if (modern)
         fake_modern(&f, so, "{\"tools\":{},\"logging\":{}}");
@@ -42,7 +42,7 @@ static uint64_t call_with(const char *arguments, const struct mcplug_call_option
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     memset(&o, 0, sizeof o);
-    mcplug_call *c = mcplug_call_tool(f.server, "t", arguments, co, on_outcome, &o, &err);
+    mcplug_call *c = fake_call(f.server, "t", arguments, co, on_outcome, &o, &err);
     ck_assert_msg(c != NULL, "%s", err.text);
     if (made)
         *made = c;
@@ -343,7 +343,7 @@ START_TEST(a_cancel_before_the_end_of_the_exchange_is_what_counts)
 END_TEST
 
 static unsigned logged;
-static void on_logged(void *arg, mcplug_server *s, const char *params, size_t len)
+static void on_logged(void *arg, struct mp_session *s, const char *params, size_t len)
 {
     (void)arg, (void)s, (void)params, (void)len;
     logged++;
@@ -352,7 +352,7 @@ static void on_logged(void *arg, mcplug_server *s, const char *params, size_t le
 /* The transport says no end of what it was told to end. */
 START_TEST(what_had_come_of_a_cancelled_reply_is_forgotten)
 {
-    struct mcplug_server_options so = {.struct_size = sizeof so, .logged = on_logged};
+    struct mp_session_options so = {.logged = on_logged};
     mcplug_call *c;
 
     begin();
@@ -466,12 +466,12 @@ START_TEST(frames_that_do_wait_are_counted_in_whatever_order_they_go)
     f.queues = true;
     for (int round = 0; round < 5; round++) {
         for (int i = 0; i < N; i++) {
-            ck_assert_ptr_nonnull(mcplug_call_tool(f.server, "t", arguments, NULL,
-                                                   on_outcome, &all[i], &err));
+            ck_assert_ptr_nonnull(
+                fake_call(f.server, "t", arguments, NULL, on_outcome, &all[i], &err));
             ids[i] = fake_expect(&f, "tools/call");
         }
         ck_assert_ptr_null(
-            mcplug_call_tool(f.server, "t", arguments, NULL, on_outcome, &all[N], &err));
+            fake_call(f.server, "t", arguments, NULL, on_outcome, &all[N], &err));
         ck_assert_int_eq(err.code, MCPLUG_EOVERLOADED);
         for (int i = 0; i < N; i++) { /* from the middle outwards */
             int at = (N / 2 + (i % 2 ? -(i + 1) / 2 : i / 2) + N) % N;
@@ -491,7 +491,7 @@ END_TEST
 
 /* ---- what goes along ---- */
 
-static void on_elicit(void *arg, mcplug_server *s, mcplug_input *in, const char *p,
+static void on_elicit(void *arg, struct mp_session *s, mcplug_input *in, const char *p,
                       size_t len)
 {
     (void)arg, (void)s, (void)p, (void)len;
@@ -501,7 +501,7 @@ static void on_elicit(void *arg, mcplug_server *s, mcplug_input *in, const char 
 START_TEST(the_revision_goes_along_once_it_is_settled)
 {
     static const char *const names[] = {"2025-06-18", "2026-07-28"};
-    struct mcplug_server_options so = {.struct_size = sizeof so, .elicit = on_elicit};
+    struct mp_session_options so = {.elicit = on_elicit};
     mcplug_call *c;
 
     begin();

@@ -51,7 +51,7 @@ static mcplug_call *start_with(struct end *e, const char *tool,
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
     memset(e, 0, sizeof *e);
-    mcplug_call *call = mcplug_call_tool(f.server, tool, NULL, o, on_end, e, &err);
+    mcplug_call *call = fake_call(f.server, tool, NULL, o, on_end, e, &err);
     ck_assert_msg(call != NULL, "%s", err.text);
     e->id = fake_expect(&f, "tools/call");
     return call;
@@ -238,7 +238,7 @@ START_TEST(x1_other_requests_are_not_tools)
     struct end e = {0};
     fake_legacy(&f, NULL, TOOLS);
     forget();
-    mcplug_request(f.server, "prompts/get", NULL, NULL, on_end, &e, NULL);
+    fake_request(f.server, "prompts/get", NULL, NULL, on_end, &e, NULL);
     e.id = fake_expect(&f, "prompts/get");
     fake_pass(&f, 59000);
     ck_assert_uint_eq(f.server->beat.slot, 0);
@@ -297,7 +297,7 @@ END_TEST
 
 START_TEST(x2_a_time_of_the_server_or_of_the_call_comes_first)
 {
-    struct mcplug_server_options s = {.struct_size = sizeof s, .tool_ms = 5000};
+    struct mp_session_options s = {.tool_ms = 5000};
     struct mcplug_call_options o = {.struct_size = sizeof o, .timeout_ms = 1500};
     struct end of_server, of_call;
     fake_legacy(&f, &s, TOOLS);
@@ -355,7 +355,7 @@ static void keeps_alive(const char *method)
 /* _i: 0 legacy, ping; 1 modern, server/discover */
 START_TEST(x3_the_server_is_pinged_while_a_tool_runs)
 {
-    struct mcplug_server_options o = {.struct_size = sizeof o, .keep_alive_ms = 50000};
+    struct mp_session_options o = {.keep_alive_ms = 50000};
     (_i ? fake_modern : fake_legacy)(&f, &o, TOOLS);
     keeps_alive(_i ? "server/discover" : "ping");
 }
@@ -374,7 +374,7 @@ END_TEST
 
 START_TEST(x3_a_ping_that_nobody_answers_ends_no_call)
 {
-    struct mcplug_server_options o = {.struct_size = sizeof o, .keep_alive_ms = 50000};
+    struct mp_session_options o = {.keep_alive_ms = 50000};
     struct end e;
     fake_legacy(&f, &o, TOOLS);
     start(&e, "T");

@@ -22,9 +22,9 @@ START_TEST(a_modern_server_is_known_by_its_discover_result)
     fake_modern(&f, NULL, "{\"tools\":{}}");
     ck_assert_uint_eq(f.readies, 1);
     ck_assert_int_eq(f.ready_why.code, 0);
-    ck_assert_str_eq(f.server->revision, "2026-07-28");
-    ck_assert_str_eq(f.server->info, "{\"name\":\"s\",\"version\":\"2\"}");
-    ck_assert_str_eq(f.server->instructions, "Be nice.");
+    ck_assert_str_eq(f.id.revision, "2026-07-28");
+    ck_assert_str_eq(f.id.info, "{\"name\":\"s\",\"version\":\"2\"}");
+    ck_assert_str_eq(f.id.instructions, "Be nice.");
     ck_assert(mp_session_can(f.server, "tools"));
     ck_assert(!mp_session_can(f.server, "tools/listChanged"));
     fake_clear(&f);
@@ -60,7 +60,7 @@ START_TEST(any_other_error_on_discover_leads_to_initialize)
         fake_sayf(&f, LEGACY_OK, ll(fake_expect(&f, "initialize")));
         fake_expect(&f, "notifications/initialized");
         ck_assert_uint_eq(f.readies, 1);
-        ck_assert_str_eq(f.server->revision, "2024-11-05");
+        ck_assert_str_eq(f.id.revision, "2024-11-05");
         fake_clear(&f);
     }
 }
@@ -126,7 +126,7 @@ START_TEST(a_silent_server_gets_initialize_after_a_while)
     fake_pass(&f, 1);
     fake_sayf(&f, LEGACY_OK, ll(fake_expect(&f, "initialize")));
     ck_assert_uint_eq(f.readies, 1);
-    ck_assert_str_eq(f.server->revision, "2024-11-05");
+    ck_assert_str_eq(f.id.revision, "2024-11-05");
     fake_clear(&f);
 }
 END_TEST
@@ -147,7 +147,7 @@ START_TEST(a_modern_server_that_is_slow_to_answer_is_started_over_as_modern)
     fake_sayf(&f, MODERN_OK, ll(discover));
     ck_assert_uint_eq(f.readies, 1);
     ck_assert_int_eq(f.ready_why.code, 0);
-    ck_assert_str_eq(f.server->revision, "2026-07-28");
+    ck_assert_str_eq(f.id.revision, "2026-07-28");
     fake_clear(&f);
 }
 END_TEST
@@ -163,7 +163,7 @@ START_TEST(a_server_that_has_not_read_the_probe_is_waited_for)
     fake_sayf(&f, MODERN_OK, ll(discover));
     ck_assert_uint_eq(f.readies, 1);
     ck_assert_uint_eq(f.starts, 1);
-    ck_assert_str_eq(f.server->revision, "2026-07-28");
+    ck_assert_str_eq(f.id.revision, "2026-07-28");
     fake_clear(&f);
 
     fake_init(&f);
@@ -209,7 +209,7 @@ START_TEST(a_refused_initialize_waits_for_the_late_discover)
     ck_assert_uint_eq(f.readies, 0);
     fake_sayf(&f, MODERN_OK, ll(discover));
     ck_assert_uint_eq(f.readies, 1);
-    ck_assert_str_eq(f.server->revision, "2026-07-28");
+    ck_assert_str_eq(f.id.revision, "2026-07-28");
     fake_clear(&f);
 }
 END_TEST
@@ -217,7 +217,7 @@ END_TEST
 /* Initialize is refused while discover is open; the id of that. */
 static uint64_t refuse_initialize(uint32_t timeout_ms)
 {
-    struct mcplug_server_options o = {.struct_size = sizeof o, .timeout_ms = timeout_ms};
+    struct mp_session_options o = {.timeout_ms = timeout_ms};
 
     fake_init(&f);
     fake_session(&f, &o);
@@ -282,7 +282,7 @@ START_TEST(a_discover_in_that_time_settles_it_for_good)
     fake_pass(&f, 60000);
     ck_assert_uint_eq(f.readies, 1);
     ck_assert_int_eq(f.ready_why.code, 0);
-    ck_assert_str_eq(f.server->revision, "2026-07-28");
+    ck_assert_str_eq(f.id.revision, "2026-07-28");
     fake_clear(&f);
 }
 END_TEST
@@ -319,7 +319,7 @@ END_TEST
 
 START_TEST(connecting_times_out_with_name_and_limit)
 {
-    struct mcplug_server_options o = {.struct_size = sizeof o};
+    struct mp_session_options o = {0};
     fake_init(&f);
     fake_session(&f, &o);
     fake_pass(&f, 29999);
@@ -335,7 +335,7 @@ END_TEST
 
 START_TEST(what_a_server_said_instead_is_told_with_the_time_out)
 {
-    struct mcplug_server_options o = {.struct_size = sizeof o};
+    struct mp_session_options o = {0};
     fake_init(&f);
     fake_session(&f, &o);
     fake_say(&f, "one");
@@ -383,7 +383,7 @@ END_TEST
 
 START_TEST(a_revision_asked_for_is_the_only_one_tried)
 {
-    struct mcplug_server_options o = {.struct_size = sizeof o, .revision = "2025-03-26"};
+    struct mp_session_options o = {.revision = "2025-03-26"};
     fake_init(&f);
     fake_session(&f, &o);
     const char *frame = fake_next(&f);
@@ -413,7 +413,7 @@ START_TEST(a_server_may_ask_before_it_answers_initialize)
 }
 END_TEST
 
-static void unused_input(void *arg, mcplug_server *s, mcplug_input *in, const char *p,
+static void unused_input(void *arg, struct mp_session *s, mcplug_input *in, const char *p,
                          size_t n)
 {
     (void)arg, (void)s, (void)in, (void)p, (void)n;
@@ -421,8 +421,7 @@ static void unused_input(void *arg, mcplug_server *s, mcplug_input *in, const ch
 
 START_TEST(capabilities_are_declared_for_handlers_alone)
 {
-    struct mcplug_server_options o = {
-        .struct_size = sizeof o, .elicit = unused_input, .sample = unused_input};
+    struct mp_session_options o = {.elicit = unused_input, .sample = unused_input};
     fake_init(&f);
     fake_session(&f, NULL);
     const char *frame = fake_next(&f);

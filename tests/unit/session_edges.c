@@ -17,7 +17,7 @@ static unsigned long long ll(uint64_t n)
     return n;
 }
 
-static void on_input(void *arg, mcplug_server *s, mcplug_input *in, const char *p,
+static void on_input(void *arg, struct mp_session *s, mcplug_input *in, const char *p,
                      size_t len)
 {
     (void)arg, (void)s, (void)p, (void)len;
@@ -26,8 +26,7 @@ static void on_input(void *arg, mcplug_server *s, mcplug_input *in, const char *
 
 static void start(bool modern)
 {
-    struct mcplug_server_options so = {
-        .struct_size = sizeof so, .elicit = on_input, .roots = on_input};
+    struct mp_session_options so = {.elicit = on_input, .roots = on_input};
     static const char caps[] = "{\"tools\":{},\"prompts\":{},\"logging\":{}}";
     memset(&o, 0, sizeof o);
     n_asked = 0;
@@ -41,7 +40,7 @@ static void start(bool modern)
 static void call(const char *args, const struct mcplug_call_options *co)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    mcplug_call *c = mcplug_call_tool(f.server, "t", args, co, on_outcome, &o, &err);
+    mcplug_call *c = fake_call(f.server, "t", args, co, on_outcome, &o, &err);
     ck_assert_msg(c != NULL, "%s", err.text);
 }
 
@@ -66,8 +65,8 @@ START_TEST(pretty_printed_arguments_leave_as_one_line)
     ck_assert_ptr_nonnull(strstr(frame, "\"a\": 1"));
     ck_assert_ptr_nonnull(strstr(frame, "\"c\\nd\"")); /* an escape stays what it is */
     ck_assert_ptr_nonnull(strstr(frame, "\"traceparent\":\"z\""));
-    mcplug_request(f.server, "x/y", "{\"k\":[\n1\n],\"_meta\":{\n\"m\":[\n2\n]\n}}", NULL,
-                   on_outcome, &o, NULL);
+    fake_request(f.server, "x/y", "{\"k\":[\n1\n],\"_meta\":{\n\"m\":[\n2\n]\n}}", NULL,
+                 on_outcome, &o, NULL);
     frame = fake_next(&f);
     ck_assert_ptr_null(strpbrk(frame, "\n\r"));
     ck_assert_ptr_nonnull(strstr(frame, "\"k\":[ 1 ]"));
@@ -100,8 +99,8 @@ END_TEST
 START_TEST(white_space_before_an_object_is_no_reason_to_lose_it)
 {
     start(true);
-    mcplug_request(f.server, "prompts/get", " \t\n{\"name\":\"x\"} ", NULL, on_outcome,
-                   &o, NULL);
+    fake_request(f.server, "prompts/get", " \t\n{\"name\":\"x\"} ", NULL, on_outcome, &o,
+                 NULL);
     ck_assert_ptr_nonnull(strstr(fake_next(&f), "\"name\":\"x\""));
     call("  {\"k\":1}\n", NULL);
     ck_assert_ptr_nonnull(strstr(fake_next(&f), "\"arguments\":{\"k\":1}"));
@@ -116,11 +115,11 @@ START_TEST(what_has_no_place_in_the_name_of_a_method_is_refused)
     start(true);
     for (size_t i = 0; i < MP_COUNT(bad); i++) {
         ck_assert_ptr_null(
-            mcplug_request(f.server, bad[i], NULL, NULL, on_outcome, &o, &err));
+            fake_request(f.server, bad[i], NULL, NULL, on_outcome, &o, &err));
         ck_assert_int_eq(err.code, MCPLUG_EINVAL);
     }
     ck_assert(fake_idle(&f));
-    mcplug_call_tool(f.server, "a\"b\nc", NULL, NULL, on_outcome, &o, NULL);
+    fake_call(f.server, "a\"b\nc", NULL, NULL, on_outcome, &o, NULL);
     ck_assert_ptr_nonnull(strstr(fake_next(&f), "\"name\":\"a\\\"b\\nc\""));
     fake_clear(&f);
 }
@@ -132,9 +131,8 @@ START_TEST(of_two_values_in_meta_that_of_the_options_counts)
                                      .meta = "{\"traceparent\":\"new\"}"};
     for (int modern = 0; modern < 2; modern++) {
         start(modern);
-        mcplug_request(f.server, "x/y",
-                       "{\"_meta\":{\"traceparent\":\"old\",\"kept\":1}}", &co,
-                       on_outcome, &o, NULL);
+        fake_request(f.server, "x/y", "{\"_meta\":{\"traceparent\":\"old\",\"kept\":1}}",
+                     &co, on_outcome, &o, NULL);
         const char *frame = fake_next(&f);
         ck_assert_ptr_nonnull(strstr(frame, "\"traceparent\":\"new\""));
         ck_assert_ptr_nonnull(strstr(frame, "\"kept\":1"));
@@ -153,7 +151,7 @@ START_TEST(the_longest_of_all_timeouts_never_comes)
     call(NULL, &co);
     uint64_t id = fake_expect(&f, "tools/call");
     co.timeout_ms = UINT64_MAX - 1;
-    mcplug_call_tool(f.server, "u", NULL, &co, on_outcome, &other, NULL);
+    fake_call(f.server, "u", NULL, &co, on_outcome, &other, NULL);
     uint64_t other_id = fake_expect(&f, "tools/call");
     fake_pass(&f, 1000ull * 365 * 86400 * 1000); /* a thousand years */
     ck_assert_uint_eq(o.times + other.times, 0);
@@ -215,7 +213,7 @@ START_TEST(a_request_of_a_modern_server_is_not_answered)
 END_TEST
 
 static unsigned n_logged;
-static void on_logged(void *arg, mcplug_server *s, const char *params, size_t len)
+static void on_logged(void *arg, struct mp_session *s, const char *params, size_t len)
 {
     (void)arg, (void)s;
     ck_assert_ptr_nonnull(params);
@@ -225,7 +223,7 @@ static void on_logged(void *arg, mcplug_server *s, const char *params, size_t le
 
 START_TEST(a_log_message_without_params_is_none)
 {
-    struct mcplug_server_options so = {.struct_size = sizeof so, .logged = on_logged};
+    struct mp_session_options so = {.logged = on_logged};
     fake_init(&f);
     fake_modern(&f, &so, "{}");
     fake_say(&f, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}");
@@ -246,7 +244,7 @@ START_TEST(an_error_without_id_is_not_taken_for_the_end_of_a_subscription)
     struct mcplug_ledger l = {.struct_size = sizeof l};
     struct outcome other = {0};
     start(true);
-    ck_assert_int_eq(mcplug_subscribe(f.server, "file:///a", NULL), MCPLUG_OK);
+    ck_assert_int_eq(mp_notify_subscribe(f.server, "file:///a", true, NULL), MCPLUG_OK);
     fake_expect(&f, "subscriptions/listen");
     fake_say(&f, NO_ID_ERROR); /* nothing waits for an answer */
     call(NULL, NULL);
@@ -256,10 +254,10 @@ START_TEST(an_error_without_id_is_not_taken_for_the_end_of_a_subscription)
     ck_assert_int_eq(o.code, MCPLUG_EPEER);
     ck_assert_int_eq(o.peer_status, -32700);
     call(NULL, NULL);
-    mcplug_call_tool(f.server, "u", NULL, NULL, on_outcome, &other, NULL);
+    fake_call(f.server, "u", NULL, NULL, on_outcome, &other, NULL);
     fake_say(&f, NO_ID_ERROR); /* it could be either */
     ck_assert_uint_eq(o.times + other.times, 1);
-    mcplug_server_ledger(f.server, &l);
+    fake_ledger(f.server, &l);
     ck_assert_uint_eq(l.unknown, 2);
     ck_assert_uint_eq(l.under_way, 3); /* the subscription stands */
     fake_clear(&f);
@@ -277,7 +275,7 @@ static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why
 static void get_tools(bool asks)
 {
     unsigned before = n_lists;
-    ck_assert_int_eq(mcplug_get_list(f.server, MCPLUG_TOOLS, on_list, NULL, NULL), 0);
+    ck_assert_int_eq(mp_lists_get(f.server, MCPLUG_TOOLS, on_list, NULL, NULL), 0);
     fake_turn(&f);
     ck_assert_int_eq(!fake_idle(&f), asks);
     if (asks)
@@ -286,23 +284,23 @@ static void get_tools(bool asks)
     ck_assert_uint_eq(n_lists, before + 1);
 }
 
-static void on_changed(void *arg, mcplug_server *s, int kind, const char *uri)
+static void on_changed(void *arg, struct mp_session *s, int kind, const char *uri)
 {
     (void)arg, (void)s, (void)kind, (void)uri;
 }
 
 START_TEST(a_list_whose_changes_nobody_hears_of_is_not_kept)
 {
-    struct mcplug_server_options so = {.struct_size = sizeof so};
+    struct mp_session_options so = {0};
     fake_init(&f);
     fake_modern(&f, &so, "{\"tools\":{},\"resources\":{\"subscribe\":true}}");
-    mcplug_subscribe(f.server, "file:///a", NULL); /* which is not about tools */
+    mp_notify_subscribe(f.server, "file:///a", true, NULL); /* which is not about tools */
     fake_expect(&f, "subscriptions/listen");
     get_tools(true);
     get_tools(true);
     fake_clear(&f);
 
-    so = (struct mcplug_server_options){.struct_size = sizeof so, .changed = on_changed};
+    so = (struct mp_session_options){.changed = on_changed};
     fake_init(&f);
     fake_modern(&f, &so, "{\"tools\":{\"listChanged\":true}}");
     uint64_t listens = fake_expect(&f, "subscriptions/listen");
@@ -343,7 +341,7 @@ static void begin_with_own_ops(void)
     f.offer.feature.ops = &own_ops;
 }
 
-static void on_ready(void *arg, mcplug_server *s, const struct mcplug_error *why)
+static void on_ready(void *arg, struct mp_session *s, const struct mcplug_error *why)
 {
     (void)arg, (void)s;
     f.readies++;
@@ -365,10 +363,9 @@ static int open_session(const char *revision, struct mcplug_error *err)
                                     .client_version = "1",
                                     .spill_dir = "/tmp",
                                     .recall = recall};
-    struct mcplug_server_options so = {
-        .struct_size = sizeof so, .revision = revision, .timeout_ms = 30000};
-    int r = mp_session_open(&cfg, &f.offer, f.settings, &so, "fake", on_ready, NULL,
-                            &f.server, err);
+    struct mp_session_options so = {.revision = revision, .timeout_ms = 30000};
+    int r = mp_session_open(&cfg, &f.offer, f.settings, &so, "fake", &f.id, on_ready,
+                            NULL, &f.server, err);
     fake_turn(&f);
     return r;
 }
@@ -395,7 +392,7 @@ END_TEST
 
 START_TEST(a_round_that_a_module_will_not_send_ends_the_call)
 {
-    struct mcplug_server_options so = {.struct_size = sizeof so, .elicit = on_input};
+    struct mp_session_options so = {.elicit = on_input};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     begin_with_own_ops();
     fake_modern(&f, &so, "{\"tools\":{}}");
@@ -406,7 +403,7 @@ START_TEST(a_round_that_a_module_will_not_send_ends_the_call)
     fake_turn(&f);
     ck_assert_uint_eq(o.times, 1);
     ck_assert_int_eq(o.code, MCPLUG_EIO);
-    ck_assert_ptr_null(mcplug_call_tool(f.server, "t", NULL, NULL, on_outcome, &o, &err));
+    ck_assert_ptr_null(fake_call(f.server, "t", NULL, NULL, on_outcome, &o, &err));
     ck_assert_int_eq(err.code, MCPLUG_EIO);
     fake_clear(&f);
 }
@@ -445,7 +442,7 @@ START_TEST(facts_are_bounded)
     }
     for (int i = 0; i < MP_FACTS_MAX + 5; i++) {
         snprintf(name, sizeof name, "f%d", i);
-        const char *value = mcplug_server_fact(f.server, name);
+        const char *value = mp_identity_fact((f.server)->id, name);
         if (i < MP_FACTS_MAX)
             ck_assert_str_eq(value, "value");
         else

@@ -26,7 +26,7 @@ static void note(char what)
     order[n + 1] = '\0';
 }
 
-static void on_input(void *arg, mcplug_server *s, mcplug_input *in, const char *p,
+static void on_input(void *arg, struct mp_session *s, mcplug_input *in, const char *p,
                      size_t len)
 {
     (void)arg, (void)s, (void)p, (void)len;
@@ -41,9 +41,9 @@ static void on_closed(void *arg)
 
 static void close_now(void)
 {
-    mcplug_server *s = f.server;
+    struct mp_session *s = f.server;
     f.server = NULL;
-    mcplug_close(s, on_closed, NULL);
+    mp_session_close(s, NULL, on_closed, NULL);
 }
 
 static void begin(void)
@@ -54,7 +54,7 @@ static void begin(void)
     fake_init(&f);
 }
 
-static void start(struct mcplug_server_options *so)
+static void start(struct mp_session_options *so)
 {
     begin();
     fake_modern(&f, so, "{\"tools\":{},\"logging\":{}}");
@@ -63,7 +63,7 @@ static void start(struct mcplug_server_options *so)
 static mcplug_call *call(const struct mcplug_call_options *co, mcplug_done_fn *done)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    mcplug_call *c = mcplug_call_tool(f.server, "t", NULL, co, done, &o, &err);
+    mcplug_call *c = fake_call(f.server, "t", NULL, co, done, &o, &err);
     ck_assert_msg(c != NULL, "%s", err.text);
     return c;
 }
@@ -90,7 +90,7 @@ static unsigned told(const char *method)
 /* ---- cancelling ---- */
 
 static mcplug_call *victim;
-static void cancel_victim(void *arg, mcplug_server *s, const char *params, size_t len)
+static void cancel_victim(void *arg, struct mp_session *s, const char *params, size_t len)
 {
     (void)arg, (void)s, (void)params, (void)len;
     mcplug_cancel(victim);
@@ -107,8 +107,7 @@ START_TEST(a_cancel_in_a_notification_beats_the_reply_behind_it)
         "\"result\":{\"n\":NaN}",
     };
     for (size_t i = 0; i < MP_COUNT(replies); i++) {
-        struct mcplug_server_options so = {
-            .struct_size = sizeof so, .elicit = on_input, .logged = cancel_victim};
+        struct mp_session_options so = {.elicit = on_input, .logged = cancel_victim};
         char line[512];
         start(&so);
         victim = call(NULL, on_outcome);
@@ -155,7 +154,7 @@ END_TEST
 static void begin_task(uint64_t timeout_ms, const char *status, const char *more)
 {
     struct mcplug_call_options co = {.struct_size = sizeof co, .timeout_ms = timeout_ms};
-    struct mcplug_server_options so = {.struct_size = sizeof so, .elicit = on_input};
+    struct mp_session_options so = {.elicit = on_input};
     start(&so);
     call(&co, on_outcome);
     fake_sayf(&f,
@@ -243,34 +242,35 @@ END_TEST
 
 /* ---- ready and dropped ---- */
 
-static void on_ready(void *arg, mcplug_server *s, const struct mcplug_error *why)
+static void on_ready(void *arg, struct mp_session *s, const struct mcplug_error *why)
 {
     (void)arg, (void)s;
     note('r');
     f.ready_why = why ? *why : (struct mcplug_error)MCPLUG_ERROR_INIT;
 }
 
-static void ready_closes(void *arg, mcplug_server *s, const struct mcplug_error *why)
+static void ready_closes(void *arg, struct mp_session *s, const struct mcplug_error *why)
 {
     on_ready(arg, s, why);
     f.server = NULL;
-    mcplug_close(s, on_closed, NULL);
+    mp_session_close(s, NULL, on_closed, NULL);
 }
 
-static void on_dropped(void *arg, mcplug_server *s, const struct mcplug_error *why)
+static void on_dropped(void *arg, struct mp_session *s, const struct mcplug_error *why)
 {
     (void)arg, (void)s, (void)why;
     note('d');
 }
 
-static void dropped_closes(void *arg, mcplug_server *s, const struct mcplug_error *why)
+static void dropped_closes(void *arg, struct mp_session *s,
+                           const struct mcplug_error *why)
 {
     on_dropped(arg, s, why);
     close_now();
 }
 
-static void open_session(struct mcplug_server_options *so,
-                         void (*ready)(void *, mcplug_server *,
+static void open_session(struct mp_session_options *so,
+                         void (*ready)(void *, struct mp_session *,
                                        const struct mcplug_error *))
 {
     struct mp_session_config cfg = {.loop = f.loop,
@@ -279,11 +279,10 @@ static void open_session(struct mcplug_server_options *so,
                                     .client_version = "1",
                                     .spill_dir = "/tmp"};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    so->struct_size = sizeof *so;
     so->timeout_ms = 30000;
     so->tool_ms = 100000000;
-    int r = mp_session_open(&cfg, &f.offer, f.settings, so, "fake", ready, &f, &f.server,
-                            &err);
+    int r = mp_session_open(&cfg, &f.offer, f.settings, so, "fake", &f.id, ready, &f,
+                            &f.server, &err);
     ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
     fake_turn(&f);
 }
@@ -302,7 +301,7 @@ static void feed_discovered(void)
 START_TEST(dropped_never_comes_before_ready)
 {
     for (int at_once = 0; at_once < 2; at_once++) {
-        struct mcplug_server_options so = {.dropped = on_dropped};
+        struct mp_session_options so = {.dropped = on_dropped};
         begin();
         open_session(&so, on_ready);
         feed_discovered();
@@ -319,28 +318,10 @@ START_TEST(dropped_never_comes_before_ready)
 }
 END_TEST
 
-START_TEST(a_link_that_goes_while_lists_are_fetched_was_never_ready)
-{
-    struct mcplug_server_options so = {.dropped = on_dropped, .prefetch = MCPLUG_TOOLS};
-    begin();
-    open_session(&so, on_ready);
-    feed_discovered();
-    fake_turn(&f);
-    fake_expect(&f, "tools/list");
-    fake_hang_up(&f, EPIPE, "exited");
-    ck_assert_str_eq(order, "r");
-    ck_assert_int_eq(f.ready_why.code, MCPLUG_ECLOSED);
-    close_now();
-    fake_turn(&f);
-    ck_assert_str_eq(order, "rc");
-    fake_clear(&f);
-}
-END_TEST
-
 START_TEST(ready_and_dropped_may_close)
 {
     for (int lost = 0; lost < 2; lost++) {
-        struct mcplug_server_options so = {.dropped = on_dropped};
+        struct mp_session_options so = {.dropped = on_dropped};
         begin();
         open_session(&so, ready_closes);
         feed_discovered();
@@ -351,7 +332,7 @@ START_TEST(ready_and_dropped_may_close)
         ck_assert_int_eq(f.ready_why.code, lost ? MCPLUG_ECLOSED : 0);
         fake_clear(&f);
     }
-    struct mcplug_server_options so = {.dropped = dropped_closes};
+    struct mp_session_options so = {.dropped = dropped_closes};
     begin();
     open_session(&so, on_ready);
     feed_discovered();
@@ -364,19 +345,16 @@ END_TEST
 
 START_TEST(ready_runs_once_also_when_closed_before)
 {
-    enum { OPENING, PROBING, INITIALIZING, UNTOLD, FETCHING, STAGES };
+    enum { OPENING, PROBING, INITIALIZING, UNTOLD, STAGES };
     for (int stage = OPENING; stage < STAGES; stage++) {
-        struct mcplug_server_options so = {
-            .dropped = on_dropped, .prefetch = stage == FETCHING ? MCPLUG_TOOLS : 0};
+        struct mp_session_options so = {.dropped = on_dropped};
         begin();
         f.opens = stage != OPENING;
         open_session(&so, ready_closes); /* as it may when there is a reason */
         if (stage == INITIALIZING)
             fake_pass(&f, 1500);
-        if (stage == UNTOLD || stage == FETCHING)
+        if (stage == UNTOLD)
             feed_discovered();
-        if (stage == FETCHING)
-            fake_turn(&f);
         ck_assert_str_eq(order, "");
         close_now();
         ck_assert_str_eq(order, ""); /* never inside the call */
@@ -391,7 +369,7 @@ END_TEST
 
 START_TEST(initialize_is_never_cancelled)
 {
-    struct mcplug_server_options so = {0};
+    struct mp_session_options so = {0};
     begin();
     open_session(&so, on_ready);
     fake_expect(&f, "server/discover");
@@ -403,30 +381,6 @@ START_TEST(initialize_is_never_cancelled)
     close_now();
     fake_turn(&f);
     ck_assert_uint_eq(told("notifications/cancelled"), 0);
-    fake_clear(&f);
-}
-END_TEST
-
-START_TEST(a_call_made_before_ready_ends_with_the_link)
-{
-    struct mcplug_server_options so = {.elicit = on_input, .prefetch = MCPLUG_TOOLS};
-    begin();
-    open_session(&so, on_ready);
-    feed_discovered();
-    fake_turn(&f);
-    fake_expect(&f, "tools/list");
-    call(NULL, on_outcome);
-    say_questions(fake_expect(&f, "tools/call"), "{\"a\":" ELICIT "}");
-    fake_pass(&f, 31000);
-    ck_assert_str_eq(order, "r");
-    ck_assert_int_eq(f.ready_why.code, MCPLUG_ETIMEDOUT);
-    fake_hang_up(&f, EPIPE, "exited");
-    ck_assert_uint_eq(o.times, 1);
-    ck_assert_int_eq(o.code, MCPLUG_ECLOSED);
-    mcplug_input_answer(asked[0], "{}");
-    close_now();
-    fake_turn(&f);
-    ck_assert_str_eq(order, "rc");
     fake_clear(&f);
 }
 END_TEST
@@ -445,10 +399,8 @@ static void done_closes(void *arg, mcplug_call *c, mcplug_result *result,
 START_TEST(who_closed_when_a_call_ended_hears_of_no_drop)
 {
     for (int asking = 0; asking < 2; asking++) {
-        struct mcplug_server_options so = {.struct_size = sizeof so,
-                                           .arg = &f,
-                                           .dropped = on_dropped,
-                                           .elicit = on_input};
+        struct mp_session_options so = {
+            .arg = &f, .dropped = on_dropped, .elicit = on_input};
         start(&so);
         for (int i = 0; i < 2; i++) {
             call(NULL, done_closes);
@@ -466,7 +418,7 @@ START_TEST(who_closed_when_a_call_ended_hears_of_no_drop)
 }
 END_TEST
 
-static void input_closes(void *arg, mcplug_server *s, mcplug_input *in, const char *p,
+static void input_closes(void *arg, struct mp_session *s, mcplug_input *in, const char *p,
                          size_t len)
 {
     on_input(arg, s, in, p, len);
@@ -476,7 +428,7 @@ static void input_closes(void *arg, mcplug_server *s, mcplug_input *in, const ch
 
 START_TEST(no_question_is_asked_after_close)
 {
-    struct mcplug_server_options so = {.struct_size = sizeof so, .elicit = input_closes};
+    struct mp_session_options so = {.elicit = input_closes};
     start(&so);
     call(NULL, on_outcome);
     say_questions(fake_expect(&f, "tools/call"), "{\"a\":" ELICIT ",\"b\":" ELICIT "}");
@@ -490,7 +442,7 @@ START_TEST(no_question_is_asked_after_close)
 END_TEST
 
 static unsigned n_remarks;
-static void remark_closes(void *arg, mcplug_server *s, const char *line, size_t len)
+static void remark_closes(void *arg, struct mp_session *s, const char *line, size_t len)
 {
     (void)arg, (void)s, (void)line, (void)len;
     n_remarks++;
@@ -504,8 +456,7 @@ START_TEST(neither_remarks_nor_log_messages_come_after_close)
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\","
         "\"params\":{\"data\":1}}";
     for (int logged = 0; logged < 2; logged++) {
-        struct mcplug_server_options so = {
-            .struct_size = sizeof so, .remark = remark_closes, .logged = remark_closes};
+        struct mp_session_options so = {.remark = remark_closes, .logged = remark_closes};
         n_remarks = 0;
         start(&so);
         if (logged)
@@ -523,13 +474,12 @@ END_TEST
 
 START_TEST(a_second_close_is_harmless)
 {
-    struct mcplug_server_options so = {
-        .struct_size = sizeof so, .arg = &f, .dropped = on_dropped};
+    struct mp_session_options so = {.arg = &f, .dropped = on_dropped};
     start(&so);
     call(NULL, done_closes);
-    mcplug_server *s = f.server;
+    struct mp_session *s = f.server;
     close_now();
-    mcplug_close(s, on_closed, NULL);
+    mp_session_close(s, NULL, on_closed, NULL);
     f.server = s; /* done_closes() does it once more */
     fake_turn(&f);
     ck_assert_str_eq(order, "bc");
@@ -548,11 +498,9 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_task_is_cancelled_when_it_cannot_be_understood);
     tcase_add_test(tc, a_task_that_has_ended_is_not_cancelled);
     tcase_add_test(tc, dropped_never_comes_before_ready);
-    tcase_add_test(tc, a_link_that_goes_while_lists_are_fetched_was_never_ready);
     tcase_add_test(tc, ready_and_dropped_may_close);
     tcase_add_test(tc, ready_runs_once_also_when_closed_before);
     tcase_add_test(tc, initialize_is_never_cancelled);
-    tcase_add_test(tc, a_call_made_before_ready_ends_with_the_link);
     tcase_add_test(tc, who_closed_when_a_call_ended_hears_of_no_drop);
     tcase_add_test(tc, no_question_is_asked_after_close);
     tcase_add_test(tc, neither_remarks_nor_log_messages_come_after_close);

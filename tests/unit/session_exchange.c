@@ -68,7 +68,7 @@ static void check_ready(const char *revision)
 {
     ck_assert_uint_eq(f.readies, 1);
     ck_assert_msg(f.ready_why.code == 0, "%s", f.ready_why.text);
-    ck_assert_str_eq(f.server->revision, revision);
+    ck_assert_str_eq(f.id.revision, revision);
     ck_assert(fake_idle(&f));
 }
 

@@ -16,7 +16,7 @@ static unsigned long long ll(uint64_t n)
     return n;
 }
 
-static void on_input(void *arg, mcplug_server *s, mcplug_input *in, const char *p,
+static void on_input(void *arg, struct mp_session *s, mcplug_input *in, const char *p,
                      size_t len)
 {
     (void)arg, (void)s;
@@ -28,10 +28,8 @@ static void on_input(void *arg, mcplug_server *s, mcplug_input *in, const char *
 
 static void start(bool modern)
 {
-    struct mcplug_server_options so = {.struct_size = sizeof so,
-                                       .elicit = on_input,
-                                       .sample = on_input,
-                                       .roots = on_input};
+    struct mp_session_options so = {
+        .elicit = on_input, .sample = on_input, .roots = on_input};
     memset(&o, 0, sizeof o);
     n_asked = 0;
     answer_at_once = NULL;
@@ -50,8 +48,7 @@ static void finish(void)
 static uint64_t call(const char *tool)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    mcplug_call *c =
-        mcplug_call_tool(f.server, tool, "{\"k\":1}", NULL, on_outcome, &o, &err);
+    mcplug_call *c = fake_call(f.server, tool, "{\"k\":1}", NULL, on_outcome, &o, &err);
     ck_assert_msg(c != NULL, "%s", err.text);
     return fake_expect(&f, "tools/call");
 }
@@ -221,7 +218,7 @@ START_TEST(other_calls_carry_neither_state_nor_answers)
     start(true);
     uint64_t id = call("ask");
     say_questions(id, "{\"a\":" ELICIT "}", "\"s\"");
-    mcplug_call_tool(f.server, "other", NULL, NULL, on_outcome, &other, NULL);
+    fake_call(f.server, "other", NULL, NULL, on_outcome, &other, NULL);
     const char *frame = fake_next(&f);
     ck_assert_ptr_null(strstr(frame, "requestState"));
     ck_assert_ptr_null(strstr(frame, "inputResponses"));
@@ -270,7 +267,7 @@ END_TEST
 START_TEST(questions_to_what_cannot_have_any_are_refused)
 {
     start(true);
-    mcplug_request(f.server, "completion/complete", "{}", NULL, on_outcome, &o, NULL);
+    fake_request(f.server, "completion/complete", "{}", NULL, on_outcome, &o, NULL);
     say_questions(fake_expect(&f, "completion/complete"), NULL, "\"s\"");
     ck_assert_int_eq(o.code, MCPLUG_EPROTO);
     finish();
@@ -298,8 +295,7 @@ START_TEST(
     struct mcplug_call_options co = {.struct_size = sizeof co, .timeout_ms = 5000};
     for (int way = 0; way < 3; way++) {
         start(true);
-        mcplug_call *c =
-            mcplug_call_tool(f.server, "ask", NULL, &co, on_outcome, &o, NULL);
+        mcplug_call *c = fake_call(f.server, "ask", NULL, &co, on_outcome, &o, NULL);
         say_questions(fake_expect(&f, "tools/call"), "{\"a\":" ELICIT "}", NULL);
         if (way == 0)
             mcplug_cancel(c);
@@ -322,8 +318,7 @@ START_TEST(an_answer_and_a_cancel_in_one_turn_end_the_call_once)
 {
     for (int way = 0; way < 2; way++) {
         start(true);
-        mcplug_call *c =
-            mcplug_call_tool(f.server, "ask", NULL, NULL, on_outcome, &o, NULL);
+        mcplug_call *c = fake_call(f.server, "ask", NULL, NULL, on_outcome, &o, NULL);
         say_questions(fake_expect(&f, "tools/call"), "{\"a\":" ELICIT "}", NULL);
         if (way)
             mcplug_cancel(c);
@@ -411,8 +406,7 @@ START_TEST(cancelling_a_call_cancels_its_task)
 {
     for (int polling = 0; polling < 2; polling++) {
         start(true);
-        mcplug_call *c =
-            mcplug_call_tool(f.server, "t", NULL, NULL, on_outcome, &o, NULL);
+        mcplug_call *c = fake_call(f.server, "t", NULL, NULL, on_outcome, &o, NULL);
         say_task(fake_expect(&f, "tools/call"), "task", "working", "");
         if (polling) {
             fake_pass(&f, 200);

@@ -13,21 +13,21 @@ static unsigned long long ll(uint64_t n)
     return n;
 }
 
-static void on_changed(void *arg, mcplug_server *s, int what, const char *uri)
+static void on_changed(void *arg, struct mp_session *s, int what, const char *uri)
 {
     (void)arg, (void)uri;
     changes++;
     kinds |= (unsigned)what;
     if (closes) {
         f.server = NULL;
-        mcplug_close(s, NULL, NULL);
+        mp_session_close(s, NULL, NULL, NULL);
     }
 }
 
 /* A ready session that listens; the exchange of it. */
 static uint64_t start_with(uint32_t caps, const char *capabilities)
 {
-    struct mcplug_server_options so = {.struct_size = sizeof so, .changed = on_changed};
+    struct mp_session_options so = {.changed = on_changed};
 
     changes = kinds = 0;
     closes = false;
@@ -179,9 +179,9 @@ START_TEST(nothing_is_taken_up_after_close)
         lose(id);
     else
         fake_drop_exchange(&f, id, MCPLUG_ECLOSED, ECONNRESET, 0, "x");
-    mcplug_server *s = f.server;
+    struct mp_session *s = f.server;
     f.server = NULL;
-    mcplug_close(s, NULL, NULL);
+    mp_session_close(s, NULL, NULL, NULL);
     check_never_again();
     fake_clear(&f);
 }
@@ -215,7 +215,7 @@ START_TEST(a_wish_in_the_pause_is_told_at_once_and_ends_the_pause)
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
     lose(start(MCPLUG_CAN_EXCHANGE));
-    ck_assert_int_eq(mcplug_subscribe(f.server, "file:///a", &err), MCPLUG_OK);
+    ck_assert_int_eq(mp_notify_subscribe(f.server, "file:///a", true, &err), MCPLUG_OK);
     uint64_t id = fake_expect(&f, "subscriptions/listen");
     ck_assert_ptr_nonnull(strstr(f.sent[f.n_seen - 1], "[\"file:///a\"]"));
     check_never_again();
@@ -234,7 +234,7 @@ START_TEST(a_wish_that_was_lost_alone_is_told_again)
 
     uint64_t first = start(MCPLUG_CAN_EXCHANGE);
     acknowledge(first);
-    ck_assert_int_eq(mcplug_subscribe(f.server, "file:///a", &err), MCPLUG_OK);
+    ck_assert_int_eq(mp_notify_subscribe(f.server, "file:///a", true, &err), MCPLUG_OK);
     lose(fake_expect(&f, "subscriptions/listen"));
     uint64_t id = again_after(1000); /* though the first one stands */
     ck_assert_ptr_nonnull(strstr(f.sent[f.n_seen - 1], "[\"file:///a\"]"));
@@ -252,7 +252,7 @@ START_TEST(the_loss_of_one_that_is_replaced_is_none)
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
     uint64_t first = start(MCPLUG_CAN_EXCHANGE);
-    ck_assert_int_eq(mcplug_subscribe(f.server, "file:///a", &err), MCPLUG_OK);
+    ck_assert_int_eq(mp_notify_subscribe(f.server, "file:///a", true, &err), MCPLUG_OK);
     uint64_t id = fake_expect(&f, "subscriptions/listen");
     lose(first);
     check_never_again();
@@ -271,9 +271,9 @@ START_TEST(nothing_wanted_is_nothing_to_take_up)
     f.ops.caps = MCPLUG_CAN_EXCHANGE;
     fake_modern(&f, NULL, "{\"resources\":{\"subscribe\":true}}");
     ck_assert(fake_idle(&f));
-    ck_assert_int_eq(mcplug_subscribe(f.server, "file:///a", &err), MCPLUG_OK);
+    ck_assert_int_eq(mp_notify_subscribe(f.server, "file:///a", true, &err), MCPLUG_OK);
     lose(fake_expect(&f, "subscriptions/listen"));
-    ck_assert_int_eq(mcplug_unsubscribe(f.server, "file:///a", &err), MCPLUG_OK);
+    ck_assert_int_eq(mp_notify_subscribe(f.server, "file:///a", false, &err), MCPLUG_OK);
     check_never_again();
     fake_clear(&f);
 }
@@ -292,7 +292,7 @@ START_TEST(what_cannot_be_asked_for_now_is_asked_for_later)
     memcpy(arguments + sizeof arguments - sizeof tail, tail, sizeof tail);
     f.queues = true; /* and it is full with this one */
     ck_assert_ptr_nonnull(
-        mcplug_call_tool(f.server, "t", arguments, NULL, on_outcome, &o, &err));
+        fake_call(f.server, "t", arguments, NULL, on_outcome, &o, &err));
     uint64_t id = fake_expect(&f, "tools/call");
     fake_pass(&f, 1000);
     ck_assert(fake_idle(&f));
@@ -311,7 +311,7 @@ static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why
 
 static unsigned get_tools(unsigned *lists)
 {
-    ck_assert_int_eq(mcplug_get_list(f.server, MCPLUG_TOOLS, on_list, lists, NULL), 0);
+    ck_assert_int_eq(mp_lists_get(f.server, MCPLUG_TOOLS, on_list, lists, NULL), 0);
     fake_turn(&f);
     if (fake_idle(&f))
         return 0;
@@ -363,7 +363,7 @@ END_TEST
 static void fetch(enum mcplug_kind kind, const char *method, const char *result)
 {
     unsigned lists = 0;
-    ck_assert_int_eq(mcplug_get_list(f.server, kind, on_list, &lists, NULL), 0);
+    ck_assert_int_eq(mp_lists_get(f.server, kind, on_list, &lists, NULL), 0);
     fake_sayf(&f, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{%s}}",
               ll(fake_expect(&f, method)), result);
     ck_assert_uint_eq(lists, 1);
@@ -416,7 +416,7 @@ END_TEST
 static uint64_t wish(void)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    ck_assert_int_eq(mcplug_subscribe(f.server, "file:///a", &err), MCPLUG_OK);
+    ck_assert_int_eq(mp_notify_subscribe(f.server, "file:///a", true, &err), MCPLUG_OK);
     return fake_expect(&f, "subscriptions/listen");
 }
 
@@ -458,7 +458,7 @@ START_TEST(a_list_that_is_under_way_when_it_listens_again_is_not_kept)
     acknowledge(id);
     lose(id);
     id = again_after(1000);
-    ck_assert_int_eq(mcplug_get_list(f.server, MCPLUG_TOOLS, on_list, &lists, NULL), 0);
+    ck_assert_int_eq(mp_lists_get(f.server, MCPLUG_TOOLS, on_list, &lists, NULL), 0);
     uint64_t asked = fake_expect(&f, "tools/list");
     acknowledge(id);
     ck_assert_uint_eq(changes, 1);

@@ -34,7 +34,7 @@ static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why
 static void get(enum mcplug_kind kind, struct got *g)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    int r = mcplug_get_list(f.server, kind, on_list, g, &err);
+    int r = mp_lists_get(f.server, kind, on_list, g, &err);
     ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
     ck_assert_uint_eq(g->times, 0); /* never inside the call */
     fake_turn(&f);
@@ -362,26 +362,6 @@ START_TEST(a_list_of_the_wrong_shape_is_an_error)
 }
 END_TEST
 
-START_TEST(lists_asked_for_are_fetched_side_by_side_before_ready)
-{
-    struct mcplug_server_options so = {.struct_size = sizeof so,
-                                       .prefetch = MCPLUG_TOOLS | MCPLUG_PROMPTS |
-                                                   MCPLUG_RESOURCES};
-    fake_init(&f);
-    fake_modern(&f, &so, "{\"tools\":{},\"resources\":{}}");
-    uint64_t tools = fake_expect(&f, "tools/list");
-    uint64_t resources = fake_expect(&f, "resources/list"); /* no prompts: not asked */
-    ck_assert(fake_idle(&f));
-    ck_assert_uint_eq(f.readies, 0);
-    fake_sayf(&f, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"resources\":[]}}",
-              ll(resources));
-    ck_assert_uint_eq(f.readies, 0);
-    say_tools(tools, A, "");
-    ck_assert_uint_eq(f.readies, 1);
-    fake_clear(&f);
-}
-END_TEST
-
 /* ---- changes ---- */
 
 static struct {
@@ -390,7 +370,7 @@ static struct {
     char uri[64];
 } change;
 
-static void on_changed(void *arg, mcplug_server *s, int kind, const char *uri)
+static void on_changed(void *arg, struct mp_session *s, int kind, const char *uri)
 {
     (void)arg, (void)s;
     change.times++;
@@ -400,7 +380,7 @@ static void on_changed(void *arg, mcplug_server *s, int kind, const char *uri)
 
 START_TEST(a_modern_server_is_listened_to_for_what_it_offers)
 {
-    struct mcplug_server_options so = {.struct_size = sizeof so, .changed = on_changed};
+    struct mp_session_options so = {.changed = on_changed};
     fake_init(&f);
     fake_modern(&f, &so, "{\"tools\":{\"listChanged\":true},\"prompts\":{}}");
     const char *frame = fake_next(&f);
@@ -424,7 +404,7 @@ END_TEST
 
 START_TEST(a_list_fetched_when_nobody_listens_any_more_is_not_kept)
 {
-    struct mcplug_server_options so = {.struct_size = sizeof so, .changed = on_changed};
+    struct mp_session_options so = {.changed = on_changed};
     struct got g[4] = {{0}};
     fake_init(&f);
     fake_modern(&f, &so, "{\"tools\":{\"listChanged\":true}}");
@@ -444,14 +424,14 @@ END_TEST
 
 START_TEST(resource_subscriptions_replace_the_listener)
 {
-    struct mcplug_server_options so = {.struct_size = sizeof so, .changed = on_changed};
+    struct mp_session_options so = {.changed = on_changed};
     fake_init(&f);
     fake_modern(&f, &so, "{\"resources\":{\"subscribe\":true}}");
     ck_assert(fake_idle(&f));
-    ck_assert_int_eq(mcplug_subscribe(f.server, "x:1", NULL), MCPLUG_OK);
+    ck_assert_int_eq(mp_notify_subscribe(f.server, "x:1", true, NULL), MCPLUG_OK);
     const char *frame = fake_next(&f);
     ck_assert_ptr_nonnull(strstr(frame, "\"resourceSubscriptions\":[\"x:1\"]"));
-    ck_assert_int_eq(mcplug_subscribe(f.server, "x:2", NULL), MCPLUG_OK);
+    ck_assert_int_eq(mp_notify_subscribe(f.server, "x:2", true, NULL), MCPLUG_OK);
     frame = fake_next(&f); /* at once, and before the old one goes */
     ck_assert_ptr_nonnull(strstr(frame, "\"resourceSubscriptions\":[\"x:1\",\"x:2\"]"));
     fake_turn(&f);
@@ -482,12 +462,12 @@ static void say_updated(uint64_t subscription)
 
 START_TEST(a_change_is_told_once_while_one_subscription_replaces_another)
 {
-    struct mcplug_server_options so = {.struct_size = sizeof so, .changed = on_changed};
+    struct mp_session_options so = {.changed = on_changed};
     fake_init(&f);
     fake_modern(&f, &so, "{\"resources\":{\"subscribe\":true}}");
-    mcplug_subscribe(f.server, "x:1", NULL);
+    mp_notify_subscribe(f.server, "x:1", true, NULL);
     uint64_t old = fake_expect(&f, "subscriptions/listen");
-    mcplug_subscribe(f.server, "x:2", NULL);
+    mp_notify_subscribe(f.server, "x:2", true, NULL);
     uint64_t young = fake_expect(&f, "subscriptions/listen");
     change.times = 0;
     say_updated(old); /* the new one does not stand yet */
@@ -509,18 +489,18 @@ START_TEST(a_legacy_server_is_subscribed_to_by_request)
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     fake_init(&f);
     fake_legacy(&f, NULL, "{\"resources\":{\"subscribe\":true}}");
-    ck_assert_int_eq(mcplug_subscribe(f.server, "x:1", &err), MCPLUG_OK);
+    ck_assert_int_eq(mp_notify_subscribe(f.server, "x:1", true, &err), MCPLUG_OK);
     ck_assert_ptr_nonnull(strstr(fake_next(&f),
                                  "\"method\":\"resources/subscribe\",\"params\":"
                                  "{\"uri\":\"x:1\"}"));
-    ck_assert_int_eq(mcplug_unsubscribe(f.server, "x:1", &err), MCPLUG_OK);
+    ck_assert_int_eq(mp_notify_subscribe(f.server, "x:1", false, &err), MCPLUG_OK);
     fake_expect(&f, "resources/unsubscribe");
     fake_clear(&f);
 }
 END_TEST
 
 static char logged[256];
-static void on_logged(void *arg, mcplug_server *s, const char *params, size_t len)
+static void on_logged(void *arg, struct mp_session *s, const char *params, size_t len)
 {
     (void)arg, (void)s;
     snprintf(logged, sizeof logged, "%.*s", (int)len, params);
@@ -528,8 +508,7 @@ static void on_logged(void *arg, mcplug_server *s, const char *params, size_t le
 
 START_TEST(log_messages_arrive_in_both_eras)
 {
-    struct mcplug_server_options so = {
-        .struct_size = sizeof so, .log_level = "warning", .logged = on_logged};
+    struct mp_session_options so = {.log_level = "warning", .logged = on_logged};
     struct outcome o = {0};
     fake_init(&f);
     fake_legacy(&f, &so, "{\"logging\":{}}");
@@ -545,7 +524,7 @@ START_TEST(log_messages_arrive_in_both_eras)
     fake_init(&f);
     fake_modern(&f, &so, "{\"logging\":{}}");
     ck_assert(fake_idle(&f));
-    mcplug_call_tool(f.server, "t", NULL, NULL, on_outcome, &o, NULL);
+    fake_call(f.server, "t", NULL, NULL, on_outcome, &o, NULL);
     ck_assert_ptr_nonnull(
         strstr(fake_next(&f), "\"io.modelcontextprotocol/logLevel\":\"warning\""));
     fake_clear(&f);
@@ -571,7 +550,6 @@ static void add(TCase *tc)
     tcase_add_test(tc, callers_share_one_fetch);
     tcase_add_test(tc, items_without_a_name_are_left_out_with_a_warning);
     tcase_add_test(tc, a_list_of_the_wrong_shape_is_an_error);
-    tcase_add_test(tc, lists_asked_for_are_fetched_side_by_side_before_ready);
     tcase_add_test(tc, a_modern_server_is_listened_to_for_what_it_offers);
     tcase_add_test(tc, a_list_fetched_when_nobody_listens_any_more_is_not_kept);
     tcase_add_test(tc, resource_subscriptions_replace_the_listener);

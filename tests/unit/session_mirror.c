@@ -55,7 +55,7 @@ static void say_tools(uint64_t id, const char *tools, const char *more)
 static struct got list(const char *tools)
 {
     struct got g = {0};
-    ck_assert_int_eq(mcplug_get_list(f.server, MCPLUG_TOOLS, on_list, &g, NULL), 0);
+    ck_assert_int_eq(mp_lists_get(f.server, MCPLUG_TOOLS, on_list, &g, NULL), 0);
     fake_turn(&f);
     say_tools(fake_expect(&f, "tools/list"), tools, "");
     ck_assert_uint_eq(g.times, 1);
@@ -67,8 +67,7 @@ static mcplug_call *call(const char *tool, const char *arguments)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     memset(&o, 0, sizeof o);
-    mcplug_call *c =
-        mcplug_call_tool(f.server, tool, arguments, NULL, on_outcome, &o, &err);
+    mcplug_call *c = fake_call(f.server, tool, arguments, NULL, on_outcome, &o, &err);
     ck_assert_msg(c != NULL, "%s", err.text);
     return c;
 }
@@ -284,7 +283,7 @@ START_TEST(all_tools_together_are_bounded)
     struct got g = {0};
 
     start(true, MCPLUG_MIRRORS_PARAMS); /* 270 KB each, 4 MiB are 15 of them */
-    mcplug_get_list(f.server, MCPLUG_TOOLS, on_list, &g, NULL);
+    mp_lists_get(f.server, MCPLUG_TOOLS, on_list, &g, NULL);
     fake_turn(&f);
     fprintf(out, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"tools\":[",
             ll(fake_expect(&f, "tools/list")));
@@ -379,7 +378,7 @@ START_TEST(lists_of_prompts_are_not_looked_at)
     fake_init(&f);
     f.ops.caps = MCPLUG_MIRRORS_PARAMS;
     fake_modern(&f, NULL, "{\"prompts\":{}}");
-    mcplug_get_list(f.server, MCPLUG_PROMPTS, on_list, &g, NULL);
+    mp_lists_get(f.server, MCPLUG_PROMPTS, on_list, &g, NULL);
     fake_turn(&f);
     fake_sayf(&f,
               "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"prompts\":[{\"name\":\"p\","
@@ -412,7 +411,7 @@ START_TEST(every_page_is_looked_at)
     struct got g = {0};
 
     start(true, MCPLUG_MIRRORS_PARAMS);
-    mcplug_get_list(f.server, MCPLUG_TOOLS, on_list, &g, NULL);
+    mp_lists_get(f.server, MCPLUG_TOOLS, on_list, &g, NULL);
     fake_turn(&f);
     say_tools(fake_expect(&f, "tools/list"),
               REGION "," TOOL("bad", PROPERTY("a", "number", "A")),

@@ -48,7 +48,7 @@ static void start(bool modern, uint32_t caps)
 static struct got ask(void)
 {
     struct got g = {0};
-    ck_assert_int_eq(mcplug_get_list(f.server, MCPLUG_TOOLS, on_list, &g, NULL), 0);
+    ck_assert_int_eq(mp_lists_get(f.server, MCPLUG_TOOLS, on_list, &g, NULL), 0);
     fake_turn(&f);
     return g;
 }
@@ -63,7 +63,7 @@ static void say_tools(uint64_t id, const char *tools, const char *more)
 static struct got list(const char *tools)
 {
     struct got g = {0};
-    ck_assert_int_eq(mcplug_get_list(f.server, MCPLUG_TOOLS, on_list, &g, NULL), 0);
+    ck_assert_int_eq(mp_lists_get(f.server, MCPLUG_TOOLS, on_list, &g, NULL), 0);
     fake_turn(&f);
     say_tools(fake_expect(&f, "tools/list"), tools, "");
     ck_assert_uint_eq(g.times, 1);
@@ -75,8 +75,7 @@ static mcplug_call *call(const char *tool, const char *arguments)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     memset(&o, 0, sizeof o);
-    mcplug_call *c =
-        mcplug_call_tool(f.server, tool, arguments, NULL, on_outcome, &o, &err);
+    mcplug_call *c = fake_call(f.server, tool, arguments, NULL, on_outcome, &o, &err);
     ck_assert_msg(c != NULL, "%s", err.text);
     return c;
 }
@@ -214,8 +213,7 @@ START_TEST(values_beyond_a_mebibyte_fail_the_call)
         char *p = args + sprintf(args, "{\"region\":\"");
         memset(p, 'x', limit - 2 + over); /* its quotes count */
         strcpy(p + limit - 2 + over, "\"}");
-        mcplug_call *c =
-            mcplug_call_tool(f.server, "t", args, NULL, on_outcome, &o, &err);
+        mcplug_call *c = fake_call(f.server, "t", args, NULL, on_outcome, &o, &err);
         ck_assert((c == NULL) == (over == 1));
     }
     ck_assert_int_eq(err.code, MCPLUG_ETOOBIG);
@@ -232,13 +230,13 @@ START_TEST(a_kept_list_and_a_failed_one_leave_what_is_known)
     struct got g = {0};
 
     start(true, MCPLUG_MIRRORS_PARAMS);
-    mcplug_get_list(f.server, MCPLUG_TOOLS, on_list, &g, NULL);
+    mp_lists_get(f.server, MCPLUG_TOOLS, on_list, &g, NULL);
     fake_turn(&f);
     say_tools(fake_expect(&f, "tools/list"), REGION, ",\"ttlMs\":1000");
     g = ask();
     ck_assert(fake_idle(&f));
     fake_pass(&f, 1000);
-    mcplug_get_list(f.server, MCPLUG_TOOLS, on_list, &g, NULL);
+    mp_lists_get(f.server, MCPLUG_TOOLS, on_list, &g, NULL);
     fake_turn(&f);
     say_tools(fake_expect(&f, "tools/list"), GOOD, ",\"nextCursor\":\"2\"");
     fake_sayf(&f, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{}}",
@@ -313,7 +311,7 @@ START_TEST(a_kept_list_does_not_count_after_a_refusal)
     char refusal[128];
 
     start(true, MCPLUG_MIRRORS_PARAMS);
-    mcplug_get_list(f.server, MCPLUG_TOOLS, on_list, &g, NULL);
+    mp_lists_get(f.server, MCPLUG_TOOLS, on_list, &g, NULL);
     fake_turn(&f);
     say_tools(fake_expect(&f, "tools/list"), REGION, ",\"ttlMs\":100000");
     call("t", BOTH);
@@ -324,7 +322,7 @@ START_TEST(a_kept_list_does_not_count_after_a_refusal)
     /* somebody is about to get the kept list when the refusal comes */
     memset(&g, 0, sizeof g);
     mp_link_wire.feed(f.conn, 0, mp_text(refusal), 1);
-    mcplug_get_list(f.server, MCPLUG_TOOLS, on_list, &g, NULL);
+    mp_lists_get(f.server, MCPLUG_TOOLS, on_list, &g, NULL);
     fake_turn(&f);
     ck_assert_uint_eq(g.times, 0);
     say_tools(fake_expect(&f, "tools/list"), ZONE "," GOOD, ",\"ttlMs\":100000");
@@ -344,8 +342,8 @@ START_TEST(calls_refused_together_share_one_fetch)
 
     start(true, MCPLUG_MIRRORS_PARAMS);
     call("t", BOTH);
-    mcplug_request(f.server, "tools/call", "{\"arguments\":" BOTH ",\"name\":\"t\"}",
-                   NULL, on_outcome, &other, NULL);
+    fake_request(f.server, "tools/call", "{\"arguments\":" BOTH ",\"name\":\"t\"}", NULL,
+                 on_outcome, &other, NULL);
     uint64_t one = fake_expect(&f, "tools/call"), two = fake_expect(&f, "tools/call");
     ck_assert_str_eq(fake_meta(&f, "name"), "t");
     say_mismatch(one, "no");
@@ -398,7 +396,7 @@ START_TEST(the_deadline_of_a_refused_call_stays)
 
     for (int late = 0; late < 2; late++) {
         start(true, MCPLUG_MIRRORS_PARAMS);
-        mcplug_call_tool(f.server, "t", BOTH, &co, on_outcome, &o, NULL);
+        fake_call(f.server, "t", BOTH, &co, on_outcome, &o, NULL);
         uint64_t id = fake_expect(&f, "tools/call");
         fake_pass(&f, 600);
         say_mismatch(id, "no");
@@ -455,7 +453,7 @@ START_TEST(a_cancel_just_before_the_list_comes_counts)
 
     start(true, MCPLUG_MIRRORS_PARAMS);
     to_cancel = call("t", BOTH);
-    mcplug_call_tool(f.server, "u", NULL, NULL, cancel_other, NULL, NULL);
+    fake_call(f.server, "u", NULL, NULL, cancel_other, NULL, NULL);
     say_mismatch(fake_expect(&f, "tools/call"), "no");
     uint64_t other = fake_expect(&f, "tools/call");
     snprintf(reply, sizeof reply,
@@ -483,8 +481,7 @@ START_TEST(other_errors_and_other_methods_are_not_tried_again)
               "\"x\"}}",
               ll(fake_expect(&f, "tools/call")));
     ck_assert_int_eq(o.peer_status, -32602);
-    mcplug_request(f.server, "prompts/get", "{\"name\":\"p\"}", NULL, on_outcome, &o,
-                   NULL);
+    fake_request(f.server, "prompts/get", "{\"name\":\"p\"}", NULL, on_outcome, &o, NULL);
     say_mismatch(fake_expect(&f, "prompts/get"), "x");
     ck_assert_int_eq(o.peer_status, -32020);
     ck_assert_uint_eq(o.times, 2);
@@ -547,8 +544,8 @@ START_TEST(a_request_says_beside_it_what_it_is_about)
 {
     for (int modern = 0; modern < 2; modern++) {
         start(modern, 0);
-        mcplug_request(f.server, names[_i].method, names[_i].params, NULL, on_outcome, &o,
-                       NULL);
+        fake_request(f.server, names[_i].method, names[_i].params, NULL, on_outcome, &o,
+                     NULL);
         fake_expect(&f, names[_i].method);
         const char *name = fake_meta(&f, "name");
         ck_assert_msg(!name == !names[_i].name, "%s", names[_i].params);

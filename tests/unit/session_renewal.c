@@ -18,7 +18,7 @@ static unsigned long long ll(uint64_t n)
     return n;
 }
 
-static void start_with(struct mcplug_server_options *so)
+static void start_with(struct mp_session_options *so)
 {
     memset(&o, 0, sizeof o);
     fake_init(&f);
@@ -37,7 +37,7 @@ static mcplug_call *call_to(const char *tool, const struct mcplug_call_options *
                             mcplug_done_fn *done, struct outcome *out)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    mcplug_call *c = mcplug_call_tool(f.server, tool, NULL, co, done, out, &err);
+    mcplug_call *c = fake_call(f.server, tool, NULL, co, done, out, &err);
     ck_assert_msg(c != NULL, "%s", err.text);
     return c;
 }
@@ -88,7 +88,7 @@ static void renew(void)
 static void check_books(void)
 {
     struct mcplug_ledger l = {.struct_size = sizeof l};
-    mcplug_server_ledger(f.server, &l);
+    fake_ledger(f.server, &l);
     ck_assert_uint_eq(l.issued, l.ok + l.tool_error + l.peer_error + l.transport_error +
                                     l.timed_out + l.cancelled + l.under_way);
 }
@@ -162,8 +162,8 @@ START_TEST(what_the_new_session_says_counts)
     start();
     forget();
     initialized_as("2025-03-26", "{\"prompts\":{}}");
-    ck_assert_str_eq(mcplug_server_revision(f.server), "2025-03-26");
-    ck_assert_str_eq(mcplug_server_capabilities(f.server), "{\"prompts\":{}}");
+    ck_assert_str_eq((f.server)->id->revision, "2025-03-26");
+    ck_assert_str_eq((f.server)->id->capabilities, "{\"prompts\":{}}");
     call(&o);
     fake_expect(&f, "tools/call");
     ck_assert_str_eq(fake_meta(&f, "protocol-version"), "2025-03-26");
@@ -265,7 +265,7 @@ static void done_calls_again(void *arg, mcplug_call *c, mcplug_result *result,
     on_outcome(arg, c, result, why);
     if (!why || ++retries > 100)
         return;
-    if (!mcplug_call_tool(f.server, "t", NULL, NULL, done_calls_again, &second, &err)) {
+    if (!fake_call(f.server, "t", NULL, NULL, done_calls_again, &second, &err)) {
         out->is_error = true;
         second.code = err.code;
     }
@@ -420,7 +420,7 @@ START_TEST(a_close_meanwhile_ends_the_calls_that_wait)
     forget();
     for (int i = 0; i < 3; i++)
         call(&all[i]);
-    mp_session_close(f.server, NULL, NULL);
+    mp_session_close(f.server, NULL, NULL, NULL);
     f.server = NULL;
     fake_turn(&f);
     fake_pass(&f, 100000);
@@ -437,17 +437,17 @@ END_TEST
 
 START_TEST(subscriptions_and_the_log_level_are_set_again)
 {
-    struct mcplug_server_options so = {.struct_size = sizeof so, .log_level = "warning"};
+    struct mp_session_options so = {.log_level = "warning"};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
     start_with(&so);
     say_done(fake_expect(&f, "logging/setLevel"));
     for (int i = 0; i < 3; i++) {
         static const char *const uris[] = {"file:///a", "file:///b", "file:///c"};
-        ck_assert_int_eq(mcplug_subscribe(f.server, uris[i], &err), MCPLUG_OK);
+        ck_assert_int_eq(mp_notify_subscribe(f.server, uris[i], true, &err), MCPLUG_OK);
         say_done(fake_expect(&f, "resources/subscribe"));
     }
-    ck_assert_int_eq(mcplug_unsubscribe(f.server, "file:///b", &err), MCPLUG_OK);
+    ck_assert_int_eq(mp_notify_subscribe(f.server, "file:///b", false, &err), MCPLUG_OK);
     say_done(fake_expect(&f, "resources/unsubscribe"));
     forget();
     call(&o);
@@ -481,7 +481,7 @@ static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why
 static void get_tools(struct got *g)
 {
     memset(g, 0, sizeof *g);
-    ck_assert_int_eq(mcplug_get_list(f.server, MCPLUG_TOOLS, on_list, g, NULL), 0);
+    ck_assert_int_eq(mp_lists_get(f.server, MCPLUG_TOOLS, on_list, g, NULL), 0);
     fake_turn(&f);
 }
 
@@ -493,14 +493,13 @@ static void say_tools(void)
 
 START_TEST(lists_are_asked_for_anew)
 {
-    struct mcplug_server_options so = {.struct_size = sizeof so,
-                                       .prefetch = MCPLUG_TOOLS};
     struct got g;
 
     memset(&o, 0, sizeof o);
     fake_init(&f);
     f.ops.caps = MCPLUG_CAN_EXCHANGE;
-    fake_legacy(&f, &so, CAPS);
+    fake_legacy(&f, NULL, CAPS);
+    get_tools(&g);
     say_tools();
     get_tools(&g); /* kept */
     ck_assert_uint_eq(g.times, 1);
@@ -541,7 +540,7 @@ START_TEST(a_list_under_way_fails_once)
 END_TEST
 
 static mcplug_input *asked;
-static void on_elicit(void *arg, mcplug_server *s, mcplug_input *in, const char *p,
+static void on_elicit(void *arg, struct mp_session *s, mcplug_input *in, const char *p,
                       size_t len)
 {
     (void)arg, (void)s, (void)p, (void)len;
@@ -550,7 +549,7 @@ static void on_elicit(void *arg, mcplug_server *s, mcplug_input *in, const char 
 
 START_TEST(answers_to_the_old_session_do_not_reach_the_new_one)
 {
-    struct mcplug_server_options so = {.struct_size = sizeof so, .elicit = on_elicit};
+    struct mp_session_options so = {.elicit = on_elicit};
 
     start_with(&so);
     asked = NULL;

@@ -16,13 +16,12 @@ static mcplug_call *call_with(const char *tool, const char *args,
                               const struct mcplug_call_options *options)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    mcplug_call *call =
-        mcplug_call_tool(f.server, tool, args, options, on_outcome, &o, &err);
+    mcplug_call *call = fake_call(f.server, tool, args, options, on_outcome, &o, &err);
     ck_assert_msg(call != NULL, "%s", err.text);
     return call;
 }
 
-static void start(bool modern, struct mcplug_server_options *options)
+static void start(bool modern, struct mp_session_options *options)
 {
     memset(&o, 0, sizeof o);
     fake_init(&f);
@@ -35,7 +34,7 @@ static void start(bool modern, struct mcplug_server_options *options)
 static void assert_books_balance(void)
 {
     struct mcplug_ledger l = {.struct_size = sizeof l};
-    mcplug_server_ledger(f.server, &l);
+    fake_ledger(f.server, &l);
     ck_assert_uint_eq(l.issued, l.under_way + l.ok + l.tool_error + l.peer_error +
                                     l.transport_error + l.timed_out + l.cancelled);
 }
@@ -95,8 +94,7 @@ START_TEST(arguments_that_are_no_object_are_refused_before_anything_is_sent)
     for (size_t i = 0; i < MP_COUNT(bad); i++) {
         if (!*bad[i])
             continue;
-        ck_assert_ptr_null(
-            mcplug_call_tool(f.server, "t", bad[i], NULL, on_outcome, &o, &err));
+        ck_assert_ptr_null(fake_call(f.server, "t", bad[i], NULL, on_outcome, &o, &err));
         ck_assert_int_eq(err.code, MCPLUG_EINVAL);
         ck_assert_ptr_nonnull(strstr(err.text, "arguments"));
     }
@@ -117,7 +115,7 @@ START_TEST(a_tool_error_is_a_result_with_its_text)
     ck_assert_int_eq(o.code, 0);
     ck_assert(o.is_error);
     struct mcplug_ledger l = {.struct_size = sizeof l};
-    mcplug_server_ledger(f.server, &l);
+    fake_ledger(f.server, &l);
     ck_assert_uint_eq(l.tool_error, 1);
     fake_clear(&f);
 }
@@ -144,7 +142,7 @@ START_TEST(the_error_text_is_content_else_error_else_unknown)
     };
     start(false, NULL);
     for (size_t i = 0; i < MP_COUNT(table); i++) {
-        mcplug_call_tool(f.server, "t", NULL, NULL, keep_error_text, NULL, NULL);
+        fake_call(f.server, "t", NULL, NULL, keep_error_text, NULL, NULL);
         fake_sayf(&f, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":%s}",
                   ll(fake_expect(&f, "tools/call")), table[i].result);
         ck_assert_str_eq(said, table[i].text);
@@ -200,7 +198,7 @@ START_TEST(an_unreadable_reply_fails_its_own_call_at_once_and_no_other)
     start(true, NULL);
     call_with("t", NULL, NULL);
     uint64_t id = fake_expect(&f, "tools/call");
-    mcplug_call_tool(f.server, "u", NULL, NULL, on_outcome, &other, NULL);
+    fake_call(f.server, "u", NULL, NULL, on_outcome, &other, NULL);
     uint64_t other_id = fake_expect(&f, "tools/call");
     fake_sayf(&f, "{\"result\":{\"n\":NaN},\"jsonrpc\":\"2.0\",\"id\":%llu}", ll(id));
     ck_assert_uint_eq(o.times, 1);
@@ -226,7 +224,7 @@ START_TEST(duplicate_unknown_and_late_answers_are_counted_and_dropped)
     fake_say(&f, "{\"jsonrpc\":\"2.0\",\"id\":99999,\"result\":{}}");
     fake_say(&f, "{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{}}");
     ck_assert_uint_eq(o.times, 1);
-    mcplug_server_ledger(f.server, &l);
+    fake_ledger(f.server, &l);
     ck_assert_uint_eq(l.late, 1);
     ck_assert_uint_eq(l.unknown, 2);
     assert_books_balance();
@@ -326,10 +324,10 @@ START_TEST(a_lost_link_fails_every_call_once_and_says_if_it_was_written)
     struct outcome many[100] = {0};
     start(true, NULL);
     for (size_t i = 0; i < 50; i++)
-        mcplug_call_tool(f.server, "t", NULL, NULL, on_outcome, &many[i], NULL);
+        fake_call(f.server, "t", NULL, NULL, on_outcome, &many[i], NULL);
     f.queues = true;
     for (size_t i = 50; i < 100; i++)
-        mcplug_call_tool(f.server, "t", NULL, NULL, on_outcome, &many[i], NULL);
+        fake_call(f.server, "t", NULL, NULL, on_outcome, &many[i], NULL);
     fake_hang_up(&f, ECONNRESET, "reset");
     for (size_t i = 0; i < 100; i++) {
         ck_assert_uint_eq(many[i].times, 1);
@@ -339,7 +337,7 @@ START_TEST(a_lost_link_fails_every_call_once_and_says_if_it_was_written)
     ck_assert_uint_eq(f.drops, 1);
     assert_books_balance();
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    ck_assert_ptr_null(mcplug_call_tool(f.server, "t", NULL, NULL, on_outcome, &o, &err));
+    ck_assert_ptr_null(fake_call(f.server, "t", NULL, NULL, on_outcome, &o, &err));
     ck_assert_int_eq(err.code, MCPLUG_ECLOSED);
     fake_clear(&f);
 }
@@ -356,8 +354,7 @@ START_TEST(a_peer_that_does_not_read_ends_in_overloaded)
     f.queues = true;
     static struct outcome many[32];
     size_t n = 0;
-    while (n < 32 &&
-           mcplug_call_tool(f.server, "t", args, NULL, on_outcome, &many[n], &err))
+    while (n < 32 && fake_call(f.server, "t", args, NULL, on_outcome, &many[n], &err))
         n++;
     ck_assert_uint_eq(n, 16);
     ck_assert_int_eq(err.code, MCPLUG_EOVERLOADED);
@@ -366,7 +363,7 @@ START_TEST(a_peer_that_does_not_read_ends_in_overloaded)
     for (size_t i = 0; i < f.n_sent; i++)
         mp_link_wire.written(f.conn, f.serials[i]);
     ck_assert_ptr_nonnull(
-        mcplug_call_tool(f.server, "t", args, NULL, on_outcome, &many[n], &err));
+        fake_call(f.server, "t", args, NULL, on_outcome, &many[n], &err));
     free(args);
     fake_clear(&f);
 }
@@ -376,9 +373,9 @@ START_TEST(closing_ends_calls_under_way_as_cancelled)
 {
     start(true, NULL);
     call_with("t", NULL, NULL);
-    mcplug_server *s = f.server;
+    struct mp_session *s = f.server;
     f.server = NULL;
-    mp_session_close(s, NULL, NULL);
+    mp_session_close(s, NULL, NULL, NULL);
     ck_assert_uint_eq(o.times, 0);
     fake_turn(&f);
     ck_assert_uint_eq(o.times, 1);
@@ -405,7 +402,7 @@ START_TEST(a_batch_is_taken_apart)
     start(false, NULL);
     call_with("t", NULL, NULL);
     uint64_t a = fake_expect(&f, "tools/call");
-    mcplug_call_tool(f.server, "u", NULL, NULL, on_outcome, &second, NULL);
+    fake_call(f.server, "u", NULL, NULL, on_outcome, &second, NULL);
     uint64_t b = fake_expect(&f, "tools/call");
     fake_sayf(&f,
               "[{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{}},7,{\"jsonrpc\":\"2.0\","
@@ -440,7 +437,7 @@ START_TEST(noise_is_skipped_logged_and_bounded)
     ck_assert_uint_eq(lines, 3 + 20);
     ck_assert_ptr_nonnull(strstr(f.logged, "more that is no message is only counted"));
     struct mcplug_ledger l = {.struct_size = sizeof l};
-    mcplug_server_ledger(f.server, &l);
+    fake_ledger(f.server, &l);
     ck_assert_uint_eq(l.noise, 2002);
     fake_clear(&f);
 }

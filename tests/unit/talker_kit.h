@@ -1,9 +1,9 @@
-/* For the suites about handles: a server in sh that can be told to be slow, or to change
+/* For the suites about servers: a server in sh that can be told to be slow, or to change
  * its lists at a bad time, and a clock that stands still. */
 #ifndef TALKER_KIT_H
 #define TALKER_KIT_H
 
-#include "handle_kit.h"
+#include "server_kit.h"
 
 /* A server that works one call after the other: `slow` takes $SLOW seconds. Every list of
  * tools is a * in the book, every subscription an s. $CAPS are its capabilities. $BEFORE
@@ -59,20 +59,20 @@ static inline unsigned booked(char mark)
     return n;
 }
 
-static inline size_t tools_of(mcplug_handle *h)
+static inline size_t tools_of(mcplug_server *h)
 {
-    return mcplug_list_count(mcplug_handle_list(h, MCPLUG_TOOLS));
+    return mcplug_list_count(mcplug_server_list(h, MCPLUG_TOOLS));
 }
 
-static inline void call(mcplug_handle *h, const char *tool,
+static inline void call(mcplug_server *h, const char *tool,
                         const struct mcplug_call_options *o, struct outcome *out)
 {
     memset(out, 0, sizeof *out);
-    mcplug_call *c = mcplug_handle_call(h, tool, NULL, o, on_outcome, out, &err);
+    mcplug_call *c = mcplug_call_tool(h, tool, NULL, o, on_outcome, out, &err);
     ck_assert_msg(c != NULL, "%s", err.text);
 }
 
-static inline void quick(mcplug_handle *h)
+static inline void quick(mcplug_server *h)
 {
     struct outcome out;
     call(h, "quick", NULL, &out);

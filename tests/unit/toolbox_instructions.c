@@ -64,7 +64,7 @@ END_TEST
 START_TEST(s10_nobody_who_says_nothing_has_a_section)
 {
     static const char *const any[] = {"*", NULL};
-    struct mcplug_acquire_options o = {.struct_size = sizeof o, .tools_denied = any};
+    struct mcplug_server_options o = {.struct_size = sizeof o, .tools_denied = any};
     struct mcplug_toolbox_options plain = {.struct_size = sizeof plain, .plain_names = 1};
     begin(&plain);
     put_in("denied", SCRIPTED("TOOLS", "{\"name\":\"x\",\"instructions\":\"X!\"}"), &o);

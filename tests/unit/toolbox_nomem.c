@@ -118,7 +118,7 @@ static void add_one(void)
     snprintf(name, sizeof name, "more%u", n_added++);
     int r = mcplug_toolbox_add(box, name, settings, NULL, &why);
     ck_assert_msg(r == MCPLUG_OK || r == MCPLUG_ENOMEM, "%s: %s", when(), why.text);
-    ck_assert_int_eq(r == MCPLUG_OK, mcplug_toolbox_handle(box, name) != NULL);
+    ck_assert_int_eq(r == MCPLUG_OK, mcplug_toolbox_server(box, name) != NULL);
 }
 
 START_TEST(a_server_is_added_or_is_not)

@@ -47,8 +47,8 @@ static void check_names(const char *prefix)
         HOLDS(strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                            "0123456789_") == strlen(name),
               "%s", name);
-        mcplug_handle *h = mcplug_toolbox_handle(box, found_server);
-        HOLDS(mcplug_list_find(mcplug_handle_list(h, MCPLUG_TOOLS), found_tool) >= 0,
+        mcplug_server *h = mcplug_toolbox_server(box, found_server);
+        HOLDS(mcplug_list_find(mcplug_server_list(h, MCPLUG_TOOLS), found_tool) >= 0,
               "%s", found_tool);
     }
 }
@@ -75,7 +75,7 @@ START_TEST(x7_names_lead_back_to_server_and_tool)
     ck_assert_ptr_null(mcplug_toolbox_name(box, SIZE_MAX));
     size_t len;
     ck_assert_ptr_null(mcplug_toolbox_tool(box, 20, &len));
-    ck_assert_ptr_null(mcplug_toolbox_handle(box, "nobody"));
+    ck_assert_ptr_null(mcplug_toolbox_server(box, "nobody"));
     end();
 }
 END_TEST
@@ -182,10 +182,9 @@ START_TEST(r9_a_filtered_tool_is_not_listed_and_can_not_be_called)
     static const char *const allowed[] = {"echo", "ADD", "slee*", NULL};
     static const char *const denied[] = {"add", "E*T", NULL};
     static const char *const any[] = {"Any", NULL};
-    struct mcplug_acquire_options o = {
+    struct mcplug_server_options o = {
         .struct_size = sizeof o, .tools_allowed = allowed, .tools_denied = denied};
-    struct mcplug_acquire_options none = {.struct_size = sizeof none,
-                                          .tools_denied = any};
+    struct mcplug_server_options none = {.struct_size = sizeof none, .tools_denied = any};
     struct seen s = {0};
     begin(NULL);
     put_in("e", example(NULL), &o);
@@ -198,8 +197,8 @@ START_TEST(r9_a_filtered_tool_is_not_listed_and_can_not_be_called)
     ck_assert_ptr_null(
         mcplug_toolbox_call(box, "mcp__e__add", NULL, NULL, on_record, &s, &err));
     ck_assert_int_eq(err.code, MCPLUG_ENOTSUP);
-    ck_assert_ptr_null(mcplug_handle_call(mcplug_toolbox_handle(box, "e"), "add", NULL,
-                                          NULL, on_outcome, &s, &err));
+    ck_assert_ptr_null(mcplug_call_tool(mcplug_toolbox_server(box, "e"), "add", NULL,
+                                        NULL, on_outcome, &s, &err));
     ck_assert_int_eq(err.code, MCPLUG_ECONFIG);
     ck_assert_uint_eq(s.times, 0);
     LOGGED("VRB mcp:e 2 of 14 tools are left by toolsAllowed and toolsDenied");
@@ -325,7 +324,7 @@ END_TEST
 
 START_TEST(nothing_is_started_before_it_is_wanted)
 {
-    struct mcplug_acquire_options o = {.struct_size = sizeof o, .idle_ms = 100};
+    struct mcplug_server_options o = {.struct_size = sizeof o, .idle_ms = 100};
     struct outcome out = {0};
     struct seen s;
     begin(NULL);
@@ -333,9 +332,9 @@ START_TEST(nothing_is_started_before_it_is_wanted)
     turn_for(150);
     ck_assert_uint_eq(status_of("e").starts, 0);
     ck_assert_uint_eq(mcplug_toolbox_count(box), 0);
-    ck_assert_ptr_nonnull(mcplug_handle_call(mcplug_toolbox_handle(box, "e"), "echo",
-                                             "{\"text\":\"first\"}", NULL, on_outcome,
-                                             &out, &err));
+    ck_assert_ptr_nonnull(mcplug_call_tool(mcplug_toolbox_server(box, "e"), "echo",
+                                           "{\"text\":\"first\"}", NULL, on_outcome, &out,
+                                           &err));
     UNTIL(out.times);
     ck_assert_int_eq(out.code, MCPLUG_OK);
     ck_assert_uint_eq(mcplug_toolbox_count(box), 16); /* and they are all known now */
@@ -408,7 +407,7 @@ static void free_inside(void)
     mcplug_toolbox_tool(box, 0, &len);
     find("mcp__e__echo");
     ck_assert_ptr_nonnull(mcplug_toolbox_instructions(box));
-    ck_assert_ptr_null(mcplug_toolbox_handle(box, "e"));
+    ck_assert_ptr_null(mcplug_toolbox_server(box, "e"));
     ck_assert_int_eq(mcplug_toolbox_warm_up(box, on_warm, &w, NULL), MCPLUG_ECLOSED);
     ck_assert_ptr_null(
         mcplug_toolbox_call(box, "mcp__e__echo", NULL, NULL, on_record, &s, NULL));

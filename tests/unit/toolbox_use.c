@@ -205,7 +205,7 @@ START_TEST(arguments_are_one_object_or_nothing)
         }
     turn_for(20);
     ck_assert_uint_eq(s.times, 0);
-    ck_assert_uint_eq(status_of("ex-ample").calls.issued, 0);
+    ck_assert_uint_eq(status_of("ex-ample").calls->issued, 0);
     end();
 }
 END_TEST
@@ -335,7 +335,7 @@ END_TEST
 
 START_TEST(x5_a_call_that_waits_for_its_server_can_be_cancelled)
 {
-    struct mcplug_acquire_options o = {.struct_size = sizeof o, .idle_ms = 1};
+    struct mcplug_server_options o = {.struct_size = sizeof o, .idle_ms = 1};
     struct seen s;
     begin(NULL);
     put_in("s", SCRIPTED("TOOLS", TOOL("t"), "DELAY", "0.2"), &o);
@@ -427,8 +427,7 @@ END_TEST
 
 START_TEST(a_result_that_is_cut_short_says_so)
 {
-    struct mcplug_server_options so = {.struct_size = sizeof so, .max_memory = 100000};
-    struct mcplug_acquire_options o = {.struct_size = sizeof o, .server = &so};
+    struct mcplug_server_options o = {.struct_size = sizeof o, .max_memory = 100000};
     struct seen s;
     begin(NULL);
     put_in("e", example(NULL), &o);

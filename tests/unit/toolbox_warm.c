@@ -242,7 +242,7 @@ END_TEST
 
 START_TEST(r8_a_server_that_went_meanwhile_is_started_again)
 {
-    struct mcplug_acquire_options o = {.struct_size = sizeof o, .idle_ms = 50};
+    struct mcplug_server_options o = {.struct_size = sizeof o, .idle_ms = 50};
     begin_watched(0);
     put_in("s", SCRIPTED("TOOLS", TOOL("t")), &o);
     warm_up();
@@ -268,7 +268,7 @@ static void on_state(void *arg, mcplug_toolbox *b, const char *server,
 START_TEST(r8_a_server_that_is_stopped_for_want_of_use_did_not_fail)
 {
     struct mcplug_toolbox_options o = {.struct_size = sizeof o, .state = on_state};
-    struct mcplug_acquire_options idle = {.struct_size = sizeof idle, .idle_ms = 50};
+    struct mcplug_server_options idle = {.struct_size = sizeof idle, .idle_ms = 50};
     struct warmed w = {0};
     char first[256];
     n_stops = n_blamed = 0;

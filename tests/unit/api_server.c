@@ -1,46 +1,22 @@
-/* Servers that stay up, through the embedding API: handles, who shares what with whom,
+/* Servers that stay up, through the embedding API: who shares what with whom,
  * the blocking forms, and what of it the configuration says. */
 #include "config_kit.h"
 
-#include "box_kit.h"
+#include "registry/registry.h"
+#include "server_kit.h"
 
 #include <pthread.h>
 
 static mcplug_config *conf;
 
-static void begin_bare(void)
-{
-    begin(NULL);
-    mcplug_toolbox_free(box, NULL, NULL); /* of no use here */
-    mcplug_turn(host, 0);
-}
-
-static mcplug_handle *hold(mcplug_settings *settings,
-                           const struct mcplug_acquire_options *o)
-{
-    mcplug_handle *h = NULL;
-    int r = mcplug_acquire_wait(host, settings, o, &h, &err);
-    ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
-    mcplug_settings_free(settings);
-    return h;
-}
-
-static struct mcplug_status status(mcplug_handle *h)
-{
-    struct mcplug_status s = {.struct_size = sizeof s,
-                              .calls.struct_size = sizeof s.calls};
-    mcplug_handle_status(h, &s);
-    return s;
-}
-
-static void echo(mcplug_handle *h, const char *text)
+static void echo(mcplug_server *h, const char *text)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     mcplug_result *result = NULL;
     char args[64];
 
     snprintf(args, sizeof args, "{\"text\":\"%s\"}", text);
-    int r = mcplug_handle_call_wait(h, "echo", args, NULL, &result, &why);
+    int r = mcplug_call_tool_wait(h, "echo", args, NULL, &result, &why);
     ck_assert_msg(r == MCPLUG_OK, "%s", why.text);
     ck_assert_ptr_nonnull(strstr(mcplug_result_json(result, NULL), text));
     mcplug_result_unref(result);
@@ -52,34 +28,35 @@ START_TEST(the_blocking_forms_run_the_loop_themselves)
 {
     mcplug_result *result = NULL;
     begin_bare();
-    mcplug_handle *h = hold(example("modern"), NULL);
+    mcplug_server *h = hold(example("modern"), NULL);
     struct mcplug_status s = status(h);
     ck_assert_int_eq(s.state, MCPLUG_STATE_READY);
     ck_assert_str_eq(mcplug_state_name(s.state), "ready");
     ck_assert_str_eq(s.name, "mcplug-example-server");
-    ck_assert_str_eq(mcplug_handle_name(h), s.name);
+    ck_assert_str_eq(mcplug_server_name(h), s.name);
     ck_assert_str_eq(s.transport, "stdio");
     ck_assert_str_eq(s.revision, "2026-07-28");
-    ck_assert_uint_eq(s.handles, 1);
+    ck_assert_uint_eq(s.servers, 1);
     ck_assert_uint_eq(s.tools, 14);
     ck_assert_uint_eq(s.starts, 1);
     ck_assert_uint_eq(s.restarts, 0);
     ck_assert(lives(s.pid));
-    ck_assert_ptr_nonnull(mcplug_handle_server(h));
-    ck_assert_ptr_null(mcplug_handle_list(h, MCPLUG_TEMPLATES));
-    ck_assert_ptr_nonnull(mcplug_handle_list(h, MCPLUG_PROMPTS));
+    ck_assert_str_eq(mcplug_server_revision(h), s.revision);
+    ck_assert_int_eq(strtoll(mcplug_server_fact(h, "pid"), NULL, 10), s.pid);
+    ck_assert_ptr_null(mcplug_server_list(h, MCPLUG_TEMPLATES));
+    ck_assert_ptr_nonnull(mcplug_server_list(h, MCPLUG_PROMPTS));
     echo(h, "one");
-    ck_assert_int_eq(mcplug_handle_call_wait(h, "nothing", NULL, NULL, &result, &err),
+    ck_assert_int_eq(mcplug_call_tool_wait(h, "nothing", NULL, NULL, &result, &err),
                      MCPLUG_EPEER);
     ck_assert_ptr_nonnull(strstr(mcplug_result_json(result, NULL), "Unknown tool"));
     mcplug_result_unref(result);
-    ck_assert_int_eq(mcplug_handle_call_wait(h, "echo", "[", NULL, &result, NULL),
+    ck_assert_int_eq(mcplug_call_tool_wait(h, "echo", "[", NULL, &result, NULL),
                      MCPLUG_EINVAL);
     s = status(h);
-    ck_assert_uint_eq(s.calls.issued, 2);
-    ck_assert_uint_eq(s.calls.ok, 1);
-    ck_assert_uint_eq(s.calls.peer_error, 1);
-    mcplug_release_wait(h);
+    ck_assert_uint_eq(s.calls->issued, 2);
+    ck_assert_uint_eq(s.calls->ok, 1);
+    ck_assert_uint_eq(s.calls->peer_error, 1);
+    mcplug_close_wait(h);
     ck_assert(!lives(s.pid));
     end();
 }
@@ -89,15 +66,15 @@ static void *live_with_it(void *arg)
 {
     (void)arg;
     for (int i = 0; i < 5; i++) {
-        mcplug_handle *h = NULL;
+        mcplug_server *h = NULL;
         struct mcplug_error why = MCPLUG_ERROR_INIT;
         mcplug_settings *s = example(NULL);
-        int r = mcplug_acquire_wait(host, s, NULL, &h, &why);
+        int r = mcplug_open_wait(host, s, NULL, &h, &why);
         ck_assert_msg(r == MCPLUG_OK, "%s", why.text);
         mcplug_settings_free(s);
         for (int k = 0; k < 10; k++)
             echo(h, "thread");
-        mcplug_release_wait(h);
+        mcplug_close_wait(h);
     }
     return NULL;
 }
@@ -111,24 +88,24 @@ START_TEST(with_a_thread_of_ours_any_thread_may_wait)
         pthread_create(&threads[i], NULL, live_with_it, NULL);
     for (size_t i = 0; i < MP_COUNT(threads); i++)
         pthread_join(threads[i], NULL);
-    mcplug_handle *h = hold(example(NULL), NULL);
+    mcplug_server *h = hold(example(NULL), NULL);
     echo(h, "last");
-    end(); /* with the handle held */
+    end(); /* with the server held */
 }
 END_TEST
 
-START_TEST(after_a_failure_there_is_no_handle)
+START_TEST(after_a_failure_there_is_no_server)
 {
-    mcplug_handle *h = (mcplug_handle *)8;
+    mcplug_server *h = (mcplug_server *)8;
     begin_bare();
     mcplug_settings *s = mcplug_settings_new("carrier-pigeon");
-    ck_assert_int_ne(mcplug_acquire_wait(host, s, NULL, &h, &err), MCPLUG_OK);
+    ck_assert_int_ne(mcplug_open_wait(host, s, NULL, &h, &err), MCPLUG_OK);
     ck_assert_ptr_nonnull(strstr(err.text, "carrier-pigeon"));
     mcplug_settings_free(s);
     s = mcplug_settings_new("stdio");
-    ck_assert_int_ne(mcplug_acquire_wait(host, s, NULL, &h, NULL), MCPLUG_OK);
+    ck_assert_int_ne(mcplug_open_wait(host, s, NULL, &h, NULL), MCPLUG_OK);
     mcplug_settings_free(s);
-    ck_assert_ptr_eq(h, (mcplug_handle *)8); /* not written */
+    ck_assert_ptr_eq(h, (mcplug_server *)8); /* not written */
     end();
 }
 END_TEST
@@ -136,61 +113,60 @@ END_TEST
 static void wait_inside(void *arg, mcplug_call *call, mcplug_result *result,
                         const struct mcplug_error *why)
 {
-    mcplug_handle *h = *(mcplug_handle **)arg, *other = NULL;
+    mcplug_server *h = *(mcplug_server **)arg, *other = NULL;
     mcplug_settings *s = example(NULL);
     (void)call, (void)result, (void)why;
 
-    ck_assert_int_eq(mcplug_handle_call_wait(h, "echo", NULL, NULL, NULL, NULL),
+    ck_assert_int_eq(mcplug_call_tool_wait(h, "echo", NULL, NULL, NULL, NULL),
                      MCPLUG_EINVAL);
-    ck_assert_int_eq(mcplug_acquire_wait(host, s, NULL, &other, NULL), MCPLUG_EINVAL);
+    ck_assert_int_eq(mcplug_open_wait(host, s, NULL, &other, NULL), MCPLUG_EINVAL);
     ck_assert_ptr_null(other);
     mcplug_settings_free(s);
-    *(mcplug_handle **)arg = NULL;
+    *(mcplug_server **)arg = NULL;
 }
 
 START_TEST(nobody_can_wait_inside_a_callback)
 {
     begin_bare();
-    mcplug_handle *h = hold(example(NULL), NULL), *at = h;
-    mcplug_handle_call(h, "meta", NULL, NULL, wait_inside, &at, NULL);
+    mcplug_server *h = hold(example(NULL), NULL), *at = h;
+    mcplug_call_tool(h, "meta", NULL, NULL, wait_inside, &at, NULL);
     UNTIL(!at);
     echo(h, "still fine");
-    mcplug_release_wait(h);
+    mcplug_close_wait(h);
     end();
 }
 END_TEST
 
 /* ---- R1: who shares ---- */
 
-START_TEST(r1_handles_share_a_process_unless_they_must_not)
+START_TEST(r1_servers_share_a_process_unless_they_must_not)
 {
-    struct mcplug_acquire_options own = {.struct_size = sizeof own, .dedicated = 1};
-    struct mcplug_acquire_options who = {.struct_size = sizeof who, .identity = "bob"};
+    struct mcplug_server_options own = {.struct_size = sizeof own, .dedicated = 1};
+    struct mcplug_server_options who = {.struct_size = sizeof who, .identity = "bob"};
     struct mcplug_server_options named = {.struct_size = sizeof named, .name = "other"};
-    struct mcplug_acquire_options as = {.struct_size = sizeof as, .server = &named};
     begin_bare();
-    mcplug_handle *a = hold(example(NULL), NULL), *b = hold(example(NULL), &as);
-    mcplug_handle *c = hold(example(NULL), &own), *d = hold(example(NULL), &own);
-    mcplug_handle *e = hold(example(NULL), &who), *f = hold(example(NULL), &who);
-    mcplug_handle *g = hold(example("legacy"), NULL);
+    mcplug_server *a = hold(example(NULL), NULL), *b = hold(example(NULL), &named);
+    mcplug_server *c = hold(example(NULL), &own), *d = hold(example(NULL), &own);
+    mcplug_server *e = hold(example(NULL), &who), *f = hold(example(NULL), &who);
+    mcplug_server *g = hold(example("legacy"), NULL);
     int64_t pid = status(a).pid;
     ck_assert_int_eq(status(b).pid, pid); /* a name is not what a server is */
-    ck_assert_uint_eq(status(a).handles, 2);
-    ck_assert_uint_eq(status(b).handles, 2);
+    ck_assert_uint_eq(status(a).servers, 2);
+    ck_assert_uint_eq(status(b).servers, 2);
     ck_assert_int_ne(status(c).pid, pid);
     ck_assert_int_ne(status(d).pid, pid);
     ck_assert_int_ne(status(c).pid, status(d).pid);
-    ck_assert_uint_eq(status(c).handles, 1);
+    ck_assert_uint_eq(status(c).servers, 1);
     ck_assert_int_ne(status(e).pid, pid);
     ck_assert_int_eq(status(e).pid, status(f).pid);
     ck_assert_int_ne(status(g).pid, pid);
     echo(a, "a");
     echo(b, "b");
-    ck_assert_uint_eq(status(a).calls.ok, 2); /* of all handles */
-    mcplug_release_wait(a);
+    ck_assert_uint_eq(status(a).calls->ok, 2); /* of all who share it */
+    mcplug_close_wait(a);
     ck_assert(lives(pid));
     echo(b, "on");
-    mcplug_release_wait(b);
+    mcplug_close_wait(b);
     ck_assert(!lives(pid));
     int64_t left[] = {status(c).pid, status(d).pid, status(e).pid, status(g).pid};
     end();
@@ -199,22 +175,22 @@ START_TEST(r1_handles_share_a_process_unless_they_must_not)
 }
 END_TEST
 
-START_TEST(r1_a_release_ends_the_calls_of_that_handle_alone)
+START_TEST(r1_a_release_ends_the_calls_of_that_server_alone)
 {
     struct outcome mine = {0}, other = {0};
     begin_bare();
-    mcplug_handle *a = hold(example(NULL), NULL), *b = hold(example(NULL), NULL);
-    mcplug_handle_call(a, "sleep", "{\"ms\":60000}", NULL, on_outcome, &mine, NULL);
-    mcplug_handle_call(b, "sleep", "{\"ms\":300}", NULL, on_outcome, &other, NULL);
+    mcplug_server *a = hold(example(NULL), NULL), *b = hold(example(NULL), NULL);
+    mcplug_call_tool(a, "sleep", "{\"ms\":60000}", NULL, on_outcome, &mine, NULL);
+    mcplug_call_tool(b, "sleep", "{\"ms\":300}", NULL, on_outcome, &other, NULL);
     turn_for(50);
     ck_assert_uint_eq(status(a).under_way, 2);
-    mcplug_release_wait(a);
+    mcplug_close_wait(a);
     ck_assert_uint_eq(mine.times, 1);
     ck_assert_int_eq(mine.code, MCPLUG_ECANCELED);
     ck_assert_uint_eq(other.times, 0);
     UNTIL(other.times);
     ck_assert_int_eq(other.code, MCPLUG_OK);
-    mcplug_release_wait(b);
+    mcplug_close_wait(b);
     end();
 }
 END_TEST
@@ -223,9 +199,9 @@ END_TEST
 
 START_TEST(an_idle_server_is_stopped_and_the_next_call_starts_it)
 {
-    struct mcplug_acquire_options o = {.struct_size = sizeof o, .idle_ms = 600};
+    struct mcplug_server_options o = {.struct_size = sizeof o, .idle_ms = 600};
     begin_bare();
-    mcplug_handle *h = hold(example(NULL), &o);
+    mcplug_server *h = hold(example(NULL), &o);
     int64_t first = status(h).pid;
     for (int i = 0; i < 5; i++) { /* a call is as good as any, every time */
         turn_for(150);
@@ -235,15 +211,15 @@ START_TEST(an_idle_server_is_stopped_and_the_next_call_starts_it)
     UNTIL(status(h).state == MCPLUG_STATE_RESTING);
     ck_assert(!lives(first));
     ck_assert_int_eq(status(h).pid, 0);
-    ck_assert_ptr_null(mcplug_handle_server(h));
-    ck_assert_uint_eq(mcplug_list_count(mcplug_handle_list(h, MCPLUG_TOOLS)), 14);
+    ck_assert_uint_eq(status(h).up_ms, 0);
+    ck_assert_uint_eq(mcplug_list_count(mcplug_server_list(h, MCPLUG_TOOLS)), 14);
     turn_for(100);
     ck_assert_uint_eq(status(h).starts, 1); /* nobody wanted it */
     echo(h, "again");
     ck_assert_uint_eq(status(h).starts, 2);
     ck_assert_uint_eq(status(h).restarts, 1);
     ck_assert_int_ne(status(h).pid, first);
-    mcplug_release_wait(h);
+    mcplug_close_wait(h);
     end();
 }
 END_TEST
@@ -258,26 +234,25 @@ static void on_released(void *arg)
     n_released++;
 }
 
-/* _i: 0 never started, 1 up, 2 with another handle on it, 3 on its way */
+/* _i: 0 never started, 1 up, 2 with another server on it, 3 on its way */
 START_TEST(a_release_is_told_also_when_the_host_is_freed_at_once)
 {
-    mcplug_handle *h = NULL, *other = NULL;
+    mcplug_server *h = NULL, *other = NULL;
     mcplug_settings *s = example(NULL);
     struct outcome out = {0};
     n_released = 0;
     begin_bare();
-    ck_assert_int_eq(mcplug_acquire(host, s, NULL, NULL, NULL, &h, &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_open(host, s, NULL, NULL, NULL, &h, &err), MCPLUG_OK);
     if (_i == 1 || _i == 2)
         echo(h, "up");
     if (_i == 2)
-        ck_assert_int_eq(mcplug_acquire(host, s, NULL, NULL, NULL, &other, &err),
-                         MCPLUG_OK);
+        ck_assert_int_eq(mcplug_open(host, s, NULL, NULL, NULL, &other, &err), MCPLUG_OK);
     if (_i == 3) {
-        mcplug_handle_call(h, "meta", NULL, NULL, on_outcome, &out, NULL);
+        mcplug_call_tool(h, "meta", NULL, NULL, on_outcome, &out, NULL);
         mcplug_turn(host, 0);
     }
     mcplug_settings_free(s);
-    mcplug_release(h, on_released, NULL);
+    mcplug_close(h, on_released, NULL);
     ck_assert_uint_eq(n_released, 0);
     end();
     ck_assert_uint_eq(n_released, 1);
@@ -289,9 +264,9 @@ START_TEST(freeing_the_host_ends_calls_and_processes)
 {
     struct outcome out = {0};
     begin_bare();
-    mcplug_handle *h = hold(example(NULL), NULL);
+    mcplug_server *h = hold(example(NULL), NULL);
     int64_t pid = status(h).pid;
-    mcplug_handle_call(h, "sleep", "{\"ms\":60000}", NULL, on_outcome, &out, NULL);
+    mcplug_call_tool(h, "sleep", "{\"ms\":60000}", NULL, on_outcome, &out, NULL);
     end();
     ck_assert_uint_eq(out.times, 1);
     ck_assert_int_eq(out.code, MCPLUG_ECANCELED);
@@ -301,22 +276,22 @@ END_TEST
 
 /* ---- R7: queues ---- */
 
-static void three_sleeps(mcplug_handle *h, struct outcome *out)
+static void three_sleeps(mcplug_server *h, struct outcome *out)
 {
     memset(out, 0, 3 * sizeof *out);
     for (int i = 0; i < 3; i++)
-        ck_assert_ptr_nonnull(mcplug_handle_call(h, "sleep", "{\"ms\":700}", NULL,
-                                                 on_outcome, &out[i], &err));
+        ck_assert_ptr_nonnull(mcplug_call_tool(h, "sleep", "{\"ms\":700}", NULL,
+                                               on_outcome, &out[i], &err));
 }
 
 START_TEST(r7_a_queue_limits_how_many_run_and_wait)
 {
     static const char *const queues[] = {"echo", "", "meta", "elsewhere", NULL};
-    struct mcplug_acquire_options o = {
+    struct mcplug_server_options o = {
         .struct_size = sizeof o, .queue = "q", .tool_queues = queues};
     struct outcome out[3], more = {0};
     begin_bare();
-    mcplug_handle *h = hold(example(NULL), &o);
+    mcplug_server *h = hold(example(NULL), &o);
     three_sleeps(h, out); /* one at a time, as long as nobody says otherwise */
     ck_assert_uint_eq(status(h).under_way, 1);
     ck_assert_uint_eq(status(h).waiting, 2);
@@ -326,7 +301,7 @@ START_TEST(r7_a_queue_limits_how_many_run_and_wait)
     ck_assert_uint_eq(status(h).under_way, 2);
     ck_assert_uint_eq(status(h).waiting, 1);
     ck_assert_ptr_null(
-        mcplug_handle_call(h, "sleep", "{\"ms\":1}", NULL, on_outcome, &more, &err));
+        mcplug_call_tool(h, "sleep", "{\"ms\":1}", NULL, on_outcome, &more, &err));
     ck_assert_int_eq(err.code, MCPLUG_EOVERLOADED);
     ck_assert_ptr_nonnull(strstr(err.text, "q"));
     UNTIL(out[0].times && out[1].times && out[2].times);
@@ -334,7 +309,7 @@ START_TEST(r7_a_queue_limits_how_many_run_and_wait)
     mcplug_set_queue(host, "q", 0, 0);
     three_sleeps(h, out);
     ck_assert_uint_eq(status(h).under_way, 1);
-    mcplug_release_wait(h);
+    mcplug_close_wait(h);
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(out[i].code, MCPLUG_ECANCELED);
     ck_assert_uint_eq(more.times, 0);
@@ -346,18 +321,18 @@ END_TEST
 
 static unsigned n_ready;
 
-static void on_ready(void *arg, mcplug_handle *handle, const struct mcplug_error *why)
+static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error *why)
 {
-    (void)arg, (void)handle;
+    (void)arg, (void)server;
     ck_assert_msg(!why, "%s", why->text);
     n_ready++;
 }
 
-static mcplug_handle *hold_named(const char *name, const struct mcplug_acquire_options *o)
+static mcplug_server *hold_named(const char *name, const struct mcplug_server_options *o)
 {
-    mcplug_handle *h = NULL;
+    mcplug_server *h = NULL;
     n_ready = 0;
-    int r = mcplug_acquire_named(host, conf, name, o, on_ready, NULL, &h, &err);
+    int r = mcplug_open_named(host, conf, name, o, on_ready, NULL, &h, &err);
     ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
     UNTIL(n_ready);
     return h;
@@ -382,18 +357,18 @@ START_TEST(a_named_server_is_kept_as_its_entry_says)
     load_example(",'shared':false,'toolsDenied':['ENV','ex*'],'queue':'q',"
                  "'toolQueues':{'echo':''},'idle':'2s','keepAlive':true",
                  ",'queues':{'q':{'concurrent':2}}");
-    mcplug_handle *a = hold_named("e", NULL), *b = hold_named("e", NULL);
-    ck_assert_str_eq(mcplug_handle_name(a), "e");
+    mcplug_server *a = hold_named("e", NULL), *b = hold_named("e", NULL);
+    ck_assert_str_eq(mcplug_server_name(a), "e");
     ck_assert_int_ne(status(a).pid, status(b).pid);
-    ck_assert_uint_eq(mcplug_list_count(mcplug_handle_list(a, MCPLUG_TOOLS)), 12);
+    ck_assert_uint_eq(mcplug_list_count(mcplug_server_list(a, MCPLUG_TOOLS)), 12);
     ck_assert_ptr_null(
-        mcplug_handle_call(a, "env", "{\"name\":\"x\"}", NULL, on_outcome, out, &err));
+        mcplug_call_tool(a, "env", "{\"name\":\"x\"}", NULL, on_outcome, out, &err));
     ck_assert_int_eq(err.code, MCPLUG_ECONFIG);
     three_sleeps(a, out);
     ck_assert_uint_eq(status(a).under_way, 2);
     ck_assert_uint_eq(status(a).waiting, 1);
     echo(a, "past them");
-    ck_assert_uint_eq(mcplug_handle_server(a)->o.keep_alive_ms, 50000);
+    ck_assert_uint_eq(a->service->session->o.keep_alive_ms, 50000);
     UNTIL(status(b).state == MCPLUG_STATE_RESTING);
     mcplug_config_free(conf); /* nothing of it is needed any more */
     echo(b, "back");
@@ -404,18 +379,18 @@ END_TEST
 START_TEST(what_a_program_asks_for_comes_before_the_entry)
 {
     static const char *const denied[] = {"add", NULL};
-    struct mcplug_acquire_options o = {.struct_size = sizeof o, .tools_denied = denied};
-    struct mcplug_acquire_options own = {.struct_size = sizeof own, .dedicated = 1};
+    struct mcplug_server_options o = {.struct_size = sizeof o, .tools_denied = denied};
+    struct mcplug_server_options own = {.struct_size = sizeof own, .dedicated = 1};
     begin_bare();
     load_example(",'toolsDenied':['env']", "");
-    mcplug_handle *a = hold_named("e", &o), *b = hold_named("e", NULL);
-    mcplug_handle *c = hold_named("e", &own);
+    mcplug_server *a = hold_named("e", &o), *b = hold_named("e", NULL);
+    mcplug_server *c = hold_named("e", &own);
     ck_assert_int_eq(status(a).pid, status(b).pid);
     ck_assert_int_ne(status(a).pid, status(c).pid);
-    ck_assert_int_eq((int)mcplug_list_find(mcplug_handle_list(a, MCPLUG_TOOLS), "add"),
+    ck_assert_int_eq((int)mcplug_list_find(mcplug_server_list(a, MCPLUG_TOOLS), "add"),
                      -1);
-    ck_assert_int_ge(mcplug_list_find(mcplug_handle_list(a, MCPLUG_TOOLS), "env"), 0);
-    ck_assert_int_eq((int)mcplug_list_find(mcplug_handle_list(b, MCPLUG_TOOLS), "env"),
+    ck_assert_int_ge(mcplug_list_find(mcplug_server_list(a, MCPLUG_TOOLS), "env"), 0);
+    ck_assert_int_eq((int)mcplug_list_find(mcplug_server_list(b, MCPLUG_TOOLS), "env"),
                      -1);
     mcplug_config_free(conf);
     end();
@@ -425,28 +400,32 @@ END_TEST
 /* All of a simple program: on its own thread, or beside one of ours. */
 START_TEST(a_named_server_can_be_waited_for)
 {
-    mcplug_handle *h = NULL;
+    mcplug_server *h = NULL;
     mcplug_server *server = NULL;
     mcplug_result *result = NULL;
+    mcplug_list *list = NULL;
     begin_bare();
     load_example("", "");
     if (_i)
         ck_assert_int_eq(mcplug_start_thread(host, &err), MCPLUG_OK);
-    ck_assert_int_eq(mcplug_acquire_named_wait(host, conf, "e", NULL, &h, &err), 0);
-    ck_assert_int_eq(
-        mcplug_handle_request_wait(h, "tools/list", NULL, NULL, &result, &err), 0);
-    ck_assert_ptr_nonnull(strstr(mcplug_result_json(result, NULL), "\"echo\""));
+    ck_assert_int_eq(mcplug_open_named_wait(host, conf, "e", NULL, &h, &err), 0);
+    ck_assert_int_eq(mcplug_get_list_wait(h, MCPLUG_TOOLS, &list, &err), 0);
+    ck_assert_int_ge(mcplug_list_find(list, "echo"), 0);
+    mcplug_list_unref(list);
+    ck_assert_int_eq(mcplug_request_wait(h, "resources/list", NULL, NULL, &result, &err),
+                     0);
+    ck_assert_ptr_nonnull(strstr(mcplug_result_json(result, NULL), "\"resources\""));
     mcplug_result_unref(result);
-    ck_assert_int_eq(mcplug_handle_request_wait(h, "no/such", NULL, NULL, NULL, &err),
+    ck_assert_int_eq(mcplug_request_wait(h, "no/such", NULL, NULL, NULL, &err),
                      MCPLUG_EPEER);
-    mcplug_release_wait(h);
+    mcplug_close_wait(h);
     ck_assert_int_eq(mcplug_open_named_wait(host, conf, "e", NULL, &server, &err), 0);
     ck_assert_int_eq(
         mcplug_call_tool_wait(server, "echo", "{\"text\":\"hi\"}", NULL, &result, &err),
         0);
     mcplug_result_unref(result);
     mcplug_close_wait(server);
-    ck_assert_int_eq(mcplug_acquire_named_wait(host, conf, "nobody", NULL, &h, &err),
+    ck_assert_int_eq(mcplug_open_named_wait(host, conf, "nobody", NULL, &h, &err),
                      MCPLUG_ECONFIG);
     ck_assert_int_eq(mcplug_open_named_wait(host, conf, "nobody", NULL, &server, NULL),
                      MCPLUG_ECONFIG);
@@ -457,12 +436,11 @@ END_TEST
 
 START_TEST(a_name_that_nobody_has_is_refused)
 {
-    mcplug_handle *h = NULL;
+    mcplug_server *h = NULL;
     begin_bare();
     load_example("", "");
-    ck_assert_int_eq(
-        mcplug_acquire_named(host, conf, "nobody", NULL, NULL, NULL, &h, &err),
-        MCPLUG_ECONFIG);
+    ck_assert_int_eq(mcplug_open_named(host, conf, "nobody", NULL, NULL, NULL, &h, &err),
+                     MCPLUG_ECONFIG);
     ck_assert_str_eq(err.text, "there is no server \"nobody\"");
     ck_assert_ptr_null(h);
     mcplug_config_free(conf);
@@ -508,10 +486,10 @@ static void add(TCase *tc)
     tcase_add_checked_fixture(tc, world, unload);
     tcase_add_test(tc, the_blocking_forms_run_the_loop_themselves);
     tcase_add_test(tc, with_a_thread_of_ours_any_thread_may_wait);
-    tcase_add_test(tc, after_a_failure_there_is_no_handle);
+    tcase_add_test(tc, after_a_failure_there_is_no_server);
     tcase_add_test(tc, nobody_can_wait_inside_a_callback);
-    tcase_add_test(tc, r1_handles_share_a_process_unless_they_must_not);
-    tcase_add_test(tc, r1_a_release_ends_the_calls_of_that_handle_alone);
+    tcase_add_test(tc, r1_servers_share_a_process_unless_they_must_not);
+    tcase_add_test(tc, r1_a_release_ends_the_calls_of_that_server_alone);
     tcase_add_test(tc, an_idle_server_is_stopped_and_the_next_call_starts_it);
     tcase_add_loop_test(tc, a_release_is_told_also_when_the_host_is_freed_at_once, 0, 4);
     tcase_add_test(tc, freeing_the_host_ends_calls_and_processes);
@@ -525,5 +503,5 @@ static void add(TCase *tc)
 
 int main(void)
 {
-    return run_suite("api_handle", add);
+    return run_suite("api_server", add);
 }

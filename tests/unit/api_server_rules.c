@@ -2,16 +2,16 @@
  * where it is easily forgotten. */
 #include "config_kit.h"
 
-#include "handle_kit.h"
+#include "server_kit.h"
 
 static mcplug_settings *simple(void)
 {
     return SCRIPTED("TOOLS", TOOL("quick") "," TOOL("slow"), "RESULT", "\"content\":[]");
 }
 
-static size_t tools_of(mcplug_handle *h)
+static size_t tools_of(mcplug_server *h)
 {
-    return mcplug_list_count(mcplug_handle_list(h, MCPLUG_TOOLS));
+    return mcplug_list_count(mcplug_server_list(h, MCPLUG_TOOLS));
 }
 
 static unsigned n_copies;
@@ -80,20 +80,20 @@ END_TEST
 
 static unsigned n_ready;
 
-static void on_ready(void *arg, mcplug_handle *handle, const struct mcplug_error *why)
+static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error *why)
 {
-    (void)arg, (void)handle;
+    (void)arg, (void)server;
     ck_assert_msg(!why, "%s", why->text);
     n_ready++;
 }
 
-static mcplug_handle *named(mcplug_config *conf, const char *identity, bool start)
+static mcplug_server *named(mcplug_config *conf, const char *identity, bool start)
 {
-    struct mcplug_acquire_options o = {.struct_size = sizeof o, .identity = identity};
-    mcplug_handle *h = NULL;
+    struct mcplug_server_options o = {.struct_size = sizeof o, .identity = identity};
+    mcplug_server *h = NULL;
     n_ready = 0;
-    int r = mcplug_acquire_named(host, conf, "e", &o, start ? on_ready : NULL, NULL, &h,
-                                 &err);
+    int r =
+        mcplug_open_named(host, conf, "e", &o, start ? on_ready : NULL, NULL, &h, &err);
     ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
     UNTIL(n_ready == start);
     return h;
@@ -110,13 +110,13 @@ START_TEST(what_one_identity_was_offered_another_does_not_see)
     mcplug_config *conf = mcplug_config_load(NULL, &err);
     ck_assert_msg(conf != NULL, "%s", err.text);
     ck_assert_uint_eq(tools_of(named(conf, "alice", true)), 14);
-    ck_assert_ptr_null(mcplug_handle_list(named(conf, "bob", false), MCPLUG_TOOLS));
-    ck_assert_ptr_null(mcplug_handle_list(named(conf, NULL, false), MCPLUG_TOOLS));
+    ck_assert_ptr_null(mcplug_server_list(named(conf, "bob", false), MCPLUG_TOOLS));
+    ck_assert_ptr_null(mcplug_server_list(named(conf, NULL, false), MCPLUG_TOOLS));
     ck_assert_uint_eq(tools_of(named(conf, NULL, true)), 14);
-    ck_assert_ptr_null(mcplug_handle_list(named(conf, "bob", false), MCPLUG_TOOLS));
+    ck_assert_ptr_null(mcplug_server_list(named(conf, "bob", false), MCPLUG_TOOLS));
     end();
     begin_bare(); /* what is known is nobody's: with no identity it is there */
-    ck_assert_ptr_null(mcplug_handle_list(named(conf, "alice", false), MCPLUG_TOOLS));
+    ck_assert_ptr_null(mcplug_server_list(named(conf, "alice", false), MCPLUG_TOOLS));
     ck_assert_uint_eq(tools_of(named(conf, NULL, false)), 14);
     mcplug_config_free(conf);
     end();
@@ -126,45 +126,42 @@ END_TEST
 START_TEST(a_tool_is_called_by_its_name_only)
 {
     static const char *const denied[] = {"slow", NULL};
-    struct mcplug_acquire_options o = {.struct_size = sizeof o, .tools_denied = denied};
+    struct mcplug_server_options o = {.struct_size = sizeof o, .tools_denied = denied};
     struct outcome out = {0};
     begin_bare();
-    mcplug_handle *h = hold(simple(), &o);
+    mcplug_server *h = hold(simple(), &o);
     for (int i = 0; i < 2; i++) {
         err = (struct mcplug_error)MCPLUG_ERROR_INIT;
-        ck_assert_ptr_null(mcplug_handle_request(
+        ck_assert_ptr_null(mcplug_request(
             h, "tools/call", i ? "{\"name\":\"slow\"}" : "{\"name\":\"quick\"}", NULL,
             on_outcome, &out, &err));
         ck_assert_int_eq(err.code, MCPLUG_EINVAL);
-        ck_assert_ptr_nonnull(strstr(err.text, "mcplug_handle_call"));
+        ck_assert_ptr_nonnull(strstr(err.text, "mcplug_call_tool"));
     }
-    ck_assert_ptr_nonnull(
-        mcplug_handle_request(h, "ping", NULL, NULL, on_outcome, &out, &err));
+    ck_assert_ptr_nonnull(mcplug_request(h, "ping", NULL, NULL, on_outcome, &out, &err));
     UNTIL(out.times);
     ck_assert_int_eq(out.code, MCPLUG_OK);
     ck_assert_uint_eq(out.times, 1);
-    ck_assert_uint_eq(status(h).calls.issued, 1);
+    ck_assert_uint_eq(status(h).calls->issued, 1);
     end();
 }
 END_TEST
 
-START_TEST(a_handle_has_its_own_name)
+START_TEST(a_server_has_its_own_name)
 {
-    struct mcplug_server_options one = {.struct_size = sizeof one, .name = "one"};
-    struct mcplug_server_options two = {.struct_size = sizeof two, .name = "two"};
-    struct mcplug_acquire_options a = {.struct_size = sizeof a, .server = &one};
-    struct mcplug_acquire_options b = {.struct_size = sizeof b, .server = &two};
+    struct mcplug_server_options a = {.struct_size = sizeof a, .name = "one"};
+    struct mcplug_server_options b = {.struct_size = sizeof b, .name = "two"};
     begin_bare();
-    mcplug_handle *x = hold(simple(), &a), *y = hold(simple(), &b);
-    mcplug_handle *z = hold(simple(), NULL);
+    mcplug_server *x = hold(simple(), &a), *y = hold(simple(), &b);
+    mcplug_server *z = hold(simple(), NULL);
     ck_assert_int_eq(status(x).pid, status(y).pid);
     ck_assert_int_eq(status(x).pid, status(z).pid);
-    ck_assert_str_eq(mcplug_handle_name(x), "one");
-    ck_assert_str_eq(mcplug_handle_name(y), "two");
+    ck_assert_str_eq(mcplug_server_name(x), "one");
+    ck_assert_str_eq(mcplug_server_name(y), "two");
     ck_assert_str_eq(status(y).name, "two");
-    ck_assert(mcplug_handle_name(z)[0] != '\0');
-    mcplug_release_wait(x);
-    ck_assert_str_eq(mcplug_handle_name(y), "two");
+    ck_assert(mcplug_server_name(z)[0] != '\0');
+    mcplug_close_wait(x);
+    ck_assert_str_eq(mcplug_server_name(y), "two");
     end();
 }
 END_TEST
@@ -182,22 +179,22 @@ static void count_end(void *arg, mcplug_call *c, mcplug_result *result,
 
 START_TEST(as_many_calls_wait_as_the_queue_may_hold)
 {
-    struct mcplug_acquire_options o = {.struct_size = sizeof o, .queue = "q"};
+    struct mcplug_server_options o = {.struct_size = sizeof o, .queue = "q"};
     unsigned cancelled = 0, taken = 0;
     begin_bare();
-    mcplug_handle *h = hold(simple(), &o);
+    mcplug_server *h = hold(simple(), &o);
     ck_assert_int_eq(mcplug_set_queue(host, "q", 1, MANY), MCPLUG_OK);
     ck_assert_ptr_nonnull(
-        mcplug_handle_call(h, "hang", NULL, NULL, count_end, &cancelled, &err));
+        mcplug_call_tool(h, "hang", NULL, NULL, count_end, &cancelled, &err));
     while (taken <= MANY &&
-           mcplug_handle_call(h, "quick", NULL, NULL, count_end, &cancelled, &err))
+           mcplug_call_tool(h, "quick", NULL, NULL, count_end, &cancelled, &err))
         taken++;
     ck_assert_msg(taken == MANY, "%u, then: %s", taken, err.text);
     ck_assert_int_eq(err.code, MCPLUG_EOVERLOADED);
     turn();
     ck_assert_uint_eq(status(h).waiting, MANY);
     ck_assert_uint_eq(status(h).under_way, 1);
-    mcplug_release_wait(h);
+    mcplug_close_wait(h);
     ck_assert_uint_eq(cancelled, MANY + 1);
     end();
 }
@@ -207,37 +204,31 @@ START_TEST(options_without_their_size_are_refused)
 {
     struct mcplug_options ho = {.log_level = 1};
     struct mcplug_toolbox_options bo = {.batch = 2};
-    struct mcplug_acquire_options o = {.idle_ms = 5}, with = {.struct_size = sizeof with};
-    struct mcplug_server_options so = {.timeout_ms = 5};
+    struct mcplug_server_options o = {.idle_ms = 5};
     struct mcplug_call_options co = {.timeout_ms = 5};
     struct mcplug_config_options fo = {.strict = 1};
     struct outcome out = {0};
     struct seen seen = {0};
-    mcplug_handle *h = NULL;
-    mcplug_server *server = NULL;
+    mcplug_server *h = NULL;
     begin(NULL);
     put_in("s", simple(), NULL);
     warm_up();
     mcplug_settings *s = simple();
-    with.server = &so;
     ck_assert_ptr_null(mcplug_new(&ho, &err));
     ck_assert_str_eq(err.text, "options without their struct_size");
     ck_assert_ptr_null(mcplug_config_load(&fo, &err));
     ck_assert_ptr_null(mcplug_toolbox_new(host, &bo, &err));
-    ck_assert_int_eq(mcplug_acquire(host, s, &o, NULL, NULL, &h, &err), MCPLUG_EINVAL);
-    ck_assert_int_eq(mcplug_acquire(host, s, &with, NULL, NULL, &h, &err), MCPLUG_EINVAL);
+    ck_assert_int_eq(mcplug_open(host, s, &o, NULL, NULL, &h, &err), MCPLUG_EINVAL);
+    ck_assert_int_eq(mcplug_open_wait(host, s, &o, &h, &err), MCPLUG_EINVAL);
     ck_assert_int_eq(mcplug_toolbox_add(box, "t", s, &o, &err), MCPLUG_EINVAL);
-    ck_assert_int_eq(mcplug_toolbox_add(box, "t", s, &with, &err), MCPLUG_EINVAL);
-    ck_assert_int_eq(mcplug_open(host, s, &so, NULL, NULL, &server, &err), MCPLUG_EINVAL);
     err.code = MCPLUG_OK;
     ck_assert_ptr_null(
         mcplug_toolbox_call(box, "mcp__s__quick", "{}", &co, on_record, &seen, &err));
     ck_assert_int_eq(err.code, MCPLUG_EINVAL);
-    ck_assert_ptr_null(mcplug_handle_call(mcplug_toolbox_handle(box, "s"), "quick", NULL,
-                                          &co, on_outcome, &out, &err));
-    ck_assert_ptr_null(
-        mcplug_call_tool(mcplug_handle_server(mcplug_toolbox_handle(box, "s")), "quick",
-                         NULL, &co, on_outcome, &out, &err));
+    ck_assert_ptr_null(mcplug_call_tool(mcplug_toolbox_server(box, "s"), "quick", NULL,
+                                        &co, on_outcome, &out, &err));
+    ck_assert_ptr_null(mcplug_request(mcplug_toolbox_server(box, "s"), "ping", NULL, &co,
+                                      on_outcome, &out, &err));
     mcplug_settings_free(s);
     end();
     ck_assert_uint_eq(out.times + seen.times, 0);
@@ -248,15 +239,13 @@ START_TEST(what_is_not_there_is_refused_or_left_alone)
 {
     const char *server = NULL;
     struct outcome out = {0};
-    mcplug_handle *h = NULL;
+    mcplug_server *h = NULL;
     begin(NULL);
     put_in("s", simple(), NULL);
     warm_up();
     mcplug_cancel(NULL);
     mcplug_close(NULL, NULL, NULL);
     mcplug_close_wait(NULL);
-    mcplug_release(NULL, NULL, NULL);
-    mcplug_release_wait(NULL);
     mcplug_toolbox_free(NULL, NULL, NULL);
     ck_assert_uint_eq(mcplug_list_count(NULL), 0);
     ck_assert_ptr_null(mcplug_toolbox_call(box, NULL, NULL, NULL, on_record, NULL, &err));
@@ -269,40 +258,37 @@ START_TEST(what_is_not_there_is_refused_or_left_alone)
     ck_assert(mcplug_toolbox_find(box, "mcp__s__quick", NULL, NULL));
     ck_assert(mcplug_toolbox_find(box, "mcp__s__quick", &server, NULL));
     ck_assert_str_eq(server, "s");
-    ck_assert_int_eq(mcplug_acquire(host, NULL, NULL, NULL, NULL, &h, &err),
-                     MCPLUG_EINVAL);
+    ck_assert_int_eq(mcplug_open(host, NULL, NULL, NULL, NULL, &h, &err), MCPLUG_EINVAL);
     mcplug_settings *s = simple();
-    ck_assert_int_eq(mcplug_acquire(host, s, NULL, NULL, NULL, NULL, &err),
-                     MCPLUG_EINVAL);
+    ck_assert_int_eq(mcplug_open(host, s, NULL, NULL, NULL, NULL, &err), MCPLUG_EINVAL);
     ck_assert_int_eq(mcplug_toolbox_add(box, NULL, s, NULL, &err), MCPLUG_EINVAL);
     ck_assert_int_eq(mcplug_toolbox_add(box, "t", NULL, NULL, &err), MCPLUG_EINVAL);
     mcplug_settings_free(s);
-    ck_assert_ptr_null(mcplug_handle_call(mcplug_toolbox_handle(box, "s"), NULL, NULL,
-                                          NULL, on_outcome, &out, &err));
-    ck_assert_ptr_nonnull(strstr(err.text, "the name of a tool"));
+    ck_assert_ptr_null(mcplug_call_tool(mcplug_toolbox_server(box, "s"), NULL, NULL, NULL,
+                                        on_outcome, &out, &err));
+    ck_assert_ptr_nonnull(strstr(err.text, "`tool` must not be NULL"));
     end();
 }
 END_TEST
 
 static int released_with;
 
-static void release_at_once(void *arg, mcplug_handle *h, const struct mcplug_error *why)
+static void release_at_once(void *arg, mcplug_server *h, const struct mcplug_error *why)
 {
     mcplug_settings *s = arg;
-    mcplug_handle *other = NULL;
+    mcplug_server *other = NULL;
     ck_assert_int_eq(why->code, MCPLUG_ECANCELED);
-    released_with = mcplug_acquire_wait(host, s, NULL, &other, &err);
-    mcplug_release_wait(h);
+    released_with = mcplug_open_wait(host, s, NULL, &other, &err);
+    mcplug_close_wait(h);
 }
 
 START_TEST(who_is_told_while_the_host_is_freed_can_not_wait)
 {
-    mcplug_handle *h = NULL;
+    mcplug_server *h = NULL;
     mcplug_settings *s = SCRIPTED("DELAY", "5");
     begin_bare();
     released_with = MCPLUG_OK;
-    ck_assert_int_eq(mcplug_acquire(host, s, NULL, release_at_once, s, &h, &err),
-                     MCPLUG_OK);
+    ck_assert_int_eq(mcplug_open(host, s, NULL, release_at_once, s, &h, &err), MCPLUG_OK);
     turn();
     end();
     ck_assert_int_ne(released_with, MCPLUG_OK);
@@ -318,22 +304,22 @@ static void call_again(void *arg, mcplug_call *call, mcplug_result *result,
     (void)call, (void)result;
     ck_assert_ptr_nonnull(why);
     if (++n_calls_again && why->code != MCPLUG_ECLOSED && why->code != MCPLUG_ECANCELED)
-        mcplug_handle_call(arg, "quick", NULL, NULL, call_again, arg, NULL);
+        mcplug_call_tool(arg, "quick", NULL, NULL, call_again, arg, NULL);
 }
 
 START_TEST(who_calls_again_whenever_it_fails_stops_nobody)
 {
-    mcplug_handle *bad = NULL;
+    mcplug_server *bad = NULL;
     struct outcome out = {0};
     begin_bare();
     mcplug_settings *s = mcplug_settings_new("carrier-pigeon"); /* which lasts */
-    mcplug_handle *good = hold(simple(), NULL);
-    ck_assert_int_eq(mcplug_acquire(host, s, NULL, NULL, NULL, &bad, &err), MCPLUG_OK);
+    mcplug_server *good = hold(simple(), NULL);
+    ck_assert_int_eq(mcplug_open(host, s, NULL, NULL, NULL, &bad, &err), MCPLUG_OK);
     mcplug_settings_free(s);
-    mcplug_handle_call(bad, "quick", NULL, NULL, call_again, bad, &err);
+    mcplug_call_tool(bad, "quick", NULL, NULL, call_again, bad, &err);
     UNTIL(n_calls_again > 5000);
     ck_assert_ptr_nonnull(
-        mcplug_handle_call(good, "quick", NULL, NULL, on_outcome, &out, &err));
+        mcplug_call_tool(good, "quick", NULL, NULL, on_outcome, &out, &err));
     UNTIL(out.times);
     ck_assert_int_eq(out.code, MCPLUG_OK);
     end();
@@ -349,7 +335,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, every_number_of_a_state_has_a_name);
     tcase_add_test(tc, what_one_identity_was_offered_another_does_not_see);
     tcase_add_test(tc, a_tool_is_called_by_its_name_only);
-    tcase_add_test(tc, a_handle_has_its_own_name);
+    tcase_add_test(tc, a_server_has_its_own_name);
     tcase_add_test(tc, as_many_calls_wait_as_the_queue_may_hold);
     tcase_add_test(tc, options_without_their_size_are_refused);
     tcase_add_test(tc, what_is_not_there_is_refused_or_left_alone);
@@ -359,5 +345,5 @@ static void add(TCase *tc)
 
 int main(void)
 {
-    return run_suite("api_handle_rules", add);
+    return run_suite("api_server_rules", add);
 }

@@ -1,4 +1,4 @@
-/* Servers that stay up, at the edges: when the last handle goes, when nothing is called,
+/* Servers that stay up, at the edges: when the last one goes, when nothing is called,
  * and when a server is slow. */
 #include "config_kit.h"
 
@@ -7,16 +7,16 @@
 
 #include <signal.h>
 
-/* ---- the last handle goes ---- */
+/* ---- the last one goes ---- */
 
 START_TEST(a_shared_server_that_may_be_idle_lingers_and_is_found_again)
 {
-    struct mcplug_acquire_options o = {.struct_size = sizeof o, .idle_ms = 700};
+    struct mcplug_server_options o = {.struct_size = sizeof o, .idle_ms = 700};
     begin_bare();
-    mcplug_handle *h = hold(talks(NULL, NULL), &o);
+    mcplug_server *h = hold(talks(NULL, NULL), &o);
     int64_t pid = status(h).pid;
     for (int i = 0; i < 2; i++) {
-        mcplug_release_wait(h);
+        mcplug_close_wait(h);
         turn_for(200);
         ck_assert(lives(pid));
         h = hold(talks(NULL, NULL), &o);
@@ -24,7 +24,7 @@ START_TEST(a_shared_server_that_may_be_idle_lingers_and_is_found_again)
         ck_assert_uint_eq(status(h).starts, 1);
         quick(h);
     }
-    mcplug_release_wait(h);
+    mcplug_close_wait(h);
     uint64_t since = now_ms();
     UNTIL(!lives(pid));
     ck_assert_uint_ge(now_ms() - since, 500);
@@ -39,13 +39,13 @@ END_TEST
 
 START_TEST(the_idle_time_of_a_server_that_lingers_begins_with_the_release)
 {
-    struct mcplug_acquire_options o = {.struct_size = sizeof o, .idle_ms = 10000};
+    struct mcplug_server_options o = {.struct_size = sizeof o, .idle_ms = 10000};
     begin_bare();
-    mcplug_handle *h = hold(talks(NULL, NULL), &o);
+    mcplug_server *h = hold(talks(NULL, NULL), &o);
     int64_t pid = status(h).pid;
     mp_loop_fake_clock(host->loop);
     pass(9000);
-    mcplug_release_wait(h);
+    mcplug_close_wait(h);
     pass(9990);
     ck_assert(lives(pid));
     ck_assert_ptr_nonnull(host->registry.services);
@@ -77,19 +77,19 @@ static void never_asked(void *arg, mcplug_server *server, mcplug_input *input,
 /* _i: 0 dedicated, 1 .. 4 it could ask somebody who is gone */
 START_TEST(a_server_that_is_nobody_elses_is_gone_when_its_release_is_told)
 {
-    struct mcplug_server_options so = {.struct_size = sizeof so,
-                                       .roots = _i == 1 ? never_asked : NULL,
-                                       .elicit = _i == 2 ? never_asked : NULL,
-                                       .elicit_url = _i == 3 ? never_asked : NULL,
-                                       .sample = _i == 4 ? never_asked : NULL};
-    struct mcplug_acquire_options o = {
-        .struct_size = sizeof o, .idle_ms = 600000, .server = &so, .dedicated = _i == 0};
+    struct mcplug_server_options o = {.struct_size = sizeof o,
+                                      .idle_ms = 600000,
+                                      .dedicated = _i == 0,
+                                      .roots = _i == 1 ? never_asked : NULL,
+                                      .elicit = _i == 2 ? never_asked : NULL,
+                                      .elicit_url = _i == 3 ? never_asked : NULL,
+                                      .sample = _i == 4 ? never_asked : NULL};
     n_released = 0;
     begin_bare();
-    mcplug_handle *h = hold(talks(NULL, NULL), &o);
+    mcplug_server *h = hold(talks(NULL, NULL), &o);
     released_pid = status(h).pid;
     ck_assert(lives(released_pid));
-    mcplug_release(h, on_released, NULL);
+    mcplug_close(h, on_released, NULL);
     ck_assert_uint_eq(n_released, 0);
     UNTIL(n_released);
     ck_assert(!lived_on);
@@ -102,16 +102,16 @@ END_TEST
 /* _i: 1 the program is gone too, so that it would never come up again */
 START_TEST(a_server_that_dies_while_it_lingers_is_not_started_again)
 {
-    struct mcplug_acquire_options o = {.struct_size = sizeof o, .idle_ms = 600000};
+    struct mcplug_server_options o = {.struct_size = sizeof o, .idle_ms = 600000};
     begin_bare();
     mcplug_settings *s = talks(NULL, NULL);
     if (_i) {
         ck_assert_int_eq(symlink("/bin/sh", at("shell")), 0);
         mcplug_settings_set(s, "command", at("shell"));
     }
-    mcplug_handle *h = hold(s, &o);
+    mcplug_server *h = hold(s, &o);
     int64_t pid = status(h).pid;
-    mcplug_release_wait(h);
+    mcplug_close_wait(h);
     ck_assert(lives(pid));
     ck_assert_ptr_nonnull(host->registry.services);
     if (_i)
@@ -127,11 +127,11 @@ END_TEST
 
 START_TEST(a_host_is_freed_while_a_server_lingers)
 {
-    struct mcplug_acquire_options o = {.struct_size = sizeof o, .idle_ms = 600000};
+    struct mcplug_server_options o = {.struct_size = sizeof o, .idle_ms = 600000};
     begin_bare();
-    mcplug_handle *h = hold(talks(NULL, NULL), &o);
+    mcplug_server *h = hold(talks(NULL, NULL), &o);
     int64_t pid = status(h).pid;
-    mcplug_release_wait(h);
+    mcplug_close_wait(h);
     if (_i)
         kill((pid_t)pid, SIGKILL);
     ck_assert(_i || lives(pid));
@@ -163,15 +163,15 @@ END_TEST
  * 3 longer, and the first one has gone, 4 shorter than the first */
 START_TEST(who_wants_a_server_longest_has_his_way)
 {
-    struct mcplug_acquire_options o = {.struct_size = sizeof o,
-                                       .idle_ms = _i == 4 ? 600000 : 400};
+    struct mcplug_server_options o = {.struct_size = sizeof o,
+                                      .idle_ms = _i == 4 ? 600000 : 400};
     begin_bare();
-    mcplug_handle *first = hold(talks(NULL, NULL), &o);
+    mcplug_server *first = hold(talks(NULL, NULL), &o);
     int64_t pid = status(first).pid;
     if (_i == 2 || _i == 3)
-        mcplug_release_wait(first);
+        mcplug_close_wait(first);
     o.idle_ms = _i == 4 ? 100 : _i % 2 ? 600000 : 0;
-    mcplug_handle *second = hold(talks(NULL, NULL), &o);
+    mcplug_server *second = hold(talks(NULL, NULL), &o);
     turn_for(600);
     ck_assert_int_eq(status(second).state, MCPLUG_STATE_READY);
     ck_assert_int_eq(status(second).pid, pid);
@@ -184,9 +184,9 @@ END_TEST
 START_TEST(who_wants_a_server_watched_closest_has_his_way)
 {
     static const uint64_t firsts[] = {0, 60000, UINT64_MAX};
-    struct mcplug_acquire_options o = {.struct_size = sizeof o, .probe_ms = firsts[_i]};
+    struct mcplug_server_options o = {.struct_size = sizeof o, .probe_ms = firsts[_i]};
     begin_bare();
-    mcplug_handle *h = hold(talks(NULL, NULL), &o);
+    mcplug_server *h = hold(talks(NULL, NULL), &o);
     const struct mp_health *health = &h->service->health;
     mp_loop_fake_clock(host->loop);
     pass(1000);
@@ -194,7 +194,7 @@ START_TEST(who_wants_a_server_watched_closest_has_his_way)
     hold(talks(NULL, NULL), &o);
     o.probe_ms = 20000;
     hold(talks(NULL, NULL), &o);
-    ck_assert_uint_eq(status(h).handles, 3);
+    ck_assert_uint_eq(status(h).servers, 3);
     ck_assert_uint_eq(health->idle_ms, 5000);
     ck_assert_uint_eq(health->checks, 0);
     pass(5000); /* it is not looked at the old pace once more */
@@ -203,15 +203,15 @@ START_TEST(who_wants_a_server_watched_closest_has_his_way)
 }
 END_TEST
 
-START_TEST(calls_on_the_connection_itself_keep_it_up)
+START_TEST(a_call_that_takes_longer_than_it_may_be_idle_keeps_it_up)
 {
-    struct mcplug_acquire_options o = {.struct_size = sizeof o, .idle_ms = 300};
+    struct mcplug_server_options o = {.struct_size = sizeof o, .idle_ms = 300};
     struct outcome out = {0};
     begin_bare();
-    mcplug_handle *h = hold(talks("SLOW", "0.8"), &o);
+    mcplug_server *h = hold(talks("SLOW", "0.8"), &o);
     int64_t pid = status(h).pid;
-    ck_assert_ptr_nonnull(mcplug_call_tool(mcplug_handle_server(h), "slow", NULL, NULL,
-                                           on_outcome, &out, &err));
+    ck_assert_ptr_nonnull(
+        mcplug_call_tool(h, "slow", NULL, NULL, on_outcome, &out, &err));
     UNTIL(out.times);
     ck_assert_msg(out.code == MCPLUG_OK, "%s", out.text);
     ck_assert(lives(pid));
@@ -225,11 +225,11 @@ END_TEST
 
 START_TEST(a_call_after_one_that_timed_out_is_not_lost)
 {
-    struct mcplug_acquire_options o = {.struct_size = sizeof o, .dedicated = 1};
+    struct mcplug_server_options o = {.struct_size = sizeof o, .dedicated = 1};
     struct mcplug_call_options brief = {.struct_size = sizeof brief, .timeout_ms = 200};
     struct outcome first, second;
     begin_bare();
-    mcplug_handle *h = hold(talks("SLOW", "3.5"), &o);
+    mcplug_server *h = hold(talks("SLOW", "3.5"), &o);
     int64_t pid = status(h).pid;
     call(h, "slow", &brief, &first);
     UNTIL(first.times);
@@ -249,10 +249,10 @@ START_TEST(time_that_was_spent_before_counts)
     struct mcplug_call_options o = {
         .struct_size = sizeof o, .timeout_ms = 30000, .waited_ms = 29700};
     struct outcome out;
-    mcplug_handle *h = NULL;
+    mcplug_server *h = NULL;
     begin_bare();
     mcplug_settings *s = SCRIPTED("FIRST", _i ? "exec cat > /dev/null" : "");
-    ck_assert_int_eq(mcplug_acquire(host, s, NULL, NULL, NULL, &h, &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_open(host, s, NULL, NULL, NULL, &h, &err), MCPLUG_OK);
     mcplug_settings_free(s);
     if (!_i) {
         call(h, "any", NULL, &out);
@@ -267,7 +267,7 @@ START_TEST(time_that_was_spent_before_counts)
     o.waited_ms = 40000; /* more than there is: at once */
     since = now_ms();
     memset(&out, 0, sizeof out);
-    if (mcplug_handle_call(h, "hang", NULL, &o, on_outcome, &out, &err)) {
+    if (mcplug_call_tool(h, "hang", NULL, &o, on_outcome, &out, &err)) {
         ck_assert_uint_eq(out.times, 0);
         UNTIL(out.times);
         ck_assert_int_eq(out.code, MCPLUG_ETIMEDOUT);
@@ -286,7 +286,7 @@ struct told {
     char why[512];
 };
 
-static void on_state(void *arg, mcplug_handle *h, enum mcplug_state state,
+static void on_state(void *arg, mcplug_server *h, enum mcplug_state state,
                      const struct mcplug_error *why)
 {
     struct told *t = arg;
@@ -301,16 +301,16 @@ static void on_state(void *arg, mcplug_handle *h, enum mcplug_state state,
 START_TEST(a_restart_as_asked_tells_of_no_old_failure)
 {
     struct told told = {0};
-    struct mcplug_acquire_options o = {
+    struct mcplug_server_options o = {
         .struct_size = sizeof o, .state = on_state, .arg = &told};
     begin_bare();
-    mcplug_handle *h = hold(talks(NULL, NULL), &o);
+    mcplug_server *h = hold(talks(NULL, NULL), &o);
     UNTIL(told.n_ready);
     told = (struct told){0};
     kill((pid_t)status(h).pid, SIGKILL);
     UNTIL(told.n_ready);
     ck_assert_uint_ge(told.n_blamed, 1); /* this one had a reason */
-    ck_assert_int_ne(status(h).error.code, MCPLUG_OK);
+    ck_assert_ptr_nonnull(status(h).error);
     told = (struct told){0};
     ck_assert_int_eq(mcplug_restart(h, &err), MCPLUG_OK);
     ck_assert_int_eq(mcplug_restart(h, &err), MCPLUG_ERESTARTING);
@@ -321,7 +321,7 @@ START_TEST(a_restart_as_asked_tells_of_no_old_failure)
 }
 END_TEST
 
-static void on_changed(void *arg, mcplug_handle *h, int kind, const char *uri)
+static void on_changed(void *arg, mcplug_server *h, int kind, const char *uri)
 {
     unsigned *n = arg;
     (void)h;
@@ -331,12 +331,12 @@ static void on_changed(void *arg, mcplug_handle *h, int kind, const char *uri)
 START_TEST(resources_that_are_subscribed_to_stay_so_after_a_restart)
 {
     unsigned n_changed = 0;
-    struct mcplug_acquire_options o = {
+    struct mcplug_server_options o = {
         .struct_size = sizeof o, .changed = on_changed, .arg = &n_changed};
     begin_bare();
-    mcplug_handle *h =
+    mcplug_server *h =
         hold(talks("CAPS", "\"tools\":{},\"resources\":{\"subscribe\":true}"), &o);
-    ck_assert_int_eq(mcplug_subscribe(mcplug_handle_server(h), "x:1", &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_subscribe(h, "x:1", &err), MCPLUG_OK);
     UNTIL(booked('s') == 1);
     for (unsigned i = 2; i < 4; i++) {
         if (i == 2)
@@ -347,34 +347,34 @@ START_TEST(resources_that_are_subscribed_to_stay_so_after_a_restart)
         UNTIL(n_changed == i - 1); /* it may have changed meanwhile */
         UNTIL(status(h).state == MCPLUG_STATE_READY);
     }
-    ck_assert_int_eq(mcplug_unsubscribe(mcplug_handle_server(h), "x:1", &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_unsubscribe(h, "x:1", &err), MCPLUG_OK);
     ck_assert_int_eq(mcplug_restart(h, &err), MCPLUG_OK);
     UNTIL(status(h).starts == 4 && status(h).state == MCPLUG_STATE_READY);
     quick(h);
     ck_assert_uint_eq(booked('s'), 3);
-    mcplug_release_wait(h);
+    mcplug_close_wait(h);
     end();
 }
 END_TEST
 
-static void on_changed_leaves(void *arg, mcplug_handle *h, int kind, const char *uri)
+static void on_changed_leaves(void *arg, mcplug_server *h, int kind, const char *uri)
 {
     char *told = arg;
     ck_assert_int_eq(kind, MCPLUG_RESOURCES);
-    mcplug_unsubscribe(mcplug_handle_server(h), uri, NULL);
+    mcplug_unsubscribe(h, uri, NULL);
     strcat(told, uri);
 }
 
 START_TEST(whoever_hears_of_a_change_may_unsubscribe)
 {
     char told[64] = "";
-    struct mcplug_acquire_options o = {
+    struct mcplug_server_options o = {
         .struct_size = sizeof o, .changed = on_changed_leaves, .arg = told};
     begin_bare();
     mcplug_settings *s = talks("CAPS", "\"tools\":{},\"resources\":{\"subscribe\":true}");
-    mcplug_handle *h = hold(s, &o);
-    mcplug_subscribe(mcplug_handle_server(h), "x:1", &err);
-    mcplug_subscribe(mcplug_handle_server(h), "x:2", &err);
+    mcplug_server *h = hold(s, &o);
+    mcplug_subscribe(h, "x:1", &err);
+    mcplug_subscribe(h, "x:2", &err);
     UNTIL(booked('s') == 2);
     ck_assert_int_eq(mcplug_restart(h, &err), MCPLUG_OK);
     UNTIL(status(h).starts == 2 && status(h).state == MCPLUG_STATE_READY);
@@ -384,29 +384,7 @@ START_TEST(whoever_hears_of_a_change_may_unsubscribe)
     UNTIL(status(h).starts == 3 && status(h).state == MCPLUG_STATE_READY);
     quick(h);
     ck_assert_str_eq(told, "x:1x:2"); /* that was all */
-    mcplug_release_wait(h);
-    end();
-}
-END_TEST
-
-static void on_closed(void *arg)
-{
-    ++*(unsigned *)arg;
-}
-
-/* It is not its caller's. */
-START_TEST(close_of_the_connection_of_a_handle_does_nothing)
-{
-    unsigned closed = 0;
-    begin_bare();
-    mcplug_handle *h = hold(talks(NULL, NULL), NULL);
-    mcplug_close(mcplug_handle_server(h), on_closed, &closed);
-    mcplug_close(mcplug_handle_server(h), NULL, NULL);
-    mcplug_close_wait(mcplug_handle_server(h));
-    UNTIL(closed);
-    quick(h);
-    ck_assert_uint_eq(status(h).starts, 1);
-    mcplug_release_wait(h);
+    mcplug_close_wait(h);
     end();
 }
 END_TEST
@@ -414,39 +392,32 @@ END_TEST
 START_TEST(call_that_tells_nobody_is_refused)
 {
     begin_bare();
-    mcplug_handle *h = hold(talks(NULL, NULL), NULL);
-    mcplug_server *s = mcplug_handle_server(h);
-    for (int i = 0; i < 6; i++) {
+    mcplug_server *h = hold(talks(NULL, NULL), NULL);
+    for (int i = 0; i < 4; i++) {
         err = (struct mcplug_error)MCPLUG_ERROR_INIT;
         if (i == 0)
             ck_assert_ptr_null(
-                mcplug_handle_call(h, "quick", NULL, NULL, NULL, NULL, &err));
+                mcplug_call_tool(h, "quick", NULL, NULL, NULL, NULL, &err));
         else if (i == 1)
-            ck_assert_ptr_null(
-                mcplug_handle_request(h, "ping", NULL, NULL, NULL, NULL, &err));
+            ck_assert_ptr_null(mcplug_request(h, "ping", NULL, NULL, NULL, NULL, &err));
         else if (i == 2)
-            ck_assert_ptr_null(
-                mcplug_call_tool(s, "quick", NULL, NULL, NULL, NULL, &err));
-        else if (i == 3)
-            ck_assert_ptr_null(mcplug_request(s, "ping", NULL, NULL, NULL, NULL, &err));
-        else if (i == 4)
-            ck_assert_ptr_null(mcplug_ping(s, NULL, NULL, NULL, &err));
+            ck_assert_ptr_null(mcplug_ping(h, NULL, NULL, NULL, &err));
         else
-            mcplug_get_list(s, MCPLUG_TOOLS, NULL, NULL, &err);
+            mcplug_get_list(h, MCPLUG_TOOLS, NULL, NULL, &err);
         ck_assert_int_eq(err.code, MCPLUG_EINVAL);
-        ck_assert_str_eq(err.text, "nobody to tell how the call ends");
+        ck_assert_str_eq(err.text, "`done` must not be NULL");
     }
     quick(h);
-    mcplug_release_wait(h);
+    mcplug_close_wait(h);
     end();
 }
 END_TEST
 
-static mcplug_handle *waited_for;
+static mcplug_server *waited_for;
 
 static void on_late(void *arg)
 {
-    mcplug_release_wait(waited_for);
+    mcplug_close_wait(waited_for);
     ++*(unsigned *)arg;
 }
 
@@ -470,17 +441,17 @@ START_TEST(server_without_a_name_is_called_by_its_program_or_address)
     begin_bare();
     for (size_t i = 0; i < MP_COUNT(urls); i++) {
         mcplug_settings *s = mcplug_settings_new(NULL);
-        mcplug_handle *h = NULL;
+        mcplug_server *h = NULL;
         mcplug_settings_set(s, "url", urls[i][0]);
-        int r = mcplug_acquire(host, s, NULL, NULL, NULL, &h, &err);
+        int r = mcplug_open(host, s, NULL, NULL, NULL, &h, &err);
         ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
-        ck_assert_str_eq(mcplug_handle_name(h), urls[i][1]);
+        ck_assert_str_eq(mcplug_server_name(h), urls[i][1]);
         mcplug_settings_free(s);
-        mcplug_release_wait(h);
+        mcplug_close_wait(h);
     }
-    mcplug_handle *h = hold(talks(NULL, NULL), NULL);
-    ck_assert_str_eq(mcplug_handle_name(h), "sh");
-    mcplug_release_wait(h);
+    mcplug_server *h = hold(talks(NULL, NULL), NULL);
+    ck_assert_str_eq(mcplug_server_name(h), "sh");
+    mcplug_close_wait(h);
     end();
 }
 END_TEST
@@ -488,18 +459,17 @@ END_TEST
 START_TEST(l1_every_line_has_its_severity_and_its_server)
 {
     static const char *const denied[] = {"slow", NULL};
-    struct mcplug_server_options so = {.struct_size = sizeof so, .name = "none"};
-    struct mcplug_acquire_options o = {.struct_size = sizeof o, .server = &so};
+    struct mcplug_server_options o = {.struct_size = sizeof o, .name = "none"};
     mcplug_settings *none = mcplug_settings_new("stdio");
-    mcplug_handle *h = NULL;
+    mcplug_server *h = NULL;
     begin_bare();
     mcplug_settings_set(none, "command", "/nonexistent/x");
-    ck_assert_int_eq(mcplug_acquire_wait(host, none, &o, &h, &err), MCPLUG_EREFUSED);
+    ck_assert_int_eq(mcplug_open_wait(host, none, &o, &h, &err), MCPLUG_EREFUSED);
     mcplug_settings_free(none);
     LOGGED("ERR mcp:none connection failed: Failed to spawn process");
     UNTIL(strstr(logged, "WRN mcp:none restart 1 in 0ms: Failed to spawn process"));
 
-    so.name = "s";
+    o.name = "s";
     o.tools_denied = denied;
     h = hold(talks(NULL, NULL), &o);
     LOGGED("VRB mcp:s ready after ");
@@ -533,13 +503,12 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_host_that_was_busy_for_long_lets_servers_leave_in_their_time);
     tcase_add_loop_test(tc, who_wants_a_server_longest_has_his_way, 0, 5);
     tcase_add_loop_test(tc, who_wants_a_server_watched_closest_has_his_way, 0, 3);
-    tcase_add_test(tc, calls_on_the_connection_itself_keep_it_up);
+    tcase_add_test(tc, a_call_that_takes_longer_than_it_may_be_idle_keeps_it_up);
     tcase_add_test(tc, a_call_after_one_that_timed_out_is_not_lost);
     tcase_add_loop_test(tc, time_that_was_spent_before_counts, 0, 2);
     tcase_add_test(tc, a_restart_as_asked_tells_of_no_old_failure);
     tcase_add_test(tc, resources_that_are_subscribed_to_stay_so_after_a_restart);
     tcase_add_test(tc, whoever_hears_of_a_change_may_unsubscribe);
-    tcase_add_test(tc, close_of_the_connection_of_a_handle_does_nothing);
     tcase_add_test(tc, call_that_tells_nobody_is_refused);
     tcase_add_test(tc, release_wait_in_a_callback_only_begins);
     tcase_add_test(tc, server_without_a_name_is_called_by_its_program_or_address);
@@ -548,5 +517,5 @@ static void add(TCase *tc)
 
 int main(void)
 {
-    return run_suite("api_handle_edges", add);
+    return run_suite("api_server_edges", add);
 }

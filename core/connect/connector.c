@@ -1,0 +1,119 @@
+#include "connect/connector.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <stdio.h>
+
+/* ---- eras remembered ---- */
+
+static enum mp_era recall(void *arg, uint64_t hash)
+{
+    const struct mp_connector *c = arg;
+    size_t n = c->n_eras < MP_ERAS_KEPT ? c->n_eras : MP_ERAS_KEPT;
+
+    for (size_t i = 0; i < n; i++)
+        if (c->eras[i].hash == hash)
+            return c->eras[i].era;
+    return MP_ERA_UNKNOWN;
+}
+
+/* The oldest makes way. */
+static void remember(void *arg, uint64_t hash, enum mp_era era)
+{
+    struct mp_connector *c = arg;
+    size_t n = c->n_eras < MP_ERAS_KEPT ? c->n_eras : MP_ERAS_KEPT;
+
+    for (size_t i = 0; i < n; i++) {
+        if (c->eras[i].hash == hash) {
+            c->eras[i].era = era;
+            return;
+        }
+    }
+    c->eras[c->n_eras % MP_ERAS_KEPT].hash = hash;
+    c->eras[c->n_eras++ % MP_ERAS_KEPT].era = era;
+}
+
+/* ---- transports ---- */
+
+static int check_settings(const struct mp_offer *offer, const mcplug_props *settings,
+                          mcplug_props **out, struct mcplug_error *err)
+{
+    char what[64];
+    mcplug_props *props = mp_props_copy(settings);
+
+    if (!props)
+        return mp_fail_nomem(err);
+    snprintf(what, sizeof what, "transport \"%.32s\"", offer->feature.name);
+    int r = mp_props_check(props, offer->feature.options, what, err);
+    if (r == MCPLUG_OK)
+        *out = props;
+    else
+        mp_props_free(props);
+    return r;
+}
+
+/* For a URL whose transport nobody named: the oldest way of HTTP comes last. */
+static int fallback(void *arg, const mcplug_props *settings, const struct mp_offer **out,
+                    mcplug_props **checked, struct mcplug_error *err)
+{
+    struct mp_connector *c = arg;
+    int r = mp_catalogue_find(c->catalogue, MCPLUG_TRANSPORT, "sse", out, err);
+    return r == MCPLUG_OK ? check_settings(*out, settings, checked, err) : r;
+}
+
+int mp_connector_transport(struct mp_connector *c, const char *type, const char *url,
+                           const struct mp_offer **out, struct mcplug_error *err)
+{
+    char scheme[33];
+
+    if (type)
+        return mp_catalogue_find(c->catalogue, MCPLUG_TRANSPORT, type, out, err);
+    size_t n = url ? strcspn(url, ":") : 0;
+    if (n == 0 || n >= sizeof scheme || url[n] != ':')
+        return mp_fail(err, MCPLUG_ECONFIG, "%s",
+                       url ? "the URL has no scheme before a colon" /* nor is it shown */
+                           : "neither a transport type nor a URL was given");
+    for (size_t i = 0; i < n; i++)
+        scheme[i] = (char)(url[i] >= 'A' && url[i] <= 'Z' ? url[i] + 32 : url[i]);
+    scheme[n] = '\0';
+    return mp_catalogue_accepts(c->catalogue, MCPLUG_TRANSPORT, scheme, out, err);
+}
+
+/* ---- opening ---- */
+
+int mp_connector_open(struct mp_connector *c, const mcplug_settings *settings,
+                      const struct mp_session_options *options, const char *name,
+                      struct mp_identity *id,
+                      void (*ready)(void *, struct mp_session *,
+                                    const struct mcplug_error *),
+                      void *ready_arg, struct mp_session **out, struct mcplug_error *err)
+{
+    struct mp_session_options o = *options;
+    const struct mp_offer *offer;
+    mcplug_props *props;
+
+    int r = mp_connector_transport(c, settings->type,
+                                   mp_props_get(settings->props, "url"), &offer, err);
+    if (r == MCPLUG_OK)
+        r = check_settings(offer, settings->props, &props, err);
+    if (r != MCPLUG_OK)
+        return r;
+    o.timeout_ms = o.timeout_ms ? o.timeout_ms : c->connect_ms;
+    o.tool_ms = o.tool_ms ? o.tool_ms : c->tool_ms;
+    struct mp_session_config cfg = {
+        .loop = c->loop,
+        .log = c->log,
+        .client_name = c->client_name,
+        .client_version = c->client_version,
+        .spill_dir = c->spill_dir,
+        .recall = recall,
+        .remember = remember,
+        .fallback =
+            !settings->type && strcmp(offer->feature.name, "http") == 0 ? fallback : NULL,
+        .arg = c,
+    };
+    r = mp_session_open(&cfg, offer, props, &o, name, id, ready, ready_arg, out, err);
+    mp_props_free(props);
+    return r;
+}

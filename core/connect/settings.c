@@ -1,0 +1,87 @@
+#include "connect/settings.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+mcplug_settings *mcplug_settings_new(const char *type)
+{
+    mcplug_settings *s = mp_alloc(sizeof *s);
+    if (!s)
+        return NULL;
+    s->props = mp_props_new();
+    s->type = mp_strdup(type);
+    if (!s->props || (type && !s->type)) {
+        mcplug_settings_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+void mcplug_settings_free(mcplug_settings *s)
+{
+    if (s) {
+        mp_props_free(s->props);
+        mp_free(s->type);
+        mp_free(s);
+    }
+}
+
+int mcplug_settings_set(mcplug_settings *s, const char *name, const char *value)
+{
+    return mp_props_set(s->props, name, value);
+}
+
+int mcplug_settings_add(mcplug_settings *s, const char *name, const char *value)
+{
+    return mp_props_add(s->props, name, value);
+}
+
+int mcplug_settings_put(mcplug_settings *s, const char *name, const char *key,
+                        const char *value)
+{
+    return mp_props_put(s->props, name, key, value);
+}
+
+mcplug_settings *mp_settings_copy(const mcplug_settings *from)
+{
+    mcplug_settings *s = mp_alloc(sizeof *s);
+    if (!s)
+        return NULL;
+    s->props = mp_props_copy(from->props);
+    s->type = mp_strdup(from->type);
+    if (s->props && (s->type || !from->type))
+        return s;
+    mcplug_settings_free(s);
+    return NULL;
+}
+
+bool mp_settings_equal(const mcplug_settings *a, const mcplug_settings *b)
+{
+    bool same_type =
+        a->type && b->type ? strcmp(a->type, b->type) == 0 : a->type == b->type;
+    return same_type && mp_props_equal(a->props, b->props);
+}
+
+const char *mp_settings_name(const mcplug_settings *settings, char *buf, size_t size)
+{
+    const char *command = mp_props_get(settings->props, "command");
+    const char *url = mp_props_get(settings->props, "url");
+
+    if (command) {
+        const char *slash = strrchr(command, '/');
+        return slash && slash[1] ? slash + 1 : command;
+    }
+    if (!url)
+        return settings->type ? settings->type : "server";
+    const char *host = strstr(url, "://");
+    host = host ? host + 3 : url;
+    size_t authority = strcspn(host, "/?#");
+    const char *user = memrchr(host, '@', authority);
+    const char *rest = user ? user + 1 : host;
+    snprintf(buf, size, "%.*s%.*s", (int)(host - url), url, (int)strcspn(rest, "?#"),
+             rest);
+    return buf;
+}

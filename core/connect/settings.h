@@ -1,0 +1,21 @@
+/* How a server is reached: a transport's name and its settings. [any] */
+#ifndef MP_CONNECT_SETTINGS_H
+#define MP_CONNECT_SETTINGS_H
+
+#include "plugin/props.h"
+
+#include <mcplug/mcplug.h>
+
+struct mcplug_settings {
+    char *type; /* NULL: the URL tells */
+    mcplug_props *props;
+};
+
+/* give; NULL: no memory */
+mcplug_settings *mp_settings_copy(const mcplug_settings *from);
+bool mp_settings_equal(const mcplug_settings *a, const mcplug_settings *b);
+/* What a person would call a server without a name: its program, or its address. Keys
+ * that are part of an address stay out of logs. borrow: of these, or `buf` */
+const char *mp_settings_name(const mcplug_settings *settings, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,467 @@
+#include "registry/registry.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <stdio.h>
+
+enum { SENDS_MAX = 8 }; /* of one call, none of which was written */
+
+enum stage {
+    AT_SERVER, /* waits until it is up */
+    IN_QUEUE,  /* waits for its turn */
+    SENT,
+    OVER
+};
+
+/* One call of a user, from the moment it is made until it ends, once. Its texts are
+ * behind it. */
+struct mp_pending_call {
+    struct mp_request request;
+    mcplug_server *server;
+    struct mp_service *service;
+    struct mp_pending_call *next, **prev;
+    enum stage stage;
+    struct mp_waiter waiter;
+    struct mp_ticket ticket;
+    struct mp_queue *queue;   /* NULL: none */
+    struct mp_timer deadline; /* while it is in a queue */
+    struct mp_job job;        /* ends it outside of the call that decided so */
+    unsigned sends;
+    bool cancelled;
+    mcplug_done_fn *done;
+    void *arg;
+};
+
+static struct mp_pending_call *of_request(const struct mp_request *request)
+{
+    return MP_OF(request, struct mp_pending_call, request);
+}
+
+mcplug_server *mp_pending_call_server(const struct mp_request *request)
+{
+    return of_request(request)->server;
+}
+
+static struct mp_loop *loop_of(const struct mp_pending_call *c)
+{
+    return c->service->registry->o.loop;
+}
+
+/* ---- the end ---- */
+
+static enum mp_outcome outcome_of(const struct mp_pending_call *c,
+                                  const struct mcplug_error *why)
+{
+    if (!why)
+        return c->request.tool_failed ? MP_TOOL_ERROR : MP_OK;
+    switch (why->code) {
+    case MCPLUG_EPEER:
+        return MP_PEER_ERROR;
+    case MCPLUG_ETIMEDOUT:
+    case MCPLUG_ERESTARTING:
+        return MP_TIMED_OUT;
+    case MCPLUG_ECANCELED:
+        return MP_CANCELLED;
+    default:
+        return MP_TRANSPORT_ERROR;
+    }
+}
+
+static void set_stage(struct mp_pending_call *c, enum stage stage)
+{
+    struct mp_service *s = c->service;
+
+    s->n_sent -= c->stage == SENT;
+    s->n_waiting -= c->stage < SENT;
+    s->n_at_server -= c->stage == AT_SERVER;
+    c->stage = stage;
+    s->n_sent += stage == SENT;
+    s->n_waiting += stage < SENT;
+    s->n_at_server += stage == AT_SERVER;
+}
+
+static void stop_waiting(struct mp_pending_call *c)
+{
+    mp_waiter_leave(&c->waiter);
+    mp_ticket_leave(&c->ticket);
+    mp_timer_stop(loop_of(c), &c->deadline);
+}
+
+static void call_free(struct mp_pending_call *c)
+{
+    if (c->prev) {
+        *c->prev = c->next;
+        *(c->next ? &c->next->prev : &c->service->last_call) = c->prev;
+    }
+    stop_waiting(c);
+    mp_job_drop(loop_of(c), &c->job);
+    mp_request_clear(&c->request);
+    mp_free(c);
+}
+
+/* A server that nobody else waits for is asked whether it lives; one that is a single
+ * user's and does not say so at once, is started anew. */
+static void doubt(struct mp_service *s)
+{
+    bool is_own_program =
+        s->dedicated && s->transport && strcmp(s->transport, "stdio") == 0;
+
+    if (!s->n_sent && mp_service_ready(s) && !s->keeper.once)
+        mp_health_suspect(&s->health, is_own_program ? 1 : MP_HEALTH_MISSES);
+}
+
+/* The one place where a call ends. What it held is free before anybody hears of it. */
+static void finish(struct mp_pending_call *c, mcplug_result *result,
+                   const struct mcplug_error *why)
+{
+    struct mp_service *s = c->service;
+    mcplug_server *h = c->server;
+    enum mp_outcome outcome = outcome_of(c, why);
+    bool was_sent = c->stage == SENT;
+
+    set_stage(c, OVER);
+    s->ended[outcome]++;
+    h->ended[outcome]++;
+    stop_waiting(c);
+    if (!why || why->code == MCPLUG_EPEER)
+        mp_keeper_answered(&s->keeper);
+    mp_keeper_release(&s->keeper);
+    if (was_sent && (outcome == MP_CANCELLED || outcome == MP_TIMED_OUT))
+        doubt(s);
+    h->under_way--;
+    c->done(c->arg, &c->request.base, result, why);
+    call_free(c);
+    h->n_calls--; /* it had to stay until this was told */
+    mp_server_settle(h);
+    if (!s->calls)
+        mp_service_maybe_free(s);
+}
+
+static void finish_cancelled(struct mp_job *job)
+{
+    static const struct mcplug_error why = {sizeof why, MCPLUG_ECANCELED, 0, 0,
+                                            "cancelled"};
+    finish(MP_OF(job, struct mp_pending_call, job), NULL, &why);
+}
+
+/* 0: none */
+static uint64_t left_ms(const struct mp_pending_call *c)
+{
+    uint64_t now = mp_loop_now(loop_of(c));
+    return c->request.deadline > now ? c->request.deadline - now : 0;
+}
+
+static uint64_t spent_ms(const struct mp_pending_call *c)
+{
+    uint64_t now = mp_loop_now(loop_of(c));
+    return now > c->request.began_at ? now - c->request.began_at : 0;
+}
+
+/* ---- on its way ---- */
+
+static int go_on(struct mp_pending_call *c, struct mcplug_error *err);
+
+/* For steps that nobody waits for. */
+static void step(struct mp_pending_call *c)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    if (go_on(c, &why) != MCPLUG_OK)
+        finish(c, NULL, &why);
+}
+
+static void on_up(struct mp_waiter *w, const struct mcplug_error *why)
+{
+    struct mp_pending_call *c = MP_OF(w, struct mp_pending_call, waiter);
+    if (why)
+        finish(c, NULL, why);
+    else
+        step(c);
+}
+
+static void on_turn(struct mp_ticket *ticket)
+{
+    step(MP_OF(ticket, struct mp_pending_call, ticket));
+}
+
+static void on_late(struct mp_timer *timer)
+{
+    struct mp_pending_call *c = MP_OF(timer, struct mp_pending_call, deadline);
+    const struct mp_request *r = &c->request;
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    char after[32];
+
+    mp_say_timeout(r->timeout_ms, after, sizeof after);
+    mp_fail(&why, MCPLUG_ETIMEDOUT,
+            "%s%.200s%s timed out after %s, waiting in queue \"%.64s\" (%u run, %u wait)",
+            r->tool ? "MCP tool call '" : "", r->tool ? r->tool : r->method,
+            r->tool ? "'" : "", after, mp_queue_name(c->queue),
+            mp_queue_running(c->queue), mp_queue_waiting(c->queue));
+    finish(c, NULL, &why);
+}
+
+static void wait_for_server(struct mp_pending_call *c)
+{
+    uint64_t left = left_ms(c);
+
+    mp_ticket_leave(&c->ticket); /* others can use the slot meanwhile */
+    set_stage(c, AT_SERVER);
+    c->waiter.done = on_up;
+    mp_keeper_wait(&c->service->keeper, &c->waiter, left ? left : 1);
+}
+
+static int wait_in_queue(struct mp_pending_call *c, struct mcplug_error *err)
+{
+    uint64_t left = left_ms(c);
+
+    c->ticket.turn = on_turn;
+    int r = mp_queue_join(c->queue, &c->ticket, c->service, c->server, err);
+    if (r != MCPLUG_OK || c->ticket.running)
+        return r;
+    set_stage(c, IN_QUEUE);
+    if (mp_timer_start(loop_of(c), &c->deadline, left ? left : 1, on_late) == MCPLUG_OK)
+        return MCPLUG_OK;
+    mp_ticket_leave(&c->ticket);
+    return mp_fail_nomem(err);
+}
+
+/* ---- sent ---- */
+
+/* The connection went before the request did: it had no effect, and can be made again. */
+static bool can_be_sent_again(const struct mp_pending_call *c,
+                              const struct mcplug_error *why)
+{
+    bool lost = why->code != MCPLUG_EPEER && why->code != MCPLUG_ETIMEDOUT &&
+                why->code != MCPLUG_EINVAL && why->code != MCPLUG_ENOMEM &&
+                why->code != MCPLUG_ETOOBIG && why->code != MCPLUG_EPROTO &&
+                why->code != MCPLUG_EOVERLOADED;
+    return lost && !c->cancelled && !mp_request_was_written(&c->request) &&
+           !c->service->retired && !c->service->keeper.once && c->sends < SENDS_MAX;
+}
+
+/* A call that ends because we stop the server did not end as its user asked for. */
+static bool ends_with_server(const struct mp_pending_call *c,
+                             const struct mcplug_error *why)
+{
+    return why->code == MCPLUG_ECANCELED && !c->cancelled &&
+           c->service->keeper.state == MP_KEEPER_STOPPING && !c->service->retired;
+}
+
+static void on_done(void *arg, mcplug_call *base, mcplug_result *result,
+                    const struct mcplug_error *why)
+{
+    struct mp_pending_call *c = arg;
+    const struct mp_keeper *k = &c->service->keeper;
+    struct mcplug_error told;
+    (void)base;
+
+    if (why && can_be_sent_again(c, why)) {
+        wait_for_server(c);
+        return;
+    }
+    if (why && ends_with_server(c, why)) {
+        told = (struct mcplug_error)MCPLUG_ERROR_INIT;
+        mp_fail(&told, MCPLUG_ECLOSED,
+                "the server was ended%s: %.300s (the request had been written)",
+                k->after == MP_KEEPER_RESTING || k->after == MP_KEEPER_ENDED
+                    ? ""
+                    : " and started anew",
+                k->cause.text);
+        why = &told;
+    }
+    finish(c, result, why);
+}
+
+static int send_now(struct mp_pending_call *c, struct mcplug_error *err)
+{
+    struct mp_service *s = c->service;
+    uint64_t waited = spent_ms(c);
+
+    c->sends++;
+    int r = mp_request_begin(&c->request, s->session, err);
+    if (r != MCPLUG_OK)
+        return r;
+    s->queued_ms += waited;
+    if (waited >= 1000)
+        mp_log(s->registry->o.log, MCPLUG_LOG_VERBOSE, s->source,
+               "%s waited %llums before it was sent",
+               c->request.tool ? c->request.tool : c->request.method,
+               (unsigned long long)waited);
+    set_stage(c, SENT);
+    return MCPLUG_OK;
+}
+
+/* The next thing on the way: the server, a turn in the queue, the wire. On failure it is
+ * the caller's to end it. */
+static int go_on(struct mp_pending_call *c, struct mcplug_error *err)
+{
+    mp_timer_stop(loop_of(c), &c->deadline);
+    if (!mp_service_ready(c->service)) {
+        wait_for_server(c);
+        return MCPLUG_OK;
+    }
+    if (c->queue && !c->ticket.running) {
+        int r = wait_in_queue(c, err);
+        if (r != MCPLUG_OK || !c->ticket.running)
+            return r;
+    }
+    int r = send_now(c, err);
+    if (r == MCPLUG_ECLOSED && c->sends < SENDS_MAX) { /* it is about to be lost */
+        wait_for_server(c);
+        return MCPLUG_OK;
+    }
+    return r;
+}
+
+/* ---- cancel ---- */
+
+static void cancel(mcplug_call *call)
+{
+    struct mp_pending_call *c = of_request(MP_OF(call, struct mp_request, base));
+
+    if (c->stage == OVER || c->cancelled)
+        return;
+    c->cancelled = true;
+    if (c->stage == SENT) {
+        mp_request_cancel(&c->request);
+        return;
+    }
+    stop_waiting(c);
+    mp_job_defer(loop_of(c), &c->job, finish_cancelled);
+}
+
+void mp_pending_calls_cancel(mcplug_server *h)
+{
+    if (!h->n_calls)
+        return;
+    for (struct mp_pending_call *c = h->service->calls; c; c = c->next)
+        if (c->server == h)
+            cancel(&c->request.base);
+}
+
+/* ---- the beginning ---- */
+
+/* The queue of that tool, or of the server. MCPLUG_ENOMEM */
+static int find_queue(struct mp_pending_call *c, struct mcplug_error *err)
+{
+    const struct mcplug_server_options *o = &c->server->o;
+    const char *name = o->queue, *tool = c->request.tool;
+
+    if (!tool) /* lists and the like are not what queues are for */
+        return MCPLUG_OK;
+    for (size_t i = 0; o->tool_queues && o->tool_queues[i]; i += 2) {
+        if (!o->tool_queues[i + 1])
+            break;
+        if (strcmp(o->tool_queues[i], tool) == 0)
+            name = o->tool_queues[i + 1];
+    }
+    if (!name || !*name)
+        return MCPLUG_OK;
+    c->queue = mp_registry_queue(c->service->registry, name);
+    return c->queue ? MCPLUG_OK : mp_fail_nomem(err);
+}
+
+/* The one place where filters are enforced for calls; mp_server_filter() is for lists. */
+static int check(const mcplug_server *h, const char *method, const char *tool,
+                 struct mcplug_error *err)
+{
+    const struct mp_service *s = h->service;
+
+    if (!tool && method && strcmp(method, "tools/call") == 0)
+        return mp_fail(err, MCPLUG_EINVAL, "tools/call is made with mcplug_call_tool()");
+    if (method && strcmp(method, "tools/list") == 0)
+        return mp_fail(err, MCPLUG_EINVAL, "tools/list is made with mcplug_get_list()");
+    int r = mp_server_check(h, err);
+    if (r != MCPLUG_OK)
+        return r;
+    if (tool && !mp_server_allows(h, tool))
+        return mp_fail(err, MCPLUG_ECONFIG,
+                       "tool '%.200s' of server \"%.64s\" is not allowed: toolsAllowed, "
+                       "toolsDenied",
+                       tool, s->name);
+    if (s->n_at_server >= MP_CALLS_WAITING)
+        return mp_fail(err, MCPLUG_EOVERLOADED,
+                       "server \"%.64s\": overloaded, %u calls wait until it is up "
+                       "(limit %u)",
+                       s->name, s->n_at_server, MP_CALLS_WAITING);
+    return MCPLUG_OK;
+}
+
+static uint64_t time_for(const mcplug_server *h, const struct mp_ask *ask)
+{
+    const struct mp_registry_options *r = &h->service->registry->o;
+
+    if (ask->o.timeout_ms)
+        return ask->o.timeout_ms;
+    if (ask->tool)
+        return h->o.tool_ms ? h->o.tool_ms : r->tool_ms;
+    return h->o.request_ms ? h->o.request_ms : r->request_ms;
+}
+
+static struct mp_pending_call *call_new(mcplug_server *h, const struct mp_ask *ask,
+                                        struct mcplug_error *err)
+{
+    struct mp_pending_call *c = mp_alloc_raw(sizeof *c + mp_request_room(ask));
+
+    if (!c) {
+        mp_fail_nomem(err);
+        return NULL;
+    }
+    memset((char *)c + sizeof c->request, 0, sizeof *c - sizeof c->request);
+    c->server = h;
+    c->service = h->service;
+    c->stage = OVER;
+    if (mp_request_init(&c->request, (char *)(c + 1), ask, err) != MCPLUG_OK) {
+        mp_free(c);
+        return NULL;
+    }
+    c->request.arg = c;
+    c->request.base.cancel = cancel;
+    return c;
+}
+
+mcplug_call *mp_pending_call_start(mcplug_server *h, const char *method, const char *tool,
+                                   const char *params,
+                                   const struct mcplug_call_options *options,
+                                   mcplug_done_fn *done, void *arg,
+                                   struct mcplug_error *err)
+{
+    struct mp_service *s = h->service;
+    struct mp_ask ask = {.method = method ? method : "ping",
+                         .tool = tool,
+                         .tool_len = tool ? strlen(tool) : 0,
+                         .params = mp_text(params),
+                         .done = on_done};
+
+    if (check(h, method, tool, err) != MCPLUG_OK ||
+        mp_request_check(done != NULL, err) != MCPLUG_OK ||
+        (options && mp_take_options(&ask.o, options, err) != MCPLUG_OK))
+        return NULL;
+    mp_loop_tick(s->registry->o.loop); /* whoever calls may have been busy for long */
+    ask.now = mp_loop_now(s->registry->o.loop);
+    ask.timeout_ms = time_for(h, &ask);
+    struct mp_pending_call *c = call_new(h, &ask, err);
+    if (!c)
+        return NULL;
+    c->done = done;
+    c->arg = arg;
+    c->request.pings = !method;
+    mp_keeper_use(&s->keeper);
+    int r = find_queue(c, err);
+    if (r == MCPLUG_OK)
+        r = go_on(c, err);
+    if (r != MCPLUG_OK) {
+        set_stage(c, OVER);
+        call_free(c);
+        mp_keeper_release(&s->keeper);
+        return NULL;
+    }
+    c->prev = s->last_call;
+    *s->last_call = c;
+    s->last_call = &c->next;
+    h->n_calls++;
+    h->under_way++;
+    h->issued++;
+    s->issued++;
+    return &c->request.base;
+}

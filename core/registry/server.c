@@ -1,0 +1,432 @@
+#include "registry/registry.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "registry/filter.h"
+
+#include <stdlib.h>
+
+/* ---- copies of what was given ---- */
+
+static void free_texts(const char *const *texts)
+{
+    for (size_t i = 0; texts && texts[i]; i++)
+        mp_free((char *)texts[i]);
+    mp_free((void *)texts);
+}
+
+/* give; false: no memory */
+static bool copy_texts(const char *const **out, const char *const *texts)
+{
+    size_t n = 0;
+
+    *out = NULL;
+    if (!texts)
+        return true;
+    while (texts[n])
+        n++;
+    const char **copy = mp_alloc((n + 1) * sizeof *copy);
+    bool ok = copy != NULL;
+    for (size_t i = 0; ok && i < n; i++)
+        ok = (copy[i] = mp_strdup(texts[i]));
+    *out = copy;
+    return ok;
+}
+
+static bool copy_options(mcplug_server *h, const struct mcplug_server_options *o)
+{
+    h->o = *o;
+    h->o.name = h->o.log_level = h->o.revision = NULL; /* the service's */
+    h->o.identity = h->o.probe = h->o.probe_url = NULL;
+    h->o.queue = mp_strdup(o->queue);
+    h->name = mp_strdup(o->name ? o->name : h->service->name);
+    bool ok = h->name && (h->o.queue || !o->queue);
+    ok = copy_texts(&h->o.tool_queues, o->tool_queues) && ok;
+    ok = copy_texts(&h->o.tools_allowed, o->tools_allowed) && ok;
+    ok = copy_texts(&h->o.tools_denied, o->tools_denied) && ok;
+    return ok;
+}
+
+/* ---- life ---- */
+
+static void link_server(mcplug_server *h)
+{
+    struct mp_service *s = h->service;
+
+    h->seq = ++s->opened;
+    h->told = s->change; /* what has been is no news */
+    h->prev = s->last_server;
+    *s->last_server = h;
+    s->last_server = &h->next;
+    s->n_servers++;
+}
+
+static void unlink_server(mcplug_server *h)
+{
+    struct mp_service *s = h->service;
+
+    if (!h->prev)
+        return;
+    for (struct mp_cursor *c = s->cursors; c; c = c->outer)
+        if (c->next == h)
+            c->next = h->next;
+    *h->prev = h->next;
+    *(h->next ? &h->next->prev : &s->last_server) = h->prev;
+    h->prev = NULL;
+    h->next = NULL;
+    s->n_servers--;
+}
+
+void mp_server_free(mcplug_server *h)
+{
+    unlink_server(h);
+    h->service->n_alive -= !h->leaving;
+    mp_waiter_leave(&h->waiter);
+    mp_list_waits_cancel(h);
+    mp_job_drop(h->service->registry->o.loop, &h->close_job);
+    mcplug_list_unref(h->tools);
+    mcplug_list_unref(h->tools_of);
+    mp_uris_clear(&h->uris);
+    mp_free(h->name);
+    mp_free((char *)h->o.queue);
+    free_texts(h->o.tool_queues);
+    free_texts(h->o.tools_allowed);
+    free_texts(h->o.tools_denied);
+    mp_free(h);
+}
+
+void mp_server_gone(mcplug_server *h)
+{
+    void (*closed)(void *) = h->on_closed;
+    void *arg = h->closed_arg;
+
+    mp_server_free(h);
+    if (closed)
+        closed(arg);
+}
+
+static void tell_ready(mcplug_server *h, const struct mcplug_error *why)
+{
+    h->ready_due = false;
+    h->ready(h->ready_arg, h, why);
+}
+
+static void on_first_list(void *arg, mcplug_list *list, const struct mcplug_error *why);
+
+/* One who came to a connection that was up without a list that he waits for. */
+static bool awaits_list(mcplug_server *h)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    for (int i = 0; i < MP_FETCHED; i++) {
+        enum mcplug_kind kind = MP_KIND(i);
+        if (h->lists & kind & ~h->service->asked &&
+            mp_list_wait_start(h, kind, on_first_list, h, &err) == MCPLUG_OK)
+            return true;
+        h->lists &= ~(unsigned)kind;
+    }
+    return false;
+}
+
+/* As when it starts, only the tools decide. */
+static void on_first_list(void *arg, mcplug_list *list, const struct mcplug_error *why)
+{
+    mcplug_server *h = arg;
+    unsigned kind = h->lists & -h->lists; /* the first that is left */
+
+    if (!h->ready_due || h->closed)
+        return; /* it is told with the close */
+    h->lists &= ~kind;
+    if (list)
+        h->service->asked |= kind;
+    if (why && (kind == MCPLUG_TOOLS || !mp_service_ready(h->service)))
+        tell_ready(h, why);
+    else if (!awaits_list(h))
+        tell_ready(h, NULL);
+}
+
+static void on_waited(struct mp_waiter *w, const struct mcplug_error *why)
+{
+    mcplug_server *h = MP_OF(w, mcplug_server, waiter);
+    if (why || !awaits_list(h))
+        tell_ready(h, why);
+}
+
+int mp_server_open(struct mp_registry *r, const mcplug_settings *settings,
+                   const struct mcplug_server_options *options, mcplug_ready_fn *ready,
+                   void *ready_arg, mcplug_server **out, struct mcplug_error *err)
+{
+    struct mcplug_server_options o = {0};
+    int result = mp_take_options(&o, options, err);
+    mcplug_server *h = result == MCPLUG_OK ? mp_alloc(sizeof *h) : NULL;
+
+    if (!h)
+        return result != MCPLUG_OK ? result : mp_fail_nomem(err);
+    result = mp_registry_find(r, settings, &o, &h->service, err);
+    if (result != MCPLUG_OK) {
+        mp_free(h);
+        return result;
+    }
+    struct mp_service *s = h->service;
+    s->n_alive++;
+    if (!copy_options(h, &o)) {
+        mp_server_free(h);
+        mp_service_maybe_free(s);
+        return mp_fail_nomem(err);
+    }
+    link_server(h);
+    if (ready) {
+        h->ready = ready;
+        h->ready_arg = ready_arg;
+        h->ready_due = true;
+        h->lists = mp_server_lists_of(&o);
+        h->waiter.done = on_waited;
+        h->waiter.ready_ms = o.ready_ms;
+        mp_keeper_wait(&s->keeper, &h->waiter, 0);
+    }
+    *out = h;
+    return MCPLUG_OK;
+}
+
+/* ---- close ---- */
+
+/* Everything of it has ended; what is left is to say so, now or with the connection. */
+void mp_server_settle(mcplug_server *h)
+{
+    struct mp_service *s = h->service;
+
+    if (!h->gone || h->n_calls)
+        return;
+    if (s->retired && s->keeper.state != MP_KEEPER_ENDED && !s->n_servers) {
+        h->next = s->leaving;
+        s->leaving = h;
+        h->leaving = true;
+        s->n_alive--;
+    } else {
+        mp_server_gone(h);
+    }
+    mp_service_maybe_free(s);
+}
+
+static void finish_close(struct mp_job *job)
+{
+    mcplug_server *h = MP_OF(job, mcplug_server, close_job);
+    static const struct mcplug_error why = {sizeof why, MCPLUG_ECANCELED, 0, 0,
+                                            "the server was closed before it was ready"};
+    if (h->ready_due) {
+        h->ready_due = false;
+        h->ready(h->ready_arg, h, &why);
+    }
+    mp_list_waits_cancel(h);
+    h->gone = true;
+    mp_server_settle(h);
+}
+
+void mp_server_close(mcplug_server *h, void (*closed)(void *arg), void *arg)
+{
+    struct mp_service *s = h->service;
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    if (h->closed)
+        return;
+    h->on_closed = closed;
+    h->closed_arg = arg;
+    while (h->uris.n) /* what nobody else wants to hear */
+        if (mp_server_subscribe(h, h->uris.all[0], false, &err) != MCPLUG_OK)
+            break;
+    h->closed = true;
+    mp_waiter_leave(&h->waiter);
+    mp_list_waits_leave(h);
+    unlink_server(h);
+    if (s->session)
+        mp_inputs_pass_on(s->session, h, s->servers);
+    mp_pending_calls_cancel(h);
+    if (!s->n_servers)
+        mp_service_unused(s);
+    mp_job_defer(s->registry->o.loop, &h->close_job, finish_close);
+}
+
+/* ---- what it sees ---- */
+
+bool mp_server_allows(const mcplug_server *h, const char *tool)
+{
+    return mp_filter_allows(h->o.tools_allowed, h->o.tools_denied, tool);
+}
+
+static bool keep_tool(void *arg, const char *name)
+{
+    return mp_server_allows(arg, name);
+}
+
+mcplug_list *mp_server_filter(mcplug_server *h, mcplug_list *tools)
+{
+    if (!h->o.tools_allowed && !h->o.tools_denied)
+        return mcplug_list_ref(tools);
+    mcplug_list *left = mp_list_subset(tools, keep_tool, h);
+    if (left)
+        mp_log(h->service->registry->o.log, MCPLUG_LOG_VERBOSE, h->service->source,
+               "%zu of %zu tools are left by toolsAllowed and toolsDenied",
+               mcplug_list_count(left), mcplug_list_count(tools));
+    return left;
+}
+
+mcplug_list *mp_server_list(mcplug_server *h, enum mcplug_kind kind)
+{
+    struct mp_service *s = h->service;
+    int i = kind == MCPLUG_TOOLS ? 0 : kind == MCPLUG_PROMPTS ? 1 : 2;
+
+    if (kind != MCPLUG_TOOLS && kind != MCPLUG_PROMPTS && kind != MCPLUG_RESOURCES)
+        return NULL;
+    mp_service_refresh_if_stale(s, i);
+    mcplug_list *list = s->lists[i].list;
+    if (!list || kind != MCPLUG_TOOLS)
+        return list;
+    if (h->tools_of != list) {
+        mcplug_list *left = mp_server_filter(h, list);
+        if (!left)
+            return NULL; /* rather none than more than allowed */
+        mcplug_list_unref(h->tools);
+        mcplug_list_unref(h->tools_of);
+        h->tools = left;
+        h->tools_of = mcplug_list_ref(list);
+    }
+    return h->tools;
+}
+
+/* ---- subscriptions ---- */
+
+static bool others_have(const mcplug_server *h, const char *uri)
+{
+    for (const mcplug_server *o = h->service->servers; o; o = o->next)
+        if (o != h && mp_uris_have(&o->uris, uri))
+            return true;
+    return false;
+}
+
+/* While the server is down it is noted, and asked for when it is up. */
+static int subscribe(mcplug_server *h, const char *uri, bool on, struct mcplug_error *err)
+{
+    struct mp_service *s = h->service;
+
+    if (others_have(h, uri))
+        return MCPLUG_OK;
+    if (mp_service_ready(s))
+        return mp_notify_subscribe(s->session, uri, on, err);
+    return mp_uris_set(s->session ? mp_session_uris(s->session) : &s->uris, uri, on, err);
+}
+
+int mp_server_subscribe(mcplug_server *h, const char *uri, bool on,
+                        struct mcplug_error *err)
+{
+    bool had = mp_uris_have(&h->uris, uri);
+    int r = mp_server_check(h, err);
+
+    if (r != MCPLUG_OK || had == on)
+        return r;
+    r = on ? mp_uris_set(&h->uris, uri, true, err) : subscribe(h, uri, false, err);
+    if (r == MCPLUG_OK && on && (r = subscribe(h, uri, true, err)) != MCPLUG_OK)
+        mp_uris_set(&h->uris, uri, false, NULL);
+    else if (r == MCPLUG_OK && !on)
+        mp_uris_set(&h->uris, uri, false, NULL);
+    return r;
+}
+
+/* ---- what is known of it ---- */
+
+int mp_server_check(const mcplug_server *h, struct mcplug_error *err)
+{
+    const struct mp_service *s = h->service;
+    const struct mp_keeper *k = &s->keeper;
+
+    if (h->closed || s->retired)
+        return mp_fail(err, MCPLUG_ECLOSED, "server \"%.64s\" has ended", s->name);
+    if (k->state == MP_KEEPER_ENDED ||
+        (k->state == MP_KEEPER_STOPPING && k->after == MP_KEEPER_ENDED))
+        return mp_fail(err, MCPLUG_ECLOSED, "server \"%.64s\" is not connected: %.300s",
+                       s->name, k->cause.text);
+    return MCPLUG_OK;
+}
+
+static void fill_ledger(struct mcplug_ledger *l, uint64_t issued,
+                        const uint64_t ended[MP_OUTCOMES], unsigned under_way)
+{
+    *l = (struct mcplug_ledger){.struct_size = sizeof *l,
+                                .under_way = under_way,
+                                .issued = issued,
+                                .ok = ended[MP_OK],
+                                .tool_error = ended[MP_TOOL_ERROR],
+                                .peer_error = ended[MP_PEER_ERROR],
+                                .transport_error = ended[MP_TRANSPORT_ERROR],
+                                .timed_out = ended[MP_TIMED_OUT],
+                                .cancelled = ended[MP_CANCELLED]};
+}
+
+/* As much of `from` as the caller knows, but for the size, which stays. */
+static void give_struct(void *out, uint32_t size, const void *from, uint32_t from_size)
+{
+    memcpy((char *)out + sizeof size, (const char *)from + sizeof size,
+           (size < from_size ? size : from_size) - sizeof size);
+}
+
+void mp_server_ledger(const mcplug_server *h, struct mcplug_ledger *out)
+{
+    struct mcplug_ledger all;
+
+    fill_ledger(&all, h->issued, h->ended, h->under_way);
+    give_struct(out, out->struct_size, &all, sizeof all);
+}
+
+void mp_server_status(const mcplug_server *h, struct mcplug_status *out)
+{
+    struct mp_service *s = h->service;
+    const struct mp_keeper *k = &s->keeper;
+    uint64_t now = mp_loop_now(s->registry->o.loop);
+    const char *pid = mp_identity_fact(&s->id, "pid");
+    struct mcplug_status all = {
+        .state = (enum mcplug_state)k->state,
+        .name = h->name,
+        .transport = s->transport ? s->transport : "",
+        .revision = s->revision,
+        .pid = pid && mp_service_ready(s) ? strtoll(pid, NULL, 10) : 0,
+        .servers = s->n_servers,
+        .tools = s->lists[0].list ? (uint32_t)mcplug_list_count(s->lists[0].list) : 0,
+        .under_way = s->n_sent,
+        .waiting = s->n_waiting,
+        .starts = k->starts_made,
+        .restarts = s->restarts,
+        .up_ms = mp_service_ready(s) ? now - k->ready_at : 0,
+        .next_ms = k->state == MP_KEEPER_WAITING && k->due > now ? k->due - now : 0,
+        .queued_ms = s->queued_ms,
+        .error = s->error.code ? &s->error : NULL,
+        .calls = &s->calls_told,
+        .wire = &s->wire_told,
+    };
+    fill_ledger(&s->calls_told, s->issued, s->ended, s->n_sent + s->n_waiting);
+    mp_service_wire(s, &s->wire_told);
+    give_struct(out, out->struct_size, &all, sizeof all);
+}
+
+int mp_server_restart(mcplug_server *h, struct mcplug_error *err)
+{
+    struct mp_service *s = h->service;
+    struct mcplug_error why = {sizeof why, MCPLUG_ECLOSED, 0, 0,
+                               "restarted as asked for"};
+
+    enum mp_keeper_state state = s->keeper.state;
+    if (state == MP_KEEPER_STOPPING) /* what counts is what comes of it */
+        state = s->keeper.after;
+    if (s->keeper.once)
+        return mp_fail(err, MCPLUG_ECLOSED, "server \"%.64s\" was opened once", s->name);
+    switch (state) {
+    case MP_KEEPER_ENDED:
+        return mp_fail(err, MCPLUG_ECLOSED, "server \"%.64s\" has ended", s->name);
+    case MP_KEEPER_QUEUED:
+    case MP_KEEPER_STARTING:
+        return mp_fail(err, MCPLUG_ERESTARTING,
+                       "mcp_restart_in_progress: server \"%.64s\" is %s already", s->name,
+                       mp_keeper_state_name(s->keeper.state));
+    default:
+        mp_keeper_kick(&s->keeper, &why);
+        return MCPLUG_OK;
+    }
+}
