@@ -40,7 +40,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
 {
     struct net_fetch *f = arg;
     size_t len = size * n;
-    if (f->stopped)
+    if (f->stopped || f->broken != CURLE_OK)
         return 0;
     if (must_wait(f, len))
         return CURL_WRITEFUNC_PAUSE;
@@ -172,6 +172,7 @@ static void fetch_free(struct net_fetch *f)
     net->n_under_way--;
     net->n_stopped -= f->stopped ? 1 : 0;
     net->n_paused -= f->paused ? 1 : 0;
+    net->n_broken -= f->broken != CURLE_OK ? 1 : 0;
     net->n_owing -= f->owes ? 1 : 0;
     net->host->mem->buf_unref(f->body);
     net->host->mem->free(f->text);
@@ -394,6 +395,16 @@ static void tell_sent(struct net *net)
     }
 }
 
+static void finish_broken(struct net *net)
+{
+    while (net->n_broken > 0) { /* what is told may end others */
+        struct net_fetch *f = net->fetches;
+        while (f->broken == CURLE_OK)
+            f = f->next;
+        finish(f, f->broken);
+    }
+}
+
 /* curl had no memory for its own books. They are not to be trusted then: 7.88 divides by
  * zero at the next call. What is under way has failed, and a new curl begins. */
 static void begin_anew(struct net *net)
@@ -429,6 +440,8 @@ void net_collect(struct net *net)
         finish(f, code);
         ended = 1;
     }
+    if (net->n_broken > 0)
+        finish_broken(net);
     if (ended)
         net_kick(net); /* redirected ones */
     if (net->n_stopped > 0)

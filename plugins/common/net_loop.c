@@ -51,7 +51,9 @@ void net_refill(struct net *net)
     net->budget = NET_TURN;
 }
 
-/* Goes on with those that had to wait for the next turn. */
+/* Goes on with those that had to wait for the next turn. What curl has kept of an answer
+ * is handed on in here, outside of the multi handle: if that fails, or we refuse it, the
+ * code it returns is all that is ever told, and the transfer stays as it is for good. */
 static void unpause(struct net *net)
 {
     for (struct net_fetch *f = net->fetches, *next;
@@ -62,8 +64,9 @@ static void unpause(struct net *net)
         f->paused = 0;
         net->n_paused--;
         net->busy = 1;
-        curl_easy_pause(f->easy, CURLPAUSE_CONT);
+        f->broken = curl_easy_pause(f->easy, CURLPAUSE_CONT);
         net->busy = 0;
+        net->n_broken += f->broken != CURLE_OK ? 1 : 0;
     }
 }
 

@@ -50,7 +50,7 @@ struct net {
     struct net_fetch *fetches; /* all under way */
     CURL *spare[NET_SPARE_MAX];
     size_t n_spare;
-    size_t n_under_way, n_stopped, n_paused;
+    size_t n_under_way, n_stopped, n_paused, n_broken;
     size_t n_owing; /* fetches that owe sent() */
     size_t budget;  /* bytes that may still come in this turn */
     int running;    /* what curl says of them */
@@ -67,8 +67,9 @@ struct net_fetch {
     mcplug_buf *body;
     const char *method;
     int once, hops, added, stopped, lost;
-    int paused; /* the turn has had enough */
-    int told;   /* head() was called */
+    int paused;      /* the turn has had enough */
+    CURLcode broken; /* failed as it went on after that; no message of curl's follows */
+    int told;        /* head() was called */
     int tries;
     int written;
     int owes; /* sent(), once all of it has left */

@@ -141,6 +141,13 @@ START_TEST(an_endless_answer_takes_no_more_than_the_limits)
 }
 END_TEST
 
+/* A bomb is refused while it comes, not when its sender gives up. What has come by then
+ * was unpacked and looked through, so that the strict times do not hold. */
+static unsigned bomb_ms(void)
+{
+    return bound_ms() > 2000 ? bound_ms() : 2000;
+}
+
 START_TEST(a_bomb_in_gzip_is_defused)
 {
     struct peer *p = web_new(NULL, "gzip-bomb");
@@ -149,9 +156,8 @@ START_TEST(a_bomb_in_gzip_is_defused)
     p->o.max_spill = 64 * 1024 * 1024;
     ck_assert_int_eq(peer_open(p), 0);
     struct shot *s = fire(p, "bad", 1, 0), *beside = fire(p, "good", 1, 0);
-    peer_until(p, all_ended, 30000);
-    ck_assert_msg(s->code == MCPLUG_ETOOBIG || s->code == MCPLUG_EPROTO, "%s: %s",
-                  code_name(s->code), s->text);
+    peer_until(p, all_ended, bomb_ms());
+    check_call("gzip-bomb", s, MCPLUG_ETOOBIG, 0, "");
     check_call("gzip-bomb", beside, 0, 0, "good");
     check_good(p);
     check_memory(p, 40);
@@ -162,10 +168,9 @@ END_TEST
 START_TEST(a_bomb_in_gzip_is_defused_by_the_transport_too)
 {
     struct peer *p = web_up("gzip-bomb");
-    struct shot *s = shoot(p, "bad", 1, 30000);
+    struct shot *s = shoot(p, "bad", 1, bomb_ms());
 
-    ck_assert_msg(s->code == MCPLUG_ETOOBIG || s->code == MCPLUG_EPROTO, "%s: %s",
-                  code_name(s->code), s->text);
+    check_call("gzip-bomb", s, MCPLUG_ETOOBIG, 0, "its compressed size");
     check_good(p);
     check_memory(p, 40);
     web_end(p);
@@ -201,8 +206,8 @@ void add_http_flood_tests(Suite *suite)
     tcase_add_test(t, a_long_answer_goes_to_a_file);
     tcase_add_test(t, an_answer_beyond_the_limit_for_spilling_is_refused);
     tcase_add_test(t, an_endless_answer_takes_no_more_than_the_limits);
-    tcase_add_test(t, a_bomb_in_gzip_is_defused);
-    tcase_add_test(t, a_bomb_in_gzip_is_defused_by_the_transport_too);
+    tcase_add_loop_test(t, a_bomb_in_gzip_is_defused, 0, 3); /* it is a matter of time */
+    tcase_add_loop_test(t, a_bomb_in_gzip_is_defused_by_the_transport_too, 0, 3);
     tcase_add_loop_test(t, a_flood_in_gzip_is_bounded, 0, 2);
     suite_add_tcase(suite, t);
 }
