@@ -78,6 +78,7 @@ unit_tests = \
 	tests/unit/registry_tool_cache \
 	tests/unit/rpc_assembler \
 	tests/unit/rpc_exchange \
+	tests/unit/rpc_ids \
 	tests/unit/rpc_ledger \
 	tests/unit/rpc_settled \
 	tests/unit/rpc_spill \

@@ -10,21 +10,25 @@ enum outcome {
 
 struct part {
     const unsigned char *start, *end;
-    bool cut; /* the message goes on behind it */
+    bool cut;    /* the message goes on behind it */
+    bool quoted; /* the id is a string */
 };
 
-static struct part part_of(const char *data, size_t len, bool cut)
+static struct part part_of(const char *data, size_t len, bool cut, bool quoted)
 {
     const unsigned char *p = (const unsigned char *)(data ? data : "");
-    struct part part = {p, p + len, cut};
+    struct part part = {p, p + len, cut, quoted};
     return part;
 }
 
 /* An integer that is all there: what follows shows that no digit is missing. */
 static bool read_number(const struct part *in, const unsigned char *p, uint64_t *id)
 {
-    const unsigned char *first = p;
     uint64_t n = 0;
+
+    if (in->quoted && (p == in->end || *p++ != '"'))
+        return false;
+    const unsigned char *first = p;
 
     for (; p < in->end && *p >= '0' && *p <= '9'; p++)
         if (__builtin_mul_overflow(n, 10u, &n) ||
@@ -32,8 +36,11 @@ static bool read_number(const struct part *in, const unsigned char *p, uint64_t 
             return false;
     if (p == first || (*first == '0' && p - first > 1))
         return false;
+    if (in->quoted && (p == in->end || *p++ != '"'))
+        return false;
     const unsigned char *behind = mp_skip_space(p, in->end);
-    if (behind == in->end ? in->cut && behind == p : *behind != ',' && *behind != '}')
+    if (behind == in->end ? in->cut && behind == p && !in->quoted
+                          : *behind != ',' && *behind != '}')
         return false;
     *id = n;
     return true;
@@ -128,10 +135,10 @@ static bool any(const struct part *in, bool last, uint64_t *id)
 }
 
 bool mp_scan_salvage_id(const char *head, size_t head_len, const char *tail,
-                        size_t tail_len, uint64_t *id)
+                        size_t tail_len, bool quoted, uint64_t *id)
 {
-    struct part first = part_of(head, head_len, tail_len > 0);
-    struct part last = part_of(tail, tail_len, false);
+    struct part first = part_of(head, head_len, tail_len > 0, quoted);
+    struct part last = part_of(tail, tail_len, false, quoted);
     uint64_t n = 0;
 
     enum outcome end = from_end(&last, &n);

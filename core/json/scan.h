@@ -100,10 +100,10 @@ int mp_scan_text(const char *text, size_t len, const struct mp_scan_limits *limi
 
 /* For a message that could not be read: finds the value of its "id" member near the
  * end of `tail`, the message's last bytes, or at the beginning of `head`, its first
- * (`tail_len` 0: all of it). Returns true and its number when it is an integer. An
- * "id" which braces show to be a deeper object's own is not taken: another call than
- * the broken one would be failed. */
+ * (`tail_len` 0: all of it). Returns true and its number when it is an integer, or if
+ * `quoted`, a string that is the text of one. An "id" which braces show to be a deeper
+ * object's own is not taken: another call than the broken one would be failed. */
 bool mp_scan_salvage_id(const char *head, size_t head_len, const char *tail,
-                        size_t tail_len, uint64_t *id);
+                        size_t tail_len, bool quoted, uint64_t *id);
 
 #endif

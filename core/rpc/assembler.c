@@ -221,6 +221,14 @@ static void read_piece(struct mp_assembler *a, const char *data, size_t len)
 
 /* ---- delivering ---- */
 
+static uint64_t salvage(const struct mp_assembler *a, bool quoted)
+{
+    uint64_t id = 0;
+    bool found =
+        mp_scan_salvage_id(a->head, a->head_len, a->tail, a->tail_len, quoted, &id);
+    return found ? id : 0;
+}
+
 static mp_message *deliver_unread(struct mp_assembler *a)
 {
     mp_message *m = mp_message_new(a->head, a->head_len, NULL);
@@ -234,9 +242,11 @@ static mp_message *deliver_unread(struct mp_assembler *a)
             return NULL;
         }
         *m->error = a->error;
-        if (!mp_scan_salvage_id(a->head, a->head_len, a->tail, a->tail_len,
-                                &m->salvaged_id))
-            m->salvaged_id = 0;
+        m->salvaged_id = salvage(a, false);
+        if (!m->salvaged_id) {
+            m->salvaged_id = salvage(a, true);
+            m->salvaged_string = m->salvaged_id;
+        }
     }
     return m;
 }

@@ -33,7 +33,8 @@ struct mcplug_result {
     size_t len;
     struct mp_span body; /* what the embedder sees: the result or the error object */
 
-    int spill_fd; /* -1: none */
+    int spill_fd;         /* -1: none */
+    bool salvaged_string; /* `salvaged_id` was one, "1" for 1 */
     struct mp_spilled *spills;
     size_t n_spills;
 

@@ -6,6 +6,11 @@
 
 #define FIRST_MODERN "2026-07-28"
 
+/* How the peer writes the ids of our requests, which are numbers. Some read them as
+ * strings, and answer to "1". The first answer to a call shows it: who has answered to a
+ * number knows them, and means something else by a string. */
+enum id_form { IDS_UNSEEN, IDS_NUMBERS, IDS_STRINGS };
+
 struct mp_rpc {
     struct mp_rpc_options o;
     struct mp_link *link;
@@ -15,6 +20,7 @@ struct mp_rpc {
     const char *revision;     /* borrow; "" until it is settled */
     uint64_t serial;          /* of the last frame; ids are serials */
     struct mp_unsent waiting; /* frames that the transport keeps */
+    enum id_form ids;
     bool closing;
     struct mp_job ender; /* ends the calls of an rpc that was closed */
 };
@@ -156,6 +162,18 @@ static bool id_of(mp_view v, uint64_t *id)
     return true;
 }
 
+/* The text of a number as we would write it, and nothing else. */
+static bool quoted_id_of(mp_view v, uint64_t *id)
+{
+    return mp_view_is_string(v) && v.len > 2 && v.data[1] != '0' &&
+           id_of(mp_bytes(v.data + 1, v.len - 2), id);
+}
+
+bool mp_rpc_read_id(const struct mp_rpc *rpc, mp_view v, uint64_t *id)
+{
+    return id_of(v, id) || (rpc->ids == IDS_STRINGS && quoted_id_of(v, id));
+}
+
 static void stray(struct mp_rpc *rpc, uint64_t id)
 {
     if (id && id <= rpc->serial)
@@ -226,6 +244,28 @@ static struct mp_call *only_call(const struct mp_rpc *rpc)
     return only;
 }
 
+/* A string. Of a peer that has answered nothing yet it must be the id of a call under
+ * way, and if it came as the reply to one, of that; else `id` stays as it was. */
+static struct mp_call *call_by_string(struct mp_rpc *rpc, const mp_message *m,
+                                      mp_view raw, uint64_t *id)
+{
+    struct mp_call *call = NULL;
+    uint64_t n;
+
+    if (rpc->ids == IDS_NUMBERS || !quoted_id_of(raw, &n))
+        return NULL;
+    if (rpc->ids == IDS_STRINGS || m->exchange == 0 || m->exchange == n)
+        call = mp_ledger_find(&rpc->calls, n);
+    if (call && rpc->ids == IDS_UNSEEN) {
+        rpc->ids = IDS_STRINGS;
+        mp_log(rpc->o.link.log, MCPLUG_LOG_VERBOSE, rpc->o.link.source,
+               "answers with strings for the numbers of requests");
+    }
+    if (rpc->ids == IDS_STRINGS)
+        *id = n;
+    return call;
+}
+
 /* An error without an id is the peer's word on a request that it could not read;
  * where only one is under way, that is the one. */
 static void on_response(struct mp_rpc *rpc, mp_message *m)
@@ -234,10 +274,15 @@ static void on_response(struct mp_rpc *rpc, mp_message *m)
     struct mp_call *call = NULL;
     mp_view raw = mp_message_view(m, m->env.id);
 
-    if (id_of(raw, &id))
+    if (id_of(raw, &id)) {
         call = mp_ledger_find(&rpc->calls, id);
-    else if ((raw.len == 0 || mp_view_is_null(raw)) && m->env.error.len)
+        if (call && rpc->ids == IDS_UNSEEN)
+            rpc->ids = IDS_NUMBERS;
+    } else if (mp_view_is_string(raw)) {
+        call = call_by_string(rpc, m, raw, &id);
+    } else if ((raw.len == 0 || mp_view_is_null(raw)) && m->env.error.len) {
         call = m->exchange ? mp_ledger_find(&rpc->calls, m->exchange) : only_call(rpc);
+    }
     if (call && !call->job.queued) /* a cancelled one waits for its end already */
         on_reply(call, m);
     else
@@ -247,9 +292,10 @@ static void on_response(struct mp_rpc *rpc, mp_message *m)
 static void on_unread(struct mp_rpc *rpc, mp_message *m)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    struct mp_call *call =
-        m->salvaged_id ? mp_ledger_find(&rpc->calls, m->salvaged_id) : NULL;
+    struct mp_call *call = NULL;
 
+    if (m->salvaged_id && (!m->salvaged_string || rpc->ids == IDS_STRINGS))
+        call = mp_ledger_find(&rpc->calls, m->salvaged_id);
     if (m->state == MP_MESSAGE_NOISE || !call || call->job.queued) {
         mp_noise_take(&rpc->noise, rpc->o.link.log, rpc->o.link.source,
                       "what is no message", m);
@@ -534,6 +580,7 @@ int mp_rpc_connect(struct mp_rpc *rpc, struct mcplug_error *err)
 
     if (!err)
         err = &own;
+    rpc->ids = IDS_UNSEEN;
     rpc->link = mp_link_open(&rpc->o.link, err);
     return rpc->link ? MCPLUG_OK : err->code;
 }

@@ -85,6 +85,9 @@ mp_rpc_heard_at(const struct mp_rpc *rpc); /* when the last byte came; loop time
 bool mp_rpc_has_exchanges(const struct mp_rpc *rpc);
 uint64_t mp_rpc_unread(const struct mp_rpc *rpc); /* bytes that the peer has not taken */
 
+/* An id of ours that the peer repeats: a number, or a string like "1" from one that
+ * answers so. */
+bool mp_rpc_read_id(const struct mp_rpc *rpc, mp_view v, uint64_t *id);
 /* The id that the next request will get, to write it into the frame. */
 uint64_t mp_rpc_next_id(struct mp_rpc *rpc);
 /* Sends a request whose text carries call->id = mp_rpc_next_id(). take `frame`.

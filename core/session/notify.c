@@ -27,11 +27,11 @@ static const struct {
 static struct mp_listener *listener_of(const struct mp_session *s, mp_view id)
 {
     struct mp_listener *l = s->listener;
-    int64_t n;
+    uint64_t n;
 
-    if (!mp_view_int(id, &n))
+    if (!mp_rpc_read_id(s->rpc, id, &n))
         return NULL;
-    while (l && l->rpc.id != (uint64_t)n)
+    while (l && l->rpc.id != n)
         l = l->older;
     return l;
 }
@@ -100,13 +100,13 @@ static void hear_again(struct mp_session *s)
 
 static void on_progress(struct mp_session *s, mp_message *m)
 {
-    int64_t token;
+    uint64_t token;
     double progress = 0, total = -1;
 
-    if (!mp_view_int(mp_message_inner(m, "progressToken"), &token) || token <= 0)
+    if (!mp_rpc_read_id(s->rpc, mp_message_inner(m, "progressToken"), &token))
         return;
     for (struct mp_request *call = s->calls; call; call = call->next) {
-        if (!call->in_round || call->rpc.id != (uint64_t)token || !call->o.progress)
+        if (!call->in_round || call->rpc.id != token || !call->o.progress)
             continue;
         mp_view_double(mp_message_inner(m, "progress"), &progress);
         mp_view_double(mp_message_inner(m, "total"), &total);

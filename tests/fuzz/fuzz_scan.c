@@ -253,7 +253,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     json_decref(tree);
 
     size_t cut = in.len / 2;
-    mp_scan_salvage_id(in.text, cut, in.text + cut, in.len - cut, &id);
-    mp_scan_salvage_id(in.text, in.len, NULL, 0, &id);
+    for (int quoted = 0; quoted < 2; quoted++) {
+        mp_scan_salvage_id(in.text, cut, in.text + cut, in.len - cut, quoted, &id);
+        mp_scan_salvage_id(in.text, in.len, NULL, 0, quoted, &id);
+    }
     return 0;
 }

@@ -290,10 +290,47 @@ START_TEST(the_id_of_a_broken_message_is_salvaged)
 {
     for (size_t i = 0; i < MP_COUNT(salvages); i++) {
         uint64_t id = 4711;
-        bool found = mp_scan_salvage_id(salvages[i].head, strlen(salvages[i].head),
-                                        salvages[i].tail, strlen(salvages[i].tail), &id);
+        bool found =
+            mp_scan_salvage_id(salvages[i].head, strlen(salvages[i].head),
+                               salvages[i].tail, strlen(salvages[i].tail), false, &id);
         ck_assert_msg(found == salvages[i].found && id == (found ? salvages[i].id : 4711),
                       "%s | %s", salvages[i].head, salvages[i].tail);
+    }
+}
+END_TEST
+
+static const struct {
+    const char *head, *tail;
+    uint64_t id; /* 0: none */
+} quoted[] = {
+    {"{\"id\":\"7\",\"result\":{\"id\":\"8\"", "..", 7},
+    {"{\"result\":[{\"id\":\"1\"},{", "\"id\":\"7\"}],\"id\":\"3\"}", 3},
+    {"{\"result\":[{\"id\":\"1\"},{", "\"id\":\"7\"}]}", 0},
+    {"{\"id\":\"12\"", "3,..}", 12}, /* the quote shows that it is all */
+    {"{\"id\":\"12", "3\",..}", 0},
+    {"", "\"id\" : \"7\" }", 7},
+    {"", "\"id\":\"7\"", 7},
+    {"", "\"id\":\"7\"x}", 0},
+    {"", "\"id\":\"7", 0},
+    {"", "\"id\":\"\"}", 0},
+    {"", "\"id\":\"", 0},
+    {"", "\"id\":\"07\"}", 0},
+    {"", "\"id\":\"7 \"}", 0},
+    {"", "\"id\":\"seven\"}", 0},
+    {"", "\"id\":\"18446744073709551616\"}", 0},
+    {"", "\"id\":7}", 0},
+    {"", "\"id\":", 0},
+};
+
+START_TEST(an_id_that_is_a_string_is_salvaged_on_demand)
+{
+    for (size_t i = 0; i < MP_COUNT(quoted); i++) {
+        uint64_t id = 0;
+        bool found =
+            mp_scan_salvage_id(quoted[i].head, strlen(quoted[i].head), quoted[i].tail,
+                               strlen(quoted[i].tail), true, &id);
+        ck_assert_msg(found == (quoted[i].id != 0) && id == quoted[i].id, "%s | %s",
+                      quoted[i].head, quoted[i].tail);
     }
 }
 END_TEST
@@ -301,7 +338,8 @@ END_TEST
 START_TEST(nothing_is_salvaged_from_nothing)
 {
     uint64_t id;
-    ck_assert(!mp_scan_salvage_id(NULL, 0, NULL, 0, &id));
+    ck_assert(!mp_scan_salvage_id(NULL, 0, NULL, 0, false, &id));
+    ck_assert(!mp_scan_salvage_id(NULL, 0, NULL, 0, true, &id));
 }
 END_TEST
 
@@ -320,6 +358,7 @@ int main(void)
     tcase_add_test(t, a_key_is_told_from_a_value);
     tcase_add_test(t, spans_are_right_in_what_is_kept_of_the_text);
     tcase_add_test(t, the_id_of_a_broken_message_is_salvaged);
+    tcase_add_test(t, an_id_that_is_a_string_is_salvaged_on_demand);
     tcase_add_test(t, nothing_is_salvaged_from_nothing);
     suite_add_tcase(suite, t);
 
