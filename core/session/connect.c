@@ -295,6 +295,15 @@ static void on_discovered(struct mp_session *s, mp_message *m)
         nothing_in_common(s, versions);
 }
 
+/* Is it an error without an id? Who writes one has not understood the request; the code
+ * then means what older servers mean by it. Where each request has a stream for its
+ * answer, such an error may come from a server that looked at the headers alone. */
+static bool names_no_request(const mp_message *m)
+{
+    mp_view id = mp_message_view(m, m->env.id);
+    return !m->exchange && (id.len == 0 || mp_view_is_null(id));
+}
+
 static void on_discover_refused(struct mp_session *s, mp_message *m,
                                 const struct mcplug_error *why)
 {
@@ -311,8 +320,9 @@ static void on_discover_refused(struct mp_session *s, mp_message *m,
             fall_back(s);
         else
             nothing_in_common(s, supported);
-    } else if (why->peer_status == MISSING_CAPABILITY ||
-               why->peer_status == HEADER_MISMATCH) {
+    } else if ((why->peer_status == MISSING_CAPABILITY ||
+                why->peer_status == HEADER_MISMATCH) &&
+               !names_no_request(m)) {
         mp_session_ready(s, why);
     } else {
         fall_back(s);

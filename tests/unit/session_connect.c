@@ -68,12 +68,43 @@ END_TEST
 
 START_TEST(an_error_without_id_on_discover_leads_to_initialize_too)
 {
+    static const int codes[] = {-32600, -32601, -32700, -32020, -32021, -32022, 0};
+    static const char *const ids[] = {",\"id\":null", ""};
+
+    for (size_t i = 0; i < MP_COUNT(codes) * MP_COUNT(ids); i++) {
+        fake_init(&f);
+        fake_session(&f, NULL);
+        fake_expect(&f, "server/discover");
+        fake_sayf(&f, "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":%d,\"message\":\"x\"}%s}",
+                  codes[i / 2], ids[i % 2]);
+        ck_assert_msg(f.readies == 0, "%d: %s", codes[i / 2], f.ready_why.text);
+        fake_sayf(&f, LEGACY_OK, ll(fake_expect(&f, "initialize")));
+        ck_assert_uint_eq(f.readies, 1);
+        ck_assert_int_eq(f.server->era, MP_ERA_LEGACY);
+        fake_clear(&f);
+    }
+}
+END_TEST
+
+START_TEST(an_error_without_id_is_nobodys_while_initialize_is_out_too)
+{
+    struct mcplug_ledger l = {.struct_size = sizeof l};
+
     fake_init(&f);
     fake_session(&f, NULL);
     fake_expect(&f, "server/discover");
-    fake_say(&f, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,"
+    fake_pass(&f, 1500);
+    uint64_t id = fake_expect(&f, "initialize");
+    fake_say(&f, "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32601,"
                  "\"message\":\"x\"}}");
-    fake_expect(&f, "initialize");
+    ck_assert_uint_eq(f.readies, 0);
+    ck_assert(fake_idle(&f));
+    fake_ledger(f.server, &l);
+    ck_assert_uint_eq(l.unknown, 1);
+    ck_assert_uint_eq(l.under_way, 2);
+    fake_sayf(&f, LEGACY_OK, ll(id));
+    ck_assert_uint_eq(f.readies, 1);
+    ck_assert_int_eq(f.ready_why.code, 0);
     fake_clear(&f);
 }
 END_TEST
@@ -475,6 +506,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, discover_carries_version_client_info_and_capabilities_in_meta);
     tcase_add_test(tc, any_other_error_on_discover_leads_to_initialize);
     tcase_add_test(tc, an_error_without_id_on_discover_leads_to_initialize_too);
+    tcase_add_test(tc, an_error_without_id_is_nobodys_while_initialize_is_out_too);
     tcase_add_test(tc, a_discover_result_without_versions_means_legacy);
     tcase_add_test(
         tc, an_unsupported_version_error_never_leads_to_initialize_unless_it_names_one);
