@@ -17,7 +17,7 @@ enum {
 
 struct sse_in {
     /* A piece of the current event's data; never empty. `type` is what the event had
-     * said of its type before; borrow */
+     * said of its type before; it may say another behind it. borrow */
     void (*data)(void *arg, const char *type, struct mcplug_bytes piece);
     /* The event is over; `has_data` when data() was called for it. An event without
      * data counts for its id and retry alone. `id` and `retry_ms` are up to date. */

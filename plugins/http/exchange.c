@@ -128,17 +128,29 @@ static void keep_problem(struct http_exchange *e, struct mcplug_bytes piece)
 
 /* ---- events ---- */
 
+static int is_message(const char *type)
+{
+    return type[0] == '\0' || strcmp(type, "message") == 0;
+}
+
+/* The fields of an event have no order: what it is may be said behind its data, and only
+ * on_event() knows. Until then an event that has not said so is taken for a message, or,
+ * while the endpoint is waited for, for that. */
 static void on_data(void *arg, const char *type, struct mcplug_bytes piece)
 {
     struct http_exchange *e = arg;
     struct http_link *l = e->link;
     if (l->is_sse && l->endpoint == NULL) {
-        if (strcmp(type, "endpoint") == 0)
+        if (type[0] == '\0' || strcmp(type, "endpoint") == 0)
             keep_problem(e, piece);
         return;
     }
-    if (e->is_settled || (type[0] != '\0' && strcmp(type, "message") != 0))
+    if (e->is_settled)
         return;
+    if (!is_message(type)) {
+        e->has_skipped = 1;
+        return;
+    }
     e->is_partial = 1;
     e->link->host->wire->feed(e->link->conn, e->number, piece, 0);
 }
@@ -150,10 +162,12 @@ static void on_event(void *arg, const char *type, int has_data)
     (void)has_data;
     if (l->is_sse && l->endpoint == NULL && strcmp(type, "endpoint") == 0)
         http_sse_endpoint(l, e->problem, e->problem_len);
-    if (e->is_partial)
-        e->link->host->wire->feed(e->link->conn, e->number,
-                                  (struct mcplug_bytes){NULL, 0}, 1);
-    e->is_partial = 0;
+    e->problem_len = 0;
+    if (e->is_partial && (!is_message(type) || e->has_skipped))
+        l->host->wire->discard(l->conn, e->number);
+    else if (e->is_partial)
+        l->host->wire->feed(l->conn, e->number, (struct mcplug_bytes){NULL, 0}, 1);
+    e->is_partial = e->has_skipped = 0;
 }
 
 static int read_events(struct http_exchange *e)
@@ -323,7 +337,7 @@ static void drop_partial(struct http_exchange *e)
         sse_in_restart(e->events);
     if (e->is_partial)
         e->link->host->wire->discard(e->link->conn, e->number);
-    e->is_partial = 0;
+    e->is_partial = e->has_skipped = 0;
 }
 
 /* The session's stream has ended: it is opened again, unless the server does not want

@@ -73,7 +73,8 @@ struct http_exchange {
     int64_t retry_after_ms;
     char type[64];
     struct sse_in *events;
-    int is_partial; /* some of an event has been fed */
+    int is_partial;  /* some of an event has been fed */
+    int has_skipped; /* and some has not, for its type at that time */
     int fed;
     unsigned retries, losses;
     struct mcplug_error *lost; /* why its stream broke off; NULL: it did not */

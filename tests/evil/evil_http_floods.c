@@ -230,6 +230,24 @@ static void odd_events(struct conn *c, const struct request *r)
     say_end(c);
 }
 
+/* The type of each event behind its data. */
+static void data_first(struct conn *c, const struct request *r)
+{
+    char buf[1024], text[4096];
+    const char *end = strcmp(r->mode, "data-first-crlf") == 0 ? "\r\n" : "\n";
+
+    snprintf(text, sizeof text,
+             "data: {\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{}}%sevent: ping%s%s"
+             "data: never ended: {%sevent: ping%s%s"
+             "event: ping%sdata: [%sevent: message%sdata: ]%s%s"
+             "data: %s%sevent: message%s%s",
+             (unsigned long long)r->id, end, end, end, end, end, end, end, end, end, end,
+             end, json_ok(buf, r, r->id, "fine"), end, end, end);
+    say_stream(c);
+    say_piece(c, text, strlen(text));
+    say_end(c);
+}
+
 const struct act more_acts[] = {
     {"endless-comments", endless_comments},
     {"endless-notes", endless_notes},
@@ -246,5 +264,7 @@ const struct act more_acts[] = {
     {"json-then-garbage", json_then_garbage},
     {"json-lines", json_lines},
     {"odd-events", odd_events},
+    {"data-first", data_first},
+    {"data-first-crlf", data_first},
     {NULL, NULL},
 };

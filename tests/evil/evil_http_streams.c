@@ -181,6 +181,23 @@ struct stream {
 static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct stream streams[STREAMS];
 
+/* An event of the stream; in some modes its type is said last. */
+static void say_typed(struct conn *c, const char *mode, const char *type,
+                      const char *data)
+{
+    const char *end = strcmp(mode, "sse-data-first-crlf") == 0 ? "\r\n" : "\n";
+    char text[4096];
+
+    if (strncmp(mode, "sse-data-first", 14) == 0) {
+        snprintf(text, sizeof text, "data: /elsewhere%sevent: ping%s%s", end, end, end);
+        say_piece(c, text, strlen(text));
+        snprintf(text, sizeof text, "data: %s%sevent: %s%s%s", data, end, type, end, end);
+    } else {
+        snprintf(text, sizeof text, "event: %s\ndata: %s\n\n", type, data);
+    }
+    say_piece(c, text, strlen(text));
+}
+
 static void say_endpoint(struct conn *c, const struct request *r, int sid)
 {
     const char *kind = r->mode + 3;
@@ -202,7 +219,7 @@ static void say_endpoint(struct conn *c, const struct request *r, int sid)
         snprintf(where, sizeof where, "http://\001 @[/:x");
     else
         snprintf(where, sizeof where, "/%s/post?sid=%d", r->mode, sid);
-    say_event(c, "event: endpoint\n", where);
+    say_typed(c, r->mode, "endpoint", where);
 }
 
 static void say_long_endpoint(struct conn *c)
@@ -265,7 +282,7 @@ static void sse_reply(const struct request *r, int sid, bool bad)
 
     pthread_mutex_lock(&streams_lock);
     if (streams[sid].c)
-        say_event(streams[sid].c, "event: message\n",
+        say_typed(streams[sid].c, r->mode, "message",
                   bad ? json_ok(buf, r, r->id, "fine")
                       : json_proper(buf, r, "2024-11-05"));
     pthread_mutex_unlock(&streams_lock);

@@ -12,6 +12,8 @@ static const struct {
     {"ok", 0, 0, "fine", 0},
     {"json-lines", 0, 0, "fine", 0},
     {"odd-events", 0, 0, "fine", 0},
+    {"data-first", 0, 0, "fine", 0},
+    {"data-first-crlf", 0, 0, "fine", 0},
     {"no-type", MCPLUG_EPROTO, 200, "", 0},
 
     /* what the network does */

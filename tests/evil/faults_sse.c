@@ -12,7 +12,8 @@ static struct peer *sse_up(const char *where)
 
 START_TEST(a_server_of_2024_is_reached)
 {
-    static const char *const modes[] = {"sse", "sse-relative/stream", "sse-absolute"};
+    static const char *const modes[] = {"sse", "sse-relative/stream", "sse-absolute",
+                                        "sse-data-first", "sse-data-first-crlf"};
     struct peer *p = sse_up(modes[_i]);
     struct shot *s = shoot(p, "bad", 50, bound_ms());
 
@@ -20,6 +21,7 @@ START_TEST(a_server_of_2024_is_reached)
     for (unsigned i = 0; i < 50; i++)
         check_call(modes[_i], &s[i], 0, 0, "fine");
     check_good(p);
+    ck_assert_uint_eq(books(p).noise, 0);
     web_end(p);
 }
 END_TEST
@@ -156,7 +158,7 @@ void add_sse_tests(Suite *suite)
     TCase *t = tcase_create("sse");
 
     tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, a_server_of_2024_is_reached, 0, 3);
+    tcase_add_loop_test(t, a_server_of_2024_is_reached, 0, 5);
     tcase_add_test(t, a_server_of_2024_is_found_where_only_its_address_is_known);
     tcase_add_loop_test(t, a_peer_that_is_no_such_server_is_told_as_such, 0, STARTS);
     tcase_add_test(t, a_server_that_names_no_address_lets_connecting_run_out_of_time);

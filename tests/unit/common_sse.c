@@ -154,6 +154,11 @@ static const struct {
         "<0123456789012345678901234567890|-||-1>"),
     ROW("event: 01234567890123456789012345678901\n\n",
         "<0123456789012345678901234567890|-||-1>"),
+    ROW("data: /x\nevent: endpoint\n\ndata: y\nevent: message\nid: 1\n\n",
+        "<endpoint|/x||-1><message|y|1|-1>"),
+    ROW("data: /x\r\nevent: endpoint\r\n\r\nid: 1\r\ndata: y\r\nevent: message\r\n\r\n",
+        "<endpoint|/x||-1><message|y|1|-1>"),
+    ROW("event: a\ndata: x\nevent: b\ndata: y\n\n", "<b|x\\ny||-1>"),
     /* ids */
     ROW("id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\n", "<|a|1|-1><|b|1|-1><|c||-1>"),
     ROW("id: 1\n\n", "<|-|1|-1>"),
