@@ -130,6 +130,8 @@ static bool goes_on(struct mp_request *call, mp_message *m, struct mcplug_error 
     return false;
 }
 
+static bool goes_to_new_session(struct mp_request *call, const struct mcplug_error *why);
+
 static enum mp_outcome round_done(struct mp_call *rpc, mp_message *m,
                                   const struct mcplug_error *why)
 {
@@ -139,7 +141,7 @@ static enum mp_outcome round_done(struct mp_call *rpc, mp_message *m,
 
     call->in_round = false;
     if (why) {
-        if (!mp_mirror_again(call, m, why))
+        if (!goes_to_new_session(call, why) && !mp_mirror_again(call, m, why))
             mp_request_finish(call, m, why);
     } else if (!goes_on(call, m, &err)) {
         if (err.code)
@@ -444,6 +446,23 @@ static int park(struct mp_request *call, struct mcplug_error *err)
     int r = mp_request_wait_for_answers(call, err);
     call->is_parked = r == MCPLUG_OK;
     return r;
+}
+
+/* The server has ended the session. A request that was refused for it was not carried
+ * out: it is sent once more, in the session that follows. The link goes right after it,
+ * and takes the others along: of these, only what never left may be sent. */
+static bool goes_to_new_session(struct mp_request *call, const struct mcplug_error *why)
+{
+    struct mp_session *s = call->session;
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    bool was_refused = !mp_rpc_idle(s->rpc);
+
+    if (why->code != MCPLUG_ECLOSED || why->peer_status != 404 || !may_be_renewed(s) ||
+        (was_refused ? call->resent : call->rpc.written))
+        return false;
+    call->resent = call->resent || was_refused;
+    call->rpc.written = false; /* it has had no effect */
+    return park(call, &err) == MCPLUG_OK;
 }
 
 static void unpark(struct mp_request *call)

@@ -330,6 +330,7 @@ struct mp_request {
     bool tool_failed;       /* its result says so */
     bool reached;           /* an earlier round of it did reach the server */
     bool is_parked;         /* waits for a session to be renewed */
+    bool resent;            /* was refused for its session, and goes to the next one */
     bool refetched;         /* the tools, because its headers were refused */
     struct mp_again *again; /* waits for them */
 

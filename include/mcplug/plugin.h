@@ -108,7 +108,10 @@ struct mcplug_wire {
      * request. Pieces of different exchanges may interleave. borrow */
     void (*feed)(mcplug_conn *conn, uint64_t exchange, struct mcplug_bytes piece,
                  int last);
-    /* The stream of that request is over; why == NULL means in good order. */
+    /* The stream of that request is over; why == NULL means in good order. With
+     * MCPLUG_ECLOSED and the status 404 the request was not carried out, because the
+     * peer had ended the session: closed() must follow with the same code and status,
+     * and in a new session the request is sent once more. */
     void (*exchange_end)(mcplug_conn *conn, uint64_t exchange,
                          const struct mcplug_error *why);
     /* The frame of that serial, for which send() said MCPLUG_QUEUED, has left. */

@@ -162,6 +162,21 @@ int http_says_session_over(const struct http_exchange *e)
     return e->status == 404 || (e->status == 400 && contains(e, "session"));
 }
 
+/* The error of whoever stands before the server, and has not read the request. */
+static int is_without_id(const struct http_exchange *e)
+{
+    return is_error_object(e) && (!contains(e, "\"id\"") || contains(e, "\"id\":null") ||
+                                  contains(e, "\"id\": null"));
+}
+
+/* Was the request itself refused for that? 404 is what the specification has for it; a
+ * 400 may have been said by a tool. One whose reply had begun was carried out. */
+int http_says_not_carried_out(const struct http_exchange *e)
+{
+    return e->number != 0 && e->events == NULL && http_says_session_over(e) &&
+           (e->status == 404 || is_without_id(e));
+}
+
 /* Who may not come in learns that from the status. So does who asked a server that may
  * have HTTP+SSE alone, unless it is an error that only later ones know. */
 int http_says_jsonrpc(const struct http_exchange *e)

@@ -416,8 +416,9 @@ static int waits_and_retries(struct http_exchange *e)
     return 1;
 }
 
-/* The session is no more, so neither is this connection. What was asked in it was not
- * carried out, and says so; the rest is the core's to tell. */
+/* The session is no more, so neither is this connection. A request that was not carried
+ * out says so, with 404, and the core sends it again in a new session; the rest is the
+ * core's to tell. */
 static void session_over(struct http_exchange *e)
 {
     struct http_link *l = e->link;
@@ -428,8 +429,8 @@ static void session_over(struct http_exchange *e)
                         "the server has ended the session (HTTP %d); the request was not "
                         "carried out",
                         e->status);
-    why.peer_status = e->status;
-    if (e->number != 0)
+    why.peer_status = 404;
+    if (http_says_not_carried_out(e))
         l->host->wire->exchange_end(l->conn, e->number, &why);
     l->host->diag->fail(&why, MCPLUG_ECLOSED,
                         "the server has ended the session (HTTP %d)", e->status);

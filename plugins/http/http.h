@@ -192,6 +192,8 @@ const char *http_status_name(int status);
 void http_explain(const struct http_exchange *e, struct mcplug_error *why);
 /* Does it say that the session is no more? */
 int http_says_session_over(const struct http_exchange *e);
+/* And that this request was not carried out for it? */
+int http_says_not_carried_out(const struct http_exchange *e);
 /* Is it a JSON-RPC message, which says more than the status? */
 int http_says_jsonrpc(const struct http_exchange *e);
 

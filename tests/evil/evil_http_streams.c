@@ -17,7 +17,11 @@
  *
  *   initialized=mute  that notification gets no answer
  *   get=busy          the stream ends, is refused once, then says that tools changed
- *   get=hasty         the stream ends at once, and wants to be opened again at once */
+ *   get=hasty         the stream ends at once, and wants to be opened again at once
+ *   over=null         its end is told with 400, by an error without an id
+ *   over=text         or by a text
+ *
+ * The reply to the tool "begun" begins, breaks off, and the session ends with it. */
 
 static atomic_ulong sessions, valid;
 
@@ -62,6 +66,22 @@ static void session_get(struct conn *c, const struct request *r)
     wait_left(c);
 }
 
+static void say_over(struct conn *c, const struct request *r)
+{
+    char buf[1024], kind[16] = "";
+
+    query_value(r, "over", kind, sizeof kind);
+    if (strcmp(kind, "text") == 0)
+        say_answer(c, "400 Bad Request", "text/plain", "", "No such session");
+    else if (strcmp(kind, "null") == 0)
+        say_answer(c, "400 Bad Request", "application/json", "",
+                   "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32000,\"message\":\"Bad "
+                   "Request: No valid session ID provided\"},\"id\":null}");
+    else
+        say_answer(c, "404 Not Found", "application/json", "",
+                   json_error(buf, r->id, -32001, "Session not found"));
+}
+
 /* A POST within the session. */
 static void session_post(struct conn *c, const struct request *r)
 {
@@ -78,6 +98,11 @@ static void session_post(struct conn *c, const struct request *r)
     } else if (strstr(r->body, "\"name\":\"unfit\"")) {
         say_answer(c, "400 Bad Request", "application/json", "",
                    json_error(buf, r->id, -32602, "no such session to work on"));
+    } else if (strstr(r->body, "\"name\":\"begun\"")) {
+        valid = 0;
+        say_stream(c);
+        say_event(c, "id: 1\nretry: 1\n", "");
+        say_end(c);
     } else {
         if (strstr(r->body, "\"name\":\"expire\""))
             valid = 0;
@@ -88,7 +113,6 @@ static void session_post(struct conn *c, const struct request *r)
 bool session_request(struct conn *c, const struct request *r)
 {
     struct request legacy = *r;
-    char buf[1024];
 
     if (strcmp(r->mode, "session") != 0)
         return false;
@@ -98,8 +122,7 @@ bool session_request(struct conn *c, const struct request *r)
     } else if (asks(r, "initialize")) {
         begin_session(c, &legacy);
     } else if (!in_session(r)) {
-        say_answer(c, "404 Not Found", "application/json", "",
-                   json_error(buf, r->id, -32001, "Session not found"));
+        say_over(c, r);
     } else if (strcmp(r->method, "DELETE") == 0) {
         valid = 0;
         say_answer(c, "200 OK", NULL, "", "");

@@ -70,6 +70,13 @@ static void forget(void)
     forget_with(0);
 }
 
+/* The exchange fails for another reason before. */
+static void forget_after(uint64_t exchange)
+{
+    fake_drop_exchange(&f, exchange, MCPLUG_EREFUSED, 0, 500, "HTTP 500");
+    forget();
+}
+
 static void initialized_as(const char *revision, const char *caps)
 {
     fake_sayf(&f,
@@ -140,11 +147,11 @@ START_TEST(calls_under_way_fail_once_with_the_reason)
     while (!fake_idle(&f))
         fake_next(&f);
     forget_with(f.serials[f.n_sent - 1]);
-    ck_assert_uint_eq(o.times, 1);
-    ck_assert_int_eq(o.code, MCPLUG_ECLOSED);
-    ck_assert_int_eq(o.peer_status, 404);
-    ck_assert_str_eq(o.text, "HTTP 404: the request was not carried out");
+    ck_assert_uint_eq(o.times, 0);
     renew();
+    say_done(fake_expect(&f, "tools/call")); /* the one that found out */
+    ck_assert_uint_eq(o.times, 1);
+    ck_assert_int_eq(o.code, 0);
     for (int i = 0; i < 3; i++) {
         ck_assert_uint_eq(others[i].times, 1);
         ck_assert_int_eq(others[i].code, MCPLUG_ECLOSED);
@@ -156,6 +163,201 @@ START_TEST(calls_under_way_fail_once_with_the_reason)
     fake_clear(&f);
 }
 END_TEST
+
+/* ---- the call that found out ---- */
+
+static struct mcplug_ledger books(void)
+{
+    struct mcplug_ledger l = {.struct_size = sizeof l};
+    fake_ledger(f.server, &l);
+    return l;
+}
+
+START_TEST(the_call_that_found_out_is_sent_again_before_those_made_meanwhile)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct outcome meanwhile = {0};
+
+    start();
+    struct mcplug_ledger before = books();
+    ck_assert_ptr_nonnull(
+        fake_call(f.server, "first", "{\"a\":[1, 2]}", NULL, on_outcome, &o, &err));
+    forget_with(fake_expect(&f, "tools/call"));
+    call_to("second", NULL, on_outcome, &meanwhile);
+    ck_assert_uint_eq(books().issued, before.issued + 2); /* and initialize */
+    renew();
+    const char *frame = fake_next(&f);
+    ck_assert_ptr_nonnull(
+        strstr(frame, "\"name\":\"first\",\"arguments\":{\"a\":[1, 2]}"));
+    ck_assert_str_eq(fake_meta(&f, "name"), "first");
+    say_done(fake_id(frame));
+    ck_assert_uint_eq(o.times, 1);
+    ck_assert_int_eq(o.code, 0);
+    frame = fake_next(&f);
+    ck_assert_ptr_nonnull(strstr(frame, "\"name\":\"second\""));
+    say_done(fake_id(frame));
+    ck_assert_uint_eq(meanwhile.times, 1);
+    struct mcplug_ledger after = books();
+    ck_assert_uint_eq(after.issued, before.issued + 4);
+    ck_assert_uint_eq(after.ok, before.ok + 3);
+    ck_assert_uint_eq(after.transport_error, before.transport_error + 1);
+    ck_assert_uint_eq(after.under_way, 0);
+    ck_assert(fake_idle(&f));
+    ck_assert_uint_eq(f.drops, 0);
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(it_is_sent_again_once)
+{
+    start();
+    call(&o);
+    forget_with(fake_expect(&f, "tools/call"));
+    renew();
+    forget_with(fake_expect(&f, "tools/call"));
+    ck_assert_uint_eq(o.times, 1);
+    ck_assert_int_eq(o.code, MCPLUG_ECLOSED);
+    ck_assert_int_eq(o.peer_status, 404);
+    ck_assert_str_eq(o.text, "HTTP 404: the request was not carried out");
+    renew();
+    ck_assert(fake_idle(&f));
+    still_works();
+    ck_assert_uint_eq(o.times, 1);
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(lost_with_the_new_session_it_is_not_sent_a_third_time)
+{
+    start();
+    call(&o);
+    forget_with(fake_expect(&f, "tools/call"));
+    renew();
+    fake_expect(&f, "tools/call");
+    forget();
+    ck_assert_uint_eq(o.times, 1);
+    ck_assert_str_eq(o.text, FORGOTTEN " (the request had been written)");
+    renew();
+    ck_assert(fake_idle(&f));
+    check_books();
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(calls_that_never_left_are_sent_in_the_new_session)
+{
+    struct outcome unsent[2] = {{0}};
+
+    start();
+    call(&o);
+    f.queues = true;
+    call(&unsent[0]);
+    call(&unsent[1]);
+    f.queues = false;
+    for (int i = 0; i < 3; i++)
+        fake_expect(&f, "tools/call");
+    forget();
+    ck_assert_uint_eq(o.times, 1);
+    ck_assert_str_eq(o.text, FORGOTTEN " (the request had been written)");
+    renew();
+    for (int i = 0; i < 2; i++) {
+        ck_assert_uint_eq(unsent[i].times, 0);
+        say_done(fake_expect(&f, "tools/call"));
+        ck_assert_uint_eq(unsent[i].times, 1);
+        ck_assert_int_eq(unsent[i].code, 0);
+    }
+    ck_assert(fake_idle(&f));
+    check_books();
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(its_time_goes_on_while_it_waits_to_be_sent_again)
+{
+    struct mcplug_call_options co = {.struct_size = sizeof co, .timeout_ms = 2000};
+
+    start();
+    call_to("t", &co, on_outcome, &o);
+    uint64_t id = fake_expect(&f, "tools/call");
+    fake_pass(&f, 1500);
+    forget_with(id);
+    fake_pass(&f, 499);
+    ck_assert_uint_eq(o.times, 0);
+    fake_pass(&f, 1);
+    ck_assert_uint_eq(o.times, 1);
+    ck_assert_int_eq(o.code, MCPLUG_ETIMEDOUT);
+    ck_assert_str_eq(o.text, "MCP tool call 't' timed out after 2s");
+    renew();
+    ck_assert(fake_idle(&f));
+    still_works();
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(its_time_goes_on_after_it_was_sent_again)
+{
+    struct mcplug_call_options co = {.struct_size = sizeof co, .timeout_ms = 2000};
+
+    start();
+    call_to("t", &co, on_outcome, &o);
+    uint64_t id = fake_expect(&f, "tools/call");
+    fake_pass(&f, 1500);
+    forget_with(id);
+    renew();
+    fake_expect(&f, "tools/call");
+    fake_pass(&f, 499);
+    ck_assert_uint_eq(o.times, 0);
+    fake_pass(&f, 1);
+    ck_assert_int_eq(o.code, MCPLUG_ETIMEDOUT);
+    check_books();
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(it_can_be_cancelled_while_it_waits)
+{
+    start();
+    mcplug_call *c = call(&o);
+    forget_with(fake_expect(&f, "tools/call"));
+    mcplug_cancel(c);
+    fake_turn(&f);
+    ck_assert_uint_eq(o.times, 1);
+    ck_assert_int_eq(o.code, MCPLUG_ECANCELED);
+    renew();
+    ck_assert(fake_idle(&f));
+    check_books();
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(one_that_failed_for_any_other_reason_is_not_sent_again)
+{
+    static const struct {
+        int code, os_error, status;
+    } ends[] = {
+        {MCPLUG_ECLOSED, 0, 0},
+        {MCPLUG_ECLOSED, ECONNRESET, 0},
+        {MCPLUG_ECLOSED, 0, 400},
+        {MCPLUG_EREFUSED, 0, 404},
+        {MCPLUG_ETOOBIG, 0, 404},
+        {MCPLUG_EPROTO, 0, 404},
+        {0, 0, 0},
+    };
+    for (size_t i = 0; i < MP_COUNT(ends); i++) {
+        start();
+        call(&o);
+        fake_drop_exchange(&f, fake_expect(&f, "tools/call"), ends[i].code,
+                           ends[i].os_error, ends[i].status, "other");
+        forget();
+        ck_assert_msg(o.times == 1 && o.code != 0, "%zu", i);
+        renew();
+        ck_assert_msg(fake_idle(&f), "%zu", i);
+        fake_clear(&f);
+    }
+}
+END_TEST
+
+/* ---- what becomes of the rest ---- */
 
 START_TEST(what_the_new_session_says_counts)
 {
@@ -283,9 +485,12 @@ START_TEST(a_call_made_when_another_failed_waits_too)
 {
     start_retrying();
     uint64_t id = fake_expect(&f, "tools/call");
-    forget_with(_i ? id : 0);
+    if (_i)
+        forget_after(id);
+    else
+        forget();
     ck_assert_uint_eq(o.times, 1);
-    ck_assert_int_eq(o.code, MCPLUG_ECLOSED);
+    ck_assert_int_eq(o.code, _i ? MCPLUG_EREFUSED : MCPLUG_ECLOSED);
     ck_assert_uint_eq(retries, 1);
     ck_assert_uint_eq(second.times, 0);
     renew();
@@ -569,6 +774,14 @@ static void add(TCase *tc)
 {
     tcase_add_test(tc, a_forgotten_session_is_begun_anew_without_a_word);
     tcase_add_test(tc, calls_under_way_fail_once_with_the_reason);
+    tcase_add_test(tc, the_call_that_found_out_is_sent_again_before_those_made_meanwhile);
+    tcase_add_test(tc, it_is_sent_again_once);
+    tcase_add_test(tc, lost_with_the_new_session_it_is_not_sent_a_third_time);
+    tcase_add_test(tc, calls_that_never_left_are_sent_in_the_new_session);
+    tcase_add_test(tc, its_time_goes_on_while_it_waits_to_be_sent_again);
+    tcase_add_test(tc, its_time_goes_on_after_it_was_sent_again);
+    tcase_add_test(tc, it_can_be_cancelled_while_it_waits);
+    tcase_add_test(tc, one_that_failed_for_any_other_reason_is_not_sent_again);
     tcase_add_test(tc, what_the_new_session_says_counts);
     tcase_add_test(tc, one_by_the_other_transport_is_renewed_by_it);
     tcase_add_test(tc, one_that_was_never_ready_is_not_renewed);

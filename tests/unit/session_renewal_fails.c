@@ -243,12 +243,31 @@ START_TEST(when_the_renewal_fails_it_is_dropped_and_what_waits_fails_once)
 }
 END_TEST
 
+START_TEST(the_call_that_found_out_fails_with_the_renewal)
+{
+    start();
+    call(&o);
+    set_up(_i);
+    forget_with(fake_expect(&f, "tools/call"));
+    ck_assert_uint_eq(o.times, _i == NOT_OPENED);
+    fail_to_renew(_i);
+    ck_assert_uint_eq(o.times, 1);
+    ck_assert_int_eq(o.code, failures[_i].code);
+    ck_assert_msg(strstr(o.text, failures[_i].text) != NULL, "%s", o.text);
+    ck_assert_ptr_null(strstr(o.text, "written"));
+    check_dropped(_i);
+    ck_assert_uint_eq(o.times, 1);
+    fake_clear(&f);
+}
+END_TEST
+
 START_TEST(whoever_calls_again_when_the_renewal_fails_is_told_no_at_once)
 {
     start_retrying();
     uint64_t id = fake_expect(&f, "tools/call");
     set_up(_i);
-    forget_with(id);
+    fake_drop_exchange(&f, id, MCPLUG_EREFUSED, 0, 500, "HTTP 500");
+    forget();
     ck_assert_uint_eq(o.times, 1);
     fail_to_renew(_i);
     ck_assert_uint_eq(second.times, 1);
@@ -442,6 +461,7 @@ static void add(TCase *tc)
                    a_call_made_when_another_failed_fails_with_a_link_that_is_not_renewed);
     tcase_add_loop_test(
         tc, when_the_renewal_fails_it_is_dropped_and_what_waits_fails_once, 0, WAYS);
+    tcase_add_loop_test(tc, the_call_that_found_out_fails_with_the_renewal, 0, WAYS);
     tcase_add_loop_test(tc, whoever_calls_again_when_the_renewal_fails_is_told_no_at_once,
                         0, WAYS);
     tcase_add_test(tc, a_renewal_that_is_forgotten_too_is_tried_no_more);
