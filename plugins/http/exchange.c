@@ -300,6 +300,8 @@ static void on_again(void *arg)
     struct http_exchange *e = arg;
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     e->timer = NULL;
+    if (e->link->over != 0)
+        return; /* it goes with the connection */
     if (http_exchange_begin(e, &err) != MCPLUG_OK)
         http_exchange_end(e, &err);
 }
@@ -351,15 +353,10 @@ static void stream_ended(struct http_exchange *e, const struct mcplug_error *why
             again_in(e, pause_before(e));
             return;
         }
-        if (http_says_session_over(e) && e->began != 0) {
-            struct mcplug_error over = MCPLUG_ERROR_INIT;
-            l->host->diag->fail(&over, MCPLUG_ECLOSED,
-                                "the server has ended the session");
-            over.peer_status = 404;
-            http_end(l, &over);
-            return;
-        }
+        int over = http_says_session_over(e) && e->began != 0 ? e->status : 0;
         http_exchange_free(e);
+        if (over != 0)
+            http_session_over(l, over);
         return;
     }
     if (why != NULL && ++e->losses > HTTP_LOSSES_MAX) {
@@ -416,26 +413,26 @@ static int waits_and_retries(struct http_exchange *e)
     return 1;
 }
 
-/* The session is no more, so neither is this connection. A request that was not carried
- * out says so, with 404, and the core sends it again in a new session; the rest is the
- * core's to tell. */
+/* A request that was not carried out says so, with 404, and the core sends it again in a
+ * new session. One whose reply had begun goes with the connection. */
 static void session_over(struct http_exchange *e)
 {
     struct http_link *l = e->link;
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    l->host->mem->free(l->session);
-    l->session = NULL;
-    l->host->diag->fail(&why, MCPLUG_ECLOSED,
-                        "the server has ended the session (HTTP %d); the request was not "
-                        "carried out",
-                        e->status);
-    why.peer_status = 404;
-    if (http_says_not_carried_out(e))
+    int status = e->status;
+    if (http_says_not_carried_out(e)) {
+        l->host->diag->fail(&why, MCPLUG_ECLOSED,
+                            "the server has ended the session (HTTP %d); the request was "
+                            "not carried out",
+                            status);
+        why.peer_status = 404;
         l->host->wire->exchange_end(l->conn, e->number, &why);
-    l->host->diag->fail(&why, MCPLUG_ECLOSED,
-                        "the server has ended the session (HTTP %d)", e->status);
-    why.peer_status = 404;
-    http_end(l, &why);
+        http_exchange_free(e);
+    } else {
+        l->n_active -= e->is_active ? 1 : 0;
+        e->is_active = 0;
+    }
+    http_session_over(l, status);
 }
 
 static void refused(struct http_exchange *e)

@@ -33,6 +33,38 @@ void http_end(struct http_link *l, const struct mcplug_error *why)
     l->host->wire->closed(l->conn, l->is_closing ? NULL : why);
 }
 
+static void end_session(struct http_link *l)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    l->host->diag->fail(&why, MCPLUG_ECLOSED,
+                        "the server has ended the session (HTTP %d)", l->over);
+    why.peer_status = 404;
+    http_end(l, &why);
+}
+
+static void on_unanswered(void *arg)
+{
+    struct http_link *l = arg;
+    l->patience = NULL;
+    end_session(l);
+}
+
+/* Requests that were made side by side are refused side by side, and only the one that
+ * was may be made again: they get a moment to hear of it. */
+void http_session_over(struct http_link *l, int status)
+{
+    if (l->over == 0) {
+        l->over = status;
+        l->host->mem->free(l->session);
+        l->session = NULL;
+        if (l->n_active > 0)
+            l->patience =
+                l->host->loop->timer_start(l->self, HTTP_OVER_MS, on_unanswered, l);
+    }
+    if (l->n_active == 0 || l->patience == NULL)
+        end_session(l);
+}
+
 static void on_farewell_head(void *arg, const struct net_head *head)
 {
     (void)arg, (void)head;
@@ -105,7 +137,8 @@ void http_link_destroy(void *t)
 
 static int may_begin(const struct http_link *l)
 {
-    return l->barrier == NULL && l->hold == NULL && l->n_active < l->max_active;
+    return l->barrier == NULL && l->hold == NULL && l->over == 0 &&
+           l->n_active < l->max_active;
 }
 
 static void enqueue(struct http_link *l, struct http_exchange *e)
@@ -133,6 +166,8 @@ void http_unqueue(struct http_exchange *e)
 void http_pump(struct http_link *l)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
+    if (l->over != 0 && !l->is_over && l->n_active == 0)
+        end_session(l);
     while (l->first != NULL && !l->is_over && may_begin(l)) {
         struct http_exchange *e = l->first;
         http_unqueue(e);
@@ -178,6 +213,11 @@ int http_link_send(void *t, mcplug_buf *frame, const struct mcplug_envelope *env
     if (l->is_over || l->is_closing) {
         l->host->mem->buf_unref(frame);
         return l->host->diag->fail(err, MCPLUG_ECLOSED, "the connection is closed");
+    }
+    if (l->over != 0) {
+        l->host->mem->buf_unref(frame);
+        return l->host->diag->fail(err, MCPLUG_ECLOSED,
+                                   "the server has ended the session");
     }
     struct http_exchange *e = http_exchange_new(l, frame, env);
     if (e == NULL)

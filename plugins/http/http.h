@@ -34,6 +34,7 @@ enum {
     HTTP_LINGER_MS = 2000,  /* for a stream to end that has said everything */
     HTTP_LINGER_MAX = 16,   /* how many of those at a time */
     HTTP_DELETE_MS = 2000,  /* for the end of a session */
+    HTTP_OVER_MS = 1000,    /* for the answers of a session that the server has ended */
     HTTP_LOSSES_MAX = 3     /* of the session's stream in a row: the server is gone */
 };
 
@@ -93,6 +94,7 @@ struct http_link {
     int is_ide;     /* an editor, which wants to be greeted */
     char *endpoint; /* with it: where messages go; NULL before it is told */
     char *session;  /* id; NULL: none */
+    int over;       /* the status by which the server said that it has ended; 0: not */
     char revision[16];
     size_t n_active, max_active, n_lingering;
     struct http_exchange *buckets[HTTP_BUCKETS];
@@ -101,7 +103,7 @@ struct http_link {
     struct http_exchange *stream;        /* what the server says unasked */
     mcplug_timer *hold;                  /* requests wait for the stream to begin */
     struct net_fetch *farewell;          /* DELETE */
-    mcplug_timer *patience;              /* with it */
+    mcplug_timer *patience;              /* with it, or for answers when `over` */
     const char *refusal;                 /* of an endpoint; static text */
     int is_closing, is_over;
 };
@@ -110,6 +112,9 @@ struct http_link {
 
 /* The connection is over. */
 void http_end(struct http_link *l, const struct mcplug_error *why);
+/* The server has said, with that status, that the session is no more. The connection goes
+ * with it, as soon as the other requests of the session have their answers. */
+void http_session_over(struct http_link *l, int status);
 /* Begins what waits, if there is room. */
 void http_pump(struct http_link *l);
 /* Takes it from the queue, if it is there. */

@@ -21,7 +21,8 @@
  *   over=null         its end is told with 400, by an error without an id
  *   over=text         or by a text
  *
- * The reply to the tool "begun" begins, breaks off, and the session ends with it. */
+ * The tool "held" is never answered. The reply to "begun" begins, breaks off, and the
+ * session ends with it. */
 
 static atomic_ulong sessions, valid;
 
@@ -98,6 +99,8 @@ static void session_post(struct conn *c, const struct request *r)
     } else if (strstr(r->body, "\"name\":\"unfit\"")) {
         say_answer(c, "400 Bad Request", "application/json", "",
                    json_error(buf, r->id, -32602, "no such session to work on"));
+    } else if (strstr(r->body, "\"name\":\"held\"")) {
+        wait_left(c);
     } else if (strstr(r->body, "\"name\":\"begun\"")) {
         valid = 0;
         say_stream(c);
