@@ -17,10 +17,14 @@ unit_tests = \
 	tests/unit/base_sha256 \
 	tests/unit/base_text \
 	tests/unit/cli_args \
+	tests/unit/cli_import \
+	tests/unit/cli_import_entry \
 	tests/unit/cli_journal \
 	tests/unit/cli_journal_refused \
 	tests/unit/cli_key_value \
 	tests/unit/cli_out \
+	tests/unit/cli_toml \
+	tests/unit/cli_typed_args \
 	tests/unit/common_header \
 	tests/unit/common_ide \
 	tests/unit/common_ide_file \
@@ -34,8 +38,6 @@ unit_tests = \
 	tests/unit/config_edit \
 	tests/unit/config_expand \
 	tests/unit/config_file \
-	tests/unit/config_import \
-	tests/unit/config_import_entry \
 	tests/unit/config_jsontext \
 	tests/unit/config_judge \
 	tests/unit/config_limits \
@@ -49,8 +51,6 @@ unit_tests = \
 	tests/unit/config_schema \
 	tests/unit/config_secret \
 	tests/unit/config_supervision \
-	tests/unit/config_toml \
-	tests/unit/json_args \
 	tests/unit/json_envelope \
 	tests/unit/json_scan \
 	tests/unit/json_tree \
@@ -504,9 +504,9 @@ check-conformance: all tests/conformance/client
 	@$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/conformance/run $(abs_top_builddir)
 
 fuzz_files = \
-	tests/fuzz/args.dict \
+	tests/fuzz/typed_args.dict \
 	tests/fuzz/corpus \
-	tests/fuzz/fuzz_args.c \
+	tests/fuzz/fuzz_typed_args.c \
 	tests/fuzz/fuzz_assembler.c \
 	tests/fuzz/fuzz_escape.c \
 	tests/fuzz/fuzz_header.c \
@@ -545,7 +545,15 @@ fuzz_cppflags = $(AM_CPPFLAGS) -DMCPLUG_BUILTIN \
 	-DMCPLUG_SYSCONF_DIR=\"$(sysconfdir)\" -DMCPLUG_DATA_DIR=\"$(datadir)\" \
 	$(UV_CFLAGS) $(JANSSON_CFLAGS)
 fuzz_sources = $(core_sources) $(common_sources) $(wire_sources) $(url_sources) \
-	$(stdio_sources) $(socket_sources)
+	$(stdio_sources) $(socket_sources) \
+	cli/base/typed_args.c \
+	cli/import/entry.c \
+	cli/import/fields.c \
+	cli/import/import.c \
+	cli/import/programs.c \
+	cli/import/text.c \
+	cli/import/toml.c \
+	cli/import/toml_scalar.c
 
 lint:
 	@cd $(top_srcdir) && CC='$(CC)' CLANG_FORMAT='$(CLANG_FORMAT)' \

@@ -4,9 +4,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "json/args.h"
-#include "plugin/props.h"
 #include "cli/base/message.h"
+#include "cli/base/typed_args.h"
+#include "plugin/props.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -150,7 +150,7 @@ void cli_words_clear(struct cli_words *words)
 static int set_typed(json_t *args, const json_t *schema, const struct cli_word *word,
                      struct mcplug_error *err)
 {
-    int r = mp_args_set(args, schema, word->key, word->value, err);
+    int r = cli_typed_args_set(args, schema, word->key, word->value, err);
     const json_t *known =
         json_object_get(json_object_get(schema, "properties"), word->key);
     if (r == MCPLUG_OK && word->from_file && !known && json_object_get(args, word->key))
@@ -186,7 +186,7 @@ json_t *cli_words_typed(const struct cli_words *words, const json_t *schema,
     for (size_t i = 0; r == MCPLUG_OK && i < words->n; i++)
         warn_of_slip(schema, words->items[i].key);
     if (r == MCPLUG_OK)
-        r = mp_args_check_required(args, schema, err);
+        r = cli_typed_args_check_required(args, schema, err);
     if (r != MCPLUG_OK) {
         json_decref(args);
         args = NULL;

@@ -3,8 +3,8 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "config/import.h"
 #include "cli/base/by_name.h"
+#include "cli/import/import.h"
 #include "plugin/catalogue.h"
 #include "plugin/search.h"
 
@@ -141,7 +141,7 @@ void cli_candidates_commands(struct cli_out *out)
 
 void cli_candidates_importers(struct cli_out *out)
 {
-    for (const struct mp_importer *i = mp_importers; i->name; i++)
+    for (const struct cli_importer *i = cli_importers; i->name; i++)
         cli_candidate(out, "", i->name, i->title);
 }
 

@@ -1,10 +1,10 @@
 #include "cli/commands/commands.h"
 
 #include "base/mem.h"
-#include "config/import.h"
-#include "config/jsontext.h"
 #include "cli/base/entries.h"
 #include "cli/base/message.h"
+#include "cli/import/import.h"
+#include "config/jsontext.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,14 +13,14 @@
 
 /* Files of the working directory may have come with a repository. They are for the
  * project's own scopes alone, where what they bring wants approval. */
-static struct mp_import_places places_of(const struct mcplug_config *config,
-                                         enum mp_scope scope)
+static struct cli_import_places places_of(const struct mcplug_config *config,
+                                          enum mp_scope scope)
 {
     const char *xdg = getenv("XDG_CONFIG_HOME");
-    return (struct mp_import_places){.home = config->paths.home,
-                                     .xdg = xdg && xdg[0] == '/' ? xdg : NULL,
-                                     .cwd = config->paths.cwd,
-                                     .user_only = scope == MP_SCOPE_USER};
+    return (struct cli_import_places){.home = config->paths.home,
+                                      .xdg = xdg && xdg[0] == '/' ? xdg : NULL,
+                                      .cwd = config->paths.cwd,
+                                      .user_only = scope == MP_SCOPE_USER};
 }
 
 /* ---- which of them ---- */
@@ -36,7 +36,7 @@ static bool wanted(const struct cli_args *args, size_t first, const char *name)
 }
 
 static bool all_found(const struct cli_args *args, size_t first,
-                      const struct mp_import *import)
+                      const struct cli_import *import)
 {
     for (size_t i = first; i < args->words.n; i++) {
         bool found = false;
@@ -52,7 +52,7 @@ static bool all_found(const struct cli_args *args, size_t first,
 
 /* ---- preview ---- */
 
-static void put_one(struct cli_out *out, const struct mp_imported *one, bool exists)
+static void put_one(struct cli_out *out, const struct cli_imported *one, bool exists)
 {
     struct mp_str masked, shown;
 
@@ -81,7 +81,7 @@ static void put_one(struct cli_out *out, const struct mp_imported *one, bool exi
     mp_str_clear(&shown);
 }
 
-static void put_skipped(struct cli_out *out, const struct mp_import *import)
+static void put_skipped(struct cli_out *out, const struct cli_import *import)
 {
     for (size_t i = 0; i < import->n_skipped; i++) {
         cli_out_s(out, "left out: ");
@@ -90,7 +90,8 @@ static void put_skipped(struct cli_out *out, const struct mp_import *import)
     }
 }
 
-static void add_json(struct mp_str *out, const struct mp_imported *one, const char *state)
+static void add_json(struct mp_str *out, const struct cli_imported *one,
+                     const char *state)
 {
     mp_str_adds(out, out->data[out->len - 1] == '[' ? "{" : ",{");
     cli_json_member(out, "name", one->name);
@@ -125,7 +126,7 @@ static bool agreed(struct cli *cli, size_t n, const char *file)
 }
 
 struct job {
-    struct mp_import import;
+    struct cli_import import;
     enum mp_scope scope;
     size_t first; /* word that may be a server's name */
 };
@@ -143,7 +144,7 @@ static int import_all(struct cli *cli, struct job *job, struct mp_str *json)
     int worst = CLI_OK;
 
     for (size_t i = 0; i < job->import.n; i++) {
-        const struct mp_imported *one = &job->import.list[i];
+        const struct cli_imported *one = &job->import.list[i];
         if (!wanted(args, job->first, one->name))
             continue;
         bool there = exists(cli, job, one->name);
@@ -155,7 +156,7 @@ static int import_all(struct cli *cli, struct job *job, struct mp_str *json)
         put_skipped(&cli->out, &job->import);
     bool go = fresh && agreed(cli, fresh, file ? file : "");
     for (size_t i = 0; i < job->import.n; i++) {
-        const struct mp_imported *one = &job->import.list[i];
+        const struct cli_imported *one = &job->import.list[i];
         const char *state = exists(cli, job, one->name) ? "exists" : "new";
         if (!wanted(args, job->first, one->name))
             continue;
@@ -178,7 +179,7 @@ static int import_all(struct cli *cli, struct job *job, struct mp_str *json)
     return worst;
 }
 
-static int import_from(struct cli *cli, const struct mp_importer *from, size_t first)
+static int import_from(struct cli *cli, const struct cli_importer *from, size_t first)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct job job = {.first = first};
@@ -187,10 +188,10 @@ static int import_from(struct cli *cli, const struct mp_importer *from, size_t f
 
     if (!cli_scope(cli, MP_SCOPE_USER, &job.scope))
         return CLI_USAGE;
-    struct mp_import_places paths = places_of(cli->config, job.scope);
+    struct cli_import_places paths = places_of(cli->config, job.scope);
     mp_str_init(&json, (size_t)64 << 20);
     mp_str_adds(&json, "{\"servers\":[");
-    int r = mp_import_read(from, &paths, cli->args.file, &job.import, &err);
+    int r = cli_import_read(from, &paths, cli->args.file, &job.import, &err);
     if (r != MCPLUG_OK)
         cli_error("%s", err.text);
     else if (all_found(&cli->args, first, &job.import))
@@ -205,23 +206,23 @@ static int import_from(struct cli *cli, const struct mp_importer *from, size_t f
         cli_out_json(&cli->out, json.data, json.len);
     }
     mp_str_clear(&json);
-    mp_import_clear(&job.import);
+    cli_import_clear(&job.import);
     return code;
 }
 
 /* Without a program: what there is to import. */
 static int survey(struct cli *cli)
 {
-    struct mp_import_places paths = places_of(cli->config, MP_SCOPE_USER);
+    struct cli_import_places paths = places_of(cli->config, MP_SCOPE_USER);
     struct cli_out *out = &cli->out;
     size_t found = 0;
 
     if (cli->args.json)
         cli_out_s(out, "[");
-    for (const struct mp_importer *from = mp_importers; from->name; from++) {
+    for (const struct cli_importer *from = cli_importers; from->name; from++) {
         struct mcplug_error err = MCPLUG_ERROR_INIT;
-        struct mp_import import;
-        int r = mp_import_read(from, &paths, NULL, &import, &err);
+        struct cli_import import;
+        int r = cli_import_read(from, &paths, NULL, &import, &err);
         if (r == MCPLUG_OK && cli->args.json)
             cli_out_f(out, "%s{\"program\":\"%s\",\"servers\":%zu}", found ? "," : "",
                       from->name, import.n);
@@ -231,7 +232,7 @@ static int survey(struct cli *cli)
         else if (r != MCPLUG_ENOTSUP)
             cli_error("%s", err.text);
         found += r == MCPLUG_OK;
-        mp_import_clear(&import);
+        cli_import_clear(&import);
     }
     cli_out_flush(out);
     if (cli->args.json)
@@ -255,11 +256,11 @@ static int run(struct cli *cli)
     }
     if (words->n == 0)
         return survey(cli);
-    const struct mp_importer *from = mp_importer_find(words->items[0]);
+    const struct cli_importer *from = cli_importer_find(words->items[0]);
     if (from)
         return import_from(cli, from, 1);
     cli_error("nothing is known of the program \"%.64s\"", words->items[0]);
-    for (from = mp_importers; from->name; from++)
+    for (from = cli_importers; from->name; from++)
         cli_hint("%s: %s", from->name, from->title);
     return CLI_USAGE;
 }
@@ -268,7 +269,7 @@ static int run_desktop(struct cli *cli)
 {
     if (!cli_config(cli))
         return CLI_FAILED;
-    return import_from(cli, mp_importer_find("claude-desktop"), 0);
+    return import_from(cli, cli_importer_find("claude-desktop"), 0);
 }
 
 static const struct cli_option options[] = {

@@ -4,8 +4,8 @@
  */
 #include "base/buf.h"
 #include "base/mem.h"
+#include "cli/import/parts.h"
 #include "config/expand.h"
-#include "config/import_parts.h"
 #include "config/jsontext.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static int secret(void *arg, const char *kind, const char *name, struct mp_str *
     (void)name;
     (void)out;
     (void)err;
-    MUST(arg == &mp_importers[MP_WINDSURF] && strcmp(kind, "file") == 0);
+    MUST(arg == &cli_importers[CLI_WINDSURF] && strcmp(kind, "file") == 0);
     return MCPLUG_OK;
 }
 
@@ -41,7 +41,7 @@ static void missing(void *arg, const char *name)
     (void)name;
 }
 
-static void check_text(const struct mp_importer *from, mp_view text)
+static void check_text(const struct cli_importer *from, mp_view text)
 {
     struct mp_expansion expansion = {variable, secret, missing, (void *)from};
     struct mp_str out;
@@ -53,7 +53,7 @@ static void check_text(const struct mp_importer *from, mp_view text)
     mp_free(s);
 }
 
-static void check_entry(const struct mp_importer *from, mp_view entry)
+static void check_entry(const struct cli_importer *from, mp_view entry)
 {
     static const char *const translated[] = {"command", "args", "env",
                                              "cwd",     "url",  "headers"};
@@ -76,14 +76,14 @@ static void check_entry(const struct mp_importer *from, mp_view entry)
     }
 }
 
-static void check(const struct mp_importer *from, const struct mp_import *import)
+static void check(const struct cli_importer *from, const struct cli_import *import)
 {
-    MUST(import->n + import->n_skipped <= MP_IMPORT_ENTRIES + 8);
+    MUST(import->n + import->n_skipped <= CLI_IMPORT_ENTRIES + 8);
     for (size_t i = 0; i < import->n; i++) {
-        const struct mp_imported *it = &import->list[i];
+        const struct cli_imported *it = &import->list[i];
         size_t n = strspn(it->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                     "0123456789_-");
-        MUST(n > 0 && it->name[n] == '\0' && n <= MP_IMPORT_NAME && it->name[0] != '-');
+        MUST(n > 0 && it->name[n] == '\0' && n <= CLI_IMPORT_NAME && it->name[0] != '-');
         for (size_t k = 0; k < i; k++)
             MUST(strcmp(it->name, import->list[k].name) != 0);
         MUST(!it->as || strcmp(it->as, it->name) != 0);
@@ -97,19 +97,20 @@ static void check(const struct mp_importer *from, const struct mp_import *import
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct mp_import_places paths = {"/home/u", NULL, "/home/u/work", false};
+    static const struct cli_import_places paths = {"/home/u", NULL, "/home/u/work",
+                                                   false};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mp_import import = {NULL, 0, NULL, 0, NULL, 0};
+    struct cli_import import = {NULL, 0, NULL, 0, NULL, 0};
 
     if (size == 0)
         return 0;
-    const struct mp_importer *from = &mp_importers[data[0] % 8];
-    int e = mp_import_text(from, &paths, "file", data[0] & 8 ? "/home/u/work" : NULL,
-                           mp_bytes(data + 1, size - 1), &import, &err);
+    const struct cli_importer *from = &cli_importers[data[0] % 8];
+    int e = cli_import_text(from, &paths, "file", data[0] & 8 ? "/home/u/work" : NULL,
+                            mp_bytes(data + 1, size - 1), &import, &err);
     if (e)
         MUST((e == MCPLUG_ECONFIG || e == MCPLUG_ETOOBIG) &&
              strncmp(err.text, "file:", 5) == 0 && !strchr(err.text, '\n'));
     check(from, &import);
-    mp_import_clear(&import);
+    cli_import_clear(&import);
     return 0;
 }

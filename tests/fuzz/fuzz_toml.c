@@ -1,7 +1,7 @@
 /* TOML: what is accepted becomes JSON, the same each time; what is not has a place and a
  * reason in one line, and adds nothing. */
 #include "base/buf.h"
-#include "config/toml.h"
+#include "cli/import/toml.h"
 
 #include <stdlib.h>
 
@@ -21,8 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     mp_str_init(&out, (size_t)64 << 20);
     mp_str_init(&out2, (size_t)64 << 20);
-    int e = mp_toml_to_json(mp_bytes(data, size), &out, &at, &err);
-    int e2 = mp_toml_to_json(mp_bytes(data, size), &out2, &at2, &err2);
+    int e = cli_toml_to_json(mp_bytes(data, size), &out, &at, &err);
+    int e2 = cli_toml_to_json(mp_bytes(data, size), &out2, &at2, &err2);
 
     MUST(e == e2 && out.len == out2.len && at.line == at2.line &&
          at.column == at2.column && strcmp(err.text, err2.text) == 0);

@@ -16,7 +16,7 @@ jobs=$(getconf _NPROCESSORS_ONLN)
 
 export CC CPPFLAGS flags src out
 if ! [ -f "$out/core.a" ] ||
-    [ -n "$(find "$src/core" "$src/plugins" "$src/include" -newer "$out/core.a" -name '*.[ch]')" ]; then
+    [ -n "$(find "$src/core" "$src/cli" "$src/plugins" "$src/include" -newer "$out/core.a" -name '*.[ch]')" ]; then
     rm -f "$out/core.a"
     printf '%s\n' "$@" | grep '\.c$' | xargs -P "$jobs" -I{} sh -c '
         object=$out/$(echo "{}" | tr / -).o

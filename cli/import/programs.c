@@ -1,5 +1,5 @@
 /* What is where: the files of each program, and the servers in them. */
-#include "config/import_parts.h"
+#include "cli/import/parts.h"
 
 #include "base/mem.h"
 
@@ -8,39 +8,39 @@
 enum base { HOME, XDG, PROJECT };
 
 static const struct place {
-    enum mp_program program;
+    enum cli_import_program program;
     enum base base;
     const char *path;
 } places_of[] = {
-    {MP_CLAUDE_DESKTOP, XDG, "Claude/claude_desktop_config.json"},
-    {MP_CLAUDE_DESKTOP, HOME,
+    {CLI_CLAUDE_DESKTOP, XDG, "Claude/claude_desktop_config.json"},
+    {CLI_CLAUDE_DESKTOP, HOME,
      "Library/Application Support/Claude/claude_desktop_config.json"},
-    {MP_CLAUDE_CODE, HOME, ".claude.json"},
-    {MP_CLAUDE_CODE, PROJECT, ".mcp.json"},
-    {MP_CURSOR, HOME, ".cursor/mcp.json"},
-    {MP_CURSOR, PROJECT, ".cursor/mcp.json"},
-    {MP_VSCODE, XDG, "Code/User/mcp.json"},
-    {MP_VSCODE, XDG, "Code/User/settings.json"},
-    {MP_VSCODE, XDG, "Code - Insiders/User/mcp.json"},
-    {MP_VSCODE, XDG, "Code - Insiders/User/settings.json"},
-    {MP_VSCODE, XDG, "VSCodium/User/mcp.json"},
-    {MP_VSCODE, XDG, "VSCodium/User/settings.json"},
-    {MP_VSCODE, HOME, "Library/Application Support/Code/User/mcp.json"},
-    {MP_VSCODE, HOME, "Library/Application Support/Code/User/settings.json"},
-    {MP_VSCODE, HOME, "Library/Application Support/Code - Insiders/User/mcp.json"},
-    {MP_VSCODE, HOME, "Library/Application Support/Code - Insiders/User/settings.json"},
-    {MP_VSCODE, HOME, "Library/Application Support/VSCodium/User/mcp.json"},
-    {MP_VSCODE, HOME, "Library/Application Support/VSCodium/User/settings.json"},
-    {MP_VSCODE, PROJECT, ".vscode/mcp.json"},
-    {MP_VSCODE, PROJECT, ".vscode/settings.json"},
-    {MP_CODEX, HOME, ".codex/config.toml"},
-    {MP_CODEX, PROJECT, ".codex/config.toml"},
-    {MP_GEMINI, HOME, ".gemini/settings.json"},
-    {MP_GEMINI, PROJECT, ".gemini/settings.json"},
-    {MP_WINDSURF, HOME, ".codeium/windsurf/mcp_config.json"},
-    {MP_WINDSURF, HOME, ".codeium/mcp_config.json"},
-    {MP_ZED, XDG, "zed/settings.json"},
-    {MP_ZED, PROJECT, ".zed/settings.json"},
+    {CLI_CLAUDE_CODE, HOME, ".claude.json"},
+    {CLI_CLAUDE_CODE, PROJECT, ".mcp.json"},
+    {CLI_CURSOR, HOME, ".cursor/mcp.json"},
+    {CLI_CURSOR, PROJECT, ".cursor/mcp.json"},
+    {CLI_VSCODE, XDG, "Code/User/mcp.json"},
+    {CLI_VSCODE, XDG, "Code/User/settings.json"},
+    {CLI_VSCODE, XDG, "Code - Insiders/User/mcp.json"},
+    {CLI_VSCODE, XDG, "Code - Insiders/User/settings.json"},
+    {CLI_VSCODE, XDG, "VSCodium/User/mcp.json"},
+    {CLI_VSCODE, XDG, "VSCodium/User/settings.json"},
+    {CLI_VSCODE, HOME, "Library/Application Support/Code/User/mcp.json"},
+    {CLI_VSCODE, HOME, "Library/Application Support/Code/User/settings.json"},
+    {CLI_VSCODE, HOME, "Library/Application Support/Code - Insiders/User/mcp.json"},
+    {CLI_VSCODE, HOME, "Library/Application Support/Code - Insiders/User/settings.json"},
+    {CLI_VSCODE, HOME, "Library/Application Support/VSCodium/User/mcp.json"},
+    {CLI_VSCODE, HOME, "Library/Application Support/VSCodium/User/settings.json"},
+    {CLI_VSCODE, PROJECT, ".vscode/mcp.json"},
+    {CLI_VSCODE, PROJECT, ".vscode/settings.json"},
+    {CLI_CODEX, HOME, ".codex/config.toml"},
+    {CLI_CODEX, PROJECT, ".codex/config.toml"},
+    {CLI_GEMINI, HOME, ".gemini/settings.json"},
+    {CLI_GEMINI, PROJECT, ".gemini/settings.json"},
+    {CLI_WINDSURF, HOME, ".codeium/windsurf/mcp_config.json"},
+    {CLI_WINDSURF, HOME, ".codeium/mcp_config.json"},
+    {CLI_ZED, XDG, "zed/settings.json"},
+    {CLI_ZED, PROJECT, ".zed/settings.json"},
 };
 
 /* give; "A/B", NULL: no memory */
@@ -55,7 +55,7 @@ static char *join(const char *a, const char *b)
     return mp_str_take(&s);
 }
 
-static char *path_of(const struct place *p, const struct mp_import_places *paths)
+static char *path_of(const struct place *p, const struct cli_import_places *paths)
 {
     if (p->base == PROJECT)
         return paths->cwd && !paths->user_only ? join(paths->cwd, p->path)
@@ -70,8 +70,9 @@ static char *path_of(const struct place *p, const struct mp_import_places *paths
     return path;
 }
 
-bool mp_import_place(enum mp_program program, const struct mp_import_places *paths,
-                     size_t i, char **path, bool *project)
+bool cli_import_place(enum cli_import_program program,
+                      const struct cli_import_places *paths, size_t i, char **path,
+                      bool *project)
 {
     for (size_t k = 0; k < MP_COUNT(places_of); k++)
         if (places_of[k].program == program && i-- == 0) {
@@ -110,8 +111,9 @@ static bool ends_with(const char *file, const char *path, size_t *len)
     return true;
 }
 
-int mp_import_project_of(enum mp_program program, const struct mp_import_places *paths,
-                         const char *file, char **out)
+int cli_import_project_of(enum cli_import_program program,
+                          const struct cli_import_places *paths, const char *file,
+                          char **out)
 {
     char *dir = NULL;
     size_t len = 0;
@@ -143,10 +145,10 @@ int mp_import_project_of(enum mp_program program, const struct mp_import_places 
 
 /* ---- servers ---- */
 
-void mp_import_open(struct mp_import_source *source)
+void cli_import_open(struct cli_import_source *source)
 {
     mp_view root = source->root;
-    if (source->program == MP_GEMINI) { /* as it is written now, and was before */
+    if (source->program == CLI_GEMINI) { /* as it is written now, and was before */
         source->off[0] = mp_view_path(root, "mcp/excluded");
         source->off[1] = mp_view_get(root, "excludeMCPServers");
         source->on[0] = mp_view_path(root, "mcp/allowed");
@@ -157,11 +159,11 @@ void mp_import_open(struct mp_import_source *source)
         source->inputs = mp_view_path(root, "mcp/inputs");
     if (source->inputs.len == 0)
         source->inputs = mp_view_get(root, "mcp.inputs");
-    if (source->inputs.len > MP_IMPORT_INPUTS)
+    if (source->inputs.len > CLI_IMPORT_INPUTS)
         source->inputs.len = 0;
 }
 
-static int each_project(const struct mp_import_source *source, mp_import_fn *fn,
+static int each_project(const struct cli_import_source *source, cli_import_fn *fn,
                         void *arg)
 {
     struct mp_walk w = mp_walk_into(mp_view_get(source->root, "projects"));
@@ -169,7 +171,7 @@ static int each_project(const struct mp_import_source *source, mp_import_fn *fn,
     int r = MCPLUG_OK;
 
     while (!r && mp_walk_member(&w, &path, &value)) {
-        struct mp_import_source of = *source;
+        struct cli_import_source of = *source;
         mp_view servers = mp_view_get(value, "mcpServers");
         if (servers.len == 0)
             continue;
@@ -183,20 +185,20 @@ static int each_project(const struct mp_import_source *source, mp_import_fn *fn,
     return r;
 }
 
-int mp_import_each(const struct mp_import_source *source, mp_import_fn *fn, void *arg)
+int cli_import_each(const struct cli_import_source *source, cli_import_fn *fn, void *arg)
 {
     /* "a/b" is a way, and "a.b" one key that means the same */
     static const struct {
-        enum mp_program program;
+        enum cli_import_program program;
         const char *path;
         bool way;
     } all[] = {
-        {MP_CLAUDE_DESKTOP, "mcpServers", false}, {MP_CLAUDE_CODE, "mcpServers", false},
-        {MP_CURSOR, "mcpServers", false},         {MP_VSCODE, "servers", false},
-        {MP_VSCODE, "mcpServers", false},         {MP_VSCODE, "mcp/servers", true},
-        {MP_VSCODE, "mcp.servers", false},        {MP_CODEX, "mcp_servers", false},
-        {MP_GEMINI, "mcpServers", false},         {MP_WINDSURF, "mcpServers", false},
-        {MP_ZED, "context_servers", false},
+        {CLI_CLAUDE_DESKTOP, "mcpServers", false}, {CLI_CLAUDE_CODE, "mcpServers", false},
+        {CLI_CURSOR, "mcpServers", false},         {CLI_VSCODE, "servers", false},
+        {CLI_VSCODE, "mcpServers", false},         {CLI_VSCODE, "mcp/servers", true},
+        {CLI_VSCODE, "mcp.servers", false},        {CLI_CODEX, "mcp_servers", false},
+        {CLI_GEMINI, "mcpServers", false},         {CLI_WINDSURF, "mcpServers", false},
+        {CLI_ZED, "context_servers", false},
     };
     int r = MCPLUG_OK;
 
@@ -208,7 +210,7 @@ int mp_import_each(const struct mp_import_source *source, mp_import_fn *fn, void
         if (servers.len && !mp_view_is_null(servers))
             r = fn(arg, source, all[i].path, servers);
     }
-    if (!r && source->program == MP_CLAUDE_CODE)
+    if (!r && source->program == CLI_CLAUDE_CODE)
         r = each_project(source, fn, arg);
     return r;
 }
@@ -223,7 +225,7 @@ static bool has(mp_view list, const char *name)
     return false;
 }
 
-bool mp_import_is_off(const struct mp_import_source *source, const char *name)
+bool cli_import_is_off(const struct cli_import_source *source, const char *name)
 {
     bool off = false;
     for (size_t i = 0; i < 2; i++)
@@ -232,7 +234,7 @@ bool mp_import_is_off(const struct mp_import_source *source, const char *name)
     return off;
 }
 
-char *mp_import_input(const struct mp_import_source *source, const char *id)
+char *cli_import_input(const struct cli_import_source *source, const char *id)
 {
     struct mp_walk w = mp_walk_into(source->inputs);
     mp_view input;

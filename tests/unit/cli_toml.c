@@ -1,4 +1,4 @@
-#include "config/toml.h"
+#include "cli/import/toml.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -15,7 +15,7 @@ static void is(const char *toml, const char *json)
     struct mp_str out;
 
     mp_str_init(&out, 1 << 24);
-    int e = mp_toml_to_json(mp_text(toml), &out, &at, &err);
+    int e = cli_toml_to_json(mp_text(toml), &out, &at, &err);
     ck_assert_msg(e == MCPLUG_OK, "%s\n%s", toml, err.text);
     ck_assert_str_eq(out.data, json);
     e = mp_json_check(mp_bytes(out.data, out.len), &at, &err);
@@ -30,7 +30,7 @@ static int fails_with(mp_view toml, size_t line, size_t column, const char *text
     struct mp_str out;
 
     mp_str_init(&out, 1 << 24);
-    int e = mp_toml_to_json(toml, &out, &at, &err);
+    int e = cli_toml_to_json(toml, &out, &at, &err);
     ck_assert_msg(e != MCPLUG_OK, "%.80s", (const char *)toml.data);
     ck_assert_int_eq(err.code, e);
     ck_assert_uint_eq(out.len, 0);
@@ -436,7 +436,7 @@ START_TEST(values_have_a_limit)
     mp_str_adds(&s, "]");
     struct mp_str out;
     mp_str_init(&out, 1 << 20);
-    ck_assert_int_eq(mp_toml_to_json(mp_bytes(s.data, s.len), &out, NULL, NULL),
+    ck_assert_int_eq(cli_toml_to_json(mp_bytes(s.data, s.len), &out, NULL, NULL),
                      MCPLUG_OK);
     mp_str_clear(&out);
     s.len--;
@@ -466,7 +466,7 @@ START_TEST(many_keys_are_found_fast)
     mp_str_init(&out, 4 << 20);
     for (unsigned i = 0; i < 90000; i++)
         mp_str_addf(&s, "%x=1\n", i);
-    ck_assert_int_eq(mp_toml_to_json(mp_bytes(s.data, s.len), &out, NULL, NULL),
+    ck_assert_int_eq(cli_toml_to_json(mp_bytes(s.data, s.len), &out, NULL, NULL),
                      MCPLUG_OK);
     mp_str_adds(&s, "7=2");
     ck_assert_int_eq(fails_with(mp_bytes(s.data, s.len), 90001, 1, "given twice"),
@@ -481,7 +481,7 @@ START_TEST(what_has_no_room_fails)
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct mp_str out;
     mp_str_init(&out, 10);
-    ck_assert_int_eq(mp_toml_to_json(mp_text("a = \"0123456789\""), &out, NULL, &err),
+    ck_assert_int_eq(cli_toml_to_json(mp_text("a = \"0123456789\""), &out, NULL, &err),
                      MCPLUG_ENOMEM);
     mp_str_clear(&out);
 }
@@ -489,7 +489,7 @@ END_TEST
 
 static Suite *suite(void)
 {
-    Suite *s = suite_create("config_toml");
+    Suite *s = suite_create("cli_toml");
     TCase *documents = tcase_create("documents"), *keys = tcase_create("keys");
     TCase *tables = tcase_create("tables"), *values = tcase_create("values");
     TCase *limits = tcase_create("limits");

@@ -1,5 +1,5 @@
 /* The parts of an entry: texts, lists and maps, in our form. */
-#include "config/import_form.h"
+#include "cli/import/form.h"
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -8,7 +8,7 @@
 
 /* ---- reading ---- */
 
-int mp_form_skip(struct mp_form *e, const char *why)
+int cli_form_skip(struct cli_import_form *e, const char *why)
 {
     return mp_fail(e->err, MCPLUG_ENOTSUP, "%s", why);
 }
@@ -18,11 +18,11 @@ static bool is_text(mp_view v)
     return v.len && !mp_view_is_object(v) && !mp_view_is_array(v) && !mp_view_is_null(v);
 }
 
-int mp_form_read(struct mp_form *e, mp_view v, struct mp_str *out)
+int cli_form_read(struct cli_import_form *e, mp_view v, struct mp_str *out)
 {
-    mp_str_init(out, MP_IMPORT_TEXT);
-    if (v.len > MP_IMPORT_TEXT)
-        return mp_form_skip(e, "has a text that is too long");
+    mp_str_init(out, CLI_IMPORT_TEXT);
+    if (v.len > CLI_IMPORT_TEXT)
+        return cli_form_skip(e, "has a text that is too long");
     if (mp_view_is_string(v))
         mp_str_add_view(out, v);
     else
@@ -31,35 +31,35 @@ int mp_form_read(struct mp_form *e, mp_view v, struct mp_str *out)
     if (out->failed)
         return mp_fail_nomem(e->err);
     return strlen(out->data) == out->len ? MCPLUG_OK
-                                         : mp_form_skip(e, "has a NUL character");
+                                         : cli_form_skip(e, "has a NUL character");
 }
 
-bool mp_form_is_said(mp_view v)
+bool cli_form_is_said(mp_view v)
 {
     return mp_view_is_string(v) && v.len > 2;
 }
 
 /* ---- writing ---- */
 
-void mp_form_begin(struct mp_form *e, const char *key)
+void cli_form_begin(struct cli_import_form *e, const char *key)
 {
     mp_str_addf(e->out, "%s\"%s\":", e->comma ? "," : "", key);
     e->comma = true;
 }
 
-static void add_string(struct mp_form *e, const char *text, size_t len)
+static void add_string(struct cli_import_form *e, const char *text, size_t len)
 {
     mp_str_add_json(e->out, text, len);
 }
 
 /* Adds a text with its variables in our form. */
-static int add_text(struct mp_form *e, mp_view v, bool is_url)
+static int add_text(struct cli_import_form *e, mp_view v, bool is_url)
 {
     struct mp_str text, ours;
-    mp_str_init(&ours, MP_IMPORT_ENTRY);
-    int r = mp_form_read(e, v, &text);
+    mp_str_init(&ours, CLI_IMPORT_ENTRY);
+    int r = cli_form_read(e, v, &text);
     if (!r) {
-        mp_import_translate(&e->source, text.data, is_url, e->notes, &ours);
+        cli_import_translate(&e->source, text.data, is_url, e->notes, &ours);
         add_string(e, ours.data ? ours.data : "", ours.len);
         e->out->failed |= ours.failed;
     }
@@ -68,27 +68,28 @@ static int add_text(struct mp_form *e, mp_view v, bool is_url)
     return r;
 }
 
-int mp_form_text(struct mp_form *e, const char *key, mp_view v, bool is_url)
+int cli_form_text(struct cli_import_form *e, const char *key, mp_view v, bool is_url)
 {
     if (v.len == 0)
         return MCPLUG_OK;
     if (!mp_view_is_string(v)) {
-        mp_import_left_out(e->notes, NULL, key);
+        cli_import_left_out(e->notes, NULL, key);
         return MCPLUG_OK;
     }
-    mp_form_begin(e, key);
+    cli_form_begin(e, key);
     return add_text(e, v, is_url);
 }
 
 /* Adds the elements of a list of texts; `first` leaves out that many. */
-static int add_elements(struct mp_form *e, mp_view list, size_t first, bool *comma)
+static int add_elements(struct cli_import_form *e, mp_view list, size_t first,
+                        bool *comma)
 {
     struct mp_walk w = mp_walk_into(list);
     mp_view v;
 
     for (size_t i = 0; mp_walk_element(&w, &v); i++) {
         if (!is_text(v))
-            return mp_form_skip(e, "has arguments that are no texts");
+            return cli_form_skip(e, "has arguments that are no texts");
         if (i < first)
             continue;
         if (*comma)
@@ -101,18 +102,18 @@ static int add_elements(struct mp_form *e, mp_view list, size_t first, bool *com
     return MCPLUG_OK;
 }
 
-int mp_form_args(struct mp_form *e)
+int cli_form_args(struct cli_import_form *e)
 {
-    mp_view args = e->at[MP_F_ARGS];
+    mp_view args = e->at[CLI_F_ARGS];
     bool comma = false;
 
     if (args.len && !mp_view_is_array(args))
-        return mp_form_skip(e, "has arguments that are no list");
-    if (mp_view_count(args) + mp_view_count(e->rest) > MP_IMPORT_MEMBERS)
-        return mp_form_skip(e, "has too many arguments");
+        return cli_form_skip(e, "has arguments that are no list");
+    if (mp_view_count(args) + mp_view_count(e->rest) > CLI_IMPORT_MEMBERS)
+        return cli_form_skip(e, "has too many arguments");
     if (mp_view_count(args) == 0 && mp_view_count(e->rest) <= 1)
         return MCPLUG_OK;
-    mp_form_begin(e, "args");
+    cli_form_begin(e, "args");
     mp_str_addc(e->out, '[');
     int r = add_elements(e, e->rest, 1, &comma);
     if (!r)
@@ -122,7 +123,7 @@ int mp_form_args(struct mp_form *e)
 }
 
 /* Names of tools, taken as they are. */
-int mp_form_tools(struct mp_form *e, const char *key, mp_view list)
+int cli_form_tools(struct cli_import_form *e, const char *key, mp_view list)
 {
     struct mp_walk w = mp_walk_into(list);
     bool comma = false;
@@ -130,15 +131,15 @@ int mp_form_tools(struct mp_form *e, const char *key, mp_view list)
 
     if (list.len == 0)
         return MCPLUG_OK;
-    if (!mp_view_is_array(list) || mp_view_count(list) > MP_IMPORT_MEMBERS)
-        return mp_form_skip(e, "has a list of tools that can't be read");
-    mp_form_begin(e, key);
+    if (!mp_view_is_array(list) || mp_view_count(list) > CLI_IMPORT_MEMBERS)
+        return cli_form_skip(e, "has a list of tools that can't be read");
+    cli_form_begin(e, key);
     mp_str_addc(e->out, '[');
     while (mp_walk_element(&w, &v)) {
         struct mp_str text;
         if (!mp_view_is_string(v))
-            return mp_form_skip(e, "has a list of tools that can't be read");
-        int r = mp_form_read(e, v, &text);
+            return cli_form_skip(e, "has a list of tools that can't be read");
+        int r = cli_form_read(e, v, &text);
         if (!r) {
             if (comma)
                 mp_str_addc(e->out, ',');
@@ -156,9 +157,9 @@ int mp_form_tools(struct mp_form *e, const char *key, mp_view list)
 /* ---- maps: variables and header fields ---- */
 
 struct map {
-    struct mp_form *entry;
+    struct cli_import_form *entry;
     const char *key;
-    char *names[MP_IMPORT_MEMBERS]; /* that are in it */
+    char *names[CLI_IMPORT_MEMBERS]; /* that are in it */
     size_t n;
 };
 
@@ -174,19 +175,19 @@ static bool has_name(const struct map *map, const char *name)
 /* Begins the member `name`; false: it has no place. */
 static bool begin_member(struct map *map, mp_view name)
 {
-    struct mp_form *e = map->entry;
+    struct cli_import_form *e = map->entry;
     struct mp_str text;
 
-    bool ok = mp_form_read(e, name, &text) == MCPLUG_OK && text.len > 0 &&
+    bool ok = cli_form_read(e, name, &text) == MCPLUG_OK && text.len > 0 &&
               !strchr(text.data, '=') && !has_name(map, text.data);
     if (!ok) {
         e->out->failed |= text.failed;
-        mp_import_left_out(e->notes, map->key, text.data ? text.data : "");
+        cli_import_left_out(e->notes, map->key, text.data ? text.data : "");
         mp_str_clear(&text);
         return false;
     }
     if (map->n == 0) {
-        mp_form_begin(e, map->key);
+        cli_form_begin(e, map->key);
         mp_str_addc(e->out, '{');
     } else {
         mp_str_addc(e->out, ',');
@@ -202,7 +203,7 @@ static bool begin_member(struct map *map, mp_view name)
 static void leave_member_out(struct map *map, mp_view name)
 {
     char *text = mp_view_strdup(name);
-    mp_import_left_out(map->entry->notes, map->key, text ? text : "");
+    cli_import_left_out(map->entry->notes, map->key, text ? text : "");
     mp_free(text);
 }
 
@@ -218,7 +219,7 @@ static bool is_variable(mp_view v)
 }
 
 /* Adds `before` and the variable that the string `name` names. */
-static void add_variable(struct mp_form *e, const char *before, mp_view name)
+static void add_variable(struct cli_import_form *e, const char *before, mp_view name)
 {
     mp_str_addf(e->out, "\"%s${%.*s}\"", before, (int)name.len - 2,
                 (const char *)name.data + 1);
@@ -227,16 +228,16 @@ static void add_variable(struct mp_form *e, const char *before, mp_view name)
 /* Adds the members of `from`; with `variables` their values are names of such. */
 static int add_members(struct map *map, mp_view from, bool variables)
 {
-    struct mp_form *e = map->entry;
+    struct cli_import_form *e = map->entry;
     struct mp_walk w = mp_walk_into(from);
     mp_view name, value;
     int r = MCPLUG_OK;
 
     if (from.len && !mp_view_is_object(from))
-        mp_import_left_out(e->notes, NULL, map->key);
+        cli_import_left_out(e->notes, NULL, map->key);
     while (!r && mp_walk_member(&w, &name, &value)) {
-        if (map->n == MP_IMPORT_MEMBERS)
-            r = mp_form_skip(e, "has too many variables or header fields");
+        if (map->n == CLI_IMPORT_MEMBERS)
+            r = cli_form_skip(e, "has too many variables or header fields");
         else if (variables ? !is_variable(value) : !is_text(value))
             leave_member_out(map, name);
         else if (!begin_member(map, name))
@@ -257,7 +258,7 @@ static void end_map(struct map *map)
         mp_free(map->names[i]);
 }
 
-int mp_form_env(struct mp_form *e)
+int cli_form_env(struct cli_import_form *e)
 {
     mp_view env = e->source.env;
     struct map *map = mp_alloc(sizeof *map);
@@ -266,7 +267,7 @@ int mp_form_env(struct mp_form *e)
     map->entry = e;
     map->key = "env";
     e->source.env.len = 0; /* "A": "${A}" means the one outside */
-    int r = add_members(map, e->at[MP_F_ENV], false);
+    int r = add_members(map, e->at[CLI_F_ENV], false);
     e->source.env = env;
     end_map(map);
     mp_free(map);
@@ -276,22 +277,22 @@ int mp_form_env(struct mp_form *e)
 /* A bearer token comes first, as the other fields do not replace it there. */
 static int add_bearer(struct map *map)
 {
-    struct mp_form *e = map->entry;
+    struct cli_import_form *e = map->entry;
     mp_view field = mp_text("\"Authorization\"");
     struct mp_str text;
 
-    if (e->at[MP_F_BEARER_VAR].len && !is_variable(e->at[MP_F_BEARER_VAR])) {
-        mp_import_left_out(e->notes, NULL, "bearer_token_env_var");
-    } else if (e->at[MP_F_BEARER_VAR].len) {
+    if (e->at[CLI_F_BEARER_VAR].len && !is_variable(e->at[CLI_F_BEARER_VAR])) {
+        cli_import_left_out(e->notes, NULL, "bearer_token_env_var");
+    } else if (e->at[CLI_F_BEARER_VAR].len) {
         if (begin_member(map, field))
-            add_variable(e, "Bearer ", e->at[MP_F_BEARER_VAR]);
-    } else if (mp_form_is_said(e->at[MP_F_BEARER]) && begin_member(map, field)) {
+            add_variable(e, "Bearer ", e->at[CLI_F_BEARER_VAR]);
+    } else if (cli_form_is_said(e->at[CLI_F_BEARER]) && begin_member(map, field)) {
         struct mp_str ours;
-        mp_str_init(&ours, MP_IMPORT_ENTRY);
-        int r = mp_form_read(e, e->at[MP_F_BEARER], &text);
+        mp_str_init(&ours, CLI_IMPORT_ENTRY);
+        int r = cli_form_read(e, e->at[CLI_F_BEARER], &text);
         if (!r) {
             mp_str_adds(&ours, "Bearer ");
-            mp_import_translate(&e->source, text.data, false, e->notes, &ours);
+            cli_import_translate(&e->source, text.data, false, e->notes, &ours);
             add_string(e, ours.data ? ours.data : "", ours.len);
             e->out->failed |= ours.failed;
         }
@@ -302,7 +303,7 @@ static int add_bearer(struct map *map)
     return MCPLUG_OK;
 }
 
-int mp_form_headers(struct mp_form *e)
+int cli_form_headers(struct cli_import_form *e)
 {
     struct map *map = mp_alloc(sizeof *map);
     if (!map)
@@ -311,9 +312,9 @@ int mp_form_headers(struct mp_form *e)
     map->key = "headers";
     int r = add_bearer(map);
     if (!r)
-        r = add_members(map, e->at[MP_F_ENV_HEADERS], true);
+        r = add_members(map, e->at[CLI_F_ENV_HEADERS], true);
     if (!r)
-        r = add_members(map, e->at[MP_F_HEADERS], false);
+        r = add_members(map, e->at[CLI_F_HEADERS], false);
     end_map(map);
     mp_free(map);
     return r;

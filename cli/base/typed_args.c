@@ -1,4 +1,4 @@
-#include "json/args.h"
+#include "cli/base/typed_args.h"
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -249,8 +249,8 @@ static int set_at(const struct word *w, json_t *object, const struct mp_schemas 
     return set_inside(w, object, name, first + 1, &found, levels);
 }
 
-int mp_args_set(json_t *args, const json_t *schema, const char *key, const char *value,
-                struct mcplug_error *err)
+int cli_typed_args_set(json_t *args, const json_t *schema, const char *key,
+                       const char *value, struct mcplug_error *err)
 {
     struct word w = {key, value, err};
     struct mp_schemas set;
@@ -273,8 +273,8 @@ int mp_args_set(json_t *args, const json_t *schema, const char *key, const char 
     return r;
 }
 
-int mp_args_check_required(const json_t *args, const json_t *schema,
-                           struct mcplug_error *err)
+int cli_typed_args_check_required(const json_t *args, const json_t *schema,
+                                  struct mcplug_error *err)
 {
     struct mp_schemas set;
     char missing[400] = "", quoted[140];

@@ -1,4 +1,4 @@
-#include "config/import_parts.h"
+#include "cli/import/parts.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -10,14 +10,14 @@
 
 /* ---- one text at a time ---- */
 
-static const struct mp_import_places here = {"/home/u", NULL, "/work/app", false};
+static const struct cli_import_places here = {"/home/u", NULL, "/work/app", false};
 
-static struct mp_import read_text(const char *program, const char *text)
+static struct cli_import read_text(const char *program, const char *text)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mp_import import = {NULL, 0, NULL, 0, NULL, 0};
-    int e = mp_import_text(mp_importer_find(program), &here, "f", NULL, mp_text(text),
-                           &import, &err);
+    struct cli_import import = {NULL, 0, NULL, 0, NULL, 0};
+    int e = cli_import_text(cli_importer_find(program), &here, "f", NULL, mp_text(text),
+                            &import, &err);
     ck_assert_msg(e == MCPLUG_OK, "%.200s\n%s", text, err.text);
     return import;
 }
@@ -27,10 +27,10 @@ static void becomes(const char *program, const char *from, const char *entry)
 {
     char *text = NULL;
     ck_assert_int_gt(asprintf(&text, "{\"mcpServers\":{\"x\":%s}}", from), 0);
-    struct mp_import import = read_text(program, text);
+    struct cli_import import = read_text(program, text);
     ck_assert_msg(import.n == 1, "%s", import.n_skipped ? import.skipped[0] : "");
     ck_assert_str_eq(import.list[0].entry, entry);
-    mp_import_clear(&import);
+    cli_import_clear(&import);
     free(text);
 }
 
@@ -38,11 +38,11 @@ static void is_skipped(const char *program, const char *from, const char *line)
 {
     char *text = NULL;
     ck_assert_int_gt(asprintf(&text, "{\"mcpServers\":{\"x\":%s}}", from), 0);
-    struct mp_import import = read_text(program, text);
+    struct cli_import import = read_text(program, text);
     ck_assert_uint_eq(import.n, 0);
     ck_assert_uint_eq(import.n_skipped, 1);
     ck_assert_str_eq(import.skipped[0], line);
-    mp_import_clear(&import);
+    cli_import_clear(&import);
     free(text);
 }
 
@@ -127,19 +127,19 @@ END_TEST
 
 static void translates(const char *program, const char *text, const char *ours)
 {
-    struct mp_import_source source = {
-        .program = (enum mp_program)(mp_importer_find(program) - mp_importers),
+    struct cli_import_source source = {
+        .program = (enum cli_import_program)(cli_importer_find(program) - cli_importers),
         .paths = &here,
         .file = "f",
         .project = "/work/app"};
-    struct mp_import_notes notes;
+    struct cli_import_notes notes;
     struct mp_str out;
 
     mp_str_init(&out, 1 << 20);
-    mp_import_notes_init(&notes);
-    mp_import_translate(&source, text, false, &notes, &out);
+    cli_import_notes_init(&notes);
+    cli_import_translate(&source, text, false, &notes, &out);
     ck_assert_str_eq(out.data ? out.data : "", ours);
-    mp_import_notes_clear(&notes);
+    cli_import_notes_clear(&notes);
     mp_str_clear(&out);
 }
 
@@ -216,23 +216,23 @@ START_TEST(what_is_text_there_stays_text_here)
     struct mp_expansion expansion = {not_set, count_secret, ignore, &secrets};
 
     for (size_t i = 0; i < MP_COUNT(texts); i++) {
-        struct mp_import_source source = {.program = MP_CURSOR, .paths = &here};
-        struct mp_import_notes notes;
+        struct cli_import_source source = {.program = CLI_CURSOR, .paths = &here};
+        struct cli_import_notes notes;
         struct mp_str ours, out;
 
         mp_str_init(&ours, 1 << 20);
         mp_str_init(&out, 1 << 20);
-        mp_import_notes_init(&notes);
-        mp_import_translate(&source, texts[i], false, &notes, &ours);
+        cli_import_notes_init(&notes);
+        cli_import_translate(&source, texts[i], false, &notes, &ours);
         int e = mp_expand(&expansion, ours.data, &out, &err);
         ck_assert_msg(e == MCPLUG_OK, "%s: %s: %s", texts[i], ours.data, err.text);
         ck_assert_int_eq(secrets, 0);
-        char *note = mp_import_notes_take(&notes);
+        char *note = cli_import_notes_take(&notes);
         ck_assert_msg(note && strstr(note, "is kept as text"), "%s", texts[i]);
         if (i < 7 || i == 9)
             ck_assert_str_eq(out.data, texts[i]);
         mp_free(note);
-        mp_import_notes_clear(&notes);
+        cli_import_notes_clear(&notes);
         mp_str_clear(&ours);
         mp_str_clear(&out);
     }
@@ -241,16 +241,16 @@ END_TEST
 
 START_TEST(a_directory_with_braces_makes_no_reference)
 {
-    struct mp_import_places paths = {NULL, NULL, "/x/{cmd:evil", false};
-    struct mp_import_source source = {.program = MP_CURSOR, .paths = &paths};
-    struct mp_import_notes notes;
+    struct cli_import_places paths = {NULL, NULL, "/x/{cmd:evil", false};
+    struct cli_import_source source = {.program = CLI_CURSOR, .paths = &paths};
+    struct cli_import_notes notes;
     struct mp_str out;
 
     mp_str_init(&out, 1 << 20);
-    mp_import_notes_init(&notes);
-    mp_import_translate(&source, "$${workspaceFolderBasename}}", false, &notes, &out);
+    cli_import_notes_init(&notes);
+    cli_import_translate(&source, "$${workspaceFolderBasename}}", false, &notes, &out);
     ck_assert_str_eq(out.data, "$${workspaceFolderBasename}}");
-    mp_import_notes_clear(&notes);
+    cli_import_notes_clear(&notes);
     mp_str_clear(&out);
 }
 END_TEST
@@ -264,7 +264,7 @@ START_TEST(names_of_many_stay_unique_and_short)
 
     mp_str_init(&s, 1 << 20);
     mp_str_adds(&s, "{\"mcpServers\":{");
-    for (unsigned i = 0; i < MP_IMPORT_ENTRIES; i++) { /* one name once it fits */
+    for (unsigned i = 0; i < CLI_IMPORT_ENTRIES; i++) { /* one name once it fits */
         mp_str_addf(
             &s, "%s\"%.70s", i ? "," : "",
             "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffgggggggggg");
@@ -273,16 +273,16 @@ START_TEST(names_of_many_stay_unique_and_short)
         mp_str_adds(&s, "\":{\"command\":\"a\"}");
     }
     mp_str_adds(&s, "}}");
-    struct mp_import import = read_text("cursor", s.data);
-    ck_assert_uint_eq(import.n, MP_IMPORT_ENTRIES);
+    struct cli_import import = read_text("cursor", s.data);
+    ck_assert_uint_eq(import.n, CLI_IMPORT_ENTRIES);
     snprintf(first, sizeof first, "%s", import.list[0].name);
-    ck_assert_uint_eq(strlen(first), MP_IMPORT_NAME);
+    ck_assert_uint_eq(strlen(first), CLI_IMPORT_NAME);
     for (size_t i = 1; i < import.n; i++) {
         char wanted[100];
         snprintf(wanted, sizeof wanted, "%.59s-%zu", first, i + 1);
         ck_assert_str_eq(import.list[i].name, wanted);
     }
-    mp_import_clear(&import);
+    cli_import_clear(&import);
     mp_str_clear(&s);
 }
 END_TEST
@@ -290,19 +290,19 @@ END_TEST
 START_TEST(servers_have_a_limit)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mp_import import = {NULL, 0, NULL, 0, NULL, 0};
+    struct cli_import import = {NULL, 0, NULL, 0, NULL, 0};
     struct mp_str s;
 
     mp_str_init(&s, 1 << 20);
     mp_str_adds(&s, "{\"mcpServers\":{");
-    for (unsigned i = 0; i < MP_IMPORT_ENTRIES + 1; i++)
+    for (unsigned i = 0; i < CLI_IMPORT_ENTRIES + 1; i++)
         mp_str_addf(&s, "%s\"s%u\":{\"command\":\"a\"}", i ? "," : "", i);
     mp_str_adds(&s, "}}");
-    ck_assert_int_eq(mp_import_text(mp_importer_find("cursor"), &here, "f", NULL,
-                                    mp_bytes(s.data, s.len), &import, &err),
+    ck_assert_int_eq(cli_import_text(cli_importer_find("cursor"), &here, "f", NULL,
+                                     mp_bytes(s.data, s.len), &import, &err),
                      MCPLUG_ETOOBIG);
     ck_assert_str_eq(err.text, "f: more than 1000 servers");
-    mp_import_clear(&import);
+    cli_import_clear(&import);
     mp_str_clear(&s);
 }
 END_TEST
@@ -312,29 +312,29 @@ START_TEST(parts_of_an_entry_have_a_limit)
     static const char *const parts[][3] = {{"\"args\":[", "\"a\"", "]"},
                                            {"\"disabledTools\":[", "\"a\"", "]"}};
     for (size_t p = 0; p < MP_COUNT(parts); p++)
-        for (size_t n = MP_IMPORT_MEMBERS; n <= MP_IMPORT_MEMBERS + 1; n++) {
+        for (size_t n = CLI_IMPORT_MEMBERS; n <= CLI_IMPORT_MEMBERS + 1; n++) {
             struct mp_str s;
             mp_str_init(&s, 1 << 20);
             mp_str_addf(&s, "{\"mcpServers\":{\"x\":{\"command\":\"a\",%s", parts[p][0]);
             for (size_t i = 0; i < n; i++)
                 mp_str_addf(&s, "%s%s", i ? "," : "", parts[p][1]);
             mp_str_addf(&s, "%s}}}", parts[p][2]);
-            struct mp_import import = read_text("cursor", s.data);
-            ck_assert_uint_eq(import.n, n == MP_IMPORT_MEMBERS);
-            ck_assert_uint_eq(import.n_skipped, n > MP_IMPORT_MEMBERS);
-            mp_import_clear(&import);
+            struct cli_import import = read_text("cursor", s.data);
+            ck_assert_uint_eq(import.n, n == CLI_IMPORT_MEMBERS);
+            ck_assert_uint_eq(import.n_skipped, n > CLI_IMPORT_MEMBERS);
+            cli_import_clear(&import);
             mp_str_clear(&s);
         }
-    for (unsigned n = MP_IMPORT_MEMBERS; n <= MP_IMPORT_MEMBERS + 1; n++) {
+    for (unsigned n = CLI_IMPORT_MEMBERS; n <= CLI_IMPORT_MEMBERS + 1; n++) {
         struct mp_str s;
         mp_str_init(&s, 1 << 20);
         mp_str_adds(&s, "{\"mcpServers\":{\"x\":{\"command\":\"a\",\"env\":{");
         for (unsigned i = 0; i < n; i++)
             mp_str_addf(&s, "%s\"V%u\":\"\"", i ? "," : "", i);
         mp_str_adds(&s, "}}}}");
-        struct mp_import import = read_text("cursor", s.data);
-        ck_assert_uint_eq(import.n, n == MP_IMPORT_MEMBERS);
-        mp_import_clear(&import);
+        struct cli_import import = read_text("cursor", s.data);
+        ck_assert_uint_eq(import.n, n == CLI_IMPORT_MEMBERS);
+        cli_import_clear(&import);
         mp_str_clear(&s);
     }
 }
@@ -342,18 +342,18 @@ END_TEST
 
 START_TEST(a_text_has_a_limit)
 {
-    for (size_t n = MP_IMPORT_TEXT - 2; n <= MP_IMPORT_TEXT - 1; n++) {
+    for (size_t n = CLI_IMPORT_TEXT - 2; n <= CLI_IMPORT_TEXT - 1; n++) {
         struct mp_str s;
         mp_str_init(&s, 1 << 20);
         mp_str_adds(&s, "{\"mcpServers\":{\"x\":{\"command\":\"");
         for (size_t i = 0; i < n; i++)
             mp_str_addc(&s, 'x');
         mp_str_adds(&s, "\"}}}");
-        struct mp_import import = read_text("cursor", s.data);
-        ck_assert_uint_eq(import.n, n == MP_IMPORT_TEXT - 2);
+        struct cli_import import = read_text("cursor", s.data);
+        ck_assert_uint_eq(import.n, n == CLI_IMPORT_TEXT - 2);
         if (import.n == 0)
             ck_assert_str_eq(import.skipped[0], "f: x: has a text that is too long");
-        mp_import_clear(&import);
+        cli_import_clear(&import);
         mp_str_clear(&s);
     }
 }
@@ -375,9 +375,9 @@ START_TEST(hostile_texts_take_no_time)
                 mp_str_adds(&s, pieces[p]);
             mp_str_adds(&s, i < 2 ? "\",\"" : "\"]}}}");
         }
-        struct mp_import import = read_text(p == 4 ? "gemini" : "vscode", s.data);
+        struct cli_import import = read_text(p == 4 ? "gemini" : "vscode", s.data);
         ck_assert_uint_eq(import.n, 1);
-        mp_import_clear(&import);
+        cli_import_clear(&import);
     }
     mp_str_clear(&s);
 }
@@ -385,7 +385,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("config_import_entry");
+    Suite *suite = suite_create("cli_import_entry");
     TCase *t = NULL;
 
     t = tcase_create("entries");

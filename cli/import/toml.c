@@ -1,9 +1,9 @@
-#include "config/toml.h"
+#include "cli/import/toml.h"
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "config/toml_scalar.h"
+#include "cli/import/toml_scalar.h"
 
 #define TEXT_MAX ((size_t)1 << 20)
 #define DEPTH_MAX 32
@@ -36,7 +36,7 @@ struct node {
 };
 
 struct toml {
-    struct mp_toml_reader in;
+    struct cli_toml_reader in;
     struct mp_str held;
     struct node *root, *table; /* that keys go to */
     struct node *newest;
@@ -150,20 +150,20 @@ static int add(struct toml *t, struct node *parent, const struct node *key,
 
 static void skip_blanks(struct toml *t)
 {
-    while (mp_toml_peek(&t->in, 0) == ' ' || mp_toml_peek(&t->in, 0) == '\t')
+    while (cli_toml_peek(&t->in, 0) == ' ' || cli_toml_peek(&t->in, 0) == '\t')
         t->in.at++;
 }
 
 static int skip_comment(struct toml *t)
 {
-    if (mp_toml_peek(&t->in, 0) != '#')
+    if (cli_toml_peek(&t->in, 0) != '#')
         return MCPLUG_OK;
     for (;; t->in.at++) {
-        int c = mp_toml_peek(&t->in, 0);
-        if (c < 0 || c == '\n' || (c == '\r' && mp_toml_peek(&t->in, 1) == '\n'))
+        int c = cli_toml_peek(&t->in, 0);
+        if (c < 0 || c == '\n' || (c == '\r' && cli_toml_peek(&t->in, 1) == '\n'))
             return MCPLUG_OK;
         if ((c < 0x20 && c != '\t') || c == 0x7f)
-            return mp_toml_unexpected(&t->in, "more of the comment");
+            return cli_toml_unexpected(&t->in, "more of the comment");
     }
 }
 
@@ -174,7 +174,7 @@ static int skip_lines(struct toml *t)
     do {
         skip_blanks(t);
         e = skip_comment(t);
-    } while (!e && mp_toml_newline(&t->in));
+    } while (!e && cli_toml_newline(&t->in));
     return e;
 }
 
@@ -189,17 +189,17 @@ static bool is_bare(int c)
 /* One part of a key; `out` borrows nothing but the place in `held`. */
 static int read_part(struct toml *t, struct node *out)
 {
-    int c = mp_toml_peek(&t->in, 0), e = MCPLUG_OK;
+    int c = cli_toml_peek(&t->in, 0), e = MCPLUG_OK;
 
     memset(out, 0, sizeof *out);
     out->key = t->held.len;
     if (c == '"' || c == '\'')
-        e = mp_toml_string(&t->in, false, &t->held);
+        e = cli_toml_string(&t->in, false, &t->held);
     else if (!is_bare(c))
-        e = mp_toml_unexpected(&t->in, "a key");
+        e = cli_toml_unexpected(&t->in, "a key");
     else
-        for (; is_bare(mp_toml_peek(&t->in, 0)); t->in.at++)
-            mp_str_addc(&t->held, (char)mp_toml_peek(&t->in, 0));
+        for (; is_bare(cli_toml_peek(&t->in, 0)); t->in.at++)
+            mp_str_addc(&t->held, (char)cli_toml_peek(&t->in, 0));
     if (!e && t->held.failed)
         e = mp_fail_nomem(t->in.err);
     out->key_len = t->held.len - out->key;
@@ -210,7 +210,7 @@ static int read_part(struct toml *t, struct node *out)
 static bool next_part(struct toml *t)
 {
     skip_blanks(t);
-    if (mp_toml_peek(&t->in, 0) != '.')
+    if (cli_toml_peek(&t->in, 0) != '.')
         return false;
     t->in.at++;
     skip_blanks(t);
@@ -226,8 +226,8 @@ static int enter(struct toml *t, size_t at, const struct node *key, struct node 
     if (n->kind == TABLES)
         n = n->last;
     if (n->kind != TABLE || n->origin == INLINE)
-        return mp_toml_fail(&t->in, at, "\"%.*s\" has a value already and is no table",
-                            KEY(t, key));
+        return cli_toml_fail(&t->in, at, "\"%.*s\" has a value already and is no table",
+                             KEY(t, key));
     *table = n;
     return MCPLUG_OK;
 }
@@ -238,9 +238,10 @@ static int open_table(struct toml *t, size_t at, const struct node *key)
     if (!n)
         return add(t, t->table, key, TABLE, DEFINED, &t->table);
     if (n->kind == TABLE && n->origin != IMPLIED && n->origin != INLINE)
-        return mp_toml_fail(&t->in, at, "the table \"%.*s\" is given twice", KEY(t, key));
+        return cli_toml_fail(&t->in, at, "the table \"%.*s\" is given twice",
+                             KEY(t, key));
     if (n->kind != TABLE || n->origin != IMPLIED)
-        return mp_toml_fail(&t->in, at, "\"%.*s\" is given twice", KEY(t, key));
+        return cli_toml_fail(&t->in, at, "\"%.*s\" is given twice", KEY(t, key));
     n->origin = DEFINED;
     t->table = n;
     return MCPLUG_OK;
@@ -253,15 +254,15 @@ static int append_table(struct toml *t, size_t at, const struct node *key)
     if (!n)
         e = add(t, t->table, key, TABLES, DEFINED, &n);
     else if (n->kind != TABLES)
-        e = mp_toml_fail(&t->in, at, "\"%.*s\" is given already, but not as [[..]]",
-                         KEY(t, key));
+        e = cli_toml_fail(&t->in, at, "\"%.*s\" is given already, but not as [[..]]",
+                          KEY(t, key));
     return e ? e : add(t, n, NULL, TABLE, DEFINED, &t->table);
 }
 
 /* [a.b] or [[a.b]] */
 static int read_header(struct toml *t)
 {
-    bool array = mp_toml_peek(&t->in, 1) == '[', more = true;
+    bool array = cli_toml_peek(&t->in, 1) == '[', more = true;
     struct node key;
 
     t->table = t->root;
@@ -280,8 +281,8 @@ static int read_header(struct toml *t)
             return e;
     }
     for (int i = 0; i < 1 + array; i++, t->in.at++)
-        if (mp_toml_peek(&t->in, 0) != ']')
-            return mp_toml_unexpected(&t->in, array ? "]]" : "]");
+        if (cli_toml_peek(&t->in, 0) != ']')
+            return cli_toml_unexpected(&t->in, array ? "]]" : "]");
     return MCPLUG_OK;
 }
 
@@ -297,7 +298,7 @@ static int enter_dotted(struct toml *t, size_t at, const struct node *key,
     if (!n)
         return add(t, *table, key, TABLE, DOTTED, table);
     if (n->kind != TABLE || n->origin != DOTTED)
-        return mp_toml_fail(
+        return cli_toml_fail(
             &t->in, at, "\"%.*s\" is given already, and can't be added to", KEY(t, key));
     *table = n;
     return MCPLUG_OK;
@@ -314,14 +315,14 @@ static int read_member(struct toml *t, struct node *table)
             return e;
         if (!next_part(t)) {
             if (find(t, table, &key))
-                return mp_toml_fail(&t->in, at, "\"%.*s\" is given twice", KEY(t, &key));
+                return cli_toml_fail(&t->in, at, "\"%.*s\" is given twice", KEY(t, &key));
             break;
         }
         if ((e = enter_dotted(t, at, &key, &table)))
             return e;
     }
-    if (mp_toml_peek(&t->in, 0) != '=')
-        return mp_toml_unexpected(&t->in, "=");
+    if (cli_toml_peek(&t->in, 0) != '=')
+        return cli_toml_unexpected(&t->in, "=");
     t->in.at++;
     skip_blanks(t);
     return read_value(t, table, &key);
@@ -331,7 +332,7 @@ static int read_inline(struct toml *t, struct node *table)
 {
     t->in.at++;
     skip_blanks(t);
-    if (mp_toml_peek(&t->in, 0) == '}') {
+    if (cli_toml_peek(&t->in, 0) == '}') {
         t->in.at++;
         return MCPLUG_OK;
     }
@@ -340,9 +341,9 @@ static int read_inline(struct toml *t, struct node *table)
         if (e)
             return e;
         skip_blanks(t);
-        int c = mp_toml_peek(&t->in, 0);
+        int c = cli_toml_peek(&t->in, 0);
         if (c != ',' && c != '}')
-            return mp_toml_unexpected(&t->in, ", or }");
+            return cli_toml_unexpected(&t->in, ", or }");
         t->in.at++;
         if (c == '}')
             return MCPLUG_OK;
@@ -358,7 +359,7 @@ static int read_array(struct toml *t, struct node *array)
         int e = skip_lines(t);
         if (e)
             return e;
-        int c = mp_toml_peek(&t->in, 0);
+        int c = cli_toml_peek(&t->in, 0);
         if (c == ']') {
             t->in.at++;
             return MCPLUG_OK;
@@ -369,7 +370,7 @@ static int read_array(struct toml *t, struct node *array)
             continue;
         }
         if (!comma)
-            return mp_toml_unexpected(&t->in, ", or ]");
+            return cli_toml_unexpected(&t->in, ", or ]");
         if ((e = read_value(t, array, NULL)))
             return e;
         comma = false;
@@ -378,7 +379,7 @@ static int read_array(struct toml *t, struct node *array)
 
 static int read_value(struct toml *t, struct node *parent, const struct node *key)
 {
-    int c = mp_toml_peek(&t->in, 0);
+    int c = cli_toml_peek(&t->in, 0);
     struct node *n;
     int e = add(t, parent, key, c == '[' ? ARRAY : c == '{' ? TABLE : SCALAR, INLINE, &n);
     if (e)
@@ -388,7 +389,7 @@ static int read_value(struct toml *t, struct node *parent, const struct node *ke
     if (c == '{')
         return read_inline(t, n);
     n->value = t->held.len;
-    e = mp_toml_scalar(&t->in, &t->held);
+    e = cli_toml_scalar(&t->in, &t->held);
     n->value_len = t->held.len - n->value;
     return !e && t->held.failed ? mp_fail_nomem(t->in.err) : e;
 }
@@ -399,7 +400,7 @@ static int read_line(struct toml *t)
 {
     int e = MCPLUG_OK;
     skip_blanks(t);
-    int c = mp_toml_peek(&t->in, 0);
+    int c = cli_toml_peek(&t->in, 0);
     if (c == '[')
         e = read_header(t);
     else if (c >= 0 && c != '#' && c != '\n' && c != '\r')
@@ -409,8 +410,8 @@ static int read_line(struct toml *t)
     skip_blanks(t);
     if ((e = skip_comment(t)))
         return e;
-    if (mp_toml_peek(&t->in, 0) >= 0 && !mp_toml_newline(&t->in))
-        return mp_toml_unexpected(&t->in, "the end of the line");
+    if (cli_toml_peek(&t->in, 0) >= 0 && !cli_toml_newline(&t->in))
+        return cli_toml_unexpected(&t->in, "the end of the line");
     return MCPLUG_OK;
 }
 
@@ -419,7 +420,7 @@ static int check_utf8(struct toml *t)
     for (size_t i = 0; i < t->in.len;) {
         size_t n = mp_utf8_len((const unsigned char *)t->in.text + i, t->in.len - i);
         if (n == 0)
-            return mp_toml_fail(&t->in, i, "bytes that are not UTF-8");
+            return cli_toml_fail(&t->in, i, "bytes that are not UTF-8");
         i += n;
     }
     return MCPLUG_OK;
@@ -463,8 +464,8 @@ static int read_document(struct toml *t)
     return e;
 }
 
-int mp_toml_to_json(mp_view text, struct mp_str *out, struct mp_place *at,
-                    struct mcplug_error *err)
+int cli_toml_to_json(mp_view text, struct mp_str *out, struct mp_place *at,
+                     struct mcplug_error *err)
 {
     struct toml t = {
         .in = {.text = (const char *)text.data, .len = text.len, .err = err}};

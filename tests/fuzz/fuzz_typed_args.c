@@ -1,5 +1,5 @@
 /* Arguments from words: a schema, then keys and values, divided by NUL bytes. */
-#include "json/args.h"
+#include "cli/base/typed_args.h"
 
 #include "base/buf.h"
 
@@ -27,7 +27,7 @@ static void set(json_t *args, const json_t *schema, const char *key, const char 
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     json_t *before = json_deep_copy(args);
 
-    int r = mp_args_set(args, schema, key, value, &err);
+    int r = cli_typed_args_set(args, schema, key, value, &err);
     if (r == MCPLUG_OK) {
         must(json_object_size(args) > 0);
     } else {
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         set(args, schema, key, next(&p, end));
     }
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    int r = mp_args_check_required(args, schema, &err);
+    int r = cli_typed_args_check_required(args, schema, &err);
     must(r == MCPLUG_OK || (r == MCPLUG_EINVAL && err.text[0]));
     json_decref(args);
     json_decref(schema);

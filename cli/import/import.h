@@ -1,21 +1,21 @@
 /* Servers out of the files of other programs, as entries of ours. Reads only. */
-#ifndef MP_CONFIG_IMPORT_H
-#define MP_CONFIG_IMPORT_H
+#ifndef CLI_IMPORT_IMPORT_H
+#define CLI_IMPORT_IMPORT_H
 
 #include "base/buf.h"
 
-#define MP_IMPORT_MAX ((size_t)64 << 20) /* some keep their history in the same file */
+#define CLI_IMPORT_MAX ((size_t)64 << 20) /* some keep their history in the same file */
 
-struct mp_importer {
+struct cli_importer {
     const char *name;  /* "claude-desktop" */
     const char *title; /* "Claude Desktop" */
 };
 
 /* claude-desktop, claude-code, cursor, vscode, codex, gemini, windsurf, zed; then
  * name NULL. */
-extern const struct mp_importer mp_importers[];
+extern const struct cli_importer cli_importers[];
 
-struct mp_imported {
+struct cli_imported {
     char *name;  /* made to fit the rules for names, unique within the import */
     char *as;    /* what it was called there, when that differs; NULL */
     char *entry; /* JSON object in our form */
@@ -24,8 +24,8 @@ struct mp_imported {
     char *project; /* the directory it was meant for; NULL: everywhere */
 };
 
-struct mp_import {
-    struct mp_imported *list;
+struct cli_import {
+    struct cli_imported *list;
     size_t n;
     char **skipped; /* "FILE: NAME: why", one per entry that has no form here */
     size_t n_skipped;
@@ -33,7 +33,7 @@ struct mp_import {
     size_t n_files;
 };
 
-struct mp_import_places {
+struct cli_import_places {
     const char *home; /* $HOME */
     const char *xdg;  /* $XDG_CONFIG_HOME; NULL: home/.config */
     const char *cwd;  /* for files of a project: .cursor/mcp.json, .vscode/mcp.json, .. */
@@ -44,10 +44,11 @@ struct mp_import_places {
  * file that is not there is passed over; MCPLUG_ENOTSUP when there was none at all, with
  * the places looked at. A file that can't be read is MCPLUG_ECONFIG with file, line and
  * column. Clear `out` in any case. */
-int mp_import_read(const struct mp_importer *from, const struct mp_import_places *paths,
-                   const char *file, struct mp_import *out, struct mcplug_error *err);
-void mp_import_clear(struct mp_import *import);
+int cli_import_read(const struct cli_importer *from,
+                    const struct cli_import_places *paths, const char *file,
+                    struct cli_import *out, struct mcplug_error *err);
+void cli_import_clear(struct cli_import *import);
 
-const struct mp_importer *mp_importer_find(const char *name); /* NULL: unknown */
+const struct cli_importer *cli_importer_find(const char *name); /* NULL: unknown */
 
 #endif

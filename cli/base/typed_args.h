@@ -1,6 +1,6 @@
 /* Tool arguments given as words: `key=value`, typed by the tool's JSON Schema. */
-#ifndef MP_JSON_ARGS_H
-#define MP_JSON_ARGS_H
+#ifndef CLI_BASE_TYPED_ARGS_H
+#define CLI_BASE_TYPED_ARGS_H
 
 #include "json/tree.h"
 
@@ -16,11 +16,11 @@
  * no property called "a.b". Errors (MCPLUG_EINVAL) name the key, what was given and
  * what is wanted, and the nearest property name when there is none of that name and
  * additionalProperties is false. Depth of schema walking is bounded (32). */
-int mp_args_set(json_t *args, const json_t *schema, const char *key, const char *value,
-                struct mcplug_error *err);
+int cli_typed_args_set(json_t *args, const json_t *schema, const char *key,
+                       const char *value, struct mcplug_error *err);
 
 /* Names the required properties that `args` lacks, if any. */
-int mp_args_check_required(const json_t *args, const json_t *schema,
-                           struct mcplug_error *err);
+int cli_typed_args_check_required(const json_t *args, const json_t *schema,
+                                  struct mcplug_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "config/toml_scalar.h"
+#include "cli/import/toml_scalar.h"
 
 #include "base/error.h"
 #include "base/text.h"
@@ -10,7 +10,7 @@
 
 /* ---- errors, line ends ---- */
 
-int mp_toml_fail(struct mp_toml_reader *r, size_t at, const char *fmt, ...)
+int cli_toml_fail(struct cli_toml_reader *r, size_t at, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -20,27 +20,27 @@ int mp_toml_fail(struct mp_toml_reader *r, size_t at, const char *fmt, ...)
     return code;
 }
 
-int mp_toml_unexpected(struct mp_toml_reader *r, const char *wanted)
+int cli_toml_unexpected(struct cli_toml_reader *r, const char *wanted)
 {
-    int c = mp_toml_peek(r, 0);
+    int c = cli_toml_peek(r, 0);
     if (c < 0)
-        return mp_toml_fail(r, r->at, "the file ends where %s should be", wanted);
+        return cli_toml_fail(r, r->at, "the file ends where %s should be", wanted);
     if (c == '\n' || c == '\r')
-        return mp_toml_fail(r, r->at, "the line ends where %s should be", wanted);
+        return cli_toml_fail(r, r->at, "the line ends where %s should be", wanted);
     if (c < 0x20 || c == 0x7f)
-        return mp_toml_fail(r, r->at, "a control character (0x%02x) where %s should be",
-                            (unsigned)c, wanted);
+        return cli_toml_fail(r, r->at, "a control character (0x%02x) where %s should be",
+                             (unsigned)c, wanted);
     size_t n = mp_utf8_len((const unsigned char *)r->text + r->at, r->len - r->at);
-    return mp_toml_fail(r, r->at, "'%.*s' where %s should be", (int)n, r->text + r->at,
-                        wanted);
+    return cli_toml_fail(r, r->at, "'%.*s' where %s should be", (int)n, r->text + r->at,
+                         wanted);
 }
 
-bool mp_toml_newline(struct mp_toml_reader *r)
+bool cli_toml_newline(struct cli_toml_reader *r)
 {
-    int c = mp_toml_peek(r, 0);
+    int c = cli_toml_peek(r, 0);
     if (c == '\n')
         r->at++;
-    else if (c == '\r' && mp_toml_peek(r, 1) == '\n')
+    else if (c == '\r' && cli_toml_peek(r, 1) == '\n')
         r->at += 2;
     else
         return false;
@@ -59,57 +59,57 @@ static int hex_digit(int c)
 }
 
 /* The digits of \u or \U; the reader is behind that letter. */
-static int read_code_point(struct mp_toml_reader *r, size_t digits, struct mp_str *out)
+static int read_code_point(struct cli_toml_reader *r, size_t digits, struct mp_str *out)
 {
     size_t at = r->at - 2;
     uint32_t code = 0;
     char utf8[4];
 
     for (size_t i = 0; i < digits; i++) {
-        int d = hex_digit(mp_toml_peek(r, 0));
+        int d = hex_digit(cli_toml_peek(r, 0));
         if (d < 0)
-            return mp_toml_fail(r, at, "\\%c needs %zu hexadecimal digits",
-                                digits == 4 ? 'u' : 'U', digits);
+            return cli_toml_fail(r, at, "\\%c needs %zu hexadecimal digits",
+                                 digits == 4 ? 'u' : 'U', digits);
         code = code << 4 | (uint32_t)d;
         r->at++;
     }
     if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-        return mp_toml_fail(r, at, "U+%04X is no character", (unsigned)code);
+        return cli_toml_fail(r, at, "U+%04X is no character", (unsigned)code);
     mp_str_add(out, utf8, mp_utf8_put(code, utf8));
     return MCPLUG_OK;
 }
 
 /* A backslash at the end of a line: what follows it up to the next visible character is
  * not there. False, and nothing is read: it is no such backslash. */
-static bool skip_line_end(struct mp_toml_reader *r)
+static bool skip_line_end(struct cli_toml_reader *r)
 {
     size_t from = r->at++;
-    while (mp_toml_peek(r, 0) == ' ' || mp_toml_peek(r, 0) == '\t')
+    while (cli_toml_peek(r, 0) == ' ' || cli_toml_peek(r, 0) == '\t')
         r->at++;
-    if (!mp_toml_newline(r)) {
+    if (!cli_toml_newline(r)) {
         r->at = from;
         return false;
     }
     for (;;) {
-        if (mp_toml_peek(r, 0) == ' ' || mp_toml_peek(r, 0) == '\t')
+        if (cli_toml_peek(r, 0) == ' ' || cli_toml_peek(r, 0) == '\t')
             r->at++;
-        else if (!mp_toml_newline(r))
+        else if (!cli_toml_newline(r))
             return true;
     }
 }
 
-static int read_escape(struct mp_toml_reader *r, bool multiline, struct mp_str *out)
+static int read_escape(struct cli_toml_reader *r, bool multiline, struct mp_str *out)
 {
     static const char letters[] = "btnfr\"\\", means[] = "\b\t\n\f\r\"\\";
 
     if (multiline && skip_line_end(r))
         return MCPLUG_OK;
-    int c = mp_toml_peek(r, 1);
+    int c = cli_toml_peek(r, 1);
     const char *found = c > 0 ? strchr(letters, c) : NULL;
     if (!found && c != 'u' && c != 'U')
-        return mp_toml_fail(r, r->at,
-                            "an escape that TOML does not know; "
-                            "a backslash itself is written \\\\");
+        return cli_toml_fail(r, r->at,
+                             "an escape that TOML does not know; "
+                             "a backslash itself is written \\\\");
     r->at += 2;
     if (!found)
         return read_code_point(r, c == 'u' ? 4 : 8, out);
@@ -123,19 +123,19 @@ static bool is_control(int c)
 }
 
 /* One line, without the quote it begins with. */
-static int read_line_string(struct mp_toml_reader *r, char quote, size_t opened,
+static int read_line_string(struct cli_toml_reader *r, char quote, size_t opened,
                             struct mp_str *out)
 {
     for (;;) {
-        int c = mp_toml_peek(r, 0);
-        if (c < 0 || c == '\n' || (c == '\r' && mp_toml_peek(r, 1) == '\n'))
-            return mp_toml_fail(r, opened, "a string that is not closed in its line");
+        int c = cli_toml_peek(r, 0);
+        if (c < 0 || c == '\n' || (c == '\r' && cli_toml_peek(r, 1) == '\n'))
+            return cli_toml_fail(r, opened, "a string that is not closed in its line");
         if (c == quote) {
             r->at++;
             return MCPLUG_OK;
         }
         if (is_control(c))
-            return mp_toml_unexpected(r, "more of the string");
+            return cli_toml_unexpected(r, "more of the string");
         if (c == '\\' && quote == '"') {
             int e = read_escape(r, false, out);
             if (e)
@@ -148,10 +148,10 @@ static int read_line_string(struct mp_toml_reader *r, char quote, size_t opened,
 }
 
 /* Three quotes end it, and up to two more before them belong to it. */
-static bool closes(struct mp_toml_reader *r, char quote, struct mp_str *out)
+static bool closes(struct cli_toml_reader *r, char quote, struct mp_str *out)
 {
     size_t n = 0;
-    while (n < 5 && mp_toml_peek(r, n) == quote)
+    while (n < 5 && cli_toml_peek(r, n) == quote)
         n++;
     if (n == 0)
         return false;
@@ -161,25 +161,25 @@ static bool closes(struct mp_toml_reader *r, char quote, struct mp_str *out)
     return n >= 3;
 }
 
-static int read_lines_string(struct mp_toml_reader *r, char quote, size_t opened,
+static int read_lines_string(struct cli_toml_reader *r, char quote, size_t opened,
                              struct mp_str *out)
 {
-    mp_toml_newline(r); /* right behind the quotes it does not count */
+    cli_toml_newline(r); /* right behind the quotes it does not count */
     for (;;) {
-        int c = mp_toml_peek(r, 0);
+        int c = cli_toml_peek(r, 0);
         if (c < 0)
-            return mp_toml_fail(r, opened, "a string that is never closed");
+            return cli_toml_fail(r, opened, "a string that is never closed");
         if (c == quote) {
             if (closes(r, quote, out))
                 return MCPLUG_OK;
             continue;
         }
-        if (mp_toml_newline(r)) {
+        if (cli_toml_newline(r)) {
             mp_str_addc(out, '\n');
             continue;
         }
         if (is_control(c))
-            return mp_toml_unexpected(r, "more of the string");
+            return cli_toml_unexpected(r, "more of the string");
         if (c == '\\' && quote == '"') {
             int e = read_escape(r, true, out);
             if (e)
@@ -191,14 +191,14 @@ static int read_lines_string(struct mp_toml_reader *r, char quote, size_t opened
     }
 }
 
-int mp_toml_string(struct mp_toml_reader *r, bool lines, struct mp_str *out)
+int cli_toml_string(struct cli_toml_reader *r, bool lines, struct mp_str *out)
 {
     size_t opened = r->at;
-    int quote = mp_toml_peek(r, 0);
+    int quote = cli_toml_peek(r, 0);
 
-    if (mp_toml_peek(r, 1) == quote && mp_toml_peek(r, 2) == quote) {
+    if (cli_toml_peek(r, 1) == quote && cli_toml_peek(r, 2) == quote) {
         if (!lines)
-            return mp_toml_fail(r, opened, "a key can't be a string of several lines");
+            return cli_toml_fail(r, opened, "a key can't be a string of several lines");
         r->at += 3;
         return read_lines_string(r, (char)quote, opened, out);
     }
@@ -206,11 +206,11 @@ int mp_toml_string(struct mp_toml_reader *r, bool lines, struct mp_str *out)
     return read_line_string(r, (char)quote, opened, out);
 }
 
-static int add_string(struct mp_toml_reader *r, struct mp_str *out)
+static int add_string(struct cli_toml_reader *r, struct mp_str *out)
 {
     struct mp_str s;
     mp_str_init(&s, r->len);
-    int e = mp_toml_string(r, true, &s);
+    int e = cli_toml_string(r, true, &s);
     if (!e) {
         mp_str_add_json(out, s.data ? s.data : "", s.len);
         out->failed |= s.failed;
@@ -402,13 +402,13 @@ static bool is_date(const char *s)
 /* ---- any of them ---- */
 
 /* Takes the word here: letters, digits and what numbers and dates have besides. */
-static size_t take_word(struct mp_toml_reader *r, char word[NUMBER_MAX])
+static size_t take_word(struct cli_toml_reader *r, char word[NUMBER_MAX])
 {
     size_t n = 0;
     for (;; n++) {
-        int c = mp_toml_peek(r, n);
+        int c = cli_toml_peek(r, n);
         bool space = c == ' ' && n == 10 && word[4] == '-' && word[7] == '-' &&
-                     is_digit(mp_toml_peek(r, n + 1));
+                     is_digit(cli_toml_peek(r, n + 1));
         if (c <= 0 || n + 1 == NUMBER_MAX ||
             !(is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
               strchr("+-_.:", c) || space))
@@ -419,30 +419,30 @@ static size_t take_word(struct mp_toml_reader *r, char word[NUMBER_MAX])
     return n;
 }
 
-int mp_toml_scalar(struct mp_toml_reader *r, struct mp_str *out)
+int cli_toml_scalar(struct cli_toml_reader *r, struct mp_str *out)
 {
     char word[NUMBER_MAX];
-    int c = mp_toml_peek(r, 0);
+    int c = cli_toml_peek(r, 0);
 
     if (c == '"' || c == '\'')
         return add_string(r, out);
     size_t n = take_word(r, word);
     if (n == 0)
-        return mp_toml_unexpected(r, "a value");
+        return cli_toml_unexpected(r, "a value");
     if (n + 1 == NUMBER_MAX)
-        return mp_toml_fail(r, r->at, "%.40s.. is too long", word);
+        return cli_toml_fail(r, r->at, "%.40s.. is too long", word);
     if (strcmp(word, "true") == 0 || strcmp(word, "false") == 0) {
         mp_str_adds(out, word);
     } else if (looks_like_date(word)) {
         if (!is_date(word))
-            return mp_toml_fail(r, r->at, "%.40s is no date or time", word);
+            return cli_toml_fail(r, r->at, "%.40s is no date or time", word);
         mp_str_add_json(out, word, n);
     } else if (add_special(word, out)) {
         /* is there already */
     } else if (!is_digit(c) && !strchr("+-.", c)) {
-        return mp_toml_fail(r, r->at, "%.40s is no value; a text needs quotes", word);
+        return cli_toml_fail(r, r->at, "%.40s is no value; a text needs quotes", word);
     } else if (!add_number(word, out)) {
-        return mp_toml_fail(r, r->at, "%.40s is no number that can be read", word);
+        return cli_toml_fail(r, r->at, "%.40s is no number that can be read", word);
     }
     r->at += n;
     return MCPLUG_OK;

@@ -1,9 +1,9 @@
-#include "config/import.h"
+#include "cli/import/import.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "cli/import/parts.h"
 #include "config/file.h"
-#include "config/import_parts.h"
 #include "config/jsontext.h"
 
 #include <check.h>
@@ -42,9 +42,9 @@ static void find_fixtures(struct fixtures *f)
     qsort(f->names, f->n, sizeof f->names[0], compare_names);
 }
 
-static const struct mp_importer *program_of(const char *fixture)
+static const struct cli_importer *program_of(const char *fixture)
 {
-    for (const struct mp_importer *i = mp_importers; i->name; i++) {
+    for (const struct cli_importer *i = cli_importers; i->name; i++) {
         size_t n = strlen(i->name);
         if (strncmp(fixture + 3, i->name, n) == 0 && fixture[3 + n] == '-')
             return i;
@@ -66,7 +66,7 @@ static void add_member(struct mp_str *s, const char *key, const char *json, bool
 }
 
 /* A member of all imported ones that have such a text. */
-static void add_texts(struct mp_str *s, const char *key, const struct mp_import *import,
+static void add_texts(struct mp_str *s, const char *key, const struct cli_import *import,
                       size_t offset, bool always)
 {
     size_t before = s->len;
@@ -86,13 +86,13 @@ static void add_texts(struct mp_str *s, const char *key, const struct mp_import 
 }
 
 /* What came of it, as expected.json has it. */
-static void describe(const struct mp_import *import, struct mp_str *s)
+static void describe(const struct cli_import *import, struct mp_str *s)
 {
     mp_str_adds(s, "{\"servers\":{");
     for (size_t i = 0; i < import->n; i++)
         add_member(s, import->list[i].name, import->list[i].entry, false);
     mp_str_adds(s, "}");
-    add_texts(s, "notes", import, offsetof(struct mp_imported, note), true);
+    add_texts(s, "notes", import, offsetof(struct cli_imported, note), true);
     mp_str_adds(s, ",\"skipped\":[");
     for (size_t i = 0; i < import->n_skipped; i++) {
         if (i > 0)
@@ -100,8 +100,8 @@ static void describe(const struct mp_import *import, struct mp_str *s)
         mp_str_add_json(s, import->skipped[i], strlen(import->skipped[i]));
     }
     mp_str_adds(s, "]");
-    add_texts(s, "as", import, offsetof(struct mp_imported, as), false);
-    add_texts(s, "projects", import, offsetof(struct mp_imported, project), false);
+    add_texts(s, "as", import, offsetof(struct cli_imported, as), false);
+    add_texts(s, "projects", import, offsetof(struct cli_imported, project), false);
     mp_str_adds(s, "}");
 }
 
@@ -131,15 +131,15 @@ static void run(const char *dir, const char *fixture, struct mp_str *out)
 {
     char home[4400], project[4400];
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mp_import_places paths = {home, NULL, project, false};
-    struct mp_import import;
+    struct cli_import_places paths = {home, NULL, project, false};
+    struct cli_import import;
     struct mp_str raw, half;
 
     snprintf(home, sizeof home, "%s/%s/home", dir, fixture);
     snprintf(project, sizeof project, "%s/%s/project", dir, fixture);
     mp_str_init(&raw, 1 << 20);
     mp_str_init(&half, 1 << 20);
-    if (mp_import_read(program_of(fixture), &paths, NULL, &import, &err)) {
+    if (cli_import_read(program_of(fixture), &paths, NULL, &import, &err)) {
         const char *place = strstr(err.text, ": "); /* the words are others' matter */
         mp_str_adds(&raw, "{\"error\":");
         mp_str_add_json(&raw, err.text, place ? (size_t)(place - err.text) : 0);
@@ -147,7 +147,7 @@ static void run(const char *dir, const char *fixture, struct mp_str *out)
     } else {
         describe(&import, &raw);
     }
-    mp_import_clear(&import);
+    cli_import_clear(&import);
     replace(&half, raw.data, home, "HOME");
     mp_str_reset(&raw);
     replace(&raw, half.data, project, "PROJECT");
@@ -189,11 +189,11 @@ START_TEST(every_program_has_fixtures)
     size_t counts[8] = {0};
     find_fixtures(&f);
     for (size_t i = 0; i < f.n; i++) {
-        counts[program_of(f.names[i]) - mp_importers]++;
+        counts[program_of(f.names[i]) - cli_importers]++;
         free(f.names[i]);
     }
     for (size_t i = 0; i < 8; i++)
-        ck_assert_msg(counts[i] >= 3, "%s has %zu", mp_importers[i].name, counts[i]);
+        ck_assert_msg(counts[i] >= 3, "%s has %zu", cli_importers[i].name, counts[i]);
 }
 END_TEST
 
@@ -205,13 +205,13 @@ START_TEST(programs_are_found_by_name)
                                         "vscode",         "codex",       "gemini",
                                         "windsurf",       "zed"};
     for (size_t i = 0; i < MP_COUNT(names); i++) {
-        ck_assert_ptr_eq(mp_importer_find(names[i]), &mp_importers[i]);
-        ck_assert_str_eq(mp_importers[i].name, names[i]);
-        ck_assert(mp_importers[i].title[0]);
+        ck_assert_ptr_eq(cli_importer_find(names[i]), &cli_importers[i]);
+        ck_assert_str_eq(cli_importers[i].name, names[i]);
+        ck_assert(cli_importers[i].title[0]);
     }
-    ck_assert_ptr_null(mp_importers[MP_COUNT(names)].name);
-    ck_assert_ptr_null(mp_importer_find("emacs"));
-    ck_assert_ptr_null(mp_importer_find(""));
+    ck_assert_ptr_null(cli_importers[MP_COUNT(names)].name);
+    ck_assert_ptr_null(cli_importer_find("emacs"));
+    ck_assert_ptr_null(cli_importer_find(""));
 }
 END_TEST
 
@@ -220,7 +220,7 @@ END_TEST
 struct tree {
     char top[64];
     char home[100], cwd[100];
-    struct mp_import_places paths;
+    struct cli_import_places paths;
 };
 
 static void tree_init(struct tree *t)
@@ -232,7 +232,7 @@ static void tree_init(struct tree *t)
     snprintf(t->cwd, sizeof t->cwd, "%s/cwd", t->top);
     ck_assert_int_eq(mkdir(t->home, 0700), 0);
     ck_assert_int_eq(mkdir(t->cwd, 0700), 0);
-    t->paths = (struct mp_import_places){t->home, NULL, t->cwd, false};
+    t->paths = (struct cli_import_places){t->home, NULL, t->cwd, false};
 }
 
 static void tree_clear(struct tree *t)
@@ -261,15 +261,15 @@ static void put(const struct tree *t, const char *path, const char *text)
 #define ONE(name) "{\"mcpServers\":{\"" name "\":{\"command\":\"a\"}}}"
 
 static int read_all(const struct tree *t, const char *program, const char *file,
-                    struct mp_import *import, struct mcplug_error *err)
+                    struct cli_import *import, struct mcplug_error *err)
 {
-    return mp_import_read(mp_importer_find(program), &t->paths, file, import, err);
+    return cli_import_read(cli_importer_find(program), &t->paths, file, import, err);
 }
 
 START_TEST(without_files_the_places_are_named)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mp_import import;
+    struct cli_import import;
     struct tree t;
     char wanted[400];
 
@@ -280,22 +280,22 @@ START_TEST(without_files_the_places_are_named)
              "%s/.cursor/mcp.json",
              t.home, t.cwd);
     ck_assert_str_eq(err.text, wanted);
-    mp_import_clear(&import);
+    cli_import_clear(&import);
     ck_assert_int_eq(read_all(&t, "cursor", "/nowhere/mcp.json", &import, &err),
                      MCPLUG_ENOTSUP);
     ck_assert_str_eq(err.text, "/nowhere/mcp.json: there is no such file");
-    mp_import_clear(&import);
+    cli_import_clear(&import);
 
-    t.paths = (struct mp_import_places){NULL, NULL, NULL, false};
+    t.paths = (struct cli_import_places){NULL, NULL, NULL, false};
     ck_assert_int_eq(read_all(&t, "cursor", NULL, &import, &err), MCPLUG_ENOTSUP);
-    mp_import_clear(&import);
+    cli_import_clear(&import);
     tree_clear(&t);
 }
 END_TEST
 
 START_TEST(xdg_config_home_is_looked_at_instead)
 {
-    struct mp_import import;
+    struct cli_import import;
     char xdg[100];
     struct tree t;
 
@@ -305,19 +305,19 @@ START_TEST(xdg_config_home_is_looked_at_instead)
     put(&t, "home/.config/Claude/claude_desktop_config.json", ONE("here"));
     ck_assert_int_eq(read_all(&t, "claude-desktop", NULL, &import, NULL), MCPLUG_OK);
     ck_assert_str_eq(import.list[0].name, "here");
-    mp_import_clear(&import);
+    cli_import_clear(&import);
     t.paths.xdg = xdg;
     ck_assert_int_eq(read_all(&t, "claude-desktop", NULL, &import, NULL), MCPLUG_OK);
     ck_assert_uint_eq(import.n, 1);
     ck_assert_str_eq(import.list[0].name, "there");
-    mp_import_clear(&import);
+    cli_import_clear(&import);
     tree_clear(&t);
 }
 END_TEST
 
 START_TEST(one_file_in_two_places_is_read_once)
 {
-    struct mp_import import;
+    struct cli_import import;
     struct tree t;
 
     tree_init(&t);
@@ -327,14 +327,14 @@ START_TEST(one_file_in_two_places_is_read_once)
     ck_assert_uint_eq(import.n, 1);
     ck_assert_uint_eq(import.n_files, 1);
     ck_assert_ptr_null(import.list[0].project);
-    mp_import_clear(&import);
+    cli_import_clear(&import);
     tree_clear(&t);
 }
 END_TEST
 
 START_TEST(a_file_that_is_named_is_read_alone)
 {
-    struct mp_import import;
+    struct cli_import import;
     char file[400], other[100];
     struct tree t;
 
@@ -352,24 +352,24 @@ START_TEST(a_file_that_is_named_is_read_alone)
     ck_assert_str_eq(import.list[0].project, other);
     ck_assert_str_eq(import.list[0].file, file);
     ck_assert_str_eq(import.files[0], file);
-    mp_import_clear(&import);
+    cli_import_clear(&import);
 
     snprintf(file, sizeof file, "%s/some.json", other);
     ck_assert_int_eq(read_all(&t, "cursor", file, &import, NULL), MCPLUG_OK);
     ck_assert_str_eq(import.list[0].name, "some");
     ck_assert_ptr_null(import.list[0].project);
-    mp_import_clear(&import);
+    cli_import_clear(&import);
 
     snprintf(file, sizeof file, "%s/.cursor/mcp.json", t.home);
     ck_assert_int_eq(read_all(&t, "cursor", file, &import, NULL), MCPLUG_OK);
     ck_assert_str_eq(import.list[0].name, "home");
     ck_assert_ptr_null(import.list[0].project);
-    mp_import_clear(&import);
+    cli_import_clear(&import);
     tree_clear(&t);
 }
 END_TEST
 
-static const struct mp_import_places here = {"/home/u", NULL, "/work/app", false};
+static const struct cli_import_places here = {"/home/u", NULL, "/work/app", false};
 
 START_TEST(the_project_of_a_file_is_seen_from_its_path)
 {
@@ -386,7 +386,7 @@ START_TEST(the_project_of_a_file_is_seen_from_its_path)
                                            {"", NULL}};
     for (size_t i = 0; i < MP_COUNT(cases); i++) {
         char *dir;
-        ck_assert_int_eq(mp_import_project_of(MP_CURSOR, &here, cases[i][0], &dir),
+        ck_assert_int_eq(cli_import_project_of(CLI_CURSOR, &here, cases[i][0], &dir),
                          MCPLUG_OK);
         if (cases[i][1]) {
             ck_assert_ptr_nonnull(dir);
@@ -402,7 +402,7 @@ END_TEST
 START_TEST(a_file_that_cannot_be_read_is_an_error_with_its_place)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mp_import import;
+    struct cli_import import;
     char wanted[400];
     struct tree t;
 
@@ -412,20 +412,20 @@ START_TEST(a_file_that_cannot_be_read_is_an_error_with_its_place)
     snprintf(wanted, sizeof wanted,
              "%s/.codex/config.toml:3:1: \"command\" is given twice", t.home);
     ck_assert_str_eq(err.text, wanted);
-    mp_import_clear(&import);
+    cli_import_clear(&import);
 
     put(&t, "home/.cursor/mcp.json/x", "");
     ck_assert_int_ne(read_all(&t, "cursor", NULL, &import, &err), MCPLUG_OK);
     snprintf(wanted, sizeof wanted, "%s/.cursor/mcp.json", t.home);
     ck_assert_msg(strncmp(err.text, wanted, strlen(wanted)) == 0, "%s", err.text);
-    mp_import_clear(&import);
+    cli_import_clear(&import);
     tree_clear(&t);
 }
 END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("config_import");
+    Suite *suite = suite_create("cli_import");
     TCase *t = NULL;
 
     t = tcase_create("fixtures");

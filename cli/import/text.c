@@ -1,5 +1,5 @@
 /* Texts of an entry: variables into our form, and what is said about it. */
-#include "config/import_parts.h"
+#include "cli/import/parts.h"
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -17,13 +17,13 @@
 
 /* ---- notes ---- */
 
-void mp_import_notes_init(struct mp_import_notes *notes)
+void cli_import_notes_init(struct cli_import_notes *notes)
 {
     mp_str_init(&notes->lines, 8 * NOTES_MAX);
     mp_str_init(&notes->left_out, 8 * NOTES_MAX);
 }
 
-void mp_import_notes_clear(struct mp_import_notes *notes)
+void cli_import_notes_clear(struct cli_import_notes *notes)
 {
     mp_str_clear(&notes->lines);
     mp_str_clear(&notes->left_out);
@@ -41,7 +41,7 @@ static bool has_line(const struct mp_str *lines, const char *line, size_t len)
     return false;
 }
 
-void mp_import_note(struct mp_import_notes *notes, const char *fmt, ...)
+void cli_import_note(struct cli_import_notes *notes, const char *fmt, ...)
 {
     char text[1024];
     struct mp_str line;
@@ -62,7 +62,7 @@ void mp_import_note(struct mp_import_notes *notes, const char *fmt, ...)
     mp_str_clear(&line);
 }
 
-void mp_import_left_out(struct mp_import_notes *notes, const char *of, const char *key)
+void cli_import_left_out(struct cli_import_notes *notes, const char *of, const char *key)
 {
     struct mp_str *s = &notes->left_out;
     if (s->len >= NOTES_MAX)
@@ -74,7 +74,7 @@ void mp_import_left_out(struct mp_import_notes *notes, const char *of, const cha
     mp_str_add_escaped(s, key, strnlen(key, SHOWN), false);
 }
 
-char *mp_import_notes_take(struct mp_import_notes *notes)
+char *cli_import_notes_take(struct cli_import_notes *notes)
 {
     if (notes->left_out.len) {
         if (notes->lines.len)
@@ -87,8 +87,8 @@ char *mp_import_notes_take(struct mp_import_notes *notes)
 /* ---- variables ---- */
 
 struct translation {
-    const struct mp_import_source *source;
-    struct mp_import_notes *notes;
+    const struct cli_import_source *source;
+    struct cli_import_notes *notes;
     bool in_url;
     bool broken; /* a reference inside a default has no form here */
 };
@@ -119,8 +119,8 @@ static bool is(const char *p, size_t len, const char *word)
 /* An editor, with the variables that editors know. */
 static bool is_editor(const struct translation *t)
 {
-    enum mp_program program = t->source->program;
-    return program == MP_VSCODE || program == MP_CURSOR || program == MP_WINDSURF;
+    enum cli_import_program program = t->source->program;
+    return program == CLI_VSCODE || program == CLI_CURSOR || program == CLI_WINDSURF;
 }
 
 static void add_variable(struct mp_str *out, const char *name, size_t len)
@@ -154,15 +154,15 @@ static void add_input(struct translation *t, const char *id, size_t len,
                       struct mp_str *out)
 {
     char name[SHOWN], *key = mp_strndup(id, len);
-    char *description = key ? mp_import_input(t->source, key) : NULL;
+    char *description = key ? cli_import_input(t->source, key) : NULL;
 
     make_variable(name, "", id, len);
     add_variable(out, name, strlen(name));
     if (description && *description)
-        mp_import_note(t->notes, "set %s: %.400s", name, description);
+        cli_import_note(t->notes, "set %s: %.400s", name, description);
     else
-        mp_import_note(t->notes, "set %s: what was asked for as %.*s", name,
-                       (int)(len < SHOWN ? len : SHOWN), id);
+        cli_import_note(t->notes, "set %s: what was asked for as %.*s", name,
+                        (int)(len < SHOWN ? len : SHOWN), id);
     mp_free(description);
     mp_free(key);
 }
@@ -174,8 +174,8 @@ static void add_asked(struct translation *t, const char *kind, const char *id, s
     char name[SHOWN];
     make_variable(name, strcmp(kind, "config") == 0 ? "CONFIG_" : "COMMAND_", id, len);
     add_variable(out, name, strlen(name));
-    mp_import_note(t->notes, "set %s: what ${%s:%.*s} stands for there", name, kind,
-                   (int)(len < SHOWN ? len : SHOWN), id);
+    cli_import_note(t->notes, "set %s: what ${%s:%.*s} stands for there", name, kind,
+                    (int)(len < SHOWN ? len : SHOWN), id);
 }
 
 /* The directory of the project, or its last part. */
@@ -186,16 +186,16 @@ static void add_folder(struct translation *t, bool base, struct mp_str *out)
 
     if (!dir || strpbrk(dir, "{}")) { /* would not be text in every place */
         mp_str_adds(out, base ? "${workspaceFolderBasename}" : "${workspaceFolder}");
-        mp_import_note(t->notes, "set %s: the %s of the project",
-                       base ? "workspaceFolderBasename" : "workspaceFolder",
-                       base ? "name" : "directory");
+        cli_import_note(t->notes, "set %s: the %s of the project",
+                        base ? "workspaceFolderBasename" : "workspaceFolder",
+                        base ? "name" : "directory");
         return;
     }
     if (base && strrchr(dir, '/'))
         part = strrchr(dir, '/') + 1;
     mp_str_adds(out, part);
     if (!t->source->project)
-        mp_import_note(t->notes, "the directory of the project became %.400s", part);
+        cli_import_note(t->notes, "the directory of the project became %.400s", part);
 }
 
 /* ${NAME} of an editor; false: it is an ordinary variable. */
@@ -227,7 +227,7 @@ static bool add_kind(struct translation *t, const char *kind, size_t kind_len,
         add_variable(out, name, len);
     else if (is(kind, kind_len, "input") && len > 0)
         add_input(t, name, len, out);
-    else if (is(kind, kind_len, "file") && t->source->program == MP_WINDSURF && len > 0)
+    else if (is(kind, kind_len, "file") && t->source->program == CLI_WINDSURF && len > 0)
         mp_str_addf(out, "${file:%.*s}", (int)len, name);
     else if (is(kind, kind_len, "config") && is_editor(t))
         add_asked(t, "config", name, len, out);
@@ -244,10 +244,10 @@ static bool add_kind(struct translation *t, const char *kind, size_t kind_len,
  * alone leaves it to the server to put it in. */
 static bool is_servers_own(const struct translation *t, const char *name, size_t len)
 {
-    enum mp_program program = t->source->program;
+    enum cli_import_program program = t->source->program;
     char text[SHOWN];
 
-    if (program == MP_CLAUDE_CODE || program == MP_GEMINI || len >= sizeof text)
+    if (program == CLI_CLAUDE_CODE || program == CLI_GEMINI || len >= sizeof text)
         return false;
     memcpy(text, name, len);
     text[len] = '\0';
@@ -317,7 +317,7 @@ static size_t translate_bare(struct translation *t, const char *p, size_t len,
     size_t n = name_len(p + 1, len - 1);
     bool percent = *p == '%';
 
-    if (t->source->program != MP_GEMINI || n == 0 || n >= MP_EXPAND_NAME ||
+    if (t->source->program != CLI_GEMINI || n == 0 || n >= MP_EXPAND_NAME ||
         !is_letter(p[1]))
         return 0;
     if (percent && (t->in_url || n < 3 || n + 1 == len || p[n + 1] != '%'))
@@ -338,8 +338,8 @@ static void keep_as_text(struct translation *t, const char *p, size_t len, unsig
     }
     t->broken = false;
     mp_str_adds(out, DOLLAR);
-    mp_import_note(t->notes, "%.*s%s is kept as text", (int)(n < SHOWN ? n : SHOWN), p,
-                   n <= SHOWN ? "" : "..");
+    cli_import_note(t->notes, "%.*s%s is kept as text", (int)(n < SHOWN ? n : SHOWN), p,
+                    n <= SHOWN ? "" : "..");
 }
 
 static void translate(struct translation *t, const char *p, size_t len, unsigned depth,
@@ -365,8 +365,8 @@ static void translate(struct translation *t, const char *p, size_t len, unsigned
     }
 }
 
-void mp_import_translate(const struct mp_import_source *source, const char *text,
-                         bool in_url, struct mp_import_notes *notes, struct mp_str *out)
+void cli_import_translate(const struct cli_import_source *source, const char *text,
+                          bool in_url, struct cli_import_notes *notes, struct mp_str *out)
 {
     struct translation t = {.source = source, .notes = notes, .in_url = in_url};
     translate(&t, text, strlen(text), 0, out);

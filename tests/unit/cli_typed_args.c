@@ -1,4 +1,4 @@
-#include "json/args.h"
+#include "cli/base/typed_args.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -28,7 +28,7 @@ static int set_all(json_t *args, const char *schema_text, const char *words,
     while (r == MCPLUG_OK && (word = strsep(&rest, "|"))) {
         char *value = strchr(word, '=');
         *value++ = '\0';
-        r = mp_args_set(args, schema, word, value, err);
+        r = cli_typed_args_set(args, schema, word, value, err);
     }
     free(copy);
     json_decref(schema);
@@ -383,7 +383,7 @@ START_TEST(what_is_no_object_has_no_members)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     json_t *args = json_pack("{s:i}", "a", 1);
-    ck_assert_int_eq(mp_args_set(args, NULL, "a.b", "2", &err), MCPLUG_EINVAL);
+    ck_assert_int_eq(cli_typed_args_set(args, NULL, "a.b", "2", &err), MCPLUG_EINVAL);
     ck_assert_str_eq(err.text, "a.b: \"a\" was given as something else than an object");
     ck_assert_int_eq(json_integer_value(json_object_get(args, "a")), 1);
     json_decref(args);
@@ -398,10 +398,10 @@ START_TEST(dots_lead_no_deeper_than_32_levels)
 
     for (int i = 0; i < 32; i++)
         strcat(key, ".k");
-    ck_assert_int_eq(mp_args_set(args, NULL, key, "1", &err), MCPLUG_OK);
+    ck_assert_int_eq(cli_typed_args_set(args, NULL, key, "1", &err), MCPLUG_OK);
     json_object_clear(args);
     strcat(key, ".k");
-    ck_assert_int_eq(mp_args_set(args, NULL, key, "1", &err), MCPLUG_EINVAL);
+    ck_assert_int_eq(cli_typed_args_set(args, NULL, key, "1", &err), MCPLUG_EINVAL);
     ck_assert_ptr_nonnull(strstr(err.text, "more than 32 levels"));
     ck_assert_uint_eq(json_object_size(args), 0);
     json_decref(args);
@@ -471,7 +471,7 @@ static const char *missing(const char *schema_text, const char *args_text)
 {
     static struct mcplug_error err;
     json_t *schema = schema_of(schema_text), *args = schema_of(args_text);
-    int r = mp_args_check_required(args, schema, &err);
+    int r = cli_typed_args_check_required(args, schema, &err);
     ck_assert_int_eq(r, r == MCPLUG_OK ? MCPLUG_OK : MCPLUG_EINVAL);
     json_decref(schema);
     json_decref(args);
@@ -533,7 +533,7 @@ START_TEST(without_memory_there_is_an_error_and_nothing_is_lost)
             json_t *old = json_deep_copy(args);
             failing = ++n;
             count = 0;
-            int r = mp_args_set(args, schema, words[i][0], words[i][1], &err);
+            int r = cli_typed_args_set(args, schema, words[i][0], words[i][1], &err);
             failing = 0;
             if (r != MCPLUG_OK) {
                 ck_assert_int_eq(r, MCPLUG_ENOMEM);
@@ -550,7 +550,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("json_args");
+    Suite *suite = suite_create("cli_typed_args");
     TCase *t = tcase_create("all");
 
     tcase_add_test(t, without_a_schema_json_is_json_and_a_word_is_a_string);

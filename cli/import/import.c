@@ -1,12 +1,12 @@
-#include "config/import.h"
+#include "cli/import/import.h"
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/import/parts.h"
+#include "cli/import/toml.h"
 #include "config/file.h"
-#include "config/import_parts.h"
 #include "config/jsontext.h"
-#include "config/toml.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,27 +14,27 @@
 
 #define PLACES_MAX 32 /* files of one program */
 
-const struct mp_importer mp_importers[] = {
-    [MP_CLAUDE_DESKTOP] = {"claude-desktop", "Claude Desktop"},
-    [MP_CLAUDE_CODE] = {"claude-code", "Claude Code"},
-    [MP_CURSOR] = {"cursor", "Cursor"},
-    [MP_VSCODE] = {"vscode", "VS Code"},
-    [MP_CODEX] = {"codex", "Codex"},
-    [MP_GEMINI] = {"gemini", "Gemini CLI"},
-    [MP_WINDSURF] = {"windsurf", "Windsurf"},
-    [MP_ZED] = {"zed", "Zed"},
+const struct cli_importer cli_importers[] = {
+    [CLI_CLAUDE_DESKTOP] = {"claude-desktop", "Claude Desktop"},
+    [CLI_CLAUDE_CODE] = {"claude-code", "Claude Code"},
+    [CLI_CURSOR] = {"cursor", "Cursor"},
+    [CLI_VSCODE] = {"vscode", "VS Code"},
+    [CLI_CODEX] = {"codex", "Codex"},
+    [CLI_GEMINI] = {"gemini", "Gemini CLI"},
+    [CLI_WINDSURF] = {"windsurf", "Windsurf"},
+    [CLI_ZED] = {"zed", "Zed"},
     {NULL, NULL},
 };
 
-const struct mp_importer *mp_importer_find(const char *name)
+const struct cli_importer *cli_importer_find(const char *name)
 {
-    for (const struct mp_importer *i = mp_importers; i->name; i++)
+    for (const struct cli_importer *i = cli_importers; i->name; i++)
         if (strcmp(i->name, name) == 0)
             return i;
     return NULL;
 }
 
-static void clear_imported(struct mp_imported *i)
+static void clear_imported(struct cli_imported *i)
 {
     mp_free(i->name);
     mp_free(i->as);
@@ -51,7 +51,7 @@ static void free_list(char **list, size_t n)
     mp_free(list);
 }
 
-void mp_import_clear(struct mp_import *import)
+void cli_import_clear(struct cli_import *import)
 {
     for (size_t i = 0; i < import->n; i++)
         clear_imported(&import->list[i]);
@@ -84,17 +84,17 @@ static bool in_name(char c)
 
 /* What fits the rules stays, but for a dash at the beginning, which would look like an
  * option. All else becomes one dash. */
-static void fit_name(const char *from, char out[MP_IMPORT_NAME + 1])
+static void fit_name(const char *from, char out[CLI_IMPORT_NAME + 1])
 {
     size_t n = 0;
     bool gap = false;
 
-    for (; *from && n < MP_IMPORT_NAME; from++) {
+    for (; *from && n < CLI_IMPORT_NAME; from++) {
         if (!in_name(*from) || (*from == '-' && n == 0)) {
             gap = n > 0;
             continue;
         }
-        if (gap && n + 1 < MP_IMPORT_NAME && out[n - 1] != '-' && *from != '-')
+        if (gap && n + 1 < CLI_IMPORT_NAME && out[n - 1] != '-' && *from != '-')
             out[n++] = '-';
         gap = false;
         out[n++] = *from;
@@ -105,13 +105,13 @@ static void fit_name(const char *from, char out[MP_IMPORT_NAME + 1])
 }
 
 /* Makes `name` one that is not there yet: NAME-2, NAME-3, .. */
-static void make_unique(const struct mp_import *import, char name[MP_IMPORT_NAME + 1])
+static void make_unique(const struct cli_import *import, char name[CLI_IMPORT_NAME + 1])
 {
-    bool used[MP_IMPORT_ENTRIES + 3] = {false};
+    bool used[CLI_IMPORT_ENTRIES + 3] = {false};
     size_t len = strlen(name), number = 1;
 
-    if (len > MP_IMPORT_NAME - 5)
-        len = MP_IMPORT_NAME - 5; /* room for -1001 */
+    if (len > CLI_IMPORT_NAME - 5)
+        len = CLI_IMPORT_NAME - 5; /* room for -1001 */
     for (size_t i = 0; i < import->n; i++) {
         const char *other = import->list[i].name;
         if (strcmp(other, name) == 0)
@@ -126,17 +126,17 @@ static void make_unique(const struct mp_import *import, char name[MP_IMPORT_NAME
     while (used[number])
         number++;
     if (number > 1)
-        snprintf(name + len, MP_IMPORT_NAME + 1 - len, "-%zu", number);
+        snprintf(name + len, CLI_IMPORT_NAME + 1 - len, "-%zu", number);
 }
 
 /* ---- entries ---- */
 
 struct job {
-    struct mp_import *out;
+    struct cli_import *out;
     struct mcplug_error *err;
 };
 
-static int add_skipped(struct job *job, const struct mp_import_source *source,
+static int add_skipped(struct job *job, const struct cli_import_source *source,
                        const char *name, const char *why)
 {
     struct mp_str s;
@@ -151,12 +151,12 @@ static int add_skipped(struct job *job, const struct mp_import_source *source,
 }
 
 /* take `entry` and `note` */
-static int add_imported(struct job *job, const struct mp_import_source *source,
+static int add_imported(struct job *job, const struct cli_import_source *source,
                         const char *as, char *entry, char *note)
 {
-    struct mp_import *out = job->out;
-    char name[MP_IMPORT_NAME + 1];
-    struct mp_imported *list = mp_resize(out->list, (out->n + 1) * sizeof *list);
+    struct cli_import *out = job->out;
+    char name[CLI_IMPORT_NAME + 1];
+    struct cli_imported *list = mp_resize(out->list, (out->n + 1) * sizeof *list);
 
     if (!list) {
         mp_free(entry);
@@ -167,7 +167,7 @@ static int add_imported(struct job *job, const struct mp_import_source *source,
     fit_name(as, name);
     make_unique(out, name);
     bool differs = strcmp(name, as) != 0;
-    struct mp_imported i = {
+    struct cli_imported i = {
         .name = mp_strdup(name),
         .as = differs ? mp_strdup(as) : NULL,
         .entry = entry,
@@ -184,30 +184,30 @@ static int add_imported(struct job *job, const struct mp_import_source *source,
     return MCPLUG_OK;
 }
 
-static int take_server(struct job *job, const struct mp_import_source *source,
+static int take_server(struct job *job, const struct cli_import_source *source,
                        const char *name, mp_view from)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    struct mp_import_notes notes;
+    struct cli_import_notes notes;
     struct mp_str entry;
 
-    mp_import_notes_init(&notes);
-    mp_str_init(&entry, MP_IMPORT_ENTRY);
-    int r = mp_import_entry(source, name, from, &entry, &notes, &why);
+    cli_import_notes_init(&notes);
+    mp_str_init(&entry, CLI_IMPORT_ENTRY);
+    int r = cli_import_entry(source, name, from, &entry, &notes, &why);
     if (r == MCPLUG_OK)
         r = add_imported(job, source, name, mp_str_take(&entry),
-                         mp_import_notes_take(&notes));
+                         cli_import_notes_take(&notes));
     else if (r == MCPLUG_ENOTSUP)
         r = add_skipped(job, source, name, why.text);
     else
         mp_error_copy(job->err, &why);
-    mp_import_notes_clear(&notes);
+    cli_import_notes_clear(&notes);
     mp_str_clear(&entry);
     return r;
 }
 
-static int take_servers(void *arg, const struct mp_import_source *source, const char *key,
-                        mp_view servers)
+static int take_servers(void *arg, const struct cli_import_source *source,
+                        const char *key, mp_view servers)
 {
     struct job *job = arg;
     struct mp_walk w = mp_walk_into(servers);
@@ -217,9 +217,9 @@ static int take_servers(void *arg, const struct mp_import_source *source, const 
     if (!mp_view_is_object(servers))
         return add_skipped(job, source, key, "is no object");
     while (!r && mp_walk_member(&w, &name, &value)) {
-        if (job->out->n + job->out->n_skipped >= MP_IMPORT_ENTRIES)
+        if (job->out->n + job->out->n_skipped >= CLI_IMPORT_ENTRIES)
             return mp_fail(job->err, MCPLUG_ETOOBIG, "%.240s: more than %d servers",
-                           source->file, MP_IMPORT_ENTRIES);
+                           source->file, CLI_IMPORT_ENTRIES);
         char *text = mp_view_strdup(name);
         r = text ? take_server(job, source, text, value) : mp_fail_nomem(job->err);
         mp_free(text);
@@ -238,11 +238,11 @@ static bool is_blank(mp_view text)
 }
 
 /* Puts the text as JSON into `out`. */
-static int to_json(enum mp_program program, mp_view text, struct mp_str *out,
+static int to_json(enum cli_import_program program, mp_view text, struct mp_str *out,
                    struct mp_place *at, struct mcplug_error *err)
 {
-    if (program == MP_CODEX)
-        return mp_toml_to_json(text, out, at, err);
+    if (program == CLI_CODEX)
+        return cli_toml_to_json(text, out, at, err);
     if (is_blank(text)) /* as it is made before the first server is added */
         mp_str_adds(out, "{}");
     else
@@ -253,20 +253,22 @@ static int to_json(enum mp_program program, mp_view text, struct mp_str *out,
     return mp_json_check(mp_bytes(out->data, out->len), at, err);
 }
 
-int mp_import_text(const struct mp_importer *from, const struct mp_import_places *paths,
-                   const char *file, const char *project, mp_view text,
-                   struct mp_import *out, struct mcplug_error *err)
+int cli_import_text(const struct cli_importer *from,
+                    const struct cli_import_places *paths, const char *file,
+                    const char *project, mp_view text, struct cli_import *out,
+                    struct mcplug_error *err)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    struct mp_import_source source = {.program = (enum mp_program)(from - mp_importers),
-                                      .paths = paths,
-                                      .file = file,
-                                      .project = project};
+    struct cli_import_source source = {
+        .program = (enum cli_import_program)(from - cli_importers),
+        .paths = paths,
+        .file = file,
+        .project = project};
     struct job job = {.out = out, .err = err};
     struct mp_place at = {1, 1};
     struct mp_str json;
 
-    mp_str_init(&json, 2 * MP_IMPORT_MAX);
+    mp_str_init(&json, 2 * CLI_IMPORT_MAX);
     int r = to_json(source.program, text, &json, &at, &why);
     if (r == MCPLUG_ENOMEM) {
         r = mp_fail_nomem(err);
@@ -275,8 +277,8 @@ int mp_import_text(const struct mp_importer *from, const struct mp_import_places
     } else {
         size_t blank = strspn(json.data, " \t\r\n");
         source.root = mp_bytes(json.data + blank, json.len - blank);
-        mp_import_open(&source);
-        r = mp_import_each(&source, take_servers, &job);
+        cli_import_open(&source);
+        r = cli_import_each(&source, take_servers, &job);
         if (r == MCPLUG_ENOMEM)
             mp_fail_nomem(err);
     }
@@ -292,14 +294,15 @@ struct seen {
 };
 
 /* Reads one file; `seen` are those before, `*found` counts them. */
-static int read_file(const struct mp_importer *from, const struct mp_import_places *paths,
-                     const char *path, const char *project, struct seen *seen,
-                     size_t *found, struct mp_import *out, struct mcplug_error *err)
+static int read_file(const struct cli_importer *from,
+                     const struct cli_import_places *paths, const char *path,
+                     const char *project, struct seen *seen, size_t *found,
+                     struct cli_import *out, struct mcplug_error *err)
 {
     struct mp_file file;
     bool again = false;
 
-    int r = mp_file_read_up_to(path, MP_IMPORT_MAX, &file, err);
+    int r = mp_file_read_up_to(path, CLI_IMPORT_MAX, &file, err);
     if (!r && file.exists) {
         for (size_t i = 0; i < *found; i++)
             again =
@@ -310,15 +313,15 @@ static int read_file(const struct mp_importer *from, const struct mp_import_plac
     if (!r && file.exists && !again) {
         r = add_line(&out->files, &out->n_files, mp_strdup(path));
         r = r ? mp_fail_nomem(err)
-              : mp_import_text(from, paths, path, project,
-                               mp_bytes(file.text.data, file.text.len), out, err);
+              : cli_import_text(from, paths, path, project,
+                                mp_bytes(file.text.data, file.text.len), out, err);
     }
     mp_file_clear(&file);
     return r;
 }
 
-static int read_places(const struct mp_importer *from,
-                       const struct mp_import_places *paths, struct mp_import *out,
+static int read_places(const struct cli_importer *from,
+                       const struct cli_import_places *paths, struct cli_import *out,
                        struct mcplug_error *err)
 {
     struct seen seen[PLACES_MAX];
@@ -330,8 +333,8 @@ static int read_places(const struct mp_importer *from,
     for (size_t i = 0; !r && i < PLACES_MAX; i++) {
         bool project = false;
         char *path = NULL;
-        if (!mp_import_place((enum mp_program)(from - mp_importers), paths, i, &path,
-                             &project))
+        if (!cli_import_place((enum cli_import_program)(from - cli_importers), paths, i,
+                              &path, &project))
             break;
         if (!path) {
             r = mp_fail_nomem(err);
@@ -349,8 +352,9 @@ static int read_places(const struct mp_importer *from,
     return r;
 }
 
-int mp_import_read(const struct mp_importer *from, const struct mp_import_places *paths,
-                   const char *file, struct mp_import *out, struct mcplug_error *err)
+int cli_import_read(const struct cli_importer *from,
+                    const struct cli_import_places *paths, const char *file,
+                    struct cli_import *out, struct mcplug_error *err)
 {
     struct seen seen[1];
     size_t found = 0;
@@ -359,8 +363,8 @@ int mp_import_read(const struct mp_importer *from, const struct mp_import_places
     if (!file)
         return read_places(from, paths, out, err);
     char *project = NULL;
-    if (mp_import_project_of((enum mp_program)(from - mp_importers), paths, file,
-                             &project))
+    if (cli_import_project_of((enum cli_import_program)(from - cli_importers), paths,
+                              file, &project))
         return mp_fail_nomem(err);
     int r = read_file(from, paths, file, project, seen, &found, out, err);
     if (!r && found == 0)
