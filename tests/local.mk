@@ -40,6 +40,7 @@ unit_tests = \
 	tests/unit/config_file \
 	tests/unit/config_jsontext \
 	tests/unit/config_judge \
+	tests/unit/config_keys \
 	tests/unit/config_limits \
 	tests/unit/config_mask \
 	tests/unit/config_nomem \

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "cli/base/entries.h"
 #include "cli/base/oneshot.h"
+#include "config/keys.h"
 #include "plugin/search.h"
 #include "cli/base/message.h"
 #include "cli/base/key_value.h"
@@ -114,6 +115,20 @@ static bool add_map(const struct cli_list *list, const char *key, char between,
     return ok;
 }
 
+/* A key that is true or false is not a text. */
+static bool set_setting(json_t *entry, const char *name, const char *text)
+{
+    const struct mp_key *key = mp_keys;
+    while (key->name && strcmp(key->name, name) != 0)
+        key++;
+    bool flag = key->name && key->type && strcmp(key->type, "bool") == 0;
+    if (flag && strcmp(text, "true") == 0)
+        return set(entry, name, json_true(), text);
+    if (flag && strcmp(text, "false") == 0)
+        return set(entry, name, json_false(), text);
+    return set_text(entry, name, text);
+}
+
 static bool add_settings(const struct cli_list *list, json_t *entry)
 {
     bool ok = true;
@@ -126,7 +141,7 @@ static bool add_settings(const struct cli_list *list, json_t *entry)
         }
         ok = s.list  ? append(entry, s.name, s.value)
              : s.key ? put(entry, s.name, s.key, s.value)
-                     : set_text(entry, s.name, s.value);
+                     : set_setting(entry, s.name, s.value);
         cli_setting_clear(&s);
     }
     return ok;
@@ -319,7 +334,9 @@ static const struct cli_option add_options[] = {
      AT(headers)},
     {"cwd", 0, CLI_TEXT, "DIR", "where the server starts", AT(cwd)},
     {"set", 0, CLI_LIST, "NAME=VALUE",
-     "any other setting of the transport (mcplug plugins TYPE lists them)", AT(set)},
+     "any other key of the entry, or setting of the transport (mcplug plugins TYPE lists "
+     "them)",
+     AT(set)},
     {"insecure", 0, CLI_FLAG, NULL, "take any certificate of the server", AT(insecure)},
     {.name = NULL},
 };

@@ -4,10 +4,13 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/base/by_name.h"
+#include "cli/commands/commands.h"
 #include "cli/import/import.h"
+#include "config/keys.h"
 #include "plugin/catalogue.h"
 #include "plugin/search.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define VALUE_MAX 1024
@@ -221,6 +224,20 @@ static void put_transports(struct cli_cursor *at, const char *head)
     put_modules(at, head, known);
 }
 
+/* NAME= and, for lists and objects, NAME[]= and NAME. of the keys that no other option
+ * sets. */
+static void put_keys(struct cli_out *out, const char *head)
+{
+    char text[64];
+    for (const struct mp_key *key = mp_keys; key->name; key++) {
+        if (!key->ours || strcmp(key->name, "type") == 0)
+            continue;
+        bool list = strcmp(key->type, "list") == 0, map = strcmp(key->type, "map") == 0;
+        snprintf(text, sizeof text, "%s%s", key->name, list ? "[]=" : map ? "." : "=");
+        cli_candidate(out, head, text, key->help);
+    }
+}
+
 void cli_candidates_values(struct cli_cursor *at)
 {
     static const char *const from_file[] = {"header", "args", "meta", NULL};
@@ -240,6 +257,8 @@ void cli_candidates_values(struct cli_cursor *at)
         put_words(out, prefix, levels);
     } else if (strcmp(o->name, "revision") == 0) {
         put_words(out, prefix, revisions);
+    } else if (strcmp(o->name, "set") == 0 && at->command == &cli_cmd_add) {
+        put_keys(out, prefix);
     } else if (strcmp(o->value, "DIR") == 0) {
         at->files = CLI_FILES_DIRECTORIES;
     } else if (strncmp(o->value, "FILE", 4) == 0 || strcmp(o->name, "mcp-config") == 0) {

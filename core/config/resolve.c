@@ -4,7 +4,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "config/expand.h"
+#include "config/keys.h"
 #include "config/secret.h"
+#include "config/supervision.h"
 #include "plugin/props.h"
 
 #include <stdio.h>
@@ -195,7 +197,8 @@ static int fill(struct resolver *r, const struct mcplug_option *options,
         char *key = mp_view_strdup(name);
         if (!key)
             return mp_fail_nomem(err);
-        r->secrets = strcmp(key, "env") == 0 || strcmp(key, "headers") == 0;
+        const struct mp_key *known = mp_key_find(name);
+        r->secrets = known && known->shown == MP_HIDDEN;
         if (!find_option(options, key) || mp_view_is_null(value))
             rc = MCPLUG_OK;
         else if (mp_view_is_array(value))
@@ -214,27 +217,6 @@ static int fill(struct resolver *r, const struct mcplug_option *options,
     return rc;
 }
 
-/* 0: not set. Times are short texts, so no memory is needed for one. */
-static uint64_t timeout_of(const struct mp_entry *entry, const char *name)
-{
-    mp_view v = mp_view_get(mp_view_get(entry->json, "timeouts"), name);
-    char text[32];
-    int64_t ms = 0;
-    if (mp_view_is_string(v) && v.len - 2 < sizeof text) {
-        memcpy(text, v.data + 1, v.len - 2);
-        text[v.len - 2] = '\0';
-        mp_option_parse("duration", text, &ms);
-    } else {
-        mp_view_int(v, &ms);
-    }
-    return ms > 0 ? (uint64_t)ms : 0;
-}
-
-static uint32_t clamp(uint64_t ms)
-{
-    return ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
-}
-
 void mp_resolved_times(const struct mp_resolved *resolved, uint32_t *connect_ms,
                        uint32_t *request_ms, uint64_t *tool_ms)
 {
@@ -245,19 +227,16 @@ void mp_resolved_times(const struct mp_resolved *resolved, uint32_t *connect_ms,
 
 /* ---- policy ---- */
 
-/* What a policy looks at. */
-static const char *const looked_at[] = {"command", "args",     "env",    "cwd",
-                                        "url",     "path",     "host",   "port",
-                                        "proxy",   "insecure", "caFile", "certFile"};
-
-/* The same of an entry as props; with `expanded`, variables are put in. */
+/* What a policy looks at, as props; with `expanded`, variables are put in. */
 static int look(struct resolver *r, bool expanded, mcplug_props *props,
                 struct mcplug_error *err)
 {
     int rc = MCPLUG_OK;
     r->literal = !expanded;
-    for (size_t i = 0; rc == MCPLUG_OK && i < MP_COUNT(looked_at); i++) {
-        const char *key = looked_at[i];
+    for (const struct mp_key *k = mp_keys; rc == MCPLUG_OK && k->name; k++) {
+        if (!k->judged)
+            continue;
+        const char *key = k->name;
         mp_view value = mp_view_get(r->entry->json, key), name, item;
         struct mp_walk w = mp_walk_into(value);
         if (mp_view_is_array(value))
@@ -496,6 +475,7 @@ int mp_entry_resolve(const struct mcplug_config *config, const struct mp_entry *
     const char *real = entry->source->real;
     char *dir = real ? mp_path_dir(real) : mp_strdup(config->paths.cwd);
     struct resolver r = {.config = config, .entry = entry, .vaults = vaults, .dir = dir};
+    struct mp_timeouts timeouts;
     enum mp_state state;
 
     memset(out, 0, sizeof *out);
@@ -507,10 +487,12 @@ int mp_entry_resolve(const struct mcplug_config *config, const struct mp_entry *
         rc = mp_entry_type(entry, &out->type, err);
     if (rc == MCPLUG_OK)
         rc = fill(&r, options, out->props, err);
+    if (rc == MCPLUG_OK)
+        rc = mp_entry_timeouts(entry, &timeouts, err);
     if (rc == MCPLUG_OK) {
-        out->connect_ms = clamp(timeout_of(entry, "connect"));
-        out->request_ms = clamp(timeout_of(entry, "request"));
-        out->tool_ms = timeout_of(entry, "tool");
+        out->connect_ms = timeouts.connect_ms;
+        out->request_ms = timeouts.request_ms;
+        out->tool_ms = timeouts.tool_ms;
         if (r.names.failed || (r.names.len && !(out->missing = mp_str_take(&r.names))))
             rc = mp_fail_nomem(err);
     }

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "plugin/props.h"
+#include "config/keys.h"
 
 #include <stdio.h>
 
@@ -11,93 +11,41 @@
 /* No variables: what is kept under a name, and which tools are allowed, must not depend
  * on who asks. */
 
-static void list_free(char **list)
+static void *member_of(struct mp_supervision *supervision, const struct mp_key *key)
 {
-    for (size_t i = 0; list && list[i]; i++)
-        mp_free(list[i]);
-    mp_free(list);
-}
-
-/* What is not there leaves NULL. false: no memory */
-static bool take_text(const struct mp_entry *entry, const char *key, char **out)
-{
-    mp_view v = mp_view_get(entry->json, key);
-    return !mp_view_is_string(v) || (*out = mp_view_strdup(v));
-}
-
-static bool take_list(const struct mp_entry *entry, const char *key, char ***out)
-{
-    mp_view list = mp_view_get(entry->json, key), item;
-    struct mp_walk w = mp_walk_into(list);
-
-    if (!mp_view_is_array(list))
-        return true;
-    *out = mp_alloc((mp_view_count(list) + 1) * sizeof **out);
-    for (size_t n = 0; *out && mp_walk_element(&w, &item); n++)
-        if (!((*out)[n] = mp_view_strdup(item)))
-            return false;
-    return *out != NULL;
-}
-
-static bool take_map(const struct mp_entry *entry, const char *key, char ***out)
-{
-    mp_view map = mp_view_get(entry->json, key), name, item;
-    struct mp_walk w = mp_walk_into(map);
-
-    if (!mp_view_is_object(map))
-        return true;
-    *out = mp_alloc((mp_view_count(map) * 2 + 1) * sizeof **out);
-    for (size_t n = 0; *out && mp_walk_member(&w, &name, &item); n += 2)
-        if (!((*out)[n] = mp_view_strdup(name)) ||
-            !((*out)[n + 1] = mp_view_strdup(item)))
-            return false;
-    return *out != NULL;
-}
-
-static bool take_time(const struct mp_entry *entry, const char *key, uint64_t *out)
-{
-    mp_view v = mp_view_get(entry->json, key);
-    int64_t ms = 0;
-    char *text = mp_view_is_string(v) ? mp_view_strdup(v) : NULL;
-
-    if (mp_view_is_string(v) && !text)
-        return false;
-    if (text)
-        mp_option_parse("duration", text, &ms);
-    else
-        mp_view_int(v, &ms);
-    mp_free(text);
-    *out = ms > 0 ? (uint64_t)ms : 0;
-    return true;
+    return (char *)supervision + key->at;
 }
 
 int mp_entry_supervision(const struct mp_entry *entry, struct mp_supervision *out,
                          struct mcplug_error *err)
 {
-    mp_view shared = mp_view_get(entry->json, "shared");
+    bool ok = true;
 
     memset(out, 0, sizeof *out);
-    out->shared = !shared.len || mp_view_true(shared);
-    out->keep_alive = mp_view_true(mp_view_get(entry->json, "keepAlive"));
-    bool ok = take_text(entry, "healthProbe", &out->probe) &&
-              take_text(entry, "healthUrl", &out->probe_url) &&
-              take_time(entry, "idle", &out->idle_ms) &&
-              take_text(entry, "queue", &out->queue) &&
-              take_map(entry, "toolQueues", &out->tool_queues) &&
-              take_list(entry, "toolsAllowed", &out->tools_allowed) &&
-              take_list(entry, "toolsDenied", &out->tools_denied);
+    out->shared = true;
+    for (const struct mp_key *key = mp_keys; ok && key->name; key++) {
+        mp_view v = mp_view_get(entry->json, key->name);
+        ok = !key->into || !v.len || key->into->read(v, member_of(out, key));
+    }
     return ok ? MCPLUG_OK : mp_fail_nomem(err);
 }
 
 void mp_supervision_clear(struct mp_supervision *supervision)
 {
-    mp_free(supervision->probe);
-    mp_free(supervision->probe_url);
-    mp_free(supervision->queue);
-    list_free(supervision->tool_queues);
-    list_free(supervision->tools_allowed);
-    list_free(supervision->tools_denied);
+    for (const struct mp_key *key = mp_keys; key->name; key++)
+        if (key->into && key->into->clear)
+            key->into->clear(member_of(supervision, key));
     memset(supervision, 0, sizeof *supervision);
+}
+
+int mp_entry_timeouts(const struct mp_entry *entry, struct mp_timeouts *out,
+                      struct mcplug_error *err)
+{
+    const struct mp_key *key = mp_key_find(mp_text("\"timeouts\""));
+
+    memset(out, 0, sizeof *out);
+    return key->into->read(mp_view_get(entry->json, key->name), out) ? MCPLUG_OK
+                                                                     : mp_fail_nomem(err);
 }
 
 /* ---- types ---- */

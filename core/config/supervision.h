@@ -5,13 +5,20 @@
 
 #include "config/config.h"
 
+struct mp_timeouts { /* 0: not set */
+    uint32_t connect_ms;
+    uint32_t request_ms;
+    uint64_t tool_ms;
+};
+
 struct mp_supervision {
-    bool shared;          /* "shared", true unless it says otherwise */
-    bool keep_alive;      /* "keepAlive", false unless it says otherwise */
-    char *probe;          /* "healthProbe"; NULL: by era */
-    char *probe_url;      /* "healthUrl"; NULL: none */
-    uint64_t idle_ms;     /* "idle", a duration; 0: never stopped for being idle */
-    char *queue;          /* "queue"; NULL: none */
+    struct mp_timeouts timeouts; /* "timeouts" */
+    bool shared;                 /* "shared", true unless it says otherwise */
+    bool keep_alive;             /* "keepAlive", false unless it says otherwise */
+    char *probe;                 /* "healthProbe"; NULL: by era */
+    char *probe_url;             /* "healthUrl"; NULL: none */
+    uint64_t idle_ms;            /* "idle", a duration; 0: never stopped for being idle */
+    char *queue;                 /* "queue"; NULL: none */
     char **tool_queues;   /* "toolQueues": TOOL, QUEUE, TOOL, QUEUE .. NULL-ended; NULL */
     char **tools_allowed; /* NULL-ended; NULL: all */
     char **tools_denied;  /* NULL-ended; NULL: none */
@@ -21,6 +28,9 @@ struct mp_supervision {
 int mp_entry_supervision(const struct mp_entry *entry, struct mp_supervision *out,
                          struct mcplug_error *err);
 void mp_supervision_clear(struct mp_supervision *supervision);
+/* "timeouts" alone. */
+int mp_entry_timeouts(const struct mp_entry *entry, struct mp_timeouts *out,
+                      struct mcplug_error *err);
 
 #define MP_QUEUES_MAX 1000            /* that one file may name */
 #define MP_QUEUE_CONCURRENT_MAX 10000 /* from 1 */

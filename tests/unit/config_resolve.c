@@ -374,6 +374,8 @@ START_TEST(timeouts_are_numbers_or_times)
     ck_assert(got.connect_ms == 0 && got.request_ms == 0 && got.tool_ms == 0);
     resolves("{'command':'x','timeouts':{'connect':250,'request':'5s','tool':'1h'}}");
     ck_assert(got.connect_ms == 250 && got.request_ms == 5000 && got.tool_ms == 3600000);
+    resolves("{'command':'x','timeouts':{'connect':250,'tool':'1\\u0068'}}");
+    ck_assert(got.connect_ms == 250 && got.tool_ms == 3600000);
     mp_resolved_times(&got, &connect, &request, &tool);
     ck_assert(connect == 250 && request == 9 && tool == 3600000);
     resolves("{'command':'x','timeouts':{'connect':31536000000,'tool':31536000000}}");

@@ -1,0 +1,461 @@
+/* The keys of an entry: their checkers, their readers, and the table. */
+#include "config/keys.h"
+
+#include "base/mem.h"
+#include "config/supervision.h"
+#include "plugin/props.h"
+
+#include "../../plugins/common/url.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <strings.h>
+
+/* ---- problems ---- */
+
+void mp_checker_complain(struct mp_checker *c, bool is_warning, const char *below,
+                         mp_view at, const char *text)
+{
+    char path[512];
+    snprintf(path, sizeof path, "mcpServers.%.128s%s", c->entry->name, below);
+    mp_config_note(c->config, c->entry->source, c->entry->name, is_warning, path, at,
+                   "%s", text);
+    c->entry->broken |= !is_warning;
+}
+
+/* ---- shapes ---- */
+
+static const char *shape_of(mp_view v)
+{
+    switch (v.data[0]) {
+    case '{':
+        return "an object";
+    case '[':
+        return "a list";
+    case '"':
+        return "a string";
+    case 't':
+    case 'f':
+        return "a boolean";
+    case 'n':
+        return "null";
+    default:
+        return "a number";
+    }
+}
+
+static bool is_number(mp_view v)
+{
+    return v.data[0] == '-' || (v.data[0] >= '0' && v.data[0] <= '9');
+}
+
+static bool is_bool(mp_view v)
+{
+    return v.data[0] == 't' || v.data[0] == 'f';
+}
+
+bool mp_view_is_scalar(mp_view v)
+{
+    return mp_view_is_string(v) || is_number(v) || is_bool(v);
+}
+
+void mp_checker_expected(struct mp_checker *c, const char *below, mp_view at,
+                         const char *what)
+{
+    char text[256];
+    snprintf(text, sizeof text, "expected %s, found %s", what, shape_of(at));
+    mp_checker_complain(c, false, below, at, text);
+}
+
+void mp_checker_no_memory(struct mp_checker *c)
+{
+    c->config->incomplete = true;
+    c->entry->broken = true;
+}
+
+void mp_check_string(struct mp_checker *c, const char *below, mp_view v)
+{
+    struct mp_str text;
+    mp_str_init(&text, MP_FILE_MAX);
+    mp_str_add_view(&text, v);
+    if (text.failed)
+        mp_checker_no_memory(c);
+    else if (text.data && strlen(text.data) != text.len)
+        mp_checker_complain(c, false, below, v, "has a NUL character");
+    mp_str_clear(&text);
+}
+
+static void check_items(struct mp_checker *c, const char *key, mp_view v,
+                        bool (*fits)(mp_view v))
+{
+    struct mp_walk w = mp_walk_into(v);
+    mp_view item;
+    char below[160];
+
+    if (!mp_view_is_array(v)) {
+        snprintf(below, sizeof below, ".%.64s", key);
+        mp_checker_expected(c, below, v, "a list of strings");
+        return;
+    }
+    for (size_t i = 0; mp_walk_element(&w, &item); i++) {
+        snprintf(below, sizeof below, ".%.64s[%zu]", key, i);
+        if (!fits(item))
+            mp_checker_expected(c, below, item, "a string");
+        else
+            mp_check_string(c, below, item);
+    }
+}
+
+void mp_check_strings(struct mp_checker *c, const char *key, mp_view v)
+{
+    check_items(c, key, v, mp_view_is_scalar);
+}
+
+/* Names are texts and nothing else: a number there was meant for another key. */
+static void check_names(struct mp_checker *c, const char *key, mp_view v)
+{
+    check_items(c, key, v, mp_view_is_string);
+}
+
+static void check_members(struct mp_checker *c, const char *key, mp_view v,
+                          bool (*fits)(mp_view v))
+{
+    struct mp_walk w = mp_walk_into(v);
+    mp_view name, item;
+    char below[320];
+
+    snprintf(below, sizeof below, ".%.64s", key);
+    if (!mp_view_is_object(v)) {
+        mp_checker_expected(c, below, v, "an object with strings");
+        return;
+    }
+    while (mp_walk_member(&w, &name, &item)) {
+        char *text = mp_view_strdup(name);
+        snprintf(below, sizeof below, ".%.64s.%.128s", key, text ? text : "");
+        if (!fits(item))
+            mp_checker_expected(c, below, item, "a string");
+        else
+            mp_check_string(c, below, item);
+        if (!text)
+            mp_checker_no_memory(c);
+        else if (!*text || (strcmp(key, "env") == 0 && strchr(text, '=')))
+            mp_checker_complain(c, false, below, name, "is no name");
+        mp_free(text);
+    }
+}
+
+void mp_check_map(struct mp_checker *c, const char *key, mp_view v)
+{
+    check_members(c, key, v, mp_view_is_scalar);
+}
+
+static void check_named(struct mp_checker *c, const char *key, mp_view v)
+{
+    check_members(c, key, v, mp_view_is_string);
+}
+
+/* Milliseconds from `least` on, or a text such as `like`. A bare number in quotes would
+ * have to be guessed at. */
+static void check_duration(struct mp_checker *c, const char *below, mp_view v,
+                           int64_t least, const char *like)
+{
+    char line[96], *text = mp_view_strdup(v);
+    int64_t ms = 0;
+
+    if (!text && mp_view_is_string(v))
+        mp_checker_no_memory(c);
+    bool ok = is_number(v) ? mp_view_int(v, &ms)
+                           : text && mp_option_parse("duration", text, &ms);
+    snprintf(line, sizeof line, "expected milliseconds, or a time such as \"%s\"", like);
+    if (!ok || ms < least)
+        mp_checker_complain(c, false, below, v, line);
+    else if (ms > MP_TIME_MAX)
+        mp_checker_complain(c, false, below, v, "is more than 365 days");
+    else if (text && ms && !text[strspn(text, "0123456789")]) {
+        snprintf(line, sizeof line, "is it \"%.16sms\" or \"%.16ss\"?", text, text);
+        mp_checker_complain(c, false, below, v, line);
+    }
+    mp_free(text);
+}
+
+static void check_timeouts(struct mp_checker *c, const char *key, mp_view v)
+{
+    static const char *const names[] = {"connect", "request", "tool"};
+    struct mp_walk w = mp_walk_into(v);
+    mp_view name, item;
+    char below[320];
+
+    snprintf(below, sizeof below, ".%s", key);
+    if (!mp_view_is_object(v)) {
+        mp_checker_expected(c, below, v,
+                            "an object with \"connect\", \"request\", \"tool\"");
+        return;
+    }
+    while (mp_walk_member(&w, &name, &item)) {
+        bool known = false;
+        for (size_t i = 0; i < MP_COUNT(names); i++)
+            known = known || mp_view_equals(name, names[i]);
+        char *text = mp_view_strdup(name);
+        snprintf(below, sizeof below, ".%s.%.128s", key, text ? text : "");
+        if (!known)
+            mp_checker_complain(
+                c, false, below, name,
+                "is unknown; there are \"connect\", \"request\" and \"tool\"");
+        else
+            check_duration(c, below, item, 1, "30s");
+        mp_free(text);
+    }
+}
+
+static void check_time(struct mp_checker *c, const char *key, mp_view v)
+{
+    char below[96];
+    snprintf(below, sizeof below, ".%s", key);
+    check_duration(c, below, v, 0, "10m");
+}
+
+/* The words differ in one place, by two letters at most. */
+static bool is_slip(const char *given, const char *meant)
+{
+    size_t n = strlen(given), m = strlen(meant), head = 0, tail = 0;
+    while (head < n && given[head] == meant[head])
+        head++;
+    while (tail + head < n && tail + head < m &&
+           given[n - 1 - tail] == meant[m - 1 - tail])
+        tail++;
+    return head + tail + 2 >= (n > m ? n : m);
+}
+
+/* Modules may offer more than the four, so only what looks like a slip is refused. */
+static void check_probe(struct mp_checker *c, const char *key, mp_view v)
+{
+    static const char *const names[] = {"ping", "listTools", "discover", "http"};
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    const char *best = NULL;
+    char below[96], text[256], *given = mp_view_strdup(v);
+    bool known = false;
+
+    snprintf(below, sizeof below, ".%s", key);
+    for (size_t i = 0; given && i < MP_COUNT(names); i++) {
+        known = known || strcmp(given, names[i]) == 0;
+        mp_nearest(given, names[i], &best);
+    }
+    if (best && !is_slip(given, best)) /* "tcp" is near to "http", and another word */
+        best = NULL;
+    for (size_t i = 0; given && i < MP_COUNT(names); i++)
+        if (strcasecmp(given, names[i]) == 0)
+            best = names[i];
+    snprintf(text, sizeof text, "expected ping, listTools, discover or http%s%s%s",
+             best ? "; did you mean \"" : ", or a name that a module offers",
+             best ? best : "", best ? "\"?" : "");
+    if (!given && mp_view_is_string(v))
+        mp_checker_no_memory(c);
+    else if (!known && (!given || best || mp_name_check(given, &why) != MCPLUG_OK))
+        mp_checker_complain(c, false, below, v, text);
+    else
+        mp_check_string(c, below, v);
+    mp_free(given);
+}
+
+static void check_text(struct mp_checker *c, const char *key, mp_view v)
+{
+    char below[96];
+    snprintf(below, sizeof below, ".%s", key);
+    if (!mp_view_is_string(v))
+        mp_checker_expected(c, below, v, "a string");
+    else if (v.len == 2)
+        mp_checker_complain(c, false, below, v, "is empty");
+    else
+        mp_check_string(c, below, v);
+}
+
+static void check_probe_url(struct mp_checker *c, const char *key, mp_view v)
+{
+    char below[96], *url = mp_view_strdup(v);
+    const char *wrong;
+    struct url parts;
+
+    snprintf(below, sizeof below, ".%s", key);
+    check_text(c, key, v);
+    if (!url && mp_view_is_string(v))
+        mp_checker_no_memory(c);
+    if (url && *url) {
+        bool web =
+            strncasecmp(url, "http://", 7) == 0 || strncasecmp(url, "https://", 8) == 0;
+        wrong = web ? url_parse(url, &parts) : "does not begin with http:// or https://";
+        if (wrong)
+            mp_checker_complain(c, false, below, v, wrong);
+        else if (strstr(url, "${"))
+            mp_checker_complain(c, true, below, v, "is used as it is, without variables");
+    }
+    mp_free(url);
+}
+
+static void check_flag(struct mp_checker *c, const char *key, mp_view v)
+{
+    char below[96];
+    snprintf(below, sizeof below, ".%s", key);
+    if (!is_bool(v))
+        mp_checker_expected(c, below, v, "true or false");
+}
+
+/* ---- readers; only for values that their checkers let through ---- */
+
+static bool read_text(mp_view v, void *out)
+{
+    return !mp_view_is_string(v) || (*(char **)out = mp_view_strdup(v));
+}
+
+static void clear_text(void *out)
+{
+    mp_free(*(char **)out);
+}
+
+static bool read_list(mp_view list, void *out)
+{
+    struct mp_walk w = mp_walk_into(list);
+    char **items;
+    mp_view item;
+
+    if (!mp_view_is_array(list))
+        return true;
+    *(char ***)out = items = mp_alloc((mp_view_count(list) + 1) * sizeof *items);
+    for (size_t n = 0; items && mp_walk_element(&w, &item); n++)
+        if (!(items[n] = mp_view_strdup(item)))
+            return false;
+    return items != NULL;
+}
+
+static bool read_map(mp_view map, void *out)
+{
+    struct mp_walk w = mp_walk_into(map);
+    mp_view name, item;
+    char **items;
+
+    if (!mp_view_is_object(map))
+        return true;
+    *(char ***)out = items = mp_alloc((mp_view_count(map) * 2 + 1) * sizeof *items);
+    for (size_t n = 0; items && mp_walk_member(&w, &name, &item); n += 2)
+        if (!(items[n] = mp_view_strdup(name)) || !(items[n + 1] = mp_view_strdup(item)))
+            return false;
+    return items != NULL;
+}
+
+static void clear_list(void *out)
+{
+    char **items = *(char ***)out;
+    for (size_t i = 0; items && items[i]; i++)
+        mp_free(items[i]);
+    mp_free(items);
+}
+
+static bool read_flag(mp_view v, void *out)
+{
+    *(bool *)out = mp_view_true(v);
+    return true;
+}
+
+static bool read_time(mp_view v, void *out)
+{
+    char *text = mp_view_strdup(v);
+    int64_t ms = 0;
+
+    if (mp_view_is_string(v) && !text)
+        return false;
+    if (text)
+        mp_option_parse("duration", text, &ms);
+    else
+        mp_view_int(v, &ms);
+    mp_free(text);
+    *(uint64_t *)out = ms > 0 ? (uint64_t)ms : 0;
+    return true;
+}
+
+static uint32_t clamp(uint64_t ms)
+{
+    return ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
+}
+
+static bool read_timeouts(mp_view v, void *out)
+{
+    struct mp_timeouts *timeouts = out;
+    uint64_t connect, request;
+
+    if (!read_time(mp_view_get(v, "connect"), &connect) ||
+        !read_time(mp_view_get(v, "request"), &request) ||
+        !read_time(mp_view_get(v, "tool"), &timeouts->tool_ms))
+        return false;
+    timeouts->connect_ms = clamp(connect);
+    timeouts->request_ms = clamp(request);
+    return true;
+}
+
+static const struct mp_key_reader text = {read_text, clear_text};
+static const struct mp_key_reader list = {read_list, clear_list};
+static const struct mp_key_reader map = {read_map, clear_list};
+static const struct mp_key_reader flag = {read_flag, NULL};
+static const struct mp_key_reader duration = {read_time, NULL};
+static const struct mp_key_reader timeouts = {read_timeouts, NULL};
+
+/* ---- the table ---- */
+
+#define INTO(reader, member)                                                             \
+    .into = &(reader), .at = offsetof(struct mp_supervision, member)
+#define OURS .ours = true, .shown = MP_SHOWN
+
+const struct mp_key mp_keys[] = {
+    {"type", "string", check_text, OURS,
+     .help = "the transport: stdio, http, sse, websocket, .."},
+    {"command", "string", check_text, .judged = true, .help = "the program to start"},
+    {"args", "list", mp_check_strings, .judged = true,
+     .help = "arguments of the program"},
+    {"env", "map", mp_check_map, .judged = true, .shown = MP_HIDDEN,
+     .help = "variables for the program"},
+    {"cwd", "string", check_text, .judged = true, .help = "the directory it starts in"},
+    {"url", "string", check_text, .judged = true, .help = "where the server is"},
+    {"headers", "map", mp_check_map, .shown = MP_HIDDEN,
+     .help = "what is sent with every request"},
+    {"disabled", "bool", check_flag, OURS, .help = "true: keep the entry, do not use it"},
+    {"timeouts", "map", check_timeouts, INTO(timeouts, timeouts), OURS,
+     .help = "how long connect, request and tool may take"},
+    {"toolsAllowed", "list", check_names, INTO(list, tools_allowed), OURS,
+     .help = "the tools that may be used"},
+    {"toolsDenied", "list", check_names, INTO(list, tools_denied), OURS,
+     .help = "the tools that may not be used"},
+    {"shared", "bool", check_flag, INTO(flag, shared), OURS,
+     .help = "false: a connection for each of its users"},
+    {"keepAlive", "bool", check_flag, INTO(flag, keep_alive), OURS,
+     .help = "true: ping it while a tool runs"},
+    {"idle", "duration", check_time, INTO(duration, idle_ms), OURS,
+     .help = "stop it after this time without a call"},
+    {"healthProbe", "string", check_probe, INTO(text, probe), OURS,
+     .help = "ping, listTools, discover, http, .."},
+    {"healthUrl", "string", check_probe_url, INTO(text, probe_url), .ours = true,
+     .help = "what the probe http asks for"},
+    {"queue", "string", check_text, INTO(text, queue), OURS,
+     .help = "the queue that its calls go through"},
+    {"toolQueues", "map", check_named, INTO(map, tool_queues), OURS,
+     .help = "queues of single tools"},
+
+    /* Settings that modules declare and check: those that the policy looks at, and those
+     * whose names would hide them. */
+    {"path", .judged = true},
+    {"host", .judged = true},
+    {"port", .judged = true},
+    {"proxy", .judged = true},
+    {"insecure", .judged = true},
+    {"caFile", .judged = true},
+    {"certFile", .judged = true},
+    {"keyFile", .shown = MP_SHOWN},
+    {"connections", .shown = MP_SHOWN},
+    {"connectTimeout", .shown = MP_SHOWN},
+    {.name = NULL},
+};
+
+const struct mp_key *mp_key_find(mp_view name)
+{
+    for (const struct mp_key *key = mp_keys; key->name; key++)
+        if (mp_view_equals(name, key->name))
+            return key;
+    return NULL;
+}

@@ -1,0 +1,63 @@
+/* The keys of an entry, one row each. From the table follow the checks of schema.c, what
+ * supervision.c reads, what the policy looks at (resolve.c), what is shown (mask.c) and
+ * what is completed. doc/mcplug.json.5 has to name every key that has a line of help;
+ * tests/unit/config_keys.c checks that. [any] */
+#ifndef MP_CONFIG_KEYS_H
+#define MP_CONFIG_KEYS_H
+
+#include "config/config.h"
+
+/* ---- checks ---- */
+
+struct mp_checker {
+    struct mcplug_config *config;
+    struct mp_entry *entry;
+};
+
+/* Notes a problem of the entry; `below` is what follows the server's name: ".args[1]". */
+void mp_checker_complain(struct mp_checker *c, bool is_warning, const char *below,
+                         mp_view at, const char *text);
+void mp_checker_expected(struct mp_checker *c, const char *below, mp_view at,
+                         const char *what);
+/* What could not be checked must not be used. */
+void mp_checker_no_memory(struct mp_checker *c);
+
+/* Can it be written as one text: a string, a number, a boolean? */
+bool mp_view_is_scalar(mp_view v);
+/* A string of C: no NUL inside. */
+void mp_check_string(struct mp_checker *c, const char *below, mp_view v);
+/* A list of scalars, an object with scalars. */
+void mp_check_strings(struct mp_checker *c, const char *key, mp_view v);
+void mp_check_map(struct mp_checker *c, const char *key, mp_view v);
+
+/* ---- the table ---- */
+
+/* How a value becomes a member of struct mp_supervision. */
+struct mp_key_reader {
+    bool (*read)(mp_view v, void *out); /* false: no memory */
+    void (*clear)(void *out);           /* NULL: nothing to free */
+};
+
+enum mp_shown {
+    MP_SHOWN_MASKED, /* but for user info and query of URLs, and what follows --token */
+    MP_SHOWN,        /* as it is */
+    MP_HIDDEN,       /* but for references */
+};
+
+struct mp_key {
+    const char *name; /* NULL ends the table */
+    const char *type; /* as in struct mcplug_option; NULL: as its module says */
+    /* NULL: its module declares what is right */
+    void (*check)(struct mp_checker *c, const char *key, mp_view v);
+    const struct mp_key_reader *into; /* NULL: not of struct mp_supervision */
+    size_t at;                        /* the member it is read into */
+    bool ours;                        /* not a setting of the transport */
+    bool judged;                      /* the policy looks at it */
+    enum mp_shown shown;
+    const char *help; /* one line; NULL: as its module says */
+};
+
+extern const struct mp_key mp_keys[];
+const struct mp_key *mp_key_find(mp_view name); /* NULL: not in the table */
+
+#endif
