@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "config/expand.h"
-#include "config/mask_text.h"
+#include "config/keys.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -289,16 +289,6 @@ static bool is_masked(mp_view key, mp_view value)
     return differs;
 }
 
-/* A variable or a header field: all of them are masked, but some look harmless. */
-static bool looks_secret(const char *name, mp_view value)
-{
-    char *text = mp_view_strdup(value);
-    bool secret = text && (mp_mask_name_tells(name, strlen(name)) ||
-                           mp_mask_looks_secret(text, strlen(text)));
-    mp_free(text);
-    return secret;
-}
-
 /* Nothing but references without a default, and the word that says how a header is
  * meant. */
 static bool only_refers(mp_view value)
@@ -327,7 +317,8 @@ static bool only_refers(mp_view value)
     return harmless;
 }
 
-/* Adds "env.API_KEY" for each member that looks like a secret. */
+/* Adds "env.API_KEY" for each member that may be a secret: of variables and header
+ * fields, those whose name tells. */
 static size_t find_in(const char *outer, mp_view object, struct mp_str *names)
 {
     struct mp_walk w = mp_walk_into(object);
@@ -340,7 +331,8 @@ static size_t find_in(const char *outer, mp_view object, struct mp_str *names)
                    (strcmp(name, "env") == 0 || strcmp(name, "headers") == 0);
         if (!outer && map) {
             n += find_in(name, value, names);
-        } else if (name && (outer ? looks_secret(name, value) : is_masked(key, value)) &&
+        } else if (name &&
+                   (outer ? mp_key_tells(name, strlen(name)) : is_masked(key, value)) &&
                    !only_refers(value)) {
             snprintf(path, sizeof path, "%s%s%.200s", outer ? outer : "",
                      outer ? "." : "", name);

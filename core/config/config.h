@@ -218,9 +218,9 @@ const char *mp_config_file(struct mcplug_config *config, enum mp_scope scope);
 
 /* ---- mask.c ---- */
 
-/* Adds the entry with what may be a secret replaced by "***": header fields, variables,
- * options and parts of URLs whose name or look says so. References to variables and
- * secrets are shown, they are what keeps secrets out of files. */
+/* Adds the entry with what may be a secret replaced by "***": values of "env" and
+ * "headers", user info and query of URLs, and what follows a name that tells. References
+ * to variables and secrets are shown, they are what keeps secrets out of files. */
 bool mp_mask_entry(mp_view entry, struct mp_str *out);
 
 #endif

@@ -283,3 +283,20 @@ void mp_expand_each(const char *text, void (*fn)(void *arg, const char *name), v
 
     read_text(&x, text, text + strlen(text), 0);
 }
+
+size_t mp_expand_reference(const char *p)
+{
+    const char *word = p + 2, *stop = word, *close = NULL;
+
+    if (p[0] != '$' || p[1] != '{')
+        return 0;
+    while (in_variable(*stop))
+        stop++;
+    if (*stop == '}' && stop > word)
+        return (size_t)(stop + 1 - p);
+    for (stop = word; in_vault(*stop);)
+        stop++;
+    if (stop > word && *stop == ':' && stop[1] != '-' && strncmp(word, "cmd:", 4) != 0)
+        close = memchr(stop, '}', strnlen(stop, MP_EXPAND_NAME));
+    return close ? (size_t)(close + 1 - p) : 0;
+}

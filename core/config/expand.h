@@ -41,4 +41,8 @@ int mp_expand(const struct mp_expansion *e, const char *text, struct mp_str *out
  * "file:PATH", .. Gives up silently where mp_expand() would fail. */
 void mp_expand_each(const char *text, void (*fn)(void *arg, const char *name), void *arg);
 
+/* The length of the reference at `p`, if that is one without a default and without a
+ * command: ${NAME}, ${file:PATH}, ${keyring:NAME}; 0: it is not. */
+size_t mp_expand_reference(const char *p);
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "../../plugins/common/url.h"
 
+#include <ctype.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <strings.h>
@@ -458,4 +459,40 @@ const struct mp_key *mp_key_find(mp_view name)
         if (mp_view_equals(name, key->name))
             return key;
     return NULL;
+}
+
+/* ---- names ---- */
+
+bool mp_key_tells(const char *name, size_t len)
+{
+    static const char *const parts[] = {
+        "token",   "secret", "pass",  "pwd",  "key",  "auth",  "header", "cred",
+        "cookie",  "sess",   "sig",   "jwt",  "user", "dsn",   "conn",   "priv",
+        "license", "bearer", "|pin|", "|pw|", "|pk|", "|pat|", "|otp|",  "|sas|",
+    };
+    char words[130] = "|"; /* "|api|key|" */
+
+    for (size_t i = 0; i < len && i < sizeof words - 3; i++) {
+        words[i + 1] = isalpha((unsigned char)name[i]) ? (char)(name[i] | 0x20) : '|';
+        words[i + 2] = '|';
+    }
+    for (size_t i = 0; i < MP_COUNT(parts); i++)
+        if (strstr(words, parts[i]))
+            return true;
+    return len > sizeof words - 3; /* who knows what is in so long a name? */
+}
+
+enum mp_shown mp_key_shown(mp_view key, enum mp_shown outer, bool *failed)
+{
+    const struct mp_key *row = mp_key_find(key);
+    char *name = row ? NULL : mp_view_strdup(key);
+
+    *failed |= !row && !name;
+    if (outer == MP_SHOWN_MASKED && row)
+        outer = row->shown;
+    else if (outer == MP_SHOWN_MASKED && (!name || strncasecmp(name, "env", 3) == 0 ||
+                                          mp_key_tells(name, strlen(name))))
+        outer = MP_HIDDEN;
+    mp_free(name);
+    return outer;
 }

@@ -60,4 +60,12 @@ struct mp_key {
 extern const struct mp_key mp_keys[];
 const struct mp_key *mp_key_find(mp_view name); /* NULL: not in the table */
 
+/* ---- names ---- */
+
+/* A name that is given to secrets: API_KEY, --user, X-Session. */
+bool mp_key_tells(const char *name, size_t len);
+/* May the member `key` of a value that is `outer` be shown? Without memory it may not,
+ * and `failed` is set. */
+enum mp_shown mp_key_shown(mp_view key, enum mp_shown outer, bool *failed);
+
 #endif

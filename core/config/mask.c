@@ -1,197 +1,148 @@
-/* What may be a secret is not shown. */
-#include "config/config.h"
-
+/* What may be a secret is not shown: see mp_mask_entry() for the rule. */
 #include "base/mem.h"
-#include "config/mask_text.h"
+#include "config/expand.h"
+#include "config/keys.h"
 
 #include <strings.h>
 
-#define HIDDEN "\"***\""
+#define LOWER "abcdefghijklmnopqrstuvwxyz0123456789-."
+#define NAME LOWER "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+#define BLANKS " \t\r\n'\"`\\"
+enum next { SHOW, HIDE_VALUE, HIDE }; /* what of the next argument; VALUE: behind = */
 
-/* Where a value stands. All but PLAIN and ARGUMENTS hold for everything below. */
-enum place {
-    PLAIN,
-    OPEN,      /* shown as it is */
-    ARGUMENTS, /* the command and what is given to it */
-    HEADERS,
-    VARIABLES,
-    SECRET, /* its key tells */
-};
-
-struct masker {
-    struct mp_str *out;
-    bool failed; /* something was hidden for want of memory */
-};
-
-/* ---- keys ---- */
-
-/* Members of an entry itself that have no room for secrets. */
-static const char *const open_keys[] = {
-    "type",     "disabled",    "timeouts", "queue",        "toolQueues",
-    "shared",   "healthProbe", "ping",     "toolsAllowed", "toolsDenied",
-    "insecure", "keepAlive",   "idle",
-};
-
-/* Names of files, and a time, whose keys tell nevertheless. */
-static const char *const plain_keys[] = {"keyFile", "certFile", "caFile",
-                                         "connectTimeout"};
-
-static const char *const argument_keys[] = {"args", "arguments", "command", "cmd"};
-
-/* Members that say nothing of what they hold: {"name": "API_KEY", "value": ..}. */
-static const char *const vague_keys[] = {"value", "values", "default"};
-
-#define ONE_OF(list, name) mp_mask_in(list, MP_COUNT(list), name, strlen(name))
-
-/* `top`: the member is one of the entry itself. */
-static enum place place_of(enum place outer, bool top, const char *name)
+/* Hides all up to `end`, or the end of a reference there; "Bearer" and its like stay. */
+static const char *add_hidden(struct mp_str *out, const char *p, const char *end)
 {
-    if (outer != PLAIN && outer != ARGUMENTS)
-        return outer;
-    if (ONE_OF(argument_keys, name))
-        return ARGUMENTS;
-    if (strncasecmp(name, "env", 3) == 0 && strcasecmp(name, "envFile") != 0)
-        return VARIABLES;
-    if (top && ONE_OF(open_keys, name))
-        return OPEN;
-    if (ONE_OF(plain_keys, name))
-        return PLAIN;
-    if (strcasestr(name, "header"))
-        return HEADERS;
-    return mp_mask_name_tells(name, strlen(name)) || ONE_OF(vague_keys, name) ? SECRET
-                                                                              : PLAIN;
-}
+    static const char *const schemes[] = {"Bearer ", "Basic ", "token "};
 
-/* ---- values ---- */
-
-/* Adds one text as it may be shown; `before` is the argument before it. */
-static bool add_shown(struct mp_str *shown, enum place place, const char *name,
-                      const char *before, const char *text, size_t len)
-{
-    static const char *const harmless[] = {"Accept", "Content-Type"};
-
-    switch (place) {
-    case OPEN:
-        return mp_str_add(shown, text, len);
-    case PLAIN:
-        return mp_mask_text(shown, text, len);
-    case ARGUMENTS:
-        return mp_mask_arg(shown, text, len, before);
-    case HEADERS:
-        return (ONE_OF(harmless, name) ? mp_mask_text : mp_mask_hide)(shown, text, len);
-    case VARIABLES:
-        return (mp_mask_variable_is_plain(name, strlen(name), text, len)
-                    ? mp_mask_text
-                    : mp_mask_hide)(shown, text, len);
-    case SECRET:
-        break;
+    for (size_t i = 0, n; i < MP_COUNT(schemes); i++)
+        if (strncasecmp(p, schemes[i], n = strlen(schemes[i])) == 0 && p + n < end) {
+            mp_str_add(out, p, n);
+            p += n;
+        }
+    for (bool hidden = false; p < end;) {
+        size_t dollars = strspn(p, "$"), n = dollars == 1 ? mp_expand_reference(p) : 0;
+        if (n)
+            mp_str_add(out, p, n);
+        else if (!hidden)
+            mp_str_adds(out, "***");
+        hidden = n == 0;
+        p += n ? n : dollars ? dollars : 1;
     }
-    return mp_mask_hide(shown, text, len);
+    return p;
 }
 
-/* A string or a number. A number that is shown stays one. */
-static void add_scalar(struct masker *m, enum place place, const char *name,
-                       const char *before, mp_view v)
+/* From the // of a URL on. An @ behind the host may be part of a password with a slash.
+ */
+static const char *add_authority(struct mp_str *out, const char *p, const char *end)
 {
-    struct mp_str text, shown;
-    bool string = mp_view_is_string(v);
+    const char *host = p + 2, *stop = host + strcspn(host, "/?#" BLANKS "<>");
+    const char *sign = memrchr(host, '@', (size_t)(stop - host));
+    const char *last = memrchr(stop, '@', (size_t)(end - stop));
+    size_t name = strspn(host, LOWER);
 
-    mp_str_init(&text, MP_FILE_MAX);
-    mp_str_init(&shown, MP_FILE_MAX * 4);
-    bool ok = mp_str_add_lit(&text, "") && mp_str_add_lit(&shown, "") &&
-              (string ? mp_str_add_view(&text, v) : mp_str_add(&text, v.data, v.len));
-    bool whole = ok && !memchr(text.data, '\0', text.len);
-    if (whole)
-        ok = add_shown(&shown, place, name, before, text.data, text.len);
-    if (!ok || !whole)
-        mp_str_adds(m->out, HIDDEN);
-    else if (!string && shown.len == text.len &&
-             memcmp(shown.data, text.data, text.len) == 0)
-        mp_str_add(m->out, v.data, v.len);
-    else
-        mp_str_add_json(m->out, shown.data, shown.len);
-    m->failed |= !ok;
-    mp_str_clear(&text);
-    mp_str_clear(&shown);
+    if (last && (host + name < stop || !memchr(host, '.', name) ||
+                 stop + strspn(stop, NAME "/") < last))
+        sign = end;
+    mp_str_add(out, p, 2);
+    return sign ? add_hidden(out, host, sign) : host;
 }
 
-static void add_value(struct masker *m, enum place place, const char *name,
-                      const char *before, mp_view v);
-
-static void add_members(struct masker *m, enum place place, bool top, mp_view object)
+/* Where the secret begins that a name announces: --key, -pX, -sSu; NULL: nowhere. */
+static const char *secret_after(const char *name, size_t len)
 {
-    struct mp_walk w = mp_walk_into(object);
-    mp_view key, value, program = mp_view_get(object, "command");
-    char *command = mp_view_strdup(program); /* "sshpass -p" tells of its arguments */
-    bool first = true, lost = !command && mp_view_is_string(program);
+    const char *stop = name + len, *sign = stop + strspn(stop, BLANKS);
+    size_t flags = *name == '-' ? 1 + strspn(name + 1, "sSfLvigjnNqt") : len;
+    bool sure = *name == '-' || (*sign && strchr("=:>", *sign)) ||
+                (len == 6 && strncasecmp(name, "bearer", len) == 0);
 
-    mp_str_addc(m->out, '{');
-    while (mp_walk_member(&w, &key, &value)) {
-        char *name = mp_view_strdup(key);
-        enum place inner = name ? place_of(place, top, name) : SECRET;
-        bool args = name && inner == ARGUMENTS && strcasecmp(name, "command") != 0;
-        if (args && lost)
-            inner = SECRET;
-        if (!first)
-            mp_str_addc(m->out, ',');
-        first = false;
-        mp_str_add(m->out, key.data, key.len);
-        mp_str_addc(m->out, ':');
-        add_value(m, inner, name ? name : "", args ? command : NULL, value);
-        m->failed |= !name;
-        mp_free(name);
-    }
-    mp_str_addc(m->out, '}');
-    m->failed |= lost;
-    mp_free(command);
+    if (flags < len && strchr(len == 2 ? "upHka" : "upHe", name[flags]) &&
+        (flags == 1 || flags + 1 == len))
+        return flags + 1 == len ? sign + strspn(sign, "= ") : name + 2;
+    return sure && mp_key_tells(name, len) ? sign + strspn(sign, "=:>" BLANKS) : NULL;
 }
 
-static void add_elements(struct masker *m, enum place place, const char *name,
-                         const char *before, mp_view array)
+/* Adds what may be seen of a text; `value`: what follows = may not. */
+static enum next add_text(struct mp_str *out, const char *p, bool value)
 {
-    struct mp_walk w = mp_walk_into(array);
-    mp_view value;
-    char *last = NULL;
-    bool first = true;
+    const char *text = p, *word = p, *stop, *secret = NULL;
 
-    mp_str_addc(m->out, '[');
-    while (mp_walk_element(&w, &value)) {
-        if (!first)
-            mp_str_addc(m->out, ',');
-        add_value(m, place, name, first ? before : last, value);
-        first = false;
-        mp_free(last);
-        last = place == ARGUMENTS ? mp_view_strdup(value) : NULL;
-        if (place == ARGUMENTS && mp_view_is_string(value) && !last) {
-            m->failed = true;
-            place = SECRET; /* nobody knows what it said of the next */
+    for (bool url = false; *p; p = stop, url = url && p < word) {
+        size_t name = strspn(p, NAME), reference = mp_expand_reference(p);
+        word = p < word ? word : p + strcspn(p, BLANKS "<>");
+        if (name && (p == text || !strchr("/@\\", p[-1])))
+            secret = secret_after(p, name);
+        stop = p + (name ? name : reference ? reference : 1);
+        if (secret) {
+            mp_str_add(out, p, (size_t)(secret - p));
+            add_hidden(out, secret, secret + strlen(secret));
+            return !*secret || (secret == p + 2 && mp_key_tells(p, name)) ? HIDE : SHOW;
+        } else if (p[0] == '/' && p[1] == '/') {
+            stop = add_authority(out, p, word);
+            url = true;
+        } else if ((url && strchr("?#", *p)) || (value && *p == '=')) {
+            mp_str_addc(out, *p);
+            stop = add_hidden(out, p + 1, value ? p + strlen(p) : word);
+        } else {
+            mp_str_add(out, p, (size_t)(stop - p));
+            value |= (name == 2 && !memcmp(p, "-e", 2)) ||
+                     (name == 5 && !memcmp(p, "--env", 5));
+            if (value && !*stop && *p == '-')
+                return HIDE_VALUE;
         }
     }
-    mp_free(last);
-    mp_str_addc(m->out, ']');
+    return SHOW;
 }
 
-static void add_value(struct masker *m, enum place place, const char *name,
-                      const char *before, mp_view v)
+static enum next add_string(struct mp_str *out, enum mp_shown shown, enum next next,
+                            mp_view v)
 {
-    if (m->out->failed)
-        return;
-    if (mp_view_is_object(v))
-        add_members(m, place, false, v);
-    else if (mp_view_is_array(v))
-        add_elements(m, place, name, before, v);
-    else if (v.len && strchr("tfn", v.data[0]))
-        mp_str_add(m->out, v.data, v.len);
-    else
-        add_scalar(m, place, name, before, v);
+    bool hidden = shown == MP_HIDDEN || next == HIDE;
+    char *text = mp_view_strdup(v);
+    struct mp_str seen;
+
+    mp_str_init(&seen, MP_FILE_MAX * 4);
+    next = text ? add_text(&seen, text, next == HIDE_VALUE) : SHOW;
+    if (text && hidden) {
+        seen.len = 0;
+        add_hidden(&seen, text, text + strlen(text));
+    }
+    out->failed |= !text || seen.failed;
+    mp_str_add_json(out, seen.data ? seen.data : "", seen.len);
+    mp_str_clear(&seen);
+    mp_free(text);
+    return next;
+}
+
+static enum next add_value(struct mp_str *out, enum mp_shown shown, enum next next,
+                           mp_view v)
+{
+    struct mp_walk w = mp_walk_into(v);
+    bool object = mp_view_is_object(v), hidden = shown == MP_HIDDEN || next == HIDE;
+    mp_view key = mp_text(""), item;
+
+    if (mp_view_is_string(v) && shown != MP_SHOWN)
+        return add_string(out, shown, next, v);
+    if (!object && !mp_view_is_array(v)) {
+        v = hidden && !strchr("tfn", v.data[0]) ? mp_text("\"***\"") : v;
+        mp_str_add(out, v.data, v.len);
+        return SHOW;
+    }
+    mp_str_addc(out, object ? '{' : '[');
+    while (object ? mp_walk_member(&w, &key, &item) : mp_walk_element(&w, &item)) {
+        enum mp_shown inner = object ? mp_key_shown(key, shown, &out->failed) : shown;
+        if (!out->failed && !strchr("{[", out->data[out->len - 1]))
+            mp_str_addc(out, ',');
+        mp_str_add(out, key.data, key.len);
+        mp_str_adds(out, object ? ":" : "");
+        next = add_value(out, inner, object ? SHOW : next, item);
+    }
+    mp_str_addc(out, object ? '}' : ']');
+    return SHOW;
 }
 
 bool mp_mask_entry(mp_view entry, struct mp_str *out)
 {
-    struct masker m = {out, false};
-    if (mp_view_is_object(entry))
-        add_members(&m, PLAIN, true, entry);
-    else
-        add_value(&m, PLAIN, "", NULL, entry);
-    return !out->failed && !m.failed;
+    add_value(out, MP_SHOWN_MASKED, SHOW, entry);
+    return !out->failed;
 }

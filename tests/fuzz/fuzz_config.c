@@ -132,12 +132,6 @@ static void check_entry(struct mcplug_config *config, struct mp_entry *entry)
 
 /* ---- showing ---- */
 
-static bool is_harmless(const char *name)
-{
-    return strcasecmp(name, "accept") == 0 || strcasecmp(name, "content-type") == 0 ||
-           strcasecmp(name, "user-agent") == 0;
-}
-
 /* How far the reference at `shown` goes: to its end, or to the default. */
 static size_t reference_at(const char *shown)
 {
@@ -185,7 +179,7 @@ static void check_headers(mp_view entry, mp_view masked)
     while (mp_walk_member(&w, &key, &value)) {
         char *name = mp_view_strdup(key), *secret = mp_view_strdup(value);
         char *text = name ? mp_view_strdup(mp_view_get(shown, name)) : NULL;
-        if (secret && text && !is_harmless(name))
+        if (secret && text)
             check_hidden(text, secret);
         mp_free(name);
         mp_free(secret);

