@@ -251,11 +251,6 @@ static bool has_host(const char *scheme)
            strcmp(scheme, "ws") == 0 || strcmp(scheme, "wss") == 0;
 }
 
-static unsigned own_port(const char *scheme)
-{
-    return scheme[strlen(scheme) - 1] == 's' && strcmp(scheme, "ws") != 0 ? 443 : 80;
-}
-
 /* A host may be written with slashes before it, capitals, and a dot at its end, a port
  * with zeros. */
 static void respell_tcp(char *text)
@@ -296,80 +291,22 @@ static void drop_last_dot(char *host)
         host[len - 1] = '\0';
 }
 
-static const char *read_ipv6(const char *text, size_t len, struct mp_url_parts *out)
+/* `pattern`: stars may stand in it. Without a path, a pattern fits any. */
+static const char *read_web(const char *text, bool pattern, struct mp_url_parts *out,
+                            bool *dots)
 {
-    struct in6_addr address;
-    char copy[INET6_ADDRSTRLEN];
+    struct url url;
+    const char *why = (pattern ? url_parse_pattern : url_parse)(text, &url);
 
-    if (len == 0 || len >= sizeof copy)
-        return "has a malformed IPv6 address";
-    memcpy(copy, text, len);
-    copy[len] = '\0';
-    if (inet_pton(AF_INET6, copy, &address) != 1 ||
-        !inet_ntop(AF_INET6, &address, out->host, sizeof out->host))
-        return "has a malformed IPv6 address";
-    out->is_ipv6 = true;
-    return NULL;
-}
-
-static const char *read_host(const char *text, size_t len, struct mp_url_parts *out)
-{
-    if (len == 0)
-        return "has no host";
-    if (len >= sizeof out->host)
-        return "has a host that is too long";
-    for (size_t i = 0; i < len; i++) {
-        char c = text[i];
-        if (!is_letter(c) && !is_digit(c) && !strchr("-_.*", c))
-            return "has a malformed host";
-        if (c == '.' && (i == 0 || text[i - 1] == '.'))
-            return "has a malformed host";
-        out->host[i] = lower(c);
-    }
-    out->host[len] = '\0';
+    if (why)
+        return why;
+    memcpy(out->host, url.host, sizeof out->host);
     drop_last_dot(out->host);
-    return NULL;
-}
-
-static const char *read_port(const char *text, size_t len, struct mp_url_parts *out)
-{
-    unsigned port = 0;
-
-    if (len == 1 && text[0] == '*') {
-        out->port = 0;
-        return NULL;
-    }
-    for (size_t i = 0; i < len && i < 6; i++) {
-        if (!is_digit(text[i]))
-            return "has a malformed port; a number or * is one";
-        port = port * 10 + (unsigned)(text[i] - '0');
-    }
-    if (len == 0 || len > 5 || port == 0 || port > 65535)
-        return "has a malformed port; a number or * is one";
-    out->port = port;
-    return NULL;
-}
-
-static const char *read_authority(const char *text, size_t len, struct mp_url_parts *out)
-{
-    const char *end = text + len, *stop, *why;
-
-    if (memchr(text, '@', len))
-        return "has a user name, which no URL here may have";
-    out->port = own_port(out->scheme);
-    if (len && text[0] == '[') {
-        stop = memchr(text, ']', len);
-        if (!stop)
-            return "has a malformed IPv6 address";
-        why = read_ipv6(text + 1, (size_t)(stop++ - text - 1), out);
-        if (!why && stop < end && *stop != ':')
-            why = "has a malformed host";
-    } else {
-        stop = memchr(text, ':', len);
-        stop = stop ? stop : end;
-        why = read_host(text, (size_t)(stop - text), out);
-    }
-    return !why && stop < end ? read_port(stop + 1, (size_t)(end - stop - 1), out) : why;
+    out->is_ipv6 = url.is_ipv6;
+    out->port = url.port;
+    return pattern && !url.target_len
+               ? NULL
+               : spell_all(text + url.target, url.target_len, true, out, dots);
 }
 
 const char *mp_pattern_read(const char *text, struct mp_url_parts *out)
@@ -390,70 +327,42 @@ const char *mp_pattern_read(const char *text, struct mp_url_parts *out)
                    "beyond ASCII";
     if (strncmp(text + at, "//", 2) != 0)
         return "has no // behind its scheme";
-    at += 2;
-    size_t len = strcspn(text + at, "/?");
-    const char *why = read_authority(text + at, len, out);
-    const char *path = text + at + len;
-    if (why || !path[0])
-        return why;
-    if (path[0] != '/')
+    if (text[at + 2 + strcspn(text + at + 2, "/?")] == '?')
         return "has no / behind its host";
-    why = spell_all(path, strlen(path), true, out, &dots);
+    const char *why = read_web(text, true, out, &dots);
     return !why && dots ? "has a . or .. in its path, which no server gets to see" : why;
 }
 
 const char *mp_subject_url_read(const char *text, struct mp_url_parts *out)
 {
-    struct url url;
     bool dots;
 
     memset(out, 0, sizeof *out);
     size_t at = read_scheme(text, out);
     if (at == 0)
         return "has no scheme";
-    if (!has_host(out->scheme))
-        return read_rest(text + at, out);
-    const char *why = url_parse(text, &url);
-    if (why)
-        return why;
-    memcpy(out->host, url.host, sizeof out->host);
-    drop_last_dot(out->host);
-    out->is_ipv6 = url.is_ipv6;
-    out->port = url.port;
-    return spell_all(text + url.target, url.target_len, true, out, &dots);
+    return has_host(out->scheme) ? read_web(text, false, out, &dots)
+                                 : read_rest(text + at, out);
 }
 
 /* ---- does it fit? ---- */
 
-/* Addresses of both families as one of IPv6, so that the mapped ones are equal. */
-static bool read_address(const char *host, struct in6_addr *out)
-{
-    struct in_addr four;
-
-    if (inet_pton(AF_INET6, host, out) == 1)
-        return true;
-    if (!host[0] || host[strspn(host, "0123456789abcdefx.")] || !inet_aton(host, &four))
-        return false;
-    memset(out, 0, sizeof *out);
-    out->s6_addr[10] = out->s6_addr[11] = 0xff;
-    memcpy(out->s6_addr + 12, &four, 4);
-    return true;
-}
-
 static bool same_address(const char *a, const char *b)
 {
-    struct in6_addr x, y;
+    unsigned char x[16], y[16];
 
-    return read_address(a, &x) && read_address(b, &y) && memcmp(&x, &y, sizeof x) == 0;
+    return url_address(a, x) && url_address(b, y) && memcmp(x, y, sizeof x) == 0;
 }
 
 /* An IPv4 address that is written as one of IPv6, in its own form. */
 static bool unmap(const char *host, char out[INET_ADDRSTRLEN])
 {
-    struct in6_addr address;
+    static const unsigned char mapped[12] = {[10] = 0xff, 0xff};
+    unsigned char address[16];
 
-    return inet_pton(AF_INET6, host, &address) == 1 && IN6_IS_ADDR_V4MAPPED(&address) &&
-           inet_ntop(AF_INET, address.s6_addr + 12, out, INET_ADDRSTRLEN);
+    return strchr(host, ':') && url_address(host, address) &&
+           memcmp(address, mapped, sizeof mapped) == 0 &&
+           inet_ntop(AF_INET, address + 12, out, INET_ADDRSTRLEN);
 }
 
 static bool host_fits(const struct mp_url_parts *pattern, const struct mp_url_parts *url,

@@ -3,6 +3,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include "../../plugins/common/url.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -76,12 +78,6 @@ const char *mp_settings_name(const mcplug_settings *settings, char *buf, size_t 
     }
     if (!url)
         return settings->type ? settings->type : "server";
-    const char *host = strstr(url, "://");
-    host = host ? host + 3 : url;
-    size_t authority = strcspn(host, "/?#");
-    const char *user = memrchr(host, '@', authority);
-    const char *rest = user ? user + 1 : host;
-    snprintf(buf, size, "%.*s%.*s", (int)(host - url), url, (int)strcspn(rest, "?#"),
-             rest);
+    url_place(url, buf, size);
     return buf;
 }

@@ -90,7 +90,8 @@ static int is_numeric(const char *label, size_t len)
     return hex == len;
 }
 
-static const char *parse_name(const char *text, size_t len, struct url *out)
+/* `pattern`: with stars, and with addresses in whatever spelling they are to be met. */
+static const char *parse_name(const char *text, size_t len, int pattern, struct url *out)
 {
     const char *last = out->host;
     size_t last_len = 0;
@@ -102,7 +103,7 @@ static const char *parse_name(const char *text, size_t len, struct url *out)
         char c = lower(text[i]);
         if (c == '%')
             return "has an escape in its host name";
-        if (!is_letter(c) && !is_digit(c) && c != '-' && c != '_' && c != '.')
+        if (!is_letter(c) && !is_digit(c) && !strchr(pattern ? "-_.*" : "-_.", c))
             return bad_host;
         out->host[i] = c;
     }
@@ -113,7 +114,8 @@ static const char *parse_name(const char *text, size_t len, struct url *out)
         if (last_len == 0 || last_len > LABEL_MAX_LEN)
             return bad_host;
     }
-    if (is_numeric(last, last_len) && inet_pton(AF_INET, out->host, &address) != 1)
+    if (!pattern && is_numeric(last, last_len) &&
+        inet_pton(AF_INET, out->host, &address) != 1)
         return "has a malformed IPv4 address";
     return NULL;
 }
@@ -135,9 +137,13 @@ static const char *parse_ipv6(const char *text, size_t len, struct url *out)
     return NULL;
 }
 
-static const char *parse_port(const char *text, size_t len, struct url *out)
+static const char *parse_port(const char *text, size_t len, int pattern, struct url *out)
 {
     unsigned port = 0;
+    if (pattern && len == 1 && text[0] == '*') {
+        out->port = 0;
+        return NULL;
+    }
     if (len == 0 || len > 5 || text[0] == '0')
         return "has a malformed port";
     for (size_t i = 0; i < len; i++) {
@@ -151,7 +157,8 @@ static const char *parse_port(const char *text, size_t len, struct url *out)
     return NULL;
 }
 
-static const char *parse_authority(const char *text, size_t len, struct url *out)
+static const char *parse_authority(const char *text, size_t len, int pattern,
+                                   struct url *out)
 {
     const char *end = text + len, *host_end, *why;
 
@@ -171,14 +178,14 @@ static const char *parse_authority(const char *text, size_t len, struct url *out
             host_end = end;
         if (host_end == text)
             return "has no host name";
-        why = parse_name(text, (size_t)(host_end - text), out);
+        why = parse_name(text, (size_t)(host_end - text), pattern, out);
     }
     if (!why && host_end < end)
-        why = parse_port(host_end + 1, (size_t)(end - host_end - 1), out);
+        why = parse_port(host_end + 1, (size_t)(end - host_end - 1), pattern, out);
     return why;
 }
 
-const char *url_parse(const char *text, struct url *out)
+static const char *parse(const char *text, int pattern, struct url *out)
 {
     struct url url;
     memset(&url, 0, sizeof url);
@@ -192,13 +199,37 @@ const char *url_parse(const char *text, struct url *out)
     if (at == 0)
         return bad_scheme;
     size_t len = strcspn(text + at, "/?#");
-    why = parse_authority(text + at, len, &url);
+    why = parse_authority(text + at, len, pattern, &url);
     if (why)
         return why;
     url.target = at + len;
     url.target_len = strcspn(text + url.target, "#");
     *out = url;
     return NULL;
+}
+
+const char *url_parse(const char *text, struct url *out)
+{
+    return parse(text, 0, out);
+}
+
+const char *url_parse_pattern(const char *text, struct url *out)
+{
+    return parse(text, 1, out);
+}
+
+int url_address(const char *host, unsigned char out[16])
+{
+    struct in_addr four;
+
+    if (inet_pton(AF_INET6, host, out) == 1)
+        return 1;
+    if (!host[0] || host[strspn(host, "0123456789abcdefx.")] || !inet_aton(host, &four))
+        return 0;
+    memset(out, 0, 10);
+    memset(out + 10, 0xff, 2);
+    memcpy(out + 12, &four, 4);
+    return 1;
 }
 
 /* ---- origins --------------------------------------------------------------- */
@@ -231,6 +262,26 @@ void url_origin(const struct url *url, char *out, size_t size)
     if (url->port != (url->secure ? 443 : 80))
         snprintf(port, sizeof port, ":%u", (unsigned)url->port);
     snprintf(out, size, "%s://%s%s%s%s", url->scheme, open, url->host, close, port);
+}
+
+void url_place(const char *text, char *out, size_t size)
+{
+    const char *slashes = strstr(text, "://"), *host = slashes ? slashes + 3 : "";
+    const char *sign = memrchr(host, '@', strcspn(host, "/?#"));
+    size_t len = strcspn(text, "?#");
+    struct url url;
+
+    if (!url_parse(text, &url)) {
+        url_origin(&url, out, size);
+        size_t at = strlen(out);
+        snprintf(out + at, size - at, "%.*s", (int)(len - url.target), text + url.target);
+    } else if (sign && !strchr(sign + 1, '@')) {
+        snprintf(out, size, "%.*s%.*s", (int)(host - text), text,
+                 (int)strcspn(sign + 1, "?#"), sign + 1);
+    } else { /* what is before a later @ may be a password with a slash in it */
+        snprintf(out, size, "%.*s", (int)(strchr(text, '@') ? strcspn(text, ":") : len),
+                 text);
+    }
 }
 
 /* ---- references ------------------------------------------------------------ */

@@ -26,6 +26,14 @@ struct url {
  * name; use a header"). */
 const char *url_parse(const char *text, struct url *out);
 
+/* The same for a pattern of URLs: * may stand in the host and for the port, which is 0
+ * then, and IPv4 addresses may have any spelling. */
+const char *url_parse_pattern(const char *text, struct url *out);
+
+/* The address that a host is, one of IPv4 as ::ffff:a.b.c.d, in whatever spelling some
+ * reader takes: 127.1, 0x7f.1. 0: it is a name. */
+int url_address(const char *host, unsigned char out[16]);
+
 /* Scheme, host and port alike. ws counts as http, wss as https. */
 int url_same_origin(const struct url *a, const struct url *b);
 
@@ -34,6 +42,11 @@ int url_is_loopback(const struct url *url);
 
 /* "scheme://host[:port]" without the default port; for messages. */
 void url_origin(const struct url *url, char *out, size_t size);
+
+/* The same with the path, of any text that may be an address: without user name and
+ * query, and where it can't be told what is a password, the scheme alone. For messages.
+ */
+void url_place(const char *text, char *out, size_t size);
 
 /* Resolves `reference` (absolute, //host, /path, path, ?query; dot segments are removed)
  * against the absolute `base`. NULL and `out` filled, or what is wrong. */

@@ -310,6 +310,84 @@ START_TEST(an_origin_is_written_without_the_default_port)
 }
 END_TEST
 
+START_TEST(a_place_has_no_query_and_no_user_name)
+{
+    static const char *const table[][2] = {
+        {"HTTP://H:80/x?y#z", "http://h/x"},
+        {"https://h", "https://h"},
+        {"ws://[0::1]:9/a/b", "ws://[::1]:9/a/b"},
+        {"unix:/run/x.sock", "unix:/run/x.sock"},
+        {"tcp:h:80?x", "tcp:h:80"},
+        {"https://me:secret@h/x?y", "https://h/x"},
+        {"https://me:sec/ret@h/x", "https"},
+        {"https://me:secret@sec/ret@h/x", "https"},
+        {"https://h/x?y=a@b", "https://h/x"},
+        {"https://h h/x?y=a@b", "https"},
+        {"other://h/x#y", "other://h/x"},
+        {"other:me@h", "other"},
+        {"", ""},
+    };
+    char out[URL_HOST_MAX + 32];
+    for (size_t i = 0; i < COUNT(table); i++) {
+        url_place(table[i][0], out, sizeof out);
+        ck_assert_str_eq(out, table[i][1]);
+    }
+    url_place("https://h/abc", out, 12);
+    ck_assert_str_eq(out, "https://h/a");
+    url_place("https://h/abc", out, 6);
+    ck_assert_str_eq(out, "https");
+}
+END_TEST
+
+START_TEST(a_pattern_may_have_stars_in_host_and_port)
+{
+    static const struct {
+        const char *text, *host;
+        unsigned port;
+    } right[] = {
+        {"https://*.Example.com/*", "*.example.com", 443},
+        {"http://*:*", "*", 0},
+        {"http://10.*.0.1:8080/x", "10.*.0.1", 8080},
+        {"http://0x7f.1/", "0x7f.1", 80},
+        {"ws://[0::1]:*/", "::1", 0},
+    };
+    static const char *const wrong[] = {
+        "https://h:8*/", "https://[*]/", "https://a..*/",   "https://u@*/",
+        "https://h:0/",  "*://h/",       "https://h:65536/"};
+    struct url u;
+    for (size_t i = 0; i < COUNT(right); i++) {
+        ck_assert_ptr_null(url_parse_pattern(right[i].text, &u));
+        ck_assert_str_eq(u.host, right[i].host);
+        ck_assert_uint_eq(u.port, right[i].port);
+    }
+    for (size_t i = 0; i < COUNT(wrong); i++)
+        ck_assert_ptr_nonnull(url_parse_pattern(wrong[i], &u));
+    ck_assert_ptr_nonnull(url_parse("https://*.example.com/", &u));
+    ck_assert_ptr_nonnull(url_parse("https://h:*/", &u));
+    ck_assert_ptr_nonnull(url_parse("https://0x7f.1/", &u));
+}
+END_TEST
+
+START_TEST(one_address_is_the_same_in_all_its_spellings)
+{
+    static const char *const same[] = {"127.0.0.1",        "127.1",
+                                       "0x7f.1",           "2130706433",
+                                       "::ffff:127.0.0.1", "::FFFF:7f00:1"};
+    static const char *const names[] = {"",          "localhost", "dead.beef", "[::1]",
+                                        "1.2.3.4.5", "::1%lo",    "*"};
+    unsigned char first[16], other[16];
+    ck_assert(url_address(same[0], first));
+    for (size_t i = 0; i < COUNT(same); i++) {
+        ck_assert(url_address(same[i], other));
+        ck_assert_mem_eq(first, other, sizeof first);
+    }
+    ck_assert(url_address("::1", other));
+    ck_assert_mem_ne(first, other, sizeof first);
+    for (size_t i = 0; i < COUNT(names); i++)
+        ck_assert_msg(!url_address(names[i], other), "%s", names[i]);
+}
+END_TEST
+
 START_TEST(references_are_resolved_as_rfc_3986_says)
 {
     static const char *const table[][2] = {
@@ -515,6 +593,9 @@ int main(void)
     tcase_add_test(t, origins_are_compared_by_scheme_host_and_port);
     tcase_add_test(t, this_machine_is_known_by_its_names);
     tcase_add_test(t, an_origin_is_written_without_the_default_port);
+    tcase_add_test(t, a_place_has_no_query_and_no_user_name);
+    tcase_add_test(t, a_pattern_may_have_stars_in_host_and_port);
+    tcase_add_test(t, one_address_is_the_same_in_all_its_spellings);
     tcase_add_test(t, references_are_resolved_as_rfc_3986_says);
     tcase_add_test(t, bases_without_a_path_or_with_a_query_serve_too);
     tcase_add_test(t, references_that_lead_nowhere_are_refused);
