@@ -215,18 +215,6 @@ static void check_time(struct mp_checker *c, const char *key, mp_view v)
     check_duration(c, below, v, 0, "10m");
 }
 
-/* The words differ in one place, by two letters at most. */
-static bool is_slip(const char *given, const char *meant)
-{
-    size_t n = strlen(given), m = strlen(meant), head = 0, tail = 0;
-    while (head < n && given[head] == meant[head])
-        head++;
-    while (tail + head < n && tail + head < m &&
-           given[n - 1 - tail] == meant[m - 1 - tail])
-        tail++;
-    return head + tail + 2 >= (n > m ? n : m);
-}
-
 /* Modules may offer more than the four, so only what looks like a slip is refused. */
 static void check_probe(struct mp_checker *c, const char *key, mp_view v)
 {
@@ -241,7 +229,8 @@ static void check_probe(struct mp_checker *c, const char *key, mp_view v)
         known = known || strcmp(given, names[i]) == 0;
         mp_nearest(given, names[i], &best);
     }
-    if (best && !is_slip(given, best)) /* "tcp" is near to "http", and another word */
+    if (best &&
+        !mp_key_is_slip(given, best, 2)) /* "tcp" is near to "http", and another word */
         best = NULL;
     for (size_t i = 0; given && i < MP_COUNT(names); i++)
         if (strcasecmp(given, names[i]) == 0)
@@ -480,6 +469,23 @@ bool mp_key_tells(const char *name, size_t len)
         if (strstr(words, parts[i]))
             return true;
     return len > sizeof words - 3; /* who knows what is in so long a name? */
+}
+
+static bool same(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+bool mp_key_is_slip(const char *given, const char *meant, size_t letters)
+{
+    size_t n = strlen(given), m = strlen(meant), head = 0, tail = 0;
+
+    while (head < n && same(given[head], meant[head]))
+        head++;
+    while (tail + head < n && tail + head < m &&
+           same(given[n - 1 - tail], meant[m - 1 - tail]))
+        tail++;
+    return head + tail + letters >= (n > m ? n : m);
 }
 
 enum mp_shown mp_key_shown(mp_view key, enum mp_shown outer, bool *failed)

@@ -62,6 +62,9 @@ const struct mp_key *mp_key_find(mp_view name); /* NULL: not in the table */
 
 /* ---- names ---- */
 
+/* Do the words differ in one place alone, by so many letters at most? Case does not
+ * count. */
+bool mp_key_is_slip(const char *given, const char *meant, size_t letters);
 /* A name that is given to secrets: API_KEY, --user, X-Session. */
 bool mp_key_tells(const char *name, size_t len);
 /* May the member `key` of a value that is `outer` be shown? Without memory it may not,

@@ -210,50 +210,25 @@ bool mp_config_queue(const struct mcplug_config *config, const char *name,
 
 /* ---- the file as a whole ---- */
 
-static void lower(char *text)
-{
-    for (; *text; text++)
-        if (*text >= 'A' && *text <= 'Z')
-            *text = (char)(*text - 'A' + 'a');
-}
-
-/* Another spelling of `key`: another case, or one letter too many, missing or wrong.
- * Files of other programs have keys of their own, so no more than that. */
-static bool is_slip(const char *given, const char *key)
-{
-    size_t n = strlen(given), m = strlen(key), head = 0, tail = 0;
-
-    while (head < n && given[head] == key[head])
-        head++;
-    while (tail + head < n && tail + head < m && given[n - 1 - tail] == key[m - 1 - tail])
-        tail++;
-    return head + tail + 1 >= (n > m ? n : m);
-}
-
+/* Files of other programs have keys of their own, so one letter is all that counts. */
 void mp_config_check_top(struct mcplug_config *config, const struct mp_source *source,
                          mp_view top)
 {
     static const char *const ours[] = {"mcpServers", "pluginDirs", "queues"};
-    static const char *const plain[] = {"mcpservers", "plugindirs", "queues"};
     struct mp_walk w = mp_walk_into(top);
     mp_view key, value;
 
     while (mp_walk_member(&w, &key, &value)) {
         char *given = mp_view_strdup(key);
         const char *meant = NULL;
-        bool known = false;
         config->incomplete |= !given;
         for (size_t i = 0; given && i < MP_COUNT(ours); i++)
-            known = known || strcmp(given, ours[i]) == 0;
-        if (given)
-            lower(given);
-        for (size_t i = 0; given && !known && i < MP_COUNT(ours); i++)
-            if (is_slip(given, plain[i]))
+            if (mp_key_is_slip(given, ours[i], 1))
                 meant = ours[i];
-        mp_free(given);
-        if (meant)
+        if (meant && strcmp(given, meant) != 0)
             mp_config_note(config, source, NULL, true, "", key,
                            "%.*s is unknown; did you mean \"%s\"?", (int)key.len,
                            (const char *)key.data, meant);
+        mp_free(given);
     }
 }
