@@ -19,6 +19,7 @@ unit_tests = \
 	tests/unit/cli_args \
 	tests/unit/cli_import \
 	tests/unit/cli_import_entry \
+	tests/unit/cli_import_relax \
 	tests/unit/cli_journal \
 	tests/unit/cli_journal_refused \
 	tests/unit/cli_key_value \
@@ -552,6 +553,7 @@ fuzz_sources = $(core_sources) $(common_sources) $(wire_sources) $(url_sources) 
 	cli/import/fields.c \
 	cli/import/import.c \
 	cli/import/programs.c \
+	cli/import/relax.c \
 	cli/import/text.c \
 	cli/import/toml.c \
 	cli/import/toml_scalar.c

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/import/parts.h"
+#include "cli/import/relax.h"
 #include "cli/import/toml.h"
 #include "config/file.h"
 #include "config/jsontext.h"
@@ -249,7 +250,7 @@ static int to_json(enum cli_import_program program, mp_view text, struct mp_str 
         mp_str_add(out, text.data, text.len);
     if (out->failed)
         return mp_fail_nomem(err);
-    mp_json_relax(out->data, out->len);
+    cli_import_relax(out->data, out->len);
     return mp_json_check(mp_bytes(out->data, out->len), at, err);
 }
 

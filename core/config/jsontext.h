@@ -1,5 +1,5 @@
 /* JSON as people write it into files: where a byte is, what is wrong in their words, and
- * the relaxed forms that other programs accept. Texts need no scan before. */
+ * how a value is laid out. Texts need no scan before. */
 #ifndef MP_CONFIG_JSONTEXT_H
 #define MP_CONFIG_JSONTEXT_H
 
@@ -17,10 +17,6 @@ struct mp_place mp_place_of(mp_view text, size_t offset);
  * gets the place, which the text does not repeat. MCPLUG_ECONFIG, or MCPLUG_ETOOBIG for
  * a limit. */
 int mp_json_check(mp_view text, struct mp_place *at, struct mcplug_error *err);
-
-/* Blanks comments, trailing commas and a byte order mark in place, so that offsets stay
- * (JSON with comments, as editors write it). Strings are left alone. */
-void mp_json_relax(char *text, size_t len);
 
 /* Adds `value` without white space, strings in one spelling (what needs no escape has
  * none), members in their order, numbers as written: equal texts for equal entries,

@@ -1,6 +1,7 @@
 /* A configuration that gets an entry and loses it again. Whatever the text: it is refused
  * with words, or nothing but the entry changes. */
 #include "base/buf.h"
+#include "cli/import/relax.h"
 #include "config/edit.h"
 #include "config/jsontext.h"
 
@@ -153,7 +154,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (size)
         memcpy(relaxed, data, size);
-    mp_json_relax(relaxed, size);
+    cli_import_relax(relaxed, size);
     bool good = check(in);
     if (good)
         MUST(size == 0 || memcmp(relaxed, data, size) == 0);

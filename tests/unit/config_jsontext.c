@@ -278,58 +278,10 @@ START_TEST(hostile_texts_of_a_megabyte_are_checked_quickly)
         mp_str_adds(&s, cases[i].tail);
         double start = now();
         int r = mp_json_check(mp_bytes(s.data, s.len), NULL, NULL);
-        mp_json_relax(s.data, s.len);
         ck_assert_msg(r == cases[i].code, "%zu: %d", i, r);
         ck_assert_msg(now() - start < 5, "%zu took %g s", i, now() - start);
     }
     mp_str_clear(&s);
-}
-END_TEST
-
-/* ---- relax ---- */
-
-START_TEST(comments_trailing_commas_and_the_mark_are_blanked_in_place)
-{
-    static const char *const cases[][2] = {
-        {"{} // x\n", "{}     \n"},
-        {"{\"a\":1,/* \n\xc3\xa9 */}", "{\"a\":1    \n     }"},
-        {"[1,2 , ]", "[1,2   ]"},
-        {"[[1,],{\"a\":2,},]", "[[1 ],{\"a\":2 } ]"},
-        {"\xef\xbb\xbf{}", "   {}"},
-        {"{ // \"x\r\n}", "{      \r\n}"},
-        {"{\"a\": \"// /* , } \\\" // \" , // }\n}",
-         "{\"a\": \"// /* , } \\\" // \"       \n}"},
-        {"[1 /*,*/ ,/**/]", "[1            ]"},
-        {"// only", "       "},
-        /* not these */
-        {"[,]", "[,]"},
-        {"[1,,]", "[1,,]"},
-        {"{,}", "{,}"},
-        {"{\"a\":,}", "{\"a\":,}"},
-        {"[1, /* x ]", "[1, /* x ]"},
-        {"[1 / 2]/", "[1 / 2]/"},
-        {"[\"a, ]", "[\"a, ]"},
-        {"{},", "{},"},
-        {"# x", "# x"},
-        {"", ""},
-    };
-    for (size_t i = 0; i < MP_COUNT(cases); i++) {
-        char text[100];
-        snprintf(text, sizeof text, "%s", cases[i][0]);
-        mp_json_relax(text, strlen(text));
-        ck_assert_str_eq(text, cases[i][1]);
-    }
-}
-END_TEST
-
-START_TEST(json_is_not_changed_by_relaxing)
-{
-    static const char json[] = "{\t\"a\" : [1 ,\r\n2],\"//\":\"/* */\", \"b\":\",}\"}\n";
-    char text[sizeof json];
-
-    memcpy(text, json, sizeof json);
-    mp_json_relax(text, sizeof json - 1);
-    ck_assert_str_eq(text, json);
 }
 END_TEST
 
@@ -455,8 +407,6 @@ int main(void)
     tcase_add_test(t, a_long_name_in_a_message_is_cut_between_characters);
     tcase_add_test(t, a_limit_is_refused_one_over_it);
     tcase_add_test(t, hostile_texts_of_a_megabyte_are_checked_quickly);
-    tcase_add_test(t, comments_trailing_commas_and_the_mark_are_blanked_in_place);
-    tcase_add_test(t, json_is_not_changed_by_relaxing);
     tcase_add_test(t, equal_entries_have_the_same_canonical_text);
     tcase_add_test(t, a_value_is_laid_out);
     tcase_add_test(t, scalars_are_laid_out_as_they_are);
