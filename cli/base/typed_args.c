@@ -19,16 +19,6 @@ struct word {
     struct mcplug_error *err;
 };
 
-static bool is_utf8(const char *text)
-{
-    const unsigned char *p = (const unsigned char *)text, *end = p + strlen(text);
-    size_t n = 0;
-
-    while (p < end && (n = mp_utf8_len(p, (size_t)(end - p))))
-        p += n;
-    return p == end;
-}
-
 /* How much of `text` an error shows: whole characters. */
 static int shown_len(const char *text)
 {
@@ -258,9 +248,9 @@ int cli_typed_args_set(json_t *args, const json_t *schema, const char *key,
     if (*key == '\0')
         return mp_fail(err, MCPLUG_EINVAL, "a key is missing before \"=%.*s\"",
                        shown_len(value), value);
-    if (!is_utf8(key) || !is_utf8(value))
+    if (!mp_is_utf8(key) || !mp_is_utf8(value))
         return mp_fail(err, MCPLUG_EINVAL, "%.*s: the %s is not UTF-8", shown_len(key),
-                       key, is_utf8(key) ? "value" : "key");
+                       key, mp_is_utf8(key) ? "value" : "key");
     mp_schemas_init(&set, schema);
     mp_schemas_add(&set, schema);
     mp_schemas_expand(&set, true);

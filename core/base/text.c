@@ -33,6 +33,15 @@ size_t mp_utf8_len(const unsigned char *p, size_t avail)
     return n;
 }
 
+bool mp_is_utf8(const char *text)
+{
+    size_t left = strlen(text), n = 1;
+
+    for (; left && n; text += n, left -= n)
+        n = mp_utf8_len((const unsigned char *)text, left);
+    return left == 0;
+}
+
 size_t mp_utf8_put(uint32_t code, char out[4])
 {
     if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))

@@ -8,6 +8,7 @@
 
 /* Length 1..4 of the well-formed UTF-8 sequence at `p`, or 0. */
 size_t mp_utf8_len(const unsigned char *p, size_t avail);
+bool mp_is_utf8(const char *text);
 
 /* Writes `code` as UTF-8 (surrogates and what is above U+10FFFF as U+FFFD);
  * returns its length. */

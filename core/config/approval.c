@@ -48,8 +48,7 @@ static mp_view find(mp_view text, const char *file, const char *name)
 
 static mp_view value_of(const struct mp_file *file)
 {
-    size_t skip = file->text.data ? strspn(file->text.data, " \t\r\n") : 0;
-    return mp_bytes(file->text.data + skip, file->text.len - skip);
+    return mp_json_trim(mp_bytes(file->text.data, file->text.len));
 }
 
 /* The entry without "disabled", as canonical text. */

@@ -23,14 +23,14 @@ static int check_old(const char *path, const struct mp_file *old,
     mp_view text = mp_bytes(old->text.data, old->text.len);
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     struct mp_place at;
-    size_t skip = text.len ? strspn(old->text.data, " \t\r\n") : 0;
+    mp_view value = mp_json_trim(text);
 
-    if (skip == text.len)
+    if (value.len == 0)
         return MCPLUG_OK;
     if (mp_json_check(text, &at, &why) != MCPLUG_OK)
         return mp_fail(err, MCPLUG_ECONFIG, "%s:%zu:%zu: %s; nothing was changed", path,
                        at.line, at.column, why.text);
-    if (!mp_view_is_object(mp_bytes(text.data + skip, text.len - skip)))
+    if (!mp_view_is_object(value))
         return mp_fail(err, MCPLUG_ECONFIG,
                        "%s: expected an object with \"mcpServers\"; nothing was changed",
                        path);
@@ -51,8 +51,7 @@ static int check_result(const char *path, const struct mp_str *out,
 static mp_view servers_of(const struct mp_file *file)
 {
     mp_view text = mp_bytes(file->text.data, file->text.len);
-    size_t skip = text.len ? strspn(file->text.data, " \t\r\n") : 0;
-    return mp_view_get(mp_bytes(text.data + skip, text.len - skip), "mcpServers");
+    return mp_view_get(mp_json_trim(text), "mcpServers");
 }
 
 static int apply(void *arg, const struct mp_file *old, struct mp_str *out,
@@ -133,17 +132,6 @@ static int check_new(struct mcplug_config *config, enum mp_scope scope, const ch
     return MCPLUG_OK;
 }
 
-static bool is_utf8(const char *text)
-{
-    const unsigned char *p = (const unsigned char *)text;
-    size_t left = strlen(text), n;
-    while (left && (n = mp_utf8_len(p, left))) {
-        p += n;
-        left -= n;
-    }
-    return left == 0;
-}
-
 int mp_config_add(struct mcplug_config *config, enum mp_scope scope, const char *name,
                   mp_view entry, bool approved, const char **path,
                   struct mcplug_error *err)
@@ -166,7 +154,7 @@ int mp_config_add(struct mcplug_config *config, enum mp_scope scope, const char 
                        "and user",
                        mp_scope_name(scope));
     approved = approved && mp_scope_needs_approval(scope);
-    if (approved && !is_utf8(c.path))
+    if (approved && !mp_is_utf8(c.path))
         return mp_fail(err, MCPLUG_EINVAL,
                        "the name of this directory is not UTF-8, so nothing in it can be "
                        "approved");

@@ -92,9 +92,7 @@ static mp_view source_text(const struct mp_source *source)
 /* The value in it, once it is known to be JSON. */
 static mp_view source_value(const struct mp_source *source)
 {
-    mp_view text = source_text(source);
-    size_t skip = text.data ? strspn((const char *)text.data, " \t\r\n") : 0;
-    return mp_bytes(text.data + skip, text.len - skip);
+    return mp_json_trim(source_text(source));
 }
 
 /* Who could have written this file? Projects are anybody's, which approval is for; the
@@ -331,22 +329,6 @@ static void take_plugin_dirs(struct mcplug_config *config, const struct mp_sourc
     config->plugin_dirs = dirs;
 }
 
-/* The place of `to`, when that of `from`, before it, is known: not from the beginning
- * each time, for there may be thousands. */
-static struct mp_place place_after(struct mp_place at, const unsigned char *from,
-                                   const unsigned char *to)
-{
-    for (; from < to; from++) {
-        if (*from == '\n') {
-            at.line++;
-            at.column = 1;
-        } else if ((*from & 0xc0) != 0x80) {
-            at.column++;
-        }
-    }
-    return at;
-}
-
 static void read_entries(struct mcplug_config *config, struct mp_source *source)
 {
     mp_view text = source_value(source), servers = mp_view_get(text, "mcpServers");
@@ -387,7 +369,7 @@ static void read_entries(struct mcplug_config *config, struct mp_source *source)
                            MP_CONFIG_SERVERS);
             break;
         }
-        at = place_after(at, from, key.data);
+        at = mp_place_after(at, from, key.data);
         from = key.data;
         entry_add(config, source, key, value, at);
     }

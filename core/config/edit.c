@@ -243,14 +243,12 @@ static int fail_key(int code, const char *what, const char *key, struct mcplug_e
 /* Goes down as far as there is a way; `*path` becomes the rest of it. */
 static int descend(struct spot *at, const char *const **path, struct mcplug_error *err)
 {
-    const unsigned char *to = behind(at->text), *from = mp_skip_space(at->text.data, to);
+    mp_view whole = mp_json_trim(at->text);
     struct object *o = &at->o;
 
-    while (to > from && mp_is_space(to[-1]))
-        to--;
-    if (!mp_view_is_object(between(from, to)))
+    if (!mp_view_is_object(whole))
         return mp_fail(err, MCPLUG_ECONFIG, "the whole is no object");
-    read_object(o, between(from, to), **path);
+    read_object(o, whole, **path);
     while (o->has && (*path)[1]) {
         const struct member *m = &o->found;
         if (!mp_view_is_object(m->value))
@@ -290,21 +288,9 @@ static int finish(const struct mp_str *out, struct mcplug_error *err)
                    out->max);
 }
 
-/* A key that is not would be written as another one, and not be found again. */
-static bool are_utf8(const char *const *path)
-{
-    for (; *path; path++) {
-        mp_view key = mp_text(*path);
-        for (size_t i = 0, n; i < key.len; i += n)
-            if ((n = mp_utf8_len(key.data + i, key.len - i)) == 0)
-                return false;
-    }
-    return true;
-}
-
 static bool is_blank(mp_view text)
 {
-    return text.len == 0 || mp_skip_space(text.data, behind(text)) == behind(text);
+    return mp_json_trim(text).len == 0;
 }
 
 int mp_edit_set(mp_view text, const char *const *path, mp_view value, struct mp_str *out,
@@ -315,8 +301,9 @@ int mp_edit_set(mp_view text, const char *const *path, mp_view value, struct mp_
 
     if (!*path || is_blank(value))
         return mp_fail(err, MCPLUG_EINVAL, "no key or no value to set");
-    if (!are_utf8(path))
-        return mp_fail(err, MCPLUG_EINVAL, "a key is not UTF-8");
+    for (const char *const *key = path; *key; key++)
+        if (!mp_is_utf8(*key)) /* it would be written as another one */
+            return mp_fail(err, MCPLUG_EINVAL, "a key is not UTF-8");
     if (is_blank(text)) /* what is new ends with a line */
         at.text = mp_text(text.len && find_newline(text).len > 1 ? "{}\r\n" : "{}\n");
     int r = descend(&at, &path, err);

@@ -10,19 +10,36 @@
 
 /* ---- places ---- */
 
-struct mp_place mp_place_of(mp_view text, size_t offset)
+struct mp_place mp_place_after(struct mp_place at, const unsigned char *from,
+                               const unsigned char *to)
 {
-    struct mp_place place = {1, 1};
-
-    for (size_t i = 0; i < offset && i < text.len; i++) {
-        if (text.data[i] == '\n') {
-            place.line++;
-            place.column = 1;
-        } else if ((text.data[i] & 0xc0) != 0x80) {
-            place.column++;
+    for (; from < to; from++) {
+        if (*from == '\n') {
+            at.line++;
+            at.column = 1;
+        } else if ((*from & 0xc0) != 0x80) {
+            at.column++;
         }
     }
-    return place;
+    return at;
+}
+
+struct mp_place mp_place_of(mp_view text, size_t offset)
+{
+    struct mp_place first = {1, 1};
+    offset = offset < text.len ? offset : text.len;
+    return offset ? mp_place_after(first, text.data, text.data + offset) : first;
+}
+
+mp_view mp_json_trim(mp_view text)
+{
+    while (text.len && mp_is_space(text.data[0])) {
+        text.data++;
+        text.len--;
+    }
+    while (text.len && mp_is_space(text.data[text.len - 1]))
+        text.len--;
+    return text;
 }
 
 /* ---- keys given twice ---- */

@@ -10,6 +10,12 @@ struct mp_place {
 };
 
 struct mp_place mp_place_of(mp_view text, size_t offset);
+/* The place of `to`, when that of `from`, before it, is known. */
+struct mp_place mp_place_after(struct mp_place at, const unsigned char *from,
+                               const unsigned char *to);
+
+/* The value in a text, without the blanks around it. */
+mp_view mp_json_trim(mp_view text);
 
 /* Is it one JSON value? When not, `err` says it for people: comments, trailing commas,
  * single quotes, a byte order mark, bytes that are not UTF-8, an unclosed bracket (and

@@ -184,13 +184,9 @@ static int read_rules(struct reading *r, mp_view value, const char *key,
 
 static int read_policy(struct reading *r, struct mp_policy *policy)
 {
-    mp_view all = r->text, key, value;
+    mp_view all = mp_json_trim(r->text), key, value;
     int code = MCPLUG_OK;
 
-    while (all.len && strchr(" \t\r\n", all.data[0])) {
-        all.data++;
-        all.len--;
-    }
     if (!mp_view_is_object(all))
         return WRONG(r, all, "a policy is an object with \"allow\" and \"deny\"");
     struct mp_walk w = mp_walk_into(all);
