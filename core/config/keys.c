@@ -8,6 +8,7 @@
 #include "../../plugins/common/url.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <strings.h>
@@ -15,9 +16,14 @@
 /* ---- problems ---- */
 
 void mp_checker_complain(struct mp_checker *c, bool is_warning, const char *below,
-                         mp_view at, const char *text)
+                         mp_view at, const char *fmt, ...)
 {
-    char path[512];
+    char path[512], text[512];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
     snprintf(path, sizeof path, "mcpServers.%.128s%s", c->entry->name, below);
     mp_config_note(c->config, c->entry->source, c->entry->name, is_warning, path, at,
                    "%s", text);
@@ -63,9 +69,7 @@ bool mp_view_is_scalar(mp_view v)
 void mp_checker_expected(struct mp_checker *c, const char *below, mp_view at,
                          const char *what)
 {
-    char text[256];
-    snprintf(text, sizeof text, "expected %s, found %s", what, shape_of(at));
-    mp_checker_complain(c, false, below, at, text);
+    mp_checker_complain(c, false, below, at, "expected %s, found %s", what, shape_of(at));
 }
 
 void mp_checker_no_memory(struct mp_checker *c)
@@ -86,73 +90,70 @@ void mp_check_string(struct mp_checker *c, const char *below, mp_view v)
     mp_str_clear(&text);
 }
 
-static void check_items(struct mp_checker *c, const char *key, mp_view v,
+static void check_item(struct mp_checker *c, const char *below, mp_view v,
+                       bool (*fits)(mp_view v))
+{
+    if (!fits(v))
+        mp_checker_expected(c, below, v, "a string");
+    else
+        mp_check_string(c, below, v);
+}
+
+static void check_items(struct mp_checker *c, const char *below, mp_view v,
                         bool (*fits)(mp_view v))
 {
     struct mp_walk w = mp_walk_into(v);
     mp_view item;
-    char below[160];
+    char path[160];
 
-    if (!mp_view_is_array(v)) {
-        snprintf(below, sizeof below, ".%.64s", key);
+    if (!mp_view_is_array(v))
         mp_checker_expected(c, below, v, "a list of strings");
-        return;
-    }
-    for (size_t i = 0; mp_walk_element(&w, &item); i++) {
-        snprintf(below, sizeof below, ".%.64s[%zu]", key, i);
-        if (!fits(item))
-            mp_checker_expected(c, below, item, "a string");
-        else
-            mp_check_string(c, below, item);
+    for (size_t i = 0; mp_view_is_array(v) && mp_walk_element(&w, &item); i++) {
+        snprintf(path, sizeof path, "%.65s[%zu]", below, i);
+        check_item(c, path, item, fits);
     }
 }
 
-void mp_check_strings(struct mp_checker *c, const char *key, mp_view v)
+void mp_check_strings(struct mp_checker *c, const char *below, mp_view v)
 {
-    check_items(c, key, v, mp_view_is_scalar);
+    check_items(c, below, v, mp_view_is_scalar);
 }
 
 /* Names are texts and nothing else: a number there was meant for another key. */
-static void check_names(struct mp_checker *c, const char *key, mp_view v)
+static void check_names(struct mp_checker *c, const char *below, mp_view v)
 {
-    check_items(c, key, v, mp_view_is_string);
+    check_items(c, below, v, mp_view_is_string);
 }
 
-static void check_members(struct mp_checker *c, const char *key, mp_view v,
+static void check_members(struct mp_checker *c, const char *below, mp_view v,
                           bool (*fits)(mp_view v))
 {
     struct mp_walk w = mp_walk_into(v);
     mp_view name, item;
-    char below[320];
+    char path[320];
 
-    snprintf(below, sizeof below, ".%.64s", key);
-    if (!mp_view_is_object(v)) {
+    if (!mp_view_is_object(v))
         mp_checker_expected(c, below, v, "an object with strings");
-        return;
-    }
-    while (mp_walk_member(&w, &name, &item)) {
+    while (mp_view_is_object(v) && mp_walk_member(&w, &name, &item)) {
         char *text = mp_view_strdup(name);
-        snprintf(below, sizeof below, ".%.64s.%.128s", key, text ? text : "");
-        if (!fits(item))
-            mp_checker_expected(c, below, item, "a string");
-        else
-            mp_check_string(c, below, item);
+        snprintf(path, sizeof path, "%.65s.%.128s", below, text ? text : "");
+        check_item(c, path, item, fits);
         if (!text)
             mp_checker_no_memory(c);
-        else if (!*text || (strcmp(key, "env") == 0 && strchr(text, '=')))
-            mp_checker_complain(c, false, below, name, "is no name");
+        else if (!*text || (strcmp(below, ".env") == 0 && strchr(text, '=')))
+            mp_checker_complain(c, false, path, name, "is no name");
         mp_free(text);
     }
 }
 
-void mp_check_map(struct mp_checker *c, const char *key, mp_view v)
+void mp_check_map(struct mp_checker *c, const char *below, mp_view v)
 {
-    check_members(c, key, v, mp_view_is_scalar);
+    check_members(c, below, v, mp_view_is_scalar);
 }
 
-static void check_named(struct mp_checker *c, const char *key, mp_view v)
+static void check_named(struct mp_checker *c, const char *below, mp_view v)
 {
-    check_members(c, key, v, mp_view_is_string);
+    check_members(c, below, v, mp_view_is_string);
 }
 
 /* Milliseconds from `least` on, or a text such as `like`. A bare number in quotes would
@@ -160,97 +161,85 @@ static void check_named(struct mp_checker *c, const char *key, mp_view v)
 static void check_duration(struct mp_checker *c, const char *below, mp_view v,
                            int64_t least, const char *like)
 {
-    char line[96], *text = mp_view_strdup(v);
+    char *text = mp_view_strdup(v);
     int64_t ms = 0;
 
     if (!text && mp_view_is_string(v))
         mp_checker_no_memory(c);
     bool ok = is_number(v) ? mp_view_int(v, &ms)
                            : text && mp_option_parse("duration", text, &ms);
-    snprintf(line, sizeof line, "expected milliseconds, or a time such as \"%s\"", like);
     if (!ok || ms < least)
-        mp_checker_complain(c, false, below, v, line);
+        mp_checker_complain(c, false, below, v,
+                            "expected milliseconds, or a time such as \"%s\"", like);
     else if (ms > MP_TIME_MAX)
         mp_checker_complain(c, false, below, v, "is more than 365 days");
-    else if (text && ms && !text[strspn(text, "0123456789")]) {
-        snprintf(line, sizeof line, "is it \"%.16sms\" or \"%.16ss\"?", text, text);
-        mp_checker_complain(c, false, below, v, line);
-    }
+    else if (text && ms && !text[strspn(text, "0123456789")])
+        mp_checker_complain(c, false, below, v, "is it \"%.16sms\" or \"%.16ss\"?", text,
+                            text);
     mp_free(text);
 }
 
-static void check_timeouts(struct mp_checker *c, const char *key, mp_view v)
+static void check_timeouts(struct mp_checker *c, const char *below, mp_view v)
 {
-    static const char *const names[] = {"connect", "request", "tool"};
     struct mp_walk w = mp_walk_into(v);
     mp_view name, item;
-    char below[320];
+    char path[320];
 
-    snprintf(below, sizeof below, ".%s", key);
-    if (!mp_view_is_object(v)) {
+    if (!mp_view_is_object(v))
         mp_checker_expected(c, below, v,
                             "an object with \"connect\", \"request\", \"tool\"");
-        return;
-    }
-    while (mp_walk_member(&w, &name, &item)) {
-        bool known = false;
-        for (size_t i = 0; i < MP_COUNT(names); i++)
-            known = known || mp_view_equals(name, names[i]);
+    while (mp_view_is_object(v) && mp_walk_member(&w, &name, &item)) {
         char *text = mp_view_strdup(name);
-        snprintf(below, sizeof below, ".%s.%.128s", key, text ? text : "");
-        if (!known)
-            mp_checker_complain(
-                c, false, below, name,
-                "is unknown; there are \"connect\", \"request\" and \"tool\"");
+        snprintf(path, sizeof path, "%s.%.128s", below, text ? text : "");
+        if (mp_view_equals(name, "connect") || mp_view_equals(name, "request") ||
+            mp_view_equals(name, "tool"))
+            check_duration(c, path, item, 1, "30s");
         else
-            check_duration(c, below, item, 1, "30s");
+            mp_checker_complain(
+                c, false, path, name,
+                "is unknown; there are \"connect\", \"request\" and \"tool\"");
         mp_free(text);
     }
 }
 
-static void check_time(struct mp_checker *c, const char *key, mp_view v)
+static void check_time(struct mp_checker *c, const char *below, mp_view v)
 {
-    char below[96];
-    snprintf(below, sizeof below, ".%s", key);
     check_duration(c, below, v, 0, "10m");
 }
 
 /* Modules may offer more than the four, so only what looks like a slip is refused. */
-static void check_probe(struct mp_checker *c, const char *key, mp_view v)
+static void check_probe(struct mp_checker *c, const char *below, mp_view v)
 {
     static const char *const names[] = {"ping", "listTools", "discover", "http"};
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     const char *best = NULL;
-    char below[96], text[256], *given = mp_view_strdup(v);
+    char *given = mp_view_strdup(v);
     bool known = false;
 
-    snprintf(below, sizeof below, ".%s", key);
     for (size_t i = 0; given && i < MP_COUNT(names); i++) {
         known = known || strcmp(given, names[i]) == 0;
         mp_nearest(given, names[i], &best);
     }
-    if (best &&
-        !mp_key_is_slip(given, best, 2)) /* "tcp" is near to "http", and another word */
+    /* "tcp" is near to "http", and another word */
+    if (best && !mp_key_is_slip(given, best, 2))
         best = NULL;
     for (size_t i = 0; given && i < MP_COUNT(names); i++)
         if (strcasecmp(given, names[i]) == 0)
             best = names[i];
-    snprintf(text, sizeof text, "expected ping, listTools, discover or http%s%s%s",
-             best ? "; did you mean \"" : ", or a name that a module offers",
-             best ? best : "", best ? "\"?" : "");
     if (!given && mp_view_is_string(v))
         mp_checker_no_memory(c);
     else if (!known && (!given || best || mp_name_check(given, &why) != MCPLUG_OK))
-        mp_checker_complain(c, false, below, v, text);
+        mp_checker_complain(
+            c, false, below, v, "expected ping, listTools, discover or http%s%s%s",
+            best ? "; did you mean \"" : ", or a name that a module offers",
+            best ? best : "", best ? "\"?" : "");
     else
         mp_check_string(c, below, v);
     mp_free(given);
 }
 
-static void check_text(struct mp_checker *c, const char *key, mp_view v)
+static void check_text(struct mp_checker *c, const char *below, mp_view v)
 {
-    char below[96];
-    snprintf(below, sizeof below, ".%s", key);
     if (!mp_view_is_string(v))
         mp_checker_expected(c, below, v, "a string");
     else if (v.len == 2)
@@ -259,14 +248,13 @@ static void check_text(struct mp_checker *c, const char *key, mp_view v)
         mp_check_string(c, below, v);
 }
 
-static void check_probe_url(struct mp_checker *c, const char *key, mp_view v)
+static void check_probe_url(struct mp_checker *c, const char *below, mp_view v)
 {
-    char below[96], *url = mp_view_strdup(v);
+    char *url = mp_view_strdup(v);
     const char *wrong;
     struct url parts;
 
-    snprintf(below, sizeof below, ".%s", key);
-    check_text(c, key, v);
+    check_text(c, below, v);
     if (!url && mp_view_is_string(v))
         mp_checker_no_memory(c);
     if (url && *url) {
@@ -274,17 +262,15 @@ static void check_probe_url(struct mp_checker *c, const char *key, mp_view v)
             strncasecmp(url, "http://", 7) == 0 || strncasecmp(url, "https://", 8) == 0;
         wrong = web ? url_parse(url, &parts) : "does not begin with http:// or https://";
         if (wrong)
-            mp_checker_complain(c, false, below, v, wrong);
+            mp_checker_complain(c, false, below, v, "%s", wrong);
         else if (strstr(url, "${"))
             mp_checker_complain(c, true, below, v, "is used as it is, without variables");
     }
     mp_free(url);
 }
 
-static void check_flag(struct mp_checker *c, const char *key, mp_view v)
+static void check_flag(struct mp_checker *c, const char *below, mp_view v)
 {
-    char below[96];
-    snprintf(below, sizeof below, ".%s", key);
     if (!is_bool(v))
         mp_checker_expected(c, below, v, "true or false");
 }

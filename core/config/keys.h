@@ -16,7 +16,7 @@ struct mp_checker {
 
 /* Notes a problem of the entry; `below` is what follows the server's name: ".args[1]". */
 void mp_checker_complain(struct mp_checker *c, bool is_warning, const char *below,
-                         mp_view at, const char *text);
+                         mp_view at, const char *fmt, ...) MCPLUG_PRINTF(5, 6);
 void mp_checker_expected(struct mp_checker *c, const char *below, mp_view at,
                          const char *what);
 /* What could not be checked must not be used. */
@@ -27,8 +27,8 @@ bool mp_view_is_scalar(mp_view v);
 /* A string of C: no NUL inside. */
 void mp_check_string(struct mp_checker *c, const char *below, mp_view v);
 /* A list of scalars, an object with scalars. */
-void mp_check_strings(struct mp_checker *c, const char *key, mp_view v);
-void mp_check_map(struct mp_checker *c, const char *key, mp_view v);
+void mp_check_strings(struct mp_checker *c, const char *below, mp_view v);
+void mp_check_map(struct mp_checker *c, const char *below, mp_view v);
 
 /* ---- the table ---- */
 
@@ -48,7 +48,7 @@ struct mp_key {
     const char *name; /* NULL ends the table */
     const char *type; /* as in struct mcplug_option; NULL: as its module says */
     /* NULL: its module declares what is right */
-    void (*check)(struct mp_checker *c, const char *key, mp_view v);
+    void (*check)(struct mp_checker *c, const char *below, mp_view v);
     const struct mp_key_reader *into; /* NULL: not of struct mp_supervision */
     size_t at;                        /* the member it is read into */
     bool ours;                        /* not a setting of the transport */

@@ -56,11 +56,10 @@ static bool too_deep(mp_view json)
 static void complain_of_slip(struct mp_checker *c, const char *text, mp_view name,
                              const char *meant)
 {
-    char below[160], line[256];
+    char below[160];
 
     snprintf(below, sizeof below, ".%.128s", text);
-    snprintf(line, sizeof line, "is unknown; did you mean \"%s\"?", meant);
-    mp_checker_complain(c, false, below, name, line);
+    mp_checker_complain(c, false, below, name, "is unknown; did you mean \"%s\"?", meant);
 }
 
 /* Neither "command" nor "url", but perhaps something like it. */
@@ -96,6 +95,7 @@ void mp_config_check_shape(struct mcplug_config *config, struct mp_entry *entry)
     mp_view name, value, command = mp_view_get(entry->json, "command");
     mp_view url = mp_view_get(entry->json, "url");
     mp_view probe = mp_view_get(entry->json, "healthProbe");
+    char below[96];
 
     if (!mp_view_is_object(entry->json)) {
         mp_checker_expected(&c, "", entry->json, "an object that describes a server");
@@ -108,8 +108,9 @@ void mp_config_check_shape(struct mcplug_config *config, struct mp_entry *entry)
     }
     while (mp_walk_member(&w, &name, &value)) {
         const struct mp_key *key = find_key(name);
+        snprintf(below, sizeof below, ".%s", key ? key->name : "");
         if (key)
-            key->check(&c, key->name, value);
+            key->check(&c, below, value);
     }
     if (mp_view_equals(probe, "http") && !mp_view_get(entry->json, "healthUrl").len)
         mp_checker_complain(&c, false, ".healthProbe", probe,
@@ -143,9 +144,9 @@ static void check_option(struct mp_checker *c, const struct mcplug_option *o, mp
 
     snprintf(below, sizeof below, ".%.64s", o->name);
     if (strcmp(o->type, "list") == 0) {
-        mp_check_strings(c, o->name, v);
+        mp_check_strings(c, below, v);
     } else if (strcmp(o->type, "map") == 0) {
-        mp_check_map(c, o->name, v);
+        mp_check_map(c, below, v);
     } else if (!mp_view_is_scalar(v)) {
         snprintf(what, sizeof what, "a value of type %s", o->type);
         mp_checker_expected(c, below, v, what);
@@ -153,12 +154,11 @@ static void check_option(struct mp_checker *c, const struct mcplug_option *o, mp
         text = mp_view_is_string(v) ? mp_view_strdup(v)
                                     : mp_strndup((const char *)v.data, v.len);
         mp_check_string(c, below, v);
-        if (!text) {
+        if (!text)
             mp_checker_no_memory(c);
-        } else if (!strstr(text, "${") && !mp_option_parse(o->type, text, &number)) {
-            snprintf(what, sizeof what, "\"%.64s\" is not of type %s", text, o->type);
-            mp_checker_complain(c, false, below, v, what);
-        }
+        else if (!strstr(text, "${") && !mp_option_parse(o->type, text, &number))
+            mp_checker_complain(c, false, below, v, "\"%.64s\" is not of type %s", text,
+                                o->type);
         mp_free(text);
     }
 }
@@ -166,7 +166,7 @@ static void check_option(struct mp_checker *c, const struct mcplug_option *o, mp
 static void check_unknown(struct mp_checker *c, const char *transport,
                           const struct mcplug_option *options, mp_view name)
 {
-    char *text = mp_view_strdup(name), below[160], line[256];
+    char *text = mp_view_strdup(name), below[160];
     const char *best = NULL;
 
     if (!text)
@@ -184,9 +184,8 @@ static void check_unknown(struct mp_checker *c, const char *transport,
         complain_of_slip(c, text, name, best);
     } else {
         snprintf(below, sizeof below, ".%.128s", text);
-        snprintf(line, sizeof line, "is unknown to transport \"%.32s\", and ignored",
-                 transport);
-        mp_checker_complain(c, true, below, name, line);
+        mp_checker_complain(c, true, below, name,
+                            "is unknown to transport \"%.32s\", and ignored", transport);
     }
     mp_free(text);
 }
@@ -194,16 +193,13 @@ static void check_unknown(struct mp_checker *c, const char *transport,
 static void check_missing(struct mp_checker *c, const char *transport,
                           const struct mcplug_option *options)
 {
-    char line[160];
     for (const struct mcplug_option *o = options; o && o->name; o++) {
         bool may_miss =
             o->fallback || strcmp(o->type, "list") == 0 || strcmp(o->type, "map") == 0;
-        if (may_miss || mp_view_get(c->entry->json, o->name).len)
-            continue;
-        snprintf(line, sizeof line,
-                 "\"%.64s\" is missing, which transport \"%.32s\" needs", o->name,
-                 transport);
-        mp_checker_complain(c, false, "", c->entry->json, line);
+        if (!may_miss && !mp_view_get(c->entry->json, o->name).len)
+            mp_checker_complain(c, false, "", c->entry->json,
+                                "\"%.64s\" is missing, which transport \"%.32s\" needs",
+                                o->name, transport);
     }
 }
 
@@ -213,7 +209,7 @@ void mp_config_check(struct mcplug_config *config, struct mp_entry *entry,
     struct mp_checker c = {config, entry};
     struct mp_walk w = mp_walk_into(entry->json);
     mp_view name, value;
-    char line[256];
+    char below[96];
 
     if (entry->checked || !mp_view_is_object(entry->json))
         return;
@@ -224,11 +220,9 @@ void mp_config_check(struct mcplug_config *config, struct mp_entry *entry,
         if (o && !key) {
             check_option(&c, o, value);
         } else if (key && !key->ours && !o) {
-            char below[96];
             snprintf(below, sizeof below, ".%s", key->name);
-            snprintf(line, sizeof line, "means nothing to transport \"%.32s\"",
-                     transport);
-            mp_checker_complain(&c, true, below, name, line);
+            mp_checker_complain(&c, true, below, name,
+                                "means nothing to transport \"%.32s\"", transport);
         } else if (!key && !o) {
             check_unknown(&c, transport, options, name);
         }
@@ -249,22 +243,20 @@ void mp_config_check_url(struct mcplug_config *config, struct mp_entry *entry,
 {
     struct mp_checker c = {config, entry};
     mp_view value = mp_view_get(entry->json, "url");
-    char *url = mp_view_strdup(value), line[256];
+    char *url = mp_view_strdup(value);
     size_t scheme = url ? strcspn(url, ":") : 0;
     struct url parts;
 
     if (url && memchr(url, '$', scheme) == NULL && accepts &&
         !accepts_scheme(accepts, url, scheme)) {
-        snprintf(line, sizeof line,
-                 "transport \"%.32s\" takes no URL that begins with "
-                 "\"%.*s\"",
-                 transport, (int)(scheme < 32 ? scheme : 32), url);
-        mp_checker_complain(&c, false, ".url", value, line);
+        mp_checker_complain(&c, false, ".url", value,
+                            "transport \"%.32s\" takes no URL that begins with \"%.*s\"",
+                            transport, (int)(scheme < 32 ? scheme : 32), url);
     } else if (url && !strstr(url, "${") && strstr(url, "://") &&
                (strncasecmp(url, "http", 4) == 0 || strncasecmp(url, "ws", 2) == 0)) {
         const char *wrong = url_parse(url, &parts);
         if (wrong)
-            mp_checker_complain(&c, false, ".url", value, wrong);
+            mp_checker_complain(&c, false, ".url", value, "%s", wrong);
     }
     mp_free(url);
 }
