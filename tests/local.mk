@@ -33,12 +33,12 @@ unit_tests = \
 	tests/unit/common_sse \
 	tests/unit/common_url \
 	tests/unit/config_approval \
-	tests/unit/config_atomic_file \
 	tests/unit/config_change \
 	tests/unit/config_config \
 	tests/unit/config_edit \
 	tests/unit/config_expand \
 	tests/unit/config_file \
+	tests/unit/config_file_lock \
 	tests/unit/config_jsontext \
 	tests/unit/config_judge \
 	tests/unit/config_keys \

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "config/config.h"
-#include "config/atomic_file.h"
+#include "config/file.h"
 #include "cli/base/progress.h"
 #include "cli/base/message.h"
 
@@ -82,9 +82,9 @@ static int fail_at(const struct mp_paths *paths, const char *file, int os_error,
     if (dir)
         path = *file ? mp_path_join(dir, file) : mp_strdup(dir);
     if (path && os_error)
-        r = mp_atomic_file_fail_os(err, path, os_error, what, NULL);
+        r = mp_file_fail_os(err, path, os_error, what, NULL);
     else if (path)
-        r = mp_atomic_file_fail(err, MCPLUG_EREFUSED, path, what);
+        r = mp_file_fail(err, MCPLUG_EREFUSED, path, what);
     else
         mp_fail_nomem(err);
     mp_free(path);

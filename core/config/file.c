@@ -5,26 +5,76 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "config/atomic_file.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NAMES_MAX 16      /* tried for a temporary file */
 #define ENTRIES_MAX 65536 /* of a directory that is looked through for what was left */
 #define TEMP_MARK ".mcplug-"
 #define TEMP_DIGITS 16
+#define SHOWN 240    /* of a path, of the 496 bytes that an error has */
+#define MOVES_MAX 16 /* of one that others move all the time */
 
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-#define UNCHANGED MP_TARGET_UNCHANGED
+#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+#define UNCHANGED "the file is unchanged"
 
 typedef char file_name[NAME_MAX + 1];
+
+/* Where a file really is, behind all links, and the lock that its writers take turns
+ * with. */
+struct target {
+    const char *path; /* as the caller says it, borrowed */
+    char *dir;
+    char *name;
+    int fd;        /* the directory, and its lock */
+    int lock_fd;   /* of a lock file, where directories cannot be locked */
+    bool is_cache; /* what is written need not outlast a crash of the machine */
+};
+
+/* ---- errors ---- */
+
+static void show_path(const char *path, char shown[SHOWN + 1])
+{
+    size_t len = strlen(path), half = SHOWN / 2 - 2;
+
+    if (len <= SHOWN)
+        memcpy(shown, path, len + 1);
+    else
+        snprintf(shown, SHOWN + 1, "%.*s...%s", (int)half, path, path + len - half);
+}
+
+int mp_file_fail(struct mcplug_error *err, int code, const char *path, const char *what)
+{
+    char shown[SHOWN + 1];
+
+    show_path(path, shown);
+    return mp_fail(err, code, "%s: %s", shown, what);
+}
+
+int mp_file_fail_os(struct mcplug_error *err, const char *path, int os_error,
+                    const char *what, const char *after)
+{
+    char shown[SHOWN + 1];
+
+    if (os_error == ENOMEM)
+        return mp_fail_nomem(err);
+    show_path(path, shown);
+    mp_fail(err, MCPLUG_EIO, "%s: %s: %s%s%s%s", shown, what, strerror(os_error),
+            after ? " (" : "", after ? after : "", after ? ")" : "");
+    if (err)
+        err->os_error = os_error;
+    return MCPLUG_EIO;
+}
 
 /* ---- reading ---- */
 
@@ -69,9 +119,9 @@ static bool make_room(struct mp_str *s, size_t more)
 static int check_kind(const char *path, const struct stat *st, struct mcplug_error *err)
 {
     if (S_ISDIR(st->st_mode))
-        return mp_atomic_file_fail(err, MCPLUG_ECONFIG, path, "is a directory");
+        return mp_file_fail(err, MCPLUG_ECONFIG, path, "is a directory");
     if (!S_ISREG(st->st_mode))
-        return mp_atomic_file_fail(err, MCPLUG_ECONFIG, path, "is not a regular file");
+        return mp_file_fail(err, MCPLUG_ECONFIG, path, "is not a regular file");
     return MCPLUG_OK;
 }
 
@@ -91,14 +141,14 @@ static int read_text(const char *path, int fd, struct mp_str *text,
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return mp_atomic_file_fail_os(err, path, errno, "cannot read", NULL);
+            return mp_file_fail_os(err, path, errno, "cannot read", NULL);
         text->len += (size_t)n;
         text->data[text->len] = '\0';
         if (n == 0)
             return MCPLUG_OK;
     }
     snprintf(why, sizeof why, "is longer than %zu bytes", text->max - 1);
-    return mp_atomic_file_fail(err, MCPLUG_ETOOBIG, path, why);
+    return mp_file_fail(err, MCPLUG_ETOOBIG, path, why);
 }
 
 /* Takes `fd`, which open() gave, or its failure. */
@@ -110,11 +160,11 @@ static int read_opened(const char *path, int fd, struct mp_file *out,
     if (fd < 0 && errno == ENOENT)
         return MCPLUG_OK;
     if (fd < 0 && errno == ENXIO) /* a socket */
-        return mp_atomic_file_fail(err, MCPLUG_ECONFIG, path, "is not a regular file");
+        return mp_file_fail(err, MCPLUG_ECONFIG, path, "is not a regular file");
     if (fd < 0)
-        return mp_atomic_file_fail_os(err, path, errno, "cannot open", NULL);
+        return mp_file_fail_os(err, path, errno, "cannot open", NULL);
     if (fstat(fd, &out->st) != 0)
-        r = mp_atomic_file_fail_os(err, path, errno, "cannot look at it", NULL);
+        r = mp_file_fail_os(err, path, errno, "cannot look at it", NULL);
     else
         r = check_kind(path, &out->st, err);
     if (r == MCPLUG_OK && out->st.st_size > 0 &&
@@ -148,11 +198,244 @@ int mp_file_read_own(const char *path, struct mp_file *out, struct mcplug_error 
     return read_opened(path, open(path, READ_FLAGS | O_NOFOLLOW), out, err);
 }
 
+/* ---- where it is ---- */
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void target_clear(struct target *p)
+{
+    /* Said, not left to close(): a child that another thread forks has the lock, too. */
+    if (p->lock_fd >= 0)
+        flock(p->lock_fd, LOCK_UN);
+    else if (p->fd >= 0)
+        flock(p->fd, LOCK_UN);
+    close_fd(&p->lock_fd);
+    close_fd(&p->fd);
+    mp_free(mp_move(&p->dir));
+    mp_free(mp_move(&p->name));
+}
+
+static int sync_dir(int fd)
+{
+    while (fsync(fd) != 0)
+        if (errno != EINTR)
+            return errno == EINVAL ? 0 : errno; /* not every file system can */
+    return 0;
+}
+
+/* Writes out that the directory at `path` has come into being; returns an errno. */
+static int sync_parent(const char *path)
+{
+    char *above = mp_strdup(path), *slash = above ? strrchr(above, '/') : NULL;
+
+    if (slash)
+        slash[slash == above] = '\0';
+    int fd = above ? open(slash ? above : ".", DIR_FLAGS) : -1;
+    int e = 0;
+    if (fd >= 0)
+        e = sync_dir(fd); /* one that we may not open is not ours to care for */
+    close_fd(&fd);
+    mp_free(above);
+    return e;
+}
+
+static int make_dir(const char *dir)
+{
+    struct stat st;
+
+    if (mkdir(dir, 0700) == 0)
+        return sync_parent(dir);
+    int e = errno;
+    if (stat(dir, &st) != 0)
+        return e;
+    /* Whatever mkdir() says: above, file systems may be read-only, or closed to us. */
+    return S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+}
+
+static int make_dirs(const char *path, char *dir, struct mcplug_error *err)
+{
+    int e = 0;
+
+    for (char *p = dir; e == 0 && *p;) {
+        p += strspn(p, "/");
+        p += strcspn(p, "/");
+        char end = *p;
+        *p = '\0';
+        e = make_dir(dir);
+        *p = end;
+    }
+    if (e)
+        return mp_file_fail_os(err, path, e, "cannot make its directory", UNCHANGED);
+    return MCPLUG_OK;
+}
+
+/* Takes `at`, a path, apart and opens the directory. */
+static int open_target(struct target *p, const char *at, struct mcplug_error *err)
+{
+    const char *slash = strrchr(at, '/'), *name = slash ? slash + 1 : at;
+    int r = MCPLUG_OK;
+
+    if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return mp_file_fail(err, MCPLUG_ECONFIG, p->path, "is no name of a file");
+    size_t len = slash == at ? 1 : slash ? (size_t)(slash - at) : 0;
+    p->dir = len ? mp_strndup(at, len) : mp_strdup(".");
+    p->name = mp_strdup(name);
+    if (!p->dir || !p->name)
+        return mp_fail_nomem(err);
+    p->fd = open(p->dir, DIR_FLAGS);
+    if (p->fd < 0 && errno == ENOENT) {
+        r = make_dirs(p->path, p->dir, err);
+        p->fd = r == MCPLUG_OK ? open(p->dir, DIR_FLAGS) : -1;
+    }
+    if (r == MCPLUG_OK && p->fd < 0)
+        r = mp_file_fail_os(err, p->path, errno, "cannot open its directory", UNCHANGED);
+    return r;
+}
+
+/* give; where the link at the target leads to, as a path; NULL in `*out` when there is no
+ * link. */
+static int follow(const struct target *p, char **out, struct mcplug_error *err)
+{
+    char to[PATH_MAX];
+    struct mp_str next;
+
+    *out = NULL;
+    ssize_t n = readlinkat(p->fd, p->name, to, sizeof to);
+    if (n < 0 && (errno == EINVAL || errno == ENOENT))
+        return MCPLUG_OK;
+    if (n < 0 || (size_t)n == sizeof to)
+        return mp_file_fail_os(err, p->path, n < 0 ? errno : ENAMETOOLONG,
+                               "cannot follow it", UNCHANGED);
+    mp_str_init(&next, (size_t)3 * PATH_MAX);
+    if (to[0] != '/') {
+        mp_str_adds(&next, p->dir);
+        mp_str_addc(&next, '/');
+    }
+    mp_str_add(&next, to, (size_t)n);
+    *out = mp_str_take(&next);
+    return *out ? MCPLUG_OK : mp_fail_nomem(err);
+}
+
+static int find_target(struct target *p, struct mcplug_error *err)
+{
+    char *at = mp_strdup(p->path), *next = NULL;
+    int r = at ? MCPLUG_OK : mp_fail_nomem(err);
+
+    for (int links = 0; r == MCPLUG_OK && at; links++) {
+        target_clear(p);
+        r = open_target(p, at, err);
+        if (r == MCPLUG_OK)
+            r = follow(p, &next, err);
+        mp_free(at);
+        at = mp_move(&next);
+        if (r == MCPLUG_OK && at && links == MP_FILE_LINKS)
+            r = mp_file_fail_os(err, p->path, ELOOP, "cannot follow it", UNCHANGED);
+    }
+    mp_free(at);
+    return r;
+}
+
+/* Is the target, now that it is locked, still where the path leads to? */
+static bool still_there(const struct target *p)
+{
+    struct stat ours, there;
+    char to[1];
+
+    return fstat(p->fd, &ours) == 0 && stat(p->dir, &there) == 0 &&
+           ours.st_dev == there.st_dev && ours.st_ino == there.st_ino &&
+           readlinkat(p->fd, p->name, to, sizeof to) < 0;
+}
+
+/* ---- the lock ---- */
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* 0, an errno, or ETIMEDOUT. */
+static int take_lock(int fd, int64_t until)
+{
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EINTR)
+            continue;
+        if (errno != EWOULDBLOCK)
+            return errno;
+        int64_t now = now_ns();
+        if (now >= until)
+            return ETIMEDOUT;
+        /* 2 to 10 ms. The clock's last digits keep those who wait out of step. */
+        struct timespec rest = {0, 2000000 + (long)(now / 64 % 8000000)};
+        nanosleep(&rest, NULL);
+    }
+    return 0;
+}
+
+static int open_lock_file(struct target *p, mode_t mode)
+{
+    struct stat st;
+    char name[NAME_MAX + 1];
+
+    snprintf(name, sizeof name, ".%.*s.lock", MP_FILE_NAME_KEPT, p->name);
+    p->lock_fd = openat(p->fd, name,
+                        O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+                        mode & 0666);
+    if (p->lock_fd < 0 || fstat(p->lock_fd, &st) != 0)
+        return errno;
+    return S_ISREG(st.st_mode) ? 0 : EINVAL;
+}
+
+static int lock_target(struct target *p, mode_t mode, int64_t until,
+                       struct mcplug_error *err)
+{
+    int e = take_lock(p->fd, until);
+    if (e == EBADF || e == ENOLCK || e == EOPNOTSUPP) {
+        e = open_lock_file(p, mode);
+        if (e == 0)
+            e = take_lock(p->lock_fd, until);
+    }
+    if (e == ETIMEDOUT) {
+        char shown[SHOWN + 1], dir[SHOWN + 1];
+        show_path(p->path, shown);
+        show_path(p->dir, dir);
+        mp_fail(err, MCPLUG_EIO,
+                "%s: cannot lock: another program is changing files in %s", shown, dir);
+        if (err)
+            err->os_error = e;
+        return MCPLUG_EIO;
+    }
+    return e ? mp_file_fail_os(err, p->path, e, "cannot lock", UNCHANGED) : MCPLUG_OK;
+}
+
+static int target_lock(struct target *p, const char *path, mode_t mode, unsigned wait_ms,
+                       struct mcplug_error *err)
+{
+    int64_t until = now_ns() + (int64_t)wait_ms * 1000000;
+
+    *p = (struct target){.path = path, .fd = -1, .lock_fd = -1};
+    for (int tries = 0; tries < MOVES_MAX; tries++) {
+        int r = find_target(p, err);
+        if (r == MCPLUG_OK)
+            r = lock_target(p, mode, until, err);
+        if (r != MCPLUG_OK || still_there(p))
+            return r;
+    }
+    return mp_file_fail(err, MCPLUG_EIO, p->path, "another program keeps moving it");
+}
+
 /* ---- temporary files ---- */
 
-static size_t temp_prefix(const struct mp_atomic_file *p, file_name out)
+static size_t temp_prefix(const struct target *p, file_name out)
 {
-    return (size_t)snprintf(out, sizeof(file_name), ".%.*s" TEMP_MARK, MP_TARGET_KEPT,
+    return (size_t)snprintf(out, sizeof(file_name), ".%.*s" TEMP_MARK, MP_FILE_NAME_KEPT,
                             p->name);
 }
 
@@ -163,12 +446,12 @@ static bool is_temp(const char *name, const char *prefix, size_t len)
 }
 
 /* With the lock held no temporary file is in use. What cannot be removed may stay. */
-static void remove_stale(const struct mp_atomic_file *p)
+static void remove_stale(const struct target *p)
 {
     file_name prefix;
     struct stat st;
     size_t len = temp_prefix(p, prefix);
-    int fd = openat(p->fd, ".", MP_TARGET_DIR_FLAGS);
+    int fd = openat(p->fd, ".", DIR_FLAGS);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     struct dirent *e;
 
@@ -195,7 +478,7 @@ static int random_bits(uint64_t *out)
     return n == (ssize_t)sizeof *out ? 0 : n < 0 ? errno : EIO;
 }
 
-static int open_temp(const struct mp_atomic_file *p, file_name name, int *out)
+static int open_temp(const struct target *p, file_name name, int *out)
 {
     uint64_t bits = 0;
     size_t len = temp_prefix(p, name);
@@ -258,7 +541,7 @@ static int keep_owner(int fd, const struct stat *old, mode_t *mode)
 
 /* With an access list the group's bits are but the most that anyone on it may have.
  * The list is not kept, so neither are they. */
-static bool has_list(const struct mp_atomic_file *p)
+static bool has_list(const struct target *p)
 {
     int fd = openat(p->fd, p->name, READ_FLAGS | O_NOFOLLOW);
     ssize_t n = fd >= 0 ? fgetxattr(fd, "system.posix_acl_access", NULL, 0) : -1;
@@ -269,7 +552,7 @@ static bool has_list(const struct mp_atomic_file *p)
     return has;
 }
 
-static int keep_mode(const struct mp_atomic_file *p, int fd, const struct mp_file *old,
+static int keep_mode(const struct target *p, int fd, const struct mp_file *old,
                      mode_t mode)
 {
     if (old->exists) {
@@ -284,7 +567,7 @@ static int keep_mode(const struct mp_atomic_file *p, int fd, const struct mp_fil
 }
 
 /* The new text, on the disk under its temporary name. */
-static int write_temp(const struct mp_atomic_file *p, int fd, const struct mp_file *old,
+static int write_temp(const struct target *p, int fd, const struct mp_file *old,
                       mode_t mode, const struct mp_str *text, struct mcplug_error *err)
 {
     const char *step = "cannot write";
@@ -304,11 +587,11 @@ static int write_temp(const struct mp_atomic_file *p, int fd, const struct mp_fi
         step = "cannot close";
         e = errno;
     }
-    return e ? mp_atomic_file_fail_os(err, p->path, e, step, UNCHANGED) : MCPLUG_OK;
+    return e ? mp_file_fail_os(err, p->path, e, step, UNCHANGED) : MCPLUG_OK;
 }
 
 /* Somebody who knows nothing of the lock may have written meanwhile. */
-static bool same_as_read(const struct mp_atomic_file *p, const struct mp_file *old)
+static bool same_as_read(const struct target *p, const struct mp_file *old)
 {
     struct stat st;
 
@@ -319,38 +602,38 @@ static bool same_as_read(const struct mp_atomic_file *p, const struct mp_file *o
            st.st_mtim.tv_nsec == old->st.st_mtim.tv_nsec;
 }
 
-static int replace(const struct mp_atomic_file *p, const struct mp_file *old, mode_t mode,
+static int replace(const struct target *p, const struct mp_file *old, mode_t mode,
                    const struct mp_str *text, struct mcplug_error *err)
 {
     file_name temp;
     int fd = -1;
 
     if (old->exists && faccessat(p->fd, p->name, W_OK, AT_EACCESS) != 0)
-        return mp_atomic_file_fail_os(err, p->path, errno, "is read-only", UNCHANGED);
+        return mp_file_fail_os(err, p->path, errno, "is read-only", UNCHANGED);
     int e = open_temp(p, temp, &fd);
     if (e)
-        return mp_atomic_file_fail_os(err, p->path, e, "cannot make a new file beside it",
-                                      UNCHANGED);
+        return mp_file_fail_os(err, p->path, e, "cannot make a new file beside it",
+                               UNCHANGED);
     int r = write_temp(p, fd, old, mode, text, err);
     if (r == MCPLUG_OK && !same_as_read(p, old))
-        r = mp_atomic_file_fail(err, MCPLUG_EIO, p->path,
-                                "another program has changed it meanwhile");
+        r = mp_file_fail(err, MCPLUG_EIO, p->path,
+                         "another program has changed it meanwhile");
     if (r == MCPLUG_OK && renameat(p->fd, temp, p->fd, p->name) != 0)
-        r = mp_atomic_file_fail_os(err, p->path, errno, "cannot replace it", UNCHANGED);
+        r = mp_file_fail_os(err, p->path, errno, "cannot replace it", UNCHANGED);
     if (r != MCPLUG_OK) {
         unlinkat(p->fd, temp, 0);
         return r;
     }
-    e = p->is_cache ? 0 : mp_atomic_file_sync(p->fd);
-    return e ? mp_atomic_file_fail_os(err, p->path, e,
-                                      "is changed, but might not outlast a crash", NULL)
+    e = p->is_cache ? 0 : sync_dir(p->fd);
+    return e ? mp_file_fail_os(err, p->path, e,
+                               "is changed, but might not outlast a crash", NULL)
              : MCPLUG_OK;
 }
 
 /* ---- all of it ---- */
 
-static int change_locked(const struct mp_atomic_file *p, mode_t mode,
-                         mp_file_change *change, void *arg, struct mcplug_error *err)
+static int change_locked(const struct target *p, mode_t mode, mp_file_change *change,
+                         void *arg, struct mcplug_error *err)
 {
     struct mp_file old;
     struct mp_str out;
@@ -363,7 +646,7 @@ static int change_locked(const struct mp_atomic_file *p, mode_t mode,
     if (r == MCPLUG_OK)
         r = change(arg, &old, &out, err);
     if (r == MCPLUG_OK && out.failed)
-        r = mp_atomic_file_fail(err, MCPLUG_ETOOBIG, p->path, "would become too long");
+        r = mp_file_fail(err, MCPLUG_ETOOBIG, p->path, "would become too long");
     if (r == MCPLUG_OK &&
         !(out.len == old.text.len &&
           (out.len == 0 || memcmp(out.data, old.text.data, out.len) == 0)))
@@ -376,13 +659,13 @@ static int change_locked(const struct mp_atomic_file *p, mode_t mode,
 static int update(const char *path, mode_t mode, unsigned wait_ms, bool is_cache,
                   mp_file_change *change, void *arg, struct mcplug_error *err)
 {
-    struct mp_atomic_file p;
+    struct target p;
 
-    int r = mp_atomic_file_lock(&p, path, mode, wait_ms, err);
+    int r = target_lock(&p, path, mode, wait_ms, err);
     p.is_cache = is_cache;
     if (r == MCPLUG_OK)
         r = change_locked(&p, mode, change, arg, err);
-    mp_atomic_file_clear(&p);
+    target_clear(&p);
     return r;
 }
 

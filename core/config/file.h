@@ -8,6 +8,8 @@
 
 #define MP_FILE_MAX ((size_t)1 << 20) /* the longest file that is read */
 #define MP_FILE_LOCK_MS 30000         /* how long a writer waits for others */
+#define MP_FILE_LINKS 40              /* that are followed, as many as the kernel does */
+#define MP_FILE_NAME_KEPT 200 /* of a file's name in the names that are made from it */
 
 struct mp_file {
     bool exists;
@@ -49,5 +51,11 @@ int mp_file_update(const char *path, mode_t mode, mp_file_change *change, void *
  * it may be empty or broken, and with less time to wait for the lock. */
 int mp_file_update_cache(const char *path, mode_t mode, unsigned wait_ms,
                          mp_file_change *change, void *arg, struct mcplug_error *err);
+
+/* Fill errors that begin with the path, the middle of a long one left out. `after` is
+ * said behind the words for `os_error`, or NULL. */
+int mp_file_fail(struct mcplug_error *err, int code, const char *path, const char *what);
+int mp_file_fail_os(struct mcplug_error *err, const char *path, int os_error,
+                    const char *what, const char *after);
 
 #endif

@@ -388,7 +388,7 @@ START_TEST(a_name_of_any_length_has_room_for_a_temporary_one)
     name[255] = '\0';
     adds(name, "x");
     holds(name, "x");
-    snprintf(left, sizeof left, ".%.*s.mcplug-0123456789abcdef", MP_TARGET_KEPT, name);
+    snprintf(left, sizeof left, ".%.*s.mcplug-0123456789abcdef", MP_FILE_NAME_KEPT, name);
     put(left, "left", 0600);
     adds(name, "y");
     holds(name, "xy");

@@ -5,7 +5,6 @@
 #include "config/file.h"
 
 #include "base/error.h"
-#include "config/atomic_file.h"
 
 #include <check.h>
 #include <dirent.h>

@@ -86,7 +86,7 @@ START_TEST(links_in_a_circle_and_too_many_are_errors)
     ck_assert_int_eq(symlink("a", at("b")), 0);
     ck_assert_int_eq(add_to("a", "x"), MCPLUG_EIO);
     ck_assert_int_eq(err.os_error, ELOOP);
-    for (int i = 0; i <= MP_TARGET_LINKS; i++) {
+    for (int i = 0; i <= MP_FILE_LINKS; i++) {
         snprintf(from, sizeof from, "l%d", i);
         snprintf(to, sizeof to, "l%d", i + 1);
         ck_assert_int_eq(symlink(to, at(from)), 0);
@@ -94,7 +94,7 @@ START_TEST(links_in_a_circle_and_too_many_are_errors)
     ck_assert_int_eq(add_to("l0", "x"), MCPLUG_EIO);
     ck_assert_int_eq(err.os_error, ELOOP);
     adds("l1", "x");
-    snprintf(to, sizeof to, "l%d", MP_TARGET_LINKS + 1);
+    snprintf(to, sizeof to, "l%d", MP_FILE_LINKS + 1);
     holds(to, "x");
     ck_assert_int_eq(symlink("/", at("root")), 0);
     ck_assert_int_eq(add_to("root", "x"), MCPLUG_ECONFIG);
