@@ -3,6 +3,7 @@
 # ---- unit suites: one program per file tests/unit/FOLDER_FILE.c --------------
 
 unit_tests = \
+	tests/unit/api_admin \
 	tests/unit/api_config \
 	tests/unit/api_edges \
 	tests/unit/api_host \

@@ -4,6 +4,8 @@
 #include "base/mem.h"
 #include "config/supervision.h"
 
+#include <mcplug/admin.h>
+
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -13,18 +15,29 @@
 
 #define IN_PLACE "--mcp-config"
 
-static const char *const scope_names[MP_SCOPES] = {"enterprise", "local",   "project",
-                                                   "user",       "dynamic", "package"};
+static const struct mcplug_scope_info scopes[MP_SCOPES] = {
+    [MP_SCOPE_ENTERPRISE] = {"enterprise", "what the administrator gives to all", 0, 0},
+    [MP_SCOPE_LOCAL] = {"local", "this directory, for you alone", 1, 1},
+    [MP_SCOPE_PROJECT] = {"project", "this directory, to share", 1, 1},
+    [MP_SCOPE_USER] = {"user", "everywhere", 1, 0},
+    [MP_SCOPE_DYNAMIC] = {"dynamic", "given with --mcp-config", 0, 0},
+    [MP_SCOPE_PACKAGE] = {"package", "what packages bring along", 0, 0},
+};
+
+const struct mcplug_scope_info *mp_scope_info(enum mp_scope scope)
+{
+    return (size_t)scope < MP_SCOPES ? &scopes[scope] : NULL;
+}
 
 const char *mp_scope_name(enum mp_scope scope)
 {
-    return scope_names[scope];
+    return scopes[scope].name;
 }
 
 bool mp_scope_find(const char *name, enum mp_scope *out)
 {
     for (size_t i = 0; i < MP_SCOPES; i++) {
-        if (strcmp(scope_names[i], name) == 0) {
+        if (strcmp(scopes[i].name, name) == 0) {
             *out = (enum mp_scope)i;
             return true;
         }
@@ -34,7 +47,7 @@ bool mp_scope_find(const char *name, enum mp_scope *out)
 
 bool mp_scope_needs_approval(enum mp_scope scope)
 {
-    return scope == MP_SCOPE_LOCAL || scope == MP_SCOPE_PROJECT;
+    return scopes[scope].needs_approval;
 }
 
 int mp_name_check(const char *name, struct mcplug_error *err)
@@ -288,6 +301,7 @@ static void entry_add(struct mcplug_config *config, struct mp_source *source, mp
     }
     struct mp_entry *entry = &config->entries[config->n_entries++];
     memset(entry, 0, sizeof *entry);
+    entry->config = config;
     entry->name = name;
     entry->source = source;
     entry->json = value;

@@ -33,6 +33,9 @@ enum mp_scope { /* the first one wins */
                 MP_SCOPE_PACKAGE,
                 MP_SCOPES
 };
+/* The table of scopes; NULL: there is no such scope. */
+struct mcplug_scope_info;
+const struct mcplug_scope_info *mp_scope_info(enum mp_scope scope);
 const char *mp_scope_name(enum mp_scope scope); /* "project" */
 /* false: there is no such scope */
 bool mp_scope_find(const char *name, enum mp_scope *out);
@@ -59,6 +62,7 @@ struct mp_problem {
 };
 
 struct mp_entry {
+    struct mcplug_config *config;
     char *name;
     const struct mp_source *source;
     mp_view json; /* the value, in the text of its source */

@@ -1,0 +1,526 @@
+/* The configuration for commands and panels: <mcplug/admin.h> over core/config. */
+#include "api/host.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "config/expand.h"
+#include "config/supervision.h"
+#include "plugin/props.h"
+#include "registry/filter.h"
+#include "rpc/spill.h"
+
+#include <mcplug/admin.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define TEXT_MAX (MP_FILE_MAX * 8) /* of an entry, masked or laid out */
+
+/* The words of both sides have the same values. */
+_Static_assert((int)MCPLUG_SCOPE_PACKAGE == (int)MP_SCOPE_PACKAGE &&
+                   (int)MCPLUG_SCOPE_PACKAGE + 1 == (int)MP_SCOPES,
+               "scopes");
+_Static_assert((int)MCPLUG_ENTRY_BROKEN == (int)MP_STATE_BROKEN &&
+                   (int)MCPLUG_ENTRY_BLOCKED == (int)MP_STATE_BLOCKED &&
+                   (int)MCPLUG_ENTRY_DISABLED == (int)MP_STATE_DISABLED &&
+                   (int)MCPLUG_ENTRY_NEEDS_APPROVAL == (int)MP_STATE_UNAPPROVED,
+               "states");
+_Static_assert((int)MCPLUG_APPROVAL_CHANGED == (int)MP_APPROVAL_CHANGED &&
+                   (int)MCPLUG_APPROVAL_GIVEN == (int)MP_APPROVAL_GIVEN,
+               "approvals");
+_Static_assert(MCPLUG_NAME_MAX == MP_NAME_MAX, "names");
+
+/* Fills what the program knows of a struct; `own` has all of it. */
+#define FILL(out, own) fill(out, (out)->struct_size, &(own), sizeof(own))
+static void fill(void *out, uint32_t out_size, const void *own, size_t size)
+{
+    size_t head = sizeof out_size; /* its own size stays */
+    size_t n = out_size < size ? out_size : size;
+    if (n > head)
+        memcpy((char *)out + head, (const char *)own + head, n - head);
+}
+
+void mcplug_text_free(char *text)
+{
+    if (text)
+        explicit_bzero(text, strlen(text));
+    mp_free(text);
+}
+
+/* ---- the whole ---- */
+
+const struct mcplug_scope_info *mcplug_scope_info(enum mcplug_scope scope)
+{
+    return mp_scope_info((enum mp_scope)scope);
+}
+
+int mcplug_scope_find(const char *name, enum mcplug_scope *out)
+{
+    enum mp_scope scope;
+    if (!mp_scope_find(name, &scope))
+        return 0;
+    *out = (enum mcplug_scope)scope;
+    return 1;
+}
+
+int mcplug_name_check(const char *name, struct mcplug_error *err)
+{
+    return mp_name_check(name, err);
+}
+
+void mcplug_config_info(const mcplug_config *config, struct mcplug_config_info *out)
+{
+    bool policy = config->policy || config->policy_error;
+    const struct mcplug_config_info own = {
+        .exclusive = config->exclusive,
+        .damaged = mp_config_damaged(config),
+        .policy = policy ? config->paths.policy : NULL,
+        .policy_error = config->policy_error,
+        .files = config->n_sources,
+        .entries = config->n_entries,
+        .problems = config->n_problems,
+    };
+    FILL(out, own);
+}
+
+void mcplug_config_paths(const mcplug_config *config, struct mcplug_paths *out)
+{
+    const struct mp_paths *p = &config->paths;
+    const struct mcplug_paths own = {
+        .cwd = p->cwd,
+        .home = p->home,
+        .settings = p->settings,
+        .approvals = p->approvals,
+        .state = p->state,
+        .cache = p->cache,
+        .managed = p->managed,
+        .policy = p->policy,
+    };
+    FILL(out, own);
+}
+
+char *mcplug_spill_place(size_t i, int *own)
+{
+    bool is_own = false;
+    char *dirs = mp_spill_dir(NULL), *place = NULL;
+
+    if (dirs)
+        place = mp_spill_place(dirs, i, &is_own);
+    if (place)
+        *own = is_own;
+    mp_free(dirs);
+    return place;
+}
+
+int mcplug_config_file(const mcplug_config *config, size_t i,
+                       struct mcplug_config_file *out)
+{
+    if (i >= config->n_sources)
+        return 0;
+    const struct mp_source *source = &config->sources[i];
+    struct mcplug_config_file own = {
+        .scope = (enum mcplug_scope)source->scope,
+        .path = source->path,
+        .in_place = source->real == NULL,
+        .broken = source->broken,
+        .mode = source->file.st.st_mode,
+        .group = source->file.st.st_gid,
+    };
+    for (size_t k = 0; k < config->n_entries; k++)
+        own.entries += config->entries[k].source == source;
+    FILL(out, own);
+    return 1;
+}
+
+int mcplug_config_problem_info(const mcplug_config *config, size_t i,
+                               struct mcplug_problem *out)
+{
+    if (i >= config->n_problems)
+        return 0;
+    const struct mp_problem *p = &config->problems[i];
+    struct mcplug_problem own = {
+        .is_warning = p->is_warning,
+        .file = p->file,
+        .server = p->server,
+        .path = p->path,
+        .text = p->text,
+        .line = p->at.line,
+        .column = p->at.column,
+        .scope = MCPLUG_SCOPE_DYNAMIC,
+    };
+    for (size_t k = 0; k < config->n_sources; k++)
+        if (config->sources[k].path == p->file) {
+            own.scope = (enum mcplug_scope)config->sources[k].scope;
+            own.file_is_broken = config->sources[k].broken;
+        }
+    FILL(out, own);
+    return 1;
+}
+
+const char *mcplug_config_scope_file(mcplug_config *config, enum mcplug_scope scope)
+{
+    return mp_scope_info((enum mp_scope)scope)
+               ? mp_config_file(config, (enum mp_scope)scope)
+               : NULL;
+}
+
+int mcplug_config_queue(const mcplug_config *config, const char *name,
+                        unsigned *concurrent, unsigned *waiting)
+{
+    return mp_config_queue(config, name, concurrent, waiting);
+}
+
+/* ---- entries ---- */
+
+mcplug_entry *mcplug_entry_at(const mcplug_config *config, size_t i)
+{
+    return i < config->n_entries ? &config->entries[i] : NULL;
+}
+
+mcplug_entry *mcplug_entry_find(const mcplug_config *config, const char *name)
+{
+    return mp_config_find(config, name);
+}
+
+mcplug_entry *mcplug_entry_find_in(const mcplug_config *config, const char *name,
+                                   enum mcplug_scope scope)
+{
+    return mp_config_find_in(config, name, (enum mp_scope)scope);
+}
+
+void mcplug_entry_info(const mcplug_entry *entry, struct mcplug_entry_info *out)
+{
+    const struct mp_source *source = entry->source;
+    struct mcplug_entry_info own = {
+        .scope = (enum mcplug_scope)source->scope,
+        .name = entry->name,
+        .file = source->path,
+        .line = entry->at.line,
+        .column = entry->at.column,
+        .json = (const char *)entry->json.data,
+        .json_len = entry->json.len,
+        .real = source->real,
+        .broken = entry->broken,
+        .disabled = entry->disabled,
+        .approval = mp_scope_needs_approval(source->scope)
+                        ? (enum mcplug_approval)entry->approval
+                        : MCPLUG_APPROVAL_GIVEN,
+        .mode = source->file.st.st_mode,
+        .shadowed_by = entry->by,
+    };
+    if (own.approval == MCPLUG_APPROVAL_CHANGED) {
+        own.approved = (const char *)entry->was.data;
+        own.approved_len = entry->was.len;
+    }
+    mcplug_json_type(own.json, own.json_len, own.type);
+    FILL(out, own);
+}
+
+const char *mcplug_entry_name(const mcplug_entry *entry)
+{
+    return entry->name;
+}
+
+enum mcplug_entry_state mcplug_entry_state(const mcplug_entry *entry,
+                                           struct mcplug_error *why)
+{
+    enum mp_state state;
+    mp_entry_usable(entry->config, entry, &state, why);
+    return (enum mcplug_entry_state)state;
+}
+
+void mcplug_entry_each_name(const mcplug_entry *entry,
+                            void (*fn)(void *arg, const char *name), void *arg)
+{
+    mp_entry_each_name(entry, fn, arg);
+}
+
+int mcplug_entry_digest(const mcplug_entry *entry, char out[65])
+{
+    _Static_assert(MP_SHA256_HEX + 1 == 65, "a digest");
+    return mp_approval_digest("", "", entry->json, out) ? MCPLUG_OK : MCPLUG_ENOMEM;
+}
+
+/* ---- which tools ---- */
+
+int mcplug_tool_matches(const char *pattern, const char *tool)
+{
+    const char *const list[] = {pattern, NULL};
+    return mp_filter_match(list, tool) != NULL;
+}
+
+int mcplug_entry_allows(const mcplug_entry *entry, const char *tool,
+                        struct mcplug_error *why)
+{
+    struct mp_supervision s = {0};
+    bool listed = mp_view_get(entry->json, "toolsAllowed").len ||
+                  mp_view_get(entry->json, "toolsDenied").len;
+    bool allowed = entry->broken || !listed;
+
+    if (!allowed && mp_entry_supervision(entry, &s, why) == MCPLUG_OK) {
+        const char *const *only = (const char *const *)s.tools_allowed;
+        const char *const *denied = (const char *const *)s.tools_denied;
+        const char *by = mp_filter_match(denied, tool);
+        allowed = mp_filter_allows(only, denied, tool);
+        if (by)
+            mp_fail(why, MCPLUG_EREFUSED,
+                    "tool '%.128s' of server \"%s\" is not allowed: toolsDenied of %s "
+                    "has \"%.128s\"",
+                    tool, entry->name, entry->source->path, by);
+        else if (!allowed)
+            mp_fail(why, MCPLUG_EREFUSED,
+                    "tool '%.128s' of server \"%s\" is not allowed: it is not in "
+                    "toolsAllowed of %s",
+                    tool, entry->name, entry->source->path);
+    }
+    mp_supervision_clear(&s);
+    return allowed;
+}
+
+/* ---- checking ---- */
+
+void mcplug_entry_check(mcplug_entry *entry, mcplug *host)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    const struct mp_offer *offer;
+    char *type = NULL, *url = NULL;
+
+    if (entry->broken || mp_entry_type(entry, &type, &why) != MCPLUG_OK)
+        return;
+    if (!type) {
+        url = mp_view_strdup(mp_view_get(entry->json, "url"));
+        if (url && strncmp(url, "${", 2) == 0) { /* not known before it is used */
+            mp_free(url);
+            return;
+        }
+    }
+    if (mp_connector_transport(&host->connector, type, url, &offer, &why) == MCPLUG_OK) {
+        const struct mcplug_feature *f = &offer->feature;
+        mp_config_check(entry->config, entry, f->name, f->options);
+        mp_config_check_url(entry->config, entry, f->name, f->accepts);
+    } else {
+        const char *key = type ? "type" : "url";
+        char path[MP_NAME_MAX + 32];
+        snprintf(path, sizeof path, "mcpServers.%s.%s", entry->name, key);
+        mp_config_note(entry->config, entry->source, entry->name, false, path,
+                       mp_view_get(entry->json, key), "%s", why.text);
+        entry->broken = true;
+    }
+    mp_free(type);
+    mp_free(url);
+}
+
+int mcplug_entry_check_new(mcplug_config *config, enum mcplug_scope scope,
+                           const char *name, const char *json, size_t len, mcplug *host,
+                           struct mcplug_error *err)
+{
+    static char in_no_file[] = "the entry";
+    struct mp_source source = {.scope = (enum mp_scope)scope, .path = in_no_file};
+    struct mp_entry entry = {.config = config,
+                             .name = (char *)(uintptr_t)name,
+                             .source = &source,
+                             .json = mp_bytes(json, len)};
+
+    source.file.text.data = (char *)(uintptr_t)json; /* for lines and columns */
+    source.file.text.len = len;
+    size_t before = config->n_problems;
+    mp_config_check_shape(config, &entry);
+    mcplug_entry_check(&entry, host);
+    if (!entry.broken)
+        return MCPLUG_OK;
+    for (size_t i = before; i < config->n_problems; i++)
+        if (!config->problems[i].is_warning)
+            return mp_fail(err, MCPLUG_ECONFIG, "Invalid configuration: %s: %s",
+                           config->problems[i].path + strlen("mcpServers."),
+                           config->problems[i].text);
+    return mp_fail(err, MCPLUG_ECONFIG, "Invalid configuration: %s", name);
+}
+
+int mcplug_config_judge(const mcplug_config *config, const mcplug_entry *entry,
+                        const mcplug_settings *settings, struct mcplug_error *err)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+
+    if (!entry && config->exclusive)
+        return mp_fail(err, MCPLUG_EREFUSED,
+                       "this server is not allowed by enterprise policy: only those of "
+                       "%s are",
+                       config->paths.managed);
+    if (mp_config_judge(config, entry, settings->props, &why) == MCPLUG_OK)
+        return MCPLUG_OK;
+    if (entry)
+        return mp_fail(err, MCPLUG_EREFUSED, "Cannot use MCP server \"%s\": %s",
+                       entry->name, why.text);
+    return mp_fail(err, MCPLUG_EREFUSED, "Cannot use this MCP server: %s", why.text);
+}
+
+/* ---- changing files ---- */
+
+int mcplug_entry_add(mcplug_config *config, enum mcplug_scope scope, const char *name,
+                     const char *json, size_t len, int approved, const char **file,
+                     struct mcplug_error *err)
+{
+    const char *path = NULL;
+    if (!mp_scope_info((enum mp_scope)scope))
+        return mp_fail(err, MCPLUG_EINVAL, "there is no scope %d", (int)scope);
+    int r = mp_config_add(config, (enum mp_scope)scope, name, mp_bytes(json, len),
+                          approved != 0, &path, err);
+    if (r == MCPLUG_OK && file)
+        *file = path;
+    return r;
+}
+
+int mcplug_entry_remove(const mcplug_entry *entry, struct mcplug_error *err)
+{
+    return mp_config_remove(entry->config, entry, err);
+}
+
+int mcplug_entry_disable(const mcplug_entry *entry, struct mcplug_error *err)
+{
+    return mp_config_disable(entry->config, entry, true, err);
+}
+
+int mcplug_entry_enable(const mcplug_entry *entry, struct mcplug_error *err)
+{
+    return mp_config_disable(entry->config, entry, false, err);
+}
+
+int mcplug_entry_approve(mcplug_entry *entry, struct mcplug_error *err)
+{
+    return mp_config_approve(entry->config, entry, err);
+}
+
+int mcplug_approvals_reset(mcplug_config *config, const char *name, size_t *forgotten,
+                           struct mcplug_error *err)
+{
+    size_t total = 0, n;
+    int r = MCPLUG_OK;
+
+    for (size_t i = 0; r == MCPLUG_OK && i < config->n_sources; i++) {
+        const struct mp_source *source = &config->sources[i];
+        if (!source->real || !mp_scope_needs_approval(source->scope))
+            continue;
+        r = mp_approvals_remove(config->paths.approvals, source->real, name, &n, err);
+        total += r == MCPLUG_OK ? n : 0;
+    }
+    if (r == MCPLUG_OK)
+        *forgotten = total;
+    return r;
+}
+
+int mcplug_approvals_reset_all(mcplug_config *config, size_t *forgotten,
+                               struct mcplug_error *err)
+{
+    return mp_approvals_remove(config->paths.approvals, NULL, NULL, forgotten, err);
+}
+
+/* ---- text ---- */
+
+int mcplug_json_check(const char *json, size_t len, size_t *line, size_t *column,
+                      struct mcplug_error *err)
+{
+    struct mp_place at = {0, 0};
+    int r = mp_json_check(mp_bytes(json, len), &at, err);
+    *line = at.line;
+    *column = at.column;
+    return r;
+}
+
+void mcplug_json_type(const char *text, size_t len, char out[MCPLUG_TYPE_MAX])
+{
+    static const char *const same[][2] = {
+        {"https", "http"}, {"wss", "websocket"}, {"ws", "websocket"}};
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const struct mp_entry entry = {.json = mp_bytes(text, len)};
+    char *type = NULL, *url = NULL;
+
+    out[0] = '\0';
+    if (!mp_view_is_object(entry.json))
+        return;
+    if (mp_entry_type(&entry, &type, NULL) == MCPLUG_OK && type) {
+        snprintf(out, MCPLUG_TYPE_MAX, "%s", type);
+    } else if ((url = mp_view_strdup(mp_view_get(entry.json, "url")))) {
+        size_t n = strspn(url, letters);
+        for (size_t i = 0; i < n; i++)
+            url[i] = (char)(url[i] | 0x20);
+        if (n && url[n] == ':')
+            snprintf(out, MCPLUG_TYPE_MAX, "%.*s", (int)n, url);
+    }
+    for (size_t i = 0; i < MP_COUNT(same); i++)
+        if (strcmp(out, same[i][0]) == 0)
+            snprintf(out, MCPLUG_TYPE_MAX, "%s", same[i][1]);
+    mp_free(type);
+    mp_free(url);
+}
+
+/* give: what was made, unless something did not fit. */
+static char *finish(struct mp_str *out, bool ok)
+{
+    char *text = ok && !out->failed ? mp_str_take(out) : NULL;
+    mp_str_clear(out);
+    return text;
+}
+
+char *mcplug_json_masked(const char *entry, size_t len)
+{
+    struct mp_str out;
+    mp_str_init(&out, TEXT_MAX);
+    return finish(&out, mp_mask_entry(mp_bytes(entry, len), &out));
+}
+
+char *mcplug_json_canonical(const char *json, size_t len)
+{
+    struct mp_str out;
+    mp_str_init(&out, TEXT_MAX);
+    return finish(&out, mp_json_canonical(mp_bytes(json, len), &out));
+}
+
+char *mcplug_json_layout(const char *json, size_t len)
+{
+    struct mp_str out;
+    mp_str_init(&out, TEXT_MAX);
+    return finish(&out, mp_json_layout(mp_bytes(json, len), 0, "  ", "\n", &out));
+}
+
+static const char *variable(void *arg, const char *name)
+{
+    (void)arg;
+    return getenv(name);
+}
+
+static int tell_secret(void *arg, const char *kind, const char *name, struct mp_str *out,
+                       struct mcplug_error *err)
+{
+    const struct mcplug_expansion *e = arg;
+    (void)out, (void)err;
+    if (e->secret)
+        e->secret(e->arg, kind, name);
+    return MCPLUG_OK;
+}
+
+static void tell_missing(void *arg, const char *name)
+{
+    const struct mcplug_expansion *e = arg;
+    if (e->missing)
+        e->missing(e->arg, name);
+}
+
+char *mcplug_expand(const char *text, const struct mcplug_expansion *expansion,
+                    struct mcplug_error *err)
+{
+    struct mcplug_expansion own = {0};
+    const struct mp_expansion e = {variable, tell_secret, tell_missing, &own};
+    char *expanded = NULL;
+    struct mp_str out;
+
+    mp_str_init(&out, MP_EXPAND_MAX);
+    if (mp_take_options(&own, expansion, err) == MCPLUG_OK &&
+        mp_expand(&e, text, &out, err) == MCPLUG_OK) {
+        if (!(expanded = mp_str_take(&out)))
+            mp_fail_nomem(err);
+    }
+    if (out.data)
+        explicit_bzero(out.data, out.len);
+    mp_str_clear(&out);
+    return expanded;
+}

@@ -1,0 +1,278 @@
+/* mcplug/admin.h - for commands and panels that look after an installation. The `mcplug`
+ * command is built on it.
+ *
+ * NOT STABLE: everything here may change with every release, its symbols carry a version
+ * of their own, and a program that uses it belongs to one release of the library. What a
+ * host for agents needs is in <mcplug/mcplug.h>, which stays.
+ *
+ * Rules of ownership and threads are those of <mcplug/mcplug.h>. Structs that are filled
+ * begin with struct_size: set it, zero the rest. Texts that are given are dropped with
+ * mcplug_text_free().
+ */
+#ifndef MCPLUG_ADMIN_H
+#define MCPLUG_ADMIN_H
+
+#include <mcplug/mcplug.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Wipes it too: it may have been a secret. [any] */
+MCPLUG_API void mcplug_text_free(char *text);
+
+/* ---- configuration --------------------------------------------------------------- */
+
+/* All of it is [any], one thread at a time for each configuration. Nothing is read again:
+ * after a change, load another configuration to see it. */
+
+#define MCPLUG_NAME_MAX 64 /* characters of a server's name */
+#define MCPLUG_TYPE_MAX 64 /* bytes of the name of a transport; longer ones are cut */
+
+enum mcplug_scope { /* of several entries with one name, the first scope wins */
+                    MCPLUG_SCOPE_ENTERPRISE = 0,
+                    MCPLUG_SCOPE_LOCAL,
+                    MCPLUG_SCOPE_PROJECT,
+                    MCPLUG_SCOPE_USER,
+                    MCPLUG_SCOPE_DYNAMIC, /* `more` of mcplug_config_options */
+                    MCPLUG_SCOPE_PACKAGE
+};
+
+struct mcplug_scope_info {
+    const char *name;        /* "project" */
+    const char *about;       /* "this directory, to share" */
+    uint32_t is_writable;    /* entries can be added, changed and removed */
+    uint32_t needs_approval; /* others may have written it */
+};
+/* NULL: there is no such scope. */
+MCPLUG_API const struct mcplug_scope_info *mcplug_scope_info(enum mcplug_scope scope);
+/* By its name. 0: there is no such scope. */
+MCPLUG_API int mcplug_scope_find(const char *name, enum mcplug_scope *out);
+
+/* Letters, digits, - and _, at most MCPLUG_NAME_MAX. */
+MCPLUG_API int mcplug_name_check(const char *name, struct mcplug_error *err);
+
+/* -- the whole -- */
+
+struct mcplug_config_info {
+    uint32_t struct_size;
+    uint32_t exclusive;       /* the administrator's file has all servers there are */
+    uint32_t damaged;         /* a file can't be used, so what it has is not known */
+    uint32_t reserved;        /* 0 */
+    const char *policy;       /* the file; NULL: there is no policy */
+    const char *policy_error; /* why nothing is allowed; NULL: it can be used */
+    size_t files, entries, problems; /* how many there are */
+};
+MCPLUG_API void mcplug_config_info(const mcplug_config *config,
+                                   struct mcplug_config_info *out);
+
+/* Where things are; NULL where that is not known, for want of a home. Borrow from the
+ * configuration. */
+struct mcplug_paths {
+    uint32_t struct_size;
+    uint32_t reserved;     /* 0 */
+    const char *cwd;       /* "/" when it is gone */
+    const char *home;      /* the user's */
+    const char *settings;  /* the file of the user scope */
+    const char *approvals; /* a file in `state` */
+    const char *state;     /* the directory for logs and approvals */
+    const char *cache;     /* the directory for what can be had again */
+    const char *managed;   /* the administrator's servers */
+    const char *policy;    /* and policy */
+};
+MCPLUG_API void mcplug_config_paths(const mcplug_config *config,
+                                    struct mcplug_paths *out);
+
+/* Where long strings of answers go while they arrive: place `i` of those that are tried.
+ * `own`: it is made when it is missing, as is the directory above it. give; NULL: there
+ * are no more. [any] */
+MCPLUG_API char *mcplug_spill_place(size_t i, int *own);
+
+struct mcplug_config_file {
+    uint32_t struct_size;
+    enum mcplug_scope scope;
+    const char *path;  /* as it was looked for; "--mcp-config" for text given in place */
+    uint32_t in_place; /* it is no file */
+    uint32_t broken;   /* not read, or no JSON: a problem tells why */
+    uint32_t mode;     /* permissions, as stat() has them */
+    uint32_t group;    /* that it belongs to */
+    size_t entries;    /* servers that it has */
+};
+/* The files, the highest scope first. 0: there are no more. */
+MCPLUG_API int mcplug_config_file(const mcplug_config *config, size_t i,
+                                  struct mcplug_config_file *out);
+
+struct mcplug_problem {
+    uint32_t struct_size;
+    uint32_t is_warning;
+    const char *file;        /* those of an entry have the very pointer of its `file` */
+    const char *server;      /* NULL: of the file as a whole */
+    const char *path;        /* "mcpServers.github.args[1]"; "": the whole */
+    const char *text;        /* what is wrong */
+    size_t line, column;     /* from 1; 0: not known */
+    enum mcplug_scope scope; /* of the file; dynamic for mcplug_entry_check_new() */
+    uint32_t file_is_broken; /* so nothing of it is used */
+};
+/* The problems that mcplug_config_problem() has as lines. 0: there are no more. */
+MCPLUG_API int mcplug_config_problem_info(const mcplug_config *config, size_t i,
+                                          struct mcplug_problem *out);
+
+/* The file that mcplug_entry_add() writes; NULL: the scope can't be written. Borrow. */
+MCPLUG_API const char *mcplug_config_scope_file(mcplug_config *config,
+                                                enum mcplug_scope scope);
+
+/* What "queues" says of a queue, for mcplug_set_queue(); 0: not said. Not 0: it names
+ * it. */
+MCPLUG_API int mcplug_config_queue(const mcplug_config *config, const char *name,
+                                   unsigned *concurrent, unsigned *waiting);
+
+/* -- entries: what one file says of one server -- */
+
+typedef struct mp_entry mcplug_entry; /* lives as long as its configuration */
+
+/* All of them, by name; of one name, the winner first. NULL: there are no more. */
+MCPLUG_API mcplug_entry *mcplug_entry_at(const mcplug_config *config, size_t i);
+/* The one that wins. NULL: there is none. */
+MCPLUG_API mcplug_entry *mcplug_entry_find(const mcplug_config *config, const char *name);
+/* The one of that very scope, the nearest of several, shadowed or not. */
+MCPLUG_API mcplug_entry *mcplug_entry_find_in(const mcplug_config *config,
+                                              const char *name, enum mcplug_scope scope);
+
+enum mcplug_approval {
+    MCPLUG_APPROVAL_NONE = 0, /* never given */
+    MCPLUG_APPROVAL_CHANGED,  /* given to another text */
+    MCPLUG_APPROVAL_GIVEN     /* or not needed */
+};
+
+struct mcplug_entry_info { /* borrow from the configuration */
+    uint32_t struct_size;
+    enum mcplug_scope scope;
+    const char *name;
+    const char *file;    /* where it stands; "--mcp-config" for text given in place */
+    size_t line, column; /* there, from 1 */
+    const char *json;    /* the entry itself, not NUL-ended */
+    size_t json_len;
+    const char *real;           /* the file without links; NULL: given in place */
+    char type[MCPLUG_TYPE_MAX]; /* as mcplug_json_type() has it */
+    uint32_t broken;            /* it has problems that are no warnings */
+    uint32_t disabled;          /* says so itself */
+    enum mcplug_approval approval;
+    uint32_t mode;        /* permissions of the file, as stat() has them */
+    const char *approved; /* what was approved when it has changed since; NULL */
+    size_t approved_len;
+    const mcplug_entry *shadowed_by; /* of the same name; NULL: this one is used */
+};
+MCPLUG_API void mcplug_entry_info(const mcplug_entry *entry,
+                                  struct mcplug_entry_info *out);
+MCPLUG_API const char *mcplug_entry_name(const mcplug_entry *entry);
+
+enum mcplug_entry_state {
+    MCPLUG_ENTRY_READY = 0,
+    MCPLUG_ENTRY_BROKEN,
+    MCPLUG_ENTRY_BLOCKED, /* by the administrator's policy */
+    MCPLUG_ENTRY_DISABLED,
+    MCPLUG_ENTRY_NEEDS_APPROVAL
+};
+/* May it be used? `why` gets the reason when it may not. The policy is asked, with the
+ * variables as they are now. */
+MCPLUG_API enum mcplug_entry_state mcplug_entry_state(const mcplug_entry *entry,
+                                                      struct mcplug_error *why);
+
+/* May that tool of it be used? toolsAllowed and toolsDenied decide. 0: no; `why`, which
+ * may be NULL, names the list. A broken entry denies nothing: it is not used. */
+MCPLUG_API int mcplug_entry_allows(const mcplug_entry *entry, const char *tool,
+                                   struct mcplug_error *why);
+/* Does a pattern of such a list, "get_*", stand for the tool? */
+MCPLUG_API int mcplug_tool_matches(const char *pattern, const char *tool);
+
+/* Calls `fn` for every variable and secret that it may ask for: "VAR", "file:PATH". The
+ * same name may come again. */
+MCPLUG_API void mcplug_entry_each_name(const mcplug_entry *entry,
+                                       void (*fn)(void *arg, const char *name),
+                                       void *arg);
+
+/* A digest of what it says, however it is laid out, as 64 hexadecimal digits: equal for
+ * entries that mean the same server. MCPLUG_ENOMEM. */
+MCPLUG_API int mcplug_entry_digest(const mcplug_entry *entry, char out[65]);
+
+/* Checks its settings against what its module declares, which is loaded; what is wrong is
+ * noted among the problems. */
+MCPLUG_API void mcplug_entry_check(mcplug_entry *entry, mcplug *host);
+/* The same, and its shape, for an entry that is in no file yet: problems are noted with
+ * "the entry" as their file. MCPLUG_ECONFIG: it has some that are no warnings. */
+MCPLUG_API int mcplug_entry_check_new(mcplug_config *config, enum mcplug_scope scope,
+                                      const char *name, const char *json, size_t len,
+                                      mcplug *host, struct mcplug_error *err);
+
+/* Settings as they are about to be used: after what was put on top of `entry`, or those
+ * of a server that is in no file (`entry` NULL). MCPLUG_EREFUSED: the administrator says
+ * no. */
+MCPLUG_API int mcplug_config_judge(const mcplug_config *config, const mcplug_entry *entry,
+                                   const mcplug_settings *settings,
+                                   struct mcplug_error *err);
+
+/* -- changing files -- */
+
+/* All of them block until other writers are done. Files are replaced whole: after a
+ * failure they are as they were. MCPLUG_EINVAL or MCPLUG_ECONFIG: what was asked for
+ * can't be; anything else: the system failed. */
+
+/* Adds an entry to the file of that scope. Its name, its shape and the policy are checked
+ * first; a name that the file has is refused. `approved`: the user wrote it, so it has
+ * the approval that its scope wants. `file`, which may be NULL, gets the file, borrow. */
+MCPLUG_API int mcplug_entry_add(mcplug_config *config, enum mcplug_scope scope,
+                                const char *name, const char *json, size_t len,
+                                int approved, const char **file,
+                                struct mcplug_error *err);
+MCPLUG_API int mcplug_entry_remove(const mcplug_entry *entry, struct mcplug_error *err);
+MCPLUG_API int mcplug_entry_disable(const mcplug_entry *entry, struct mcplug_error *err);
+MCPLUG_API int mcplug_entry_enable(const mcplug_entry *entry, struct mcplug_error *err);
+/* The user was shown the entry and said yes. */
+MCPLUG_API int mcplug_entry_approve(mcplug_entry *entry, struct mcplug_error *err);
+/* Forgets what was approved of the files of this directory and those above; `name` NULL:
+ * of all servers. `forgotten` gets how many there were. */
+MCPLUG_API int mcplug_approvals_reset(mcplug_config *config, const char *name,
+                                      size_t *forgotten, struct mcplug_error *err);
+/* The same for every project there is. */
+MCPLUG_API int mcplug_approvals_reset_all(mcplug_config *config, size_t *forgotten,
+                                          struct mcplug_error *err);
+
+/* -- text of entries, for people -- */
+
+/* Is it one JSON value? `err` says what is wrong in words for people, without the place,
+ * which `line` and `column` get. */
+MCPLUG_API int mcplug_json_check(const char *json, size_t len, size_t *line,
+                                 size_t *column, struct mcplug_error *err);
+/* The following take what has passed that. */
+
+/* The transport that an entry means: "stdio"; without a type, what its URL stands for,
+ * "http", "websocket", ..; "" when that is not known before variables are looked up. */
+MCPLUG_API void mcplug_json_type(const char *entry, size_t len,
+                                 char out[MCPLUG_TYPE_MAX]);
+/* An entry with what may be a secret replaced by "***". References to variables and
+ * secrets are shown. give; NULL: no memory */
+MCPLUG_API char *mcplug_json_masked(const char *entry, size_t len);
+/* Without white space, and strings in one spelling. give; NULL: no memory */
+MCPLUG_API char *mcplug_json_canonical(const char *json, size_t len);
+/* Laid out in lines, two blanks per level. give; NULL: no memory */
+MCPLUG_API char *mcplug_json_layout(const char *json, size_t len);
+
+struct mcplug_expansion {
+    uint32_t struct_size;
+    uint32_t reserved; /* 0 */
+    void *arg;
+    /* A variable is not set and has no default. */
+    void (*missing)(void *arg, const char *name);
+    /* A secret is asked for, ${KIND:NAME}; nothing is put in its place. */
+    void (*secret)(void *arg, const char *kind, const char *name);
+};
+/* A text of an entry with variables put in, as when the server is used. give; NULL: `err`
+ * tells why it can't be read, without values. */
+MCPLUG_API char *mcplug_expand(const char *text, const struct mcplug_expansion *expansion,
+                               struct mcplug_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MCPLUG_ADMIN_H */
