@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/path.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +22,6 @@
 #define ENTRIES_MAX 65536 /* of a directory that is looked through for what was left */
 #define TEMP_MARK ".mcplug-"
 #define TEMP_DIGITS 16
-#define SHOWN 240    /* of a path, of the 496 bytes that an error has */
 #define MOVES_MAX 16 /* of one that others move all the time */
 
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -43,32 +43,22 @@ struct target {
 
 /* ---- errors ---- */
 
-static void show_path(const char *path, char shown[SHOWN + 1])
-{
-    size_t len = strlen(path), half = SHOWN / 2 - 2;
-
-    if (len <= SHOWN)
-        memcpy(shown, path, len + 1);
-    else
-        snprintf(shown, SHOWN + 1, "%.*s...%s", (int)half, path, path + len - half);
-}
-
 int mp_file_fail(struct mcplug_error *err, int code, const char *path, const char *what)
 {
-    char shown[SHOWN + 1];
+    char shown[MP_PATH_SHOWN + 1];
 
-    show_path(path, shown);
+    mp_path_shown(path, shown);
     return mp_fail(err, code, "%s: %s", shown, what);
 }
 
 int mp_file_fail_os(struct mcplug_error *err, const char *path, int os_error,
                     const char *what, const char *after)
 {
-    char shown[SHOWN + 1];
+    char shown[MP_PATH_SHOWN + 1];
 
     if (os_error == ENOMEM)
         return mp_fail_nomem(err);
-    show_path(path, shown);
+    mp_path_shown(path, shown);
     mp_fail(err, MCPLUG_EIO, "%s: %s: %s%s%s%s", shown, what, strerror(os_error),
             after ? " (" : "", after ? after : "", after ? ")" : "");
     if (err)
@@ -403,9 +393,9 @@ static int lock_target(struct target *p, mode_t mode, int64_t until,
             e = take_lock(p->lock_fd, until);
     }
     if (e == ETIMEDOUT) {
-        char shown[SHOWN + 1], dir[SHOWN + 1];
-        show_path(p->path, shown);
-        show_path(p->dir, dir);
+        char shown[MP_PATH_SHOWN + 1], dir[MP_PATH_SHOWN + 1];
+        mp_path_shown(p->path, shown);
+        mp_path_shown(p->dir, dir);
         mp_fail(err, MCPLUG_EIO,
                 "%s: cannot lock: another program is changing files in %s", shown, dir);
         if (err)

@@ -4,30 +4,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-#include <limits.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-char *mp_path_join(const char *dir, const char *name)
-{
-    struct mp_str path;
-    size_t len = strlen(dir);
-    mp_str_init(&path, (size_t)PATH_MAX * 4);
-    mp_str_add(&path, dir, len);
-    if (len == 0 || dir[len - 1] != '/')
-        mp_str_addc(&path, '/');
-    mp_str_adds(&path, name);
-    return mp_str_take(&path);
-}
-
-char *mp_path_dir(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        return mp_strdup(".");
-    return mp_strndup(path, slash == path ? 1 : (size_t)(slash - path));
-}
 
 static const char *absolute(const char *variable)
 {

@@ -3,6 +3,8 @@
 #ifndef MP_CONFIG_PATHS_H
 #define MP_CONFIG_PATHS_H
 
+#include "base/path.h"
+
 #include <mcplug/types.h>
 
 #include <stdbool.h>
@@ -25,11 +27,6 @@ struct mp_paths {
 /* Reads the environment. MCPLUG_OK or MCPLUG_ENOMEM. Clear in any case. */
 int mp_paths_init(struct mp_paths *paths, struct mcplug_error *err);
 void mp_paths_clear(struct mp_paths *paths);
-
-/* give: "DIR/NAME"; NULL: no memory */
-char *mp_path_join(const char *dir, const char *name);
-/* give: what is before the last slash; "/" for what is right below it */
-char *mp_path_dir(const char *path);
 
 /* ---- installed.c: given at build time ---- */
 
