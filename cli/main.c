@@ -1,6 +1,5 @@
 /* mcplug: MCP servers from the shell. */
 #include "cli/base/cli.h"
-#include "config/config.h"
 #include "cli/base/help.h"
 #include "cli/base/message.h"
 
@@ -78,7 +77,7 @@ int main(int argc, char **argv)
     cli_out_init(&cli.out, STDOUT_FILENO);
     int code = run(&cli, argc, argv);
     code = check_output(&cli.out, code);
-    mp_config_free(cli.config);
+    mcplug_config_free(cli.config);
     cli_args_clear(&cli.args);
     return code;
 }

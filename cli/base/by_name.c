@@ -18,6 +18,10 @@ struct mcplug_config *cli_config_silent(struct cli *cli, struct mcplug_error *er
                                         .strict = cli->args.strict_mcp_config};
     if (!cli->config)
         cli->config = mp_config_load(&options, err);
+    if (cli->config && !cli->paths.struct_size) {
+        cli->paths.struct_size = sizeof cli->paths;
+        mcplug_config_paths(cli->config, &cli->paths);
+    }
     return cli->config;
 }
 
@@ -54,6 +58,7 @@ struct mcplug_config *cli_config(struct cli *cli)
     if (tell_given(config)) {
         mp_config_free(config);
         cli->config = NULL;
+        memset(&cli->paths, 0, sizeof cli->paths);
         return NULL;
     }
     for (size_t i = 0; i < config->n_problems; i++) {

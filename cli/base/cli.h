@@ -5,6 +5,8 @@
 #include "cli/base/args.h"
 #include "cli/base/out.h"
 
+#include <mcplug/admin.h>
+
 enum { /* exit codes */
        CLI_OK = 0,
        CLI_TOOL_ERROR = 1,   /* the tool said isError */
@@ -17,13 +19,12 @@ enum { /* exit codes */
        CLI_BROKEN_PIPE = 141 /* nobody reads our output any more */
 };
 
-struct mcplug_config;
-
 struct cli {
     struct cli_args args;
-    struct mcplug_config *config; /* NULL until cli_config() */
-    bool catalogue_failed;        /* it could not be written, which was told */
-    struct cli_out out;           /* stdout, or the file of --output */
+    mcplug_config *config;     /* NULL until cli_config() */
+    struct mcplug_paths paths; /* of the first configuration that was read */
+    bool catalogue_failed;     /* it could not be written, which was told */
+    struct cli_out out;        /* stdout, or the file of --output */
 };
 
 #endif

@@ -287,7 +287,7 @@ static int member_open(struct cli_member *m, struct mcplug_error *err)
     };
     mp_resolved_times(&m->resolved, &options.timeout_ms, &options.request_ms,
                       &options.tool_ms);
-    m->journal = cli_journal_open(&r->cli->config->paths, m->entry->name);
+    m->journal = cli_journal_open(&r->cli->paths, m->entry->name);
     m->stage = CLI_STAGE_OPENS;
     m->began = cli_now();
     return mcplug_open(r->host, m->settings, &options, on_ready, m, &m->server, err);
@@ -297,7 +297,7 @@ static void member_give_up(struct cli_member *m, const struct mcplug_error *why)
 {
     fail(m, why);
     if (!m->journal)
-        m->journal = cli_journal_open(&m->roster->cli->config->paths, m->entry->name);
+        m->journal = cli_journal_open(&m->roster->cli->paths, m->entry->name);
     cli_journal_event(m->journal, MCPLUG_LOG_ERROR, m->reason ? m->reason : why->text);
     cli_journal_close(mp_move(&m->journal));
     m->stage = CLI_STAGE_GONE;

@@ -3,9 +3,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/text.h"
-#include "config/config.h"
-#include "config/file.h"
 #include "cli/base/progress.h"
 #include "cli/base/message.h"
 
@@ -40,7 +39,7 @@ struct budget {
 struct cli_journal {
     pthread_mutex_t lock;
     struct cli_journal_limits limits;
-    const struct mp_paths *paths;
+    const struct mcplug_paths *paths;
     char file[CLI_JOURNAL_NAME_MAX], older[CLI_JOURNAL_NAME_MAX];
     int dir_fd, fd; /* -1: not open yet */
     dev_t dev;      /* of `fd` */
@@ -61,7 +60,7 @@ bool cli_journal_wanted(void)
     return !value || strcmp(value, "0") != 0;
 }
 
-char *cli_journal_dir(const struct mp_paths *paths)
+char *cli_journal_dir(const struct mcplug_paths *paths)
 {
     return paths->state ? mp_path_join(paths->state, DIR_NAME) : NULL;
 }
@@ -73,27 +72,28 @@ static void file_names(const char *name, char file[CLI_JOURNAL_NAME_MAX],
     snprintf(older, CLI_JOURNAL_NAME_MAX, "%s.log.1", name);
 }
 
-static int fail_at(const struct mp_paths *paths, const char *file, int os_error,
+static int fail_at(const struct mcplug_paths *paths, const char *file, int os_error,
                    const char *what, struct mcplug_error *err)
 {
-    char *dir = cli_journal_dir(paths), *path = NULL;
+    char *dir = cli_journal_dir(paths), *path = NULL, shown[MP_PATH_SHOWN + 1];
     int r = MCPLUG_ENOMEM;
 
     if (dir)
         path = *file ? mp_path_join(dir, file) : mp_strdup(dir);
-    if (path && os_error)
-        r = mp_file_fail_os(err, path, os_error, what, NULL);
-    else if (path)
-        r = mp_file_fail(err, MCPLUG_EREFUSED, path, what);
-    else
+    if (!path || os_error == ENOMEM)
         mp_fail_nomem(err);
+    else if (os_error)
+        r = mp_fail_os(err, MCPLUG_EIO, os_error, "%s: %s", mp_path_shown(path, shown),
+                       what);
+    else
+        r = mp_fail(err, MCPLUG_EREFUSED, "%s: %s", mp_path_shown(path, shown), what);
     mp_free(path);
     mp_free(dir);
     return r;
 }
 
 /* Is what was opened ours alone? */
-static int check(int fd, bool is_dir, const struct mp_paths *paths, const char *file,
+static int check(int fd, bool is_dir, const struct mcplug_paths *paths, const char *file,
                  struct stat *st, struct mcplug_error *err)
 {
     if (fstat(fd, st) != 0)
@@ -125,7 +125,7 @@ static int make_state(const char *state)
 
 /* The user's own directories may be links, but not this one. MCPLUG_OK and -1: it is not
  * there. */
-static int open_dir(const struct mp_paths *paths, bool make, int *out,
+static int open_dir(const struct mcplug_paths *paths, bool make, int *out,
                     struct mcplug_error *err)
 {
     int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
@@ -162,7 +162,7 @@ static int open_dir(const struct mp_paths *paths, bool make, int *out,
 }
 
 /* A pipe or a device must not make us wait before we see what it is. */
-static int open_file(const struct mp_paths *paths, int dir_fd, const char *file,
+static int open_file(const struct mcplug_paths *paths, int dir_fd, const char *file,
                      int flags, int *out, struct stat *st, struct mcplug_error *err)
 {
     int fd = openat(dir_fd, file, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
@@ -182,8 +182,8 @@ static int open_file(const struct mp_paths *paths, int dir_fd, const char *file,
     return r;
 }
 
-int cli_journal_look(const struct mp_paths *paths, const char *name, bool older, int *out,
-                     struct mcplug_error *err)
+int cli_journal_look(const struct mcplug_paths *paths, const char *name, bool older,
+                     int *out, struct mcplug_error *err)
 {
     char files[2][CLI_JOURNAL_NAME_MAX];
     struct mcplug_error no_name = MCPLUG_ERROR_INIT;
@@ -191,7 +191,7 @@ int cli_journal_look(const struct mp_paths *paths, const char *name, bool older,
     int dir_fd, fd = -1;
 
     *out = -1;
-    if (!paths->state || mp_name_check(name, &no_name) != MCPLUG_OK)
+    if (!paths->state || mcplug_name_check(name, &no_name) != MCPLUG_OK)
         return MCPLUG_OK; /* nothing can have been kept */
     file_names(name, files[0], files[1]);
     int r = open_dir(paths, false, &dir_fd, err);
@@ -204,13 +204,13 @@ int cli_journal_look(const struct mp_paths *paths, const char *name, bool older,
     return r;
 }
 
-void cli_journal_remove(const struct mp_paths *paths, const char *name)
+void cli_journal_remove(const struct mcplug_paths *paths, const char *name)
 {
     char file[CLI_JOURNAL_NAME_MAX], older[CLI_JOURNAL_NAME_MAX];
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     int dir_fd;
 
-    if (!paths->state || mp_name_check(name, &err) != MCPLUG_OK ||
+    if (!paths->state || mcplug_name_check(name, &err) != MCPLUG_OK ||
         open_dir(paths, false, &dir_fd, &err) != MCPLUG_OK || dir_fd < 0)
         return;
     file_names(name, file, older);
@@ -484,14 +484,15 @@ static uint64_t file_limit(uint64_t wanted)
     return wanted;
 }
 
-struct cli_journal *cli_journal_open_with(const struct mp_paths *paths, const char *name,
+struct cli_journal *cli_journal_open_with(const struct mcplug_paths *paths,
+                                          const char *name,
                                           const struct cli_journal_limits *limits)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     uint64_t file = file_limit(limits->file);
 
     if (!cli_journal_wanted() || !paths->state || file < CLI_JOURNAL_LINE ||
-        mp_name_check(name, &err) != MCPLUG_OK)
+        mcplug_name_check(name, &err) != MCPLUG_OK)
         return NULL;
     struct cli_journal *j = mp_alloc(sizeof *j);
     if (!j)
@@ -505,7 +506,7 @@ struct cli_journal *cli_journal_open_with(const struct mp_paths *paths, const ch
     return j;
 }
 
-struct cli_journal *cli_journal_open(const struct mp_paths *paths, const char *name)
+struct cli_journal *cli_journal_open(const struct mcplug_paths *paths, const char *name)
 {
     return cli_journal_open_with(paths, name, &defaults);
 }

@@ -6,9 +6,9 @@
 #ifndef CLI_JOURNAL_H
 #define CLI_JOURNAL_H
 
-#include "config/paths.h"
+#include <mcplug/admin.h>
 
-#include <mcplug/types.h>
+#include <stdbool.h>
 
 #define CLI_JOURNAL_OFF "MCPLUG_LOGS"        /* "0" in it: nothing is kept */
 #define CLI_JOURNAL_LINE 4096                /* bytes of a line, its end included */
@@ -22,7 +22,7 @@ struct cli_journal;
 
 /* For the server of that name; the file is made for the first line. give; NULL: nothing
  * is to be kept, or there is no place for it, which all of these functions take. */
-struct cli_journal *cli_journal_open(const struct mp_paths *paths, const char *name);
+struct cli_journal *cli_journal_open(const struct mcplug_paths *paths, const char *name);
 void cli_journal_close(struct cli_journal *j);
 /* Does the user want it? */
 bool cli_journal_wanted(void);
@@ -40,16 +40,16 @@ void cli_journal_log(struct cli_journal *j, int level, const char *text, bool cl
 bool cli_journal_source(const char *source, const char *name);
 
 /* Forgets what is kept of that server. */
-void cli_journal_remove(const struct mp_paths *paths, const char *name);
+void cli_journal_remove(const struct mcplug_paths *paths, const char *name);
 
 /* ---- reading ---- */
 
 /* give `fd`: what is kept of the server, in the newer or the `older` file, to be read; -1
  * when there is none. Files that others could have written are refused. */
-int cli_journal_look(const struct mp_paths *paths, const char *name, bool older, int *fd,
-                     struct mcplug_error *err);
+int cli_journal_look(const struct mcplug_paths *paths, const char *name, bool older,
+                     int *fd, struct mcplug_error *err);
 /* give: the directory; NULL: none is known, or no memory */
-char *cli_journal_dir(const struct mp_paths *paths);
+char *cli_journal_dir(const struct mcplug_paths *paths);
 
 /* ---- for tests ---- */
 
@@ -60,7 +60,8 @@ struct cli_journal_limits {
     uint64_t window_ms;    /* how long that is, */
     uint64_t (*now)(void); /* by this clock, in ms; NULL: cli_now() */
 };
-struct cli_journal *cli_journal_open_with(const struct mp_paths *paths, const char *name,
+struct cli_journal *cli_journal_open_with(const struct mcplug_paths *paths,
+                                          const char *name,
                                           const struct cli_journal_limits *limits);
 
 #endif

@@ -377,7 +377,7 @@ int cli_oneshot_run(struct cli *cli, cli_ready_fn *ready, void *job)
     if (code != CLI_OK)
         return code;
     if (link.entry)
-        link.journal = cli_journal_open(&cli->config->paths, link.entry->name);
+        link.journal = cli_journal_open(&cli->paths, link.entry->name);
     if (prepare(&link, &err) != MCPLUG_OK)
         cli_error("%s", err.text);
     else

@@ -217,7 +217,7 @@ static struct tail *tail_of(struct look *l, const struct stat *st)
  * newer one is looked at first, so that none slips through between the two. */
 static int find_files(struct look *l, bool *changed, struct mcplug_error *err)
 {
-    const struct mp_paths *paths = &l->cli->config->paths;
+    const struct mcplug_paths *paths = &l->cli->paths;
     int fds[2] = {-1, -1}; /* the older one, the newer one */
     struct stat st;
 
@@ -314,7 +314,7 @@ static void drain(int fd)
 
 static int follow(struct look *l, int signal_fd, struct mcplug_error *err)
 {
-    char *dir = cli_journal_dir(&l->cli->config->paths);
+    char *dir = cli_journal_dir(&l->cli->paths);
     int notify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), code = -1;
     int ms = watch(notify_fd, dir);
     bool changed;

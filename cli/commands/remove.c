@@ -45,15 +45,16 @@ static int finish(struct cli *cli, int r, const char *what, const struct mp_entr
 
 /* What is known of the definition goes with it; what is known of those that had the name
  * before, and the log, once no scope has the name. */
-static void forget(const struct mcplug_config *config, const struct mp_entry *entry)
+static void forget(const struct cli *cli, const struct mp_entry *entry)
 {
+    const struct mcplug_config *config = cli->config;
     mp_tool_cache_forget(&config->paths, entry);
     for (size_t i = 0; i < config->n_entries; i++)
         if (&config->entries[i] != entry &&
             strcmp(config->entries[i].name, entry->name) == 0)
             return;
     mp_tool_cache_forget_name(&config->paths, entry->name);
-    cli_journal_remove(&config->paths, entry->name);
+    cli_journal_remove(&cli->paths, entry->name);
 }
 
 static int run_remove(struct cli *cli)
@@ -64,7 +65,7 @@ static int run_remove(struct cli *cli)
         return CLI_USAGE;
     int r = mp_config_remove(cli->config, entry, &err);
     if (r == MCPLUG_OK)
-        forget(cli->config, entry);
+        forget(cli, entry);
     return finish(cli, r, "removed", entry, &err);
 }
 

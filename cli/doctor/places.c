@@ -152,7 +152,7 @@ static void check_approvals(struct cli_doctor *d, const char *file)
 /* A link in its place, or another user's directory, is not written to. */
 static void check_logs(struct cli_doctor *d)
 {
-    char *dir = cli_journal_dir(&d->config->paths);
+    char *dir = cli_journal_dir(&d->cli->paths);
     struct place p = {.what = "logs",
                       .dir = dir,
                       .levels = MANY,

@@ -200,10 +200,9 @@ static void on_log(void *arg, int level, const char *source, const char *text)
 
 static void open_journal(struct cli_watched *s)
 {
-    const struct mcplug_config *config =
-        s->reading ? s->reading->config : s->watch->cli->config;
     if (!s->member->journal)
-        s->member->journal = cli_journal_open(&config->paths, s->member->entry->name);
+        s->member->journal =
+            cli_journal_open(&s->watch->cli->paths, s->member->entry->name);
 }
 
 void cli_watched_give_up(struct cli_watched *s, const char *why)

@@ -15,7 +15,7 @@
 #define OLDER "state/mcplug/logs/s.log.1"
 #define HEAD_LEN (sizeof "2026-11-16T15:04:05.123Z VRB stderr " - 1)
 
-static struct mp_paths paths;
+static struct mcplug_paths paths;
 static struct cli_journal *journal;
 static char state[300];
 static const struct cli_journal_limits generous = {
