@@ -2,7 +2,6 @@
 #include "cli/base/by_name.h"
 
 #include "base/mem.h"
-#include "config/jsontext.h"
 #include "cli/base/message.h"
 
 #include <errno.h>
@@ -11,7 +10,8 @@
 #include <termios.h>
 #include <unistd.h>
 
-#define LINES_MAX 1000 /* of one side of a diff */
+#define LINES_MAX 1000              /* of one side of a diff */
+#define NAMES_MAX ((size_t)4 << 20) /* bytes of what an entry asks for */
 
 /* ---- diff ---- */
 
@@ -25,13 +25,10 @@ struct lines {
  * memory */
 static char *shown_form(mp_view json)
 {
-    struct mp_str plain, text;
-    mp_str_init(&plain, MP_FILE_MAX * 4);
-    mp_str_init(&text, MP_FILE_MAX * 8);
-    if (mp_json_canonical(json, &plain))
-        mp_json_layout(mp_bytes(plain.data, plain.len), 0, "  ", "\n", &text);
-    mp_str_clear(&plain);
-    return text.len ? mp_str_take(&text) : NULL;
+    char *plain = mcplug_json_canonical((const char *)json.data, json.len);
+    char *text = plain ? mcplug_json_layout(plain, strlen(plain)) : NULL;
+    mcplug_text_free(plain);
+    return text;
 }
 
 static bool lines_of(mp_view json, struct lines *out)
@@ -89,7 +86,9 @@ static unsigned short *common_lengths(const struct lines *a, const struct lines 
     return lengths;
 }
 
-bool cli_put_diff(struct cli_out *out, mp_view was, mp_view now, size_t indent)
+/* Line by line: "- " gone, "+ " new, "  " as before. false: it is too long, and nothing
+ * was put. */
+static bool put_diff(struct cli_out *out, mp_view was, mp_view now, size_t indent)
 {
     struct lines *a = mp_alloc(2 * sizeof *a);
     unsigned short *lengths = NULL;
@@ -98,8 +97,8 @@ bool cli_put_diff(struct cli_out *out, mp_view was, mp_view now, size_t indent)
     if (lengths)
         walk_diff(out, &a[0], &a[1], lengths, indent);
     if (a) {
-        mp_free(a[0].text);
-        mp_free(a[1].text);
+        mcplug_text_free(a[0].text);
+        mcplug_text_free(a[1].text);
     }
     mp_free(a);
     bool put = lengths != NULL;
@@ -109,14 +108,14 @@ bool cli_put_diff(struct cli_out *out, mp_view was, mp_view now, size_t indent)
 
 /* ---- the question ---- */
 
-static bool put_names(struct cli_out *out, const struct mp_entry *entry)
+static bool put_names(struct cli_out *out, const mcplug_entry *entry)
 {
-    mp_view type = mp_view_get(entry->json, "type"), name;
-    mp_view inherits = mp_view_get(entry->json, "inheritEnv");
+    mp_view json = cli_entry_json(entry), type = mp_view_get(json, "type"), name;
+    mp_view inherits = mp_view_get(json, "inheritEnv");
     struct mp_str names;
     bool any = false;
 
-    mp_str_init(&names, MP_FILE_MAX * 4);
+    mp_str_init(&names, NAMES_MAX);
     cli_entry_names(entry, &names);
     struct mp_walk w = mp_walk_into(mp_bytes(names.data, names.len));
     while (mp_walk_element(&w, &name)) {
@@ -129,21 +128,21 @@ static bool put_names(struct cli_out *out, const struct mp_entry *entry)
     }
     bool whole = !names.failed;
     mp_str_clear(&names);
-    if ((!type.len || mp_view_equals(type, "stdio")) &&
-        !mp_view_get(entry->json, "url").len && !inherits.len)
+    if ((!type.len || mp_view_equals(type, "stdio")) && !mp_view_get(json, "url").len &&
+        !inherits.len)
         cli_out_s(out, "As a program that you start, it sees all variables of your "
                        "environment.\n");
     return whole;
 }
 
 /* Whole, or not at all: nobody agrees to what they did not see. */
-static bool put_entry(struct cli_out *out, const struct mp_entry *entry)
+static bool put_entry(struct cli_out *out, mp_view json)
 {
-    char *whole = shown_form(entry->json), *rest = whole, *line;
+    char *whole = shown_form(json), *rest = whole, *line;
     while (rest && (line = strsep(&rest, "\n")))
         put_line(out, "", line, 4);
     bool put = whole != NULL;
-    mp_free(whole);
+    mcplug_text_free(whole);
     return put;
 }
 
@@ -167,22 +166,24 @@ bool cli_said_yes(void)
     return strcmp(line, "y") == 0 || strcmp(line, "Y") == 0 || strcmp(line, "yes") == 0;
 }
 
-bool cli_approve_ask(const struct mp_entry *entry)
+bool cli_approve_ask(const mcplug_entry *entry)
 {
     if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
         return false;
+    struct mcplug_entry_info e = cli_entry_info(entry);
+    mp_view json = mp_bytes(e.json, e.json_len);
     struct cli_out *out = mp_alloc(sizeof *out);
     if (!out)
         return false;
     cli_out_init(out, STDERR_FILENO);
     cli_out_s(out, "The file ");
-    cli_out_shown(out, entry->source->path, strlen(entry->source->path));
+    cli_out_shown(out, e.file, strlen(e.file));
     cli_out_s(out, " brings along the server \"");
-    cli_out_shown(out, entry->name, strlen(entry->name));
+    cli_out_shown(out, e.name, strlen(e.name));
     cli_out_s(out, "\":\n\n");
-    bool changed = entry->approval == MP_APPROVAL_CHANGED;
-    bool shown = changed && cli_put_diff(out, entry->was, entry->json, 4);
-    shown = shown || put_entry(out, entry);
+    bool changed = e.approval == MCPLUG_APPROVAL_CHANGED;
+    bool shown = changed && put_diff(out, mp_bytes(e.approved, e.approved_len), json, 4);
+    shown = shown || put_entry(out, json);
     cli_out_s(out, changed ? "\nIt has changed since you approved it: lines with - are "
                              "gone, lines with + are new.\n"
                            : "\n");

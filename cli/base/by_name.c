@@ -12,12 +12,17 @@
 #include <stdio.h>
 #include <string.h>
 
-struct mcplug_config *cli_config_silent(struct cli *cli, struct mcplug_error *err)
+#define NAMES_MAX ((size_t)4 << 20) /* bytes of what an entry asks for */
+
+/* ---- the configuration ---- */
+
+mcplug_config *cli_config_silent(struct cli *cli, struct mcplug_error *err)
 {
-    struct mp_config_options options = {.dynamic = cli->args.mcp_config.items,
-                                        .strict = cli->args.strict_mcp_config};
+    struct mcplug_config_options options = {.struct_size = sizeof options,
+                                            .more = cli->args.mcp_config.items,
+                                            .strict = cli->args.strict_mcp_config};
     if (!cli->config)
-        cli->config = mp_config_load(&options, err);
+        cli->config = mcplug_config_load(&options, err);
     if (cli->config && !cli->paths.struct_size) {
         cli->paths.struct_size = sizeof cli->paths;
         mcplug_config_paths(cli->config, &cli->paths);
@@ -26,27 +31,24 @@ struct mcplug_config *cli_config_silent(struct cli *cli, struct mcplug_error *er
 }
 
 /* What the command line itself brings must be right. true: it was not, and told. */
-static bool tell_given(struct mcplug_config *config)
+static bool tell_given(mcplug_config *config)
 {
+    struct mcplug_problem p = {.struct_size = sizeof p};
     bool told = false;
-    for (size_t i = 0; i < config->n_sources; i++) {
-        const struct mp_source *source = &config->sources[i];
-        for (size_t k = 0; k < config->n_problems; k++) {
-            struct mp_problem *p = &config->problems[k];
-            if (source->scope == MP_SCOPE_DYNAMIC && source->broken && !p->server &&
-                p->file == source->path) {
-                cli_error("%s", mp_problem_text(p));
-                told = true;
-            }
+
+    for (size_t i = 0; mcplug_config_problem_info(config, i, &p); i++)
+        if (p.scope == MCPLUG_SCOPE_DYNAMIC && p.file_is_broken && !p.server) {
+            cli_error("%s", mcplug_config_problem(config, i));
+            told = true;
         }
-    }
     return told;
 }
 
-struct mcplug_config *cli_config(struct cli *cli)
+mcplug_config *cli_config(struct cli *cli)
 {
+    struct mcplug_problem p = {.struct_size = sizeof p};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mcplug_config *config = cli->config;
+    mcplug_config *config = cli->config;
 
     if (config)
         return config;
@@ -56,40 +58,66 @@ struct mcplug_config *cli_config(struct cli *cli)
         return NULL;
     }
     if (tell_given(config)) {
-        mp_config_free(config);
+        mcplug_config_free(config);
         cli->config = NULL;
         memset(&cli->paths, 0, sizeof cli->paths);
         return NULL;
     }
-    for (size_t i = 0; i < config->n_problems; i++) {
-        struct mp_problem *p = &config->problems[i];
-        if (!p->server)
-            cli_log_line(MCPLUG_LOG_WARN, "config", mp_problem_text(p));
-    }
-    if (config->policy_error)
-        cli_log_line(MCPLUG_LOG_WARN, "config", config->policy_error);
+    for (size_t i = 0; mcplug_config_problem_info(config, i, &p); i++)
+        if (!p.server)
+            cli_log_line(MCPLUG_LOG_WARN, "config", mcplug_config_problem(config, i));
+    const char *policy_error = cli_config_info(config).policy_error;
+    if (policy_error)
+        cli_log_line(MCPLUG_LOG_WARN, "config", policy_error);
     return config;
 }
 
 const char *const *cli_plugin_dirs(struct cli *cli)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mcplug_config *config = cli_config_silent(cli, &err);
-    return config ? (const char *const *)config->plugin_dirs : NULL;
+    mcplug_config *config = cli_config_silent(cli, &err);
+    return config ? mcplug_config_plugin_dirs(config) : NULL;
+}
+
+struct mcplug_config_info cli_config_info(const mcplug_config *config)
+{
+    struct mcplug_config_info info = {.struct_size = sizeof info};
+    mcplug_config_info(config, &info);
+    return info;
+}
+
+struct mcplug_entry_info cli_entry_info(const mcplug_entry *entry)
+{
+    struct mcplug_entry_info info = {.struct_size = sizeof info};
+    mcplug_entry_info(entry, &info);
+    return info;
+}
+
+mp_view cli_entry_json(const mcplug_entry *entry)
+{
+    struct mcplug_entry_info info = cli_entry_info(entry);
+    return mp_bytes(info.json, info.json_len);
+}
+
+bool cli_problem_is_of(const struct mcplug_problem *p,
+                       const struct mcplug_entry_info *entry)
+{
+    return p->server && p->file == entry->file && strcmp(p->server, entry->name) == 0;
 }
 
 /* ---- finding ---- */
 
-void cli_tell_no_server(const struct mcplug_config *config)
+void cli_tell_no_server(const struct cli *cli)
 {
     static const char none[] = "No server is configured yet.";
-    if (mp_config_damaged(config)) {
+    struct mcplug_config_info config = cli_config_info(cli->config);
+    if (config.damaged) {
         cli_error("no server can be used: `mcplug config` shows what is wrong");
         return;
     }
-    if (config->exclusive) {
+    if (config.exclusive) {
         cli_error("there is no server: only those of %s exist here, and it has none",
-                  config->paths.managed);
+                  cli->paths.managed);
         return;
     }
     cli_tell("", none, strlen(none));
@@ -97,19 +125,21 @@ void cli_tell_no_server(const struct mcplug_config *config)
     cli_hint("`mcplug import` finds those of other programs.");
 }
 
-static void tell_unknown(const struct mcplug_config *config, const char *name)
+static void tell_unknown(const struct cli *cli, const char *name)
 {
+    struct mcplug_config_info config = cli_config_info(cli->config);
+    const mcplug_entry *entry;
     const char *best = NULL;
-    for (size_t i = 0; i < config->n_entries; i++)
-        mp_nearest(name, config->entries[i].name, &best);
+    for (size_t i = 0; (entry = mcplug_entry_at(cli->config, i)); i++)
+        mp_nearest(name, mcplug_entry_name(entry), &best);
     cli_error("there is no server \"%.64s\"%s%s%s", name, best ? "; did you mean \"" : "",
               best ? best : "", best ? "\"?" : "");
-    if (mp_config_damaged(config))
+    if (config.damaged)
         cli_hint("It may be in a file that can't be used; `mcplug config` shows what is "
                  "wrong.");
-    else if (config->exclusive)
-        cli_hint("Only the servers of %s exist here.", config->paths.managed);
-    else if (config->n_entries)
+    else if (config.exclusive)
+        cli_hint("Only the servers of %s exist here.", cli->paths.managed);
+    else if (config.entries)
         cli_hint("`mcplug list` shows the ones there are, `mcplug add` adds one.");
     else
         cli_hint("None is configured yet: `mcplug add %.64s -- COMMAND` or "
@@ -118,12 +148,12 @@ static void tell_unknown(const struct mcplug_config *config, const char *name)
                  name, name);
 }
 
-struct mp_entry *cli_by_name_find(struct cli *cli, const char *name)
+mcplug_entry *cli_by_name_find(struct cli *cli, const char *name)
 {
-    struct mcplug_config *config = cli_config(cli);
-    struct mp_entry *entry = config ? mp_config_find(config, name) : NULL;
+    mcplug_config *config = cli_config(cli);
+    mcplug_entry *entry = config ? mcplug_entry_find(config, name) : NULL;
     if (config && !entry)
-        tell_unknown(config, name);
+        tell_unknown(cli, name);
     return entry;
 }
 
@@ -136,14 +166,14 @@ static bool begins_with(const char *text, const char *name)
     return true;
 }
 
-struct mp_names *cli_names(const struct mcplug_config *config)
+struct mp_names *cli_names(const mcplug_config *config)
 {
     struct mp_names *names = mp_names_new(false);
+    const char *name;
     bool ok = names != NULL;
 
-    for (size_t i = 0; ok && i < config->n_entries; i++)
-        ok = config->entries[i].by ||
-             mp_names_server(names, config->entries[i].name) == MCPLUG_OK;
+    for (size_t i = 0; ok && (name = mcplug_config_name(config, i)); i++)
+        ok = mp_names_server(names, name) == MCPLUG_OK;
     if (ok)
         return names;
     mp_names_free(names);
@@ -151,19 +181,19 @@ struct mp_names *cli_names(const struct mcplug_config *config)
 }
 
 /* The server that has this very namespace; `rest` is behind it. */
-static struct mp_entry *by_namespace(const struct mcplug_config *config, const char *text,
-                                     const char **rest)
+static mcplug_entry *by_namespace(const mcplug_config *config, const char *text,
+                                  const char **rest)
 {
     struct mp_names *names = cli_names(config);
-    struct mp_entry *found = NULL;
+    mcplug_entry *found = NULL;
+    const char *name;
 
-    for (size_t i = 0; names && !found && i < config->n_entries; i++) {
-        struct mp_entry *entry = &config->entries[i];
-        const char *space = mp_names_namespace(names, entry->name);
+    for (size_t i = 0; names && !found && (name = mcplug_config_name(config, i)); i++) {
+        const char *space = mp_names_namespace(names, name);
         size_t n = space ? strlen(space) : 0;
-        if (!entry->by && n && strncmp(text, space, n) == 0 &&
-            strncmp(text + n, "__", 2) == 0 && text[n + 2]) {
-            found = entry;
+        if (n && strncmp(text, space, n) == 0 && strncmp(text + n, "__", 2) == 0 &&
+            text[n + 2]) {
+            found = mcplug_entry_find(config, name);
             *rest = text + n + 2;
         }
     }
@@ -172,10 +202,11 @@ static struct mp_entry *by_namespace(const struct mcplug_config *config, const c
 }
 
 /* The server that `text` names without a tool; NULL: none. */
-static const char *bare_server(const struct mcplug_config *config, const char *text)
+static const char *bare_server(const mcplug_config *config, const char *text)
 {
-    for (size_t i = 0; i < config->n_entries; i++) {
-        const char *name = config->entries[i].name, *rest = text + strlen(name);
+    const char *name;
+    for (size_t i = 0; (name = mcplug_config_name(config, i)); i++) {
+        const char *rest = text + strlen(name);
         if (begins_with(text, name) && (!*rest || strcmp(rest, "__") == 0))
             return name;
     }
@@ -183,15 +214,16 @@ static const char *bare_server(const struct mcplug_config *config, const char *t
 }
 
 /* What is wrong with a name that no server fits; `text` is behind mcp__. */
-static void tell_unqualified(const struct mcplug_config *config, const char *text)
+static void tell_unqualified(const mcplug_config *config, const char *text)
 {
     const char *end = strstr(text, "__"), *best = NULL, *bare = bare_server(config, text);
     char *server = end ? mp_strndup(text, (size_t)(end - text)) : NULL;
-    char near[MP_NAME_MAX + 1] = "";
+    char near[MCPLUG_NAME_MAX + 1] = "";
+    const char *name;
 
-    for (size_t i = 0; server && i < config->n_entries; i++)
-        mp_nearest(server, config->entries[i].name, &best);
-    for (size_t i = 0; best && best[i] && i < MP_NAME_MAX; i++)
+    for (size_t i = 0; server && (name = mcplug_config_name(config, i)); i++)
+        mp_nearest(server, name, &best);
+    for (size_t i = 0; best && best[i] && i < MCPLUG_NAME_MAX; i++)
         near[i] = (char)(isalnum((unsigned char)best[i]) ? best[i] : '_');
     if (bare) {
         cli_error("which tool of server \"%s\"? mcp__%.128s names none", bare, text);
@@ -205,50 +237,63 @@ static void tell_unqualified(const struct mcplug_config *config, const char *tex
     mp_free(server);
 }
 
-struct mp_entry *cli_by_name_qualified(struct cli *cli, const char *text,
-                                       const char **tool)
+/* `text` is mcp__SERVER__TOOL. NULL: told. */
+static mcplug_entry *find_qualified(struct cli *cli, const char *text)
 {
-    struct mcplug_config *config = cli_config(cli);
-    struct mp_entry *found = NULL, *other = NULL;
+    mcplug_config *config = cli_config(cli);
+    mcplug_entry *found = NULL;
+    const char *name = NULL, *other = NULL, *one;
 
+    if (!config)
+        return NULL;
     text += strlen("mcp__");
-    for (size_t i = 0; config && i < config->n_entries; i++) {
-        struct mp_entry *entry = &config->entries[i];
-        size_t len = strlen(entry->name);
-        if (entry->by || !begins_with(text, entry->name) ||
-            strncmp(text + len, "__", 2) != 0 || !text[len + 2])
+    for (size_t i = 0; (one = mcplug_config_name(config, i)); i++) {
+        size_t len = strlen(one);
+        if (!begins_with(text, one) || strncmp(text + len, "__", 2) != 0 ||
+            !text[len + 2])
             continue;
-        other = found;
-        found = entry;
-        *tool = text + len + 2;
+        other = name;
+        name = one;
+        cli->tool = text + len + 2;
     }
-    if (config && !found)
-        found = by_namespace(config, text, tool);
-    if (found && other) { /* a guess could be what somebody else hopes for */
-        cli_error("mcp__%.128s may be of \"%s\" or of \"%s\"", text, other->name,
-                  found->name);
+    found =
+        name ? mcplug_entry_find(config, name) : by_namespace(config, text, &cli->tool);
+    if (other) { /* a guess could be what somebody else hopes for */
+        cli_error("mcp__%.128s may be of \"%s\" or of \"%s\"", text, other, name);
         cli_hint("`mcplug call SERVER TOOL` says which.");
-        found = NULL;
-    } else if (config && !found) {
-        tell_unqualified(config, text);
+        return NULL;
     }
     if (!found)
-        *tool = NULL;
+        tell_unqualified(config, text);
     return found;
+}
+
+int cli_by_name_server(struct cli *cli, mcplug_entry **out)
+{
+    const char *name = cli->args.server;
+    bool qualified = name && strncmp(name, "mcp__", 5) == 0 &&
+                     cli->args.command->flags & CLI_QUALIFIED;
+
+    if (name && !cli->server)
+        cli->server = qualified ? find_qualified(cli, name) : cli_by_name_find(cli, name);
+    if (name && !cli->server)
+        return CLI_USAGE;
+    *out = cli->server;
+    return CLI_OK;
 }
 
 /* ---- using ---- */
 
-static void advise(const struct mp_entry *entry, enum mp_state state)
+static void advise(const char *name, enum mcplug_entry_state state)
 {
     switch (state) {
-    case MP_STATE_DISABLED:
-        cli_hint("`mcplug enable %s` changes that.", entry->name);
+    case MCPLUG_ENTRY_DISABLED:
+        cli_hint("`mcplug enable %s` changes that.", name);
         break;
-    case MP_STATE_UNAPPROVED:
-        cli_hint("`mcplug approve %s`, at a terminal, shows it and asks.", entry->name);
+    case MCPLUG_ENTRY_NEEDS_APPROVAL:
+        cli_hint("`mcplug approve %s`, at a terminal, shows it and asks.", name);
         break;
-    case MP_STATE_BROKEN:
+    case MCPLUG_ENTRY_BROKEN:
         cli_hint("`mcplug config` lists everything that is wrong.");
         break;
     default:
@@ -256,63 +301,60 @@ static void advise(const struct mp_entry *entry, enum mp_state state)
     }
 }
 
-int cli_by_name_usable(struct cli *cli, struct mp_entry *entry)
+int cli_by_name_usable(struct cli *cli, mcplug_entry *entry)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mcplug_config *config = cli->config;
-    enum mp_state state;
 
-    if (mp_entry_usable(config, entry, &state, &err) == MCPLUG_OK)
+    if (entry == cli->server && cli->is_usable)
         return CLI_OK;
-    if (state == MP_STATE_UNAPPROVED && !cli->args.no_input && cli_approve_ask(entry)) {
-        if (mp_config_approve(config, entry, &err) != MCPLUG_OK) {
+    enum mcplug_entry_state state = mcplug_entry_state(entry, &err);
+    if (state == MCPLUG_ENTRY_NEEDS_APPROVAL && !cli->args.no_input &&
+        cli_approve_ask(entry)) {
+        if (mcplug_entry_approve(entry, &err) != MCPLUG_OK) {
             cli_error("%s", err.text);
             return CLI_FAILED;
         }
-        if (mp_entry_usable(config, entry, &state, &err) == MCPLUG_OK)
-            return CLI_OK;
+        state = mcplug_entry_state(entry, &err);
+    }
+    if (state == MCPLUG_ENTRY_READY) {
+        cli->is_usable = cli->is_usable || entry == cli->server;
+        return CLI_OK;
     }
     cli_error("%s", err.text);
-    advise(entry, state);
-    return state == MP_STATE_BROKEN ? CLI_USAGE : CLI_NO_SERVER;
+    advise(mcplug_entry_name(entry), state);
+    return state == MCPLUG_ENTRY_BROKEN ? CLI_USAGE : CLI_NO_SERVER;
 }
 
 /* What the command line puts on top counts as much as the entry. */
-static int judge_final(struct cli *cli, const struct mp_entry *entry,
+static int judge_final(struct cli *cli, const mcplug_entry *entry,
                        const mcplug_settings *settings, struct mcplug_error *err)
 {
     const struct cli_args *args = &cli->args;
-    struct mcplug_error why = MCPLUG_ERROR_INIT;
 
-    if (cli->config->exclusive &&
+    if (cli_config_info(cli->config).exclusive &&
         (args->env.n || args->headers.n || args->set.n || args->cwd || args->insecure))
         return mp_fail(err, MCPLUG_EREFUSED,
                        "server \"%s\" comes from %s and is used as it is, without --env, "
                        "--header, --cwd, --set and --insecure",
-                       entry->name, cli->config->paths.managed);
-    int r = mp_config_judge(cli->config, entry, settings->props, &why);
-    return r == MCPLUG_OK
-               ? r
-               : mp_fail(err, MCPLUG_EREFUSED, "Cannot use MCP server \"%s\": %s",
-                         entry->name, why.text);
+                       mcplug_entry_name(entry), cli->paths.managed);
+    return mcplug_config_judge(cli->config, entry, settings, err);
 }
 
-int cli_by_name_settings(struct cli *cli, mcplug *host, struct mp_entry *entry,
+int cli_by_name_settings(struct cli *cli, mcplug *host, mcplug_entry *entry,
                          struct mp_resolved *resolved, mcplug_settings **settings,
                          struct mcplug_error *err)
 {
-    struct mcplug_config *config = cli->config;
+    struct mcplug_problem p = {.struct_size = sizeof p};
+    struct mcplug_entry_info e = cli_entry_info(entry);
+    mcplug_config *config = cli->config;
     int r = mp_host_settings(host, config, entry, resolved, settings, err);
 
-    for (size_t i = 0; i < config->n_problems; i++) {
-        struct mp_problem *p = &config->problems[i];
-        if (p->is_warning && p->server && p->file == entry->source->path &&
-            strcmp(p->server, entry->name) == 0)
-            cli_log_line(MCPLUG_LOG_WARN, "config", mp_problem_text(p));
-    }
+    for (size_t i = 0; mcplug_config_problem_info(config, i, &p); i++)
+        if (p.is_warning && cli_problem_is_of(&p, &e))
+            cli_log_line(MCPLUG_LOG_WARN, "config", mcplug_config_problem(config, i));
     if (r == MCPLUG_OK && resolved->missing) {
-        char line[4096], source[MP_NAME_MAX + 8];
-        snprintf(source, sizeof source, "mcp:%s", entry->name);
+        char line[4096], source[MCPLUG_NAME_MAX + 8];
+        snprintf(source, sizeof source, "mcp:%s", e.name);
         snprintf(line, sizeof line, "Set the following environment variables: %s",
                  resolved->missing);
         cli_log_line(MCPLUG_LOG_WARN, source, line);
@@ -322,26 +364,40 @@ int cli_by_name_settings(struct cli *cli, mcplug *host, struct mp_entry *entry,
     return r == MCPLUG_OK ? judge_final(cli, entry, *settings, err) : r;
 }
 
-/* ---- in place ---- */
-
 int cli_inline_allowed(struct cli *cli, const mcplug_settings *settings,
                        struct mcplug_error *err)
 {
-    struct mcplug_config *config = cli_config_silent(cli, err);
-    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    mcplug_config *config = cli_config_silent(cli, err);
+    return config ? mcplug_config_judge(config, NULL, settings, err) : err->code;
+}
 
-    if (!config)
-        return err->code;
-    if (config->exclusive)
-        return mp_fail(
-            err, MCPLUG_EREFUSED,
-            "this server is not allowed by enterprise policy: only those of %s "
-            "are",
-            config->paths.managed);
-    int r = mp_config_judge(config, NULL, settings->props, &why);
-    return r == MCPLUG_OK ? r
-                          : mp_fail(err, MCPLUG_EREFUSED,
-                                    "Cannot use this MCP server: %s", why.text);
+/* ---- which tools ---- */
+
+bool cli_allows_item(const mcplug_entry *entry, enum mcplug_kind kind, mp_view name)
+{
+    if (!entry || kind != MCPLUG_TOOLS)
+        return true;
+    char *tool = mp_view_strdup(name);
+    bool allowed = tool && mcplug_entry_allows(entry, tool, NULL);
+    mp_free(tool);
+    return allowed;
+}
+
+size_t cli_allows_count(const mcplug_entry *entry, const mcplug_list *tools)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < mcplug_list_count(tools); i++)
+        n += !entry || mcplug_entry_allows(entry, mcplug_list_name(tools, i), NULL);
+    return n;
+}
+
+bool cli_allows_tell(const mcplug_entry *entry, const char *tool)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    if (!entry || mcplug_entry_allows(entry, tool, &why))
+        return true;
+    cli_error("%s", why.text);
+    return false;
 }
 
 /* ---- names ---- */
@@ -349,7 +405,7 @@ int cli_inline_allowed(struct cli *cli, const mcplug_settings *settings,
 static void add_name(void *arg, const char *name)
 {
     struct mp_str *out = arg, item;
-    mp_str_init(&item, MP_FILE_MAX);
+    mp_str_init(&item, NAMES_MAX);
     mp_str_add_json(&item, name, strlen(name));
     mp_view list = mp_bytes(out->data, out->len), known;
     struct mp_walk w = mp_walk_into(list);
@@ -363,12 +419,12 @@ static void add_name(void *arg, const char *name)
     mp_str_clear(&item);
 }
 
-void cli_entry_names(const struct mp_entry *entry, struct mp_str *out)
+void cli_entry_names(const mcplug_entry *entry, struct mp_str *out)
 {
     struct mp_str list;
-    mp_str_init(&list, MP_FILE_MAX * 4);
+    mp_str_init(&list, NAMES_MAX);
     mp_str_addc(&list, '[');
-    mp_entry_each_name(entry, add_name, &list);
+    mcplug_entry_each_name(entry, add_name, &list);
     mp_str_addc(&list, ']');
     mp_str_add(out, list.data, list.len);
     mp_str_clear(&list);

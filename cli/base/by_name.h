@@ -2,46 +2,55 @@
 #ifndef CLI_BY_NAME_H
 #define CLI_BY_NAME_H
 
+#include "base/buf.h"
 #include "cli/base/cli.h"
-#include "config/config.h"
-
-#include <mcplug/mcplug.h>
+#include "json/walk.h"
 
 /* The configuration, read once, with what --mcp-config adds; files that can't be used are
  * told as warnings unless --quiet. NULL: an error was told. borrow from `cli`. */
-struct mcplug_config *cli_config(struct cli *cli);
+mcplug_config *cli_config(struct cli *cli);
 
 /* The same without a word about what is wrong with it; NULL: it can't be had. */
-struct mcplug_config *cli_config_silent(struct cli *cli, struct mcplug_error *err);
+mcplug_config *cli_config_silent(struct cli *cli, struct mcplug_error *err);
 /* "pluginDirs" of the configuration, NULL-ended, or NULL. borrow */
 const char *const *cli_plugin_dirs(struct cli *cli);
 
+struct mcplug_config_info cli_config_info(const mcplug_config *config);
+struct mcplug_entry_info cli_entry_info(const mcplug_entry *entry);
+/* What the entry says. */
+mp_view cli_entry_json(const mcplug_entry *entry);
+/* Is it a problem of that entry? */
+bool cli_problem_is_of(const struct mcplug_problem *p,
+                       const struct mcplug_entry_info *entry);
+
 /* Tells that no server is configured, and what to do about it. */
-void cli_tell_no_server(const struct mcplug_config *config);
+void cli_tell_no_server(const struct cli *cli);
 
 /* The entry that `name` means; NULL: the user was told that there is none, with the one
  * that it looks like. */
-struct mp_entry *cli_by_name_find(struct cli *cli, const char *name);
+mcplug_entry *cli_by_name_find(struct cli *cli, const char *name);
 
-/* `mcp__SERVER__TOOL`: the entry and, in `tool`, the rest of the text. Each part of a
- * name stands there with _ for everything but letters and digits, or as mp_names has it.
- * NULL: told that there is none, or more than one. */
-struct mp_entry *cli_by_name_qualified(struct cli *cli, const char *text,
-                                       const char **tool);
+/* The server that the command line names, looked up once: by its name or, where the
+ * command takes that, by mcp__SERVER__TOOL. Each part of such a name stands there with _
+ * for everything but letters and digits, or as mp_names has it; cli->tool is the rest of
+ * the text then, else NULL. CLI_OK, with NULL for a server that is given in place; or the
+ * exit code after having told that there is none, or more than one. */
+int cli_by_name_server(struct cli *cli, mcplug_entry **out);
 
 /* The names that the tools of all servers have towards a model, as far as the servers
  * tell. give: mp_names_free; NULL: no memory. */
 struct mp_names;
-struct mp_names *cli_names(const struct mcplug_config *config);
+struct mp_names *cli_names(const mcplug_config *config);
 
 /* May it be used? Asks for approval where a person can be asked. CLI_OK, or the exit code
  * after having told why not. */
-int cli_by_name_usable(struct cli *cli, struct mp_entry *entry);
+int cli_by_name_usable(struct cli *cli, mcplug_entry *entry);
 
 /* How to reach it: what its entry says, and on top of that what the command line does
  * (--env, --header, --cwd, --set, --insecure). Variables that are not set are warned of.
  * give `settings`; clear `resolved` in any case. */
-int cli_by_name_settings(struct cli *cli, mcplug *host, struct mp_entry *entry,
+struct mp_resolved;
+int cli_by_name_settings(struct cli *cli, mcplug *host, mcplug_entry *entry,
                          struct mp_resolved *resolved, mcplug_settings **settings,
                          struct mcplug_error *err);
 
@@ -50,18 +59,24 @@ int cli_inline_allowed(struct cli *cli, const mcplug_settings *settings,
                        struct mcplug_error *err);
 
 /* Everything that the entry may ask for, each once: adds a JSON array of strings. */
-void cli_entry_names(const struct mp_entry *entry, struct mp_str *out);
+void cli_entry_names(const mcplug_entry *entry, struct mp_str *out);
+
+/* ---- which of its tools may be used; `entry` NULL: given in place, so all of them ----
+ */
+
+/* An item of a list: resources and prompts are always allowed. */
+bool cli_allows_item(const mcplug_entry *entry, enum mcplug_kind kind, mp_view name);
+/* How many tools of a list are. */
+size_t cli_allows_count(const mcplug_entry *entry, const mcplug_list *tools);
+/* false was told to the user, with the list and the file that say so. */
+bool cli_allows_tell(const mcplug_entry *entry, const char *tool);
 
 /* ---- approve.c ---- */
 
 /* Shows the entry in full and what has changed since it was approved, and asks. Without
  * a terminal the answer is no. */
-bool cli_approve_ask(const struct mp_entry *entry);
+bool cli_approve_ask(const mcplug_entry *entry);
 /* Reads a line of the terminal: is it y, Y or yes? */
 bool cli_said_yes(void);
-/* What changed between two JSON values, line by line: "- " gone, "+ " new, "  " as
- * before; escaped, each line indented by `indent`. false: it is too long, and nothing
- * was put. */
-bool cli_put_diff(struct cli_out *out, mp_view was, mp_view now, size_t indent);
 
 #endif

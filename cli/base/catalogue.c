@@ -18,7 +18,7 @@
 
 /* ---- keeping ---- */
 
-void cli_catalogue_save(struct cli *cli, const struct mp_entry *entry,
+void cli_catalogue_save(struct cli *cli, const mcplug_entry *entry,
                         const mcplug_server *server, enum mcplug_kind kind,
                         const mcplug_list *list, const struct mcplug_error *why)
 {
@@ -126,48 +126,38 @@ static void note_unknown(struct cli_catalogue *c, const char *name)
     mp_str_adds(&c->unknown, name);
 }
 
-static int visit(struct cli_catalogue *c, const struct mp_entry *entry)
+static void visit(struct cli_catalogue *c, const mcplug_entry *entry)
 {
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct cli_allowed allowed;
     struct mp_tool_cache known;
-    struct cli_known one = {entry, &known, &allowed, (int64_t)time(NULL)};
+    struct cli_known one = {entry, &known, (int64_t)time(NULL)};
 
-    int r = cli_allowed_init(&allowed, entry, &err);
-    bool is_known = mp_tool_cache_load(&c->cli->config->paths, entry, &known) &&
-                    mp_tool_cache_items(&known, MCPLUG_TOOLS).len;
-    if (r != MCPLUG_OK) {
-        cli_error("%s", err.text);
-    } else if (is_known) {
+    if (mp_tool_cache_load(&c->cli->config->paths, entry, &known) &&
+        mp_tool_cache_items(&known, MCPLUG_TOOLS).len)
         c->fn(c->arg, &one);
-    } else {
-        note_unknown(c, entry->name);
-    }
+    else
+        note_unknown(c, mcplug_entry_name(entry));
     mp_tool_cache_clear(&known);
-    cli_allowed_clear(&allowed);
-    return r == MCPLUG_OK ? CLI_OK : CLI_FAILED;
 }
 
 int cli_catalogue_walk(struct cli_catalogue *c)
 {
-    struct mcplug_config *config = cli_config(c->cli);
-    int code = config ? CLI_OK : CLI_FAILED;
+    mcplug_config *config = cli_config(c->cli);
+    const mcplug_entry *entry;
 
     mp_str_init(&c->unknown, 65536);
-    for (size_t i = 0; code == CLI_OK && i < config->n_entries; i++) {
-        struct mcplug_error err = MCPLUG_ERROR_INIT;
-        const struct mp_entry *entry = &config->entries[i];
-        enum mp_state state;
-        if (!entry->by && mp_entry_usable(config, entry, &state, &err) == MCPLUG_OK)
-            code = visit(c, entry);
-    }
-    return code;
+    if (!config)
+        return CLI_FAILED;
+    for (size_t i = 0; (entry = mcplug_entry_at(config, i)); i++)
+        if (!cli_entry_info(entry).shadowed_by &&
+            mcplug_entry_state(entry, NULL) == MCPLUG_ENTRY_READY)
+            visit(c, entry);
+    return CLI_OK;
 }
 
-static bool can_keep(const struct mcplug_config *config)
+static bool can_keep(const struct cli *cli)
 {
     char *at = NULL;
-    bool can = config->paths.cache && cli_try_dir(config->paths.cache, 64, &at) == 0;
+    bool can = cli->paths.cache && cli_try_dir(cli->paths.cache, 64, &at) == 0;
 
     mp_free(at);
     return can;
@@ -176,14 +166,14 @@ static bool can_keep(const struct mcplug_config *config)
 int cli_catalogue_unknown(const struct cli_catalogue *c)
 {
     const struct cli_args *args = &c->cli->args;
-    const struct mcplug_config *config = c->cli->config;
+    struct mcplug_config_info config = cli_config_info(c->cli->config);
     char more[48] = "";
     struct mp_str line;
 
-    if (config->n_entries == 0 && !args->json && !args->quiet)
-        cli_tell_no_server(config);
-    if (config->n_entries == 0)
-        return mp_config_damaged(config) ? CLI_USAGE : CLI_OK;
+    if (config.entries == 0 && !args->json && !args->quiet)
+        cli_tell_no_server(c->cli);
+    if (config.entries == 0)
+        return config.damaged ? CLI_USAGE : CLI_OK;
     if (!c->n_unknown || args->json || args->quiet)
         return CLI_OK;
     if (c->n_unknown > NAMES_TOLD)
@@ -195,7 +185,7 @@ int cli_catalogue_unknown(const struct cli_catalogue *c)
     cli_out_flush(&c->cli->out);
     cli_tell("", line.data, line.len);
     mp_str_clear(&line);
-    if (!can_keep(config))
+    if (!can_keep(c->cli))
         cli_hint("What servers say cannot be kept here: `mcplug doctor` tells why.");
     return CLI_OK;
 }
@@ -234,7 +224,7 @@ static void put_items(void *arg, const struct cli_known *one)
     struct job *job = arg;
     struct cli_out *out = &job->cli->out;
     enum mcplug_kind kind = job->listing->kinds[0];
-    const char *name = one->entry->name;
+    const char *name = mcplug_entry_name(one->entry);
     int64_t at = mp_tool_cache_at(one->known, kind);
     bool stale = !mp_tool_cache_fresh(one->known, kind, one->now), headed = false;
     struct mp_walk w = mp_walk_into(mp_tool_cache_items(one->known, kind));
@@ -243,7 +233,7 @@ static void put_items(void *arg, const struct cli_known *one)
     while (mp_walk_element(&w, &item)) {
         if (!mp_view_is_string(mp_tool_cache_name(item, kind)))
             continue;
-        if (!cli_allowed_item(one->allowed, kind, mp_tool_cache_name(item, kind))) {
+        if (!cli_allows_item(one->entry, kind, mp_tool_cache_name(item, kind))) {
             job->left_out++;
             continue;
         }

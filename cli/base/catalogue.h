@@ -3,22 +3,20 @@
 #ifndef CLI_CATALOGUE_H
 #define CLI_CATALOGUE_H
 
-#include "cli/base/allowed.h"
 #include "cli/base/listing.h"
 #include "registry/tool_cache.h"
 
 /* Keeps a list that a server of the configuration gave, unless the command line made
  * another one of it. Why it could not is logged, once. `list` NULL: it refused, and only
  * if that was because it knows no such list, this is kept. */
-void cli_catalogue_save(struct cli *cli, const struct mp_entry *entry,
+void cli_catalogue_save(struct cli *cli, const mcplug_entry *entry,
                         const mcplug_server *server, enum mcplug_kind kind,
                         const mcplug_list *list, const struct mcplug_error *why);
 
 /* What is known of one server. */
 struct cli_known {
-    const struct mp_entry *entry;
+    const mcplug_entry *entry;
     const struct mp_tool_cache *known;
-    const struct cli_allowed *allowed;
     int64_t now;
 };
 

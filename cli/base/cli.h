@@ -23,6 +23,9 @@ struct cli {
     struct cli_args args;
     mcplug_config *config;     /* NULL until cli_config() */
     struct mcplug_paths paths; /* of the first configuration that was read */
+    mcplug_entry *server;      /* that the command line names; see by_name.h */
+    const char *tool;          /* behind mcp__SERVER__ */
+    bool is_usable;            /* that server; it was judged */
     bool catalogue_failed;     /* it could not be written, which was told */
     struct cli_out out;        /* stdout, or the file of --output */
 };

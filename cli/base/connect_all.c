@@ -1,6 +1,5 @@
 #include "cli/base/connect_all.h"
 
-#include "cli/base/allowed.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -32,19 +31,19 @@ const char *cli_member_state(const struct cli_member *m)
 static void judge(struct cli_member *m)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    enum mp_state state = MP_STATE_READY;
+    struct mcplug_entry_info e = cli_entry_info(m->entry);
+    enum mcplug_entry_state state = mcplug_entry_state(m->entry, &err);
 
-    mp_entry_usable(m->roster->cli->config, m->entry, &state, &err);
-    if (m->entry->disabled) {
-        state = MP_STATE_DISABLED;
-        mp_fail(&err, MCPLUG_ECONFIG, "server \"%.64s\" is disabled in %s",
-                m->entry->name, m->entry->source->path);
+    if (e.disabled) {
+        state = MCPLUG_ENTRY_DISABLED;
+        mp_fail(&err, MCPLUG_ECONFIG, "server \"%.64s\" is disabled in %s", e.name,
+                e.file);
     }
-    if (state == MP_STATE_READY)
+    if (state == MCPLUG_ENTRY_READY)
         return;
-    m->state = state == MP_STATE_DISABLED     ? CLI_STATE_DISABLED
-               : state == MP_STATE_UNAPPROVED ? CLI_STATE_NEEDS_APPROVAL
-                                              : CLI_STATE_FAILED;
+    m->state = state == MCPLUG_ENTRY_DISABLED         ? CLI_STATE_DISABLED
+               : state == MCPLUG_ENTRY_NEEDS_APPROVAL ? CLI_STATE_NEEDS_APPROVAL
+                                                      : CLI_STATE_FAILED;
     m->reason = mp_strdup(err.text);
     m->stage = CLI_STAGE_SETTLED;
 }
@@ -76,7 +75,8 @@ static size_t batch_size(void)
 int cli_connect_all_init(struct cli_connect_all *r, struct cli *cli)
 {
     const struct cli_list *words = &cli->args.words;
-    struct mcplug_config *config = cli_config(cli);
+    mcplug_config *config = cli_config(cli);
+    mcplug_entry *entry;
 
     memset(r, 0, sizeof *r);
     r->cli = cli;
@@ -87,21 +87,19 @@ int cli_connect_all_init(struct cli_connect_all *r, struct cli *cli)
         if (!cli_by_name_find(cli, words->items[i]))
             return CLI_USAGE;
     r->batch = batch_size();
-    r->members = mp_alloc((config->n_entries + 1) * sizeof *r->members);
+    r->members = mp_alloc((mcplug_config_count(config) + 1) * sizeof *r->members);
     if (!r->members) {
         cli_error("out of memory");
         return CLI_FAILED;
     }
-    for (size_t i = 0; i < config->n_entries; i++) {
-        struct mp_entry *entry = &config->entries[i];
-        if (entry->by || !is_named(words, entry->name))
+    for (size_t i = 0; (entry = mcplug_entry_at(config, i)); i++) {
+        struct mcplug_entry_info e = cli_entry_info(entry);
+        if (e.shadowed_by || !is_named(words, e.name))
             continue;
         struct cli_member *m = &r->members[r->n++];
         m->roster = r;
         m->entry = entry;
-        char room[64];
-        cli_entry_transport(entry, room, sizeof room);
-        m->type = room[0] ? mp_strdup(room) : NULL;
+        m->type = e.type[0] ? mp_strdup(e.type) : NULL;
         m->tools = -1;
         judge(m);
         r->n_wanted += m->stage == CLI_STAGE_WAITS;
@@ -178,7 +176,7 @@ static void on_tools(void *arg, mcplug_list *list, const struct mcplug_error *wh
     if (m->stage != CLI_STAGE_COUNTS)
         return;
     if (list) {
-        m->tools = (int64_t)cli_allowed_count(m->entry, list);
+        m->tools = (int64_t)cli_allows_count(m->entry, list);
         cli_catalogue_save(m->roster->cli, m->entry, m->server, MCPLUG_TOOLS, list, why);
     }
     if (list || why->code == MCPLUG_EPEER || why->code == MCPLUG_EPROTO ||
@@ -241,11 +239,12 @@ static struct cli_member *member_of(const struct cli_connect_all *r, const char 
 {
     struct cli_member *last = r->next ? &r->members[r->next - 1] : NULL;
 
-    if (last && last->journal && cli_journal_source(source, last->entry->name))
+    if (last && last->journal &&
+        cli_journal_source(source, mcplug_entry_name(last->entry)))
         return last;
     for (size_t i = 0; i < r->n_active; i++)
         if (r->active[i]->journal &&
-            cli_journal_source(source, r->active[i]->entry->name))
+            cli_journal_source(source, mcplug_entry_name(r->active[i]->entry)))
             return r->active[i];
     return NULL;
 }
@@ -279,7 +278,7 @@ static int member_open(struct cli_member *m, struct mcplug_error *err)
         .struct_size = sizeof options,
         .once = 1,
         .lists = MCPLUG_TOOLS, /* so that the time to connect counts for them too */
-        .name = m->entry->name,
+        .name = mcplug_entry_name(m->entry),
         .timeout_ms = clamp(r->cli->args.connect_timeout),
         .arg = m,
         .remark = on_remark,
@@ -287,7 +286,7 @@ static int member_open(struct cli_member *m, struct mcplug_error *err)
     };
     mp_resolved_times(&m->resolved, &options.timeout_ms, &options.request_ms,
                       &options.tool_ms);
-    m->journal = cli_journal_open(&r->cli->paths, m->entry->name);
+    m->journal = cli_journal_open(&r->cli->paths, mcplug_entry_name(m->entry));
     m->stage = CLI_STAGE_OPENS;
     m->began = cli_now();
     return mcplug_open(r->host, m->settings, &options, on_ready, m, &m->server, err);
@@ -297,7 +296,8 @@ static void member_give_up(struct cli_member *m, const struct mcplug_error *why)
 {
     fail(m, why);
     if (!m->journal)
-        m->journal = cli_journal_open(&m->roster->cli->paths, m->entry->name);
+        m->journal =
+            cli_journal_open(&m->roster->cli->paths, mcplug_entry_name(m->entry));
     cli_journal_event(m->journal, MCPLUG_LOG_ERROR, m->reason ? m->reason : why->text);
     cli_journal_close(mp_move(&m->journal));
     m->stage = CLI_STAGE_GONE;

@@ -6,6 +6,7 @@
 
 #include "cli/base/oneshot.h"
 #include "cli/base/by_name.h"
+#include "config/config.h"
 
 #define CLI_BATCH_DEFAULT 3
 #define CLI_BATCH_MAX 64
@@ -32,7 +33,7 @@ struct cli_connect_all;
 
 struct cli_member {
     struct cli_connect_all *roster;
-    struct mp_entry *entry;
+    mcplug_entry *entry;
     char *type; /* "stdio"; NULL: not known */
     enum cli_state state;
     char *reason;  /* one line; NULL: none */

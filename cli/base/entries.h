@@ -3,6 +3,7 @@
 #define CLI_ENTRIES_H
 
 #include "cli/base/by_name.h"
+#include "config/config.h"
 
 /* --scope, or `otherwise`. false: told that there is no such scope. */
 bool cli_scope(struct cli *cli, enum mp_scope fallback, enum mp_scope *out);

@@ -70,7 +70,7 @@ static const char *program_of(const struct cli_oneshot *link, char *room, size_t
         return link->cli->args.server_command[0];
     if (!link->entry)
         return NULL;
-    char *command = mp_view_strdup(mp_view_get(link->entry->json, "command"));
+    char *command = mp_view_strdup(mp_view_get(cli_entry_json(link->entry), "command"));
     snprintf(room, size, "%s", command ? command : "");
     mp_free(command);
     return *room ? room : NULL;
@@ -80,11 +80,14 @@ static const char *program_of(const struct cli_oneshot *link, char *room, size_t
 static void advise(const struct cli_oneshot *link, const struct mcplug_error *why)
 {
     const struct cli_args *args = &link->cli->args;
-    char room[512];
-    const char *name = link->entry ? link->entry->name : "", *space = *name ? " " : "";
+    char room[512], type[MCPLUG_TYPE_MAX] = "";
+    const char *name = link->entry ? mcplug_entry_name(link->entry) : "",
+               *space = *name ? " " : "";
     const char *program = program_of(link, room, sizeof room);
     struct mcplug_status status = {.struct_size = sizeof status};
 
+    if (link->entry)
+        snprintf(type, sizeof type, "%s", cli_entry_info(link->entry).type);
     if (link->server)
         mcplug_server_status(link->server, &status);
     if (!link->connected && why->code == MCPLUG_ETIMEDOUT && status.wire &&
@@ -94,12 +97,11 @@ static void advise(const struct cli_oneshot *link, const struct mcplug_error *wh
     else if (!link->connected && why->code == MCPLUG_ENOTSUP)
         cli_hint("`mcplug plugins` lists what there is.");
     else if (!link->connected && why->code == MCPLUG_ECONFIG)
-        cli_hint("`mcplug plugins %s` lists the settings.",
-                 link->entry && *cli_entry_transport(link->entry, room, sizeof room)
-                     ? room
-                 : args->type           ? args->type
-                 : args->server_command ? "stdio"
-                                        : "NAME");
+        cli_hint("`mcplug plugins %s` lists the settings.", *type        ? type
+                                                            : args->type ? args->type
+                                                            : args->server_command
+                                                                ? "stdio"
+                                                                : "NAME");
     else if (!link->connected && program &&
              (why->os_error == ENOENT || why->os_error == EACCES))
         cli_hint("Is %s installed, executable and on the PATH?", program);

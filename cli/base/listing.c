@@ -1,6 +1,5 @@
 #include "cli/base/listing.h"
 
-#include "cli/base/allowed.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -26,9 +25,9 @@ struct shelf {
 
 struct job {
     const struct cli_listing *listing;
-    const char *server; /* its name, once it was asked */
-    struct cli_allowed allowed;
-    mcplug_list *lists[2]; /* what `shelves` show */
+    const char *server;        /* its name, once it was asked */
+    const mcplug_entry *entry; /* NULL: given in place */
+    mcplug_list *lists[2];     /* what `shelves` show */
     struct shelf shelves[2];
     size_t waiting;
 };
@@ -102,12 +101,11 @@ void cli_put_line(struct cli_out *out, const char *caption, mp_view value)
 /* ---- lists ---- */
 
 /* Adds an item, unless it is not allowed. `n` is how many there may be in all. */
-static bool shelve(struct shelf *shelf, const struct cli_allowed *allowed, mp_view item,
-                   size_t n)
+static bool shelve(struct shelf *shelf, const mcplug_entry *entry, mp_view item, size_t n)
 {
     if (!shelf->items && !(shelf->items = mp_alloc((n + 1) * sizeof *shelf->items)))
         return false;
-    if (cli_allowed_item(allowed, shelf->kind, mp_tool_cache_name(item, shelf->kind)))
+    if (cli_allows_item(entry, shelf->kind, mp_tool_cache_name(item, shelf->kind)))
         shelf->items[shelf->n++] = item;
     else
         shelf->left_out++;
@@ -121,7 +119,7 @@ static bool shelve_list(struct job *job, size_t k, const mcplug_list *list)
     job->shelves[k].kind = job->listing->kinds[k];
     for (size_t i = 0; i < n; i++) {
         const char *json = mcplug_list_item(list, i, &len);
-        if (!shelve(&job->shelves[k], &job->allowed, mp_bytes(json, len), n))
+        if (!shelve(&job->shelves[k], job->entry, mp_bytes(json, len), n))
             return false;
     }
     return true;
@@ -135,7 +133,7 @@ static bool shelve_known(struct job *job, size_t k, const struct mp_tool_cache *
 
     job->shelves[k].kind = job->listing->kinds[k];
     while (mp_walk_element(&w, &item))
-        if (!shelve(&job->shelves[k], &job->allowed, item, n))
+        if (!shelve(&job->shelves[k], job->entry, item, n))
             return false;
     return true;
 }
@@ -303,12 +301,11 @@ static void tell_age(struct cli *cli, int64_t at)
 }
 
 /* false: the server has to be asked. Else `code` is the exit code. */
-static bool answer(struct cli *cli, struct job *job, const struct mp_entry *entry,
-                   int *code)
+static bool answer(struct cli *cli, struct job *job, int *code)
 {
     struct mp_tool_cache known;
     int64_t at;
-    bool done = mp_tool_cache_load(&cli->config->paths, entry, &known) &&
+    bool done = mp_tool_cache_load(&cli->config->paths, job->entry, &known) &&
                 is_known(job->listing, &known, &at) && shelve_known(job, 0, &known) &&
                 (!job->listing->kinds[1] || shelve_known(job, 1, &known));
     if (done && cli->args.words.n) /* one that is not known may be new */
@@ -336,29 +333,24 @@ static void forget(struct job *job)
  * of its definition. */
 int cli_listing_run(struct cli *cli, const struct cli_listing *listing)
 {
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    const char *name = cli->args.server;
-    struct mp_entry *entry = name ? cli_by_name_find(cli, name) : NULL;
     struct job job = {.listing = listing};
-    int code = CLI_USAGE;
+    mcplug_entry *entry;
+    int code = cli_by_name_server(cli, &entry);
 
-    if (name && !entry)
+    if (code == CLI_OK && entry)
+        code = cli_by_name_usable(cli, entry);
+    if (code != CLI_OK)
         return code;
-    if (entry && (code = cli_by_name_usable(cli, entry)) != CLI_OK)
-        return code;
-    if (cli_allowed_init(&job.allowed, entry, &err) != MCPLUG_OK) {
-        cli_error("%s", err.text);
-        code = CLI_FAILED;
-    } else if (listing->kinds[0] == MCPLUG_TOOLS && cli->args.words.n &&
-               !cli_allowed_tell(&job.allowed, cli->args.words.items[0])) {
+    job.entry = entry;
+    if (listing->kinds[0] == MCPLUG_TOOLS && cli->args.words.n &&
+        !cli_allows_tell(entry, cli->args.words.items[0])) {
         code = CLI_USAGE;
     } else if (!entry || cli->args.refresh || cli_args_alter(&cli->args) ||
-               !answer(cli, &job, entry, &code)) {
+               !answer(cli, &job, &code)) {
         forget(&job);
         code = cli_oneshot_run(cli, on_ready, &job);
     }
     forget(&job);
-    cli_allowed_clear(&job.allowed);
     return code;
 }
 

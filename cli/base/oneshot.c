@@ -7,6 +7,7 @@
 #include "cli/base/by_name.h"
 #include "cli/base/signals.h"
 #include "cli/base/message.h"
+#include "config/config.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -49,7 +50,7 @@ static void on_log(void *arg, int level, const char *source, const char *text)
 {
     const struct cli_oneshot *link = arg;
 
-    if (link->journal && cli_journal_source(source, link->entry->name))
+    if (link->journal && cli_journal_source(source, mcplug_entry_name(link->entry)))
         cli_journal_log(link->journal, level, text, link->closing);
     if (is_told(link, level, source, text))
         cli_log_file(level, source, text);
@@ -192,7 +193,7 @@ static int server_open(struct cli_oneshot *link, const mcplug_settings *settings
     struct mcplug_server_options options = {
         .struct_size = sizeof options,
         .once = 1,
-        .name = link->entry ? link->entry->name : NULL,
+        .name = link->entry ? mcplug_entry_name(link->entry) : NULL,
         .timeout_ms = clamp(args->connect_timeout),
         .request_ms = clamp(args->timeout),
         .log_level = args->log_level,
@@ -362,22 +363,16 @@ static void connect(struct cli_oneshot *link)
 int cli_oneshot_run(struct cli *cli, cli_ready_fn *ready, void *job)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    const char *name = cli->args.server, *rest;
     struct cli_oneshot link = {
         .cli = cli, .ready = ready, .job = job, .signal_fd = -1, .exit_code = CLI_USAGE};
 
-    if (name && strncmp(name, "mcp__", 5) == 0 &&
-        cli->args.command->flags & CLI_QUALIFIED)
-        link.entry = cli_by_name_qualified(cli, name, &rest);
-    else if (name)
-        link.entry = cli_by_name_find(cli, name);
-    if (name && !link.entry)
-        return CLI_USAGE;
-    int code = name ? cli_by_name_usable(cli, link.entry) : CLI_OK;
+    int code = cli_by_name_server(cli, &link.entry);
+    if (code == CLI_OK && link.entry)
+        code = cli_by_name_usable(cli, link.entry);
     if (code != CLI_OK)
         return code;
     if (link.entry)
-        link.journal = cli_journal_open(&cli->paths, link.entry->name);
+        link.journal = cli_journal_open(&cli->paths, mcplug_entry_name(link.entry));
     if (prepare(&link, &err) != MCPLUG_OK)
         cli_error("%s", err.text);
     else

@@ -29,11 +29,9 @@ typedef void cli_result_fn(struct cli_oneshot *link, void *job,
 typedef void cli_list_fn(struct cli_oneshot *link, void *job, enum mcplug_kind kind,
                          mcplug_list *list, const struct mcplug_error *why);
 
-struct mp_entry;
-
 struct cli_oneshot {
     struct cli *cli;
-    struct mp_entry *entry;      /* of the configuration; NULL: given in place */
+    mcplug_entry *entry;         /* of the configuration; NULL: given in place */
     struct cli_journal *journal; /* of that entry; NULL: nothing is kept */
     mcplug *host;
     mcplug_server *server;

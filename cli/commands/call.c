@@ -1,6 +1,5 @@
 #include "cli/commands/commands.h"
 
-#include "cli/base/allowed.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -23,10 +22,10 @@ struct job {
     struct cli *cli;
     const char *server; /* its name, when it has one */
     const char *tool;
-    char name[256];  /* what it is called really, once that is known */
-    bool normalised; /* `tool` has _ for everything but letters and digits */
-    struct cli_allowed allowed;
-    char *arguments; /* from --args; NULL: made from the words */
+    char name[256];            /* what it is called really, once that is known */
+    bool normalised;           /* `tool` has _ for everything but letters and digits */
+    const mcplug_entry *entry; /* NULL: given in place */
+    char *arguments;           /* from --args; NULL: made from the words */
     struct cli_words words;
 };
 
@@ -111,7 +110,8 @@ static void usage_error(struct cli_oneshot *link, const char *tool,
 {
     cli_error("tool '%s': %s", tool, err->text);
     if (link->entry)
-        cli_hint("`mcplug tools %s %s` shows what it takes.", link->entry->name, tool);
+        cli_hint("`mcplug tools %s %s` shows what it takes.",
+                 mcplug_entry_name(link->entry), tool);
     else
         cli_hint("`mcplug tools %s` with the same server shows what it takes.", tool);
     cli_oneshot_finish(link, CLI_USAGE);
@@ -122,7 +122,8 @@ static void tell_tools(const struct cli_oneshot *link, size_t n)
     if (!n)
         cli_hint("It has no tools at all.");
     else if (link->entry)
-        cli_hint("`mcplug tools %s` lists the ones it has.", link->entry->name);
+        cli_hint("`mcplug tools %s` lists the ones it has.",
+                 mcplug_entry_name(link->entry));
     else
         cli_hint("`mcplug tools` with the same server lists the ones it has.");
 }
@@ -133,7 +134,8 @@ static void unknown_tool(struct cli_oneshot *link, const struct job *job,
     const char *best = NULL;
     size_t n = mcplug_list_count(list);
     for (size_t i = 0; i < n; i++)
-        if (cli_allowed_has(&job->allowed, mcplug_list_name(list, i)))
+        if (!job->entry ||
+            mcplug_entry_allows(job->entry, mcplug_list_name(list, i), NULL))
             mp_nearest(job->tool, mcplug_list_name(list, i), &best);
     cli_error("server \"%s\" has no tool \"%s\"%s%s%s", mcplug_server_name(link->server),
               job->tool, best ? "; did you mean \"" : "", best ? best : "",
@@ -209,7 +211,7 @@ static void on_tools(struct cli_oneshot *link, void *arg, enum mcplug_kind kind,
         snprintf(job->name, sizeof job->name, "%s", mcplug_list_name(list, (size_t)i));
         job->tool = job->name;
     }
-    if (!cli_allowed_tell(&job->allowed, job->tool)) {
+    if (!cli_allows_tell(job->entry, job->tool)) {
         cli_oneshot_finish(link, CLI_USAGE);
         return;
     }
@@ -231,25 +233,19 @@ static void on_tools(struct cli_oneshot *link, void *arg, enum mcplug_kind kind,
 
 /* Which tools are allowed; a server is not even started for one that is not. How
  * mcp__SERVER__TOOL is called really, only the server can tell. */
-static int prepare_tool(struct cli *cli, struct job *job, struct mcplug_error *err)
+static int prepare_tool(struct cli *cli, struct job *job)
 {
-    const char *server = cli->args.server;
-    struct mp_entry *entry = NULL;
+    mcplug_entry *entry;
 
-    job->tool = cli->args.words.items[0];
-    job->normalised =
-        server && strcmp(server, job->tool) == 0 && strncmp(job->tool, "mcp__", 5) == 0;
-    if (server)
-        entry = job->normalised ? cli_by_name_qualified(cli, server, &job->tool)
-                                : cli_by_name_find(cli, server);
-    if (server && !entry)
+    if (cli_by_name_server(cli, &entry) != CLI_OK)
         return MCPLUG_EINVAL;
     job->cli = cli;
-    job->server = entry ? entry->name : "";
-    int r = cli_allowed_init(&job->allowed, entry, err);
-    if (r == MCPLUG_OK && !job->normalised && !cli_allowed_tell(&job->allowed, job->tool))
-        r = MCPLUG_EINVAL;
-    return r;
+    job->entry = entry;
+    job->server = entry ? mcplug_entry_name(entry) : "";
+    job->normalised = cli->tool != NULL;
+    job->tool = job->normalised ? cli->tool : cli->args.words.items[0];
+    return job->normalised || cli_allows_tell(entry, job->tool) ? MCPLUG_OK
+                                                                : MCPLUG_EINVAL;
 }
 
 /* The list is fetched only where the schema is needed: a call without arguments, or
@@ -267,7 +263,7 @@ static void on_ready(struct cli_oneshot *link, void *arg)
 static int prepare(struct cli *cli, struct job *job, struct mcplug_error *err)
 {
     const struct cli_args *args = &cli->args;
-    int r = prepare_tool(cli, job, err);
+    int r = prepare_tool(cli, job);
     if (r != MCPLUG_OK)
         return r;
     if (args->arguments && args->words.n > 1)
@@ -289,7 +285,6 @@ static int run(struct cli *cli)
         code = cli_oneshot_run(cli, on_ready, &job);
     else if (err.text[0]) /* else it was told */
         cli_error("%s", err.text);
-    cli_allowed_clear(&job.allowed);
     cli_words_clear(&job.words);
     mp_free(job.arguments);
     return code;

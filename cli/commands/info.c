@@ -1,8 +1,8 @@
 #include "cli/commands/commands.h"
 
-#include "cli/base/allowed.h"
 #include "base/buf.h"
 #include "base/text.h"
+#include "cli/base/by_name.h"
 #include "cli/base/content.h"
 #include "cli/base/oneshot.h"
 #include "cli/base/listing.h"
@@ -155,7 +155,7 @@ static void on_list(struct cli_oneshot *link, void *arg, enum mcplug_kind kind,
     for (size_t i = 0; i < N_KINDS; i++)
         if (list && kinds[i].kind == kind)
             job->counts[i] =
-                (long)(kind == MCPLUG_TOOLS ? cli_allowed_count(link->entry, list)
+                (long)(kind == MCPLUG_TOOLS ? cli_allows_count(link->entry, list)
                                             : mcplug_list_count(list));
     if (--job->waiting == 0)
         show(link, job);

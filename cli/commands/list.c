@@ -364,7 +364,7 @@ static int run(struct cli *cli)
         job.types = type > job.types && type <= 16 ? type : job.types;
     }
     if (code == CLI_OK && roster.n == 0 && !cli->args.json && !cli->args.quiet)
-        cli_tell_no_server(cli->config);
+        cli_tell_no_server(cli);
     bool damaged = code == CLI_OK && mp_config_damaged(cli->config);
     if (code == CLI_OK)
         code = cli->args.no_connect ? list_offline(&job, &roster) : list_online(&roster);

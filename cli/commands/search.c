@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "cli/base/by_name.h"
 #include "cli/base/catalogue.h"
 #include "cli/base/content.h"
 #include "cli/base/message.h"
@@ -126,14 +127,14 @@ static void on_server(void *arg, const struct cli_known *one)
     for (size_t k = 0; k < MP_COUNT(kinds); k++) {
         enum mcplug_kind kind = kinds[k].kind;
         struct mp_walk w = mp_walk_into(mp_tool_cache_items(one->known, kind));
-        struct hit hit = {.server = one->entry->name,
+        struct hit hit = {.server = mcplug_entry_name(one->entry),
                           .noun = kinds[k].noun,
                           .at = mp_tool_cache_at(one->known, kind),
                           .stale = !mp_tool_cache_fresh(one->known, kind, one->now)};
         mp_view item;
         while (mp_walk_element(&w, &item))
             if ((hit.score = score_of(job, item)) > 0 &&
-                cli_allowed_item(one->allowed, kind, mp_tool_cache_name(item, kind)))
+                cli_allows_item(one->entry, kind, mp_tool_cache_name(item, kind)))
                 keep(job, &hit, item);
     }
 }
@@ -218,7 +219,7 @@ static int search(struct job *job)
         code = cli_catalogue_walk(&c);
     if (code == CLI_OK && !job->failed) {
         put_hits(job);
-        if (!job->found && job->cli->config->n_entries)
+        if (!job->found && cli_config_info(job->cli->config).entries)
             cli_tell_aside(job->cli, "nothing was found");
         code = cli_catalogue_unknown(&c);
         if (code == CLI_OK && !job->found)

@@ -1,7 +1,6 @@
 /* What servers are known to offer, for completion. Starts none of them. */
 #include "cli/complete/words.h"
 
-#include "cli/base/allowed.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "cli/base/entries.h"
@@ -15,27 +14,25 @@
 
 /* What a server is known to offer, and what of it may be used. */
 struct offer {
+    const mcplug_entry *entry;
     struct mp_tool_cache known;
-    struct cli_allowed allowed;
 };
 
 /* Clear in any case. */
-static bool offer_load(struct offer *o, const struct mcplug_config *config,
-                       const struct mp_entry *entry)
+static bool offer_load(struct offer *o, const mcplug_config *config,
+                       const mcplug_entry *entry)
 {
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    bool known = mp_tool_cache_load(&config->paths, entry, &o->known);
-    return cli_allowed_init(&o->allowed, entry, &err) == MCPLUG_OK && known;
+    o->entry = entry;
+    return mp_tool_cache_load(&config->paths, entry, &o->known);
 }
 
 static void offer_clear(struct offer *o)
 {
     mp_tool_cache_clear(&o->known);
-    cli_allowed_clear(&o->allowed);
 }
 
 /* Read silently: whoever presses a key at a prompt wants no messages. NULL: none. */
-static struct mcplug_config *config_of(struct cli_cursor *at)
+static mcplug_config *config_of(struct cli_cursor *at)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     return cli_config_silent(at->cli, &err);
@@ -43,18 +40,18 @@ static struct mcplug_config *config_of(struct cli_cursor *at)
 
 /* ---- servers ---- */
 
-static bool is_one_of(const struct mp_entry *entry, enum cli_which which)
+static bool is_one_of(const struct mcplug_entry_info *entry, enum cli_which which)
 {
-    bool asked = mp_scope_needs_approval(entry->source->scope);
+    bool asked = mcplug_scope_info(entry->scope)->needs_approval;
     switch (which) {
     case CLI_ENABLED:
         return !entry->disabled;
     case CLI_DISABLED:
         return entry->disabled;
     case CLI_APPROVED:
-        return asked && entry->approval == MP_APPROVAL_GIVEN;
+        return asked && entry->approval == MCPLUG_APPROVAL_GIVEN;
     case CLI_UNAPPROVED:
-        return asked && entry->approval != MP_APPROVAL_GIVEN;
+        return asked && entry->approval != MCPLUG_APPROVAL_GIVEN;
     case CLI_ALL:
         break;
     }
@@ -62,11 +59,9 @@ static bool is_one_of(const struct mp_entry *entry, enum cli_which which)
 }
 
 /* "http, disabled" */
-static void describe(const struct mp_entry *entry, struct mp_str *out)
+static void describe(const struct mcplug_entry_info *entry, struct mp_str *out)
 {
-    char room[64];
-    mp_str_adds(out,
-                entry->broken ? "broken" : cli_entry_transport(entry, room, sizeof room));
+    mp_str_adds(out, entry->broken ? "broken" : entry->type);
     if (entry->disabled)
         mp_str_adds(out, ", disabled");
 }
@@ -81,17 +76,18 @@ static bool is_among(const struct cli_list *list, const char *word)
 
 void cli_candidates_servers(struct cli_cursor *at, enum cli_which which)
 {
-    struct mcplug_config *config = config_of(at);
+    mcplug_config *config = config_of(at);
+    const mcplug_entry *entry;
 
-    for (size_t i = 0; config && i < config->n_entries; i++) {
-        const struct mp_entry *entry = &config->entries[i];
+    for (size_t i = 0; config && (entry = mcplug_entry_at(config, i)); i++) {
+        struct mcplug_entry_info e = cli_entry_info(entry);
         struct mp_str about;
-        if (entry->by || entry->name[0] == '-' || !is_one_of(entry, which) ||
-            is_among(&at->words, entry->name))
+        if (e.shadowed_by || e.name[0] == '-' || !is_one_of(&e, which) ||
+            is_among(&at->words, e.name))
             continue;
         mp_str_init(&about, NAME_MAX_BYTES);
-        describe(entry, &about);
-        cli_candidate(&at->cli->out, "", entry->name, about.data);
+        describe(&e, &about);
+        cli_candidate(&at->cli->out, "", e.name, about.data);
         mp_str_clear(&about);
     }
 }
@@ -99,35 +95,35 @@ void cli_candidates_servers(struct cli_cursor *at, enum cli_which which)
 /* ---- mcp__SERVER__TOOL ---- */
 
 /* "mcp__SERVER__" with _ for everything but letters and digits */
-static void add_prefix(const struct mp_entry *entry, struct mp_str *out)
+static void add_prefix(const char *name, struct mp_str *out)
 {
     mp_str_adds(out, "mcp__");
-    for (const char *p = entry->name; *p; p++)
+    for (const char *p = name; *p; p++)
         mp_str_addc(out, isalnum((unsigned char)*p) ? *p : '_');
     mp_str_adds(out, "__");
 }
 
 /* The server that such a word means, and in `rest` the tool; NULL: none. */
-static struct mp_entry *find_qualified(struct mcplug_config *config, const char *word,
-                                       const char **rest)
+static mcplug_entry *find_qualified(const mcplug_config *config, const char *word,
+                                    const char **rest)
 {
-    struct mp_entry *best = NULL;
+    const char *best = NULL, *name;
     size_t longest = 0;
     struct mp_str prefix;
 
     mp_str_init(&prefix, NAME_MAX_BYTES);
-    for (size_t i = 0; i < config->n_entries; i++) {
+    for (size_t i = 0; (name = mcplug_config_name(config, i)); i++) {
         mp_str_reset(&prefix);
-        add_prefix(&config->entries[i], &prefix);
-        if (config->entries[i].by || prefix.failed || prefix.len <= longest ||
+        add_prefix(name, &prefix);
+        if (prefix.failed || prefix.len <= longest ||
             strncmp(word, prefix.data, prefix.len) != 0)
             continue;
-        best = &config->entries[i];
+        best = name;
         longest = prefix.len;
         *rest = word + longest;
     }
     mp_str_clear(&prefix);
-    return best;
+    return best ? mcplug_entry_find(config, best) : NULL;
 }
 
 static void put_items(struct cli_cursor *at, const struct offer *offer,
@@ -142,7 +138,7 @@ static void put_items(struct cli_cursor *at, const struct offer *offer,
             about = mp_view_get(item, "title");
         if (!mp_view_is_string(about) && kind != MCPLUG_TOOLS && kind != MCPLUG_PROMPTS)
             about = mp_view_get(item, "name");
-        if (cli_allowed_item(&offer->allowed, kind, mp_tool_cache_name(item, kind)))
+        if (cli_allows_item(offer->entry, kind, mp_tool_cache_name(item, kind)))
             cli_candidate_view(&at->cli->out, head, mp_tool_cache_name(item, kind),
                                about);
     }
@@ -150,22 +146,22 @@ static void put_items(struct cli_cursor *at, const struct offer *offer,
 
 void cli_candidates_qualified(struct cli_cursor *at)
 {
-    struct mcplug_config *config = config_of(at);
+    mcplug_config *config = config_of(at);
     size_t left = QUALIFIED_SERVERS;
     struct mp_str prefix;
+    const char *name;
 
     mp_str_init(&prefix, NAME_MAX_BYTES);
-    for (size_t i = 0; config && i < config->n_entries && left; i++) {
-        struct mp_entry *entry = &config->entries[i];
+    for (size_t i = 0; config && left && (name = mcplug_config_name(config, i)); i++) {
         struct offer offer;
         mp_str_reset(&prefix);
-        add_prefix(entry, &prefix);
+        add_prefix(name, &prefix);
         size_t typed = strlen(at->word);
-        if (entry->by || prefix.failed ||
+        if (prefix.failed ||
             strncmp(at->word, prefix.data, typed < prefix.len ? typed : prefix.len) != 0)
             continue;
         left--;
-        if (offer_load(&offer, config, entry))
+        if (offer_load(&offer, config, mcplug_entry_find(config, name)))
             put_items(at, &offer, MCPLUG_TOOLS, prefix.data);
         offer_clear(&offer);
     }
@@ -179,15 +175,15 @@ void cli_candidates_qualified(struct cli_cursor *at)
 static bool load(struct cli_cursor *at, const char *name, struct offer *offer,
                  const char **rest)
 {
-    struct mcplug_config *config = config_of(at);
-    struct mp_entry *entry = NULL;
+    mcplug_config *config = config_of(at);
+    mcplug_entry *entry = NULL;
 
     memset(offer, 0, sizeof *offer);
     *rest = NULL;
     if (config && strncmp(name, "mcp__", 5) == 0)
         entry = find_qualified(config, name, rest);
     if (config && !entry)
-        entry = mp_config_find(config, name);
+        entry = mcplug_entry_find(config, name);
     return entry && offer_load(offer, config, entry);
 }
 
@@ -207,7 +203,7 @@ static mp_view find_item(const struct offer *offer, enum mcplug_kind kind,
     mp_view item;
     while (mp_walk_element(&w, &item))
         if (mp_view_equals(mp_tool_cache_name(item, kind), name) &&
-            cli_allowed_item(&offer->allowed, kind, mp_tool_cache_name(item, kind)))
+            cli_allows_item(offer->entry, kind, mp_tool_cache_name(item, kind)))
             return item;
     return mp_bytes(NULL, 0);
 }

@@ -14,7 +14,7 @@ void cli_reading_drop(struct cli_reading *reading)
 {
     if (!reading || --reading->users)
         return;
-    mp_config_free(reading->config);
+    mcplug_config_free(reading->config);
     mp_free(reading);
 }
 
@@ -42,19 +42,22 @@ static int read_config(struct cli *cli, struct cli_reading **reading,
 /* ---- one entry of it ---- */
 
 /* It may only be that its file can't be read. */
-static int fail_absent(const struct mcplug_config *config, struct mcplug_error *err)
+static int fail_absent(mcplug_config *config, struct mcplug_error *err)
 {
-    for (size_t i = 0; mp_config_damaged(config) && i < config->n_problems; i++)
-        if (!config->problems[i].server && !config->problems[i].is_warning)
+    struct mcplug_problem p = {.struct_size = sizeof p};
+    bool damaged = cli_config_info(config).damaged;
+
+    for (size_t i = 0; damaged && mcplug_config_problem_info(config, i, &p); i++)
+        if (!p.server && !p.is_warning)
             return mp_fail(err, MCPLUG_ECONFIG, "%.500s",
-                           mp_problem_text(&config->problems[i]));
+                           mcplug_config_problem(config, i));
     return mp_fail(err, MCPLUG_ECONFIG, "it is not in the configuration any more");
 }
 
 /* In the file where it was? If that can't be read, another one may have the name. */
-static bool is_there(const struct mp_entry *now, const struct cli_member *m)
+static bool is_there(const mcplug_entry *now, const struct cli_member *m)
 {
-    return strcmp(now->source->path, m->entry->source->path) == 0;
+    return strcmp(cli_entry_info(now).file, cli_entry_info(m->entry).file) == 0;
 }
 
 /* The command sees this configuration, and these words, until it is called again. */
@@ -91,7 +94,7 @@ static bool same_type(const char *a, const char *b)
 /* Is what has been looked up now what it was? */
 static bool is_same(const struct cli_member *a, const struct cli_member *b)
 {
-    const mp_view x = a->entry->json, y = b->entry->json;
+    const mp_view x = cli_entry_json(a->entry), y = cli_entry_json(b->entry);
 
     return a->settings && b->settings && x.len == y.len &&
            memcmp(x.data, y.data, x.len) == 0 &&
@@ -104,14 +107,15 @@ static int look_up(struct cli_watched *s, struct cli_reading *reading, bool *sam
                    struct mcplug_error *err)
 {
     struct mcplug_config *config = reading->config;
-    const char *items[] = {s->member->entry->name, NULL};
+    const char *items[] = {mcplug_entry_name(s->member->entry), NULL};
     struct cli_list words = {items, 1};
     struct cli *cli = s->watch->cli;
     struct cli_connect_all fresh;
 
     *same = false;
-    const struct mp_entry *now = mp_config_find(config, items[0]);
-    if (!now || (s->handle && mp_config_damaged(config) && !is_there(now, s->member)))
+    const mcplug_entry *now = mcplug_entry_find(config, items[0]);
+    if (!now ||
+        (s->handle && cli_config_info(config).damaged && !is_there(now, s->member)))
         return fail_absent(config, err);
     swap_config(cli, &config, &words);
     int code = cli_connect_all_init(&fresh, cli);
@@ -198,7 +202,7 @@ int cli_watched_restart(struct cli_watched *s, struct cli_reading **reading,
     if (r != MCPLUG_OK)
         return r;
     r = look_up(s, *reading, &same, &why);
-    if (r != MCPLUG_OK && s->handle && mp_config_damaged((*reading)->config)) {
+    if (r != MCPLUG_OK && s->handle && cli_config_info((*reading)->config).damaged) {
         mp_error_copy(err, &why); /* half a file says nothing of one that runs */
         return r;
     }

@@ -108,7 +108,8 @@ static void show_waiting(struct cli_watch *w)
         const struct cli_watched *s = &w->all[i];
         there += s->usable && s->answered;
         if (s->usable && !s->answered && s->begun)
-            mp_str_addf(&names, "%s%s", named++ ? ", " : "", s->member->entry->name);
+            mp_str_addf(&names, "%s%s", named++ ? ", " : "",
+                        mcplug_entry_name(s->member->entry));
     }
     if (named)
         mp_str_addf(&text, "waiting for %s (%zu of %zu are known)",
@@ -138,7 +139,7 @@ static int verdict(const struct cli_watch *w)
             return CLI_NOTHING;
     }
     /* nobody knows what else there should be */
-    return mp_config_damaged(w->cli->config) ? CLI_USAGE : CLI_OK;
+    return cli_config_info(w->cli->config).damaged ? CLI_USAGE : CLI_OK;
 }
 
 /* Nobody should have to find out from the exit code. */
@@ -152,7 +153,8 @@ static void tell_late(const struct cli_watch *w)
     mp_str_init(&names, 1024);
     for (size_t i = 0; i < w->n && names.len < 512; i++)
         if (w->all[i].usable && !cli_watched_healthy(&w->all[i]))
-            mp_str_addf(&names, "%s%s", n++ ? ", " : "", w->all[i].member->entry->name);
+            mp_str_addf(&names, "%s%s", n++ ? ", " : "",
+                        mcplug_entry_name(w->all[i].member->entry));
     cli_error("not ready when --timeout, %llu%s, had passed: %s", whole ? ms / 1000 : ms,
               whole ? "s" : "ms", names.data ? names.data : "..");
     mp_str_clear(&names);
@@ -334,12 +336,13 @@ static int watch(struct cli_watch *w)
     return code;
 }
 
-static int tell_none(const struct mcplug_config *config)
+static int tell_none(const struct cli *cli)
 {
-    bool damaged = mp_config_damaged(config);
+    struct mcplug_config_info config = cli_config_info(cli->config);
+    bool damaged = config.damaged;
 
-    if (damaged || config->exclusive) {
-        cli_tell_no_server(config);
+    if (damaged || config.exclusive) {
+        cli_tell_no_server(cli);
     } else {
         cli_error("there is no server to watch");
         cli_hint("`mcplug list` tells more, `mcplug add NAME -- COMMAND` adds one.");
@@ -359,7 +362,7 @@ static int run(struct cli *cli)
     code = cli_watch_init(&w, cli);
     w.news = hold_news;
     if (code == CLI_OK)
-        code = w.n ? watch(&w) : tell_none(cli->config);
+        code = w.n ? watch(&w) : tell_none(cli);
     cli_watch_clear(&w);
     return code;
 }

@@ -91,7 +91,8 @@ static void restart(struct cli_view *v, struct cli_watched *s)
     bool is_other;
 
     int r = cli_watched_restart(s, &reading, &is_other, &err);
-    const char *name = s->member->entry->name; /* it may be another one now */
+    const char *name =
+        mcplug_entry_name(s->member->entry); /* it may be another one now */
     cli_watched_look(s);
     unsigned others = cli_watched_others(s);
     if (r != MCPLUG_OK)

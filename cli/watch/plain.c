@@ -59,7 +59,7 @@ static void put_json(struct cli_out *out, const struct cli_watched *s, bool tabl
     stamp(at);
     mp_str_init(&text, JSON_MAX);
     mp_str_addf(&text, "{\"time\":\"%s\"", at);
-    cli_json_member(&text, "server", s->member->entry->name);
+    cli_json_member(&text, "server", mcplug_entry_name(s->member->entry));
     cli_json_member(&text, "state", cli_watched_state(s));
     add_text(&text, "revision", known ? s->status.revision : NULL);
     if (known)
@@ -103,7 +103,7 @@ static void add_detail(struct mp_str *out, const struct cli_watched *s, bool tab
 
 static void put_line(struct cli_out *out, const struct cli_watched *s)
 {
-    const char *name = s->member->entry->name;
+    const char *name = mcplug_entry_name(s->member->entry);
     const char *words = words_of(s, trouble(s, false));
     struct mp_str text;
     char at[40];
@@ -125,7 +125,7 @@ static void put_line(struct cli_out *out, const struct cli_watched *s)
 /* A row of the table; what it said last stands below, as `list` has it. */
 static void put_row(struct cli_out *out, const struct cli_watched *s, size_t names)
 {
-    const char *name = s->member->entry->name, *state = cli_watched_state(s);
+    const char *name = mcplug_entry_name(s->member->entry), *state = cli_watched_state(s);
     const char *words = words_of(s, trouble(s, true));
     size_t n = strlen(name), width = strlen(state), indent = names + 2 + STATE_WIDTH + 2;
     struct mp_str text;
@@ -170,8 +170,8 @@ void cli_watch_put_table(struct cli_watch *w)
     size_t names = 0;
 
     for (size_t i = 0; i < w->n; i++) {
-        size_t n = strlen(w->all[i].member->entry->name);
-        names = n > names && n <= MP_NAME_MAX ? n : names;
+        size_t n = strlen(mcplug_entry_name(w->all[i].member->entry));
+        names = n > names && n <= MCPLUG_NAME_MAX ? n : names;
         cli_watched_look(&w->all[i]);
     }
     for (size_t i = 0; i < w->n; i++) {

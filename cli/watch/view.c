@@ -50,7 +50,7 @@ static size_t name_most(size_t room, size_t error, size_t width)
     if (room > all && room - all > fair)
         fair = room - all;
     most = most < fair ? most : fair;
-    return most < NAME_MIN ? NAME_MIN : most > MP_NAME_MAX ? MP_NAME_MAX : most;
+    return most < NAME_MIN ? NAME_MIN : most > MCPLUG_NAME_MAX ? MCPLUG_NAME_MAX : most;
 }
 
 /* What names need comes first, then the least that an error takes, then the columns; what
@@ -62,7 +62,7 @@ static struct layout lay_out(const struct cli_view *v)
 
     for (size_t i = 0; i < v->watch->n; i++) {
         const struct cli_watched *s = &v->watch->all[i];
-        size_t n = cli_shown_columns(s->member->entry->name);
+        size_t n = cli_shown_columns(mcplug_entry_name(s->member->entry));
         l.name = n > l.name ? n : l.name;
         l.error = l.error || *cli_watched_error(s);
     }
@@ -221,7 +221,7 @@ static void draw_server(struct cli_view *v, const struct layout *l, size_t i, si
 
     cli_row_text(&r, here ? "> " : "  ", 2);
     cli_row_style(&r, here ? CLI_BOLD : CLI_PLAIN);
-    cli_row_name(&r, s->member->entry->name, l->name);
+    cli_row_name(&r, mcplug_entry_name(s->member->entry), l->name);
     cli_row_style(&r, CLI_PLAIN);
     cli_row_spaces(&r, 2);
     state_text(s, text, sizeof text);
@@ -378,7 +378,7 @@ static void draw_log_head(struct cli_view *v, const struct cli_watched *s)
     char state[64];
 
     cli_row_style(&r, CLI_BOLD);
-    cli_row_text(&r, s->member->entry->name, r.left);
+    cli_row_text(&r, mcplug_entry_name(s->member->entry), r.left);
     cli_row_style(&r, CLI_PLAIN);
     state_text(s, state, sizeof state);
     cli_row_spaces(&r, 2);

@@ -161,7 +161,7 @@ static bool is_of(const struct cli_watched *s, const char *source)
     if (!s->begun)
         return false;
     return s->handle ? strcmp(s->handle->service->source, source) == 0
-                     : cli_journal_source(source, s->member->entry->name);
+                     : cli_journal_source(source, mcplug_entry_name(s->member->entry));
 }
 
 /* The last words of a server whose connection is gone come here and nowhere else. */
@@ -202,7 +202,7 @@ static void open_journal(struct cli_watched *s)
 {
     if (!s->member->journal)
         s->member->journal =
-            cli_journal_open(&s->watch->cli->paths, s->member->entry->name);
+            cli_journal_open(&s->watch->cli->paths, mcplug_entry_name(s->member->entry));
 }
 
 void cli_watched_give_up(struct cli_watched *s, const char *why)
@@ -300,7 +300,7 @@ static int acquire(struct cli_watched *s, struct mcplug_error *err)
     int r = mp_entry_supervision(m->entry, &supervision, err);
     struct mcplug_server_options o = {
         .struct_size = sizeof o,
-        .name = m->entry->name,
+        .name = mcplug_entry_name(m->entry),
         .timeout_ms = clamp(w->cli->args.connect_timeout),
         .dedicated = !supervision.shared,
         .probe = supervision.probe,
