@@ -1,47 +1,48 @@
 #include "cli/base/entries.h"
 
-#include "api/host.h"
 #include "base/mem.h"
 #include "cli/base/message.h"
 
-#include <stdio.h>
 #include <string.h>
 
-bool cli_scope(struct cli *cli, enum mp_scope fallback, enum mp_scope *out)
+/* ---- finding ---- */
+
+const char *cli_scope_name(enum mcplug_scope scope)
+{
+    return mcplug_scope_info(scope)->name;
+}
+
+bool cli_scope(struct cli *cli, enum mcplug_scope fallback, enum mcplug_scope *out)
 {
     const char *name = cli->args.scope;
     *out = fallback;
-    if (!name)
-        return true;
-    if (mp_scope_find(name, out) &&
-        (*out == MP_SCOPE_USER || mp_scope_needs_approval(*out)))
+    if (!name || (mcplug_scope_find(name, out) && mcplug_scope_info(*out)->is_writable))
         return true;
     cli_error("--scope is local, project or user, not \"%.64s\"", name);
     return false;
 }
 
-struct mp_entry *cli_entry_pick(struct cli *cli, const char *name)
+mcplug_entry *cli_entry_pick(struct cli *cli, const char *name)
 {
-    struct mcplug_config *config = cli_config(cli);
-    struct mp_entry *found = NULL;
-    enum mp_scope scope;
+    mcplug_config *config = cli_config(cli);
+    mcplug_entry *found = NULL, *entry;
+    enum mcplug_scope scope;
     size_t n = 0;
 
-    if (!config || !cli_scope(cli, MP_SCOPE_USER, &scope))
+    if (!config || !cli_scope(cli, MCPLUG_SCOPE_USER, &scope))
         return NULL;
     if (cli->args.scope) {
-        found = mp_config_find_in(config, name, scope);
+        found = mcplug_entry_find_in(config, name, scope);
         if (!found && cli_by_name_find(cli, name))
             cli_error("server \"%.64s\" is not in the %s scope", name,
-                      mp_scope_name(scope));
+                      cli_scope_name(scope));
         return found;
     }
-    for (size_t i = 0; i < config->n_entries; i++) {
-        if (strcmp(config->entries[i].name, name) == 0) {
-            found = &config->entries[i];
+    for (size_t i = 0; (entry = mcplug_entry_at(config, i)); i++)
+        if (strcmp(mcplug_entry_name(entry), name) == 0) {
+            found = entry;
             n++;
         }
-    }
     if (n == 1)
         return found;
     if (n == 0) {
@@ -49,58 +50,41 @@ struct mp_entry *cli_entry_pick(struct cli *cli, const char *name)
         return NULL;
     }
     cli_error("server \"%.64s\" is in several scopes; say which with --scope", name);
-    for (size_t i = 0; i < config->n_entries; i++)
-        if (strcmp(config->entries[i].name, name) == 0)
-            cli_hint("%s: %s", mp_scope_name(config->entries[i].source->scope),
-                     config->entries[i].source->path);
+    for (size_t i = 0; (entry = mcplug_entry_at(config, i)); i++)
+        if (strcmp(mcplug_entry_name(entry), name) == 0) {
+            struct mcplug_entry_info e = cli_entry_info(entry);
+            cli_hint("%s: %s", cli_scope_name(e.scope), e.file);
+        }
     return NULL;
 }
 
 /* ---- checking ---- */
 
-static void check_one(struct mcplug_config *config, mcplug *host, struct mp_entry *entry)
-{
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    const struct mp_offer *offer;
-    char *type = NULL, *url = NULL;
-
-    if (entry->broken || mp_entry_type(entry, &type, &err) != MCPLUG_OK)
-        return;
-    if (!type) {
-        url = mp_view_strdup(mp_view_get(entry->json, "url"));
-        if (url && strncmp(url, "${", 2) == 0) { /* not known before it is used */
-            mp_free(url);
-            return;
-        }
-    }
-    if (mp_connector_transport(&host->connector, type, url, &offer, &err) == MCPLUG_OK) {
-        mp_config_check(config, entry, offer->feature.name, offer->feature.options);
-        mp_config_check_url(config, entry, offer->feature.name, offer->feature.accepts);
-    } else {
-        char path[MP_NAME_MAX + 32];
-        snprintf(path, sizeof path, "mcpServers.%s.%s", entry->name,
-                 type ? "type" : "url");
-        mp_config_note(config, entry->source, entry->name, false, path,
-                       mp_view_get(entry->json, type ? "type" : "url"), "%s", err.text);
-        entry->broken = true;
-    }
-    mp_free(type);
-    mp_free(url);
-}
-
-void cli_entries_check(struct cli *cli, struct mp_entry *entries, size_t n)
+/* give: mcplug_free; NULL: told */
+static mcplug *checking_host(struct cli *cli)
 {
     struct mcplug_options options = {.struct_size = sizeof options,
                                      .plugin_dirs = cli->args.plugin_dirs.items,
                                      .user_plugin_dirs = cli_plugin_dirs(cli)};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     mcplug *host = mcplug_new(&options, &err);
-    for (size_t i = 0; host && i < n; i++)
-        check_one(cli->config, host, &entries[i]);
-    if (host)
-        mcplug_free(host);
-    else
+    if (!host)
         cli_error("%s", err.text);
+    return host;
+}
+
+void cli_entries_check(struct cli *cli, mcplug_entry *entry)
+{
+    mcplug *host = checking_host(cli);
+
+    if (!host)
+        return;
+    if (entry)
+        mcplug_entry_check(entry, host);
+    else
+        for (size_t i = 0; (entry = mcplug_entry_at(cli->config, i)); i++)
+            mcplug_entry_check(entry, host);
+    mcplug_free(host);
 }
 
 /* ---- adding ---- */
@@ -117,42 +101,41 @@ int cli_config_code(const struct mcplug_error *err)
 }
 
 /* false: problems were told. */
-static bool check_new(struct cli *cli, enum mp_scope scope, const char *name,
+static bool check_new(struct cli *cli, enum mcplug_scope scope, const char *name,
                       mp_view json)
 {
-    struct mcplug_config *config = cli->config;
-    struct mp_source source = {.scope = scope, .path = (char *)"the entry"};
-    struct mp_entry entry = {.name = (char *)name, .source = &source, .json = json};
-    size_t before = config->n_problems;
+    struct mcplug_problem p = {.struct_size = sizeof p};
+    size_t before = cli_config_info(cli->config).problems;
+    mcplug *host = checking_host(cli);
 
-    source.file.text.data = (char *)(uintptr_t)json.data;
-    source.file.text.len = json.len;
-    mp_config_check_shape(config, &entry);
-    cli_entries_check(cli, &entry, 1);
-    for (size_t i = before; i < config->n_problems; i++) {
-        const struct mp_problem *p = &config->problems[i];
-        const char *path = p->path + strlen("mcpServers.");
-        if (!p->is_warning)
-            cli_error("Invalid configuration: %s: %s", path, p->text);
+    bool ok =
+        host && mcplug_entry_check_new(cli->config, scope, name, (const char *)json.data,
+                                       json.len, host, NULL) == MCPLUG_OK;
+    mcplug_free(host);
+    for (size_t i = before; mcplug_config_problem_info(cli->config, i, &p); i++) {
+        const char *path = p.path + strlen("mcpServers.");
+        if (!p.is_warning)
+            cli_error("Invalid configuration: %s: %s", path, p.text);
         else if (!cli->args.quiet)
-            cli_error("warning: %s: %s", path, p->text);
+            cli_error("warning: %s: %s", path, p.text);
     }
-    return !entry.broken;
+    return ok;
 }
 
-int cli_entry_add(struct cli *cli, enum mp_scope scope, const char *name, mp_view json,
-                  bool approved, const char **file)
+int cli_entry_add(struct cli *cli, enum mcplug_scope scope, const char *name,
+                  mp_view json, bool approved, const char **file)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mcplug_config *config = cli_config(cli);
+    mcplug_config *config = cli_config(cli);
 
     if (!config)
         return CLI_FAILED;
-    int r = mp_name_check(name, &err);
+    int r = mcplug_name_check(name, &err);
     if (r == MCPLUG_OK && !check_new(cli, scope, name, json))
         return CLI_USAGE;
     if (r == MCPLUG_OK)
-        r = mp_config_add(config, scope, name, json, approved, file, &err);
+        r = mcplug_entry_add(config, scope, name, (const char *)json.data, json.len,
+                             approved, file, &err);
     if (r == MCPLUG_OK)
         return CLI_OK;
     cli_error("%s", err.text);
@@ -161,45 +144,18 @@ int cli_entry_add(struct cli *cli, enum mp_scope scope, const char *name, mp_vie
 
 /* ---- words ---- */
 
-const char *cli_state_name(enum mp_state state)
+const char *cli_state_name(enum mcplug_entry_state state)
 {
     switch (state) {
-    case MP_STATE_READY:
+    case MCPLUG_ENTRY_READY:
         return "pending";
-    case MP_STATE_DISABLED:
+    case MCPLUG_ENTRY_DISABLED:
         return "disabled";
-    case MP_STATE_UNAPPROVED:
+    case MCPLUG_ENTRY_NEEDS_APPROVAL:
         return "needs-approval";
     default:
         return "failed";
     }
-}
-
-const char *cli_entry_transport(const struct mp_entry *entry, char *room, size_t size)
-{
-    static const char *const same[][2] = {
-        {"https", "http"}, {"wss", "websocket"}, {"ws", "websocket"}};
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    char *type = NULL, *url = NULL;
-
-    room[0] = '\0';
-    if (!mp_view_is_object(entry->json))
-        return room;
-    if (mp_entry_type(entry, &type, &err) == MCPLUG_OK && type) {
-        snprintf(room, size, "%s", type);
-    } else if ((url = mp_view_strdup(mp_view_get(entry->json, "url")))) {
-        size_t n = strspn(url, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
-        for (size_t i = 0; i < n; i++)
-            url[i] = (char)(url[i] | 0x20);
-        if (n && url[n] == ':')
-            snprintf(room, size, "%.*s", (int)n, url);
-    }
-    for (size_t i = 0; i < MP_COUNT(same); i++)
-        if (strcmp(room, same[i][0]) == 0)
-            snprintf(room, size, "%s", same[i][1]);
-    mp_free(type);
-    mp_free(url);
-    return room;
 }
 
 void cli_json_member(struct mp_str *out, const char *name, const char *text)
@@ -209,4 +165,12 @@ void cli_json_member(struct mp_str *out, const char *name, const char *text)
     mp_str_add_json(out, name, strlen(name));
     mp_str_addc(out, ':');
     mp_str_add_json(out, text, strlen(text));
+}
+
+bool cli_json_masked(struct mp_str *out, mp_view entry)
+{
+    char *masked = mcplug_json_masked((const char *)entry.data, entry.len);
+    bool ok = masked && mp_str_adds(out, masked);
+    mcplug_text_free(masked);
+    return ok;
 }

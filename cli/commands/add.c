@@ -229,45 +229,46 @@ static char *make_entry(const struct cli_args *args)
 
 /* ---- adding ---- */
 
-static void tell_added(struct cli *cli, enum mp_scope scope, const char *name,
+static void tell_added(struct cli *cli, enum mcplug_scope scope, const char *name,
                        const char *file, mp_view json)
 {
     struct cli_out *out = &cli->out;
-    struct mp_entry entry = {.name = (char *)name, .json = json};
-    const struct mp_entry *other = mp_config_find(cli->config, name);
+    const mcplug_entry *other = mcplug_entry_find(cli->config, name);
     struct mp_str text;
-    char room[64];
 
     if (cli->args.json) {
         mp_str_init(&text, ENTRY_MAX * 2);
         mp_str_addc(&text, '{');
         cli_json_member(&text, "name", name);
-        cli_json_member(&text, "scope", mp_scope_name(scope));
+        cli_json_member(&text, "scope", cli_scope_name(scope));
         cli_json_member(&text, "file", file);
         mp_str_adds(&text, ",\"entry\":");
-        mp_mask_entry(json, &text);
+        cli_json_masked(&text, json);
         mp_str_adds(&text, "}\n");
         cli_out_json(out, text.data, text.len);
         mp_str_clear(&text);
     } else {
-        cli_out_f(out, "Added %s server \"%s\" to the %s scope: ",
-                  cli_entry_transport(&entry, room, sizeof room), name,
-                  mp_scope_name(scope));
+        char type[MCPLUG_TYPE_MAX];
+        mcplug_json_type((const char *)json.data, json.len, type);
+        cli_out_f(out, "Added %s server \"%s\" to the %s scope: ", type, name,
+                  cli_scope_name(scope));
         cli_out_shown(out, file, strlen(file));
         cli_out_s(out, "\n");
     }
-    if (other && other->source->scope < scope)
+    if (other && cli_entry_info(other).scope < scope)
         cli_error("note: \"%s\" of the %s scope hides it here: %s", name,
-                  mp_scope_name(other->source->scope), other->source->path);
-    if (scope == MP_SCOPE_LOCAL && access(".git", F_OK) == 0 && !cli->args.quiet)
-        cli_hint("%s is yours alone: keep it out of version control.", MP_LOCAL_FILE);
+                  cli_scope_name(cli_entry_info(other).scope),
+                  cli_entry_info(other).file);
+    if (scope == MCPLUG_SCOPE_LOCAL && access(".git", F_OK) == 0 && !cli->args.quiet)
+        cli_hint("%s is yours alone: keep it out of version control.",
+                 strrchr(file, '/') + 1);
 }
 
 static int add(struct cli *cli, const char *name, mp_view json)
 {
-    enum mp_scope scope;
+    enum mcplug_scope scope;
     const char *file;
-    if (!cli_scope(cli, MP_SCOPE_USER, &scope))
+    if (!cli_scope(cli, MCPLUG_SCOPE_USER, &scope))
         return CLI_USAGE;
     int code = cli_entry_add(cli, scope, name, json, true, &file);
     if (code == CLI_OK)
@@ -288,7 +289,7 @@ static int run_add(struct cli *cli)
 static int run_add_json(struct cli *cli)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mp_place at;
+    size_t line, column;
     char *text = cli_read_value(cli->args.words.items[1], &err);
     int code = CLI_USAGE;
 
@@ -299,8 +300,8 @@ static int run_add_json(struct cli *cli)
         end--;
     if (!text)
         cli_error("%s", err.text);
-    else if (mp_json_check(json, &at, &err) != MCPLUG_OK)
-        cli_error("the entry is not JSON: line %zu, column %zu: %s", at.line, at.column,
+    else if (mcplug_json_check(text, json.len, &line, &column, &err) != MCPLUG_OK)
+        cli_error("the entry is not JSON: line %zu, column %zu: %s", line, column,
                   err.text);
     else
         code = add(cli, cli->args.words.items[0], mp_bytes(text + skip, end - skip));

@@ -8,38 +8,44 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool waits(const struct mp_entry *entry)
+#define TEXT_MAX ((size_t)4 << 20)
+
+static bool is_asked(const struct mcplug_entry_info *e)
 {
-    return !entry->by && mp_scope_needs_approval(entry->source->scope) &&
-           entry->approval != MP_APPROVAL_GIVEN && !entry->broken;
+    return mcplug_scope_info(e->scope)->needs_approval;
+}
+
+static bool waits(const struct mcplug_entry_info *e)
+{
+    return !e->shadowed_by && e->approval != MCPLUG_APPROVAL_GIVEN && !e->broken;
 }
 
 /* For people; with --json there is one document at the end. */
-static void say(struct cli *cli, const char *before, const struct mp_entry *entry,
+static void say(struct cli *cli, const char *before, const mcplug_entry *entry,
                 const char *behind)
 {
     if (!cli->args.json)
-        cli_out_f(&cli->out, "%s\"%s\"%s\n", before, entry->name, behind);
+        cli_out_f(&cli->out, "%s\"%s\"%s\n", before, mcplug_entry_name(entry), behind);
 }
 
-static int approve_one(struct cli *cli, struct mp_entry *entry)
+static int approve_one(struct cli *cli, mcplug_entry *entry)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mcplug_entry_info e = cli_entry_info(entry);
     struct cli_out *out = &cli->out;
 
-    if (!mp_scope_needs_approval(entry->source->scope)) {
+    if (!is_asked(&e)) {
         say(cli, "", entry, " is not of a project, and wants no approval.");
         return CLI_OK;
     }
-    if (entry->approval == MP_APPROVAL_GIVEN) {
+    if (e.approval == MCPLUG_APPROVAL_GIVEN) {
         say(cli, "", entry, " is approved as it is.");
         return CLI_OK;
     }
-    if (entry->broken)
+    if (e.broken)
         return cli_by_name_usable(cli, entry);
     if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
-        cli_error("\"%s\" is not approved: that takes a person at a terminal",
-                  entry->name);
+        cli_error("\"%s\" is not approved: that takes a person at a terminal", e.name);
         return CLI_NO_SERVER;
     }
     cli_out_flush(out);
@@ -47,7 +53,7 @@ static int approve_one(struct cli *cli, struct mp_entry *entry)
         say(cli, "", entry, " is not approved.");
         return CLI_NO_SERVER;
     }
-    if (mp_config_approve(cli->config, entry, &err) != MCPLUG_OK) {
+    if (mcplug_entry_approve(entry, &err) != MCPLUG_OK) {
         cli_error("%s", err.text);
         return cli_config_code(&err);
     }
@@ -57,17 +63,18 @@ static int approve_one(struct cli *cli, struct mp_entry *entry)
 
 static void put_json(struct cli *cli)
 {
+    const mcplug_entry *entry;
     struct mp_str text;
-    mp_str_init(&text, MP_FILE_MAX * 4);
+    mp_str_init(&text, TEXT_MAX);
     mp_str_adds(&text, "{\"servers\":[");
-    for (size_t i = 0; i < cli->config->n_entries; i++) {
-        const struct mp_entry *entry = &cli->config->entries[i];
-        if (entry->by || !mp_scope_needs_approval(entry->source->scope))
+    for (size_t i = 0; (entry = mcplug_entry_at(cli->config, i)); i++) {
+        struct mcplug_entry_info e = cli_entry_info(entry);
+        if (e.shadowed_by || !is_asked(&e))
             continue;
         mp_str_adds(&text, text.data[text.len - 1] == '[' ? "{" : ",{");
-        cli_json_member(&text, "name", entry->name);
+        cli_json_member(&text, "name", e.name);
         mp_str_addf(&text, ",\"approved\":%s}",
-                    entry->approval == MP_APPROVAL_GIVEN ? "true" : "false");
+                    e.approval == MCPLUG_APPROVAL_GIVEN ? "true" : "false");
     }
     mp_str_adds(&text, "]}\n");
     cli_out_json(&cli->out, text.data, text.len);
@@ -77,21 +84,23 @@ static void put_json(struct cli *cli)
 static int run_approve(struct cli *cli)
 {
     const struct cli_list *words = &cli->args.words;
-    struct mcplug_config *config = cli_config(cli);
+    mcplug_config *config = cli_config(cli);
+    mcplug_entry *entry;
     int worst = CLI_OK;
     size_t n = 0;
 
     if (!config)
         return CLI_FAILED;
     for (size_t i = 0; i < words->n; i++) {
-        struct mp_entry *entry = cli_by_name_find(cli, words->items[i]);
+        entry = cli_by_name_find(cli, words->items[i]);
         int code = entry ? approve_one(cli, entry) : CLI_USAGE;
         worst = code > worst ? code : worst;
     }
-    for (size_t i = 0; words->n == 0 && i < config->n_entries; i++) {
-        if (!waits(&config->entries[i]))
+    for (size_t i = 0; words->n == 0 && (entry = mcplug_entry_at(config, i)); i++) {
+        struct mcplug_entry_info e = cli_entry_info(entry);
+        if (!waits(&e))
             continue;
-        int code = approve_one(cli, &config->entries[i]);
+        int code = approve_one(cli, entry);
         worst = code > worst ? code : worst;
         n++;
     }
@@ -104,43 +113,38 @@ static int run_approve(struct cli *cli)
 
 /* ---- reset-approvals ---- */
 
-static int forget(struct cli *cli, const char *file, const char *name, size_t *total)
+static int forget(struct cli *cli, size_t *total, struct mcplug_error *err)
 {
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    size_t removed;
-    if (mp_approvals_remove(cli->config->paths.approvals, file, name, &removed, &err) !=
-        MCPLUG_OK) {
-        cli_error("%s", err.text);
-        return cli_config_code(&err);
+    const struct cli_list *words = &cli->args.words;
+    int r = MCPLUG_OK;
+    size_t n;
+
+    if (cli->args.all)
+        return mcplug_approvals_reset_all(cli->config, total, err);
+    if (words->n == 0)
+        return mcplug_approvals_reset(cli->config, NULL, total, err);
+    for (size_t i = 0; r == MCPLUG_OK && i < words->n; i++) {
+        r = mcplug_approvals_reset(cli->config, words->items[i], &n, err);
+        *total += r == MCPLUG_OK ? n : 0;
     }
-    *total += removed;
-    return CLI_OK;
+    return r;
 }
 
 static int run_reset(struct cli *cli)
 {
-    const struct cli_list *words = &cli->args.words;
-    struct mcplug_config *config = cli_config(cli);
-    int code = config ? CLI_OK : CLI_FAILED;
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
     size_t total = 0;
 
-    if (cli->args.all && words->n) {
+    if (cli->args.all && cli->args.words.n) {
         cli_error("give either --all or names");
         return CLI_USAGE;
     }
-    if (config && cli->args.all)
-        code = forget(cli, NULL, NULL, &total);
-    for (size_t i = 0; config && !cli->args.all && i < config->n_sources; i++) {
-        const struct mp_source *source = &config->sources[i];
-        if (!source->real || !mp_scope_needs_approval(source->scope))
-            continue;
-        for (size_t k = 0; code == CLI_OK && k < words->n; k++)
-            code = forget(cli, source->real, words->items[k], &total);
-        if (words->n == 0 && code == CLI_OK)
-            code = forget(cli, source->real, NULL, &total);
+    if (!cli_config(cli))
+        return CLI_FAILED;
+    if (forget(cli, &total, &err) != MCPLUG_OK) {
+        cli_error("%s", err.text);
+        return cli_config_code(&err);
     }
-    if (code != CLI_OK)
-        return code;
     if (cli->args.json)
         cli_out_f(&cli->out, "{\"forgotten\":%zu}\n", total);
     else

@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/base/by_name.h"
+#include "cli/base/entries.h"
 #include "cli/base/connect_all.h"
 #include "cli/base/message.h"
 
@@ -13,7 +13,7 @@
 
 #define STATE_WIDTH 14 /* needs-approval */
 #define SCOPE_WIDTH 10 /* enterprise */
-#define TEXT_MAX ((size_t)1 << 22)
+#define TEXT_MAX ((size_t)8 << 20)
 
 struct job {
     struct cli *cli;
@@ -62,7 +62,7 @@ static enum cli_style style_of(enum cli_state state)
 static void put_head(const struct job *job, const struct cli_member *m)
 {
     cli_out_style(job->out, CLI_BOLD);
-    put_padded(job->out, m->entry->name, job->names);
+    put_padded(job->out, mcplug_entry_name(m->entry), job->names);
     cli_out_style(job->out, CLI_PLAIN);
     cli_out_style(job->out, style_of(m->state));
     put_padded(job->out, cli_member_state(m), STATE_WIDTH);
@@ -100,17 +100,17 @@ static void put_below(const struct job *job, const char *head, const char *text)
 /* What is wrong with its entry, but for what is its reason already. */
 static void put_problems(const struct job *job, const struct cli_member *m)
 {
-    struct mcplug_config *config = job->cli->config;
-    const struct mp_entry *entry = m->entry;
-    const struct mp_problem *told =
-        m->state == CLI_STATE_FAILED ? mp_config_problem_of(config, entry) : NULL;
+    mcplug_config *config = job->cli->config;
+    struct mcplug_entry_info e = cli_entry_info(m->entry);
+    struct mcplug_problem p = {.struct_size = sizeof p};
+    bool told = m->state != CLI_STATE_FAILED; /* the first that is no warning is it */
 
-    for (size_t i = 0; i < config->n_problems; i++) {
-        struct mp_problem *p = &config->problems[i];
-        if (p != told && p->server && p->file == entry->source->path &&
-            strcmp(p->server, entry->name) == 0 &&
-            !(p->is_warning && job->cli->args.quiet))
-            put_below(job, "", mp_problem_text(p));
+    for (size_t i = 0; mcplug_config_problem_info(config, i, &p); i++) {
+        if (!cli_problem_is_of(&p, &e) || (p.is_warning && job->cli->args.quiet))
+            continue;
+        if (p.is_warning || told)
+            put_below(job, "", mcplug_config_problem(config, i));
+        told = told || !p.is_warning;
     }
 }
 
@@ -142,7 +142,8 @@ static void put_member(const struct job *job, const struct cli_member *m)
         add_identity(&text, m);
     mp_str_adds(&text, m->reason ? m->reason : "");
     if (m->state == CLI_STATE_NEEDS_APPROVAL)
-        mp_str_addf(&text, "; `mcplug approve %s` shows it and asks", m->entry->name);
+        mp_str_addf(&text, "; `mcplug approve %s` shows it and asks",
+                    mcplug_entry_name(m->entry));
     for (size_t i = 0; i < text.len; i++)
         if (text.data[i] == '\n')
             text.data[i] = ' ';
@@ -167,9 +168,10 @@ static void show_status(const struct job *job, const struct cli_connect_all *r)
     for (size_t i = 0; i < r->n_active; i++) {
         if (r->active[i]->stage >= CLI_STAGE_SETTLED)
             continue;
-        bool fits = text.len + strlen(r->active[i]->entry->name) <= 14 + room || !n;
+        const char *name = mcplug_entry_name(r->active[i]->entry);
+        bool fits = text.len + strlen(name) <= 14 + room || !n;
         mp_str_adds(&text, n ? ", " : "");
-        mp_str_adds(&text, fits ? r->active[i]->entry->name : "..");
+        mp_str_adds(&text, fits ? name : "..");
         n++;
         if (!fits)
             break;
@@ -208,15 +210,13 @@ static void add_word(struct mp_str *out, mp_view word)
     mp_free(text);
 }
 
-static void put_target(const struct job *job, const struct mp_entry *entry)
+static void put_target(const struct job *job, const struct mcplug_entry_info *e)
 {
-    struct mp_str masked, line;
-    mp_view word;
+    char *masked = mcplug_json_masked(e->json, e->json_len);
+    mp_view json = mp_text(masked ? masked : ""), word;
+    struct mp_str line;
 
-    mp_str_init(&masked, MP_FILE_MAX * 8);
     mp_str_init(&line, TEXT_MAX);
-    mp_mask_entry(entry->json, &masked);
-    mp_view json = mp_bytes(masked.data, masked.failed ? 0 : masked.len);
     mp_view command = mp_view_get(json, "command"), url = mp_view_get(json, "url");
     if (command.len) {
         struct mp_walk w = mp_walk_into(mp_view_get(json, "args"));
@@ -231,19 +231,19 @@ static void put_target(const struct job *job, const struct mp_entry *entry)
     if (line.len)
         put_below(job, "", line.data);
     mp_str_clear(&line);
-    mp_str_clear(&masked);
+    mcplug_text_free(masked);
 }
 
 static void put_offline(const struct job *job, const struct cli_member *m)
 {
-    const struct mp_source *source = m->entry->source;
+    struct mcplug_entry_info e = cli_entry_info(m->entry);
 
     put_head(job, m);
     put_padded(job->out, m->type ? m->type : "-", job->types);
-    put_padded(job->out, mp_scope_name(source->scope), SCOPE_WIDTH);
-    cli_out_shown(job->out, source->path, strlen(source->path));
+    put_padded(job->out, cli_scope_name(e.scope), SCOPE_WIDTH);
+    cli_out_shown(job->out, e.file, strlen(e.file));
     cli_out_s(job->out, "\n");
-    put_target(job, m->entry);
+    put_target(job, &e);
     if (m->reason)
         put_below(job, "", m->reason);
     put_problems(job, m);
@@ -262,15 +262,17 @@ static void add_member(struct mp_str *out, const char *name, const char *text)
 
 static void add_json(struct mp_str *out, const struct cli_member *m)
 {
+    struct mcplug_entry_info e = cli_entry_info(m->entry);
+
     mp_str_adds(out, "{\"name\":");
-    mp_str_add_json(out, m->entry->name, strlen(m->entry->name));
+    mp_str_add_json(out, e.name, strlen(e.name));
     add_member(out, "state", cli_member_state(m));
     if (m->reason)
         add_member(out, "reason", m->reason);
     if (m->state == CLI_STATE_FAILED && cli_member_remark(m))
         add_member(out, "stderr", cli_member_remark(m));
-    add_member(out, "scope", mp_scope_name(m->entry->source->scope));
-    add_member(out, "file", m->entry->source->path);
+    add_member(out, "scope", cli_scope_name(e.scope));
+    add_member(out, "file", e.file);
     add_member(out, "type", m->type);
     if (m->state == CLI_STATE_CONNECTED) {
         if (m->name) { /* one without a name has not introduced itself */
@@ -295,7 +297,7 @@ static void put_json(struct cli_out *out, const struct cli_connect_all *r)
 
     cli_out_s(out, "{\"servers\":[");
     for (size_t i = 0; i < r->n; i++) {
-        mp_str_init(&text, MP_FILE_MAX * 8);
+        mp_str_init(&text, TEXT_MAX);
         add_json(&text, &r->members[i]);
         cli_out_s(out, i ? "," : "");
         cli_out_text(out, text.data ? text.data : "null", text.data ? text.len : 4);
@@ -358,14 +360,14 @@ static int run(struct cli *cli)
                  (cli->out.terminal || cli->args.json);
     for (size_t i = 0; i < roster.n; i++) {
         const struct cli_member *m = &roster.members[i];
-        size_t name = shown_width(m->entry->name);
+        size_t name = shown_width(mcplug_entry_name(m->entry));
         size_t type = m->type ? shown_width(m->type) : 1;
-        job.names = name > job.names && name <= MP_NAME_MAX ? name : job.names;
+        job.names = name > job.names && name <= MCPLUG_NAME_MAX ? name : job.names;
         job.types = type > job.types && type <= 16 ? type : job.types;
     }
     if (code == CLI_OK && roster.n == 0 && !cli->args.json && !cli->args.quiet)
         cli_tell_no_server(cli);
-    bool damaged = code == CLI_OK && mp_config_damaged(cli->config);
+    bool damaged = code == CLI_OK && cli_config_info(cli->config).damaged;
     if (code == CLI_OK)
         code = cli->args.no_connect ? list_offline(&job, &roster) : list_online(&roster);
     if (code == CLI_OK && damaged)

@@ -9,61 +9,67 @@
 
 #include <string.h>
 
-static void tell(struct cli *cli, const char *what, const struct mp_entry *entry)
+#define TEXT_MAX ((size_t)1 << 20)
+
+static void tell(struct cli *cli, const char *what, const struct mcplug_entry_info *e)
 {
     struct cli_out *out = &cli->out;
     if (cli->args.json) {
         struct mp_str text;
-        mp_str_init(&text, MP_FILE_MAX);
+        mp_str_init(&text, TEXT_MAX);
         mp_str_addc(&text, '{');
-        cli_json_member(&text, "name", entry->name);
+        cli_json_member(&text, "name", e->name);
         cli_json_member(&text, "done", what);
-        cli_json_member(&text, "scope", mp_scope_name(entry->source->scope));
-        cli_json_member(&text, "file", entry->source->path);
+        cli_json_member(&text, "scope", cli_scope_name(e->scope));
+        cli_json_member(&text, "file", e->file);
         mp_str_adds(&text, "}\n");
         cli_out_json(out, text.data, text.len);
         mp_str_clear(&text);
         return;
     }
-    cli_out_f(out, "%c%s server \"%s\" ", what[0] - 'a' + 'A', what + 1, entry->name);
+    cli_out_f(out, "%c%s server \"%s\" ", what[0] - 'a' + 'A', what + 1, e->name);
     cli_out_f(out, "%s the %s scope: ", strcmp(what, "removed") == 0 ? "from" : "in",
-              mp_scope_name(entry->source->scope));
-    cli_out_shown(out, entry->source->path, strlen(entry->source->path));
+              cli_scope_name(e->scope));
+    cli_out_shown(out, e->file, strlen(e->file));
     cli_out_s(out, "\n");
 }
 
-static int finish(struct cli *cli, int r, const char *what, const struct mp_entry *entry,
+static int finish(struct cli *cli, int r, const char *what, const mcplug_entry *entry,
                   const struct mcplug_error *err)
 {
+    struct mcplug_entry_info e = cli_entry_info(entry);
+
     if (r != MCPLUG_OK) {
         cli_error("%s", err->text);
         return cli_config_code(err);
     }
-    tell(cli, what, entry);
+    tell(cli, what, &e);
     return CLI_OK;
 }
 
 /* What is known of the definition goes with it; what is known of those that had the name
  * before, and the log, once no scope has the name. */
-static void forget(const struct cli *cli, const struct mp_entry *entry)
+static void forget(const struct cli *cli, const mcplug_entry *entry)
 {
-    const struct mcplug_config *config = cli->config;
+    const mcplug_config *config = cli->config;
+    const char *name = mcplug_entry_name(entry);
+    const mcplug_entry *other;
+
     mp_tool_cache_forget(&config->paths, entry);
-    for (size_t i = 0; i < config->n_entries; i++)
-        if (&config->entries[i] != entry &&
-            strcmp(config->entries[i].name, entry->name) == 0)
+    for (size_t i = 0; (other = mcplug_entry_at(config, i)); i++)
+        if (other != entry && strcmp(mcplug_entry_name(other), name) == 0)
             return;
-    mp_tool_cache_forget_name(&config->paths, entry->name);
-    cli_journal_remove(&cli->paths, entry->name);
+    mp_tool_cache_forget_name(&config->paths, name);
+    cli_journal_remove(&cli->paths, name);
 }
 
 static int run_remove(struct cli *cli)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    const struct mp_entry *entry = cli_entry_pick(cli, cli->args.words.items[0]);
+    const mcplug_entry *entry = cli_entry_pick(cli, cli->args.words.items[0]);
     if (!entry)
         return CLI_USAGE;
-    int r = mp_config_remove(cli->config, entry, &err);
+    int r = mcplug_entry_remove(entry, &err);
     if (r == MCPLUG_OK)
         forget(cli, entry);
     return finish(cli, r, "removed", entry, &err);
@@ -73,11 +79,12 @@ static int set_disabled(struct cli *cli, bool disabled)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     const char *what = disabled ? "disabled" : "enabled";
-    const struct mp_entry *entry = cli_entry_pick(cli, cli->args.words.items[0]);
+    const mcplug_entry *entry = cli_entry_pick(cli, cli->args.words.items[0]);
     if (!entry)
         return CLI_USAGE;
-    int r = mp_config_disable(cli->config, entry, disabled, &err);
-    if (r == MCPLUG_OK && entry->disabled == disabled && !cli->args.quiet)
+    int r =
+        disabled ? mcplug_entry_disable(entry, &err) : mcplug_entry_enable(entry, &err);
+    if (r == MCPLUG_OK && cli_entry_info(entry).disabled == disabled && !cli->args.quiet)
         cli_error("note: it was %s already", what);
     return finish(cli, r, what, entry, &err);
 }

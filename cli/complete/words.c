@@ -99,13 +99,6 @@ static void put_words(struct cli_out *out, const char *head, const struct word *
 
 static const struct word shells[] = {{"bash", NULL}, {"zsh", NULL}, {"fish", NULL}, {0}};
 
-static const struct word scopes[] = {
-    {"local", "this directory, for you alone"},
-    {"project", "this directory, to share"},
-    {"user", "everywhere"},
-    {0},
-};
-
 static const struct word transports[] = {
     {"stdio", "a command, over its standard input and output"},
     {"http", "a URL: Streamable HTTP"},
@@ -129,6 +122,14 @@ static const struct word revisions[] = {
     {"2026-07-28", NULL}, {"2025-11-25", NULL}, {"2025-06-18", NULL},
     {"2025-03-26", NULL}, {"2024-11-05", NULL}, {0},
 };
+
+static void put_scopes(struct cli_out *out, const char *head)
+{
+    const struct mcplug_scope_info *scope;
+    for (int i = 0; (scope = mcplug_scope_info((enum mcplug_scope)i)); i++)
+        if (scope->is_writable)
+            cli_candidate(out, head, scope->name, scope->about);
+}
 
 void cli_candidates_shells(struct cli_out *out)
 {
@@ -250,7 +251,7 @@ void cli_candidates_values(struct cli_cursor *at)
     const char *prefix = head.data ? head.data : "";
     at->files_at = at->value;
     if (strcmp(o->name, "scope") == 0) {
-        put_words(out, prefix, scopes);
+        put_scopes(out, prefix);
     } else if (strcmp(o->name, "type") == 0 || strcmp(o->name, "transport") == 0) {
         put_transports(at, prefix);
     } else if (strcmp(o->name, "log-level") == 0) {

@@ -6,7 +6,7 @@
 #define CLI_CANDIDATES_H
 
 #include "cli/base/cli.h"
-#include "config/config.h"
+#include "json/walk.h"
 
 #include <mcplug/mcplug.h>
 

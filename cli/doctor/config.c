@@ -6,29 +6,19 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define NAMES_SHOWN 12 /* of servers, in one line */
 
 /* ---- problems ---- */
 
-/* Of a file that can be read, only what is wrong is left out. */
-static bool file_is_broken(const struct cli_doctor *d, const struct mp_problem *p)
-{
-    const struct mcplug_config *config = d->config;
-
-    for (size_t i = 0; i < config->n_sources; i++)
-        if (config->sources[i].broken && config->sources[i].path == p->file)
-            return true;
-    return false;
-}
-
-static void advise(struct cli_doctor *d, const struct mp_problem *p)
+static void advise(struct cli_doctor *d, const struct mcplug_problem *p)
 {
     char line[32] = "";
 
-    if (p->at.line)
-        snprintf(line, sizeof line, ", line %zu", p->at.line);
+    if (p->line)
+        snprintf(line, sizeof line, ", line %zu", p->line);
     if (strstr(p->text, "it comes with the package"))
         cli_doctor_todo(d, "Install that package.");
     else if (strstr(p->text, "chmod o-w"))
@@ -43,7 +33,7 @@ static void advise(struct cli_doctor *d, const struct mp_problem *p)
     else if (p->server)
         cli_doctor_todo(d, "Correct %s%s; until then that server is left out.", p->file,
                         line);
-    else if (file_is_broken(d, p))
+    else if (p->file_is_broken) /* of one that can be read, the rest is used */
         cli_doctor_todo(d, "Correct %s%s; until then nothing in it is used.", p->file,
                         line);
     else if (strstr(p->text, "are ignored")) /* which says it all */
@@ -55,10 +45,11 @@ static void advise(struct cli_doctor *d, const struct mp_problem *p)
                         p->file, line);
 }
 
-static void note_problem(struct cli_doctor *d, struct mp_problem *p)
+/* `text` is the problem as a line. */
+static void note_problem(struct cli_doctor *d, const struct mcplug_problem *p,
+                         const char *text)
 {
-    char about[MP_NAME_MAX + 16] = "configuration";
-    const char *text = mp_problem_text(p);
+    char about[MCPLUG_NAME_MAX + 16] = "configuration";
 
     if (p->server && !cli_doctor_wants(d, p->server))
         return;
@@ -73,65 +64,65 @@ static void note_problem(struct cli_doctor *d, struct mp_problem *p)
 /* ---- files ---- */
 
 /* Files that are not used for that reason are problems already. */
-static void note_writable(struct cli_doctor *d, const struct mp_source *source)
+static void note_writable(struct cli_doctor *d, const struct mcplug_config_file *f)
 {
-    const struct stat *st = &source->file.st;
-    bool own = source->scope == MP_SCOPE_USER || source->scope == MP_SCOPE_LOCAL;
+    bool own = f->scope == MCPLUG_SCOPE_USER || f->scope == MCPLUG_SCOPE_LOCAL;
 
-    if (source->broken || !source->real)
+    if (f->broken || f->in_place)
         return;
-    bool all = st->st_mode & S_IWOTH;
-    bool group = own && st->st_mode & S_IWGRP && st->st_gid != getegid();
+    bool all = f->mode & S_IWOTH;
+    bool group = own && f->mode & S_IWGRP && f->group != getegid();
     if (!all && !group)
         return;
     cli_doctor_note(d, CLI_DOUBTFUL, "configuration", "%s can change %s",
-                    all ? "everybody" : "a group", source->path);
-    cli_doctor_todo(d, "chmod %s %s", all ? "o-w" : "g-w", source->path);
+                    all ? "everybody" : "a group", f->path);
+    cli_doctor_todo(d, "chmod %s %s", all ? "o-w" : "g-w", f->path);
 }
 
 static void note_files(struct cli_doctor *d)
 {
-    const struct mcplug_config *config = d->config;
-    size_t files = 0, servers = 0;
+    struct mcplug_config_info config = cli_config_info(d->config);
+    struct mcplug_config_file f = {.struct_size = sizeof f};
+    size_t files = 0, servers = mcplug_config_count(d->config);
 
-    for (size_t i = 0; i < config->n_sources; i++)
-        files += !config->sources[i].broken;
-    for (size_t i = 0; i < config->n_entries; i++)
-        servers += !config->entries[i].by;
-    bool policy = config->policy && !config->policy_error;
+    for (size_t i = 0; mcplug_config_file(d->config, i, &f); i++)
+        files += !f.broken;
+    bool policy = config.policy && !config.policy_error;
     cli_doctor_note(d, CLI_HEALTHY, "configuration", "%zu server%s in %zu file%s%s%s%s%s",
                     servers, servers == 1 ? "" : "s", files, files == 1 ? "" : "s",
-                    policy ? "; the policy is " : "", policy ? config->paths.policy : "",
-                    config->exclusive ? "; no servers exist but those of " : "",
-                    config->exclusive ? config->paths.managed : "");
-    if (servers == 0 && !config->exclusive)
+                    policy ? "; the policy is " : "", policy ? config.policy : "",
+                    config.exclusive ? "; no servers exist but those of " : "",
+                    config.exclusive ? d->cli->paths.managed : "");
+    if (servers == 0 && !config.exclusive)
         cli_doctor_todo(d, "`mcplug add` adds a server, `mcplug import` finds those of "
                            "other programs.");
 }
 
 void cli_doctor_config(struct cli_doctor *d)
 {
-    struct mcplug_config *config = d->config;
+    struct mcplug_problem p = {.struct_size = sizeof p};
+    struct mcplug_config_file f = {.struct_size = sizeof f};
+    const char *policy_error = cli_config_info(d->config).policy_error;
 
     if (d->loadable) {
-        cli_entries_check(d->cli, config->entries, config->n_entries);
-    } else if (config->n_entries) {
+        cli_entries_check(d->cli, NULL);
+    } else if (mcplug_config_count(d->config)) {
         cli_doctor_note(d, CLI_DOUBTFUL, "configuration",
                         "settings of servers were not checked: that takes loading "
                         "modules, and one of them is deadly");
         cli_doctor_todo(d, "First do what is said above about modules.");
     }
     note_files(d);
-    if (config->policy_error) {
+    if (policy_error) {
         cli_doctor_note(d, CLI_WRONG, "configuration",
                         "the policy can't be used, so no server may be: %s",
-                        config->policy_error);
-        cli_doctor_todo(d, "The administrator has to mend %s.", config->paths.policy);
+                        policy_error);
+        cli_doctor_todo(d, "The administrator has to mend %s.", d->cli->paths.policy);
     }
-    for (size_t i = 0; i < config->n_problems; i++)
-        note_problem(d, &config->problems[i]);
-    for (size_t i = 0; i < config->n_sources; i++)
-        note_writable(d, &config->sources[i]);
+    for (size_t i = 0; mcplug_config_problem_info(d->config, i, &p); i++)
+        note_problem(d, &p, mcplug_config_problem(d->config, i));
+    for (size_t i = 0; mcplug_config_file(d->config, i, &f); i++)
+        note_writable(d, &f);
 }
 
 /* ---- servers ---- */
@@ -161,89 +152,93 @@ static void names_note(struct cli_doctor *d, struct names *names, const char *wh
 }
 
 /* Is there a reason not to use it? Disabled ones are not told here. */
-static enum mp_state note_state(struct cli_doctor *d, const struct mp_entry *entry,
-                                const char *about)
+static enum mcplug_entry_state note_state(struct cli_doctor *d, const mcplug_entry *entry,
+                                          const char *about)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    enum mp_state state;
+    enum mcplug_entry_state state = mcplug_entry_state(entry, &why);
 
-    mp_entry_usable(d->config, entry, &state, &why);
-    if (state == MP_STATE_UNAPPROVED) {
+    if (state == MCPLUG_ENTRY_NEEDS_APPROVAL) {
         cli_doctor_note(d, CLI_DOUBTFUL, about, "needs approval: %s", why.text);
-        cli_doctor_todo(d, "`mcplug approve %s` shows it and asks.", entry->name);
-    } else if (state == MP_STATE_BLOCKED && !d->config->policy_error) {
+        cli_doctor_todo(d, "`mcplug approve %s` shows it and asks.",
+                        mcplug_entry_name(entry));
+    } else if (state == MCPLUG_ENTRY_BLOCKED &&
+               !cli_config_info(d->config).policy_error) {
         cli_doctor_note(d, CLI_DOUBTFUL, about, "blocked: %s", why.text);
         cli_doctor_todo(d, "The administrator decides that, in %s.",
-                        d->config->paths.policy);
+                        d->cli->paths.policy);
     }
     return state;
 }
 
-static void check_server(struct cli_doctor *d, const struct mp_entry *entry,
+static void check_server(struct cli_doctor *d, const mcplug_entry *entry,
                          struct names *ready, struct names *disabled)
 {
+    struct mcplug_entry_info e = cli_entry_info(entry);
     bool named = d->cli->args.words.n > 0;
     size_t before = cli_doctor_troubles(d);
-    char about[MP_NAME_MAX + 16], type[64];
+    char about[MCPLUG_NAME_MAX + 16];
 
-    if (entry->broken) /* which was told as a problem */
+    if (e.broken) /* which was told as a problem */
         return;
-    snprintf(about, sizeof about, "server %.64s", entry->name);
-    enum mp_state state = note_state(d, entry, about);
-    if (state == MP_STATE_DISABLED && !named) {
-        names_add(disabled, entry->name);
+    snprintf(about, sizeof about, "server %.64s", e.name);
+    enum mcplug_entry_state state = note_state(d, entry, about);
+    bool off = state == MCPLUG_ENTRY_DISABLED;
+    if (off && !named) {
+        names_add(disabled, e.name);
         return; /* what nobody uses may be incomplete */
     }
     cli_doctor_entry(d, entry);
-    if (cli_doctor_troubles(d) != before || state == MP_STATE_BLOCKED)
+    if (cli_doctor_troubles(d) != before || state == MCPLUG_ENTRY_BLOCKED)
         return; /* told, for each or, when the policy is broken, for all */
-    cli_entry_transport(entry, type, sizeof type);
     if (!named) {
-        names_add(ready, entry->name);
+        names_add(ready, e.name);
     } else {
         cli_doctor_note(d, CLI_HEALTHY, about, "%s%s%s, from %s:%zu",
-                        state == MP_STATE_DISABLED ? "disabled" : "usable",
-                        *type ? ", " : "", type, entry->source->path, entry->at.line);
-        if (state == MP_STATE_DISABLED)
-            cli_doctor_todo(d, "`mcplug enable %s` changes that.", entry->name);
+                        off ? "disabled" : "usable", *e.type ? ", " : "", e.type, e.file,
+                        e.line);
+        if (off)
+            cli_doctor_todo(d, "`mcplug enable %s` changes that.", e.name);
     }
 }
 
 /* ---- the same server twice ---- */
 
 struct digest {
-    const struct mp_entry *entry; /* NULL: not to be compared */
-    char hex[MP_SHA256_HEX + 1];
+    const mcplug_entry *entry; /* NULL: not to be compared */
+    char hex[65];
 };
 
 static void note_same(struct cli_doctor *d, const struct digest *list, size_t at)
 {
-    const struct mp_entry *entry = list[at].entry;
-    char about[MP_NAME_MAX + 16];
+    const char *name = list[at].entry ? mcplug_entry_name(list[at].entry) : NULL;
+    char about[MCPLUG_NAME_MAX + 16];
 
-    for (size_t i = 0; entry && i < at; i++) {
-        const struct mp_entry *other = list[i].entry;
+    for (size_t i = 0; name && i < at; i++) {
+        const mcplug_entry *other = list[i].entry;
         if (!other || strcmp(list[i].hex, list[at].hex) != 0 ||
-            (!cli_doctor_wants(d, entry->name) && !cli_doctor_wants(d, other->name)))
+            (!cli_doctor_wants(d, name) &&
+             !cli_doctor_wants(d, mcplug_entry_name(other))))
             continue;
-        snprintf(about, sizeof about, "server %.64s", entry->name);
+        snprintf(about, sizeof about, "server %.64s", name);
         cli_doctor_note(d, CLI_DOUBTFUL, about, "is the same as \"%s\" of %s",
-                        other->name, other->source->path);
-        cli_doctor_todo(d, "`mcplug remove %s` leaves one of them.", entry->name);
+                        mcplug_entry_name(other), cli_entry_info(other).file);
+        cli_doctor_todo(d, "`mcplug remove %s` leaves one of them.", name);
         return; /* of many, each is told of once */
     }
 }
 
 static void check_doubles(struct cli_doctor *d)
 {
-    const struct mcplug_config *config = d->config;
-    struct digest *list = mp_alloc((config->n_entries + 1) * sizeof *list);
+    struct digest *list =
+        mp_alloc((cli_config_info(d->config).entries + 1) * sizeof *list);
+    const mcplug_entry *entry;
 
-    for (size_t i = 0; list && i < config->n_entries; i++) {
-        const struct mp_entry *entry = &config->entries[i];
-        if (entry->by || entry->broken || entry->disabled)
+    for (size_t i = 0; list && (entry = mcplug_entry_at(d->config, i)); i++) {
+        struct mcplug_entry_info e = cli_entry_info(entry);
+        if (e.shadowed_by || e.broken || e.disabled)
             continue;
-        if (mp_approval_digest("", "", entry->json, list[i].hex))
+        if (mcplug_entry_digest(entry, list[i].hex) == MCPLUG_OK)
             list[i].entry = entry;
         note_same(d, list, i);
     }
@@ -254,14 +249,15 @@ static void check_doubles(struct cli_doctor *d)
 
 void cli_doctor_servers(struct cli_doctor *d)
 {
-    struct mcplug_config *config = d->config;
     struct names ready = {.n = 0}, disabled = {.n = 0};
+    const mcplug_entry *entry;
 
     mp_str_init(&ready.text, 2048);
     mp_str_init(&disabled.text, 2048);
-    for (size_t i = 0; i < config->n_entries; i++)
-        if (!config->entries[i].by && cli_doctor_wants(d, config->entries[i].name))
-            check_server(d, &config->entries[i], &ready, &disabled);
+    for (size_t i = 0; (entry = mcplug_entry_at(d->config, i)); i++)
+        if (!cli_entry_info(entry).shadowed_by &&
+            cli_doctor_wants(d, mcplug_entry_name(entry)))
+            check_server(d, entry, &ready, &disabled);
     check_doubles(d);
     names_note(d, &ready, "usable");
     names_note(d, &disabled, "disabled");

@@ -4,7 +4,6 @@
 #include "cli/base/entries.h"
 #include "cli/base/message.h"
 #include "cli/import/import.h"
-#include "config/jsontext.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,14 +12,13 @@
 
 /* Files of the working directory may have come with a repository. They are for the
  * project's own scopes alone, where what they bring wants approval. */
-static struct cli_import_places places_of(const struct mcplug_config *config,
-                                          enum mp_scope scope)
+static struct cli_import_places places_of(const struct cli *cli, enum mcplug_scope scope)
 {
     const char *xdg = getenv("XDG_CONFIG_HOME");
-    return (struct cli_import_places){.home = config->paths.home,
+    return (struct cli_import_places){.home = cli->paths.home,
                                       .xdg = xdg && xdg[0] == '/' ? xdg : NULL,
-                                      .cwd = config->paths.cwd,
-                                      .user_only = scope == MP_SCOPE_USER};
+                                      .cwd = cli->paths.cwd,
+                                      .user_only = scope == MCPLUG_SCOPE_USER};
 }
 
 /* ---- which of them ---- */
@@ -54,7 +52,8 @@ static bool all_found(const struct cli_args *args, size_t first,
 
 static void put_one(struct cli_out *out, const struct cli_imported *one, bool exists)
 {
-    struct mp_str masked, shown;
+    char *masked = mcplug_json_masked(one->entry, strlen(one->entry));
+    char *shown = masked ? mcplug_json_layout(masked, strlen(masked)) : NULL;
 
     cli_out_style(out, CLI_BOLD);
     cli_out_shown(out, one->name, strlen(one->name));
@@ -65,11 +64,7 @@ static void put_one(struct cli_out *out, const struct cli_imported *one, bool ex
         cli_out_s(out, ")");
     }
     cli_out_s(out, exists ? " - is there already, left out\n" : "\n");
-    mp_str_init(&masked, MP_FILE_MAX * 2);
-    mp_str_init(&shown, MP_FILE_MAX * 4);
-    mp_mask_entry(mp_text(one->entry), &masked);
-    mp_json_layout(mp_bytes(masked.data, masked.len), 0, "  ", "\n", &shown);
-    cli_out_wrapped(out, shown.data ? shown.data : "", shown.len, 2, 0);
+    cli_out_wrapped(out, shown ? shown : "", shown ? strlen(shown) : 0, 2, 0);
     if (one->project) {
         cli_out_s(out, "  meant for ");
         cli_out_shown(out, one->project, strlen(one->project));
@@ -77,8 +72,8 @@ static void put_one(struct cli_out *out, const struct cli_imported *one, bool ex
     }
     if (one->note)
         cli_out_wrapped(out, one->note, strlen(one->note), 2, 0);
-    mp_str_clear(&masked);
-    mp_str_clear(&shown);
+    mcplug_text_free(masked);
+    mcplug_text_free(shown);
 }
 
 static void put_skipped(struct cli_out *out, const struct cli_import *import)
@@ -104,7 +99,7 @@ static void add_json(struct mp_str *out, const struct cli_imported *one,
         cli_json_member(out, "note", one->note);
     cli_json_member(out, "state", state);
     mp_str_adds(out, ",\"entry\":");
-    mp_mask_entry(mp_text(one->entry), out);
+    cli_json_masked(out, mp_text(one->entry));
     mp_str_addc(out, '}');
 }
 
@@ -127,19 +122,19 @@ static bool agreed(struct cli *cli, size_t n, const char *file)
 
 struct job {
     struct cli_import import;
-    enum mp_scope scope;
+    enum mcplug_scope scope;
     size_t first; /* word that may be a server's name */
 };
 
 static bool exists(const struct cli *cli, const struct job *job, const char *name)
 {
-    return mp_config_find_in(cli->config, name, job->scope) != NULL;
+    return mcplug_entry_find_in(cli->config, name, job->scope) != NULL;
 }
 
 static int import_all(struct cli *cli, struct job *job, struct mp_str *json)
 {
     const struct cli_args *args = &cli->args;
-    const char *file = mp_config_file(cli->config, job->scope), *written;
+    const char *file = mcplug_config_scope_file(cli->config, job->scope), *written;
     size_t fresh = 0, done = 0;
     int worst = CLI_OK;
 
@@ -173,7 +168,7 @@ static int import_all(struct cli *cli, struct job *job, struct mp_str *json)
         cli_out_s(&cli->out, "Nothing was changed.\n");
     if (!args->json && go)
         cli_out_f(&cli->out, "Added %zu server%s to the %s scope.\n", done,
-                  done == 1 ? "" : "s", mp_scope_name(job->scope));
+                  done == 1 ? "" : "s", cli_scope_name(job->scope));
     else if (!args->json && !fresh)
         cli_out_s(&cli->out, "There is nothing new to import.\n");
     return worst;
@@ -186,9 +181,9 @@ static int import_from(struct cli *cli, const struct cli_importer *from, size_t 
     struct mp_str json;
     int code = CLI_USAGE;
 
-    if (!cli_scope(cli, MP_SCOPE_USER, &job.scope))
+    if (!cli_scope(cli, MCPLUG_SCOPE_USER, &job.scope))
         return CLI_USAGE;
-    struct cli_import_places paths = places_of(cli->config, job.scope);
+    struct cli_import_places paths = places_of(cli, job.scope);
     mp_str_init(&json, (size_t)64 << 20);
     mp_str_adds(&json, "{\"servers\":[");
     int r = cli_import_read(from, &paths, cli->args.file, &job.import, &err);
@@ -213,7 +208,7 @@ static int import_from(struct cli *cli, const struct cli_importer *from, size_t 
 /* Without a program: what there is to import. */
 static int survey(struct cli *cli)
 {
-    struct cli_import_places paths = places_of(cli->config, MP_SCOPE_USER);
+    struct cli_import_places paths = places_of(cli, MCPLUG_SCOPE_USER);
     struct cli_out *out = &cli->out;
     size_t found = 0;
 
