@@ -4,8 +4,7 @@
 #ifndef CLI_DOCTOR_H
 #define CLI_DOCTOR_H
 
-#include "cli/base/cli.h"
-#include "config/config.h"
+#include "cli/base/by_name.h"
 
 #include <jansson.h>
 
@@ -26,7 +25,7 @@ struct cli_check {
 
 struct cli_doctor {
     struct cli *cli;
-    struct mcplug_config *config;
+    mcplug_config *config;
     json_t *modules; /* as cli_modules_find() has them; NULL: it could not */
     bool loadable;   /* no module takes the process with it that loads it */
     struct cli_version {
@@ -74,18 +73,18 @@ void cli_doctor_servers(struct cli_doctor *d);
 
 /* ---- entry.c: one entry that is not broken ---- */
 
-void cli_doctor_entry(struct cli_doctor *d, const struct mp_entry *entry);
+void cli_doctor_entry(struct cli_doctor *d, const mcplug_entry *entry);
 
 /* ---- secrets.c: what it asks for, and what it should have asked for ---- */
 
 /* Notes variables that are not set, files that can't be read, .. `dir` is what its
  * relative paths are relative to. */
-void cli_doctor_references(struct cli_doctor *d, const struct mp_entry *entry,
+void cli_doctor_references(struct cli_doctor *d, const struct mcplug_entry_info *entry,
                            const char *dir);
 /* Notes secrets that stand in a file which others can read. */
-void cli_doctor_literals(struct cli_doctor *d, const struct mp_entry *entry);
-/* give: the text with its variables put in; NULL: it is no string, one is not set, or
- * there are secrets in it. Never for showing. */
+void cli_doctor_literals(struct cli_doctor *d, const struct mcplug_entry_info *entry);
+/* give: mcplug_text_free. The text with its variables put in; NULL: it is no string, one
+ * is not set, or there are secrets in it. Never for showing. */
 char *cli_doctor_expand(mp_view text);
 
 /* ---- command.c: programs ---- */

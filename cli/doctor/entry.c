@@ -3,9 +3,8 @@
 
 #include "plugins/common/url.h"
 #include "base/mem.h"
-#include "config/supervision.h"
+#include "base/path.h"
 #include "plugin/props.h"
-#include "registry/filter.h"
 #include "registry/tool_cache.h"
 #include "registry/probe.h"
 
@@ -20,17 +19,18 @@
 
 struct look {
     struct cli_doctor *d;
-    const struct mp_entry *entry;
-    char about[MP_NAME_MAX + 16];
-    char *dir;            /* what its relative paths are relative to */
-    struct mp_str masked; /* the entry as it may be shown */
+    const mcplug_entry *entry;
+    struct mcplug_entry_info e;
+    mp_view json; /* what it says */
+    char about[MCPLUG_NAME_MAX + 16];
+    char *dir;    /* what its relative paths are relative to */
+    char *masked; /* the entry as it may be shown */
 };
 
 /* give: a member as it may be shown. */
 static char *shown(const struct look *l, const char *key)
 {
-    mp_view entry = mp_bytes(l->masked.data, l->masked.len);
-    return mp_view_strdup(mp_view_get(entry, key));
+    return mp_view_strdup(mp_view_get(mp_text(l->masked), key));
 }
 
 /* ---- programs ---- */
@@ -38,13 +38,12 @@ static char *shown(const struct look *l, const char *key)
 /* Where it will run; NULL: here, or it can't be known. give */
 static char *working_dir(struct look *l, bool *known)
 {
-    mp_view cwd = mp_view_get(l->entry->json, "cwd");
+    mp_view cwd = mp_view_get(l->json, "cwd");
     struct stat st;
 
     *known = true;
     if (!cwd.len)
-        return mp_scope_needs_approval(l->entry->source->scope) ? mp_strdup(l->dir)
-                                                                : NULL;
+        return mcplug_scope_info(l->e.scope)->needs_approval ? mp_strdup(l->dir) : NULL;
     char *text = cli_doctor_expand(cwd);
     char *path = text && *text != '/' ? mp_path_join(l->dir, text) : mp_strdup(text);
     *known = path != NULL;
@@ -54,19 +53,18 @@ static char *working_dir(struct look *l, bool *known)
                         "there is no directory \"%s\", its "
                         "\"cwd\"",
                         name ? name : "");
-        cli_doctor_todo(l->d, "Make it, or correct %s, line %zu.", l->entry->source->path,
-                        l->entry->at.line);
+        cli_doctor_todo(l->d, "Make it, or correct %s, line %zu.", l->e.file, l->e.line);
         mp_free(name);
         *known = false;
     }
-    mp_free(text);
+    mcplug_text_free(text);
     return path;
 }
 
 /* Is PATH among the variables that it gets of ours? */
 static bool inherits_path(const struct look *l)
 {
-    mp_view v = mp_view_get(l->entry->json, "inheritEnv");
+    mp_view v = mp_view_get(l->json, "inheritEnv");
     char *list = mp_view_strdup(v), *rest = list, *name;
     bool found = !v.len || mp_view_true(v) || (list && strcmp(list, "true") == 0);
 
@@ -78,7 +76,7 @@ static bool inherits_path(const struct look *l)
 
 static void check_program(struct look *l)
 {
-    mp_view json = l->entry->json, own = mp_view_path(json, "env/PATH");
+    mp_view json = l->json, own = mp_view_path(json, "env/PATH");
     bool known;
     char *dir = working_dir(l, &known);
     char *command = cli_doctor_expand(mp_view_get(json, "command"));
@@ -88,14 +86,14 @@ static void check_program(struct look *l)
         const char *ours = inherits_path(l) ? getenv("PATH") : NULL;
         cli_doctor_program(l->d, &(struct cli_program){.about = l->about,
                                                        .shown = name,
-                                                       .file = l->entry->source->path,
+                                                       .file = l->e.file,
                                                        .command = command,
                                                        .path = own.len ? path : ours,
                                                        .dir = dir});
     }
     mp_free(dir);
-    mp_free(command);
-    mp_free(path);
+    mcplug_text_free(command);
+    mcplug_text_free(path);
     mp_free(name);
 }
 
@@ -113,15 +111,14 @@ static bool is_web(const char *url)
 static void check_url(struct look *l, mp_view given)
 {
     char *text = cli_doctor_expand(given), *name = shown(l, "url");
-    size_t headers = mp_view_count(mp_view_get(l->entry->json, "headers"));
+    size_t headers = mp_view_count(mp_view_get(l->json, "headers"));
     struct url url;
 
     if (text && name && is_web(text)) {
         const char *wrong = url_parse(text, &url);
         if (wrong) {
             cli_doctor_note(l->d, CLI_WRONG, l->about, "its URL %s %s", name, wrong);
-            cli_doctor_todo(l->d, "Correct %s, line %zu.", l->entry->source->path,
-                            l->entry->at.line);
+            cli_doctor_todo(l->d, "Correct %s, line %zu.", l->e.file, l->e.line);
         } else if (!url.secure && headers && !url_is_loopback(&url)) {
             cli_doctor_note(l->d, CLI_DOUBTFUL, l->about,
                             "its headers travel in clear, for %s is not encrypted: "
@@ -131,13 +128,13 @@ static void check_url(struct look *l, mp_view given)
                             url.scheme[0] == 'w' ? "wss" : "https");
         }
     }
-    mp_free(text);
+    mcplug_text_free(text);
     mp_free(name);
 }
 
 static void check_insecure(struct look *l)
 {
-    mp_view v = mp_view_get(l->entry->json, "insecure");
+    mp_view v = mp_view_get(l->json, "insecure");
     char *text = mp_view_strdup(v);
     int64_t on = mp_view_true(v);
 
@@ -151,7 +148,7 @@ static void check_insecure(struct look *l)
     cli_doctor_todo(l->d,
                     "Take \"insecure\" out of %s, line %zu, and name the "
                     "certificate with \"caFile\" if it is your own.",
-                    l->entry->source->path, l->entry->at.line);
+                    l->e.file, l->e.line);
 }
 
 /* ---- times ---- */
@@ -159,7 +156,7 @@ static void check_insecure(struct look *l)
 static void check_times(struct look *l)
 {
     static const char *const names[] = {"connect", "request", "tool"};
-    mp_view times = mp_view_get(l->entry->json, "timeouts");
+    mp_view times = mp_view_get(l->json, "timeouts");
 
     for (size_t i = 0; i < MP_COUNT(names); i++) {
         mp_view v = mp_view_get(times, names[i]);
@@ -206,20 +203,19 @@ static void check_probe(struct look *l, const char *name)
         cli_doctor_todo(l->d, "Install the package %s.", package);
     else
         cli_doctor_todo(l->d, "Install a module that does, or correct %s, line %zu.",
-                        l->entry->source->path, l->entry->at.line);
+                        l->e.file, l->e.line);
 }
 
 /* Does it stand for a tool of the list? */
 static bool is_used(struct look *l, const char *pattern, mp_view tools)
 {
-    const char *const list[] = {pattern, NULL};
     struct mp_walk w = mp_walk_into(tools);
     mp_view item;
 
     while (mp_walk_element(&w, &item)) {
         char *tool = mp_view_strdup(mp_tool_cache_name(item, MCPLUG_TOOLS));
         l->d->failed |= !tool;
-        bool fits = !tool || mp_filter_match(list, tool);
+        bool fits = !tool || mcplug_tool_matches(pattern, tool);
         mp_free(tool);
         if (fits)
             return true;
@@ -227,70 +223,69 @@ static bool is_used(struct look *l, const char *pattern, mp_view tools)
     return false;
 }
 
-static void check_patterns(struct look *l, const char *key, char **list, mp_view tools)
+static void check_patterns(struct look *l, const char *key, mp_view tools)
 {
-    for (; list && *list; list++) {
-        if (is_used(l, *list, tools))
-            continue;
-        cli_doctor_note(l->d, CLI_DOUBTFUL, l->about,
-                        "\"%.128s\" of \"%s\" is no tool that it had when it was asked "
-                        "last",
-                        *list, key);
-        cli_doctor_todo(l->d, "`mcplug tools %s --refresh` lists its tools; correct %s.",
-                        l->entry->name, l->entry->source->path);
+    struct mp_walk w = mp_walk_into(mp_view_get(l->json, key));
+    mp_view item;
+
+    while (mp_walk_element(&w, &item)) {
+        char *pattern = mp_view_strdup(item);
+        l->d->failed |= !pattern;
+        bool used = !pattern || is_used(l, pattern, tools);
+        if (!used)
+            cli_doctor_note(l->d, CLI_DOUBTFUL, l->about,
+                            "\"%.128s\" of \"%s\" is no tool that it had when it was "
+                            "asked last",
+                            pattern, key);
+        mp_free(pattern);
+        if (!used)
+            cli_doctor_todo(l->d,
+                            "`mcplug tools %s --refresh` lists its tools; correct %s.",
+                            l->e.name, l->e.file);
     }
 }
 
 static void check_upkeep(struct look *l)
 {
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mp_supervision supervision;
+    char *probe = mp_view_strdup(mp_view_get(l->json, "healthProbe"));
     struct mp_tool_cache known;
 
-    bool has = mp_tool_cache_load(&l->d->config->paths, l->entry, &known);
-    if (mp_entry_supervision(l->entry, &supervision, &err) != MCPLUG_OK) {
-        l->d->failed = true;
-    } else {
-        if (supervision.probe)
-            check_probe(l, supervision.probe);
-        if (has && mp_tool_cache_whole(&known, MCPLUG_TOOLS)) {
-            mp_view tools = mp_tool_cache_items(&known, MCPLUG_TOOLS);
-            check_patterns(l, "toolsAllowed", supervision.tools_allowed, tools);
-            check_patterns(l, "toolsDenied", supervision.tools_denied, tools);
-        }
+    if (probe)
+        check_probe(l, probe);
+    if (mp_tool_cache_load(&l->d->config->paths, l->entry, &known) &&
+        mp_tool_cache_whole(&known, MCPLUG_TOOLS)) {
+        mp_view tools = mp_tool_cache_items(&known, MCPLUG_TOOLS);
+        check_patterns(l, "toolsAllowed", tools);
+        check_patterns(l, "toolsDenied", tools);
     }
-    mp_supervision_clear(&supervision);
     mp_tool_cache_clear(&known);
+    mp_free(probe);
 }
 
 /* ---- the whole ---- */
 
-void cli_doctor_entry(struct cli_doctor *d, const struct mp_entry *entry)
+void cli_doctor_entry(struct cli_doctor *d, const mcplug_entry *entry)
 {
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    const char *real = entry->source->real;
-    struct look l = {.d = d, .entry = entry};
-    char *type = NULL;
+    struct look l = {.d = d, .entry = entry, .e = cli_entry_info(entry)};
 
-    snprintf(l.about, sizeof l.about, "server %.64s", entry->name);
-    l.dir = real ? mp_path_dir(real) : mp_strdup(d->config->paths.cwd);
-    mp_str_init(&l.masked, MP_FILE_MAX * 8);
-    int r = mp_entry_type(entry, &type, &err);
-    if (!l.dir || r != MCPLUG_OK || !mp_mask_entry(entry->json, &l.masked)) {
+    snprintf(l.about, sizeof l.about, "server %.64s", l.e.name);
+    l.json = mp_bytes(l.e.json, l.e.json_len);
+    l.dir = l.e.real ? mp_path_dir(l.e.real) : mp_strdup(d->cli->paths.cwd);
+    l.masked = mcplug_json_masked(l.e.json, l.e.json_len);
+    if (!l.dir || !l.masked) {
         d->failed = true;
     } else {
-        mp_view url = mp_view_get(entry->json, "url");
-        if (type && strcmp(type, "stdio") == 0)
+        mp_view url = mp_view_get(l.json, "url");
+        if (strcmp(l.e.type, "stdio") == 0)
             check_program(&l);
         if (url.len)
             check_url(&l, url);
         check_insecure(&l);
         check_times(&l);
         check_upkeep(&l);
-        cli_doctor_references(d, entry, l.dir);
-        cli_doctor_literals(d, entry);
+        cli_doctor_references(d, &l.e, l.dir);
+        cli_doctor_literals(d, &l.e);
     }
-    mp_str_clear(&l.masked);
+    mcplug_text_free(l.masked);
     mp_free(l.dir);
-    mp_free(type);
 }

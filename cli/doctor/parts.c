@@ -4,6 +4,7 @@
 
 #include "api/host.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "loop/loop.h"
 #include "cli/base/modules.h"
 #include "plugin/search.h"

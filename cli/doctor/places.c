@@ -2,8 +2,8 @@
 #include "cli/doctor/doctor.h"
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "cli/base/journal.h"
-#include "rpc/spill.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -163,7 +163,7 @@ static void check_logs(struct cli_doctor *d)
     struct stat st;
 
     if (!dir) {
-        d->failed = d->failed || d->config->paths.state;
+        d->failed = d->failed || d->cli->paths.state;
         return;
     }
     bool there = lstat(dir, &st) == 0;
@@ -201,16 +201,16 @@ static void note_room(struct cli_doctor *d, const struct place *p, const char *a
 
 /* The first of the places for long answers that can be used; `at` as for cli_try_dir.
  * give both; NULL: there is none, or no memory */
-static char *usable(const char *paths, char **at)
+static char *usable(char **at)
 {
     char *dir;
-    bool own;
-    for (size_t i = 0; (dir = mp_spill_place(paths, i, &own)); i++) {
+    int own;
+    for (size_t i = 0; (dir = mcplug_spill_place(i, &own)); i++) {
         if (cli_try_dir(dir, own ? 2 : 0, at) == 0)
             return dir;
         mp_free(*at);
         *at = NULL;
-        mp_free(dir);
+        mcplug_text_free(dir);
     }
     return NULL;
 }
@@ -218,9 +218,8 @@ static char *usable(const char *paths, char **at)
 /* Long answers go there while they arrive, or to the next place when they can't. */
 static void check_spill(struct cli_doctor *d)
 {
-    bool own = false;
-    char *paths = mp_spill_dir(NULL), *at = NULL, *tried = NULL, *used = NULL;
-    char *wanted = paths ? mp_spill_place(paths, 0, &own) : NULL;
+    int own = 0;
+    char *at = NULL, *tried = NULL, *used = NULL, *wanted = mcplug_spill_place(0, &own);
     struct mp_str lost;
     struct place p = {.what = "long answers",
                       .dir = wanted,
@@ -231,7 +230,7 @@ static void check_spill(struct cli_doctor *d)
 
     mp_str_init(&lost, 8192);
     if (wanted)
-        used = usable(paths, &at);
+        used = usable(&at);
     if (used && mp_str_addf(&lost, "they go to %s", used)) {
         p.worst = CLI_DOUBTFUL;
         p.consequence = lost.data;
@@ -246,14 +245,13 @@ static void check_spill(struct cli_doctor *d)
     mp_str_clear(&lost);
     mp_free(tried);
     mp_free(at);
-    mp_free(used);
-    mp_free(wanted);
-    mp_free(paths);
+    mcplug_text_free(used);
+    mcplug_text_free(wanted);
 }
 
 void cli_doctor_places(struct cli_doctor *d)
 {
-    const struct mp_paths *paths = &d->config->paths;
+    const struct mcplug_paths *paths = &d->cli->paths;
 
     if (!paths->home) {
         cli_doctor_note(d, CLI_DOUBTFUL, "places",

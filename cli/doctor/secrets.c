@@ -1,9 +1,9 @@
 /* What an entry asks for, and secrets that it should have asked for. */
 #include "cli/doctor/doctor.h"
 
-#include "base/error.h"
 #include "base/mem.h"
-#include "config/expand.h"
+#include "base/path.h"
+#include "cli/base/entries.h"
 #include "config/keys.h"
 
 #include <ctype.h>
@@ -16,23 +16,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAMES_MAX 2000 /* bytes of a list of names */
+#define NAMES_MAX 2000              /* bytes of a list of names */
+#define WHOLE_MAX ((size_t)2 << 20) /* of one member of an entry */
 
 struct visit {
     struct cli_doctor *d;
-    const struct mp_entry *entry;
+    const struct mcplug_entry_info *entry;
     const char *dir, *key; /* the member that is visited */
-    char about[MP_NAME_MAX + 16];
+    char about[MCPLUG_NAME_MAX + 16];
     const json_t *options; /* of its transport; NULL: not known */
     struct mp_str missing; /* "A, B" */
-    bool incomplete;       /* something was not put in */
 };
-
-static const char *variable(void *arg, const char *name)
-{
-    (void)arg;
-    return getenv(name);
-}
 
 /* Is it in "A, B" already? */
 static bool listed(const struct mp_str *list, const char *name)
@@ -57,44 +51,41 @@ static void list_add(struct mp_str *list, const char *name)
 
 static void not_set(void *arg, const char *name)
 {
-    struct visit *v = arg;
+    bool *incomplete = arg;
     (void)name;
-    v->incomplete = true;
+    *incomplete = true;
 }
 
-static int not_asked(void *arg, const char *kind, const char *name, struct mp_str *out,
-                     struct mcplug_error *err)
+static void not_asked(void *arg, const char *kind, const char *name)
 {
-    struct visit *v = arg;
-    (void)kind, (void)name, (void)out, (void)err;
-    v->incomplete = true;
-    return MCPLUG_OK;
+    bool *incomplete = arg;
+    (void)kind, (void)name;
+    *incomplete = true;
 }
 
 char *cli_doctor_expand(mp_view text)
 {
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct visit v = {.incomplete = false};
-    const struct mp_expansion e = {variable, not_asked, not_set, &v};
-    char *raw = mp_view_strdup(text), *result = NULL;
-    struct mp_str out;
+    bool incomplete = false;
+    const struct mcplug_expansion e = {.struct_size = sizeof e,
+                                       .arg = &incomplete,
+                                       .missing = not_set,
+                                       .secret = not_asked};
+    char *raw = mp_view_strdup(text);
+    char *result = raw ? mcplug_expand(raw, &e, NULL) : NULL;
 
-    mp_str_init(&out, MP_EXPAND_MAX);
-    if (raw && mp_expand(&e, raw, &out, &err) == MCPLUG_OK && !v.incomplete) {
-        mp_str_adds(&out, "");
-        result = mp_str_take(&out);
-    }
-    mp_str_clear(&out);
     mp_free(raw);
-    return result;
+    if (!incomplete)
+        return result;
+    mcplug_text_free(result);
+    return NULL;
 }
 
 /* ---- secrets that are asked for ---- */
 
-/* give: as mp_secret_file() takes it; NULL: there is no home. */
+/* give: the file that ${file:NAME} means; NULL: there is no home. */
 static char *secret_path(const struct visit *v, const char *name)
 {
-    const char *home = v->d->config->paths.home;
+    const char *home = v->d->cli->paths.home;
     if (name[0] == '~' && name[1] == '/')
         return home ? mp_path_join(home, name + 2) : NULL;
     return name[0] == '/' ? mp_strdup(name) : mp_path_join(v->dir, name);
@@ -136,13 +127,11 @@ static void check_vault(struct visit *v, const char *kind)
                               "mcplug-keyring ${keyring:..}.");
 }
 
-static int on_secret(void *arg, const char *kind, const char *name, struct mp_str *out,
-                     struct mcplug_error *err)
+static void on_secret(void *arg, const char *kind, const char *name)
 {
     struct visit *v = arg;
-    enum mp_scope scope = v->entry->source->scope;
+    enum mcplug_scope scope = v->entry->scope;
 
-    (void)out, (void)err;
     if (strcmp(v->key, "env") != 0 && strcmp(v->key, "headers") != 0) {
         cli_doctor_note(v->d, CLI_WRONG, v->about,
                         "%s has ${%s:..}, which can stand in \"env\" and \"headers\" "
@@ -153,14 +142,13 @@ static int on_secret(void *arg, const char *kind, const char *name, struct mp_st
         check_file(v, name);
     } else if (strcmp(kind, "cmd") != 0) {
         check_vault(v, kind);
-    } else if (scope != MP_SCOPE_USER && scope != MP_SCOPE_ENTERPRISE) {
+    } else if (scope != MCPLUG_SCOPE_USER && scope != MCPLUG_SCOPE_ENTERPRISE) {
         cli_doctor_note(v->d, CLI_WRONG, v->about,
                         "%s has ${cmd:..}, which works in your own file alone, not in "
                         "the %s scope",
-                        v->key, mp_scope_name(scope));
+                        v->key, cli_scope_name(scope));
         cli_doctor_todo(v->d, "Use a variable, or move the server to the user scope.");
     }
-    return MCPLUG_OK;
 }
 
 static void on_missing(void *arg, const char *name)
@@ -173,22 +161,20 @@ static void on_missing(void *arg, const char *name)
 
 static void visit_text(struct visit *v, mp_view value)
 {
-    const struct mp_expansion e = {variable, on_secret, on_missing, v};
+    const struct mcplug_expansion e = {
+        .struct_size = sizeof e, .arg = v, .missing = on_missing, .secret = on_secret};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     char *text = mp_view_strdup(value);
-    struct mp_str out;
 
-    if (!text)
-        return;
-    mp_str_init(&out, MP_EXPAND_MAX);
-    if (strstr(text, "${") && mp_expand(&e, text, &out, &err) != MCPLUG_OK) {
-        cli_doctor_note(v->d, CLI_WRONG, v->about, "%s: %s", v->key, err.text);
-        cli_doctor_todo(v->d, "Correct %s, line %zu.", v->entry->source->path,
-                        v->entry->at.line);
+    if (text && strstr(text, "${")) {
+        char *expanded = mcplug_expand(text, &e, &err);
+        if (!expanded) {
+            cli_doctor_note(v->d, CLI_WRONG, v->about, "%s: %s", v->key, err.text);
+            cli_doctor_todo(v->d, "Correct %s, line %zu.", v->entry->file,
+                            v->entry->line);
+        }
+        mcplug_text_free(expanded);
     }
-    if (out.data)
-        explicit_bzero(out.data, out.len);
-    mp_str_clear(&out);
     mp_free(text);
 }
 
@@ -221,28 +207,28 @@ static void visit_member(struct visit *v, mp_view value)
             visit_text(v, item);
 }
 
-static const json_t *options_of(struct cli_doctor *d, const struct mp_entry *entry)
+static const json_t *options_of(struct cli_doctor *d,
+                                const struct mcplug_entry_info *entry)
 {
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mp_view json = mp_bytes(entry->json, entry->json_len);
     const json_t *feature = NULL;
-    char *type = NULL, *url = NULL;
+    char *url = NULL;
 
-    if (mp_entry_type(entry, &type, &err) == MCPLUG_OK && type) {
-        feature = cli_doctor_feature(d, "transport", type, NULL);
-    } else if ((url = cli_doctor_expand(mp_view_get(entry->json, "url")))) {
+    if (mp_view_get(json, "type").len || mp_view_get(json, "command").len) {
+        feature = cli_doctor_feature(d, "transport", entry->type, NULL);
+    } else if ((url = cli_doctor_expand(mp_view_get(json, "url")))) {
         url[strcspn(url, ":")] = '\0';
         feature = cli_doctor_feature(d, "transport", NULL, url);
     }
-    mp_free(type);
-    mp_free(url);
+    mcplug_text_free(url);
     return json_object_get(feature, "options");
 }
 
-void cli_doctor_references(struct cli_doctor *d, const struct mp_entry *entry,
+void cli_doctor_references(struct cli_doctor *d, const struct mcplug_entry_info *entry,
                            const char *dir)
 {
     struct visit v = {.d = d, .entry = entry, .dir = dir};
-    struct mp_walk w = mp_walk_into(entry->json);
+    struct mp_walk w = mp_walk_into(mp_bytes(entry->json, entry->json_len));
     mp_view name, value;
 
     v.options = options_of(d, entry);
@@ -267,25 +253,25 @@ void cli_doctor_references(struct cli_doctor *d, const struct mp_entry *entry,
 /* Would masking change the member `key` of an entry? */
 static bool is_masked(mp_view key, mp_view value)
 {
-    struct mp_str whole, before, masked, after;
-    mp_str_init(&whole, MP_FILE_MAX * 2);
-    mp_str_init(&before, MP_FILE_MAX * 8);
-    mp_str_init(&masked, MP_FILE_MAX * 8);
-    mp_str_init(&after, MP_FILE_MAX * 8);
+    struct mp_str whole;
+    mp_str_init(&whole, WHOLE_MAX);
     mp_str_addc(&whole, '{');
     mp_str_add(&whole, key.data, key.len);
     mp_str_addc(&whole, ':');
     mp_str_add(&whole, value.data, value.len);
     mp_str_adds(&whole, "}");
-    mp_view text = mp_bytes(whole.data, whole.len);
-    bool differs = !whole.failed && mp_json_canonical(text, &before) &&
-                   mp_mask_entry(text, &masked) &&
-                   mp_json_canonical(mp_bytes(masked.data, masked.len), &after) &&
-                   strcmp(before.data, after.data) != 0;
-    mp_str_clear(&whole);
-    mp_str_clear(&before);
-    mp_str_clear(&masked);
-    mp_str_clear(&after);
+    char *text = mp_str_take(&whole), *before = NULL, *masked = NULL, *after = NULL;
+    if (text)
+        masked = mcplug_json_masked(text, strlen(text));
+    if (masked) {
+        before = mcplug_json_canonical(text, strlen(text));
+        after = mcplug_json_canonical(masked, strlen(masked));
+    }
+    bool differs = before && after && strcmp(before, after) != 0;
+    mp_free(text);
+    mcplug_text_free(before);
+    mcplug_text_free(masked);
+    mcplug_text_free(after);
     return differs;
 }
 
@@ -344,29 +330,29 @@ static size_t find_in(const char *outer, mp_view object, struct mp_str *names)
     return n;
 }
 
-void cli_doctor_literals(struct cli_doctor *d, const struct mp_entry *entry)
+void cli_doctor_literals(struct cli_doctor *d, const struct mcplug_entry_info *entry)
 {
-    const struct mp_source *source = entry->source;
-    bool project = source->scope == MP_SCOPE_PROJECT;
-    bool open = source->real && source->file.st.st_mode & (S_IRGRP | S_IROTH);
-    char about[MP_NAME_MAX + 16];
+    mp_view json = mp_bytes(entry->json, entry->json_len);
+    bool project = entry->scope == MCPLUG_SCOPE_PROJECT;
+    bool open = entry->real && entry->mode & (S_IRGRP | S_IROTH);
+    char about[MCPLUG_NAME_MAX + 16];
     struct mp_str names;
 
-    if (source->scope == MP_SCOPE_ENTERPRISE || source->scope == MP_SCOPE_PACKAGE)
+    if (entry->scope == MCPLUG_SCOPE_ENTERPRISE || entry->scope == MCPLUG_SCOPE_PACKAGE)
         return; /* not this user's to change */
     snprintf(about, sizeof about, "server %.64s", entry->name);
     mp_str_init(&names, NAMES_MAX);
-    size_t n = project || open ? find_in(NULL, entry->json, &names) : 0;
+    size_t n = project || open ? find_in(NULL, json, &names) : 0;
     if (n) {
         cli_doctor_note(d, CLI_DOUBTFUL, about,
                         "what looks like %s stands in %s, which others can read: %s",
-                        n == 1 ? "a secret" : "secrets", source->path,
+                        n == 1 ? "a secret" : "secrets", entry->file,
                         names.data ? names.data : "");
         if (project)
             cli_doctor_todo(d, "Write ${VARIABLE} in its place, and set that variable: "
                                "the file is for everybody who has the project.");
         else
-            cli_doctor_todo(d, "chmod 600 %s", source->path);
+            cli_doctor_todo(d, "chmod 600 %s", entry->file);
     }
     mp_str_clear(&names);
 }
