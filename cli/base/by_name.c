@@ -5,14 +5,13 @@
 #include "base/mem.h"
 #include "cli/base/oneshot.h"
 #include "plugin/props.h"
-#include "registry/names.h"
 #include "cli/base/message.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #define NAMES_MAX ((size_t)4 << 20) /* bytes of what an entry asks for */
+#define PREFIX_MAX 256              /* of mcp__SERVER__ */
 
 /* ---- the configuration ---- */
 
@@ -157,81 +156,40 @@ mcplug_entry *cli_by_name_find(struct cli *cli, const char *name)
     return entry;
 }
 
-/* Is `name`, with _ for what is no letter or digit, the beginning of `text`? */
-static bool begins_with(const char *text, const char *name)
-{
-    for (; *name; name++, text++)
-        if (*text != (isalnum((unsigned char)*name) ? *name : '_'))
-            return false;
-    return true;
-}
-
-struct mp_names *cli_names(const mcplug_config *config)
-{
-    struct mp_names *names = mp_names_new(false);
-    const char *name;
-    bool ok = names != NULL;
-
-    for (size_t i = 0; ok && (name = mcplug_config_name(config, i)); i++)
-        ok = mp_names_server(names, name) == MCPLUG_OK;
-    if (ok)
-        return names;
-    mp_names_free(names);
-    return NULL;
-}
-
-/* The server that has this very namespace; `rest` is behind it. */
-static mcplug_entry *by_namespace(const mcplug_config *config, const char *text,
-                                  const char **rest)
-{
-    struct mp_names *names = cli_names(config);
-    mcplug_entry *found = NULL;
-    const char *name;
-
-    for (size_t i = 0; names && !found && (name = mcplug_config_name(config, i)); i++) {
-        const char *space = mp_names_namespace(names, name);
-        size_t n = space ? strlen(space) : 0;
-        if (n && strncmp(text, space, n) == 0 && strncmp(text + n, "__", 2) == 0 &&
-            text[n + 2]) {
-            found = mcplug_entry_find(config, name);
-            *rest = text + n + 2;
-        }
-    }
-    mp_names_free(names);
-    return found;
-}
-
 /* The server that `text` names without a tool; NULL: none. */
 static const char *bare_server(const mcplug_config *config, const char *text)
 {
-    const char *name;
-    for (size_t i = 0; (name = mcplug_config_name(config, i)); i++) {
-        const char *rest = text + strlen(name);
-        if (begins_with(text, name) && (!*rest || strcmp(rest, "__") == 0))
-            return name;
+    const mcplug_entry *entry;
+    char prefix[PREFIX_MAX];
+
+    for (size_t i = 0; (entry = mcplug_entry_at(config, i)); i++) {
+        size_t n = mcplug_entry_prefix(entry, prefix, sizeof prefix) ? strlen(prefix) : 0;
+        if (n && (strcmp(text, prefix) == 0 ||
+                  (strlen(text) == n - 2 && strncmp(text, prefix, n - 2) == 0)))
+            return mcplug_entry_name(entry);
     }
     return NULL;
 }
 
-/* What is wrong with a name that no server fits; `text` is behind mcp__. */
+/* What is wrong with a name, mcp__SERVER__TOOL, that no server fits. */
 static void tell_unqualified(const mcplug_config *config, const char *text)
 {
-    const char *end = strstr(text, "__"), *best = NULL, *bare = bare_server(config, text);
-    char *server = end ? mp_strndup(text, (size_t)(end - text)) : NULL;
-    char near[MCPLUG_NAME_MAX + 1] = "";
-    const char *name;
+    const char *part = text + strlen("mcp__"), *end = strstr(part, "__"), *best = NULL;
+    const char *bare = bare_server(config, text), *name;
+    char *server = end ? mp_strndup(part, (size_t)(end - part)) : NULL;
+    char near[PREFIX_MAX] = "";
 
     for (size_t i = 0; server && (name = mcplug_config_name(config, i)); i++)
         mp_nearest(server, name, &best);
-    for (size_t i = 0; best && best[i] && i < MCPLUG_NAME_MAX; i++)
-        near[i] = (char)(isalnum((unsigned char)best[i]) ? best[i] : '_');
+    if (best)
+        mcplug_entry_prefix(mcplug_entry_find(config, best), near, sizeof near);
     if (bare) {
-        cli_error("which tool of server \"%s\"? mcp__%.128s names none", bare, text);
+        cli_error("which tool of server \"%s\"? %.133s names none", bare, text);
         cli_hint("`mcplug tools %s` lists the ones it has.", bare);
     } else {
-        cli_error("no server fits mcp__%.128s%s%s%.128s%s", text,
-                  best ? "; did you mean mcp__" : "", near, best ? end : "",
-                  best ? "?" : "");
+        cli_error("no server fits %.133s%s%s%.126s%s", text,
+                  *near ? "; did you mean " : "", near, *near ? end + 2 : "",
+                  *near ? "?" : "");
         cli_hint("Such a name is mcp__SERVER__TOOL; `mcplug list` shows the servers.");
     }
     mp_free(server);
@@ -241,31 +199,20 @@ static void tell_unqualified(const mcplug_config *config, const char *text)
 static mcplug_entry *find_qualified(struct cli *cli, const char *text)
 {
     mcplug_config *config = cli_config(cli);
-    mcplug_entry *found = NULL;
-    const char *name = NULL, *other = NULL, *one;
+    const mcplug_entry *other;
 
     if (!config)
         return NULL;
-    text += strlen("mcp__");
-    for (size_t i = 0; (one = mcplug_config_name(config, i)); i++) {
-        size_t len = strlen(one);
-        if (!begins_with(text, one) || strncmp(text + len, "__", 2) != 0 ||
-            !text[len + 2])
-            continue;
-        other = name;
-        name = one;
-        cli->tool = text + len + 2;
-    }
-    found =
-        name ? mcplug_entry_find(config, name) : by_namespace(config, text, &cli->tool);
-    if (other) { /* a guess could be what somebody else hopes for */
-        cli_error("mcp__%.128s may be of \"%s\" or of \"%s\"", text, other, name);
-        cli_hint("`mcplug call SERVER TOOL` says which.");
-        return NULL;
-    }
+    mcplug_entry *found = mcplug_entry_find_qualified(config, text, &cli->tool, &other);
     if (!found)
         tell_unqualified(config, text);
-    return found;
+    if (!other)
+        return found;
+    /* a guess could be what somebody else hopes for */
+    cli_error("%.133s may be of \"%s\" or of \"%s\"", text, mcplug_entry_name(other),
+              mcplug_entry_name(found));
+    cli_hint("`mcplug call SERVER TOOL` says which.");
+    return NULL;
 }
 
 int cli_by_name_server(struct cli *cli, mcplug_entry **out)

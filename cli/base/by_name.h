@@ -31,16 +31,10 @@ void cli_tell_no_server(const struct cli *cli);
 mcplug_entry *cli_by_name_find(struct cli *cli, const char *name);
 
 /* The server that the command line names, looked up once: by its name or, where the
- * command takes that, by mcp__SERVER__TOOL. Each part of such a name stands there with _
- * for everything but letters and digits, or as mp_names has it; cli->tool is the rest of
- * the text then, else NULL. CLI_OK, with NULL for a server that is given in place; or the
+ * command takes that, by mcp__SERVER__TOOL; cli->tool is the rest of the text then, else
+ * NULL. CLI_OK, with NULL for a server that is given in place; or the
  * exit code after having told that there is none, or more than one. */
 int cli_by_name_server(struct cli *cli, mcplug_entry **out);
-
-/* The names that the tools of all servers have towards a model, as far as the servers
- * tell. give: mp_names_free; NULL: no memory. */
-struct mp_names;
-struct mp_names *cli_names(const mcplug_config *config);
 
 /* May it be used? Asks for approval where a person can be asked. CLI_OK, or the exit code
  * after having told why not. */

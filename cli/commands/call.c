@@ -8,7 +8,6 @@
 #include "cli/base/oneshot.h"
 #include "cli/base/by_name.h"
 #include "plugin/props.h"
-#include "registry/names.h"
 #include "cli/base/message.h"
 #include "cli/base/key_value.h"
 
@@ -145,44 +144,6 @@ static void unknown_tool(struct cli_oneshot *link, const struct job *job,
     cli_oneshot_finish(link, CLI_USAGE);
 }
 
-#define SEVERAL (-2)
-
-/* The tool that was given this name towards a model: shortened, or told apart from
- * another one. */
-static ptrdiff_t find_given(const struct job *job, const mcplug_list *list)
-{
-    size_t n = mcplug_list_count(list);
-    struct mp_names *names = cli_names(job->cli->config);
-    const char **tools = mp_alloc((n + 1) * sizeof *tools), *server, *tool;
-    ptrdiff_t found = -1;
-
-    for (size_t i = 0; tools && i < n; i++)
-        tools[i] = mcplug_list_name(list, i);
-    if (names && tools && mp_names_tools(names, job->server, tools) == MCPLUG_OK &&
-        mp_names_resolve(names, job->cli->args.server, &server, &tool))
-        found = mcplug_list_find(list, tool);
-    mp_free(tools);
-    mp_names_free(names);
-    return found;
-}
-
-/* The tool whose name looks like that: itself, or else the only one that becomes so when
- * normalised. */
-static ptrdiff_t find_tool(const struct job *job, const mcplug_list *list)
-{
-    ptrdiff_t found = mcplug_list_find(list, job->tool);
-    bool exact = found >= 0;
-
-    for (size_t i = 0; !exact && job->normalised && i < mcplug_list_count(list); i++) {
-        const char *name = mcplug_list_name(list, i), *want = job->tool;
-        while (*name && *want == (isalnum((unsigned char)*name) ? *name : '_'))
-            name++, want++;
-        if (!*name && !*want)
-            found = found == -1 ? (ptrdiff_t)i : SEVERAL;
-    }
-    return found == -1 && job->normalised ? find_given(job, list) : found;
-}
-
 static void on_tools(struct cli_oneshot *link, void *arg, enum mcplug_kind kind,
                      mcplug_list *list, const struct mcplug_error *why)
 {
@@ -195,8 +156,10 @@ static void on_tools(struct cli_oneshot *link, void *arg, enum mcplug_kind kind,
         cli_oneshot_fail(link, why, NULL);
         return;
     }
-    ptrdiff_t i = find_tool(job, list);
-    if (i == SEVERAL) {
+    ptrdiff_t i = job->normalised
+                      ? mcplug_entry_find_tool(job->entry, list, job->cli->args.server)
+                      : mcplug_list_find(list, job->tool);
+    if (i == MCPLUG_TOOL_SEVERAL) {
         cli_error("more than one tool of \"%s\" fits %s",
                   mcplug_server_name(link->server), job->tool);
         cli_hint("`mcplug call SERVER TOOL` says which.");

@@ -6,7 +6,6 @@
 #include "cli/base/entries.h"
 #include "registry/tool_cache.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #define QUALIFIED_SERVERS 512 /* whose tools are looked up at once */
@@ -94,36 +93,32 @@ void cli_candidates_servers(struct cli_cursor *at, enum cli_which which)
 
 /* ---- mcp__SERVER__TOOL ---- */
 
-/* "mcp__SERVER__" with _ for everything but letters and digits */
-static void add_prefix(const char *name, struct mp_str *out)
+/* Its length; 0: it is hidden by another one, or has none that fits. */
+static size_t prefix_of(const mcplug_entry *entry, char prefix[NAME_MAX_BYTES])
 {
-    mp_str_adds(out, "mcp__");
-    for (const char *p = name; *p; p++)
-        mp_str_addc(out, isalnum((unsigned char)*p) ? *p : '_');
-    mp_str_adds(out, "__");
+    return !cli_entry_info(entry).shadowed_by &&
+                   mcplug_entry_prefix(entry, prefix, NAME_MAX_BYTES)
+               ? strlen(prefix)
+               : 0;
 }
 
 /* The server that such a word means, and in `rest` the tool; NULL: none. */
 static mcplug_entry *find_qualified(const mcplug_config *config, const char *word,
                                     const char **rest)
 {
-    const char *best = NULL, *name;
+    mcplug_entry *best = NULL, *entry;
+    char prefix[NAME_MAX_BYTES];
     size_t longest = 0;
-    struct mp_str prefix;
 
-    mp_str_init(&prefix, NAME_MAX_BYTES);
-    for (size_t i = 0; (name = mcplug_config_name(config, i)); i++) {
-        mp_str_reset(&prefix);
-        add_prefix(name, &prefix);
-        if (prefix.failed || prefix.len <= longest ||
-            strncmp(word, prefix.data, prefix.len) != 0)
+    for (size_t i = 0; (entry = mcplug_entry_at(config, i)); i++) {
+        size_t len = prefix_of(entry, prefix);
+        if (len <= longest || strncmp(word, prefix, len) != 0)
             continue;
-        best = name;
-        longest = prefix.len;
+        best = entry;
+        longest = len;
         *rest = word + longest;
     }
-    mp_str_clear(&prefix);
-    return best ? mcplug_entry_find(config, best) : NULL;
+    return best;
 }
 
 static void put_items(struct cli_cursor *at, const struct offer *offer,
@@ -147,25 +142,20 @@ static void put_items(struct cli_cursor *at, const struct offer *offer,
 void cli_candidates_qualified(struct cli_cursor *at)
 {
     mcplug_config *config = config_of(at);
-    size_t left = QUALIFIED_SERVERS;
-    struct mp_str prefix;
-    const char *name;
+    size_t left = QUALIFIED_SERVERS, typed = strlen(at->word);
+    char prefix[NAME_MAX_BYTES];
+    const mcplug_entry *entry;
 
-    mp_str_init(&prefix, NAME_MAX_BYTES);
-    for (size_t i = 0; config && left && (name = mcplug_config_name(config, i)); i++) {
+    for (size_t i = 0; config && left && (entry = mcplug_entry_at(config, i)); i++) {
+        size_t len = prefix_of(entry, prefix);
         struct offer offer;
-        mp_str_reset(&prefix);
-        add_prefix(name, &prefix);
-        size_t typed = strlen(at->word);
-        if (prefix.failed ||
-            strncmp(at->word, prefix.data, typed < prefix.len ? typed : prefix.len) != 0)
+        if (!len || strncmp(at->word, prefix, typed < len ? typed : len) != 0)
             continue;
         left--;
-        if (offer_load(&offer, config, mcplug_entry_find(config, name)))
-            put_items(at, &offer, MCPLUG_TOOLS, prefix.data);
+        if (offer_load(&offer, config, entry))
+            put_items(at, &offer, MCPLUG_TOOLS, prefix);
         offer_clear(&offer);
     }
-    mp_str_clear(&prefix);
 }
 
 /* ---- one server ---- */

@@ -211,6 +211,24 @@ MCPLUG_API int mcplug_config_judge(const mcplug_config *config, const mcplug_ent
                                    const mcplug_settings *settings,
                                    struct mcplug_error *err);
 
+/* -- names towards models: mcp__SERVER__TOOL, as people type them -- */
+
+/* "mcp__SERVER__", with _ for everything but letters and digits. 0: it does not fit. */
+MCPLUG_API int mcplug_entry_prefix(const mcplug_entry *entry, char *out, size_t size);
+/* The server that such a name means: by its prefix, or by what the toolbox calls it.
+ * `tool` gets what is behind it. NULL: none does. When several do, `other`, NULL else, is
+ * another one. */
+MCPLUG_API mcplug_entry *mcplug_entry_find_qualified(const mcplug_config *config,
+                                                     const char *name, const char **tool,
+                                                     const mcplug_entry **other);
+#define MCPLUG_TOOL_NONE (-1)
+#define MCPLUG_TOOL_SEVERAL (-2)
+/* The tool of the server's list that such a name means: itself, or else the only one that
+ * becomes so with _ for everything but letters and digits, or the one that the toolbox
+ * would give that name. Its index, or one of the above. */
+MCPLUG_API ptrdiff_t mcplug_entry_find_tool(const mcplug_entry *entry,
+                                            const mcplug_list *tools, const char *name);
+
 /* -- changing files -- */
 
 /* All of them block until other writers are done. Files are replaced whole: after a
