@@ -1,10 +1,10 @@
 #include "cli/commands/commands.h"
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "cli/base/entries.h"
 #include "cli/base/oneshot.h"
 #include "config/keys.h"
-#include "plugin/search.h"
 #include "cli/base/message.h"
 #include "cli/base/key_value.h"
 
@@ -159,7 +159,7 @@ static bool is_address(const char *word)
 /* A path that means the same from everywhere. give: mp_free; NULL: no memory */
 static char *from_here(const char *path, bool project)
 {
-    return path[0] == '/' || project ? mp_strdup(path) : mp_search_absolute(path);
+    return path[0] == '/' || project ? mp_strdup(path) : mp_path_absolute(path);
 }
 
 /* In the user's own file, relative paths would mean another place each time. */

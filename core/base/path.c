@@ -3,8 +3,11 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 char *mp_path_join(const char *dir, const char *name)
 {
@@ -24,6 +27,18 @@ char *mp_path_dir(const char *path)
     if (!slash)
         return mp_strdup(".");
     return mp_strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+char *mp_path_absolute(const char *path)
+{
+    if (*path == '/')
+        return mp_strdup(path);
+    char *cwd = getcwd(NULL, 0);
+    if (!cwd && errno != ENOMEM)
+        return mp_strdup(path); /* the working directory is gone; so is this one */
+    char *whole = cwd ? mp_path_join(cwd, path) : NULL;
+    free(cwd);
+    return whole;
 }
 
 const char *mp_path_shown(const char *path, char shown[MP_PATH_SHOWN + 1])

@@ -8,6 +8,9 @@
 char *mp_path_join(const char *dir, const char *name);
 /* give: what is before the last slash; "/" for what is right below it */
 char *mp_path_dir(const char *path);
+/* give: with the working directory before it when it is relative and that is known; NULL:
+ * no memory */
+char *mp_path_absolute(const char *path);
 /* For messages: the middle of a long one is left out. Returns `shown`. */
 const char *mp_path_shown(const char *path, char shown[MP_PATH_SHOWN + 1]);
 

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "plugin/pins.h"
 #include "plugin/props.h"
 #include "plugin/search.h"
@@ -85,7 +86,7 @@ static char *find_helper_dir(const char *given)
 
     if (!given && env && *env == '/') /* relative: see the search path */
         given = env;
-    return mp_search_absolute(given ? given : MCPLUG_HELPER_DIR);
+    return mp_path_absolute(given ? given : MCPLUG_HELPER_DIR);
 }
 
 struct mp_catalogue *mp_catalogue_new(const struct mp_catalogue_options *options,

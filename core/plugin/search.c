@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/path.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -28,21 +29,9 @@ char *mp_search_file(const char *dir, const char *name)
     return join(dir, name, ".so");
 }
 
-char *mp_search_absolute(const char *path)
-{
-    if (*path == '/')
-        return mp_strdup(path);
-    char *cwd = getcwd(NULL, 0);
-    if (!cwd && errno != ENOMEM)
-        return mp_strdup(path); /* the working directory is gone; so is this one */
-    char *whole = cwd ? join(cwd, path, "") : NULL;
-    free(cwd);
-    return whole;
-}
-
 static int add_dir(struct mp_search *search, const char *path)
 {
-    char *dir = mp_search_absolute(path);
+    char *dir = mp_path_absolute(path);
     if (!dir)
         return MCPLUG_ENOMEM;
     bool skip = search->n == MP_SEARCH_DIRS;

@@ -40,7 +40,5 @@ void mp_files_clear(struct mp_files *files);
 
 /* dir/name.so; give; NULL: no memory */
 char *mp_search_file(const char *dir, const char *name);
-/* `path`, with the working directory before it when it is relative. give */
-char *mp_search_absolute(const char *path);
 
 #endif
