@@ -6,7 +6,6 @@
 #include "base/path.h"
 #include "plugin/props.h"
 #include "registry/tool_cache.h"
-#include "registry/probe.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -189,16 +188,19 @@ static void check_times(struct look *l)
 
 /* ---- how it is kept ---- */
 
-static void check_probe(struct look *l, const char *name)
+static void check_probe(struct look *l)
 {
-    char plain[MP_PROBE_NAME];
+    char plain[MCPLUG_TYPE_MAX], *name;
 
-    mp_probe_name(name, plain);
-    if (!l->d->modules || cli_doctor_feature(l->d, "probe", plain, NULL))
+    mcplug_entry_probe(l->entry, plain);
+    if (!*plain || !l->d->modules || cli_doctor_feature(l->d, "probe", plain, NULL))
         return;
+    name = mp_view_strdup(mp_view_get(l->json, "healthProbe"));
     const char *package = cli_doctor_package("probe", plain);
     cli_doctor_note(l->d, CLI_WRONG, l->about,
-                    "no module offers the probe \"%s\", its \"healthProbe\"", name);
+                    "no module offers the probe \"%s\", its \"healthProbe\"",
+                    name ? name : plain);
+    mp_free(name);
     if (package)
         cli_doctor_todo(l->d, "Install the package %s.", package);
     else
@@ -247,11 +249,9 @@ static void check_patterns(struct look *l, const char *key, mp_view tools)
 
 static void check_upkeep(struct look *l)
 {
-    char *probe = mp_view_strdup(mp_view_get(l->json, "healthProbe"));
     struct mp_tool_cache known;
 
-    if (probe)
-        check_probe(l, probe);
+    check_probe(l);
     if (mp_tool_cache_load(&l->d->config->paths, l->entry, &known) &&
         mp_tool_cache_whole(&known, MCPLUG_TOOLS)) {
         mp_view tools = mp_tool_cache_items(&known, MCPLUG_TOOLS);
@@ -259,7 +259,6 @@ static void check_upkeep(struct look *l)
         check_patterns(l, "toolsDenied", tools);
     }
     mp_tool_cache_clear(&known);
-    mp_free(probe);
 }
 
 /* ---- the whole ---- */

@@ -7,6 +7,7 @@
 #include "config/supervision.h"
 #include "plugin/props.h"
 #include "registry/filter.h"
+#include "registry/probe.h"
 #include "rpc/spill.h"
 
 #include <mcplug/admin.h>
@@ -233,6 +234,14 @@ void mcplug_entry_each_name(const mcplug_entry *entry,
                             void (*fn)(void *arg, const char *name), void *arg)
 {
     mp_entry_each_name(entry, fn, arg);
+}
+
+void mcplug_entry_probe(const mcplug_entry *entry, char out[MCPLUG_TYPE_MAX])
+{
+    _Static_assert(MCPLUG_TYPE_MAX == MP_PROBE_NAME, "a name");
+    char *name = mp_view_strdup(mp_view_get(entry->json, "healthProbe"));
+    mp_probe_name(name ? name : "", out);
+    mp_free(name);
 }
 
 int mcplug_entry_digest(const mcplug_entry *entry, char out[65])

@@ -191,6 +191,10 @@ MCPLUG_API void mcplug_entry_each_name(const mcplug_entry *entry,
                                        void (*fn)(void *arg, const char *name),
                                        void *arg);
 
+/* The feature that its "healthProbe" means, as modules have it: "list-tools" for
+ * "listTools"; "" when it names none. */
+MCPLUG_API void mcplug_entry_probe(const mcplug_entry *entry, char out[MCPLUG_TYPE_MAX]);
+
 /* A digest of what it says, however it is laid out, as 64 hexadecimal digits: equal for
  * entries that mean the same server. MCPLUG_ENOMEM. */
 MCPLUG_API int mcplug_entry_digest(const mcplug_entry *entry, char out[65]);

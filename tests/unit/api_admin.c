@@ -414,6 +414,19 @@ START_TEST(what_an_entry_may_ask_for_is_named)
 }
 END_TEST
 
+START_TEST(the_probe_is_named_as_modules_have_it)
+{
+    char probe[MCPLUG_TYPE_MAX];
+    give(USER, "{'mcpServers':{'l':{'command':'x','healthProbe':'listTools'},"
+               "'n':{'command':'x'}}}");
+    conf_load();
+    mcplug_entry_probe(find("l"), probe);
+    ck_assert_str_eq(probe, "list-tools");
+    mcplug_entry_probe(find("n"), probe);
+    ck_assert_str_eq(probe, "");
+}
+END_TEST
+
 START_TEST(entries_that_say_the_same_have_one_digest)
 {
     char a[65], b[65], c[65];
@@ -694,6 +707,7 @@ static void add(TCase *t)
     tcase_add_test(t, an_entry_that_changed_shows_what_was_approved);
     tcase_add_test(t, scopes_without_approval_have_it);
     tcase_add_test(t, what_an_entry_may_ask_for_is_named);
+    tcase_add_test(t, the_probe_is_named_as_modules_have_it);
     tcase_add_test(t, entries_that_say_the_same_have_one_digest);
     tcase_add_test(t, denied_tools_are_refused_with_the_list_that_says_so);
     tcase_add_test(t, a_broken_entry_denies_nothing_for_it_is_not_used);
