@@ -4,7 +4,6 @@
 #include "base/path.h"
 #include "cli/base/entries.h"
 #include "cli/base/oneshot.h"
-#include "config/keys.h"
 #include "cli/base/message.h"
 #include "cli/base/key_value.h"
 
@@ -118,10 +117,11 @@ static bool add_map(const struct cli_list *list, const char *key, char between,
 /* A key that is true or false is not a text. */
 static bool set_setting(json_t *entry, const char *name, const char *text)
 {
-    const struct mp_key *key = mp_keys;
-    while (key->name && strcmp(key->name, name) != 0)
-        key++;
-    bool flag = key->name && key->type && strcmp(key->type, "bool") == 0;
+    struct mcplug_key key = {.struct_size = sizeof key};
+    bool flag = false;
+
+    for (size_t i = 0; !flag && mcplug_config_key(i, &key); i++)
+        flag = strcmp(key.name, name) == 0 && key.type && strcmp(key.type, "bool") == 0;
     if (flag && strcmp(text, "true") == 0)
         return set(entry, name, json_true(), text);
     if (flag && strcmp(text, "false") == 0)

@@ -6,7 +6,6 @@
 #include "cli/base/by_name.h"
 #include "cli/commands/commands.h"
 #include "cli/import/import.h"
-#include "config/keys.h"
 #include "plugin/catalogue.h"
 #include "plugin/search.h"
 
@@ -229,13 +228,15 @@ static void put_transports(struct cli_cursor *at, const char *head)
  * sets. */
 static void put_keys(struct cli_out *out, const char *head)
 {
+    struct mcplug_key key = {.struct_size = sizeof key};
     char text[64];
-    for (const struct mp_key *key = mp_keys; key->name; key++) {
-        if (!key->ours || strcmp(key->name, "type") == 0)
+
+    for (size_t i = 0; mcplug_config_key(i, &key); i++) {
+        if (key.is_setting || strcmp(key.name, "type") == 0)
             continue;
-        bool list = strcmp(key->type, "list") == 0, map = strcmp(key->type, "map") == 0;
-        snprintf(text, sizeof text, "%s%s", key->name, list ? "[]=" : map ? "." : "=");
-        cli_candidate(out, head, text, key->help);
+        bool list = strcmp(key.type, "list") == 0, map = strcmp(key.type, "map") == 0;
+        snprintf(text, sizeof text, "%s%s", key.name, list ? "[]=" : map ? "." : "=");
+        cli_candidate(out, head, text, key.help);
     }
 }
 

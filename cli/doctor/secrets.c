@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "cli/base/entries.h"
-#include "config/keys.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -318,7 +317,7 @@ static size_t find_in(const char *outer, mp_view object, struct mp_str *names)
         if (!outer && map) {
             n += find_in(name, value, names);
         } else if (name &&
-                   (outer ? mp_key_tells(name, strlen(name)) : is_masked(key, value)) &&
+                   (outer ? mcplug_name_is_telling(name) : is_masked(key, value)) &&
                    !only_refers(value)) {
             snprintf(path, sizeof path, "%s%s%.200s", outer ? outer : "",
                      outer ? "." : "", name);

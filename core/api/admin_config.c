@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "config/expand.h"
+#include "config/keys.h"
 #include "config/supervision.h"
 #include "plugin/props.h"
 #include "registry/filter.h"
@@ -248,6 +249,27 @@ int mcplug_entry_digest(const mcplug_entry *entry, char out[65])
 {
     _Static_assert(MP_SHA256_HEX + 1 == 65, "a digest");
     return mp_approval_digest("", "", entry->json, out) ? MCPLUG_OK : MCPLUG_ENOMEM;
+}
+
+int mcplug_config_key(size_t i, struct mcplug_key *out)
+{
+    size_t n = 0;
+    while (mp_keys[n].name && n < i)
+        n++;
+    const struct mp_key *key = &mp_keys[n];
+    if (!key->name)
+        return 0;
+    const struct mcplug_key own = {.is_setting = !key->ours,
+                                   .name = key->name,
+                                   .type = key->type,
+                                   .help = key->help};
+    FILL(out, own);
+    return 1;
+}
+
+int mcplug_name_is_telling(const char *name)
+{
+    return mp_key_tells(name, strlen(name));
 }
 
 /* ---- which tools ---- */

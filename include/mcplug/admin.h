@@ -215,6 +215,20 @@ MCPLUG_API int mcplug_config_judge(const mcplug_config *config, const mcplug_ent
                                    const mcplug_settings *settings,
                                    struct mcplug_error *err);
 
+/* -- keys that an entry may have -- */
+
+struct mcplug_key {
+    uint32_t struct_size;
+    uint32_t is_setting; /* of the transport: its module says what is right */
+    const char *name;
+    const char *type; /* as in struct mcplug_option; NULL: as its module says */
+    const char *help; /* one line; NULL: likewise */
+};
+/* 0: there are no more. [any] */
+MCPLUG_API int mcplug_config_key(size_t i, struct mcplug_key *out);
+/* Is it a name that is given to secrets: API_KEY, --user, X-Session? [any] */
+MCPLUG_API int mcplug_name_is_telling(const char *name);
+
 /* -- names towards models: mcp__SERVER__TOOL, as people type them -- */
 
 /* "mcp__SERVER__", with _ for everything but letters and digits. 0: it does not fit. */

@@ -616,6 +616,34 @@ START_TEST(approvals_are_forgotten_by_name_and_all_together)
 }
 END_TEST
 
+/* ---- keys ---- */
+
+START_TEST(keys_have_a_type_and_help_unless_their_module_says_it)
+{
+    struct mcplug_key key = {.struct_size = sizeof key};
+    bool shared = false, url = false;
+    size_t n = 0;
+
+    for (; mcplug_config_key(n, &key); n++) {
+        ck_assert(key.is_setting || (key.type && key.help));
+        shared = shared || (strcmp(key.name, "shared") == 0 && !key.is_setting &&
+                            strcmp(key.type, "bool") == 0);
+        url = url || (strcmp(key.name, "url") == 0 && key.is_setting);
+    }
+    ck_assert(shared && url);
+    ck_assert(!mcplug_config_key(n + 1, &key) && !mcplug_config_key(SIZE_MAX, &key));
+}
+END_TEST
+
+START_TEST(names_that_are_given_to_secrets_tell)
+{
+    ck_assert(mcplug_name_is_telling("API_KEY"));
+    ck_assert(mcplug_name_is_telling("X-Session"));
+    ck_assert(!mcplug_name_is_telling("LANG"));
+    ck_assert(!mcplug_name_is_telling(""));
+}
+END_TEST
+
 /* ---- text ---- */
 
 START_TEST(json_is_checked_with_the_place_of_the_fault)
@@ -718,6 +746,8 @@ static void add(TCase *t)
     tcase_add_test(t, an_entry_is_added_changed_and_removed);
     tcase_add_test(t, what_cannot_be_added_is_refused);
     tcase_add_test(t, approvals_are_forgotten_by_name_and_all_together);
+    tcase_add_test(t, keys_have_a_type_and_help_unless_their_module_says_it);
+    tcase_add_test(t, names_that_are_given_to_secrets_tell);
     tcase_add_test(t, json_is_checked_with_the_place_of_the_fault);
     tcase_add_test(t, entries_are_shown_without_their_secrets);
     tcase_add_test(t, text_is_made_equal_and_laid_out);
