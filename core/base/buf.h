@@ -5,6 +5,8 @@
 
 #include <mcplug/plugin.h>
 
+#include "base/shared.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -23,9 +25,10 @@ struct mp_str {
     bool failed; /* an addition did not fit or had no memory; stays set */
 };
 
-void mp_str_init(struct mp_str *s, size_t max);
-void mp_str_clear(struct mp_str *s); /* frees; usable again with the same maximum */
-bool mp_str_reserve(struct mp_str *s, size_t more);
+MP_SHARED void mp_str_init(struct mp_str *s, size_t max);
+/* Frees; usable again with the same maximum. */
+MP_SHARED void mp_str_clear(struct mp_str *s);
+MP_SHARED bool mp_str_reserve(struct mp_str *s, size_t more);
 
 static inline bool mp_str_add(struct mp_str *s, const void *data, size_t len)
 {
@@ -41,19 +44,19 @@ static inline bool mp_str_add(struct mp_str *s, const void *data, size_t len)
 /* A string literal. */
 #define mp_str_add_lit(s, lit) mp_str_add(s, "" lit, sizeof(lit) - 1)
 
-bool mp_str_adds(struct mp_str *s, const char *text);
-bool mp_str_addc(struct mp_str *s, char c);
-bool mp_str_addu(struct mp_str *s, uint64_t number);
-bool mp_str_addf(struct mp_str *s, const char *fmt, ...) MCPLUG_PRINTF(2, 3);
+MP_SHARED bool mp_str_adds(struct mp_str *s, const char *text);
+MP_SHARED bool mp_str_addc(struct mp_str *s, char c);
+MP_SHARED bool mp_str_addu(struct mp_str *s, uint64_t number);
+MP_SHARED bool mp_str_addf(struct mp_str *s, const char *fmt, ...) MCPLUG_PRINTF(2, 3);
 /* As a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD. */
-bool mp_str_add_json(struct mp_str *s, const char *text, size_t len);
+MP_SHARED bool mp_str_add_json(struct mp_str *s, const char *text, size_t len);
 /* give; moves the bytes without a copy and leaves `s` empty. NULL when `s` failed
  * or memory ran out; `s` is cleared then too. */
 mcplug_buf *mp_str_to_buf(struct mp_str *s);
 /* Empties `s` but keeps its memory for the next time. */
-void mp_str_reset(struct mp_str *s);
+MP_SHARED void mp_str_reset(struct mp_str *s);
 /* give; a C string, NULL when `s` failed. `s` is left empty. */
-char *mp_str_take(struct mp_str *s);
+MP_SHARED char *mp_str_take(struct mp_str *s);
 
 static inline struct mcplug_bytes mp_bytes(const void *data, size_t len)
 {

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/shared.h"
+
 #define MP_SHA256_BYTES 32
 #define MP_SHA256_HEX (2 * MP_SHA256_BYTES)
 
@@ -20,10 +22,10 @@ void mp_sha256_add(struct mp_sha256 *sha, const void *data, size_t len);
 void mp_sha256_end(struct mp_sha256 *sha, unsigned char out[MP_SHA256_BYTES]);
 
 /* Of a regular file. 0, or an errno with nothing written. */
-int mp_sha256_file(const char *path, unsigned char out[MP_SHA256_BYTES]);
+MP_SHARED int mp_sha256_file(const char *path, unsigned char out[MP_SHA256_BYTES]);
 
 /* As lower-case text, with a NUL. */
-void mp_sha256_hex(const unsigned char digest[MP_SHA256_BYTES],
-                   char out[MP_SHA256_HEX + 1]);
+MP_SHARED void mp_sha256_hex(const unsigned char digest[MP_SHA256_BYTES],
+                             char out[MP_SHA256_HEX + 1]);
 
 #endif

@@ -6,24 +6,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/shared.h"
+
 /* Length 1..4 of the well-formed UTF-8 sequence at `p`, or 0. */
-size_t mp_utf8_len(const unsigned char *p, size_t avail);
-bool mp_is_utf8(const char *text);
+MP_SHARED size_t mp_utf8_len(const unsigned char *p, size_t avail);
+MP_SHARED bool mp_is_utf8(const char *text);
 
 /* Writes `code` as UTF-8 (surrogates and what is above U+10FFFF as U+FFFD);
  * returns its length. */
-size_t mp_utf8_put(uint32_t code, char out[4]);
+MP_SHARED size_t mp_utf8_put(uint32_t code, char out[4]);
 
 /* Makes bytes fit for a terminal: control characters (but newline and tab when
  * `multiline`), escape sequences, bidi overrides, zero-width and tag characters
  * and bytes that are not UTF-8 become visible \x.. or \u{....}. Reads at most
  * `*len` bytes and writes at most `cap`; `*len` becomes what was read. With `more`,
  * an incomplete sequence at the end is left unread. Returns what was written. */
-size_t mp_escape(const char *text, size_t *len, bool multiline, bool more, char *out,
-                 size_t cap);
+MP_SHARED size_t mp_escape(const char *text, size_t *len, bool multiline, bool more,
+                           char *out, size_t cap);
 
 struct mp_str;
-bool mp_str_add_escaped(struct mp_str *s, const char *text, size_t len, bool multiline);
+MP_SHARED bool mp_str_add_escaped(struct mp_str *s, const char *text, size_t len,
+                                  bool multiline);
 
 /* Foreign text, fit to stand in a line of ours: whole characters, blanks in place of
  * controls and none around it, ? for what is no UTF-8. Cut to `size`, NUL included;

@@ -187,10 +187,10 @@ int mp_entry_usable(const struct mcplug_config *config, const struct mp_entry *e
 int mp_entry_resolve(const struct mcplug_config *config, const struct mp_entry *entry,
                      const struct mcplug_option *options, const struct mp_vaults *vaults,
                      struct mp_resolved *out, struct mcplug_error *err);
-void mp_resolved_clear(struct mp_resolved *resolved);
+MP_SHARED void mp_resolved_clear(struct mp_resolved *resolved);
 /* Fills in the times that are 0. */
-void mp_resolved_times(const struct mp_resolved *resolved, uint32_t *connect_ms,
-                       uint32_t *request_ms, uint64_t *tool_ms);
+MP_SHARED void mp_resolved_times(const struct mp_resolved *resolved, uint32_t *connect_ms,
+                                 uint32_t *request_ms, uint64_t *tool_ms);
 
 /* Every variable and secret that the entry may ask for: "VAR", "file:PATH". */
 void mp_entry_each_name(const struct mp_entry *entry,

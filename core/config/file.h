@@ -22,11 +22,11 @@ struct mp_file {
  * device); the message begins with the path. Clear `out` in any case. */
 int mp_file_read(const char *path, struct mp_file *out, struct mcplug_error *err);
 /* The same for files that may be longer: those of other programs. */
-int mp_file_read_up_to(const char *path, size_t max, struct mp_file *out,
-                       struct mcplug_error *err);
+MP_SHARED int mp_file_read_up_to(const char *path, size_t max, struct mp_file *out,
+                                 struct mcplug_error *err);
 /* The same, but a link at the end of the path is refused. */
 int mp_file_read_own(const char *path, struct mp_file *out, struct mcplug_error *err);
-void mp_file_clear(struct mp_file *file); /* wipes: there may be secrets */
+MP_SHARED void mp_file_clear(struct mp_file *file); /* wipes: there may be secrets */
 
 /* Makes the new text from the old one (empty when there is no file). Returning anything
  * but MCPLUG_OK leaves the file as it is and is what mp_file_update() returns. An `out`

@@ -9,7 +9,7 @@ struct mp_place {
     size_t line, column; /* from 1; columns count characters, not bytes */
 };
 
-struct mp_place mp_place_of(mp_view text, size_t offset);
+MP_SHARED struct mp_place mp_place_of(mp_view text, size_t offset);
 /* The place of `to`, when that of `from`, before it, is known. */
 struct mp_place mp_place_after(struct mp_place at, const unsigned char *from,
                                const unsigned char *to);
@@ -22,7 +22,7 @@ mp_view mp_json_trim(mp_view text);
  * where it was opened), a key given twice in one object (`"env" is given twice`). `at`
  * gets the place, which the text does not repeat. MCPLUG_ECONFIG, or MCPLUG_ETOOBIG for
  * a limit. */
-int mp_json_check(mp_view text, struct mp_place *at, struct mcplug_error *err);
+MP_SHARED int mp_json_check(mp_view text, struct mp_place *at, struct mcplug_error *err);
 
 /* Adds `value` without white space, strings in one spelling (what needs no escape has
  * none), members in their order, numbers as written: equal texts for equal entries,

@@ -7,6 +7,8 @@
 
 #include <mcplug/types.h>
 
+#include "base/shared.h"
+
 #include <stdbool.h>
 
 /* A part of a text. `len` 0: not there (no JSON value is empty). */
@@ -95,8 +97,9 @@ void mp_scan_dropped(struct mp_scan *s, size_t count);
 
 /* Scans a whole text at once: is it one JSON value? `env` may be NULL: then the value
  * is no envelope, and members with the names of one may come twice. */
-int mp_scan_text(const char *text, size_t len, const struct mp_scan_limits *limits,
-                 struct mp_envelope *env, struct mcplug_error *err);
+MP_SHARED int mp_scan_text(const char *text, size_t len,
+                           const struct mp_scan_limits *limits, struct mp_envelope *env,
+                           struct mcplug_error *err);
 
 /* For a message that could not be read: finds the value of its "id" member near the
  * end of `tail`, the message's last bytes, or at the beginning of `head`, its first

@@ -10,6 +10,6 @@
  * kept as well as it can be: lone surrogates as U+FFFD, integers beyond 64 bits and
  * reals beyond a double as strings of their digits, NUL in a key as U+FFFD, the later
  * of two equal keys. NULL: out of memory (MCPLUG_ENOMEM), or no JSON after all. */
-json_t *mp_tree(mp_view text, struct mcplug_error *err);
+MP_SHARED json_t *mp_tree(mp_view text, struct mcplug_error *err);
 
 #endif

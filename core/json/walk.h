@@ -15,35 +15,35 @@ struct mp_walk {
 
 /* Iterates the members of an object or the elements of an array; any other value
  * has none. */
-struct mp_walk mp_walk_into(mp_view container);
-bool mp_walk_member(struct mp_walk *w, mp_view *key, mp_view *value);
-bool mp_walk_element(struct mp_walk *w, mp_view *value);
+MP_SHARED struct mp_walk mp_walk_into(mp_view container);
+MP_SHARED bool mp_walk_member(struct mp_walk *w, mp_view *key, mp_view *value);
+MP_SHARED bool mp_walk_element(struct mp_walk *w, mp_view *value);
 
 /* The value of the first member of that (unescaped) name; len 0 when there is none
  * or `object` is not an object. */
-mp_view mp_view_get(mp_view object, const char *name);
+MP_SHARED mp_view mp_view_get(mp_view object, const char *name);
 /* The same through several levels: "capabilities/tools/listChanged". Names may not
  * contain '/'. */
-mp_view mp_view_path(mp_view object, const char *path);
+MP_SHARED mp_view mp_view_path(mp_view object, const char *path);
 
-bool mp_view_is_object(mp_view v);
-bool mp_view_is_array(mp_view v);
-bool mp_view_is_string(mp_view v);
-bool mp_view_is_null(mp_view v);
-bool mp_view_true(mp_view v); /* is it the literal true? */
-size_t mp_view_count(mp_view container);
+MP_SHARED bool mp_view_is_object(mp_view v);
+MP_SHARED bool mp_view_is_array(mp_view v);
+MP_SHARED bool mp_view_is_string(mp_view v);
+MP_SHARED bool mp_view_is_null(mp_view v);
+MP_SHARED bool mp_view_true(mp_view v); /* is it the literal true? */
+MP_SHARED size_t mp_view_count(mp_view container);
 
 /* The key or string, unescaped, equals `text`? */
-bool mp_view_equals(mp_view string, const char *text);
+MP_SHARED bool mp_view_equals(mp_view string, const char *text);
 /* Integers only, as written without fraction or exponent; false when it does not fit. */
-bool mp_view_int(mp_view v, int64_t *out);
-bool mp_view_double(mp_view v, double *out);
+MP_SHARED bool mp_view_int(mp_view v, int64_t *out);
+MP_SHARED bool mp_view_double(mp_view v, double *out);
 
 /* Adds the string unescaped, as UTF-8: lone surrogates become U+FFFD, \u0000 a NUL
  * byte. Nothing is added for a view that is not a string. */
-bool mp_str_add_view(struct mp_str *s, mp_view string);
+MP_SHARED bool mp_str_add_view(struct mp_str *s, mp_view string);
 /* give; the same as a C string, cut at a NUL; NULL: no string, or no memory. */
-char *mp_view_strdup(mp_view string);
+MP_SHARED char *mp_view_strdup(mp_view string);
 
 /* Unescapes piece by piece, for strings too long to keep. Feed the inside of a
  * string (no quotes); `out` needs room for 4 + 3 × `len` bytes. Returns what was put. */
@@ -52,7 +52,9 @@ struct mp_unescape {
     uint8_t n;     /* bytes of an escape held back */
     char held[6];
 };
-size_t mp_unescape_feed(struct mp_unescape *u, const char *in, size_t len, char *out);
-size_t mp_unescape_end(struct mp_unescape *u, char *out); /* a surrogate left over */
+MP_SHARED size_t mp_unescape_feed(struct mp_unescape *u, const char *in, size_t len,
+                                  char *out);
+MP_SHARED size_t mp_unescape_end(struct mp_unescape *u,
+                                 char *out); /* a surrogate left over */
 
 #endif

@@ -16,6 +16,7 @@
 #define MP_PLUGIN_CATALOGUE_H
 
 #include "base/log.h"
+#include "base/shared.h"
 
 #include <mcplug/plugin.h>
 
@@ -57,33 +58,34 @@ struct mp_offer {
     const struct mp_plugin *plugin;
 };
 
-struct mp_catalogue *mp_catalogue_new(const struct mp_catalogue_options *options,
-                                      struct mcplug_error *err); /* give; copies */
+MP_SHARED struct mp_catalogue *
+mp_catalogue_new(const struct mp_catalogue_options *options,
+                 struct mcplug_error *err); /* give; copies */
 /* Calls fini() of every module; all their instances must be gone. */
-void mp_catalogue_free(struct mp_catalogue *cat);
+MP_SHARED void mp_catalogue_free(struct mp_catalogue *cat);
 
 /* Finds who offers `kind` under `name`, and loads it. MCPLUG_ENOTSUP: nobody does;
  * the message lists where was searched, and names the package for our own ones, or
  * says why the file NAME.so was refused. Modules that fail on the way are logged, one
  * line each, and once. [loop] */
-int mp_catalogue_find(struct mp_catalogue *cat, uint32_t kind, const char *name,
-                      const struct mp_offer **out, struct mcplug_error *err);
+MP_SHARED int mp_catalogue_find(struct mp_catalogue *cat, uint32_t kind, const char *name,
+                                const struct mp_offer **out, struct mcplug_error *err);
 /* The same by URL scheme or mime type, after `accepts`; case does not matter. */
 int mp_catalogue_accepts(struct mp_catalogue *cat, uint32_t kind, const char *what,
                          const struct mp_offer **out, struct mcplug_error *err);
 
 /* Loads one file: checks, pins, dlopen, handshake, init; a file that is loaded already is
  * given again. The reason for a refusal is one line that begins with its path. */
-int mp_catalogue_load(struct mp_catalogue *cat, const char *file,
-                      const struct mp_plugin **out, struct mcplug_error *err);
+MP_SHARED int mp_catalogue_load(struct mp_catalogue *cat, const char *file,
+                                const struct mp_plugin **out, struct mcplug_error *err);
 
 /* Calls `fn` for every distinct module file on the search path, loaded or not, and
  * every module compiled in (file NULL). Loads nothing. Links to the same file are
  * one. `fn` returns false to stop. */
-void mp_catalogue_each(struct mp_catalogue *cat,
-                       bool (*fn)(void *arg, const char *file,
-                                  const struct mcplug_plugin *builtin),
-                       void *arg);
+MP_SHARED void mp_catalogue_each(struct mp_catalogue *cat,
+                                 bool (*fn)(void *arg, const char *file,
+                                            const struct mcplug_plugin *builtin),
+                                 void *arg);
 
 /* ---- file.c ---- */
 
@@ -113,9 +115,10 @@ int mp_plugin_fail(struct mcplug_error *err, int code, const char *file, const c
 int mp_plugin_handshake(const struct mcplug_plugin *d, const char *file,
                         struct mcplug_error *err);
 /* The i-th feature as a copy of the core's own size. */
-struct mcplug_feature mp_plugin_feature(const struct mcplug_plugin *d, size_t i);
-const char *mp_kind_name(uint32_t kind); /* "transport", .. or "kind 9" */
-bool mp_kind_known(uint32_t kind);
+MP_SHARED struct mcplug_feature mp_plugin_feature(const struct mcplug_plugin *d,
+                                                  size_t i);
+MP_SHARED const char *mp_kind_name(uint32_t kind); /* "transport", .. or "kind 9" */
+MP_SHARED bool mp_kind_known(uint32_t kind);
 
 /* ---- tables.c: what modules are handed ---- */
 
@@ -150,7 +153,7 @@ int mp_vault_get(struct mp_catalogue *cat, const char *vault, const char *name,
 
 /* ---- builtin.c (the list comes from config.h) ---- */
 
-extern const struct mcplug_plugin *const mp_builtins[]; /* NULL-ended */
+MP_SHARED extern const struct mcplug_plugin *const mp_builtins[]; /* NULL-ended */
 
 /* ---- contract.c: the kit behind `mcplug plugins --check` ---- */
 
@@ -162,8 +165,8 @@ extern const struct mcplug_plugin *const mp_builtins[]; /* NULL-ended */
  * kit itself cannot work. `settings` may be NULL; a transport that needs some is not
  * brought to life, and a line tells which. The module must not be loaded by anybody
  * else in this process; a broken one may take the process with it. */
-int mp_plugin_contract(const char *file, const mcplug_props *settings,
-                       void (*report)(void *arg, bool passed, const char *line),
-                       void *arg, struct mcplug_error *err);
+MP_SHARED int mp_plugin_contract(const char *file, const mcplug_props *settings,
+                                 void (*report)(void *arg, bool passed, const char *line),
+                                 void *arg, struct mcplug_error *err);
 
 #endif

@@ -6,6 +6,8 @@
 
 #include <mcplug/plugin.h>
 
+#include "base/shared.h"
+
 #include <stdbool.h>
 
 struct mp_str;
@@ -14,17 +16,18 @@ struct mp_str;
 #define MP_PROPS_ITEMS 4096 /* values of one list, pairs of one map */
 #define MP_OPTIONS_MAX 64   /* options that one feature may declare */
 
-mcplug_props *mp_props_new(void);
+MP_SHARED mcplug_props *mp_props_new(void);
 mcplug_props *mp_props_copy(const mcplug_props *props); /* give; NULL: no memory */
-void mp_props_free(mcplug_props *props);                /* wipes: there may be secrets */
+MP_SHARED void mp_props_free(mcplug_props *props);      /* wipes: there may be secrets */
 
 /* All three copy. MCPLUG_OK, _ENOMEM, _ETOOBIG (see above), or _EINVAL: a NULL, an
  * empty name, or a name that is there already in another shape. After a failure
  * everything is as before. */
-int mp_props_set(mcplug_props *props, const char *name, const char *value);
-int mp_props_add(mcplug_props *props, const char *name, const char *value); /* list */
-int mp_props_put(mcplug_props *props, const char *name, const char *key,
-                 const char *value); /* map; a key that is there is replaced */
+MP_SHARED int mp_props_set(mcplug_props *props, const char *name, const char *value);
+MP_SHARED int mp_props_add(mcplug_props *props, const char *name,
+                           const char *value); /* list */
+MP_SHARED int mp_props_put(mcplug_props *props, const char *name, const char *key,
+                           const char *value); /* map; a key that is there is replaced */
 
 /* As struct mcplug_diag has them: fallbacks apply once the options are attached.
  * Before that numbers are read as "int" or "bool". */
@@ -55,16 +58,16 @@ mcplug_props *mp_props_known(const mcplug_props *props,
 uint64_t mp_props_hash(const mcplug_props *props);
 
 /* Are they the same, whatever the order? */
-bool mp_props_equal(const mcplug_props *a, const mcplug_props *b);
+MP_SHARED bool mp_props_equal(const mcplug_props *a, const mcplug_props *b);
 
 /* ---- single options ---- */
 
 bool mp_option_type_known(const char *type);
 /* Reads `text` as `type`; types that are not numbers take any text and leave `out`. */
-bool mp_option_parse(const char *type, const char *text, int64_t *out);
+MP_SHARED bool mp_option_parse(const char *type, const char *text, int64_t *out);
 
 /* For "did you mean": keeps in `*best` whichever of it and `candidate` is nearer to
  * `word`, if near enough at all. `*best` begins as NULL. */
-void mp_nearest(const char *word, const char *candidate, const char **best);
+MP_SHARED void mp_nearest(const char *word, const char *candidate, const char **best);
 
 #endif

@@ -4,10 +4,12 @@
 
 #include <mcplug/plugin.h>
 
+#include "base/shared.h"
+
 /* NULL: there is none of that name, or it is older than `version`. [any] */
 const void *mp_service_find(const char *name, uint32_t version);
 
 /* Also of use to those who share code with modules. [any] */
-const struct mcplug_json *mp_service_json(void);
+MP_SHARED const struct mcplug_json *mp_service_json(void);
 
 #endif

@@ -163,7 +163,7 @@ unsigned mp_server_lists_of(const struct mcplug_server_options *o);
 bool mp_service_busy(const struct mp_service *s);
 /* What it offered last, from what is kept at `path`, which it keeps from now on. take;
  * NULL is fine */
-void mp_service_recall(struct mp_service *s, char *path);
+MP_SHARED void mp_service_recall(struct mp_service *s, char *path);
 /* Its last user has gone: ends it, now or when it has been idle. */
 void mp_service_unused(struct mp_service *s);
 /* Frees it soon, if it has ended and nobody is left. */

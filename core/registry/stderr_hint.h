@@ -5,13 +5,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/shared.h"
+
 #define MP_STDERR_HINT "; it said: " /* before that line, in an error */
 #define MP_STDERR_HINT_MAX 160       /* bytes of it that are kept */
 
 /* Does a line tell more than the one that was kept, `had` ("", or NULL: none)? Later ones
  * do, but for blank ones, details that belong to it, and what runtimes always end with.
  */
-bool mp_stderr_hint_more(const char *line, size_t len, const char *had);
+MP_SHARED bool mp_stderr_hint_more(const char *line, size_t len, const char *had);
 /* Keeps it if so, fit for one line of text: whole characters, blanks in place of
  * controls. `said` has room for MP_STDERR_HINT_MAX + 1 bytes. */
 void mp_stderr_hint_keep(char *said, const char *line, size_t len);

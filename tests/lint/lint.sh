@@ -84,6 +84,64 @@ top == "include" && (quoted || to == "mcplug" && name != "mcplug/types.h" &&
 }
 ' $(sources $folders) >>"$found"
 
+# ---- what the library shows ----
+# Every function of a public header and everything that is MP_SHARED is in the map once, in
+# the node of its header, and the map has nothing else. What is shared, the command uses.
+awk '
+function node_of(file) {
+    if (file ~ /^core\//)
+        return "MCPLUG_PRIVATE"
+    return file ~ /\/admin\.h$/ ? "MCPLUG_ADMIN_0" : "MCPLUG_0"
+}
+function finding(file, text) { printf "%s: %s\n", file, text }
+FNR == 1 { text = "" }
+FILENAME ~ /\.map$/ {
+    if ($2 == "{")
+        node = $1
+    else if (match($0, /^ +[a-z0-9_]+;$/)) {
+        name = $1
+        sub(/;/, "", name)
+        if (name in shown)
+            finding(FILENAME, name " is here twice")
+        shown[name] = node
+    }
+    next
+}
+FILENAME ~ /^cli\// {
+    while (match($0, /mp_[a-z0-9_]+/)) {
+        used[substr($0, RSTART, RLENGTH)] = 1
+        $0 = substr($0, RSTART + RLENGTH)
+    }
+    next
+}
+/^#/ { next }
+{ # a declaration may take several lines
+    text = text $0 " "
+    if (!match(text, /(MCPLUG_API|MP_SHARED) [^;(]*(\(|\[|;)/)) {
+        if (text !~ /(MCPLUG_API|MP_SHARED) [^;]*$/)
+            text = ""
+        next
+    }
+    name = substr(text, RSTART, RLENGTH - 1)
+    sub(/\[.*/, "", name)
+    sub(/.*[ *]/, "", name)
+    text = ""
+    declared[name] = FILENAME
+}
+END {
+    for (name in declared)
+        if (!(name in shown))
+            finding(declared[name], name " is not in core/libmcplug.map")
+        else if (shown[name] != node_of(declared[name]))
+            finding(declared[name], name " is in the wrong node of core/libmcplug.map")
+        else if (shown[name] == "MCPLUG_PRIVATE" && !(name in used))
+            finding(declared[name], name " is MP_SHARED, but the command does not use it")
+    for (name in shown)
+        if (!(name in declared))
+            finding("core/libmcplug.map", name " is declared in no header")
+}' core/libmcplug.map $(sources cli) $(find include core -name '*.h' | sort) >>"$found" ||
+    echo "tests/lint/lint.sh: cannot compare the map with the headers" >>"$found"
+
 # ---- sizes ----
 # Hints, not findings: a file is as long as its object, a function as its thought.
 wc -l $(sources $(ls -d core cli plugins helpers 2>/dev/null)) | awk '$2 != "total" && $1 > 800 {
