@@ -178,6 +178,7 @@ script_tests = \
 	tests/install/examples.test \
 	tests/install/lazy.test \
 	tests/install/lean.test \
+	tests/install/linked.test \
 	tests/install/outoftree.test \
 	tests/reaper/survivors.test
 

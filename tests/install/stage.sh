@@ -57,6 +57,7 @@ if [ -n "$root" ]; then
     export PKG_CONFIG_SYSROOT_DIR="$root"
     MCPLUG_HELPER_PATH=$(found mcplug-reaper)
     export MCPLUG_HELPER_PATH="${MCPLUG_HELPER_PATH%/*}"
+    export LD_LIBRARY_PATH="$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 fi
 # Some programs called pkg-config put the root before variables, some do not.
 plugindir=$(pkg-config --variable=plugindir mcplug-plugin) || exit 99
