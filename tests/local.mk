@@ -18,6 +18,7 @@ unit_tests = \
 	tests/unit/api_two_hosts \
 	tests/unit/base_sha256 \
 	tests/unit/base_text \
+	tests/unit/check_contract \
 	tests/unit/cli_args \
 	tests/unit/cli_import \
 	tests/unit/cli_import_entry \
@@ -62,7 +63,6 @@ unit_tests = \
 	tests/unit/loop_loop \
 	tests/unit/plugin_abi \
 	tests/unit/plugin_catalogue \
-	tests/unit/plugin_contract \
 	tests/unit/plugin_handshake \
 	tests/unit/plugin_pins \
 	tests/unit/plugin_props \
@@ -125,6 +125,8 @@ unit_support = \
 	tests/unit/quick.h
 
 LDADD = tests/unit/libtest.la libmcplug-cli.la libmcplug-core.la $(CHECK_LIBS)
+tests_unit_check_contract_LDADD = libmcplug-check.la $(LDADD)
+tests_unit_plugin_vault_LDADD = libmcplug-check.la $(LDADD)
 AM_CFLAGS += $(CHECK_CFLAGS)
 if HAVE_CHECK
 check_LTLIBRARIES += tests/unit/libtest.la

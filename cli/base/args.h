@@ -91,7 +91,7 @@ struct cli_args {                      /* all strings belong to argv */
     uint64_t count;        /* ping --count */
     bool follow;           /* logs */
     uint64_t lines, since; /* logs: how many, ms before now; both one more, 0: not said */
-    const char *check, *inspect, *check_here;
+    const char *check, *inspect;
 };
 
 /* Every command, in the order of the help text; NULL-ended. */

@@ -1,12 +1,9 @@
-/* `mcplug plugins --check`: the contract kit, in a child process. */
+/* `mcplug plugins --check`: the contract kit, which is a program of its own. */
 #include "cli/base/modules.h"
 
-#include "base/error.h"
 #include "base/mem.h"
 #include "cli/base/child.h"
 #include "cli/base/oneshot.h"
-#include "plugin/catalogue.h"
-#include "plugin/props.h"
 #include "cli/base/message.h"
 
 #include <stdio.h>
@@ -14,69 +11,47 @@
 #include <string.h>
 
 #define CHECK_MS 60000
-#define WORDS_MAX 100
+#define SETTINGS_MAX 100
 
-/* ---- in the child: one JSON object per line ---- */
+/* ---- settings as mcplug-check takes them ---- */
 
-static void report_object(int fd, json_t *object)
+struct words {
+    const char *at[3 + 4 * SETTINGS_MAX];
+    size_t n;
+    struct cli_setting settings[SETTINGS_MAX]; /* what `at` points into */
+    size_t n_settings;
+};
+
+static void add_setting(struct words *w, const struct cli_setting *s)
 {
-    char *line = object ? json_dumps(object, JSON_COMPACT) : NULL;
-    if (line) {
-        cli_child_report(fd, line, strlen(line));
-        cli_child_report(fd, "\n", 1);
-    }
-    free(line);
-    json_decref(object);
+    w->at[w->n++] = s->list ? "add" : s->key ? "put" : "set";
+    w->at[w->n++] = s->name;
+    if (s->key)
+        w->at[w->n++] = s->key;
+    w->at[w->n++] = s->value;
 }
 
-static void on_finding(void *arg, bool passed, const char *line)
-{
-    const int *fd = arg;
-    json_t *words = json_string(line);
-    report_object(*fd, json_pack("{s:b,s:o}", "passed", passed, "check",
-                                 words ? words : json_string("?")));
-}
-
-static int read_settings(const struct cli_args *args, mcplug_props *props,
+static int read_settings(struct words *w, const struct cli_list *given,
                          struct mcplug_error *err)
 {
     int r = MCPLUG_OK;
-    for (size_t i = 0; r == MCPLUG_OK && i < args->words.n; i++) {
-        struct cli_setting s;
-        r = cli_setting_parse(args->words.items[i], &s, err);
-        if (r != MCPLUG_OK)
-            break;
-        if (s.list)
-            r = mp_props_add(props, s.name, s.value);
-        else if (s.key)
-            r = mp_props_put(props, s.name, s.key, s.value);
-        else
-            r = mp_props_set(props, s.name, s.value);
-        if (r != MCPLUG_OK)
-            mp_fail(err, r, "setting %s does not fit what was set before", s.name);
-        cli_setting_clear(&s);
+    for (size_t i = 0; r == MCPLUG_OK && i < given->n; i++) {
+        r = cli_setting_parse(given->items[i], &w->settings[i], err);
+        if (r == MCPLUG_OK) {
+            w->n_settings++;
+            add_setting(w, &w->settings[i]);
+        }
     }
     return r;
 }
 
-int cli_modules_check_here(struct cli *cli, const char *file)
+/* ---- findings ---- */
+
+static json_t *failed_json(const char *line)
 {
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    mcplug_props *props = mp_props_new();
-    int fd = cli_child_begin();
-    int r = props ? read_settings(&cli->args, props, &err) : mp_fail_nomem(&err);
-
-    if (r == MCPLUG_OK)
-        r = mp_plugin_contract(file, cli->args.words.n ? props : NULL, on_finding, &fd,
-                               &err);
-    if (r < 0)
-        on_finding(&fd, false, err.text);
-    report_object(fd, json_pack("{s:b}", "end", 1)); /* a module may call exit() */
-    mp_props_free(props);
-    return r == 0 ? CLI_OK : CLI_TOOL_ERROR;
+    json_t *words = json_string(line);
+    return json_pack("{s:b,s:o}", "passed", 0, "check", words ? words : json_string("?"));
 }
-
-/* ---- in the parent ---- */
 
 static json_t *read_findings(const struct cli_child *child, const char *file)
 {
@@ -97,7 +72,7 @@ static json_t *read_findings(const struct cli_child *child, const char *file)
         char what[128], line[1024];
         cli_child_describe(child, CHECK_MS, what, sizeof what);
         snprintf(line, sizeof line, "%s: %s during the check", file, what);
-        json_array_append_new(list, json_pack("{s:b,s:s}", "passed", 0, "check", line));
+        json_array_append_new(list, failed_json(line));
     }
     return list;
 }
@@ -137,21 +112,46 @@ static int put_findings(struct cli *cli, const json_t *list)
     return code;
 }
 
+static int run(struct cli *cli, const char *file, const struct words *words)
+{
+    char *program = cli_helper_path("mcplug-check");
+    struct cli_child child = {.program = program, .words = words->at};
+    int code = CLI_FAILED;
+
+    if (program)
+        cli_children_run(&child, 1, CHECK_MS, true);
+    if (!program) {
+        cli_error("out of memory");
+    } else if (child.end == CLI_CHILD_LOST) {
+        cli_error("cannot run %s: %s", program, strerror(child.number));
+    } else {
+        json_t *list = read_findings(&child, file);
+        code = put_findings(cli, list);
+        json_decref(list);
+    }
+    mp_str_clear(&child.output);
+    mp_free(program);
+    return code;
+}
+
 int cli_modules_check(struct cli *cli, const char *file)
 {
-    const char *words[WORDS_MAX + 4] = {"plugins", "--check-here", file};
-    const struct cli_args *args = &cli->args;
-    if (args->words.n > WORDS_MAX) {
-        cli_error("that are more than %d settings", WORDS_MAX);
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct words words = {.at = {file}, .n = 1};
+    int code;
+
+    if (cli->args.words.n > SETTINGS_MAX) {
+        cli_error("more than %d settings", SETTINGS_MAX);
         return CLI_USAGE;
     }
-    for (size_t i = 0; i < args->words.n; i++)
-        words[3 + i] = args->words.items[i];
-    struct cli_child child = {.words = words};
-    cli_children_run(&child, 1, CHECK_MS, true);
-    json_t *list = read_findings(&child, file);
-    int code = put_findings(cli, list);
-    json_decref(list);
-    mp_str_clear(&child.output);
+    if (read_settings(&words, &cli->args.words, &err) == MCPLUG_OK) {
+        code = run(cli, file, &words);
+    } else {
+        json_t *list = json_pack("[o]", failed_json(err.text));
+        code = put_findings(cli, list);
+        json_decref(list);
+    }
+    for (size_t i = 0; i < words.n_settings; i++)
+        cli_setting_clear(&words.settings[i]);
     return code;
 }

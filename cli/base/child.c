@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -16,16 +17,38 @@
 #include <unistd.h>
 
 #define AT_ONCE 16
-#define WORDS_MAX 128
+#define WORDS_MAX 512
 #define OUTPUT_MAX ((size_t)4 << 20)
 
+#ifndef MCPLUG_HELPER_DIR
+#error "define MCPLUG_HELPER_DIR as a string: where helper programs are installed"
+#endif
+
 extern char **environ;
+
+/* ---- helpers ---- */
+
+const char *cli_helper_dir_given(void)
+{
+    const char *given = secure_getenv("MCPLUG_HELPER_PATH");
+    return given && *given == '/' ? given : NULL;
+}
+
+char *cli_helper_path(const char *name)
+{
+    const char *given = cli_helper_dir_given();
+    struct mp_str path;
+
+    mp_str_init(&path, PATH_MAX);
+    mp_str_addf(&path, "%s/%s", given ? given : MCPLUG_HELPER_DIR, name);
+    return mp_str_take(&path);
+}
 
 /* ---- starting ---- */
 
 static int spawn(struct cli_child *c, int out, bool heard)
 {
-    const char *argv[WORDS_MAX] = {"mcplug"};
+    const char *argv[WORDS_MAX] = {c->program ? c->program : "mcplug"};
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
     sigset_t none, back;
@@ -44,8 +67,8 @@ static int spawn(struct cli_child *c, int out, bool heard)
     posix_spawnattr_setsigmask(&attr, &none);
     posix_spawnattr_setsigdefault(&attr, &back);
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    int e = posix_spawn(&c->pid, "/proc/self/exe", &files, &attr, (char *const *)argv,
-                        environ);
+    int e = posix_spawn(&c->pid, c->program ? c->program : "/proc/self/exe", &files,
+                        &attr, (char *const *)argv, environ);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&files);
     return e;

@@ -1,4 +1,4 @@
-/* Ourselves again, in a process of its own: for what may not survive. */
+/* Ourselves again, or a helper, in a process of its own: for what may not survive. */
 #ifndef CLI_CHILD_H
 #define CLI_CHILD_H
 
@@ -14,7 +14,8 @@ enum cli_child_end {
 };
 
 struct cli_child {
-    const char *const *words; /* behind "mcplug"; NULL-ended, borrow */
+    const char *program;      /* its path; NULL: ourselves */
+    const char *const *words; /* behind its name; NULL-ended, borrow */
     struct mp_str output;     /* what it reported; clear it */
     enum cli_child_end end;
     int number;
@@ -24,6 +25,12 @@ struct cli_child {
     int fd;
     uint64_t deadline;
 };
+
+/* The path of a helper, which may not be there: below $MCPLUG_HELPER_PATH, or where it
+ * was installed. give; NULL: no memory */
+char *cli_helper_path(const char *name);
+/* What that variable says, when it counts. */
+const char *cli_helper_dir_given(void);
 
 /* Runs them all, at most one per processor at a time, each for at most `ms`. Their
  * stderr is ours with `heard`, and dropped otherwise. */

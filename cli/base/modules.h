@@ -16,10 +16,8 @@ json_t *cli_modules_find(struct cli *cli, struct mcplug_error *err);
 /* In the child: loads `file` and reports its object. */
 int cli_modules_inspect(struct cli *cli, const char *file);
 
-/* Runs the contract kit over a file in a child; and in the child. The words are its
- * settings. */
+/* Runs the contract kit, mcplug-check, over a file. The words are its settings. */
 int cli_modules_check(struct cli *cli, const char *file);
-int cli_modules_check_here(struct cli *cli, const char *file);
 
 /* The object of a descriptor that passed the handshake. give; NULL: no memory */
 json_t *cli_module_json(const struct mcplug_plugin *d, const char *file,

@@ -282,8 +282,6 @@ static int run(struct cli *cli)
     const struct cli_args *args = &cli->args;
     if (args->inspect)
         return cli_modules_inspect(cli, args->inspect);
-    if (args->check_here)
-        return cli_modules_check_here(cli, args->check_here);
     if (args->check)
         return cli_modules_check(cli, args->check);
     if (args->words.n > 1) {
@@ -298,7 +296,6 @@ static const struct cli_option options[] = {
      "try the module against its contract; the words are settings to bring it to life "
      "with, written as for --set",
      offsetof(struct cli_args, check)},
-    {"check-here", 0, CLI_TEXT, "FILE.so", NULL, offsetof(struct cli_args, check_here)},
     {"inspect", 0, CLI_TEXT, "FILE.so", NULL, offsetof(struct cli_args, inspect)},
     {.name = NULL},
 };

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "loop/loop.h"
+#include "cli/base/child.h"
 #include "cli/base/modules.h"
 #include "plugin/search.h"
 
@@ -23,10 +24,6 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-#ifndef MCPLUG_HELPER_DIR
-#error "define MCPLUG_HELPER_DIR as a string: where helper programs are installed"
-#endif
 
 static const char *get(const json_t *object, const char *name)
 {
@@ -407,13 +404,11 @@ void cli_doctor_versions(struct cli_doctor *d)
 
 void cli_doctor_helper(struct cli_doctor *d)
 {
-    const char *given = secure_getenv("MCPLUG_HELPER_PATH");
     struct stat st;
 
     if (!cli_doctor_feature(d, "transport", "stdio", NULL))
         return; /* nobody would start it */
-    char *path =
-        mp_path_join(given && *given == '/' ? given : MCPLUG_HELPER_DIR, "mcplug-reaper");
+    char *path = cli_helper_path("mcplug-reaper");
     if (!path) {
         d->failed = true;
         return;
@@ -429,7 +424,7 @@ void cli_doctor_helper(struct cli_doctor *d)
     else
         cli_doctor_note(d, CLI_HEALTHY, "helper", "%s", path);
     if (d->n && d->checks[d->n - 1].health == CLI_WRONG) {
-        if (given && *given == '/')
+        if (cli_helper_dir_given())
             cli_doctor_todo(d, "Unset MCPLUG_HELPER_PATH, or set it to the directory "
                                "that has mcplug-reaper.");
         else

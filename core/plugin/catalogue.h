@@ -155,18 +155,4 @@ int mp_vault_get(struct mp_catalogue *cat, const char *vault, const char *name,
 
 MP_SHARED extern const struct mcplug_plugin *const mp_builtins[]; /* NULL-ended */
 
-/* ---- contract.c: the kit behind `mcplug plugins --check` ---- */
-
-/* Tries a module against its contract: descriptor, options, init and fini twice, and
- * for transports one life (open, a ping-like frame, close) with `settings` on a loop
- * of its own, with everything it tells the core checked for order and count. `report`
- * gets one line per finding; advice has passed and begins with "warning: ". Returns
- * the number of failed checks, not loading being one, or a negative error when the
- * kit itself cannot work. `settings` may be NULL; a transport that needs some is not
- * brought to life, and a line tells which. The module must not be loaded by anybody
- * else in this process; a broken one may take the process with it. */
-MP_SHARED int mp_plugin_contract(const char *file, const mcplug_props *settings,
-                                 void (*report)(void *arg, bool passed, const char *line),
-                                 void *arg, struct mcplug_error *err);
-
 #endif

@@ -16,18 +16,17 @@ struct mp_str;
 #define MP_PROPS_ITEMS 4096 /* values of one list, pairs of one map */
 #define MP_OPTIONS_MAX 64   /* options that one feature may declare */
 
-MP_SHARED mcplug_props *mp_props_new(void);
+mcplug_props *mp_props_new(void);
 mcplug_props *mp_props_copy(const mcplug_props *props); /* give; NULL: no memory */
-MP_SHARED void mp_props_free(mcplug_props *props);      /* wipes: there may be secrets */
+void mp_props_free(mcplug_props *props);                /* wipes: there may be secrets */
 
 /* All three copy. MCPLUG_OK, _ENOMEM, _ETOOBIG (see above), or _EINVAL: a NULL, an
  * empty name, or a name that is there already in another shape. After a failure
  * everything is as before. */
-MP_SHARED int mp_props_set(mcplug_props *props, const char *name, const char *value);
-MP_SHARED int mp_props_add(mcplug_props *props, const char *name,
-                           const char *value); /* list */
-MP_SHARED int mp_props_put(mcplug_props *props, const char *name, const char *key,
-                           const char *value); /* map; a key that is there is replaced */
+int mp_props_set(mcplug_props *props, const char *name, const char *value);
+int mp_props_add(mcplug_props *props, const char *name, const char *value); /* list */
+int mp_props_put(mcplug_props *props, const char *name, const char *key,
+                 const char *value); /* map; a key that is there is replaced */
 
 /* As struct mcplug_diag has them: fallbacks apply once the options are attached.
  * Before that numbers are read as "int" or "bool". */

@@ -1,4 +1,5 @@
 /* Secrets that modules keep. */
+#include "helpers/check/kit.h"
 #include "base/buf.h"
 
 #include "plugin_modules.h"

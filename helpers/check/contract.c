@@ -1,4 +1,4 @@
-#include "plugin/kit.h"
+#include "helpers/check/kit.h"
 
 #include "base/buf.h"
 #include "base/error.h"

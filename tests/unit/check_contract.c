@@ -1,4 +1,5 @@
 /* The kit: it must find what each unruly module does, and nothing in the others. */
+#include "helpers/check/kit.h"
 #include "plugin/props.h"
 
 #include "plugin_modules.h"
