@@ -2,7 +2,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "plugin/props.h"
+#include "base/nearest.h"
+#include "base/option.h"
 
 #include <stdlib.h>
 #include <string.h>

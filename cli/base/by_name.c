@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/base/oneshot.h"
-#include "plugin/props.h"
+#include "base/nearest.h"
 #include "cli/base/message.h"
 
 #include <stdio.h>

@@ -4,9 +4,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/nearest.h"
 #include "cli/base/message.h"
 #include "cli/base/typed_args.h"
-#include "plugin/props.h"
 
 #include <errno.h>
 #include <fcntl.h>

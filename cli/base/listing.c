@@ -7,7 +7,7 @@
 #include "cli/base/content.h"
 #include "cli/base/oneshot.h"
 #include "cli/base/by_name.h"
-#include "plugin/props.h"
+#include "base/nearest.h"
 #include "registry/tool_cache.h"
 #include "cli/base/message.h"
 

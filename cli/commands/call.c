@@ -7,7 +7,7 @@
 #include "json/tree.h"
 #include "cli/base/oneshot.h"
 #include "cli/base/by_name.h"
-#include "plugin/props.h"
+#include "base/nearest.h"
 #include "cli/base/message.h"
 #include "cli/base/key_value.h"
 

@@ -1,7 +1,7 @@
 #include "cli/commands/commands.h"
 
 #include "cli/base/modules.h"
-#include "plugin/props.h"
+#include "base/nearest.h"
 #include "cli/base/message.h"
 
 #include <stdio.h>

@@ -3,8 +3,8 @@
 
 #include "plugins/common/url.h"
 #include "base/mem.h"
+#include "base/option.h"
 #include "base/path.h"
-#include "plugin/props.h"
 #include "registry/tool_cache.h"
 
 #include <errno.h>

@@ -117,7 +117,7 @@ static int check_option(const struct mcplug_option *options, size_t i,
             return BAD("\"%s\" declares the option \"%.64s\" twice", feature, o->name);
     if (!o->type)
         return BAD("the option \"%.64s\" of \"%s\" has no type", o->name, feature);
-    if (!mp_option_type_known(o->type))
+    if (!mp_option_type(o->type))
         return BAD("the option \"%.64s\" of \"%s\" has the unknown type \"%.32s\"",
                    o->name, feature, o->type);
     if (!o->help || !*o->help)

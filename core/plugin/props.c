@@ -5,13 +5,11 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-enum shape { VALUE, LIST, MAP };
-
 static const char *const shape_names[] = {"a single value", "a list", "a map"};
 
 struct setting {
     char *name;
-    enum shape shape;
+    enum mp_shape shape;
     char **items; /* NULL-ended; a map has name, value, name, value .. */
     size_t n, cap;
 };
@@ -108,7 +106,7 @@ static int append_setting(mcplug_props *props, struct setting *s)
 
 /* A setting of that name with one or two items; built aside so that a failure
  * leaves nothing half done. */
-static int add_new(mcplug_props *props, const char *name, enum shape shape,
+static int add_new(mcplug_props *props, const char *name, enum mp_shape shape,
                    const char *first, const char *second)
 {
     struct setting s = {.name = mp_strdup(name), .shape = shape};
@@ -137,8 +135,8 @@ int mp_props_set(mcplug_props *props, const char *name, const char *value)
         return MCPLUG_EINVAL;
     struct setting *s = find(props, name);
     if (!s)
-        return add_new(props, name, VALUE, value, NULL);
-    return s->shape == VALUE ? replace_item(s, 0, value) : MCPLUG_EINVAL;
+        return add_new(props, name, MP_VALUE, value, NULL);
+    return s->shape == MP_VALUE ? replace_item(s, 0, value) : MCPLUG_EINVAL;
 }
 
 int mp_props_add(mcplug_props *props, const char *name, const char *value)
@@ -147,8 +145,8 @@ int mp_props_add(mcplug_props *props, const char *name, const char *value)
         return MCPLUG_EINVAL;
     struct setting *s = find(props, name);
     if (!s)
-        return add_new(props, name, LIST, value, NULL);
-    if (s->shape != LIST)
+        return add_new(props, name, MP_LIST, value, NULL);
+    if (s->shape != MP_LIST)
         return MCPLUG_EINVAL;
     if (s->n >= MP_PROPS_ITEMS)
         return MCPLUG_ETOOBIG;
@@ -162,8 +160,8 @@ int mp_props_put(mcplug_props *props, const char *name, const char *key,
         return MCPLUG_EINVAL;
     struct setting *s = find(props, name);
     if (!s)
-        return add_new(props, name, MAP, key, value);
-    if (s->shape != MAP)
+        return add_new(props, name, MP_MAP, key, value);
+    if (s->shape != MP_MAP)
         return MCPLUG_EINVAL;
     for (size_t i = 0; i < s->n; i += 2)
         if (strcmp(s->items[i], key) == 0)
@@ -230,117 +228,6 @@ mcplug_props *mp_props_known(const mcplug_props *props,
     return copy_some(props, false, options);
 }
 
-/* ---- reading numbers ---- */
-
-/* Decimal digits up to the first other character; false when there are none or
- * they do not fit. */
-static bool read_digits(const char **at, int64_t *out)
-{
-    const char *p = *at;
-    int64_t n = 0;
-
-    if (*p < '0' || *p > '9')
-        return false;
-    for (; *p >= '0' && *p <= '9'; p++)
-        if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *p - '0', &n))
-            return false;
-    *at = p;
-    *out = n;
-    return true;
-}
-
-static bool parse_int(const char *text, int64_t *out)
-{
-    bool negative = *text == '-';
-    int64_t n;
-
-    if (negative)
-        text++;
-    if (!read_digits(&text, &n) || *text)
-        return false;
-    *out = negative ? -n : n;
-    return true;
-}
-
-struct unit {
-    const char *name;
-    int64_t factor;
-};
-
-static bool parse_units(const char *text, const struct unit *units, int64_t *out)
-{
-    int64_t n;
-    if (!read_digits(&text, &n))
-        return false;
-    for (; units->name; units++)
-        if (strcmp(text, units->name) == 0)
-            return !__builtin_mul_overflow(n, units->factor, out);
-    return false;
-}
-
-static bool parse_bool(const char *text, int64_t *out)
-{
-    static const char *const words[] = {"false", "true", "no", "yes", "0", "1"};
-    for (size_t i = 0; i < MP_COUNT(words); i++)
-        if (strcmp(text, words[i]) == 0) {
-            *out = i & 1;
-            return true;
-        }
-    return false;
-}
-
-static bool parse_duration(const char *text, int64_t *out)
-{
-    static const struct unit units[] = {{"", 1},      {"ms", 1},      {"s", 1000},
-                                        {"m", 60000}, {"h", 3600000}, {NULL, 0}};
-    return parse_units(text, units, out);
-}
-
-static bool parse_bytes(const char *text, int64_t *out)
-{
-    static const struct unit units[] = {{"", 1},        {"k", 1 << 10}, {"K", 1 << 10},
-                                        {"M", 1 << 20}, {"G", 1 << 30}, {NULL, 0}};
-    return parse_units(text, units, out);
-}
-
-struct type {
-    const char *name;
-    enum shape shape;
-    bool (*parse)(const char *text, int64_t *out); /* NULL: not a number */
-    const char *like;
-};
-
-static const struct type types[] = {
-    {"string", VALUE, NULL, NULL},
-    {"int", VALUE, parse_int, "a number"},
-    {"bool", VALUE, parse_bool, "true or false"},
-    {"duration", VALUE, parse_duration, "a duration like 250ms, 2s, 5m or 1h"},
-    {"bytes", VALUE, parse_bytes, "a size like 512, 64k, 16M or 1G"},
-    {"secret", VALUE, NULL, NULL},
-    {"list", LIST, NULL, NULL},
-    {"map", MAP, NULL, NULL},
-};
-
-/* NULL: no such type. */
-static const struct type *type_of(const char *name)
-{
-    for (size_t i = 0; name && i < MP_COUNT(types); i++)
-        if (strcmp(name, types[i].name) == 0)
-            return &types[i];
-    return NULL;
-}
-
-bool mp_option_type_known(const char *type)
-{
-    return type_of(type) != NULL;
-}
-
-bool mp_option_parse(const char *type, const char *text, int64_t *out)
-{
-    const struct type *t = type_of(type);
-    return t && (!t->parse || t->parse(text, out));
-}
-
 /* ---- what modules ask ---- */
 
 /* The value as text, without regard to whether it was set or is a fallback. */
@@ -348,11 +235,11 @@ const char *mp_props_get(const mcplug_props *props, const char *name)
 {
     const struct setting *s = find(props, name);
     if (s)
-        return s->shape == VALUE ? s->items[0] : NULL;
+        return s->shape == MP_VALUE ? s->items[0] : NULL;
 
     const struct mcplug_option *o = option(props->options, name);
-    const struct type *t = o ? type_of(o->type) : NULL;
-    bool given = t && t->shape == VALUE && o->fallback && *o->fallback;
+    const struct mp_option_type *t = o ? mp_option_type(o->type) : NULL;
+    bool given = t && t->shape == MP_VALUE && o->fallback && *o->fallback;
     return given ? o->fallback : NULL;
 }
 
@@ -365,7 +252,9 @@ int64_t mp_props_int(const mcplug_props *props, const char *name, int64_t fallba
     if (!text)
         return fallback;
     if (!props->options)
-        return parse_int(text, &n) || parse_bool(text, &n) ? n : fallback;
+        return mp_option_parse("int", text, &n) || mp_option_parse("bool", text, &n)
+                   ? n
+                   : fallback;
     return o && mp_option_parse(o->type, text, &n) ? n : fallback;
 }
 
@@ -373,52 +262,10 @@ const char *const *mp_props_list(const mcplug_props *props, const char *name)
 {
     static const char *const none[] = {NULL};
     const struct setting *s = find(props, name);
-    return s && s->shape != VALUE ? (const char *const *)s->items : none;
+    return s && s->shape != MP_VALUE ? (const char *const *)s->items : none;
 }
 
 /* ---- checking ---- */
-
-/* Distance in edits, a swap of neighbours being one; stops to care beyond 64. */
-static size_t distance(const char *a, const char *b)
-{
-    enum { LONGEST = 64 };
-    size_t n = strlen(a), m = strlen(b);
-    size_t rows[3][LONGEST + 1], *before = rows[0], *last = rows[1], *now = rows[2];
-
-    if (n > LONGEST || m > LONGEST)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= m; j++)
-        last[j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        now[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t best = last[j - 1] + (a[i - 1] != b[j - 1]);
-            best = last[j] + 1 < best ? last[j] + 1 : best;
-            best = now[j - 1] + 1 < best ? now[j - 1] + 1 : best;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-                before[j - 2] + 1 < best)
-                best = before[j - 2] + 1;
-            now[j] = best;
-        }
-        size_t *spare = before;
-        before = last;
-        last = now;
-        now = spare;
-    }
-    return last[m];
-}
-
-void mp_nearest(const char *word, const char *candidate, const char **best)
-{
-    size_t d = distance(word, candidate), len = strlen(word);
-    size_t most = len < 3 ? 1 : len < 8 ? 2 : 3; /* more is no typing mistake */
-
-    /* One edit in a word of one or two letters makes any other such word. */
-    if (d > most || (len < 3 && strlen(candidate) <= len))
-        return;
-    if (!*best || d < distance(word, *best))
-        *best = candidate;
-}
 
 /* A name or value from outside, cut to what fits a message. */
 struct shown {
@@ -451,7 +298,7 @@ static int fail_unknown(const char *name, const struct mcplug_option *options,
 static int check_setting(const struct setting *s, const struct mcplug_option *o,
                          const char *what, struct mcplug_error *err)
 {
-    const struct type *t = type_of(o->type);
+    const struct mp_option_type *t = mp_option_type(o->type);
     int64_t n;
 
     if (!t) /* the handshake lets no such table pass */
@@ -468,8 +315,8 @@ static int check_setting(const struct setting *s, const struct mcplug_option *o,
 
 static bool required(const struct mcplug_option *o)
 {
-    const struct type *t = type_of(o->type);
-    return !o->fallback && t && t->shape == VALUE;
+    const struct mp_option_type *t = mp_option_type(o->type);
+    return !o->fallback && t && t->shape == MP_VALUE;
 }
 
 size_t mp_props_missing(const mcplug_props *props, const struct mcplug_option *options,
@@ -555,7 +402,7 @@ uint64_t mp_props_hash(const mcplug_props *props)
     for (size_t i = 0; i < props->n; i++) {
         const struct setting *s = &props->settings[i];
         uint64_t h = hash_text(start + (uint64_t)s->shape, s->name), pairs = 0;
-        if (s->shape == MAP)
+        if (s->shape == MP_MAP)
             for (size_t j = 0; j < s->n; j += 2)
                 pairs += hash_mix(hash_text(hash_text(h, s->items[j]), s->items[j + 1]));
         else
@@ -583,9 +430,9 @@ bool mp_props_equal(const mcplug_props *a, const mcplug_props *b)
     for (size_t i = 0; same && i < a->n; i++) {
         const struct setting *x = &a->settings[i], *y = find(b, x->name);
         same = y && x->shape == y->shape && x->n == y->n;
-        for (size_t j = 0; same && j < x->n; j += x->shape == MAP ? 2 : 1)
-            same = x->shape == MAP ? has_pair(y, x->items[j], x->items[j + 1])
-                                   : strcmp(x->items[j], y->items[j]) == 0;
+        for (size_t j = 0; same && j < x->n; j += x->shape == MP_MAP ? 2 : 1)
+            same = x->shape == MP_MAP ? has_pair(y, x->items[j], x->items[j + 1])
+                                      : strcmp(x->items[j], y->items[j]) == 0;
     }
     return same;
 }

@@ -6,7 +6,8 @@
 
 #include <mcplug/plugin.h>
 
-#include "base/shared.h"
+#include "base/nearest.h"
+#include "base/option.h"
 
 #include <stdbool.h>
 
@@ -58,15 +59,5 @@ uint64_t mp_props_hash(const mcplug_props *props);
 
 /* Are they the same, whatever the order? */
 MP_SHARED bool mp_props_equal(const mcplug_props *a, const mcplug_props *b);
-
-/* ---- single options ---- */
-
-bool mp_option_type_known(const char *type);
-/* Reads `text` as `type`; types that are not numbers take any text and leave `out`. */
-MP_SHARED bool mp_option_parse(const char *type, const char *text, int64_t *out);
-
-/* For "did you mean": keeps in `*best` whichever of it and `candidate` is nearer to
- * `word`, if near enough at all. `*best` begins as NULL. */
-MP_SHARED void mp_nearest(const char *word, const char *candidate, const char **best);
 
 #endif

@@ -385,36 +385,6 @@ START_TEST(the_hash_is_the_same_on_every_machine)
 }
 END_TEST
 
-START_TEST(the_nearest_word_is_a_typing_mistake_away)
-{
-    static const struct {
-        const char *word, *candidate;
-        bool near;
-    } pairs[] = {
-        {"htpp", "http", true},
-        {"htp", "http", true},
-        {"comand", "command", true},
-        {"websockt", "websocket", true},
-        {"sse", "stdio", false},
-        {"x", "y", false},
-        {"s", "ws", true},
-        {"ws", "wx", false},
-        {"", "a", false},
-    };
-    for (size_t i = 0; i < MP_COUNT(pairs) - 1; i++) {
-        const char *best = NULL;
-        mp_nearest(pairs[i].word, pairs[i].candidate, &best);
-        ck_assert_msg((best != NULL) == pairs[i].near, "%s %s", pairs[i].word,
-                      pairs[i].candidate);
-    }
-    const char *best = NULL;
-    mp_nearest("tcq", "tcpx", &best);
-    mp_nearest("tcq", "tcp", &best);
-    mp_nearest("tcq", "tcpy", &best);
-    ck_assert_str_eq(best, "tcp");
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("plugin_props");
@@ -442,7 +412,6 @@ int main(void)
     tcase_add_test(tc, the_order_of_settings_and_of_maps_does_not_change_the_hash);
     tcase_add_test(tc, different_settings_have_different_hashes);
     tcase_add_test(tc, the_hash_is_the_same_on_every_machine);
-    tcase_add_test(tc, the_nearest_word_is_a_typing_mistake_away);
     suite_add_tcase(suite, tc);
 
     SRunner *runner = srunner_create(suite);
