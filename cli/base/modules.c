@@ -6,25 +6,21 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "cli/base/child.h"
-#include "loop/loop.h"
-#include "plugin/catalogue.h"
-#include "rpc/link.h"
 #include "cli/base/message.h"
+
+#include <mcplug/admin.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define INSPECT_MS 5000
-#define FILES_MAX 4096
 
-/* ---- a descriptor as JSON ---- */
+/* ---- as JSON ---- */
 
-/* What a module wrote into its descriptor need not be UTF-8. */
+/* A path or a message of a module need not be UTF-8. */
 static json_t *text(const char *s)
 {
-    if (!s)
-        return json_null();
     json_t *value = json_string(s);
     if (!value) {
         struct mp_str shown;
@@ -36,46 +32,6 @@ static json_t *text(const char *s)
     return value;
 }
 
-static json_t *option_json(const struct mcplug_option *o)
-{
-    bool many = strcmp(o->type, "list") == 0 || strcmp(o->type, "map") == 0;
-    bool has_default = o->fallback && *o->fallback;
-    return json_pack("{s:o,s:o,s:b,s:o,s:o}", "name", text(o->name), "type",
-                     text(o->type), "required", !o->fallback && !many, "default",
-                     text(has_default ? o->fallback : NULL), "help", text(o->help));
-}
-
-static json_t *feature_json(const struct mcplug_feature *f)
-{
-    json_t *accepts = json_array(), *options = json_array();
-    bool known = mp_kind_known(f->kind);
-    for (size_t i = 0; known && f->accepts && f->accepts[i]; i++)
-        json_array_append_new(accepts, text(f->accepts[i]));
-    for (const struct mcplug_option *o = f->options; known && o && o->name; o++)
-        json_array_append_new(options, option_json(o));
-    return json_pack("{s:o,s:o,s:o,s:o,s:o}", "kind", text(mp_kind_name(f->kind)), "name",
-                     text(known ? f->name : NULL), "summary",
-                     text(known ? f->summary : NULL), "accepts", accepts, "options",
-                     options);
-}
-
-json_t *cli_module_json(const struct mcplug_plugin *d, const char *file,
-                        const char *state)
-{
-    char abi[32];
-    json_t *features = json_array();
-    for (size_t i = 0; i < d->n_features; i++) {
-        struct mcplug_feature f = mp_plugin_feature(d, i);
-        json_array_append_new(features, feature_json(&f));
-    }
-    snprintf(abi, sizeof abi, "%u.%u", d->abi_major, d->abi_minor);
-    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:s,s:i,s:o}", "name", text(d->name),
-                     "version", text(d->version), "state", text(state), "file",
-                     text(file), "summary", text(d->summary), "license", text(d->license),
-                     "origin", text(d->origin), "abi", abi, "needs", (int)d->abi_needs,
-                     "features", features);
-}
-
 static json_t *failed_json(const char *file, const char *state, const char *why)
 {
     return json_pack("{s:o,s:o,s:o,s:s,s:o,s:o,s:o,s:o,s:[]}", "name", json_null(),
@@ -84,7 +40,7 @@ static json_t *failed_json(const char *file, const char *state, const char *why)
                      json_null(), "features");
 }
 
-/* ---- a catalogue of our own ---- */
+/* ---- a host to look for them ---- */
 
 static void on_log(void *arg, int level, const char *source, const char *line)
 {
@@ -92,39 +48,17 @@ static void on_log(void *arg, int level, const char *source, const char *line)
     cli_log_line(level, source, line);
 }
 
-struct shelf {
-    struct mp_loop *loop;
-    struct mp_catalogue *cat;
-};
-
-static void shelf_close(struct shelf *s)
-{
-    mp_catalogue_free(s->cat);
-    mp_loop_free(s->loop);
-}
-
-static int shelf_open(struct shelf *s, struct cli *cli, struct mcplug_error *err)
+mcplug *cli_modules_host(struct cli *cli, bool silent, struct mcplug_error *err)
 {
     const struct cli_args *args = &cli->args;
-    memset(s, 0, sizeof *s);
-    s->loop = mp_loop_new(err);
-    if (!s->loop)
-        return MCPLUG_ENOMEM;
-    struct mp_catalogue_options options = {
-        .log = {.fn = args->quiet ? NULL : on_log,
-                .level = MCPLUG_LOG_WARN + args->verbose},
-        .loop = s->loop,
-        .dirs = args->plugin_dirs.items,
-        .more_dirs = cli_plugin_dirs(cli),
-        .wire = &mp_link_wire,
+    struct mcplug_options options = {
+        .struct_size = sizeof options,
+        .log = silent || args->quiet ? NULL : on_log,
+        .log_level = MCPLUG_LOG_WARN + args->verbose,
+        .plugin_dirs = args->plugin_dirs.items,
+        .user_plugin_dirs = cli_plugin_dirs(cli),
     };
-    s->cat = mp_catalogue_new(&options, err);
-    if (!s->cat) {
-        mp_loop_free(s->loop);
-        s->loop = NULL;
-        return MCPLUG_ENOMEM;
-    }
-    return MCPLUG_OK;
+    return mcplug_new(&options, err);
 }
 
 /* ---- in the child ---- */
@@ -132,48 +66,33 @@ static int shelf_open(struct shelf *s, struct cli *cli, struct mcplug_error *err
 int cli_modules_inspect(struct cli *cli, const char *file)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct shelf shelf;
-    const struct mp_plugin *plugin = NULL;
-    json_t *object = NULL;
-
     int fd = cli_child_begin();
-    if (fd < 0 || shelf_open(&shelf, cli, &err) != MCPLUG_OK)
+    mcplug *host = fd < 0 ? NULL : cli_modules_host(cli, false, &err);
+
+    if (!host)
         return CLI_FAILED;
-    if (mp_catalogue_load(shelf.cat, file, &plugin, &err) == MCPLUG_OK)
-        object = cli_module_json(plugin->descriptor, file, "ok");
-    else
-        object = failed_json(file, "refused", err.text);
-    char *dumped = object ? json_dumps(object, JSON_COMPACT) : NULL;
-    if (dumped)
-        cli_child_report(fd, dumped, strlen(dumped));
-    free(dumped);
-    json_decref(object);
-    shelf_close(&shelf);
-    return dumped ? CLI_OK : CLI_FAILED;
+    char *described = mcplug_module_describe(host, file, &err);
+    if (described) {
+        cli_child_report(fd, described, strlen(described));
+    } else {
+        json_t *object = failed_json(file, "refused", err.text);
+        char *dumped = object ? json_dumps(object, JSON_COMPACT) : NULL;
+        cli_child_report(fd, dumped ? dumped : "", dumped ? strlen(dumped) : 0);
+        free(dumped);
+        json_decref(object);
+    }
+    mcplug_text_free(described);
+    mcplug_free(host);
+    return CLI_OK;
 }
 
 /* ---- finding ---- */
 
 struct search {
     json_t *list;
-    char **files;
+    const char **files; /* borrow */
     size_t n;
 };
-
-static bool note(void *arg, const char *file, const struct mcplug_plugin *builtin)
-{
-    struct search *s = arg;
-    if (builtin) {
-        json_array_append_new(s->list, cli_module_json(builtin, NULL, "built in"));
-        return true;
-    }
-    if (s->n == FILES_MAX)
-        return false;
-    s->files[s->n] = mp_strdup(file);
-    if (s->files[s->n])
-        s->n++;
-    return true;
-}
 
 static json_t *read_report(const char *file, const struct cli_child *child)
 {
@@ -181,6 +100,8 @@ static json_t *read_report(const char *file, const struct cli_child *child)
     json_t *object = NULL;
     if (child->end == CLI_CHILD_EXITED && child->number == 0 && child->output.len)
         object = json_loadb(child->output.data, child->output.len, 0, NULL);
+    if (object && !json_object_get(object, "state"))
+        json_object_set_new(object, "state", json_string("ok"));
     if (object)
         return object;
     cli_child_describe(child, INSPECT_MS, what, sizeof what);
@@ -225,23 +146,46 @@ static int inspect_all(struct search *s, bool heard)
     return r;
 }
 
+/* What is compiled in is described here; the files are gathered. */
+static int gather(struct search *s, mcplug *host, const mcplug_modules *modules,
+                  struct mcplug_error *err)
+{
+    struct mcplug_module m = {.struct_size = sizeof m};
+    size_t n = 0;
+
+    while (mcplug_modules_get(modules, n, &m))
+        n++;
+    s->files = mp_alloc((n + 1) * sizeof *s->files);
+    if (!s->files)
+        return mp_fail_nomem(err);
+    for (size_t i = 0; mcplug_modules_get(modules, i, &m); i++) {
+        if (m.file && !m.again) {
+            s->files[s->n++] = m.file;
+        } else if (!m.file) {
+            char *described = mcplug_module_describe(host, m.name, err);
+            json_t *object = described ? json_loads(described, 0, NULL) : NULL;
+            json_object_set_new(object, "state", json_string("built in"));
+            json_array_append_new(s->list, object);
+            mcplug_text_free(described);
+        }
+    }
+    return MCPLUG_OK;
+}
+
 json_t *cli_modules_find(struct cli *cli, struct mcplug_error *err)
 {
-    struct shelf shelf;
-    struct search s = {.list = json_array(),
-                       .files = mp_alloc(FILES_MAX * sizeof *s.files)};
-    int r = s.list && s.files ? shelf_open(&shelf, cli, err) : mp_fail_nomem(err);
+    struct search s = {.list = json_array()};
+    mcplug *host = s.list ? cli_modules_host(cli, false, err) : NULL;
+    mcplug_modules *modules = host ? mcplug_modules_new(host, err) : NULL;
 
-    if (r == MCPLUG_OK) {
-        mp_catalogue_each(shelf.cat, note, &s);
-        shelf_close(&shelf);
-        r = inspect_all(&s, cli->args.verbose > 0);
-        if (r != MCPLUG_OK)
-            mp_fail_nomem(err);
-    }
-    for (size_t i = 0; i < s.n; i++)
-        mp_free(s.files[i]);
+    int r = !s.list ? mp_fail_nomem(err) : modules ? MCPLUG_OK : err->code;
+    if (r == MCPLUG_OK)
+        r = gather(&s, host, modules, err);
+    if (r == MCPLUG_OK && inspect_all(&s, cli->args.verbose > 0) != MCPLUG_OK)
+        r = mp_fail_nomem(err);
     mp_free(s.files);
+    mcplug_modules_free(modules);
+    mcplug_free(host);
     if (r != MCPLUG_OK) {
         json_decref(s.list);
         s.list = NULL;

@@ -5,7 +5,7 @@
 
 #include "cli/base/cli.h"
 
-#include <mcplug/plugin.h>
+#include <mcplug/mcplug.h>
 
 #include <jansson.h>
 
@@ -13,14 +13,13 @@
  * "crashed" or "stuck", the latter three with "error". give; NULL with `err`. */
 json_t *cli_modules_find(struct cli *cli, struct mcplug_error *err);
 
+/* A host that looks for modules where the command line says. give: mcplug_free */
+mcplug *cli_modules_host(struct cli *cli, bool silent, struct mcplug_error *err);
+
 /* In the child: loads `file` and reports its object. */
 int cli_modules_inspect(struct cli *cli, const char *file);
 
 /* Runs the contract kit, mcplug-check, over a file. The words are its settings. */
 int cli_modules_check(struct cli *cli, const char *file);
-
-/* The object of a descriptor that passed the handshake. give; NULL: no memory */
-json_t *cli_module_json(const struct mcplug_plugin *d, const char *file,
-                        const char *state);
 
 #endif

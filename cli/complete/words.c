@@ -4,10 +4,11 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/base/by_name.h"
+#include "cli/base/modules.h"
 #include "cli/commands/commands.h"
 #include "cli/import/import.h"
-#include "plugin/catalogue.h"
-#include "plugin/search.h"
+
+#include <mcplug/admin.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -151,35 +152,33 @@ void cli_candidates_importers(struct cli_out *out)
 /* ---- modules ---- */
 
 /* Files by name, without loading any; `known` are left out. */
-static void put_modules(struct cli_cursor *at, const char *head, const struct word *known)
+static void put_modules(struct cli_cursor *at, const char *head, const struct word *known,
+                        bool compiled_in)
 {
-    const struct mp_log silent = {.level = -1};
-    struct mp_search search = {.n = 0};
-    struct mp_files files = {0};
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mcplug *host = cli_modules_host(at->cli, true, &err);
+    mcplug_modules *modules = host ? mcplug_modules_new(host, &err) : NULL;
+    struct mcplug_module m = {.struct_size = sizeof m}, before = m;
 
-    if (mp_search_init(&search, at->cli->args.plugin_dirs.items, cli_plugin_dirs(at->cli),
-                       &silent) == MCPLUG_OK &&
-        mp_search_files(&search, &files) == MCPLUG_OK) {
-        for (size_t i = 0; i < files.n; i++) {
-            bool again = files.list[i].name[0] == '-';
-            for (size_t k = 0; k < i && !again; k++)
-                again = strcmp(files.list[k].name, files.list[i].name) == 0;
-            for (const struct word *w = known; w->name && !again; w++)
-                again = strcmp(w->name, files.list[i].name) == 0;
-            if (!again)
-                cli_candidate(&at->cli->out, head, files.list[i].name, "a module");
-        }
-        mp_files_clear(&files);
+    for (size_t i = 0; modules && mcplug_modules_get(modules, i, &m); i++) {
+        bool again = m.name[0] == '-' || (!m.file && !compiled_in);
+        for (size_t k = 0; k < i && !again && mcplug_modules_get(modules, k, &before);
+             k++)
+            again = before.file && m.file && strcmp(before.name, m.name) == 0;
+        for (const struct word *w = known; w->name && !again; w++)
+            again = strcmp(w->name, m.name) == 0;
+        if (!again)
+            cli_candidate(&at->cli->out, head, m.name,
+                          m.file ? "a module" : "compiled in");
     }
-    mp_search_clear(&search);
+    mcplug_modules_free(modules);
+    mcplug_free(host);
 }
 
 void cli_candidates_modules(struct cli_cursor *at)
 {
     static const struct word none[] = {{0}};
-    for (size_t i = 0; mp_builtins[i]; i++)
-        cli_candidate(&at->cli->out, "", mp_builtins[i]->name, "compiled in");
-    put_modules(at, "", none);
+    put_modules(at, "", none, true);
 }
 
 /* ---- options ---- */
@@ -221,7 +220,7 @@ static void put_transports(struct cli_cursor *at, const char *head)
     put_words(&at->cli->out, head, transports);
     memcpy(known, transports, sizeof transports);
     memcpy(known + n, others, sizeof others);
-    put_modules(at, head, known);
+    put_modules(at, head, known, false);
 }
 
 /* NAME= and, for lists and objects, NAME[]= and NAME. of the keys that no other option

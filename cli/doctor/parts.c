@@ -2,15 +2,11 @@
 #include "cli/doctor/doctor.h"
 #include "cli/base/by_name.h"
 
-#include "api/host.h"
 #include "base/mem.h"
-#include "base/path.h"
-#include "loop/loop.h"
 #include "cli/base/child.h"
 #include "cli/base/modules.h"
-#include "plugin/search.h"
 
-#include <mcplug/mcplug.h>
+#include <mcplug/admin.h>
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -65,8 +61,9 @@ static bool accepts(const json_t *feature, const char *scheme)
     return false;
 }
 
-const json_t *cli_doctor_feature(const struct cli_doctor *d, const char *kind,
-                                 const char *name, const char *scheme)
+/* The feature, and its module. */
+static const json_t *find_feature(const struct cli_doctor *d, const char *kind,
+                                  const char *name, const char *scheme, const json_t **of)
 {
     size_t i, k;
     json_t *module, *feature;
@@ -78,11 +75,20 @@ const json_t *cli_doctor_feature(const struct cli_doctor *d, const char *kind,
         {
             if (strcmp(get(feature, "kind"), kind) == 0 &&
                 (name ? strcmp(get(feature, "name"), name) == 0
-                      : accepts(feature, scheme)))
+                      : accepts(feature, scheme))) {
+                *of = module;
                 return feature;
+            }
         }
     }
     return NULL;
+}
+
+const json_t *cli_doctor_feature(const struct cli_doctor *d, const char *kind,
+                                 const char *name, const char *scheme)
+{
+    const json_t *module;
+    return find_feature(d, kind, name, scheme, &module);
 }
 
 /* ---- modules ---- */
@@ -201,21 +207,22 @@ static void note_missing(struct cli_doctor *d)
 /* Directories that somebody asked for and that are not there. */
 static void note_dirs(struct cli_doctor *d)
 {
-    const struct mp_log silent = {.level = -1};
-    struct mp_search search;
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mcplug *host = cli_modules_host(d->cli, true, &err);
+    mcplug_modules *modules = host ? mcplug_modules_new(host, &err) : NULL;
+    const char *dir = modules ? mcplug_modules_dir(modules, 0) : NULL, *next;
     struct stat st;
 
-    int r = mp_search_init(&search, d->cli->args.plugin_dirs.items,
-                           cli_plugin_dirs(d->cli), &silent);
     /* the last one is the installed one, which may be empty when all is compiled in */
-    for (size_t i = 0; r == MCPLUG_OK && i + 1 < search.n; i++) {
-        if (stat(search.dirs[i], &st) == 0 && S_ISDIR(st.st_mode))
+    for (size_t i = 1; dir && (next = mcplug_modules_dir(modules, i)); i++, dir = next) {
+        if (stat(dir, &st) == 0 && S_ISDIR(st.st_mode))
             continue;
         cli_doctor_note(d, CLI_DOUBTFUL, "modules", "%s is searched but no directory",
-                        search.dirs[i]);
+                        dir);
         cli_doctor_todo(d, "Correct MCPLUG_PLUGIN_PATH or --plugin-dir.");
     }
-    mp_search_clear(&search);
+    mcplug_modules_free(modules);
+    mcplug_free(host);
 }
 
 void cli_doctor_modules(struct cli_doctor *d)
@@ -352,22 +359,20 @@ static void ask_libraries(struct cli_doctor *d)
             dlclose(all[i]);
 }
 
-/* Loads the modules that bring libraries along, those of them that are there. */
+/* Loads the modules of ours that bring libraries along, those of them that are there. */
 static void load_libraries(struct cli_doctor *d)
 {
-    struct mcplug_options options = {.struct_size = sizeof options,
-                                     .plugin_dirs = d->cli->args.plugin_dirs.items,
-                                     .user_plugin_dirs = cli_plugin_dirs(d->cli)};
+    static const char *const features[][2] = {
+        {"transport", "http"}, {"transport", "websocket"}, {"vault", "keyring"}};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    const struct mp_offer *offer;
-    mcplug *host = d->loadable ? mcplug_new(&options, &err) : NULL;
+    mcplug *host = d->loadable ? cli_modules_host(d->cli, true, &err) : NULL;
 
-    if (host && cli_doctor_feature(d, "transport", "http", NULL))
-        mp_connector_transport(&host->connector, "http", NULL, &offer, &err);
-    if (host && cli_doctor_feature(d, "transport", "websocket", NULL))
-        mp_connector_transport(&host->connector, "websocket", NULL, &offer, &err);
-    if (host && cli_doctor_feature(d, "vault", "keyring", NULL))
-        mp_catalogue_find(host->catalogue, MCPLUG_VAULT, "keyring", &offer, &err);
+    for (size_t i = 0; host && i < MP_COUNT(features); i++) {
+        const json_t *module = NULL;
+        if (find_feature(d, features[i][0], features[i][1], NULL, &module))
+            mcplug_text_free(mcplug_module_describe(
+                host, get(module, *get(module, "file") ? "file" : "name"), &err));
+    }
     ask_libraries(d);
     mcplug_free(host);
 }
@@ -378,7 +383,12 @@ void cli_doctor_versions(struct cli_doctor *d)
     struct mp_str line;
 
     add_version(d, "mcplug", mcplug_version());
-    add_version(d, "libuv", mp_loop_library());
+    void *uv = mapped("libuv.", NULL);
+    const char *(*uv_version)(void);
+    if (uv && (*(void **)&uv_version = dlsym(uv, "uv_version_string")))
+        add_version(d, "libuv", uv_version());
+    if (uv)
+        dlclose(uv);
 #if JANSSON_VERSION_HEX >= 0x020d00
     add_version(d, "jansson", jansson_version_str());
 #else

@@ -26,9 +26,8 @@ struct mp_connector {
 };
 
 /* The transport of that type, or the one that the URL calls for. */
-MP_SHARED int mp_connector_transport(struct mp_connector *c, const char *type,
-                                     const char *url, const struct mp_offer **out,
-                                     struct mcplug_error *err);
+int mp_connector_transport(struct mp_connector *c, const char *type, const char *url,
+                           const struct mp_offer **out, struct mcplug_error *err);
 
 /* Starts connecting; see mp_session_open(). */
 int mp_connector_open(struct mp_connector *c, const mcplug_settings *settings,

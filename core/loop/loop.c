@@ -263,11 +263,6 @@ int mp_loop_post(struct mp_loop *loop, void (*fn)(void *arg), void *arg)
 
 /* ---- life ---- */
 
-const char *mp_loop_library(void)
-{
-    return uv_version_string();
-}
-
 struct mp_loop *mp_loop_new(struct mcplug_error *err)
 {
     struct mp_loop *loop = mp_alloc(sizeof *loop);

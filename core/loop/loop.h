@@ -12,18 +12,13 @@
 
 #include <mcplug/types.h>
 
-#include "base/shared.h"
-
 #include <stdbool.h>
 
 struct mp_loop;
 
-/* The version of the library below, as it was found at run time: "1.44.2". [any] */
-MP_SHARED const char *mp_loop_library(void);
-
-MP_SHARED struct mp_loop *mp_loop_new(struct mcplug_error *err); /* give */
+struct mp_loop *mp_loop_new(struct mcplug_error *err); /* give */
 /* Every timer, watch and job must be gone; waits for pool work under way. */
-MP_SHARED void mp_loop_free(struct mp_loop *loop);
+void mp_loop_free(struct mp_loop *loop);
 
 /* ---- running [loop] ---- */
 

@@ -302,30 +302,31 @@ int mp_catalogue_load(struct mp_catalogue *cat, const char *file,
 
 /* ---- listing ---- */
 
-void mp_catalogue_each(struct mp_catalogue *cat,
-                       bool (*fn)(void *arg, const char *file,
-                                  const struct mcplug_plugin *builtin),
-                       void *arg)
+int mp_catalogue_each(const struct mp_catalogue *cat,
+                      bool (*fn)(void *arg, const struct mp_listed *one), void *arg)
 {
-    struct mp_files files;
+    struct mp_files files = {0};
     bool more = true;
 
-    for (size_t i = 0; more && mp_builtins[i]; i++)
-        more = fn(arg, NULL, mp_builtins[i]);
-    if (!more)
-        return;
-    if (mp_search_files(&cat->search, &files) != MCPLUG_OK)
-        mp_log(&cat->options.log, MCPLUG_LOG_ERROR, "core",
-               "out of memory while listing modules");
-    for (size_t i = 0; more && i < files.n; i++) {
-        if (files.list[i].again)
-            continue;
+    int r = mp_search_files(&cat->search, &files);
+    for (size_t i = 0; r == MCPLUG_OK && more && mp_builtins[i]; i++)
+        more = fn(arg, &(struct mp_listed){.name = mp_builtins[i]->name});
+    for (size_t i = 0; r == MCPLUG_OK && more && i < files.n; i++) {
         char *real = realpath(files.list[i].path, NULL);
         if (real)
-            more = fn(arg, real, NULL);
+            more = fn(arg, &(struct mp_listed){.name = files.list[i].name,
+                                               .file = real,
+                                               .again = files.list[i].again});
         free(real);
     }
-    mp_files_clear(&files);
+    if (r == MCPLUG_OK)
+        mp_files_clear(&files);
+    return r;
+}
+
+const char *mp_catalogue_dir(const struct mp_catalogue *cat, size_t i)
+{
+    return i < cat->search.n ? cat->search.dirs[i] : NULL;
 }
 
 /* ---- finding ---- */

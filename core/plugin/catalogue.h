@@ -16,7 +16,6 @@
 #define MP_PLUGIN_CATALOGUE_H
 
 #include "base/log.h"
-#include "base/shared.h"
 
 #include <mcplug/plugin.h>
 
@@ -58,34 +57,37 @@ struct mp_offer {
     const struct mp_plugin *plugin;
 };
 
-MP_SHARED struct mp_catalogue *
-mp_catalogue_new(const struct mp_catalogue_options *options,
-                 struct mcplug_error *err); /* give; copies */
+struct mp_catalogue *mp_catalogue_new(const struct mp_catalogue_options *options,
+                                      struct mcplug_error *err); /* give; copies */
 /* Calls fini() of every module; all their instances must be gone. */
-MP_SHARED void mp_catalogue_free(struct mp_catalogue *cat);
+void mp_catalogue_free(struct mp_catalogue *cat);
 
 /* Finds who offers `kind` under `name`, and loads it. MCPLUG_ENOTSUP: nobody does;
  * the message lists where was searched, and names the package for our own ones, or
  * says why the file NAME.so was refused. Modules that fail on the way are logged, one
  * line each, and once. [loop] */
-MP_SHARED int mp_catalogue_find(struct mp_catalogue *cat, uint32_t kind, const char *name,
-                                const struct mp_offer **out, struct mcplug_error *err);
+int mp_catalogue_find(struct mp_catalogue *cat, uint32_t kind, const char *name,
+                      const struct mp_offer **out, struct mcplug_error *err);
 /* The same by URL scheme or mime type, after `accepts`; case does not matter. */
 int mp_catalogue_accepts(struct mp_catalogue *cat, uint32_t kind, const char *what,
                          const struct mp_offer **out, struct mcplug_error *err);
 
 /* Loads one file: checks, pins, dlopen, handshake, init; a file that is loaded already is
  * given again. The reason for a refusal is one line that begins with its path. */
-MP_SHARED int mp_catalogue_load(struct mp_catalogue *cat, const char *file,
-                                const struct mp_plugin **out, struct mcplug_error *err);
+int mp_catalogue_load(struct mp_catalogue *cat, const char *file,
+                      const struct mp_plugin **out, struct mcplug_error *err);
 
-/* Calls `fn` for every distinct module file on the search path, loaded or not, and
- * every module compiled in (file NULL). Loads nothing. Links to the same file are
- * one. `fn` returns false to stop. */
-MP_SHARED void mp_catalogue_each(struct mp_catalogue *cat,
-                                 bool (*fn)(void *arg, const char *file,
-                                            const struct mcplug_plugin *builtin),
-                                 void *arg);
+struct mp_listed {
+    const char *name; /* the file's, without .so, or that of a module compiled in */
+    const char *file; /* without links; NULL: compiled in */
+    bool again;       /* another link to a file that came before */
+};
+/* Calls `fn` for every module compiled in and every file on the search path, loaded or
+ * not. Loads nothing. `fn` returns false to stop. MCPLUG_ENOMEM */
+int mp_catalogue_each(const struct mp_catalogue *cat,
+                      bool (*fn)(void *arg, const struct mp_listed *one), void *arg);
+/* The directories of the search path; NULL: there are no more. */
+const char *mp_catalogue_dir(const struct mp_catalogue *cat, size_t i);
 
 /* ---- file.c ---- */
 
@@ -115,10 +117,9 @@ int mp_plugin_fail(struct mcplug_error *err, int code, const char *file, const c
 int mp_plugin_handshake(const struct mcplug_plugin *d, const char *file,
                         struct mcplug_error *err);
 /* The i-th feature as a copy of the core's own size. */
-MP_SHARED struct mcplug_feature mp_plugin_feature(const struct mcplug_plugin *d,
-                                                  size_t i);
-MP_SHARED const char *mp_kind_name(uint32_t kind); /* "transport", .. or "kind 9" */
-MP_SHARED bool mp_kind_known(uint32_t kind);
+struct mcplug_feature mp_plugin_feature(const struct mcplug_plugin *d, size_t i);
+const char *mp_kind_name(uint32_t kind); /* "transport", .. or "kind 9" */
+bool mp_kind_known(uint32_t kind);
 
 /* ---- tables.c: what modules are handed ---- */
 
@@ -153,6 +154,6 @@ int mp_vault_get(struct mp_catalogue *cat, const char *vault, const char *name,
 
 /* ---- builtin.c (the list comes from config.h) ---- */
 
-MP_SHARED extern const struct mcplug_plugin *const mp_builtins[]; /* NULL-ended */
+extern const struct mcplug_plugin *const mp_builtins[]; /* NULL-ended */
 
 #endif

@@ -17,9 +17,9 @@ struct mp_search {
 
 /* `dirs`, $MCPLUG_PLUGIN_PATH, `more`, the installed directory; lists are NULL-ended, or
  * NULL. MCPLUG_OK or _ENOMEM, which leaves something to clear too. */
-MP_SHARED int mp_search_init(struct mp_search *search, const char *const *dirs,
-                             const char *const *more, const struct mp_log *log);
-MP_SHARED void mp_search_clear(struct mp_search *search);
+int mp_search_init(struct mp_search *search, const char *const *dirs,
+                   const char *const *more, const struct mp_log *log);
+void mp_search_clear(struct mp_search *search);
 
 struct mp_found {
     char *path; /* as found, maybe a link */
@@ -36,8 +36,8 @@ struct mp_files {
 
 /* Regular files named *.so; links that lead nowhere and directories that cannot be
  * read are passed over. MCPLUG_OK or _ENOMEM, with nothing to clear. */
-MP_SHARED int mp_search_files(const struct mp_search *search, struct mp_files *out);
-MP_SHARED void mp_files_clear(struct mp_files *files);
+int mp_search_files(const struct mp_search *search, struct mp_files *out);
+void mp_files_clear(struct mp_files *files);
 
 /* dir/name.so; give; NULL: no memory */
 char *mp_search_file(const char *dir, const char *name);

@@ -53,6 +53,6 @@ void mp_link_cancel(struct mp_link *link, uint64_t exchange); /* if it can */
 void mp_link_settled(struct mp_link *link, uint64_t exchange);
 
 /* What modules call; for the catalogue. */
-MP_SHARED extern const struct mcplug_wire mp_link_wire;
+extern const struct mcplug_wire mp_link_wire;
 
 #endif

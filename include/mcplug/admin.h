@@ -307,6 +307,37 @@ struct mcplug_expansion {
 MCPLUG_API char *mcplug_expand(const char *text, const struct mcplug_expansion *expansion,
                                struct mcplug_error *err);
 
+/* ---- modules --------------------------------------------------------------------- */
+
+typedef struct mcplug_modules mcplug_modules; /* those that a host could load */
+
+struct mcplug_module {
+    uint32_t struct_size;
+    uint32_t again;   /* not 0: another link to a file that came before */
+    const char *name; /* "tcp": of the file, without .so, or of a module compiled in */
+    const char *file; /* without links; NULL: compiled in */
+};
+
+/* What is compiled in and the files on the host's search path. Loads nothing. give:
+ * mcplug_modules_free */
+MCPLUG_API mcplug_modules *mcplug_modules_new(mcplug *host, struct mcplug_error *err);
+MCPLUG_API void mcplug_modules_free(mcplug_modules *modules);
+/* Borrow. 0: there are no more. */
+MCPLUG_API int mcplug_modules_get(const mcplug_modules *modules, size_t i,
+                                  struct mcplug_module *out);
+/* The directories of the search path, in order; the last one is that of the installation.
+ * Borrow; NULL: there are no more. */
+MCPLUG_API const char *mcplug_modules_dir(const mcplug_modules *modules, size_t i);
+
+/* Loads a module, a file or by its name one compiled in, and says what it declares, as
+ * JSON: name, version, file, summary, license, origin, abi ("1.3"), needs (a minor of
+ * it), and features, each with kind, name, summary, accepts and options (name, type,
+ * required, default, help). What is not declared is null. give; NULL: it is refused, and
+ * `err` says why. A broken module may end or hang the process: try it in one of its own.
+ */
+MCPLUG_API char *mcplug_module_describe(mcplug *host, const char *module,
+                                        struct mcplug_error *err);
+
 #ifdef __cplusplus
 }
 #endif

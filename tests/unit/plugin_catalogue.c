@@ -187,20 +187,22 @@ END_TEST
 
 struct seen {
     char files[16][PATH_MAX];
-    size_t n, builtins, most;
+    size_t n, builtins, links, most;
 };
 
-static bool on_file(void *arg, const char *file, const struct mcplug_plugin *builtin)
+static bool on_file(void *arg, const struct mp_listed *one)
 {
     struct seen *seen = arg;
-    if (builtin)
+    if (!one->file)
         seen->builtins++;
-    else if (strncmp(file, own_dir, strlen(own_dir)) == 0)
-        strcpy(seen->files[seen->n++], file);
+    else if (one->again)
+        seen->links++;
+    else if (strncmp(one->file, own_dir, strlen(own_dir)) == 0)
+        strcpy(seen->files[seen->n++], one->file);
     return seen->n < seen->most;
 }
 
-START_TEST(each_tells_of_distinct_files_and_loads_none)
+START_TEST(each_tells_of_files_and_links_and_loads_none)
 {
     place("crash.so", "crash.so");
     place("good.so", "b.so");
@@ -211,8 +213,9 @@ START_TEST(each_tells_of_distinct_files_and_loads_none)
     ck_assert_int_eq(symlink("nowhere", own("d.so")), 0);
     ck_assert_int_eq(mkdir(own("e.so"), 0755), 0);
     struct seen seen = {.most = 16};
-    mp_catalogue_each(cat, on_file, &seen);
+    ck_assert_int_eq(mp_catalogue_each(cat, on_file, &seen), MCPLUG_OK);
     ck_assert_uint_eq(seen.n, 3);
+    ck_assert_uint_eq(seen.links, 1);
     ck_assert_str_eq(seen.files[0], own("a.so"));
     ck_assert_str_eq(seen.files[1], own("b.so"));
     ck_assert_str_eq(seen.files[2], own("crash.so"));
@@ -386,7 +389,7 @@ static Suite *make_suite(void)
                    directories_are_searched_in_order_options_first_then_the_environment);
     tcase_add_test(tc, a_broken_file_hides_no_good_one_further_on);
     tcase_add_test(tc, why_the_file_of_that_name_was_refused_is_part_of_the_answer);
-    tcase_add_test(tc, each_tells_of_distinct_files_and_loads_none);
+    tcase_add_test(tc, each_tells_of_files_and_links_and_loads_none);
     tcase_add_test(tc, modules_compiled_in_come_before_files);
 
     tc = tcase(suite, "files");

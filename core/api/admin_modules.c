@@ -1,0 +1,196 @@
+/* <mcplug/admin.h>: modules. */
+#include <mcplug/admin.h>
+
+#include "api/host.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <string.h>
+
+#define DESCRIBED_MAX ((size_t)4 << 20)
+
+/* ---- listing ---- */
+
+struct listed {
+    char *name, *file;
+    bool again;
+};
+
+struct mcplug_modules {
+    const struct mp_catalogue *catalogue;
+    struct listed *list;
+    size_t n, cap;
+    bool failed;
+};
+
+static bool note(void *arg, const struct mp_listed *one)
+{
+    mcplug_modules *m = arg;
+
+    if (m->n == m->cap) {
+        size_t cap = m->cap ? 2 * m->cap : 16;
+        struct listed *list = mp_resize(m->list, cap * sizeof *list);
+        if (!list) {
+            m->failed = true;
+            return false;
+        }
+        m->list = list;
+        m->cap = cap;
+    }
+    struct listed *l = &m->list[m->n++];
+    *l = (struct listed){.name = mp_strdup(one->name),
+                         .file = one->file ? mp_strdup(one->file) : NULL,
+                         .again = one->again};
+    m->failed = !l->name || (one->file && !l->file);
+    return !m->failed;
+}
+
+mcplug_modules *mcplug_modules_new(mcplug *host, struct mcplug_error *err)
+{
+    mcplug_modules *m = mp_alloc(sizeof *m);
+
+    if (m) {
+        m->catalogue = host->catalogue;
+        m->failed = mp_catalogue_each(host->catalogue, note, m) != MCPLUG_OK || m->failed;
+    }
+    if (!m || m->failed) {
+        mp_fail_nomem(err);
+        mcplug_modules_free(m);
+        m = NULL;
+    }
+    return m;
+}
+
+void mcplug_modules_free(mcplug_modules *modules)
+{
+    if (!modules)
+        return;
+    for (size_t i = 0; i < modules->n; i++) {
+        mp_free(modules->list[i].name);
+        mp_free(modules->list[i].file);
+    }
+    mp_free(modules->list);
+    mp_free(modules);
+}
+
+int mcplug_modules_get(const mcplug_modules *modules, size_t i, struct mcplug_module *out)
+{
+    if (i >= modules->n)
+        return 0;
+    const struct listed *l = &modules->list[i];
+    struct mcplug_module m = {.struct_size = out->struct_size,
+                              .again = l->again,
+                              .name = l->name,
+                              .file = l->file};
+    memcpy(out, &m, out->struct_size < sizeof m ? out->struct_size : sizeof m);
+    return 1;
+}
+
+const char *mcplug_modules_dir(const mcplug_modules *modules, size_t i)
+{
+    return mp_catalogue_dir(modules->catalogue, i);
+}
+
+/* ---- describing ---- */
+
+static void add_text(struct mp_str *out, const char *name, const char *text)
+{
+    mp_str_addf(out, "\"%s\":", name);
+    if (text)
+        mp_str_add_json(out, text, strlen(text));
+    else
+        mp_str_adds(out, "null");
+}
+
+static void add_option(struct mp_str *out, const struct mcplug_option *o)
+{
+    bool many = strcmp(o->type, "list") == 0 || strcmp(o->type, "map") == 0;
+
+    mp_str_addc(out, '{');
+    add_text(out, "name", o->name);
+    mp_str_addc(out, ',');
+    add_text(out, "type", o->type);
+    mp_str_addf(out, ",\"required\":%s,", !o->fallback && !many ? "true" : "false");
+    add_text(out, "default", o->fallback && *o->fallback ? o->fallback : NULL);
+    mp_str_addc(out, ',');
+    add_text(out, "help", o->help);
+    mp_str_addc(out, '}');
+}
+
+/* Of a kind that this core does not know nothing but the kind can be read. */
+static void add_feature(struct mp_str *out, const struct mcplug_feature *f)
+{
+    bool known = mp_kind_known(f->kind);
+
+    mp_str_addc(out, '{');
+    add_text(out, "kind", mp_kind_name(f->kind));
+    mp_str_addc(out, ',');
+    add_text(out, "name", known ? f->name : NULL);
+    mp_str_addc(out, ',');
+    add_text(out, "summary", known ? f->summary : NULL);
+    mp_str_adds(out, ",\"accepts\":[");
+    for (size_t i = 0; known && f->accepts && f->accepts[i]; i++) {
+        mp_str_adds(out, i ? "," : "");
+        mp_str_add_json(out, f->accepts[i], strlen(f->accepts[i]));
+    }
+    mp_str_adds(out, "],\"options\":[");
+    for (size_t i = 0; known && f->options && f->options[i].name; i++) {
+        mp_str_adds(out, i ? "," : "");
+        add_option(out, &f->options[i]);
+    }
+    mp_str_adds(out, "]}");
+}
+
+static void add_module(struct mp_str *out, const struct mcplug_plugin *d,
+                       const char *file)
+{
+    mp_str_addc(out, '{');
+    add_text(out, "name", d->name);
+    mp_str_addc(out, ',');
+    add_text(out, "version", d->version);
+    mp_str_addc(out, ',');
+    add_text(out, "file", file);
+    mp_str_addc(out, ',');
+    add_text(out, "summary", d->summary);
+    mp_str_addc(out, ',');
+    add_text(out, "license", d->license);
+    mp_str_addc(out, ',');
+    add_text(out, "origin", d->origin);
+    mp_str_addf(out, ",\"abi\":\"%u.%u\",\"needs\":%u,\"features\":[", d->abi_major,
+                d->abi_minor, d->abi_needs);
+    for (size_t i = 0; i < d->n_features; i++) {
+        struct mcplug_feature f = mp_plugin_feature(d, i);
+        mp_str_adds(out, i ? "," : "");
+        add_feature(out, &f);
+    }
+    mp_str_adds(out, "]}");
+}
+
+static const struct mcplug_plugin *built_in(const char *name)
+{
+    for (size_t i = 0; mp_builtins[i]; i++)
+        if (strcmp(mp_builtins[i]->name, name) == 0)
+            return mp_builtins[i];
+    return NULL;
+}
+
+char *mcplug_module_describe(mcplug *host, const char *module, struct mcplug_error *err)
+{
+    const struct mcplug_plugin *d = strchr(module, '/') ? NULL : built_in(module);
+    const char *file = d ? NULL : module;
+    const struct mp_plugin *plugin = NULL;
+    struct mp_str text;
+
+    if (!d) {
+        if (mp_catalogue_load(host->catalogue, module, &plugin, err) != MCPLUG_OK)
+            return NULL;
+        d = plugin->descriptor;
+    }
+    mp_str_init(&text, DESCRIBED_MAX);
+    add_module(&text, d, file);
+    char *described = mp_str_take(&text);
+    if (!described)
+        mp_fail_nomem(err);
+    return described;
+}
