@@ -6,6 +6,7 @@ unit_tests = \
 	tests/unit/api_admin \
 	tests/unit/api_admin_modules \
 	tests/unit/api_admin_names \
+	tests/unit/api_admin_result \
 	tests/unit/api_config \
 	tests/unit/api_edges \
 	tests/unit/api_host \

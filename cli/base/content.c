@@ -20,7 +20,7 @@ struct blob {
     struct cli_out *out; /* NULL: only count */
 };
 
-static bool blob_sink(void *arg, const char *data, size_t len)
+static int blob_sink(void *arg, const char *data, size_t len)
 {
     struct blob *blob = arg;
     char bytes[4096];

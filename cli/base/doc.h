@@ -6,7 +6,7 @@
 #include "json/walk.h"
 #include "cli/base/out.h"
 
-#include <mcplug/mcplug.h>
+#include <mcplug/admin.h>
 
 struct cli_doc {
     const mcplug_result *result; /* NULL: a text without long strings */
@@ -17,12 +17,10 @@ struct cli_doc {
 void cli_doc_init(struct cli_doc *doc, const mcplug_result *result);
 mp_view cli_doc_view(const struct cli_doc *doc);
 
-/* Gets a piece; false: wants no more. */
-typedef bool cli_sink(void *arg, const char *data, size_t len);
-
 /* Unescapes `string`, a part of the document, into `sink`, piece by piece. MCPLUG_OK,
  * also when the sink has had enough, or MCPLUG_EIO. */
-int cli_doc_string(const struct cli_doc *doc, mp_view string, cli_sink *sink, void *arg);
+int cli_doc_string(const struct cli_doc *doc, mp_view string, mcplug_write_fn *sink,
+                   void *arg);
 /* The same onto `out` as text. */
 int cli_doc_text(const struct cli_doc *doc, mp_view string, struct cli_out *out);
 

@@ -52,9 +52,7 @@ struct mp_unescape {
     uint8_t n;     /* bytes of an escape held back */
     char held[6];
 };
-MP_SHARED size_t mp_unescape_feed(struct mp_unescape *u, const char *in, size_t len,
-                                  char *out);
-MP_SHARED size_t mp_unescape_end(struct mp_unescape *u,
-                                 char *out); /* a surrogate left over */
+size_t mp_unescape_feed(struct mp_unescape *u, const char *in, size_t len, char *out);
+size_t mp_unescape_end(struct mp_unescape *u, char *out); /* a surrogate left over */
 
 #endif

@@ -338,6 +338,22 @@ MCPLUG_API const char *mcplug_modules_dir(const mcplug_modules *modules, size_t 
 MCPLUG_API char *mcplug_module_describe(mcplug *host, const char *module,
                                         struct mcplug_error *err);
 
+/* ---- results --------------------------------------------------------------------- */
+
+/* Takes a piece; 0: wants no more, which is no failure. */
+typedef int mcplug_write_fn(void *arg, const char *data, size_t len);
+
+/* Writes `len` bytes of mcplug_result_json() from `at` on, SIZE_MAX: all that follow, in
+ * pieces, with every string that was spilled in its place, whole. The part must not begin
+ * or end inside such a string. MCPLUG_EIO: what was spilled can't be read. [any] */
+MCPLUG_API int mcplug_result_write(const mcplug_result *result, size_t at, size_t len,
+                                   mcplug_write_fn *write, void *arg,
+                                   struct mcplug_error *err);
+/* The string that begins at `at` there, with its quote, unescaped: UTF-8. [any] */
+MCPLUG_API int mcplug_result_write_string(const mcplug_result *result, size_t at,
+                                          mcplug_write_fn *write, void *arg,
+                                          struct mcplug_error *err);
+
 #ifdef __cplusplus
 }
 #endif

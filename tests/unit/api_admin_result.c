@@ -1,0 +1,179 @@
+/* Results, with what was spilled in its place. */
+#include <mcplug/admin.h>
+
+#include "rpc/assembler.h"
+
+#include "fake.h"
+
+static struct mp_assembler a;
+static mp_message *result;
+static struct mp_str text, got;
+
+/* The result is `text`; what is long in it is spilled. */
+static void read_result(void)
+{
+    struct mp_assembler_limits limits = {.scan = {.depth = 64, .tokens = 100000},
+                                         .memory = 256 * 1024,
+                                         .spill = 1 << 30,
+                                         .dir = "/tmp"};
+    struct mp_str whole;
+
+    mp_str_init(&whole, 1 << 26);
+    mp_str_addf(&whole, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":%s}", text.data);
+    mp_assembler_init(&a, &limits);
+    size_t at = 0;
+    while (at < whole.len) { /* one piece would be kept as it is */
+        size_t n = whole.len - at < 4096 ? whole.len - at : 4096;
+        ck_assert_int_eq(
+            mp_assembler_feed(&a, mp_bytes(whole.data + at, n),
+                              at + n == whole.len ? MP_PIECE_LAST : MP_PIECE_MORE,
+                              &result),
+            MCPLUG_OK);
+        at += n;
+    }
+    ck_assert_ptr_nonnull(result);
+    mp_message_expose(result, result->env.result);
+    mp_str_clear(&whole);
+}
+
+static void setup(void)
+{
+    result = NULL;
+    mp_str_init(&text, 1 << 26);
+    mp_str_init(&got, 1 << 26);
+}
+
+static void teardown(void)
+{
+    mp_message_unref(result);
+    mp_assembler_clear(&a);
+    mp_str_clear(&text);
+    mp_str_clear(&got);
+}
+
+static int keep(void *arg, const char *data, size_t len)
+{
+    (void)arg;
+    return mp_str_add(&got, data, len);
+}
+
+static void add_long(const char *unit, size_t n)
+{
+    mp_str_addc(&text, '"');
+    for (size_t i = 0; i < n; i++)
+        mp_str_adds(&text, unit);
+    mp_str_addc(&text, '"');
+}
+
+static void has(const struct mp_str *expected)
+{
+    ck_assert_uint_eq(got.len, expected->len);
+    ck_assert(memcmp(got.data, expected->data, got.len) == 0);
+}
+
+START_TEST(a_result_is_written_whole_as_it_came)
+{
+    mp_str_adds(&text, "{\"a\":");
+    add_long("x\\ny\\\"\\\\\\u0001\xe2\x82\xac", 40000);
+    mp_str_adds(&text, ",\"b\":[1,2],\"c\":");
+    add_long("plain", 60000);
+    mp_str_adds(&text, ",\"d\":\"short\\n\"}");
+    read_result();
+    ck_assert_uint_eq(mcplug_result_spills(result), 2);
+    ck_assert_int_eq(mcplug_result_write(result, 0, SIZE_MAX, keep, NULL, NULL), 0);
+    has(&text);
+}
+END_TEST
+
+START_TEST(a_part_is_written_without_its_neighbours)
+{
+    mp_str_adds(&text, "{\"a\":");
+    add_long("first", 60000);
+    mp_str_adds(&text, ",\"b\":{\"c\":");
+    add_long("second", 60000);
+    mp_str_adds(&text, "}}");
+    read_result();
+    size_t len;
+    const char *json = mcplug_result_json(result, &len);
+    mp_view part = mp_view_get(mp_bytes(json, len), "b");
+    ck_assert_int_eq(mcplug_result_write(result, (size_t)((const char *)part.data - json),
+                                         part.len, keep, NULL, NULL),
+                     0);
+    ck_assert_uint_eq(got.len, strlen("{\"c\":\"\"}") + 6 * 60000);
+    ck_assert(memcmp(got.data, "{\"c\":\"secondsecond", 18) == 0);
+    ck_assert_str_eq(got.data + got.len - 8, "second\"}");
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    ck_assert_int_eq(mcplug_result_write(result, len + 1, 1, keep, NULL, &err),
+                     MCPLUG_EINVAL);
+}
+END_TEST
+
+START_TEST(a_string_is_unescaped_wherever_it_is_kept)
+{
+    struct mp_str expected;
+    mp_str_init(&expected, 1 << 26);
+    mp_str_adds(&text, "[\"a\\\"b\\\\\\u20ac\",");
+    add_long("\\n\\ud83d\\ude00", 40000);
+    mp_str_adds(&text, ",\"\"]");
+    read_result();
+    size_t len, at[3], i = 0;
+    const char *json = mcplug_result_json(result, &len);
+    struct mp_walk w = mp_walk_into(mp_bytes(json, len));
+    mp_view item;
+    while (mp_walk_element(&w, &item))
+        at[i++] = (size_t)((const char *)item.data - json);
+    ck_assert_uint_eq(i, 3);
+    ck_assert_int_eq(mcplug_result_write_string(result, at[0], keep, NULL, NULL), 0);
+    ck_assert_str_eq(got.data, "a\"b\\\xe2\x82\xac");
+    mp_str_reset(&got);
+    ck_assert_int_eq(mcplug_result_write_string(result, at[1], keep, NULL, NULL), 0);
+    for (i = 0; i < 40000; i++)
+        mp_str_adds(&expected, "\n\xf0\x9f\x98\x80");
+    has(&expected);
+    mp_str_reset(&got);
+    ck_assert_int_eq(mcplug_result_write_string(result, at[2], keep, NULL, NULL), 0);
+    ck_assert_uint_eq(got.len, 0);
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    ck_assert_int_eq(mcplug_result_write_string(result, 0, keep, NULL, &err),
+                     MCPLUG_EINVAL);
+    ck_assert_int_eq(mcplug_result_write_string(result, len, keep, NULL, &err),
+                     MCPLUG_EINVAL);
+    mp_str_clear(&expected);
+}
+END_TEST
+
+static int refuse(void *arg, const char *data, size_t len)
+{
+    (void)data, (void)len;
+    ++*(int *)arg;
+    return 0;
+}
+
+START_TEST(who_wants_no_more_gets_no_more)
+{
+    int pieces = 0;
+    mp_str_adds(&text, "{\"a\":");
+    add_long("\\n", 200000);
+    mp_str_adds(&text, "}");
+    read_result();
+    ck_assert_uint_eq(mcplug_result_spills(result), 1);
+    ck_assert_int_eq(mcplug_result_write(result, 0, SIZE_MAX, refuse, &pieces, NULL), 0);
+    ck_assert_int_eq(pieces, 1);
+    ck_assert_int_eq(mcplug_result_write_string(result, 5, refuse, &pieces, NULL), 0);
+    ck_assert_int_eq(pieces, 2);
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, a_result_is_written_whole_as_it_came);
+    tcase_add_test(tc, a_part_is_written_without_its_neighbours);
+    tcase_add_test(tc, a_string_is_unescaped_wherever_it_is_kept);
+    tcase_add_test(tc, who_wants_no_more_gets_no_more);
+}
+
+int main(void)
+{
+    return run_suite("api_admin_result", add);
+}
