@@ -4,6 +4,7 @@
 
 unit_tests = \
 	tests/unit/api_admin \
+	tests/unit/api_admin_known \
 	tests/unit/api_admin_modules \
 	tests/unit/api_admin_names \
 	tests/unit/api_admin_result \

@@ -5,7 +5,6 @@
 #include "cli/base/content.h"
 #include "cli/doctor/doctor.h"
 #include "cli/base/by_name.h"
-#include "registry/registry.h"
 #include "cli/base/message.h"
 
 #include <stdio.h>
@@ -22,21 +21,13 @@ void cli_catalogue_save(struct cli *cli, const mcplug_entry *entry,
                         const mcplug_server *server, enum mcplug_kind kind,
                         const mcplug_list *list, const struct mcplug_error *why)
 {
-    uint64_t ttl;
-    const struct mp_service *s = server->service;
-    bool told = s->session && mp_lists_ttl(s->session, kind, &ttl);
-
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     if (cli_args_alter(&cli->args)) /* not quite the server of the definition */
         return;
     if (!list &&
         !(why && why->code == MCPLUG_EPEER && why->peer_status == METHOD_NOT_FOUND))
         return;
-    int r = mp_tool_cache_save(&cli->config->paths, entry, &s->id, kind, list,
-                               !list || !told    ? MP_TOOL_CACHE_NO_TTL
-                               : ttl > INT64_MAX ? INT64_MAX
-                                                 : (int64_t)ttl,
-                               &err);
+    int r = mcplug_known_save(entry, server, kind, list, &err);
     if (r != MCPLUG_OK && !cli->catalogue_failed) {
         char line[sizeof err.text + 64];
         snprintf(line, sizeof line, "what servers offer is not kept: %s", err.text);
@@ -103,17 +94,40 @@ void cli_tell_left_out(struct cli *cli, size_t left_out, bool others)
 }
 
 void cli_catalogue_json(struct cli_out *out, const char *server, const char *noun,
-                        mp_view item, int64_t at, bool stale)
+                        mp_view item, const struct mcplug_known_info *info)
 {
     char text[32] = "null";
-    time_t when = (time_t)at;
+    time_t when = (time_t)info->at;
     struct tm tm;
 
-    if (at > 0 && gmtime_r(&when, &tm))
+    if (info->at > 0 && gmtime_r(&when, &tm))
         strftime(text, sizeof text, "\"%Y-%m-%dT%H:%M:%SZ\"", &tm);
     cli_out_f(out, "{\"server\":\"%s\",\"%s\":", server, noun);
     cli_out_text(out, (const char *)item.data, item.len);
-    cli_out_f(out, ",\"asOf\":%s,\"stale\":%s}", text, stale ? "true" : "false");
+    cli_out_f(out, ",\"asOf\":%s,\"stale\":%s}", text, info->fresh ? "false" : "true");
+}
+
+/* ---- one server ---- */
+
+mp_view cli_known_items(const mcplug_known *known, enum mcplug_kind kind)
+{
+    size_t len;
+    const char *items = mcplug_known_items(known, kind, &len);
+    return mp_bytes(items, len);
+}
+
+struct mcplug_known_info cli_known_info(const mcplug_known *known, enum mcplug_kind kind)
+{
+    struct mcplug_known_info info = {.struct_size = sizeof info};
+    (void)mcplug_known_info(known, kind, &info); /* all 0: never fetched */
+    return info;
+}
+
+mp_view cli_item_name(mp_view item, enum mcplug_kind kind)
+{
+    return mp_view_get(item, kind == MCPLUG_RESOURCES   ? "uri"
+                             : kind == MCPLUG_TEMPLATES ? "uriTemplate"
+                                                        : "name");
 }
 
 /* ---- every server ---- */
@@ -128,15 +142,14 @@ static void note_unknown(struct cli_catalogue *c, const char *name)
 
 static void visit(struct cli_catalogue *c, const mcplug_entry *entry)
 {
-    struct mp_tool_cache known;
-    struct cli_known one = {entry, &known, (int64_t)time(NULL)};
+    mcplug_known *known = mcplug_known_new(entry);
+    struct cli_known one = {entry, known};
 
-    if (mp_tool_cache_load(&c->cli->config->paths, entry, &known) &&
-        mp_tool_cache_items(&known, MCPLUG_TOOLS).len)
+    if (known && cli_known_items(known, MCPLUG_TOOLS).len)
         c->fn(c->arg, &one);
     else
         note_unknown(c, mcplug_entry_name(entry));
-    mp_tool_cache_clear(&known);
+    mcplug_known_free(known);
 }
 
 int cli_catalogue_walk(struct cli_catalogue *c)
@@ -204,16 +217,17 @@ struct job {
     bool any;
 };
 
-static void put_server(struct cli_out *out, const char *name, int64_t at, bool stale)
+static void put_server(struct cli_out *out, const char *name,
+                       const struct mcplug_known_info *info)
 {
     char age[CLI_AGE_SIZE];
 
     cli_out_style(out, CLI_BOLD);
     cli_out_s(out, name);
     cli_out_style(out, CLI_PLAIN);
-    if (stale) {
+    if (!info->fresh) {
         cli_out_style(out, CLI_DIM);
-        cli_out_f(out, " (stale, as of %s)", cli_age(at, age));
+        cli_out_f(out, " (stale, as of %s)", cli_age(info->at, age));
         cli_out_style(out, CLI_PLAIN);
     }
     cli_out_s(out, "\n");
@@ -225,24 +239,24 @@ static void put_items(void *arg, const struct cli_known *one)
     struct cli_out *out = &job->cli->out;
     enum mcplug_kind kind = job->listing->kinds[0];
     const char *name = mcplug_entry_name(one->entry);
-    int64_t at = mp_tool_cache_at(one->known, kind);
-    bool stale = !mp_tool_cache_fresh(one->known, kind, one->now), headed = false;
-    struct mp_walk w = mp_walk_into(mp_tool_cache_items(one->known, kind));
+    struct mcplug_known_info info = cli_known_info(one->known, kind);
+    struct mp_walk w = mp_walk_into(cli_known_items(one->known, kind));
+    bool headed = false;
     mp_view item;
 
     while (mp_walk_element(&w, &item)) {
-        if (!mp_view_is_string(mp_tool_cache_name(item, kind)))
+        if (!mp_view_is_string(cli_item_name(item, kind)))
             continue;
-        if (!cli_allows_item(one->entry, kind, mp_tool_cache_name(item, kind))) {
+        if (!cli_allows_item(one->entry, kind, cli_item_name(item, kind))) {
             job->left_out++;
             continue;
         }
         if (job->cli->args.json) {
             cli_out_s(out, job->any ? ",\n" : "");
-            cli_catalogue_json(out, name, job->listing->noun, item, at, stale);
+            cli_catalogue_json(out, name, job->listing->noun, item, &info);
         } else {
             if (!headed)
-                put_server(out, name, at, stale);
+                put_server(out, name, &info);
             cli_out_s(out, "  ");
             job->listing->brief(out, item);
         }

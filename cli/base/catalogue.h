@@ -3,8 +3,10 @@
 #ifndef CLI_CATALOGUE_H
 #define CLI_CATALOGUE_H
 
+#include "base/buf.h"
 #include "cli/base/listing.h"
-#include "registry/tool_cache.h"
+
+#include <mcplug/admin.h>
 
 /* Keeps a list that a server of the configuration gave, unless the command line made
  * another one of it. Why it could not is logged, once. `list` NULL: it refused, and only
@@ -16,9 +18,14 @@ void cli_catalogue_save(struct cli *cli, const mcplug_entry *entry,
 /* What is known of one server. */
 struct cli_known {
     const mcplug_entry *entry;
-    const struct mp_tool_cache *known;
-    int64_t now;
+    const mcplug_known *known;
 };
+
+/* Its items; len 0: never asked for. Views live as long as `known`. */
+mp_view cli_known_items(const mcplug_known *known, enum mcplug_kind kind);
+struct mcplug_known_info cli_known_info(const mcplug_known *known, enum mcplug_kind kind);
+/* An item's name, or its URI, after the kind. */
+mp_view cli_item_name(mp_view item, enum mcplug_kind kind);
 
 /* Calls `fn` for every server of the configuration that may be used and whose tools are
  * known, by name. The others that may be used are told of by cli_catalogue_unknown(). */
@@ -40,7 +47,7 @@ int cli_catalogue_run(struct cli *cli, const struct cli_listing *listing);
 
 /* `{"server":..,"tool":{..},"asOf":..,"stale":..}`, `noun` being "tool". */
 void cli_catalogue_json(struct cli_out *out, const char *server, const char *noun,
-                        mp_view item, int64_t at, bool stale);
+                        mp_view item, const struct mcplug_known_info *info);
 
 #define CLI_AGE_SIZE 48
 /* "5 minutes ago"; returns `room`. */

@@ -8,11 +8,9 @@
 #include "cli/base/oneshot.h"
 #include "cli/base/by_name.h"
 #include "base/nearest.h"
-#include "registry/tool_cache.h"
 #include "cli/base/message.h"
 
 #include <stdio.h>
-#include <time.h>
 
 #define PARAGRAPH_MAX ((size_t)1 << 20)
 
@@ -105,7 +103,7 @@ static bool shelve(struct shelf *shelf, const mcplug_entry *entry, mp_view item,
 {
     if (!shelf->items && !(shelf->items = mp_alloc((n + 1) * sizeof *shelf->items)))
         return false;
-    if (cli_allows_item(entry, shelf->kind, mp_tool_cache_name(item, shelf->kind)))
+    if (cli_allows_item(entry, shelf->kind, cli_item_name(item, shelf->kind)))
         shelf->items[shelf->n++] = item;
     else
         shelf->left_out++;
@@ -125,9 +123,9 @@ static bool shelve_list(struct job *job, size_t k, const mcplug_list *list)
     return true;
 }
 
-static bool shelve_known(struct job *job, size_t k, const struct mp_tool_cache *known)
+static bool shelve_known(struct job *job, size_t k, const mcplug_known *known)
 {
-    mp_view items = mp_tool_cache_items(known, job->listing->kinds[k]), item;
+    mp_view items = cli_known_items(known, job->listing->kinds[k]), item;
     struct mp_walk w = mp_walk_into(items);
     size_t n = mp_view_count(items);
 
@@ -171,8 +169,7 @@ static char *nearest(const struct job *job, const char *name)
     for (size_t k = 0; k < 2; k++)
         for (size_t i = 0; i < job->shelves[k].n; i++) {
             const struct shelf *shelf = &job->shelves[k];
-            char *other =
-                mp_view_strdup(mp_tool_cache_name(shelf->items[i], shelf->kind));
+            char *other = mp_view_strdup(cli_item_name(shelf->items[i], shelf->kind));
             const char *nearer = best;
             if (other)
                 mp_nearest(name, other, &nearer);
@@ -191,7 +188,7 @@ static mp_view find(const struct job *job, const char *name)
     for (size_t k = 0; k < 2; k++)
         for (size_t i = 0; i < job->shelves[k].n; i++) {
             mp_view item = job->shelves[k].items[i];
-            if (mp_view_equals(mp_tool_cache_name(item, job->shelves[k].kind), name))
+            if (mp_view_equals(cli_item_name(item, job->shelves[k].kind), name))
                 return item;
         }
     return mp_bytes(NULL, 0);
@@ -272,19 +269,16 @@ static void on_ready(struct cli_oneshot *link, void *arg)
 /* ---- from the catalogue ---- */
 
 /* Is everything there that is wanted? `at` gets the time of the oldest part. */
-static bool is_known(const struct cli_listing *listing, const struct mp_tool_cache *known,
+static bool is_known(const struct cli_listing *listing, const mcplug_known *known,
                      int64_t *at)
 {
-    int64_t now = (int64_t)time(NULL);
-
     *at = 0;
     for (size_t k = 0; k < 2 && listing->kinds[k]; k++) {
-        enum mcplug_kind kind = listing->kinds[k];
-        int64_t when = mp_tool_cache_at(known, kind);
-        if (!mp_tool_cache_whole(known, kind) || !mp_tool_cache_fresh(known, kind, now))
+        struct mcplug_known_info info = cli_known_info(known, listing->kinds[k]);
+        if (!info.whole || !info.fresh)
             return false;
-        if (!*at || when < *at)
-            *at = when;
+        if (!*at || info.at < *at)
+            *at = info.at;
     }
     return true;
 }
@@ -303,18 +297,18 @@ static void tell_age(struct cli *cli, int64_t at)
 /* false: the server has to be asked. Else `code` is the exit code. */
 static bool answer(struct cli *cli, struct job *job, int *code)
 {
-    struct mp_tool_cache known;
+    mcplug_known *known = mcplug_known_new(job->entry);
     int64_t at;
-    bool done = mp_tool_cache_load(&cli->config->paths, job->entry, &known) &&
-                is_known(job->listing, &known, &at) && shelve_known(job, 0, &known) &&
-                (!job->listing->kinds[1] || shelve_known(job, 1, &known));
+    bool done = known && is_known(job->listing, known, &at) &&
+                shelve_known(job, 0, known) &&
+                (!job->listing->kinds[1] || shelve_known(job, 1, known));
     if (done && cli->args.words.n) /* one that is not known may be new */
         done = find(job, cli->args.words.items[0]).len;
     if (done) {
         *code = put(job, cli);
         tell_age(cli, at);
     }
-    mp_tool_cache_clear(&known);
+    mcplug_known_free(known);
     return done;
 }
 

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "cli/base/entries.h"
 #include "cli/base/journal.h"
-#include "registry/tool_cache.h"
 #include "cli/base/message.h"
 
 #include <string.h>
@@ -55,11 +54,11 @@ static void forget(const struct cli *cli, const mcplug_entry *entry)
     const char *name = mcplug_entry_name(entry);
     const mcplug_entry *other;
 
-    mp_tool_cache_forget(&config->paths, entry);
+    mcplug_known_forget(entry, 0);
     for (size_t i = 0; (other = mcplug_entry_at(config, i)); i++)
         if (other != entry && strcmp(mcplug_entry_name(other), name) == 0)
             return;
-    mp_tool_cache_forget_name(&config->paths, name);
+    mcplug_known_forget(entry, 1);
     cli_journal_remove(&cli->paths, name);
 }
 

@@ -25,8 +25,7 @@ struct hit {
     unsigned score;
     const char *server, *noun; /* borrow */
     char *item;                /* JSON */
-    int64_t at;
-    bool stale;
+    struct mcplug_known_info info;
 };
 
 struct job {
@@ -126,15 +125,14 @@ static void on_server(void *arg, const struct cli_known *one)
 
     for (size_t k = 0; k < MP_COUNT(kinds); k++) {
         enum mcplug_kind kind = kinds[k].kind;
-        struct mp_walk w = mp_walk_into(mp_tool_cache_items(one->known, kind));
+        struct mp_walk w = mp_walk_into(cli_known_items(one->known, kind));
         struct hit hit = {.server = mcplug_entry_name(one->entry),
                           .noun = kinds[k].noun,
-                          .at = mp_tool_cache_at(one->known, kind),
-                          .stale = !mp_tool_cache_fresh(one->known, kind, one->now)};
+                          .info = cli_known_info(one->known, kind)};
         mp_view item;
         while (mp_walk_element(&w, &item))
             if ((hit.score = score_of(job, item)) > 0 &&
-                cli_allows_item(one->entry, kind, mp_tool_cache_name(item, kind)))
+                cli_allows_item(one->entry, kind, cli_item_name(item, kind)))
                 keep(job, &hit, item);
     }
 }
@@ -152,7 +150,7 @@ static void put_hit(struct cli_out *out, const struct hit *hit)
     cli_out_style(out, CLI_PLAIN);
     if (strcmp(hit->noun, "tool") != 0)
         cli_out_f(out, " (%s)", hit->noun);
-    cli_out_s(out, hit->stale ? " (stale)\n" : "\n");
+    cli_out_s(out, hit->info.fresh ? "\n" : " (stale)\n");
     cli_put_brief(out, mp_view_get(item, "description"));
 }
 
@@ -170,8 +168,7 @@ static void put_hits(const struct job *job)
             continue;
         }
         cli_out_s(out, i ? ",\n" : "");
-        cli_catalogue_json(out, hit->server, hit->noun, mp_text(hit->item), hit->at,
-                           hit->stale);
+        cli_catalogue_json(out, hit->server, hit->noun, mp_text(hit->item), &hit->info);
     }
     cli_out_s(out, json ? "]\n" : "");
     if (job->found > job->n && !json) {

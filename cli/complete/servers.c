@@ -3,8 +3,8 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "cli/base/catalogue.h"
 #include "cli/base/entries.h"
-#include "registry/tool_cache.h"
 
 #include <string.h>
 
@@ -14,20 +14,20 @@
 /* What a server is known to offer, and what of it may be used. */
 struct offer {
     const mcplug_entry *entry;
-    struct mp_tool_cache known;
+    mcplug_known *known; /* NULL: nothing */
 };
 
 /* Clear in any case. */
-static bool offer_load(struct offer *o, const mcplug_config *config,
-                       const mcplug_entry *entry)
+static bool offer_load(struct offer *o, const mcplug_entry *entry)
 {
     o->entry = entry;
-    return mp_tool_cache_load(&config->paths, entry, &o->known);
+    o->known = mcplug_known_new(entry);
+    return o->known;
 }
 
 static void offer_clear(struct offer *o)
 {
-    mp_tool_cache_clear(&o->known);
+    mcplug_known_free(o->known);
 }
 
 /* Read silently: whoever presses a key at a prompt wants no messages. NULL: none. */
@@ -124,7 +124,7 @@ static mcplug_entry *find_qualified(const mcplug_config *config, const char *wor
 static void put_items(struct cli_cursor *at, const struct offer *offer,
                       enum mcplug_kind kind, const char *head)
 {
-    struct mp_walk w = mp_walk_into(mp_tool_cache_items(&offer->known, kind));
+    struct mp_walk w = mp_walk_into(cli_known_items(offer->known, kind));
     mp_view item;
 
     while (mp_walk_element(&w, &item)) {
@@ -133,9 +133,8 @@ static void put_items(struct cli_cursor *at, const struct offer *offer,
             about = mp_view_get(item, "title");
         if (!mp_view_is_string(about) && kind != MCPLUG_TOOLS && kind != MCPLUG_PROMPTS)
             about = mp_view_get(item, "name");
-        if (cli_allows_item(offer->entry, kind, mp_tool_cache_name(item, kind)))
-            cli_candidate_view(&at->cli->out, head, mp_tool_cache_name(item, kind),
-                               about);
+        if (cli_allows_item(offer->entry, kind, cli_item_name(item, kind)))
+            cli_candidate_view(&at->cli->out, head, cli_item_name(item, kind), about);
     }
 }
 
@@ -152,7 +151,7 @@ void cli_candidates_qualified(struct cli_cursor *at)
         if (!len || strncmp(at->word, prefix, typed < len ? typed : len) != 0)
             continue;
         left--;
-        if (offer_load(&offer, config, entry))
+        if (offer_load(&offer, entry))
             put_items(at, &offer, MCPLUG_TOOLS, prefix);
         offer_clear(&offer);
     }
@@ -174,7 +173,7 @@ static bool load(struct cli_cursor *at, const char *name, struct offer *offer,
         entry = find_qualified(config, name, rest);
     if (config && !entry)
         entry = mcplug_entry_find(config, name);
-    return entry && offer_load(offer, config, entry);
+    return entry && offer_load(offer, entry);
 }
 
 void cli_candidates_items(struct cli_cursor *at, const char *name, enum mcplug_kind kind)
@@ -189,11 +188,11 @@ void cli_candidates_items(struct cli_cursor *at, const char *name, enum mcplug_k
 static mp_view find_item(const struct offer *offer, enum mcplug_kind kind,
                          const char *name)
 {
-    struct mp_walk w = mp_walk_into(mp_tool_cache_items(&offer->known, kind));
+    struct mp_walk w = mp_walk_into(cli_known_items(offer->known, kind));
     mp_view item;
     while (mp_walk_element(&w, &item))
-        if (mp_view_equals(mp_tool_cache_name(item, kind), name) &&
-            cli_allows_item(offer->entry, kind, mp_tool_cache_name(item, kind)))
+        if (mp_view_equals(cli_item_name(item, kind), name) &&
+            cli_allows_item(offer->entry, kind, cli_item_name(item, kind)))
             return item;
     return mp_bytes(NULL, 0);
 }

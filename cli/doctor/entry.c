@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/option.h"
 #include "base/path.h"
-#include "registry/tool_cache.h"
+#include "cli/base/catalogue.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -215,7 +215,7 @@ static bool is_used(struct look *l, const char *pattern, mp_view tools)
     mp_view item;
 
     while (mp_walk_element(&w, &item)) {
-        char *tool = mp_view_strdup(mp_tool_cache_name(item, MCPLUG_TOOLS));
+        char *tool = mp_view_strdup(cli_item_name(item, MCPLUG_TOOLS));
         l->d->failed |= !tool;
         bool fits = !tool || mcplug_tool_matches(pattern, tool);
         mp_free(tool);
@@ -249,16 +249,15 @@ static void check_patterns(struct look *l, const char *key, mp_view tools)
 
 static void check_upkeep(struct look *l)
 {
-    struct mp_tool_cache known;
+    mcplug_known *known = mcplug_known_new(l->entry);
 
     check_probe(l);
-    if (mp_tool_cache_load(&l->d->config->paths, l->entry, &known) &&
-        mp_tool_cache_whole(&known, MCPLUG_TOOLS)) {
-        mp_view tools = mp_tool_cache_items(&known, MCPLUG_TOOLS);
+    if (known && cli_known_info(known, MCPLUG_TOOLS).whole) {
+        mp_view tools = cli_known_items(known, MCPLUG_TOOLS);
         check_patterns(l, "toolsAllowed", tools);
         check_patterns(l, "toolsDenied", tools);
     }
-    mp_tool_cache_clear(&known);
+    mcplug_known_free(known);
 }
 
 /* ---- the whole ---- */

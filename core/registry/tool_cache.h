@@ -35,21 +35,18 @@ MP_SHARED char *mp_tool_cache_path(const struct mp_paths *paths,
  * item, or with the first names alone. And who the connected server is, unless it is
  * NULL: revision, serverInfo, capabilities, instructions. Tells why nothing could be
  * kept. */
-MP_SHARED int mp_tool_cache_save(const struct mp_paths *paths,
-                                 const struct mp_entry *entry,
-                                 const struct mp_identity *id, enum mcplug_kind kind,
-                                 const mcplug_list *list, int64_t ttl_ms,
-                                 struct mcplug_error *err);
+int mp_tool_cache_save(const struct mp_paths *paths, const struct mp_entry *entry,
+                       const struct mp_identity *id, enum mcplug_kind kind,
+                       const mcplug_list *list, int64_t ttl_ms, struct mcplug_error *err);
 
 /* All at once, for whoever has the path alone; `lists` of tools, prompts and resources,
  * NULL where there is none, `ttls` as above. */
 void mp_tool_cache_save_at(const char *path, const struct mp_identity *id,
                            mcplug_list *const lists[3], const int64_t ttls[3]);
 
-MP_SHARED void mp_tool_cache_forget(const struct mp_paths *paths,
-                                    const struct mp_entry *entry);
+void mp_tool_cache_forget(const struct mp_paths *paths, const struct mp_entry *entry);
 /* Of every definition that ever had this name. */
-MP_SHARED void mp_tool_cache_forget_name(const struct mp_paths *paths, const char *name);
+void mp_tool_cache_forget_name(const struct mp_paths *paths, const char *name);
 
 /* ---- reading ---- */
 
@@ -59,26 +56,22 @@ struct mp_tool_cache {
 
 /* false: nothing is kept, it is damaged, a link, or others could have written it. Clear
  * in any case. */
-MP_SHARED bool mp_tool_cache_load(const struct mp_paths *paths,
-                                  const struct mp_entry *entry,
-                                  struct mp_tool_cache *out);
+bool mp_tool_cache_load(const struct mp_paths *paths, const struct mp_entry *entry,
+                        struct mp_tool_cache *out);
 bool mp_tool_cache_load_at(const char *path, struct mp_tool_cache *out);
-MP_SHARED void mp_tool_cache_clear(struct mp_tool_cache *known);
+void mp_tool_cache_clear(struct mp_tool_cache *known);
 
 /* The array of that kind; len 0: never asked for. Views live as long as `known`. */
-MP_SHARED mp_view mp_tool_cache_items(const struct mp_tool_cache *known,
-                                      enum mcplug_kind kind);
+mp_view mp_tool_cache_items(const struct mp_tool_cache *known, enum mcplug_kind kind);
 /* An item's name, or its URI, after the kind. */
-MP_SHARED mp_view mp_tool_cache_name(mp_view item, enum mcplug_kind kind);
+mp_view mp_tool_cache_name(mp_view item, enum mcplug_kind kind);
 /* Is it all that the server gave, nothing left out? */
-MP_SHARED bool mp_tool_cache_whole(const struct mp_tool_cache *known,
-                                   enum mcplug_kind kind);
+bool mp_tool_cache_whole(const struct mp_tool_cache *known, enum mcplug_kind kind);
 /* When it was fetched, in seconds as time() has them; 0: never. */
-MP_SHARED int64_t mp_tool_cache_at(const struct mp_tool_cache *known,
-                                   enum mcplug_kind kind);
+int64_t mp_tool_cache_at(const struct mp_tool_cache *known, enum mcplug_kind kind);
 /* May it still be used in place of asking? One that is from the future may not. */
-MP_SHARED bool mp_tool_cache_fresh(const struct mp_tool_cache *known,
-                                   enum mcplug_kind kind, int64_t now);
+bool mp_tool_cache_fresh(const struct mp_tool_cache *known, enum mcplug_kind kind,
+                         int64_t now);
 
 /* {"at", "whole", "revision", "serverInfo", "capabilities", "instructions"}; what was too
  * long is missing or, of instructions, cut, and "whole" is false then. len 0: not known.

@@ -382,8 +382,7 @@ int mp_lists_refetch(struct mp_session *s, enum mcplug_kind kind, mcplug_list_fn
                      void *arg, struct mcplug_error *err);
 /* For how long the list that was fetched last may still be used, after its server's word:
  * 0 when it is old already. false: the server said nothing of it, or there is no list. */
-MP_SHARED bool mp_lists_ttl(const struct mp_session *s, enum mcplug_kind kind,
-                            uint64_t *ms);
+bool mp_lists_ttl(const struct mp_session *s, enum mcplug_kind kind, uint64_t *ms);
 /* A list that was kept: an array that a scan has passed. give; NULL: no memory */
 mcplug_list *mp_list_read(enum mcplug_kind kind, mp_view array);
 /* Those items whose names `keep` wants. give; NULL: no memory */

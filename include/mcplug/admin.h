@@ -338,6 +338,41 @@ MCPLUG_API const char *mcplug_modules_dir(const mcplug_modules *modules, size_t 
 MCPLUG_API char *mcplug_module_describe(mcplug *host, const char *module,
                                         struct mcplug_error *err);
 
+/* ---- what servers offered last --------------------------------------------------- */
+
+/* Lists that servers gave are kept on disk, so that they can be shown, searched and
+ * completed without starting any. [any] */
+
+typedef struct mcplug_known mcplug_known; /* what is kept of one server */
+
+/* Of a server with this very definition. give: mcplug_known_free; NULL: nothing is kept,
+ * or others could have written it. */
+MCPLUG_API mcplug_known *mcplug_known_new(const mcplug_entry *entry);
+MCPLUG_API void mcplug_known_free(mcplug_known *known);
+
+struct mcplug_known_info {
+    uint32_t struct_size;
+    uint32_t whole;    /* nothing was left out because it was too long */
+    uint32_t fresh;    /* may be used in place of asking */
+    uint32_t reserved; /* 0 */
+    int64_t at;        /* when it was fetched, in seconds as time() has them */
+};
+/* About the list of that kind. 0: it was never fetched. */
+MCPLUG_API int mcplug_known_info(const mcplug_known *known, enum mcplug_kind kind,
+                                 struct mcplug_known_info *out);
+/* Its items as a JSON array, not NUL-ended, borrow. NULL: it was never fetched. */
+MCPLUG_API const char *mcplug_known_items(const mcplug_known *known,
+                                          enum mcplug_kind kind, size_t *len);
+
+/* Keeps a list that the server gave, as long as it said; `list` NULL: it has none of that
+ * kind; `server` NULL: not connected any more. */
+MCPLUG_API int mcplug_known_save(const mcplug_entry *entry, const mcplug_server *server,
+                                 enum mcplug_kind kind, const mcplug_list *list,
+                                 struct mcplug_error *err);
+/* Forgets what is kept of the definition, or, with `all`, of every one that ever had its
+ * name. */
+MCPLUG_API void mcplug_known_forget(const mcplug_entry *entry, int all);
+
 /* ---- results --------------------------------------------------------------------- */
 
 /* Takes a piece; 0: wants no more, which is no failure. */

@@ -1,0 +1,77 @@
+/* <mcplug/admin.h>: what servers offered last. */
+#include <mcplug/admin.h>
+
+#include "base/mem.h"
+#include "registry/registry.h"
+#include "registry/tool_cache.h"
+
+#include <string.h>
+#include <time.h>
+
+struct mcplug_known {
+    struct mp_tool_cache cache;
+};
+
+mcplug_known *mcplug_known_new(const mcplug_entry *entry)
+{
+    mcplug_known *known = mp_alloc(sizeof *known);
+
+    if (known && !mp_tool_cache_load(&entry->config->paths, entry, &known->cache)) {
+        mcplug_known_free(known);
+        known = NULL;
+    }
+    return known;
+}
+
+void mcplug_known_free(mcplug_known *known)
+{
+    if (known)
+        mp_tool_cache_clear(&known->cache);
+    mp_free(known);
+}
+
+const char *mcplug_known_items(const mcplug_known *known, enum mcplug_kind kind,
+                               size_t *len)
+{
+    mp_view items = mp_tool_cache_items(&known->cache, kind);
+
+    *len = items.len;
+    return items.len ? (const char *)items.data : NULL;
+}
+
+int mcplug_known_info(const mcplug_known *known, enum mcplug_kind kind,
+                      struct mcplug_known_info *out)
+{
+    if (!mp_tool_cache_items(&known->cache, kind).len)
+        return 0;
+    struct mcplug_known_info info = {
+        .struct_size = out->struct_size,
+        .whole = mp_tool_cache_whole(&known->cache, kind),
+        .fresh = mp_tool_cache_fresh(&known->cache, kind, (int64_t)time(NULL)),
+        .at = mp_tool_cache_at(&known->cache, kind),
+    };
+    memcpy(out, &info, out->struct_size < sizeof info ? out->struct_size : sizeof info);
+    return 1;
+}
+
+int mcplug_known_save(const mcplug_entry *entry, const mcplug_server *server,
+                      enum mcplug_kind kind, const mcplug_list *list,
+                      struct mcplug_error *err)
+{
+    const struct mp_service *s = server ? server->service : NULL;
+    int64_t ttl_ms = MP_TOOL_CACHE_NO_TTL;
+    uint64_t ttl;
+
+    if (list && s && s->session && mp_lists_ttl(s->session, kind, &ttl))
+        ttl_ms = ttl > INT64_MAX ? INT64_MAX : (int64_t)ttl;
+    return mp_tool_cache_save(&entry->config->paths, entry, s ? &s->id : NULL, kind, list,
+                              ttl_ms, err);
+}
+
+void mcplug_known_forget(const mcplug_entry *entry, int all)
+{
+    if (all)
+        mp_tool_cache_forget_name(&entry->config->paths, entry->name);
+    else
+        mp_tool_cache_forget(&entry->config->paths, entry);
+}
