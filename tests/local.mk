@@ -21,6 +21,7 @@ unit_tests = \
 	tests/unit/api_two_hosts \
 	tests/unit/base_nearest \
 	tests/unit/base_sha256 \
+	tests/unit/base_stderr_hint \
 	tests/unit/base_text \
 	tests/unit/check_contract \
 	tests/unit/cli_args \
@@ -82,7 +83,6 @@ unit_tests = \
 	tests/unit/registry_probe_http \
 	tests/unit/registry_probe_nomem \
 	tests/unit/registry_queue \
-	tests/unit/registry_stderr_hint \
 	tests/unit/registry_tool_cache \
 	tests/unit/rpc_assembler \
 	tests/unit/rpc_exchange \

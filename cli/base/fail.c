@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "cli/base/entries.h"
 #include "json/walk.h"
-#include "registry/stderr_hint.h"
+#include "base/stderr_hint.h"
 #include "cli/base/message.h"
 
 #include <errno.h>

@@ -19,7 +19,7 @@
 #include "registry/keeper.h"
 #include "registry/probe.h"
 #include "registry/queue.h"
-#include "registry/stderr_hint.h"
+#include "base/stderr_hint.h"
 
 #define MP_CALLS_WAITING 1024 /* of one service, that are not sent yet */
 #define MP_REFETCH_MS 1000    /* nor for a change */

@@ -1,4 +1,4 @@
-#include "registry/stderr_hint.h"
+#include "base/stderr_hint.h"
 
 #include "base/text.h"
 

@@ -1,6 +1,6 @@
 /* Of all that a server writes to stderr, the line that tells most of why it failed. */
-#ifndef MP_REGISTRY_STDERR_HINT_H
-#define MP_REGISTRY_STDERR_HINT_H
+#ifndef MP_BASE_STDERR_HINT_H
+#define MP_BASE_STDERR_HINT_H
 
 #include <stdbool.h>
 #include <stddef.h>

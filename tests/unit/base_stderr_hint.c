@@ -1,6 +1,6 @@
 /* The line of a server's stderr that says why it failed. */
 #include "fake.h"
-#include "registry/stderr_hint.h"
+#include "base/stderr_hint.h"
 
 #include <string.h>
 
