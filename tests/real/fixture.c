@@ -224,6 +224,26 @@ void real_env(const char *name, const char *value)
     ck_assert_int_eq(mcplug_settings_put(real.settings, "env", name, value), MCPLUG_OK);
 }
 
+void real_use_url(const char *type, const char *format, ...)
+{
+    char url[1000];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(url, sizeof url, format, args);
+    va_end(args);
+    mcplug_settings_free(real.settings);
+    real.settings = mcplug_settings_new(type);
+    real.is_remote = true;
+    if (url[0])
+        real_set("url", url);
+}
+
+void real_set(const char *name, const char *value)
+{
+    ck_assert_int_eq(mcplug_settings_set(real.settings, name, value), MCPLUG_OK);
+}
+
 const char *real_path(const char *name)
 {
     static char path[200];
@@ -263,10 +283,10 @@ void real_open(void)
     REAL_UNTIL(opening.done);
     ck_assert_msg(opening.why.code == 0, "%s; its stderr: %s%s", opening.why.text,
                   real.remarks, listeners_said());
-    const char *pid = mcplug_server_fact(real.server, "pid");
+    const char *pid = real_fact("pid");
     if (real.is_remote) {
         ck_assert_ptr_null(pid);
-        ck_assert_ptr_nonnull(mcplug_server_fact(real.server, "peer"));
+        ck_assert_ptr_nonnull(real_fact("peer"));
         return;
     }
     ck_assert_ptr_nonnull(pid);
@@ -275,22 +295,28 @@ void real_open(void)
     ck_assert_int_eq(kill(real.pid, 0), 0);
 }
 
+const struct mcplug_error *real_refused(void)
+{
+    static struct mcplug_error err;
+    mcplug_server *server = NULL;
+
+    err = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    int r = mcplug_open_wait(real.host, real.settings, &real.options, &server, &err);
+    ck_assert_int_lt(r, 0);
+    ck_assert_int_eq(r, err.code);
+    ck_assert_ptr_null(server);
+    real.dropped = 0; /* its end is what was wanted */
+    return &err;
+}
+
 static void on_closed(void *arg)
 {
     *(bool *)arg = true;
 }
 
-struct mcplug_ledger real_wire(void)
-{
-    struct mcplug_status status = {.struct_size = sizeof status};
-
-    mcplug_server_status(real.server, &status);
-    return *status.wire;
-}
-
 void real_close(void)
 {
-    struct mcplug_ledger l = real_wire();
+    struct mcplug_ledger l = real_ledger();
     bool closed = false;
 
     ck_assert_uint_gt(l.issued, 0);
@@ -308,6 +334,41 @@ void real_close(void)
         return;
     ck_assert_int_eq(kill(real.pid, 0), -1);
     ck_assert_int_eq(errno, ESRCH);
+}
+
+/* ---- what it is ---- */
+
+const char *real_revision(void)
+{
+    return mcplug_server_revision(real.server);
+}
+
+const char *real_info(void)
+{
+    return mcplug_server_info(real.server);
+}
+
+const char *real_capabilities(void)
+{
+    return mcplug_server_capabilities(real.server);
+}
+
+const char *real_instructions(void)
+{
+    return mcplug_server_instructions(real.server);
+}
+
+const char *real_fact(const char *name)
+{
+    return mcplug_server_fact(real.server, name);
+}
+
+struct mcplug_ledger real_ledger(void)
+{
+    struct mcplug_status status = {.struct_size = sizeof status};
+
+    mcplug_server_status(real.server, &status);
+    return *status.wire;
 }
 
 /* ---- time ---- */
@@ -378,31 +439,44 @@ static void on_progress(void *arg, mcplug_call *call, double progress, double to
     snprintf(reply->step, sizeof reply->step, "%s", message ? message : "");
 }
 
-static mcplug_call *begin(const char *method, const char *tool, const char *params,
-                          struct reply *reply)
+static void begin(const char *method, const char *tool, const char *params, unsigned ms,
+                  struct reply *reply)
 {
-    struct mcplug_call_options options = {
-        .struct_size = sizeof options, .progress = on_progress, .progress_arg = reply};
+    struct mcplug_call_options options = {.struct_size = sizeof options,
+                                          .timeout_ms = ms,
+                                          .progress = on_progress,
+                                          .progress_arg = reply};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
     memset(reply, 0, sizeof *reply);
-    mcplug_call *call =
+    reply->call =
         tool
             ? mcplug_call_tool(real.server, tool, params, &options, on_done, reply, &err)
             : mcplug_request(real.server, method, params, &options, on_done, reply, &err);
-    ck_assert_msg(call != NULL, "%s", err.text);
+    ck_assert_msg(reply->call != NULL, "%s", err.text);
     ck_assert(!reply->done);
-    return call;
 }
 
-mcplug_call *real_begin(const char *method, const char *params, struct reply *reply)
+void real_begin(const char *method, const char *params, struct reply *reply)
 {
-    return begin(method, NULL, params, reply);
+    begin(method, NULL, params, 0, reply);
 }
 
-mcplug_call *real_begin_tool(const char *tool, const char *args, struct reply *reply)
+void real_begin_tool(const char *tool, const char *args, struct reply *reply)
 {
-    return begin(NULL, tool, args, reply);
+    begin(NULL, tool, args, 0, reply);
+}
+
+void real_begin_within(unsigned ms, const char *tool, const char *args,
+                       struct reply *reply)
+{
+    begin(NULL, tool, args, ms, reply);
+}
+
+void real_cancel(struct reply *reply)
+{
+    ck_assert(!reply->done);
+    mcplug_cancel(reply->call);
 }
 
 void reply_clear(struct reply *reply)
@@ -464,7 +538,7 @@ static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why
         listing->list = mcplug_list_ref(list);
 }
 
-mcplug_list *real_list(enum mcplug_kind kind)
+static mcplug_list *list_of(enum mcplug_kind kind) /* give: mcplug_list_unref */
 {
     struct listing listing = {.why = MCPLUG_ERROR_INIT};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
@@ -476,15 +550,31 @@ mcplug_list *real_list(enum mcplug_kind kind)
     return listing.list;
 }
 
+size_t real_count(enum mcplug_kind kind)
+{
+    mcplug_list *list = list_of(kind);
+    size_t count = mcplug_list_count(list);
+
+    mcplug_list_unref(list);
+    return count;
+}
+
+bool real_lists(enum mcplug_kind kind, const char *name)
+{
+    mcplug_list *list = list_of(kind);
+    bool there = mcplug_list_find(list, name) >= 0;
+
+    mcplug_list_unref(list);
+    return there;
+}
+
 void real_await_tool(const char *tool)
 {
     bool there = false;
 
     for (double deadline = real_deadline(); !there;) {
-        mcplug_list *tools = real_list(MCPLUG_TOOLS);
         int seen = real.changed[MCPLUG_TOOLS];
-        there = mcplug_list_find(tools, tool) >= 0;
-        mcplug_list_unref(tools);
+        there = real_lists(MCPLUG_TOOLS, tool);
         while (!there && seen == real.changed[MCPLUG_TOOLS])
             real_turn(deadline, tool);
     }
@@ -499,6 +589,43 @@ void real_ping(void)
     REAL_UNTIL(reply.done);
     ck_assert_msg(reply.code == MCPLUG_OK, "%s", reply.why);
     reply_clear(&reply);
+}
+
+void real_subscribe(const char *uri)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    int r = mcplug_subscribe(real.server, uri, &err);
+
+    ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
+}
+
+void real_unsubscribe(const char *uri)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    int r = mcplug_unsubscribe(real.server, uri, &err);
+
+    ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
+}
+
+void real_add_many(const char *tool, int count, const char *(*says)(int a, int b))
+{
+    enum { B = 1000 };
+    struct reply *replies = calloc((size_t)count, sizeof *replies);
+    char text[100];
+
+    for (int a = 0; a < count; a++) {
+        snprintf(text, sizeof text, "{\"a\":%d,\"b\":%d}", a, B);
+        real_begin_tool(tool, text, &replies[a]);
+    }
+    ck_assert_uint_ge(real_ledger().under_way, (unsigned)count);
+    for (int a = 0; a < count; a++) {
+        REAL_UNTIL(replies[a].done);
+        ck_assert_msg(replies[a].code == MCPLUG_OK, "%d: %s", a, replies[a].why);
+        snprintf(text, sizeof text, "%d", a + B);
+        ck_assert_str_eq(text_of(replies[a].json), says ? says(a, B) : text);
+        reply_clear(&replies[a]);
+    }
+    free(replies);
 }
 
 /* ---- reading results ---- */

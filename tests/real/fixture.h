@@ -1,10 +1,11 @@
 /* fixture.h - one test, one host, one real server, on the public API alone.
  *
  * real_setup and real_teardown are check's fixtures. In between a test says which
- * server with real_use, opens it, and talks. Everything that waits gives up after
- * REAL_PATIENCE. The teardown closes what was opened and asserts what must hold for
- * every session: the ledger adds up, the process is gone, no descriptor is left. Servers
- * that are reached by a URL are in listener.h.
+ * server with real_use or real_use_url, opens it, and talks. Everything that waits gives
+ * up after REAL_PATIENCE. The teardown closes what was opened and asserts what must hold
+ * for every session: the ledger adds up, the process is gone, no descriptor is left.
+ * No other file of this directory opens, calls or closes a server. Processes that listen
+ * are in listener.h, one behaviour over several wires in wire.h.
  *
  * Environment: MCPLUG_TEST_NPM, what setup.sh installed; MCPLUG_SRC; with
  * MCPLUG_TEST_TRACE the wire is shown on stderr.
@@ -33,6 +34,7 @@ struct question {
 
 /* How one call went. */
 struct reply {
+    mcplug_call *call;
     bool done;
     int code;   /* MCPLUG_E* */
     int status; /* with MCPLUG_EPEER */
@@ -74,17 +76,31 @@ const char *real_node(void);
  * "./", or absolute. */
 const char *real_script(const char *script, char *out, size_t size);
 
-/* The server is that script. listener.h has servers behind URLs. */
+/* The server is that script. */
 void real_use(const char *script);
 void real_arg(const char *arg);
 void real_env(const char *name, const char *value);
+/* The server is behind this URL; `type` may be NULL, and the URL empty. `format` is as
+ * for printf. */
+void real_use_url(const char *type, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void real_set(const char *name, const char *value);
 /* "DIR/name" in the server's directory; valid until the next call. */
 const char *real_path(const char *name);
 
 void real_open(void);
+/* Opens what has to fail, and gives the reason; borrow, until the next call. */
+const struct mcplug_error *real_refused(void);
 /* Adds up the ledger, ends the session and makes sure that nothing is left of it. */
 void real_close(void);
-struct mcplug_ledger real_wire(void); /* requests so far */
+
+/* What it is, as soon as it is open; borrow. */
+const char *real_revision(void);
+const char *real_info(void);
+const char *real_capabilities(void);
+const char *real_instructions(void);
+const char *real_fact(const char *name); /* NULL: there is none */
+struct mcplug_ledger real_ledger(void);  /* requests on the wire so far */
 
 /* Lets the loop do one thing. Fails the test at `deadline`. */
 double real_deadline(void);
@@ -99,8 +115,11 @@ static inline bool real_is(bool condition) /* which a callback makes true */
 /* Waits until its stderr says `part`: nothing orders that pipe and the answers. */
 #define REAL_REMARKED(part) REAL_UNTIL(strstr(real.remarks, part) != NULL)
 /* Begins a call; `reply` must live until it is done. give: reply_clear */
-mcplug_call *real_begin(const char *method, const char *params, struct reply *reply);
-mcplug_call *real_begin_tool(const char *tool, const char *args, struct reply *reply);
+void real_begin(const char *method, const char *params, struct reply *reply);
+void real_begin_tool(const char *tool, const char *args, struct reply *reply);
+void real_begin_within(unsigned ms, const char *tool, const char *args,
+                       struct reply *reply);
+void real_cancel(struct reply *reply); /* which is not done */
 void reply_clear(struct reply *reply);
 
 /* Ask and wait. The results are borrowed: valid until the next of these calls. */
@@ -109,11 +128,18 @@ const struct reply *real_try_tool(const char *tool, const char *args);
 json_t *real_ask(const char *method, const char *params);  /* must succeed */
 json_t *real_tool(const char *tool, const char *args);     /* the same, and no isError */
 const char *real_text(const char *tool, const char *args); /* its text, joined by \n */
-mcplug_list *real_list(enum mcplug_kind kind);             /* give: mcplug_list_unref */
+size_t real_count(enum mcplug_kind kind);                  /* how long that list is */
+bool real_lists(enum mcplug_kind kind, const char *name);  /* or URI */
 /* Waits until there is this tool: some appear when the server has heard what we can. */
 void real_await_tool(const char *tool);
 
 void real_ping(void);
+void real_subscribe(const char *uri);
+void real_unsubscribe(const char *uri);
+
+/* `count` calls at once of a tool that adds a and b, each of which must get its own
+ * answer: the text that `says` makes of them, or the bare sum where it is NULL. */
+void real_add_many(const char *tool, int count, const char *(*says)(int a, int b));
 
 /* content[..].text of a tool's result; borrow, until the next call. */
 const char *text_of(const json_t *result);

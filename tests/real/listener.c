@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -225,39 +224,4 @@ void listener_say(struct listener *l, const char *line)
 {
     size_t len = strlen(line);
     ck_assert_int_eq(write(l->in, line, len), (ssize_t)len);
-}
-
-/* ---- a server behind a URL ---- */
-
-void real_use_url(const char *type, const char *format, ...)
-{
-    char url[1000];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(url, sizeof url, format, args);
-    va_end(args);
-    mcplug_settings_free(real.settings);
-    real.settings = mcplug_settings_new(type);
-    real.is_remote = true;
-    if (url[0])
-        real_set("url", url);
-}
-
-void real_set(const char *name, const char *value)
-{
-    ck_assert_int_eq(mcplug_settings_set(real.settings, name, value), MCPLUG_OK);
-}
-
-const struct mcplug_error *real_refused(void)
-{
-    static struct mcplug_error err;
-    mcplug_server *server = NULL;
-
-    err = (struct mcplug_error)MCPLUG_ERROR_INIT;
-    int r = mcplug_open_wait(real.host, real.settings, &real.options, &server, &err);
-    ck_assert_int_lt(r, 0);
-    ck_assert_int_eq(r, err.code);
-    ck_assert_ptr_null(server);
-    return &err;
 }

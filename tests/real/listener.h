@@ -39,14 +39,6 @@ void listener_say(struct listener *l, const char *line);
 int listener_count(const struct listener *l, size_t from, const char *part);
 #define LISTENER_TOLD(l, part) REAL_UNTIL(strstr((l)->log, part) != NULL)
 
-/* The server that is to be opened is behind this URL; `type` may be NULL. Everything
- * but type and format is as for printf. */
-void real_use_url(const char *type, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-void real_set(const char *name, const char *value);
-/* Opens what has to fail, and gives the reason; borrow, until the next call. */
-const struct mcplug_error *real_refused(void);
-
 /* ---- for the fixture ---- */
 
 size_t listeners_poll(struct pollfd *out); /* at most LISTENERS_MAX */

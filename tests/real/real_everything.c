@@ -23,10 +23,10 @@ static void open_with_tool(const char *tool)
 START_TEST(it_speaks_2025_11_25_and_introduces_itself)
 {
     open_everything();
-    ck_assert_str_eq(mcplug_server_revision(real.server), "2025-11-25");
-    ck_contains(mcplug_server_info(real.server), "\"mcp-servers/everything\"");
-    ck_contains(mcplug_server_capabilities(real.server), "\"subscribe\":true");
-    ck_assert_uint_gt(strlen(mcplug_server_instructions(real.server)), 100);
+    ck_assert_str_eq(real_revision(), "2025-11-25");
+    ck_contains(real_info(), "\"mcp-servers/everything\"");
+    ck_contains(real_capabilities(), "\"subscribe\":true");
+    ck_assert_uint_gt(strlen(real_instructions()), 100);
     REAL_REMARKED("Starting default (STDIO) server");
 }
 END_TEST
@@ -35,7 +35,7 @@ START_TEST(an_older_revision_is_spoken_when_told_so)
 {
     real.options.revision = "2025-03-26";
     open_everything();
-    ck_assert_str_eq(mcplug_server_revision(real.server), "2025-03-26");
+    ck_assert_str_eq(real_revision(), "2025-03-26");
     ck_assert_str_eq(real_text("echo", "{\"message\":\"old\"}"), "Echo: old");
 }
 END_TEST
@@ -53,11 +53,9 @@ START_TEST(its_lists_are_complete)
 
     open_everything();
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        mcplug_list *list = real_list(lists[i].kind);
-        ck_assert_uint_ge(mcplug_list_count(list), lists[i].count);
-        ck_assert_int_ge(mcplug_list_find(list, lists[i].one), 0);
-        ck_assert_int_eq(mcplug_list_find(list, "no such thing"), -1);
-        mcplug_list_unref(list);
+        ck_assert_uint_ge(real_count(lists[i].kind), lists[i].count);
+        ck_assert(real_lists(lists[i].kind, lists[i].one));
+        ck_assert(!real_lists(lists[i].kind, "no such thing"));
     }
 }
 END_TEST
@@ -68,26 +66,21 @@ START_TEST(it_offers_nothing_that_needs_what_we_lack)
     real.options.elicit = real.options.elicit_url = NULL;
     real.roots.answer = "{\"roots\":[]}";
     open_with_tool("get-roots-list");
-    mcplug_list *tools = real_list(MCPLUG_TOOLS);
-    ck_assert_int_eq(mcplug_list_find(tools, "trigger-sampling-request"), -1);
-    ck_assert_int_eq(mcplug_list_find(tools, "trigger-elicitation-request"), -1);
-    ck_assert_int_eq(mcplug_list_find(tools, "trigger-url-elicitation"), -1);
-    mcplug_list_unref(tools);
+    ck_assert(!real_lists(MCPLUG_TOOLS, "trigger-sampling-request"));
+    ck_assert(!real_lists(MCPLUG_TOOLS, "trigger-elicitation-request"));
+    ck_assert(!real_lists(MCPLUG_TOOLS, "trigger-url-elicitation"));
 }
 END_TEST
 
 START_TEST(a_new_resource_is_told_and_then_listed)
 {
     open_everything();
-    mcplug_list *before = real_list(MCPLUG_RESOURCES);
+    size_t before = real_count(MCPLUG_RESOURCES);
     int told = real.changed[MCPLUG_RESOURCES];
     real_tool("gzip-file-as-resource",
               "{\"name\":\"new.gz\",\"data\":\"data:text/plain,hello\"}");
     REAL_UNTIL(real.changed[MCPLUG_RESOURCES] > told);
-    mcplug_list *after = real_list(MCPLUG_RESOURCES);
-    ck_assert_uint_eq(mcplug_list_count(after), mcplug_list_count(before) + 1);
-    mcplug_list_unref(before);
-    mcplug_list_unref(after);
+    ck_assert_uint_eq(real_count(MCPLUG_RESOURCES), before + 1);
 }
 END_TEST
 
@@ -182,14 +175,13 @@ END_TEST
 
 START_TEST(a_cancelled_operation_ends_at_once_and_is_never_answered)
 {
-    struct mcplug_ledger ledger;
     struct reply reply;
 
     open_everything();
-    mcplug_call *call = real_begin_tool("trigger-long-running-operation",
-                                        "{\"duration\":1,\"steps\":10}", &reply);
+    real_begin_tool("trigger-long-running-operation", "{\"duration\":1,\"steps\":10}",
+                    &reply);
     REAL_UNTIL(reply.progress > 0);
-    mcplug_cancel(call);
+    real_cancel(&reply);
     ck_assert(!reply.done);
     REAL_UNTIL(reply.done);
     ck_assert_int_eq(reply.code, MCPLUG_ECANCELED);
@@ -197,7 +189,7 @@ START_TEST(a_cancelled_operation_ends_at_once_and_is_never_answered)
 
     /* It was told: else its answer would come before this one's. */
     real_tool("trigger-long-running-operation", "{\"duration\":1.5,\"steps\":1}");
-    ledger = real_wire();
+    struct mcplug_ledger ledger = real_ledger();
     ck_assert_uint_eq(ledger.late, 0);
     ck_assert_uint_eq(ledger.cancelled, 1);
     ck_assert_str_eq(real_text("echo", "{\"message\":\"still here\"}"),
@@ -400,17 +392,16 @@ END_TEST
 
 START_TEST(updates_come_for_a_resource_that_we_subscribed_to)
 {
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
     const char *uri = DYNAMIC "text/1";
 
     open_everything();
-    ck_assert_int_eq(mcplug_subscribe(real.server, uri, &err), MCPLUG_OK);
+    real_subscribe(uri);
     real_tool("toggle-subscriber-updates", "{}");
     REAL_UNTIL(real.updated > 0);
     ck_assert_str_eq(real.uri, uri);
 
     /* Off and on again is how it is made to send at once. */
-    ck_assert_int_eq(mcplug_unsubscribe(real.server, uri, &err), MCPLUG_OK);
+    real_unsubscribe(uri);
     real_tool("toggle-subscriber-updates", "{}");
     int updates = real.updated;
     real_tool("toggle-subscriber-updates", "{}");

@@ -4,14 +4,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static size_t count(enum mcplug_kind kind)
-{
-    mcplug_list *list = real_list(kind);
-    size_t n = mcplug_list_count(list);
-    mcplug_list_unref(list);
-    return n;
-}
-
 /* ---- server-filesystem ---- */
 
 static void open_filesystem(void)
@@ -32,8 +24,8 @@ static const char *with_path(const char *tool, const char *name, const char *mor
 START_TEST(a_file_is_written_listed_and_read)
 {
     open_filesystem();
-    ck_assert_str_eq(mcplug_server_revision(real.server), "2025-11-25");
-    ck_assert_uint_eq(count(MCPLUG_TOOLS), 14);
+    ck_assert_str_eq(real_revision(), "2025-11-25");
+    ck_assert_uint_eq(real_count(MCPLUG_TOOLS), 14);
     with_path("write_file", "a.txt", ",\"content\":\"one\\ntwo\\n\\u00fc\"");
     ck_assert_str_eq(with_path("read_text_file", "a.txt", ""), "one\ntwo\n\xc3\xbc");
     ck_assert_str_eq(with_path("read_text_file", "a.txt", ",\"head\":1"), "one");
@@ -94,7 +86,7 @@ START_TEST(a_graph_is_remembered_over_a_restart)
     real_use("@modelcontextprotocol/server-memory/dist/index.js");
     real_env("MEMORY_FILE_PATH", real_path("memory.jsonl"));
     real_open();
-    ck_assert_uint_eq(count(MCPLUG_TOOLS), 9);
+    ck_assert_uint_eq(real_count(MCPLUG_TOOLS), 9);
     json_t *made = real_tool("create_entities",
                              "{\"entities\":[{\"name\":\"Ada\",\"entityType\":\"person\","
                              "\"observations\":[\"wrote programs\"]}]}");
@@ -115,8 +107,8 @@ START_TEST(a_thought_is_counted)
 {
     real_use("@modelcontextprotocol/server-sequential-thinking/dist/index.js");
     real_open();
-    ck_assert_uint_eq(count(MCPLUG_TOOLS), 1);
-    ck_assert_uint_eq(count(MCPLUG_PROMPTS), 0);
+    ck_assert_uint_eq(real_count(MCPLUG_TOOLS), 1);
+    ck_assert_uint_eq(real_count(MCPLUG_PROMPTS), 0);
     json_t *result =
         real_tool("sequentialthinking",
                   "{\"thought\":\"first\",\"thoughtNumber\":1,\"totalThoughts\":2,"
@@ -139,9 +131,9 @@ static void open_github(void)
 START_TEST(it_speaks_2024_11_05_whatever_is_offered)
 {
     open_github();
-    ck_assert_str_eq(mcplug_server_revision(real.server), "2024-11-05");
-    ck_assert_uint_eq(count(MCPLUG_TOOLS), 26);
-    ck_assert_uint_eq(count(MCPLUG_RESOURCES), 0);
+    ck_assert_str_eq(real_revision(), "2024-11-05");
+    ck_assert_uint_eq(real_count(MCPLUG_TOOLS), 26);
+    ck_assert_uint_eq(real_count(MCPLUG_RESOURCES), 0);
 }
 END_TEST
 
@@ -168,10 +160,10 @@ static void open_shrimp(void)
 START_TEST(it_gets_our_roots_before_it_answers)
 {
     real.roots.answer = "{\"roots\":[{\"uri\":\"file:///home/me/my-project\"}]}";
-    real.options.prefetch = MCPLUG_TOOLS;
+    real.options.lists = MCPLUG_TOOLS;
     open_shrimp();
     ck_assert_int_ge(real.roots.asked, 1);
-    ck_assert_uint_eq(count(MCPLUG_TOOLS), 15);
+    ck_assert_uint_eq(real_count(MCPLUG_TOOLS), 15);
     real_tool("list_tasks", "{\"status\":\"all\"}");
     ck_assert_int_eq(access(real_path("my-project"), X_OK), 0);
 }
@@ -180,7 +172,7 @@ END_TEST
 START_TEST(it_is_told_when_we_have_no_roots)
 {
     open_shrimp();
-    ck_assert_uint_eq(count(MCPLUG_TOOLS), 15);
+    ck_assert_uint_eq(real_count(MCPLUG_TOOLS), 15);
     REAL_REMARKED("Method not found");
 }
 END_TEST

@@ -23,11 +23,11 @@ static void open_modern(void)
 START_TEST(discovery_tells_who_it_is)
 {
     open_modern();
-    ck_assert_str_eq(mcplug_server_revision(real.server), "2026-07-28");
-    ck_contains(mcplug_server_info(real.server), "\"version\":\"1.2.3\"");
-    ck_contains(mcplug_server_info(real.server), "\"name\":\"modern\"");
-    ck_contains(mcplug_server_capabilities(real.server), "\"subscribe\":true");
-    ck_assert_str_eq(mcplug_server_instructions(real.server), "Greet first.");
+    ck_assert_str_eq(real_revision(), "2026-07-28");
+    ck_contains(real_info(), "\"version\":\"1.2.3\"");
+    ck_contains(real_info(), "\"name\":\"modern\"");
+    ck_contains(real_capabilities(), "\"subscribe\":true");
+    ck_assert_str_eq(real_instructions(), "Greet first.");
 }
 END_TEST
 
@@ -52,15 +52,11 @@ END_TEST
 
 START_TEST(a_server_of_this_revision_alone_refuses_an_older_one)
 {
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    mcplug_server *server = NULL;
-
     use_modern();
     real.options.revision = "2025-11-25";
-    int r = mcplug_open_wait(real.host, real.settings, &real.options, &server, &err);
-    ck_assert_int_lt(r, 0);
-    ck_assert_int_ne(r, MCPLUG_ETIMEDOUT);
-    ck_contains(err.text, "2025-11-25");
+    const struct mcplug_error *why = real_refused();
+    ck_assert_int_ne(why->code, MCPLUG_ETIMEDOUT);
+    ck_contains(why->text, "2025-11-25");
 }
 END_TEST
 
@@ -69,7 +65,7 @@ START_TEST(a_server_of_both_eras_is_spoken_to_in_the_newer)
     use_modern();
     real_arg("--both");
     real_open();
-    ck_assert_str_eq(mcplug_server_revision(real.server), "2026-07-28");
+    ck_assert_str_eq(real_revision(), "2026-07-28");
 }
 END_TEST
 
@@ -80,7 +76,7 @@ START_TEST(a_server_of_both_eras_speaks_the_older_when_told_so)
     use_modern();
     real_arg("--both");
     real_open();
-    ck_assert_str_eq(mcplug_server_revision(real.server), "2025-11-25");
+    ck_assert_str_eq(real_revision(), "2025-11-25");
     ck_assert_str_eq(real_text("greet", "{}"), "hello Ada");
 }
 END_TEST
@@ -98,7 +94,7 @@ START_TEST(a_server_of_both_eras_that_starts_slowly_is_in_one_era)
     real_tool("grow", "{}");
     REAL_UNTIL(real.changed[MCPLUG_TOOLS] > 0);
     json_t *sum = real_tool("add", "{\"a\":1,\"b\":2}");
-    bool modern = strcmp(mcplug_server_revision(real.server), "2026-07-28") == 0;
+    bool modern = strcmp(real_revision(), "2026-07-28") == 0;
     ck_assert_int_eq(strcmp(at(sum, "resultType"), "complete") == 0, modern);
 }
 END_TEST
@@ -224,46 +220,36 @@ END_TEST
 START_TEST(a_new_tool_is_told_and_then_listed)
 {
     open_modern();
-    mcplug_list *before = real_list(MCPLUG_TOOLS);
+    ck_assert(!real_lists(MCPLUG_TOOLS, "extra-1"));
     const char *name = real_text("grow", "{}");
     ck_assert_str_eq(name, "extra-1");
     REAL_UNTIL(real.changed[MCPLUG_TOOLS] > 0);
-    mcplug_list *after = real_list(MCPLUG_TOOLS);
-    ck_assert_int_eq(mcplug_list_find(before, "extra-1"), -1);
-    ck_assert_int_ge(mcplug_list_find(after, "extra-1"), 0);
-    mcplug_list_unref(before);
-    mcplug_list_unref(after);
+    ck_assert(real_lists(MCPLUG_TOOLS, "extra-1"));
 }
 END_TEST
 
 START_TEST(a_fresh_list_is_kept)
 {
-    struct mcplug_ledger before;
-    struct mcplug_ledger after;
-
     open_modern();
-    mcplug_list_unref(real_list(MCPLUG_TOOLS));
-    before = real_wire();
-    mcplug_list_unref(real_list(MCPLUG_TOOLS));
-    after = real_wire();
-    ck_assert_uint_eq(after.issued, before.issued);
+    real_count(MCPLUG_TOOLS);
+    struct mcplug_ledger before = real_ledger();
+    real_count(MCPLUG_TOOLS);
+    ck_assert_uint_eq(real_ledger().issued, before.issued);
 }
 END_TEST
 
 START_TEST(only_what_we_subscribed_to_is_told)
 {
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-
     open_modern();
     real_tool("write", "{\"note\":\"nobody listens\"}");
-    ck_assert_int_eq(mcplug_subscribe(real.server, "note://today", &err), MCPLUG_OK);
+    real_subscribe("note://today");
     real_tool("write", "{\"note\":\"somebody listens\"}");
     REAL_UNTIL(real.updated > 0);
     ck_assert_str_eq(real.uri, "note://today");
     json_t *read = real_ask("resources/read", "{\"uri\":\"note://today\"}");
     ck_assert_str_eq(at(read, "contents/0/text"), "somebody listens");
 
-    ck_assert_int_eq(mcplug_unsubscribe(real.server, "note://today", &err), MCPLUG_OK);
+    real_unsubscribe("note://today");
     real_tool("write", "{\"note\":\"nobody again\"}");
     real_tool("add", "{\"a\":1,\"b\":2}");
     ck_assert_int_eq(real.updated, 1);
@@ -272,11 +258,9 @@ END_TEST
 
 START_TEST(lists_are_watched_on_while_subscriptions_change)
 {
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-
     open_modern();
-    ck_assert_int_eq(mcplug_subscribe(real.server, "note://today", &err), MCPLUG_OK);
-    ck_assert_int_eq(mcplug_subscribe(real.server, "note://tomorrow", &err), MCPLUG_OK);
+    real_subscribe("note://today");
+    real_subscribe("note://tomorrow");
     real_tool("grow", "{}");
     real_tool("write", "{\"note\":\"\"}");
     REAL_UNTIL(real.changed[MCPLUG_TOOLS] > 0);
@@ -307,37 +291,25 @@ START_TEST(cancellation_reaches_the_tool)
     struct reply reply;
 
     open_modern();
-    mcplug_call *call = real_begin_tool(
-        "slow", "{\"ms\":60000,\"steps\":600,\"name\":\"sleepy\"}", &reply);
+    real_begin_tool("slow", "{\"ms\":60000,\"steps\":600,\"name\":\"sleepy\"}", &reply);
     REAL_UNTIL(reply.progress > 0);
-    mcplug_cancel(call);
+    real_cancel(&reply);
     REAL_UNTIL(reply.done);
     ck_assert_int_eq(reply.code, MCPLUG_ECANCELED);
     ck_assert_str_eq(real_text("cancelled", "{}"), "sleepy");
 }
 END_TEST
 
-static void on_too_late(void *arg, mcplug_call *call, mcplug_result *result,
-                        const struct mcplug_error *why)
-{
-    (void)call;
-    ck_assert_ptr_null(result);
-    *(int *)arg = why->code;
-}
-
 START_TEST(a_call_that_takes_too_long_is_cancelled_there_too)
 {
-    struct mcplug_call_options options = {.struct_size = sizeof options,
-                                          .timeout_ms = 200};
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    int code = 0;
+    struct reply reply;
 
     open_modern();
-    ck_assert_ptr_nonnull(mcplug_call_tool(
-        real.server, "slow", "{\"ms\":60000,\"steps\":1,\"name\":\"tardy\"}", &options,
-        on_too_late, &code, &err));
-    REAL_UNTIL(code != 0);
-    ck_assert_int_eq(code, MCPLUG_ETIMEDOUT);
+    real_begin_within(200, "slow", "{\"ms\":60000,\"steps\":1,\"name\":\"tardy\"}",
+                      &reply);
+    REAL_UNTIL(reply.done);
+    ck_assert_int_eq(reply.code, MCPLUG_ETIMEDOUT);
+    ck_assert_ptr_null(reply.json);
     ck_assert_str_eq(real_text("cancelled", "{}"), "tardy");
     real.timed_out = 1;
 }
@@ -399,13 +371,11 @@ START_TEST(context7_is_modern_and_says_what_failed)
     real_use("@upstash/context7-mcp/dist/index.js");
     real_env("CONTEXT7_API_URL", "http://127.0.0.1:9/api"); /* nobody is there */
     real_open();
-    ck_assert_str_eq(mcplug_server_revision(real.server), "2026-07-28");
-    ck_contains(mcplug_server_info(real.server), "\"name\":\"Context7\"");
-    ck_assert_uint_gt(strlen(mcplug_server_instructions(real.server)), 100);
-    mcplug_list *tools = real_list(MCPLUG_TOOLS);
-    ck_assert_uint_eq(mcplug_list_count(tools), 2);
-    ck_assert_int_ge(mcplug_list_find(tools, "resolve-library-id"), 0);
-    mcplug_list_unref(tools);
+    ck_assert_str_eq(real_revision(), "2026-07-28");
+    ck_contains(real_info(), "\"name\":\"Context7\"");
+    ck_assert_uint_gt(strlen(real_instructions()), 100);
+    ck_assert_uint_eq(real_count(MCPLUG_TOOLS), 2);
+    ck_assert(real_lists(MCPLUG_TOOLS, "resolve-library-id"));
     const struct reply *reply = real_try_tool(
         "resolve-library-id", "{\"query\":\"hooks\",\"libraryName\":\"react\"}");
     ck_assert_int_eq(reply->code, MCPLUG_OK);
@@ -419,15 +389,11 @@ START_TEST(mongodb_is_modern_and_misses_its_database)
     real_env("HOME", real.dir);
     real_env("MDB_MCP_TELEMETRY", "disabled");
     real_open();
-    ck_assert_str_eq(mcplug_server_revision(real.server), "2026-07-28");
-    ck_contains(mcplug_server_info(real.server), "\"name\":\"MongoDB MCP Server\"");
-    mcplug_list *tools = real_list(MCPLUG_TOOLS);
-    ck_assert_uint_gt(mcplug_list_count(tools), 20);
-    ck_assert_int_ge(mcplug_list_find(tools, "list-databases"), 0);
-    mcplug_list_unref(tools);
-    mcplug_list *resources = real_list(MCPLUG_RESOURCES);
-    ck_assert_uint_eq(mcplug_list_count(resources), 2);
-    mcplug_list_unref(resources);
+    ck_assert_str_eq(real_revision(), "2026-07-28");
+    ck_contains(real_info(), "\"name\":\"MongoDB MCP Server\"");
+    ck_assert_uint_gt(real_count(MCPLUG_TOOLS), 20);
+    ck_assert(real_lists(MCPLUG_TOOLS, "list-databases"));
+    ck_assert_uint_eq(real_count(MCPLUG_RESOURCES), 2);
     const struct reply *reply =
         real_try_tool("list-databases", "{\"connectionId\":\"none\"}");
     ck_assert_int_eq(reply->code, MCPLUG_OK);

@@ -33,7 +33,7 @@ static void open_with_tool(const char *tool)
 START_TEST(it_is_reached_by_its_type)
 {
     open_as("sse");
-    ck_assert_str_eq(mcplug_server_revision(real.server), "2025-11-25");
+    ck_assert_str_eq(real_revision(), "2025-11-25");
     ck_assert_str_eq(real_text("echo", "{\"message\":\"\\u00fc\"}"), "Echo: \xc3\xbc");
     ck_assert_int_eq(listener_count(server, 0, "test: POST /sse"), 0);
     ck_assert_int_eq(listener_count(server, 0, "test: GET /sse"), 1);
@@ -131,21 +131,20 @@ END_TEST
 
 START_TEST(progress_arrives_and_a_cancel_reaches_the_server)
 {
-    struct mcplug_ledger ledger;
     struct reply reply;
 
     open_as("sse");
-    mcplug_call *call = real_begin_tool("trigger-long-running-operation",
-                                        "{\"duration\":0.8,\"steps\":8}", &reply);
+    real_begin_tool("trigger-long-running-operation", "{\"duration\":0.8,\"steps\":8}",
+                    &reply);
     REAL_UNTIL(reply.progress > 0);
-    mcplug_cancel(call);
+    real_cancel(&reply);
     REAL_UNTIL(reply.done);
     ck_assert_int_eq(reply.code, MCPLUG_ECANCELED);
     LISTENER_TOLD(server, "heard notifications/cancelled");
 
     /* It was told: else its answer would come before this one's. */
     real_tool("trigger-long-running-operation", "{\"duration\":1.2,\"steps\":1}");
-    ledger = real_wire();
+    struct mcplug_ledger ledger = real_ledger();
     ck_assert_uint_eq(ledger.late, 0);
     ck_assert_uint_eq(ledger.cancelled, 1);
 }
@@ -182,12 +181,10 @@ END_TEST
 
 START_TEST(updates_of_a_resource_and_logs_arrive)
 {
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-
     real.options.log_level = "info";
     real.roots.answer = "{\"roots\":[]}";
     open_as("sse");
-    ck_assert_int_eq(mcplug_subscribe(real.server, DYNAMIC "text/1", &err), MCPLUG_OK);
+    real_subscribe(DYNAMIC "text/1");
     LISTENER_TOLD(server, "heard resources/subscribe");
     real_tool("toggle-subscriber-updates", "{}");
     REAL_UNTIL(real.updated > 0);
@@ -215,11 +212,9 @@ START_TEST(a_server_that_knows_2024_11_05_alone_is_used)
     start_gateway(GITHUB, "");
     real_use_url("sse", "http://127.0.0.1:%d/sse", server->port);
     real_open();
-    ck_assert_str_eq(mcplug_server_revision(real.server), "2024-11-05");
-    ck_contains(mcplug_server_info(real.server), "github-mcp-server");
-    mcplug_list *tools = real_list(MCPLUG_TOOLS);
-    ck_assert_uint_gt(mcplug_list_count(tools), 20);
-    mcplug_list_unref(tools);
+    ck_assert_str_eq(real_revision(), "2024-11-05");
+    ck_contains(real_info(), "github-mcp-server");
+    ck_assert_uint_gt(real_count(MCPLUG_TOOLS), 20);
     const struct reply *reply = real_try_tool("get_issue", "{\"owner\":\"nobody\"}");
     ck_assert_int_eq(reply->code, MCPLUG_EPEER);
     ck_contains(reply->why, "Invalid");
