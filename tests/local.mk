@@ -113,6 +113,7 @@ unit_tests = \
 unit_support = \
 	tests/real/fixture.c tests/real/fixture.h \
 	tests/real/listener.c tests/real/listener.h \
+	tests/real/wire.c tests/real/wire.h \
 	tests/unit/fake.c tests/unit/fake.h \
 	tests/unit/box_kit.h \
 	tests/unit/config_kit.h \

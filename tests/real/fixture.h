@@ -7,8 +7,8 @@
  * No other file of this directory opens, calls or closes a server. Processes that listen
  * are in listener.h, one behaviour over several wires in wire.h.
  *
- * Environment: MCPLUG_TEST_NPM, what setup.sh installed; MCPLUG_SRC; with
- * MCPLUG_TEST_TRACE the wire is shown on stderr.
+ * Environment: MCPLUG_TEST_NPM, what setup.sh installed; MCPLUG_SRC; MCPLUG_TEST_LACKS,
+ * transports that no module offers; with MCPLUG_TEST_TRACE the wire is shown on stderr.
  */
 #ifndef TESTS_REAL_FIXTURE_H
 #define TESTS_REAL_FIXTURE_H
@@ -150,11 +150,15 @@ json_t *get(const json_t *json, const char *path);
 #define ck_contains(text, part)                                                          \
     ck_assert_msg(strstr(text, part) != NULL, "no \"%s\" in: %s", part, text)
 
-/* One suite per server, each test with the fixture; then what main returns. */
-void real_suite(const char *server, const TTest *const *tests, size_t count);
+/* One suite per server, each test between `setup` and real_teardown; then what main
+ * returns. */
+void real_suite(const char *name, void (*setup)(void), const TTest *const *tests,
+                size_t count);
 int real_run(void);
-#define REAL_SUITE(server, ...)                                                          \
-    real_suite(server, (const TTest *[]){__VA_ARGS__},                                   \
+#define REAL_SUITE(name, ...)                                                            \
+    real_suite(name, real_setup, (const TTest *[]){__VA_ARGS__},                         \
                sizeof((const TTest *[]){__VA_ARGS__}) / sizeof(const TTest *))
+/* Is there a module for this transport? If not, says that the suite is skipped. */
+bool real_built(const char *type, const char *suite);
 
 #endif

@@ -1,15 +1,19 @@
-/* The reference server: everything that MCP had before 2026-07-28. */
-#include "fixture.h"
+/* The reference server: everything that MCP had before 2026-07-28, over every wire. What
+ * one wire alone has is in real_http.c, real_sse.c and real_websocket.c. */
+#include "wire.h"
 
-#define EVERYTHING "@modelcontextprotocol/server-everything/dist/index.js"
+#include <signal.h>
+#include <unistd.h>
+
 #define STATIC "demo://resource/static/document/"
 #define DYNAMIC "demo://resource/dynamic/"
 
+#define LONG_OPERATION "trigger-long-running-operation"
+#define A_MINUTE "{\"duration\":60,\"steps\":600}"
+
 static void open_everything(void)
 {
-    real_use(EVERYTHING);
-    real_arg("stdio");
-    real_open();
+    wire_open(&everything);
 }
 
 static void open_with_tool(const char *tool)
@@ -18,16 +22,40 @@ static void open_with_tool(const char *tool)
     real_await_tool(tool);
 }
 
+/* What the server says unasked is not lost from here on: over HTTP there is a stream of
+ * its own for that, which takes a moment. */
+static void open_with_stream(void)
+{
+    open_everything();
+    if (wire->kind == HTTP)
+        WIRE_TOLD("Establishing new SSE stream");
+}
+
+/* Waits until it has noticed that we closed. */
+static void await_close(void)
+{
+    static const char *const signs[WIRES] = {[HTTP] = "test: end DELETE /mcp 200",
+                                             [SSE] = "Client Disconnected",
+                                             [WEBSOCKET] = "WebSocket connection closed"};
+
+    if (signs[wire->kind]) /* with stdio, real_close looks for the process */
+        WIRE_TOLD(signs[wire->kind]);
+}
+
 /* ---- connecting, lists ---- */
 
 START_TEST(it_speaks_2025_11_25_and_introduces_itself)
 {
+    static const char *const remarks[WIRES] = {
+        "Starting default (STDIO) server", "Starting Streamable HTTP server",
+        "Starting SSE server", "Starting default (STDIO) server"};
+
     open_everything();
     ck_assert_str_eq(real_revision(), "2025-11-25");
     ck_contains(real_info(), "\"mcp-servers/everything\"");
     ck_contains(real_capabilities(), "\"subscribe\":true");
     ck_assert_uint_gt(strlen(real_instructions()), 100);
-    REAL_REMARKED("Starting default (STDIO) server");
+    WIRE_TOLD(remarks[wire->kind]);
 }
 END_TEST
 
@@ -37,6 +65,8 @@ START_TEST(an_older_revision_is_spoken_when_told_so)
     open_everything();
     ck_assert_str_eq(real_revision(), "2025-03-26");
     ck_assert_str_eq(real_text("echo", "{\"message\":\"old\"}"), "Echo: old");
+    if (server)
+        ck_assert_int_eq(wire_heard("server/discover"), 0);
 }
 END_TEST
 
@@ -72,9 +102,59 @@ START_TEST(it_offers_nothing_that_needs_what_we_lack)
 }
 END_TEST
 
+START_TEST(nobody_at_the_port_is_told_at_once)
+{
+    const char *types[] = {wire->type, NULL};
+
+    for (size_t i = 0; i < 2; i++) {
+        int port, fd = listener_nobody(&port);
+        real_use_url(types[i], "%s:%d%s", wire->begin, port, wire->path);
+        const struct mcplug_error *why = real_refused();
+        close(fd);
+        ck_assert_int_eq(why->code, MCPLUG_EREFUSED);
+        ck_contains(why->text, "127.0.0.1");
+        ck_contains(why->text, "refused");
+    }
+}
+END_TEST
+
+START_TEST(a_wrong_path_is_told_with_its_status)
+{
+    wire_use(&everything, NULL);
+    wire_use_as(wire->type, "/nowhere");
+    const struct mcplug_error *why = real_refused();
+    ck_assert_int_eq(why->code, MCPLUG_EREFUSED);
+    if (wire->kind == WEBSOCKET) {
+        ck_contains(why->text, "400");
+    } else {
+        ck_assert_int_eq(why->peer_status, 404);
+        ck_contains(why->text, "HTTP 404");
+    }
+}
+END_TEST
+
+START_TEST(the_end_of_the_server_is_the_end_of_the_connection)
+{
+    struct reply reply;
+
+    open_everything();
+    real_begin_tool(LONG_OPERATION, A_MINUTE, &reply);
+    REAL_UNTIL(reply.progress > 0);
+    if (server)
+        listener_end(server);
+    else
+        kill(real.pid, SIGKILL);
+    REAL_UNTIL(reply.done);
+    ck_assert_int_eq(reply.code, MCPLUG_ECLOSED);
+    REAL_UNTIL(real.dropped == 1);
+    real.dropped = 0;
+    real.breaches = 1;
+}
+END_TEST
+
 START_TEST(a_new_resource_is_told_and_then_listed)
 {
-    open_everything();
+    open_with_stream();
     size_t before = real_count(MCPLUG_RESOURCES);
     int told = real.changed[MCPLUG_RESOURCES];
     real_tool("gzip-file-as-resource",
@@ -95,23 +175,25 @@ START_TEST(echo_returns_what_it_was_sent)
 }
 END_TEST
 
-START_TEST(many_calls_at_once_each_get_their_own_answer)
+START_TEST(two_hundred_calls_at_once_each_get_their_own_answer)
 {
-    enum { MANY = 64 };
-    struct reply replies[MANY];
-    char text[100];
-
     open_everything();
-    for (int i = 0; i < MANY; i++) {
-        snprintf(text, sizeof text, "{\"a\":%d,\"b\":1000}", i);
-        real_begin_tool("get-sum", text, &replies[i]);
-    }
-    for (int i = 0; i < MANY; i++) {
-        REAL_UNTIL(replies[i].done);
-        snprintf(text, sizeof text, "The sum of %d and 1000 is %d.", i, i + 1000);
-        ck_assert_str_eq(text_of(replies[i].json), text);
-        reply_clear(&replies[i]);
-    }
+    everything_adds(200);
+}
+END_TEST
+
+START_TEST(long_messages_go_both_ways)
+{
+    enum { LONG = 300000 };
+    char *args = malloc(LONG + 100);
+    char *end = args + sprintf(args, "{\"message\":\"");
+
+    memset(end, 'x', LONG);
+    strcpy(end + LONG, "\"}");
+    open_everything();
+    json_t *result = real_tool("echo", args);
+    ck_assert_uint_eq(strlen(at(result, "content/0/text")), LONG + strlen("Echo: "));
+    free(args);
 }
 END_TEST
 
@@ -157,13 +239,14 @@ END_TEST
 
 /* ---- time ---- */
 
-START_TEST(progress_of_a_long_operation_arrives)
+START_TEST(progress_of_a_long_operation_arrives_as_it_is_made)
 {
     struct reply reply;
 
     open_everything();
-    real_begin_tool("trigger-long-running-operation", "{\"duration\":0.5,\"steps\":5}",
-                    &reply);
+    real_begin_tool(LONG_OPERATION, "{\"duration\":0.5,\"steps\":5}", &reply);
+    REAL_UNTIL(reply.progress > 0);
+    ck_assert(!reply.done);
     REAL_UNTIL(reply.done);
     ck_assert_int_eq(reply.code, MCPLUG_OK);
     ck_assert_int_eq(reply.progress, 5);
@@ -173,22 +256,41 @@ START_TEST(progress_of_a_long_operation_arrives)
 }
 END_TEST
 
-START_TEST(a_cancelled_operation_ends_at_once_and_is_never_answered)
+START_TEST(a_cancel_ends_the_call_and_reaches_the_server)
 {
     struct reply reply;
 
     open_everything();
-    real_begin_tool("trigger-long-running-operation", "{\"duration\":1,\"steps\":10}",
-                    &reply);
+    real_begin_tool(LONG_OPERATION, A_MINUTE, &reply);
     REAL_UNTIL(reply.progress > 0);
     real_cancel(&reply);
     ck_assert(!reply.done);
     REAL_UNTIL(reply.done);
     ck_assert_int_eq(reply.code, MCPLUG_ECANCELED);
+    ck_assert_int_lt(reply.progress, 600);
+    if (server)
+        REAL_UNTIL(wire_heard("notifications/cancelled") > 0);
+    if (wire->kind == HTTP)
+        WIRE_TOLD("test: end POST /mcp 200 cut");
+    ck_assert_str_eq(real_text("echo", "{\"message\":\"on\"}"), "Echo: on");
+}
+END_TEST
+
+/* Not through the gateway: it changes the ids of requests, and not those in cancels. */
+START_TEST(a_cancelled_operation_is_never_answered)
+{
+    struct reply reply;
+
+    open_everything();
+    real_begin_tool(LONG_OPERATION, "{\"duration\":1,\"steps\":10}", &reply);
+    REAL_UNTIL(reply.progress > 0);
+    real_cancel(&reply);
+    REAL_UNTIL(reply.done);
+    ck_assert_int_eq(reply.code, MCPLUG_ECANCELED);
     ck_assert_int_lt(reply.progress, 10);
 
     /* It was told: else its answer would come before this one's. */
-    real_tool("trigger-long-running-operation", "{\"duration\":1.5,\"steps\":1}");
+    real_tool(LONG_OPERATION, "{\"duration\":1.5,\"steps\":1}");
     struct mcplug_ledger ledger = real_ledger();
     ck_assert_uint_eq(ledger.late, 0);
     ck_assert_uint_eq(ledger.cancelled, 1);
@@ -197,16 +299,43 @@ START_TEST(a_cancelled_operation_ends_at_once_and_is_never_answered)
 }
 END_TEST
 
+static void check_close(struct reply *reply)
+{
+    real_close();
+    ck_assert(reply->done);
+    ck_assert_int_eq(reply->code, MCPLUG_ECANCELED);
+    await_close();
+}
+
+START_TEST(closing_ends_a_call_that_has_just_begun)
+{
+    struct reply reply;
+
+    open_everything();
+    real_begin_tool(LONG_OPERATION, A_MINUTE, &reply);
+    check_close(&reply);
+}
+END_TEST
+
 START_TEST(closing_ends_what_is_under_way)
 {
     struct reply reply;
 
     open_everything();
-    real_begin_tool("trigger-long-running-operation", "{\"duration\":60,\"steps\":60}",
-                    &reply);
+    real_begin_tool(LONG_OPERATION, A_MINUTE, &reply);
+    REAL_UNTIL(reply.progress > 0);
+    check_close(&reply);
+}
+END_TEST
+
+START_TEST(it_hears_that_we_close)
+{
+    open_everything();
+    real_tool("echo", "{\"message\":\"\"}");
     real_close();
-    ck_assert(reply.done);
-    ck_assert_int_eq(reply.code, MCPLUG_ECANCELED);
+    await_close();
+    if (wire->kind == HTTP)
+        WIRE_TOLD("Received session termination request");
 }
 END_TEST
 
@@ -325,6 +454,7 @@ START_TEST(a_form_is_filled_in)
     ck_contains(text, "- Favorite Integer: 7");
     ck_assert_str_eq(at(real.elicit.params, "requestedSchema/properties/name/type"),
                      "string");
+    ck_assert_int_eq(real.elicit.asked, 1);
 }
 END_TEST
 
@@ -345,6 +475,7 @@ START_TEST(a_link_is_opened)
         "\"action\": \"accept\"");
     ck_assert_str_eq(at(real.elicit_url.params, "url"), "https://example.com/x");
     ck_assert_int_eq(real.elicit.asked, 0);
+    ck_assert_int_eq(real.elicit_url.asked, 1);
 }
 END_TEST
 
@@ -394,14 +525,18 @@ START_TEST(updates_come_for_a_resource_that_we_subscribed_to)
 {
     const char *uri = DYNAMIC "text/1";
 
-    open_everything();
+    open_with_stream();
     real_subscribe(uri);
+    if (server)
+        REAL_UNTIL(wire_heard("resources/subscribe") > 0);
     real_tool("toggle-subscriber-updates", "{}");
     REAL_UNTIL(real.updated > 0);
     ck_assert_str_eq(real.uri, uri);
 
     /* Off and on again is how it is made to send at once. */
     real_unsubscribe(uri);
+    if (server)
+        REAL_UNTIL(wire_heard("resources/unsubscribe") > 0);
     real_tool("toggle-subscriber-updates", "{}");
     int updates = real.updated;
     real_tool("toggle-subscriber-updates", "{}");
@@ -410,25 +545,44 @@ START_TEST(updates_come_for_a_resource_that_we_subscribed_to)
 }
 END_TEST
 
+/* The gateway gives answers of ours to the server under other ids than its questions had:
+ * nothing of what it asks works over a WebSocket. */
+enum { ON_ASKING = ON_STDIO | ON_HTTP | ON_SSE };
+
 int main(void)
 {
-    REAL_SUITE(
-        "server-everything", it_speaks_2025_11_25_and_introduces_itself,
-        an_older_revision_is_spoken_when_told_so, its_lists_are_complete,
-        it_offers_nothing_that_needs_what_we_lack, a_new_resource_is_told_and_then_listed,
-        echo_returns_what_it_was_sent, many_calls_at_once_each_get_their_own_answer,
-        structured_content_comes_with_the_text, content_that_is_no_text_arrives_whole,
-        wrong_arguments_are_the_tools_failure, an_unknown_method_is_the_peers_error,
-        progress_of_a_long_operation_arrives,
-        a_cancelled_operation_ends_at_once_and_is_never_answered,
-        closing_ends_what_is_under_way, it_answers_a_ping, a_prompt_takes_arguments,
-        a_prompt_without_its_arguments_is_refused,
-        resources_are_read_as_text_and_as_bytes,
-        a_resource_that_is_not_there_is_the_peers_error, arguments_are_completed,
-        it_asks_us_for_a_sample_and_shows_the_answer,
-        a_refused_sample_is_the_tools_failure, a_form_is_filled_in, a_form_is_declined,
-        a_link_is_opened, it_lists_our_roots, it_logs_from_the_level_that_we_set,
-        it_logs_nothing_below_the_level_that_we_set,
-        updates_come_for_a_resource_that_we_subscribed_to);
+    WIRE_SUITES("server-everything", {ON_ALL, it_speaks_2025_11_25_and_introduces_itself},
+                {ON_ALL, an_older_revision_is_spoken_when_told_so},
+                {ON_ALL, its_lists_are_complete},
+                {ON_ASKING, it_offers_nothing_that_needs_what_we_lack},
+                {ON_NETS, nobody_at_the_port_is_told_at_once},
+                {ON_NETS, a_wrong_path_is_told_with_its_status},
+                {ON_ALL & ~ON_HTTP, the_end_of_the_server_is_the_end_of_the_connection},
+                {ON_ALL, a_new_resource_is_told_and_then_listed},
+                {ON_ALL, echo_returns_what_it_was_sent},
+                {ON_ALL, two_hundred_calls_at_once_each_get_their_own_answer},
+                {ON_ALL, long_messages_go_both_ways},
+                {ON_ALL, structured_content_comes_with_the_text},
+                {ON_ALL, content_that_is_no_text_arrives_whole},
+                {ON_ALL, wrong_arguments_are_the_tools_failure},
+                {ON_ALL, an_unknown_method_is_the_peers_error},
+                {ON_ALL, progress_of_a_long_operation_arrives_as_it_is_made},
+                {ON_ALL, a_cancel_ends_the_call_and_reaches_the_server},
+                {ON_ALL & ~ON_WEBSOCKET, a_cancelled_operation_is_never_answered},
+                {ON_ALL, closing_ends_a_call_that_has_just_begun},
+                {ON_ALL, closing_ends_what_is_under_way},
+                {ON_ALL, it_hears_that_we_close}, {ON_ALL, it_answers_a_ping},
+                {ON_ALL, a_prompt_takes_arguments},
+                {ON_ALL, a_prompt_without_its_arguments_is_refused},
+                {ON_ALL, resources_are_read_as_text_and_as_bytes},
+                {ON_ALL, a_resource_that_is_not_there_is_the_peers_error},
+                {ON_ALL, arguments_are_completed},
+                {ON_ASKING, it_asks_us_for_a_sample_and_shows_the_answer},
+                {ON_ASKING, a_refused_sample_is_the_tools_failure},
+                {ON_ASKING, a_form_is_filled_in}, {ON_ASKING, a_form_is_declined},
+                {ON_ASKING, a_link_is_opened}, {ON_ASKING, it_lists_our_roots},
+                {ON_ASKING, it_logs_from_the_level_that_we_set},
+                {ON_ASKING, it_logs_nothing_below_the_level_that_we_set},
+                {ON_ALL, updates_come_for_a_resource_that_we_subscribed_to});
     return real_run();
 }

@@ -215,16 +215,18 @@ END_TEST
 
 int main(void)
 {
-    REAL_SUITE("an editor with SSE", an_editor_with_sse_is_found_by_its_lock_file,
-               an_editor_with_sse_is_reached_by_url_and_token,
-               an_editor_with_sse_refuses_a_wrong_token,
-               an_editor_that_hangs_up_is_dropped, no_editor_of_that_kind_is_told);
-    REAL_SUITE("an editor with WebSocket",
-               an_editor_with_a_websocket_is_found_by_its_lock_file,
-               an_editor_that_wants_path_and_subprotocol_gets_them,
-               pings_of_an_editor_are_answered_while_a_call_waits,
-               ping_frames_of_an_editor_are_answered_while_a_call_waits,
-               a_wrong_token_is_refused_with_the_upgrade,
-               a_wrong_token_is_refused_with_a_close_frame);
+    if (real_built("sse-ide", "an editor with SSE"))
+        REAL_SUITE("an editor with SSE", an_editor_with_sse_is_found_by_its_lock_file,
+                   an_editor_with_sse_is_reached_by_url_and_token,
+                   an_editor_with_sse_refuses_a_wrong_token,
+                   an_editor_that_hangs_up_is_dropped, no_editor_of_that_kind_is_told);
+    if (real_built("ws-ide", "an editor with WebSocket"))
+        REAL_SUITE("an editor with WebSocket",
+                   an_editor_with_a_websocket_is_found_by_its_lock_file,
+                   an_editor_that_wants_path_and_subprotocol_gets_them,
+                   pings_of_an_editor_are_answered_while_a_call_waits,
+                   ping_frames_of_an_editor_are_answered_while_a_call_waits,
+                   a_wrong_token_is_refused_with_the_upgrade,
+                   a_wrong_token_is_refused_with_a_close_frame);
     return real_run();
 }

@@ -1,5 +1,5 @@
 /* Servers that people use, of the revisions before 2026-07-28. */
-#include "fixture.h"
+#include "wire.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -122,16 +122,14 @@ END_TEST
 
 /* ---- server-github ---- */
 
-static void open_github(void)
-{
-    real_use("@modelcontextprotocol/server-github/dist/index.js");
-    real_open();
-}
+static const struct peer github = {
+    .script = "@modelcontextprotocol/server-github/dist/index.js"};
 
 START_TEST(it_speaks_2024_11_05_whatever_is_offered)
 {
-    open_github();
+    wire_open(&github);
     ck_assert_str_eq(real_revision(), "2024-11-05");
+    ck_contains(real_info(), "github-mcp-server");
     ck_assert_uint_eq(real_count(MCPLUG_TOOLS), 26);
     ck_assert_uint_eq(real_count(MCPLUG_RESOURCES), 0);
 }
@@ -139,7 +137,7 @@ END_TEST
 
 START_TEST(what_it_refuses_is_the_peers_error)
 {
-    open_github();
+    wire_open(&github);
     const struct reply *reply = real_try_tool("get_issue", "{\"owner\":\"x\"}");
     ck_assert_int_eq(reply->code, MCPLUG_EPEER);
     ck_assert_int_eq(reply->status, -32603);
@@ -177,6 +175,9 @@ START_TEST(it_is_told_when_we_have_no_roots)
 }
 END_TEST
 
+/* It knows stdio alone; these are what the gateway can put before it. */
+enum { ON_GATEWAY = ON_STDIO | ON_SSE | ON_WEBSOCKET };
+
 int main(void)
 {
     REAL_SUITE("server-filesystem", a_file_is_written_listed_and_read,
@@ -184,8 +185,8 @@ int main(void)
                our_roots_replace_its_directories, a_megabyte_goes_there_and_back);
     REAL_SUITE("server-memory", a_graph_is_remembered_over_a_restart);
     REAL_SUITE("server-sequential-thinking", a_thought_is_counted);
-    REAL_SUITE("server-github", it_speaks_2024_11_05_whatever_is_offered,
-               what_it_refuses_is_the_peers_error);
+    WIRE_SUITES("server-github", {ON_GATEWAY, it_speaks_2024_11_05_whatever_is_offered},
+                {ON_GATEWAY, what_it_refuses_is_the_peers_error});
     REAL_SUITE("mcp-shrimp-task-manager", it_gets_our_roots_before_it_answers,
                it_is_told_when_we_have_no_roots);
     return real_run();

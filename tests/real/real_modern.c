@@ -1,21 +1,26 @@
-/* Servers that speak 2026-07-28. */
-#include "fixture.h"
+/* Servers that speak 2026-07-28, over stdio and HTTP. What HTTP alone has is in
+ * real_modern_http.c. */
+#include "wire.h"
 
-#include <stdio.h>
-
-static void use_modern(void)
+static void use_modern(const char *flag)
 {
-    char path[4096];
-
-    snprintf(path, sizeof path, "%s/tests/real/modern-server.mjs", getenv("MCPLUG_SRC"));
-    real_use(path);
-    real_env("MCPLUG_TEST_NPM", getenv("MCPLUG_TEST_NPM"));
+    wire_use(&modern, flag);
+    if (!server)
+        real_env("MCPLUG_TEST_NPM", real_need("MCPLUG_TEST_NPM"));
 }
 
 static void open_modern(void)
 {
-    use_modern();
+    use_modern(NULL);
     real_open();
+}
+
+/* What changes from here on is told: over HTTP the subscription takes a moment. `times`
+ * it has been made by then, or made anew. */
+static void await_subscription(int times)
+{
+    if (server)
+        REAL_UNTIL(wire_count("somebody listens") >= times);
 }
 
 /* ---- the SDK's server: discovering ---- */
@@ -28,6 +33,7 @@ START_TEST(discovery_tells_who_it_is)
     ck_contains(real_info(), "\"name\":\"modern\"");
     ck_contains(real_capabilities(), "\"subscribe\":true");
     ck_assert_str_eq(real_instructions(), "Greet first.");
+    ck_assert_str_eq(real_text("add", "{\"a\":1,\"b\":2}"), "3");
 }
 END_TEST
 
@@ -52,7 +58,7 @@ END_TEST
 
 START_TEST(a_server_of_this_revision_alone_refuses_an_older_one)
 {
-    use_modern();
+    use_modern(NULL);
     real.options.revision = "2025-11-25";
     const struct mcplug_error *why = real_refused();
     ck_assert_int_ne(why->code, MCPLUG_ETIMEDOUT);
@@ -62,19 +68,31 @@ END_TEST
 
 START_TEST(a_server_of_both_eras_is_spoken_to_in_the_newer)
 {
-    use_modern();
-    real_arg("--both");
+    use_modern("--both");
     real_open();
     ck_assert_str_eq(real_revision(), "2026-07-28");
+    ck_assert_str_eq(real_text("add", "{\"a\":1,\"b\":2}"), "3");
+    if (server)
+        ck_assert_int_eq(wire_heard("initialize"), 0);
 }
 END_TEST
 
 START_TEST(a_server_of_both_eras_speaks_the_older_when_told_so)
 {
+    real.options.revision = "2025-11-25";
+    use_modern("--both");
+    real_open();
+    ck_assert_str_eq(real_revision(), "2025-11-25");
+    ck_assert_str_eq(real_text("add", "{\"a\":1,\"b\":2}"), "3");
+}
+END_TEST
+
+/* Over HTTP it has no session then, and so no way to ask. */
+START_TEST(a_server_of_both_eras_asks_in_the_older_too)
+{
     real.elicit.answer = "{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}";
     real.options.revision = "2025-11-25";
-    use_modern();
-    real_arg("--both");
+    use_modern("--both");
     real_open();
     ck_assert_str_eq(real_revision(), "2025-11-25");
     ck_assert_str_eq(real_text("greet", "{}"), "hello Ada");
@@ -86,8 +104,7 @@ END_TEST
 START_TEST(a_server_of_both_eras_that_starts_slowly_is_in_one_era)
 {
     real.elicit.answer = "{\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}";
-    use_modern();
-    real_arg("--both");
+    use_modern("--both");
     real_arg("--late=4000");
     real_open();
     ck_assert_str_eq(real_text("greet", "{}"), "hello Ada");
@@ -117,6 +134,10 @@ START_TEST(a_question_is_answered_and_the_call_goes_on)
     ck_assert_str_eq(real_text("greet", "{}"), "hello Ada");
     ck_assert_int_eq(real.elicit.asked, 1);
     ck_assert_str_eq(at(real.elicit.params, "message"), "Who are you?");
+    if (server) {
+        ck_assert_int_eq(wire_heard("tools/call"), 2);
+        ck_assert_int_eq(wire_heard("a reply"), 0);
+    }
 }
 END_TEST
 
@@ -146,6 +167,8 @@ START_TEST(two_rounds_of_questions_keep_the_servers_state)
     ck_assert_int_eq(real.sample.asked, 1);
     ck_assert_int_eq(real.roots.asked, 1);
     ck_assert_int_eq(real.elicit.asked, 1);
+    if (server)
+        ck_assert_int_eq(wire_heard("tools/call"), 3);
 }
 END_TEST
 
@@ -221,10 +244,16 @@ START_TEST(a_new_tool_is_told_and_then_listed)
 {
     open_modern();
     ck_assert(!real_lists(MCPLUG_TOOLS, "extra-1"));
-    const char *name = real_text("grow", "{}");
-    ck_assert_str_eq(name, "extra-1");
+    await_subscription(1);
+    ck_assert_str_eq(real_text("grow", "{}"), "extra-1");
     REAL_UNTIL(real.changed[MCPLUG_TOOLS] > 0);
     ck_assert(real_lists(MCPLUG_TOOLS, "extra-1"));
+    ck_assert_str_eq(real_text("extra-1", "{}"), "extra-1");
+    if (server) {
+        ck_assert_int_eq(wire_count("end POST /mcp 200 cut"), 0);
+        real_close(); /* it listens until then */
+        WIRE_TOLD("end POST /mcp 200 cut");
+    }
 }
 END_TEST
 
@@ -241,15 +270,18 @@ END_TEST
 START_TEST(only_what_we_subscribed_to_is_told)
 {
     open_modern();
+    await_subscription(1);
     real_tool("write", "{\"note\":\"nobody listens\"}");
     real_subscribe("note://today");
-    real_tool("write", "{\"note\":\"somebody listens\"}");
+    await_subscription(2);
+    real_tool("write", "{\"note\":\"somebody reads\"}");
     REAL_UNTIL(real.updated > 0);
     ck_assert_str_eq(real.uri, "note://today");
     json_t *read = real_ask("resources/read", "{\"uri\":\"note://today\"}");
-    ck_assert_str_eq(at(read, "contents/0/text"), "somebody listens");
+    ck_assert_str_eq(at(read, "contents/0/text"), "somebody reads");
 
     real_unsubscribe("note://today");
+    await_subscription(3);
     real_tool("write", "{\"note\":\"nobody again\"}");
     real_tool("add", "{\"a\":1,\"b\":2}");
     ck_assert_int_eq(real.updated, 1);
@@ -259,8 +291,11 @@ END_TEST
 START_TEST(lists_are_watched_on_while_subscriptions_change)
 {
     open_modern();
+    await_subscription(1);
     real_subscribe("note://today");
+    await_subscription(2);
     real_subscribe("note://tomorrow");
+    await_subscription(3);
     real_tool("grow", "{}");
     real_tool("write", "{\"note\":\"\"}");
     REAL_UNTIL(real.changed[MCPLUG_TOOLS] > 0);
@@ -271,12 +306,14 @@ END_TEST
 
 /* ---- time ---- */
 
-START_TEST(progress_arrives_with_its_message)
+START_TEST(progress_arrives_with_its_message_as_it_is_made)
 {
     struct reply reply;
 
     open_modern();
-    real_begin_tool("slow", "{\"ms\":200,\"steps\":4,\"name\":\"it\"}", &reply);
+    real_begin_tool("slow", "{\"ms\":400,\"steps\":4,\"name\":\"it\"}", &reply);
+    REAL_UNTIL(reply.progress > 0);
+    ck_assert(!reply.done);
     REAL_UNTIL(reply.done);
     ck_assert_str_eq(text_of(reply.json), "it is done");
     ck_assert_int_eq(reply.progress, 4);
@@ -296,7 +333,10 @@ START_TEST(cancellation_reaches_the_tool)
     real_cancel(&reply);
     REAL_UNTIL(reply.done);
     ck_assert_int_eq(reply.code, MCPLUG_ECANCELED);
+    WIRE_TOLD("cancelled sleepy");
     ck_assert_str_eq(real_text("cancelled", "{}"), "sleepy");
+    if (server) /* it was hung up on, which says it */
+        ck_assert_int_eq(wire_heard("notifications/cancelled"), 0);
 }
 END_TEST
 
@@ -310,6 +350,7 @@ START_TEST(a_call_that_takes_too_long_is_cancelled_there_too)
     REAL_UNTIL(reply.done);
     ck_assert_int_eq(reply.code, MCPLUG_ETIMEDOUT);
     ck_assert_ptr_null(reply.json);
+    WIRE_TOLD("cancelled tardy");
     ck_assert_str_eq(real_text("cancelled", "{}"), "tardy");
     real.timed_out = 1;
 }
@@ -327,6 +368,25 @@ START_TEST(structured_content_and_failures_arrive)
     ck_assert(reply->is_error);
     reply = real_try_tool("no-such-tool", "{}");
     ck_assert(reply->code == MCPLUG_EPEER || reply->is_error);
+}
+END_TEST
+
+START_TEST(an_unknown_method_is_the_peers_error)
+{
+    open_modern();
+    const struct reply *reply = real_try("no/such/method", NULL);
+    ck_assert_int_eq(reply->code, MCPLUG_EPEER);
+    ck_assert_int_eq(reply->status, -32601);
+    if (server)
+        WIRE_TOLD("test: end POST /mcp 404");
+    ck_assert_str_eq(real_text("add", "{\"a\":1,\"b\":2}"), "3");
+}
+END_TEST
+
+START_TEST(a_hundred_calls_at_once_each_get_their_own_answer)
+{
+    open_modern();
+    real_add_many("add", 100, NULL);
 }
 END_TEST
 
@@ -366,10 +426,17 @@ END_TEST
 
 /* ---- servers that people use ---- */
 
+static const struct peer context7 = {
+    .script = "@upstash/context7-mcp/dist/index.js",
+    .args = {[HTTP] = {"--transport", "http", "--port", "0"}},
+    .env = {"CONTEXT7_API_URL=http://127.0.0.1:9/api", /* nobody is there */
+            "OTEL_SDK_DISABLED=true"}};
+
 START_TEST(context7_is_modern_and_says_what_failed)
 {
-    real_use("@upstash/context7-mcp/dist/index.js");
-    real_env("CONTEXT7_API_URL", "http://127.0.0.1:9/api"); /* nobody is there */
+    wire_use(&context7, NULL);
+    if (server)
+        wire_use_as(NULL, wire->path);
     real_open();
     ck_assert_str_eq(real_revision(), "2026-07-28");
     ck_contains(real_info(), "\"name\":\"Context7\"");
@@ -403,28 +470,39 @@ START_TEST(mongodb_is_modern_and_misses_its_database)
 }
 END_TEST
 
+enum { ON_BOTH = ON_STDIO | ON_HTTP };
+
 int main(void)
 {
-    REAL_SUITE(
-        "@modelcontextprotocol/server 2", discovery_tells_who_it_is,
-        every_request_says_who_we_are_and_what_we_can,
-        a_server_of_this_revision_alone_refuses_an_older_one,
-        it_can_be_asked_whether_it_lives_and_what_it_is,
-        a_server_of_both_eras_is_spoken_to_in_the_newer,
-        a_server_of_both_eras_speaks_the_older_when_told_so,
-        a_server_of_both_eras_that_starts_slowly_is_in_one_era,
-        a_question_is_answered_and_the_call_goes_on, a_question_is_declined,
-        two_rounds_of_questions_keep_the_servers_state,
-        calls_at_once_do_not_mix_their_questions, a_link_is_opened,
-        a_refused_question_ends_the_call, a_question_that_we_cannot_answer_is_not_asked,
-        a_server_that_asks_for_ever_is_given_up, a_new_tool_is_told_and_then_listed,
-        a_fresh_list_is_kept, only_what_we_subscribed_to_is_told,
-        lists_are_watched_on_while_subscriptions_change,
-        progress_arrives_with_its_message, cancellation_reaches_the_tool,
-        a_call_that_takes_too_long_is_cancelled_there_too,
-        structured_content_and_failures_arrive, prompts_are_got_and_completed,
-        it_logs_from_the_level_of_the_request, it_logs_nothing_unasked);
-    REAL_SUITE("context7-mcp", context7_is_modern_and_says_what_failed);
+    WIRE_SUITES("@modelcontextprotocol/server 2", {ON_BOTH, discovery_tells_who_it_is},
+                {ON_BOTH, every_request_says_who_we_are_and_what_we_can},
+                {ON_BOTH, a_server_of_this_revision_alone_refuses_an_older_one},
+                {ON_BOTH, it_can_be_asked_whether_it_lives_and_what_it_is},
+                {ON_BOTH, a_server_of_both_eras_is_spoken_to_in_the_newer},
+                {ON_BOTH, a_server_of_both_eras_speaks_the_older_when_told_so},
+                {ON_STDIO, a_server_of_both_eras_asks_in_the_older_too},
+                {ON_STDIO, a_server_of_both_eras_that_starts_slowly_is_in_one_era},
+                {ON_BOTH, a_question_is_answered_and_the_call_goes_on},
+                {ON_BOTH, a_question_is_declined},
+                {ON_BOTH, two_rounds_of_questions_keep_the_servers_state},
+                {ON_BOTH, calls_at_once_do_not_mix_their_questions},
+                {ON_BOTH, a_link_is_opened}, {ON_BOTH, a_refused_question_ends_the_call},
+                {ON_BOTH, a_question_that_we_cannot_answer_is_not_asked},
+                {ON_BOTH, a_server_that_asks_for_ever_is_given_up},
+                {ON_BOTH, a_new_tool_is_told_and_then_listed},
+                {ON_BOTH, a_fresh_list_is_kept},
+                {ON_BOTH, only_what_we_subscribed_to_is_told},
+                {ON_BOTH, lists_are_watched_on_while_subscriptions_change},
+                {ON_BOTH, progress_arrives_with_its_message_as_it_is_made},
+                {ON_BOTH, cancellation_reaches_the_tool},
+                {ON_BOTH, a_call_that_takes_too_long_is_cancelled_there_too},
+                {ON_BOTH, a_hundred_calls_at_once_each_get_their_own_answer},
+                {ON_BOTH, structured_content_and_failures_arrive},
+                {ON_BOTH, an_unknown_method_is_the_peers_error},
+                {ON_BOTH, prompts_are_got_and_completed},
+                {ON_BOTH, it_logs_from_the_level_of_the_request},
+                {ON_BOTH, it_logs_nothing_unasked});
+    WIRE_SUITES("context7-mcp", {ON_BOTH, context7_is_modern_and_says_what_failed});
     REAL_SUITE("mongodb-mcp-server", mongodb_is_modern_and_misses_its_database);
     return real_run();
 }

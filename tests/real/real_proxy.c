@@ -1,25 +1,22 @@
 /* nginx between us and a server: as many have it, with and without TLS. */
-#include "listener.h"
+#include "wire.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-#define EVERYTHING "@modelcontextprotocol/server-everything/dist/index.js"
-
-static struct listener *server, *nginx;
+static struct listener *nginx;
 static int port; /* of nginx */
 
 /* ---- the server behind it ---- */
 
 static void start_everything(void)
 {
-    server = listener_node(EVERYTHING, LISTENER_LIST("streamableHttp"),
-                           LISTENER_LIST("PORT=0"));
+    server = listener_node(everything.script, everything.args[HTTP], everything.env);
 }
 
 static void start_modern(void)
 {
-    server = listener_node("./modern-server.mjs", LISTENER_LIST("--http=0"), NULL);
+    server = listener_node(modern.script, modern.args[HTTP], NULL);
 }
 
 /* ---- nginx ---- */
@@ -149,22 +146,11 @@ END_TEST
 START_TEST(many_calls_share_a_connection_of_http_2)
 {
     enum { MANY = 60 };
-    static struct reply replies[MANY];
-    char text[100];
 
     start_tls("ssl http2", CERT("good"));
     trust_authority();
     real_open();
-    for (int i = 0; i < MANY; i++) {
-        snprintf(text, sizeof text, "{\"a\":%d,\"b\":1000}", i);
-        real_begin_tool("add", text, &replies[i]);
-    }
-    for (int i = 0; i < MANY; i++) {
-        REAL_UNTIL(replies[i].done);
-        ck_assert_msg(replies[i].code == MCPLUG_OK, "%d: %s", i, replies[i].why);
-        ck_assert_int_eq(atoi(text_of(replies[i].json)), i + 1000);
-        reply_clear(&replies[i]);
-    }
+    real_add_many("add", MANY, NULL);
     LISTENER_TOLD(nginx, "nginx: POST 200 HTTP/2.0");
     ck_assert_int_eq(listener_count(nginx, 0, "HTTP/1.1"), 0);
     REAL_UNTIL(listener_count(nginx, 0, "nginx: POST 200") > MANY);
@@ -281,15 +267,10 @@ END_TEST
 /* nginx in front of a gateway with WebSocket. */
 static void start_wss(const char *certificate)
 {
-    char path[4096], command[8300], directives[500];
+    char directives[500];
 
     make_certificates();
-    snprintf(command, sizeof command, "exec '%s' '%s' stdio", real_node(),
-             real_script(EVERYTHING, path, sizeof path));
-    server = listener_node(
-        "supergateway/dist/index.js",
-        LISTENER_LIST("--stdio", command, "--outputTransport", "ws", "--port", "0"),
-        NULL);
+    server = wire_gateway("ws", everything.script, "stdio");
     snprintf(directives, sizeof directives,
              "%s location /message { proxy_pass http://127.0.0.1:%d;"
              "proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade;"
@@ -493,27 +474,31 @@ END_TEST
 
 int main(void)
 {
-    REAL_SUITE("nginx", everything_ends_behind_a_proxy_that_buffers,
-               progress_arrives_at_once_behind_a_proxy_that_does_not_buffer,
-               compressed_answers_and_streams_are_read,
-               a_dead_server_behind_the_proxy_is_status_502,
-               a_server_that_dies_behind_the_proxy_fails_the_call,
-               a_connection_that_was_closed_for_want_of_use_is_replaced,
-               connections_that_serve_few_requests_fail_no_call);
-    REAL_SUITE(
-        "nginx with TLS", an_authority_of_ones_own_is_trusted_when_told_so,
-        sessions_streams_and_questions_go_through_tls,
-        many_calls_share_a_connection_of_http_2,
-        a_call_over_http_2_is_cancelled_by_itself,
-        a_certificate_of_an_unknown_authority_is_refused,
-        a_certificate_that_signed_itself_is_refused,
-        a_certificate_of_another_host_is_refused, a_certificate_that_is_over_is_refused,
-        our_certificate_is_shown_when_it_is_wanted,
-        a_certificate_that_is_no_file_is_named, plain_text_at_a_port_with_tls_is_told);
-    REAL_SUITE("nginx with TLS and WebSocket", a_websocket_goes_through_tls,
-               a_websocket_with_an_unknown_authority_is_refused,
-               a_websocket_with_the_certificate_of_another_host_is_refused,
-               a_websocket_with_a_certificate_that_is_over_is_refused,
-               a_websocket_shows_our_certificate_when_it_is_wanted);
+    if (real_built("http", "nginx"))
+        REAL_SUITE("nginx", everything_ends_behind_a_proxy_that_buffers,
+                   progress_arrives_at_once_behind_a_proxy_that_does_not_buffer,
+                   compressed_answers_and_streams_are_read,
+                   a_dead_server_behind_the_proxy_is_status_502,
+                   a_server_that_dies_behind_the_proxy_fails_the_call,
+                   a_connection_that_was_closed_for_want_of_use_is_replaced,
+                   connections_that_serve_few_requests_fail_no_call);
+    if (real_built("http", "nginx with TLS"))
+        REAL_SUITE("nginx with TLS", an_authority_of_ones_own_is_trusted_when_told_so,
+                   sessions_streams_and_questions_go_through_tls,
+                   many_calls_share_a_connection_of_http_2,
+                   a_call_over_http_2_is_cancelled_by_itself,
+                   a_certificate_of_an_unknown_authority_is_refused,
+                   a_certificate_that_signed_itself_is_refused,
+                   a_certificate_of_another_host_is_refused,
+                   a_certificate_that_is_over_is_refused,
+                   our_certificate_is_shown_when_it_is_wanted,
+                   a_certificate_that_is_no_file_is_named,
+                   plain_text_at_a_port_with_tls_is_told);
+    if (real_built("ws", "nginx with TLS and WebSocket"))
+        REAL_SUITE("nginx with TLS and WebSocket", a_websocket_goes_through_tls,
+                   a_websocket_with_an_unknown_authority_is_refused,
+                   a_websocket_with_the_certificate_of_another_host_is_refused,
+                   a_websocket_with_a_certificate_that_is_over_is_refused,
+                   a_websocket_shows_our_certificate_when_it_is_wanted);
     return real_run();
 }
