@@ -390,8 +390,7 @@ EXTRA_DIST += \
 	tests/real/named.sh \
 	tests/real/package-lock.json \
 	tests/real/package.json \
-	tests/real/run.sh \
-	tests/real/setup.sh
+	tests/real/run.sh
 
 # The official conformance suite, which comes from the network: make check-conformance.
 EXTRA_PROGRAMS += tests/conformance/client
@@ -407,8 +406,7 @@ EXTRA_DIST += \
 	tests/conformance/package-lock.json \
 	tests/conformance/package.json \
 	tests/conformance/run \
-	tests/conformance/run.mjs \
-	tests/conformance/setup.sh
+	tests/conformance/run.mjs
 
 # ---- make check --------------------------------------------------------------
 
@@ -437,7 +435,7 @@ AM_TESTS_ENVIRONMENT = \
 	MCPLUG_TEST_MODULES='$(abs_top_builddir)/tests/modules'; export MCPLUG_TEST_MODULES; \
 	CC='$(CC)'; export CC;
 
-EXTRA_DIST += tests/cli/kit.sh tests/config/import tests/install/console.sh tests/install/pipe.c tests/install/stage.sh
+EXTRA_DIST += tests/cli/kit.sh tests/config/import tests/npm-install.sh tests/install/console.sh tests/install/pipe.c tests/install/stage.sh
 EXTRA_DIST += $(script_tests) $(fuzz_files) tests/lint/lint.sh tests/fuzz/run.sh \
 	tests/valgrind.supp tests/evil/torture.sh
 

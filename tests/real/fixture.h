@@ -7,7 +7,7 @@
  * No other file of this directory opens, calls or closes a server. Processes that listen
  * are in listener.h, one behaviour over several wires in wire.h.
  *
- * Environment: MCPLUG_TEST_NPM, what setup.sh installed; MCPLUG_SRC; MCPLUG_TEST_LACKS,
+ * Environment: MCPLUG_TEST_NPM, what run.sh installed; MCPLUG_SRC; MCPLUG_TEST_LACKS,
  * transports that no module offers; with MCPLUG_TEST_TRACE the wire is shown on stderr.
  */
 #ifndef TESTS_REAL_FIXTURE_H

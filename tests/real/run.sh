@@ -6,7 +6,7 @@ set -eu
 [ $# = 1 ] || { echo "usage: $0 BUILDDIR" >&2; exit 2; }
 src=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(cd "$1" && pwd)
-"$src/tests/real/setup.sh" "$build"
+"$src/tests/npm-install.sh" "$src/tests/real" "$build/npm"
 
 export MCPLUG_SRC="$src"
 export MCPLUG_TEST_NPM="$build/npm"
