@@ -382,6 +382,7 @@ EXTRA_DIST += \
 	tests/real/fake-ide-selftest.mjs \
 	tests/real/fake-ide.mjs \
 	tests/real/keyring.sh \
+	tests/real/kit.sh \
 	tests/real/docs.sh \
 	tests/real/listen.cjs \
 	tests/real/loopback.cjs \

