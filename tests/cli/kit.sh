@@ -1,5 +1,6 @@
 # What tests of the command share; they read this file with `.`. It makes $dir, private
-# places for everything that the command keeps, and counts what fails in $failed.
+# places for everything that the command keeps, and counts what fails in $failed. What cannot
+# be tried here is skipped, see lacks() and with(), and summary() says so.
 # shellcheck shell=sh
 
 # Whoever runs the tests may ignore signals, as nohup(1) does, and shells for what is in the
@@ -17,7 +18,7 @@ export HOME="$dir/home" XDG_CONFIG_HOME="$dir/home/config" XDG_STATE_HOME="$dir/
 export MCPLUG_PLUGIN_PATH="${MCPLUG_PLUGIN_PATH:-$MCPLUG_BUILD/plugins/.libs}"
 export MCPLUG_HELPER_PATH="${MCPLUG_HELPER_PATH:-$MCPLUG_BUILD/helpers}"
 mkdir -p "$HOME"
-failed=0 checks=0
+failed=0 checks=0 skipped='' there=''
 settings=$XDG_CONFIG_HOME/mcplug/settings.json
 
 wrong() { # MESSAGE
@@ -99,7 +100,28 @@ same() { # FILE FILE WHAT
     cmp -s "$1" "$2" || { wrong "$3"; diff "$1" "$2" | sed 's/^/  /'; }
 }
 
+lacks() { # THING COMMAND...: it is missing, as COMMAND says; asked once
+    case "$there " in *" $1 "*) return 1 ;; esac
+    case "$skipped " in *" $1 "*) return 0 ;; esac
+    thing=$1
+    shift
+    if "$@" >/dev/null 2>&1; then
+        there="$there $thing"
+        return 1
+    fi
+    skipped="$skipped $thing"
+}
+
+with() { # TRANSPORT COMMAND...: unless no module offers it, as where none was built
+    lacks "$1" "$MCPLUG" plugins "$1" && return
+    shift
+    "$@"
+}
+
 summary() {
-    [ $failed = 0 ] && echo "$checks checks passed"
-    exit $failed
+    [ $failed = 0 ] || exit $failed
+    [ $checks = 0 ] || echo "$checks checks passed"
+    [ -z "$skipped" ] && exit 0
+    echo "skipped what needs:$skipped"
+    exit 77
 }
