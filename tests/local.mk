@@ -123,8 +123,10 @@ unit_support = \
 	tests/unit/ide_kit.h \
 	tests/unit/journal_kit.h \
 	tests/unit/keeper_kit.h \
+	tests/unit/mirror_kit.h \
 	tests/unit/nomem_kit.h \
 	tests/unit/plugin_modules.h \
+	tests/unit/renewal_kit.h \
 	tests/unit/server_kit.h \
 	tests/unit/now.h \
 	tests/unit/quick.h

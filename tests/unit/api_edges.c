@@ -13,11 +13,6 @@ static mcplug *host;
 static struct outcome o;
 static struct fake f;
 
-static unsigned long long ll(uint64_t n)
-{
-    return n;
-}
-
 static mcplug_settings *example(void)
 {
     const char *build = getenv("MCPLUG_BUILD");

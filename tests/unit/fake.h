@@ -98,6 +98,12 @@ uint64_t fake_expect(struct fake *f, const char *method);
 void fake_modern(struct fake *f, struct mp_session_options *o, const char *caps);
 void fake_legacy(struct fake *f, struct mp_session_options *o, const char *caps);
 
+/* For %llu. */
+static inline unsigned long long ll(uint64_t n)
+{
+    return n;
+}
+
 /* What a call came to. */
 struct outcome {
     unsigned times;

@@ -12,11 +12,6 @@ static struct outcome o;
 #define NOTE "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":%s}"
 #define WRITTEN "(the request had been written)"
 
-static unsigned long long ll(uint64_t n)
-{
-    return n;
-}
-
 static void begin(void)
 {
     memset(&o, 0, sizeof o);

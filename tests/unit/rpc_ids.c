@@ -15,11 +15,6 @@ static unsigned n_progress;
     "\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}"
 #define UNKNOWN_METHOD "\"error\":{\"code\":-32601,\"message\":\"no\"}"
 
-static unsigned long long ll(uint64_t n)
-{
-    return n;
-}
-
 static void begin(bool exchanges)
 {
     memset(&o, 0, sizeof o);

@@ -9,11 +9,6 @@
 static struct fake f;
 static struct outcome o;
 
-static unsigned long long ll(uint64_t n)
-{
-    return n;
-}
-
 static void begin(void)
 {
     memset(&o, 0, sizeof o);

@@ -11,11 +11,6 @@ static struct fake f;
     "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"supportedVersions\":"                \
     "[\"2026-07-28\"],\"capabilities\":{}}}"
 
-static unsigned long long ll(uint64_t n)
-{
-    return n;
-}
-
 START_TEST(a_modern_server_is_known_by_its_discover_result)
 {
     fake_init(&f);

@@ -12,11 +12,6 @@ static size_t n_asked;
 
 #define ELICIT "{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"form\"}}"
 
-static unsigned long long ll(uint64_t n)
-{
-    return n;
-}
-
 static void on_input(void *arg, struct mp_session *s, mcplug_input *in, const char *p,
                      size_t len)
 {

@@ -13,11 +13,6 @@ static char order[64]; /* r: ready, d: dropped, c: closed, b: done */
 
 #define ELICIT "{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"form\"}}"
 
-static unsigned long long ll(uint64_t n)
-{
-    return n;
-}
-
 static void note(char what)
 {
     size_t n = strlen(order);

@@ -15,11 +15,6 @@ static struct fake f;
     "\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}"
 #define NEW "\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{}"
 
-static unsigned long long ll(uint64_t n)
-{
-    return n;
-}
-
 static void begin(void)
 {
     fake_init(&f);

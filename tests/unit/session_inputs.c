@@ -11,11 +11,6 @@ static char params[128][512];
 static size_t n_asked;
 static const char *answer_at_once;
 
-static unsigned long long ll(uint64_t n)
-{
-    return n;
-}
-
 static void on_input(void *arg, struct mp_session *s, mcplug_input *in, const char *p,
                      size_t len)
 {

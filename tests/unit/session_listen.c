@@ -8,11 +8,6 @@ static struct fake f;
 static unsigned changes, kinds; /* told so far */
 static bool closes;             /* who is told */
 
-static unsigned long long ll(uint64_t n)
-{
-    return n;
-}
-
 static void on_changed(void *arg, struct mp_session *s, int what, const char *uri)
 {
     (void)arg, (void)uri;

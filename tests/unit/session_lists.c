@@ -5,11 +5,6 @@
 
 static struct fake f;
 
-static unsigned long long ll(uint64_t n)
-{
-    return n;
-}
-
 struct got {
     unsigned times;
     int code;

@@ -7,11 +7,6 @@
 static struct fake f;
 static struct outcome o;
 
-static unsigned long long ll(uint64_t n)
-{
-    return n;
-}
-
 static mcplug_call *call_with(const char *tool, const char *args,
                               const struct mcplug_call_options *options)
 {
