@@ -111,6 +111,7 @@ unit_tests = \
 
 # What suites share.
 unit_support = \
+	tests/process.c tests/process.h \
 	tests/real/fixture.c tests/real/fixture.h \
 	tests/real/listener.c tests/real/listener.h \
 	tests/real/wire.c tests/real/wire.h \

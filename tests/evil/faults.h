@@ -5,6 +5,7 @@
 
 #include <mcplug/mcplug.h>
 
+#include "../process.h"
 #include "../unit/now.h"
 
 #include <check.h>
@@ -89,8 +90,6 @@ void check_memory(const struct peer *p, long mb); /* grown by no more than that 
 void check_growth(long since_kb, long mb);        /* the same, since peak_kb() was that */
 const char *text_of(const struct shot *s);        /* content[0].text */
 long peak_kb(void);                               /* of our memory, so far */
-unsigned open_fds(void);
-unsigned kin_alive(const char *name);
 
 /* "dropped" came once, with that text, and the two lines of it were logged. */
 void check_dropped(struct peer *p, const char *text);

@@ -1,6 +1,5 @@
 #include "faults.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -38,40 +37,6 @@ long peak_kb(void)
         sscanf(line, "VmHWM: %ld", &kb);
     fclose(f);
     return kb;
-}
-
-unsigned open_fds(void)
-{
-    unsigned n = 0;
-    DIR *dir = opendir("/proc/self/fd");
-
-    ck_assert_ptr_nonnull(dir);
-    while (readdir(dir))
-        n++;
-    closedir(dir);
-    return n;
-}
-
-/* Processes of that name; zombies are as bad as the living. */
-unsigned kin_alive(const char *name)
-{
-    unsigned n = 0;
-    DIR *dir = opendir("/proc");
-    struct dirent *d;
-
-    ck_assert_ptr_nonnull(dir);
-    while ((d = readdir(dir))) {
-        char path[300], comm[64] = "";
-        snprintf(path, sizeof path, "/proc/%s/comm", d->d_name);
-        FILE *f = d->d_name[0] >= '0' && d->d_name[0] <= '9' ? fopen(path, "r") : NULL;
-        if (f && fgets(comm, sizeof comm, f))
-            comm[strcspn(comm, "\n")] = '\0';
-        if (f)
-            fclose(f);
-        n += strcmp(comm, name) == 0;
-    }
-    closedir(dir);
-    return n;
 }
 
 void check_growth(long since_kb, long mb)
@@ -191,27 +156,13 @@ static void on_done(void *arg, mcplug_call *call, mcplug_result *result,
 
 /* ---- life of a peer ---- */
 
-static void evil_path(char *out, size_t size)
-{
-    char exe[4000];
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-
-    ck_assert_int_gt(n, 0);
-    exe[n] = '\0';
-    *strrchr(exe, '/') = '\0';
-    char *libs = strstr(exe, "/.libs");
-    if (libs)
-        *libs = '\0';
-    snprintf(out, size, "%s/evil", exe);
-}
-
 static mcplug_settings *settings_for(const char *mode)
 {
     char path[4096], word[64];
     mcplug_settings *s = mcplug_settings_new("stdio");
     int used;
 
-    evil_path(path, sizeof path);
+    program_beside("evil", path, sizeof path);
     ck_assert_ptr_nonnull(s);
     mcplug_settings_set(s, "command", path);
     mcplug_settings_set(s, "closeGrace", "200ms");

@@ -48,7 +48,7 @@ static void check_death(int i, unsigned times)
     peer_run(p, 100);
     ck_assert_uint_eq(p->dropped, 1);
     snprintf(kin, sizeof kin, "kin%d", (int)getpid());
-    ck_assert_uint_eq(kin_alive(kin), 0);
+    ck_assert_uint_eq(alive(kin), 0);
     peer_end(p);
 }
 
@@ -142,14 +142,14 @@ START_TEST(fifty_grandchildren_with_the_pipes_in_hand_go_with_their_server)
     snprintf(kin, sizeof kin, "kin%d", (int)getpid());
     check_good(p);
     double since = now_ms();
-    while (kin_alive(kin) < 50)
+    while (alive(kin) < 50)
         ck_assert(now_ms() - since < bound_ms());
     since = now_ms();
     mcplug_close_wait(p->server);
     p->server = NULL;
     p->ready = 0;
     ck_assert(now_ms() - since < 400 + bound_ms());
-    ck_assert_uint_eq(kin_alive(kin), 0);
+    ck_assert_uint_eq(alive(kin), 0);
     peer_end(p);
 }
 END_TEST

@@ -13,54 +13,14 @@
 
 static int port, lifeline = -1;
 
-static void peer_path(char *out, size_t size)
-{
-    char exe[4000];
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-
-    ck_assert_int_gt(n, 0);
-    exe[n] = '\0';
-    *strrchr(exe, '/') = '\0';
-    char *libs = strstr(exe, "/.libs");
-    if (libs)
-        *libs = '\0';
-    snprintf(out, size, "%s/evil_ws", exe);
-}
-
-/* Not a child of ours: peer_end() checks that the library has left none. */
-static void run_apart(const char *path, int in, int out)
-{
-    pid_t pid = fork();
-
-    ck_assert_int_ge(pid, 0);
-    if (pid == 0) {
-        if (fork() != 0)
-            _exit(0);
-        dup2(in, STDIN_FILENO);
-        dup2(out, STDOUT_FILENO);
-        execl(path, path, (char *)NULL);
-        _exit(127);
-    }
-    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
-}
-
 static void start(void)
 {
-    char path[4096], line[64] = "";
-    int in[2], out[2];
+    char path[4096], line[64];
 
     if (lifeline >= 0)
         return;
-    peer_path(path, sizeof path);
-    ck_assert_int_eq(pipe2(in, O_CLOEXEC) | pipe2(out, O_CLOEXEC), 0);
-    run_apart(path, in[0], out[1]);
-    close(in[0]);
-    close(out[1]);
-    lifeline = in[1];
-    for (size_t n = 0; !strchr(line, '\n'); n++)
-        ck_assert_msg(n < sizeof line - 1 && read(out[0], line + n, 1) == 1,
-                      "%s does not start", path);
-    close(out[0]);
+    program_beside("evil_ws", path, sizeof path);
+    program_apart((const char *[]){path, NULL}, &lifeline, line, sizeof line);
     port = atoi(line);
 }
 

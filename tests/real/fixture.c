@@ -2,7 +2,8 @@
 
 #include "listener.h"
 
-#include <dirent.h>
+#include "../process.h"
+
 #include <errno.h>
 #include <ftw.h>
 #include <signal.h>
@@ -27,18 +28,6 @@ const char *real_need(const char *variable)
     const char *value = getenv(variable);
     ck_assert_msg(value != NULL, "%s is not set; tests/real/run.sh does", variable);
     return value;
-}
-
-static int count_descriptors(void)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    int count = 0;
-
-    ck_assert_ptr_nonnull(dir);
-    while (readdir(dir))
-        count++;
-    closedir(dir);
-    return count;
 }
 
 /* ---- what the server asks and tells ---- */
@@ -157,7 +146,7 @@ void real_setup(void)
                                                   .remark = on_remark,
                                                   .state = on_state};
     mcplug_free(new_host()); /* what the first host makes for good is no leak */
-    real.descriptors = count_descriptors();
+    real.descriptors = open_fds();
     real.host = new_host();
 }
 
@@ -175,7 +164,7 @@ void real_teardown(void)
     mcplug_settings_free(real.settings);
     mcplug_free(real.host);
     listeners_end_all();
-    ck_assert_int_eq(count_descriptors(), real.descriptors);
+    ck_assert_uint_eq(open_fds(), real.descriptors);
 
     struct question *questions[] = {&real.elicit, &real.elicit_url, &real.sample,
                                     &real.roots};

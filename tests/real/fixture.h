@@ -53,7 +53,7 @@ extern struct real {
     mcplug_server *server;
     bool is_remote; /* behind a URL, so no process of ours: pid is 0 */
     pid_t pid;
-    int descriptors;
+    unsigned descriptors;
     char dir[32]; /* empty, for the server, removed afterwards */
 
     struct question elicit, elicit_url, sample, roots;

@@ -6,8 +6,9 @@
 
 #include <mcplug/mcplug.h>
 
-#include "../unit/quick.h"
+#include "../process.h"
 #include "../unit/now.h"
+#include "../unit/quick.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -135,7 +136,6 @@ void peer_start(struct rig *r); /* on the same port */
 unsigned rig_noted(const struct rig *r, const char *start); /* lines of the notes */
 unsigned rig_logged(const struct rig *r, const char *part);
 unsigned kin_alive(const struct rig *r);
-unsigned open_fds(void);
 bool asleep(pid_t pid);       /* all its threads but this one, its children and theirs */
 bool stopped(pid_t pid);      /* all its threads, by a signal */
 void check_no_children(void); /* nor dead ones that nobody has waited for */

@@ -45,38 +45,9 @@ void clock_jump(unsigned seconds)
 
 /* ---- what the system says ---- */
 
-unsigned open_fds(void)
-{
-    unsigned n = 0;
-    DIR *dir = opendir("/proc/self/fd");
-
-    ck_assert_ptr_nonnull(dir);
-    while (readdir(dir))
-        n++;
-    closedir(dir);
-    return n;
-}
-
-/* Zombies are as bad as the living. */
 unsigned kin_alive(const struct rig *r)
 {
-    unsigned n = 0;
-    DIR *dir = opendir("/proc");
-    struct dirent *d;
-
-    ck_assert_ptr_nonnull(dir);
-    while ((d = readdir(dir))) {
-        char path[300], comm[64] = "";
-        snprintf(path, sizeof path, "/proc/%s/comm", d->d_name);
-        FILE *f = d->d_name[0] >= '0' && d->d_name[0] <= '9' ? fopen(path, "r") : NULL;
-        if (f && fgets(comm, sizeof comm, f))
-            comm[strcspn(comm, "\n")] = '\0';
-        if (f)
-            fclose(f);
-        n += strcmp(comm, r->kin) == 0;
-    }
-    closedir(dir);
-    return n;
+    return alive(r->kin);
 }
 
 /* The state of a thread, as the system's letter; 0: there is none. */
@@ -156,44 +127,18 @@ void check_no_children(void)
 
 void peer_path(char *out, size_t size)
 {
-    char exe[4000];
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-
-    ck_assert_int_gt(n, 0);
-    exe[n] = '\0';
-    *strrchr(exe, '/') = '\0';
-    char *libs = strstr(exe, "/.libs");
-    if (libs)
-        *libs = '\0';
-    snprintf(out, size, "%s/peer", exe);
+    program_beside("peer", out, size);
 }
 
-/* Not a child of ours, so that whoever is one is the library's. */
 void peer_start(struct rig *r)
 {
-    char path[4096], port[16], mute[128], line[32] = "";
-    int out[2];
+    char path[4096], port[16], mute[128], line[32];
 
     peer_path(path, sizeof path);
     snprintf(mute, sizeof mute, "%s/mute", r->dir);
     snprintf(port, sizeof port, "%d", r->port);
-    ck_assert_int_eq(pipe2(out, O_CLOEXEC), 0);
-    pid_t pid = fork();
-    ck_assert_int_ge(pid, 0);
-    if (pid == 0) {
-        pid_t inner = fork();
-        if (inner != 0)
-            _exit(inner < 0);
-        dup2(out[1], STDOUT_FILENO);
-        execl(path, path, r->notes, "--port", port, "--flaky", mute, (char *)NULL);
-        _exit(127);
-    }
-    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
-    close(out[1]);
-    for (size_t n = 0; !strchr(line, '\n'); n++)
-        ck_assert_msg(n < sizeof line - 1 && read(out[0], line + n, 1) == 1,
-                      "%s does not start", path);
-    close(out[0]);
+    program_apart((const char *[]){path, r->notes, "--port", port, "--flaky", mute, NULL},
+                  NULL, line, sizeof line);
     r->port = atoi(line);
     r->peer = 0;
     FILE *f = fopen(r->notes, "r");
