@@ -130,7 +130,8 @@ unit_support = \
 	tests/unit/renewal_kit.h \
 	tests/unit/server_kit.h \
 	tests/unit/now.h \
-	tests/unit/quick.h
+	tests/unit/quick.h \
+	tests/unit/suite.c tests/unit/suite.h
 
 LDADD = tests/unit/libtest.la libmcplug-cli.la libmcplug-core.la $(CHECK_LIBS)
 tests_unit_check_contract_LDADD = libmcplug-check.la $(LDADD)

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "json/walk.h"
 #include "plugin_modules.h"
+#include "suite.h"
 
 static mcplug *host;
 static const char *dirs[] = {own_dir, NULL};
@@ -124,5 +125,5 @@ int main(int argc, char **argv)
     tcase_add_test(tc, a_module_is_described_with_its_options);
     tcase_add_test(tc, a_module_that_is_refused_says_why);
     suite_add_tcase(suite, tc);
-    return run_suite(suite);
+    return run_to_end(suite);
 }

@@ -1,5 +1,6 @@
 #include "cli/base/args.h"
 #include "cli/base/help.h"
+#include "suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -311,10 +312,7 @@ int main(void)
     tcase_add_test(tc, help_names_every_option_and_hides_what_is_not_for_people);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    int failed = run_to_end(suite);
     cli_args_clear(&args);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return failed;
 }

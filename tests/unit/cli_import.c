@@ -5,6 +5,7 @@
 #include "cli/import/parts.h"
 #include "config/file.h"
 #include "config/jsontext.h"
+#include "suite.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -442,9 +443,5 @@ int main(void)
     tcase_add_test(t, a_file_that_cannot_be_read_is_an_error_with_its_place);
     suite_add_tcase(suite, t);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return run_to_end(suite);
 }

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "config/expand.h"
+#include "suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -409,9 +410,5 @@ int main(void)
     tcase_add_test(t, hostile_texts_take_no_time);
     suite_add_tcase(suite, t);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return run_to_end(suite);
 }

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -238,9 +239,5 @@ int main(void)
     tcase_add_test(tc, a_field_is_described_with_its_choices);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_to_end(suite);
 }

@@ -4,6 +4,7 @@
 #include "cli/base/progress.h"
 
 #include "base/buf.h"
+#include "suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -226,9 +227,5 @@ int main(void)
     tcase_add_test(tc, progress_reads_well);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_to_end(suite);
 }

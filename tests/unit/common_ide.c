@@ -1,4 +1,5 @@
 #include "ide_kit.h"
+#include "suite.h"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
@@ -297,9 +298,5 @@ int main(void)
     tcase_add_test(t, without_memory_nothing_is_found);
     suite_add_tcase(suite, t);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return run_to_end(suite);
 }

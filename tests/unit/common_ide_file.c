@@ -1,4 +1,5 @@
 #include "ide_kit.h"
+#include "suite.h"
 
 #include <sys/wait.h>
 
@@ -295,9 +296,5 @@ int main(void)
     tcase_add_test(t, only_some_folders_of_an_editor_are_looked_at);
     suite_add_tcase(suite, t);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return run_to_end(suite);
 }

@@ -1,4 +1,5 @@
 #include "../../plugins/common/ports.h"
+#include "suite.h"
 
 #include <arpa/inet.h>
 #include <check.h>
@@ -77,9 +78,5 @@ int main(void)
     tcase_add_test(t, one_that_is_too_busy_costs_the_time_that_was_given_and_no_more);
     suite_add_tcase(suite, t);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return run_to_end(suite);
 }

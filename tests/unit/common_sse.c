@@ -1,5 +1,6 @@
 /* Streams of events, cut in every way. */
 #include "../../plugins/common/sse.h"
+#include "suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -409,9 +410,5 @@ int main(void)
     tcase_add_test(t, long_lines_and_many_short_ones_take_no_memory_and_little_time);
     suite_add_tcase(suite, t);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return run_to_end(suite);
 }

@@ -1,5 +1,6 @@
 /* Addresses of servers: what they are made of, what is refused, where a request goes. */
 #include "../../plugins/common/url.h"
+#include "suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -603,9 +604,5 @@ int main(void)
     tcase_add_test(t, redirects_are_followed_within_one_origin_only);
     suite_add_tcase(suite, t);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return run_to_end(suite);
 }

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -464,9 +465,5 @@ int main(void)
     tcase_add_test(t, each_names_what_a_text_may_ask_for_in_order);
     suite_add_tcase(suite, t);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return run_to_end(suite);
 }

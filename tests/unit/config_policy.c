@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "config/policy_url.h"
+#include "suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -566,9 +567,5 @@ int main(void)
     tcase_add_test(t, without_a_policy_everything_is_allowed);
     suite_add_tcase(suite, t);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return run_to_end(suite);
 }

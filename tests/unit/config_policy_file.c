@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "config/file.h"
+#include "suite.h"
 
 #include <check.h>
 #include <limits.h>
@@ -360,9 +361,5 @@ int main(void)
     tcase_add_test(t, a_file_may_be_a_megabyte_and_no_more);
     suite_add_tcase(suite, t);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return run_to_end(suite);
 }

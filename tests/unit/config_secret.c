@@ -2,6 +2,7 @@
 #include "now.h"
 
 #include "base/mem.h"
+#include "suite.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -561,9 +562,5 @@ int main(void)
     tcase_add_test(t, threads_do_not_get_in_each_others_way);
     suite_add_tcase(suite, t);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return run_to_end(suite);
 }

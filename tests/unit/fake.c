@@ -451,11 +451,7 @@ int run_suite(const char *name, void (*add)(TCase *tc))
     tcase_set_timeout(tc, 60);
     add(tc);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_to_end(suite);
 }
 
 /* ---- requests ---- */

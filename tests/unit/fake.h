@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "session/session.h"
+#include "suite.h"
 
 #include <check.h>
 

@@ -5,6 +5,7 @@
 #include "config/file.h"
 
 #include "base/error.h"
+#include "suite.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -158,11 +159,7 @@ static inline int run_suite(const char *name, void (*add)(TCase *t))
     tcase_add_checked_fixture(t, set_up, tear_down);
     add(t);
     suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return run_to_end(suite);
 }
 
 #endif

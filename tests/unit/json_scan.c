@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -513,9 +514,5 @@ int main(void)
     tcase_add_test(t, a_bomb_of_ten_megabytes_is_stopped_at_the_limit);
     suite_add_tcase(suite, t);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return run_to_end(suite);
 }

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -204,9 +205,5 @@ int main(void)
     tcase_add_test(t, without_memory_there_is_an_error_and_no_leak);
     suite_add_tcase(suite, t);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures != 0;
+    return run_to_end(suite);
 }

@@ -412,5 +412,5 @@ static Suite *make_suite(void)
 
 int main(int argc, char **argv)
 {
-    return modules_find(argc, argv) ? run_suite(make_suite()) : TEST_SKIP;
+    return modules_find(argc, argv) ? run_to_end(make_suite()) : TEST_SKIP;
 }

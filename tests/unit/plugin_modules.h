@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "loop/loop.h"
 #include "plugin/catalogue.h"
+#include "suite.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -168,15 +169,6 @@ static inline TCase *tcase(Suite *suite, const char *name)
     tcase_add_checked_fixture(tc, catalogue_setup, catalogue_teardown);
     suite_add_tcase(suite, tc);
     return tc;
-}
-
-static inline int run_suite(Suite *suite)
-{
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 #endif

@@ -1,6 +1,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "plugin/props.h"
+#include "suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -414,9 +415,5 @@ int main(void)
     tcase_add_test(tc, the_hash_is_the_same_on_every_machine);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_to_end(suite);
 }

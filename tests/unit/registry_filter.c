@@ -1,6 +1,7 @@
 /* Filters of tools. */
 #include "quick.h"
 #include "registry/filter.h"
+#include "suite.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -159,9 +160,5 @@ int main(void)
     tcase_add_test(tc, a_pattern_full_of_stars_ends_in_time);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_to_end(suite);
 }

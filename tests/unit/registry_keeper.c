@@ -2,6 +2,7 @@
 #include "keeper_kit.h"
 
 #include "base/mem.h"
+#include "suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -640,9 +641,5 @@ int main(void)
     tcase_add_test(tc, the_end_answers_who_waits_and_starts_nothing);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_to_end(suite);
 }

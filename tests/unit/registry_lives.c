@@ -1,6 +1,7 @@
 /* A million random lives of keepers (50,000 unless told): whatever happens, nothing is
  * stuck and everybody is answered once. */
 #include "keeper_kit.h"
+#include "suite.h"
 
 #include <stdlib.h>
 
@@ -240,9 +241,5 @@ int main(void)
                    whatever_happens_every_waiter_is_answered_once_and_nothing_is_stuck);
     suite_add_tcase(suite, tc);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_to_end(suite);
 }
