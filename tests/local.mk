@@ -540,6 +540,7 @@ fuzz_files = \
 	tests/fuzz/fuzz_policy.c \
 	tests/fuzz/fuzz_toml.c \
 	tests/fuzz/import.dict \
+	tests/fuzz/must.h \
 	tests/fuzz/fuzz_uri.c \
 	tests/fuzz/fuzz_url.c \
 	tests/fuzz/policy.dict \

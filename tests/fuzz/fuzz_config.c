@@ -7,19 +7,12 @@
 #include "config/config.h"
 #include "config/edit.h"
 #include "plugin/props.h"
+#include "must.h"
 
 #include <stdlib.h>
 #include <strings.h>
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define MUST(condition)                                                                  \
-    do {                                                                                 \
-        if (!(condition))                                                                \
-            abort();                                                                     \
-    } while (0)
-
 #define MAX ((size_t)1 << 22)
 #define EDITED 4 /* entries that are written back, of each file */
 

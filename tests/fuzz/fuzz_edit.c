@@ -4,16 +4,9 @@
 #include "cli/import/relax.h"
 #include "config/edit.h"
 #include "config/jsontext.h"
+#include "must.h"
 
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define MUST(condition)                                                                  \
-    do {                                                                                 \
-        if (!(condition))                                                                \
-            abort();                                                                     \
-    } while (0)
 
 #define MAX ((size_t)1 << 22)
 #define SERVERS "mcpServers"

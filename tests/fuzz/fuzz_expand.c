@@ -3,16 +3,9 @@
  * it is, and a failure leaves nothing behind. */
 #include "base/error.h"
 #include "config/expand.h"
+#include "must.h"
 
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define MUST(condition)                                                                  \
-    do {                                                                                 \
-        if (!(condition))                                                                \
-            abort();                                                                     \
-    } while (0)
 
 #define MARK "\x01" /* stands for a value */
 #define VALUE "${A}${cmd:x}${B:-}${"

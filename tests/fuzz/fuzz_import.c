@@ -7,16 +7,9 @@
 #include "cli/import/parts.h"
 #include "config/expand.h"
 #include "config/jsontext.h"
+#include "must.h"
 
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define MUST(condition)                                                                  \
-    do {                                                                                 \
-        if (!(condition))                                                                \
-            abort();                                                                     \
-    } while (0)
 
 static const char *variable(void *arg, const char *name)
 {

@@ -8,19 +8,12 @@
 #include "config/policy.h"
 
 #include "../../plugins/common/url.h"
+#include "must.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #define WORDS 16
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define MUST(condition)                                                                  \
-    do {                                                                                 \
-        if (!(condition))                                                                \
-            abort();                                                                     \
-    } while (0)
 
 static const char **split(char *text, const char *words[WORDS + 1])
 {

@@ -6,20 +6,13 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "plugin/props.h"
+#include "must.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #define OPTIONS 70 /* more than are allowed */
 #define LINES 512
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define MUST(condition)                                                                  \
-    do {                                                                                 \
-        if (!(condition))                                                                \
-            abort();                                                                     \
-    } while (0)
 
 /* The next word; spaces end it. The last one goes on to the end of the line. */
 static char *word(char **at, int last)

@@ -2,16 +2,9 @@
  * reason in one line, and adds nothing. */
 #include "base/buf.h"
 #include "cli/import/toml.h"
+#include "must.h"
 
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define MUST(condition)                                                                  \
-    do {                                                                                 \
-        if (!(condition))                                                                \
-            abort();                                                                     \
-    } while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
