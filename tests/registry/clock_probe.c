@@ -1,6 +1,7 @@
 /* Servers that say nothing, and when they are taken for dead. */
 #include "matrix.h"
 #include "matrix_kit.h"
+#include "../unit/suite.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -264,7 +265,8 @@ void add_probe_tests(Suite *suite)
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(
         t, stopped_idle_server_is_found_dead_by_three_probes_and_started_anew, 0, 2);
-    tcase_add_loop_test(t, probe_that_is_named_is_the_one_that_asks, 0, 3);
+    if (offered("ping"))
+        tcase_add_loop_test(t, probe_that_is_named_is_the_one_that_asks, 0, 3);
     tcase_add_loop_test(
         t, stopped_server_with_calls_is_found_dead_after_300_s_and_they_end, 0, 4);
     tcase_add_loop_test(t, server_that_answers_probes_keeps_a_call_for_hours, 0, 2);

@@ -1,9 +1,13 @@
-/* suite.h - how suites end: what their main() returns. */
+/* suite.h - what suites are made of, and how they end: what their main() returns. */
 #ifndef TESTS_SUITE_H
 #define TESTS_SUITE_H
 
 #include <check.h>
+#include <stdbool.h>
 
 int run_to_end(Suite *suite); /* take */
+/* A module of this build offers that transport or probe. If none does, it is said that
+ * tests are skipped. */
+bool offered(const char *name);
 
 #endif

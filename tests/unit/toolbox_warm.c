@@ -413,7 +413,8 @@ static void add(TCase *tc)
     tcase_add_loop_test(tc, s8_servers_start_a_batch_at_a_time, 7, 8);
     tcase_add_test(tc, s8_each_server_is_told_as_soon_as_it_is_ready);
     tcase_add_test(tc, s8_a_server_that_fails_stops_nobody);
-    tcase_add_test(tc, s8_ready_servers_are_counted_by_transport);
+    if (offered("unix"))
+        tcase_add_test(tc, s8_ready_servers_are_counted_by_transport);
     tcase_add_test(tc, r8_warming_up_again_starts_nothing_again);
     tcase_add_test(tc, r8_who_asks_meanwhile_waits_for_the_same);
     tcase_add_test(tc, r8_a_failed_server_is_remembered_and_comes_back_by_itself);
