@@ -1,6 +1,5 @@
 #include "cli/base/by_name.h"
 
-#include "api/host.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/base/oneshot.h"
@@ -272,43 +271,45 @@ int cli_by_name_usable(struct cli *cli, mcplug_entry *entry)
     return state == MCPLUG_ENTRY_BROKEN ? CLI_USAGE : CLI_NO_SERVER;
 }
 
-/* What the command line puts on top counts as much as the entry. */
-static int judge_final(struct cli *cli, const mcplug_entry *entry,
-                       const mcplug_settings *settings, struct mcplug_error *err)
+/* give `out`: what the command line puts on top of an entry; NULL: nothing. */
+static int make_overlay(struct cli *cli, const mcplug_entry *entry, mcplug_settings **out,
+                        struct mcplug_error *err)
 {
     const struct cli_args *args = &cli->args;
 
-    if (cli_config_info(cli->config).exclusive &&
-        (args->env.n || args->headers.n || args->set.n || args->cwd || args->insecure))
+    *out = NULL;
+    if (!args->env.n && !args->headers.n && !args->set.n && !args->cwd && !args->insecure)
+        return MCPLUG_OK;
+    if (cli_config_info(cli->config).exclusive)
         return mp_fail(err, MCPLUG_EREFUSED,
                        "server \"%s\" comes from %s and is used as it is, without --env, "
                        "--header, --cwd, --set and --insecure",
                        mcplug_entry_name(entry), cli->paths.managed);
-    return mcplug_config_judge(cli->config, entry, settings, err);
+    mcplug_settings *s = mcplug_settings_new(NULL);
+    if (!s)
+        return mp_fail_nomem(err);
+    int r = cli_settings_apply(s, args, err);
+    if (r == MCPLUG_OK)
+        *out = s;
+    else
+        mcplug_settings_free(s);
+    return r;
 }
 
-int cli_by_name_settings(struct cli *cli, mcplug *host, mcplug_entry *entry,
-                         struct mp_resolved *resolved, mcplug_settings **settings,
-                         struct mcplug_error *err)
+int cli_by_name_open(struct cli *cli, mcplug *host, mcplug_entry *entry,
+                     const struct mcplug_server_options *options, mcplug_ready_fn *ready,
+                     void *arg, mcplug_server **out, struct mcplug_error *err)
 {
-    struct mcplug_problem p = {.struct_size = sizeof p};
-    struct mcplug_entry_info e = cli_entry_info(entry);
-    mcplug_config *config = cli->config;
-    int r = mp_host_settings(host, config, entry, resolved, settings, err);
+    struct mcplug_server_options o = *options;
+    mcplug_settings *overlay;
 
-    for (size_t i = 0; mcplug_config_problem_info(config, i, &p); i++)
-        if (p.is_warning && cli_problem_is_of(&p, &e))
-            cli_log_line(MCPLUG_LOG_WARN, "config", mcplug_config_problem(config, i));
-    if (r == MCPLUG_OK && resolved->missing) {
-        char line[4096], source[MCPLUG_NAME_MAX + 8];
-        snprintf(source, sizeof source, "mcp:%s", e.name);
-        snprintf(line, sizeof line, "Set the following environment variables: %s",
-                 resolved->missing);
-        cli_log_line(MCPLUG_LOG_WARN, source, line);
-    }
-    if (r == MCPLUG_OK)
-        r = cli_settings_apply(*settings, &cli->args, err);
-    return r == MCPLUG_OK ? judge_final(cli, entry, *settings, err) : r;
+    int r = make_overlay(cli, entry, &overlay, err);
+    if (r != MCPLUG_OK)
+        return r;
+    o.overlay = overlay;
+    r = mcplug_entry_open(host, entry, &o, ready, arg, out, err);
+    mcplug_settings_free(overlay);
+    return r;
 }
 
 int cli_inline_allowed(struct cli *cli, const mcplug_settings *settings,
@@ -328,14 +329,6 @@ bool cli_allows_item(const mcplug_entry *entry, enum mcplug_kind kind, mp_view n
     bool allowed = tool && mcplug_entry_allows(entry, tool, NULL);
     mp_free(tool);
     return allowed;
-}
-
-size_t cli_allows_count(const mcplug_entry *entry, const mcplug_list *tools)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < mcplug_list_count(tools); i++)
-        n += !entry || mcplug_entry_allows(entry, mcplug_list_name(tools, i), NULL);
-    return n;
 }
 
 bool cli_allows_tell(const mcplug_entry *entry, const char *tool)

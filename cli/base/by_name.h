@@ -40,13 +40,11 @@ int cli_by_name_server(struct cli *cli, mcplug_entry **out);
  * after having told why not. */
 int cli_by_name_usable(struct cli *cli, mcplug_entry *entry);
 
-/* How to reach it: what its entry says, and on top of that what the command line does
- * (--env, --header, --cwd, --set, --insecure). Variables that are not set are warned of.
- * give `settings`; clear `resolved` in any case. */
-struct mp_resolved;
-int cli_by_name_settings(struct cli *cli, mcplug *host, mcplug_entry *entry,
-                         struct mp_resolved *resolved, mcplug_settings **settings,
-                         struct mcplug_error *err);
+/* Opens it as its entry says, and on top of that as the command line does (--env,
+ * --header, --cwd, --set, --insecure). As mcplug_entry_open(). */
+int cli_by_name_open(struct cli *cli, mcplug *host, mcplug_entry *entry,
+                     const struct mcplug_server_options *options, mcplug_ready_fn *ready,
+                     void *arg, mcplug_server **out, struct mcplug_error *err);
 
 /* Is a server that is given in place (`--`, --url) allowed here? */
 int cli_inline_allowed(struct cli *cli, const mcplug_settings *settings,
@@ -60,8 +58,6 @@ void cli_entry_names(const mcplug_entry *entry, struct mp_str *out);
 
 /* An item of a list: resources and prompts are always allowed. */
 bool cli_allows_item(const mcplug_entry *entry, enum mcplug_kind kind, mp_view name);
-/* How many tools of a list are. */
-size_t cli_allows_count(const mcplug_entry *entry, const mcplug_list *tools);
 /* false was told to the user, with the list and the file that say so. */
 bool cli_allows_tell(const mcplug_entry *entry, const char *tool);
 

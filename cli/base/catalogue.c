@@ -12,29 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAMES_TOLD 20           /* of servers of which nothing is known */
-#define METHOD_NOT_FOUND -32601 /* of JSON-RPC */
-
-/* ---- keeping ---- */
-
-void cli_catalogue_save(struct cli *cli, const mcplug_entry *entry,
-                        const mcplug_server *server, enum mcplug_kind kind,
-                        const mcplug_list *list, const struct mcplug_error *why)
-{
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    if (cli_args_alter(&cli->args)) /* not quite the server of the definition */
-        return;
-    if (!list &&
-        !(why && why->code == MCPLUG_EPEER && why->peer_status == METHOD_NOT_FOUND))
-        return;
-    int r = mcplug_known_save(entry, server, kind, list, &err);
-    if (r != MCPLUG_OK && !cli->catalogue_failed) {
-        char line[sizeof err.text + 64];
-        snprintf(line, sizeof line, "what servers offer is not kept: %s", err.text);
-        cli_log_line(MCPLUG_LOG_VERBOSE, "catalogue", line);
-        cli->catalogue_failed = true;
-    }
-}
+#define NAMES_TOLD 20 /* of servers of which nothing is known */
 
 /* ---- telling ---- */
 

@@ -8,13 +8,6 @@
 
 #include <mcplug/admin.h>
 
-/* Keeps a list that a server of the configuration gave, unless the command line made
- * another one of it. Why it could not is logged, once. `list` NULL: it refused, and only
- * if that was because it knows no such list, this is kept. */
-void cli_catalogue_save(struct cli *cli, const mcplug_entry *entry,
-                        const mcplug_server *server, enum mcplug_kind kind,
-                        const mcplug_list *list, const struct mcplug_error *why);
-
 /* What is known of one server. */
 struct cli_known {
     const mcplug_entry *entry;

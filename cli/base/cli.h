@@ -26,7 +26,6 @@ struct cli {
     mcplug_entry *server;      /* that the command line names; see by_name.h */
     const char *tool;          /* behind mcp__SERVER__ */
     bool is_usable;            /* that server; it was judged */
-    bool catalogue_failed;     /* it could not be written, which was told */
     struct cli_out out;        /* stdout, or the file of --output */
 };
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define IDENTITY_MAX 256 /* bytes of a name or version that are kept */
+#define MISSING "Set the following environment variables: "
 #define BATCH_SIZE "MCP_SERVER_CONNECTION_BATCH_SIZE"
 
 const char *cli_member_state(const struct cli_member *m)
@@ -102,6 +103,8 @@ int cli_connect_all_init(struct cli_connect_all *r, struct cli *cli)
         m->type = e.type[0] ? mp_strdup(e.type) : NULL;
         m->tools = -1;
         judge(m);
+        if (m->stage == CLI_STAGE_WAITS)
+            m->missing = mcplug_entry_missing(m->entry);
         r->n_wanted += m->stage == CLI_STAGE_WAITS;
     }
     return CLI_OK;
@@ -113,13 +116,11 @@ void cli_connect_all_clear(struct cli_connect_all *r)
         struct cli_member *m = &r->members[i];
         mp_free(m->type);
         mp_free(m->reason);
-        mp_free(m->missing);
+        mcplug_text_free(m->missing);
         mp_free(m->name);
         mp_free(m->version);
         cli_remarks_clear(&m->remarks);
         cli_journal_close(m->journal);
-        mcplug_settings_free(m->settings);
-        mp_resolved_clear(&m->resolved);
     }
     mp_free(r->members);
     memset(r, 0, sizeof *r);
@@ -169,26 +170,8 @@ static char *short_text(mp_view string)
     return text;
 }
 
-/* A list that the server refuses, or makes nonsense of, leaves it connected. */
-static void on_tools(void *arg, mcplug_list *list, const struct mcplug_error *why)
-{
-    struct cli_member *m = arg;
-    if (m->stage != CLI_STAGE_COUNTS)
-        return;
-    if (list) {
-        m->tools = (int64_t)cli_allows_count(m->entry, list);
-        cli_catalogue_save(m->roster->cli, m->entry, m->server, MCPLUG_TOOLS, list, why);
-    }
-    if (list || why->code == MCPLUG_EPEER || why->code == MCPLUG_EPROTO ||
-        why->code == MCPLUG_ETOOBIG)
-        settle(m, CLI_STATE_CONNECTED, NULL);
-    else
-        fail(m, why);
-}
-
 static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error *why)
 {
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct cli_member *m = arg;
 
     if (m->stage != CLI_STAGE_OPENS)
@@ -202,9 +185,11 @@ static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error
     m->name = short_text(mp_view_get(info, "name"));
     m->version = short_text(mp_view_get(info, "version"));
     snprintf(m->revision, sizeof m->revision, "%s", mcplug_server_revision(server));
-    m->stage = CLI_STAGE_COUNTS;
-    if (mcplug_get_list(server, MCPLUG_TOOLS, on_tools, m, &err) != MCPLUG_OK)
-        fail(m, &err);
+    /* one that the server refuses, or makes nonsense of, leaves it connected */
+    mcplug_list *tools = mcplug_server_list(server, MCPLUG_TOOLS);
+    if (tools)
+        m->tools = (int64_t)mcplug_list_count(tools);
+    settle(m, CLI_STATE_CONNECTED, NULL);
 }
 
 static void on_state(void *arg, mcplug_server *server, enum mcplug_state state,
@@ -249,7 +234,9 @@ static struct cli_member *member_of(const struct cli_connect_all *r, const char 
     return NULL;
 }
 
-/* Why a connection failed is told as the state of its server. */
+/* Why a connection failed is told as the state of its server, and what is wrong with its
+ * entry stands with it, where people look for it; next to a JSON document it is a warning
+ * as anywhere else. */
 static void on_log(void *arg, int level, const char *source, const char *text)
 {
     const struct cli_connect_all *r = arg;
@@ -258,7 +245,11 @@ static void on_log(void *arg, int level, const char *source, const char *text)
 
     if (m)
         cli_journal_log(m->journal, level, text, m->stage == CLI_STAGE_CLOSES);
-    if (of_server && !r->cli->args.verbose && (level == MCPLUG_LOG_ERROR || r->stopped))
+    bool of_entry = level == MCPLUG_LOG_WARN && !r->cli->args.json &&
+                    (strcmp(source, "config") == 0 || strstr(text, MISSING) == text);
+    if ((of_server && !r->cli->args.verbose &&
+         (level == MCPLUG_LOG_ERROR || r->stopped)) ||
+        of_entry)
         cli_log_file(level, source, text);
     else
         cli_log_line(level, source, text);
@@ -278,18 +269,16 @@ static int member_open(struct cli_member *m, struct mcplug_error *err)
         .struct_size = sizeof options,
         .once = 1,
         .lists = MCPLUG_TOOLS, /* so that the time to connect counts for them too */
-        .name = mcplug_entry_name(m->entry),
         .timeout_ms = clamp(r->cli->args.connect_timeout),
         .arg = m,
         .remark = on_remark,
         .state = on_state,
     };
-    mp_resolved_times(&m->resolved, &options.timeout_ms, &options.request_ms,
-                      &options.tool_ms);
     m->journal = cli_journal_open(&r->cli->paths, mcplug_entry_name(m->entry));
     m->stage = CLI_STAGE_OPENS;
     m->began = cli_now();
-    return mcplug_open(r->host, m->settings, &options, on_ready, m, &m->server, err);
+    return cli_by_name_open(r->cli, r->host, m->entry, &options, on_ready, m, &m->server,
+                            err);
 }
 
 static void member_give_up(struct cli_member *m, const struct mcplug_error *why)
@@ -302,25 +291,6 @@ static void member_give_up(struct cli_member *m, const struct mcplug_error *why)
     cli_journal_close(mp_move(&m->journal));
     m->stage = CLI_STAGE_GONE;
     m->roster->news(m->roster, m);
-}
-
-/* A secret may take its time to come, and nobody's time to connect may run meanwhile: all
- * are looked up before the first server is started. What would be warned of stands with
- * the server later, where people look for it; next to a JSON document it is a warning as
- * anywhere else. */
-static void member_resolve(struct cli_member *m)
-{
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct cli *cli = m->roster->cli;
-    int shown = cli->args.json ? 0 : cli_log_show(-1);
-
-    int rc = cli_by_name_settings(cli, m->roster->host, m->entry, &m->resolved,
-                                  &m->settings, &err);
-    if (!cli->args.json)
-        cli_log_show(shown);
-    m->missing = mp_move(&m->resolved.missing);
-    if (rc != MCPLUG_OK)
-        member_give_up(m, &err);
 }
 
 /* Is there room for one more, and one who waits? */
@@ -523,9 +493,6 @@ int cli_connect_all_run(struct cli_connect_all *r)
         r->done(r);
         code = CLI_FAILED;
     } else {
-        for (size_t i = 0; i < r->n; i++)
-            if (r->members[i].stage == CLI_STAGE_WAITS)
-                member_resolve(&r->members[i]);
         r->signal_fd = cli_signals_open();
         loop(r);
         code = r->signal ? CLI_SIGNAL + r->signal : CLI_OK;

@@ -6,7 +6,6 @@
 
 #include "cli/base/oneshot.h"
 #include "cli/base/by_name.h"
-#include "config/config.h"
 
 #define CLI_BATCH_DEFAULT 3
 #define CLI_BATCH_MAX 64
@@ -23,7 +22,6 @@ enum cli_state {
 enum cli_stage {
     CLI_STAGE_WAITS, /* for its turn */
     CLI_STAGE_OPENS,
-    CLI_STAGE_COUNTS,  /* connected; its tools are asked for */
     CLI_STAGE_SETTLED, /* to be told */
     CLI_STAGE_CLOSES,
     CLI_STAGE_GONE
@@ -40,9 +38,6 @@ struct cli_member {
     char *missing; /* "A, B": variables that are not set; NULL: none */
     struct cli_remarks remarks;
     struct cli_journal *journal; /* NULL: none, or it has gone */
-
-    mcplug_settings *settings; /* NULL: not looked up */
-    struct mp_resolved resolved;
 
     char *name, *version; /* what it calls itself; NULL: not told */
     char revision[32];    /* "": not connected */

@@ -110,16 +110,23 @@ static bool shelve(struct shelf *shelf, const mcplug_entry *entry, mp_view item,
     return true;
 }
 
-static bool shelve_list(struct job *job, size_t k, const mcplug_list *list)
+/* What a server gave, without what is not allowed. */
+static bool shelve_list(struct job *job, size_t k, mcplug_server *server,
+                        const mcplug_list *list)
 {
+    struct mcplug_status status = {.struct_size = sizeof status};
+    struct shelf *shelf = &job->shelves[k];
     size_t n = mcplug_list_count(list), len;
 
-    job->shelves[k].kind = job->listing->kinds[k];
+    shelf->kind = job->listing->kinds[k];
     for (size_t i = 0; i < n; i++) {
         const char *json = mcplug_list_item(list, i, &len);
-        if (!shelve(&job->shelves[k], job->entry, mp_bytes(json, len), n))
+        if (!shelve(shelf, NULL, mp_bytes(json, len), n))
             return false;
     }
+    mcplug_server_status(server, &status);
+    if (shelf->kind == MCPLUG_TOOLS && status.tools > n)
+        shelf->left_out = status.tools - n;
     return true;
 }
 
@@ -246,7 +253,7 @@ static void on_list(struct cli_oneshot *link, void *arg, enum mcplug_kind kind,
         return;
     }
     job->lists[second] = list ? mcplug_list_ref(list) : NULL;
-    if (list && !shelve_list(job, second, list)) {
+    if (list && !shelve_list(job, second, link->server, list)) {
         mp_fail_nomem(&err);
         cli_oneshot_fail(link, &err, NULL);
         return;

@@ -7,7 +7,6 @@
 #include "cli/base/by_name.h"
 #include "cli/base/signals.h"
 #include "cli/base/message.h"
-#include "config/config.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -186,14 +185,12 @@ static uint32_t clamp(uint64_t ms)
     return ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
 }
 
-static int server_open(struct cli_oneshot *link, const mcplug_settings *settings,
-                       const struct mp_resolved *resolved, struct mcplug_error *err)
+static int server_open(struct cli_oneshot *link, struct mcplug_error *err)
 {
     const struct cli_args *args = &link->cli->args;
     struct mcplug_server_options options = {
         .struct_size = sizeof options,
         .once = 1,
-        .name = link->entry ? mcplug_entry_name(link->entry) : NULL,
         .timeout_ms = clamp(args->connect_timeout),
         .request_ms = clamp(args->timeout),
         .log_level = args->log_level,
@@ -206,22 +203,16 @@ static int server_open(struct cli_oneshot *link, const mcplug_settings *settings
         .remark = on_remark,
         .state = on_state,
     };
-    mp_resolved_times(resolved, &options.timeout_ms, &options.request_ms,
-                      &options.tool_ms);
-    return mcplug_open(link->host, settings, &options, on_ready, link, &link->server,
-                       err);
-}
-
-/* Modules have their say in what an entry comes to, so the host is there; and a secret
- * may take its time to come, so signals are as they were. */
-static int find_settings(struct cli_oneshot *link, struct mp_resolved *resolved,
-                         mcplug_settings **settings, struct mcplug_error *err)
-{
     if (link->entry)
-        return cli_by_name_settings(link->cli, link->host, link->entry, resolved,
-                                    settings, err);
-    *settings = cli_settings(&link->cli->args, err);
-    return *settings ? cli_inline_allowed(link->cli, *settings, err) : err->code;
+        return cli_by_name_open(link->cli, link->host, link->entry, &options, on_ready,
+                                link, &link->server, err);
+    mcplug_settings *settings = cli_settings(args, err);
+    int r = settings ? cli_inline_allowed(link->cli, settings, err) : err->code;
+    if (r == MCPLUG_OK)
+        r = mcplug_open(link->host, settings, &options, on_ready, link, &link->server,
+                        err);
+    mcplug_settings_free(settings);
+    return r;
 }
 
 static int check_words(const struct cli_args *args, struct mcplug_error *err)
@@ -342,22 +333,15 @@ static void run(struct cli_oneshot *link)
 static void connect(struct cli_oneshot *link)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mp_resolved resolved = {0};
-    mcplug_settings *settings = NULL;
 
     link->host = cli_host_new(link->cli, on_log, link, &err);
-    int r = link->host ? find_settings(link, &resolved, &settings, &err) : err.code;
     link->signal_fd = cli_signals_open();
-    if (r == MCPLUG_OK)
-        r = server_open(link, settings, &resolved, &err);
-    if (r != MCPLUG_OK) {
-        cli_journal_event(link->journal, MCPLUG_LOG_ERROR, err.text);
-        cli_oneshot_fail(link, &err, NULL);
-    } else {
+    if (link->host && server_open(link, &err) == MCPLUG_OK) {
         run(link);
+        return;
     }
-    mcplug_settings_free(settings);
-    mp_resolved_clear(&resolved);
+    cli_journal_event(link->journal, MCPLUG_LOG_ERROR, err.text);
+    cli_oneshot_fail(link, &err, NULL);
 }
 
 int cli_oneshot_run(struct cli *cli, cli_ready_fn *ready, void *job)

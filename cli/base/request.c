@@ -102,8 +102,6 @@ static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why
     struct cli_oneshot *link = wish->link;
     struct mcplug_error none = MCPLUG_ERROR_INIT;
     none.code = MCPLUG_EPROTO;
-    if (link->entry)
-        cli_catalogue_save(link->cli, link->entry, link->server, wish->kind, list, why);
     if (!link->finished)
         wish->fn(link, link->job, wish->kind, list, list ? NULL : why ? why : &none);
 }

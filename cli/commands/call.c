@@ -132,10 +132,12 @@ static void unknown_tool(struct cli_oneshot *link, const struct job *job,
 {
     const char *best = NULL;
     size_t n = mcplug_list_count(list);
+    if (!cli_allows_tell(job->entry, job->tool)) { /* the list is of the others */
+        cli_oneshot_finish(link, CLI_USAGE);
+        return;
+    }
     for (size_t i = 0; i < n; i++)
-        if (!job->entry ||
-            mcplug_entry_allows(job->entry, mcplug_list_name(list, i), NULL))
-            mp_nearest(job->tool, mcplug_list_name(list, i), &best);
+        mp_nearest(job->tool, mcplug_list_name(list, i), &best);
     cli_error("server \"%s\" has no tool \"%s\"%s%s%s", mcplug_server_name(link->server),
               job->tool, best ? "; did you mean \"" : "", best ? best : "",
               best ? "\"?" : "");
@@ -173,10 +175,6 @@ static void on_tools(struct cli_oneshot *link, void *arg, enum mcplug_kind kind,
     if (job->normalised) {
         snprintf(job->name, sizeof job->name, "%s", mcplug_list_name(list, (size_t)i));
         job->tool = job->name;
-    }
-    if (!cli_allows_tell(job->entry, job->tool)) {
-        cli_oneshot_finish(link, CLI_USAGE);
-        return;
     }
     const char *item = mcplug_list_item(list, (size_t)i, &len);
     mp_view schema_text = mp_view_get(mp_bytes(item, len), "inputSchema");

@@ -154,9 +154,7 @@ static void on_list(struct cli_oneshot *link, void *arg, enum mcplug_kind kind,
     }
     for (size_t i = 0; i < N_KINDS; i++)
         if (list && kinds[i].kind == kind)
-            job->counts[i] =
-                (long)(kind == MCPLUG_TOOLS ? cli_allows_count(link->entry, list)
-                                            : mcplug_list_count(list));
+            job->counts[i] = (long)mcplug_list_count(list);
     if (--job->waiting == 0)
         show(link, job);
 }

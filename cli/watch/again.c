@@ -3,8 +3,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "plugin/props.h"
-#include "registry/registry.h"
 
 #include <stdio.h>
 
@@ -85,24 +83,17 @@ static void take_place(struct cli_watched *s, struct cli_connect_all *fresh)
     s->usable = s->member->stage == CLI_STAGE_WAITS;
 }
 
-/* NULL: the URL tells. */
-static bool same_type(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
-/* Is what has been looked up now what it was? */
+/* Would the same server be reached? Variables are as they were, and secrets are looked up
+ * at each start anyway. */
 static bool is_same(const struct cli_member *a, const struct cli_member *b)
 {
     const mp_view x = cli_entry_json(a->entry), y = cli_entry_json(b->entry);
 
-    return a->settings && b->settings && x.len == y.len &&
-           memcmp(x.data, y.data, x.len) == 0 &&
-           same_type(a->settings->type, b->settings->type) &&
-           mp_props_equal(a->settings->props, b->settings->props);
+    return x.len == y.len && memcmp(x.data, y.data, x.len) == 0 &&
+           strcmp(cli_entry_info(a->entry).file, cli_entry_info(b->entry).file) == 0;
 }
 
-/* Judged, and its settings looked up. */
+/* Judged. */
 static int look_up(struct cli_watched *s, struct cli_reading *reading, bool *same,
                    struct mcplug_error *err)
 {
@@ -123,7 +114,7 @@ static int look_up(struct cli_watched *s, struct cli_reading *reading, bool *sam
     if (found) {
         take_place(s, &fresh);
         if (s->usable)
-            cli_watched_resolve(s);
+            cli_watched_prepare(s);
         *same = s->handle && is_same(s->member, &fresh.members[0]);
     }
     cli_connect_all_clear(&fresh);

@@ -1,7 +1,6 @@
 /* How the servers are that are watched. */
+#include "base/stderr_hint.h"
 #include "cli/watch/watch.h"
-
-#include "registry/registry.h"
 
 #include <stdio.h>
 
@@ -66,8 +65,7 @@ bool cli_watched_healthy(const struct cli_watched *s)
 
     if (!s->usable || !s->handle || s->leaving)
         return false;
-    if (state == MCPLUG_STATE_STOPPING &&
-        s->handle->service->keeper.after == MP_KEEPER_RESTING)
+    if (state == MCPLUG_STATE_STOPPING && s->status.next_state == MCPLUG_STATE_RESTING)
         state = MCPLUG_STATE_RESTING;
     return state == MCPLUG_STATE_READY || (state == MCPLUG_STATE_RESTING && s->was_ready);
 }

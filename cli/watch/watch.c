@@ -1,11 +1,9 @@
 #include "cli/watch/watch.h"
 
+#include "base/stderr_hint.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "config/supervision.h"
 #include "json/walk.h"
-#include "registry/tool_cache.h"
-#include "registry/registry.h"
 #include "cli/base/message.h"
 
 #include <stdio.h>
@@ -158,10 +156,14 @@ static void on_logged(void *arg, mcplug_server *handle, const char *params, size
  * source of the one that came first; before it is acquired only its own name is known. */
 static bool is_of(const struct cli_watched *s, const char *source)
 {
+    struct mcplug_status status = {.struct_size = sizeof status};
+
     if (!s->begun)
         return false;
-    return s->handle ? strcmp(s->handle->service->source, source) == 0
-                     : cli_journal_source(source, mcplug_entry_name(s->member->entry));
+    if (!s->handle)
+        return cli_journal_source(source, mcplug_entry_name(s->member->entry));
+    mcplug_server_status(s->handle, &status);
+    return strcmp(status.source, source) == 0;
 }
 
 /* The last words of a server whose connection is gone come here and nowhere else. */
@@ -223,19 +225,15 @@ static void give_up(struct cli_watched *s, const struct mcplug_error *why)
     cli_watched_give_up(s, why->text[0] ? why->text : mcplug_error_name(why->code));
 }
 
-/* A secret may take its time to come: all are looked up before the first one starts. */
-void cli_watched_resolve(struct cli_watched *s)
+/* What people should know of its entry before it is started. */
+void cli_watched_prepare(struct cli_watched *s)
 {
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct cli_member *m = s->member;
+    static const char head[] = "Set the following environment variables: ";
+    const char *missing = s->member->missing;
 
-    if (cli_by_name_settings(s->watch->cli, s->watch->host, m->entry, &m->resolved,
-                             &m->settings, &err) != MCPLUG_OK) {
-        give_up(s, &err);
-    } else if (m->resolved.missing) {
-        static const char head[] = "Set the following environment variables: ";
+    if (missing) {
         cli_kept_add(&s->kept, false, head, sizeof head - 1);
-        cli_kept_add(&s->kept, false, m->resolved.missing, strlen(m->resolved.missing));
+        cli_kept_add(&s->kept, false, missing, strlen(missing));
     }
 }
 
@@ -264,7 +262,7 @@ int cli_watch_init(struct cli_watch *w, struct cli *cli)
     }
     for (size_t i = 0; i < w->n; i++)
         if (w->all[i].usable)
-            cli_watched_resolve(&w->all[i]);
+            cli_watched_prepare(&w->all[i]);
         else if (w->all[i].member->reason)
             cli_kept_add(&w->all[i].kept, false, w->all[i].member->reason,
                          strlen(w->all[i].member->reason));
@@ -294,34 +292,27 @@ static uint32_t clamp(uint64_t ms)
 static int acquire(struct cli_watched *s, struct mcplug_error *err)
 {
     struct cli_watch *w = s->watch;
-    struct cli_member *m = s->member;
-    struct mp_supervision supervision = {0};
-
-    int r = mp_entry_supervision(m->entry, &supervision, err);
     struct mcplug_server_options o = {
         .struct_size = sizeof o,
-        .name = mcplug_entry_name(m->entry),
         .timeout_ms = clamp(w->cli->args.connect_timeout),
-        .dedicated = !supervision.shared,
-        .probe = supervision.probe,
-        .probe_url = supervision.probe_url,
-        .idle_ms = supervision.idle_ms,
-        .tools_allowed = (const char *const *)supervision.tools_allowed,
-        .tools_denied = (const char *const *)supervision.tools_denied,
         .arg = s,
         .state = on_state,
         .changed = on_changed,
         .logged = on_logged,
         .remark = on_remark,
     };
-    mp_resolved_times(&m->resolved, &o.timeout_ms, &o.request_ms, &o.tool_ms);
-    if (r == MCPLUG_OK)
-        r = mcplug_open(w->host, m->settings, &o, on_ready, s, &s->handle, err);
-    if (r == MCPLUG_OK && !cli_args_alter(&w->cli->args))
-        mp_service_recall(s->handle->service,
-                          mp_tool_cache_path(&w->cli->config->paths, m->entry));
-    mp_supervision_clear(&supervision);
-    return r;
+    return cli_by_name_open(w->cli, w->host, s->member->entry, &o, on_ready, s,
+                            &s->handle, err);
+}
+
+/* Do both have one connection? */
+static bool share(const struct cli_watched *a, const struct cli_watched *b)
+{
+    struct mcplug_status x = {.struct_size = sizeof x}, y = x;
+
+    mcplug_server_status(a->handle, &x);
+    mcplug_server_status(b->handle, &y);
+    return x.source == y.source;
 }
 
 /* What the others have heard before it failed. */
@@ -329,7 +320,7 @@ static void hear_of_others(struct cli_watched *s)
 {
     const struct cli_watch *w = s->watch;
     for (size_t i = 0; i < w->n && !s->heard; i++)
-        if (w->all[i].handle && w->all[i].handle->service == s->handle->service)
+        if (w->all[i].handle && share(&w->all[i], s))
             s->heard = mp_strdup(w->all[i].words);
 }
 
@@ -342,7 +333,7 @@ static void tell_joined(struct cli_watched *s)
 
     mp_str_init(&line, CLI_KEPT_LINE);
     mp_str_addf(&line, "shares the connection of %.64s, which is %s",
-                s->handle->service->name, mcplug_state_name(status->state));
+                status->source + strlen("mcp:"), mcplug_state_name(status->state));
     if (status->state == MCPLUG_STATE_READY)
         mp_str_addf(&line, ": %u tool%s, revision %s", status->tools,
                     status->tools == 1 ? "" : "s", status->revision);
@@ -421,9 +412,7 @@ void cli_watched_let_go(struct cli_watched *s, void (*gone)(struct cli_watched *
         return;
     settle(s);
     s->when_gone = gone;
-    if (handle->service->n_servers == 1)
-        mp_keeper_set_idle(&handle->service->keeper, 0);
-    mcplug_close(handle, on_let_go, s);
+    mcplug_server_end(handle, on_let_go, s);
 }
 
 static void on_released(void *arg)

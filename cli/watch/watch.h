@@ -142,7 +142,7 @@ size_t cli_error_len(const char *text);
 /* ---- for watch_again.c ---- */
 
 /* Looks its settings up; if that fails it is not usable any more. */
-void cli_watched_resolve(struct cli_watched *s);
+void cli_watched_prepare(struct cli_watched *s);
 /* false: it could not even be tried, and is not usable any more. */
 bool cli_watched_start(struct cli_watched *s);
 /* Lets go of its handle, to be given another one, or none. */

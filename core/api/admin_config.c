@@ -231,6 +231,11 @@ enum mcplug_entry_state mcplug_entry_state(const mcplug_entry *entry,
     return (enum mcplug_entry_state)state;
 }
 
+char *mcplug_entry_missing(const mcplug_entry *entry)
+{
+    return mp_entry_missing(entry);
+}
+
 void mcplug_entry_each_name(const mcplug_entry *entry,
                             void (*fn)(void *arg, const char *name), void *arg)
 {

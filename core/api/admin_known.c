@@ -54,20 +54,6 @@ int mcplug_known_info(const mcplug_known *known, enum mcplug_kind kind,
     return 1;
 }
 
-int mcplug_known_save(const mcplug_entry *entry, const mcplug_server *server,
-                      enum mcplug_kind kind, const mcplug_list *list,
-                      struct mcplug_error *err)
-{
-    const struct mp_service *s = server ? server->service : NULL;
-    int64_t ttl_ms = MP_TOOL_CACHE_NO_TTL;
-    uint64_t ttl;
-
-    if (list && s && s->session && mp_lists_ttl(s->session, kind, &ttl))
-        ttl_ms = ttl > INT64_MAX ? INT64_MAX : (int64_t)ttl;
-    return mp_tool_cache_save(&entry->config->paths, entry, s ? &s->id : NULL, kind, list,
-                              ttl_ms, err);
-}
-
 void mcplug_known_forget(const mcplug_entry *entry, int all)
 {
     if (all)

@@ -7,68 +7,9 @@
 #include "plugin/props.h"
 #include "registry/tool_cache.h"
 
-#include <mcplug/mcplug.h>
+#include <mcplug/admin.h>
 
-/* ---- settings ---- */
-
-static int from_vault(void *arg, const char *vault, const char *name, struct mp_str *out,
-                      struct mcplug_error *err)
-{
-    mcplug *host = arg;
-    return mp_vault_get(host->catalogue, vault, name, out, err);
-}
-
-/* Which transport is it? Without a type the URL tells, and that may have variables. */
-static int find_offer(mcplug *host, const struct mcplug_config *config,
-                      const struct mp_entry *entry, const struct mp_offer **out,
-                      struct mcplug_error *err)
-{
-    static const struct mcplug_option only_url[] = {{"url", "string", "", ""},
-                                                    {NULL, NULL, NULL, NULL}};
-    struct mp_resolved first;
-    char *type = NULL;
-    int r = mp_entry_type(entry, &type, err);
-    if (r == MCPLUG_OK && type) {
-        r = mp_connector_transport(&host->connector, type, NULL, out, err);
-    } else if (r == MCPLUG_OK) {
-        r = mp_entry_resolve(config, entry, only_url, NULL, &first, err);
-        if (r == MCPLUG_OK)
-            r = mp_connector_transport(&host->connector, NULL,
-                                       mp_props_get(first.props, "url"), out, err);
-        mp_resolved_clear(&first);
-    }
-    mp_free(type);
-    return r;
-}
-
-int mp_host_settings(mcplug *host, struct mcplug_config *config, struct mp_entry *entry,
-                     struct mp_resolved *resolved, mcplug_settings **settings,
-                     struct mcplug_error *err)
-{
-    const struct mp_vaults vaults = {from_vault, host};
-    const struct mp_offer *offer;
-    enum mp_state state;
-
-    memset(resolved, 0, sizeof *resolved);
-    int r = mp_entry_usable(config, entry, &state, err);
-    if (r == MCPLUG_OK)
-        r = find_offer(host, config, entry, &offer, err);
-    if (r == MCPLUG_OK) {
-        mp_config_check(config, entry, offer->feature.name, offer->feature.options);
-        mp_config_check_url(config, entry, offer->feature.name, offer->feature.accepts);
-        r = mp_entry_resolve(config, entry, offer->feature.options, &vaults, resolved,
-                             err);
-    }
-    if (r != MCPLUG_OK)
-        return r;
-    mcplug_settings *s = mcplug_settings_new(resolved->type);
-    if (!s)
-        return mp_fail_nomem(err);
-    mp_props_free(s->props);
-    s->props = mp_move(&resolved->props);
-    *settings = s;
-    return MCPLUG_OK;
-}
+#include <stdio.h>
 
 /* ---- the public functions ---- */
 
@@ -177,15 +118,36 @@ static void fill_options(const struct mp_supervision *u, struct mcplug_server_op
         o->keep_alive_ms = 50000;
 }
 
+/* What is wrong with its settings, but not so that it could not be used. */
+static void warn(mcplug *host, mcplug_config *config, const struct mp_entry *entry,
+                 const char *missing)
+{
+    char source[MP_NAME_MAX + 8];
+
+    for (size_t i = 0; i < config->n_problems; i++) {
+        struct mp_problem *p = &config->problems[i];
+        if (p->is_warning && p->server && p->file == entry->source->path &&
+            strcmp(p->server, entry->name) == 0)
+            mp_log(&host->log, MCPLUG_LOG_WARN, "config", "%s", mp_problem_text(p));
+    }
+    snprintf(source, sizeof source, "mcp:%s", entry->name);
+    if (missing)
+        mp_log(&host->log, MCPLUG_LOG_WARN, source,
+               "Set the following environment variables: %s", missing);
+}
+
 static int open_entry(mcplug *host, mcplug_config *config, struct mp_entry *entry,
                       struct mcplug_server_options *o, mcplug_ready_fn *ready,
                       void *ready_arg, mcplug_server **out, struct mcplug_error *err)
 {
-    struct mp_resolved resolved = {0};
+    struct mp_resolved resolved;
     struct mp_supervision supervision = {0};
-    mcplug_settings *settings = NULL;
+    struct mp_target *target = NULL;
+    bool altered = o->overlay != NULL;
 
-    int r = mp_host_settings(host, config, entry, &resolved, &settings, err);
+    int r = mp_target_of_entry(&host->connector, config, entry, o->overlay, &resolved,
+                               &target, err);
+    warn(host, config, entry, r == MCPLUG_OK ? resolved.missing : NULL);
     if (r == MCPLUG_OK)
         r = mp_entry_supervision(entry, &supervision, err);
     if (r == MCPLUG_OK) {
@@ -196,18 +158,34 @@ static int open_entry(mcplug *host, mcplug_config *config, struct mp_entry *entr
         const char *const *tq = o->tool_queues;
         for (size_t i = 0; tq && tq[i] && tq[i + 1]; i += 2)
             use_queue(host, config, tq[i + 1]);
-        if (resolved.missing)
-            mp_log(&host->log, MCPLUG_LOG_WARN, "config",
-                   "server \"%s\": Set the following environment variables: %s",
-                   entry->name, resolved.missing);
-        r = mcplug_open(host, settings, o, ready, ready_arg, out, err);
-        if (r == MCPLUG_OK && !o->identity) /* what one may see another may not */
-            mp_service_recall((*out)->service, mp_tool_cache_path(&config->paths, entry));
+        r = mp_server_open(&host->registry, target, o, ready, ready_arg, out, err);
     }
-    mcplug_settings_free(settings);
+    /* What one may see another may not, and an altered server is another one. */
+    if (r == MCPLUG_OK && !o->identity && !altered)
+        mp_service_recall((*out)->service, mp_tool_cache_path(&config->paths, entry));
+    mp_target_unref(target);
     mp_resolved_clear(&resolved);
     mp_supervision_clear(&supervision);
     return r;
+}
+
+int mcplug_entry_open(mcplug *host, mcplug_entry *entry,
+                      const struct mcplug_server_options *options, mcplug_ready_fn *ready,
+                      void *ready_arg, mcplug_server **out, struct mcplug_error *err)
+{
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
+    struct mcplug_server_options o = {0};
+
+    err = err ? err : &own;
+    if (host->freeing)
+        return mp_fail(err, MCPLUG_ECLOSED, "the host is being freed");
+    if (!out)
+        return mp_fail(err, MCPLUG_EINVAL, "`out` must not be NULL");
+    int r = mp_take_options(&o, options, err);
+    if (r != MCPLUG_OK)
+        return r;
+    o.struct_size = sizeof o;
+    return open_entry(host, entry->config, entry, &o, ready, ready_arg, out, err);
 }
 
 int mcplug_open_named(mcplug *host, mcplug_config *config, const char *name,
@@ -215,16 +193,11 @@ int mcplug_open_named(mcplug *host, mcplug_config *config, const char *name,
                       void *ready_arg, mcplug_server **out, struct mcplug_error *err)
 {
     struct mcplug_error own = MCPLUG_ERROR_INIT;
-    struct mcplug_server_options o = {0};
     struct mp_entry *entry;
 
     err = err ? err : &own;
     int r = find(config, name, &entry, err);
-    if (r == MCPLUG_OK)
-        r = mp_take_options(&o, options, err);
-    if (r == MCPLUG_OK) {
-        o.struct_size = sizeof o;
-        r = open_entry(host, config, entry, &o, ready, ready_arg, out, err);
-    }
-    return r;
+    return r == MCPLUG_OK
+               ? mcplug_entry_open(host, entry, options, ready, ready_arg, out, err)
+               : r;
 }

@@ -26,11 +26,4 @@ struct mcplug {
 bool mp_host_here(const mcplug *host);
 mcplug *mp_host_of(const struct mp_registry *registry);
 
-/* What an entry of the configuration comes to, checked against what its transport
- * declares; problems are noted in the configuration. give `settings`; clear `resolved`,
- * from which they were taken, in any case. May block. */
-MP_SHARED int mp_host_settings(mcplug *host, struct mcplug_config *config,
-                               struct mp_entry *entry, struct mp_resolved *resolved,
-                               mcplug_settings **settings, struct mcplug_error *err);
-
 #endif

@@ -2,6 +2,8 @@
 
 #include "base/error.h"
 
+#include <mcplug/admin.h>
+
 const char *mcplug_state_name(enum mcplug_state state)
 {
     return (unsigned)state <= MCPLUG_STATE_ENDED
@@ -20,13 +22,26 @@ int mcplug_open(mcplug *host, const mcplug_settings *settings,
         return mp_fail(err, MCPLUG_ECLOSED, "the host is being freed");
     if (!settings || !out)
         return mp_fail(err, MCPLUG_EINVAL, "`settings` and `out` must not be NULL");
-    return mp_server_open(&host->registry, settings, options, ready, ready_arg, out, err);
+    struct mp_target *target;
+    int r = mp_target_of_settings(settings, &target, err);
+    if (r != MCPLUG_OK)
+        return r;
+    r = mp_server_open(&host->registry, target, options, ready, ready_arg, out, err);
+    mp_target_unref(target);
+    return r;
 }
 
 void mcplug_close(mcplug_server *server, void (*closed)(void *arg), void *arg)
 {
     if (server)
         mp_server_close(server, closed, arg);
+}
+
+void mcplug_server_end(mcplug_server *server, void (*closed)(void *arg), void *arg)
+{
+    if (server && server->service->n_servers == 1)
+        mp_keeper_set_idle(&server->service->keeper, 0);
+    mcplug_close(server, closed, arg);
 }
 
 int mcplug_restart(mcplug_server *server, struct mcplug_error *err)

@@ -41,7 +41,8 @@ int mcplug_toolbox_add(mcplug_toolbox *box, const char *name,
     if (r != MCPLUG_OK)
         return r;
     o.name = o.name ? o.name : name;
-    r = mp_server_open(box->registry, settings, &o, NULL, NULL, &server, err);
+    o.struct_size = sizeof o;
+    r = mcplug_open(mp_host_of(box->registry), settings, &o, NULL, NULL, &server, err);
     mp_toolbox_added(m, r == MCPLUG_OK ? server : NULL);
     return r;
 }

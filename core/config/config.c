@@ -460,6 +460,7 @@ struct mcplug_config *mp_config_load(const struct mp_config_options *options,
         mp_fail_nomem(err);
         return NULL;
     }
+    atomic_init(&config->refs, 1);
     int r = mp_paths_init(&config->paths, err);
     config->sources = mp_alloc(MP_CONFIG_FILES * sizeof *config->sources);
     if (r == MCPLUG_OK && !config->sources)
@@ -498,9 +499,15 @@ struct mcplug_config *mp_config_load(const struct mp_config_options *options,
     return config;
 }
 
+struct mcplug_config *mp_config_ref(struct mcplug_config *config)
+{
+    atomic_fetch_add(&config->refs, 1);
+    return config;
+}
+
 void mp_config_free(struct mcplug_config *config)
 {
-    if (!config)
+    if (!config || atomic_fetch_sub(&config->refs, 1) > 1)
         return;
     for (size_t i = 0; i < config->n_sources; i++)
         source_clear(&config->sources[i]);

@@ -13,6 +13,8 @@
 
 #include <mcplug/plugin.h>
 
+#include <stdatomic.h>
+
 #define MP_LOCAL_FILE ".mcplug.local.json"
 #define MP_PROJECT_FILE ".mcp.json"
 
@@ -76,6 +78,7 @@ struct mp_entry {
 };
 
 struct mcplug_config {
+    atomic_uint refs;
     struct mp_paths paths;
     struct mp_source *sources; /* the highest scope first */
     size_t n_sources;
@@ -102,7 +105,9 @@ struct mp_config_options {
 /* give: mp_config_free. NULL without memory, or a working directory. */
 struct mcplug_config *mp_config_load(const struct mp_config_options *options,
                                      struct mcplug_error *err);
-void mp_config_free(struct mcplug_config *config);
+/* Somebody else needs it, too, and drops it with mp_config_free(). [any] */
+struct mcplug_config *mp_config_ref(struct mcplug_config *config);
+void mp_config_free(struct mcplug_config *config); /* [any] */
 
 /* The entry that wins; NULL: there is none of that name. */
 struct mp_entry *mp_config_find(const struct mcplug_config *config, const char *name);
@@ -154,12 +159,14 @@ int mp_entry_type(const struct mp_entry *entry, char **out, struct mcplug_error 
 /* What an entry comes to: the variables it asks for are looked up, and what must not be
  * used is refused. */
 struct mp_resolved {
-    char *type;          /* NULL: the URL has to tell */
-    mcplug_props *props; /* for the transport */
-    uint32_t connect_ms; /* 0: not set */
-    uint32_t request_ms; /* likewise */
-    uint64_t tool_ms;    /* likewise */
-    char *missing;       /* "A, B": variables that are not set; NULL: none */
+    char *type;              /* NULL: the URL has to tell */
+    mcplug_props *props;     /* for the transport */
+    uint32_t connect_ms;     /* 0: not set */
+    uint32_t request_ms;     /* likewise */
+    uint64_t tool_ms;        /* likewise */
+    char *missing;           /* "A, B": variables that are not set; NULL: none */
+    mcplug_props *variables; /* those that it asked for, a map "variables" */
+    bool has_secrets;        /* and these, of which `props` has the references */
 };
 
 /* Where secrets other than files and commands come from; NULL: from nowhere. */
@@ -182,15 +189,26 @@ int mp_entry_usable(const struct mcplug_config *config, const struct mp_entry *e
                     enum mp_state *state, struct mcplug_error *err);
 
 /* Only for entries that are usable. `options` as declared by the transport: what is in
- * neither them nor our own keys is left out. May block: see secret.h. Clear `out` in any
- * case. */
+ * neither them nor our own keys is left out. Variables are looked up; a secret is not,
+ * its reference stands for it. Clear `out` in any case. */
 int mp_entry_resolve(const struct mcplug_config *config, const struct mp_entry *entry,
-                     const struct mcplug_option *options, const struct mp_vaults *vaults,
-                     struct mp_resolved *out, struct mcplug_error *err);
-MP_SHARED void mp_resolved_clear(struct mp_resolved *resolved);
+                     const struct mcplug_option *options, struct mp_resolved *out,
+                     struct mcplug_error *err);
+/* The same settings once more, with the secrets: give `out`. `variables` are those that
+ * were found then. Reads nothing of `config` and `entry` that can change. May block: see
+ * secret.h. [any] */
+int mp_entry_secrets(const struct mcplug_config *config, const struct mp_entry *entry,
+                     const struct mcplug_option *options, const mcplug_props *variables,
+                     const struct mp_vaults *vaults, mcplug_props **out,
+                     struct mcplug_error *err);
+void mp_resolved_clear(struct mp_resolved *resolved);
 /* Fills in the times that are 0. */
-MP_SHARED void mp_resolved_times(const struct mp_resolved *resolved, uint32_t *connect_ms,
-                                 uint32_t *request_ms, uint64_t *tool_ms);
+void mp_resolved_times(const struct mp_resolved *resolved, uint32_t *connect_ms,
+                       uint32_t *request_ms, uint64_t *tool_ms);
+
+/* "A, B": variables that the entry asks for, and that are not set. give; NULL: none, or
+ * no memory */
+char *mp_entry_missing(const struct mp_entry *entry);
 
 /* Every variable and secret that the entry may ask for: "VAR", "file:PATH". */
 void mp_entry_each_name(const struct mp_entry *entry,

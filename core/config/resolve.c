@@ -14,11 +14,16 @@
 #include <strings.h>
 
 #define NAMES_MAX ((size_t)16 << 10) /* of all missing variables */
+#define VARIABLES "variables"
 
 struct resolver {
     const struct mcplug_config *config;
     const struct mp_entry *entry;
-    const struct mp_vaults *vaults;
+    const struct mp_vaults *vaults; /* NULL: secrets are not looked up */
+    const mcplug_props *known;      /* variables; NULL: ask the environment .. */
+    mcplug_props *found;            /* .. and keep what it says, unless this is NULL */
+    bool has_secrets;
+    bool no_memory;
     const char *dir;     /* what relative paths of the entry are relative to */
     bool secrets;        /* may the text at hand have them? */
     bool literal;        /* nothing is put in */
@@ -29,31 +34,39 @@ struct resolver {
 
 static const char *variable(void *arg, const char *name)
 {
-    (void)arg;
-    return getenv(name);
+    struct resolver *r = arg;
+
+    if (r->known)
+        return mp_props_map_get(r->known, VARIABLES, name);
+    const char *value = getenv(name);
+    if (value && r->found &&
+        mp_props_put(r->found, VARIABLES, name, value) == MCPLUG_ENOMEM)
+        r->no_memory = true;
+    return value;
 }
 
 static int secret(void *arg, const char *kind, const char *name, struct mp_str *out,
                   struct mcplug_error *err)
 {
-    const struct resolver *r = arg;
+    struct resolver *r = arg;
     enum mp_scope scope = r->entry->source->scope;
+    bool is_command = strcmp(kind, "cmd") == 0;
 
     if (!r->secrets)
         return mp_fail(err, MCPLUG_ECONFIG,
                        "${%s:..} can stand in \"env\" and \"headers\" alone", kind);
+    if (is_command && scope != MP_SCOPE_USER && scope != MP_SCOPE_ENTERPRISE)
+        return mp_fail(err, MCPLUG_ECONFIG,
+                       "${cmd:..} works in the user's own file alone, not in the %s "
+                       "scope",
+                       mp_scope_name(scope));
+    r->has_secrets = true;
+    if (!r->vaults)
+        return mp_str_addf(out, "${%s:%s}", kind, name) ? MCPLUG_OK : mp_fail_nomem(err);
+    if (is_command)
+        return mp_secret_command(name, r->dir, out, err);
     if (strcmp(kind, "file") == 0)
         return mp_secret_file(name, r->config->paths.home, r->dir, out, err);
-    if (strcmp(kind, "cmd") == 0) {
-        if (scope != MP_SCOPE_USER && scope != MP_SCOPE_ENTERPRISE)
-            return mp_fail(err, MCPLUG_ECONFIG,
-                           "${cmd:..} works in the user's own file alone, not in the %s "
-                           "scope",
-                           mp_scope_name(scope));
-        return mp_secret_command(name, r->dir, out, err);
-    }
-    if (!r->vaults)
-        return mp_fail(err, MCPLUG_ENOTSUP, "there is no vault \"%s\"", kind);
     return r->vaults->get(r->vaults->arg, kind, name, out, err);
 }
 
@@ -468,23 +481,27 @@ int mp_entry_usable(const struct mcplug_config *config, const struct mp_entry *e
 
 /* ---- the whole ---- */
 
-int mp_entry_resolve(const struct mcplug_config *config, const struct mp_entry *entry,
-                     const struct mcplug_option *options, const struct mp_vaults *vaults,
-                     struct mp_resolved *out, struct mcplug_error *err)
+/* What relative paths of the entry are relative to. give; NULL: no memory */
+static char *dir_of(const struct mcplug_config *config, const struct mp_entry *entry)
 {
     const char *real = entry->source->real;
-    char *dir = real ? mp_path_dir(real) : mp_strdup(config->paths.cwd);
-    struct resolver r = {.config = config, .entry = entry, .vaults = vaults, .dir = dir};
+    return real ? mp_path_dir(real) : mp_strdup(config->paths.cwd);
+}
+
+int mp_entry_resolve(const struct mcplug_config *config, const struct mp_entry *entry,
+                     const struct mcplug_option *options, struct mp_resolved *out,
+                     struct mcplug_error *err)
+{
+    char *dir = dir_of(config, entry);
+    struct resolver r = {.config = config, .entry = entry, .dir = dir};
     struct mp_timeouts timeouts;
-    enum mp_state state;
 
     memset(out, 0, sizeof *out);
     mp_str_init(&r.names, NAMES_MAX);
     out->props = mp_props_new();
-    int rc = dir && out->props ? mp_entry_usable(config, entry, &state, err)
-                               : mp_fail_nomem(err);
-    if (rc == MCPLUG_OK)
-        rc = mp_entry_type(entry, &out->type, err);
+    r.found = out->variables = mp_props_new();
+    int rc = dir && out->props && r.found ? mp_entry_type(entry, &out->type, err)
+                                          : mp_fail_nomem(err);
     if (rc == MCPLUG_OK)
         rc = fill(&r, options, out->props, err);
     if (rc == MCPLUG_OK)
@@ -493,9 +510,34 @@ int mp_entry_resolve(const struct mcplug_config *config, const struct mp_entry *
         out->connect_ms = timeouts.connect_ms;
         out->request_ms = timeouts.request_ms;
         out->tool_ms = timeouts.tool_ms;
-        if (r.names.failed || (r.names.len && !(out->missing = mp_str_take(&r.names))))
+        out->has_secrets = r.has_secrets;
+        if (r.no_memory || r.names.failed ||
+            (r.names.len && !(out->missing = mp_str_take(&r.names))))
             rc = mp_fail_nomem(err);
     }
+    mp_str_clear(&r.names);
+    mp_free(dir);
+    return rc;
+}
+
+int mp_entry_secrets(const struct mcplug_config *config, const struct mp_entry *entry,
+                     const struct mcplug_option *options, const mcplug_props *variables,
+                     const struct mp_vaults *vaults, mcplug_props **out,
+                     struct mcplug_error *err)
+{
+    char *dir = dir_of(config, entry);
+    struct resolver r = {.config = config,
+                         .entry = entry,
+                         .vaults = vaults,
+                         .known = variables,
+                         .dir = dir};
+    mcplug_props *props = mp_props_new();
+
+    mp_str_init(&r.names, NAMES_MAX);
+    int rc = dir && props ? fill(&r, options, props, err) : mp_fail_nomem(err);
+    if (rc == MCPLUG_OK)
+        *out = mp_move(&props);
+    mp_props_free(props);
     mp_str_clear(&r.names);
     mp_free(dir);
     return rc;
@@ -506,6 +548,7 @@ void mp_resolved_clear(struct mp_resolved *resolved)
     mp_free(resolved->type);
     mp_props_free(resolved->props);
     mp_free(resolved->missing);
+    mp_props_free(resolved->variables);
     memset(resolved, 0, sizeof *resolved);
 }
 
@@ -528,6 +571,49 @@ static void each_in(mp_view value, void (*fn)(void *arg, const char *name), void
             if (mp_view_is_string(item))
                 each_in(item, fn, arg);
     }
+}
+
+static int ignore_secret(void *arg, const char *kind, const char *name,
+                         struct mp_str *out, struct mcplug_error *err)
+{
+    (void)arg, (void)kind, (void)name, (void)out, (void)err;
+    return MCPLUG_OK;
+}
+
+static void note_missing(struct resolver *r, mp_view value)
+{
+    const struct mp_expansion e = {variable, ignore_secret, missing, r};
+    struct mp_walk w = mp_walk_into(value);
+    mp_view key, item;
+
+    if (mp_view_is_string(value)) {
+        char *text = mp_view_strdup(value);
+        struct mp_str out;
+        mp_str_init(&out, MP_EXPAND_MAX);
+        if (text)
+            mp_expand(&e, text, &out, NULL);
+        mp_str_clear(&out);
+        mp_free(text);
+    } else if (mp_view_is_object(value)) {
+        while (mp_walk_member(&w, &key, &item))
+            note_missing(r, item);
+    } else if (mp_view_is_array(value)) {
+        while (mp_walk_element(&w, &item))
+            note_missing(r, item);
+    }
+}
+
+char *mp_entry_missing(const struct mp_entry *entry)
+{
+    static const char *const keys[] = {"command", "args", "env", "cwd", "url", "headers"};
+    struct resolver r = {.entry = entry};
+
+    mp_str_init(&r.names, NAMES_MAX);
+    for (size_t i = 0; i < MP_COUNT(keys); i++)
+        note_missing(&r, mp_view_get(entry->json, keys[i]));
+    char *names = r.names.len ? mp_str_take(&r.names) : NULL;
+    mp_str_clear(&r.names);
+    return names;
 }
 
 void mp_entry_each_name(const struct mp_entry *entry,

@@ -25,9 +25,9 @@ struct mp_supervision {
 };
 
 /* Only for entries that are not broken. MCPLUG_ENOMEM. Clear in any case. */
-MP_SHARED int mp_entry_supervision(const struct mp_entry *entry,
-                                   struct mp_supervision *out, struct mcplug_error *err);
-MP_SHARED void mp_supervision_clear(struct mp_supervision *supervision);
+int mp_entry_supervision(const struct mp_entry *entry, struct mp_supervision *out,
+                         struct mcplug_error *err);
+void mp_supervision_clear(struct mp_supervision *supervision);
 /* "timeouts" alone. */
 int mp_entry_timeouts(const struct mp_entry *entry, struct mp_timeouts *out,
                       struct mcplug_error *err);

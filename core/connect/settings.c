@@ -1,5 +1,6 @@
 #include "connect/settings.h"
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -58,6 +59,19 @@ mcplug_settings *mp_settings_copy(const mcplug_settings *from)
         return s;
     mcplug_settings_free(s);
     return NULL;
+}
+
+int mp_settings_merge(mcplug_settings *settings, const mcplug_settings *top,
+                      struct mcplug_error *err)
+{
+    int r = mp_props_merge(settings->props, top->props);
+
+    if (r == MCPLUG_OK)
+        return r;
+    return r == MCPLUG_ENOMEM
+               ? mp_fail_nomem(err)
+               : mp_fail(err, r == MCPLUG_EINVAL ? MCPLUG_ECONFIG : r,
+                         "what is put on top of the settings does not fit them");
 }
 
 bool mp_settings_equal(const mcplug_settings *a, const mcplug_settings *b)

@@ -178,6 +178,32 @@ int mp_props_put(mcplug_props *props, const char *name, const char *key,
     return MCPLUG_OK;
 }
 
+const char *mp_props_map_get(const mcplug_props *props, const char *name, const char *key)
+{
+    const struct setting *s = find(props, name);
+
+    for (size_t i = 0; s && s->shape == MP_MAP && i < s->n; i += 2)
+        if (strcmp(s->items[i], key) == 0)
+            return s->items[i + 1];
+    return NULL;
+}
+
+int mp_props_merge(mcplug_props *props, const mcplug_props *top)
+{
+    int r = MCPLUG_OK;
+
+    for (size_t i = 0; i < top->n; i++) {
+        const struct setting *s = &top->settings[i];
+        size_t step = s->shape == MP_MAP ? 2 : 1;
+        for (size_t k = 0; r == MCPLUG_OK && k < s->n; k += step)
+            r = s->shape == MP_VALUE ? mp_props_set(props, s->name, s->items[k])
+                : s->shape == MP_LIST
+                    ? mp_props_add(props, s->name, s->items[k])
+                    : mp_props_put(props, s->name, s->items[k], s->items[k + 1]);
+    }
+    return r;
+}
+
 static bool copy_setting(mcplug_props *to, const struct setting *from)
 {
     struct setting s = {.name = mp_strdup(from->name), .shape = from->shape};

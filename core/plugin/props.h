@@ -34,6 +34,12 @@ int mp_props_put(mcplug_props *props, const char *name, const char *key,
 const char *mp_props_get(const mcplug_props *props, const char *name);
 int64_t mp_props_int(const mcplug_props *props, const char *name, int64_t fallback);
 const char *const *mp_props_list(const mcplug_props *props, const char *name);
+/* The value that a map has for `key`; NULL: none. */
+const char *mp_props_map_get(const mcplug_props *props, const char *name,
+                             const char *key);
+/* Puts `top` on it: a value replaces one, a list goes on, a map gets more entries. As
+ * mp_props_set() and the like fail. */
+int mp_props_merge(mcplug_props *props, const mcplug_props *top);
 
 /* Checks every setting against `options` (NULL: none) and attaches them for their
  * fallbacks: unknown names (with the nearest known one), missing ones, malformed
@@ -58,6 +64,6 @@ mcplug_props *mp_props_known(const mcplug_props *props,
 uint64_t mp_props_hash(const mcplug_props *props);
 
 /* Are they the same, whatever the order? */
-MP_SHARED bool mp_props_equal(const mcplug_props *a, const mcplug_props *b);
+bool mp_props_equal(const mcplug_props *a, const mcplug_props *b);
 
 #endif

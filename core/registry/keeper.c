@@ -210,7 +210,7 @@ static void on_job(struct mp_job *job);
 /* Without memory for the limit nobody would be told that it does not come up. */
 static void be_patient(struct mp_keeper *k)
 {
-    if (!k->together || k->patience.slot)
+    if (!k->together || k->patience.slot || k->once) /* its one attempt has a limit */
         return;
     k->is_hasty = mp_timer_start(k->loop, &k->patience, MP_KEEPER_WAIT_MS, on_patience) !=
                   MCPLUG_OK;

@@ -127,7 +127,7 @@ void mp_keeper_clear(struct mp_keeper *k);
 /* Keep it up from now on. */
 void mp_keeper_want(struct mp_keeper *k);
 /* A handle more or less: without any, `idle_ms` later it is stopped. */
-MP_SHARED void mp_keeper_set_idle(struct mp_keeper *k, uint64_t ms);
+void mp_keeper_set_idle(struct mp_keeper *k, uint64_t ms);
 void mp_keeper_use(struct mp_keeper *k);
 void mp_keeper_release(struct mp_keeper *k);
 /* Wait until it is ready, `ms` at most (0: as long as the others, or its `ready_ms`). `w`

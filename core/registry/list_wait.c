@@ -75,6 +75,21 @@ static bool can_be_asked_again(const struct mp_list_wait *w,
            mp_server_check(w->server, &err) == MCPLUG_OK;
 }
 
+#define METHOD_NOT_FOUND -32601 /* of JSON-RPC */
+
+/* A server that does not know such lists has none: it need not be asked again. */
+static void note(const struct mp_list_wait *w, mcplug_list *list,
+                 const struct mcplug_error *why)
+{
+    bool unknown =
+        why && why->code == MCPLUG_EPEER && why->peer_status == METHOD_NOT_FOUND;
+    mcplug_list *none = unknown ? mp_list_read(w->kind, mp_text("[]")) : NULL;
+
+    if (list || none)
+        mp_service_take_list(w->server->service, w->kind, list ? list : none);
+    mcplug_list_unref(none);
+}
+
 static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why)
 {
     struct mp_list_wait *w = arg;
@@ -84,8 +99,8 @@ static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why
         wait_for_server(w);
         return;
     }
-    if (list && w->server)
-        mp_service_take_list(w->server->service, w->kind, list);
+    if (w->server)
+        note(w, list, why);
     finish(w, list, why);
 }
 

@@ -221,7 +221,7 @@ void mp_service_free(struct mp_service *s)
     mp_job_drop(loop, &s->end_job);
     for (int i = 0; i < MP_FETCHED; i++)
         mcplug_list_unref(s->lists[i].list);
-    mcplug_settings_free(s->settings);
+    mp_target_unref(s->target);
     mp_free((char *)s->o.log_level);
     mp_free((char *)s->o.revision);
     mp_free(s->name);
@@ -252,21 +252,20 @@ static void take_handlers(const struct mcplug_server_options *o, mcplug_input_fn
 }
 
 /* Would the connection be the same one? Times are everybody's own. */
-static bool fits(const struct mp_service *s, const mcplug_settings *settings,
-                 uint64_t hash, const struct mcplug_server_options *o)
+static bool fits(const struct mp_service *s, const struct mp_target *target,
+                 const struct mcplug_server_options *o)
 {
     mcplug_input_fn *handlers[4];
 
     take_handlers(o, handlers);
-    return !s->retired && !s->dedicated && s->hash == hash &&
+    return !s->retired && !s->dedicated &&
            strcmp(s->identity, o->identity ? o->identity : "") == 0 &&
            memcmp(handlers, s->handlers, sizeof handlers) == 0 &&
            (!asks(handlers) || o->arg == s->handlers_arg) &&
            o->max_memory == s->o.max_memory && o->max_spill == s->o.max_spill &&
            same_text(o->log_level, s->o.log_level) &&
            same_text(o->revision, s->o.revision) && same_text(s->probe, o->probe) &&
-           same_text(s->probe_url, o->probe_url) &&
-           mp_settings_equal(s->settings, settings);
+           same_text(s->probe_url, o->probe_url) && mp_target_equal(s->target, target);
 }
 
 static bool copy_text(char **slot, const char *text)
@@ -285,7 +284,7 @@ unsigned mp_server_lists_of(const struct mcplug_server_options *o)
     return o->lists ? o->lists & all : o->once ? 0 : all;
 }
 
-static int service_new(struct mp_registry *r, const mcplug_settings *settings,
+static int service_new(struct mp_registry *r, struct mp_target *target,
                        const struct mcplug_server_options *o, struct mp_service **out,
                        struct mcplug_error *err)
 {
@@ -305,11 +304,12 @@ static int service_new(struct mp_registry *r, const mcplug_settings *settings,
         .keep_alive_ms = o->keep_alive_ms};
     take_handlers(o, s->handlers);
     s->handlers_arg = o->arg;
-    s->hash = mp_props_hash(settings->props);
     s->dedicated = o->dedicated || o->once;
     s->wanted = mp_server_lists_of(o);
     s->hears_changes = !o->once || o->changed;
-    s->name = mp_strdup(o->name ? o->name : mp_settings_name(settings, buf, sizeof buf));
+    s->name = mp_strdup(
+        o->name ? o->name
+                : mp_settings_name(mp_target_settings(target), buf, sizeof buf));
     mp_service_init(s);
     mp_health_init(&s->health, &health_ops, r->o.loop, window_of(o));
     s->keeper.idle_ms = o->idle_ms;
@@ -318,10 +318,10 @@ static int service_new(struct mp_registry *r, const mcplug_settings *settings,
     mp_str_addf(&source, "mcp:%.200s", s->name ? s->name : "");
     s->source = mp_str_take(&source);
     s->identity = mp_strdup(o->identity ? o->identity : "");
-    s->settings = mp_settings_copy(settings);
-    bool ok = s->name && s->source && s->identity && s->settings &&
-              copy_text(&s->probe, o->probe) && copy_text(&s->probe_url, o->probe_url) &&
-              copy_text(&level, o->log_level) && copy_text(&revision, o->revision);
+    s->target = mp_target_ref(target);
+    bool ok = s->name && s->source && s->identity && copy_text(&s->probe, o->probe) &&
+              copy_text(&s->probe_url, o->probe_url) && copy_text(&level, o->log_level) &&
+              copy_text(&revision, o->revision);
     s->o.log_level = level;
     s->o.revision = revision;
     if (!ok) {
@@ -377,19 +377,18 @@ static void share(struct mp_service *s, const struct mcplug_server_options *o)
     keep_alive(s, o->keep_alive_ms);
 }
 
-int mp_registry_find(struct mp_registry *r, const mcplug_settings *settings,
+int mp_registry_find(struct mp_registry *r, struct mp_target *target,
                      const struct mcplug_server_options *o, struct mp_service **out,
                      struct mcplug_error *err)
 {
-    uint64_t hash = mp_props_hash(settings->props);
     bool own = o->dedicated || o->once;
 
     for (struct mp_service *s = own ? NULL : r->services; s; s = s->next) {
-        if (!fits(s, settings, hash, o))
+        if (!fits(s, target, o))
             continue;
         share(s, o);
         *out = s;
         return MCPLUG_OK;
     }
-    return service_new(r, settings, o, out, err);
+    return service_new(r, target, o, out, err);
 }

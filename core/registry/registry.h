@@ -14,7 +14,7 @@
 #ifndef MP_REGISTRY_REGISTRY_H
 #define MP_REGISTRY_REGISTRY_H
 
-#include "connect/connector.h"
+#include "connect/target.h"
 #include "registry/health.h"
 #include "registry/keeper.h"
 #include "registry/probe.h"
@@ -50,7 +50,8 @@ struct mp_registry {
     struct mp_starts starts;
     struct mp_service *services; /* all, retired ones too */
     struct mp_named_queue *queues;
-    uint64_t seed; /* of the jitter */
+    uint64_t seed;     /* of the jitter */
+    bool cache_failed; /* what servers offer could not be kept, and that was said */
 };
 
 void mp_registry_init(struct mp_registry *r, const struct mp_registry_options *options);
@@ -87,8 +88,7 @@ struct mp_service {
     struct mp_service *next, **prev;
 
     char *name, *source;
-    mcplug_settings *settings;
-    uint64_t hash;
+    struct mp_target *target;
     char *identity;
     struct mp_session_options o; /* strings are ours */
     /* Who answers its questions, which is the same for all who share it: elicit,
@@ -101,6 +101,7 @@ struct mp_service {
     char *probe, *probe_url;
     char *cache_path; /* where what it offers is kept; NULL: nowhere */
 
+    struct mp_lookup *lookup;   /* secrets that are looked up for a start */
     struct mp_session *session; /* while something of it is there */
     struct mp_identity id;      /* what it said of itself last */
     struct mp_health health;
@@ -153,8 +154,8 @@ void mp_service_wire(const struct mp_service *s, struct mcplug_ledger *out);
 
 /* ---- registry.c ---- */
 
-/* The service for these settings: one that is there, or a new one. */
-int mp_registry_find(struct mp_registry *r, const mcplug_settings *settings,
+/* The service that reaches it: one that is there, or a new one. */
+int mp_registry_find(struct mp_registry *r, struct mp_target *target,
                      const struct mcplug_server_options *options, struct mp_service **out,
                      struct mcplug_error *err);
 /* The kinds of lists that READY waits for. */
@@ -163,7 +164,7 @@ unsigned mp_server_lists_of(const struct mcplug_server_options *o);
 bool mp_service_busy(const struct mp_service *s);
 /* What it offered last, from what is kept at `path`, which it keeps from now on. take;
  * NULL is fine */
-MP_SHARED void mp_service_recall(struct mp_service *s, char *path);
+void mp_service_recall(struct mp_service *s, char *path);
 /* Its last user has gone: ends it, now or when it has been idle. */
 void mp_service_unused(struct mp_service *s);
 /* Frees it soon, if it has ended and nobody is left. */
@@ -199,7 +200,7 @@ struct mcplug_server {
     void *closed_arg;
 };
 
-int mp_server_open(struct mp_registry *r, const mcplug_settings *settings,
+int mp_server_open(struct mp_registry *r, struct mp_target *target,
                    const struct mcplug_server_options *options, mcplug_ready_fn *ready,
                    void *ready_arg, mcplug_server **out, struct mcplug_error *err);
 void mp_server_close(mcplug_server *h, void (*closed)(void *arg), void *arg);

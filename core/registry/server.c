@@ -38,6 +38,7 @@ static bool copy_options(mcplug_server *h, const struct mcplug_server_options *o
     h->o = *o;
     h->o.name = h->o.log_level = h->o.revision = NULL; /* the service's */
     h->o.identity = h->o.probe = h->o.probe_url = NULL;
+    h->o.overlay = NULL;
     h->o.queue = mp_strdup(o->queue);
     h->name = mp_strdup(o->name ? o->name : h->service->name);
     bool ok = h->name && (h->o.queue || !o->queue);
@@ -152,7 +153,7 @@ static void on_waited(struct mp_waiter *w, const struct mcplug_error *why)
         tell_ready(h, why);
 }
 
-int mp_server_open(struct mp_registry *r, const mcplug_settings *settings,
+int mp_server_open(struct mp_registry *r, struct mp_target *target,
                    const struct mcplug_server_options *options, mcplug_ready_fn *ready,
                    void *ready_arg, mcplug_server **out, struct mcplug_error *err)
 {
@@ -162,7 +163,7 @@ int mp_server_open(struct mp_registry *r, const mcplug_settings *settings,
 
     if (!h)
         return result != MCPLUG_OK ? result : mp_fail_nomem(err);
-    result = mp_registry_find(r, settings, &o, &h->service, err);
+    result = mp_registry_find(r, target, &o, &h->service, err);
     if (result != MCPLUG_OK) {
         mp_free(h);
         return result;
@@ -384,7 +385,9 @@ void mp_server_status(const mcplug_server *h, struct mcplug_status *out)
     const char *pid = mp_identity_fact(&s->id, "pid");
     struct mcplug_status all = {
         .state = (enum mcplug_state)k->state,
+        .next_state = (enum mcplug_state)k->after,
         .name = h->name,
+        .source = s->source,
         .transport = s->transport ? s->transport : "",
         .revision = s->revision,
         .pid = pid && mp_service_ready(s) ? strtoll(pid, NULL, 10) : 0,

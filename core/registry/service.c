@@ -109,20 +109,28 @@ static void keep_list(struct mp_list_state *l, mcplug_list *list)
 
 /* For the next time, when it may be asked about while it does not run. Only what was
  * fetched: the others keep their date. */
-static void keep_known(struct mp_service *s, int kinds)
+static void keep_known(struct mp_service *s, unsigned kinds, mcplug_list *templates)
 {
-    mcplug_list *lists[MP_FETCHED];
-    int64_t ttls[MP_FETCHED];
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mcplug_list *lists[MP_KINDS] = {NULL};
+    int64_t ttls[MP_KINDS];
 
-    for (int i = 0; i < MP_FETCHED; i++) {
-        const struct mp_list_state *l = &s->lists[i];
+    for (int i = 0; i < MP_KINDS; i++) {
         uint64_t ms = 0;
         bool told = mp_lists_ttl(s->session, MP_KIND(i), &ms);
-        lists[i] = kinds & MP_KIND(i) && l->had && !l->stale ? l->list : NULL;
         ttls[i] = !told ? MP_TOOL_CACHE_NO_TTL : ms > INT64_MAX ? INT64_MAX : (int64_t)ms;
     }
-    if (s->cache_path)
-        mp_tool_cache_save_at(s->cache_path, &s->id, lists, ttls);
+    for (int i = 0; i < MP_FETCHED; i++)
+        if (kinds & MP_KIND(i) && s->lists[i].had && !s->lists[i].stale)
+            lists[i] = s->lists[i].list;
+    lists[MP_FETCHED] = templates;
+    if (!s->cache_path ||
+        mp_tool_cache_save(s->cache_path, &s->id, lists, ttls, &err) == MCPLUG_OK ||
+        s->registry->cache_failed)
+        return;
+    s->registry->cache_failed = true; /* once is enough */
+    mp_log(s->registry->o.log, MCPLUG_LOG_VERBOSE, "catalogue",
+           "what servers offer is not kept: %s", err.text);
 }
 
 /* It is asked for again, later and later. A server that refuses it knows what it says,
@@ -189,7 +197,7 @@ static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why
         if (l->stale) /* once more: it has changed meanwhile, or could not be had */
             fetch_soon(s);
         else if (!why)
-            keep_known(s, MP_KIND(i));
+            keep_known(s, MP_KIND(i), NULL);
         if (!why)
             each_server(s, tell_changed, &news);
     }
@@ -220,8 +228,10 @@ void mp_service_take_list(struct mp_service *s, enum mcplug_kind kind, mcplug_li
         l->fetched_at = mp_loop_now(s->registry->o.loop);
         retry_reset(l);
         keep_list(l, list);
-        keep_known(s, kind);
+        keep_known(s, kind, NULL);
     }
+    if (kind == MCPLUG_TEMPLATES)
+        keep_known(s, 0, list);
 }
 
 static void on_refetch(struct mp_timer *timer)
@@ -368,7 +378,7 @@ static bool lasts(const struct mcplug_error *why)
 /* A program that cannot be run: nobody need wait for it, though it may come. */
 static bool is_missing(const struct mp_service *s, const struct mcplug_error *why)
 {
-    const mcplug_settings *t = s->settings;
+    const mcplug_settings *t = mp_target_settings(s->target);
     bool is_program = t->type ? strcmp(t->type, "stdio") == 0
                               : mp_props_get(t->props, "command") != NULL;
 
@@ -377,7 +387,8 @@ static bool is_missing(const struct mp_service *s, const struct mcplug_error *wh
             why->os_error == ENOTDIR || why->os_error == ENOEXEC);
 }
 
-static void failed(struct mp_service *s, const struct mcplug_error *cause)
+static void attempt_failed(struct mp_service *s, const struct mcplug_error *cause,
+                           bool lasting)
 {
     uint64_t ms = mp_loop_now(s->registry->o.loop) - s->started_at;
     struct mcplug_error why;
@@ -390,9 +401,14 @@ static void failed(struct mp_service *s, const struct mcplug_error *cause)
         log_line(s, MCPLUG_LOG_VERBOSE, "not ready after %llums: %s",
                  (unsigned long long)ms, why.text);
     mp_error_copy(&s->error, &why);
-    mp_keeper_failed(&s->keeper, &why, lasts(&why));
+    mp_keeper_failed(&s->keeper, &why, lasting);
     if (is_missing(s, &why))
         mp_keeper_fail_waiters(&s->keeper);
+}
+
+static void failed(struct mp_service *s, const struct mcplug_error *cause)
+{
+    attempt_failed(s, cause, lasts(cause));
 }
 
 static void keep_text(char **slot, const char *text)
@@ -438,7 +454,7 @@ static void settle(struct mp_service *s)
         log_line(s, MCPLUG_LOG_VERBOSE, "ready after %llums: %zu tools, revision %s",
                  (unsigned long long)ms, mcplug_list_count(s->lists[0].list),
                  s->revision);
-    keep_known(s, MCPLUG_TOOLS | MCPLUG_PROMPTS | MCPLUG_RESOURCES);
+    keep_known(s, MCPLUG_TOOLS | MCPLUG_PROMPTS | MCPLUG_RESOURCES, NULL);
     mp_keeper_started(&s->keeper);
     replay_subscriptions(s);
     if (mp_service_ready(s))
@@ -505,9 +521,9 @@ static void on_limit(struct mp_timer *timer)
     failed(s, &why);
 }
 
-static void start(struct mp_keeper *k)
+static int open_session(struct mp_service *s, const mcplug_settings *settings,
+                        struct mcplug_error *err)
 {
-    struct mp_service *s = of_keeper(k);
     struct mp_registry *r = s->registry;
     struct mp_session_options o = s->o;
 
@@ -520,25 +536,57 @@ static void start(struct mp_keeper *k)
     o.elicit_url = s->handlers[1] ? on_elicit_url : NULL;
     o.sample = s->handlers[2] ? on_sample : NULL;
     o.roots = s->handlers[3] ? on_roots : NULL;
+    int result = mp_connector_open(r->o.connector, settings, &o, s->name, &s->id,
+                                   on_ready, s, &s->session, err);
+    if (result != MCPLUG_OK) {
+        s->session = NULL;
+        log_line(s, MCPLUG_LOG_ERROR, "connection failed: %s", err->text);
+        return result;
+    }
+    mp_session_give_uris(s->session, &s->uris); /* which its predecessor had */
+    if (s->wanted) /* without memory the requests' own limits do */
+        mp_timer_start(r->o.loop, &s->limit, s->o.timeout_ms, on_limit);
+    return MCPLUG_OK;
+}
+
+/* The time to connect begins now: a secret may take its own. */
+static void on_secrets(void *arg, const mcplug_settings *settings,
+                       const struct mcplug_error *why)
+{
+    struct mp_service *s = arg;
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    s->lookup = NULL;
+    if (why) { /* somebody has to do something about it */
+        log_line(s, MCPLUG_LOG_ERROR, "connection failed: %s", why->text);
+        attempt_failed(s, why, true);
+    } else if (open_session(s, settings, &err) != MCPLUG_OK) {
+        failed(s, &err);
+    }
+}
+
+static void start(struct mp_keeper *k)
+{
+    struct mp_service *s = of_keeper(k);
+    struct mp_registry *r = s->registry;
+    struct mcplug_error *err = &s->settled;
+
     s->started_at = mp_loop_now(r->o.loop);
     s->restarts += k->was_ready;
     s->said[0] = '\0';
-    s->settled = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    *err = (struct mcplug_error)MCPLUG_ERROR_INIT;
     int result = MCPLUG_OK;
-    if (s->probe)
-        result = mp_probe_check(r->o.catalogue, s->probe, s->probe_url, &s->settled);
-    if (result == MCPLUG_OK)
-        result = mp_connector_open(r->o.connector, s->settings, &o, s->name, &s->id,
-                                   on_ready, s, &s->session, &s->settled);
-    if (result == MCPLUG_OK) {
-        mp_session_give_uris(s->session, &s->uris); /* which its predecessor had */
-        if (s->wanted) /* without memory the requests' own limits do */
-            mp_timer_start(r->o.loop, &s->limit, s->o.timeout_ms, on_limit);
-    } else {
-        s->session = NULL;
-        log_line(s, MCPLUG_LOG_ERROR, "connection failed: %s", s->settled.text);
-        mp_job_defer(r->o.loop, &s->settle_job, tell_not_started);
+    if (s->probe) {
+        result = mp_probe_check(r->o.catalogue, s->probe, s->probe_url, err);
+        if (result != MCPLUG_OK)
+            log_line(s, MCPLUG_LOG_ERROR, "connection failed: %s", err->text);
     }
+    if (result == MCPLUG_OK && mp_target_has_secrets(s->target))
+        result = mp_lookup_start(r->o.loop, s->target, on_secrets, s, &s->lookup, err);
+    else if (result == MCPLUG_OK)
+        result = open_session(s, mp_target_settings(s->target), err);
+    if (result != MCPLUG_OK)
+        mp_job_defer(r->o.loop, &s->settle_job, tell_not_started);
 }
 
 static void tell_stopped(struct mp_job *job)
@@ -563,6 +611,8 @@ static void stop(struct mp_keeper *k)
     mp_timer_stop(s->registry->o.loop, &s->others);
     mp_timer_stop(s->registry->o.loop, &s->limit);
     mp_health_rest(&s->health);
+    if (s->lookup)
+        mp_lookup_cancel(mp_move(&s->lookup));
     if (s->session) {
         mp_session_take_uris(s->session, &s->uris);
         mp_session_close(s->session, &s->wire, on_closed, s);

@@ -368,34 +368,18 @@ static int save(char *path, struct change *c, struct mcplug_error *err)
     return r;
 }
 
-void mp_tool_cache_save_at(const char *path, const struct mp_identity *id,
-                           mcplug_list *const lists[3], const int64_t ttls[3])
+int mp_tool_cache_save(const char *path, const struct mp_identity *id,
+                       mcplug_list *const lists[MP_KINDS], const int64_t ttls[MP_KINDS],
+                       struct mcplug_error *err)
 {
-    struct mcplug_error ignored = MCPLUG_ERROR_INIT;
     struct change c = {.texts = {NULL}};
 
-    for (int i = 0; i < 3; i++) /* the first three parts are these kinds */
+    for (int i = 0; i < MP_KINDS; i++) /* the first parts are these kinds */
         if (lists[i])
             c.texts[i] = list_text(lists[i], &parts[i], ttls[i]);
-    c.texts[SERVER - parts] = server_text(id);
-    save(mp_strdup(path), &c, &ignored);
-}
-
-int mp_tool_cache_save(const struct mp_paths *paths, const struct mp_entry *entry,
-                       const struct mp_identity *id, enum mcplug_kind kind,
-                       const mcplug_list *list, int64_t ttl_ms, struct mcplug_error *err)
-{
-    const struct part *part = part_of(kind);
-    struct change c = {.texts = {NULL}};
-
-    if (!part)
-        return mp_fail(err, MCPLUG_EINVAL, "there is no such list");
-    c.texts[part - parts] = list_text(list, part, ttl_ms);
     if (id)
         c.texts[SERVER - parts] = server_text(id);
-    if (!c.texts[part - parts] && !c.texts[SERVER - parts])
-        return mp_fail_nomem(err);
-    return save(mp_tool_cache_path(paths, entry), &c, err);
+    return save(mp_strdup(path), &c, err);
 }
 
 void mp_tool_cache_forget(const struct mp_paths *paths, const struct mp_entry *entry)

@@ -18,8 +18,7 @@
 #define MP_TOOL_CACHE_NO_TTL (-1)
 
 /* Where what is known of a definition is kept. give; NULL: nowhere, or no memory */
-MP_SHARED char *mp_tool_cache_path(const struct mp_paths *paths,
-                                   const struct mp_entry *entry);
+char *mp_tool_cache_path(const struct mp_paths *paths, const struct mp_entry *entry);
 
 /* ---- writing ---- */
 
@@ -29,20 +28,13 @@ MP_SHARED char *mp_tool_cache_path(const struct mp_paths *paths,
  * or a file that others could have written, is replaced by a file of our own. Files that
  * nobody has written for long are removed. */
 
-/* The list of that kind that is fetched now, in place of what was kept. `list` NULL: the
- * server does not know such lists, which is the same as an empty one. `ttl_ms` as the
- * server said, or MP_TOOL_CACHE_NO_TTL. A list that is too long is kept with less of each
- * item, or with the first names alone. And who the connected server is, unless it is
- * NULL: revision, serverInfo, capabilities, instructions. Tells why nothing could be
- * kept. */
-int mp_tool_cache_save(const struct mp_paths *paths, const struct mp_entry *entry,
-                       const struct mp_identity *id, enum mcplug_kind kind,
-                       const mcplug_list *list, int64_t ttl_ms, struct mcplug_error *err);
-
-/* All at once, for whoever has the path alone; `lists` of tools, prompts and resources,
- * NULL where there is none, `ttls` as above. */
-void mp_tool_cache_save_at(const char *path, const struct mp_identity *id,
-                           mcplug_list *const lists[3], const int64_t ttls[3]);
+/* The lists that are fetched now, by kind, in place of what was kept; NULL: it stays.
+ * `ttls` as the server said, or MP_TOOL_CACHE_NO_TTL. A list that is too long is kept
+ * with less of each item, or with the first names alone. And who the server is, unless
+ * `id` is NULL: revision, serverInfo, capabilities, instructions. */
+int mp_tool_cache_save(const char *path, const struct mp_identity *id,
+                       mcplug_list *const lists[MP_KINDS], const int64_t ttls[MP_KINDS],
+                       struct mcplug_error *err);
 
 void mp_tool_cache_forget(const struct mp_paths *paths, const struct mp_entry *entry);
 /* Of every definition that ever had this name. */

@@ -191,6 +191,19 @@ MCPLUG_API void mcplug_entry_each_name(const mcplug_entry *entry,
                                        void (*fn)(void *arg, const char *name),
                                        void *arg);
 
+/* "A, B": variables that it asks for and that are not set. give; NULL: none. */
+MCPLUG_API char *mcplug_entry_missing(const mcplug_entry *entry);
+
+/* mcplug_open_named() for an entry that was found already. */
+MCPLUG_API int mcplug_entry_open(mcplug *host, mcplug_entry *entry,
+                                 const struct mcplug_server_options *options,
+                                 mcplug_ready_fn *ready, void *ready_arg,
+                                 mcplug_server **out, struct mcplug_error *err);
+/* mcplug_close(), but a connection that nobody else uses does not linger for `idle_ms`.
+ */
+MCPLUG_API void mcplug_server_end(mcplug_server *server, void (*closed)(void *arg),
+                                  void *arg);
+
 /* The feature that its "healthProbe" means, as modules have it: "list-tools" for
  * "listTools"; "" when it names none. */
 MCPLUG_API void mcplug_entry_probe(const mcplug_entry *entry, char out[MCPLUG_TYPE_MAX]);
@@ -364,11 +377,6 @@ MCPLUG_API int mcplug_known_info(const mcplug_known *known, enum mcplug_kind kin
 MCPLUG_API const char *mcplug_known_items(const mcplug_known *known,
                                           enum mcplug_kind kind, size_t *len);
 
-/* Keeps a list that the server gave, as long as it said; `list` NULL: it has none of that
- * kind; `server` NULL: not connected any more. */
-MCPLUG_API int mcplug_known_save(const mcplug_entry *entry, const mcplug_server *server,
-                                 enum mcplug_kind kind, const mcplug_list *list,
-                                 struct mcplug_error *err);
 /* Forgets what is kept of the definition, or, with `all`, of every one that ever had its
  * name. */
 MCPLUG_API void mcplug_known_forget(const mcplug_entry *entry, int all);

@@ -182,11 +182,14 @@ struct mcplug_server_options {
     /* Which tools exist: others are neither listed nor called. "*", "any", "get_*". */
     const char *const *tools_allowed; /* NULL-ended; none: all */
     const char *const *tools_denied;  /* NULL-ended; NULL: none */
-    void *arg;                        /* for all of the following */
-    mcplug_input_fn *elicit;          /* elicitation/create, mode "form" */
-    mcplug_input_fn *elicit_url;      /* elicitation/create, mode "url" */
-    mcplug_input_fn *sample;          /* sampling/createMessage */
-    mcplug_input_fn *roots;           /* roots/list */
+    /* mcplug_open_named() only: put on top of the entry's settings. Values replace, lists
+     * go on, maps get more entries; the policy judges the result. NULL: nothing. */
+    const mcplug_settings *overlay;
+    void *arg;                   /* for all of the following */
+    mcplug_input_fn *elicit;     /* elicitation/create, mode "form" */
+    mcplug_input_fn *elicit_url; /* elicitation/create, mode "url" */
+    mcplug_input_fn *sample;     /* sampling/createMessage */
+    mcplug_input_fn *roots;      /* roots/list */
     /* It is in another state; `why` when that is because something went wrong, after
      * every call that this concerns has ended. */
     void (*state)(void *arg, mcplug_server *server, enum mcplug_state state,
@@ -302,8 +305,11 @@ MCPLUG_API void mcplug_server_ledger(const mcplug_server *server,
 struct mcplug_status { /* of the connection, for all who share it */
     uint32_t struct_size;
     enum mcplug_state state;
+    enum mcplug_state next_state;            /* what follows STOPPING */
+    uint32_t reserved;                       /* 0 */
     const char *name, *transport, *revision; /* borrow; "" when not known */
-    int64_t pid;                             /* 0: none */
+    const char *source; /* in log lines: "mcp:" and the name of who opened it first */
+    int64_t pid;        /* 0: none */
     uint32_t servers, tools;           /* who share it; the latter filtered or not */
     uint32_t under_way, waiting;       /* calls: sent, and not sent yet */
     uint64_t starts;                   /* attempts in all */

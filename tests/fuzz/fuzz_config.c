@@ -115,10 +115,12 @@ static void check_entry(struct mcplug_config *config, struct mp_entry *entry)
     MUST(!entry->broken || state == MP_STATE_BROKEN);
     MUST(r == MCPLUG_OK || err.text[0]);
     mp_entry_each_name(entry, note_name, &names);
+    if (r != MCPLUG_OK)
+        return;
     err.text[0] = '\0';
-    r = mp_entry_resolve(config, entry, options, NULL, &resolved, &err);
+    r = mp_entry_resolve(config, entry, options, &resolved, &err);
     MUST(r == MCPLUG_OK || (r == err.code && err.text[0]));
-    MUST(r != MCPLUG_OK || (state == MP_STATE_READY && resolved.props));
+    MUST(r != MCPLUG_OK || resolved.props);
     MUST(r != MCPLUG_OK || !resolved.missing || names);
     mp_resolved_clear(&resolved);
 }

@@ -29,15 +29,8 @@ BEGIN {
         "json/tree.h json/walk.h plugin/services.h", helpers, " ")
     for (i = 1; i <= n; i++)
         shared[helpers[i]] = 1
-    # What is left to be moved: files of the command, and what they still use.
-    # - opening servers and watching them, until the keeper knows both
-    exceptions = "cli/base/by_name.c:api/host.h cli/base/connect_all.h:config/config.h " \
-        "cli/base/oneshot.c:config/config.h cli/watch/again.c:plugin/props.h " \
-        "cli/watch/again.c:registry/registry.h cli/watch/state.c:registry/registry.h " \
-        "cli/watch/watch.c:config/supervision.h cli/watch/watch.c:registry/registry.h " \
-        "cli/watch/watch.c:registry/tool_cache.h "
-    # - import, which reads files and values as the configuration does
-    exceptions = exceptions "cli/import/import.c:config/file.h " \
+    # And import, which reads files and values as the configuration does.
+    exceptions = "cli/import/import.c:config/file.h " \
         "cli/import/import.c:config/jsontext.h cli/import/text.c:config/expand.h " \
         "cli/import/toml.h:config/jsontext.h"
     n = split(exceptions, list, " ")

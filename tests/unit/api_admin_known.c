@@ -5,6 +5,8 @@
 
 #include <mcplug/admin.h>
 
+#include "registry/tool_cache.h"
+
 #include <time.h>
 
 #define TWO "[{\"name\":\"a\"},{\"name\":\"b\"}]"
@@ -28,12 +30,16 @@ static void end(void)
 
 static void keep(const char *name, const char *items)
 {
-    mcplug_list *list = items ? mp_list_read(MCPLUG_TOOLS, mp_text(items)) : NULL;
-    int r =
-        mcplug_known_save(mcplug_entry_find(conf, name), NULL, MCPLUG_TOOLS, list, &err);
+    mcplug_list *list = mp_list_read(MCPLUG_TOOLS, mp_text(items ? items : "[]"));
+    mcplug_list *lists[MP_KINDS] = {list};
+    const int64_t ttls[MP_KINDS] = {MP_TOOL_CACHE_NO_TTL};
+    const mcplug_entry *e = mcplug_entry_find(conf, name);
+    char *path = mp_tool_cache_path(&e->config->paths, e);
+    int r = mp_tool_cache_save(path, NULL, lists, ttls, &err);
+
     ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
-    if (list)
-        mcplug_list_unref(list);
+    mcplug_list_unref(list);
+    mp_free(path);
 }
 
 static bool is_known(const char *name)

@@ -3,6 +3,8 @@
 
 #include <mcplug/mcplug.h>
 
+#include "now.h"
+
 static mcplug_config *conf;
 static mcplug *host;
 static char logged[8192];
@@ -405,8 +407,180 @@ START_TEST(a_program_of_a_project_starts_beside_its_file)
 }
 END_TEST
 
+/* ---- secrets ---- */
+
+#define SECRET ",'env':{'TOKEN':'%s'}"
+
+static void give_secret(const char *reference)
+{
+    char more[512];
+    snprintf(more, sizeof more, SECRET, reference);
+    give_example(USER, "ex", more);
+    conf_load(NULL);
+}
+
+/* What the server has as TOKEN. */
+static const char *token_of(mcplug_server *server)
+{
+    static char text[256];
+    mcplug_result *r = NULL;
+    int code =
+        mcplug_call_tool_wait(server, "env", "{\"name\":\"TOKEN\"}", NULL, &r, &err);
+    ck_assert_msg(code == MCPLUG_OK, "%s", err.text);
+    snprintf(text, sizeof text, "%s", mcplug_result_json(r, NULL));
+    mcplug_result_unref(r);
+    return text;
+}
+
+static unsigned readies, closes;
+static int ready_code;
+static char ready_text[512];
+
+static void note_ready(void *arg, mcplug_server *server, const struct mcplug_error *why)
+{
+    (void)arg, (void)server;
+    readies++;
+    ready_code = why ? why->code : 0;
+    snprintf(ready_text, sizeof ready_text, "%s", why ? why->text : "");
+}
+
+static void note_closed(void *arg)
+{
+    (void)arg;
+    closes++;
+}
+
+static mcplug_server *begin_named(const struct mcplug_server_options *o)
+{
+    mcplug_server *server = NULL;
+    readies = closes = 0;
+    int r = mcplug_open_named(host, conf, "ex", o, note_ready, NULL, &server, &err);
+    ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
+    return server;
+}
+
+START_TEST(the_loop_runs_on_while_a_secret_is_looked_up)
+{
+    start_host();
+    give_secret("${cmd:sleep 0.4; echo hidden}");
+    double since = now_ms();
+    mcplug_server *server = begin_named(NULL);
+    mcplug_config_free(conf); /* it is not needed any more */
+    conf = NULL;
+    mcplug_turn(host, 0);
+    ck_assert_double_lt(now_ms() - since, 300);
+    ck_assert_uint_eq(readies, 0);
+    while (!readies)
+        mcplug_turn(host, 1);
+    ck_assert_msg(ready_code == 0, "%s", ready_text);
+    ck_assert_ptr_nonnull(strstr(token_of(server), "hidden"));
+    mcplug_close_wait(server);
+}
+END_TEST
+
+START_TEST(secrets_are_looked_up_anew_at_each_start)
+{
+    char reference[300];
+    start_host();
+    give("token", "first");
+    snprintf(reference, sizeof reference, "${file:%s}", at("token"));
+    give_secret(reference);
+    mcplug_server *server = begin_named(NULL);
+    ck_assert_ptr_nonnull(strstr(token_of(server), "first"));
+    give("token", "second");
+    ck_assert_int_eq(mcplug_restart(server, &err), MCPLUG_OK);
+    ck_assert_ptr_nonnull(strstr(token_of(server), "second"));
+    mcplug_close_wait(server);
+}
+END_TEST
+
+START_TEST(a_secret_that_cannot_be_had_is_told_when_ready)
+{
+    struct mcplug_server_options o = {.struct_size = sizeof o, .once = _i == 0};
+    start_host();
+    give_secret("${file:/nonexistent/secret}");
+    mcplug_server *server = begin_named(&o);
+    while (!readies)
+        mcplug_turn(host, 1);
+    ck_assert_int_lt(ready_code, 0);
+    ck_assert_msg(strstr(ready_text, "/nonexistent/secret"), "%s", ready_text);
+    mcplug_close_wait(server);
+}
+END_TEST
+
+START_TEST(a_server_may_be_closed_while_its_secrets_are_looked_up)
+{
+    start_host();
+    give_secret("${cmd:sleep 0.3; echo hidden}");
+    mcplug_server *server = begin_named(NULL);
+    mcplug_turn(host, 0);
+    mcplug_close(server, note_closed, NULL);
+    double since = now_ms();
+    while (!closes)
+        mcplug_turn(host, 1);
+    ck_assert_double_lt(now_ms() - since, 250);
+    ck_assert_uint_eq(readies, 1);
+    ck_assert_int_eq(ready_code, MCPLUG_ECANCELED);
+}
+END_TEST
+
+START_TEST(servers_with_the_same_references_share_a_connection)
+{
+    struct mcplug_status st = {.struct_size = sizeof st};
+    start_host();
+    give_secret("${cmd:echo hidden}");
+    mcplug_server *a = begin_named(NULL), *b = begin_named(NULL);
+    token_of(a);
+    token_of(b);
+    mcplug_server_status(a, &st);
+    ck_assert_uint_eq(st.servers, 2);
+    ck_assert_uint_eq(st.starts, 1);
+    mcplug_close_wait(a);
+    mcplug_close_wait(b);
+}
+END_TEST
+
+/* ---- on top ---- */
+
+START_TEST(an_overlay_goes_on_top_of_the_entry)
+{
+    mcplug_settings *top = mcplug_settings_new(NULL);
+    struct mcplug_server_options o = {.struct_size = sizeof o, .overlay = top};
+    start_host();
+    give_secret("${cmd:echo hidden}");
+    mcplug_settings_put(top, "env", "TOKEN", "shown");
+    mcplug_server *plain = begin_named(NULL), *server = begin_named(&o);
+    mcplug_settings_free(top);
+    ck_assert_ptr_nonnull(strstr(token_of(server), "shown"));
+    ck_assert_ptr_nonnull(strstr(token_of(plain), "hidden"));
+    mcplug_close_wait(server);
+    mcplug_close_wait(plain);
+}
+END_TEST
+
+START_TEST(an_overlay_that_does_not_fit_is_refused)
+{
+    mcplug_settings *top = mcplug_settings_new(NULL);
+    struct mcplug_server_options o = {.struct_size = sizeof o, .overlay = top};
+    mcplug_server *server;
+    start_host();
+    give_secret("x");
+    mcplug_settings_put(top, "command", "a", "map");
+    ck_assert_int_eq(mcplug_open_named(host, conf, "ex", &o, NULL, NULL, &server, &err),
+                     MCPLUG_ECONFIG);
+    mcplug_settings_free(top);
+}
+END_TEST
+
 static void add(TCase *t)
 {
+    tcase_add_test(t, the_loop_runs_on_while_a_secret_is_looked_up);
+    tcase_add_test(t, secrets_are_looked_up_anew_at_each_start);
+    tcase_add_test(t, a_server_may_be_closed_while_its_secrets_are_looked_up);
+    tcase_add_test(t, servers_with_the_same_references_share_a_connection);
+    tcase_add_test(t, an_overlay_goes_on_top_of_the_entry);
+    tcase_add_test(t, an_overlay_that_does_not_fit_is_refused);
+    tcase_add_loop_test(t, a_secret_that_cannot_be_had_is_told_when_ready, 0, 2);
     tcase_add_checked_fixture(t, world, unload);
     tcase_add_checked_fixture(t, NULL, end_all);
     tcase_add_test(t, servers_are_counted_and_named_once_each);

@@ -4,6 +4,7 @@
 #define CONFIG_KIT_H
 
 #include "config/config.h"
+#include "plugin/props.h"
 
 #include "base/mem.h"
 #include "file_kit.h"
@@ -125,6 +126,38 @@ static inline struct mp_entry *entry(const char *name)
     struct mp_entry *e = mp_config_find(config, name);
     ck_assert_msg(e != NULL, "no server %s", name);
     return e;
+}
+
+static inline int no_vault(void *arg, const char *vault, const char *name,
+                           struct mp_str *out, struct mcplug_error *why)
+{
+    (void)arg, (void)name, (void)out;
+    return mp_fail(why, MCPLUG_ENOTSUP, "there is no vault \"%s\"", vault);
+}
+
+/* As core/connect does it: judged, resolved, and with its secrets. */
+static inline int resolve_entry(const struct mcplug_config *c, const struct mp_entry *e,
+                                const struct mcplug_option *options,
+                                const struct mp_vaults *vaults, struct mp_resolved *out,
+                                struct mcplug_error *why)
+{
+    static const struct mp_vaults none = {no_vault, NULL};
+    enum mp_state state;
+    mcplug_props *props = NULL;
+
+    memset(out, 0, sizeof *out);
+    int r = mp_entry_usable(c, e, &state, why);
+    if (r == MCPLUG_OK)
+        r = mp_entry_resolve(c, e, options, out, why);
+    if (r == MCPLUG_OK && out->has_secrets) {
+        r = mp_entry_secrets(c, e, options, out->variables, vaults ? vaults : &none,
+                             &props, why);
+        if (r == MCPLUG_OK) {
+            mp_props_free(out->props);
+            out->props = props;
+        }
+    }
+    return r;
 }
 
 static inline enum mp_state state_of(const char *name)

@@ -105,7 +105,7 @@ static void learn(void)
         k->path = strdup(e->source->path);
         k->state = state_of(e->name);
         if (k->state == MP_STATE_READY) {
-            ck_assert_int_eq(mp_entry_resolve(config, e, options, NULL, &r, &err),
+            ck_assert_int_eq(resolve_entry(config, e, options, NULL, &r, &err),
                              MCPLUG_OK);
             k->settings = mp_props_hash(r.props);
             k->type = mp_move(&r.type);
@@ -296,7 +296,7 @@ static void see_if_same(const struct mcplug_config *c, const struct mp_entry *e,
 
     if (state != MP_STATE_READY || !k || k->state != MP_STATE_READY)
         return;
-    if (mp_entry_resolve(c, e, options, NULL, &r, &why) == MCPLUG_OK) {
+    if (resolve_entry(c, e, options, NULL, &r, &why) == MCPLUG_OK) {
         HOLDS(same(r.type, k->type), "%s: %s has type %s", when(), e->name, r.type);
         HOLDS(mp_props_hash(r.props) == k->settings, "%s: %s has other settings", when(),
               e->name);

@@ -47,7 +47,7 @@ static int resolve(const struct mp_vaults *vaults)
 {
     mp_resolved_clear(&got);
     memset(&err, 0, sizeof err);
-    int r = mp_entry_resolve(config, entry("s"), options, vaults, &got, &err);
+    int r = resolve_entry(config, entry("s"), options, vaults, &got, &err);
     ck_assert((r == MCPLUG_OK) == (err.text[0] == '\0'));
     return r;
 }
@@ -172,7 +172,7 @@ START_TEST(keys_that_the_transport_does_not_know_are_left_out)
     ck_assert_ptr_null(prop("timeouts"));
     ck_assert_ptr_null(prop("type"));
     mp_resolved_clear(&got);
-    ck_assert_int_eq(mp_entry_resolve(config, entry("s"), NULL, NULL, &got, &err),
+    ck_assert_int_eq(resolve_entry(config, entry("s"), NULL, NULL, &got, &err),
                      MCPLUG_OK);
     ck_assert_ptr_null(prop("command"));
 }
@@ -358,7 +358,7 @@ START_TEST(a_transport_without_a_directory_gets_none)
     give_entry(PROJECT, "{'url':'http://h'}");
     load();
     approve_all();
-    ck_assert_int_eq(mp_entry_resolve(config, entry("s"), bare, NULL, &got, &err),
+    ck_assert_int_eq(resolve_entry(config, entry("s"), bare, NULL, &got, &err),
                      MCPLUG_OK);
     ck_assert_ptr_null(prop("cwd"));
     ck_assert_str_eq(prop("url"), "http://h");

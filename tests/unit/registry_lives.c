@@ -61,7 +61,8 @@ static void look_at_waiters(const struct mp_keeper *k, uint64_t seed, int step)
         together += !w->ready_ms;
     }
     TRUE_OF(together == k->together);
-    TRUE_OF(!together || k->patience.slot || k->job.queued);
+    /* the one attempt of `once` has a limit of its own */
+    TRUE_OF(!together || k->patience.slot || k->job.queued || k->once);
     TRUE_OF(together || !k->patience.slot);
 }
 

@@ -55,18 +55,38 @@ static void end(void)
     unload();
 }
 
+/* One list; NULL: an empty one. */
+static int save_list(const struct mp_paths *paths, const struct mp_entry *e,
+                     const struct mp_identity *id, enum mcplug_kind kind,
+                     const mcplug_list *list, int64_t ttl, struct mcplug_error *why)
+{
+    static const mcplug_list empty;
+    mcplug_list *lists[MP_KINDS] = {NULL};
+    int64_t ttls[MP_KINDS] = {0};
+    char *path = mp_tool_cache_path(paths, e);
+
+    for (int i = 0; i < MP_KINDS; i++)
+        if ((int)kind == 1 << i) {
+            lists[i] = (mcplug_list *)(list ? list : &empty);
+            ttls[i] = ttl;
+        }
+    int r = mp_tool_cache_save(path, id, lists, ttls, why);
+    mp_free(path);
+    return r;
+}
+
 static void save(const char *name, enum mcplug_kind kind, const mcplug_list *list,
                  int64_t ttl)
 {
-    mp_tool_cache_save(&config->paths, entry(name), NULL, kind, list, ttl, &err);
+    save_list(&config->paths, entry(name), NULL, kind, list, ttl, &err);
 }
 
 static void save_server(const struct mp_identity *server)
 {
-    static mcplug_list *const none[3];
-    static const int64_t no_ttls[3];
+    static mcplug_list *const none[MP_KINDS];
+    static const int64_t no_ttls[MP_KINDS];
     char *path = mp_tool_cache_path(&config->paths, entry("s"));
-    mp_tool_cache_save_at(path, server, none, no_ttls);
+    mp_tool_cache_save(path, server, none, no_ttls, &err);
     mp_free(path);
 }
 
@@ -197,14 +217,12 @@ START_TEST(without_a_place_nothing_is_kept)
 {
     struct mp_paths nowhere = config->paths;
     nowhere.cache = NULL;
-    ck_assert(
-        mp_tool_cache_save(&nowhere, entry("s"), NULL, MCPLUG_TOOLS, &two, 0, &err) < 0);
+    ck_assert(save_list(&nowhere, entry("s"), NULL, MCPLUG_TOOLS, &two, 0, &err) < 0);
     ck_assert(!mp_tool_cache_load(&nowhere, entry("s"), &known));
     mp_tool_cache_forget(&nowhere, entry("s"));
     nowhere.cache = (char *)(uintptr_t)at("project/.mcp.json/below");
     give(PROJECT, "{}");
-    ck_assert(
-        mp_tool_cache_save(&nowhere, entry("s"), NULL, MCPLUG_TOOLS, &two, 0, &err) < 0);
+    ck_assert(save_list(&nowhere, entry("s"), NULL, MCPLUG_TOOLS, &two, 0, &err) < 0);
     ck_assert(!mp_tool_cache_load(&nowhere, entry("s"), &known));
 }
 END_TEST
@@ -375,7 +393,7 @@ START_TEST(who_a_server_is_is_kept_beside_its_lists)
 {
     struct mp_identity *s = server();
     s->instructions = (char *)(uintptr_t) "Be \"kind\".";
-    mp_tool_cache_save(&config->paths, entry("s"), s, MCPLUG_TOOLS, &two, 1000, &err);
+    save_list(&config->paths, entry("s"), s, MCPLUG_TOOLS, &two, 1000, &err);
     ck_assert(reload("s"));
     ck_assert_uint_eq(n_items(MCPLUG_TOOLS), 2);
     mp_view kept = mp_tool_cache_server(&known);
@@ -504,8 +522,8 @@ START_TEST(a_file_that_is_too_long_is_replaced_but_a_directory_is_not)
     ck_assert_int_eq(unlink(at(file())), 0);
     ck_assert_int_eq(mkdir(at(known_path), 0700), 0);
     ck_assert(!reload("s"));
-    ck_assert_int_ne(mp_tool_cache_save(&config->paths, entry("s"), NULL, MCPLUG_TOOLS,
-                                        &two, MP_TOOL_CACHE_NO_TTL, &err),
+    ck_assert_int_ne(save_list(&config->paths, entry("s"), NULL, MCPLUG_TOOLS, &two,
+                               MP_TOOL_CACHE_NO_TTL, &err),
                      MCPLUG_OK);
     ck_assert(S_ISDIR(look(known_path).st_mode));
 }
@@ -532,8 +550,7 @@ static void save_some(void)
 {
     struct mp_identity *s = server();
     s->instructions = (char *)(uintptr_t) "Some.";
-    mp_tool_cache_save(&config->paths, &config->entries[0], s, MCPLUG_TOOLS, &one, 5000,
-                       &err);
+    save_list(&config->paths, &config->entries[0], s, MCPLUG_TOOLS, &one, 5000, &err);
 }
 
 /* The old list or the new one, and the other kinds are there. */

@@ -1,0 +1,326 @@
+#include "connect/target.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+struct vault {
+    struct vault *next;
+    const struct mp_offer *offer;
+    char name[];
+};
+
+struct mp_target {
+    unsigned refs;
+    mcplug_settings *settings;
+    uint64_t hash;
+
+    /* For secrets; NULL: there are none. */
+    struct mcplug_config *config;
+    struct mp_entry *entry;
+    const struct mcplug_option *options; /* of the transport; as long as its module */
+    mcplug_props *variables;
+    mcplug_settings *overlay;
+    struct vault *vaults; /* that the entry names */
+};
+
+/* ---- life ---- */
+
+static void target_free(struct mp_target *t)
+{
+    mcplug_settings_free(t->settings);
+    mcplug_settings_free(t->overlay);
+    mp_props_free(t->variables);
+    mp_config_free(t->config);
+    while (t->vaults) {
+        struct vault *v = t->vaults;
+        t->vaults = v->next;
+        mp_free(v);
+    }
+    mp_free(t);
+}
+
+struct mp_target *mp_target_ref(struct mp_target *t)
+{
+    t->refs++;
+    return t;
+}
+
+void mp_target_unref(struct mp_target *t)
+{
+    if (t && --t->refs == 0)
+        target_free(t);
+}
+
+int mp_target_of_settings(const mcplug_settings *settings, struct mp_target **out,
+                          struct mcplug_error *err)
+{
+    struct mp_target *t = mp_alloc(sizeof *t);
+
+    if (!t || !(t->settings = mp_settings_copy(settings))) {
+        mp_free(t);
+        return mp_fail_nomem(err);
+    }
+    t->refs = 1;
+    t->hash = mp_props_hash(t->settings->props);
+    *out = t;
+    return MCPLUG_OK;
+}
+
+/* ---- from an entry ---- */
+
+/* Which transport is it? Without a type the URL tells, and that may have variables. */
+static int find_transport(struct mp_connector *c, const struct mcplug_config *config,
+                          const struct mp_entry *entry, const struct mp_offer **out,
+                          struct mcplug_error *err)
+{
+    static const struct mcplug_option only_url[] = {{"url", "string", "", ""},
+                                                    {NULL, NULL, NULL, NULL}};
+    struct mp_resolved first;
+    char *type = NULL;
+    int r = mp_entry_type(entry, &type, err);
+
+    if (r == MCPLUG_OK && type) {
+        r = mp_connector_transport(c, type, NULL, out, err);
+    } else if (r == MCPLUG_OK) {
+        r = mp_entry_resolve(config, entry, only_url, &first, err);
+        if (r == MCPLUG_OK)
+            r = mp_connector_transport(c, NULL, mp_props_get(first.props, "url"), out,
+                                       err);
+        mp_resolved_clear(&first);
+    }
+    mp_free(type);
+    return r;
+}
+
+/* Takes what was resolved, and puts `overlay` on top. */
+static int make_settings(struct mp_target *t, struct mp_resolved *resolved,
+                         const mcplug_settings *overlay, struct mcplug_error *err)
+{
+    mcplug_settings *s = mcplug_settings_new(resolved->type);
+
+    if (!s)
+        return mp_fail_nomem(err);
+    mp_props_free(s->props);
+    s->props = mp_move(&resolved->props);
+    t->settings = s;
+    return overlay ? mp_settings_merge(s, overlay, err) : MCPLUG_OK;
+}
+
+struct finding {
+    struct mp_target *target;
+    struct mp_catalogue *catalogue;
+    struct mcplug_error *err;
+    int result;
+};
+
+/* Modules are loaded on the loop's thread, so the vaults are found before they are asked:
+ * "keyring:NAME" names one. */
+static void find_vault(void *arg, const char *name)
+{
+    struct finding *f = arg;
+    const struct mp_offer *offer;
+    size_t n = strcspn(name, ":");
+    bool is_vault = name[n] && strncmp(name, "file:", 5) != 0 && strncmp(name, "cmd:", 4);
+
+    for (struct vault *v = f->target->vaults; v && is_vault; v = v->next)
+        is_vault = strncmp(v->name, name, n) != 0 || v->name[n];
+    if (!is_vault || f->result != MCPLUG_OK)
+        return;
+    struct vault *v = mp_alloc(sizeof *v + n + 1);
+    if (!v) {
+        f->result = mp_fail_nomem(f->err);
+        return;
+    }
+    memcpy(v->name, name, n);
+    f->result = mp_catalogue_find(f->catalogue, MCPLUG_VAULT, v->name, &offer, f->err);
+    if (f->result != MCPLUG_OK) {
+        mp_free(v);
+        return;
+    }
+    v->offer = offer;
+    v->next = f->target->vaults;
+    f->target->vaults = v;
+}
+
+static int keep_for_secrets(struct mp_target *t, struct mp_connector *c,
+                            struct mcplug_config *config, struct mp_entry *entry,
+                            const struct mp_offer *offer, struct mp_resolved *resolved,
+                            const mcplug_settings *overlay, struct mcplug_error *err)
+{
+    struct finding f = {.target = t, .catalogue = c->catalogue, .err = err};
+
+    t->config = mp_config_ref(config);
+    t->entry = entry;
+    t->options = offer->feature.options;
+    t->variables = mp_move(&resolved->variables);
+    if (overlay && !(t->overlay = mp_settings_copy(overlay)))
+        return mp_fail_nomem(err);
+    mp_entry_each_name(entry, find_vault, &f);
+    return f.result;
+}
+
+/* What is put on top counts as much as the entry. */
+static int judge(const struct mcplug_config *config, const struct mp_entry *entry,
+                 const mcplug_settings *settings, struct mcplug_error *err)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+
+    if (mp_config_judge(config, entry, settings->props, &why) == MCPLUG_OK)
+        return MCPLUG_OK;
+    return mp_fail(err, MCPLUG_EREFUSED, "Cannot use MCP server \"%s\": %s", entry->name,
+                   why.text);
+}
+
+int mp_target_of_entry(struct mp_connector *c, struct mcplug_config *config,
+                       struct mp_entry *entry, const mcplug_settings *overlay,
+                       struct mp_resolved *resolved, struct mp_target **out,
+                       struct mcplug_error *err)
+{
+    struct mp_target *t = mp_alloc(sizeof *t);
+    const struct mp_offer *offer;
+    enum mp_state state;
+
+    memset(resolved, 0, sizeof *resolved);
+    if (!t)
+        return mp_fail_nomem(err);
+    t->refs = 1;
+    int r = mp_entry_usable(config, entry, &state, err);
+    if (r == MCPLUG_OK)
+        r = find_transport(c, config, entry, &offer, err);
+    if (r == MCPLUG_OK) {
+        mp_config_check(config, entry, offer->feature.name, offer->feature.options);
+        mp_config_check_url(config, entry, offer->feature.name, offer->feature.accepts);
+        r = entry->broken
+                ? mp_entry_usable(config, entry, &state, err)
+                : mp_entry_resolve(config, entry, offer->feature.options, resolved, err);
+    }
+    if (r == MCPLUG_OK)
+        r = make_settings(t, resolved, overlay, err);
+    if (r == MCPLUG_OK && overlay) /* else it was judged when it was found to be usable */
+        r = judge(config, entry, t->settings, err);
+    if (r == MCPLUG_OK && resolved->has_secrets)
+        r = keep_for_secrets(t, c, config, entry, offer, resolved, overlay, err);
+    if (r != MCPLUG_OK) {
+        target_free(t);
+        return r;
+    }
+    t->hash = mp_props_hash(t->settings->props);
+    *out = t;
+    return MCPLUG_OK;
+}
+
+/* ---- what it is ---- */
+
+const mcplug_settings *mp_target_settings(const struct mp_target *t)
+{
+    return t->settings;
+}
+
+uint64_t mp_target_hash(const struct mp_target *t)
+{
+    return t->hash;
+}
+
+/* References mean the same where the files do that they stand in: paths and commands are
+ * relative to these. */
+bool mp_target_equal(const struct mp_target *a, const struct mp_target *b)
+{
+    const char *x = a->config ? a->entry->source->real : NULL;
+    const char *y = b->config ? b->entry->source->real : NULL;
+    bool same_file = x && y ? strcmp(x, y) == 0 : x == y;
+
+    return a->hash == b->hash && !a->config == !b->config && same_file &&
+           mp_settings_equal(a->settings, b->settings);
+}
+
+bool mp_target_has_secrets(const struct mp_target *t)
+{
+    return t->config != NULL;
+}
+
+/* ---- secrets ---- */
+
+struct mp_lookup {
+    struct mp_target *target;
+    void (*done)(void *, const mcplug_settings *, const struct mcplug_error *);
+    void *arg;
+    bool cancelled;
+    mcplug_settings *settings;
+    struct mcplug_error why;
+};
+
+/* On a thread of the pool, as all that follows until on_looked_up(). */
+static int from_vault(void *arg, const char *vault, const char *name, struct mp_str *out,
+                      struct mcplug_error *err)
+{
+    const struct mp_target *t = arg;
+
+    for (const struct vault *v = t->vaults; v; v = v->next)
+        if (strcmp(v->name, vault) == 0)
+            return mp_vault_ask(v->offer, name, out, err);
+    return mp_fail(err, MCPLUG_ENOTSUP, "there is no vault \"%s\"", vault);
+}
+
+static void look_up(void *arg)
+{
+    struct mp_lookup *l = arg;
+    struct mp_target *t = l->target;
+    const struct mp_vaults vaults = {from_vault, t};
+    mcplug_props *props = NULL;
+
+    int r = mp_entry_secrets(t->config, t->entry, t->options, t->variables, &vaults,
+                             &props, &l->why);
+    mcplug_settings *s = r == MCPLUG_OK ? mcplug_settings_new(t->settings->type) : NULL;
+    if (s) {
+        mp_props_free(s->props);
+        s->props = mp_move(&props);
+        if (t->overlay)
+            r = mp_settings_merge(s, t->overlay, &l->why);
+    } else if (r == MCPLUG_OK) {
+        mp_fail_nomem(&l->why);
+    }
+    mp_props_free(props);
+    l->settings = s;
+}
+
+static void on_looked_up(void *arg, int status)
+{
+    struct mp_lookup *l = arg;
+
+    if (status != MCPLUG_OK && !l->why.code)
+        mp_fail(&l->why, status, "secrets could not be looked up: %s",
+                mp_error_name(status));
+    if (!l->cancelled)
+        l->done(l->arg, l->why.code ? NULL : l->settings, l->why.code ? &l->why : NULL);
+    mcplug_settings_free(l->settings);
+    mp_target_unref(l->target);
+    mp_free(l);
+}
+
+int mp_lookup_start(struct mp_loop *loop, struct mp_target *target,
+                    void (*done)(void *arg, const mcplug_settings *settings,
+                                 const struct mcplug_error *why),
+                    void *arg, struct mp_lookup **out, struct mcplug_error *err)
+{
+    struct mp_lookup *l = mp_alloc(sizeof *l);
+
+    if (!l)
+        return mp_fail_nomem(err);
+    l->target = mp_target_ref(target);
+    l->done = done;
+    l->arg = arg;
+    l->why = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    int r = mp_loop_work(loop, look_up, on_looked_up, l);
+    if (r != MCPLUG_OK) {
+        mp_target_unref(l->target);
+        mp_free(l);
+        return mp_fail(err, r, "secrets could not be looked up: %s", mp_error_name(r));
+    }
+    *out = l;
+    return MCPLUG_OK;
+}
+
+void mp_lookup_cancel(struct mp_lookup *l)
+{
+    l->cancelled = true;
+}

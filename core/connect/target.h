@@ -1,0 +1,43 @@
+/* What a server is reached with: settings in place, or an entry of the configuration.
+ * Each step from an entry to settings is made once: may it be used, which transport, do
+ * its settings fit what the module declares, variables, what is put on top, the policy on
+ * the result. Secrets come last and anew for each start, on a thread of the pool: a
+ * keyring may ask its user. A place for locators is between the transport and the policy.
+ * [loop] */
+#ifndef MP_CONNECT_TARGET_H
+#define MP_CONNECT_TARGET_H
+
+#include "config/config.h"
+#include "connect/connector.h"
+
+struct mp_target; /* counted */
+struct mp_lookup; /* of its secrets, under way */
+
+int mp_target_of_settings(const mcplug_settings *settings, struct mp_target **out,
+                          struct mcplug_error *err);
+/* `overlay`, which may be NULL, is put on top of what the entry says. Problems of the
+ * entry's settings are noted in the configuration, which is kept as long as the target.
+ * Clear `resolved`, which has the times and what is missing, in any case. */
+int mp_target_of_entry(struct mp_connector *c, struct mcplug_config *config,
+                       struct mp_entry *entry, const mcplug_settings *overlay,
+                       struct mp_resolved *resolved, struct mp_target **out,
+                       struct mcplug_error *err);
+struct mp_target *mp_target_ref(struct mp_target *target);
+void mp_target_unref(struct mp_target *target);
+
+/* The settings, where secrets belong with their references. borrow */
+const mcplug_settings *mp_target_settings(const struct mp_target *target);
+uint64_t mp_target_hash(const struct mp_target *target);
+/* Would the same server be reached, with the same secrets? */
+bool mp_target_equal(const struct mp_target *a, const struct mp_target *b);
+bool mp_target_has_secrets(const struct mp_target *target);
+
+/* Looks the secrets up. `done` runs once, with the settings as they are to be used,
+ * borrow, or the reason why not; unless it is cancelled. */
+int mp_lookup_start(struct mp_loop *loop, struct mp_target *target,
+                    void (*done)(void *arg, const mcplug_settings *settings,
+                                 const struct mcplug_error *why),
+                    void *arg, struct mp_lookup **out, struct mcplug_error *err);
+void mp_lookup_cancel(struct mp_lookup *lookup);
+
+#endif
