@@ -1,5 +1,6 @@
 #include "cli/base/progress.h"
 
+#include "base/text.h"
 #include "cli/base/message.h"
 
 #include <stdio.h>
@@ -16,21 +17,10 @@ uint64_t cli_now(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-void cli_elapsed(uint64_t ms, char *out, size_t cap)
-{
-    unsigned long long s = ms / 1000;
-    if (ms < 1000)
-        snprintf(out, cap, "%llums", (unsigned long long)ms);
-    else if (s < 60)
-        snprintf(out, cap, "%llus", s);
-    else
-        snprintf(out, cap, "%llum %llus", s / 60, s % 60);
-}
-
 size_t cli_progress_text(const struct cli_progress *p, uint64_t ms, char *out, size_t cap)
 {
     char elapsed[32], amount[64] = "";
-    cli_elapsed(ms / 1000 * 1000, elapsed, sizeof elapsed);
+    mp_text_duration(elapsed, sizeof elapsed, ms / 1000 * 1000, false);
 
     if (!p->any)
         return (size_t)snprintf(out, cap, "%s still running (%s elapsed)", p->what,

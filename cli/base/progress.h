@@ -34,7 +34,5 @@ void cli_progress_end(struct cli_progress *p);
 /* What is shown `ms` after the beginning; returns its length. */
 size_t cli_progress_text(const struct cli_progress *p, uint64_t ms, char *out,
                          size_t cap);
-/* "340ms", "12s", "2m 5s" */
-void cli_elapsed(uint64_t ms, char *out, size_t cap);
 
 #endif

@@ -172,3 +172,15 @@ size_t mp_text_line(char *out, size_t size, const char *text, size_t len)
     out[end] = '\0';
     return end;
 }
+
+void mp_text_duration(char *out, size_t size, uint64_t ms, bool exact)
+{
+    unsigned long long s = ms / 1000;
+
+    if (s == 0 || (exact && ms % 1000))
+        snprintf(out, size, "%llums", (unsigned long long)ms);
+    else if (exact || s < 60)
+        snprintf(out, size, "%llus", s);
+    else
+        snprintf(out, size, "%llum %llus", s / 60, s % 60);
+}

@@ -33,4 +33,8 @@ MP_SHARED bool mp_str_add_escaped(struct mp_str *s, const char *text, size_t len
  * returns the length. */
 size_t mp_text_line(char *out, size_t size, const char *text, size_t len);
 
+/* A duration for people, rounded down: 340ms, 12s, 2m 5s. With `exact`, which is for
+ * limits that were set, as it is: 250ms, 1500ms, 300s. 32 bytes are enough. */
+MP_SHARED void mp_text_duration(char *out, size_t size, uint64_t ms, bool exact);
+
 #endif

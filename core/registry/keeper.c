@@ -2,8 +2,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const uint32_t delays[] = {0, 1000, 2000, 5000, 10000, 30000, 60000};
@@ -147,10 +147,7 @@ static void not_ready_within(struct mp_keeper *k, uint64_t ms, struct mcplug_err
     char time[32];
 
     note_failure(k);
-    if (ms % 1000 == 0)
-        snprintf(time, sizeof time, "%llus", (unsigned long long)(ms / 1000));
-    else
-        snprintf(time, sizeof time, "%llums", (unsigned long long)ms);
+    mp_text_duration(time, sizeof time, ms, true);
     mp_fail(why, code_of(k, MCPLUG_ETIMEDOUT),
             "%sserver \"%.64s\" was not ready within %s%s%.300s", kind_of(k), k->name,
             time, k->cause.text[0] ? ": " : "", k->cause.text);

@@ -2,8 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-
-#include <stdio.h>
+#include "base/text.h"
 
 enum { SENDS_MAX = 8 }; /* of one call, none of which was written */
 
@@ -191,7 +190,7 @@ static void on_late(struct mp_timer *timer)
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     char after[32];
 
-    mp_say_timeout(r->timeout_ms, after, sizeof after);
+    mp_text_duration(after, sizeof after, r->timeout_ms, true);
     mp_fail(&why, MCPLUG_ETIMEDOUT,
             "%s%.200s%s timed out after %s, waiting in queue \"%.64s\" (%u run, %u wait)",
             r->tool ? "MCP tool call '" : "", r->tool ? r->tool : r->method,

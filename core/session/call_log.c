@@ -1,19 +1,7 @@
 #include "session/session.h"
 
 #include "base/mem.h"
-
-#include <stdio.h>
-
-void mp_say_duration(uint64_t ms, char *out, size_t size)
-{
-    if (ms < 1000)
-        snprintf(out, size, "%ums", (unsigned)ms);
-    else if (ms < 60000)
-        snprintf(out, size, "%us", (unsigned)(ms / 1000));
-    else
-        snprintf(out, size, "%llum %us", (unsigned long long)(ms / 60000),
-                 (unsigned)(ms % 60000 / 1000));
-}
+#include "base/text.h"
 
 static uint64_t elapsed(const struct mp_request *call)
 {
@@ -110,7 +98,7 @@ void mp_call_log_ended(const struct mp_request *call, const mp_message *reply,
     if (!call->tool || !is_wanted(call->session) ||
         (why && why->code == MCPLUG_ECANCELED))
         return;
-    mp_say_duration(elapsed(call), after, sizeof after);
+    mp_text_duration(after, sizeof after, elapsed(call), false);
     if (why)
         tell(call, "Tool '%s' failed after %s: %s", call->tool, after, why->text);
     else if (reply && mcplug_result_is_error(reply))

@@ -2,8 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-
-#include <stdio.h>
+#include "base/text.h"
 
 #define ANSWERS_MAX ((size_t)64 << 20) /* bytes, to one round of questions */
 
@@ -60,20 +59,12 @@ void mp_request_finish(struct mp_request *call, mp_message *reply,
 
 /* ---- time-outs ---- */
 
-void mp_say_timeout(uint64_t ms, char *out, size_t size)
-{
-    if (ms >= 1000 && ms % 1000 == 0)
-        snprintf(out, size, "%llus", (unsigned long long)(ms / 1000));
-    else
-        snprintf(out, size, "%llums", (unsigned long long)ms);
-}
-
 static void on_timed_out(struct mp_call *rpc, struct mcplug_error *err)
 {
     struct mp_request *call = MP_OF(rpc, struct mp_request, rpc);
     char after[32];
 
-    mp_say_timeout(call->timeout_ms, after, sizeof after);
+    mp_text_duration(after, sizeof after, call->timeout_ms, true);
     if (call->tool)
         mp_fail(err, MCPLUG_ETIMEDOUT, "MCP tool call '%.200s' timed out after %s",
                 call->tool, after);

@@ -278,8 +278,6 @@ struct mp_request *mp_request_start(struct mp_session *s, const char *method,
 void mp_request_cancel(struct mp_request *call);
 /* MCPLUG_EINVAL: a call without a function that is told its end. */
 int mp_request_check(bool has_done, struct mcplug_error *err);
-/* 100000s, 250ms: in whole seconds where there are any. */
-void mp_say_timeout(uint64_t ms, char *out, size_t size);
 void mp_request_unpark(struct mp_session *s); /* sends those that waited for a session */
 /* A request of our own whose failure is only worth a log line. */
 int mp_request_background(struct mp_session *s, const char *method, mp_view members,
@@ -434,8 +432,6 @@ void mp_mirror_forget_call(struct mp_request *call);
 
 #define MP_BEAT_MS 30000 /* a tool that runs is told of that often */
 
-/* 340ms, 12s, 2m 5s */
-void mp_say_duration(uint64_t ms, char *out, size_t size);
 void mp_call_log_began(struct mp_request *call); /* after it has been sent */
 void mp_call_log_ended(const struct mp_request *call, const mp_message *reply,
                        const struct mcplug_error *why);

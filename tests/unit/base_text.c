@@ -99,6 +99,29 @@ START_TEST(an_error_is_one_line_and_keeps_its_errno)
 }
 END_TEST
 
+static void check_duration(uint64_t ms, bool exact, const char *want)
+{
+    char text[32];
+    mp_text_duration(text, sizeof text, ms, exact);
+    ck_assert_str_eq(text, want);
+}
+
+START_TEST(durations_are_rounded_but_limits_are_not)
+{
+    check_duration(0, false, "0ms");
+    check_duration(340, false, "340ms");
+    check_duration(1999, false, "1s");
+    check_duration(59999, false, "59s");
+    check_duration(125000, false, "2m 5s");
+    check_duration(UINT64_MAX, false, "307445734561825m 51s");
+    check_duration(0, true, "0ms");
+    check_duration(250, true, "250ms");
+    check_duration(1500, true, "1500ms");
+    check_duration(300000, true, "300s");
+    check_duration(UINT64_MAX, true, "18446744073709551615ms");
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_test(tc, what_could_deceive_a_terminal_becomes_visible);
@@ -106,6 +129,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, strings_written_as_json_are_valid_whatever_they_hold);
     tcase_add_test(tc, a_string_never_grows_beyond_its_maximum);
     tcase_add_test(tc, an_error_is_one_line_and_keeps_its_errno);
+    tcase_add_test(tc, durations_are_rounded_but_limits_are_not);
 }
 
 int main(void)
