@@ -191,9 +191,10 @@ static void initialize(struct mp_session *s)
                                                 .members = mp_bytes(p.data, p.len)});
     s->era = era;
     mp_str_clear(&p);
-    struct mcplug_pair meta = {"method", "initialize"};
+    struct mcplug_pair meta[MP_PAIRS_MAX];
+    size_t n_meta = mp_frame_pairs(meta, "initialize", NULL, NULL);
     s->initialize = (struct mp_call){.done = initialize_done};
-    int r = frame ? mp_rpc_call(s->rpc, &s->initialize, frame, &meta, 1, 0, &err)
+    int r = frame ? mp_rpc_call(s->rpc, &s->initialize, frame, meta, n_meta, 0, &err)
                   : mp_fail_nomem(&err);
     if (r == MCPLUG_OK)
         s->initializing = true;
@@ -379,8 +380,8 @@ static void on_patience(struct mp_timer *timer)
 static void probe(struct mp_session *s)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mcplug_pair meta[] = {{"method", "server/discover"},
-                                 {"protocol-version", MP_MODERN}};
+    struct mcplug_pair meta[MP_PAIRS_MAX];
+    size_t n_meta = mp_frame_pairs(meta, "server/discover", MP_MODERN, NULL);
 
     s->phase = MP_PROBING;
     enum mp_era era = s->era;
@@ -389,7 +390,7 @@ static void probe(struct mp_session *s)
         s, mp_rpc_next_id(s->rpc), &(struct mp_frame_parts){.method = "server/discover"});
     s->era = era;
     s->discover = (struct mp_call){.done = discover_done};
-    int r = frame ? mp_rpc_call(s->rpc, &s->discover, frame, meta, 2, 0, &err)
+    int r = frame ? mp_rpc_call(s->rpc, &s->discover, frame, meta, n_meta, 0, &err)
                   : mp_fail_nomem(&err);
     if (r != MCPLUG_OK) {
         not_sent(s, &err);

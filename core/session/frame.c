@@ -84,6 +84,22 @@ int mp_frame_meta(struct mp_session *s, struct mcplug_error *err)
     return s->meta ? MCPLUG_OK : mp_fail_nomem(err);
 }
 
+/* ---- beside the text ---- */
+
+size_t mp_frame_pairs(struct mcplug_pair pairs[MP_PAIRS_MAX], const char *method,
+                      const char *revision, const char *name)
+{
+    size_t n = 0;
+
+    if (method)
+        pairs[n++] = (struct mcplug_pair){"method", method};
+    if (revision && *revision)
+        pairs[n++] = (struct mcplug_pair){"protocol-version", revision};
+    if (name)
+        pairs[n++] = (struct mcplug_pair){"name", name};
+    return n;
+}
+
 /* ---- requests ---- */
 
 /* Keys of `_meta` that we write ourselves. */

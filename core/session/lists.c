@@ -397,8 +397,8 @@ static int next_page(struct mp_fetch *f, struct mcplug_error *err)
     struct mp_session *s = f->session;
     struct mp_str members;
     struct mp_frame_parts parts = {.method = kinds[f->index].method};
-    struct mcplug_pair meta[] = {{"method", parts.method},
-                                 {"protocol-version", s->id->revision}};
+    struct mcplug_pair meta[MP_PAIRS_MAX];
+    size_t n = mp_frame_pairs(meta, parts.method, s->id->revision, NULL);
 
     mp_str_init(&members, 2 * CURSOR_MAX);
     if (f->cursor) {
@@ -411,7 +411,7 @@ static int next_page(struct mp_fetch *f, struct mcplug_error *err)
     if (!frame)
         return mp_fail_nomem(err);
     f->rpc = (struct mp_call){.done = page_done, .timed_out = on_timed_out};
-    return mp_rpc_call(s->rpc, &f->rpc, frame, meta, 2, s->o.request_ms, err);
+    return mp_rpc_call(s->rpc, &f->rpc, frame, meta, n, s->o.request_ms, err);
 }
 
 /* ---- asking for one ---- */

@@ -302,8 +302,8 @@ static void add_filter(struct mp_str *p, struct mp_session *s)
 static int send_listen(struct mp_session *s, mp_view members, struct mcplug_error *err)
 {
     struct mp_frame_parts parts = {.method = "subscriptions/listen", .members = members};
-    struct mcplug_pair meta[] = {{"method", parts.method},
-                                 {"protocol-version", s->id->revision}};
+    struct mcplug_pair meta[MP_PAIRS_MAX];
+    size_t n = mp_frame_pairs(meta, parts.method, s->id->revision, NULL);
     struct mp_listener *l = mp_alloc(sizeof *l);
     mcplug_buf *frame = l ? mp_frame_request(s, mp_rpc_next_id(s->rpc), &parts) : NULL;
 
@@ -314,7 +314,7 @@ static int send_listen(struct mp_session *s, mp_view members, struct mcplug_erro
     l->session = s;
     l->rpc.done = listen_done;
     l->rpc.standing = true;
-    int r = mp_rpc_call(s->rpc, &l->rpc, frame, meta, 2, 0, err);
+    int r = mp_rpc_call(s->rpc, &l->rpc, frame, meta, n, 0, err);
     if (r != MCPLUG_OK) {
         mp_free(l);
         return r;

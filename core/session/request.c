@@ -174,10 +174,9 @@ int mp_request_send(struct mp_request *call, const struct mp_frame_parts *parts,
                                             const struct mcplug_error *),
                     struct mcplug_error *err)
 {
-    struct mcplug_pair meta[3] = {{"method", parts->method},
-                                  {"protocol-version", call->session->id->revision},
-                                  {"name", name}};
-    return send_with(call, parts, meta, name ? 3 : 2, done, err);
+    struct mcplug_pair meta[MP_PAIRS_MAX];
+    size_t n = mp_frame_pairs(meta, parts->method, call->session->id->revision, name);
+    return send_with(call, parts, meta, n, done, err);
 }
 
 static int send_round(struct mp_request *call, struct mcplug_error *err)
@@ -194,13 +193,11 @@ static int send_round(struct mp_request *call, struct mcplug_error *err)
         .state = mp_text(call->state),
     };
     const char *name = call->tool ? call->tool : call->name;
-    struct mcplug_pair meta[3 + MP_HEADERS_MAX];
-    size_t n = name ? 3 : 2, more;
+    struct mcplug_pair meta[MP_PAIRS_MAX + MP_HEADERS_MAX];
+    size_t n = mp_frame_pairs(meta, call->method, call->session->id->revision, name);
+    size_t more;
     struct mp_str values;
 
-    meta[0] = (struct mcplug_pair){"method", call->method};
-    meta[1] = (struct mcplug_pair){"protocol-version", call->session->id->revision};
-    meta[2] = (struct mcplug_pair){"name", name};
     int r = mp_mirror_pairs(call, name, &values, meta + n, &more, err);
     if (r == MCPLUG_OK)
         r = send_with(call, &parts, meta, n + more, round_done, err);
@@ -588,8 +585,8 @@ int mp_request_background(struct mp_session *s, const char *method, mp_view memb
                           const char *name, struct mcplug_error *err)
 {
     struct mp_frame_parts parts = {.method = method, .members = members};
-    struct mcplug_pair meta[] = {
-        {"method", method}, {"protocol-version", s->id->revision}, {"name", name}};
+    struct mcplug_pair meta[MP_PAIRS_MAX];
+    size_t n = mp_frame_pairs(meta, method, s->id->revision, name);
     struct background *e = mp_alloc(sizeof *e);
     mcplug_buf *frame = e ? mp_frame_request(s, mp_rpc_next_id(s->rpc), &parts) : NULL;
 
@@ -600,7 +597,7 @@ int mp_request_background(struct mp_session *s, const char *method, mp_view memb
     e->session = s;
     e->method = method;
     e->rpc.done = background_done;
-    int r = mp_rpc_call(s->rpc, &e->rpc, frame, meta, name ? 3 : 2, s->o.request_ms, err);
+    int r = mp_rpc_call(s->rpc, &e->rpc, frame, meta, n, s->o.request_ms, err);
     if (r != MCPLUG_OK)
         mp_free(e);
     return r;

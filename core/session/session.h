@@ -228,6 +228,11 @@ struct mp_frame_parts {
     mp_view answers; /* inputResponses object, or empty */
     mp_view state;   /* requestState, a string with its quotes, or empty */
 };
+/* The envelope's pairs, so that a transport need not read the frame: method, revision
+ * and name. NULL is left out, as is a revision of "". Returns how many there are. */
+enum { MP_PAIRS_MAX = 3 };
+size_t mp_frame_pairs(struct mcplug_pair pairs[MP_PAIRS_MAX], const char *method,
+                      const char *revision, const char *name);
 /* give; NULL: no memory. In a modern session `_meta` gets what every request has. */
 mcplug_buf *mp_frame_request(struct mp_session *s, uint64_t id,
                              const struct mp_frame_parts *parts);
