@@ -4,8 +4,6 @@
 #include "base/mem.h"
 #include "rpc/unsent.h"
 
-#define FIRST_MODERN "2026-07-28"
-
 /* How the peer writes the ids of our requests, which are numbers. Some read them as
  * strings, and answer to "1". The first answer to a call shows it: who has answered to a
  * number knows them, and means something else by a string. */
@@ -17,7 +15,6 @@ struct mp_rpc {
     struct mp_ledger calls;
     struct mp_rpc_counts counts;
     struct mp_noise noise;
-    const char *revision;     /* borrow; "" until it is settled */
     uint64_t serial;          /* of the last frame; ids are serials */
     struct mp_unsent waiting; /* frames that the transport keeps */
     enum id_form ids;
@@ -71,28 +68,15 @@ static void complete(struct mp_call *call, mp_message *reply,
 static void tell_cancelled(const struct mp_call *call, const char *reason)
 {
     struct mp_rpc *rpc = call->rpc;
-    uint64_t id = call->id;
-    struct mp_str s;
 
     if (!rpc->link)
         return;
     if (mp_link_can_cancel(rpc->link)) {
-        mp_link_cancel(rpc->link, id);
+        mp_link_cancel(rpc->link, call->id);
         if (!call->written)
             return; /* it never got there */
     }
-    if (mp_link_has_exchanges(rpc->link) && strcmp(rpc->revision, FIRST_MODERN) >= 0)
-        return; /* the end of its stream is the cancellation, and only since then */
-    mp_str_init(&s, 1024);
-    mp_str_adds(&s, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
-                    "\"params\":{\"requestId\":");
-    mp_str_addu(&s, id);
-    mp_str_adds(&s, ",\"reason\":");
-    mp_str_add_json(&s, reason, strlen(reason));
-    mp_str_adds(&s, "}}");
-    mcplug_buf *frame = mp_str_to_buf(&s);
-    if (frame)
-        mp_rpc_notify(rpc, frame, "notifications/cancelled", NULL);
+    rpc->o.events->cancelled(rpc->o.arg, call, reason);
 }
 
 static void end_now(struct mp_job *job)
@@ -486,27 +470,25 @@ int mp_rpc_call(struct mp_rpc *rpc, struct mp_call *call, mcplug_buf *frame,
     return MCPLUG_OK;
 }
 
-int mp_rpc_notify(struct mp_rpc *rpc, mcplug_buf *frame, const char *method,
-                  struct mcplug_error *err)
+int mp_rpc_notify(struct mp_rpc *rpc, mcplug_buf *frame, const struct mcplug_pair *meta,
+                  size_t n_meta, struct mcplug_error *err)
 {
-    struct mcplug_pair meta[] = {{"method", method}, {"protocol-version", rpc->revision}};
     struct mcplug_envelope env = {.kind = MCPLUG_NOTIFICATION,
                                   .serial = ++rpc->serial,
                                   .meta = meta,
-                                  .n_meta = rpc->revision[0] ? 2 : 1};
+                                  .n_meta = n_meta};
     int r = send_frame(rpc, frame, &env, err);
     return r < 0 ? r : MCPLUG_OK;
 }
 
 int mp_rpc_answer(struct mp_rpc *rpc, mcplug_buf *frame, uint64_t exchange,
-                  struct mcplug_error *err)
+                  const struct mcplug_pair *meta, size_t n_meta, struct mcplug_error *err)
 {
-    struct mcplug_pair meta = {"protocol-version", rpc->revision};
     struct mcplug_envelope env = {.kind = MCPLUG_RESPONSE,
                                   .serial = ++rpc->serial,
                                   .exchange = exchange,
-                                  .meta = &meta,
-                                  .n_meta = rpc->revision[0] ? 1 : 0};
+                                  .meta = meta,
+                                  .n_meta = n_meta};
     int r = send_frame(rpc, frame, &env, err);
     return r < 0 ? r : MCPLUG_OK;
 }
@@ -533,7 +515,6 @@ struct mp_rpc *mp_rpc_new(const struct mp_rpc_options *options, struct mcplug_er
     rpc->o = *options;
     rpc->o.link.events = &link_events;
     rpc->o.link.arg = rpc;
-    rpc->revision = "";
     return rpc;
 }
 
@@ -547,11 +528,6 @@ void mp_rpc_use(struct mp_rpc *rpc, const struct mp_offer *transport,
 const char *mp_rpc_transport(const struct mp_rpc *rpc)
 {
     return rpc->o.link.transport->feature.name;
-}
-
-void mp_rpc_revision(struct mp_rpc *rpc, const char *revision)
-{
-    rpc->revision = revision;
 }
 
 bool mp_rpc_has_exchanges(const struct mp_rpc *rpc)

@@ -1,5 +1,6 @@
-/* JSON-RPC over one link: pairs requests with replies. Every call that was started
- * completes exactly once, whatever the peer does; `mp_rpc_counts` is the proof. */
+/* JSON-RPC over one link, whatever the methods mean: pairs requests with replies. Every
+ * call that was started completes exactly once, whatever the peer does; `mp_rpc_counts`
+ * is the proof. */
 #ifndef MP_RPC_RPC_H
 #define MP_RPC_RPC_H
 
@@ -54,6 +55,9 @@ struct mp_rpc_events {
     void (*notification)(void *arg, mp_message *m);
     void (*remark)(void *arg, struct mcplug_bytes line);
     void (*described)(void *arg, const char *name, const char *value);
+    /* A call that the peer may be working on has ended without its reply, for `reason`:
+     * tells the peer. `call` is borrow. */
+    void (*cancelled)(void *arg, const struct mp_call *call, const char *reason);
     /* Puts the reason of a lost link into words, before anybody hears it. */
     void (*explain)(struct mcplug_error *why);
     /* The link is gone and every call has ended; the rpc is idle, not freed. */
@@ -74,8 +78,6 @@ void mp_rpc_free(struct mp_rpc *rpc); /* idle ones only; NULL is fine */
 void mp_rpc_use(struct mp_rpc *rpc, const struct mp_offer *transport,
                 const mcplug_props *settings);
 const char *mp_rpc_transport(const struct mp_rpc *rpc); /* its name */
-/* What goes along with every frame from now on; borrow. */
-void mp_rpc_revision(struct mp_rpc *rpc, const char *revision);
 int mp_rpc_connect(struct mp_rpc *rpc, struct mcplug_error *err);
 void mp_rpc_close(struct mp_rpc *rpc);      /* ends every call; `closed` follows */
 void mp_rpc_hang_up(struct mp_rpc *rpc);    /* the same, but it may connect again */
@@ -100,9 +102,10 @@ int mp_rpc_call(struct mp_rpc *rpc, struct mp_call *call, mcplug_buf *frame,
 void mp_rpc_cancel(struct mp_call *call, const char *text, bool tell);
 
 /* take `frame` */
-int mp_rpc_notify(struct mp_rpc *rpc, mcplug_buf *frame, const char *method,
-                  struct mcplug_error *err);
+int mp_rpc_notify(struct mp_rpc *rpc, mcplug_buf *frame, const struct mcplug_pair *meta,
+                  size_t n_meta, struct mcplug_error *err);
 int mp_rpc_answer(struct mp_rpc *rpc, mcplug_buf *frame, uint64_t exchange,
+                  const struct mcplug_pair *meta, size_t n_meta,
                   struct mcplug_error *err);
 
 const struct mp_noise *mp_rpc_noise(const struct mp_rpc *rpc); /* borrow */

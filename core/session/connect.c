@@ -78,12 +78,7 @@ static void on_initialized(struct mp_session *s, mp_message *m)
                MCPLUG_OK) {
         strcpy(s->id->revision, text);
         s->era = MP_ERA_LEGACY;
-        mcplug_buf *frame =
-            mp_frame_notification("notifications/initialized", mp_bytes(NULL, 0));
-        if (frame)
-            mp_rpc_notify(s->rpc, frame, "notifications/initialized", &err);
-        else
-            mp_fail_nomem(&err);
+        mp_frame_notify(s, "notifications/initialized", mp_bytes(NULL, 0), &err);
     }
     mp_free(text);
     if (err.code)

@@ -229,7 +229,7 @@ bool mp_frame_members(mp_view params, struct mp_str *members, mp_view *meta)
 
 /* ---- the rest ---- */
 
-mcplug_buf *mp_frame_notification(const char *method, mp_view params)
+static mcplug_buf *notification(const char *method, mp_view params)
 {
     struct mp_str f;
 
@@ -241,6 +241,16 @@ mcplug_buf *mp_frame_notification(const char *method, mp_view params)
     }
     mp_str_addc(&f, '}');
     return mp_str_to_buf(&f);
+}
+
+int mp_frame_notify(struct mp_session *s, const char *method, mp_view params,
+                    struct mcplug_error *err)
+{
+    struct mcplug_pair pairs[MP_PAIRS_MAX];
+    size_t n = mp_frame_pairs(pairs, method, s->id->revision, NULL);
+    mcplug_buf *frame = notification(method, params);
+
+    return frame ? mp_rpc_notify(s->rpc, frame, pairs, n, err) : mp_fail_nomem(err);
 }
 
 mcplug_buf *mp_frame_answer(mp_view id, mp_view result)

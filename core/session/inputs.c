@@ -94,11 +94,13 @@ static void hand_over(mcplug_input *in, mp_input_fn *handler, mp_view params)
 static void send_answer(struct mp_session *s, mcplug_buf *frame, uint64_t exchange)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mcplug_pair pairs[MP_PAIRS_MAX];
+    size_t n = mp_frame_pairs(pairs, NULL, s->id->revision, NULL);
 
     if (!frame)
         mp_fail_nomem(&err);
     else
-        mp_rpc_answer(s->rpc, frame, exchange, &err);
+        mp_rpc_answer(s->rpc, frame, exchange, pairs, n, &err);
     if (err.code)
         mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "an answer could not be sent: %s",
                err.text);

@@ -186,6 +186,27 @@ static void on_remark(void *arg, struct mcplug_bytes line)
         s->o.remark(s->o.arg, s, (const char *)line.data, line.len);
 }
 
+/* Where requests have streams of their own, the end of the stream is the cancellation;
+ * but only since the modern revision. */
+static void on_cancelled(void *arg, const struct mp_call *call, const char *reason)
+{
+    struct mp_session *s = arg;
+    struct mp_str params;
+
+    if (mp_rpc_has_exchanges(s->rpc) && strcmp(s->id->revision, MP_MODERN) >= 0)
+        return;
+    mp_str_init(&params, 1024);
+    mp_str_adds(&params, "{\"requestId\":");
+    mp_str_addu(&params, call->id);
+    mp_str_adds(&params, ",\"reason\":");
+    mp_str_add_json(&params, reason, strlen(reason));
+    mp_str_addc(&params, '}');
+    if (!params.failed)
+        mp_frame_notify(s, "notifications/cancelled", mp_bytes(params.data, params.len),
+                        NULL);
+    mp_str_clear(&params);
+}
+
 static void session_free(struct mp_session *s);
 
 static void tell_ready(struct mp_job *job)
@@ -289,6 +310,7 @@ static const struct mp_rpc_events rpc_events = {
     .notification = on_notification,
     .remark = on_remark,
     .described = on_described,
+    .cancelled = on_cancelled,
     .explain = explain,
     .closed = on_closed,
 };
@@ -392,10 +414,7 @@ static int make_rpc(struct mp_session *s, struct mcplug_error *err)
         .arg = s,
     };
     s->rpc = mp_rpc_new(&o, err);
-    if (!s->rpc)
-        return MCPLUG_ENOMEM;
-    mp_rpc_revision(s->rpc, s->id->revision);
-    return MCPLUG_OK;
+    return s->rpc ? MCPLUG_OK : MCPLUG_ENOMEM;
 }
 
 int mp_session_open(const struct mp_session_config *cfg, const struct mp_offer *transport,

@@ -238,9 +238,11 @@ mcplug_buf *mp_frame_request(struct mp_session *s, uint64_t id,
                              const struct mp_frame_parts *parts);
 /* Makes members of an object of params, all but a `_meta`, which comes out apart. */
 bool mp_frame_members(mp_view params, struct mp_str *members, mp_view *meta);
-mcplug_buf *mp_frame_notification(const char *method, mp_view params);
 mcplug_buf *mp_frame_answer(mp_view id, mp_view result);
 mcplug_buf *mp_frame_refusal(mp_view id, int code, const char *message);
+/* Writes and sends a notification; `params` is an object, or empty. */
+int mp_frame_notify(struct mp_session *s, const char *method, mp_view params,
+                    struct mcplug_error *err);
 /* Takes white space off the ends of what a caller gave, and checks that it is one JSON
  * object. `what` begins the message. MCPLUG_EINVAL */
 int mp_frame_object(mp_view *text, const char *what, struct mcplug_error *err);
