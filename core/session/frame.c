@@ -1,4 +1,4 @@
-#include "session/session.h"
+#include "session/session_private.h"
 
 #include "base/error.h"
 #include "base/mem.h"

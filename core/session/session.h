@@ -1,18 +1,6 @@
-/* A session: MCP with one server, in whichever revision that server speaks.
- *
- *   connect.c   eras: server/discover or initialize, and the way to find out
- *   identity.c  what the server says of itself
- *   frame.c     the text of what is sent
- *   request.c   calls: time-outs, cancelling, progress, rounds of questions
- *   task.c      results that come later (the tasks extension)
- *   inputs.c    the server's questions: elicitation, sampling, roots
- *   lists.c     tools, prompts, resources, templates: every page, kept while fresh
- *   mirror.c    what of a request goes beside it too: names, arguments as headers
- *   call_log.c  what the log says of tools that run, and the pings meanwhile
- *   notify.c    what the server tells unasked, and subscriptions
- *
- * All of it is [loop].
- */
+/* A session: MCP with one server, in whichever revision that server speaks. This is what
+ * the layers above use of it; how it is made is in session_private.h. All of it is
+ * [loop]. */
 #ifndef MP_SESSION_SESSION_H
 #define MP_SESSION_SESSION_H
 
@@ -20,40 +8,18 @@
 
 #include <mcplug/mcplug.h>
 
-#define MP_MODERN "2026-07-28"
-#define MP_LEGACY "2025-11-25" /* the newest revision with `initialize` */
-
 #define MP_REQUEST_MS 60000            /* for each request but tools/call */
 #define MP_FRAME_MAX ((size_t)1 << 30) /* of what we send */
+
+enum { MP_KINDS = 4 }; /* of lists */
 
 struct mp_session;
 /* A question of the server's; see mcplug_input_fn. */
 typedef void mp_input_fn(void *arg, struct mp_session *s, mcplug_input *input,
                          const char *params, size_t len);
 
-enum { MP_KINDS = 4, MP_INPUTS_MAX = 64, MP_FACTS_MAX = 32, MP_ROUNDS_MAX = 32 };
-
 /* MP_ERA_OLDEST is for the memory alone: legacy, by the transport to fall back on. */
 enum mp_era { MP_ERA_UNKNOWN, MP_ERA_MODERN, MP_ERA_LEGACY, MP_ERA_OLDEST };
-
-enum mp_phase {
-    MP_IDLE,
-    MP_OPENING,      /* the transport connects */
-    MP_PROBING,      /* server/discover is out */
-    MP_INITIALIZING, /* initialize is out, perhaps beside server/discover */
-    MP_READY,
-    MP_FAILED,
-    MP_CLOSING
-};
-
-/* One kept list. */
-struct mp_kept {
-    struct mcplug_list *list; /* NULL: none kept */
-    uint64_t fresh_until;     /* UINT64_MAX: until it changes */
-    bool ttl_told;            /* the server said for how long */
-    struct mp_fetch *fetch;   /* under way */
-    bool changed;             /* while it was being fetched */
-};
 
 struct mp_fact {
     struct mp_fact *next;
@@ -112,65 +78,6 @@ struct mp_session_config { /* from the host; strings are borrow, as long as the 
     void *arg;
 };
 
-struct mp_session {
-    struct mp_session_config cfg;
-    struct mp_session_options o; /* strings in it are below */
-    struct mp_identity *id;      /* borrow; outlives us */
-    char *name, *source, *log_level, *revision_wanted;
-    const struct mp_offer *transport;
-    mcplug_props *settings;
-    mcplug_props *fallback_settings; /* the same for the other transport */
-    uint64_t settings_hash;
-
-    struct mp_rpc *rpc;
-    enum mp_phase phase;
-    enum mp_era era;
-    bool recalled;       /* the era is known from an earlier connection */
-    bool respawned;      /* started once more, straight into initialize */
-    bool starting_over;  /* the link is closed to be opened again */
-    bool fell_back;      /* to the other transport */
-    bool asked_again;    /* server/discover, as the server proposed */
-    bool renewing;       /* connecting again, which nobody outside needs to know */
-    unsigned renewals;   /* in a row */
-    uint64_t renewed_at; /* the last time */
-    uint64_t opened_at;
-    struct mp_timer connect_timer, patience;
-    uint32_t patience_ms; /* from when the probe was read .. */
-    bool probe_read;      /* .. which it was */
-    struct mp_call discover, initialize;
-    bool discovering, initializing;
-    struct mcplug_error failure; /* the best reason so far for not connecting */
-
-    char *meta; /* the members of `_meta` that every modern request has */
-    size_t meta_len;
-    struct mp_str scratch; /* frames are written here */
-    char *client_caps;     /* JSON object */
-
-    struct mp_kept kept[MP_KINDS];
-    struct mp_mirror *mirror; /* of the newest list of tools; NULL: none yet */
-    struct mp_request *calls, **last_call; /* all under way, as they were made */
-    struct mp_timer beat;                  /* tools that run are told of */
-    struct mp_timer keep_alive;
-    struct mcplug_input *inputs; /* all open */
-    unsigned n_inputs;
-    struct mp_listener *listener; /* the newest subscription */
-    struct mp_timer listen_timer; /* to take it up again */
-    unsigned listens_lost;        /* in a row */
-    bool listen_lost;             /* one was lost, and no other stands yet */
-    unsigned lists_before;        /* what was kept when it was lost */
-    struct mp_uris uris;          /* resources subscribed to */
-
-    void (*ready)(void *arg, struct mp_session *server, const struct mcplug_error *why);
-    void *ready_arg;
-    struct mp_job ready_job;
-    bool ready_told;   /* settled; the embedder hears of it */
-    bool ready_called; /* he has */
-    struct mcplug_ledger *closed_sum;
-    void (*closed)(void *arg);
-    void *closed_arg;
-    struct mp_job closed_job;
-};
-
 /* ---- session.c ---- */
 
 /* give; starts connecting. `settings` and `options` are copied. */
@@ -184,8 +91,6 @@ int mp_session_open(const struct mp_session_config *cfg, const struct mp_offer *
 /* `sum`, which may be NULL, gets what was counted, just before `closed`. */
 void mp_session_close(struct mp_session *s, struct mcplug_ledger *sum,
                       void (*closed)(void *arg), void *arg);
-/* Connecting has come to an end, well or not. */
-void mp_session_ready(struct mp_session *s, const struct mcplug_error *why);
 const char *mp_session_name(const struct mp_session *s);
 const struct mp_identity *mp_session_identity(const struct mp_session *s);
 const mcplug_props *mp_session_settings(const struct mp_session *s);
@@ -208,49 +113,11 @@ uint64_t mp_session_silent_ms(const struct mp_session *s);
 /* Does the server have it: "tools", "tools/listChanged"? */
 bool mp_session_can(const struct mp_session *s, const char *path);
 
-/* ---- connect.c ---- */
-
-int mp_connect_start(struct mp_session *s, struct mcplug_error *err);
-void mp_connect_opened(struct mp_session *s);
-/* The link went while connecting: true when it is being tried once more. */
-bool mp_connect_retry(struct mp_session *s, const struct mcplug_error *why);
-/* The server has forgotten a session that was ready: true when it gets a new one. */
-bool mp_connect_renew(struct mp_session *s, const struct mcplug_error *why);
-
 /* ---- frame.c ---- */
 
-struct mp_frame_parts {
-    const char *method;
-    mp_view members;        /* of params, as text without the braces, or empty */
-    mp_view meta, own_meta; /* objects of the caller's, or empty */
-    const char *log_level;
-    bool progress;   /* ask for progress, token = id */
-    mp_view answers; /* inputResponses object, or empty */
-    mp_view state;   /* requestState, a string with its quotes, or empty */
-};
-/* The envelope's pairs, so that a transport need not read the frame: method, revision
- * and name. NULL is left out, as is a revision of "". Returns how many there are. */
-enum { MP_PAIRS_MAX = 3 };
-size_t mp_frame_pairs(struct mcplug_pair pairs[MP_PAIRS_MAX], const char *method,
-                      const char *revision, const char *name);
-/* give; NULL: no memory. In a modern session `_meta` gets what every request has. */
-mcplug_buf *mp_frame_request(struct mp_session *s, uint64_t id,
-                             const struct mp_frame_parts *parts);
-/* Makes members of an object of params, all but a `_meta`, which comes out apart. */
-bool mp_frame_members(mp_view params, struct mp_str *members, mp_view *meta);
-mcplug_buf *mp_frame_answer(mp_view id, mp_view result);
-mcplug_buf *mp_frame_refusal(mp_view id, int code, const char *message);
-/* Writes and sends a notification; `params` is an object, or empty. */
-int mp_frame_notify(struct mp_session *s, const char *method, mp_view params,
-                    struct mcplug_error *err);
 /* Takes white space off the ends of what a caller gave, and checks that it is one JSON
  * object. `what` begins the message. MCPLUG_EINVAL */
 int mp_frame_object(mp_view *text, const char *what, struct mcplug_error *err);
-/* Line ends, which in checked JSON are only white space, become blanks: a frame is one
- * line. */
-void mp_frame_flatten(char *text, size_t len);
-int mp_frame_client_caps(struct mp_session *s, struct mcplug_error *err);
-int mp_frame_meta(struct mp_session *s, struct mcplug_error *err);
 
 /* ---- request.c ---- */
 
@@ -285,27 +152,8 @@ struct mp_request *mp_request_start(struct mp_session *s, const char *method,
 void mp_request_cancel(struct mp_request *call);
 /* MCPLUG_EINVAL: a call without a function that is told its end. */
 int mp_request_check(bool has_done, struct mcplug_error *err);
-void mp_request_unpark(struct mp_session *s); /* sends those that waited for a session */
-/* A request of our own whose failure is only worth a log line. */
-int mp_request_background(struct mp_session *s, const char *method, mp_view members,
-                          const char *name, struct mcplug_error *err);
 /* Has the server seen it, or part of it, or may it have? */
 bool mp_request_was_written(const struct mp_request *call);
-/* For rounds: the answers to the questions of a result are complete, or one of them
- * was refused. */
-void mp_request_answered(struct mp_request *call);
-int mp_request_wait_for_answers(struct mp_request *call, struct mcplug_error *err);
-void mp_request_refused(struct mp_request *call, const char *what);
-/* Sends one request on behalf of the call: the next round, or one about its task.
- * `done` gets MP_OF(rpc, struct mp_request, rpc), with in_round reset by itself. */
-int mp_request_send(struct mp_request *call, const struct mp_frame_parts *parts,
-                    const char *name,
-                    enum mp_outcome (*done)(struct mp_call *, mp_message *,
-                                            const struct mcplug_error *),
-                    struct mcplug_error *err);
-/* Ends it with that reply (borrow), or that error. */
-void mp_request_finish(struct mp_request *call, mp_message *reply,
-                       const struct mcplug_error *why);
 
 /* What a program holds: a request of a session, or whatever else can be cancelled. */
 struct mcplug_call {
@@ -313,26 +161,29 @@ struct mcplug_call {
 };
 
 struct mp_request {
-    struct mcplug_call base; /* whoever has the block sets `cancel` */
-    struct mp_call rpc;      /* the round under way */
-    bool in_round;
-    struct mp_session *session; /* NULL: not sent yet */
-    struct mp_request *next, **prev;
+    /* Whose block it is may read these, and sets `cancel`, `arg` and `pings`. */
+    struct mcplug_call base;
     mcplug_done_fn *done;
     void *arg;
+    const char *method, *tool; /* of the block, as those below */
+    uint64_t timeout_ms, deadline, began_at;
+    bool pings;       /* any answer is a success */
+    bool tool_failed; /* its result says so */
+
+    /* The rest is for core/session alone. */
+    bool is_own; /* in a block of its own */
+    bool in_round;
+    struct mp_call rpc;         /* the round under way */
+    struct mp_session *session; /* NULL: not sent yet */
+    struct mp_request *next, **prev;
     struct mcplug_call_options o; /* strings are below */
-    const char *method, *tool;    /* of the block, as those below */
     const char *members;          /* of params, without a `_meta` */
     size_t members_len;
     char *long_members; /* these, when they are not in the block */
     char *name;         /* what it is about, for the envelope; NULL: `tool`, or nothing */
     const char *meta, *log_level;
     char *own_meta;
-    bool is_own; /* in a block of its own */
-    uint64_t timeout_ms, deadline, began_at;
-    uint64_t beats;         /* how often it was told to be running still */
-    bool pings;             /* any answer is a success */
-    bool tool_failed;       /* its result says so */
+    uint64_t beats;         /* how often it was logged as running still */
     bool reached;           /* an earlier round of it did reach the server */
     bool is_parked;         /* waits for a session to be renewed */
     bool resent;            /* was refused for its session, and goes to the next one */
@@ -350,25 +201,8 @@ struct mp_request {
     struct mp_job cancel_job, settle_job;
 };
 
-/* ---- task.c ---- */
-
-/* The result says that it comes later. Takes the call over; true when it did. */
-bool mp_task_begin(struct mp_request *call, mp_message *m, struct mcplug_error *why);
-void mp_task_answered(struct mp_request *call);
-void mp_task_cancel(struct mp_request *call); /* tells the server; no task is fine */
-void mp_task_free(struct mp_request *call);
-
 /* ---- inputs.c ---- */
 
-/* A request of the server's. */
-void mp_inputs_request(struct mp_session *s, mp_message *m);
-void mp_inputs_cancelled(struct mp_session *s, mp_message *m);
-/* Puts the questions of an input_required result (or of a task) to the handlers. */
-int mp_inputs_ask(struct mp_request *call, mp_view questions, struct mcplug_error *err);
-/* Goes on with the call when nothing is open any more. */
-void mp_inputs_settle(struct mp_request *call);
-void mp_inputs_forget_call(struct mp_request *call);
-void mp_inputs_forget_all(struct mp_session *s);
 /* Whom the question is for, as those above know it. */
 void mp_input_own(mcplug_input *in, void *owner);
 void *mp_input_owner(const mcplug_input *in); /* NULL: nobody waits for the answer */
@@ -381,10 +215,6 @@ void mp_inputs_pass_on(struct mp_session *s, const void *owner, void *next);
 
 int mp_lists_get(struct mp_session *s, enum mcplug_kind kind, mcplug_list_fn *done,
                  void *arg, struct mcplug_error *err);
-/* The same, but from the server: what is kept counts no more. A fetch that is on its
- * way to it already is joined. */
-int mp_lists_refetch(struct mp_session *s, enum mcplug_kind kind, mcplug_list_fn *done,
-                     void *arg, struct mcplug_error *err);
 /* For how long the list that was fetched last may still be used, after its server's word:
  * 0 when it is old already. false: the server said nothing of it, or there is no list. */
 bool mp_lists_ttl(const struct mp_session *s, enum mcplug_kind kind, uint64_t *ms);
@@ -393,77 +223,15 @@ mcplug_list *mp_list_read(enum mcplug_kind kind, mp_view array);
 /* Those items whose names `keep` wants. give; NULL: no memory */
 mcplug_list *mp_list_subset(mcplug_list *list, bool (*keep)(void *arg, const char *name),
                             void *arg);
-void mp_lists_changed(struct mp_session *s, unsigned kinds);
-void mp_lists_unwatched(struct mp_session *s); /* changes are not told any more */
-void mp_lists_clear(struct mp_session *s);
-
-/* ---- mirror.c ---- */
-
-#define MP_PARAM "param:" /* begins the name of a pair that is an argument */
-
-enum { MP_HEADERS_MAX = 64 }; /* of one tool */
-
-/* Does this session's transport send arguments as headers? */
-bool mp_mirror_wanted(const struct mp_session *s);
-/* Finds every x-mcp-header of an inputSchema. `found` gets two C strings for each:
- * "param:NAME", and the names that lead to the argument, a JSON array. MCPLUG_EPROTO:
- * one is not as it must be, `err` says which and why. */
-int mp_mirror_check(mp_view schema, struct mp_str *found, unsigned *n,
-                    struct mcplug_error *err);
-/* give; for the tools of a list that is being fetched. NULL: no memory. */
-struct mp_mirror *mp_mirror_new(void);
-/* Looks at one of them and notes its headers. A tool that must not be used is logged, and
- * not `valid`. MCPLUG_ENOMEM */
-int mp_mirror_note(struct mp_session *s, struct mp_mirror *table, const char *name,
-                   mp_view tool, bool *valid, struct mcplug_error *err);
-/* The list is complete: what was known before is replaced. take; NULL changes nothing. */
-void mp_mirror_adopt(struct mp_session *s, struct mp_mirror *table);
-void mp_mirror_free(struct mp_mirror *table);
-/* The arguments of a call of that tool that go beside it, MP_HEADERS_MAX at most. Names
- * are the table's, values lie in `values`, which the caller clears, also on failure.
- * MCPLUG_ETOOBIG, MCPLUG_ENOMEM */
-int mp_mirror_pairs(const struct mp_request *call, const char *name,
-                    struct mp_str *values, struct mcplug_pair *pairs, size_t *n,
-                    struct mcplug_error *err);
-/* The name or URI that a request of that method is about, give; not written when it has
- * none. `members` are those of params, without the braces. MCPLUG_ENOMEM */
-int mp_mirror_name(const char *method, mp_view members, char **out,
-                   struct mcplug_error *err);
-/* The server refused a call. Was it for its headers, the tools are fetched, and it goes
- * out once more. Takes the call over; true when it did. */
-bool mp_mirror_again(struct mp_request *call, mp_message *reply,
-                     const struct mcplug_error *why);
-void mp_mirror_forget_call(struct mp_request *call);
-
-/* ---- call_log.c ---- */
-
-#define MP_BEAT_MS 30000 /* a tool that runs is told of that often */
-
-void mp_call_log_began(struct mp_request *call); /* after it has been sent */
-void mp_call_log_ended(const struct mp_request *call, const mp_message *reply,
-                       const struct mcplug_error *why);
-void mp_call_log_clear(struct mp_session *s);
 
 /* ---- identity.c ---- */
 
-int mp_identity_take(struct mp_identity *id, mp_message *m, mp_view info,
-                     struct mcplug_error *err);
-/* A fact for people: without memory, or above MP_FACTS_MAX, it is not kept. */
-void mp_identity_describe(struct mp_identity *id, const char *name, const char *value);
 const char *mp_identity_fact(const struct mp_identity *id, const char *name);
 void mp_identity_clear(struct mp_identity *id);
 
 /* ---- notify.c ---- */
 
-void mp_notify(struct mp_session *s, mp_message *m);
 int mp_notify_subscribe(struct mp_session *s, const char *uri, bool on,
                         struct mcplug_error *err);
-void mp_notify_start(struct mp_session *s); /* connected: log level, subscriptions */
-/* The lists that are kept, fresh or not, as `changed` names them: templates are
- * resources. */
-unsigned mp_notify_kept(const struct mp_session *s);
-/* Tells that these have changed, of which the server itself said nothing. */
-void mp_notify_lists(struct mp_session *s, unsigned kinds);
-void mp_notify_clear(struct mp_session *s);
 
 #endif

@@ -86,6 +86,9 @@ END {
     for (one in exception)
         printf "tests/lint/lint.sh: the exception %s is not needed\n", one
 }
+(top == "core" || top == "cli") && name ~ /_private\.h$/ && to != folder {
+    finding(name " is for core/" to " alone")
+}
 top == "plugins" && !quoted && to == "mcplug" && name != "mcplug/plugin.h" {
     finding("modules include <mcplug/plugin.h> alone of our headers")
 }

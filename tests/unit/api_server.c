@@ -4,6 +4,7 @@
 
 #include "registry/registry.h"
 #include "server_kit.h"
+#include "session/session_private.h"
 
 #include <pthread.h>
 

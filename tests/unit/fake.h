@@ -4,7 +4,7 @@
 #define TESTS_FAKE_H
 
 #include "base/mem.h"
-#include "session/session.h"
+#include "session/session_private.h"
 #include "suite.h"
 
 #include <check.h>
