@@ -49,7 +49,7 @@ static void connected(struct mp_session *s)
     mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "connected, revision %s",
            s->id->revision);
     if (mp_session_lost(s))
-        s->phase = MP_FAILED; /* why is told next */
+        mp_session_enter(s, MP_FAILED); /* why is told next */
     else
         mp_session_ready(s, NULL);
 }
@@ -167,7 +167,7 @@ static void initialize(struct mp_session *s)
     struct mp_str p;
     const char *offer = s->revision_wanted ? s->revision_wanted : MP_LEGACY;
 
-    s->phase = MP_INITIALIZING;
+    mp_session_enter(s, MP_INITIALIZING);
     mp_str_init(&p, 64 * 1024);
     mp_str_addf(&p, "\"protocolVersion\":\"%s\",\"capabilities\":%s,\"clientInfo\":{",
                 offer, s->client_caps);
@@ -248,7 +248,6 @@ static void fall_back(struct mp_session *s)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
-    mp_timer_stop(s->cfg.loop, &s->patience);
     if (s->revision_wanted && strcmp(s->revision_wanted, MP_MODERN) == 0) {
         mp_fail(&err, MCPLUG_EPROTO, "revision %s was asked for, the server is older",
                 MP_MODERN);
@@ -268,9 +267,8 @@ static void start_over(struct mp_session *s, enum mp_era era)
            era == MP_ERA_MODERN   ? MP_MODERN
            : era == MP_ERA_LEGACY ? "legacy"
                                   : "unknown");
-    mp_timer_stop(s->cfg.loop, &s->patience);
     s->era = era;
-    s->phase = MP_OPENING;
+    mp_session_enter(s, MP_OPENING);
     s->starting_over = true;
     mp_rpc_hang_up(s->rpc);
 }
@@ -378,7 +376,7 @@ static void probe(struct mp_session *s)
     struct mcplug_pair meta[MP_PAIRS_MAX];
     size_t n_meta = mp_frame_pairs(meta, "server/discover", MP_MODERN, NULL);
 
-    s->phase = MP_PROBING;
+    mp_session_enter(s, MP_PROBING);
     enum mp_era era = s->era;
     s->era = MP_ERA_MODERN;
     mcplug_buf *frame = mp_frame_request(
@@ -460,7 +458,7 @@ bool mp_connect_retry(struct mp_session *s, const struct mcplug_error *why)
     if (s->recalled && s->fell_back) {
         forget_fallback(s);
         s->era = MP_ERA_UNKNOWN;
-        s->phase = MP_OPENING;
+        mp_session_enter(s, MP_OPENING);
         return mp_rpc_connect(s->rpc, &err) == MCPLUG_OK;
     }
     if (!probed || s->respawned || s->era == MP_ERA_LEGACY || s->revision_wanted ||
@@ -468,11 +466,9 @@ bool mp_connect_retry(struct mp_session *s, const struct mcplug_error *why)
         return false;
     mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source,
            "gone on server/discover (%s); once more with initialize", why->text);
-    mp_timer_stop(s->cfg.loop, &s->patience);
-    mp_inputs_forget_all(s);
     s->respawned = true;
     s->era = MP_ERA_LEGACY;
-    s->phase = MP_OPENING;
+    mp_session_enter(s, MP_OPENING);
     return mp_rpc_connect(s->rpc, &err) == MCPLUG_OK;
 }
 
@@ -509,7 +505,7 @@ static int dial(struct mp_session *s, struct mcplug_error *err)
 
 int mp_connect_start(struct mp_session *s, struct mcplug_error *err)
 {
-    s->phase = MP_OPENING;
+    mp_session_enter(s, MP_OPENING);
     if (s->revision_wanted && strcmp(s->revision_wanted, MP_MODERN) != 0) {
         size_t i = 0;
         while (i < MP_COUNT(legacy) && strcmp(s->revision_wanted, legacy[i]) != 0)
@@ -549,9 +545,8 @@ bool mp_connect_renew(struct mp_session *s, const struct mcplug_error *why)
         why->peer_status != 404 || renews_too_often(s))
         return false;
     mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "%s; a new one is begun", why->text);
-    mp_inputs_forget_all(s);
     s->renewing = true;
-    s->phase = MP_OPENING;
+    mp_session_enter(s, MP_OPENING);
     s->id->revision[0] = '\0';
     if (dial(s, &err) != MCPLUG_OK)
         mp_session_ready(s, &err);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -106,6 +107,46 @@ bool mp_session_can(const struct mp_session *s, const char *path)
     mp_view v =
         mp_view_path(mp_text(s->id->capabilities ? s->id->capabilities : "{}"), path);
     return mp_view_is_object(v) || mp_view_true(v);
+}
+
+/* ---- phases ---- */
+
+#define TO(phase) (1u << (phase))
+
+/* What may follow each. Connecting may go back to its beginning, and a session that was
+ * ready may be renewed. FAILED may come before its reason, which enters it again. */
+static const unsigned followers[MP_PHASES] = {
+    [MP_IDLE] = TO(MP_OPENING),
+    [MP_OPENING] = TO(MP_OPENING) | TO(MP_PROBING) | TO(MP_INITIALIZING) | TO(MP_FAILED) |
+                   TO(MP_CLOSING),
+    [MP_PROBING] = TO(MP_OPENING) | TO(MP_PROBING) | TO(MP_INITIALIZING) | TO(MP_READY) |
+                   TO(MP_FAILED) | TO(MP_CLOSING),
+    [MP_INITIALIZING] =
+        TO(MP_OPENING) | TO(MP_PROBING) | TO(MP_READY) | TO(MP_FAILED) | TO(MP_CLOSING),
+    [MP_READY] = TO(MP_OPENING) | TO(MP_FAILED) | TO(MP_CLOSING),
+    [MP_FAILED] = TO(MP_FAILED) | TO(MP_CLOSING),
+};
+
+static bool is_connecting(enum mp_phase phase)
+{
+    return phase == MP_OPENING || phase == MP_PROBING || phase == MP_INITIALIZING;
+}
+
+void mp_session_enter(struct mp_session *s, enum mp_phase phase)
+{
+    if (s->phase == MP_CLOSING)
+        return;
+    assert(followers[s->phase] & TO(phase));
+    s->phase = phase;
+    mp_timer_stop(s->cfg.loop, &s->patience); /* with what was sent before */
+    if (!is_connecting(phase))
+        mp_timer_stop(s->cfg.loop, &s->connect_timer);
+    if (phase != MP_READY)
+        mp_timer_stop(s->cfg.loop, &s->listen_timer);
+    if (phase == MP_OPENING || phase == MP_CLOSING)
+        mp_inputs_forget_all(s); /* they were asked on a connection that is gone */
+    if (phase == MP_READY)
+        mp_notify_start(s);
 }
 
 /* ---- how a connection ends ---- */
@@ -234,13 +275,15 @@ static void finish_close(struct mp_job *job)
         closed(arg);
 }
 
+static void fail(struct mp_session *s, const struct mcplug_error *why)
+{
+    mp_session_enter(s, MP_FAILED);
+    s->failure = *why;
+}
+
 /* Questions, and the calls that wait for answers or for their task. */
 static void end_everything(struct mp_session *s, const struct mcplug_error *why)
 {
-    if (s->phase == MP_READY) {
-        s->phase = MP_FAILED;
-        s->failure = *why;
-    }
     mp_inputs_forget_all(s);
     while (s->calls && s->phase != MP_CLOSING)
         mp_request_finish(s->calls, NULL, why);
@@ -261,15 +304,14 @@ static void renewed(struct mp_session *s, const struct mcplug_error *why)
     s->renewing = false;
     if (!why) {
         unsigned kept = mp_notify_kept(s);
-        s->phase = MP_READY;
         mp_lists_unwatched(s);
-        mp_notify_start(s);
+        mp_session_enter(s, MP_READY);
         mp_request_unpark(s);
         mp_notify_lists(s, kept); /* it may be a server of a newer version */
         return;
     }
     told = *why;
-    s->phase = MP_READY; /* as those who hear it know it */
+    fail(s, &told);
     end_everything(s, &told);
     if (s->phase != MP_CLOSING && !s->ready_job.queued) /* else `ready` tells */
         tell_dropped(s, &told);
@@ -292,16 +334,15 @@ static void on_closed(void *arg, const struct mcplug_error *why)
         mp_session_ready(s, why);
         return;
     }
+    if (was_ready)
+        fail(s, why);
     end_everything(s, why);
     if (s->phase == MP_CLOSING) /* one of those who heard it closed us */
         return;
-    if (!was_ready) {
+    if (!was_ready)
         mp_session_ready(s, why);
-    } else if (s->ready_job.queued) { /* nobody knows yet that it was ready */
-        s->failure = *why;
-    } else {
+    else if (!s->ready_job.queued) /* else nobody knows yet, and `ready` tells */
         tell_dropped(s, why);
-    }
 }
 
 static const struct mp_rpc_events rpc_events = {
@@ -319,8 +360,6 @@ static const struct mp_rpc_events rpc_events = {
 
 void mp_session_ready(struct mp_session *s, const struct mcplug_error *why)
 {
-    mp_timer_stop(s->cfg.loop, &s->connect_timer);
-    mp_timer_stop(s->cfg.loop, &s->patience);
     if (s->renewing) {
         renewed(s, why);
         return;
@@ -329,14 +368,12 @@ void mp_session_ready(struct mp_session *s, const struct mcplug_error *why)
         return;
     s->ready_told = true;
     if (why) {
-        s->phase = MP_FAILED;
-        s->failure = *why;
+        fail(s, why);
         mp_log(s->cfg.log, MCPLUG_LOG_ERROR, s->source, "connection failed: %s",
                why->text);
     } else {
-        s->phase = MP_READY;
         s->failure.code = MCPLUG_OK;
-        mp_notify_start(s);
+        mp_session_enter(s, MP_READY);
     }
     mp_job_defer(s->cfg.loop, &s->ready_job, tell_ready);
 }
@@ -462,16 +499,12 @@ void mp_session_close(struct mp_session *s, struct mcplug_ledger *sum,
 {
     if (s->phase == MP_CLOSING) /* once is enough */
         return;
-    s->phase = MP_CLOSING;
+    mp_session_enter(s, MP_CLOSING);
     s->ready_told = true;
     s->closed_sum = sum;
     s->closed = closed;
     s->closed_arg = arg;
     mp_job_drop(s->cfg.loop, &s->ready_job);
-    mp_timer_stop(s->cfg.loop, &s->connect_timer);
-    mp_timer_stop(s->cfg.loop, &s->patience);
-    mp_timer_stop(s->cfg.loop, &s->listen_timer);
-    mp_inputs_forget_all(s);
     for (struct mp_request *call = s->calls; call; call = call->next)
         mp_request_cancel(call);
     mp_rpc_close(s->rpc);

@@ -24,14 +24,16 @@
 
 enum { MP_INPUTS_MAX = 64, MP_FACTS_MAX = 32, MP_ROUNDS_MAX = 32 };
 
+/* What a connection is doing; changed by mp_session_enter() alone. */
 enum mp_phase {
     MP_IDLE,
     MP_OPENING,      /* the transport connects */
     MP_PROBING,      /* server/discover is out */
     MP_INITIALIZING, /* initialize is out, perhaps beside server/discover */
     MP_READY,
-    MP_FAILED,
-    MP_CLOSING
+    MP_FAILED, /* not connected, and not going to be */
+    MP_CLOSING,
+    MP_PHASES
 };
 
 /* One kept list. */
@@ -104,6 +106,9 @@ struct mp_session {
 
 /* ---- session.c ---- */
 
+/* The next phase, with all that it starts and stops. A session that is closing stays so:
+ * callbacks of the program, those for log lines too, may close it at any time. */
+void mp_session_enter(struct mp_session *s, enum mp_phase phase);
 /* Connecting has come to an end, well or not. */
 void mp_session_ready(struct mp_session *s, const struct mcplug_error *why);
 
