@@ -29,10 +29,10 @@ static bool is_wanted(const struct mp_session *s)
 /* One timer for all of them: it waits for whichever is due first. */
 static void on_beat(struct mp_timer *timer)
 {
-    struct mp_session *s = MP_OF(timer, struct mp_session, beat);
+    struct mp_session *s = MP_OF(timer, struct mp_session, calls.beat);
     uint64_t next = UINT64_MAX;
 
-    for (struct mp_request *call = s->calls; call; call = call->next) {
+    for (struct mp_request *call = s->calls.first; call; call = call->next) {
         uint64_t ms = elapsed(call);
         if (!call->tool)
             continue;
@@ -45,16 +45,16 @@ static void on_beat(struct mp_timer *timer)
         next = left < next ? left : next;
     }
     if (next != UINT64_MAX)
-        mp_timer_start(s->cfg.loop, &s->beat, next, on_beat);
+        mp_timer_start(s->cfg.loop, &s->calls.beat, next, on_beat);
 }
 
 static void on_keep_alive(struct mp_timer *timer)
 {
-    struct mp_session *s = MP_OF(timer, struct mp_session, keep_alive);
+    struct mp_session *s = MP_OF(timer, struct mp_session, calls.keep_alive);
     const char *method = s->era == MP_ERA_MODERN ? "server/discover" : "ping";
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
-    for (struct mp_request *call = s->calls; call; call = call->next) {
+    for (struct mp_request *call = s->calls.first; call; call = call->next) {
         if (!call->tool)
             continue;
         if (s->phase == MP_READY)
@@ -74,17 +74,18 @@ void mp_call_log_began(struct mp_request *call)
         uint64_t ms = elapsed(call), left = MP_BEAT_MS - ms % MP_BEAT_MS;
         tell(call, "Calling MCP tool: %s", call->tool);
         call->beats = ms / MP_BEAT_MS; /* some of them while it waited to be sent */
-        if (!s->beat.slot || s->beat.due > mp_loop_now(s->cfg.loop) + left)
-            mp_timer_start(s->cfg.loop, &s->beat, left, on_beat);
+        if (!s->calls.beat.slot || s->calls.beat.due > mp_loop_now(s->cfg.loop) + left)
+            mp_timer_start(s->cfg.loop, &s->calls.beat, left, on_beat);
     }
-    if (s->o.keep_alive_ms && !s->keep_alive.slot)
-        mp_timer_start(s->cfg.loop, &s->keep_alive, s->o.keep_alive_ms, on_keep_alive);
+    if (s->o.keep_alive_ms && !s->calls.keep_alive.slot)
+        mp_timer_start(s->cfg.loop, &s->calls.keep_alive, s->o.keep_alive_ms,
+                       on_keep_alive);
 }
 
 void mp_call_log_clear(struct mp_session *s)
 {
-    mp_timer_stop(s->cfg.loop, &s->beat);
-    mp_timer_stop(s->cfg.loop, &s->keep_alive);
+    mp_timer_stop(s->cfg.loop, &s->calls.beat);
+    mp_timer_stop(s->cfg.loop, &s->calls.keep_alive);
 }
 
 /* ---- at its end ---- */

@@ -43,9 +43,9 @@ static void not_sent(struct mp_session *s, const struct mcplug_error *why)
 /* Era and revision are settled. */
 static void connected(struct mp_session *s)
 {
-    if (s->cfg.remember && !s->revision_wanted)
-        s->cfg.remember(s->cfg.arg, s->settings_hash,
-                        s->fell_back ? MP_ERA_OLDEST : s->era);
+    if (s->cfg.remember && !s->client.revision_wanted)
+        s->cfg.remember(s->cfg.arg, s->wire.settings_hash,
+                        s->connecting.fell_back ? MP_ERA_OLDEST : s->era);
     mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "connected, revision %s",
            s->id->revision);
     if (mp_session_lost(s))
@@ -58,8 +58,8 @@ static void connected(struct mp_session *s)
 
 static void drop_discover(struct mp_session *s)
 {
-    if (s->discovering)
-        mp_rpc_cancel(&s->discover, "settled otherwise", false);
+    if (s->connecting.discovering)
+        mp_rpc_cancel(&s->connecting.discover, "settled otherwise", false);
 }
 
 static void on_initialized(struct mp_session *s, mp_message *m)
@@ -71,9 +71,10 @@ static void on_initialized(struct mp_session *s, mp_message *m)
     if (!text || !is_legacy(revision)) {
         mp_fail(&err, MCPLUG_EPROTO, "the server chose protocol revision \"%.40s\", %s",
                 text ? text : "", "which is none that was offered");
-    } else if (s->revision_wanted && strcmp(s->revision_wanted, text) != 0) {
+    } else if (s->client.revision_wanted &&
+               strcmp(s->client.revision_wanted, text) != 0) {
         mp_fail(&err, MCPLUG_EPROTO, "revision %s was asked for, the server has %s",
-                s->revision_wanted, text);
+                s->client.revision_wanted, text);
     } else if (mp_identity_take(s->id, m, mp_message_inner(m, "serverInfo"), &err) ==
                MCPLUG_OK) {
         strcpy(s->id->revision, text);
@@ -101,7 +102,7 @@ static bool says_no(const struct mcplug_error *why)
 /* What the specification lists as the signs of a server that has HTTP+SSE alone. */
 static bool may_be_oldest(const struct mp_session *s, const struct mcplug_error *why)
 {
-    return s->cfg.fallback && !s->fell_back && why->code == MCPLUG_EREFUSED &&
+    return s->cfg.fallback && !s->connecting.fell_back && why->code == MCPLUG_EREFUSED &&
            (why->peer_status == 400 || why->peer_status == 404 ||
             why->peer_status == 405);
 }
@@ -109,13 +110,13 @@ static bool may_be_oldest(const struct mp_session *s, const struct mcplug_error 
 /* Was initialize refused, and is the probe all that is left? */
 static bool is_refused(const struct mp_session *s)
 {
-    return s->phase == MP_INITIALIZING && !s->initializing && s->discovering &&
-           s->failure.code;
+    return s->phase == MP_INITIALIZING && !s->connecting.initializing &&
+           s->connecting.discovering && s->failure.code;
 }
 
 static void on_refused(struct mp_timer *timer)
 {
-    struct mp_session *s = MP_OF(timer, struct mp_session, patience);
+    struct mp_session *s = MP_OF(timer, struct mp_session, connecting.patience);
 
     if (is_refused(s))
         mp_session_ready(s, &s->failure);
@@ -126,33 +127,34 @@ static void on_refused(struct mp_timer *timer)
 static void wait_for_discover(struct mp_session *s, const struct mcplug_error *why)
 {
     s->failure = *why;
-    if (mp_timer_start(s->cfg.loop, &s->patience, s->patience_ms, on_refused) !=
-        MCPLUG_OK)
+    if (mp_timer_start(s->cfg.loop, &s->connecting.patience, s->connecting.patience_ms,
+                       on_refused) != MCPLUG_OK)
         mp_session_ready(s, &s->failure);
 }
 
 static enum mp_outcome initialize_done(struct mp_call *call, mp_message *m,
                                        const struct mcplug_error *why)
 {
-    struct mp_session *s = MP_OF(call, struct mp_session, initialize);
+    struct mp_session *s = MP_OF(call, struct mp_session, connecting.initialize);
+    struct mp_connecting *c = &s->connecting;
 
-    s->initializing = false;
+    c->initializing = false;
     if (s->phase != MP_INITIALIZING || mp_rpc_idle(s->rpc))
         return MP_OK; /* settled already, or the link went and says so itself */
     if (!why) {
         drop_discover(s);
         on_initialized(s, m);
-    } else if (s->discovering && why->code == MCPLUG_EPEER) {
+    } else if (c->discovering && why->code == MCPLUG_EPEER) {
         wait_for_discover(s, why);
-    } else if (s->recalled && !s->fell_back && says_no(why)) {
-        s->recalled = false; /* it was legacy once, but is no longer */
+    } else if (c->recalled && !c->fell_back && says_no(why)) {
+        c->recalled = false; /* it was legacy once, but is no longer */
         s->era = MP_ERA_UNKNOWN;
         probe(s);
-    } else if (s->recalled && s->fell_back) {
+    } else if (c->recalled && c->fell_back) {
         forget_fallback(s);
         start_over(s, MP_ERA_UNKNOWN);
     } else if (may_be_oldest(s, why)) {
-        s->fell_back = true;
+        c->fell_back = true;
         s->failure = *why;
         start_over(s, MP_ERA_LEGACY);
     } else {
@@ -164,13 +166,14 @@ static enum mp_outcome initialize_done(struct mp_call *call, mp_message *m,
 static void initialize(struct mp_session *s)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mp_connecting *c = &s->connecting;
     struct mp_str p;
-    const char *offer = s->revision_wanted ? s->revision_wanted : MP_LEGACY;
+    const char *offer = s->client.revision_wanted ? s->client.revision_wanted : MP_LEGACY;
 
     mp_session_enter(s, MP_INITIALIZING);
     mp_str_init(&p, 64 * 1024);
     mp_str_addf(&p, "\"protocolVersion\":\"%s\",\"capabilities\":%s,\"clientInfo\":{",
-                offer, s->client_caps);
+                offer, s->client.caps);
     mp_str_adds(&p, "\"name\":");
     mp_str_add_json(&p, s->cfg.client_name, strlen(s->cfg.client_name));
     mp_str_adds(&p, ",\"version\":");
@@ -188,11 +191,11 @@ static void initialize(struct mp_session *s)
     mp_str_clear(&p);
     struct mcplug_pair meta[MP_PAIRS_MAX];
     size_t n_meta = mp_frame_pairs(meta, "initialize", NULL, NULL);
-    s->initialize = (struct mp_call){.done = initialize_done};
-    int r = frame ? mp_rpc_call(s->rpc, &s->initialize, frame, meta, n_meta, 0, &err)
+    c->initialize = (struct mp_call){.done = initialize_done};
+    int r = frame ? mp_rpc_call(s->rpc, &c->initialize, frame, meta, n_meta, 0, &err)
                   : mp_fail_nomem(&err);
     if (r == MCPLUG_OK)
-        s->initializing = true;
+        c->initializing = true;
     else
         not_sent(s, &err);
 }
@@ -248,13 +251,13 @@ static void fall_back(struct mp_session *s)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
-    if (s->revision_wanted && strcmp(s->revision_wanted, MP_MODERN) == 0) {
+    if (s->client.revision_wanted && strcmp(s->client.revision_wanted, MP_MODERN) == 0) {
         mp_fail(&err, MCPLUG_EPROTO, "revision %s was asked for, the server is older",
                 MP_MODERN);
         mp_session_ready(s, &err);
     } else if (s->phase == MP_PROBING) {
         initialize(s);
-    } else if (!s->initializing) { /* initialize was refused before */
+    } else if (!s->connecting.initializing) { /* initialize was refused before */
         mp_session_ready(s, &s->failure);
     }
 }
@@ -269,7 +272,7 @@ static void start_over(struct mp_session *s, enum mp_era era)
                                   : "unknown");
     s->era = era;
     mp_session_enter(s, MP_OPENING);
-    s->starting_over = true;
+    s->connecting.starting_over = true;
     mp_rpc_hang_up(s->rpc);
 }
 
@@ -279,7 +282,7 @@ static void on_discovered(struct mp_session *s, mp_message *m)
 
     if (!mp_view_is_array(versions))
         fall_back(s);
-    else if (holds(versions, MP_MODERN) && s->initializing)
+    else if (holds(versions, MP_MODERN) && s->connecting.initializing)
         start_over(s, MP_ERA_MODERN);
     else if (holds(versions, MP_MODERN))
         on_modern(s, m);
@@ -304,9 +307,9 @@ static void on_discover_refused(struct mp_session *s, mp_message *m,
     mp_view supported = mp_view_get(mp_message_inner(m, "data"), "supported");
 
     if (why->peer_status == UNSUPPORTED_VERSION && mp_view_is_array(supported)) {
-        if (holds(supported, MP_MODERN) && !s->asked_again) {
-            s->asked_again = true;
-            if (s->initializing)
+        if (holds(supported, MP_MODERN) && !s->connecting.asked_again) {
+            s->connecting.asked_again = true;
+            if (s->connecting.initializing)
                 start_over(s, MP_ERA_MODERN);
             else
                 probe(s);
@@ -326,9 +329,9 @@ static void on_discover_refused(struct mp_session *s, mp_message *m,
 static enum mp_outcome discover_done(struct mp_call *call, mp_message *m,
                                      const struct mcplug_error *why)
 {
-    struct mp_session *s = MP_OF(call, struct mp_session, discover);
+    struct mp_session *s = MP_OF(call, struct mp_session, connecting.discover);
 
-    s->discovering = false;
+    s->connecting.discovering = false;
     if ((s->phase != MP_PROBING && s->phase != MP_INITIALIZING) || mp_rpc_idle(s->rpc))
         return MP_OK;
     if (!why)
@@ -349,10 +352,11 @@ static void on_patience(struct mp_timer *timer);
 static void be_patient(struct mp_session *s)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mp_connecting *c = &s->connecting;
 
-    s->probe_read = mp_rpc_unread(s->rpc) == 0;
-    if (mp_timer_start(s->cfg.loop, &s->patience,
-                       s->probe_read ? s->patience_ms : LOOK_MS, on_patience) != 0) {
+    c->probe_read = mp_rpc_unread(s->rpc) == 0;
+    if (mp_timer_start(s->cfg.loop, &c->patience,
+                       c->probe_read ? c->patience_ms : LOOK_MS, on_patience) != 0) {
         mp_fail_nomem(&err);
         mp_session_ready(s, &err);
     }
@@ -360,11 +364,11 @@ static void be_patient(struct mp_session *s)
 
 static void on_patience(struct mp_timer *timer)
 {
-    struct mp_session *s = MP_OF(timer, struct mp_session, patience);
+    struct mp_session *s = MP_OF(timer, struct mp_session, connecting.patience);
 
     if (s->phase != MP_PROBING)
         return;
-    if (s->probe_read)
+    if (s->connecting.probe_read)
         initialize(s);
     else
         be_patient(s);
@@ -373,6 +377,7 @@ static void on_patience(struct mp_timer *timer)
 static void probe(struct mp_session *s)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mp_connecting *c = &s->connecting;
     struct mcplug_pair meta[MP_PAIRS_MAX];
     size_t n_meta = mp_frame_pairs(meta, "server/discover", MP_MODERN, NULL);
 
@@ -382,18 +387,18 @@ static void probe(struct mp_session *s)
     mcplug_buf *frame = mp_frame_request(
         s, mp_rpc_next_id(s->rpc), &(struct mp_frame_parts){.method = "server/discover"});
     s->era = era;
-    s->discover = (struct mp_call){.done = discover_done};
-    int r = frame ? mp_rpc_call(s->rpc, &s->discover, frame, meta, n_meta, 0, &err)
+    c->discover = (struct mp_call){.done = discover_done};
+    int r = frame ? mp_rpc_call(s->rpc, &c->discover, frame, meta, n_meta, 0, &err)
                   : mp_fail_nomem(&err);
     if (r != MCPLUG_OK) {
         not_sent(s, &err);
         return;
     }
-    s->discovering = true;
-    s->patience_ms = era == MP_ERA_MODERN           ? s->o.timeout_ms / 2
+    c->discovering = true;
+    c->patience_ms = era == MP_ERA_MODERN           ? s->o.timeout_ms / 2
                      : mp_rpc_has_exchanges(s->rpc) ? PATIENCE_EXCHANGE_MS
                                                     : PATIENCE_MS;
-    if (!s->revision_wanted)
+    if (!s->client.revision_wanted)
         be_patient(s);
 }
 
@@ -401,11 +406,12 @@ static void probe(struct mp_session *s)
 
 void mp_connect_opened(struct mp_session *s)
 {
-    bool modern = s->revision_wanted && strcmp(s->revision_wanted, MP_MODERN) == 0;
+    bool modern =
+        s->client.revision_wanted && strcmp(s->client.revision_wanted, MP_MODERN) == 0;
 
     if (s->phase != MP_OPENING)
         return;
-    if (s->era == MP_ERA_LEGACY || (s->revision_wanted && !modern))
+    if (s->era == MP_ERA_LEGACY || (s->client.revision_wanted && !modern))
         initialize(s);
     else
         probe(s);
@@ -416,13 +422,14 @@ static int use_transport(struct mp_session *s, struct mcplug_error *err)
 {
     const struct mp_offer *other;
 
-    if (!s->fell_back || s->fallback_settings)
+    if (!s->connecting.fell_back || s->wire.fallback_settings)
         return MCPLUG_OK;
-    int r = s->cfg.fallback(s->cfg.arg, s->settings, &other, &s->fallback_settings, err);
+    int r = s->cfg.fallback(s->cfg.arg, s->wire.settings, &other,
+                            &s->wire.fallback_settings, err);
     if (r == MCPLUG_OK) {
         mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "going on with transport %s",
                other->feature.name);
-        mp_rpc_use(s->rpc, other, s->fallback_settings);
+        mp_rpc_use(s->rpc, other, s->wire.fallback_settings);
     }
     return r;
 }
@@ -430,10 +437,10 @@ static int use_transport(struct mp_session *s, struct mcplug_error *err)
 /* It was that old once, but is no longer: all begins anew. */
 static void forget_fallback(struct mp_session *s)
 {
-    s->recalled = s->fell_back = false;
-    mp_rpc_use(s->rpc, s->transport, s->settings);
-    mp_props_free(s->fallback_settings);
-    s->fallback_settings = NULL;
+    s->connecting.recalled = s->connecting.fell_back = false;
+    mp_rpc_use(s->rpc, s->wire.transport, s->wire.settings);
+    mp_props_free(s->wire.fallback_settings);
+    s->wire.fallback_settings = NULL;
 }
 
 /* A server that goes before it is connected may be one that exits on what it does not
@@ -442,31 +449,32 @@ static void forget_fallback(struct mp_session *s)
 bool mp_connect_retry(struct mp_session *s, const struct mcplug_error *why)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mp_connecting *c = &s->connecting;
     bool probed = s->phase == MP_PROBING || s->phase == MP_INITIALIZING;
 
-    if (s->starting_over) {
-        s->starting_over = false;
+    if (c->starting_over) {
+        c->starting_over = false;
         if (use_transport(s, &err) != MCPLUG_OK ||
             mp_rpc_connect(s->rpc, &err) != MCPLUG_OK)
             mp_session_ready(s, &err);
         return true;
     }
-    if (s->fell_back && s->failure.code && says_no(why)) {
+    if (c->fell_back && s->failure.code && says_no(why)) {
         mp_session_ready(s, &s->failure); /* not that old either: as it was at first */
         return true;
     }
-    if (s->recalled && s->fell_back) {
+    if (c->recalled && c->fell_back) {
         forget_fallback(s);
         s->era = MP_ERA_UNKNOWN;
         mp_session_enter(s, MP_OPENING);
         return mp_rpc_connect(s->rpc, &err) == MCPLUG_OK;
     }
-    if (!probed || s->respawned || s->era == MP_ERA_LEGACY || s->revision_wanted ||
+    if (!probed || c->respawned || s->era == MP_ERA_LEGACY || s->client.revision_wanted ||
         why->code == MCPLUG_ENOMEM)
         return false;
     mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source,
            "gone on server/discover (%s); once more with initialize", why->text);
-    s->respawned = true;
+    c->respawned = true;
     s->era = MP_ERA_LEGACY;
     mp_session_enter(s, MP_OPENING);
     return mp_rpc_connect(s->rpc, &err) == MCPLUG_OK;
@@ -474,7 +482,7 @@ bool mp_connect_retry(struct mp_session *s, const struct mcplug_error *why)
 
 static void on_connect_timeout(struct mp_timer *timer)
 {
-    struct mp_session *s = MP_OF(timer, struct mp_session, connect_timer);
+    struct mp_session *s = MP_OF(timer, struct mp_session, connecting.timer);
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
     if (is_refused(s)) { /* which says more than the time */
@@ -486,7 +494,7 @@ static void on_connect_timeout(struct mp_timer *timer)
             s->o.timeout_ms);
     uint64_t noise = mp_rpc_noise(s->rpc)->count;
     size_t n = strlen(err.text);
-    if (noise && !s->renewing) /* then it may be of long ago */
+    if (noise && !s->renewal.under_way) /* then it may be of long ago */
         snprintf(err.text + n, sizeof err.text - n,
                  "; %llu line%s of its output %s no message%s, the last: %s",
                  (unsigned long long)noise, noise == 1 ? "" : "s",
@@ -497,7 +505,7 @@ static void on_connect_timeout(struct mp_timer *timer)
 
 static int dial(struct mp_session *s, struct mcplug_error *err)
 {
-    if (mp_timer_start(s->cfg.loop, &s->connect_timer, s->o.timeout_ms,
+    if (mp_timer_start(s->cfg.loop, &s->connecting.timer, s->o.timeout_ms,
                        on_connect_timeout) != MCPLUG_OK)
         return mp_fail_nomem(err);
     return mp_rpc_connect(s->rpc, err);
@@ -506,18 +514,18 @@ static int dial(struct mp_session *s, struct mcplug_error *err)
 int mp_connect_start(struct mp_session *s, struct mcplug_error *err)
 {
     mp_session_enter(s, MP_OPENING);
-    if (s->revision_wanted && strcmp(s->revision_wanted, MP_MODERN) != 0) {
+    if (s->client.revision_wanted && strcmp(s->client.revision_wanted, MP_MODERN) != 0) {
         size_t i = 0;
-        while (i < MP_COUNT(legacy) && strcmp(s->revision_wanted, legacy[i]) != 0)
+        while (i < MP_COUNT(legacy) && strcmp(s->client.revision_wanted, legacy[i]) != 0)
             i++;
         if (i == MP_COUNT(legacy))
             return mp_fail(err, MCPLUG_EINVAL, "unknown protocol revision \"%s\"",
-                           s->revision_wanted);
+                           s->client.revision_wanted);
     }
-    if (s->cfg.recall && !s->revision_wanted)
-        s->era = s->cfg.recall(s->cfg.arg, s->settings_hash);
-    s->recalled = s->era != MP_ERA_UNKNOWN;
-    s->fell_back = s->era == MP_ERA_OLDEST && s->cfg.fallback;
+    if (s->cfg.recall && !s->client.revision_wanted)
+        s->era = s->cfg.recall(s->cfg.arg, s->wire.settings_hash);
+    s->connecting.recalled = s->era != MP_ERA_UNKNOWN;
+    s->connecting.fell_back = s->era == MP_ERA_OLDEST && s->cfg.fallback;
     if (s->era == MP_ERA_OLDEST)
         s->era = MP_ERA_LEGACY;
     int r = mp_frame_meta(s, err);
@@ -531,10 +539,10 @@ static bool renews_too_often(struct mp_session *s)
 {
     uint64_t now = mp_loop_now(s->cfg.loop);
 
-    if (now - s->renewed_at > RENEWAL_PAUSE_MS)
-        s->renewals = 0;
-    s->renewed_at = now;
-    return ++s->renewals > RENEWALS_MAX;
+    if (now - s->renewal.last_at > RENEWAL_PAUSE_MS)
+        s->renewal.in_a_row = 0;
+    s->renewal.last_at = now;
+    return ++s->renewal.in_a_row > RENEWALS_MAX;
 }
 
 bool mp_connect_renew(struct mp_session *s, const struct mcplug_error *why)
@@ -545,7 +553,7 @@ bool mp_connect_renew(struct mp_session *s, const struct mcplug_error *why)
         why->peer_status != 404 || renews_too_often(s))
         return false;
     mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "%s; a new one is begun", why->text);
-    s->renewing = true;
+    s->renewal.under_way = true;
     mp_session_enter(s, MP_OPENING);
     s->id->revision[0] = '\0';
     if (dial(s, &err) != MCPLUG_OK)

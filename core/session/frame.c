@@ -57,8 +57,8 @@ int mp_frame_client_caps(struct mp_session *s, struct mcplug_error *err)
                     s->o.elicit && s->o.elicit_url ? "," : "",
                     s->o.elicit_url ? "\"url\":{}" : "");
     mp_str_addc(&c, '}');
-    s->client_caps = mp_str_take(&c);
-    return s->client_caps ? MCPLUG_OK : mp_fail_nomem(err);
+    s->client.caps = mp_str_take(&c);
+    return s->client.caps ? MCPLUG_OK : mp_fail_nomem(err);
 }
 
 #define TASKS "\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}"
@@ -66,7 +66,7 @@ int mp_frame_client_caps(struct mp_session *s, struct mcplug_error *err)
 int mp_frame_meta(struct mp_session *s, struct mcplug_error *err)
 {
     struct mp_str m;
-    const char *caps = s->client_caps + 1; /* behind the brace */
+    const char *caps = s->client.caps + 1; /* behind the brace */
 
     mp_str_init(&m, 64 * 1024);
     mp_str_adds(&m, "\"io.modelcontextprotocol/protocolVersion\":\"" MP_MODERN "\","
@@ -78,10 +78,10 @@ int mp_frame_meta(struct mp_session *s, struct mcplug_error *err)
     if (*caps != '}')
         mp_str_addc(&m, ',');
     mp_str_adds(&m, caps);
-    mp_free(s->meta);
-    s->meta_len = m.len;
-    s->meta = mp_str_take(&m);
-    return s->meta ? MCPLUG_OK : mp_fail_nomem(err);
+    mp_free(s->client.meta);
+    s->client.meta_len = m.len;
+    s->client.meta = mp_str_take(&m);
+    return s->client.meta ? MCPLUG_OK : mp_fail_nomem(err);
 }
 
 /* ---- beside the text ---- */
@@ -159,7 +159,7 @@ static void add_meta(const struct mp_session *s, struct mp_str *f, uint64_t id,
     add_separator(f);
     mp_str_add_lit(f, "\"_meta\":{");
     if (modern) {
-        mp_str_add(f, s->meta, s->meta_len);
+        mp_str_add(f, s->client.meta, s->client.meta_len);
         if (p->log_level) {
             mp_str_adds(f, ",\"io.modelcontextprotocol/logLevel\":");
             mp_str_add_json(f, p->log_level, strlen(p->log_level));
@@ -180,7 +180,7 @@ static void add_meta(const struct mp_session *s, struct mp_str *f, uint64_t id,
 mcplug_buf *mp_frame_request(struct mp_session *s, uint64_t id,
                              const struct mp_frame_parts *p)
 {
-    struct mp_str *f = &s->scratch;
+    struct mp_str *f = &s->client.scratch;
 
     mp_str_reset(f);
     mp_str_add_lit(f, "{\"jsonrpc\":\"2.0\",\"id\":");

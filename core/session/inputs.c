@@ -33,7 +33,7 @@ static void orphan(mcplug_input *in)
     *in->prev = in->next;
     if (in->next)
         in->next->prev = in->prev;
-    in->session->n_inputs--;
+    in->session->inputs.count--;
     in->prev = NULL;
     in->session = NULL;
     in->call = NULL;
@@ -52,12 +52,12 @@ static mcplug_input *input_new(struct mp_session *s)
     mcplug_input *in = mp_alloc(sizeof *in);
     if (in) {
         in->session = s;
-        in->next = s->inputs;
-        in->prev = &s->inputs;
-        if (s->inputs)
-            s->inputs->prev = &in->next;
-        s->inputs = in;
-        s->n_inputs++;
+        in->next = s->inputs.first;
+        in->prev = &s->inputs.first;
+        if (s->inputs.first)
+            s->inputs.first->prev = &in->next;
+        s->inputs.first = in;
+        s->inputs.count++;
     }
     return in;
 }
@@ -135,7 +135,7 @@ void mp_inputs_request(struct mp_session *s, mp_message *m)
                     m->exchange);
         return;
     }
-    if (s->n_inputs < MP_INPUTS_MAX)
+    if (s->inputs.count < MP_INPUTS_MAX)
         in = input_new(s);
     if (in && !(in->id = mp_strndup((const char *)id.data, id.len))) {
         input_free(in);
@@ -156,7 +156,7 @@ void mp_inputs_cancelled(struct mp_session *s, mp_message *m)
 {
     mp_view id = mp_message_inner(m, "requestId");
 
-    for (mcplug_input *in = s->inputs; in; in = in->next)
+    for (mcplug_input *in = s->inputs.first; in; in = in->next)
         if (in->id && id.len == strlen(in->id) && memcmp(in->id, id.data, id.len) == 0)
             in->wanted = false;
 }
@@ -165,7 +165,7 @@ void mp_inputs_cancelled(struct mp_session *s, mp_message *m)
 
 static mcplug_input *input_of(const struct mp_request *call, mp_view key)
 {
-    for (mcplug_input *in = call->session->inputs; in; in = in->next)
+    for (mcplug_input *in = call->session->inputs.first; in; in = in->next)
         if (in->call == call && !in->handed && strlen(in->key) == key.len &&
             memcmp(in->key, key.data, key.len) == 0)
             return in;
@@ -188,7 +188,7 @@ static int ask_one(struct mp_request *call, mp_view key, mp_view question,
                     "the server asks for %.100s, which it was not offered", text);
     else if (input_of(call, key))
         r = mp_fail(err, MCPLUG_EPROTO, "the server asks twice under one key");
-    else if (s->n_inputs >= MP_INPUTS_MAX)
+    else if (s->inputs.count >= MP_INPUTS_MAX)
         r = mp_fail(err, MCPLUG_EPROTO, "the server asks more than %d questions",
                     MP_INPUTS_MAX);
     mp_free(text);
@@ -265,7 +265,7 @@ void mp_inputs_settle(struct mp_request *call)
 
 void mp_inputs_forget_call(struct mp_request *call)
 {
-    mcplug_input *in = call->session->inputs;
+    mcplug_input *in = call->session->inputs.first;
 
     mp_job_drop(call->session->cfg.loop, &call->settle_job);
     mp_timer_stop(call->session->cfg.loop, &call->patience);
@@ -284,7 +284,7 @@ void mp_inputs_forget_call(struct mp_request *call)
 
 void mp_inputs_forget_all(struct mp_session *s)
 {
-    mcplug_input *in = s->inputs;
+    mcplug_input *in = s->inputs.first;
 
     while (in) {
         mcplug_input *next = in->next;
@@ -313,7 +313,7 @@ const struct mp_request *mp_input_request(const mcplug_input *in)
 
 void mp_inputs_pass_on(struct mp_session *s, const void *owner, void *next)
 {
-    for (mcplug_input *in = s->inputs; in; in = in->next)
+    for (mcplug_input *in = s->inputs.first; in; in = in->next)
         if (in->owner == owner)
             in->owner = next;
 }

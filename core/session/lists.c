@@ -284,7 +284,7 @@ static void note_ttl(struct mp_fetch *f, mp_message *m)
 static void finish(struct mp_fetch *f, const struct mcplug_error *why)
 {
     struct mp_session *s = f->session;
-    struct mp_kept *kept = &s->kept[f->index];
+    struct mp_kept *kept = &s->lists.kept[f->index];
     mcplug_list *list = f->list;
 
     kept->fetch = NULL;
@@ -294,9 +294,9 @@ static void finish(struct mp_fetch *f, const struct mcplug_error *why)
         mp_mirror_free(f->mirror);
     if (!why && !kept->changed) {
         uint64_t now = mp_loop_now(s->cfg.loop);
-        bool until_changed =
-            s->era == MP_ERA_LEGACY || (!f->ttl_told && s->listener && s->o.changed &&
-                                        mp_session_can(s, kinds[f->index].change));
+        bool until_changed = s->era == MP_ERA_LEGACY ||
+                             (!f->ttl_told && s->listening.newest && s->o.changed &&
+                              mp_session_can(s, kinds[f->index].change));
         mcplug_list_unref(kept->list);
         kept->list = mcplug_list_ref(list);
         kept->fresh_until = until_changed ? UINT64_MAX : now + f->ttl;
@@ -425,7 +425,7 @@ static void finish_later(struct mp_job *job)
 static int start_fetch(struct mp_session *s, int index, struct mcplug_error *err)
 {
     struct mp_fetch *f = mp_alloc(sizeof *f);
-    struct mp_kept *kept = &s->kept[index];
+    struct mp_kept *kept = &s->lists.kept[index];
 
     if (!f || !(f->list = list_new())) {
         mp_free(f);
@@ -473,11 +473,11 @@ int mp_lists_get(struct mp_session *s, enum mcplug_kind kind, mcplug_list_fn *do
         return mp_fail_nomem(err);
     w->done = done;
     w->arg = arg;
-    if (!s->kept[index].fetch && start_fetch(s, index, err) != MCPLUG_OK) {
+    if (!s->lists.kept[index].fetch && start_fetch(s, index, err) != MCPLUG_OK) {
         mp_free(w);
         return err ? err->code : MCPLUG_ENOMEM;
     }
-    struct waiter **end = &s->kept[index].fetch->waiters;
+    struct waiter **end = &s->lists.kept[index].fetch->waiters;
     while (*end)
         end = &(*end)->next;
     *end = w;
@@ -510,7 +510,7 @@ int mp_lists_refetch(struct mp_session *s, enum mcplug_kind kind, mcplug_list_fn
     if (index < 0 || !mp_session_can(s, kinds[index].capability))
         return mp_fail(err, MCPLUG_EINVAL, "the server has no list of kind %d",
                        (int)kind);
-    struct mp_kept *kept = &s->kept[index];
+    struct mp_kept *kept = &s->lists.kept[index];
     if (kept->fetch && kept->fetch->job.queued)
         r = fetch_after_all(kept->fetch, err);
     if (r != MCPLUG_OK)
@@ -525,9 +525,9 @@ bool mp_lists_ttl(const struct mp_session *s, enum mcplug_kind kind, uint64_t *m
     int index = index_of(kind);
     uint64_t now = mp_loop_now(s->cfg.loop);
 
-    if (index < 0 || !s->kept[index].ttl_told)
+    if (index < 0 || !s->lists.kept[index].ttl_told)
         return false;
-    uint64_t until = s->kept[index].fresh_until;
+    uint64_t until = s->lists.kept[index].fresh_until;
     *ms = until > now ? until - now : 0;
     return true;
 }
@@ -537,16 +537,16 @@ void mp_lists_changed(struct mp_session *s, unsigned changed)
     for (int i = 0; i < MP_KINDS; i++) {
         if (!(changed & 1u << i))
             continue;
-        mcplug_list_unref(s->kept[i].list);
-        s->kept[i].list = NULL;
-        s->kept[i].changed = s->kept[i].fetch != NULL;
+        mcplug_list_unref(s->lists.kept[i].list);
+        s->lists.kept[i].list = NULL;
+        s->lists.kept[i].changed = s->lists.kept[i].fetch != NULL;
     }
 }
 
 void mp_lists_unwatched(struct mp_session *s)
 {
     for (unsigned i = 0; i < MP_KINDS; i++)
-        if (s->kept[i].list && s->kept[i].fresh_until == UINT64_MAX)
+        if (s->lists.kept[i].list && s->lists.kept[i].fresh_until == UINT64_MAX)
             mp_lists_changed(s, 1u << i);
 }
 
@@ -556,9 +556,9 @@ void mp_lists_clear(struct mp_session *s)
     static const struct mcplug_error closed = {sizeof closed, MCPLUG_ECANCELED, 0, 0,
                                                "the server was closed"};
     for (int i = 0; i < MP_KINDS; i++) {
-        if (s->kept[i].fetch)
-            finish(s->kept[i].fetch, &closed);
-        mcplug_list_unref(s->kept[i].list);
-        s->kept[i].list = NULL;
+        if (s->lists.kept[i].fetch)
+            finish(s->lists.kept[i].fetch, &closed);
+        mcplug_list_unref(s->lists.kept[i].list);
+        s->lists.kept[i].list = NULL;
     }
 }

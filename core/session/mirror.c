@@ -36,7 +36,7 @@ struct mp_mirror {
 
 bool mp_mirror_wanted(const struct mp_session *s)
 {
-    const struct mcplug_transport_ops *ops = s->transport->feature.ops;
+    const struct mcplug_transport_ops *ops = s->wire.transport->feature.ops;
     return s->era == MP_ERA_MODERN && (ops->caps & MCPLUG_MIRRORS_PARAMS);
 }
 
@@ -382,8 +382,8 @@ void mp_mirror_adopt(struct mp_session *s, struct mp_mirror *table)
         mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source,
                "%zu more tools left out for their x-mcp-header",
                table->dropped - WARNINGS_MAX);
-    mp_mirror_free(s->mirror);
-    s->mirror = table;
+    mp_mirror_free(s->lists.mirror);
+    s->lists.mirror = table;
 }
 
 static const struct tool *find_tool(const struct mp_mirror *m, const char *name)
@@ -470,7 +470,7 @@ int mp_mirror_pairs(const struct mp_request *call, const char *name,
                     struct mp_str *values, struct mcplug_pair *pairs, size_t *n,
                     struct mcplug_error *err)
 {
-    const struct mp_mirror *m = call->session->mirror;
+    const struct mp_mirror *m = call->session->lists.mirror;
     const struct tool *tool = m && name && is_tool_call(call) ? find_tool(m, name) : NULL;
     size_t count = 0;
 

@@ -26,7 +26,7 @@ static const struct {
 
 static struct mp_listener *listener_of(const struct mp_session *s, mp_view id)
 {
-    struct mp_listener *l = s->listener;
+    struct mp_listener *l = s->listening.newest;
     uint64_t n;
 
     if (!mp_rpc_read_id(s->rpc, id, &n))
@@ -55,7 +55,7 @@ unsigned mp_notify_kept(const struct mp_session *s)
     unsigned kept = 0;
 
     for (int i = 0; i < MP_KINDS; i++)
-        kept |= s->kept[i].list ? 1u << i : 0;
+        kept |= s->lists.kept[i].list ? 1u << i : 0;
     if (kept & MCPLUG_TEMPLATES)
         kept |= MCPLUG_RESOURCES;
     return kept & ~(unsigned)MCPLUG_TEMPLATES;
@@ -71,8 +71,8 @@ void mp_notify_lists(struct mp_session *s, unsigned kinds)
 /* What was kept until it changes could change unheard now. */
 static void go_deaf(struct mp_session *s)
 {
-    s->listen_lost = true;
-    s->lists_before |= mp_notify_kept(s);
+    s->listening.lost = true;
+    s->listening.lists_before |= mp_notify_kept(s);
     mp_lists_unwatched(s);
 }
 
@@ -80,15 +80,15 @@ static void go_deaf(struct mp_session *s)
  * were: of all lists from before, and of those fetched since then, too. */
 static void hear_again(struct mp_session *s)
 {
-    unsigned kinds = s->lists_before | mp_notify_kept(s);
+    unsigned kinds = s->listening.lists_before | mp_notify_kept(s);
 
-    if (!s->listen_lost)
+    if (!s->listening.lost)
         return;
     for (int i = 0; i < MP_KINDS; i++) /* the answer may be from before */
-        if (s->kept[i].fetch)
+        if (s->lists.kept[i].fetch)
             kinds |= 1u << i == MCPLUG_TEMPLATES ? MCPLUG_RESOURCES : 1u << i;
-    s->listen_lost = false;
-    s->lists_before = 0;
+    s->listening.lost = false;
+    s->listening.lists_before = 0;
     for (size_t i = 0; i < MP_COUNT(lists); i++)
         if (!s->o.changed || !mp_session_can(s, lists[i].capability))
             kinds &= ~(1u << i); /* never told, so none was missed */
@@ -105,7 +105,7 @@ static void on_progress(struct mp_session *s, mp_message *m)
 
     if (!mp_rpc_read_id(s->rpc, mp_message_inner(m, "progressToken"), &token))
         return;
-    for (struct mp_request *call = s->calls; call; call = call->next) {
+    for (struct mp_request *call = s->calls.first; call; call = call->next) {
         if (!call->in_round || call->rpc.id != token || !call->o.progress)
             continue;
         mp_view_double(mp_message_inner(m, "progress"), &progress);
@@ -166,7 +166,7 @@ static void on_acknowledged(struct mp_session *s, mp_message *m)
     if (!l->acknowledged)
         l->since = mp_loop_now(s->cfg.loop);
     l->acknowledged = true;
-    if (l == s->listener)
+    if (l == s->listening.newest)
         drop_listeners(l->older);
     hear_again(s);
 }
@@ -176,7 +176,7 @@ static void on_acknowledged(struct mp_session *s, mp_message *m)
 static bool told_twice(const struct mp_session *s, mp_message *m)
 {
     mp_view id = subscription_of(m);
-    const struct mp_listener *from = listener_of(s, id), *l = s->listener;
+    const struct mp_listener *from = listener_of(s, id), *l = s->listening.newest;
 
     if (!from)
         return id.len > 0; /* an old one, of which the last is still coming in */
@@ -221,7 +221,7 @@ static void listen_again(struct mp_session *s, bool stood);
 
 static void on_listen_again(struct mp_timer *timer)
 {
-    struct mp_session *s = MP_OF(timer, struct mp_session, listen_timer);
+    struct mp_session *s = MP_OF(timer, struct mp_session, listening.timer);
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
     if (s->phase != MP_READY || listen_anew(s, &err) == MCPLUG_OK)
@@ -236,17 +236,18 @@ static void on_listen_again(struct mp_timer *timer)
 static void listen_again(struct mp_session *s, bool stood)
 {
     static const uint32_t pauses[] = {1000, 2000, 5000, 10000, 30000, 60000};
+    struct mp_listening *l = &s->listening;
 
     if (stood)
-        s->listens_lost = 0;
-    uint32_t pause = pauses[s->listens_lost < 5 ? s->listens_lost : 5];
-    s->listens_lost++;
-    mp_timer_start(s->cfg.loop, &s->listen_timer, pause, on_listen_again);
+        l->lost_in_a_row = 0;
+    uint32_t pause = pauses[l->lost_in_a_row < 5 ? l->lost_in_a_row : 5];
+    l->lost_in_a_row++;
+    mp_timer_start(s->cfg.loop, &l->timer, pause, on_listen_again);
 }
 
 static bool hears(const struct mp_session *s)
 {
-    const struct mp_listener *l = s->listener;
+    const struct mp_listener *l = s->listening.newest;
 
     while (l && !l->acknowledged)
         l = l->older;
@@ -265,12 +266,12 @@ static enum mp_outcome listen_done(struct mp_call *rpc, mp_message *m,
     if (why && why->code != MCPLUG_ECANCELED)
         mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "subscriptions/listen: %s",
                why->text);
-    for (at = &s->listener; *at != l; at = &(*at)->older)
+    for (at = &s->listening.newest; *at != l; at = &(*at)->older)
         ;
-    bool was_newest = at == &s->listener; /* the others were to go anyway */
+    bool was_newest = at == &s->listening.newest; /* the others were to go anyway */
     *at = l->older;
     mp_free(l);
-    if (!s->listener || (heard && !hears(s)))
+    if (!s->listening.newest || (heard && !hears(s)))
         go_deaf(s);
     if (was_newest && why && why->code != MCPLUG_ECANCELED && why->code != MCPLUG_EPEER &&
         s->phase == MP_READY && mp_rpc_has_exchanges(s->rpc))
@@ -280,6 +281,7 @@ static enum mp_outcome listen_done(struct mp_call *rpc, mp_message *m,
 
 static void add_filter(struct mp_str *p, struct mp_session *s)
 {
+    const struct mp_uris *uris = &s->listening.uris;
     const char *comma = "";
 
     for (size_t i = 0; s->o.changed && i < MP_COUNT(lists); i++) {
@@ -288,12 +290,12 @@ static void add_filter(struct mp_str *p, struct mp_session *s)
         mp_str_addf(p, "%s\"%s\":true", comma, lists[i].wish);
         comma = ",";
     }
-    if (s->uris.n) {
+    if (uris->n) {
         mp_str_addf(p, "%s\"resourceSubscriptions\":[", comma);
-        for (size_t i = 0; i < s->uris.n; i++) {
+        for (size_t i = 0; i < uris->n; i++) {
             if (i)
                 mp_str_addc(p, ',');
-            mp_str_add_json(p, s->uris.all[i], strlen(s->uris.all[i]));
+            mp_str_add_json(p, uris->all[i], strlen(uris->all[i]));
         }
         mp_str_addc(p, ']');
     }
@@ -319,9 +321,9 @@ static int send_listen(struct mp_session *s, mp_view members, struct mcplug_erro
         mp_free(l);
         return r;
     }
-    mp_timer_stop(s->cfg.loop, &s->listen_timer);
-    l->older = s->listener;
-    s->listener = l;
+    mp_timer_stop(s->cfg.loop, &s->listening.timer);
+    l->older = s->listening.newest;
+    s->listening.newest = l;
     return MCPLUG_OK;
 }
 
@@ -342,7 +344,7 @@ static int listen_anew(struct mp_session *s, struct mcplug_error *err)
     else if (wanted)
         r = send_listen(s, mp_bytes(p.data, p.len), err);
     else
-        drop_listeners(s->listener);
+        drop_listeners(s->listening.newest);
     mp_str_clear(&p);
     return r;
 }
@@ -367,6 +369,7 @@ static int subscribe(struct mp_session *s, const char *uri, bool on,
 
 void mp_notify_start(struct mp_session *s)
 {
+    const struct mp_uris *uris = &s->listening.uris;
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct mp_str p;
 
@@ -374,10 +377,10 @@ void mp_notify_start(struct mp_session *s)
         return;
     if (s->era == MP_ERA_MODERN) {
         listen_anew(s, &err);
-    } else if (s->log_level && mp_session_can(s, "logging")) {
+    } else if (s->client.log_level && mp_session_can(s, "logging")) {
         mp_str_init(&p, 1024);
         mp_str_adds(&p, "\"level\":");
-        mp_str_add_json(&p, s->log_level, strlen(s->log_level));
+        mp_str_add_json(&p, s->client.log_level, strlen(s->client.log_level));
         if (p.failed)
             mp_fail_nomem(&err);
         else
@@ -386,8 +389,8 @@ void mp_notify_start(struct mp_session *s)
         mp_str_clear(&p);
     }
     bool may = s->era == MP_ERA_LEGACY && mp_session_can(s, "resources/subscribe");
-    for (size_t i = 0; may && i < s->uris.n; i++)
-        subscribe(s, s->uris.all[i], true, &err); /* a session begun anew knows nothing */
+    for (size_t i = 0; may && i < uris->n; i++)
+        subscribe(s, uris->all[i], true, &err); /* a session begun anew knows nothing */
     if (err.code)
         mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "%s", err.text);
 }
@@ -435,14 +438,14 @@ int mp_notify_subscribe(struct mp_session *s, const char *uri, bool on,
     if (on && s->era == MP_ERA_LEGACY && !mp_session_can(s, "resources/subscribe"))
         return mp_fail(err, MCPLUG_ENOTSUP, "server \"%s\" has no resource subscriptions",
                        s->name);
-    size_t before = s->uris.n;
-    int r = mp_uris_set(&s->uris, uri, on, err);
+    size_t before = s->listening.uris.n;
+    int r = mp_uris_set(&s->listening.uris, uri, on, err);
     if (r != MCPLUG_OK)
         return r;
-    bool had = s->uris.n == before;
+    bool had = s->listening.uris.n == before;
     r = s->era == MP_ERA_MODERN ? listen_anew(s, err) : subscribe(s, uri, on, err);
     if (r != MCPLUG_OK && on && !had)
-        mp_uris_set(&s->uris, uri, false, err);
+        mp_uris_set(&s->listening.uris, uri, false, err);
     return r;
 }
 
@@ -456,6 +459,6 @@ void mp_uris_clear(struct mp_uris *uris)
 
 void mp_notify_clear(struct mp_session *s)
 {
-    mp_timer_stop(s->cfg.loop, &s->listen_timer);
-    mp_uris_clear(&s->uris);
+    mp_timer_stop(s->cfg.loop, &s->listening.timer);
+    mp_uris_clear(&s->listening.uris);
 }

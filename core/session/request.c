@@ -15,7 +15,7 @@ static void leave(struct mp_request *call)
 
     if (call->prev) {
         *call->prev = call->next;
-        *(call->next ? &call->next->prev : &s->last_call) = call->prev;
+        *(call->next ? &call->next->prev : &s->calls.last) = call->prev;
         call->prev = NULL;
         call->next = NULL;
     }
@@ -181,7 +181,8 @@ int mp_request_send(struct mp_request *call, const struct mp_frame_parts *parts,
 
 static int send_round(struct mp_request *call, struct mcplug_error *err)
 {
-    const char *level = call->log_level ? call->log_level : call->session->log_level;
+    const char *level =
+        call->log_level ? call->log_level : call->session->client.log_level;
     struct mp_frame_parts parts = {
         .method = call->method,
         .members = mp_bytes(call->members, call->members_len),
@@ -423,7 +424,7 @@ bool mp_request_was_written(const struct mp_request *call)
  * one that comes back at once. */
 static bool may_be_renewed(const struct mp_session *s)
 {
-    const struct mcplug_transport_ops *ops = s->transport->feature.ops;
+    const struct mcplug_transport_ops *ops = s->wire.transport->feature.ops;
     return s->phase == MP_READY && s->era == MP_ERA_LEGACY &&
            ops->caps & MCPLUG_CAN_EXCHANGE;
 }
@@ -467,7 +468,7 @@ static void unpark(struct mp_request *call)
 
 static struct mp_request *oldest_parked(const struct mp_session *s)
 {
-    struct mp_request *call = s->calls;
+    struct mp_request *call = s->calls.first;
 
     while (call && !call->is_parked)
         call = call->next;
@@ -486,7 +487,7 @@ void mp_request_unpark(struct mp_session *s)
 int mp_request_begin(struct mp_request *call, struct mp_session *s,
                      struct mcplug_error *err)
 {
-    if (s->phase != MP_READY && !s->renewing)
+    if (s->phase != MP_READY && !s->renewal.under_way)
         return mp_fail(err, MCPLUG_ECLOSED, "server \"%s\" is not connected%s%.300s",
                        s->name, s->failure.code ? ": " : "",
                        s->failure.code ? s->failure.text : "");
@@ -496,16 +497,16 @@ int mp_request_begin(struct mp_request *call, struct mp_session *s,
     call->rpc.written = false;
     call->reached = call->refetched = call->asking = call->refused = false;
     call->rounds = call->open_inputs = 0;
-    int r = s->renewing ? park(call, err) : send_round(call, err);
+    int r = s->renewal.under_way ? park(call, err) : send_round(call, err);
     if (r == MCPLUG_ECLOSED && may_be_renewed(s))
         r = park(call, err);
     if (r != MCPLUG_OK) {
         leave(call);
         return r;
     }
-    call->prev = s->last_call;
-    *s->last_call = call;
-    s->last_call = &call->next;
+    call->prev = s->calls.last;
+    *s->calls.last = call;
+    s->calls.last = &call->next;
     mp_call_log_began(call);
     return MCPLUG_OK;
 }

@@ -28,7 +28,7 @@ const struct mp_identity *mp_session_identity(const struct mp_session *s)
 
 const mcplug_props *mp_session_settings(const struct mp_session *s)
 {
-    return s->settings;
+    return s->wire.settings;
 }
 
 bool mp_session_is_modern(const struct mp_session *s)
@@ -43,7 +43,7 @@ const char *mp_session_transport(const struct mp_session *s)
 
 bool mp_session_busy(const struct mp_session *s)
 {
-    const struct mp_request *call = s->calls;
+    const struct mp_request *call = s->calls.first;
 
     while (call && call->pings) /* our own */
         call = call->next;
@@ -79,19 +79,19 @@ void mp_session_count(const struct mp_session *s, struct mcplug_ledger *sum)
 
 void mp_session_give_uris(struct mp_session *s, struct mp_uris *uris)
 {
-    s->uris = *uris;
+    s->listening.uris = *uris;
     *uris = (struct mp_uris){0};
 }
 
 void mp_session_take_uris(struct mp_session *s, struct mp_uris *out)
 {
-    *out = s->uris;
-    s->uris = (struct mp_uris){0};
+    *out = s->listening.uris;
+    s->listening.uris = (struct mp_uris){0};
 }
 
 struct mp_uris *mp_session_uris(struct mp_session *s)
 {
-    return &s->uris;
+    return &s->listening.uris;
 }
 
 uint64_t mp_session_silent_ms(const struct mp_session *s)
@@ -138,11 +138,11 @@ void mp_session_enter(struct mp_session *s, enum mp_phase phase)
         return;
     assert(followers[s->phase] & TO(phase));
     s->phase = phase;
-    mp_timer_stop(s->cfg.loop, &s->patience); /* with what was sent before */
+    mp_timer_stop(s->cfg.loop, &s->connecting.patience); /* with what was sent before */
     if (!is_connecting(phase))
-        mp_timer_stop(s->cfg.loop, &s->connect_timer);
+        mp_timer_stop(s->cfg.loop, &s->connecting.timer);
     if (phase != MP_READY)
-        mp_timer_stop(s->cfg.loop, &s->listen_timer);
+        mp_timer_stop(s->cfg.loop, &s->listening.timer);
     if (phase == MP_OPENING || phase == MP_CLOSING)
         mp_inputs_forget_all(s); /* they were asked on a connection that is gone */
     if (phase == MP_READY)
@@ -252,24 +252,24 @@ static void session_free(struct mp_session *s);
 
 static void tell_ready(struct mp_job *job)
 {
-    struct mp_session *s = MP_OF(job, struct mp_session, ready_job);
-    s->ready_called = true;
-    s->ready(s->ready_arg, s, s->failure.code ? &s->failure : NULL);
+    struct mp_session *s = MP_OF(job, struct mp_session, ready.job);
+    s->ready.called = true;
+    s->ready.fn(s->ready.arg, s, s->failure.code ? &s->failure : NULL);
 }
 
 static void finish_close(struct mp_job *job)
 {
-    struct mp_session *s = MP_OF(job, struct mp_session, closed_job);
-    void (*closed)(void *) = s->closed;
-    void *arg = s->closed_arg;
+    struct mp_session *s = MP_OF(job, struct mp_session, closed.job);
+    void (*closed)(void *) = s->closed.fn;
+    void *arg = s->closed.arg;
 
-    if (!s->ready_called) {
+    if (!s->ready.called) {
         mp_fail(&s->failure, MCPLUG_ECANCELED,
                 "the server was closed before it was ready");
-        tell_ready(&s->ready_job);
+        tell_ready(&s->ready.job);
     }
-    if (s->closed_sum)
-        mp_session_count(s, s->closed_sum);
+    if (s->closed.sum)
+        mp_session_count(s, s->closed.sum);
     session_free(s);
     if (closed)
         closed(arg);
@@ -285,8 +285,8 @@ static void fail(struct mp_session *s, const struct mcplug_error *why)
 static void end_everything(struct mp_session *s, const struct mcplug_error *why)
 {
     mp_inputs_forget_all(s);
-    while (s->calls && s->phase != MP_CLOSING)
-        mp_request_finish(s->calls, NULL, why);
+    while (s->calls.first && s->phase != MP_CLOSING)
+        mp_request_finish(s->calls.first, NULL, why);
 }
 
 static void tell_dropped(struct mp_session *s, const struct mcplug_error *why)
@@ -301,7 +301,7 @@ static void renewed(struct mp_session *s, const struct mcplug_error *why)
 {
     struct mcplug_error told;
 
-    s->renewing = false;
+    s->renewal.under_way = false;
     if (!why) {
         unsigned kept = mp_notify_kept(s);
         mp_lists_unwatched(s);
@@ -313,7 +313,7 @@ static void renewed(struct mp_session *s, const struct mcplug_error *why)
     told = *why;
     fail(s, &told);
     end_everything(s, &told);
-    if (s->phase != MP_CLOSING && !s->ready_job.queued) /* else `ready` tells */
+    if (s->phase != MP_CLOSING && !s->ready.job.queued) /* else `ready` tells */
         tell_dropped(s, &told);
 }
 
@@ -322,7 +322,7 @@ static void on_closed(void *arg, const struct mcplug_error *why)
     struct mp_session *s = arg;
 
     if (s->phase == MP_CLOSING) {
-        mp_job_defer(s->cfg.loop, &s->closed_job, finish_close);
+        mp_job_defer(s->cfg.loop, &s->closed.job, finish_close);
         return;
     }
     bool was_ready = s->phase == MP_READY;
@@ -330,7 +330,7 @@ static void on_closed(void *arg, const struct mcplug_error *why)
         return;
     if (was_ready && mp_connect_renew(s, why))
         return;
-    if (s->renewing) { /* before anybody hears of it, so that nothing waits any more */
+    if (s->renewal.under_way) { /* nothing may wait any more when it is reported */
         mp_session_ready(s, why);
         return;
     }
@@ -341,7 +341,7 @@ static void on_closed(void *arg, const struct mcplug_error *why)
         return;
     if (!was_ready)
         mp_session_ready(s, why);
-    else if (!s->ready_job.queued) /* else nobody knows yet, and `ready` tells */
+    else if (!s->ready.job.queued) /* else nobody knows yet, and `ready` tells */
         tell_dropped(s, why);
 }
 
@@ -360,13 +360,13 @@ static const struct mp_rpc_events rpc_events = {
 
 void mp_session_ready(struct mp_session *s, const struct mcplug_error *why)
 {
-    if (s->renewing) {
+    if (s->renewal.under_way) {
         renewed(s, why);
         return;
     }
-    if (s->ready_told)
+    if (s->ready.settled)
         return;
-    s->ready_told = true;
+    s->ready.settled = true;
     if (why) {
         fail(s, why);
         mp_log(s->cfg.log, MCPLUG_LOG_ERROR, s->source, "connection failed: %s",
@@ -375,7 +375,7 @@ void mp_session_ready(struct mp_session *s, const struct mcplug_error *why)
         s->failure.code = MCPLUG_OK;
         mp_session_enter(s, MP_READY);
     }
-    mp_job_defer(s->cfg.loop, &s->ready_job, tell_ready);
+    mp_job_defer(s->cfg.loop, &s->ready.job, tell_ready);
 }
 
 /* ---- life ---- */
@@ -384,25 +384,25 @@ static void session_free(struct mp_session *s)
 {
     if (!s)
         return;
-    mp_timer_stop(s->cfg.loop, &s->connect_timer);
-    mp_timer_stop(s->cfg.loop, &s->patience);
-    mp_job_drop(s->cfg.loop, &s->ready_job);
-    mp_job_drop(s->cfg.loop, &s->closed_job);
+    mp_timer_stop(s->cfg.loop, &s->connecting.timer);
+    mp_timer_stop(s->cfg.loop, &s->connecting.patience);
+    mp_job_drop(s->cfg.loop, &s->ready.job);
+    mp_job_drop(s->cfg.loop, &s->closed.job);
     mp_inputs_forget_all(s);
     mp_lists_clear(s);
-    mp_mirror_free(s->mirror);
+    mp_mirror_free(s->lists.mirror);
     mp_notify_clear(s);
     mp_call_log_clear(s);
     mp_rpc_free(s->rpc);
-    mp_props_free(s->settings);
-    mp_props_free(s->fallback_settings);
-    mp_str_clear(&s->scratch);
+    mp_props_free(s->wire.settings);
+    mp_props_free(s->wire.fallback_settings);
+    mp_str_clear(&s->client.scratch);
     mp_free(s->name);
     mp_free(s->source);
-    mp_free(s->log_level);
-    mp_free(s->revision_wanted);
-    mp_free(s->meta);
-    mp_free(s->client_caps);
+    mp_free(s->client.log_level);
+    mp_free(s->client.revision_wanted);
+    mp_free(s->client.meta);
+    mp_free(s->client.caps);
     mp_free(s);
 }
 
@@ -429,9 +429,9 @@ static int copy_strings(struct mp_session *s, const struct mp_session_options *o
     s->source = mp_str_take(&source);
     bool ok = s->name && s->source;
     if (o->log_level)
-        ok = ok && (s->log_level = mp_strdup(o->log_level));
+        ok = ok && (s->client.log_level = mp_strdup(o->log_level));
     if (o->revision)
-        ok = ok && (s->revision_wanted = mp_strdup(o->revision));
+        ok = ok && (s->client.revision_wanted = mp_strdup(o->revision));
     return ok ? MCPLUG_OK : MCPLUG_ENOMEM;
 }
 
@@ -441,8 +441,8 @@ static int make_rpc(struct mp_session *s, struct mcplug_error *err)
         .link = {.loop = s->cfg.loop,
                  .log = s->cfg.log,
                  .source = s->source,
-                 .transport = s->transport,
-                 .settings = s->settings,
+                 .transport = s->wire.transport,
+                 .settings = s->wire.settings,
                  .limits = {.scan = mp_scan_defaults,
                             .memory = s->o.max_memory,
                             .spill = s->o.max_spill,
@@ -468,16 +468,16 @@ int mp_session_open(const struct mp_session_config *cfg, const struct mp_offer *
     s->cfg = *cfg;
     s->id = id;
     s->id->revision[0] = '\0';
-    s->last_call = &s->calls;
-    mp_str_init(&s->scratch, MP_FRAME_MAX);
-    s->transport = transport;
-    s->ready = ready;
-    s->ready_arg = ready_arg;
+    s->calls.last = &s->calls.first;
+    mp_str_init(&s->client.scratch, MP_FRAME_MAX);
+    s->wire.transport = transport;
+    s->ready.fn = ready;
+    s->ready.arg = ready_arg;
     take_options(s, options);
-    s->settings = mp_props_copy(settings);
-    int r = s->settings ? copy_strings(s, options, name) : MCPLUG_ENOMEM;
+    s->wire.settings = mp_props_copy(settings);
+    int r = s->wire.settings ? copy_strings(s, options, name) : MCPLUG_ENOMEM;
     if (r == MCPLUG_OK)
-        s->settings_hash = mp_props_hash(s->settings);
+        s->wire.settings_hash = mp_props_hash(s->wire.settings);
     else
         mp_fail_nomem(err);
     if (r == MCPLUG_OK)
@@ -500,14 +500,14 @@ void mp_session_close(struct mp_session *s, struct mcplug_ledger *sum,
     if (s->phase == MP_CLOSING) /* once is enough */
         return;
     mp_session_enter(s, MP_CLOSING);
-    s->ready_told = true;
-    s->closed_sum = sum;
-    s->closed = closed;
-    s->closed_arg = arg;
-    mp_job_drop(s->cfg.loop, &s->ready_job);
-    for (struct mp_request *call = s->calls; call; call = call->next)
+    s->ready.settled = true;
+    s->closed.sum = sum;
+    s->closed.fn = closed;
+    s->closed.arg = arg;
+    mp_job_drop(s->cfg.loop, &s->ready.job);
+    for (struct mp_request *call = s->calls.first; call; call = call->next)
         mp_request_cancel(call);
     mp_rpc_close(s->rpc);
     if (mp_rpc_idle(s->rpc))
-        mp_job_defer(s->cfg.loop, &s->closed_job, finish_close);
+        mp_job_defer(s->cfg.loop, &s->closed.job, finish_close);
 }

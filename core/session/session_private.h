@@ -45,63 +45,112 @@ struct mp_kept {
     bool changed;             /* while it was being fetched */
 };
 
-struct mp_session {
-    struct mp_session_config cfg;
-    struct mp_session_options o; /* strings in it are below */
-    struct mp_identity *id;      /* borrow; outlives us */
-    char *name, *source, *log_level, *revision_wanted;
+/* Where the server is. */
+struct mp_wire {
     const struct mp_offer *transport;
     mcplug_props *settings;
-    mcplug_props *fallback_settings; /* the same for the other transport */
-    uint64_t settings_hash;
+    mcplug_props *fallback_settings; /* the same for the other transport, once in use */
+    uint64_t settings_hash;          /* what eras are remembered by */
+};
 
-    struct mp_rpc *rpc;
-    enum mp_phase phase;
-    enum mp_era era;
-    bool recalled;       /* the era is known from an earlier connection */
-    bool respawned;      /* started once more, straight into initialize */
-    bool starting_over;  /* the link is closed to be opened again */
-    bool fell_back;      /* to the other transport */
-    bool asked_again;    /* server/discover, as the server proposed */
-    bool renewing;       /* connecting again, which nobody outside needs to know */
-    unsigned renewals;   /* in a row */
-    uint64_t renewed_at; /* the last time */
-    uint64_t opened_at;
-    struct mp_timer connect_timer, patience;
+/* What was tried until READY, or is being tried. */
+struct mp_connecting {
+    bool recalled;      /* the era is known from an earlier connection */
+    bool respawned;     /* started once more, straight into initialize */
+    bool starting_over; /* the link is closed to be opened again */
+    bool fell_back;     /* to the other transport */
+    bool asked_again;   /* server/discover, as the server proposed */
+    struct mp_timer timer;
+    struct mp_call discover, initialize;
+    bool discovering, initializing; /* they are out */
+    struct mp_timer patience;
     uint32_t patience_ms; /* from when the probe was read .. */
     bool probe_read;      /* .. which it was */
-    struct mp_call discover, initialize;
-    bool discovering, initializing;
-    struct mcplug_error failure; /* the best reason so far for not connecting */
+};
 
+/* Connecting again after the server forgot the session, which is not reported. */
+struct mp_renewal {
+    bool under_way;
+    unsigned in_a_row;
+    uint64_t last_at; /* it began */
+};
+
+/* What we are and want, as frames say it. */
+struct mp_client {
+    char *log_level, *revision_wanted; /* of the options; NULL: none */
+    char *caps;                        /* JSON object */
     char *meta; /* the members of `_meta` that every modern request has */
     size_t meta_len;
     struct mp_str scratch; /* frames are written here */
-    char *client_caps;     /* JSON object */
+};
 
+/* What the server offers. */
+struct mp_lists {
     struct mp_kept kept[MP_KINDS];
     struct mp_mirror *mirror; /* of the newest list of tools; NULL: none yet */
-    struct mp_request *calls, **last_call; /* all under way, as they were made */
-    struct mp_timer beat;                  /* tools that run are told of */
-    struct mp_timer keep_alive;
-    struct mcplug_input *inputs; /* all open */
-    unsigned n_inputs;
-    struct mp_listener *listener; /* the newest subscription */
-    struct mp_timer listen_timer; /* to take it up again */
-    unsigned listens_lost;        /* in a row */
-    bool listen_lost;             /* one was lost, and no other stands yet */
-    unsigned lists_before;        /* what was kept when it was lost */
-    struct mp_uris uris;          /* resources subscribed to */
+};
 
-    void (*ready)(void *arg, struct mp_session *server, const struct mcplug_error *why);
-    void *ready_arg;
-    struct mp_job ready_job;
-    bool ready_told;   /* settled; the embedder hears of it */
-    bool ready_called; /* he has */
-    struct mcplug_ledger *closed_sum;
-    void (*closed)(void *arg);
-    void *closed_arg;
-    struct mp_job closed_job;
+/* All requests of callers that are under way, as they were made. */
+struct mp_calls {
+    struct mp_request *first, **last;
+    struct mp_timer beat; /* tools that run are logged */
+    struct mp_timer keep_alive;
+};
+
+/* The server's questions that are open. */
+struct mp_inputs {
+    struct mcplug_input *first;
+    unsigned count;
+};
+
+/* Changes that the server reports. */
+struct mp_listening {
+    struct mp_listener *newest; /* subscription */
+    struct mp_timer timer;      /* to take it up again */
+    unsigned lost_in_a_row;
+    bool lost;             /* one was lost, and none has replaced it yet */
+    unsigned lists_before; /* what was kept when it was lost */
+    struct mp_uris uris;   /* resources subscribed to */
+};
+
+/* How the end of connecting is reported, once. */
+struct mp_ready {
+    void (*fn)(void *arg, struct mp_session *s, const struct mcplug_error *why);
+    void *arg;
+    struct mp_job job;
+    bool settled; /* it is known, and `job` reports it */
+    bool called;  /* it has been reported */
+};
+
+/* How the end of closing is reported. */
+struct mp_closed {
+    struct mcplug_ledger *sum;
+    void (*fn)(void *arg);
+    void *arg;
+    struct mp_job job;
+};
+
+struct mp_session {
+    struct mp_session_config cfg;
+    struct mp_session_options o; /* without its strings, which `client` has */
+    char *name, *source;         /* in messages; in the log */
+    struct mp_identity *id;      /* borrow; outlives us */
+    struct mp_rpc *rpc;
+    enum mp_phase phase;
+    enum mp_era era;
+    uint64_t opened_at;
+    struct mcplug_error failure; /* the best reason so far for not connecting */
+
+    struct mp_wire wire;             /* session.c */
+    struct mp_ready ready;           /* session.c */
+    struct mp_closed closed;         /* session.c */
+    struct mp_connecting connecting; /* connect.c */
+    struct mp_renewal renewal;       /* connect.c */
+    struct mp_client client;         /* frame.c */
+    struct mp_calls calls;           /* request.c, call_log.c */
+    struct mp_inputs inputs;         /* inputs.c */
+    struct mp_lists lists;           /* lists.c, mirror.c */
+    struct mp_listening listening;   /* notify.c */
 };
 
 /* ---- session.c ---- */

@@ -241,7 +241,7 @@ START_TEST(x1_other_requests_are_not_tools)
     fake_request(f.server, "prompts/get", NULL, NULL, on_end, &e, NULL);
     e.id = fake_expect(&f, "prompts/get");
     fake_pass(&f, 59000);
-    ck_assert_uint_eq(f.server->beat.slot, 0);
+    ck_assert_uint_eq(f.server->calls.beat.slot, 0);
     answer(&e, "");
     ck_assert_str_eq(f.logged, "");
 }
@@ -253,7 +253,7 @@ START_TEST(x1_who_wants_no_such_lines_pays_for_none)
     f.log.level = MCPLUG_LOG_WARN;
     fake_legacy(&f, NULL, TOOLS);
     start(&e, "T");
-    ck_assert_uint_eq(f.server->beat.slot, 0);
+    ck_assert_uint_eq(f.server->calls.beat.slot, 0);
     fake_pass(&f, 90000);
     answer(&e, "\"isError\":true");
     ck_assert_str_eq(f.logged, "");

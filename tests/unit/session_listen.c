@@ -161,7 +161,7 @@ START_TEST(what_the_server_ended_is_not_taken_up_again)
     fake_feed(&f, id, line, true);
     fake_drop_exchange(&f, id, 0, 0, 0, NULL);
     fake_turn(&f);
-    ck_assert_ptr_null(f.server->listener);
+    ck_assert_ptr_null(f.server->listening.newest);
     check_never_again();
     fake_clear(&f);
 }
@@ -199,7 +199,7 @@ START_TEST(without_exchanges_a_stream_cannot_be_lost_alone)
 {
     uint64_t id = start(0);
     fake_end_exchange(&f, id, MCPLUG_ECLOSED, ECONNRESET, 0, "odd");
-    ck_assert_ptr_null(f.server->listener);
+    ck_assert_ptr_null(f.server->listening.newest);
     check_never_again();
     fake_clear(&f);
 }
