@@ -12,7 +12,7 @@ static struct {
     uint64_t newest;
     struct mp_session *server;
     unsigned started, ended, readies, closes;
-    mcplug_call *last;
+    struct mp_request *last;
     mcplug_input *input;
 } f;
 
@@ -65,7 +65,7 @@ static void on_done(void *arg, mcplug_call *call, mcplug_result *r,
 {
     (void)arg, (void)why;
     f.ended++;
-    if (f.last == call)
+    if (f.last && &f.last->base == call)
         f.last = NULL;
     if (r)
         (void)(mcplug_result_is_error(r) + strlen(mcplug_result_error_text(r)));
@@ -108,7 +108,8 @@ static void command(uint8_t c)
 {
     switch (c % 8) {
     case 0:
-        f.last = fake_call(f.server, "t", "{}", NULL, on_done, NULL, NULL);
+        f.last = mp_request_start(f.server, "tools/call", mp_text("{}"), "t", NULL,
+                                  on_done, NULL, NULL);
         f.started += f.last != NULL;
         break;
     case 1:
@@ -117,7 +118,7 @@ static void command(uint8_t c)
         break;
     case 2:
         if (f.last)
-            mcplug_cancel(f.last);
+            mp_request_cancel(f.last);
         break;
     case 3:
         mp_loop_advance(f.loop, 700);
@@ -193,13 +194,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memset(&f, 0, sizeof f);
     cfg.loop = f.loop = loop;
     mcplug_props *props = mp_props_new();
-    if (mp_session_open(&cfg, &offer, props, &o, "fuzz", on_ready, NULL, &f.server, NULL))
+    struct mp_identity id = {0};
+    if (mp_session_open(&cfg, &offer, props, &o, "fuzz", &id, on_ready, NULL, &f.server,
+                        NULL))
         abort();
     turn();
     play(data, size);
 
     struct mcplug_ledger l = {.struct_size = sizeof l};
-    fake_ledger(f.server, &l);
+    mp_session_count(f.server, &l);
     if (l.issued != l.under_way + l.ok + l.tool_error + l.peer_error + l.transport_error +
                         l.timed_out + l.cancelled)
         abort();
@@ -209,6 +212,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         mcplug_input_refuse(f.input, 0, "late");
     if (f.ended != f.started || f.readies > 1 || f.closes != 1)
         abort();
+    mp_identity_clear(&id);
     mp_props_free(props);
     return 0;
 }
