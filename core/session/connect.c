@@ -49,7 +49,7 @@ static void connected(struct mp_session *s)
     mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "connected, revision %s",
            s->id->revision);
     if (mp_session_lost(s))
-        mp_session_enter(s, MP_FAILED); /* why is told next */
+        mp_session_enter(s, MP_FAILED); /* the reason follows with on_closed() */
     else
         mp_session_ready(s, NULL);
 }

@@ -13,7 +13,7 @@ struct mp_listener {
     uint64_t since; /* it was */
 };
 
-#define STOOD_MS 10000 /* after which a stream was worth the listening */
+#define STOOD_MS 10000 /* a stream that lasted as long resets the delay */
 
 /* In the order of the kinds. */
 static const struct {
@@ -48,7 +48,7 @@ static void drop_listeners(struct mp_listener *l)
         mp_rpc_cancel(&l->rpc, "replaced", true);
 }
 
-/* ---- what it did not tell ---- */
+/* ---- changes that may have been missed ---- */
 
 unsigned mp_notify_kept(const struct mp_session *s)
 {
@@ -68,17 +68,17 @@ void mp_notify_lists(struct mp_session *s, unsigned kinds)
             s->o.changed(s->o.arg, s, 1 << i, NULL);
 }
 
-/* What was kept until it changes could change unheard now. */
-static void go_deaf(struct mp_session *s)
+/* Lists that are kept until they change may change without a notification now. */
+static void listening_lost(struct mp_session *s)
 {
     s->listening.lost = true;
     s->listening.lists_before |= mp_notify_kept(s);
     mp_lists_unwatched(s);
 }
 
-/* Changes are told again. Whether there were some meanwhile cannot be known, so there
- * were: of all lists from before, and of those fetched since then, too. */
-static void hear_again(struct mp_session *s)
+/* Changes are notified again. There may have been some meanwhile: all lists from before,
+ * and those fetched since then, are taken to have changed. */
+static void listening_restored(struct mp_session *s)
 {
     unsigned kinds = s->listening.lists_before | mp_notify_kept(s);
 
@@ -91,12 +91,12 @@ static void hear_again(struct mp_session *s)
     s->listening.lists_before = 0;
     for (size_t i = 0; i < MP_COUNT(lists); i++)
         if (!s->o.changed || !mp_session_can(s, lists[i].capability))
-            kinds &= ~(1u << i); /* never told, so none was missed */
+            kinds &= ~(1u << i); /* never notified, so none was missed */
     mp_lists_changed(s, kinds & MCPLUG_RESOURCES ? kinds | MCPLUG_TEMPLATES : kinds);
     mp_notify_lists(s, kinds);
 }
 
-/* ---- what the server tells unasked ---- */
+/* ---- notifications ---- */
 
 static void on_progress(struct mp_session *s, mp_message *m)
 {
@@ -156,7 +156,7 @@ static void on_cancelled(struct mp_session *s, mp_message *m)
         mp_inputs_cancelled(s, m);
 }
 
-/* The newest subscription stands, so those that it replaces can go. */
+/* The newest subscription is in force: those that it replaces are ended. */
 static void on_acknowledged(struct mp_session *s, mp_message *m)
 {
     struct mp_listener *l = listener_of(s, subscription_of(m));
@@ -168,18 +168,19 @@ static void on_acknowledged(struct mp_session *s, mp_message *m)
     l->acknowledged = true;
     if (l == s->listening.newest)
         drop_listeners(l->older);
-    hear_again(s);
+    listening_restored(s);
 }
 
-/* While two subscriptions overlap, a change is told by both. Once the newer one stands,
- * it tells everything, so the other is not listened to. */
-static bool told_twice(const struct mp_session *s, mp_message *m)
+/* While two subscriptions overlap, both notify a change. Once the newer one is
+ * acknowledged, what comes under the other is ignored. */
+static bool is_duplicate(const struct mp_session *s, mp_message *m)
 {
     mp_view id = subscription_of(m);
     const struct mp_listener *from = listener_of(s, id), *l = s->listening.newest;
 
     if (!from)
-        return id.len > 0; /* an old one, of which the last is still coming in */
+        return id.len >
+               0; /* one that has ended, whose last notifications still come in */
     while (l != from && !l->acknowledged)
         l = l->older;
     return l != from;
@@ -193,7 +194,7 @@ void mp_notify(struct mp_session *s, mp_message *m)
         return;
     if (mp_view_equals(method, "notifications/subscriptions/acknowledged"))
         on_acknowledged(s, m);
-    else if (told_twice(s, m))
+    else if (is_duplicate(s, m))
         return;
     else if (mp_view_equals(method, "notifications/progress"))
         on_progress(s, m);
@@ -230,9 +231,9 @@ static void on_listen_again(struct mp_timer *timer)
     listen_again(s, false);
 }
 
-/* Where a stream can be lost alone, as by a proxy that finds it idle for too long, it is
- * taken up again; a server that does not want it, or ends it soon, is asked ever more
- * seldom, for every time lists may have changed unheard. */
+/* Where a stream can be lost alone, for example to the idle time-out of a proxy, the
+ * subscription is sent again. The delay grows with each that ends within STOOD_MS: after
+ * every loss all lists count as changed. */
 static void listen_again(struct mp_session *s, bool stood)
 {
     static const uint32_t pauses[] = {1000, 2000, 5000, 10000, 30000, 60000};
@@ -245,7 +246,7 @@ static void listen_again(struct mp_session *s, bool stood)
     mp_timer_start(s->cfg.loop, &l->timer, pause, on_listen_again);
 }
 
-static bool hears(const struct mp_session *s)
+static bool is_listening(const struct mp_session *s)
 {
     const struct mp_listener *l = s->listening.newest;
 
@@ -271,8 +272,8 @@ static enum mp_outcome listen_done(struct mp_call *rpc, mp_message *m,
     bool was_newest = at == &s->listening.newest; /* the others were to go anyway */
     *at = l->older;
     mp_free(l);
-    if (!s->listening.newest || (heard && !hears(s)))
-        go_deaf(s);
+    if (!s->listening.newest || (heard && !is_listening(s)))
+        listening_lost(s);
     if (was_newest && why && why->code != MCPLUG_ECANCELED && why->code != MCPLUG_EPEER &&
         s->phase == MP_READY && mp_rpc_has_exchanges(s->rpc))
         listen_again(s, stood);
@@ -349,7 +350,7 @@ static int listen_anew(struct mp_session *s, struct mcplug_error *err)
     return r;
 }
 
-/* ---- wishes ---- */
+/* ---- what is subscribed to ---- */
 
 static int subscribe(struct mp_session *s, const char *uri, bool on,
                      struct mcplug_error *err)

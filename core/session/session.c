@@ -151,7 +151,7 @@ void mp_session_enter(struct mp_session *s, enum mp_phase phase)
 
 /* ---- how a connection ends ---- */
 
-/* What a person should make of an errno. */
+/* An errno in words. */
 static const char *meaning(const struct mcplug_error *why)
 {
     switch (why->os_error) {
@@ -227,8 +227,8 @@ static void on_remark(void *arg, struct mcplug_bytes line)
         s->o.remark(s->o.arg, s, (const char *)line.data, line.len);
 }
 
-/* Where requests have streams of their own, the end of the stream is the cancellation;
- * but only since the modern revision. */
+/* Where requests have streams of their own, a modern server takes the end of the stream
+ * for the cancellation. */
 static void on_cancelled(void *arg, const struct mp_call *call, const char *reason)
 {
     struct mp_session *s = arg;
@@ -296,7 +296,7 @@ static void tell_dropped(struct mp_session *s, const struct mcplug_error *why)
         s->o.dropped(s->o.arg, s, why);
 }
 
-/* A session that the server forgot has a new one, or none. */
+/* Renewing has come to an end, well or not. */
 static void renewed(struct mp_session *s, const struct mcplug_error *why)
 {
     struct mcplug_error told;
@@ -313,7 +313,7 @@ static void renewed(struct mp_session *s, const struct mcplug_error *why)
     told = *why;
     fail(s, &told);
     end_everything(s, &told);
-    if (s->phase != MP_CLOSING && !s->ready.job.queued) /* else `ready` tells */
+    if (s->phase != MP_CLOSING && !s->ready.job.queued) /* else `ready` reports it */
         tell_dropped(s, &told);
 }
 
@@ -337,11 +337,11 @@ static void on_closed(void *arg, const struct mcplug_error *why)
     if (was_ready)
         fail(s, why);
     end_everything(s, why);
-    if (s->phase == MP_CLOSING) /* one of those who heard it closed us */
+    if (s->phase == MP_CLOSING) /* by a callback of the program */
         return;
     if (!was_ready)
         mp_session_ready(s, why);
-    else if (!s->ready.job.queued) /* else nobody knows yet, and `ready` tells */
+    else if (!s->ready.job.queued) /* else `ready` reports it */
         tell_dropped(s, why);
 }
 

@@ -27,11 +27,11 @@ struct mp_fact {
     char name[];
 };
 
-/* What a server said of itself, and what its transport told of it, last. It outlives the
- * session, so that it can be asked for while the server is down. */
+/* What a server last said of itself, and the facts of its transport. It outlives the
+ * session, so that it is known while the server is down. */
 struct mp_identity {
     char revision[16];                        /* "": not known */
-    char *info, *capabilities, *instructions; /* NULL: not told */
+    char *info, *capabilities, *instructions; /* NULL: not known */
     struct mp_fact *facts;
     unsigned n_facts;
 };
@@ -49,8 +49,8 @@ struct mp_session_options {
     void (*changed)(void *arg, struct mp_session *s, int kind, const char *uri);
     void (*logged)(void *arg, struct mp_session *s, const char *params, size_t len);
     void (*remark)(void *arg, struct mp_session *s, const char *line, size_t len);
-    /* The connection is gone, though nobody asked: once, after every request under way
-     * has ended. */
+    /* The connection was lost: called once, after every request under way has ended. Not
+     * called after mp_session_close(). */
     void (*dropped)(void *arg, struct mp_session *s, const struct mcplug_error *why);
 };
 
@@ -98,7 +98,7 @@ bool mp_session_is_modern(const struct mp_session *s);
 const char *mp_session_transport(const struct mp_session *s);
 /* Does a request wait for its answer? Pings do not count. */
 bool mp_session_busy(const struct mp_session *s);
-/* Has the connection ended, though `dropped` may not have been told yet? */
+/* Has the connection ended? `dropped` may not have been called yet. */
 bool mp_session_lost(const struct mp_session *s);
 void mp_session_keep_alive(struct mp_session *s, uint32_t ms);
 /* Requests on the wire so far, and lines that were not JSON. */
@@ -150,12 +150,13 @@ struct mp_request *mp_request_start(struct mp_session *s, const char *method,
                                     mcplug_done_fn *done, void *arg,
                                     struct mcplug_error *err);
 void mp_request_cancel(struct mp_request *call);
-/* MCPLUG_EINVAL: a call without a function that is told its end. */
+/* MCPLUG_EINVAL: `done` is NULL. */
 int mp_request_check(bool has_done, struct mcplug_error *err);
 /* Has the server seen it, or part of it, or may it have? */
 bool mp_request_was_written(const struct mp_request *call);
 
-/* What a program holds: a request of a session, or whatever else can be cancelled. */
+/* What a program holds: a request of a session, or anything else that can be cancelled.
+ */
 struct mcplug_call {
     void (*cancel)(struct mcplug_call *call);
 };
@@ -203,12 +204,13 @@ struct mp_request {
 
 /* ---- inputs.c ---- */
 
-/* Whom the question is for, as those above know it. */
+/* Whom the question is for: a pointer of the layer above, which is not read here. */
 void mp_input_own(mcplug_input *in, void *owner);
-void *mp_input_owner(const mcplug_input *in); /* NULL: nobody waits for the answer */
+void *
+mp_input_owner(const mcplug_input *in); /* NULL: the answer is not wanted any more */
 /* The request that it belongs to; NULL: not known. */
 const struct mp_request *mp_input_request(const mcplug_input *in);
-/* What was for one is for another from now on. */
+/* Questions of one owner belong to another from now on. */
 void mp_inputs_pass_on(struct mp_session *s, const void *owner, void *next);
 
 /* ---- lists.c ---- */

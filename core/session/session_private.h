@@ -9,8 +9,8 @@
  *   inputs.c    the server's questions: elicitation, sampling, roots
  *   lists.c     tools, prompts, resources, templates: every page, kept while fresh
  *   mirror.c    what of a request goes beside it too: names, arguments as headers
- *   call_log.c  what the log says of tools that run, and the pings meanwhile
- *   notify.c    what the server tells unasked, and subscriptions
+ *   call_log.c  log lines about tools that run, and pings meanwhile
+ *   notify.c    notifications of the server, and subscriptions
  *
  * All of it is [loop].
  */
@@ -251,7 +251,7 @@ void mp_inputs_forget_all(struct mp_session *s);
 int mp_lists_refetch(struct mp_session *s, enum mcplug_kind kind, mcplug_list_fn *done,
                      void *arg, struct mcplug_error *err);
 void mp_lists_changed(struct mp_session *s, unsigned kinds);
-void mp_lists_unwatched(struct mp_session *s); /* changes are not told any more */
+void mp_lists_unwatched(struct mp_session *s); /* changes are not notified any more */
 void mp_lists_clear(struct mp_session *s);
 
 /* ---- mirror.c ---- */
@@ -294,7 +294,7 @@ void mp_mirror_forget_call(struct mp_request *call);
 
 /* ---- call_log.c ---- */
 
-#define MP_BEAT_MS 30000 /* a tool that runs is told of that often */
+#define MP_BEAT_MS 30000 /* between log lines about a tool that runs */
 
 void mp_call_log_began(struct mp_request *call); /* after it has been sent */
 void mp_call_log_ended(const struct mp_request *call, const mp_message *reply,
@@ -315,7 +315,7 @@ void mp_notify_start(struct mp_session *s); /* connected: log level, subscriptio
 /* The lists that are kept, fresh or not, as `changed` names them: templates are
  * resources. */
 unsigned mp_notify_kept(const struct mp_session *s);
-/* Tells that these have changed, of which the server itself said nothing. */
+/* Calls `changed` for these, without a notification of the server. */
 void mp_notify_lists(struct mp_session *s, unsigned kinds);
 void mp_notify_clear(struct mp_session *s);
 
