@@ -271,6 +271,12 @@ int cli_by_name_usable(struct cli *cli, mcplug_entry *entry)
     return state == MCPLUG_ENTRY_BROKEN ? CLI_USAGE : CLI_NO_SERVER;
 }
 
+bool cli_by_name_asks(const mcplug_entry *entry)
+{
+    struct mcplug_entry_info e = cli_entry_info(entry);
+    return e.broken || e.disabled || e.approval != MCPLUG_APPROVAL_GIVEN;
+}
+
 /* give `out`: what the command line puts on top of an entry; NULL: nothing. */
 static int make_overlay(struct cli *cli, const mcplug_entry *entry, mcplug_settings **out,
                         struct mcplug_error *err)

@@ -40,6 +40,10 @@ int cli_by_name_server(struct cli *cli, mcplug_entry **out);
  * after having told why not. */
 int cli_by_name_usable(struct cli *cli, mcplug_entry *entry);
 
+/* Is there something to ask or to tell before it is opened? If not, opening it judges it,
+ * and that is enough. */
+bool cli_by_name_asks(const mcplug_entry *entry);
+
 /* Opens it as its entry says, and on top of that as the command line does (--env,
  * --header, --cwd, --set, --insecure). As mcplug_entry_open(). */
 int cli_by_name_open(struct cli *cli, mcplug *host, mcplug_entry *entry,

@@ -59,18 +59,15 @@ static bool is_named(const struct cli_list *words, const char *name)
 
 static size_t batch_size(void)
 {
-    const char *text = getenv(BATCH_SIZE);
-    char *end = NULL, line[160];
+    int wrong;
+    unsigned n = mcplug_batch_size(&wrong);
+    char line[160];
 
-    if (!text || !*text)
-        return CLI_BATCH_DEFAULT;
-    unsigned long n = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
-    if (n >= 1 && n <= CLI_BATCH_MAX && !*end)
-        return n;
-    snprintf(line, sizeof line, BATCH_SIZE " is a number from 1 to %d; it is taken as %d",
-             CLI_BATCH_MAX, CLI_BATCH_DEFAULT);
-    cli_log_line(MCPLUG_LOG_WARN, "config", line);
-    return CLI_BATCH_DEFAULT;
+    snprintf(line, sizeof line, BATCH_SIZE " is a number from 1 to %d; it is taken as %u",
+             MCPLUG_BATCH_MAX, n);
+    if (wrong)
+        cli_log_line(MCPLUG_LOG_WARN, "config", line);
+    return n;
 }
 
 int cli_connect_all_init(struct cli_connect_all *r, struct cli *cli)

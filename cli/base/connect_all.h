@@ -7,9 +7,6 @@
 #include "cli/base/oneshot.h"
 #include "cli/base/by_name.h"
 
-#define CLI_BATCH_DEFAULT 3
-#define CLI_BATCH_MAX 64
-
 enum cli_state {
     CLI_STATE_PENDING, /* nothing is known yet */
     CLI_STATE_CONNECTED,
@@ -62,7 +59,7 @@ struct cli_connect_all {
     void *arg;
 
     mcplug *host;
-    struct cli_member *active[CLI_BATCH_MAX];
+    struct cli_member *active[MCPLUG_BATCH_MAX];
     size_t n_active;
     size_t next;      /* the first one whose turn has not come */
     size_t n_wanted;  /* to connect to */

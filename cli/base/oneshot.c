@@ -340,6 +340,9 @@ static void connect(struct cli_oneshot *link)
         run(link);
         return;
     }
+    struct mcplug_error ignored = MCPLUG_ERROR_INIT;
+    if (link->entry && mcplug_entry_state(link->entry, &ignored) == MCPLUG_ENTRY_BLOCKED)
+        err.code = MCPLUG_EREFUSED; /* no mistake on the command line */
     cli_journal_event(link->journal, MCPLUG_LOG_ERROR, err.text);
     cli_oneshot_fail(link, &err, NULL);
 }
@@ -351,7 +354,7 @@ int cli_oneshot_run(struct cli *cli, cli_ready_fn *ready, void *job)
         .cli = cli, .ready = ready, .job = job, .signal_fd = -1, .exit_code = CLI_USAGE};
 
     int code = cli_by_name_server(cli, &link.entry);
-    if (code == CLI_OK && link.entry)
+    if (code == CLI_OK && link.entry && cli_by_name_asks(link.entry))
         code = cli_by_name_usable(cli, link.entry);
     if (code != CLI_OK)
         return code;

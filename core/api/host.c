@@ -4,6 +4,8 @@
 #include "base/mem.h"
 #include "toolbox/toolbox.h"
 
+#include <mcplug/admin.h>
+
 #include <stdlib.h>
 
 #ifdef HAVE_CONFIG_H
@@ -36,6 +38,18 @@ static uint64_t from_environment(const char *name, uint64_t fallback)
     return *end || ms == 0 ? fallback : ms;
 }
 
+unsigned mcplug_batch_size(int *wrong)
+{
+    static const char name[] = "MCP_SERVER_CONNECTION_BATCH_SIZE";
+    const char *text = secure_getenv(name);
+    uint64_t n = from_environment(name, 0);
+    bool fits = n >= 1 && n <= MCPLUG_BATCH_MAX;
+
+    if (wrong)
+        *wrong = text && *text && !fits;
+    return fits ? (unsigned)n : MP_BATCH;
+}
+
 static int take_options(mcplug *host, const struct mcplug_options *given,
                         struct mcplug_options *o, struct mcplug_error *err)
 {
@@ -52,8 +66,7 @@ static int take_options(mcplug *host, const struct mcplug_options *given,
     uint64_t ms = from_environment("MCP_TIMEOUT", 30000);
     host->connector.connect_ms = ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
     host->connector.tool_ms = from_environment("MCP_TOOL_TIMEOUT", 100000000);
-    uint64_t batch = from_environment("MCP_SERVER_CONNECTION_BATCH_SIZE", MP_BATCH);
-    host->batch = batch > MP_STARTS_MAX ? MP_STARTS_MAX : (unsigned)batch;
+    host->batch = mcplug_batch_size(NULL);
     return host->client_name && host->client_version && host->spill_dir
                ? MCPLUG_OK
                : mp_fail_nomem(err);

@@ -82,18 +82,18 @@ int mp_connector_transport(struct mp_connector *c, const char *type, const char 
 
 /* ---- opening ---- */
 
-int mp_connector_open(struct mp_connector *c, const mcplug_settings *settings,
-                      const struct mp_session_options *options, const char *name,
-                      struct mp_identity *id,
-                      void (*ready)(void *, struct mp_session *,
-                                    const struct mcplug_error *),
-                      void *ready_arg, struct mp_session **out, struct mcplug_error *err)
+int mp_connector_open(
+    struct mp_connector *c, const mcplug_settings *settings, const struct mp_offer *offer,
+    const struct mp_session_options *options, const char *name, struct mp_identity *id,
+    void (*ready)(void *, struct mp_session *, const struct mcplug_error *),
+    void *ready_arg, struct mp_session **out, struct mcplug_error *err)
 {
     struct mp_session_options o = *options;
-    const struct mp_offer *offer;
     mcplug_props *props;
+    int r = MCPLUG_OK;
 
-    int r = mp_connector_transport(c, settings->type,
+    if (!offer)
+        r = mp_connector_transport(c, settings->type,
                                    mp_props_get(settings->props, "url"), &offer, err);
     if (r == MCPLUG_OK)
         r = check_settings(offer, settings->props, &props, err);

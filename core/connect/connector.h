@@ -29,12 +29,11 @@ struct mp_connector {
 int mp_connector_transport(struct mp_connector *c, const char *type, const char *url,
                            const struct mp_offer **out, struct mcplug_error *err);
 
-/* Starts connecting; see mp_session_open(). */
-int mp_connector_open(struct mp_connector *c, const mcplug_settings *settings,
-                      const struct mp_session_options *options, const char *name,
-                      struct mp_identity *id,
-                      void (*ready)(void *, struct mp_session *,
-                                    const struct mcplug_error *),
-                      void *ready_arg, struct mp_session **out, struct mcplug_error *err);
+/* Starts connecting; see mp_session_open(). `offer`: the transport, NULL: to be found. */
+int mp_connector_open(
+    struct mp_connector *c, const mcplug_settings *settings, const struct mp_offer *offer,
+    const struct mp_session_options *options, const char *name, struct mp_identity *id,
+    void (*ready)(void *, struct mp_session *, const struct mcplug_error *),
+    void *ready_arg, struct mp_session **out, struct mcplug_error *err);
 
 #endif

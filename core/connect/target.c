@@ -12,12 +12,13 @@ struct vault {
 struct mp_target {
     unsigned refs;
     mcplug_settings *settings;
+    const struct mp_offer *offer; /* NULL: not known */
+    bool is_elsewhere; /* its URL was put on top, and may call for another transport */
     uint64_t hash;
 
     /* For secrets; NULL: there are none. */
     struct mcplug_config *config;
     struct mp_entry *entry;
-    const struct mcplug_option *options; /* of the transport; as long as its module */
     mcplug_props *variables;
     mcplug_settings *overlay;
     struct vault *vaults; /* that the entry names */
@@ -103,6 +104,7 @@ static int make_settings(struct mp_target *t, struct mp_resolved *resolved,
     mp_props_free(s->props);
     s->props = mp_move(&resolved->props);
     t->settings = s;
+    t->is_elsewhere = overlay && mp_props_get(overlay->props, "url");
     return overlay ? mp_settings_merge(s, overlay, err) : MCPLUG_OK;
 }
 
@@ -144,14 +146,13 @@ static void find_vault(void *arg, const char *name)
 
 static int keep_for_secrets(struct mp_target *t, struct mp_connector *c,
                             struct mcplug_config *config, struct mp_entry *entry,
-                            const struct mp_offer *offer, struct mp_resolved *resolved,
-                            const mcplug_settings *overlay, struct mcplug_error *err)
+                            struct mp_resolved *resolved, const mcplug_settings *overlay,
+                            struct mcplug_error *err)
 {
     struct finding f = {.target = t, .catalogue = c->catalogue, .err = err};
 
     t->config = mp_config_ref(config);
     t->entry = entry;
-    t->options = offer->feature.options;
     t->variables = mp_move(&resolved->variables);
     if (overlay && !(t->overlay = mp_settings_copy(overlay)))
         return mp_fail_nomem(err);
@@ -177,7 +178,6 @@ int mp_target_of_entry(struct mp_connector *c, struct mcplug_config *config,
                        struct mcplug_error *err)
 {
     struct mp_target *t = mp_alloc(sizeof *t);
-    const struct mp_offer *offer;
     enum mp_state state;
 
     memset(resolved, 0, sizeof *resolved);
@@ -186,20 +186,20 @@ int mp_target_of_entry(struct mp_connector *c, struct mcplug_config *config,
     t->refs = 1;
     int r = mp_entry_usable(config, entry, &state, err);
     if (r == MCPLUG_OK)
-        r = find_transport(c, config, entry, &offer, err);
+        r = find_transport(c, config, entry, &t->offer, err);
     if (r == MCPLUG_OK) {
-        mp_config_check(config, entry, offer->feature.name, offer->feature.options);
-        mp_config_check_url(config, entry, offer->feature.name, offer->feature.accepts);
-        r = entry->broken
-                ? mp_entry_usable(config, entry, &state, err)
-                : mp_entry_resolve(config, entry, offer->feature.options, resolved, err);
+        const struct mcplug_feature *f = &t->offer->feature;
+        mp_config_check(config, entry, f->name, f->options);
+        mp_config_check_url(config, entry, f->name, f->accepts);
+        r = entry->broken ? mp_entry_usable(config, entry, &state, err)
+                          : mp_entry_resolve(config, entry, f->options, resolved, err);
     }
     if (r == MCPLUG_OK)
         r = make_settings(t, resolved, overlay, err);
     if (r == MCPLUG_OK && overlay) /* else it was judged when it was found to be usable */
         r = judge(config, entry, t->settings, err);
     if (r == MCPLUG_OK && resolved->has_secrets)
-        r = keep_for_secrets(t, c, config, entry, offer, resolved, overlay, err);
+        r = keep_for_secrets(t, c, config, entry, resolved, overlay, err);
     if (r != MCPLUG_OK) {
         target_free(t);
         return r;
@@ -214,6 +214,11 @@ int mp_target_of_entry(struct mp_connector *c, struct mcplug_config *config,
 const mcplug_settings *mp_target_settings(const struct mp_target *t)
 {
     return t->settings;
+}
+
+const struct mp_offer *mp_target_offer(const struct mp_target *t)
+{
+    return t->is_elsewhere ? NULL : t->offer;
 }
 
 uint64_t mp_target_hash(const struct mp_target *t)
@@ -268,8 +273,8 @@ static void look_up(void *arg)
     const struct mp_vaults vaults = {from_vault, t};
     mcplug_props *props = NULL;
 
-    int r = mp_entry_secrets(t->config, t->entry, t->options, t->variables, &vaults,
-                             &props, &l->why);
+    int r = mp_entry_secrets(t->config, t->entry, t->offer->feature.options, t->variables,
+                             &vaults, &props, &l->why);
     mcplug_settings *s = r == MCPLUG_OK ? mcplug_settings_new(t->settings->type) : NULL;
     if (s) {
         mp_props_free(s->props);

@@ -536,8 +536,8 @@ static int open_session(struct mp_service *s, const mcplug_settings *settings,
     o.elicit_url = s->handlers[1] ? on_elicit_url : NULL;
     o.sample = s->handlers[2] ? on_sample : NULL;
     o.roots = s->handlers[3] ? on_roots : NULL;
-    int result = mp_connector_open(r->o.connector, settings, &o, s->name, &s->id,
-                                   on_ready, s, &s->session, err);
+    int result = mp_connector_open(r->o.connector, settings, mp_target_offer(s->target),
+                                   &o, s->name, &s->id, on_ready, s, &s->session, err);
     if (result != MCPLUG_OK) {
         s->session = NULL;
         log_line(s, MCPLUG_LOG_ERROR, "connection failed: %s", err->text);

@@ -21,6 +21,12 @@ extern "C" {
 /* Wipes it too: it may have been a secret. [any] */
 MCPLUG_API void mcplug_text_free(char *text);
 
+#define MCPLUG_BATCH_MAX 64
+/* How many servers are started at a time: $MCP_SERVER_CONNECTION_BATCH_SIZE, a number
+ * from 1 to MCPLUG_BATCH_MAX, else 3. `wrong`, which may be NULL, gets whether it is no
+ * such number. [any] */
+MCPLUG_API unsigned mcplug_batch_size(int *wrong);
+
 /* ---- configuration --------------------------------------------------------------- */
 
 /* All of it is [any], one thread at a time for each configuration. Nothing is read again:
