@@ -462,7 +462,7 @@ struct mcplug_config *mp_config_load(const struct mp_config_options *options,
     }
     atomic_init(&config->refs, 1);
     int r = mp_paths_init(&config->paths, err);
-    config->sources = mp_alloc(MP_CONFIG_FILES * sizeof *config->sources);
+    config->sources = mp_alloc_raw(MP_CONFIG_FILES * sizeof *config->sources);
     if (r == MCPLUG_OK && !config->sources)
         r = mp_fail_nomem(err);
     if (r != MCPLUG_OK) {

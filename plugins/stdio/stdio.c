@@ -46,8 +46,12 @@ static struct stdio_server *server_new(const struct module *module, mcplug_conn 
 {
     const struct mcplug_host *host = module->host;
     struct stdio_server *s = host->mem->alloc(sizeof *s);
-    if (s == NULL)
+    unsigned char *chunk = s ? host->mem->resize(NULL, STDIO_CHUNK) : NULL;
+    if (chunk == NULL) {
+        host->mem->free(s);
         return NULL;
+    }
+    s->chunk = chunk;
     s->host = host;
     s->self = module->self;
     s->conn = conn;
@@ -63,6 +67,13 @@ static struct stdio_server *server_new(const struct module *module, mcplug_conn 
     s->remarks.conn = conn;
     lines_in_init(&s->in, host, conn);
     return s;
+}
+
+static void server_free(struct stdio_server *s)
+{
+    const struct mcplug_host *host = s->host;
+    host->mem->free(s->chunk);
+    host->mem->free(s);
 }
 
 /* The start of the reaper comes last, because it cannot be taken back. */
@@ -100,7 +111,7 @@ static int stdio_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings
         *out = s;
     } else {
         stdio_server_release(s);
-        host->mem->free(s);
+        server_free(s);
     }
     return r;
 }
@@ -136,8 +147,7 @@ static uint64_t stdio_unread(void *t)
 
 static void stdio_destroy(void *t)
 {
-    struct stdio_server *s = t;
-    s->host->mem->free(s);
+    server_free(t);
 }
 
 static int stdio_init(const struct mcplug_host *host, mcplug_self *self, void **ctx,

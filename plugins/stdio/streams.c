@@ -42,7 +42,7 @@ static void end_stderr(struct stdio_server *s)
 /* Reads once. The bytes read, 0 when there are none now, -1 when it is over. */
 static ssize_t read_chunk(struct stdio_server *s, int fd)
 {
-    ssize_t n = read(fd, s->chunk, sizeof s->chunk);
+    ssize_t n = read(fd, s->chunk, STDIO_CHUNK);
     if (n > 0)
         return n;
     return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
