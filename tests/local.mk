@@ -19,6 +19,7 @@ unit_tests = \
 	tests/unit/api_server_rules \
 	tests/unit/api_stress \
 	tests/unit/api_two_hosts \
+	tests/unit/base_event \
 	tests/unit/base_nearest \
 	tests/unit/base_sha256 \
 	tests/unit/base_stderr_hint \

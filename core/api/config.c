@@ -128,11 +128,11 @@ static void warn(mcplug *host, mcplug_config *config, const struct mp_entry *ent
         struct mp_problem *p = &config->problems[i];
         if (p->is_warning && p->server && p->file == entry->source->path &&
             strcmp(p->server, entry->name) == 0)
-            mp_log(&host->log, MCPLUG_LOG_WARN, "config", "%s", mp_problem_text(p));
+            mp_log(&host->events, MCPLUG_LOG_WARN, "config", "%s", mp_problem_text(p));
     }
     snprintf(source, sizeof source, "mcp:%s", entry->name);
     if (missing)
-        mp_log(&host->log, MCPLUG_LOG_WARN, source,
+        mp_log(&host->events, MCPLUG_LOG_WARN, source,
                "Set the following environment variables: %s", missing);
 }
 

@@ -56,9 +56,7 @@ static int take_options(mcplug *host, const struct mcplug_options *given,
     *o = (struct mcplug_options){0};
     if (mp_take_options(o, given, err) != MCPLUG_OK)
         return MCPLUG_EINVAL;
-    host->log.fn = o->log;
-    host->log.arg = o->log_arg;
-    host->log.level = o->log ? o->log_level : -1;
+    mp_events_init(&host->events, o->log, o->log_arg, o->log_level);
     host->client_name = mp_strdup(o->client_name ? o->client_name : "mcplug");
     host->client_version =
         mp_strdup(o->client_version ? o->client_version : PACKAGE_VERSION);
@@ -91,7 +89,7 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
         mp_fail_nomem(err);
     } else if (take_options(host, options, &o, err) == MCPLUG_OK &&
                (host->loop = mp_loop_new(err))) {
-        struct mp_catalogue_options c = {.log = host->log,
+        struct mp_catalogue_options c = {.log = &host->events,
                                          .loop = host->loop,
                                          .dirs = o.plugin_dirs,
                                          .more_dirs = o.user_plugin_dirs,
@@ -105,13 +103,13 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
     }
     if (host) {
         host->connector.loop = host->loop;
-        host->connector.log = &host->log;
+        host->connector.log = &host->events;
         host->connector.catalogue = host->catalogue;
         host->connector.client_name = host->client_name;
         host->connector.client_version = host->client_version;
         host->connector.spill_dir = host->spill_dir;
         struct mp_registry_options r = {.loop = host->loop,
-                                        .log = &host->log,
+                                        .log = &host->events,
                                         .catalogue = host->catalogue,
                                         .connector = &host->connector,
                                         .tool_ms = host->connector.tool_ms,

@@ -10,7 +10,7 @@
 struct mcplug {
     struct mp_loop *loop;
     struct mp_catalogue *catalogue;
-    struct mp_log log;
+    struct mp_events events;
     char *client_name, *client_version, *spill_dir;
     unsigned batch; /* servers that a toolbox starts at a time */
     mcplug_toolbox *boxes;

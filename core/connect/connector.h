@@ -12,7 +12,7 @@ enum { MP_ERAS_KEPT = 256 };
 
 struct mp_connector {
     struct mp_loop *loop;
-    const struct mp_log *log;
+    struct mp_events *log;
     struct mp_catalogue *catalogue;
     const char *client_name, *client_version, *spill_dir; /* borrow */
     uint32_t connect_ms;                                  /* for options without a time */

@@ -50,6 +50,7 @@ struct mp_catalogue {
     size_t n, cap;
     struct told *told; /* lines logged already */
     size_t n_told;
+    struct mp_events silent; /* when there is no log */
 };
 
 /* What somebody is looking for. */
@@ -65,7 +66,7 @@ static void tell(struct mp_catalogue *cat, const char *text)
     for (struct told *t = cat->told; t; t = t->next)
         if (strcmp(t->text, text) == 0)
             return;
-    mp_log(&cat->options.log, MCPLUG_LOG_ERROR, "core", "%s", text);
+    mp_log(cat->options.log, MCPLUG_LOG_ERROR, "core", "%s", text);
     if (cat->n_told >= TOLD_MAX)
         return;
     struct told *t = mp_alloc(sizeof *t);
@@ -98,11 +99,13 @@ struct mp_catalogue *mp_catalogue_new(const struct mp_catalogue_options *options
         cat->options.dirs = cat->options.more_dirs = NULL; /* cat->search has copies */
         cat->options.helper_dir = NULL;
         cat->options.pins = NULL;
+        if (!options->log)
+            cat->options.log = &cat->silent;
         cat->pins = mp_strdup(options->pins ? options->pins
                                             : MCPLUG_SYSCONF_DIR "/mcplug/modules.allow");
         cat->helper_dir = find_helper_dir(options->helper_dir);
         if (mp_search_init(&cat->search, options->dirs, options->more_dirs,
-                           &options->log) == MCPLUG_OK &&
+                           cat->options.log) == MCPLUG_OK &&
             cat->helper_dir && cat->pins) {
             mp_host_init(&cat->host, &cat->options, cat->helper_dir);
             return cat;
@@ -154,7 +157,7 @@ static struct record *record_new(struct mp_catalogue *cat, const struct mcplug_p
         return NULL;
     record->offers = mp_alloc(d->n_features * sizeof *record->offers);
     record->file = mp_strdup(file);
-    record->plugin.self = mp_self_new(d->name, &cat->options.log, cat->options.loop);
+    record->plugin.self = mp_self_new(d->name, cat->options.log, cat->options.loop);
     if (!record->offers || (file && !record->file) || !record->plugin.self) {
         record_free(record);
         return NULL;
@@ -166,7 +169,7 @@ static struct record *record_new(struct mp_catalogue *cat, const struct mcplug_p
         if (mp_kind_known(f.kind))
             record->offers[record->n_offers++] = (struct mp_offer){f, &record->plugin};
         else
-            mp_log(&cat->options.log, MCPLUG_LOG_VERBOSE, "core",
+            mp_log(cat->options.log, MCPLUG_LOG_VERBOSE, "core",
                    "%s: its feature %zu is of kind %u, which this core does not know",
                    file ? file : BUILT_IN, i, (unsigned)f.kind);
     }

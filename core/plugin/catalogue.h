@@ -15,7 +15,7 @@
 #ifndef MP_PLUGIN_CATALOGUE_H
 #define MP_PLUGIN_CATALOGUE_H
 
-#include "base/log.h"
+#include "base/event.h"
 
 #include <mcplug/plugin.h>
 
@@ -27,7 +27,7 @@ struct mp_loop;
 struct mp_str;
 
 struct mp_catalogue_options {
-    struct mp_log log;
+    struct mp_events *log; /* borrow; NULL: none */
     struct mp_loop *loop;
     const char *const *dirs;      /* NULL-ended, searched first; may be NULL */
     const char *const *more_dirs; /* the same, searched before the installed one alone */
@@ -124,8 +124,7 @@ bool mp_kind_known(uint32_t kind);
 /* ---- tables.c: what modules are handed ---- */
 
 /* The core's record of one module; log lines come from "plugin:NAME". give */
-mcplug_self *mp_self_new(const char *name, const struct mp_log *log,
-                         struct mp_loop *loop);
+mcplug_self *mp_self_new(const char *name, struct mp_events *log, struct mp_loop *loop);
 /* Stops what the module left running on the loop. */
 void mp_self_free(mcplug_self *self);
 /* Timers and watches that run now. */

@@ -46,7 +46,7 @@ static int add_dir(struct mp_search *search, const char *path)
 
 /* Relative ones are passed over: they would make what is loaded depend on the
  * directory one happens to be in, that of somebody else's project for one. */
-static int add_dirs_from_env(struct mp_search *search, const struct mp_log *log)
+static int add_dirs_from_env(struct mp_search *search, struct mp_events *log)
 {
     const char *at = secure_getenv("MCPLUG_PLUGIN_PATH");
     int r = MCPLUG_OK;
@@ -68,7 +68,7 @@ static int add_dirs_from_env(struct mp_search *search, const struct mp_log *log)
 }
 
 int mp_search_init(struct mp_search *search, const char *const *dirs,
-                   const char *const *more, const struct mp_log *log)
+                   const char *const *more, struct mp_events *log)
 {
     int r = MCPLUG_OK;
 

@@ -2,7 +2,7 @@
 #ifndef MP_PLUGIN_SEARCH_H
 #define MP_PLUGIN_SEARCH_H
 
-#include "base/log.h"
+#include "base/event.h"
 #include "base/shared.h"
 
 #include <sys/types.h>
@@ -18,7 +18,7 @@ struct mp_search {
 /* `dirs`, $MCPLUG_PLUGIN_PATH, `more`, the installed directory; lists are NULL-ended, or
  * NULL. MCPLUG_OK or _ENOMEM, which leaves something to clear too. */
 int mp_search_init(struct mp_search *search, const char *const *dirs,
-                   const char *const *more, const struct mp_log *log);
+                   const char *const *more, struct mp_events *log);
 void mp_search_clear(struct mp_search *search);
 
 struct mp_found {

@@ -26,7 +26,7 @@ struct ring {
 };
 
 struct mcplug_self {
-    struct mp_log log;
+    struct mp_events *log;
     struct mp_loop *loop;
     struct ring timers, watches;
     char source[48]; /* "plugin:NAME" */
@@ -176,7 +176,7 @@ static void self_log(mcplug_self *self, int level, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    mp_logv(&self->log, level, self->source, fmt, ap);
+    mp_logv_any(self->log, level, self->source, fmt, ap);
     va_end(ap);
 }
 
@@ -236,11 +236,11 @@ void mp_host_init(struct mcplug_host *host, const struct mp_catalogue_options *o
     };
 }
 
-mcplug_self *mp_self_new(const char *name, const struct mp_log *log, struct mp_loop *loop)
+mcplug_self *mp_self_new(const char *name, struct mp_events *log, struct mp_loop *loop)
 {
     mcplug_self *self = mp_alloc(sizeof *self);
     if (self) {
-        self->log = *log;
+        self->log = log;
         self->loop = loop;
         ring_init(&self->timers);
         ring_init(&self->watches);
@@ -260,7 +260,7 @@ void mp_self_free(mcplug_self *self)
         return;
     size_t left = mp_self_running(self);
     if (left)
-        mp_log(&self->log, MCPLUG_LOG_WARN, self->source,
+        mp_log(self->log, MCPLUG_LOG_WARN, self->source,
                "left %zu timers or watches running", left);
     while (self->timers.next != &self->timers)
         self_timer_stop(MP_OF(self->timers.next, mcplug_timer, ring));

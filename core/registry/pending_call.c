@@ -49,22 +49,58 @@ static struct mp_loop *loop_of(const struct mp_pending_call *c)
 
 /* ---- the end ---- */
 
-static enum mp_outcome outcome_of(const struct mp_pending_call *c,
-                                  const struct mcplug_error *why)
+static uint64_t spent_ms(const struct mp_pending_call *c)
 {
-    if (!why)
-        return c->request.tool_failed ? MP_TOOL_ERROR : MP_OK;
-    switch (why->code) {
-    case MCPLUG_EPEER:
-        return MP_PEER_ERROR;
-    case MCPLUG_ETIMEDOUT:
-    case MCPLUG_ERESTARTING:
-        return MP_TIMED_OUT;
-    case MCPLUG_ECANCELED:
-        return MP_CANCELLED;
-    default:
-        return MP_TRANSPORT_ERROR;
+    uint64_t now = mp_loop_now(loop_of(c));
+    return now > c->request.began_at ? now - c->request.began_at : 0;
+}
+
+static bool is_wanted(const struct mp_pending_call *c, enum mp_event_kind kind)
+{
+    return mp_events_want(c->service->registry->o.log, kind, MCPLUG_LOG_VERBOSE);
+}
+
+static void tell(const struct mp_pending_call *c, struct mp_event *event)
+{
+    const struct mp_request *r = &c->request;
+
+    event->level = MCPLUG_LOG_VERBOSE;
+    event->source = c->service->source;
+    event->call.id = r->number;
+    event->call.method = r->method;
+    event->call.tool = r->tool;
+    event->call.latency_ms = spent_ms(c);
+    event->call.queued_ms = c->sends ? r->queued_ms : event->call.latency_ms;
+    mp_events_tell(c->service->registry->o.log, event);
+}
+
+static void tell_made(const struct mp_pending_call *c)
+{
+    struct mp_event event = {.kind = MP_EVENT_CALL};
+    tell(c, &event);
+}
+
+/* At once: what made it knows from what it returned, and no ledger counts it. */
+static void tell_refused(const struct mp_pending_call *c, int code,
+                         const struct mcplug_error *why)
+{
+    struct mp_event event = {.kind = MP_EVENT_ENDED, .call.refused = true};
+    struct mcplug_error unsaid = MCPLUG_ERROR_INIT;
+
+    if (!why) {
+        mp_fail(&unsaid, code, "%s", mp_error_name(code));
+        why = &unsaid;
     }
+    mp_request_result(&c->request, NULL, why, &event.call);
+    tell(c, &event);
+}
+
+static void tell_ended(const struct mp_pending_call *c, const mcplug_result *result,
+                       const struct mcplug_error *why)
+{
+    struct mp_event event = {.kind = MP_EVENT_ENDED};
+    mp_request_result(&c->request, result, why, &event.call);
+    tell(c, &event);
 }
 
 static void set_stage(struct mp_pending_call *c, enum stage stage)
@@ -116,7 +152,7 @@ static void finish(struct mp_pending_call *c, mcplug_result *result,
 {
     struct mp_service *s = c->service;
     mcplug_server *h = c->server;
-    enum mp_outcome outcome = outcome_of(c, why);
+    enum mp_outcome outcome = mp_request_outcome(&c->request, why);
     bool was_sent = c->stage == SENT;
 
     set_stage(c, OVER);
@@ -129,6 +165,8 @@ static void finish(struct mp_pending_call *c, mcplug_result *result,
     if (was_sent && (outcome == MP_CANCELLED || outcome == MP_TIMED_OUT))
         doubt(s);
     h->under_way--;
+    if (is_wanted(c, MP_EVENT_ENDED))
+        tell_ended(c, result, why);
     c->done(c->arg, &c->request.base, result, why);
     call_free(c);
     h->n_calls--; /* it had to stay until this was told */
@@ -149,12 +187,6 @@ static uint64_t left_ms(const struct mp_pending_call *c)
 {
     uint64_t now = mp_loop_now(loop_of(c));
     return c->request.deadline > now ? c->request.deadline - now : 0;
-}
-
-static uint64_t spent_ms(const struct mp_pending_call *c)
-{
-    uint64_t now = mp_loop_now(loop_of(c));
-    return now > c->request.began_at ? now - c->request.began_at : 0;
 }
 
 /* ---- on its way ---- */
@@ -274,18 +306,12 @@ static void on_done(void *arg, mcplug_call *base, mcplug_result *result,
 static int send_now(struct mp_pending_call *c, struct mcplug_error *err)
 {
     struct mp_service *s = c->service;
-    uint64_t waited = spent_ms(c);
 
     c->sends++;
     int r = mp_request_begin(&c->request, s->session, err);
     if (r != MCPLUG_OK)
         return r;
-    s->queued_ms += waited;
-    if (waited >= 1000)
-        mp_log(s->registry->o.log, MCPLUG_LOG_VERBOSE, s->source,
-               "%s waited %llums before it was sent",
-               c->request.tool ? c->request.tool : c->request.method,
-               (unsigned long long)waited);
+    s->queued_ms += c->request.queued_ms;
     set_stage(c, SENT);
     return MCPLUG_OK;
 }
@@ -445,12 +471,17 @@ mcplug_call *mp_pending_call_start(mcplug_server *h, const char *method, const c
     c->done = done;
     c->arg = arg;
     c->request.pings = !method;
+    c->request.number = ++s->registry->n_calls;
+    if (is_wanted(c, MP_EVENT_CALL))
+        tell_made(c);
     mp_keeper_use(&s->keeper);
     int r = find_queue(c, err);
     if (r == MCPLUG_OK)
         r = go_on(c, err);
     if (r != MCPLUG_OK) {
         set_stage(c, OVER);
+        if (is_wanted(c, MP_EVENT_ENDED))
+            tell_refused(c, r, err);
         call_free(c);
         mp_keeper_release(&s->keeper);
         return NULL;

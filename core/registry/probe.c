@@ -25,7 +25,7 @@ struct question {
 struct mcplug_check {
     struct mp_session *session;
     struct mp_loop *loop;
-    const struct mp_log *log;
+    struct mp_events *log;
     const struct mcplug_probe_ops *ops;
     const char *name; /* of the probe */
     void *instance;

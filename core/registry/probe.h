@@ -10,7 +10,7 @@ struct mp_probe;
 
 struct mp_probe_options {
     struct mp_loop *loop;
-    const struct mp_log *log;
+    struct mp_events *log;
     struct mp_catalogue *catalogue;
     struct mp_session *session; /* ready, and so until the probe is gone */
     /* NULL: by era, ping or discover, for which no module is needed. Names of modules

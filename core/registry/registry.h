@@ -34,7 +34,7 @@
 
 struct mp_registry_options {
     struct mp_loop *loop;
-    const struct mp_log *log;
+    struct mp_events *log;
     struct mp_catalogue *catalogue;
     struct mp_connector *connector;
     uint64_t tool_ms, request_ms; /* for calls without a time of their own */
@@ -51,6 +51,7 @@ struct mp_registry {
     struct mp_service *services; /* all, retired ones too */
     struct mp_named_queue *queues;
     uint64_t seed;     /* of the jitter */
+    uint64_t n_calls;  /* made so far */
     bool cache_failed; /* what servers offer could not be kept, and that was said */
 };
 

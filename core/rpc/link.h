@@ -27,8 +27,8 @@ struct mp_link_events {
 
 struct mp_link_options {
     struct mp_loop *loop;
-    const struct mp_log *log; /* borrow, as long as the link */
-    const char *source;       /* for its log lines; likewise */
+    struct mp_events *log; /* borrow, as long as the link */
+    const char *source;    /* for its log lines; likewise */
     const struct mp_offer *transport;
     const mcplug_props *settings; /* checked; copied */
     struct mp_assembler_limits limits;

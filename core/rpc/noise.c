@@ -7,7 +7,7 @@
 #define LOGGED_MAX 20 /* lines; the rest is only counted */
 #define SHOWN_MAX 120 /* bytes of one */
 
-void mp_noise_take(struct mp_noise *noise, const struct mp_log *log, const char *source,
+void mp_noise_take(struct mp_noise *noise, struct mp_events *log, const char *source,
                    const char *what, const mp_message *m)
 {
     char was[sizeof noise->last];

@@ -2,7 +2,7 @@
 #ifndef MP_RPC_NOISE_H
 #define MP_RPC_NOISE_H
 
-#include "base/log.h"
+#include "base/event.h"
 #include "rpc/message.h"
 
 struct mp_noise {
@@ -12,7 +12,7 @@ struct mp_noise {
 };
 
 /* `what` it is: "what is no message". The same again is logged once. */
-void mp_noise_take(struct mp_noise *noise, const struct mp_log *log, const char *source,
+void mp_noise_take(struct mp_noise *noise, struct mp_events *log, const char *source,
                    const char *what, const mp_message *m);
 
 #endif

@@ -137,6 +137,18 @@ static void end_all(struct mp_rpc *rpc, const struct mcplug_error *why)
 
 /* ---- what comes in ---- */
 
+static void tell_frame(struct mp_rpc *rpc, const char *text, size_t len, bool sent,
+                       bool truncated)
+{
+    struct mp_event event = {
+        .kind = MP_EVENT_FRAME,
+        .level = MCPLUG_LOG_TRACE,
+        .source = rpc->o.link.source,
+        .frame = {.text = text, .len = len, .sent = sent, .truncated = truncated},
+    };
+    mp_events_tell(rpc->o.link.log, &event);
+}
+
 static bool id_of(mp_view v, uint64_t *id)
 {
     int64_t n;
@@ -322,9 +334,8 @@ static void on_message(void *arg, mp_message *m)
 
     if (rpc->closing)
         return;
-    if (mp_log_wants(rpc->o.link.log, MCPLUG_LOG_TRACE))
-        mp_log(rpc->o.link.log, MCPLUG_LOG_TRACE, rpc->o.link.source, "<- %.*s",
-               m->len > 3000 ? 3000 : (int)m->len, m->text);
+    if (mp_events_want(rpc->o.link.log, MP_EVENT_FRAME, MCPLUG_LOG_TRACE))
+        tell_frame(rpc, m->text, m->len, false, m->n_spills > 0);
     if (m->state != MP_MESSAGE_READ) {
         on_unread(rpc, m);
     } else if (m->text[0] == '[') {
@@ -421,9 +432,8 @@ static int send_frame(struct mp_rpc *rpc, mcplug_buf *frame, struct mcplug_envel
         mp_buf_unref(frame);
         return r;
     }
-    if (mp_log_wants(rpc->o.link.log, MCPLUG_LOG_TRACE))
-        mp_log(rpc->o.link.log, MCPLUG_LOG_TRACE, rpc->o.link.source, "-> %.*s",
-               bytes.len > 3000 ? 3000 : (int)bytes.len, bytes.data);
+    if (mp_events_want(rpc->o.link.log, MP_EVENT_FRAME, MCPLUG_LOG_TRACE))
+        tell_frame(rpc, (const char *)bytes.data, bytes.len, true, false);
     r = mp_link_send(rpc->link, frame, env, err);
     if (r == MCPLUG_QUEUED)
         mp_unsent_add(&rpc->waiting, env->serial, bytes.len);

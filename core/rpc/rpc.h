@@ -13,17 +13,6 @@ struct mp_rpc;
 
 enum { MP_QUEUE_MAX = 16 * 1024 * 1024 }; /* bytes that wait to be written */
 
-/* How a call ended. */
-enum mp_outcome {
-    MP_OK,
-    MP_TOOL_ERROR,
-    MP_PEER_ERROR,
-    MP_TRANSPORT_ERROR,
-    MP_TIMED_OUT,
-    MP_CANCELLED,
-    MP_OUTCOMES
-};
-
 struct mp_rpc_counts {
     uint64_t issued, ended[MP_OUTCOMES];
     uint64_t late, unknown;

@@ -1,7 +1,6 @@
 #include "session/session_private.h"
 
 #include "base/mem.h"
-#include "base/text.h"
 
 static uint64_t elapsed(const struct mp_request *call)
 {
@@ -9,19 +8,30 @@ static uint64_t elapsed(const struct mp_request *call)
     return now > call->began_at ? now - call->began_at : 0;
 }
 
-static void tell(const struct mp_request *call, const char *fmt, ...) MCPLUG_PRINTF(2, 3);
-
-static void tell(const struct mp_request *call, const char *fmt, ...)
+static bool is_wanted(const struct mp_session *s, enum mp_event_kind kind)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    mp_logv(call->session->cfg.log, MCPLUG_LOG_VERBOSE, call->session->source, fmt, ap);
-    va_end(ap);
+    return mp_events_want(s->cfg.log, kind, MCPLUG_LOG_VERBOSE);
 }
 
-static bool is_wanted(const struct mp_session *s)
+/* Fills what is the same for all kinds, and tells it. */
+static void tell(const struct mp_request *call, struct mp_event *event)
 {
-    return mp_log_wants(s->cfg.log, MCPLUG_LOG_VERBOSE);
+    const struct mp_session *s = call->session;
+
+    event->level = MCPLUG_LOG_VERBOSE;
+    event->source = s->source;
+    event->call.id = call->number;
+    event->call.method = call->method;
+    event->call.tool = call->tool;
+    event->call.queued_ms = call->queued_ms;
+    event->call.latency_ms = elapsed(call);
+    mp_events_tell(s->cfg.log, event);
+}
+
+static void tell_kind(const struct mp_request *call, enum mp_event_kind kind)
+{
+    struct mp_event event = {.kind = kind};
+    tell(call, &event);
 }
 
 /* ---- while a tool runs ---- */
@@ -38,8 +48,7 @@ static void on_beat(struct mp_timer *timer)
             continue;
         if (ms / MP_BEAT_MS > call->beats) {
             call->beats = ms / MP_BEAT_MS;
-            tell(call, "Tool '%s' still running (%llus elapsed)", call->tool,
-                 (unsigned long long)(ms / 1000));
+            tell_kind(call, MP_EVENT_RUNNING);
         }
         uint64_t left = (call->beats + 1) * MP_BEAT_MS - ms;
         next = left < next ? left : next;
@@ -68,11 +77,13 @@ void mp_call_log_began(struct mp_request *call)
 {
     struct mp_session *s = call->session;
 
+    call->queued_ms = elapsed(call);
+    if (is_wanted(s, MP_EVENT_SENT))
+        tell_kind(call, MP_EVENT_SENT);
     if (!call->tool)
         return;
-    if (is_wanted(s)) {
-        uint64_t ms = elapsed(call), left = MP_BEAT_MS - ms % MP_BEAT_MS;
-        tell(call, "Calling MCP tool: %s", call->tool);
+    if (is_wanted(s, MP_EVENT_RUNNING)) {
+        uint64_t ms = call->queued_ms, left = MP_BEAT_MS - ms % MP_BEAT_MS;
         call->beats = ms / MP_BEAT_MS; /* some of them while it waited to be sent */
         if (!s->calls.beat.slot || s->calls.beat.due > mp_loop_now(s->cfg.loop) + left)
             mp_timer_start(s->cfg.loop, &s->calls.beat, left, on_beat);
@@ -80,6 +91,26 @@ void mp_call_log_began(struct mp_request *call)
     if (s->o.keep_alive_ms && !s->calls.keep_alive.slot)
         mp_timer_start(s->cfg.loop, &s->calls.keep_alive, s->o.keep_alive_ms,
                        on_keep_alive);
+}
+
+void mp_call_log_progress(struct mp_request *call, double done, double total,
+                          const char *message)
+{
+    const struct mp_session *s = call->session;
+    struct mp_event event = {
+        .kind = MP_EVENT_PROGRESS,
+        .level = MCPLUG_LOG_VERBOSE,
+        .source = s->source,
+        .progress = {.id = call->number,
+                     .tool = call->tool,
+                     .done = done,
+                     .total = total,
+                     .message = message},
+    };
+
+    if (is_wanted(s, MP_EVENT_PROGRESS))
+        mp_events_tell(s->cfg.log, &event);
+    call->o.progress(call->o.progress_arg, &call->base, done, total, message);
 }
 
 void mp_call_log_clear(struct mp_session *s)
@@ -90,21 +121,49 @@ void mp_call_log_clear(struct mp_session *s)
 
 /* ---- at its end ---- */
 
-/* Who cancels a call knows, and has not seen a failure. */
+enum mp_outcome mp_request_outcome(const struct mp_request *call,
+                                   const struct mcplug_error *why)
+{
+    if (!why)
+        return call->tool_failed ? MP_TOOL_ERROR : MP_OK;
+    switch (why->code) {
+    case MCPLUG_EPEER:
+        return MP_PEER_ERROR;
+    case MCPLUG_ETIMEDOUT:
+    case MCPLUG_ERESTARTING:
+        return MP_TIMED_OUT;
+    case MCPLUG_ECANCELED:
+        return MP_CANCELLED;
+    default:
+        return MP_TRANSPORT_ERROR;
+    }
+}
+
+void mp_request_result(const struct mp_request *call, const mp_message *reply,
+                       const struct mcplug_error *why, struct mp_event_call *out)
+{
+    size_t len = 0;
+
+    out->outcome = mp_request_outcome(call, why);
+    out->why = why;
+    if (reply && !why)
+        mcplug_result_json(reply, &len);
+    out->result_size = len;
+    out->failure =
+        out->outcome == MP_TOOL_ERROR && reply ? mcplug_result_error_text(reply) : NULL;
+}
+
+static void tell_returned(const struct mp_request *call, const mp_message *reply,
+                          const struct mcplug_error *why)
+{
+    struct mp_event event = {.kind = MP_EVENT_RETURNED};
+    mp_request_result(call, reply, why, &event.call);
+    tell(call, &event);
+}
+
 void mp_call_log_ended(const struct mp_request *call, const mp_message *reply,
                        const struct mcplug_error *why)
 {
-    char after[32];
-
-    if (!call->tool || !is_wanted(call->session) ||
-        (why && why->code == MCPLUG_ECANCELED))
-        return;
-    mp_text_duration(after, sizeof after, elapsed(call), false);
-    if (why)
-        tell(call, "Tool '%s' failed after %s: %s", call->tool, after, why->text);
-    else if (reply && mcplug_result_is_error(reply))
-        tell(call, "Tool '%s' failed after %s: %s", call->tool, after,
-             mcplug_result_error_text(reply));
-    else
-        tell(call, "Tool '%s' completed successfully in %s", call->tool, after);
+    if (is_wanted(call->session, MP_EVENT_RETURNED))
+        tell_returned(call, reply, why);
 }

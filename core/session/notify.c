@@ -111,7 +111,7 @@ static void on_progress(struct mp_session *s, mp_message *m)
         mp_view_double(mp_message_inner(m, "progress"), &progress);
         mp_view_double(mp_message_inner(m, "total"), &total);
         char *text = mp_view_strdup(mp_message_inner(m, "message"));
-        call->o.progress(call->o.progress_arg, &call->base, progress, total, text);
+        mp_call_log_progress(call, progress, total, text);
         mp_free(text);
         return;
     }
@@ -136,6 +136,15 @@ static void on_updated(struct mp_session *s, mp_message *m)
 static void on_logged(struct mp_session *s, mp_message *m)
 {
     mp_view params = mp_message_view(m, m->env.params);
+    struct mp_event event = {
+        .kind = MP_EVENT_LOGGED,
+        .level = MCPLUG_LOG_VERBOSE,
+        .source = s->source,
+        .text = {.data = (const char *)params.data, .len = params.len},
+    };
+
+    if (params.len && mp_events_want(s->cfg.log, MP_EVENT_LOGGED, MCPLUG_LOG_VERBOSE))
+        mp_events_tell(s->cfg.log, &event);
     char *text = s->o.logged && params.len
                      ? mp_strndup((const char *)params.data, params.len)
                      : NULL;

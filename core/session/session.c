@@ -4,7 +4,6 @@
 #include "base/mem.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 
@@ -187,16 +186,16 @@ static void explain(struct mcplug_error *why)
 
 static void dropped(struct mp_session *s, const struct mcplug_error *why)
 {
-    char type[32];
-    size_t i = 0;
-    uint64_t up = (mp_loop_now(s->cfg.loop) - s->opened_at) / 1000;
-
-    for (const char *p = mp_rpc_transport(s->rpc); *p && i + 1 < sizeof type; p++)
-        type[i++] = (char)toupper((unsigned char)*p);
-    type[i] = '\0';
-    mp_log(s->cfg.log, MCPLUG_LOG_ERROR, s->source,
-           "%s connection dropped after %llus uptime", type, (unsigned long long)up);
-    mp_log(s->cfg.log, MCPLUG_LOG_ERROR, s->source, "%s", why->text);
+    struct mp_event event = {
+        .kind = MP_EVENT_DROPPED,
+        .level = MCPLUG_LOG_ERROR,
+        .source = s->source,
+        .dropped = {.why = why,
+                    .transport = mp_rpc_transport(s->rpc),
+                    .up_ms = mp_loop_now(s->cfg.loop) - s->opened_at},
+    };
+    if (mp_events_want(s->cfg.log, MP_EVENT_DROPPED, MCPLUG_LOG_ERROR))
+        mp_events_tell(s->cfg.log, &event);
 }
 
 /* ---- events of the rpc ---- */
@@ -221,8 +220,15 @@ static void on_notification(void *arg, mp_message *m)
 static void on_remark(void *arg, struct mcplug_bytes line)
 {
     struct mp_session *s = arg;
-    mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "stderr: %.*s",
-           line.len > 2048 ? 2048 : (int)line.len, line.data);
+    struct mp_event event = {
+        .kind = MP_EVENT_REMARK,
+        .level = MCPLUG_LOG_VERBOSE,
+        .source = s->source,
+        .text = {.data = (const char *)line.data, .len = line.len},
+    };
+
+    if (mp_events_want(s->cfg.log, MP_EVENT_REMARK, MCPLUG_LOG_VERBOSE))
+        mp_events_tell(s->cfg.log, &event);
     if (s->o.remark && s->phase != MP_CLOSING)
         s->o.remark(s->o.arg, s, (const char *)line.data, line.len);
 }

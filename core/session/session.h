@@ -65,7 +65,7 @@ void mp_uris_clear(struct mp_uris *uris);
 
 struct mp_session_config { /* from the host; strings are borrow, as long as the host */
     struct mp_loop *loop;
-    const struct mp_log *log;
+    struct mp_events *log;
     const char *client_name, *client_version;
     const char *spill_dir;
     /* Remembers and recalls what era a server of these settings has. */
@@ -155,6 +155,12 @@ int mp_request_check(bool has_done, struct mcplug_error *err);
 /* Has the server seen it, or part of it, or may it have? */
 bool mp_request_was_written(const struct mp_request *call);
 
+/* What it counts as, and what an event says of its result. */
+enum mp_outcome mp_request_outcome(const struct mp_request *call,
+                                   const struct mcplug_error *why);
+void mp_request_result(const struct mp_request *call, const mp_message *reply,
+                       const struct mcplug_error *why, struct mp_event_call *out);
+
 /* What a program holds: a request of a session, or anything else that can be cancelled.
  */
 struct mcplug_call {
@@ -162,14 +168,17 @@ struct mcplug_call {
 };
 
 struct mp_request {
-    /* Whose block it is may read these, and sets `cancel`, `arg` and `pings`. */
+    /* Whose block it is may read these, and sets `cancel`, `arg`, `number` and
+     * `pings`. */
     struct mcplug_call base;
     mcplug_done_fn *done;
     void *arg;
     const char *method, *tool; /* of the block, as those below */
     uint64_t timeout_ms, deadline, began_at;
-    bool pings;       /* any answer is a success */
-    bool tool_failed; /* its result says so */
+    uint64_t number;    /* for events; 0: of our own */
+    uint64_t queued_ms; /* from when it was made until it was sent last */
+    bool pings;         /* any answer is a success */
+    bool tool_failed;   /* its result says so */
 
     /* The rest is for core/session alone. */
     bool is_own; /* in a block of its own */

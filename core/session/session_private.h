@@ -9,7 +9,7 @@
  *   inputs.c    the server's questions: elicitation, sampling, roots
  *   lists.c     tools, prompts, resources, templates: every page, kept while fresh
  *   mirror.c    what of a request goes beside it too: names, arguments as headers
- *   call_log.c  log lines about tools that run, and pings meanwhile
+ *   call_log.c  the events of calls, and pings while tools run
  *   notify.c    notifications of the server, and subscriptions
  *
  * All of it is [loop].
@@ -299,6 +299,9 @@ void mp_mirror_forget_call(struct mp_request *call);
 void mp_call_log_began(struct mp_request *call); /* after it has been sent */
 void mp_call_log_ended(const struct mp_request *call, const mp_message *reply,
                        const struct mcplug_error *why);
+/* To listeners, then to the caller, who wants it. */
+void mp_call_log_progress(struct mp_request *call, double done, double total,
+                          const char *message);
 void mp_call_log_clear(struct mp_session *s);
 
 /* ---- identity.c ---- */

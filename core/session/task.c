@@ -99,7 +99,7 @@ static void show_progress(struct mp_request *call, mp_message *m)
 {
     char *text = mp_view_strdup(mp_message_inner(m, "statusMessage"));
     if (text && call->o.progress)
-        call->o.progress(call->o.progress_arg, &call->base, 0, -1, text);
+        mp_call_log_progress(call, 0, -1, text);
     mp_free(text);
 }
 

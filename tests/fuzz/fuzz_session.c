@@ -179,7 +179,7 @@ static void play(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct mp_log log = {.level = -1};
+    struct mp_events log = {0};
     struct mp_plugin plugin = {0};
     struct mp_offer offer = {.feature = {.name = "fuzz", .ops = &ops}, .plugin = &plugin};
     struct mp_session_config cfg = {

@@ -130,7 +130,7 @@ void fake_init(struct fake *f)
     f->loop = mp_loop_new(NULL);
     ck_assert_ptr_nonnull(f->loop);
     mp_loop_fake_clock(f->loop);
-    f->log = (struct mp_log){.fn = on_log, .arg = f, .level = MCPLUG_LOG_VERBOSE};
+    mp_events_init(&f->log, on_log, f, MCPLUG_LOG_VERBOSE);
     f->plugin.ctx = f;
     f->offer.plugin = &f->plugin;
     f->offer.feature.kind = MCPLUG_TRANSPORT;

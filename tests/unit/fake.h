@@ -11,7 +11,7 @@
 
 struct fake {
     struct mp_loop *loop;
-    struct mp_log log;
+    struct mp_events log;
     char logged[65536];
     struct mp_offer offer;
     struct mp_plugin plugin;

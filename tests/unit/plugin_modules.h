@@ -95,6 +95,7 @@ static struct mp_catalogue *cat;
 static struct mcplug_error err;
 static char lines[32][4200]; /* what was logged, as "0 core: .." */
 static size_t n_lines;
+static struct mp_events log_stream;
 
 static inline void on_log(void *arg, int level, const char *source, const char *text)
 {
@@ -106,13 +107,14 @@ static inline void on_log(void *arg, int level, const char *source, const char *
 static inline void open_catalogue(const char *const *dirs)
 {
     struct mp_catalogue_options options = {
-        .log = {on_log, NULL, MCPLUG_LOG_VERBOSE},
+        .log = &log_stream,
         .loop = loop,
         .dirs = dirs,
         .wire = &wire,
     };
     mp_catalogue_free(cat);
     n_lines = 0;
+    mp_events_init(&log_stream, on_log, NULL, MCPLUG_LOG_VERBOSE);
     cat = mp_catalogue_new(&options, &err);
     ck_assert_ptr_nonnull(cat);
 }

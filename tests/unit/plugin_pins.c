@@ -42,7 +42,7 @@ static void open_pinned(uid_t owner)
 {
     const char *dirs[] = {own_dir, NULL};
     struct mp_catalogue_options options = {
-        .log = {on_log, NULL, MCPLUG_LOG_VERBOSE},
+        .log = &log_stream,
         .loop = loop,
         .dirs = dirs,
         .wire = &wire,
@@ -51,6 +51,7 @@ static void open_pinned(uid_t owner)
     };
     mp_catalogue_free(cat);
     n_lines = 0;
+    mp_events_init(&log_stream, on_log, NULL, MCPLUG_LOG_VERBOSE);
     cat = mp_catalogue_new(&options, &err);
     ck_assert_ptr_nonnull(cat);
 }

@@ -1,6 +1,6 @@
 #include "fake.h"
 
-#include "base/log.h"
+#include "base/event.h"
 #include "base/mem.h"
 #include "plugin/catalogue.h"
 #include "plugin/services.h"
@@ -13,7 +13,7 @@ static struct mcplug_host host;
 
 static void setup(void)
 {
-    const struct mp_log log = {0};
+    static struct mp_events log;
     const struct mp_catalogue_options options = {0};
 
     loop = mp_loop_new(NULL);

@@ -34,7 +34,7 @@ static void setup(void)
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     fake_init(&f);
     struct mp_catalogue_options options = {
-        .log = f.log,
+        .log = &f.log,
         .loop = f.loop,
         .dirs = (const char *const[]){modules_dir, NULL},
         .wire = &mp_link_wire,

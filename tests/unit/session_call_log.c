@@ -250,7 +250,7 @@ END_TEST
 START_TEST(x1_who_wants_no_such_lines_pays_for_none)
 {
     struct end e;
-    f.log.level = MCPLUG_LOG_WARN;
+    mp_events_init(&f.log, f.log.log, &f, MCPLUG_LOG_WARN);
     fake_legacy(&f, NULL, TOOLS);
     start(&e, "T");
     ck_assert_uint_eq(f.server->calls.beat.slot, 0);
@@ -549,7 +549,7 @@ START_TEST(l2_what_is_sent_and_what_comes_is_told_when_tracing)
 {
     struct end e;
     traced[0] = '\0';
-    f.log = (struct mp_log){.fn = on_trace, .level = _i};
+    mp_events_init(&f.log, on_trace, NULL, _i);
     fake_legacy(&f, NULL, TOOLS);
     start(&e, "T");
     answer(&e, "\"content\":[{\"type\":\"text\",\"text\":\"raw\"}]");

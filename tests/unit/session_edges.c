@@ -142,7 +142,8 @@ START_TEST(the_longest_of_all_timeouts_never_comes)
     struct mcplug_call_options co = {.struct_size = sizeof co, .timeout_ms = UINT64_MAX};
     struct outcome other = {0};
     start(true);
-    f.log.level = MCPLUG_LOG_WARN; /* not a line every 30 s, for so long */
+    mp_events_init(&f.log, f.log.log, &f,
+                   MCPLUG_LOG_WARN); /* not a line every 30 s, for so long */
     call(NULL, &co);
     uint64_t id = fake_expect(&f, "tools/call");
     co.timeout_ms = UINT64_MAX - 1;

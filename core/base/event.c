@@ -1,0 +1,187 @@
+#include "base/event.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* A place in the list of listeners that stays right whoever goes meanwhile. */
+struct mp_events_cursor {
+    struct mp_event_listener *next;
+    struct mp_events_cursor *outer;
+};
+
+/* ---- who listens ---- */
+
+static void update(struct mp_events *events)
+{
+    for (int level = 0; level <= MCPLUG_LOG_TRACE; level++) {
+        unsigned kinds = events->log && level <= events->log_level ? mp_event_texts : 0;
+        for (const struct mp_event_listener *l = events->first; l; l = l->next)
+            kinds |= level <= l->level ? l->kinds : 0;
+        atomic_store_explicit(&events->wanted[level], kinds, memory_order_relaxed);
+    }
+}
+
+void mp_events_init(struct mp_events *events,
+                    void (*log)(void *arg, int level, const char *source,
+                                const char *text),
+                    void *arg, int level)
+{
+    memset(events, 0, sizeof *events);
+    events->log = log;
+    events->log_arg = arg;
+    events->log_level = log ? level : -1;
+    update(events);
+}
+
+void mp_events_add(struct mp_events *events, struct mp_event_listener *listener)
+{
+    struct mp_event_listener **last = &events->first;
+
+    while (*last)
+        last = &(*last)->next;
+    listener->next = NULL;
+    listener->telling = false;
+    listener->seq = ++events->seq;
+    *last = listener;
+    update(events);
+}
+
+void mp_events_remove(struct mp_events *events, struct mp_event_listener *listener)
+{
+    struct mp_event_listener **at = &events->first;
+
+    while (*at && *at != listener)
+        at = &(*at)->next;
+    if (!*at)
+        return;
+    *at = listener->next;
+    for (struct mp_events_cursor *c = events->cursors; c; c = c->outer)
+        if (c->next == listener)
+            c->next = listener->next;
+    update(events);
+}
+
+/* ---- telling ---- */
+
+static void tell_log(struct mp_events *events, const struct mp_event *event)
+{
+    char line[MP_LINE_ROOM];
+
+    if (!events->log || event->level > events->log_level)
+        return;
+    for (unsigned n = 0; mp_event_text(event, n, line); n++)
+        events->log(events->log_arg, event->level, event->source, line);
+}
+
+static bool is_listening(const struct mp_events *events,
+                         const struct mp_event_listener *l)
+{
+    const struct mp_event_listener *at = events->first;
+    while (at && at != l)
+        at = at->next;
+    return at != NULL;
+}
+
+static void tell(struct mp_events *events, struct mp_event_listener *l,
+                 const struct mp_event *event)
+{
+    uint64_t seq = l->seq;
+
+    if (l->telling || event->level > l->level || !(l->kinds & MP_EVENT_BIT(event->kind)))
+        return;
+    l->telling = true;
+    l->fn(l->arg, event);
+    if (is_listening(events, l) && l->seq == seq) /* its owner may have freed it */
+        l->telling = false;
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+void mp_events_tell(struct mp_events *events, struct mp_event *event)
+{
+    struct mp_events_cursor at = {.next = events->first, .outer = events->cursors};
+    uint64_t newest = events->seq;
+
+    event->time_ms = now_ms();
+    tell_log(events, event);
+    events->cursors = &at;
+    while (at.next && at.next->seq <= newest) {
+        struct mp_event_listener *l = at.next;
+        at.next = l->next;
+        tell(events, l, event);
+    }
+    events->cursors = at.outer;
+}
+
+/* ---- lines ---- */
+
+static void format(struct mp_event *event, char *room, size_t size, const char *fmt,
+                   va_list ap)
+{
+    int wanted = vsnprintf(room, size, fmt, ap);
+    size_t len = strlen(room);
+
+    event->text.data = room;
+    event->text.len = len;
+    event->text.cut = wanted > 0 && (size_t)wanted > len ? (size_t)wanted - len : 0;
+}
+
+void mp_logv(struct mp_events *events, int level, const char *source, const char *fmt,
+             va_list ap)
+{
+    struct mp_event event = {.kind = MP_EVENT_LINE, .level = level, .source = source};
+    char room[MP_LINE_MAX];
+
+    if (!mp_events_want(events, MP_EVENT_LINE, level))
+        return;
+    format(&event, room, sizeof room, fmt, ap);
+    mp_events_tell(events, &event);
+}
+
+void mp_log(struct mp_events *events, int level, const char *source, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    mp_logv(events, level, source, fmt, ap);
+    va_end(ap);
+}
+
+void mp_logv_any(struct mp_events *events, int level, const char *source, const char *fmt,
+                 va_list ap)
+{
+    struct mp_event event = {.kind = MP_EVENT_LINE, .level = level, .source = source};
+    char room[MP_LINE_MAX];
+
+    if (!events->log || level > events->log_level)
+        return;
+    format(&event, room, sizeof room, fmt, ap);
+    tell_log(events, &event);
+}
+
+/* ---- names ---- */
+
+const char *mp_event_name(enum mp_event_kind kind)
+{
+    static const char *const names[MP_EVENT_KINDS] = {
+        "call",    "sent",    "running", "progress", "returned", "ended", "state",
+        "started", "dropped", "frame",   "remark",   "logged",   "line"};
+    return names[kind];
+}
+
+const char *mp_outcome_name(enum mp_outcome outcome)
+{
+    static const char *const names[MP_OUTCOMES] = {
+        "ok", "tool_error", "peer_error", "transport_error", "timed_out", "cancelled"};
+    return names[outcome];
+}
+
+const char *mp_event_server(const struct mp_event *event)
+{
+    return strncmp(event->source, "mcp:", 4) == 0 ? event->source + 4 : NULL;
+}
