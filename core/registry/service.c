@@ -24,6 +24,46 @@ static void log_line(const struct mp_service *s, int level, const char *fmt, ...
     va_end(ap);
 }
 
+static void tell(const struct mp_service *s, struct mp_event *event)
+{
+    event->source = s->source;
+    if (mp_events_want(s->registry->o.log, event->kind, event->level))
+        mp_events_tell(s->registry->o.log, event);
+}
+
+/* An attempt to start it is over. Of one that is not kept up its one user is told. */
+static void tell_started(const struct mp_service *s, const struct mcplug_error *why)
+{
+    struct mp_event event = {
+        .kind = MP_EVENT_STARTED,
+        .level = MCPLUG_LOG_VERBOSE,
+        .started = {.why = why,
+                    .ms = mp_loop_now(s->registry->o.loop) - s->started_at,
+                    .tools = mcplug_list_count(s->lists[0].list),
+                    .revision = s->revision},
+    };
+    if (!s->keeper.once)
+        tell(s, &event);
+}
+
+static void tell_change(const struct mp_service *s)
+{
+    const struct mp_keeper *k = &s->keeper;
+    bool is_down = k->state == MP_KEEPER_WAITING || k->state == MP_KEEPER_PARKED;
+    uint64_t now = mp_loop_now(k->loop);
+    struct mp_event event = {
+        .kind = MP_EVENT_STATE,
+        .level = is_down ? MCPLUG_LOG_WARN : MCPLUG_LOG_VERBOSE,
+        .state = {.state = (int)k->state,
+                  .why = is_down ? &k->cause : NULL,
+                  .next_ms =
+                      k->state == MP_KEEPER_WAITING && k->due > now ? k->due - now : 0,
+                  .failures = k->failures,
+                  .starts = k->starts_made},
+    };
+    tell(s, &event);
+}
+
 bool mp_service_ready(const struct mp_service *s)
 {
     return s->keeper.state == MP_KEEPER_READY;
@@ -390,16 +430,13 @@ static bool is_missing(const struct mp_service *s, const struct mcplug_error *wh
 static void attempt_failed(struct mp_service *s, const struct mcplug_error *cause,
                            bool lasting)
 {
-    uint64_t ms = mp_loop_now(s->registry->o.loop) - s->started_at;
     struct mcplug_error why;
 
     mp_error_copy(&why, cause);
     if (why.os_error == ESRCH && s->said[0] && !s->keeper.once)
         snprintf(why.text, sizeof why.text, "%.300s" MP_STDERR_HINT "%s", cause->text,
                  s->said);
-    if (!s->keeper.once) /* else its one user is told, and nothing follows */
-        log_line(s, MCPLUG_LOG_VERBOSE, "not ready after %llums: %s",
-                 (unsigned long long)ms, why.text);
+    tell_started(s, &why);
     mp_error_copy(&s->error, &why);
     mp_keeper_failed(&s->keeper, &why, lasting);
     if (is_missing(s, &why))
@@ -440,8 +477,6 @@ static void replay_subscriptions(struct mp_service *s)
 /* Connected, and the tools are there: the server is ready, or it is not at all. */
 static void settle(struct mp_service *s)
 {
-    uint64_t ms = mp_loop_now(s->registry->o.loop) - s->started_at;
-
     mp_timer_stop(s->registry->o.loop, &s->others);
     mp_timer_stop(s->registry->o.loop, &s->limit);
     if (s->fetch_error.code) {
@@ -450,10 +485,7 @@ static void settle(struct mp_service *s)
     }
     memcpy(s->revision, s->id.revision, sizeof s->revision);
     keep_text(&s->transport, mp_session_transport(s->session));
-    if (!s->keeper.once)
-        log_line(s, MCPLUG_LOG_VERBOSE, "ready after %llums: %zu tools, revision %s",
-                 (unsigned long long)ms, mcplug_list_count(s->lists[0].list),
-                 s->revision);
+    tell_started(s, NULL);
     keep_known(s, MCPLUG_TOOLS | MCPLUG_PROMPTS | MCPLUG_RESOURCES, NULL);
     mp_keeper_started(&s->keeper);
     replay_subscriptions(s);
@@ -629,11 +661,7 @@ static void changed(struct mp_keeper *k)
         mp_health_watch(&s->health);
     else
         mp_health_rest(&s->health);
-    if (k->state == MP_KEEPER_WAITING)
-        log_line(s, MCPLUG_LOG_WARN, "restart %u in %llums: %s", k->failures,
-                 (unsigned long long)(k->due - mp_loop_now(k->loop)), k->cause.text);
-    else if (k->state == MP_KEEPER_PARKED)
-        log_line(s, MCPLUG_LOG_WARN, "not tried again by itself: %s", k->cause.text);
+    tell_change(s);
     if (k->state != MP_KEEPER_READY && !s->n_servers)
         mp_service_maybe_free(s);
     s->change++;
