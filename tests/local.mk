@@ -10,6 +10,7 @@ unit_tests = \
 	tests/unit/api_admin_result \
 	tests/unit/api_config \
 	tests/unit/api_edges \
+	tests/unit/api_events \
 	tests/unit/api_host \
 	tests/unit/api_server \
 	tests/unit/api_server_edges \

@@ -73,6 +73,7 @@ static int take_options(mcplug *host, const struct mcplug_options *given,
 static void host_free(mcplug *host)
 {
     mp_catalogue_free(host->catalogue);
+    mp_host_end_listeners(host);
     mp_loop_free(host->loop);
     mp_free(host->client_name);
     mp_free(host->client_version);

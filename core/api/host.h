@@ -11,6 +11,7 @@ struct mcplug {
     struct mp_loop *loop;
     struct mp_catalogue *catalogue;
     struct mp_events events;
+    struct mcplug_listener *listeners; /* of the program */
     char *client_name, *client_version, *spill_dir;
     unsigned batch; /* servers that a toolbox starts at a time */
     mcplug_toolbox *boxes;
@@ -21,6 +22,9 @@ struct mcplug {
     bool has_thread;
     bool freeing;
 };
+
+/* All listeners are gone after this. */
+void mp_host_end_listeners(mcplug *host);
 
 /* Is the caller on the loop's thread, or is there none? */
 bool mp_host_here(const mcplug *host);

@@ -72,7 +72,7 @@ struct mp_event {
         struct mp_event_call call;
         struct {
             uint64_t id;
-            const char *tool;
+            const char *method, *tool;
             double done, total;  /* `total` < 0: not known */
             const char *message; /* NULL: none */
         } progress;
