@@ -55,6 +55,26 @@ static uint64_t spent_ms(const struct mp_pending_call *c)
     return now > c->request.began_at ? now - c->request.began_at : 0;
 }
 
+static void describe(const struct mp_pending_call *c, struct mp_event_call *out)
+{
+    const struct mp_request *r = &c->request;
+
+    out->id = r->number;
+    out->method = r->method;
+    out->tool = r->tool;
+    out->latency_ms = spent_ms(c);
+    out->queued_ms = c->sends ? r->queued_ms : out->latency_ms;
+}
+
+void mp_pending_call_end(const mcplug_call *call, const mcplug_result *result,
+                         const struct mcplug_error *why, struct mp_event_call *out)
+{
+    const struct mp_pending_call *c = of_request(MP_OF(call, struct mp_request, base));
+
+    describe(c, out);
+    mp_request_result(&c->request, result, why, out);
+}
+
 static bool is_wanted(const struct mp_pending_call *c, enum mp_event_kind kind)
 {
     return mp_events_want(c->service->registry->o.log, kind, MCPLUG_LOG_VERBOSE);
@@ -62,21 +82,15 @@ static bool is_wanted(const struct mp_pending_call *c, enum mp_event_kind kind)
 
 static void tell(const struct mp_pending_call *c, struct mp_event *event)
 {
-    const struct mp_request *r = &c->request;
-
     event->level = MCPLUG_LOG_VERBOSE;
     event->source = c->service->source;
-    event->call.id = r->number;
-    event->call.method = r->method;
-    event->call.tool = r->tool;
-    event->call.latency_ms = spent_ms(c);
-    event->call.queued_ms = c->sends ? r->queued_ms : event->call.latency_ms;
     mp_events_tell(c->service->registry->o.log, event);
 }
 
 static void tell_made(const struct mp_pending_call *c)
 {
     struct mp_event event = {.kind = MP_EVENT_CALL};
+    describe(c, &event.call);
     tell(c, &event);
 }
 
@@ -91,6 +105,7 @@ static void tell_refused(const struct mp_pending_call *c, int code,
         mp_fail(&unsaid, code, "%s", mp_error_name(code));
         why = &unsaid;
     }
+    describe(c, &event.call);
     mp_request_result(&c->request, NULL, why, &event.call);
     tell(c, &event);
 }
@@ -99,7 +114,7 @@ static void tell_ended(const struct mp_pending_call *c, const mcplug_result *res
                        const struct mcplug_error *why)
 {
     struct mp_event event = {.kind = MP_EVENT_ENDED};
-    mp_request_result(&c->request, result, why, &event.call);
+    mp_pending_call_end(&c->request.base, result, why, &event.call);
     tell(c, &event);
 }
 

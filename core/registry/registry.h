@@ -230,6 +230,9 @@ mcplug_call *mp_pending_call_start(mcplug_server *h, const char *method, const c
                                    const struct mcplug_call_options *options,
                                    mcplug_done_fn *done, void *arg,
                                    struct mcplug_error *err);
+/* Inside its `done`: what the event of its end says. */
+void mp_pending_call_end(const mcplug_call *call, const mcplug_result *result,
+                         const struct mcplug_error *why, struct mp_event_call *out);
 /* All calls of that server end, soon. */
 void mp_pending_calls_cancel(mcplug_server *h);
 /* Whose request is it? */

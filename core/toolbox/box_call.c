@@ -49,17 +49,18 @@ static void use_free(struct mp_use *use)
 }
 
 static void fill_result(struct mp_use *use, mcplug_result *result,
-                        const struct mcplug_error *why)
+                        const struct mp_event_call *ended)
 {
     struct mcplug_record *r = &use->record;
+    const struct mcplug_error *why = ended->why;
 
-    r->ok = !why && !(result && mcplug_result_is_error(result));
-    if (why && why->code == MCPLUG_ECANCELED && use->cancelled) {
+    r->ok = ended->outcome == MP_OK;
+    if (ended->outcome == MP_CANCELLED && use->cancelled) {
         r->result = "";
     } else if (why) {
         r->result = why->text;
     } else if (!r->ok) {
-        r->result = mcplug_result_error_text(result);
+        r->result = ended->failure;
     } else {
         r->ok = mp_record_text(result, &use->text);
         r->result = !r->ok ? "out of memory" : use->text.data ? use->text.data : "";
@@ -68,7 +69,7 @@ static void fill_result(struct mp_use *use, mcplug_result *result,
 }
 
 static void finish(struct mp_use *use, mcplug_result *result,
-                   const struct mcplug_error *why)
+                   const struct mp_event_call *ended)
 {
     struct mcplug_toolbox *box = use->box;
     struct mcplug_record *r = &use->record;
@@ -77,15 +78,15 @@ static void finish(struct mp_use *use, mcplug_result *result,
 
     r->struct_size = sizeof *r;
     r->own = use;
-    r->latency_ms = mp_loop_now(box->registry->o.loop) - use->began_at;
+    r->latency_ms = ended->latency_ms;
     r->kind = use->is_own ? "mcp_resource" : "mcp";
     r->name_space = space ? space : "";
     r->server = server;
     r->tool = use->tool;
     r->code_index = mp_code_index(server);
     r->extras = result;
-    r->why = why;
-    fill_result(use, result, why);
+    r->why = ended->why;
+    fill_result(use, result, ended);
     if (r->code_index)
         mp_log(box->registry->o.log, MCPLUG_LOG_VERBOSE, "core",
                "code index %s used by tool '%s': %s", r->code_index, r->tool,
@@ -98,15 +99,21 @@ static void finish(struct mp_use *use, mcplug_result *result,
 static void on_done(void *arg, mcplug_call *call, mcplug_result *result,
                     const struct mcplug_error *why)
 {
-    (void)call;
-    finish(arg, result, why);
+    struct mp_event_call ended = {0};
+    mp_pending_call_end(call, result, why, &ended);
+    finish(arg, result, &ended);
 }
 
 static void on_job(struct mp_job *job)
 {
     struct mp_use *use = MP_OF(job, struct mp_use, job);
-    bool failed = use->failure.code != MCPLUG_OK;
-    finish(use, failed ? NULL : use->answer, failed ? &use->failure : NULL);
+    bool failed = use->failure.code != MCPLUG_OK; /* it was cancelled meanwhile */
+    struct mp_event_call ended = {
+        .outcome = failed ? MP_CANCELLED : MP_OK,
+        .why = failed ? &use->failure : NULL,
+        .latency_ms = mp_loop_now(use->box->registry->o.loop) - use->began_at,
+    };
+    finish(use, failed ? NULL : use->answer, &ended);
 }
 
 static void cancel(mcplug_call *call)
