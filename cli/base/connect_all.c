@@ -203,7 +203,6 @@ static void on_remark(void *arg, mcplug_server *server, const char *line, size_t
     struct cli_member *m = arg;
     (void)server;
     cli_remarks_add(&m->remarks, line, len);
-    cli_journal_line(m->journal, MCPLUG_LOG_VERBOSE, CLI_JOURNAL_STDERR, line, len);
 }
 
 static void on_closed(void *arg)
@@ -217,18 +216,24 @@ static void on_closed(void *arg)
 }
 
 /* One that is opened is not active yet. NULL: it is of none of them. */
-static struct cli_member *member_of(const struct cli_connect_all *r, const char *source)
+static struct cli_member *member_of(const struct cli_connect_all *r, const char *server)
 {
     struct cli_member *last = r->next ? &r->members[r->next - 1] : NULL;
 
-    if (last && last->journal &&
-        cli_journal_source(source, mcplug_entry_name(last->entry)))
+    if (last && last->journal && strcmp(mcplug_entry_name(last->entry), server) == 0)
         return last;
     for (size_t i = 0; i < r->n_active; i++)
         if (r->active[i]->journal &&
-            cli_journal_source(source, mcplug_entry_name(r->active[i]->entry)))
+            strcmp(mcplug_entry_name(r->active[i]->entry), server) == 0)
             return r->active[i];
     return NULL;
+}
+
+static void on_event(void *arg, const struct mcplug_event *event)
+{
+    struct cli_member *m = event->server ? member_of(arg, event->server) : NULL;
+    if (m)
+        cli_journal_take(m->journal, event);
 }
 
 /* Why a connection failed is told as the state of its server, and what is wrong with its
@@ -238,10 +243,7 @@ static void on_log(void *arg, int level, const char *source, const char *text)
 {
     const struct cli_connect_all *r = arg;
     bool of_server = strncmp(source, "mcp:", 4) == 0;
-    struct cli_member *m = of_server ? member_of(r, source) : NULL;
 
-    if (m)
-        cli_journal_log(m->journal, level, text, m->stage == CLI_STAGE_CLOSES);
     bool of_entry = level == MCPLUG_LOG_WARN && !r->cli->args.json &&
                     (strcmp(source, "config") == 0 || strstr(text, MISSING) == text);
     if ((of_server && !r->cli->args.verbose &&
@@ -490,6 +492,7 @@ int cli_connect_all_run(struct cli_connect_all *r)
         r->done(r);
         code = CLI_FAILED;
     } else {
+        cli_journal_listen(r->host, on_event, r);
         r->signal_fd = cli_signals_open();
         loop(r);
         code = r->signal ? CLI_SIGNAL + r->signal : CLI_OK;

@@ -21,8 +21,7 @@
 #include <unistd.h>
 
 #define DIR_NAME "logs"
-#define STDERR_HEAD "stderr: " /* of log lines of the core */
-#define LOCK_TRIES 20          /* a millisecond apart */
+#define LOCK_TRIES 20 /* a millisecond apart */
 
 static const struct cli_journal_limits defaults = {
     .file = CLI_JOURNAL_FILE,
@@ -455,21 +454,26 @@ void cli_journal_event(struct cli_journal *j, int level, const char *text)
     cli_journal_line(j, level, CLI_JOURNAL_EVENT, text, strlen(text));
 }
 
-bool cli_journal_source(const char *source, const char *name)
+void cli_journal_take(struct cli_journal *j, const struct mcplug_event *event)
 {
-    return strncmp(source, "mcp:", 4) == 0 && strcmp(source + 4, name) == 0;
+    char line[MCPLUG_EVENT_LINE_MAX];
+
+    if (!j || event->level > MCPLUG_LOG_VERBOSE)
+        return;
+    if (event->kind == MCPLUG_EVENT_REMARK) {
+        cli_journal_line(j, event->level, CLI_JOURNAL_STDERR, event->text, event->len);
+        return;
+    }
+    for (unsigned n = 0; mcplug_event_text(event, n, line); n++)
+        cli_journal_event(j, event->level, line);
 }
 
-void cli_journal_log(struct cli_journal *j, int level, const char *text, bool closing)
+mcplug_listener *cli_journal_listen(mcplug *host, mcplug_event_fn *fn, void *arg)
 {
-    size_t head = strlen(STDERR_HEAD);
-
-    if (level > MCPLUG_LOG_VERBOSE)
-        return;
-    if (strncmp(text, STDERR_HEAD, head) != 0)
-        cli_journal_event(j, level, text);
-    else if (closing)
-        cli_journal_line(j, level, CLI_JOURNAL_STDERR, text + head, strlen(text + head));
+    return cli_journal_wanted()
+               ? mcplug_listen(host, MCPLUG_EVENT_ALL & ~MCPLUG_EVENT_FRAME,
+                               MCPLUG_LOG_VERBOSE, fn, arg)
+               : NULL;
 }
 
 /* ---- life ---- */

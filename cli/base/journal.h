@@ -32,12 +32,12 @@ void cli_journal_line(struct cli_journal *j, int level, enum cli_journal_kind ki
                       const char *text, size_t len);
 /* The same for an event, with a C string. */
 void cli_journal_event(struct cli_journal *j, int level, const char *text);
-/* A line that the library logged of the server: an event. Those of its stderr come as
- * remarks, too, but not when it is `closing`: then they are taken from here. */
-void cli_journal_log(struct cli_journal *j, int level, const char *text, bool closing);
-
-/* Is `source`, of a log line, the server of that name? */
-bool cli_journal_source(const char *source, const char *name);
+/* What happened to the server, or what it wrote to stderr. Frames are not kept, nor
+ * events without a text. */
+void cli_journal_take(struct cli_journal *j, const struct mcplug_event *event);
+/* Tells `fn` all that may be worth a line. The host has it; NULL: nothing is to be kept,
+ * or there is no memory. */
+mcplug_listener *cli_journal_listen(mcplug *host, mcplug_event_fn *fn, void *arg);
 
 /* Forgets what is kept of that server. */
 void cli_journal_remove(const struct mcplug_paths *paths, const char *name);

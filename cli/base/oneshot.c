@@ -45,12 +45,18 @@ static bool is_told(const struct cli_oneshot *link, int level, const char *sourc
            (!link->connected || strncmp(text, link->told, strlen(text)) == 0);
 }
 
+static void on_event(void *arg, const struct mcplug_event *event)
+{
+    const struct cli_oneshot *link = arg;
+
+    if (event->server && strcmp(event->server, mcplug_entry_name(link->entry)) == 0)
+        cli_journal_take(link->journal, event);
+}
+
 static void on_log(void *arg, int level, const char *source, const char *text)
 {
     const struct cli_oneshot *link = arg;
 
-    if (link->journal && cli_journal_source(source, mcplug_entry_name(link->entry)))
-        cli_journal_log(link->journal, level, text, link->closing);
     if (is_told(link, level, source, text))
         cli_log_file(level, source, text);
     else
@@ -62,7 +68,6 @@ static void on_remark(void *arg, mcplug_server *server, const char *line, size_t
     struct cli_oneshot *link = arg;
     (void)server;
     cli_remarks_add(&link->remarks, line, len); /* the log has it as well */
-    cli_journal_line(link->journal, MCPLUG_LOG_VERBOSE, CLI_JOURNAL_STDERR, line, len);
 }
 
 void cli_logged_text(mp_view params, struct mp_str *out)
@@ -162,7 +167,7 @@ mcplug *cli_host_new(struct cli *cli, cli_log_fn *log, void *arg,
 {
     const struct cli_args *args = &cli->args;
     int level = MCPLUG_LOG_WARN + args->verbose; /* a file gets more than the eye */
-    bool kept = args->log_file || cli_journal_wanted();
+    bool kept = args->log_file;
     if (kept && level < MCPLUG_LOG_VERBOSE)
         level = MCPLUG_LOG_VERBOSE;
     struct mcplug_options options = {
@@ -335,6 +340,8 @@ static void connect(struct cli_oneshot *link)
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
     link->host = cli_host_new(link->cli, on_log, link, &err);
+    if (link->host && link->journal)
+        cli_journal_listen(link->host, on_event, link);
     link->signal_fd = cli_signals_open();
     if (link->host && server_open(link, &err) == MCPLUG_OK) {
         run(link);

@@ -8,7 +8,6 @@
 
 #include <stdio.h>
 
-#define STDERR_HEAD "stderr: " /* of log lines of the core */
 #define LOGGED_MAX ((size_t)1 << 16)
 #define WORDS_MAX ((size_t)1024)
 #define ATTEMPTS 3 /* after which one that never was ready counts as not ready */
@@ -122,17 +121,6 @@ static void on_changed(void *arg, mcplug_server *handle, int kind, const char *u
     s->watch->news(s->watch, s, false);
 }
 
-static void on_remark(void *arg, mcplug_server *handle, const char *line, size_t len)
-{
-    struct cli_watched *s = arg;
-    (void)handle;
-    cli_journal_line(s->member->journal, MCPLUG_LOG_VERBOSE, CLI_JOURNAL_STDERR, line,
-                     len);
-    cli_kept_add(&s->kept, true, line, len);
-    hear_words(s, line, len);
-    s->watch->news(s->watch, s, false);
-}
-
 /* notifications/message: `warning logger: text` */
 static void on_logged(void *arg, mcplug_server *handle, const char *params, size_t len)
 {
@@ -152,46 +140,42 @@ static void on_logged(void *arg, mcplug_server *handle, const char *params, size
     s->watch->news(s->watch, s, false);
 }
 
-/* Is a log line of that source about this one? Those who share a connection have the
- * source of the one that came first; before it is acquired only its own name is known. */
-static bool is_of(const struct cli_watched *s, const char *source)
+/* Is it about this one? Those who share a connection share its events; before it is
+ * acquired only its name is known. */
+static bool concerns(const struct mcplug_event *event, const struct cli_watched *s)
 {
-    struct mcplug_status status = {.struct_size = sizeof status};
-
-    if (!s->begun)
+    if (!s->begun || !event->server)
         return false;
-    if (!s->handle)
-        return cli_journal_source(source, mcplug_entry_name(s->member->entry));
-    mcplug_server_status(s->handle, &status);
-    return strcmp(status.source, source) == 0;
+    return s->handle ? mcplug_event_concerns(event, s->handle)
+                     : strcmp(event->server, mcplug_entry_name(s->member->entry)) == 0;
 }
 
-/* The last words of a server whose connection is gone come here and nowhere else. */
-static void hear(struct cli_watched *s, int level, const char *text)
+static void hear(struct cli_watched *s, const struct mcplug_event *event)
 {
-    size_t head = strlen(STDERR_HEAD);
-    bool closing = s->leaving;
+    cli_journal_take(s->member->journal, event);
+    if (event->kind != MCPLUG_EVENT_REMARK)
+        return;
+    cli_kept_add(&s->kept, true, event->text, event->len);
+    if (!s->leaving)
+        hear_words(s, event->text, event->len);
+    s->watch->news(s->watch, s, false);
+}
 
-    if (s->handle && !s->leaving) {
-        cli_watched_look(s);
-        closing = s->status.state == MCPLUG_STATE_STOPPING;
-    }
-    cli_journal_log(s->member->journal, level, text, closing);
-    if (closing && strncmp(text, STDERR_HEAD, head) == 0)
-        cli_kept_add(&s->kept, true, text + head, strlen(text + head));
-    if (closing && !s->leaving && strncmp(text, STDERR_HEAD, head) == 0)
-        hear_words(s, text + head, strlen(text + head));
+static void on_event(void *arg, const struct mcplug_event *event)
+{
+    struct cli_watch *w = arg;
+
+    for (size_t i = 0; i < w->n; i++)
+        if (concerns(event, &w->all[i]))
+            hear(&w->all[i], event);
 }
 
 /* What goes wrong with a server is told as its state. */
 static void on_log(void *arg, int level, const char *source, const char *text)
 {
-    struct cli_watch *w = arg;
+    const struct cli_watch *w = arg;
     bool of_server = strncmp(source, "mcp:", 4) == 0;
 
-    for (size_t i = 0; of_server && i < w->n; i++)
-        if (is_of(&w->all[i], source))
-            hear(&w->all[i], level, text);
     if (of_server && !w->cli->args.verbose)
         cli_log_file(level, source, text);
     else
@@ -248,8 +232,9 @@ int cli_watch_init(struct cli_watch *w, struct cli *cli)
         return code;
     w->all = mp_alloc((w->roster.n + 1) * sizeof *w->all);
     w->host = w->all ? cli_host_new(cli, on_log, w, &err) : NULL;
-    if (!w->host) {
-        cli_error("%s", w->all ? err.text : "out of memory");
+    if (!w->host || !mcplug_listen(w->host, MCPLUG_EVENT_ALL & ~MCPLUG_EVENT_FRAME,
+                                   MCPLUG_LOG_VERBOSE, on_event, w)) {
+        cli_error("%s", w->all && !w->host ? err.text : "out of memory");
         return CLI_FAILED;
     }
     w->n = w->roster.n;
@@ -299,7 +284,6 @@ static int acquire(struct cli_watched *s, struct mcplug_error *err)
         .state = on_state,
         .changed = on_changed,
         .logged = on_logged,
-        .remark = on_remark,
     };
     return cli_by_name_open(w->cli, w->host, s->member->entry, &o, on_ready, s,
                             &s->handle, err);

@@ -1,5 +1,8 @@
 #include "journal_kit.h"
 
+#include "base/error.h"
+#include "base/event.h"
+
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/resource.h>
@@ -66,17 +69,43 @@ START_TEST(a_long_line_is_cut_to_its_limit)
 }
 END_TEST
 
-START_TEST(lines_of_the_library_are_events_and_stderr_only_while_it_closes)
+static void take(enum mp_event_kind kind, int level, const char *text)
+{
+    struct mp_event inner = {.kind = kind, .level = level, .source = "mcp:s"};
+    struct mcplug_event event = {.struct_size = sizeof event,
+                                 .kind = MP_EVENT_BIT(kind),
+                                 .level = level,
+                                 .text = text,
+                                 .len = strlen(text),
+                                 .inner = &inner};
+
+    if (kind == MP_EVENT_FRAME) {
+        inner.frame.text = text;
+        inner.frame.len = strlen(text);
+    } else if (kind == MP_EVENT_DROPPED) {
+        static struct mcplug_error why = MCPLUG_ERROR_INIT;
+        mp_fail(&why, MCPLUG_ECLOSED, "%s", text);
+        inner.dropped.why = &why;
+        inner.dropped.transport = "stdio";
+    } else {
+        inner.text.data = text;
+        inner.text.len = strlen(text);
+    }
+    cli_journal_take(journal, &event);
+}
+
+START_TEST(events_are_kept_with_their_lines_and_remarks_as_stderr)
 {
     use(generous);
-    cli_journal_log(journal, MCPLUG_LOG_ERROR, "connection failed: x", false);
-    cli_journal_log(journal, MCPLUG_LOG_VERBOSE, "stderr: comes as a remark", false);
-    cli_journal_log(journal, MCPLUG_LOG_VERBOSE, "stderr: bye", true);
-    cli_journal_log(journal, MCPLUG_LOG_TRACE, "-> {}", true);
-    reads(LOG, "ERR event connection failed: x\nVRB stderr bye\n");
-    ck_assert(cli_journal_source("mcp:s", "s"));
-    ck_assert(!cli_journal_source("mcp:st", "s"));
-    ck_assert(!cli_journal_source("plugin:s", "s"));
+    take(MP_EVENT_LINE, MCPLUG_LOG_ERROR, "connection failed: x");
+    take(MP_EVENT_LINE, MCPLUG_LOG_VERBOSE, "stderr: no remark");
+    take(MP_EVENT_REMARK, MCPLUG_LOG_VERBOSE, "bye");
+    take(MP_EVENT_FRAME, MCPLUG_LOG_TRACE, "{}");
+    take(MP_EVENT_LOGGED, MCPLUG_LOG_VERBOSE, "{}"); /* it has no line */
+    take(MP_EVENT_DROPPED, MCPLUG_LOG_ERROR, "gone");
+    reads(LOG, "ERR event connection failed: x\nVRB event stderr: no remark\n"
+               "VRB stderr bye\nERR event STDIO connection dropped after 0s uptime\n"
+               "ERR event gone\n");
 }
 END_TEST
 
@@ -103,7 +132,7 @@ START_TEST(nothing_is_kept_where_nobody_wants_it_or_there_is_no_place)
     paths.state = NULL;
     ck_assert_ptr_null(cli_journal_open(&paths, "s"));
     cli_journal_event(NULL, MCPLUG_LOG_ERROR, "x");
-    cli_journal_log(NULL, MCPLUG_LOG_ERROR, "x", true);
+    cli_journal_take(NULL, &(struct mcplug_event){.struct_size = 0});
     cli_journal_remove(&paths, "s");
     cli_journal_close(NULL);
     ck_assert(!is_there("state"));
@@ -342,7 +371,7 @@ static void add(TCase *t)
     tcase_add_test(t, a_line_outlives_the_death_of_its_writer);
     tcase_add_test(t, what_could_deceive_is_escaped);
     tcase_add_test(t, a_long_line_is_cut_to_its_limit);
-    tcase_add_test(t, lines_of_the_library_are_events_and_stderr_only_while_it_closes);
+    tcase_add_test(t, events_are_kept_with_their_lines_and_remarks_as_stderr);
     tcase_add_test(t, an_unfinished_line_does_not_swallow_the_next_one);
     tcase_add_test(t, nothing_is_kept_where_nobody_wants_it_or_there_is_no_place);
     tcase_add_test(t, a_file_that_is_full_becomes_the_older_one);
