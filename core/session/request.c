@@ -8,7 +8,8 @@
 
 /* ---- its end ---- */
 
-/* Of what came while it was under way nothing is left; its texts are. */
+/* Of what came while it was under way nothing is left; its texts are. It may outlive the
+ * session: one that was not written waits for the next one. */
 static void leave(struct mp_request *call)
 {
     struct mp_session *s = call->session;
@@ -28,6 +29,7 @@ static void leave(struct mp_request *call)
     mp_free(call->refusal);
     mp_free(call->state);
     call->refusal = call->state = NULL;
+    call->session = NULL;
 }
 
 void mp_request_clear(struct mp_request *call)
@@ -262,6 +264,8 @@ static void cancel_now(struct mp_job *job)
 
 void mp_request_cancel(struct mp_request *call)
 {
+    if (!call->session) /* it has ended, or was not begun */
+        return;
     if (call->in_round)
         mp_rpc_cancel(&call->rpc, "cancelled", !call->task); /* a task has its own way */
     else { /* an answer that came in this turn counts no more, nor does its task */

@@ -1,6 +1,7 @@
 /* Odd input, from either side: what callers write, servers ask and modules return. */
 #include "fake.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -48,6 +49,34 @@ static void say_questions(uint64_t id, const char *questions)
 }
 
 /* ---- what callers write ---- */
+
+START_TEST(a_request_that_has_ended_may_outlive_its_session)
+{
+    struct mp_ask ask = {.method = "tools/call",
+                         .tool = "t",
+                         .tool_len = 1,
+                         .params = mp_text("{}"),
+                         .done = on_outcome,
+                         .arg = &o};
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mp_request request;
+    char room[1024];
+
+    start(true);
+    ask.now = mp_loop_now(f.loop);
+    ask.timeout_ms = 1000;
+    ck_assert_uint_le(mp_request_room(&ask), sizeof room);
+    ck_assert_int_eq(mp_request_init(&request, room, &ask, &err), MCPLUG_OK);
+    ck_assert_int_eq(mp_request_begin(&request, f.server, &err), MCPLUG_OK);
+    ck_assert_ptr_eq(request.session, f.server);
+    o.times = 0;
+    fake_hang_up(&f, ECONNRESET, "gone");
+    ck_assert_uint_eq(o.times, 1);
+    ck_assert_ptr_null(request.session); /* else it would be looked into below */
+    fake_clear(&f);
+    mp_request_clear(&request);
+}
+END_TEST
 
 START_TEST(pretty_printed_arguments_leave_as_one_line)
 {
@@ -558,6 +587,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_pinned_revision_is_not_overruled_by_memory);
     tcase_add_test(tc, facts_are_bounded);
     tcase_add_test(tc, a_long_queue_drains_as_quickly_as_a_short_one);
+    tcase_add_test(tc, a_request_that_has_ended_may_outlive_its_session);
     tcase_add_test(tc, a_timer_that_starts_itself_again_lets_others_run);
     tcase_add_test(tc, a_timer_that_is_started_after_a_pause_waits_its_whole_time);
 }
