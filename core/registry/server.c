@@ -365,8 +365,9 @@ static void fill_ledger(struct mcplug_ledger *l, uint64_t issued,
 /* As much of `from` as the caller knows, but for the size, which stays. */
 static void give_struct(void *out, uint32_t size, const void *from, uint32_t from_size)
 {
-    memcpy((char *)out + sizeof size, (const char *)from + sizeof size,
-           (size < from_size ? size : from_size) - sizeof size);
+    if (size > sizeof size)
+        memcpy((char *)out + sizeof size, (const char *)from + sizeof size,
+               (size < from_size ? size : from_size) - sizeof size);
 }
 
 void mp_server_ledger(const mcplug_server *h, struct mcplug_ledger *out)

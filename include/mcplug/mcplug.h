@@ -1,16 +1,20 @@
 /* mcplug/mcplug.h - the embedding API of libmcplug: be an MCP host.
  *
+ *   struct mcplug_error err = MCPLUG_ERROR_INIT;
  *   mcplug *host = mcplug_new(NULL, &err);
  *   mcplug_settings *s = mcplug_settings_new("stdio");
  *   mcplug_settings_set(s, "command", "my-server");
- *   mcplug_server *server;
- *   mcplug_result *result;
+ *   mcplug_server *server = NULL;
+ *   mcplug_result *result = NULL;
  *   if (mcplug_open_wait(host, s, NULL, &server, &err) == 0 &&
  *       mcplug_call_tool_wait(server, "now", "{}", NULL, &result, &err) == 0)
  *       puts(mcplug_result_json(result, NULL));
+ *   mcplug_result_unref(result);
+ *   mcplug_settings_free(s);
+ *   mcplug_free(host);
  *
- * Asynchronous first: every function that asks something of a server takes a
- * callback, which runs once, on the loop thread, never inside the call that asked.
+ * Asynchronous first: every function that has an answer takes a callback, which runs
+ * once, on the loop thread, never inside the call that asked.
  * The loop is yours to run: on your thread (mcplug_run), on one of ours
  * (mcplug_start_thread), or inside a loop you have (mcplug_fd, mcplug_timeout,
  * mcplug_turn). The *_wait forms block and are for simple programs; inside a callback
@@ -20,10 +24,18 @@
  * the one inside mcplug_run, our own after mcplug_start_thread, or, while no
  * loop runs, the thread that uses the host. mcplug_post takes you there.
  *
- * Ownership: borrow - valid until the call or callback returns; give - yours to
- * drop with the function named after it. Strings in are copied. Structs in begin
- * with their size, so that they can grow: set it (or get MCPLUG_EINVAL), and zero what
- * you do not use.
+ * Ownership. borrow, an argument of a callback: valid until the callback returns; a
+ * returned pointer: until its object is freed, or as its comment says. give: yours to
+ * drop with the function named after it. take: consumed. Strings, settings and
+ * configurations that you pass are copied, or kept as long as they are needed: you may
+ * free them at once. Structs that you pass begin with struct_size: set it to sizeof, and
+ * zero what you do not use; options without it fail with MCPLUG_EINVAL, structs to be
+ * filled are left alone. NULL is allowed in every _free, _close, _unref and _cancel.
+ *
+ * Results. int functions return MCPLUG_OK (0) or a negative MCPLUG_E*, unless their
+ * comment says otherwise; functions that return a pointer return NULL on failure. `err`
+ * may be NULL, and is written on failure only. When a function that takes a callback
+ * fails, the callback does not run. In a callback `why` is NULL on success.
  */
 #ifndef MCPLUG_MCPLUG_H
 #define MCPLUG_MCPLUG_H
@@ -65,7 +77,8 @@ struct mcplug_options {
     /* Where long strings go while they arrive. Default: the first that works, and has
      * room, of the user's cache directory, $TMPDIR, /var/tmp, /tmp, $XDG_RUNTIME_DIR. */
     const char *spill_dir;
-    /* [any] One line, escaped. `source`: "mcp:NAME", "plugin:NAME" or "core". */
+    /* [any] One line, escaped. `source`: "mcp:NAME", "plugin:NAME", "config" or "core".
+     */
     void (*log)(void *arg, int level, const char *source, const char *text);
     void *log_arg;
     /* Directories searched after $MCPLUG_PLUGIN_PATH, NULL-ended: those that a user has
@@ -78,7 +91,8 @@ MCPLUG_API mcplug *mcplug_new(const struct mcplug_options *options,
                               struct mcplug_error *err);
 /* Closes every server, frees toolboxes, waits until all processes are
  * gone, ends our thread if one was started. Calls under way end with MCPLUG_ECANCELED.
- * Not from a callback. Like all that free, close, release and cancel it takes NULL. */
+ * Call it on the thread that made the host, not from a callback; what is still due to
+ * be told is told inside it, on that thread. */
 MCPLUG_API void mcplug_free(mcplug *host);
 
 /* ---- the loop ------------------------------------------------------------ */
@@ -88,8 +102,9 @@ MCPLUG_API void mcplug_stop(mcplug *host); /* [any] ends mcplug_run() */
 /* Runs the loop on a thread of ours until mcplug_free(). The *_wait forms may be used on
  * any other thread then. */
 MCPLUG_API int mcplug_start_thread(mcplug *host, struct mcplug_error *err);
-MCPLUG_API int mcplug_fd(mcplug *host);      /* readable: call mcplug_turn() */
-MCPLUG_API int mcplug_timeout(mcplug *host); /* ms until then at most; -1: none */
+MCPLUG_API int mcplug_fd(mcplug *host); /* readable: call mcplug_turn() */
+MCPLUG_API int
+mcplug_timeout(mcplug *host); /* ms to wait for that at most; -1: no limit */
 /* Does what is due; waits for something to do first when `wait`. */
 MCPLUG_API void mcplug_turn(mcplug *host, int wait);
 /* [any] Runs fn(arg) on the loop thread, never inside this call. */
@@ -115,9 +130,11 @@ MCPLUG_API int mcplug_settings_put(mcplug_settings *s, const char *name, const c
  * 60 .. seconds after a failure; the delays start over after 60 s of health. A cause that
  * lasts (settings, policy, credentials, a missing module) waits for mcplug_restart().
  *
- * Servers opened with the same settings, identity and handlers of questions share one
- * connection, unless they are `dedicated`. With `once` there is a single attempt, and
- * when the connection goes, it is gone: what a one-shot command wants. */
+ * Servers opened with the same settings, identity, revision, log_level, limits of memory,
+ * probe and handlers of questions (with their `arg`) share one connection, unless they
+ * are `dedicated`. Times, filters and queues are everybody's own. With `once` there is a
+ * single attempt, and when the connection goes, it is gone: what a one-shot command
+ * wants. */
 
 enum mcplug_kind { /* what lists there are, and what can change */
                    MCPLUG_TOOLS = 1,
@@ -131,7 +148,8 @@ enum mcplug_state {
     MCPLUG_STATE_RESTING = 0, /* not wanted yet, or stopped for being idle */
     MCPLUG_STATE_QUEUED,      /* too many others are starting */
     MCPLUG_STATE_STARTING,
-    MCPLUG_STATE_READY, /* connected, and the lists it waits for are there */
+    MCPLUG_STATE_READY, /* connected; the tools are known, if `lists` has them, and the
+                           other lists were waited for, 2 s at most */
     MCPLUG_STATE_STOPPING,
     MCPLUG_STATE_WAITING, /* for the next attempt */
     MCPLUG_STATE_PARKED,  /* the cause lasts: see mcplug_restart() */
@@ -158,8 +176,8 @@ struct mcplug_server_options {
     uint32_t timeout_ms; /* for one attempt; 0: $MCP_TIMEOUT, else 30000 */
     uint32_t request_ms; /* for each request but tools/call; 0: 60000 */
     uint64_t tool_ms;    /* for tools/call; 0: $MCP_TOOL_TIMEOUT, else 100000000 */
-    uint64_t ready_ms; /* until `ready` is told that the server does not come up; 0: 60000
-                          after the first of all who wait for it */
+    uint64_t ready_ms; /* how long `ready` waits; 0: 60000, counted from the first of all
+                          who wait for the connection */
     uint64_t max_memory; /* of one message; 0: 16 MiB. Longer strings spill */
     uint64_t max_spill;  /* of one message; 0: 8 GiB */
     /* What the server may log: "debug" .. "emergency"; NULL: off. */
@@ -190,8 +208,8 @@ struct mcplug_server_options {
     mcplug_input_fn *elicit_url; /* elicitation/create, mode "url" */
     mcplug_input_fn *sample;     /* sampling/createMessage */
     mcplug_input_fn *roots;      /* roots/list */
-    /* It is in another state; `why` when that is because something went wrong, after
-     * every call that this concerns has ended. */
+    /* The state changed. `why`: the failure that caused it, or NULL. Calls that end with
+     * it have been told before. */
     void (*state)(void *arg, mcplug_server *server, enum mcplug_state state,
                   const struct mcplug_error *why);
     /* A list changed, or with `uri` a resource that was subscribed to. */
@@ -205,9 +223,10 @@ struct mcplug_server_options {
 /* `ready` runs once: when the server is ready, or with the reason why not. All who wait
  * for a server fail together 60 s after the first of them came, or each after its own
  * `ready_ms`; from then on everybody fails at once, until an attempt succeeds. A cause
- * that lasts fails at once, and so does a program that cannot be run. The server is
- * yours to close in either case; unless it was opened `once`, attempts go on. Without
- * `ready` nothing is started before the first call. give: mcplug_close. */
+ * that lasts fails at once, and so does a program that cannot be run. After a failure
+ * the server is there all the same, to be closed; unless it was opened `once`, it is
+ * tried again. If it is closed before, `ready` gets MCPLUG_ECANCELED. Without `ready`
+ * nothing is started before the first call. give: mcplug_close. */
 typedef void mcplug_ready_fn(void *arg, mcplug_server *server,
                              const struct mcplug_error *why);
 MCPLUG_API int mcplug_open(mcplug *host, const mcplug_settings *settings,
@@ -219,10 +238,10 @@ MCPLUG_API int mcplug_open_wait(mcplug *host, const mcplug_settings *settings,
                                 const struct mcplug_server_options *options,
                                 mcplug_server **out, struct mcplug_error *err);
 /* Ends the calls of this server (MCPLUG_ECANCELED). The last one to go ends the
- * connection; `closed`, which may be NULL, runs when nothing of it is left then,
- * processes included. A shared connection with `idle_ms` goes that much later, unless
- * somebody opens it before. The server must not be used after this call, except in the
- * callbacks of what it ended. */
+ * connection. `closed`, which may be NULL, runs once: when the connection and its
+ * processes are gone if this was its last user, else when the calls have ended. A shared
+ * connection with `idle_ms` goes that much later, unless somebody opens it before. The
+ * server must not be used after this call, except in the callbacks of what it ended. */
 MCPLUG_API void mcplug_close(mcplug_server *server, void (*closed)(void *arg), void *arg);
 MCPLUG_API void mcplug_close_wait(mcplug_server *server);
 /* Ends the connection and starts it anew, for all who share it; the delays between
@@ -235,14 +254,16 @@ MCPLUG_API int mcplug_restart(mcplug_server *server, struct mcplug_error *err);
 struct mcplug_config_options {
     uint32_t struct_size;
     uint32_t strict; /* not 0: `more` alone, and what the administrator says */
-    /* Each the path of a file, or JSON text: {"mcpServers": {..}}. NULL-ended; later
-     * ones win. */
+    /* Each the path of a file, or JSON text: {"mcpServers": {..}}. NULL-ended. Of these
+     * the later one wins; a server of the same name in a file of the administrator, the
+     * directory or the user comes first. */
     const char *const *more;
 };
 
 /* give: mcplug_config_free. Reads the files of the administrator, the working directory
  * and those above it, the user and packages, as mcplug.json(5) has it. What is wrong with
- * one of them hides only that one. `options` may be NULL. [any] */
+ * one of them hides only that one; but if the administrator's file or policy cannot be
+ * read, no server may be used. `options` may be NULL. [any] */
 MCPLUG_API mcplug_config *mcplug_config_load(const struct mcplug_config_options *options,
                                              struct mcplug_error *err);
 MCPLUG_API void mcplug_config_free(mcplug_config *config);
@@ -260,7 +281,7 @@ MCPLUG_API int mcplug_config_check(const mcplug_config *config, const char *name
  * asked for approval. NULL: there is no such server. */
 MCPLUG_API const char *mcplug_config_entry(const mcplug_config *config, const char *name,
                                            size_t *len);
-/* The user was shown the entry and said yes. */
+/* The user was shown the entry and said yes; it counts for this configuration at once. */
 MCPLUG_API int mcplug_config_approve(mcplug_config *config, const char *name,
                                      struct mcplug_error *err);
 /* mcplug_open() with what the configuration says of `name`; what `options` leaves open
@@ -277,8 +298,8 @@ MCPLUG_API int mcplug_open_named_wait(mcplug *host, mcplug_config *config,
 
 /* ---- what is known of a server -------------------------------------------- */
 
-/* All of these are borrow, until the next callback, and the last known also while the
- * server is down. */
+/* All of these are borrow: until the callback returns, or until you return to the loop.
+ * They are the last known, also while the server is down. */
 MCPLUG_API const char *mcplug_server_name(const mcplug_server *server);
 MCPLUG_API const char *mcplug_server_revision(const mcplug_server *server); /* or "" */
 /* JSON; "{}" when it told none. */
@@ -352,8 +373,8 @@ struct mcplug_call_options {
  * that the result brings (input_required) are put to the handlers and the request goes
  * on with their answers; `done` runs with the final result. The call is valid until
  * `done` has returned. MCPLUG_ECONFIG: toolsAllowed or toolsDenied forbid it.
- * MCPLUG_EOVERLOADED: too many wait already, here, or in `done` when it comes to its
- * queue. MCPLUG_ECLOSED: the server was opened `once`, and has gone. */
+ * MCPLUG_EOVERLOADED: too many calls wait: told here, or in `done` when its queue is
+ * full. MCPLUG_ECLOSED: the server was opened `once`, and has gone. */
 MCPLUG_API mcplug_call *mcplug_call_tool(mcplug_server *server, const char *tool,
                                          const char *arguments,
                                          const struct mcplug_call_options *options,
@@ -391,8 +412,8 @@ MCPLUG_API int mcplug_subscribe(mcplug_server *server, const char *uri,
 MCPLUG_API int mcplug_unsubscribe(mcplug_server *server, const char *uri,
                                   struct mcplug_error *err);
 
-/* How many calls of that queue run at once, and how many may wait; 0, and until it is
- * set: one, and 1024. */
+/* How many calls of that queue run at once, and how many may wait. 0, or never set: 1 and
+ * 1024. */
 MCPLUG_API int mcplug_set_queue(mcplug *host, const char *name, unsigned concurrent,
                                 unsigned waiting);
 
@@ -439,7 +460,8 @@ MCPLUG_API int mcplug_get_list(mcplug_server *server, enum mcplug_kind kind,
 MCPLUG_API int mcplug_get_list_wait(mcplug_server *server, enum mcplug_kind kind,
                                     mcplug_list **out, struct mcplug_error *err);
 /* The same as it was found last, at once, also while the server is down; it is refreshed
- * in the background when it is old. NULL: not known. Borrow, until the next callback. */
+ * in the background when it is old. NULL: not known; templates are not kept. Borrow,
+ * until the next callback. */
 MCPLUG_API mcplug_list *mcplug_server_list(mcplug_server *server, enum mcplug_kind kind);
 
 /* [any] */

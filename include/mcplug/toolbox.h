@@ -1,9 +1,9 @@
 /* mcplug/toolbox.h - the tools of many servers, for a model. Part of <mcplug/mcplug.h>.
  *
  * What a host with thirty servers gives to its model: the tools of all of them, each
- * under a name of letters, digits and _ that no other has (mcp__SERVER__TOOL), called by
- * these names; and instructions. A server that has resources adds two tools of our own,
- * once for all servers: list-resources and read-resource.
+ * under a name of its own (mcp__SERVER__TOOL: letters, digits and _, 64 characters at
+ * most), called by these names; and instructions. A server that has resources adds two
+ * tools of our own, once for all servers, called list-resources and read-resource.
  */
 #ifndef MCPLUG_TOOLBOX_H
 #define MCPLUG_TOOLBOX_H
@@ -21,8 +21,8 @@ struct mcplug_toolbox_options {
     uint32_t plain_names; /* not 0: SERVER__TOOL */
     uint32_t reserved;    /* 0 */
     void *arg;            /* for all of the following */
-    /* A server that warms up is ready, after `ms`, or it is not, and is tried again in
-     * the background. */
+    /* Warming up one server ended after `ms`. `why` NULL: it is ready; else it failed,
+     * and is tried again in the background. */
     void (*settled)(void *arg, mcplug_toolbox *box, const char *server, uint64_t ms,
                     const struct mcplug_error *why);
     /* There are other tools, prompts or resources than before. */

@@ -386,11 +386,35 @@ START_TEST(what_was_known_of_a_server_is_known_while_it_is_down)
 }
 END_TEST
 
+START_TEST(structs_to_be_filled_are_filled_as_far_as_their_size_goes)
+{
+    struct mcplug_status st;
+    struct mcplug_ledger l;
+    uint32_t sizes[] = {0, 2, sizeof(uint32_t), offsetof(struct mcplug_ledger, issued)};
+
+    begin_bare();
+    mcplug_server *h = hold(example("modern"), NULL);
+    run(h, "echo", "{\"text\":\"x\"}", MCPLUG_OK);
+    for (size_t i = 0; i < MP_COUNT(sizes); i++) {
+        memset(&st, 0x5a, sizeof st);
+        memset(&l, 0x5a, sizeof l);
+        st.struct_size = l.struct_size = sizes[i];
+        mcplug_server_status(h, &st);
+        mcplug_server_ledger(h, &l);
+        ck_assert_uint_eq(l.issued, 0x5a5a5a5a5a5a5a5a);
+        ck_assert_uint_eq(st.starts, 0x5a5a5a5a5a5a5a5a);
+    }
+    ck_assert_uint_eq(l.under_way, 0);
+    mcplug_close_wait(h);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_checked_fixture(tc, world, unload);
     tcase_add_test(tc, the_books_of_all_who_share_a_server_add_up);
+    tcase_add_test(tc, structs_to_be_filled_are_filled_as_far_as_their_size_goes);
     tcase_add_loop_test(tc, there_is_no_way_to_a_tool_that_is_denied, 0, 2);
     tcase_add_test(tc, a_toolbox_has_no_way_to_a_tool_that_is_denied_either);
     tcase_add_loop_test(tc, a_question_is_of_the_server_whose_call_it_belongs_to, 0, 2);
