@@ -13,18 +13,19 @@
 /* Of every command. Clang-format would make one long line of it. */
 /* clang-format off */
 #define GLOBAL_OPTIONS(json_help)                                                        \
-    {"json", 0, CLI_FLAG, NULL, json_help, AT(json)},                                    \
+    {"json", 0, CLI_FLAG, NULL, json_help, .at = AT(json)},                              \
     {"plugin-dir", 0, CLI_LIST, "DIR",                                                   \
      "look for modules in DIR before all other places; may be repeated",                 \
-     AT(plugin_dirs)},                                                                   \
+     AT(plugin_dirs), .complete.is = CLI_WORD_DIRECTORY},                                \
     {"verbose", 'v', CLI_COUNT, NULL,                                                    \
-     "log what happens, the server's stderr included; twice: everything", AT(verbose)},  \
-    {"quiet", 'q', CLI_FLAG, NULL, "log nothing, not even warnings", AT(quiet)},         \
+     "log what happens, the server's stderr included; twice: everything",                \
+     .at = AT(verbose)},                                                                 \
+    {"quiet", 'q', CLI_FLAG, NULL, "log nothing, not even warnings", .at = AT(quiet)},   \
     {"log-file", 0, CLI_TEXT, "FILE",                                                    \
      "add what happens to FILE, with the time of each line, whatever is shown here",     \
-     AT(log_file)},                                                                      \
-    {"help", 'h', CLI_FLAG, NULL, "explain the command", AT(help)},                      \
-    {"version", 0, CLI_FLAG, NULL, "print the version", AT(version)},                    \
+     AT(log_file), .complete.is = CLI_WORD_FILE},                                        \
+    {"help", 'h', CLI_FLAG, NULL, "explain the command", .at = AT(help)},                \
+    {"version", 0, CLI_FLAG, NULL, "print the version", .at = AT(version)},              \
     {.name = NULL},
 /* clang-format on */
 
@@ -34,61 +35,78 @@ static const struct cli_option global_options[] = {
 static const struct cli_option line_options[] = {
     GLOBAL_OPTIONS("print one JSON object per line")};
 
+static const struct cli_choice revisions[] = {
+    {"2026-07-28", NULL}, {"2025-11-25", NULL}, {"2025-06-18", NULL},
+    {"2025-03-26", NULL}, {"2024-11-05", NULL}, {0},
+};
+
+static const struct cli_choice levels[] = {
+    {"debug", NULL},   {"info", NULL},      {"notice", NULL},
+    {"warning", NULL}, {"error", NULL},     {"critical", NULL},
+    {"alert", NULL},   {"emergency", NULL}, {0},
+};
+
 static const struct cli_option server_options[] = {
     {"url", 0, CLI_TEXT, "URL",
      "reach the server there instead of starting one: https://HOST/PATH, ws://HOST/PATH, "
      "unix:PATH, tcp:HOST:PORT",
-     AT(url)},
+     AT(url), .complete.is = CLI_WORD_FREE},
     {"header", 'H', CLI_LIST, "NAME: VALUE",
      "send a header with every request to the URL; @FILE reads them from there, one a "
      "line, which keeps secrets off the command line; may be repeated",
-     AT(headers)},
-    {"insecure", 0, CLI_FLAG, NULL, "take any certificate of the server", AT(insecure)},
+     AT(headers), .complete.is = CLI_WORD_AT_FILE},
+    {"insecure", 0, CLI_FLAG, NULL, "take any certificate of the server",
+     .at = AT(insecure)},
     {"env", 0, CLI_LIST, "NAME=VALUE",
      "set a variable of the server's environment; may "
      "be repeated",
-     AT(env)},
-    {"cwd", 0, CLI_TEXT, "DIR", "start the server in DIR", AT(cwd)},
+     AT(env), .complete.is = CLI_WORD_FREE},
+    {"cwd", 0, CLI_TEXT, "DIR", "start the server in DIR", AT(cwd),
+     .complete.is = CLI_WORD_DIRECTORY},
     {"type", 0, CLI_TEXT, "NAME",
-     "the transport; by default stdio for a command, else what the URL says", AT(type)},
+     "the transport; by default stdio for a command, else what the URL says", AT(type),
+     .complete.is = CLI_WORD_TRANSPORT},
     {"set", 0, CLI_LIST, "NAME=VALUE",
      "any other setting of the transport (mcplug plugins TYPE lists them); NAME[]=VALUE "
      "adds to a list, NAME.KEY=VALUE sets an entry of a map",
-     AT(set)},
+     AT(set), .complete.is = CLI_WORD_FREE},
     {"timeout", 0, CLI_DURATION, "TIME",
      "give up on a request after TIME: 250ms, 2s, 5m, "
      "1h",
-     AT(timeout)},
+     AT(timeout), .complete.is = CLI_WORD_FREE},
     {"connect-timeout", 0, CLI_DURATION, "TIME", "give up on connecting after TIME",
-     AT(connect_timeout)},
+     AT(connect_timeout), .complete.is = CLI_WORD_FREE},
     {"revision", 0, CLI_TEXT, "DATE",
-     "speak that revision of the protocol and no other: 2025-11-25", AT(revision)},
+     "speak that revision of the protocol and no other: 2025-11-25", AT(revision),
+     .complete.choices = revisions},
     {"log-level", 0, CLI_TEXT, "LEVEL",
      "show what the server logs, from LEVEL on: debug, info, notice, warning, error, "
      "critical, alert, emergency",
-     AT(log_level)},
+     AT(log_level), .complete.choices = levels},
     {"root", 0, CLI_LIST, "DIR",
-     "tell the server that it may work in DIR; may be repeated", AT(roots)},
+     "tell the server that it may work in DIR; may be repeated", AT(roots),
+     .complete.is = CLI_WORD_DIRECTORY},
     {"no-input", 0, CLI_FLAG, NULL, "never ask the user what the server wants to know",
-     AT(no_input)},
+     .at = AT(no_input)},
     {.name = NULL},
 };
 
 static const struct cli_option config_options[] = {
     {"mcp-config", 0, CLI_LIST, "JSON",
      "more servers: a file, or the text itself; may be repeated, later ones win",
-     AT(mcp_config)},
+     AT(mcp_config), .complete.is = CLI_WORD_FILE},
     {"strict-mcp-config", 0, CLI_FLAG, NULL,
      "use the servers of --mcp-config alone, not those of files elsewhere",
-     AT(strict_mcp_config)},
+     .at = AT(strict_mcp_config)},
     {.name = NULL},
 };
 
 static const struct cli_option request_options[] = {
-    {"meta", 0, CLI_TEXT, "JSON", "an object for the request's _meta", AT(meta)},
+    {"meta", 0, CLI_TEXT, "JSON", "an object for the request's _meta", AT(meta),
+     .complete.is = CLI_WORD_AT_FILE},
     {"progress", 0, CLI_FLAG, NULL,
-     "show progress on stderr even where that is no terminal", AT(progress)},
-    {"no-progress", 0, CLI_FLAG, NULL, "show no progress", AT(no_progress)},
+     "show progress on stderr even where that is no terminal", .at = AT(progress)},
+    {"no-progress", 0, CLI_FLAG, NULL, "show no progress", .at = AT(no_progress)},
     {.name = NULL},
 };
 
@@ -113,6 +131,11 @@ size_t cli_command_groups(const struct cli_command *command,
     out[n++] = (struct cli_group){"Options of every command",
                                   lines ? line_options : global_options};
     return n;
+}
+
+bool cli_rule_is_set(const struct cli_rule *rule)
+{
+    return rule->is != CLI_WORD_UNSET || rule->choices || rule->offer;
 }
 
 const struct cli_command *cli_command_find(const char *name, size_t len)

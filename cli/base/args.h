@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 struct cli;
+struct cli_cursor;
 
 enum cli_option_type {
     CLI_FLAG,     /* bool */
@@ -20,13 +21,52 @@ enum cli_option_type {
     CLI_LIMIT     /* the same of CLI_NUMBER */
 };
 
+/* What a word of a command or the value of an option is, as far as completion can offer
+ * something for it: see struct cli_rule. */
+enum cli_word_kind {
+    CLI_WORD_UNSET,
+    CLI_WORD_FREE, /* anything: nothing is offered */
+    CLI_WORD_FILE,
+    CLI_WORD_DIRECTORY,
+    CLI_WORD_AT_FILE, /* anything, or @FILE */
+    CLI_WORD_COMMAND, /* of mcplug */
+    CLI_WORD_IMPORTER,
+    CLI_WORD_MODULE,
+    CLI_WORD_TRANSPORT,
+    CLI_WORD_SCOPE,  /* one that can be written */
+    CLI_WORD_SERVER, /* by its name in the configuration; the next four: some of them */
+    CLI_WORD_SERVER_ENABLED,
+    CLI_WORD_SERVER_DISABLED,
+    CLI_WORD_SERVER_APPROVED,
+    CLI_WORD_SERVER_UNAPPROVED,
+    /* Of the server of a command with CLI_SERVER, as it was last seen: */
+    CLI_WORD_TOOL,
+    CLI_WORD_TOOL_ARGUMENT, /* KEY=VALUE, for the tool that is the first word */
+    CLI_WORD_PROMPT,
+    CLI_WORD_PROMPT_ARGUMENT, /* KEY=VALUE, for the prompt that is the first word */
+    CLI_WORD_RESOURCE
+};
+
+struct cli_choice {
+    const char *name; /* NULL ends the list */
+    const char *about;
+};
+
+/* How a word is completed: by one of the three. */
+struct cli_rule {
+    enum cli_word_kind is;
+    const struct cli_choice *choices;
+    void (*offer)(struct cli_cursor *at); /* see cli/complete/words.h */
+};
+
 struct cli_option {
     const char *name; /* NULL ends the table */
     char letter;      /* 0: none */
     enum cli_option_type type;
-    const char *value; /* what the value is called; NULL for flags and counts */
-    const char *help;  /* NULL: not for people */
-    size_t at;         /* of the member of struct cli_args */
+    const char *value;        /* what the value is called; NULL for flags and counts */
+    const char *help;         /* NULL: not for people */
+    size_t at;                /* of the member of struct cli_args */
+    struct cli_rule complete; /* the value; unset for flags and counts */
 };
 
 /* What a command takes beside its own options. */
@@ -38,6 +78,8 @@ struct cli_option {
 #define CLI_ALL_SERVERS 32u /* without a server it is about all that are configured */
 #define CLI_TEXTS 64u       /* behind -- come more words, which may begin with - */
 
+#define CLI_RULES 4
+
 struct cli_command {
     const char *name;
     const char *words;   /* "TOOL [KEY=VALUE...]"; "" for none */
@@ -47,6 +89,9 @@ struct cli_command {
     const struct cli_option *options; /* its own; may be NULL */
     unsigned flags;
     size_t min_words, max_words;
+    /* Its words, without the server's name; the last one that is set holds for all that
+     * follow. Every command that has words sets the first one. */
+    struct cli_rule complete[CLI_RULES];
     bool hidden;                 /* not for people */
     int (*run)(struct cli *cli); /* returns the exit code */
 };
@@ -96,6 +141,8 @@ struct cli_args {                      /* all strings belong to argv */
 
 /* Every command, in the order of the help text; NULL-ended. */
 extern const struct cli_command *const cli_commands[];
+
+bool cli_rule_is_set(const struct cli_rule *rule);
 
 const struct cli_command *cli_command_find(const char *name, size_t len);
 

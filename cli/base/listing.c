@@ -358,6 +358,6 @@ int cli_listing_run(struct cli *cli, const struct cli_listing *listing)
 const struct cli_option cli_listing_options[] = {
     {"refresh", 0, CLI_FLAG, NULL,
      "ask the server, even if what it offered last is known and fresh",
-     offsetof(struct cli_args, refresh)},
+     .at = offsetof(struct cli_args, refresh)},
     {.name = NULL},
 };

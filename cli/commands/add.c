@@ -6,7 +6,9 @@
 #include "cli/base/oneshot.h"
 #include "cli/base/message.h"
 #include "cli/base/key_value.h"
+#include "cli/complete/words.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -309,6 +311,22 @@ static int run_add_json(struct cli *cli)
     return code;
 }
 
+/* --set: NAME= and, for lists and objects, NAME[]= and NAME. of the keys that no other
+ * option sets. */
+static void offer_keys(struct cli_cursor *at)
+{
+    struct mcplug_key key = {.struct_size = sizeof key};
+    char text[64];
+
+    for (size_t i = 0; mcplug_config_key(i, &key); i++) {
+        if (key.is_setting || strcmp(key.name, "type") == 0)
+            continue;
+        bool list = strcmp(key.type, "list") == 0, map = strcmp(key.type, "map") == 0;
+        snprintf(text, sizeof text, "%s%s", key.name, list ? "[]=" : map ? "." : "=");
+        cli_candidate(&at->cli->out, at->head, text, key.help);
+    }
+}
+
 #define AT(member) offsetof(struct cli_args, member)
 
 #define SCOPE_OPTION                                                                     \
@@ -316,7 +334,7 @@ static int run_add_json(struct cli *cli)
         "scope", 's', CLI_TEXT, "SCOPE",                                                 \
             "where to write it: user (the default), project (.mcp.json, to share), or "  \
             "local (.mcplug.local.json)",                                                \
-            AT(scope)                                                                    \
+            AT(scope), .complete.is = CLI_WORD_SCOPE                                     \
     }
 
 static const struct cli_option add_options[] = {
@@ -324,21 +342,23 @@ static const struct cli_option add_options[] = {
     {"transport", 't', CLI_TEXT, "NAME",
      "stdio, http, sse, websocket or what else a module offers; by default stdio for a "
      "command, else what the URL says",
-     AT(type)},
+     AT(type), .complete.is = CLI_WORD_TRANSPORT},
     {"env", 'e', CLI_LIST, "NAME=VALUE",
      "a variable for the server; ${VAR} in VALUE is looked up when it is started; may be "
      "repeated",
-     AT(env)},
+     AT(env), .complete.is = CLI_WORD_FREE},
     {"header", 'H', CLI_LIST, "NAME: VALUE",
      "a header for every request to the URL; ${VAR} and ${file:PATH} are looked up when "
      "it is used; may be repeated",
-     AT(headers)},
-    {"cwd", 0, CLI_TEXT, "DIR", "where the server starts", AT(cwd)},
+     AT(headers), .complete.is = CLI_WORD_AT_FILE},
+    {"cwd", 0, CLI_TEXT, "DIR", "where the server starts", AT(cwd),
+     .complete.is = CLI_WORD_DIRECTORY},
     {"set", 0, CLI_LIST, "NAME=VALUE",
      "any other key of the entry, or setting of the transport (mcplug plugins TYPE lists "
      "them)",
-     AT(set)},
-    {"insecure", 0, CLI_FLAG, NULL, "take any certificate of the server", AT(insecure)},
+     AT(set), .complete.offer = offer_keys},
+    {"insecure", 0, CLI_FLAG, NULL, "take any certificate of the server",
+     .at = AT(insecure)},
     {.name = NULL},
 };
 
@@ -362,6 +382,7 @@ const struct cli_command cli_cmd_add = {
     .flags = CLI_CONFIG | CLI_COMMAND,
     .min_words = 1,
     .max_words = CLI_MANY,
+    .complete = {{.is = CLI_WORD_FREE}, {.is = CLI_WORD_FILE}},
     .run = run_add,
 };
 
@@ -375,5 +396,6 @@ const struct cli_command cli_cmd_add_json = {
     .flags = CLI_CONFIG,
     .min_words = 2,
     .max_words = 2,
+    .complete = {{.is = CLI_WORD_FREE}},
     .run = run_add_json,
 };

@@ -154,7 +154,7 @@ static int run_reset(struct cli *cli)
 
 static const struct cli_option reset_options[] = {
     {"all", 0, CLI_FLAG, NULL, "those of every project, not of this one alone",
-     offsetof(struct cli_args, all)},
+     .at = offsetof(struct cli_args, all)},
     {.name = NULL},
 };
 
@@ -170,6 +170,7 @@ const struct cli_command cli_cmd_approve = {
         "wrote by itself is approved.",
     .flags = CLI_CONFIG,
     .max_words = CLI_MANY,
+    .complete = {{.is = CLI_WORD_SERVER_UNAPPROVED}},
     .run = run_approve,
 };
 
@@ -180,5 +181,6 @@ const struct cli_command cli_cmd_reset_approvals = {
     .options = reset_options,
     .flags = CLI_CONFIG,
     .max_words = CLI_MANY,
+    .complete = {{.is = CLI_WORD_SERVER_APPROVED}},
     .run = run_reset,
 };

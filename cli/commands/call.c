@@ -255,7 +255,7 @@ static const struct cli_option options[] = {
     {"args", 0, CLI_TEXT, "JSON",
      "all arguments as one JSON object; - reads it from "
      "standard input, @FILE from a file",
-     offsetof(struct cli_args, arguments)},
+     offsetof(struct cli_args, arguments), .complete.is = CLI_WORD_AT_FILE},
     {.name = NULL},
 };
 
@@ -278,5 +278,6 @@ const struct cli_command cli_cmd_call = {
     .flags = CLI_SERVER | CLI_REQUEST | CLI_QUALIFIED,
     .min_words = 1,
     .max_words = CLI_MANY,
+    .complete = {{.is = CLI_WORD_TOOL}, {.is = CLI_WORD_TOOL_ARGUMENT}},
     .run = run,
 };

@@ -132,7 +132,7 @@ static int run(struct cli *cli)
 
 static const struct cli_option options[] = {
     {"scope", 's', CLI_TEXT, "SCOPE", "that of this scope: local, project or user",
-     offsetof(struct cli_args, scope)},
+     offsetof(struct cli_args, scope), .complete.is = CLI_WORD_SCOPE},
     {.name = NULL},
 };
 
@@ -145,5 +145,6 @@ const struct cli_command cli_cmd_get = {
     .flags = CLI_CONFIG,
     .min_words = 1,
     .max_words = 1,
+    .complete = {{.is = CLI_WORD_SERVER}},
     .run = run,
 };

@@ -31,5 +31,6 @@ const struct cli_command cli_cmd_help = {
     .words = "[COMMAND]",
     .summary = "Explain a command, or list them all.",
     .max_words = 1,
+    .complete = {{.is = CLI_WORD_COMMAND}},
     .run = run,
 };

@@ -379,9 +379,9 @@ static int run(struct cli *cli)
 static const struct cli_option options[] = {
     {"no-connect", 0, CLI_FLAG, NULL,
      "show what the configuration says, and start nothing",
-     offsetof(struct cli_args, no_connect)},
+     .at = offsetof(struct cli_args, no_connect)},
     {"connect-timeout", 0, CLI_DURATION, "TIME", "give up on a server after TIME",
-     offsetof(struct cli_args, connect_timeout)},
+     offsetof(struct cli_args, connect_timeout), .complete.is = CLI_WORD_FREE},
     {.name = NULL},
 };
 
@@ -400,5 +400,6 @@ const struct cli_command cli_cmd_list = {
     .options = options,
     .flags = CLI_CONFIG,
     .max_words = CLI_MANY,
+    .complete = {{.is = CLI_WORD_SERVER}},
     .run = run,
 };

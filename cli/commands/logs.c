@@ -410,12 +410,12 @@ static int run(struct cli *cli)
 
 static const struct cli_option options[] = {
     {"follow", 'f', CLI_FLAG, NULL, "go on with what is added, until Ctrl+C",
-     offsetof(struct cli_args, follow)},
+     .at = offsetof(struct cli_args, follow)},
     {"lines", 'n', CLI_LIMIT, "N",
      "begin with the last N lines; 0: with what is added from now on",
-     offsetof(struct cli_args, lines)},
+     offsetof(struct cli_args, lines), .complete.is = CLI_WORD_FREE},
     {"since", 0, CLI_AGE, "TIME", "begin with what is not older than TIME: 30s, 10m",
-     offsetof(struct cli_args, since)},
+     offsetof(struct cli_args, since), .complete.is = CLI_WORD_FREE},
     {.name = NULL},
 };
 
@@ -433,5 +433,6 @@ const struct cli_command cli_cmd_logs = {
     .flags = CLI_CONFIG,
     .min_words = 1,
     .max_words = 1,
+    .complete = {{.is = CLI_WORD_SERVER}},
     .run = run,
 };

@@ -5,6 +5,7 @@
 #include "cli/base/oneshot.h"
 #include "cli/base/message.h"
 #include "cli/base/key_value.h"
+#include "cli/complete/words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,26 @@ static int run(struct cli *cli)
     return code;
 }
 
+/* ---- how its own words are completed ---- */
+
+static const struct cli_choice references[] = {
+    {"prompt", "an argument of a prompt"},
+    {"resource", "a placeholder of a template"},
+    {0},
+};
+
+static void offer_names(struct cli_cursor *at)
+{
+    bool prompt = strcmp(at->own[0], "prompt") == 0;
+    cli_candidates_items(at, prompt ? MCPLUG_PROMPTS : MCPLUG_TEMPLATES);
+}
+
+static void offer_arguments(struct cli_cursor *at)
+{
+    if (strcmp(at->own[0], "prompt") == 0)
+        cli_candidates_argument_names(at, at->own[1]);
+}
+
 const struct cli_command cli_cmd_complete = {
     .name = "complete",
     .words = "prompt|resource NAME ARGUMENT [VALUE [KEY=VALUE...]]",
@@ -99,5 +120,9 @@ const struct cli_command cli_cmd_complete = {
     .flags = CLI_SERVER | CLI_REQUEST,
     .min_words = 3,
     .max_words = CLI_MANY,
+    .complete = {{.choices = references},
+                 {.offer = offer_names},
+                 {.offer = offer_arguments},
+                 {.is = CLI_WORD_FREE}},
     .run = run,
 };

@@ -121,7 +121,7 @@ static int run(struct cli *cli)
 
 static const struct cli_option options[] = {
     {"count", 'c', CLI_NUMBER, "N", "ask N times, one after the other",
-     offsetof(struct cli_args, count)},
+     offsetof(struct cli_args, count), .complete.is = CLI_WORD_FREE},
     {.name = NULL},
 };
 

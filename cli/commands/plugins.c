@@ -295,8 +295,9 @@ static const struct cli_option options[] = {
     {"check", 0, CLI_TEXT, "FILE.so",
      "try the module against its contract; the words are settings to bring it to life "
      "with, written as for --set",
-     offsetof(struct cli_args, check)},
-    {"inspect", 0, CLI_TEXT, "FILE.so", NULL, offsetof(struct cli_args, inspect)},
+     offsetof(struct cli_args, check), .complete.is = CLI_WORD_FILE},
+    {"inspect", 0, CLI_TEXT, "FILE.so", NULL, offsetof(struct cli_args, inspect),
+     .complete.is = CLI_WORD_FILE},
     {.name = NULL},
 };
 
@@ -314,5 +315,6 @@ const struct cli_command cli_cmd_plugins = {
         "any.",
     .options = options,
     .max_words = CLI_MANY,
+    .complete = {{.is = CLI_WORD_MODULE}, {.is = CLI_WORD_FREE}},
     .run = run,
 };

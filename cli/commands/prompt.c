@@ -96,5 +96,6 @@ const struct cli_command cli_cmd_prompt = {
     .flags = CLI_SERVER | CLI_REQUEST,
     .min_words = 1,
     .max_words = CLI_MANY,
+    .complete = {{.is = CLI_WORD_PROMPT}, {.is = CLI_WORD_PROMPT_ARGUMENT}},
     .run = run,
 };

@@ -58,5 +58,6 @@ const struct cli_command cli_cmd_prompts = {
     .options = cli_listing_options,
     .flags = CLI_SERVER,
     .max_words = 1,
+    .complete = {{.is = CLI_WORD_PROMPT}},
     .run = run,
 };

@@ -88,7 +88,7 @@ static int run(struct cli *cli)
 
 static const struct cli_option options[] = {
     {"output", 'o', CLI_TEXT, "FILE", "write there instead of standard output",
-     offsetof(struct cli_args, output)},
+     offsetof(struct cli_args, output), .complete.is = CLI_WORD_FILE},
     {.name = NULL},
 };
 
@@ -103,5 +103,6 @@ const struct cli_command cli_cmd_read = {
     .flags = CLI_SERVER | CLI_REQUEST,
     .min_words = 1,
     .max_words = 1,
+    .complete = {{.is = CLI_WORD_RESOURCE}},
     .run = run,
 };

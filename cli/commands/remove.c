@@ -101,7 +101,7 @@ static int run_disable(struct cli *cli)
 static const struct cli_option options[] = {
     {"scope", 's', CLI_TEXT, "SCOPE",
      "which one, where several scopes have it: local, project or user",
-     offsetof(struct cli_args, scope)},
+     offsetof(struct cli_args, scope), .complete.is = CLI_WORD_SCOPE},
     {.name = NULL},
 };
 
@@ -113,6 +113,7 @@ const struct cli_command cli_cmd_remove = {
     .flags = CLI_CONFIG,
     .min_words = 1,
     .max_words = 1,
+    .complete = {{.is = CLI_WORD_SERVER}},
     .run = run_remove,
 };
 
@@ -124,6 +125,7 @@ const struct cli_command cli_cmd_enable = {
     .flags = CLI_CONFIG,
     .min_words = 1,
     .max_words = 1,
+    .complete = {{.is = CLI_WORD_SERVER_DISABLED}},
     .run = run_enable,
 };
 
@@ -135,5 +137,6 @@ const struct cli_command cli_cmd_disable = {
     .flags = CLI_CONFIG,
     .min_words = 1,
     .max_words = 1,
+    .complete = {{.is = CLI_WORD_SERVER_ENABLED}},
     .run = run_disable,
 };

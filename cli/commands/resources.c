@@ -59,5 +59,6 @@ const struct cli_command cli_cmd_resources = {
     .options = cli_listing_options,
     .flags = CLI_SERVER,
     .max_words = 1,
+    .complete = {{.is = CLI_WORD_RESOURCE}},
     .run = run,
 };

@@ -258,5 +258,6 @@ const struct cli_command cli_cmd_search = {
     .flags = CLI_CONFIG | CLI_TEXTS,
     .min_words = 1,
     .max_words = CLI_MANY,
+    .complete = {{.is = CLI_WORD_FREE}},
     .run = run,
 };

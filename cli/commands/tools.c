@@ -52,5 +52,6 @@ const struct cli_command cli_cmd_tools = {
     .options = cli_listing_options,
     .flags = CLI_SERVER | CLI_ALL_SERVERS,
     .max_words = 1,
+    .complete = {{.is = CLI_WORD_TOOL}},
     .run = run,
 };

@@ -114,155 +114,123 @@ static void read_line(struct cli_cursor *at, char **words, size_t n, size_t curs
 
 /* ---- which candidates ---- */
 
-enum want {
-    NOTHING,
-    FILES,
-    COMMANDS,
-    SHELLS,
-    IMPORTERS,
-    MODULES,
-    SERVERS,
-    ENABLED,
-    DISABLED,
-    APPROVED,
-    UNAPPROVED,
-    TOOLS,
-    TOOL_ARGUMENTS,
-    PROMPTS,
-    PROMPT_ARGUMENTS,
-    RESOURCES,
-    REFERENCE, /* complete's own words */
-    REFERENCE_NAME,
-    REFERENCE_ARGUMENT
-};
-
-/* Behind the server's name, where there is one. */
-static const struct rule {
-    const char *command;
-    enum want words[3]; /* the last one goes on */
-} rules[] = {
-    {"tools", {TOOLS}},
-    {"call", {TOOLS, TOOL_ARGUMENTS, TOOL_ARGUMENTS}},
-    {"resources", {RESOURCES}},
-    {"read", {RESOURCES}},
-    {"prompts", {PROMPTS}},
-    {"prompt", {PROMPTS, PROMPT_ARGUMENTS, PROMPT_ARGUMENTS}},
-    {"complete", {REFERENCE, REFERENCE_NAME, REFERENCE_ARGUMENT}},
-    {"plugins", {MODULES}},
-    {"help", {COMMANDS}},
-    {"completion", {SHELLS}},
-    {"import", {IMPORTERS}},
-    {"add", {NOTHING, FILES, FILES}},
-    {"get", {SERVERS}},
-    {"remove", {SERVERS}},
-    {"logs", {SERVERS}},
-    {"list", {SERVERS, SERVERS, SERVERS}},
-    {"watch", {SERVERS, SERVERS, SERVERS}},
-    {"doctor", {SERVERS, SERVERS, SERVERS}},
-    {"enable", {DISABLED, DISABLED, DISABLED}},
-    {"disable", {ENABLED, ENABLED, ENABLED}},
-    {"approve", {UNAPPROVED, UNAPPROVED, UNAPPROVED}},
-    {"reset-approvals", {APPROVED, APPROVED, APPROVED}},
-};
-
-static enum want want_of(const struct cli_command *command, size_t index)
+static void put_files(struct cli_cursor *at, int files, const char *from)
 {
-    if (index >= command->max_words)
-        return NOTHING;
-    for (size_t i = 0; i < MP_COUNT(rules); i++)
-        if (strcmp(rules[i].command, command->name) == 0)
-            return rules[i].words[index < 2 ? index : 2];
-    return NOTHING;
+    at->files = files;
+    at->files_at = from;
 }
 
-/* Words of `complete`: prompt NAME ARGUMENT, or resource TEMPLATE PLACEHOLDER. */
-static void put_reference(struct cli_cursor *at, const char *server, enum want want,
-                          const char *const *words)
+/* The word, or what of it is the value of an option. */
+static void put_ruled(struct cli_cursor *at, const struct cli_rule *rule)
 {
-    if (want == REFERENCE) {
-        cli_candidate(&at->cli->out, "", "prompt", "an argument of a prompt");
-        cli_candidate(&at->cli->out, "", "resource", "a placeholder of a template");
-    } else if (server && want == REFERENCE_NAME) {
-        cli_candidates_items(at, server,
-                             strcmp(words[0], "prompt") == 0 ? MCPLUG_PROMPTS
-                                                             : MCPLUG_TEMPLATES);
-    } else if (server && strcmp(words[0], "prompt") == 0) {
-        cli_candidates_argument_names(at, server, words[1]);
-    }
-}
-
-/* `words` are those of the command, `n` before the cursor. */
-static void put_offers(struct cli_cursor *at, const char *server, enum want want,
-                       const char *const *words, size_t n)
-{
-    bool qualified = server && n && words[0] == server;
-    const char *item = n && !qualified ? words[0] : NULL;
-
-    if (want == REFERENCE || want == REFERENCE_NAME ||
-        (want == REFERENCE_ARGUMENT && n == 2))
-        put_reference(at, server, want, words);
-    else if (want == TOOL_ARGUMENTS)
-        cli_candidates_arguments(at, server ? server : "", MCPLUG_TOOLS, item);
-    else if (want == PROMPT_ARGUMENTS)
-        cli_candidates_arguments(at, server ? server : "", MCPLUG_PROMPTS, item);
-    else if (server && want == TOOLS)
-        cli_candidates_items(at, server, MCPLUG_TOOLS);
-    else if (server && want == PROMPTS)
-        cli_candidates_items(at, server, MCPLUG_PROMPTS);
-    else if (server && want == RESOURCES)
-        cli_candidates_items(at, server, MCPLUG_RESOURCES);
-}
-
-static void put_wanted(struct cli_cursor *at, enum want want)
-{
-    struct cli_out *out = &at->cli->out;
-
-    if (want == FILES) {
-        at->files = CLI_FILES_ANY;
-        at->files_at = at->word;
-    } else if (want == COMMANDS) {
-        cli_candidates_commands(out);
-    } else if (want == SHELLS) {
-        cli_candidates_shells(out);
-    } else if (want == IMPORTERS) {
-        cli_candidates_importers(out);
-    } else if (want == MODULES) {
+    if (rule->choices)
+        cli_candidates_choices(at, rule->choices);
+    if (rule->offer)
+        rule->offer(at);
+    switch (rule->is) {
+    case CLI_WORD_UNSET:
+    case CLI_WORD_FREE:
+        break;
+    case CLI_WORD_FILE:
+        put_files(at, CLI_FILES_ANY, at->value);
+        break;
+    case CLI_WORD_DIRECTORY:
+        put_files(at, CLI_FILES_DIRECTORIES, at->value);
+        break;
+    case CLI_WORD_AT_FILE:
+        if (at->value[0] == '@')
+            put_files(at, CLI_FILES_ANY, at->value + 1);
+        break;
+    case CLI_WORD_COMMAND:
+        cli_candidates_commands(at);
+        break;
+    case CLI_WORD_IMPORTER:
+        cli_candidates_importers(at);
+        break;
+    case CLI_WORD_MODULE:
         cli_candidates_modules(at);
-    } else if (want == SERVERS) {
-        cli_candidates_servers(at, CLI_ALL);
-    } else if (want == ENABLED || want == DISABLED) {
-        cli_candidates_servers(at, want == ENABLED ? CLI_ENABLED : CLI_DISABLED);
-    } else if (want == APPROVED || want == UNAPPROVED) {
-        cli_candidates_servers(at, want == APPROVED ? CLI_APPROVED : CLI_UNAPPROVED);
+        break;
+    case CLI_WORD_TRANSPORT:
+        cli_candidates_transports(at);
+        break;
+    case CLI_WORD_SCOPE:
+        cli_candidates_scopes(at);
+        break;
+    case CLI_WORD_SERVER:
+    case CLI_WORD_SERVER_ENABLED:
+    case CLI_WORD_SERVER_DISABLED:
+    case CLI_WORD_SERVER_APPROVED:
+    case CLI_WORD_SERVER_UNAPPROVED:
+        cli_candidates_servers(at, rule->is);
+        break;
+    case CLI_WORD_TOOL:
+        cli_candidates_items(at, MCPLUG_TOOLS);
+        break;
+    case CLI_WORD_TOOL_ARGUMENT:
+        cli_candidates_arguments(at, MCPLUG_TOOLS);
+        break;
+    case CLI_WORD_PROMPT:
+        cli_candidates_items(at, MCPLUG_PROMPTS);
+        break;
+    case CLI_WORD_PROMPT_ARGUMENT:
+        cli_candidates_arguments(at, MCPLUG_PROMPTS);
+        break;
+    case CLI_WORD_RESOURCE:
+        cli_candidates_items(at, MCPLUG_RESOURCES);
+        break;
     }
 }
 
-static void put_words(struct cli_cursor *at)
+static void put_value(struct cli_cursor *at)
 {
-    const struct cli_command *c = at->command;
-    const char *const *words = at->words.items;
-    const char *server = NULL;
-    size_t n = at->words.n;
+    mp_free(at->head);
+    at->head = mp_strndup(at->word, (size_t)(at->value - at->word));
+    if (at->head)
+        put_ruled(at, &at->option->complete);
+}
 
-    if (c->flags & CLI_SERVER && !at->in_place) {
-        bool may = c->flags & CLI_QUALIFIED;
-        if (n == 0) {
-            if (may && strncmp(at->word, "mcp__", 5) == 0)
-                cli_candidates_qualified(at);
-            cli_candidates_servers(at, CLI_ALL);
-            return;
-        }
-        server = words[0];
-        if (!may || strncmp(server, "mcp__", 5) != 0) {
-            words++;
-            n--;
-        }
+/* Of the command's own word number `index`; NULL: it takes no more. */
+static const struct cli_rule *rule_of(const struct cli_command *command, size_t index)
+{
+    size_t last = CLI_RULES - 1;
+
+    if (index >= command->max_words)
+        return NULL;
+    while (last > 0 && !cli_rule_is_set(&command->complete[last]))
+        last--;
+    return &command->complete[index < last ? index : last];
+}
+
+static bool may_be_qualified(const struct cli_command *command, const char *word)
+{
+    return command->flags & CLI_QUALIFIED && strncmp(word, "mcp__", 5) == 0;
+}
+
+/* Tells the server's name from the command's own words. */
+static void split_words(struct cli_cursor *at)
+{
+    at->own = at->words.items;
+    at->n_own = at->words.n;
+    if (!(at->command->flags & CLI_SERVER) || at->in_place || at->n_own == 0)
+        return;
+    at->server = at->own[0];
+    if (!may_be_qualified(at->command, at->server)) {
+        at->own++;
+        at->n_own--;
     }
-    enum want want = want_of(c, n);
-    if (c->flags & CLI_SERVER)
-        put_offers(at, server, want, words, n);
-    else
-        put_wanted(at, want);
+}
+
+static void put_word(struct cli_cursor *at)
+{
+    if (at->command->flags & CLI_SERVER && !at->in_place && !at->server) {
+        if (may_be_qualified(at->command, at->word))
+            cli_candidates_qualified(at);
+        cli_candidates_servers(at, CLI_WORD_SERVER);
+        return;
+    }
+    const struct cli_rule *rule = rule_of(at->command, at->n_own);
+    if (rule)
+        put_ruled(at, rule);
 }
 
 static void put_candidates(struct cli_cursor *at)
@@ -271,22 +239,23 @@ static void put_candidates(struct cli_cursor *at)
 
     if (at->lost)
         return;
+    if (at->command)
+        split_words(at);
     if (at->behind) { /* the server's own words */
-        at->files = CLI_FILES_ANY;
-        at->files_at = at->word;
+        put_files(at, CLI_FILES_ANY, at->word);
     } else if (at->option) {
-        cli_candidates_values(at);
+        put_value(at);
     } else if (strncmp(at->word, "--", 2) == 0 && equals) {
         at->option = find(at->command, at->word + 2, (size_t)(equals - at->word - 2), 0);
         at->value = equals + 1;
         if (at->option && at->option->value)
-            cli_candidates_values(at);
+            put_value(at);
     } else if (at->word[0] == '-') {
         cli_candidates_options(at);
     } else if (!at->command) {
-        cli_candidates_commands(&at->cli->out);
+        cli_candidates_commands(at);
     } else {
-        put_words(at);
+        put_word(at);
     }
 }
 
@@ -299,7 +268,8 @@ static int run(struct cli *cli)
 
     while (words && words[n] && n < WORDS_MAX)
         n++;
-    if (cursor > 0 && cursor <= n) {
+    at.head = mp_strdup("");
+    if (at.head && cursor > 0 && cursor <= n) {
         read_line(&at, words, n, cursor);
         put_candidates(&at);
     }
@@ -310,6 +280,7 @@ static int run(struct cli *cli)
     } else {
         cli_out_f(&cli->out, ":%d\n", CLI_FILES_NONE);
     }
+    mp_free(at.head);
     mp_free(at.words.items);
     mp_free(at.given.items);
     return CLI_OK;

@@ -219,6 +219,9 @@ static int run(struct cli *cli)
     return CLI_USAGE;
 }
 
+static const struct cli_choice shells[] = {
+    {"bash", NULL}, {"zsh", NULL}, {"fish", NULL}, {0}};
+
 const struct cli_command cli_cmd_completion = {
     .name = "completion",
     .words = "SHELL",
@@ -238,5 +241,6 @@ const struct cli_command cli_cmd_completion = {
         "tools, prompts, resources and arguments, as the server listed them when it was "
         "last used: nothing is started for it.",
     .max_words = 1,
+    .complete = {{.choices = shells}},
     .run = run,
 };

@@ -39,22 +39,21 @@ static mcplug_config *config_of(struct cli_cursor *at)
 
 /* ---- servers ---- */
 
-static bool is_one_of(const struct mcplug_entry_info *entry, enum cli_which which)
+static bool is_one_of(const struct mcplug_entry_info *entry, enum cli_word_kind which)
 {
     bool asked = mcplug_scope_info(entry->scope)->needs_approval;
     switch (which) {
-    case CLI_ENABLED:
+    case CLI_WORD_SERVER_ENABLED:
         return !entry->disabled;
-    case CLI_DISABLED:
+    case CLI_WORD_SERVER_DISABLED:
         return entry->disabled;
-    case CLI_APPROVED:
+    case CLI_WORD_SERVER_APPROVED:
         return asked && entry->approval == MCPLUG_APPROVAL_GIVEN;
-    case CLI_UNAPPROVED:
+    case CLI_WORD_SERVER_UNAPPROVED:
         return asked && entry->approval != MCPLUG_APPROVAL_GIVEN;
-    case CLI_ALL:
-        break;
+    default:
+        return true;
     }
-    return true;
 }
 
 /* "http, disabled" */
@@ -73,7 +72,7 @@ static bool is_among(const struct cli_list *list, const char *word)
     return false;
 }
 
-void cli_candidates_servers(struct cli_cursor *at, enum cli_which which)
+void cli_candidates_servers(struct cli_cursor *at, enum cli_word_kind which)
 {
     mcplug_config *config = config_of(at);
     const mcplug_entry *entry;
@@ -86,7 +85,7 @@ void cli_candidates_servers(struct cli_cursor *at, enum cli_which which)
             continue;
         mp_str_init(&about, NAME_MAX_BYTES);
         describe(&e, &about);
-        cli_candidate(&at->cli->out, "", e.name, about.data);
+        cli_candidate(&at->cli->out, at->head, e.name, about.data);
         mp_str_clear(&about);
     }
 }
@@ -159,29 +158,28 @@ void cli_candidates_qualified(struct cli_cursor *at)
 
 /* ---- one server ---- */
 
-/* What is known of the server that `name` means; `rest` gets the tool within it. Clear
+/* What is known of the server of the line; `rest` gets the tool within its name. Clear
  * `offer` in any case. */
-static bool load(struct cli_cursor *at, const char *name, struct offer *offer,
-                 const char **rest)
+static bool load(struct cli_cursor *at, struct offer *offer, const char **rest)
 {
-    mcplug_config *config = config_of(at);
+    mcplug_config *config = at->server ? config_of(at) : NULL;
     mcplug_entry *entry = NULL;
 
     memset(offer, 0, sizeof *offer);
     *rest = NULL;
-    if (config && strncmp(name, "mcp__", 5) == 0)
-        entry = find_qualified(config, name, rest);
+    if (config && strncmp(at->server, "mcp__", 5) == 0)
+        entry = find_qualified(config, at->server, rest);
     if (config && !entry)
-        entry = mcplug_entry_find(config, name);
+        entry = mcplug_entry_find(config, at->server);
     return entry && offer_load(offer, entry);
 }
 
-void cli_candidates_items(struct cli_cursor *at, const char *name, enum mcplug_kind kind)
+void cli_candidates_items(struct cli_cursor *at, enum mcplug_kind kind)
 {
     struct offer offer;
     const char *rest;
-    if (load(at, name, &offer, &rest))
-        put_items(at, &offer, kind, "");
+    if (load(at, &offer, &rest))
+        put_items(at, &offer, kind, at->head);
     offer_clear(&offer);
 }
 
@@ -318,9 +316,10 @@ static void prompt_arguments(struct cli_cursor *at, mp_view prompt, bool bare)
     }
 }
 
-void cli_candidates_arguments(struct cli_cursor *at, const char *name,
-                              enum mcplug_kind kind, const char *item)
+void cli_candidates_arguments(struct cli_cursor *at, enum mcplug_kind kind)
 {
+    bool qualified = at->n_own && at->own[0] == at->server;
+    const char *item = at->n_own && !qualified ? at->own[0] : NULL;
     const char *equals = strchr(at->word, '='), *rest;
     struct offer offer;
     char *head = NULL;
@@ -332,7 +331,7 @@ void cli_candidates_arguments(struct cli_cursor *at, const char *name,
     }
     if (equals && !(head = mp_strndup(at->word, (size_t)(equals + 1 - at->word))))
         return;
-    if (load(at, name, &offer, &rest)) {
+    if (load(at, &offer, &rest)) {
         const char *which = item ? item : rest;
         mp_view found = which ? find_item(&offer, kind, which) : mp_bytes(NULL, 0);
         if (kind == MCPLUG_TOOLS)
@@ -344,12 +343,11 @@ void cli_candidates_arguments(struct cli_cursor *at, const char *name,
     mp_free(head);
 }
 
-void cli_candidates_argument_names(struct cli_cursor *at, const char *name,
-                                   const char *prompt)
+void cli_candidates_argument_names(struct cli_cursor *at, const char *prompt)
 {
     struct offer offer;
     const char *rest;
-    if (load(at, name, &offer, &rest))
+    if (load(at, &offer, &rest))
         prompt_arguments(at, find_item(&offer, MCPLUG_PROMPTS, prompt), true);
     offer_clear(&offer);
 }

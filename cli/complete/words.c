@@ -3,14 +3,11 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/base/by_name.h"
 #include "cli/base/modules.h"
-#include "cli/commands/commands.h"
 #include "cli/import/import.h"
 
 #include <mcplug/admin.h>
 
-#include <stdio.h>
 #include <string.h>
 
 #define VALUE_MAX 1024
@@ -87,72 +84,38 @@ void cli_candidate_view(struct cli_out *out, const char *head, mp_view value,
 
 /* ---- words ---- */
 
-struct word {
-    const char *name, *about;
-};
-
-static void put_words(struct cli_out *out, const char *head, const struct word *words)
+void cli_candidates_choices(struct cli_cursor *at, const struct cli_choice *choices)
 {
-    for (; words->name; words++)
-        cli_candidate(out, head, words->name, words->about);
+    for (; choices->name; choices++)
+        cli_candidate(&at->cli->out, at->head, choices->name, choices->about);
 }
 
-static const struct word shells[] = {{"bash", NULL}, {"zsh", NULL}, {"fish", NULL}, {0}};
-
-static const struct word transports[] = {
-    {"stdio", "a command, over its standard input and output"},
-    {"http", "a URL: Streamable HTTP"},
-    {"sse", "a URL: HTTP with server-sent events"},
-    {"websocket", "a URL: ws:// or wss://"},
-    {"ws", "the same as websocket"},
-    {"unix", "a socket of this machine"},
-    {"tcp", "a socket of the network"},
-    {"sse-ide", "an editor on this machine"},
-    {"ws-ide", "an editor on this machine"},
-    {0},
-};
-
-static const struct word levels[] = {
-    {"debug", NULL},   {"info", NULL},      {"notice", NULL},
-    {"warning", NULL}, {"error", NULL},     {"critical", NULL},
-    {"alert", NULL},   {"emergency", NULL}, {0},
-};
-
-static const struct word revisions[] = {
-    {"2026-07-28", NULL}, {"2025-11-25", NULL}, {"2025-06-18", NULL},
-    {"2025-03-26", NULL}, {"2024-11-05", NULL}, {0},
-};
-
-static void put_scopes(struct cli_out *out, const char *head)
+void cli_candidates_scopes(struct cli_cursor *at)
 {
     const struct mcplug_scope_info *scope;
     for (int i = 0; (scope = mcplug_scope_info((enum mcplug_scope)i)); i++)
         if (scope->is_writable)
-            cli_candidate(out, head, scope->name, scope->about);
+            cli_candidate(&at->cli->out, at->head, scope->name, scope->about);
 }
 
-void cli_candidates_shells(struct cli_out *out)
-{
-    put_words(out, "", shells);
-}
-
-void cli_candidates_commands(struct cli_out *out)
+void cli_candidates_commands(struct cli_cursor *at)
 {
     for (size_t i = 0; cli_commands[i]; i++)
         if (!cli_commands[i]->hidden)
-            cli_candidate(out, "", cli_commands[i]->name, cli_commands[i]->summary);
+            cli_candidate(&at->cli->out, at->head, cli_commands[i]->name,
+                          cli_commands[i]->summary);
 }
 
-void cli_candidates_importers(struct cli_out *out)
+void cli_candidates_importers(struct cli_cursor *at)
 {
     for (const struct cli_importer *i = cli_importers; i->name; i++)
-        cli_candidate(out, "", i->name, i->title);
+        cli_candidate(&at->cli->out, at->head, i->name, i->title);
 }
 
 /* ---- modules ---- */
 
 /* Files by name, without loading any; `known` are left out. */
-static void put_modules(struct cli_cursor *at, const char *head, const struct word *known,
+static void put_modules(struct cli_cursor *at, const struct cli_choice *known,
                         bool compiled_in)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
@@ -165,10 +128,10 @@ static void put_modules(struct cli_cursor *at, const char *head, const struct wo
         for (size_t k = 0; k < i && !again && mcplug_modules_get(modules, k, &before);
              k++)
             again = before.file && m.file && strcmp(before.name, m.name) == 0;
-        for (const struct word *w = known; w->name && !again; w++)
+        for (const struct cli_choice *w = known; w->name && !again; w++)
             again = strcmp(w->name, m.name) == 0;
         if (!again)
-            cli_candidate(&at->cli->out, head, m.name,
+            cli_candidate(&at->cli->out, at->head, m.name,
                           m.file ? "a module" : "compiled in");
     }
     mcplug_modules_free(modules);
@@ -177,8 +140,35 @@ static void put_modules(struct cli_cursor *at, const char *head, const struct wo
 
 void cli_candidates_modules(struct cli_cursor *at)
 {
-    static const struct word none[] = {{0}};
-    put_modules(at, "", none, true);
+    static const struct cli_choice none[] = {{0}};
+    put_modules(at, none, true);
+}
+
+static const struct cli_choice transports[] = {
+    {"stdio", "a command, over its standard input and output"},
+    {"http", "a URL: Streamable HTTP"},
+    {"sse", "a URL: HTTP with server-sent events"},
+    {"websocket", "a URL: ws:// or wss://"},
+    {"ws", "the same as websocket"},
+    {"unix", "a socket of this machine"},
+    {"tcp", "a socket of the network"},
+    {"sse-ide", "an editor on this machine"},
+    {"ws-ide", "an editor on this machine"},
+    {0},
+};
+
+void cli_candidates_transports(struct cli_cursor *at)
+{
+    /* Files that are no name of a transport: a scheme, or something else. */
+    static const struct cli_choice others[] = {
+        {.name = "https"}, {.name = "wss"}, {.name = "socket"}, {.name = "keyring"}, {0}};
+    struct cli_choice known[MP_COUNT(transports) + MP_COUNT(others)];
+    size_t n = MP_COUNT(transports) - 1;
+
+    cli_candidates_choices(at, transports);
+    memcpy(known, transports, sizeof transports);
+    memcpy(known + n, others, sizeof others);
+    put_modules(at, known, false);
 }
 
 /* ---- options ---- */
@@ -200,73 +190,4 @@ void cli_candidates_options(struct cli_cursor *at)
         for (const struct cli_option *o = groups[i].options; o->name; o++)
             if (o->help && !is_given(at, o))
                 cli_candidate(&at->cli->out, "--", o->name, o->help);
-}
-
-static bool is_any(const char *name, const char *const *names)
-{
-    while (*names && strcmp(name, *names) != 0)
-        names++;
-    return *names;
-}
-
-static void put_transports(struct cli_cursor *at, const char *head)
-{
-    /* Files that are no name of a transport: a scheme, or something else. */
-    static const struct word others[] = {
-        {.name = "https"}, {.name = "wss"}, {.name = "socket"}, {.name = "keyring"}, {0}};
-    struct word known[MP_COUNT(transports) + MP_COUNT(others)];
-    size_t n = MP_COUNT(transports) - 1;
-
-    put_words(&at->cli->out, head, transports);
-    memcpy(known, transports, sizeof transports);
-    memcpy(known + n, others, sizeof others);
-    put_modules(at, head, known, false);
-}
-
-/* NAME= and, for lists and objects, NAME[]= and NAME. of the keys that no other option
- * sets. */
-static void put_keys(struct cli_out *out, const char *head)
-{
-    struct mcplug_key key = {.struct_size = sizeof key};
-    char text[64];
-
-    for (size_t i = 0; mcplug_config_key(i, &key); i++) {
-        if (key.is_setting || strcmp(key.name, "type") == 0)
-            continue;
-        bool list = strcmp(key.type, "list") == 0, map = strcmp(key.type, "map") == 0;
-        snprintf(text, sizeof text, "%s%s", key.name, list ? "[]=" : map ? "." : "=");
-        cli_candidate(out, head, text, key.help);
-    }
-}
-
-void cli_candidates_values(struct cli_cursor *at)
-{
-    static const char *const from_file[] = {"header", "args", "meta", NULL};
-    const struct cli_option *o = at->option;
-    struct cli_out *out = &at->cli->out;
-    struct mp_str head;
-
-    mp_str_init(&head, VALUE_MAX);
-    mp_str_add(&head, at->word, (size_t)(at->value - at->word));
-    const char *prefix = head.data ? head.data : "";
-    at->files_at = at->value;
-    if (strcmp(o->name, "scope") == 0) {
-        put_scopes(out, prefix);
-    } else if (strcmp(o->name, "type") == 0 || strcmp(o->name, "transport") == 0) {
-        put_transports(at, prefix);
-    } else if (strcmp(o->name, "log-level") == 0) {
-        put_words(out, prefix, levels);
-    } else if (strcmp(o->name, "revision") == 0) {
-        put_words(out, prefix, revisions);
-    } else if (strcmp(o->name, "set") == 0 && at->command == &cli_cmd_add) {
-        put_keys(out, prefix);
-    } else if (strcmp(o->value, "DIR") == 0) {
-        at->files = CLI_FILES_DIRECTORIES;
-    } else if (strncmp(o->value, "FILE", 4) == 0 || strcmp(o->name, "mcp-config") == 0) {
-        at->files = CLI_FILES_ANY;
-    } else if (is_any(o->name, from_file) && at->value[0] == '@') {
-        at->files = CLI_FILES_ANY;
-        at->files_at = at->value + 1;
-    }
-    mp_str_clear(&head);
 }

@@ -18,7 +18,11 @@ struct cli_cursor {
     const struct cli_option *option;   /* whose value the word is; NULL: of none */
     const char *word;                  /* up to the cursor */
     const char *value;                 /* of `word`, behind the = of an option */
+    char *head;                        /* of `word`, before `value`: "--scope=", or "" */
     struct cli_list words;             /* before the cursor, behind the command */
+    const char *server;                /* the first of them, where that is one; or NULL */
+    const char *const *own;            /* those of `words` that the command itself gets */
+    size_t n_own;                      /* how many */
     struct cli_list given;             /* options, wherever they stand: "json" */
     bool lost;                         /* behind a command that there is not */
     bool behind;                       /* the cursor is behind -- */
@@ -32,7 +36,7 @@ enum { CLI_FILES_NONE = 0, CLI_FILES_ANY = 1, CLI_FILES_DIRECTORIES = 2 };
 
 /* ---- one line ---- */
 
-/* `head` and `value` together are the word. */
+/* `head` and `value` together are the word. `head` is mostly at->head. */
 void cli_candidate(struct cli_out *out, const char *head, const char *value,
                    const char *description);
 /* Of a server: never looks like an option. Both are JSON strings. */
@@ -41,28 +45,26 @@ void cli_candidate_view(struct cli_out *out, const char *head, mp_view value,
 
 /* ---- of the program ---- */
 
-void cli_candidates_commands(struct cli_out *out);
+void cli_candidates_choices(struct cli_cursor *at, const struct cli_choice *choices);
+void cli_candidates_commands(struct cli_cursor *at);
 void cli_candidates_options(struct cli_cursor *at);
-/* Values of at->option. */
-void cli_candidates_values(struct cli_cursor *at);
+void cli_candidates_importers(struct cli_cursor *at);
 void cli_candidates_modules(struct cli_cursor *at);
-void cli_candidates_importers(struct cli_out *out);
-void cli_candidates_shells(struct cli_out *out);
+void cli_candidates_transports(struct cli_cursor *at);
+void cli_candidates_scopes(struct cli_cursor *at);
 
-/* ---- offers.c: of the configuration, and of servers as they are known ---- */
+/* ---- servers.c: of the configuration, and of servers as they are known ---- */
 
-enum cli_which { CLI_ALL, CLI_ENABLED, CLI_DISABLED, CLI_APPROVED, CLI_UNAPPROVED };
-void cli_candidates_servers(struct cli_cursor *at, enum cli_which which);
+/* `which` is CLI_WORD_SERVER or one of its kinds. */
+void cli_candidates_servers(struct cli_cursor *at, enum cli_word_kind which);
 /* mcp__SERVER__TOOL */
 void cli_candidates_qualified(struct cli_cursor *at);
-/* Those of the server that `name` means: its name, or mcp__SERVER__TOOL. */
-void cli_candidates_items(struct cli_cursor *at, const char *name, enum mcplug_kind kind);
-/* KEY= for the arguments of a tool or prompt, or KEY=VALUE once there is a key. `item`
- * NULL: it is in `name`. */
-void cli_candidates_arguments(struct cli_cursor *at, const char *name,
-                              enum mcplug_kind kind, const char *item);
+/* Those of at->server, which is a name or mcp__SERVER__TOOL. None without a server. */
+void cli_candidates_items(struct cli_cursor *at, enum mcplug_kind kind);
+/* KEY= for the arguments of the tool or prompt that is the first word, or KEY=VALUE once
+ * there is a key. */
+void cli_candidates_arguments(struct cli_cursor *at, enum mcplug_kind kind);
 /* The bare names of a prompt's arguments. */
-void cli_candidates_argument_names(struct cli_cursor *at, const char *name,
-                                   const char *prompt);
+void cli_candidates_argument_names(struct cli_cursor *at, const char *prompt);
 
 #endif

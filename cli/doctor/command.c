@@ -205,5 +205,6 @@ const struct cli_command cli_cmd_doctor = {
         "The exit code is 1 if something is wrong; warnings do not count.",
     .flags = CLI_CONFIG,
     .max_words = CLI_MANY,
+    .complete = {{.is = CLI_WORD_SERVER}},
     .run = run,
 };

@@ -270,10 +270,10 @@ static int run_desktop(struct cli *cli)
 static const struct cli_option options[] = {
     {"scope", 's', CLI_TEXT, "SCOPE",
      "where to write them: user (the default), project or local",
-     offsetof(struct cli_args, scope)},
+     offsetof(struct cli_args, scope), .complete.is = CLI_WORD_SCOPE},
     {"file", 'f', CLI_TEXT, "FILE", "read FILE, and not where the program keeps it",
-     offsetof(struct cli_args, file)},
-    {"yes", 'y', CLI_FLAG, NULL, "do not ask", offsetof(struct cli_args, yes)},
+     offsetof(struct cli_args, file), .complete.is = CLI_WORD_FILE},
+    {"yes", 'y', CLI_FLAG, NULL, "do not ask", .at = offsetof(struct cli_args, yes)},
     {.name = NULL},
 };
 
@@ -291,6 +291,7 @@ const struct cli_command cli_cmd_import = {
     .options = options,
     .flags = CLI_CONFIG,
     .max_words = CLI_MANY,
+    .complete = {{.is = CLI_WORD_IMPORTER}, {.is = CLI_WORD_FREE}},
     .run = run,
 };
 
@@ -301,5 +302,6 @@ const struct cli_command cli_cmd_add_from_claude_desktop = {
     .options = options,
     .flags = CLI_CONFIG,
     .max_words = CLI_MANY,
+    .complete = {{.is = CLI_WORD_FREE}},
     .run = run_desktop,
 };

@@ -369,17 +369,17 @@ static int run(struct cli *cli)
 
 static const struct cli_option options[] = {
     {"plain", 0, CLI_FLAG, NULL, "a line per event, at a terminal too",
-     offsetof(struct cli_args, plain)},
+     .at = offsetof(struct cli_args, plain)},
     {"until-ready", 0, CLI_FLAG, NULL,
      "wait until each of them is ready or given up on, show how they are, and leave",
-     offsetof(struct cli_args, until_ready)},
+     .at = offsetof(struct cli_args, until_ready)},
     {"timeout", 0, CLI_DURATION, "TIME", "how long to wait until they are ready",
-     offsetof(struct cli_args, timeout)},
+     offsetof(struct cli_args, timeout), .complete.is = CLI_WORD_FREE},
     {"connect-timeout", 0, CLI_DURATION, "TIME", "give up on an attempt after TIME",
-     offsetof(struct cli_args, connect_timeout)},
+     offsetof(struct cli_args, connect_timeout), .complete.is = CLI_WORD_FREE},
     {"env", 0, CLI_LIST, "NAME=VALUE",
      "set a variable of the servers' environment; may be repeated",
-     offsetof(struct cli_args, env)},
+     offsetof(struct cli_args, env), .complete.is = CLI_WORD_FREE},
     {.name = NULL},
 };
 
@@ -410,5 +410,6 @@ const struct cli_command cli_cmd_watch = {
     .options = options,
     .flags = CLI_CONFIG,
     .max_words = CLI_MANY,
+    .complete = {{.is = CLI_WORD_SERVER}},
     .run = run,
 };

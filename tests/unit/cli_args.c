@@ -254,6 +254,53 @@ START_TEST(every_option_of_every_command_is_taken)
 }
 END_TEST
 
+/* Rules come first, without a gap. Returns how many are set. */
+static size_t count_rules(const struct cli_command *command)
+{
+    size_t n = 0;
+    while (n < CLI_RULES && cli_rule_is_set(&command->complete[n]))
+        n++;
+    for (size_t i = n; i < CLI_RULES; i++)
+        ck_assert_msg(!cli_rule_is_set(&command->complete[i]),
+                      "%s: rule %zu behind a gap", command->name, i);
+    return n;
+}
+
+START_TEST(every_command_says_how_its_words_are_completed)
+{
+    for (size_t i = 0; cli_commands[i]; i++) {
+        const struct cli_command *c = cli_commands[i];
+        size_t n = count_rules(c);
+        ck_assert_msg(c->hidden || (n > 0) == (c->max_words > 0), "%s: %zu rules, \"%s\"",
+                      c->name, n, c->words);
+        ck_assert_msg(n <= c->max_words, "%s: %zu rules for %zu words", c->name, n,
+                      c->max_words);
+        for (size_t k = 0; k < n; k++) {
+            const struct cli_rule *r = &c->complete[k];
+            ck_assert_msg(r->is < CLI_WORD_TOOL || c->flags & CLI_SERVER,
+                          "%s: no server to look at", c->name);
+            ck_assert_msg((r->is != CLI_WORD_UNSET) + (r->choices != NULL) +
+                                  (r->offer != NULL) ==
+                              1,
+                          "%s: rule %zu says two things", c->name, k);
+        }
+    }
+}
+END_TEST
+
+START_TEST(every_option_with_a_value_says_how_that_is_completed)
+{
+    for (size_t i = 0; cli_commands[i]; i++) {
+        struct cli_group groups[CLI_GROUPS];
+        size_t n = cli_command_groups(cli_commands[i], groups);
+        for (size_t g = 0; g < n; g++)
+            for (const struct cli_option *o = groups[g].options; o->name; o++)
+                ck_assert_msg(cli_rule_is_set(&o->complete) == (o->value != NULL),
+                              "%s --%s", cli_commands[i]->name, o->name);
+    }
+}
+END_TEST
+
 /* Collects what help prints by way of a pipe. */
 static char *help_text(const struct cli_command *command)
 {
@@ -309,6 +356,8 @@ int main(void)
     tcase_add_test(tc, the_first_word_names_a_server_unless_it_is_given_in_place);
     tcase_add_test(tc, help_and_version_need_nothing_else);
     tcase_add_test(tc, every_option_of_every_command_is_taken);
+    tcase_add_test(tc, every_command_says_how_its_words_are_completed);
+    tcase_add_test(tc, every_option_with_a_value_says_how_that_is_completed);
     tcase_add_test(tc, help_names_every_option_and_hides_what_is_not_for_people);
     suite_add_tcase(suite, tc);
 
