@@ -31,7 +31,7 @@
 
 static const struct cli_option global_options[] = {
     GLOBAL_OPTIONS("print exactly one JSON document")};
-/* of those that print things as they happen */
+/* with CLI_LINES */
 static const struct cli_option line_options[] = {
     GLOBAL_OPTIONS("print one JSON object per line")};
 
@@ -110,15 +110,10 @@ static const struct cli_option request_options[] = {
     {.name = NULL},
 };
 
-static bool prints_lines(const struct cli_command *command)
-{
-    return strcmp(command->name, "watch") == 0 || strcmp(command->name, "logs") == 0;
-}
-
 size_t cli_command_groups(const struct cli_command *command,
                           struct cli_group out[CLI_GROUPS])
 {
-    bool lines = command && prints_lines(command);
+    bool lines = command && command->flags & CLI_LINES;
     size_t n = 0;
     if (command && command->options)
         out[n++] = (struct cli_group){"Options", command->options};
@@ -405,14 +400,11 @@ static int check_none(const struct cli_args *args, struct mcplug_error *err)
     return MCPLUG_OK;
 }
 
-/* Are its words names of the configuration, and nothing else? */
+/* Are its words names of the configuration? */
 static bool takes_names(const struct cli_command *c)
 {
-    static const char *const forms[] = {"NAME", "[NAME...]", "[SERVER...]"};
-    for (size_t i = 0; c->flags & CLI_CONFIG && i < MP_COUNT(forms); i++)
-        if (strcmp(c->words, forms[i]) == 0)
-            return true;
-    return false;
+    return c->complete[0].is >= CLI_WORD_SERVER &&
+           c->complete[0].is <= CLI_WORD_SERVER_UNAPPROVED;
 }
 
 static int check_server(const struct cli_args *args, struct mcplug_error *err)

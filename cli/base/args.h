@@ -77,6 +77,7 @@ struct cli_option {
 #define CLI_COMMAND 16u  /* its words may go on behind --, as they are */
 #define CLI_ALL_SERVERS 32u /* without a server it is about all that are configured */
 #define CLI_TEXTS 64u       /* behind -- come more words, which may begin with - */
+#define CLI_LINES 128u      /* prints things as they happen: --json is an object a line */
 
 #define CLI_RULES 4
 

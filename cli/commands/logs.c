@@ -430,7 +430,7 @@ const struct cli_command cli_cmd_logs = {
                "MCPLUG_LOGS=0 in the environment keeps nothing. `mcplug remove` removes "
                "what is kept.",
     .options = options,
-    .flags = CLI_CONFIG,
+    .flags = CLI_CONFIG | CLI_LINES,
     .min_words = 1,
     .max_words = 1,
     .complete = {{.is = CLI_WORD_SERVER}},

@@ -408,7 +408,7 @@ const struct cli_command cli_cmd_watch = {
         "sets how many servers are "
         "started at a time at first, 3 without it.",
     .options = options,
-    .flags = CLI_CONFIG,
+    .flags = CLI_CONFIG | CLI_LINES,
     .max_words = CLI_MANY,
     .complete = {{.is = CLI_WORD_SERVER}},
     .run = run,

@@ -180,6 +180,7 @@ START_TEST(what_is_too_much_is_named)
     refused("plugins -- s", "talks to no server");
     refused("config -- s", "talks to no server");
     refused("add-json x {} -- s", "talks to no server");
+    refused("add-from-claude-desktop x -- s", "talks to no server");
     static const char *const named[] = {"watch", "list", "get", "logs x", "doctor"};
     for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
         char line[64];
