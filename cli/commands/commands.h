@@ -4,12 +4,41 @@
 
 #include "cli/base/cli.h"
 
-extern const struct cli_command cli_cmd_add, cli_cmd_add_json, cli_cmd_import,
-    cli_cmd_add_from_claude_desktop, cli_cmd_remove, cli_cmd_list, cli_cmd_get,
-    cli_cmd_enable, cli_cmd_disable, cli_cmd_approve, cli_cmd_reset_approvals,
-    cli_cmd_config, cli_cmd_doctor, cli_cmd_tools, cli_cmd_call, cli_cmd_resources,
-    cli_cmd_read, cli_cmd_prompts, cli_cmd_prompt, cli_cmd_complete, cli_cmd_ping,
-    cli_cmd_info, cli_cmd_plugins, cli_cmd_ide, cli_cmd_completion, cli_cmd_candidates,
-    cli_cmd_help, cli_cmd_search, cli_cmd_logs, cli_cmd_watch;
+/* All of them, in the order of the help text: X(name) for the cli_cmd_name of a file. */
+#define CLI_COMMANDS(X)                                                                  \
+    X(add)                                                                               \
+    X(add_json)                                                                          \
+    X(import)                                                                            \
+    X(add_from_claude_desktop)                                                           \
+    X(list)                                                                              \
+    X(watch)                                                                             \
+    X(get)                                                                               \
+    X(remove)                                                                            \
+    X(enable)                                                                            \
+    X(disable)                                                                           \
+    X(approve)                                                                           \
+    X(reset_approvals)                                                                   \
+    X(config)                                                                            \
+    X(logs)                                                                              \
+    X(doctor)                                                                            \
+    X(tools)                                                                             \
+    X(search)                                                                            \
+    X(call)                                                                              \
+    X(resources)                                                                         \
+    X(read)                                                                              \
+    X(prompts)                                                                           \
+    X(prompt)                                                                            \
+    X(complete)                                                                          \
+    X(ping)                                                                              \
+    X(info)                                                                              \
+    X(plugins)                                                                           \
+    X(ide)                                                                               \
+    X(completion)                                                                        \
+    X(candidates)                                                                        \
+    X(help)
+
+#define CLI_DECLARE(name) extern const struct cli_command cli_cmd_##name;
+CLI_COMMANDS(CLI_DECLARE)
+#undef CLI_DECLARE
 
 #endif
