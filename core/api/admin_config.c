@@ -166,12 +166,6 @@ const char *mcplug_config_scope_file(mcplug_config *config, enum mcplug_scope sc
                : NULL;
 }
 
-int mcplug_config_queue(const mcplug_config *config, const char *name,
-                        unsigned *concurrent, unsigned *waiting)
-{
-    return mp_config_queue(config, name, concurrent, waiting);
-}
-
 /* ---- entries ---- */
 
 mcplug_entry *mcplug_entry_at(const mcplug_config *config, size_t i)

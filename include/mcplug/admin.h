@@ -127,11 +127,6 @@ MCPLUG_API int mcplug_config_problem_info(const mcplug_config *config, size_t i,
 MCPLUG_API const char *mcplug_config_scope_file(mcplug_config *config,
                                                 enum mcplug_scope scope);
 
-/* What "queues" says of a queue, for mcplug_set_queue(); 0: not said. Not 0: it names
- * it. */
-MCPLUG_API int mcplug_config_queue(const mcplug_config *config, const char *name,
-                                   unsigned *concurrent, unsigned *waiting);
-
 /* -- entries: what one file says of one server -- */
 
 typedef struct mp_entry mcplug_entry; /* lives as long as its configuration */

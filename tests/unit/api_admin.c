@@ -232,21 +232,6 @@ START_TEST(a_policy_that_cannot_be_read_is_told)
 }
 END_TEST
 
-START_TEST(queues_of_the_configuration_are_found)
-{
-    unsigned concurrent = 7, waiting = 7;
-    give(USER, "{'queues':{'gpu':{'concurrent':2,'waiting':9},'one':3}}");
-    conf_load();
-    ck_assert(mcplug_config_queue(conf, "gpu", &concurrent, &waiting));
-    ck_assert_uint_eq(concurrent, 2);
-    ck_assert_uint_eq(waiting, 9);
-    ck_assert(mcplug_config_queue(conf, "one", &concurrent, &waiting));
-    ck_assert_uint_eq(concurrent, 3);
-    ck_assert_uint_eq(waiting, 0);
-    ck_assert(!mcplug_config_queue(conf, "none", &concurrent, &waiting));
-}
-END_TEST
-
 START_TEST(places_for_long_answers_come_one_by_one)
 {
     int own = -1;
@@ -724,7 +709,6 @@ static void add(TCase *t)
     tcase_add_test(t, files_come_the_highest_scope_first);
     tcase_add_test(t, an_administrators_file_stands_alone);
     tcase_add_test(t, a_policy_that_cannot_be_read_is_told);
-    tcase_add_test(t, queues_of_the_configuration_are_found);
     tcase_add_test(t, places_for_long_answers_come_one_by_one);
     tcase_add_test(t, a_problem_has_its_place);
     tcase_add_test(t, a_broken_file_is_a_problem_of_no_server);
