@@ -115,15 +115,21 @@ top == "include" && (quoted || to == "mcplug" && name != "mcplug/types.h" &&
 
 # ---- what the library shows ----
 # Every function of a public header and everything that is MP_SHARED is in the map once, in
-# the node of its header, and the map has nothing else. What is shared, the command uses.
+# the node of its header, and the map has nothing else. What is shared, the command uses;
+# what is public, the command, a module or an example that embeds the library.
 awk '
+BEGIN {
+    # Part of what <mcplug/admin.h> is for, though the command has no need of it: to stop
+    # listening before the host ends, and to write outcomes as words.
+    exception["mcplug_unlisten"] = exception["mcplug_outcome_name"] = 1
+}
 function node_of(file) {
     if (file ~ /^core\//)
         return "MCPLUG_PRIVATE"
     return file ~ /\/admin\.h$/ ? "MCPLUG_ADMIN_0" : "MCPLUG_0"
 }
 function finding(file, text) { printf "%s: %s\n", file, text }
-FNR == 1 { text = "" }
+FNR == 1 { text = ""; comment = 0 }
 FILENAME ~ /\.map$/ {
     if ($2 == "{")
         node = $1
@@ -136,9 +142,16 @@ FILENAME ~ /\.map$/ {
     }
     next
 }
-FILENAME ~ /^cli\// {
-    while (match($0, /mp_[a-z0-9_]+/)) {
-        used[substr($0, RSTART, RLENGTH)] = 1
+FILENAME ~ /^(cli|examples|plugins)\// { # strings and comments use nothing
+    if (comment && !sub(/^.*\*\//, ""))
+        next
+    gsub(/"([^"\\]|\\.)*"/, "")
+    gsub(/\/\*([^*]|\*+[^*\/])*\*+\//, " ")
+    comment = sub(/\/\*.*/, "")
+    while (match($0, /[A-Za-z0-9_]+/)) {
+        word = substr($0, RSTART, RLENGTH)
+        if (word ~ /^mcplug_/ || FILENAME ~ /^cli\//)
+            used[word] = 1
         $0 = substr($0, RSTART + RLENGTH)
     }
     next
@@ -165,10 +178,15 @@ END {
             finding(declared[name], name " is in the wrong node of core/libmcplug.map")
         else if (shown[name] == "MCPLUG_PRIVATE" && !(name in used))
             finding(declared[name], name " is MP_SHARED, but the command does not use it")
+        else if (!(name in used) && !(name in exception))
+            finding(declared[name], name " is used by no command, module or example")
+    for (name in exception)
+        if (name in used || !(name in declared))
+            finding("tests/lint/lint.sh", "the exception " name " is not needed")
     for (name in shown)
         if (!(name in declared))
             finding("core/libmcplug.map", name " is declared in no header")
-}' core/libmcplug.map $(sources cli) $(find include core -name '*.h' | sort) >>"$found" ||
+}' core/libmcplug.map $(sources cli plugins) examples/*.c $(find include core -name '*.h' | sort) >>"$found" ||
     echo "tests/lint/lint.sh: cannot compare the map with the headers" >>"$found"
 
 # ---- sizes ----
