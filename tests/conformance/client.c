@@ -19,7 +19,7 @@
 /* The server has no capabilities, so that lists are empty without a request. */
 static int initialize(struct client *c)
 {
-    return client_request(c, "tools/list", NULL, NULL);
+    return client_ping(c);
 }
 
 static int tools_call(struct client *c)
@@ -67,7 +67,7 @@ static int sse_retry(struct client *c)
 /* Nothing but that there are requests; see `initialize` about the list. */
 static int request_metadata(struct client *c)
 {
-    int r = client_request(c, "tools/list", NULL, NULL);
+    int r = client_ping(c);
 
     if (r == 0)
         r = client_call(c, "any_tool", NULL, NULL);

@@ -2,6 +2,7 @@
 #include "client_kit.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,6 +194,33 @@ int client_request(struct client *c, const char *method, const json_t *params,
         *out = json_incref(value);
     json_decref(value);
     return value ? 0 : -1;
+}
+
+struct ping {
+    bool done;
+    int code;
+};
+
+static void on_ping(void *arg, mcplug_call *call, mcplug_result *result,
+                    const struct mcplug_error *why)
+{
+    struct ping *p = arg;
+    (void)call, (void)result;
+
+    p->done = true;
+    p->code = why ? why->code : MCPLUG_OK;
+}
+
+int client_ping(struct client *c)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct ping p = {0};
+
+    if (!mcplug_ping(c->server, NULL, on_ping, &p, &err))
+        return client_fail("ping: %s", err.text);
+    while (!p.done)
+        mcplug_turn(c->host, 1);
+    return p.code == MCPLUG_OK ? 0 : client_fail("ping: %s", mcplug_error_name(p.code));
 }
 
 int client_list(struct client *c, enum mcplug_kind kind, json_t **out)

@@ -38,6 +38,8 @@ int client_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Any request; `params` is borrowed and may be NULL. give `out`, which may be NULL. */
 int client_request(struct client *c, const char *method, const json_t *params,
                    json_t **out);
+/* Is there somebody? Any answer will do. */
+int client_ping(struct client *c);
 /* All pages of a list, as an array. give `out` */
 int client_list(struct client *c, enum mcplug_kind kind, json_t **out);
 /* Calls a tool; `arguments` is borrowed and may be NULL. With `want`, its result must
