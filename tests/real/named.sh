@@ -347,7 +347,7 @@ printf 'from-a-f1le\n' >"$HOME/secret"
 m 0 . '' add secrets -e 'IN_FILE=${file:~/secret}' -e 'IN_COMMAND=${cmd:printf %s-%s from c0mmand}' \
     -e 'OTHER=${NAMED_UNSET:-default}' -- npx -y $everything
 m 0 '${file:~/secret}' '' get secrets
-m 0 '${cmd:printf' '' get secrets --json
+m 0 '"cmd:printf' '' get secrets --json # the entry itself shows no command
 m 0 . . tools secrets -vv --log-file "$tmp/log2"
 cat "$tmp/log2" >>"$tmp/seen"
 unseen from-a-f1le from-c0mmand
