@@ -69,7 +69,8 @@ static void put_json(struct cli_oneshot *link, const struct job *job, struct cli
     mp_str_add_json(&text, revision, strlen(revision));
     cli_out_f(out, "{\"revision\":%s,\"server\":", text.data ? text.data : "null");
     mp_str_clear(&text);
-    cli_out_s(out, mcplug_server_info(link->server));
+    const char *info = mcplug_server_info(link->server);
+    cli_out_json(out, info, strlen(info));
     cli_out_s(out, ",\"ms\":[");
     for (uint64_t i = 0; i < job->n; i++)
         cli_out_f(out, "%s%.3f", i ? "," : "", job->took[i]);
