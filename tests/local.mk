@@ -33,6 +33,7 @@ unit_tests = \
 	tests/unit/cli_journal \
 	tests/unit/cli_journal_refused \
 	tests/unit/cli_key_value \
+	tests/unit/cli_loop \
 	tests/unit/cli_out \
 	tests/unit/cli_toml \
 	tests/unit/cli_typed_args \

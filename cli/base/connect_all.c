@@ -9,11 +9,9 @@
 #include "cli/base/signals.h"
 #include "cli/base/message.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define IDENTITY_MAX 256 /* bytes of a name or version that are kept */
 #define MISSING "Set the following environment variables: "
@@ -24,6 +22,12 @@ const char *cli_member_state(const struct cli_member *m)
     static const char *const names[] = {"pending",  "connected",      "failed",
                                         "disabled", "needs-approval", "needs-auth"};
     return names[m->state];
+}
+
+static void on_stop(void *arg, int number)
+{
+    (void)number;
+    cli_connect_all_stop(arg);
 }
 
 /* ---- who is on it ---- */
@@ -78,7 +82,8 @@ int cli_connect_all_init(struct cli_connect_all *r, struct cli *cli)
 
     memset(r, 0, sizeof *r);
     r->cli = cli;
-    r->signal_fd = -1;
+    r->loop = (struct cli_loop){
+        .signal_fd = -1, .leave_ms = CLI_LEAVE_MS, .arg = r, .stop = on_stop};
     if (!config)
         return CLI_FAILED;
     for (size_t i = 0; i < words->n; i++)
@@ -342,53 +347,19 @@ void cli_connect_all_stop(struct cli_connect_all *r)
 
 /* ---- turning ---- */
 
-static void on_signal(struct cli_connect_all *r)
-{
-    int number = cli_signals_read(r->signal_fd);
-    if (!number)
-        return;
-    if (r->signal || r->finished) {
-        cli_status_show(NULL);
-        _exit(CLI_SIGNAL + number); /* the second one, or nothing left to save */
-    }
-    r->signal = number;
-    r->patience = cli_now() + CLI_LEAVE_MS;
-    cli_connect_all_stop(r);
-}
-
-static int wait_ms(struct cli_connect_all *r)
-{
-    int ms = mcplug_timeout(r->host);
-    if (may_begin(r) || r->n_active == 0)
-        return 0;
-    if (r->patience) {
-        uint64_t now = cli_now(), left = r->patience > now ? r->patience - now : 0;
-        if (ms < 0 || left < (uint64_t)ms)
-            ms = (int)left;
-    }
-    return ms;
-}
-
 /* One is begun per turn, so that signals are seen in between: it may take a while. */
 static void turn(struct cli_connect_all *r)
 {
-    struct pollfd fds[] = {
-        {.fd = mcplug_fd(r->host), .events = POLLIN},
-        {.fd = r->signal_fd, .events = POLLIN},
-    };
     if (may_begin(r))
         begin(r);
-    poll(fds, 2, wait_ms(r));
-    if (fds[1].revents)
-        on_signal(r);
-    mcplug_turn(r->host, 0);
+    cli_loop_turn(&r->loop, -1, 0, may_begin(r) || !r->n_active ? cli_now() : 0);
     sweep(r);
 }
 
 /* What is known is told before we wait for the last ones to go. */
 static void finish(struct cli_connect_all *r)
 {
-    r->finished = true;
+    cli_loop_end(&r->loop, r->loop.signal ? CLI_SIGNAL + r->loop.signal : CLI_OK);
     for (size_t i = 0; i < r->n_active; i++)
         if (r->active[i]->stage < CLI_STAGE_CLOSES)
             member_close(r->active[i]);
@@ -397,13 +368,11 @@ static void finish(struct cli_connect_all *r)
 
 static void loop(struct cli_connect_all *r)
 {
-    while (!r->finished || r->n_active) {
+    while (!r->loop.ending || r->n_active) {
         bool over = r->stopped || r->n_settled == r->n_wanted;
-        if (over && !r->finished)
+        if (over && !r->loop.ending)
             finish(r);
-        if (r->patience && r->finished && cli_now() >= r->patience)
-            _exit(CLI_SIGNAL + r->signal);
-        if (r->n_active || !r->finished)
+        if (r->n_active || !r->loop.ending)
             turn(r);
     }
 }
@@ -493,12 +462,11 @@ int cli_connect_all_run(struct cli_connect_all *r)
         code = CLI_FAILED;
     } else {
         cli_journal_listen(r->host, on_event, r);
-        r->signal_fd = cli_signals_open();
+        cli_loop_open(&r->loop, r->host);
         loop(r);
-        code = r->signal ? CLI_SIGNAL + r->signal : CLI_OK;
+        code = r->loop.exit_code;
     }
     mcplug_free(r->host);
-    if (r->signal_fd >= 0)
-        close(r->signal_fd);
+    cli_loop_close(&r->loop);
     return code;
 }

@@ -64,10 +64,8 @@ struct cli_connect_all {
     size_t next;      /* the first one whose turn has not come */
     size_t n_wanted;  /* to connect to */
     size_t n_settled; /* of those */
-    bool stopped, finished;
-    int signal; /* the one that ended us; 0: none */
-    int signal_fd;
-    uint64_t patience; /* when to stop waiting for the last ones; 0: never */
+    bool stopped;
+    struct cli_loop loop; /* ends once all is known that will be */
 };
 
 /* Those that `cli`'s words name, or all that the configuration has; states that need no

@@ -133,9 +133,9 @@ void cli_oneshot_fail(struct cli_oneshot *link, const struct mcplug_error *why,
     if (link->finished)
         return;
     cli_progress_end(&link->progress);
-    if (why->code == MCPLUG_ECANCELED && link->signal) {
-        cli_oneshot_finish(link,
-                           CLI_SIGNAL + link->signal); /* as asked: nothing to say */
+    if (why->code == MCPLUG_ECANCELED && link->loop.signal) {
+        /* as asked: nothing to say */
+        cli_oneshot_finish(link, CLI_SIGNAL + link->loop.signal);
         return;
     }
     const char *text = why->text[0] ? why->text : mcplug_error_name(why->code);

@@ -13,26 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- signals ---- */
-
-static void on_signal(struct cli_oneshot *link)
-{
-    int number = cli_signals_read(link->signal_fd);
-    if (!number)
-        return;
-    if (link->signal || link->finished) {
-        cli_status_show(NULL);
-        _exit(CLI_SIGNAL + number); /* the second one, or nothing left to save */
-    }
-    link->signal = number;
-    link->patience = cli_now() + CLI_LEAVE_MS;
-    cli_ask_stop(link->ask);
-    if (link->call)
-        mcplug_cancel(link->call); /* its end ends us */
-    else
-        cli_oneshot_finish(link, CLI_SIGNAL + number);
-}
-
 /* ---- what the library tells ---- */
 
 /* A failure that ends the command is told once, as its error and not as a log line
@@ -282,7 +262,7 @@ void cli_oneshot_finish(struct cli_oneshot *link, int exit_code)
  * pipe sees its end. */
 static void let_go(struct cli_oneshot *link)
 {
-    link->closing = true;
+    cli_loop_end(&link->loop, link->exit_code);
     if (link->broke && link->connected && !link->dropped) /* else the log has it */
         cli_journal_event(link->journal, MCPLUG_LOG_ERROR, link->told);
     cli_progress_end(&link->progress);
@@ -291,47 +271,36 @@ static void let_go(struct cli_oneshot *link)
     mcplug_close(link->server, on_closed, link);
 }
 
-static int wait_ms(const struct cli_oneshot *link)
+static void on_stop(void *arg, int number)
 {
-    int ms = mcplug_timeout(link->host);
-    uint64_t now = cli_now(), due = link->progress.due;
-    if (link->closing && link->patience && (!due || link->patience < due))
-        due = link->patience;
-    if (due) {
-        uint64_t left = due > now ? due - now : 0;
-        if (ms < 0 || left < (uint64_t)ms)
-            ms = (int)left;
-    }
-    return ms;
+    struct cli_oneshot *link = arg;
+
+    cli_ask_stop(link->ask);
+    if (link->call)
+        mcplug_cancel(link->call); /* its end ends us */
+    else
+        cli_oneshot_finish(link, CLI_SIGNAL + number);
 }
 
-static void turn(struct cli_oneshot *link)
+static void on_woken(void *arg, short revents)
 {
-    bool asking = cli_ask_waits(link->ask);
-    struct pollfd fds[] = {
-        {.fd = mcplug_fd(link->host), .events = POLLIN},
-        {.fd = link->signal_fd, .events = POLLIN},
-        {.fd = asking ? STDIN_FILENO : -1, .events = POLLIN},
-    };
-    poll(fds, 3, wait_ms(link));
-    if (fds[1].revents)
-        on_signal(link);
-    if (fds[2].revents)
+    struct cli_oneshot *link = arg;
+
+    if (revents)
         cli_ask_read(link->ask);
-    if (asking && !cli_ask_waits(link->ask))
+    if (link->asking && !cli_ask_waits(link->ask))
         cli_progress_pause(&link->progress, false);
     cli_progress_tick(&link->progress);
-    mcplug_turn(link->host, 0);
 }
 
 static void run(struct cli_oneshot *link)
 {
     while (!link->closed) {
-        if (link->finished && !link->closing)
+        if (link->finished && !link->loop.ending)
             let_go(link);
-        if (link->patience && link->closing && cli_now() >= link->patience)
-            _exit(link->exit_code);
-        turn(link);
+        link->asking = cli_ask_waits(link->ask);
+        cli_loop_turn(&link->loop, link->asking ? STDIN_FILENO : -1, POLLIN,
+                      link->progress.due);
     }
 }
 
@@ -342,7 +311,7 @@ static void connect(struct cli_oneshot *link)
     link->host = cli_host_new(link->cli, on_log, link, &err);
     if (link->host && link->journal)
         cli_journal_listen(link->host, on_event, link);
-    link->signal_fd = cli_signals_open();
+    cli_loop_open(&link->loop, link->host);
     if (link->host && server_open(link, &err) == MCPLUG_OK) {
         run(link);
         return;
@@ -358,7 +327,16 @@ int cli_oneshot_run(struct cli *cli, cli_ready_fn *ready, void *job)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct cli_oneshot link = {
-        .cli = cli, .ready = ready, .job = job, .signal_fd = -1, .exit_code = CLI_USAGE};
+        .cli = cli,
+        .ready = ready,
+        .job = job,
+        .exit_code = CLI_USAGE,
+        .loop = {.signal_fd = -1,
+                 .leave_ms = CLI_LEAVE_MS,
+                 .arg = &link,
+                 .stop = on_stop,
+                 .woken = on_woken},
+    };
 
     int code = cli_by_name_server(cli, &link.entry);
     if (code == CLI_OK && link.entry && cli_by_name_asks(link.entry))
@@ -374,8 +352,7 @@ int cli_oneshot_run(struct cli *cli, cli_ready_fn *ready, void *job)
     cli_ask_free(link.ask);
     if (link.host)
         mcplug_free(link.host);
-    if (link.signal_fd >= 0)
-        close(link.signal_fd);
+    cli_loop_close(&link.loop);
     cli_journal_close(link.journal);
     cli_remarks_clear(&link.remarks);
     mp_free(link.roots);

@@ -1,6 +1,4 @@
-/* One server for one command: connects, lets the command ask, and closes in order.
- * The library's loop is turned from a poll() of our own, beside signals and the
- * keyboard, as any program that has a loop already would do it. */
+/* One server for one command: connects, lets the command ask, and closes in order. */
 #ifndef CLI_ONESHOT_H
 #define CLI_ONESHOT_H
 
@@ -8,6 +6,7 @@
 #include "cli/base/cli.h"
 #include "cli/base/doc.h"
 #include "cli/base/journal.h"
+#include "cli/base/loop.h"
 #include "cli/base/progress.h"
 
 #include <mcplug/mcplug.h>
@@ -46,16 +45,15 @@ struct cli_oneshot {
         cli_list_fn *fn;
     } wishes[4];
 
-    bool connected, dropped, finished, closing, closed;
+    bool connected, dropped, finished, closed;
     int exit_code;
-    int signal;        /* the one that ended us; 0: none */
-    uint64_t patience; /* when to stop waiting for the close; 0: never */
-    int signal_fd;
-    char told[512]; /* the failure that was told; "": none */
-    bool broke;     /* and it is one of the connection or of a request */
+    struct cli_loop loop; /* ends once the server is being closed */
+    char told[512];       /* the failure that was told; "": none */
+    bool broke;           /* and it is one of the connection or of a request */
     struct cli_remarks remarks;
     struct cli_progress progress;
     struct cli_ask *ask; /* NULL: nobody to ask */
+    bool asking;         /* it waited for a line when the loop was turned */
     char *roots;         /* answer to roots/list; NULL: none were given */
     char *meta;          /* for the _meta of requests; NULL: nothing */
 };
