@@ -149,7 +149,7 @@ static int start_now(struct cli_watched *s, struct mcplug_error *err)
 static void on_gone(struct cli_watched *s)
 {
     struct mcplug_error ignored = MCPLUG_ERROR_INIT;
-    if (!s->watch->leaving && s->usable && !s->handle)
+    if (!s->watch->loop.ending && s->usable && !s->handle)
         start_now(s, &ignored); /* it is shown */
 }
 
@@ -184,7 +184,7 @@ int cli_watched_restart(struct cli_watched *s, struct cli_reading **reading,
     bool same;
 
     *is_other = false;
-    if (s->watch->leaving)
+    if (s->watch->loop.ending)
         return mp_fail(err, MCPLUG_ECLOSED, "all are being closed");
     if (s->usable && !s->handle)
         return mp_fail(err, MCPLUG_ERESTARTING, "its turn has not come yet");

@@ -1,7 +1,6 @@
 #include "cli/commands/commands.h"
 
 #include "base/mem.h"
-#include "cli/base/signals.h"
 #include "cli/base/message.h"
 #include "cli/watch/watch.h"
 
@@ -9,7 +8,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #define REDRAW_MS 50 /* a flood of news must not become a flood of frames */
@@ -28,70 +26,43 @@ static void hold_news(struct cli_watch *w, struct cli_watched *s, bool event)
     (void)w, (void)s, (void)event;
 }
 
-static void on_signal(struct cli_watch *w, int signal_fd)
+static void on_stop(void *arg, int number)
 {
-    int number = cli_signals_read(signal_fd);
-    if (number && cli_watch_signal(w, number)) {
-        cli_status_show(NULL);
-        _exit(CLI_SIGNAL + number);
-    }
+    cli_watch_leave(arg, CLI_SIGNAL + number);
 }
 
 /* Is nobody there any more who would read it? A file or a terminal is always there. */
-static void check_reader(struct cli_watch *w, const struct pollfd *p)
+static void check_reader(void *arg, short revents)
 {
+    struct cli_watch *w = arg;
+
     if (w->cli->out.failed)
         cli_watch_leave(w, CLI_FAILED); /* main() tells why */
-    else if (p->revents & (POLLERR | POLLNVAL))
+    else if (revents & (POLLERR | POLLNVAL))
         cli_watch_leave(w, CLI_BROKEN_PIPE);
 }
 
-static void turn_plain(struct cli_watch *w, int signal_fd, uint64_t due)
+static void turn_plain(struct cli_watch *w, uint64_t due)
 {
-    struct pollfd fds[] = {
-        {.fd = mcplug_fd(w->host), .events = POLLIN},
-        {.fd = signal_fd, .events = POLLIN},
-        {.fd = w->leaving || w->cli->out.terminal ? -1 : w->cli->out.fd},
-    };
+    bool unseen = w->loop.ending || w->cli->out.terminal;
+    bool more = cli_watch_begin(w);
 
-    cli_watch_begin(w);
-    poll(fds, MP_COUNT(fds), cli_watch_wait_ms(w, due));
-    if (fds[1].revents)
-        on_signal(w, signal_fd);
-    check_reader(w, &fds[2]);
-    mcplug_turn(w->host, 0);
+    cli_loop_turn(&w->loop, unseen ? -1 : w->cli->out.fd, 0, more ? cli_now() : due);
 }
 
-static void finish_plain(struct cli_watch *w, int signal_fd)
+static void run_plain(struct cli_watch *w)
 {
-    while (w->held) {
-        if (cli_watch_impatient(w)) {
-            cli_out_flush(&w->cli->out);
-            _exit(w->exit_code);
-        }
-        turn_plain(w, signal_fd, 0);
-    }
-}
-
-static int run_plain(struct cli_watch *w)
-{
-    int signal_fd = cli_signals_open();
-
     w->news = put_news;
     for (size_t i = 0; i < w->n; i++)
         if (!w->all[i].usable)
             cli_watch_put_event(w, &w->all[i]);
     if (!cli_watch_usable(w))
         cli_watch_leave(w, CLI_NO_SERVER);
-    while (!w->leaving) {
-        turn_plain(w, signal_fd, 0);
+    while (!w->loop.ending) {
+        turn_plain(w, 0);
         if (!cli_watch_usable(w)) /* what was to be started could not be */
             cli_watch_leave(w, CLI_NO_SERVER);
     }
-    finish_plain(w, signal_fd);
-    if (signal_fd >= 0)
-        close(signal_fd);
-    return w->exit_code;
 }
 
 /* ---- until all are ready ---- */
@@ -160,21 +131,20 @@ static void tell_late(const struct cli_watch *w)
     mp_str_clear(&names);
 }
 
-static int run_until_ready(struct cli_watch *w)
+static void run_until_ready(struct cli_watch *w)
 {
     uint64_t limit = w->cli->args.timeout, due = limit ? cli_now() + limit : 0;
     bool status = isatty(STDERR_FILENO) && !w->cli->args.quiet;
-    int signal_fd = cli_signals_open();
 
     w->news = hold_news;
-    while (!w->leaving && !all_answered(w) && !(due && cli_now() >= due)) {
-        turn_plain(w, signal_fd, due);
+    while (!w->loop.ending && !all_answered(w) && !(due && cli_now() >= due)) {
+        turn_plain(w, due);
         if (status)
             show_waiting(w);
     }
     if (status)
         cli_status_show(NULL);
-    if (!w->leaving) {
+    if (!w->loop.ending) {
         cli_watch_put_table(w);
         int code = verdict(w);
         if (code == CLI_NOTHING && !all_answered(w)) {
@@ -185,10 +155,22 @@ static int run_until_ready(struct cli_watch *w)
             &w->cli->out); /* who reads it need not wait for the servers to go */
         cli_watch_leave(w, code);
     }
-    finish_plain(w, signal_fd);
-    if (signal_fd >= 0)
-        close(signal_fd);
-    return w->exit_code;
+}
+
+static int run_lines(struct cli_watch *w)
+{
+    w->loop.arg = w;
+    w->loop.stop = on_stop;
+    w->loop.woken = check_reader;
+    cli_loop_open(&w->loop, w->host);
+    if (w->cli->args.until_ready)
+        run_until_ready(w);
+    else
+        run_plain(w);
+    while (w->held)
+        turn_plain(w, 0);
+    cli_loop_close(&w->loop);
+    return w->loop.exit_code;
 }
 
 /* ---- the screen ---- */
@@ -200,12 +182,6 @@ static void draw_news(struct cli_watch *w, struct cli_watched *s, bool event)
     v->dirty = v->dirty || event || looked_at || v->page == CLI_VIEW_SERVERS;
 }
 
-static void leave_at_once(struct cli_view *v, int code)
-{
-    cli_term_leave(v->term);
-    _exit(code);
-}
-
 /* What is on the screen is not known any more: all is drawn. */
 static void redraw_all(struct cli_view *v)
 {
@@ -214,40 +190,50 @@ static void redraw_all(struct cli_view *v)
     v->drawn = 0;
 }
 
-static void on_screen_signal(struct cli_view *v)
+static void on_screen_stop(void *arg, int number)
 {
-    int number = cli_signals_read(v->term->signal_fd);
+    struct cli_view *v = arg;
+
+    cli_watch_leave(v->watch, CLI_SIGNAL + number);
+    v->dirty = true;
+}
+
+static bool on_screen_signal(void *arg, int number)
+{
+    struct cli_view *v = arg;
 
     switch (number) {
-    case 0:
-        return;
     case SIGWINCH:
         cli_term_measure(v->term);
         cli_term_write(v->term, "\033[2J", 4);
-        redraw_all(v);
         break;
     case SIGTSTP:
         cli_term_suspend(v->term);
-        redraw_all(v);
         break;
     case SIGCONT: /* somebody may have changed the terminal while we stood still */
         cli_term_enter(v->term);
-        redraw_all(v);
         break;
     default:
-        if (cli_watch_signal(v->watch, number))
-            leave_at_once(v, CLI_SIGNAL + number);
-        v->dirty = true;
-        break;
+        return false;
     }
+    redraw_all(v);
+    return true;
+}
+
+static void on_restore(void *arg)
+{
+    struct cli_view *v = arg;
+    cli_term_leave(v->term);
 }
 
 static void on_key(struct cli_view *v, int key)
 {
-    if (v->watch->leaving && (key == 'q' || key == 'Q'))
-        leave_at_once(v, v->watch->exit_code);
+    struct cli_watch *w = v->watch;
+
+    if (w->loop.ending && (key == 'q' || key == 'Q'))
+        cli_loop_leave(&w->loop, w->loop.exit_code);
     if (cli_view_key(v, key))
-        cli_watch_leave(v->watch, CLI_OK);
+        cli_watch_leave(w, CLI_OK);
 }
 
 static void read_keys(struct cli_view *v)
@@ -270,33 +256,32 @@ static uint64_t next_due(const struct cli_view *v)
     return v->keys.due && v->keys.due < due ? v->keys.due : due;
 }
 
+static void on_screen_woken(void *arg, short revents)
+{
+    struct cli_view *v = arg;
+    struct cli_term *t = v->term;
+
+    if (revents & POLLOUT)
+        t->lost = !cli_term_flush(t);
+    if (revents & (POLLIN | POLLERR | POLLHUP))
+        read_keys(v);
+    on_key(v, cli_keys_due(&v->keys, cli_now()));
+}
+
 static void turn_screen(struct cli_view *v)
 {
     struct cli_watch *w = v->watch;
     struct cli_term *t = v->term;
-    bool unsent = t->unsent.len > 0;
-    struct pollfd fds[] = {
-        {.fd = mcplug_fd(w->host), .events = POLLIN},
-        {.fd = t->signal_fd, .events = POLLIN},
-        {.fd = t->lost ? -1 : t->fd, .events = unsent ? POLLIN | POLLOUT : POLLIN},
-    };
+    short events = t->unsent.len ? POLLIN | POLLOUT : POLLIN;
+    bool more = cli_watch_begin(w);
 
-    cli_watch_begin(w);
-    poll(fds, MP_COUNT(fds), cli_watch_wait_ms(w, next_due(v)));
-    if (fds[1].revents)
-        on_screen_signal(v);
-    if (fds[2].revents & POLLOUT)
-        t->lost = !cli_term_flush(t);
-    if (fds[2].revents & (POLLIN | POLLERR | POLLHUP))
-        read_keys(v);
-    on_key(v, cli_keys_due(&v->keys, cli_now()));
-    mcplug_turn(w->host, 0);
+    cli_loop_turn(&w->loop, t->lost ? -1 : t->fd, events, more ? cli_now() : next_due(v));
     uint64_t since = cli_now() - v->drawn;
     if (!t->lost && !t->unsent.len &&
         (since >= TICK_MS || (v->dirty && since >= REDRAW_MS)))
         t->lost = !cli_view_draw(v);
-    if (t->lost)
-        cli_watch_signal(w, SIGHUP); /* as a terminal says it, where it can */
+    if (t->lost && !w->loop.ending)
+        cli_loop_stop(&w->loop, SIGHUP); /* as a terminal says it, where it can */
 }
 
 static int run_screen(struct cli_watch *w, struct cli_term *t)
@@ -306,16 +291,19 @@ static int run_screen(struct cli_watch *w, struct cli_term *t)
     cli_view_init(&view, w, t);
     w->news = draw_news;
     w->arg = &view;
+    w->loop.arg = &view;
+    w->loop.signal_fd = t->signal_fd;
+    w->loop.stop = on_screen_stop;
+    w->loop.other = on_screen_signal;
+    w->loop.woken = on_screen_woken;
+    w->loop.restore = on_restore;
     cli_term_enter(t);
-    while (!w->leaving || w->held) {
-        if (cli_watch_impatient(w))
-            leave_at_once(&view, w->exit_code);
+    while (!w->loop.ending || w->held)
         turn_screen(&view);
-    }
     cli_term_leave(t);
     w->news = hold_news;
     cli_view_clear(&view);
-    return w->exit_code;
+    return w->loop.exit_code;
 }
 
 /* ---- the command ---- */
@@ -326,11 +314,9 @@ static int watch(struct cli_watch *w)
     struct cli_term term;
     int code;
 
-    if (args->until_ready)
-        return run_until_ready(w);
-    bool screen = !args->plain && !args->json && cli_term_init(&term);
-    if (!screen)
-        return run_plain(w);
+    bool screen = !args->until_ready && !args->plain && !args->json;
+    if (!screen || !cli_term_init(&term))
+        return run_lines(w);
     code = run_screen(w, &term);
     cli_term_clear(&term);
     return code;

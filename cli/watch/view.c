@@ -286,7 +286,7 @@ static void draw_foot(struct cli_view *v, const char *keys)
     struct cli_row r = cli_row_begin(v, v->term->height - 1);
     char text[128];
 
-    if (w->leaving) {
+    if (w->loop.ending) {
         snprintf(text, sizeof text, "closing %zu server%s; q leaves at once", w->held,
                  w->held == 1 ? "" : "s");
         cli_row_text(&r, text, r.left);

@@ -227,6 +227,7 @@ int cli_watch_init(struct cli_watch *w, struct cli *cli)
 
     memset(w, 0, sizeof *w);
     w->cli = cli;
+    w->loop = (struct cli_loop){.signal_fd = -1, .leave_ms = LEAVE_MS};
     int code = cli_connect_all_init(&w->roster, cli);
     if (code != CLI_OK)
         return code;
@@ -237,6 +238,7 @@ int cli_watch_init(struct cli_watch *w, struct cli *cli)
         cli_error("%s", w->all && !w->host ? err.text : "out of memory");
         return CLI_FAILED;
     }
+    w->loop.host = w->host;
     w->n = w->roster.n;
     for (size_t i = 0; i < w->n; i++) {
         struct cli_watched *s = &w->all[i];
@@ -359,22 +361,23 @@ bool cli_watched_start(struct cli_watched *s)
     return true;
 }
 
-bool cli_watch_may_begin(struct cli_watch *w)
+static bool may_begin(struct cli_watch *w)
 {
     while (w->next < w->n && (!w->all[w->next].usable || w->all[w->next].begun))
         w->next++;
-    return !w->leaving && w->next < w->n && w->starting < w->roster.batch;
+    return !w->loop.ending && w->next < w->n && w->starting < w->roster.batch;
 }
 
-void cli_watch_begin(struct cli_watch *w)
+bool cli_watch_begin(struct cli_watch *w)
 {
-    if (!cli_watch_may_begin(w))
-        return;
+    if (!may_begin(w))
+        return false;
     struct cli_watched *s = &w->all[w->next++];
     s->begun = true;
     w->starting++;
     if (!cli_watched_start(s))
         settle(s);
+    return may_begin(w);
 }
 
 /* ---- the end ---- */
@@ -412,10 +415,9 @@ static void on_released(void *arg)
 
 void cli_watch_leave(struct cli_watch *w, int exit_code)
 {
-    if (w->leaving)
+    if (w->loop.ending)
         return;
-    w->leaving = true;
-    w->exit_code = exit_code;
+    cli_loop_end(&w->loop, exit_code);
     for (size_t i = 0; i < w->n; i++) {
         struct cli_watched *s = &w->all[i];
         if (!s->handle)
@@ -429,36 +431,4 @@ void cli_watch_leave(struct cli_watch *w, int exit_code)
         mcplug_close(s->handle, on_released, s);
         w->news(w, s, true);
     }
-}
-
-bool cli_watch_signal(struct cli_watch *w, int number)
-{
-    if (w->leaving)
-        return true;
-    w->signal = number;
-    w->patience = cli_now() + LEAVE_MS;
-    cli_watch_leave(w, CLI_SIGNAL + number);
-    return false;
-}
-
-bool cli_watch_impatient(const struct cli_watch *w)
-{
-    return w->patience && cli_now() >= w->patience;
-}
-
-int cli_watch_wait_ms(struct cli_watch *w, uint64_t due)
-{
-    int ms = mcplug_timeout(w->host);
-    uint64_t now = cli_now();
-
-    if (cli_watch_may_begin(w) || (w->leaving && !w->held))
-        return 0;
-    if (w->patience && (!due || w->patience < due))
-        due = w->patience;
-    if (due) {
-        uint64_t left = due > now ? due - now : 0;
-        if (ms < 0 || left < (uint64_t)ms)
-            ms = (int)left;
-    }
-    return ms;
 }

@@ -78,11 +78,8 @@ struct cli_watch {
     size_t n, next;  /* the first one whose turn has not come */
     size_t starting; /* first starts under way */
     mcplug *host;
-    bool leaving;
-    size_t held; /* handles that are not gone */
-    int exit_code;
-    int signal;        /* the one that ends us; 0: none */
-    uint64_t patience; /* when to stop waiting for the last ones; 0: never */
+    struct cli_loop loop; /* ends with cli_watch_leave() */
+    size_t held;          /* handles that are not gone */
 
     /* Something of it is another now; with `event` that is a new state, or its end. */
     void (*news)(struct cli_watch *w, struct cli_watched *s, bool event);
@@ -95,17 +92,10 @@ int cli_watch_init(struct cli_watch *w, struct cli *cli);
 /* Waits for what is left to go. */
 void cli_watch_clear(struct cli_watch *w);
 
-/* Starts the next one, if its turn has come. */
-void cli_watch_begin(struct cli_watch *w);
-bool cli_watch_may_begin(struct cli_watch *w);
+/* Starts the next one, if its turn has come. true: so has that of another one. */
+bool cli_watch_begin(struct cli_watch *w);
 /* All are to go; nothing is left of them once `held` is 0. */
 void cli_watch_leave(struct cli_watch *w, int exit_code);
-/* A signal came that ends us; true: it is the second one, so leave at once. */
-bool cli_watch_signal(struct cli_watch *w, int number);
-/* Has it taken too long? */
-bool cli_watch_impatient(const struct cli_watch *w);
-/* ms that a poll may wait; `due` is when the caller has something to do, 0: never. */
-int cli_watch_wait_ms(struct cli_watch *w, uint64_t due);
 /* How many could be started at all? */
 size_t cli_watch_usable(const struct cli_watch *w);
 
