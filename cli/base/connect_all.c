@@ -15,19 +15,12 @@
 
 #define IDENTITY_MAX 256 /* bytes of a name or version that are kept */
 #define MISSING "Set the following environment variables: "
-#define BATCH_SIZE "MCP_SERVER_CONNECTION_BATCH_SIZE"
 
 const char *cli_member_state(const struct cli_member *m)
 {
     static const char *const names[] = {"pending",  "connected",      "failed",
                                         "disabled", "needs-approval", "needs-auth"};
     return names[m->state];
-}
-
-static void on_stop(void *arg, int number)
-{
-    (void)number;
-    cli_connect_all_stop(arg);
 }
 
 /* ---- who is on it ---- */
@@ -61,19 +54,6 @@ static bool is_named(const struct cli_list *words, const char *name)
     return words->n == 0;
 }
 
-static size_t batch_size(void)
-{
-    int wrong;
-    unsigned n = mcplug_batch_size(&wrong);
-    char line[160];
-
-    snprintf(line, sizeof line, BATCH_SIZE " is a number from 1 to %d; it is taken as %u",
-             MCPLUG_BATCH_MAX, n);
-    if (wrong)
-        cli_log_line(MCPLUG_LOG_WARN, "config", line);
-    return n;
-}
-
 int cli_connect_all_init(struct cli_connect_all *r, struct cli *cli)
 {
     const struct cli_list *words = &cli->args.words;
@@ -82,14 +62,12 @@ int cli_connect_all_init(struct cli_connect_all *r, struct cli *cli)
 
     memset(r, 0, sizeof *r);
     r->cli = cli;
-    r->loop = (struct cli_loop){
-        .signal_fd = -1, .leave_ms = CLI_LEAVE_MS, .arg = r, .stop = on_stop};
     if (!config)
         return CLI_FAILED;
     for (size_t i = 0; i < words->n; i++)
         if (!cli_by_name_find(cli, words->items[i]))
             return CLI_USAGE;
-    r->batch = batch_size();
+    r->batch.size = cli_batch_size();
     r->members = mp_alloc((mcplug_config_count(config) + 1) * sizeof *r->members);
     if (!r->members) {
         cli_error("out of memory");
@@ -220,17 +198,14 @@ static void on_closed(void *arg)
     cli_journal_close(mp_move(&m->journal)); /* not all at once are open */
 }
 
-/* One that is opened is not active yet. NULL: it is of none of them. */
+/* NULL: it is of none of them. */
 static struct cli_member *member_of(const struct cli_connect_all *r, const char *server)
 {
-    struct cli_member *last = r->next ? &r->members[r->next - 1] : NULL;
-
-    if (last && last->journal && strcmp(mcplug_entry_name(last->entry), server) == 0)
-        return last;
-    for (size_t i = 0; i < r->n_active; i++)
-        if (r->active[i]->journal &&
-            strcmp(mcplug_entry_name(r->active[i]->entry), server) == 0)
-            return r->active[i];
+    for (size_t i = 0; i < r->batch.n_running; i++) {
+        struct cli_member *m = &r->members[r->batch.running[i]];
+        if (m->journal && strcmp(mcplug_entry_name(m->entry), server) == 0)
+            return m;
+    }
     return NULL;
 }
 
@@ -252,7 +227,7 @@ static void on_log(void *arg, int level, const char *source, const char *text)
     bool of_entry = level == MCPLUG_LOG_WARN && !r->cli->args.json &&
                     (strcmp(source, "config") == 0 || strstr(text, MISSING) == text);
     if ((of_server && !r->cli->args.verbose &&
-         (level == MCPLUG_LOG_ERROR || r->stopped)) ||
+         (level == MCPLUG_LOG_ERROR || r->batch.stopped)) ||
         of_entry)
         cli_log_file(level, source, text);
     else
@@ -297,25 +272,24 @@ static void member_give_up(struct cli_member *m, const struct mcplug_error *why)
     m->roster->news(m->roster, m);
 }
 
-/* Is there room for one more, and one who waits? */
-static bool may_begin(struct cli_connect_all *r)
+static bool waits(void *arg, size_t i)
 {
-    while (r->next < r->n && r->members[r->next].stage != CLI_STAGE_WAITS)
-        r->next++;
-    return !r->stopped && r->next < r->n && r->n_active < r->batch;
+    const struct cli_connect_all *r = arg;
+    return r->members[i].stage == CLI_STAGE_WAITS;
 }
 
-static void begin(struct cli_connect_all *r)
+static bool begin(void *arg, size_t i)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct cli_member *m = &r->members[r->next++];
+    struct cli_connect_all *r = arg;
+    struct cli_member *m = &r->members[i];
 
-    if (member_open(m, &err) == MCPLUG_OK) {
-        r->active[r->n_active++] = m;
-        r->news(r, m);
-    } else {
+    if (member_open(m, &err) != MCPLUG_OK) {
         member_give_up(m, &err);
+        return false;
     }
+    r->news(r, m);
+    return true;
 }
 
 static void member_close(struct cli_member *m)
@@ -327,32 +301,40 @@ static void member_close(struct cli_member *m)
 /* Tells of those that are settled, and lets go of those that have gone. */
 static void sweep(struct cli_connect_all *r)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < r->n_active; i++) {
-        struct cli_member *m = r->active[i];
+    size_t i = 0;
+    while (i < r->batch.n_running) {
+        size_t at = r->batch.running[i];
+        struct cli_member *m = &r->members[at];
         if (m->stage == CLI_STAGE_SETTLED) {
             member_close(m);
             r->news(r, m);
         }
-        if (m->stage != CLI_STAGE_GONE)
-            r->active[kept++] = m;
+        if (m->stage == CLI_STAGE_GONE)
+            cli_batch_done(&r->batch, at);
+        else
+            i++;
     }
-    r->n_active = kept;
 }
 
 void cli_connect_all_stop(struct cli_connect_all *r)
 {
-    r->stopped = true;
+    r->batch.stopped = true;
 }
 
 /* ---- turning ---- */
 
+static void on_stop(void *arg, int number)
+{
+    (void)number;
+    cli_connect_all_stop(arg);
+}
+
 /* One is begun per turn, so that signals are seen in between: it may take a while. */
 static void turn(struct cli_connect_all *r)
 {
-    if (may_begin(r))
-        begin(r);
-    cli_loop_turn(&r->loop, -1, 0, may_begin(r) || !r->n_active ? cli_now() : 0);
+    bool more = cli_batch_begin(&r->batch);
+
+    cli_loop_turn(&r->loop, -1, 0, more || !r->batch.n_running ? cli_now() : 0);
     sweep(r);
 }
 
@@ -360,19 +342,21 @@ static void turn(struct cli_connect_all *r)
 static void finish(struct cli_connect_all *r)
 {
     cli_loop_end(&r->loop, r->loop.signal ? CLI_SIGNAL + r->loop.signal : CLI_OK);
-    for (size_t i = 0; i < r->n_active; i++)
-        if (r->active[i]->stage < CLI_STAGE_CLOSES)
-            member_close(r->active[i]);
+    for (size_t i = 0; i < r->batch.n_running; i++) {
+        struct cli_member *m = &r->members[r->batch.running[i]];
+        if (m->stage < CLI_STAGE_CLOSES)
+            member_close(m);
+    }
     r->done(r);
 }
 
 static void loop(struct cli_connect_all *r)
 {
-    while (!r->loop.ending || r->n_active) {
-        bool over = r->stopped || r->n_settled == r->n_wanted;
+    while (!r->loop.ending || r->batch.n_running) {
+        bool over = r->batch.stopped || r->n_settled == r->n_wanted;
         if (over && !r->loop.ending)
             finish(r);
-        if (r->n_active || !r->loop.ending)
+        if (r->batch.n_running || !r->loop.ending)
             turn(r);
     }
 }
@@ -426,7 +410,7 @@ static void log_plan(const struct cli_connect_all *r)
     struct mp_str line;
     mp_str_init(&line, 65536);
     mp_str_addf(&line, "Connecting to %zu server%s in batches of %zu: ", r->n_wanted,
-                r->n_wanted == 1 ? "" : "s", r->batch);
+                r->n_wanted == 1 ? "" : "s", r->batch.size);
     add_types(r, &line);
     cli_log_line(MCPLUG_LOG_VERBOSE, "mcp", line.data ? line.data : "");
     mp_str_clear(&line);
@@ -435,7 +419,7 @@ static void log_plan(const struct cli_connect_all *r)
 /* Of some all is known without a connection. */
 static void tell_settled(struct cli_connect_all *r)
 {
-    for (size_t i = 0; i < r->n && !r->stopped; i++) {
+    for (size_t i = 0; i < r->n && !r->batch.stopped; i++) {
         struct cli_member *m = &r->members[i];
         if (m->stage != CLI_STAGE_SETTLED)
             continue;
@@ -449,6 +433,10 @@ int cli_connect_all_run(struct cli_connect_all *r)
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     int code = CLI_OK;
 
+    r->batch = (struct cli_batch){
+        .n = r->n, .size = r->batch.size, .arg = r, .waits = waits, .begin = begin};
+    r->loop = (struct cli_loop){
+        .signal_fd = -1, .leave_ms = CLI_LEAVE_MS, .arg = r, .stop = on_stop};
     tell_settled(r);
     if (r->n_wanted == 0) {
         r->done(r);

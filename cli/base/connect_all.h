@@ -4,6 +4,7 @@
 #ifndef CLI_CONNECT_ALL_H
 #define CLI_CONNECT_ALL_H
 
+#include "cli/base/batch.h"
 #include "cli/base/oneshot.h"
 #include "cli/base/by_name.h"
 
@@ -50,7 +51,6 @@ struct cli_connect_all {
     struct cli *cli;
     struct cli_member *members; /* by name */
     size_t n;
-    size_t batch;
 
     /* A member has begun to connect (it is pending), or all is known of it. */
     void (*news)(struct cli_connect_all *r, struct cli_member *m);
@@ -59,13 +59,10 @@ struct cli_connect_all {
     void *arg;
 
     mcplug *host;
-    struct cli_member *active[MCPLUG_BATCH_MAX];
-    size_t n_active;
-    size_t next;      /* the first one whose turn has not come */
-    size_t n_wanted;  /* to connect to */
-    size_t n_settled; /* of those */
-    bool stopped;
-    struct cli_loop loop; /* ends once all is known that will be */
+    struct cli_batch batch; /* of members, by their index, until they have gone */
+    size_t n_wanted;        /* to connect to */
+    size_t n_settled;       /* of those */
+    struct cli_loop loop;   /* ends once all is known that will be */
 };
 
 /* Those that `cli`'s words name, or all that the configuration has; states that need no

@@ -165,10 +165,11 @@ static void show_status(const struct job *job, const struct cli_connect_all *r)
 
     mp_str_init(&text, 65536);
     mp_str_adds(&text, "connecting to ");
-    for (size_t i = 0; i < r->n_active; i++) {
-        if (r->active[i]->stage >= CLI_STAGE_SETTLED)
+    for (size_t i = 0; i < r->batch.n_running; i++) {
+        const struct cli_member *m = &r->members[r->batch.running[i]];
+        if (m->stage >= CLI_STAGE_SETTLED)
             continue;
-        const char *name = mcplug_entry_name(r->active[i]->entry);
+        const char *name = mcplug_entry_name(m->entry);
         bool fits = text.len + strlen(name) <= 14 + room || !n;
         mp_str_adds(&text, n ? ", " : "");
         mp_str_adds(&text, fits ? name : "..");

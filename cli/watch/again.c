@@ -170,7 +170,7 @@ static int start_other(struct cli_watched *s, const struct mcplug_error *why,
         w->news(w, s, true);
         return fail_unusable(s, err);
     }
-    s->begun = s->settled = true; /* it waits for nobody's turn */
+    s->begun = true; /* it waits for nobody's turn */
     if (!alone)
         return start_now(s, err);
     w->news(w, s, true);

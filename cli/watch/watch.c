@@ -20,10 +20,7 @@
 /* The first start is over, so the next server may begin. */
 static void settle(struct cli_watched *s)
 {
-    if (s->settled)
-        return;
-    s->settled = true;
-    s->watch->starting--;
+    cli_batch_done(&s->watch->batch, (size_t)(s - s->watch->all));
 }
 
 /* What happened, for those who look at the log. */
@@ -221,6 +218,19 @@ void cli_watched_prepare(struct cli_watched *s)
     }
 }
 
+static bool waits(void *arg, size_t i)
+{
+    const struct cli_watch *w = arg;
+    return w->all[i].usable && !w->all[i].begun;
+}
+
+static bool begin(void *arg, size_t i)
+{
+    struct cli_watch *w = arg;
+    w->all[i].begun = true;
+    return cli_watched_start(&w->all[i]);
+}
+
 int cli_watch_init(struct cli_watch *w, struct cli *cli)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
@@ -240,6 +250,11 @@ int cli_watch_init(struct cli_watch *w, struct cli *cli)
     }
     w->loop.host = w->host;
     w->n = w->roster.n;
+    w->batch = (struct cli_batch){.n = w->n,
+                                  .size = w->roster.batch.size,
+                                  .arg = w,
+                                  .waits = waits,
+                                  .begin = begin};
     for (size_t i = 0; i < w->n; i++) {
         struct cli_watched *s = &w->all[i];
         s->watch = w;
@@ -361,25 +376,6 @@ bool cli_watched_start(struct cli_watched *s)
     return true;
 }
 
-static bool may_begin(struct cli_watch *w)
-{
-    while (w->next < w->n && (!w->all[w->next].usable || w->all[w->next].begun))
-        w->next++;
-    return !w->loop.ending && w->next < w->n && w->starting < w->roster.batch;
-}
-
-bool cli_watch_begin(struct cli_watch *w)
-{
-    if (!may_begin(w))
-        return false;
-    struct cli_watched *s = &w->all[w->next++];
-    s->begun = true;
-    w->starting++;
-    if (!cli_watched_start(s))
-        settle(s);
-    return may_begin(w);
-}
-
 /* ---- the end ---- */
 
 static void on_let_go(void *arg)
@@ -418,6 +414,7 @@ void cli_watch_leave(struct cli_watch *w, int exit_code)
     if (w->loop.ending)
         return;
     cli_loop_end(&w->loop, exit_code);
+    w->batch.stopped = true;
     for (size_t i = 0; i < w->n; i++) {
         struct cli_watched *s = &w->all[i];
         if (!s->handle)

@@ -55,7 +55,7 @@ struct cli_watched {
     struct cli_reading *reading; /* that the entry is of; NULL: the command's own */
     mcplug_server *handle;       /* NULL: not begun, not to be started, or gone */
     bool usable;                 /* it is to be started, or was */
-    bool begun, settled;         /* `settled`: the first start has ended, well or not */
+    bool begun;                  /* its turn has come, or it did not wait for it */
     bool answered;               /* ready, or given up on: what --until-ready waits for */
     bool was_ready;              /* since it was begun */
     bool leaving, gone;
@@ -73,10 +73,10 @@ struct cli_watched {
 
 struct cli_watch {
     struct cli *cli;
-    struct cli_connect_all roster; /* its members, and nothing else of it */
+    struct cli_connect_all roster; /* its members, and the size of its batches */
     struct cli_watched *all;
-    size_t n, next;  /* the first one whose turn has not come */
-    size_t starting; /* first starts under way */
+    size_t n;
+    struct cli_batch batch; /* first starts, by index, until they have ended */
     mcplug *host;
     struct cli_loop loop; /* ends with cli_watch_leave() */
     size_t held;          /* handles that are not gone */
@@ -92,8 +92,6 @@ int cli_watch_init(struct cli_watch *w, struct cli *cli);
 /* Waits for what is left to go. */
 void cli_watch_clear(struct cli_watch *w);
 
-/* Starts the next one, if its turn has come. true: so has that of another one. */
-bool cli_watch_begin(struct cli_watch *w);
 /* All are to go; nothing is left of them once `held` is 0. */
 void cli_watch_leave(struct cli_watch *w, int exit_code);
 /* How many could be started at all? */
