@@ -24,6 +24,7 @@ unit_tests = \
 	tests/unit/base_nearest \
 	tests/unit/base_sha256 \
 	tests/unit/base_stderr_hint \
+	tests/unit/base_tally \
 	tests/unit/base_text \
 	tests/unit/check_contract \
 	tests/unit/cli_args \

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/tally.h"
 #include "base/text.h"
 #include "cli/base/catalogue.h"
 #include "cli/base/entries.h"
@@ -10,7 +11,6 @@
 #include "cli/base/message.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define IDENTITY_MAX 256 /* bytes of a name or version that are kept */
@@ -363,46 +363,21 @@ static void loop(struct cli_connect_all *r)
 
 /* ---- the whole ---- */
 
-struct type_count {
-    const char *type;
-    size_t n;
-};
-
-static int by_type(const void *a, const void *b)
-{
-    const struct type_count *x = a, *y = b;
-    return strcmp(x->type, y->type);
-}
-
-static int by_count(const void *a, const void *b)
-{
-    const struct type_count *x = a, *y = b;
-    return x->n != y->n ? (x->n < y->n ? 1 : -1) : by_type(a, b);
-}
-
 /* `12 stdio, 5 http, 3 sse`: the most frequent first. */
 static void add_types(const struct cli_connect_all *r, struct mp_str *out)
 {
-    struct type_count *all = mp_alloc((r->n_wanted + 1) * sizeof *all);
-    size_t n = 0, kinds = 0;
+    struct mp_tally types = {.rows = NULL};
 
-    for (size_t i = 0; all && i < r->n; i++)
+    for (size_t i = 0; i < r->n; i++)
         if (r->members[i].stage == CLI_STAGE_WAITS)
-            all[n++].type = r->members[i].type ? r->members[i].type : "other";
-    if (n)
-        qsort(all, n, sizeof *all, by_type);
-    for (size_t i = 0; i < n; i++) {
-        if (kinds == 0 || strcmp(all[kinds - 1].type, all[i].type) != 0)
-            all[kinds++] = (struct type_count){all[i].type, 0};
-        all[kinds - 1].n++;
+            mp_tally_add(&types, r->members[i].type ? r->members[i].type : "other", 1);
+    mp_tally_sort(&types);
+    for (size_t i = 0; i < types.n; i++) {
+        const char *name = types.rows[i].name;
+        mp_str_addf(out, "%s%zu ", i ? ", " : "", types.rows[i].count);
+        mp_str_add_escaped(out, name, strlen(name), false);
     }
-    if (kinds)
-        qsort(all, kinds, sizeof *all, by_count);
-    for (size_t i = 0; i < kinds; i++) {
-        mp_str_addf(out, "%s%zu ", i ? ", " : "", all[i].n);
-        mp_str_add_escaped(out, all[i].type, strlen(all[i].type), false);
-    }
-    mp_free(all);
+    mp_tally_clear(&types);
 }
 
 static void log_plan(const struct cli_connect_all *r)

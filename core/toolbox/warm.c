@@ -2,25 +2,25 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/tally.h"
 
 static void go_on(struct mcplug_toolbox *box);
 
 /* "stdio 20, http 8" of those that are up. */
 static void count_types(const struct mcplug_toolbox *box, struct mp_str *out)
 {
+    struct mp_tally types = {.rows = NULL};
+
     for (size_t i = 0; i < box->n_members; i++) {
-        const char *type = box->members[i]->server->service->transport;
-        size_t n = 0;
-        for (size_t k = 0; k < box->n_members; k++) {
-            const struct mp_service *s = box->members[k]->server->service;
-            bool same = type && s->transport && strcmp(type, s->transport) == 0;
-            if (same && k < i)
-                type = NULL; /* counted already */
-            n += same && mp_service_ready(s);
-        }
-        if (type && n)
-            mp_str_addf(out, "%s%s %zu", out->len ? ", " : "", type, n);
+        const struct mp_service *s = box->members[i]->server->service;
+        if (s->transport)
+            mp_tally_add(&types, s->transport, mp_service_ready(s));
     }
+    for (size_t i = 0; i < types.n; i++)
+        if (types.rows[i].count)
+            mp_str_addf(out, "%s%s %zu", out->len ? ", " : "", types.rows[i].name,
+                        types.rows[i].count);
+    mp_tally_clear(&types);
 }
 
 static void tell_all(struct mcplug_toolbox *box, size_t ready)
