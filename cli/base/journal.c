@@ -259,12 +259,33 @@ static int put(struct cli_journal *j, const char *line, size_t len,
     return fail_at(j->paths, j->file, n < 0 ? errno : ENOSPC, "cannot be written", err);
 }
 
+static void pause_ms(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+/* Does the file end in the middle of a line? Another writer's line can be seen half when
+ * it crosses a page; it grows to its end in a moment, and what nobody goes on with is
+ * torn. */
+static bool is_torn(const struct cli_journal *j, off_t size)
+{
+    struct stat now;
+    char last = '\n';
+
+    if (size == 0 || pread(j->fd, &last, 1, size - 1) != 1 || last == '\n')
+        return false;
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        pause_ms();
+        if (fstat(j->fd, &now) != 0 || now.st_size != size)
+            return false;
+    }
+    return true;
+}
+
 /* The file as it is named now. Whoever was stopped in the middle of a line left it
  * without its end. */
 static int reopen(struct cli_journal *j, struct stat *st, struct mcplug_error *err)
 {
-    char last = '\n';
-
     if (j->fd >= 0)
         close(j->fd);
     int r = open_file(j->paths, j->dir_fd, j->file, O_RDWR | O_APPEND | O_CREAT, &j->fd,
@@ -275,7 +296,7 @@ static int reopen(struct cli_journal *j, struct stat *st, struct mcplug_error *e
     j->ino = st->st_ino;
     if (st->st_mode & (S_IRWXG | S_IRWXO))
         fchmod(j->fd, 0600);
-    if (st->st_size > 0 && pread(j->fd, &last, 1, st->st_size - 1) == 1 && last != '\n')
+    if (is_torn(j, st->st_size))
         r = put(j, "\n", 1, err);
     return r;
 }
@@ -298,7 +319,7 @@ static bool lock(struct cli_journal *j)
     bool locked = flock(j->fd, LOCK_EX | LOCK_NB) == 0;
 
     for (int i = 0; i < LOCK_TRIES && !locked && !j->is_stuck; i++) {
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        pause_ms();
         locked = flock(j->fd, LOCK_EX | LOCK_NB) == 0;
     }
     j->is_stuck = !locked;
