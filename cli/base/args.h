@@ -167,6 +167,12 @@ void cli_args_clear(struct cli_args *args);
  * told more than that? What is known of it may not be true then. */
 bool cli_args_alter(const struct cli_args *args);
 
+/* A duration as the library takes it. */
+static inline uint32_t cli_ms(uint64_t ms)
+{
+    return ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
+}
+
 bool cli_list_add(struct cli_list *list, const char *item);
 
 #endif

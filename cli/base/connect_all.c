@@ -236,11 +236,6 @@ static void on_log(void *arg, int level, const char *source, const char *text)
 
 /* ---- one after the other ---- */
 
-static uint32_t clamp(uint64_t ms)
-{
-    return ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
-}
-
 static int member_open(struct cli_member *m, struct mcplug_error *err)
 {
     struct cli_connect_all *r = m->roster;
@@ -248,7 +243,7 @@ static int member_open(struct cli_member *m, struct mcplug_error *err)
         .struct_size = sizeof options,
         .once = 1,
         .lists = MCPLUG_TOOLS, /* so that the time to connect counts for them too */
-        .timeout_ms = clamp(r->cli->args.connect_timeout),
+        .timeout_ms = cli_ms(r->cli->args.connect_timeout),
         .arg = m,
         .remark = on_remark,
         .state = on_state,

@@ -165,19 +165,14 @@ mcplug *cli_host_new(struct cli *cli, cli_log_fn *log, void *arg,
     return mcplug_new(&options, err);
 }
 
-static uint32_t clamp(uint64_t ms)
-{
-    return ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
-}
-
 static int server_open(struct cli_oneshot *link, struct mcplug_error *err)
 {
     const struct cli_args *args = &link->cli->args;
     struct mcplug_server_options options = {
         .struct_size = sizeof options,
         .once = 1,
-        .timeout_ms = clamp(args->connect_timeout),
-        .request_ms = clamp(args->timeout),
+        .timeout_ms = cli_ms(args->connect_timeout),
+        .request_ms = cli_ms(args->timeout),
         .log_level = args->log_level,
         .revision = args->revision,
         .arg = link,

@@ -286,17 +286,12 @@ void cli_watch_clear(struct cli_watch *w)
     memset(w, 0, sizeof *w);
 }
 
-static uint32_t clamp(uint64_t ms)
-{
-    return ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
-}
-
 static int acquire(struct cli_watched *s, struct mcplug_error *err)
 {
     struct cli_watch *w = s->watch;
     struct mcplug_server_options o = {
         .struct_size = sizeof o,
-        .timeout_ms = clamp(w->cli->args.connect_timeout),
+        .timeout_ms = cli_ms(w->cli->args.connect_timeout),
         .arg = s,
         .state = on_state,
         .changed = on_changed,

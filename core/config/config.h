@@ -242,7 +242,8 @@ const char *mp_config_file(struct mcplug_config *config, enum mp_scope scope);
 
 /* Adds the entry with what may be a secret replaced by "***": values of "env" and
  * "headers", user info and query of URLs, and what follows a name that tells. References
- * to variables and secrets are shown, they are what keeps secrets out of files. */
+ * to variables and secrets are shown, they are what keeps secrets out of files; but not
+ * defaults and commands, which may hold one. */
 bool mp_mask_entry(mp_view entry, struct mp_str *out);
 
 #endif

@@ -300,7 +300,7 @@ MCPLUG_API int mcplug_json_check(const char *json, size_t len, size_t *line,
 MCPLUG_API void mcplug_json_type(const char *entry, size_t len,
                                  char out[MCPLUG_TYPE_MAX]);
 /* An entry with what may be a secret replaced by "***". References to variables and
- * secrets are shown. give; NULL: no memory */
+ * secrets are shown, but for defaults and commands. give; NULL: no memory */
 MCPLUG_API char *mcplug_json_masked(const char *entry, size_t len);
 /* Without white space, and strings in one spelling. give; NULL: no memory */
 MCPLUG_API char *mcplug_json_canonical(const char *json, size_t len);
