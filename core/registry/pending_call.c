@@ -4,6 +4,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <stdio.h>
+
 enum { SENDS_MAX = 8 }; /* of one call, none of which was written */
 
 enum stage {
@@ -24,7 +26,7 @@ struct mp_pending_call {
     struct mp_waiter waiter;
     struct mp_ticket ticket;
     struct mp_queue *queue;   /* NULL: none */
-    struct mp_timer deadline; /* while it is in a queue */
+    struct mp_timer deadline; /* while it is in a queue, or too late to be sent */
     struct mp_job job;        /* ends it outside of the call that decided so */
     unsigned sends;
     bool cancelled;
@@ -235,14 +237,16 @@ static void on_late(struct mp_timer *timer)
     struct mp_pending_call *c = MP_OF(timer, struct mp_pending_call, deadline);
     const struct mp_request *r = &c->request;
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    char after[32];
+    char after[32], where[128] = "";
 
     mp_text_duration(after, sizeof after, r->timeout_ms, true);
-    mp_fail(&why, MCPLUG_ETIMEDOUT,
-            "%s%.200s%s timed out after %s, waiting in queue \"%.64s\" (%u run, %u wait)",
+    if (c->queue && !c->ticket.running)
+        snprintf(where, sizeof where, ", waiting in queue \"%.64s\" (%u run, %u wait)",
+                 mp_queue_name(c->queue), mp_queue_running(c->queue),
+                 mp_queue_waiting(c->queue));
+    mp_fail(&why, MCPLUG_ETIMEDOUT, "%s%.200s%s timed out after %s%s",
             r->tool ? "MCP tool call '" : "", r->tool ? r->tool : r->method,
-            r->tool ? "'" : "", after, mp_queue_name(c->queue),
-            mp_queue_running(c->queue), mp_queue_waiting(c->queue));
+            r->tool ? "'" : "", after, where);
     finish(c, NULL, &why);
 }
 
@@ -254,6 +258,20 @@ static void wait_for_server(struct mp_pending_call *c)
     set_stage(c, AT_SERVER);
     c->waiter.done = on_up;
     mp_keeper_wait(&c->service->keeper, &c->waiter, left ? left : 1);
+}
+
+/* Its time was over before it could be sent: that is an end like others, and no refusal
+ * by the function that made it. */
+static int end_soon(struct mp_pending_call *c, struct mcplug_error *err)
+{
+    set_stage(c, IN_QUEUE);
+    if (mp_timer_start(loop_of(c), &c->deadline, 0, on_late) != MCPLUG_OK)
+        return mp_fail_nomem(err);
+    if (err) {
+        err->code = MCPLUG_OK;
+        err->text[0] = '\0';
+    }
+    return MCPLUG_OK;
 }
 
 static int wait_in_queue(struct mp_pending_call *c, struct mcplug_error *err)
@@ -493,6 +511,8 @@ mcplug_call *mp_pending_call_start(mcplug_server *h, const char *method, const c
     int r = find_queue(c, err);
     if (r == MCPLUG_OK)
         r = go_on(c, err);
+    if (r == MCPLUG_ETIMEDOUT)
+        r = end_soon(c, err);
     if (r != MCPLUG_OK) {
         set_stage(c, OVER);
         if (is_wanted(c, MP_EVENT_ENDED))

@@ -264,17 +264,22 @@ START_TEST(time_that_was_spent_before_counts)
     ck_assert_int_eq(out.code, MCPLUG_ETIMEDOUT);
     ck_assert_uint_ge(now_ms() - since, 200);
     ck_assert_uint_lt(now_ms() - since, 4000);
-    o.waited_ms = 40000; /* more than there is: at once */
+    o.waited_ms = 40000; /* more than there is: at once, and still by its callback */
     since = now_ms();
-    memset(&out, 0, sizeof out);
-    if (mcplug_call_tool(h, "hang", NULL, &o, on_outcome, &out, &err)) {
-        ck_assert_uint_eq(out.times, 0);
-        UNTIL(out.times);
-        ck_assert_int_eq(out.code, MCPLUG_ETIMEDOUT);
-    } else {
-        ck_assert_int_eq(err.code, MCPLUG_ETIMEDOUT);
-    }
+    call(h, "hang", &o, &out);
+    ck_assert_uint_eq(out.times, 0);
+    UNTIL(out.times);
+    ck_assert_int_eq(out.code, MCPLUG_ETIMEDOUT);
     ck_assert_uint_lt(now_ms() - since, 3000);
+    const struct mcplug_ledger *calls = status(h).calls;
+    ck_assert_uint_eq(calls->timed_out, 2);
+    ck_assert_uint_eq(calls->issued, _i ? 2 : 3);
+    mcplug_call *c = mcplug_call_tool(h, "hang", NULL, &o, on_outcome, &out, &err);
+    ck_assert_ptr_nonnull(c);
+    ck_assert_int_eq(err.code, MCPLUG_OK);
+    mcplug_cancel(c);
+    UNTIL(out.times == 2);
+    ck_assert_int_eq(out.code, MCPLUG_ECANCELED);
     end();
 }
 END_TEST
