@@ -163,7 +163,14 @@ test_modules = \
 test_modules_support = \
 	tests/modules/abi-1.0/mcplug/plugin.h \
 	tests/modules/abi-1.0/mcplug/types.h \
-	tests/modules/build.sh
+	tests/modules/abi-1.1/mcplug/plugin.h \
+	tests/modules/abi-1.1/mcplug/types.h \
+	tests/modules/abi-1.2/mcplug/plugin.h \
+	tests/modules/abi-1.2/mcplug/types.h \
+	tests/modules/abi-1.3/mcplug/plugin.h \
+	tests/modules/abi-1.3/mcplug/types.h \
+	tests/modules/build.sh \
+	tests/modules/frozen.sha256
 
 check_DATA = tests/modules/built
 tests/modules/built: $(test_modules) $(test_modules_support) $(pkginclude_HEADERS)
@@ -196,6 +203,7 @@ script_tests = \
 	tests/install/lean.test \
 	tests/install/linked.test \
 	tests/install/outoftree.test \
+	tests/modules/frozen.test \
 	tests/reaper/survivors.test
 
 # The command, with the administrator's files where a test wants them.
@@ -589,7 +597,8 @@ lint:
 
 format:
 	cd $(top_srcdir) && find include core cli plugins helpers examples bench tests \
-	  -name node_modules -prune -o -name '*.[ch]' -print | xargs $(CLANG_FORMAT) -i
+	  \( -name node_modules -o -path 'tests/modules/abi-*' \) -prune -o \
+	  -name '*.[ch]' -print | xargs $(CLANG_FORMAT) -i
 
 clean-local:
 	rm -rf fuzz build-asan

@@ -69,7 +69,7 @@ struct mcplug_diag { /* [any] */
     const char *(*prop)(const mcplug_props *props, const char *name);
     /* A setting of type "int", "bool", "duration" (ms) or "bytes" as a number;
      * `otherwise` when unset. */
-    int64_t (*prop_int)(const mcplug_props *props, const char *name, int64_t fallback);
+    int64_t (*prop_int)(const mcplug_props *props, const char *name, int64_t otherwise);
     /* A "list" (values) or "map" (name, value, name, value ..), NULL-ended; never
      * NULL itself. */
     const char *const *(*prop_list)(const mcplug_props *props, const char *name);

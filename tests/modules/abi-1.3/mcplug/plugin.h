@@ -1,0 +1,357 @@
+/* mcplug/plugin.h - the whole contract between the core and a module.
+ *
+ * A module includes this file and nothing else of ours, and links nothing of
+ * ours: every service comes in through `struct mcplug_host`.
+ *
+ * Words used for ownership:
+ *   borrow  valid until the call returns, copy or ref it to keep it
+ *   take    the callee owns one reference from now on, even when it fails
+ *   give    the caller owns one reference and must drop it
+ *
+ * Threads: [loop] may be called on the loop thread only, [any] on any thread.
+ * Everything the core calls in a module is [loop], except converter_ops.convert
+ * and vault_ops.get. The loop is that of one host; calls for two may overlap.
+ *
+ * No re-entry: what `wire` and `health` calls lead to happens after the
+ * module's own callback has returned to the core, in the same turn of the
+ * loop, so a module is never entered from a call it is making.
+ *
+ * Growth: members are only ever appended. Readers test with MCPLUG_HAS().
+ */
+#ifndef MCPLUG_PLUGIN_H
+#define MCPLUG_PLUGIN_H
+
+#include <mcplug/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MCPLUG_MAGIC 0x4d43504cu /* "MCPL" */
+#define MCPLUG_ABI_MAJOR 1       /* also in the symbol name below */
+#define MCPLUG_ABI_MINOR 3       /* +1 for every appended member */
+
+/* True when `p` was compiled with member `m`, and, for pointers, set it. */
+#define MCPLUG_KNOWS(p, type, m)                                                         \
+    ((p)->struct_size >= offsetof(type, m) + sizeof(((type *)0)->m))
+#define MCPLUG_HAS(p, type, m) (MCPLUG_KNOWS(p, type, m) && (p)->m != NULL)
+
+typedef struct mcplug_self mcplug_self;   /* the core's record of one module */
+typedef struct mcplug_props mcplug_props; /* read-only settings, checked already */
+typedef struct mcplug_buf mcplug_buf;     /* counted, immutable bytes */
+typedef struct mcplug_conn mcplug_conn;   /* the core's side of a connection */
+typedef struct mcplug_check mcplug_check; /* the core's side of a health check */
+typedef struct mcplug_job mcplug_job;     /* the core's side of a conversion */
+typedef struct mcplug_timer mcplug_timer;
+typedef struct mcplug_watch mcplug_watch;
+
+/* ---- what the core offers ---------------------------------------------- */
+
+struct mcplug_mem { /* [any] */
+    uint32_t struct_size;
+    void *(*alloc)(size_t size); /* zeroed; NULL when out of memory */
+    void *(*resize)(void *p, size_t size);
+    void (*free)(void *p);                                /* NULL is fine */
+    mcplug_buf *(*buf_new)(const void *data, size_t len); /* give; copies */
+    mcplug_buf *(*buf_ref)(mcplug_buf *buf);              /* give */
+    void (*buf_unref)(mcplug_buf *buf);                   /* NULL is fine */
+    struct mcplug_bytes (*buf_bytes)(const mcplug_buf *buf);
+};
+
+struct mcplug_diag { /* [any] */
+    uint32_t struct_size;
+    void (*log)(mcplug_self *self, int level, const char *fmt, ...) MCPLUG_PRINTF(3, 4);
+    /* Fills `err` when it is not NULL and returns `code`. */
+    int (*fail)(struct mcplug_error *err, int code, const char *fmt, ...)
+        MCPLUG_PRINTF(3, 4);
+    /* A setting, or its declared fallback; NULL when it has neither. Strings
+     * live as long as `props`. */
+    const char *(*prop)(const mcplug_props *props, const char *name);
+    /* A setting of type "int", "bool", "duration" (ms) or "bytes" as a number;
+     * `otherwise` when unset. */
+    int64_t (*prop_int)(const mcplug_props *props, const char *name, int64_t otherwise);
+    /* A "list" (values) or "map" (name, value, name, value ..), NULL-ended; never
+     * NULL itself. */
+    const char *const *(*prop_list)(const mcplug_props *props, const char *name);
+};
+
+#define MCPLUG_READABLE 1u
+#define MCPLUG_WRITABLE 2u
+
+struct mcplug_loop { /* [loop] except post */
+    uint32_t struct_size;
+    /* [any] Runs fn(arg) on the loop thread, never inside this call. */
+    int (*post)(mcplug_self *self, void (*fn)(void *arg), void *arg);
+    /* One shot. The timer is gone once fn runs or it is stopped. NULL: no memory */
+    mcplug_timer *(*timer_start)(mcplug_self *self, uint64_t ms, void (*fn)(void *arg),
+                                 void *arg);
+    void (*timer_stop)(mcplug_timer *timer); /* once stopped, fn never runs */
+    /* fn also gets READABLE when the fd fails or hangs up, and when it fails whatever
+     * else it was watched for. NULL: errno tells */
+    mcplug_watch *(*watch_start)(mcplug_self *self, int fd, unsigned events,
+                                 void (*fn)(void *arg, unsigned events), void *arg);
+    int (*watch_update)(mcplug_watch *watch, unsigned events);
+    void (*watch_stop)(mcplug_watch *watch); /* before closing the fd */
+    /* run() on a pool thread, then done() on the loop thread. */
+    int (*work)(mcplug_self *self, void (*run)(void *arg),
+                void (*done)(void *arg, int status), void *arg);
+    uint64_t (*now)(mcplug_self *self); /* ms, monotonic */
+};
+
+/* What a transport tells the core. [loop] */
+struct mcplug_wire {
+    uint32_t struct_size;
+    void (*opened)(mcplug_conn *conn);
+    /* Some bytes of a message, in order; `last` ends it, and -1 says that the
+     * stream did, perhaps before the message. A transport keeps no message-sized
+     * buffer: the core assembles, bounds and spills. `exchange` 0: not tied to a
+     * request. Pieces of different exchanges may interleave. borrow */
+    void (*feed)(mcplug_conn *conn, uint64_t exchange, struct mcplug_bytes piece,
+                 int last);
+    /* The stream of that request is over; why == NULL means in good order. */
+    void (*exchange_end)(mcplug_conn *conn, uint64_t exchange,
+                         const struct mcplug_error *why);
+    /* The frame of that serial, for which send() said MCPLUG_QUEUED, has left. */
+    void (*written)(mcplug_conn *conn, uint64_t serial);
+    /* A line the peer wrote beside the protocol (stderr). borrow */
+    void (*remark)(mcplug_conn *conn, struct mcplug_bytes line);
+    /* A fact for people and probes: "pid", "peer", .. borrow */
+    void (*describe)(mcplug_conn *conn, const char *name, const char *value);
+    /* Last call for this conn; the core then calls destroy(). why == NULL: as
+     * asked for. */
+    void (*closed)(mcplug_conn *conn, const struct mcplug_error *why);
+    /* Forgets the pieces of a message that will not be ended: its stream broke off and
+     * is taken up again. Since minor 1. */
+    void (*discard)(mcplug_conn *conn, uint64_t exchange);
+};
+
+/* What a probe may know and do. [loop] */
+struct mcplug_target {
+    uint32_t struct_size;
+    int32_t pid;           /* of a local server, else 0 */
+    const char *server;    /* its name */
+    const char *transport; /* "stdio", "http", .. */
+    const char *url;       /* NULL for local servers */
+    const char *revision;  /* protocol revision in use, "2025-11-25" */
+    uint64_t silent_ms;    /* since the last byte came in */
+};
+
+struct mcplug_health {
+    uint32_t struct_size;
+    const struct mcplug_target *(*target)(const mcplug_check *check); /* borrow */
+    /* Sends one request; `params` is JSON text or empty. `fn` runs once: `why`
+     * NULL means the peer answered, with `reply` its result or error. */
+    int (*request)(mcplug_check *check, const char *method, struct mcplug_bytes params,
+                   void (*fn)(void *arg, struct mcplug_bytes reply,
+                              const struct mcplug_error *why),
+                   void *arg);
+    /* Ends the check, once. why == NULL: alive. The core keeps the deadline. */
+    void (*verdict)(mcplug_check *check, const struct mcplug_error *why);
+};
+
+struct mcplug_host {
+    uint32_t struct_size;
+    uint16_t abi_major, abi_minor;
+    const char *version;    /* of the core, for logs */
+    const char *helper_dir; /* where the core's helper programs are */
+    const struct mcplug_mem *mem;
+    const struct mcplug_diag *diag;
+    const struct mcplug_loop *loop;
+    const struct mcplug_wire *wire;
+    const struct mcplug_health *health; /* NULL where no server is asked: --check */
+    /* [any] Rarely wanted tables by name. NULL when absent or older than
+     * `version`. */
+    const void *(*service)(mcplug_self *self, const char *name, uint32_t version);
+};
+
+/* ---- services: host->service(self, NAME, VERSION) --------------------------- */
+
+/* "json" 1, [any]: reading small JSON documents. Views point into the text. */
+struct mcplug_json {
+    uint32_t struct_size;
+    /* Is it one JSON document within the core's limits? Look at no other. */
+    int (*valid)(struct mcplug_bytes text);
+    /* A member of an object; empty when there is none. */
+    struct mcplug_bytes (*get)(struct mcplug_bytes object, const char *key);
+    /* The n-th element of an array; empty at its end. */
+    struct mcplug_bytes (*at)(struct mcplug_bytes array, size_t n);
+    /* give (mem->free); NULL when it is no string, or out of memory. */
+    char *(*string)(struct mcplug_bytes value);
+    /* True when it is an integer that fits. */
+    int (*integer)(struct mcplug_bytes value, int64_t *out);
+};
+
+/* ---- what a module offers ----------------------------------------------- */
+
+enum {
+    MCPLUG_TRANSPORT = 1,
+    MCPLUG_PROBE = 2,
+    MCPLUG_CONVERTER = 3,
+    MCPLUG_VAULT = 4, /* since minor 2 */
+};
+
+enum { MCPLUG_REQUEST = 1, MCPLUG_NOTIFICATION = 2, MCPLUG_RESPONSE = 3 };
+
+/* Beside the bytes: all a binding may need, so that it never parses them. */
+struct mcplug_envelope {
+    uint32_t struct_size;
+    uint32_t kind;
+    uint64_t serial;                /* of this frame; counts up from 1 */
+    uint64_t exchange;              /* nonzero for requests; names the reply stream */
+    const struct mcplug_pair *meta; /* "method", "name", "protocol-version", .. */
+    size_t n_meta;
+};
+
+/* caps */
+#define MCPLUG_CAN_EXCHANGE 1u   /* replies come per request, cancel() ends one */
+#define MCPLUG_MIRRORS_PARAMS 2u /* sends "param:NAME" pairs along; since minor 1 */
+
+#define MCPLUG_QUEUED 1 /* what send() says of a frame it keeps; written() follows */
+
+struct mcplug_transport_ops {
+    uint32_t struct_size;
+    uint32_t caps;
+    /* Starts connecting; opened() or closed() follows. On failure neither does,
+     * and there is nothing to destroy. `settings` stay valid until destroy(). */
+    int (*open)(void *ctx, mcplug_conn *conn, const mcplug_props *settings, void **out,
+                struct mcplug_error *err);
+    /* take `frame`; it has no line end. Comes only between opened() and closed().
+     * MCPLUG_OK, MCPLUG_QUEUED, or an error, which ends nothing: the connection
+     * goes on. */
+    int (*send)(void *t, mcplug_buf *frame, const struct mcplug_envelope *env,
+                struct mcplug_error *err);
+    void (*close)(void *t);   /* asks; closed() follows, once */
+    void (*destroy)(void *t); /* only after closed() */
+    /* Nobody waits for that request: what has not left is dropped, and with
+     * MCPLUG_CAN_EXCHANGE its stream ended. Optional. */
+    void (*cancel)(void *t, uint64_t exchange);
+    /* The call is over: what its stream may still say goes to nobody. exchange_end()
+     * follows, as always. Optional, for MCPLUG_CAN_EXCHANGE; not after exchange_end().
+     * Since minor 1. */
+    void (*settled)(void *t, uint64_t exchange);
+    /* Bytes that have left and that the peer has not taken yet: it may still be
+     * starting. 0 also where nobody can know. Optional. Since minor 3. */
+    uint64_t (*unread)(void *t);
+};
+
+struct mcplug_probe_ops {
+    uint32_t struct_size;
+    uint32_t caps;
+    /* Begins one health check; verdict() follows, once. On failure it does not,
+     * and there is nothing to destroy. */
+    int (*start)(void *ctx, mcplug_check *check, const mcplug_props *settings, void **out,
+                 struct mcplug_error *err);
+    void (*stop)(void *p); /* too late: verdict() no longer counts */
+    void (*destroy)(void *p);
+};
+
+struct mcplug_content {
+    uint32_t struct_size;
+    const char *mime;
+    mcplug_buf *body;
+};
+
+struct mcplug_limits {
+    uint32_t struct_size;
+    uint32_t max_width, max_height;
+    uint64_t max_bytes, max_pixels;
+    const char *want_mime; /* NULL: same as the input */
+};
+
+struct mcplug_task { /* one conversion; borrow, all of it */
+    uint32_t struct_size;
+    const struct mcplug_content *in;
+    const struct mcplug_limits *limits;
+    const mcplug_job *job;
+    int (*cancelled)(const mcplug_job *job); /* [any] poll it now and then */
+};
+
+struct mcplug_converter_ops {
+    uint32_t struct_size;
+    uint32_t caps;
+    /* 0 = no, 1..100 = how well. Pure and quick. */
+    int (*match)(void *ctx, const char *mime, const struct mcplug_limits *limits);
+    /* Pool thread, several at once: no statics, no host->loop, no host->wire.
+     * give out->body; out->mime must be static text. */
+    int (*convert)(void *ctx, const struct mcplug_task *task, struct mcplug_content *out,
+                   struct mcplug_error *err);
+};
+
+/* Keeps secrets: ${NAME:..} in a configuration asks the vault NAME. Since minor 2. */
+struct mcplug_vault_ops {
+    uint32_t struct_size;
+    uint32_t caps;
+    /* Looks up one secret; `name` is UTF-8 and not empty. Any thread but the loop's
+     * while that runs, several at once: no statics, no host->loop, no host->wire. May
+     * block, for a person may have to unlock something, but not for ever.
+     * give `out`, made with buf_new() for this call: the caller overwrites its bytes.
+     * MCPLUG_EREFUSED: there is no such secret, it was not unlocked, or there is nobody
+     * to ask; the text says which, and never has a secret in it. */
+    int (*get)(void *ctx, const char *name, mcplug_buf **out, struct mcplug_error *err);
+};
+
+struct mcplug_option {
+    const char *name;     /* NULL ends the list */
+    const char *type;     /* "string" "int" "bool" "duration" "bytes" "secret"
+                             "list" "map" */
+    const char *fallback; /* NULL: required, but for lists and maps; "": none */
+    const char *help;
+};
+
+struct mcplug_feature {
+    uint32_t kind;
+    uint32_t flags; /* 0 */
+    const char *name;
+    const char *summary;
+    const char *const *accepts; /* URL schemes or mime types, NULL-ended */
+    const struct mcplug_option *options;
+    const void *ops; /* one of the *_ops above, after `kind` */
+};
+
+struct mcplug_plugin {
+    uint32_t magic;
+    uint32_t struct_size;
+    uint16_t abi_major;
+    uint16_t abi_minor;    /* compiled with */
+    uint16_t abi_needs;    /* oldest minor it can live with */
+    uint16_t feature_size; /* stride of `features` */
+    const char *name, *version, *license, *summary, *origin;
+    const struct mcplug_feature *features;
+    size_t n_features;
+    /* Once per host: a process may have several, each with its loop and thread.
+     * So `host` and `self`, valid until fini(), go into *ctx, and not into a static. */
+    int (*init)(const struct mcplug_host *host, mcplug_self *self, void **ctx,
+                struct mcplug_error *err);
+    void (*fini)(void *ctx); /* all of its instances are gone by then */
+};
+
+#define MCPLUG_HEAD(needs)                                                               \
+    .magic = MCPLUG_MAGIC, .struct_size = sizeof(struct mcplug_plugin),                  \
+    .abi_major = MCPLUG_ABI_MAJOR, .abi_minor = MCPLUG_ABI_MINOR, .abi_needs = (needs),  \
+    .feature_size = sizeof(struct mcplug_feature)
+
+#define MCPLUG_FEATURES(array)                                                           \
+    .features = (array), .n_features = sizeof(array) / sizeof((array)[0])
+
+#if defined(_WIN32)
+#define MCPLUG_VISIBLE __declspec(dllexport)
+#else
+#define MCPLUG_VISIBLE __attribute__((visibility("default")))
+#endif
+
+/* One source, two shapes: a module, or compiled into the core. */
+#ifdef MCPLUG_BUILTIN
+#define MCPLUG_PLUGIN(ident)                                                             \
+    extern const struct mcplug_plugin mcplug_builtin_##ident;                            \
+    const struct mcplug_plugin mcplug_builtin_##ident
+#else
+#define MCPLUG_PLUGIN(ident)                                                             \
+    extern MCPLUG_VISIBLE const struct mcplug_plugin mcplug_plugin_1;                    \
+    const struct mcplug_plugin mcplug_plugin_1
+#endif
+#define MCPLUG_SYMBOL "mcplug_plugin_1"
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* MCPLUG_PLUGIN_H */
