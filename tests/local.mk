@@ -73,6 +73,7 @@ unit_tests = \
 	tests/unit/loop_loop \
 	tests/unit/plugin_abi \
 	tests/unit/plugin_catalogue \
+	tests/unit/plugin_frozen \
 	tests/unit/plugin_handshake \
 	tests/unit/plugin_pins \
 	tests/unit/plugin_props \
@@ -156,6 +157,9 @@ test_modules = \
 	tests/modules/crash.c \
 	tests/modules/good.c \
 	tests/modules/old.c \
+	tests/modules/old_1.c \
+	tests/modules/old_2.c \
+	tests/modules/old_3.c \
 	tests/modules/probes.c \
 	tests/modules/unruly.c \
 	tests/modules/vault.c \

@@ -3,7 +3,8 @@
 #   wrong_NAME.so   wrong.c, once per `#define W_NAME` in it
 #   unruly_NAME.so  unruly.c, once per `#define U_NAME` in it
 #   other.so        good.c under another name
-#   old.so          old.c with the headers of release 1.0
+#   old.so          old.c with the headers of ABI 1.0
+#   old_N.so        old_N.c with the headers of ABI 1.N
 #   NAME.so         every other NAME.c
 # shellcheck disable=SC2086
 set -eu
@@ -28,9 +29,13 @@ for name in $(sed -n 's/^#define U_\([a-z_0-9]*\) .*/\1/p' unruly.c); do
 done
 compile other '-DGOOD_NAME="other"' '-DGOOD_FEATURE="mirror"' '-DGOOD_SCHEME="mirror"' good.c
 compile old -Iabi-1.0 old.c
+for file in old_*.c; do
+    minor=${file#old_} minor=${minor%.c}
+    compile "old_$minor" "-Iabi-1.$minor" "$file"
+done
 for file in *.c; do
     case $file in
-    wrong.c | unruly.c | old.c) ;;
+    wrong.c | unruly.c | old.c | old_*.c) ;;
     *) compile "${file%.c}" "$file" ;;
     esac
 done
