@@ -186,6 +186,16 @@ static void kit_closed(mcplug_conn *conn, const struct mcplug_error *why)
     conn->closed++;
 }
 
+static void kit_discard(mcplug_conn *conn, uint64_t exchange)
+{
+    if (!here(conn))
+        return;
+    if (conn->closed)
+        wrong(conn, "discard() after closed()");
+    if (exchange != 0 && exchange != EXCHANGE)
+        wrong(conn, "discard() for an exchange that was never begun");
+}
+
 const struct mcplug_wire mp_kit_wire = {
     .struct_size = sizeof mp_kit_wire,
     .opened = kit_opened,
@@ -195,6 +205,7 @@ const struct mcplug_wire mp_kit_wire = {
     .remark = kit_remark,
     .describe = kit_describe,
     .closed = kit_closed,
+    .discard = kit_discard,
 };
 
 /* ---- one life of a transport ---- */
