@@ -73,6 +73,7 @@ struct mcplug_conn {
     pthread_t thread;
     atomic_bool foreign; /* it was called on another thread */
     unsigned opened, written, messages, ended, closed;
+    uint32_t caps;           /* of the transport */
     bool queued;             /* send() kept the frame */
     bool asked;              /* to close */
     struct mcplug_error why; /* closed() said */
@@ -135,6 +136,8 @@ static void kit_exchange_end(mcplug_conn *conn, uint64_t exchange,
         return;
     if (conn->closed)
         wrong(conn, "exchange_end() after closed()");
+    if (!(conn->caps & MCPLUG_CAN_EXCHANGE))
+        wrong(conn, "exchange_end() without MCPLUG_CAN_EXCHANGE in its caps");
     if (exchange != EXCHANGE)
         wrong(conn, "exchange_end() for an exchange that was never begun");
     else if (conn->ended++)
@@ -401,6 +404,7 @@ void mp_kit_live(struct mp_kit *kit, const struct mp_offer *offer,
     }
     conn->loop = kit->loop;
     conn->thread = pthread_self();
+    conn->caps = ops->caps;
     uint64_t since = clock_ms();
     int r = ops->open(offer->plugin->ctx, conn, settings, &t, &why);
     check_blocked(kit, name, "open", since);

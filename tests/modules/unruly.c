@@ -33,6 +33,7 @@
 #define U_timer_left 25
 #define U_strange_result 26
 #define U_match_beyond 27
+#define U_ends_without_cap 28
 
 #define GLUE_(a, b) a##b
 #define GLUE(a, b) GLUE_(a, b)
@@ -108,6 +109,8 @@ static int unruly_send(void *t, mcplug_buf *frame, const struct mcplug_envelope 
     (void)err;
     if (IS(unknown_exchange))
         host->wire->feed(t, env->exchange + 1000, byte, 1);
+    if (IS(ends_without_cap))
+        host->wire->exchange_end(t, env->exchange, NULL);
     if (IS(written_unknown))
         host->wire->written(t, env->serial + 1000);
     if (IS(written_unqueued))

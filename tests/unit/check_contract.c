@@ -74,6 +74,8 @@ static const struct {
     {"needs_settings", 0, "ok " T "needs: url, token"},
     {"timer_left", 0, "ok warning: 1 timers or watches run on without any instance"},
     {"strange_result", 1, "FAILED " T "send() returned 7, which means nothing"},
+    {"ends_without_cap", 1,
+     "FAILED " T "exchange_end() without MCPLUG_CAN_EXCHANGE in its caps"},
     {"match_beyond", 1,
      "FAILED converter \"unruly\": match() says 101 for text/x-unruly"},
 };
