@@ -55,7 +55,7 @@ static json_t *failed_json(const char *line)
 
 static json_t *read_findings(const struct cli_child *child, const char *file)
 {
-    json_t *list = json_array();
+    json_t *list = json_array(), *calls = NULL; /* what it called last */
     const char *p = child->output.data, *end = p ? p + child->output.len : p;
     bool ended = false;
     while (p < end) {
@@ -64,6 +64,10 @@ static json_t *read_findings(const struct cli_child *child, const char *file)
         json_t *one = json_loadb(p, len, 0, NULL);
         if (json_object_get(one, "check"))
             json_array_append(list, one);
+        if (json_object_get(one, "calls")) {
+            json_decref(calls);
+            calls = json_incref(json_object_get(one, "calls"));
+        }
         ended = ended || json_object_get(one, "end");
         json_decref(one);
         p += len + 1;
@@ -71,9 +75,14 @@ static json_t *read_findings(const struct cli_child *child, const char *file)
     if (!ended || child->end != CLI_CHILD_EXITED) {
         char what[128], line[1024];
         cli_child_describe(child, CHECK_MS, what, sizeof what);
-        snprintf(line, sizeof line, "%s: %s during the check", file, what);
+        if (json_string_value(calls))
+            snprintf(line, sizeof line, "%s: %s %s", file, json_string_value(calls),
+                     what);
+        else
+            snprintf(line, sizeof line, "%s: %s during the check", file, what);
         json_array_append_new(list, failed_json(line));
     }
+    json_decref(calls);
     return list;
 }
 

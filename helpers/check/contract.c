@@ -10,6 +10,7 @@
 #include <elf.h>
 #include <link.h>
 #include <stdio.h>
+#include <time.h>
 
 #define LINE_BYTES 512
 
@@ -21,8 +22,12 @@ void mp_kit_say(struct mp_kit *kit, bool passed, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
-    kit->failed += !passed;
-    kit->report(kit->arg, passed, line);
+    pthread_mutex_lock(&kit->lock);
+    if (!kit->left) {
+        kit->failed += !passed;
+        kit->report.finding(kit->report.arg, passed, line);
+    }
+    pthread_mutex_unlock(&kit->lock);
 }
 
 /* ---- the descriptor ---- */
@@ -250,12 +255,17 @@ static void try_converter(struct mp_kit *kit, const struct mp_offer *offer)
     int before = kit->failed;
 
     for (size_t i = 0; accepts && accepts[i]; i++) {
+        mp_kit_enter(kit, "converter \"%s\": match()", name);
         int match = ops->match(ctx, accepts[i], &limits);
+        mp_kit_leave(kit);
         if (match < 0 || match > 100)
             mp_kit_say(kit, false, "converter \"%s\": match() says %d for %s", name,
                        match, accepts[i]);
     }
-    if (ops->match(ctx, "x-mcplug/no-such-type", &limits) != 0)
+    mp_kit_enter(kit, "converter \"%s\": match()", name);
+    int match = ops->match(ctx, "x-mcplug/no-such-type", &limits);
+    mp_kit_leave(kit);
+    if (match != 0)
         mp_kit_say(kit, true, "warning: converter \"%s\": matches any type", name);
     if (kit->failed == before)
         mp_kit_say(kit, true, "converter \"%s\": match() answers", name);
@@ -309,24 +319,40 @@ static int begin(struct mp_kit *kit, struct mcplug_error *err)
 static void end(struct mp_kit *kit)
 {
     if (!kit->stuck) {
+        mp_kit_enter(kit, "fini()");
         mp_catalogue_free(kit->cat);
         mp_loop_free(kit->loop);
+        mp_kit_leave(kit);
     }
     kit->cat = NULL;
     kit->loop = NULL;
 }
 
+struct trial {
+    struct mp_kit *kit;
+    char *file;
+    mcplug_props *settings; /* may be NULL */
+    struct mcplug_error err;
+    int r;
+};
+
 /* Once from init() to fini(); the second time brings it to life. 1: it loaded, 0: it
  * did not, below: an error of ours. */
-static int round_trip(struct mp_kit *kit, const char *file, bool again,
-                      const mcplug_props *settings, struct mcplug_error *err)
+static int round_trip(struct trial *trial, bool again)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     const struct mp_plugin *plugin = NULL;
+    struct mp_kit *kit = trial->kit;
 
-    int r = begin(kit, err);
-    if (r == MCPLUG_OK && mp_catalogue_load(kit->cat, file, &plugin, &why) != MCPLUG_OK)
-        mp_kit_say(kit, false, "%s%s", again ? "init() after fini(): " : "", why.text);
+    int r = begin(kit, &trial->err);
+    if (r == MCPLUG_OK) {
+        mp_kit_enter(kit, again ? "init()" : "loading it, or init(),");
+        int loaded = mp_catalogue_load(kit->cat, trial->file, &plugin, &why);
+        mp_kit_leave(kit);
+        if (loaded != MCPLUG_OK)
+            mp_kit_say(kit, false, "%s%s", again ? "init() after fini(): " : "",
+                       why.text);
+    }
     if (plugin && !again) {
         mp_kit_say(kit, true, "loads as \"%s\" %s", plugin->descriptor->name,
                    plugin->descriptor->version);
@@ -334,20 +360,77 @@ static int round_trip(struct mp_kit *kit, const char *file, bool again,
         check_exports(kit, plugin->descriptor);
     } else if (plugin) {
         mp_kit_say(kit, true, "init() works again after fini()");
-        try_features(kit, plugin, settings);
+        try_features(kit, plugin, trial->settings);
     }
     end(kit);
     return r < 0 ? r : plugin != NULL;
 }
 
-int mp_plugin_contract(const char *file, const mcplug_props *settings,
-                       void (*report)(void *arg, bool passed, const char *line),
-                       void *arg, struct mcplug_error *err)
+static void try_module(void *arg)
 {
-    struct mp_kit kit = {.report = report, .arg = arg};
+    struct trial *trial = arg;
 
-    int r = round_trip(&kit, file, false, NULL, err);
-    if (r > 0)
-        r = round_trip(&kit, file, true, settings, err);
-    return r < 0 ? r : kit.failed;
+    trial->r = round_trip(trial, false);
+    if (trial->r > 0)
+        trial->r = round_trip(trial, true);
+}
+
+/* NULL: no memory. Both outlive this call when the module does not return. */
+static struct trial *trial_new(const char *file, const mcplug_props *settings,
+                               const struct mp_kit_report *report)
+{
+    struct trial *trial = mp_alloc(sizeof *trial);
+    struct mp_kit *kit = mp_alloc(sizeof *kit);
+    pthread_condattr_t monotonic;
+
+    if (!trial || !kit) {
+        mp_free(trial);
+        mp_free(kit);
+        return NULL;
+    }
+    kit->report = *report;
+    pthread_mutex_init(&kit->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&kit->over_changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    trial->kit = kit;
+    trial->err = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    trial->file = mp_strdup(file);
+    trial->settings = settings ? mp_props_copy(settings) : NULL;
+    return trial;
+}
+
+static void trial_free(struct trial *trial)
+{
+    pthread_cond_destroy(&trial->kit->over_changed);
+    pthread_mutex_destroy(&trial->kit->lock);
+    mp_free(trial->kit);
+    mp_free(trial->file);
+    mp_props_free(trial->settings);
+    mp_free(trial);
+}
+
+int mp_plugin_contract(const char *file, const mcplug_props *settings,
+                       const struct mp_kit_report *report, struct mcplug_error *err)
+{
+    struct trial *trial = trial_new(file, settings, report);
+    int r;
+
+    if (!trial || !trial->file || (settings && !trial->settings)) {
+        if (trial)
+            trial_free(trial);
+        return mp_fail_nomem(err);
+    }
+    struct mp_kit *kit = trial->kit;
+    if (!mp_kit_run(kit, try_module, trial)) {
+        pthread_mutex_lock(&kit->lock);
+        r = kit->failed;
+        pthread_mutex_unlock(&kit->lock);
+        return r;
+    }
+    r = trial->r < 0 ? mp_fail(err, trial->r, "%s", trial->err.text) : kit->failed;
+    if (!kit->stuck)
+        trial_free(trial);
+    return r;
 }

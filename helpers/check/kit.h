@@ -6,30 +6,59 @@
 
 #include "plugin/catalogue.h"
 
+#include <pthread.h>
+
+struct mp_kit_report {
+    /* One finding. */
+    void (*finding)(void *arg, bool passed, const char *line);
+    /* What of the module is called next: should it not come back, that is to blame. May
+     * be NULL. */
+    void (*calls)(void *arg, const char *what);
+    void *arg;
+};
+
 /* Tries a module against its contract: descriptor, options, init and fini twice, and
  * for transports one life (open, a ping-like frame, close) with `settings` on a loop
- * of its own, with everything it tells the core checked for order and count. `report`
- * gets one line per finding; advice has passed and begins with "warning: ". Returns
- * the number of failed checks, not loading being one, or a negative error when the
- * kit itself cannot work. `settings` may be NULL; a transport that needs some is not
+ * and a thread of its own, with everything it tells the core checked for order and count.
+ * `report` gets one line per finding; advice has passed and begins with "warning: ".
+ * Returns the number of failed checks, not loading being one, or a negative error when
+ * the kit itself cannot work. `settings` may be NULL; a transport that needs some is not
  * brought to life, and a line tells which. The module must not be loaded by anybody
- * else in this process; a broken one may take the process with it. */
+ * else in this process; a broken one may take the process with it, and one that does not
+ * return from a call leaves the thread behind. */
 int mp_plugin_contract(const char *file, const mcplug_props *settings,
-                       void (*report)(void *arg, bool passed, const char *line),
-                       void *arg, struct mcplug_error *err);
+                       const struct mp_kit_report *report, struct mcplug_error *err);
 
 struct mp_kit {
-    void (*report)(void *arg, bool passed, const char *line);
-    void *arg;
-    int failed;
+    struct mp_kit_report report;
     struct mp_loop *loop;
     struct mp_catalogue *cat;
     bool stuck; /* an instance could not be ended: nothing may be freed */
+
+    pthread_mutex_t lock; /* for what follows */
+    pthread_cond_t over_changed;
+    int failed;
+    char calls[160]; /* what of the module was called last, .. */
+    bool inside;     /* .. and has not returned, .. */
+    uint64_t since;  /* .. in ms */
+    bool over;       /* the kit's thread has ended */
+    bool left;       /* it is not waited for any more, and says nothing */
 };
 
-/* One finding. */
+/* One finding. [any] */
 void mp_kit_say(struct mp_kit *kit, bool passed, const char *fmt, ...)
     MCPLUG_PRINTF(3, 4);
+
+/* ---- call.c ---- */
+
+/* Around everything of the module that is called: it must come back in time, and leave
+ * alone what is the program's. "transport \"x\": send()" */
+void mp_kit_enter(struct mp_kit *kit, const char *fmt, ...) MCPLUG_PRINTF(2, 3);
+uint64_t mp_kit_leave(struct mp_kit *kit); /* how long it took, in ms */
+
+/* Runs fn(arg) on a thread and waits for its end. False: a call did not return, which was
+ * reported; the thread is left behind with `kit` and `arg`. */
+bool mp_kit_run(struct mp_kit *kit, void (*fn)(void *arg), void *arg);
 
 /* ---- transport.c ---- */
 

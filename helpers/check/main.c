@@ -4,9 +4,9 @@
  *
  * In a program of its own, because a broken module may take the process with it, and
  * because it plays the core, of which it has all parts. Writes one JSON object per line
- * to stdout: {"passed": true, "check": "..."}, and {"end": true} as the last, for a
- * module may call exit(). What the module prints goes to stderr. Exit: 0 everything in
- * order, 1 something is not, 2 wrong words.
+ * to stdout: {"passed": true, "check": "..."}, {"calls": "init()"} before what may not
+ * come back, and {"end": true} as the last, for a module may call exit(). What the module
+ * prints goes to stderr. Exit: 0 everything in order, 1 something is not, 2 wrong words.
  */
 #include "helpers/check/kit.h"
 
@@ -66,6 +66,21 @@ static void on_finding(void *arg, bool passed, const char *line)
     mp_str_clear(&text);
 }
 
+/* Should it be the last line, the module has ended us in that call. */
+static void on_call(void *arg, const char *what)
+{
+    const int *fd = arg;
+    struct mp_str text;
+
+    mp_str_init(&text, REPORT_MAX);
+    mp_str_adds(&text, "{\"calls\":");
+    mp_str_add_json(&text, what, strlen(what));
+    mp_str_adds(&text, "}\n");
+    if (!text.failed)
+        report(*fd, text.data, text.len);
+    mp_str_clear(&text);
+}
+
 /* Takes the words of one setting; returns how many, 0: they are none. */
 static int take_setting(char **words, mcplug_props *props, int *r)
 {
@@ -105,6 +120,7 @@ int main(int argc, char **argv)
     if (argc < 2)
         return usage();
     int fd = begin();
+    const struct mp_kit_report to = {on_finding, on_call, &fd};
     props = mp_props_new();
     if (!props)
         r = mp_fail_nomem(&err);
@@ -118,7 +134,7 @@ int main(int argc, char **argv)
             mp_fail(&err, r, "setting %s does not fit what was set before", argv[i + 1]);
     }
     if (r == MCPLUG_OK)
-        r = mp_plugin_contract(argv[1], argc > 2 ? props : NULL, on_finding, &fd, &err);
+        r = mp_plugin_contract(argv[1], argc > 2 ? props : NULL, &to, &err);
     if (r < 0)
         on_finding(&fd, false, err.text);
     report(fd, end, sizeof end - 1);

@@ -7,7 +7,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 
 #define PATIENCE_MS 5000 /* for opened(), written() and closed() */
 #define REPLY_MS 200     /* for an answer, which nobody has to give */
@@ -69,6 +68,8 @@ const struct mcplug_mem mp_kit_mem = {
 #define EXCHANGE 1
 
 struct mcplug_conn {
+    struct mp_kit *kit;
+    const char *name; /* of the transport */
     struct mp_loop *loop;
     pthread_t thread;
     atomic_bool foreign; /* it was called on another thread */
@@ -249,31 +250,37 @@ static bool never(const mcplug_conn *conn)
     return false;
 }
 
+/* What it has on the loop may be called, of which each takes no longer than others. */
+static void turn(mcplug_conn *conn, bool wait)
+{
+    mp_kit_enter(conn->kit, "transport \"%s\": a callback of its timers or watches",
+                 conn->name);
+    mp_loop_turn(conn->loop, wait);
+    mp_kit_leave(conn->kit);
+}
+
 /* Runs the loop until it is so, or the time is over. */
 static bool await(mcplug_conn *conn, bool (*so)(const mcplug_conn *conn), uint64_t ms)
 {
     struct alarm alarm = {0};
 
-    mp_loop_turn(conn->loop, false); /* also brings the loop's clock up to date */
+    turn(conn, false); /* also brings the loop's clock up to date */
     if (mp_timer_start(conn->loop, &alarm.timer, ms, on_alarm) != MCPLUG_OK)
         return so(conn);
     while (!so(conn) && !alarm.rang)
-        mp_loop_turn(conn->loop, true);
+        turn(conn, true);
     mp_timer_stop(conn->loop, &alarm.timer);
     return so(conn);
 }
 
-static uint64_t clock_ms(void)
+static void enter(struct mp_kit *kit, const char *name, const char *op)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+    mp_kit_enter(kit, "transport \"%s\": %s()", name, op);
 }
 
-static void check_blocked(struct mp_kit *kit, const char *name, const char *op,
-                          uint64_t since)
+static void leave(struct mp_kit *kit, const char *name, const char *op)
 {
-    uint64_t took = clock_ms() - since;
+    uint64_t took = mp_kit_leave(kit);
     if (took > BLOCKED_MS)
         mp_kit_say(kit, true,
                    "warning: transport \"%s\": %s() kept the loop waiting for %u ms",
@@ -298,9 +305,9 @@ static void try_send(struct mp_kit *kit, const struct mp_offer *offer, void *t,
         return;
     frame->kept = true;
     *kept = kit_buf_ref(frame);
-    uint64_t since = clock_ms();
+    enter(kit, name, "send");
     int r = ops->send(t, frame, &env, &why);
-    check_blocked(kit, name, "send", since);
+    leave(kit, name, "send");
     conn->queued = r == MCPLUG_QUEUED;
     if (r > MCPLUG_QUEUED)
         mp_kit_say(kit, false,
@@ -359,7 +366,6 @@ static bool live_on(struct mp_kit *kit, const struct mp_offer *offer, void *t,
     const struct mcplug_transport_ops *ops = offer->feature.ops;
     const char *name = offer->feature.name;
     mcplug_buf *frame = NULL;
-    uint64_t since;
 
     if (!await(conn, is_open_or_closed, PATIENCE_MS))
         mp_kit_say(
@@ -370,9 +376,9 @@ static bool live_on(struct mp_kit *kit, const struct mp_offer *offer, void *t,
         try_send(kit, offer, t, conn, &frame);
     if (!conn->closed) {
         conn->asked = true;
-        since = clock_ms();
+        enter(kit, name, "close");
         ops->close(t);
-        check_blocked(kit, name, "close", since);
+        leave(kit, name, "close");
     }
     if (!await(conn, is_closed, PATIENCE_MS)) {
         mp_kit_say(kit, false,
@@ -380,9 +386,9 @@ static bool live_on(struct mp_kit *kit, const struct mp_offer *offer, void *t,
                    PATIENCE_MS / 1000);
         return false;
     }
-    since = clock_ms();
+    enter(kit, name, "destroy");
     ops->destroy(t);
-    check_blocked(kit, name, "destroy", since);
+    leave(kit, name, "destroy");
     await(conn, never, LATE_MS);
     check_frame(kit, name, frame);
     return true;
@@ -402,12 +408,14 @@ void mp_kit_live(struct mp_kit *kit, const struct mp_offer *offer,
         mp_kit_say(kit, false, "transport \"%s\": out of memory", name);
         return;
     }
+    conn->kit = kit;
+    conn->name = name;
     conn->loop = kit->loop;
     conn->thread = pthread_self();
     conn->caps = ops->caps;
-    uint64_t since = clock_ms();
+    enter(kit, name, "open");
     int r = ops->open(offer->plugin->ctx, conn, settings, &t, &why);
-    check_blocked(kit, name, "open", since);
+    leave(kit, name, "open");
     if (r == MCPLUG_OK) {
         if (!live_on(kit, offer, t, conn))
             kit->stuck = true;

@@ -34,6 +34,9 @@
 #define U_strange_result 26
 #define U_match_beyond 27
 #define U_ends_without_cap 28
+#define U_endless_send 29
+#define U_endless_timer 30
+#define U_endless_fini 31
 
 #define GLUE_(a, b) a##b
 #define GLUE(a, b) GLUE_(a, b)
@@ -78,6 +81,21 @@ static void wait_100_ms(void)
     pthread_mutex_unlock(&lock);
 }
 
+static void never_return(void)
+{
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    for (;;)
+        pthread_cond_wait(&never, &lock);
+}
+
+static void on_timer(void *arg)
+{
+    (void)arg;
+    never_return();
+}
+
 static int unruly_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
                        void **out, struct mcplug_error *err)
 {
@@ -107,6 +125,10 @@ static int unruly_send(void *t, mcplug_buf *frame, const struct mcplug_envelope 
                        struct mcplug_error *err)
 {
     (void)err;
+    if (IS(endless_send))
+        never_return();
+    if (IS(endless_timer))
+        host->loop->timer_start(self, 0, on_timer, NULL);
     if (IS(unknown_exchange))
         host->wire->feed(t, env->exchange + 1000, byte, 1);
     if (IS(ends_without_cap))
@@ -168,6 +190,13 @@ static int unruly_init(const struct mcplug_host *h, mcplug_self *me, void **ctx,
     return MCPLUG_OK;
 }
 
+static void unruly_fini(void *ctx)
+{
+    (void)ctx;
+    if (IS(endless_fini))
+        never_return();
+}
+
 static const struct mcplug_transport_ops ops = {
     .struct_size = sizeof ops,
     .open = unruly_open,
@@ -215,4 +244,5 @@ MCPLUG_PLUGIN(unruly) = {
     .license = IS(no_license) ? NULL : "MIT",
     .summary = "Breaks its word",
     .init = unruly_init,
+    .fini = unruly_fini,
 };
