@@ -39,6 +39,8 @@ uint64_t mp_kit_leave(struct mp_kit *kit)
     uint64_t took = clock_ms() - kit->since;
     kit->inside = false;
     pthread_mutex_unlock(&kit->lock);
+    mp_kit_process_compare(kit, kit->calls);
+    mp_kit_stdout_check(kit, kit->calls);
     return took;
 }
 

@@ -370,6 +370,7 @@ static void try_module(void *arg)
 {
     struct trial *trial = arg;
 
+    trial->kit->process = mp_kit_process_new();
     trial->r = round_trip(trial, false);
     if (trial->r > 0)
         trial->r = round_trip(trial, true);
@@ -389,6 +390,7 @@ static struct trial *trial_new(const char *file, const mcplug_props *settings,
         return NULL;
     }
     kit->report = *report;
+    kit->stdout_was = kit->stdout_now = -1;
     pthread_mutex_init(&kit->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -405,6 +407,7 @@ static void trial_free(struct trial *trial)
 {
     pthread_cond_destroy(&trial->kit->over_changed);
     pthread_mutex_destroy(&trial->kit->lock);
+    mp_kit_process_free(trial->kit->process);
     mp_free(trial->kit);
     mp_free(trial->file);
     mp_props_free(trial->settings);
@@ -423,7 +426,10 @@ int mp_plugin_contract(const char *file, const mcplug_props *settings,
         return mp_fail_nomem(err);
     }
     struct mp_kit *kit = trial->kit;
-    if (!mp_kit_run(kit, try_module, trial)) {
+    mp_kit_stdout_take(kit);
+    bool over = mp_kit_run(kit, try_module, trial);
+    mp_kit_stdout_give_back(kit);
+    if (!over) {
         pthread_mutex_lock(&kit->lock);
         r = kit->failed;
         pthread_mutex_unlock(&kit->lock);

@@ -7,6 +7,7 @@
 #include "plugin/catalogue.h"
 
 #include <pthread.h>
+#include <sys/types.h>
 
 struct mp_kit_report {
     /* One finding. */
@@ -34,6 +35,9 @@ struct mp_kit {
     struct mp_loop *loop;
     struct mp_catalogue *cat;
     bool stuck; /* an instance could not be ended: nothing may be freed */
+    struct mp_kit_process *process; /* as it was before the call under way */
+    int stdout_was, stdout_now;     /* -1: none */
+    off_t stdout_seen;              /* bytes of it that were told of */
 
     pthread_mutex_t lock; /* for what follows */
     pthread_cond_t over_changed;
@@ -59,6 +63,18 @@ uint64_t mp_kit_leave(struct mp_kit *kit); /* how long it took, in ms */
 /* Runs fn(arg) on a thread and waits for its end. False: a call did not return, which was
  * reported; the thread is left behind with `kit` and `arg`. */
 bool mp_kit_run(struct mp_kit *kit, void (*fn)(void *arg), void *arg);
+
+/* ---- process.c: what belongs to the program and not to the module ---- */
+
+struct mp_kit_process *mp_kit_process_new(void); /* give; as it is now. NULL: no memory */
+void mp_kit_process_free(struct mp_kit_process *p);
+/* Reports what `who` has changed since kit->process. */
+void mp_kit_process_compare(struct mp_kit *kit, const char *who);
+
+/* What is written to stdout is kept from others, and reported. */
+void mp_kit_stdout_take(struct mp_kit *kit);
+void mp_kit_stdout_check(struct mp_kit *kit, const char *who);
+void mp_kit_stdout_give_back(struct mp_kit *kit);
 
 /* ---- transport.c ---- */
 

@@ -4,7 +4,13 @@
  * for the contract kit to find out. `not` keeps to the rules. */
 #include <mcplug/plugin.h>
 
+#include <locale.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define U_not 1
 #define U_opens_twice 2
@@ -37,6 +43,15 @@
 #define U_endless_send 29
 #define U_endless_timer 30
 #define U_endless_fini 31
+#define U_prints 39
+#define U_writes_stdout 40
+#define U_signal_handler 41
+#define U_blocks_signal 42
+#define U_umask 43
+#define U_locale 44
+#define U_directory 45
+#define U_sets_environment 46
+#define U_unsets_environment 47
 
 #define GLUE_(a, b) a##b
 #define GLUE(a, b) GLUE_(a, b)
@@ -96,6 +111,33 @@ static void on_timer(void *arg)
     never_return();
 }
 
+/* Takes for its own what is the program's. */
+static void meddle(void)
+{
+    if (IS(prints))
+        printf("hello from %s\nand more\n", "unruly");
+    if (IS(writes_stdout) && write(STDOUT_FILENO, "raw\n", 4) < 0)
+        abort();
+    if (IS(signal_handler))
+        signal(SIGPIPE, SIG_IGN);
+    if (IS(blocks_signal)) {
+        sigset_t set;
+        sigemptyset(&set);
+        sigaddset(&set, SIGUSR1);
+        pthread_sigmask(SIG_BLOCK, &set, NULL);
+    }
+    if (IS(umask))
+        umask(0027);
+    if (IS(locale))
+        setlocale(LC_CTYPE, "C.UTF-8");
+    if (IS(directory) && chdir("/") != 0)
+        abort();
+    if (IS(sets_environment))
+        setenv("UNRULY", "1", 1);
+    if (IS(unsets_environment))
+        unsetenv("MCPLUG_UNRULY_TEST");
+}
+
 static int unruly_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
                        void **out, struct mcplug_error *err)
 {
@@ -125,6 +167,7 @@ static int unruly_send(void *t, mcplug_buf *frame, const struct mcplug_envelope 
                        struct mcplug_error *err)
 {
     (void)err;
+    meddle();
     if (IS(endless_send))
         never_return();
     if (IS(endless_timer))

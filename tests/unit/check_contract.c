@@ -79,6 +79,18 @@ static const struct {
      "\"helpful_little_function\" for one; -fvisibility=hidden keeps them in"},
     {"needs_settings", 0, "ok " T "needs: url, token"},
     {"timer_left", 0, "ok warning: 1 timers or watches run on without any instance"},
+    {"prints", 1,
+     "FAILED " T "send() wrote to stdout, which belongs to the program: hello from "
+     "unruly"},
+    {"writes_stdout", 1,
+     "FAILED " T "send() wrote to stdout, which belongs to the program: raw"},
+    {"signal_handler", 1,
+     "FAILED " T "send() changed the handler of signal 13 (Broken pipe)"},
+    {"blocks_signal", 1, "FAILED " T "send() blocked signal 10 (User defined signal 1)"},
+    {"umask", 1, "FAILED " T "send() changed the umask from 0022 to 0027"},
+    {"sets_environment", 1, "FAILED " T "send() set the environment variable UNRULY"},
+    {"unsets_environment", 1,
+     "FAILED " T "send() removed the environment variable MCPLUG_UNRULY_TEST"},
     {"strange_result", 1, "FAILED " T "send() returned 7, which means nothing"},
     {"ends_without_cap", 1,
      "FAILED " T "exchange_end() without MCPLUG_CAN_EXCHANGE in its caps"},
@@ -95,9 +107,34 @@ START_TEST(what_an_unruly_module_does_is_found_and_nothing_else)
     char module[64];
     leaks = true;
     snprintf(module, sizeof module, "unruly_%s.so", unruly[_i].module);
+    umask(022);
+    setenv("MCPLUG_UNRULY_TEST", "1", 1);
     int failed = check(module, NULL);
     ck_assert_msg(found(unruly[_i].finding), "not found: %s", unruly[_i].finding);
     ck_assert_int_eq(failed, unruly[_i].failed);
+}
+END_TEST
+
+/* Where the words differ from one machine to the next. */
+static const struct {
+    const char *module, *begins;
+} elsewhere[] = {
+    {"locale", "FAILED " T "send() changed the locale from C to LC_CTYPE=C.UTF-8;"},
+    {"directory", "FAILED " T "send() changed the working directory from "},
+};
+
+START_TEST(what_it_does_to_the_process_is_found)
+{
+    char module[64];
+    unsigned times = 0;
+
+    snprintf(module, sizeof module, "unruly_%s.so", elsewhere[_i].module);
+    ck_assert_int_eq(check(module, NULL), 1);
+    for (size_t i = 0; i < n_findings; i++)
+        times +=
+            strncmp(findings[i], elsewhere[_i].begins, strlen(elsewhere[_i].begins)) == 0;
+    ck_assert_msg(times == 1 || !found(""), "not found: %s", elsewhere[_i].begins);
+    ck_assert_uint_eq(times, 1);
 }
 END_TEST
 
@@ -185,6 +222,7 @@ static Suite *make_suite(void)
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, what_an_unruly_module_does_is_found_and_nothing_else, 0,
                         MP_COUNT(unruly));
+    tcase_add_loop_test(tc, what_it_does_to_the_process_is_found, 0, MP_COUNT(elsewhere));
     tcase_add_test(tc, a_good_module_passes_everything);
     tcase_add_loop_test(tc, a_module_of_every_minor_keeps_the_contract, 0, 4);
     tcase_add_test(tc, settings_reach_the_module_and_wrong_ones_are_told);
