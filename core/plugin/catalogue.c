@@ -33,6 +33,7 @@ struct record {
     ino_t ino;
     struct mp_offer *offers; /* those of known kinds */
     size_t n_offers;
+    bool over; /* fini() was called */
 };
 
 struct told {
@@ -126,14 +127,31 @@ static void record_free(struct record *record)
     mp_free(record);
 }
 
+static void record_fini(struct record *record)
+{
+    if (!record->over && record->plugin.descriptor->fini)
+        record->plugin.descriptor->fini(record->plugin.ctx);
+    record->over = true;
+}
+
+size_t mp_catalogue_fini(struct mp_catalogue *cat)
+{
+    size_t running = 0;
+
+    for (size_t i = cat->n; i-- > 0;) {
+        record_fini(cat->records[i]);
+        running += mp_self_running(cat->records[i]->plugin.self);
+    }
+    return running;
+}
+
 void mp_catalogue_free(struct mp_catalogue *cat)
 {
     if (!cat)
         return;
     while (cat->n) {
         struct record *record = cat->records[--cat->n];
-        if (record->plugin.descriptor->fini)
-            record->plugin.descriptor->fini(record->plugin.ctx);
+        record_fini(record);
         record_free(record);
     }
     while (cat->told) {

@@ -61,6 +61,9 @@ struct mp_catalogue *mp_catalogue_new(const struct mp_catalogue_options *options
                                       struct mcplug_error *err); /* give; copies */
 /* Calls fini() of every module; all their instances must be gone. */
 void mp_catalogue_free(struct mp_catalogue *cat);
+/* The same, and nothing else; mp_catalogue_free() follows. How many timers and watches
+ * they have left running. */
+size_t mp_catalogue_fini(struct mp_catalogue *cat);
 
 /* Finds who offers `kind` under `name`, and loads it. MCPLUG_ENOTSUP: nobody does;
  * the message lists where was searched, and names the package for our own ones, or

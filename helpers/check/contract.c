@@ -320,12 +320,26 @@ static void end(struct mp_kit *kit)
 {
     if (!kit->stuck) {
         mp_kit_enter(kit, "fini()");
+        size_t left = kit->cat ? mp_catalogue_fini(kit->cat) : 0;
         mp_catalogue_free(kit->cat);
         mp_loop_free(kit->loop);
         mp_kit_leave(kit);
+        if (left && !kit->timers_left)
+            mp_kit_say(kit, false, "%zu timers or watches still run after fini()", left);
+        kit->timers_left = kit->timers_left || left;
     }
     kit->cat = NULL;
     kit->loop = NULL;
+}
+
+static void check_memory(struct mp_kit *kit)
+{
+    size_t bytes, blocks = mp_kit_memory_left(&bytes);
+    if (blocks)
+        mp_kit_say(kit, false,
+                   "%zu blocks of host->mem with %zu bytes were not freed by the end of "
+                   "fini()",
+                   blocks, bytes);
 }
 
 struct trial {
@@ -343,7 +357,9 @@ static int round_trip(struct trial *trial, bool again)
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     const struct mp_plugin *plugin = NULL;
     struct mp_kit *kit = trial->kit;
+    struct mp_kit_descriptors descriptors;
 
+    mp_kit_descriptors_look(&descriptors);
     int r = begin(kit, &trial->err);
     if (r == MCPLUG_OK) {
         mp_kit_enter(kit, again ? "init()" : "loading it, or init(),");
@@ -363,6 +379,10 @@ static int round_trip(struct trial *trial, bool again)
         try_features(kit, plugin, trial->settings);
     }
     end(kit);
+    if (plugin && again && !kit->stuck) { /* what a library keeps was there before */
+        mp_kit_descriptors_compare(kit, &descriptors);
+        check_memory(kit);
+    }
     return r < 0 ? r : plugin != NULL;
 }
 

@@ -34,7 +34,8 @@ struct mp_kit {
     struct mp_kit_report report;
     struct mp_loop *loop;
     struct mp_catalogue *cat;
-    bool stuck; /* an instance could not be ended: nothing may be freed */
+    bool stuck;       /* an instance could not be ended: nothing may be freed */
+    bool timers_left; /* by a fini(), which was reported */
     struct mp_kit_process *process; /* as it was before the call under way */
     int stdout_was, stdout_now;     /* -1: none */
     off_t stdout_seen;              /* bytes of it that were told of */
@@ -75,6 +76,22 @@ void mp_kit_process_compare(struct mp_kit *kit, const char *who);
 void mp_kit_stdout_take(struct mp_kit *kit);
 void mp_kit_stdout_check(struct mp_kit *kit, const char *who);
 void mp_kit_stdout_give_back(struct mp_kit *kit);
+
+#define MP_KIT_DESCRIPTORS 1024 /* higher ones are not looked at */
+struct mp_kit_descriptors {
+    bool open[MP_KIT_DESCRIPTORS];
+};
+void mp_kit_descriptors_look(struct mp_kit_descriptors *out);
+void mp_kit_descriptors_compare(struct mp_kit *kit, const struct mp_kit_descriptors *was);
+
+/* ---- memory.c: host->mem ---- */
+
+void *mp_kit_memory_alloc(size_t size);
+void *mp_kit_memory_resize(void *p, size_t size);
+void mp_kit_memory_free(void *p);
+bool mp_kit_memory_note(const void *p, size_t size); /* false: no memory */
+void mp_kit_memory_forget(const void *p);            /* it was not noted: fine */
+size_t mp_kit_memory_left(size_t *bytes);            /* blocks that were not freed */
 
 /* ---- transport.c ---- */
 

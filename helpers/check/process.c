@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <locale.h>
@@ -184,4 +185,52 @@ void mp_kit_stdout_check(struct mp_kit *kit, const char *who)
     mp_kit_say(kit, false, "%s wrote to stdout, which belongs to the program: %.*s", who,
                n > 0 ? (int)n : 0, text);
     kit->stdout_seen = st.st_size;
+}
+
+/* ---- descriptors ---- */
+
+/* Calls fn for each, but for the one that this takes. */
+static void each_descriptor(void (*fn)(void *arg, int fd), void *arg)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    struct dirent *entry;
+
+    while (dir && (entry = readdir(dir))) {
+        int fd = atoi(entry->d_name);
+        if (entry->d_name[0] != '.' && fd != dirfd(dir))
+            fn(arg, fd);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+static void note(void *arg, int fd)
+{
+    struct mp_kit_descriptors *d = arg;
+    if (fd < MP_KIT_DESCRIPTORS)
+        d->open[fd] = true;
+}
+
+void mp_kit_descriptors_look(struct mp_kit_descriptors *out)
+{
+    memset(out, 0, sizeof *out);
+    each_descriptor(note, out);
+}
+
+void mp_kit_descriptors_compare(struct mp_kit *kit, const struct mp_kit_descriptors *was)
+{
+    struct mp_kit_descriptors is;
+    char path[64], what[128];
+
+    mp_kit_descriptors_look(&is);
+    for (int fd = 0; fd < MP_KIT_DESCRIPTORS; fd++) {
+        if (was->open[fd] && !is.open[fd])
+            mp_kit_say(kit, false, "closed descriptor %d, which was not its own", fd);
+        if (was->open[fd] || !is.open[fd])
+            continue;
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        ssize_t n = readlink(path, what, sizeof what - 1);
+        mp_kit_say(kit, false, "descriptor %d (%.*s) is still open after fini()", fd,
+                   n > 0 ? (int)n : 1, n > 0 ? what : "?");
+    }
 }

@@ -43,7 +43,18 @@ static mcplug_buf *kit_buf_ref(mcplug_buf *buf)
 static void kit_buf_unref(mcplug_buf *buf)
 {
     if (buf && atomic_fetch_sub(&buf->refs, 1) == 1 && !buf->kept)
+        mp_kit_memory_free(buf);
+}
+
+/* One that the module makes, and has to drop. */
+static mcplug_buf *module_buf_new(const void *data, size_t len)
+{
+    mcplug_buf *buf = kit_buf_new(data, len);
+    if (buf && !mp_kit_memory_note(buf, len)) {
         mp_free(buf);
+        buf = NULL;
+    }
+    return buf;
 }
 
 static struct mcplug_bytes kit_buf_bytes(const mcplug_buf *buf)
@@ -53,10 +64,10 @@ static struct mcplug_bytes kit_buf_bytes(const mcplug_buf *buf)
 
 const struct mcplug_mem mp_kit_mem = {
     .struct_size = sizeof mp_kit_mem,
-    .alloc = mp_alloc,
-    .resize = mp_resize,
-    .free = mp_free,
-    .buf_new = kit_buf_new,
+    .alloc = mp_kit_memory_alloc,
+    .resize = mp_kit_memory_resize,
+    .free = mp_kit_memory_free,
+    .buf_new = module_buf_new,
     .buf_ref = kit_buf_ref,
     .buf_unref = kit_buf_unref,
     .buf_bytes = kit_buf_bytes,

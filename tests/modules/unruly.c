@@ -4,6 +4,7 @@
  * for the contract kit to find out. `not` keeps to the rules. */
 #include <mcplug/plugin.h>
 
+#include <fcntl.h>
 #include <locale.h>
 #include <pthread.h>
 #include <signal.h>
@@ -43,6 +44,13 @@
 #define U_endless_send 29
 #define U_endless_timer 30
 #define U_endless_fini 31
+#define U_timer_after_fini 32
+#define U_leaks_memory 33
+#define U_leaks_resized 34
+#define U_leaks_buffer 35
+#define U_leaks_in_init 36
+#define U_leaks_descriptor 37
+#define U_closes_stdin 38
 #define U_prints 39
 #define U_writes_stdout 40
 #define U_signal_handler 41
@@ -136,6 +144,25 @@ static void meddle(void)
         setenv("UNRULY", "1", 1);
     if (IS(unsets_environment))
         unsetenv("MCPLUG_UNRULY_TEST");
+    if (IS(closes_stdin))
+        close(STDIN_FILENO);
+}
+
+/* Takes what it does not give back. */
+static void leak(void)
+{
+    static void *volatile leaked;
+
+    if (IS(leaks_memory))
+        leaked = host->mem->alloc(100);
+    if (IS(leaks_resized))
+        leaked = host->mem->resize(host->mem->alloc(1), 200);
+    if (IS(leaks_buffer))
+        leaked = host->mem->buf_ref(host->mem->buf_new("x", 1));
+    if (IS(leaks_buffer))
+        host->mem->buf_unref(leaked);
+    if (IS(leaks_descriptor) && open("/dev/null", O_RDONLY | O_CLOEXEC) < 0)
+        abort();
 }
 
 static int unruly_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
@@ -168,6 +195,7 @@ static int unruly_send(void *t, mcplug_buf *frame, const struct mcplug_envelope 
 {
     (void)err;
     meddle();
+    leak();
     if (IS(endless_send))
         never_return();
     if (IS(endless_timer))
@@ -230,6 +258,8 @@ static int unruly_init(const struct mcplug_host *h, mcplug_self *me, void **ctx,
         return h->diag->fail(err, MCPLUG_EINVAL, "once is enough");
     host = h;
     self = me;
+    if (IS(leaks_in_init))
+        *ctx = h->mem->alloc(10);
     return MCPLUG_OK;
 }
 
@@ -238,6 +268,8 @@ static void unruly_fini(void *ctx)
     (void)ctx;
     if (IS(endless_fini))
         never_return();
+    if (IS(timer_after_fini))
+        host->loop->timer_start(self, 3600000, on_timer, NULL);
 }
 
 static const struct mcplug_transport_ops ops = {

@@ -78,7 +78,18 @@ static const struct {
      "ok warning: exports 1 symbols besides mcplug_plugin_1, "
      "\"helpful_little_function\" for one; -fvisibility=hidden keeps them in"},
     {"needs_settings", 0, "ok " T "needs: url, token"},
-    {"timer_left", 0, "ok warning: 1 timers or watches run on without any instance"},
+    {"timer_left", 1, "ok warning: 1 timers or watches run on without any instance"},
+    {"timer_left", 1, "FAILED 1 timers or watches still run after fini()"},
+    {"timer_after_fini", 1, "FAILED 1 timers or watches still run after fini()"},
+    {"leaks_memory", 1,
+     "FAILED 1 blocks of host->mem with 100 bytes were not freed by the end of fini()"},
+    {"leaks_resized", 1,
+     "FAILED 1 blocks of host->mem with 200 bytes were not freed by the end of fini()"},
+    {"leaks_buffer", 1,
+     "FAILED 1 blocks of host->mem with 1 bytes were not freed by the end of fini()"},
+    {"leaks_in_init", 1,
+     "FAILED 2 blocks of host->mem with 20 bytes were not freed by the end of fini()"},
+    {"closes_stdin", 1, "FAILED closed descriptor 0, which was not its own"},
     {"prints", 1,
      "FAILED " T "send() wrote to stdout, which belongs to the program: hello from "
      "unruly"},
@@ -119,6 +130,7 @@ END_TEST
 static const struct {
     const char *module, *begins;
 } elsewhere[] = {
+    {"leaks_descriptor", "FAILED descriptor "},
     {"locale", "FAILED " T "send() changed the locale from C to LC_CTYPE=C.UTF-8;"},
     {"directory", "FAILED " T "send() changed the working directory from "},
 };
