@@ -302,13 +302,22 @@ static void try_features(struct mp_kit *kit, const struct mp_plugin *plugin,
 
 /* ---- the whole ---- */
 
+/* What the module itself says may be the cause of all that follows. */
+static void on_log(void *arg, int level, const char *source, const char *text)
+{
+    (void)level;
+    if (strncmp(source, "plugin:", strlen("plugin:")) == 0)
+        mp_kit_say(arg, true, "warning: it logged: %.400s", text);
+}
+
 static int begin(struct mp_kit *kit, struct mcplug_error *err)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
 
+    mp_events_init(&kit->log, on_log, kit, MCPLUG_LOG_WARN);
     kit->loop = mp_loop_new(&why);
     struct mp_catalogue_options options = {
-        .loop = kit->loop, .wire = &mp_kit_wire, .mem = &mp_kit_mem};
+        .log = &kit->log, .loop = kit->loop, .wire = &mp_kit_wire, .mem = &mp_kit_mem};
     if (kit->loop)
         kit->cat = mp_catalogue_new(&options, &why);
     return kit->cat ? MCPLUG_OK : mp_fail(err, why.code, "%s", why.text);
@@ -321,6 +330,7 @@ static void end(struct mp_kit *kit)
     if (!kit->stuck) {
         mp_kit_enter(kit, "fini()");
         size_t left = kit->cat ? mp_catalogue_fini(kit->cat) : 0;
+        mp_events_init(&kit->log, NULL, NULL, MCPLUG_LOG_ERROR); /* of the core's own */
         mp_catalogue_free(kit->cat);
         mp_loop_free(kit->loop);
         mp_kit_leave(kit);

@@ -32,6 +32,7 @@ int mp_plugin_contract(const char *file, const mcplug_props *settings,
 
 struct mp_kit {
     struct mp_kit_report report;
+    struct mp_events log;
     struct mp_loop *loop;
     struct mp_catalogue *cat;
     bool stuck;       /* an instance could not be ended: nothing may be freed */

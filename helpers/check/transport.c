@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 
 #define PATIENCE_MS 5000 /* for opened(), written() and closed() */
 #define REPLY_MS 200     /* for an answer, which nobody has to give */
@@ -83,12 +84,14 @@ struct mcplug_conn {
     const char *name; /* of the transport */
     struct mp_loop *loop;
     pthread_t thread;
-    atomic_bool foreign; /* it was called on another thread */
+    _Atomic(const char *) foreign; /* what was called on another thread */
     unsigned opened, written, messages, ended, closed;
     uint32_t caps;           /* of the transport */
     bool queued;             /* send() kept the frame */
     bool asked;              /* to close */
     struct mcplug_error why; /* closed() said */
+    struct mcplug_error end; /* exchange_end() said; 0: nothing */
+    char remark[128];        /* the last line */
     const char *wrong[8];    /* static texts, each once */
     size_t n_wrong;
 };
@@ -103,17 +106,17 @@ static void wrong(mcplug_conn *conn, const char *what)
 }
 
 /* False: on another thread, where the rest of the record must not be touched. */
-static bool here(mcplug_conn *conn)
+static bool here(mcplug_conn *conn, const char *call)
 {
     if (pthread_equal(conn->thread, pthread_self()))
         return true;
-    atomic_store(&conn->foreign, true);
+    atomic_store(&conn->foreign, call);
     return false;
 }
 
 static void kit_opened(mcplug_conn *conn)
 {
-    if (!here(conn))
+    if (!here(conn, "opened()"))
         return;
     if (conn->closed)
         wrong(conn, "opened() after closed()");
@@ -125,7 +128,7 @@ static void kit_opened(mcplug_conn *conn)
 static void kit_feed(mcplug_conn *conn, uint64_t exchange, struct mcplug_bytes piece,
                      int last)
 {
-    if (!here(conn))
+    if (!here(conn, "feed()"))
         return;
     if (conn->closed)
         wrong(conn, "feed() after closed()");
@@ -143,9 +146,10 @@ static void kit_feed(mcplug_conn *conn, uint64_t exchange, struct mcplug_bytes p
 static void kit_exchange_end(mcplug_conn *conn, uint64_t exchange,
                              const struct mcplug_error *why)
 {
-    (void)why;
-    if (!here(conn))
+    if (!here(conn, "exchange_end()"))
         return;
+    if (why)
+        mp_error_copy(&conn->end, why);
     if (conn->closed)
         wrong(conn, "exchange_end() after closed()");
     if (!(conn->caps & MCPLUG_CAN_EXCHANGE))
@@ -158,7 +162,7 @@ static void kit_exchange_end(mcplug_conn *conn, uint64_t exchange,
 
 static void kit_written(mcplug_conn *conn, uint64_t serial)
 {
-    if (!here(conn))
+    if (!here(conn, "written()"))
         return;
     if (conn->closed)
         wrong(conn, "written() after closed()");
@@ -170,17 +174,21 @@ static void kit_written(mcplug_conn *conn, uint64_t serial)
 
 static void kit_remark(mcplug_conn *conn, struct mcplug_bytes line)
 {
-    if (!here(conn))
+    if (!here(conn, "remark()"))
         return;
     if (conn->closed)
         wrong(conn, "remark() after closed()");
     if (line.len && !line.data)
         wrong(conn, "remark() of bytes at NULL");
+    else
+        snprintf(conn->remark, sizeof conn->remark, "%.*s",
+                 (int)(line.len < sizeof conn->remark ? line.len : sizeof conn->remark),
+                 (const char *)line.data);
 }
 
 static void kit_describe(mcplug_conn *conn, const char *name, const char *value)
 {
-    if (!here(conn))
+    if (!here(conn, "describe()"))
         return;
     if (conn->closed)
         wrong(conn, "describe() after closed()");
@@ -190,7 +198,7 @@ static void kit_describe(mcplug_conn *conn, const char *name, const char *value)
 
 static void kit_closed(mcplug_conn *conn, const struct mcplug_error *why)
 {
-    if (!here(conn))
+    if (!here(conn, "closed()"))
         return;
     if (conn->closed)
         wrong(conn, "closed() more than once");
@@ -203,7 +211,7 @@ static void kit_closed(mcplug_conn *conn, const struct mcplug_error *why)
 
 static void kit_discard(mcplug_conn *conn, uint64_t exchange)
 {
-    if (!here(conn))
+    if (!here(conn, "discard()"))
         return;
     if (conn->closed)
         wrong(conn, "discard() after closed()");
@@ -323,9 +331,12 @@ static void try_send(struct mp_kit *kit, const struct mp_offer *offer, void *t,
     if (r > MCPLUG_QUEUED)
         mp_kit_say(kit, false,
                    "transport \"%s\": send() returned %d, which means nothing", name, r);
+    else if (r < 0 && why.text[0])
+        mp_kit_say(kit, true, "warning: transport \"%s\": send() failed: %s", name,
+                   why.text);
     else if (r < 0)
-        mp_kit_say(kit, why.text[0] != '\0', "transport \"%s\": send() failed: %s", name,
-                   why.text[0] ? why.text : "it gave no reason");
+        mp_kit_say(kit, false, "transport \"%s\": send() failed: it gave no reason",
+                   name);
     if (conn->queued && !await(conn, is_written_or_closed, PATIENCE_MS))
         mp_kit_say(kit, false,
                    "transport \"%s\": written() did not follow MCPLUG_QUEUED within %d s",
@@ -359,12 +370,19 @@ static void sum_up(struct mp_kit *kit, const char *name, const mcplug_conn *conn
 {
     for (size_t i = 0; i < conn->n_wrong; i++)
         mp_kit_say(kit, false, "transport \"%s\": %s", name, conn->wrong[i]);
-    if (atomic_load(&conn->foreign))
-        mp_kit_say(kit, false, "transport \"%s\": called the core on another thread",
-                   name);
-    if (!conn->opened && !conn->asked)
-        mp_kit_say(kit, false, "transport \"%s\": could not connect: %s", name,
-                   conn->why.text[0] ? conn->why.text : "it gave no reason");
+    const char *foreign = atomic_load(&conn->foreign);
+    if (foreign)
+        mp_kit_say(kit, false, "transport \"%s\": called %s on another thread", name,
+                   foreign);
+    if (!conn->asked)
+        mp_kit_say(kit, conn->opened, "%stransport \"%s\": %s: %s%s%s",
+                   conn->opened ? "warning: " : "", name,
+                   conn->opened ? "the connection ended by itself" : "could not connect",
+                   conn->why.text[0] ? conn->why.text : "it gave no reason",
+                   conn->remark[0] ? "; the last remark was: " : "", conn->remark);
+    if (conn->end.code)
+        mp_kit_say(kit, true, "warning: transport \"%s\": the exchange failed: %s", name,
+                   conn->end.text[0] ? conn->end.text : "it gave no reason");
     if (kit->failed == failed_before)
         mp_kit_say(kit, true, "transport \"%s\": everything in order and counted%s", name,
                    conn->messages ? ", and an answer came" : "");

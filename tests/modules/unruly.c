@@ -60,6 +60,12 @@
 #define U_directory 45
 #define U_sets_environment 46
 #define U_unsets_environment 47
+#define U_ends_by_itself 48
+#define U_exchange_fails 49
+#define U_logs_warning 50
+#define U_remarks_and_fails 51
+#define U_send_fails 52
+#define U_send_fails_silently 53
 
 #define GLUE_(a, b) a##b
 #define GLUE(a, b) GLUE_(a, b)
@@ -181,7 +187,11 @@ static int unruly_open(void *ctx, mcplug_conn *conn, const mcplug_props *setting
     }
     if (IS(slow))
         wait_100_ms();
-    if (IS(cannot_connect))
+    if (IS(logs_warning))
+        host->diag->log(self, MCPLUG_LOG_WARN, "the moon is %s", "full");
+    if (IS(remarks_and_fails))
+        host->wire->remark(conn, byte);
+    if (IS(cannot_connect) || IS(remarks_and_fails))
         host->wire->closed(conn, &refused);
     else if (!IS(never_opens))
         host->wire->opened(conn);
@@ -196,6 +206,13 @@ static int unruly_send(void *t, mcplug_buf *frame, const struct mcplug_envelope 
     (void)err;
     meddle();
     leak();
+    if (IS(ends_by_itself) || IS(exchange_fails)) {
+        const struct mcplug_error lost = {sizeof lost, MCPLUG_EIO, 0, 0, "the peer left"};
+        if (IS(exchange_fails))
+            host->wire->exchange_end(t, env->exchange, &lost);
+        else
+            host->wire->closed(t, &lost);
+    }
     if (IS(endless_send))
         never_return();
     if (IS(endless_timer))
@@ -217,6 +234,10 @@ static int unruly_send(void *t, mcplug_buf *frame, const struct mcplug_envelope 
         host->mem->buf_unref(frame);
     if (IS(drops_frame_twice))
         host->mem->buf_unref(frame);
+    if (IS(send_fails))
+        return host->diag->fail(err, MCPLUG_EOVERLOADED, "one at a time");
+    if (IS(send_fails_silently))
+        return MCPLUG_EIO;
     return IS(never_written) ? MCPLUG_QUEUED : IS(strange_result) ? 7 : MCPLUG_OK;
 }
 
@@ -274,6 +295,7 @@ static void unruly_fini(void *ctx)
 
 static const struct mcplug_transport_ops ops = {
     .struct_size = sizeof ops,
+    .caps = IS(exchange_fails) ? MCPLUG_CAN_EXCHANGE : 0,
     .open = unruly_open,
     .send = unruly_send,
     .close = unruly_close,
