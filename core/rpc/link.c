@@ -4,16 +4,6 @@
 #include "base/mem.h"
 #include "loop/loop.h"
 
-/* Something a module told that waits for the end of the turn. */
-struct item {
-    enum { ITEM_MESSAGE, ITEM_REMARK, ITEM_EXCHANGE_END, ITEM_OVERRUN } type;
-    struct item *next;
-    mp_message *message;
-    mcplug_buf *line;
-    uint64_t exchange;
-    struct mcplug_error *why;
-};
-
 /* One message being put together; transports with reply streams have several. */
 struct stream {
     struct stream *next;
@@ -28,11 +18,10 @@ struct mcplug_conn {
     const struct mcplug_transport_ops *ops;
     void *transport;
     struct mp_job job;
-    struct stream shared;   /* exchange 0 */
-    struct stream *streams; /* the others */
-    struct stream *spare;   /* one that is not in use */
-    struct item *first, **last;
-    mp_message *msg_first, **msg_last; /* messages, the usual case, need no item */
+    struct stream shared;      /* exchange 0 */
+    struct stream *streams;    /* the others */
+    struct stream *spare;      /* one that is not in use */
+    mp_message *first, **last; /* what the module told in this turn, in its order */
     bool opened, opened_told;
     bool given_up; /* we must ask to close, once the module has returned */
     bool closing;  /* we asked */
@@ -43,47 +32,39 @@ struct mcplug_conn {
     struct mcplug_error why;
 };
 
-struct mp_link { /* one thing, seen by the core as a link and by modules as a conn */
-    struct mcplug_conn conn;
-};
-
 static void deliver(struct mp_job *job);
 
-static void wake(mcplug_conn *c)
+/* Is its contract broken so? Returns what it is given, and logs the first. */
+static bool breaks(mcplug_conn *c, bool is, const char *how)
 {
-    mp_job_defer(c->o.loop, &c->job, deliver);
-}
-
-static void complain(mcplug_conn *c, const char *what)
-{
-    if (!c->complained)
+    if (is && !c->complained) {
+        c->complained = true;
         mp_log(c->o.log, MCPLUG_LOG_WARN, c->o.source,
-               "transport %s breaks its contract: %s", c->o.transport->feature.name,
-               what);
-    c->complained = true;
+               "transport %s breaks its contract: %s", c->o.transport->feature.name, how);
+    }
+    return is;
 }
 
 /* ---- what modules call ---- */
 
 static void wire_opened(mcplug_conn *c)
 {
-    if (c->opened || c->closed) {
-        complain(c, c->closed ? "opened after closed" : "opened twice");
+    if (breaks(c, c->closed, "opened after closed") ||
+        breaks(c, c->opened, "opened twice"))
         return;
-    }
     c->opened = true;
-    wake(c);
+    mp_job_defer(c->o.loop, &c->job, deliver);
 }
 
-/* The connection can't go on; the reason is kept for the end. */
-static void give_up(mcplug_conn *c, int code, const char *why)
+/* Without memory the connection can't go on; the reason is kept for the end. */
+static void give_up(mcplug_conn *c)
 {
     if (c->given_up || c->closing || c->closed)
         return;
-    mp_fail(&c->why, code, "%s", why);
+    mp_fail_nomem(&c->why);
     c->has_why = true;
     c->given_up = true;
-    wake(c);
+    mp_job_defer(c->o.loop, &c->job, deliver);
 }
 
 static struct stream *stream_of(mcplug_conn *c, uint64_t exchange)
@@ -105,8 +86,15 @@ static struct stream *stream_of(mcplug_conn *c, uint64_t exchange)
     return s;
 }
 
-static void stream_free(mcplug_conn *c, struct stream *s)
+static void stream_drop(mcplug_conn *c, uint64_t exchange)
 {
+    struct stream **at = &c->streams, *s;
+
+    while (*at && (*at)->exchange != exchange)
+        at = &(*at)->next;
+    if (!(s = *at))
+        return;
+    *at = s->next;
     mp_assembler_clear(&s->assembler); /* and ready for another message */
     if (c->spare)
         mp_free(s);
@@ -114,42 +102,12 @@ static void stream_free(mcplug_conn *c, struct stream *s)
         c->spare = s;
 }
 
-static void stream_drop(mcplug_conn *c, uint64_t exchange)
+/* take */
+static void enqueue(mcplug_conn *c, mp_message *m)
 {
-    for (struct stream **at = &c->streams; *at; at = &(*at)->next) {
-        struct stream *s = *at;
-        if (s->exchange == exchange) {
-            *at = s->next;
-            stream_free(c, s);
-            return;
-        }
-    }
-}
-
-static void enqueue(mcplug_conn *c, struct item *item)
-{
-    *c->last = item;
-    c->last = &item->next;
-    wake(c);
-}
-
-static void enqueue_message(mcplug_conn *c, mp_message *m)
-{
-    if (!c->first) { /* no item waits: order is kept without one */
-        *c->msg_last = m;
-        c->msg_last = &m->next;
-        wake(c);
-        return;
-    }
-    struct item *item = mp_alloc(sizeof *item);
-    if (!item) {
-        mp_message_unref(m);
-        give_up(c, MCPLUG_ENOMEM, "out of memory");
-        return;
-    }
-    item->type = ITEM_MESSAGE;
-    item->message = m;
-    enqueue(c, item);
+    *c->last = m;
+    c->last = &m->next;
+    mp_job_defer(c->o.loop, &c->job, deliver);
 }
 
 /* What a module gives as a reason is an error, and not one that only a peer can give. */
@@ -160,31 +118,37 @@ static void take_reason(struct mcplug_error *to, const struct mcplug_error *why)
         to->code = MCPLUG_EIO;
 }
 
-static struct item *item_with_reason(const struct mcplug_error *why)
+/* give; NULL: no memory */
+static mp_message *end_of(uint64_t exchange, enum mp_message_state state,
+                          const struct mcplug_error *why)
 {
-    struct item *item = mp_alloc(sizeof *item);
-    if (item && why && !(item->why = mp_alloc(sizeof *item->why))) {
-        mp_free(item);
-        item = NULL;
+    mp_message *m = mp_message_new(NULL, 0, NULL);
+
+    if (m && why && !(m->error = mp_alloc(sizeof *m->error))) {
+        mp_message_unref(m);
+        return NULL;
     }
-    if (item && why)
-        take_reason(item->why, why);
-    return item;
+    if (m && why)
+        take_reason(m->error, why);
+    if (m) {
+        m->state = state;
+        m->exchange = exchange;
+    }
+    return m;
 }
 
 /* The reply of that exchange is longer than it may be: nobody has to wait for its end. */
 static void tell_overrun(mcplug_conn *c, struct stream *s)
 {
     const struct mcplug_error *why = mp_assembler_overrun(&s->assembler);
-    struct item *item = why && !s->overrun ? item_with_reason(why) : NULL;
+    mp_message *m =
+        why && !s->overrun ? end_of(s->exchange, MP_MESSAGE_OVERRUN, why) : NULL;
 
-    if (!item)
+    if (!m)
         return;
     s->overrun = true;
-    item->type = ITEM_OVERRUN;
-    item->exchange = s->exchange;
-    mp_fail(item->why, why->code, "the reply could not be read: %s", why->text);
-    enqueue(c, item);
+    mp_fail(m->error, why->code, "the reply could not be read: %s", why->text);
+    enqueue(c, m);
 }
 
 /* `last` below 0: the stream ended where a message had not. */
@@ -194,19 +158,18 @@ static void wire_feed(mcplug_conn *c, uint64_t exchange, struct mcplug_bytes pie
     enum mp_piece kind = last < 0 ? MP_PIECE_CUT : last ? MP_PIECE_LAST : MP_PIECE_MORE;
     mp_message *m;
 
-    if (!c->opened || c->closed) {
-        complain(c, c->closed ? "feed after closed" : "feed before opened");
+    if (breaks(c, c->closed, "feed after closed") ||
+        breaks(c, !c->opened, "feed before opened"))
         return;
-    }
     c->heard_at = mp_loop_now(c->o.loop);
     struct stream *s = stream_of(c, exchange);
     if (!s || mp_assembler_feed(&s->assembler, piece, kind, &m) != MCPLUG_OK) {
-        give_up(c, MCPLUG_ENOMEM, "out of memory");
+        give_up(c);
         return;
     }
     if (m) {
         m->exchange = s->exchange;
-        enqueue_message(c, m);
+        enqueue(c, m);
     } else if (s->exchange) {
         tell_overrun(c, s);
     }
@@ -215,27 +178,20 @@ static void wire_feed(mcplug_conn *c, uint64_t exchange, struct mcplug_bytes pie
 static void wire_exchange_end(mcplug_conn *c, uint64_t exchange,
                               const struct mcplug_error *why)
 {
-    if (c->closed) {
-        complain(c, "exchange_end after closed");
+    if (breaks(c, c->closed, "exchange_end after closed"))
         return;
-    }
     stream_drop(c, exchange);
-    struct item *item = item_with_reason(why);
-    if (!item) {
-        give_up(c, MCPLUG_ENOMEM, "out of memory");
-        return;
-    }
-    item->type = ITEM_EXCHANGE_END;
-    item->exchange = exchange;
-    enqueue(c, item);
+    mp_message *m = end_of(exchange, MP_MESSAGE_END, why);
+    if (m)
+        enqueue(c, m);
+    else
+        give_up(c);
 }
 
 static void wire_discard(mcplug_conn *c, uint64_t exchange)
 {
-    if (c->closed) {
-        complain(c, "discard after closed");
+    if (breaks(c, c->closed, "discard after closed"))
         return;
-    }
     if (exchange && c->ops->caps & MCPLUG_CAN_EXCHANGE)
         stream_drop(c, exchange);
     else
@@ -252,16 +208,13 @@ static void wire_written(mcplug_conn *c, uint64_t serial)
  * otherwise. */
 static void wire_remark(mcplug_conn *c, struct mcplug_bytes line)
 {
-    struct item *item = c->closed ? NULL : mp_alloc(sizeof *item);
-    if (!item)
-        return;
-    item->type = ITEM_REMARK;
-    item->line = mp_buf_new(line.data, line.len);
-    if (!item->line) {
-        mp_free(item);
-        return;
+    mp_message *m =
+        c->closed ? NULL : mp_message_new((const char *)line.data, line.len, NULL);
+
+    if (m) {
+        m->state = MP_MESSAGE_REMARK;
+        enqueue(c, m);
     }
-    enqueue(c, item);
 }
 
 static void wire_describe(mcplug_conn *c, const char *name, const char *value)
@@ -272,16 +225,14 @@ static void wire_describe(mcplug_conn *c, const char *name, const char *value)
 
 static void wire_closed(mcplug_conn *c, const struct mcplug_error *why)
 {
-    if (c->closed) {
-        complain(c, "closed twice");
+    if (breaks(c, c->closed, "closed twice"))
         return;
-    }
     c->closed = true;
     if (why && !c->has_why) {
         take_reason(&c->why, why);
         c->has_why = true;
     }
-    wake(c);
+    mp_job_defer(c->o.loop, &c->job, deliver);
 }
 
 const struct mcplug_wire mp_link_wire = {
@@ -298,14 +249,6 @@ const struct mcplug_wire mp_link_wire = {
 
 /* ---- handing on ---- */
 
-static void item_free(struct item *item)
-{
-    mp_message_unref(item->message);
-    mp_buf_unref(item->line);
-    mp_free(item->why);
-    mp_free(item);
-}
-
 static void link_free(mcplug_conn *c)
 {
     mp_job_drop(c->o.loop, &c->job);
@@ -317,62 +260,33 @@ static void link_free(mcplug_conn *c)
     }
     mp_assembler_clear(&c->shared.assembler);
     while (c->first) {
-        struct item *item = c->first;
-        c->first = item->next;
-        item_free(item);
-    }
-    while (c->msg_first) {
-        mp_message *m = c->msg_first;
-        c->msg_first = m->next;
+        mp_message *m = c->first;
+        c->first = m->next;
         mp_message_unref(m);
     }
     mp_props_free(c->settings);
     mp_free(c);
 }
 
-static void deliver_item(mcplug_conn *c, struct item *item)
+static void hand_on(mcplug_conn *c, mp_message *m)
 {
     const struct mp_link_events *events = c->o.events;
 
-    switch (item->type) {
-    case ITEM_MESSAGE:
-        events->message(c->o.arg, item->message);
+    switch (m->state) {
+    case MP_MESSAGE_READ:
+    case MP_MESSAGE_NOISE:
+    case MP_MESSAGE_BROKEN:
+        events->message(c->o.arg, m);
         break;
-    case ITEM_REMARK:
-        events->remark(c->o.arg, mp_buf_bytes(item->line));
+    case MP_MESSAGE_REMARK:
+        events->remark(c->o.arg, mp_bytes(m->text, m->len));
         break;
-    case ITEM_EXCHANGE_END:
-        events->exchange_end(c->o.arg, item->exchange, item->why);
+    case MP_MESSAGE_OVERRUN:
+        mp_link_cancel(c, m->exchange);
+        /* fall through */
+    case MP_MESSAGE_END:
+        events->exchange_end(c->o.arg, m->exchange, m->error);
         break;
-    case ITEM_OVERRUN:
-        mp_link_cancel((struct mp_link *)c, item->exchange);
-        events->exchange_end(c->o.arg, item->exchange, item->why);
-        break;
-    }
-    item_free(item);
-}
-
-/* Messages that were queued without an item came before every item that waits. */
-static void deliver_waiting(mcplug_conn *c)
-{
-    for (;;) {
-        if (c->msg_first) {
-            mp_message *m = c->msg_first;
-            c->msg_first = m->next;
-            if (!c->msg_first)
-                c->msg_last = &c->msg_first;
-            m->next = NULL;
-            c->o.events->message(c->o.arg, m);
-            mp_message_unref(m);
-        } else if (c->first) {
-            struct item *item = c->first;
-            c->first = item->next;
-            if (!c->first)
-                c->last = &c->first;
-            deliver_item(c, item);
-        } else {
-            return;
-        }
     }
 }
 
@@ -384,22 +298,25 @@ static void deliver(struct mp_job *job)
         c->opened_told = true;
         c->o.events->opened(c->o.arg);
     }
-    deliver_waiting(c);
+    while (c->first) {
+        mp_message *m = c->first;
+        c->first = m->next;
+        if (!c->first)
+            c->last = &c->first;
+        m->next = NULL;
+        hand_on(c, m);
+        mp_message_unref(m);
+    }
     if (c->closed) {
         c->ops->destroy(c->transport);
         c->o.events->closed(c->o.arg, c->has_why ? &c->why : NULL);
         link_free(c);
     } else if (c->given_up) {
-        mp_link_close((struct mp_link *)c);
+        mp_link_close(c);
     }
 }
 
 /* ---- what the core calls ---- */
-
-static const struct mcplug_transport_ops *ops_of(const struct mp_offer *offer)
-{
-    return offer->feature.ops;
-}
 
 /* A module that fails without a word, or with an odd one, is not taken for one that did
  * not. Returns the code that counts. */
@@ -413,20 +330,17 @@ static int must_tell(const mcplug_conn *c, int code, struct mcplug_error *err)
     return told;
 }
 
-struct mp_link *mp_link_open(const struct mp_link_options *options,
-                             struct mcplug_error *err)
+mcplug_conn *mp_link_open(const struct mp_link_options *options, struct mcplug_error *err)
 {
-    struct mp_link *link = mp_alloc(sizeof *link);
-    if (!link) {
+    mcplug_conn *c = mp_alloc(sizeof *c);
+    if (!c) {
         mp_fail_nomem(err);
         return NULL;
     }
-    mcplug_conn *c = &link->conn;
     err->code = MCPLUG_OK;
     c->o = *options;
-    c->ops = ops_of(options->transport);
+    c->ops = options->transport->feature.ops;
     c->last = &c->first;
-    c->msg_last = &c->msg_first;
     mp_assembler_init(&c->shared.assembler, &options->limits);
     c->settings = mp_props_copy(options->settings);
     int r = c->settings ? MCPLUG_OK : mp_fail_nomem(err);
@@ -438,14 +352,12 @@ struct mp_link *mp_link_open(const struct mp_link_options *options,
         link_free(c);
         return NULL;
     }
-    return link;
+    return c;
 }
 
-int mp_link_send(struct mp_link *link, mcplug_buf *frame, struct mcplug_envelope *env,
+int mp_link_send(mcplug_conn *c, mcplug_buf *frame, struct mcplug_envelope *env,
                  struct mcplug_error *err)
 {
-    mcplug_conn *c = &link->conn;
-
     if (!c->opened || c->closing || c->closed) {
         mp_buf_unref(frame);
         return mp_fail(err, MCPLUG_ECLOSED, "the connection is %s",
@@ -460,43 +372,34 @@ int mp_link_send(struct mp_link *link, mcplug_buf *frame, struct mcplug_envelope
     return r == MCPLUG_OK || r == MCPLUG_QUEUED ? r : must_tell(c, r, err);
 }
 
-void mp_link_close(struct mp_link *link)
+void mp_link_close(mcplug_conn *c)
 {
-    mcplug_conn *c = &link->conn;
     if (c->closing || c->closed)
         return;
     c->closing = true;
     c->ops->close(c->transport);
 }
 
-uint64_t mp_link_heard_at(const struct mp_link *link)
+uint64_t mp_link_heard_at(const mcplug_conn *c)
 {
-    return link->conn.heard_at;
+    return c->heard_at;
 }
 
-bool mp_link_has_exchanges(const struct mp_link *link)
+uint64_t mp_link_unread(const mcplug_conn *c)
 {
-    return link->conn.ops->caps & MCPLUG_CAN_EXCHANGE;
-}
-
-uint64_t mp_link_unread(const struct mp_link *link)
-{
-    const mcplug_conn *c = &link->conn;
     bool can_tell = !c->closing && !c->closed &&
                     MCPLUG_HAS(c->ops, struct mcplug_transport_ops, unread);
     return can_tell ? c->ops->unread(c->transport) : 0;
 }
 
-bool mp_link_can_cancel(const struct mp_link *link)
+bool mp_link_can_cancel(const mcplug_conn *c)
 {
-    const struct mcplug_transport_ops *ops = link->conn.ops;
-    return ops->caps & MCPLUG_CAN_EXCHANGE ||
-           MCPLUG_HAS(ops, struct mcplug_transport_ops, cancel);
+    return c->ops->caps & MCPLUG_CAN_EXCHANGE ||
+           MCPLUG_HAS(c->ops, struct mcplug_transport_ops, cancel);
 }
 
-void mp_link_cancel(struct mp_link *link, uint64_t exchange)
+void mp_link_cancel(mcplug_conn *c, uint64_t exchange)
 {
-    mcplug_conn *c = &link->conn;
     if (c->closing || c->closed)
         return;
     if (MCPLUG_HAS(c->ops, struct mcplug_transport_ops, cancel))
@@ -507,15 +410,14 @@ void mp_link_cancel(struct mp_link *link, uint64_t exchange)
 /* Has the module said the end of that exchange, which waits to be handed on? */
 static bool ends(const mcplug_conn *c, uint64_t exchange)
 {
-    for (const struct item *item = c->first; item; item = item->next)
-        if (item->type == ITEM_EXCHANGE_END && item->exchange == exchange)
+    for (const mp_message *m = c->first; m; m = m->next)
+        if (m->state == MP_MESSAGE_END && m->exchange == exchange)
             return true;
     return false;
 }
 
-void mp_link_settled(struct mp_link *link, uint64_t exchange)
+void mp_link_settled(mcplug_conn *c, uint64_t exchange)
 {
-    mcplug_conn *c = &link->conn;
     if (!c->closing && !c->closed && c->ops->caps & MCPLUG_CAN_EXCHANGE &&
         MCPLUG_HAS(c->ops, struct mcplug_transport_ops, settled) && !ends(c, exchange)) {
         c->ops->settled(c->transport, exchange);

@@ -1,4 +1,5 @@
-/* The link: the core's end of one connection, with a transport module at the other.
+/* The link: the core's end of one connection, with a transport module at the other, which
+ * sees it as its mcplug_conn.
  * It keeps the module to its contract, and never enters it from a call that it is
  * making: what a module tells is handed on at the end of the loop's turn. */
 #ifndef MP_RPC_LINK_H
@@ -9,7 +10,6 @@
 #include "rpc/assembler.h"
 
 struct mp_loop;
-struct mp_link; /* the same thing as a module's mcplug_conn */
 
 /* In the order of a connection's life; `closed` comes once and last, the link is
  * gone when it returns. */
@@ -37,20 +37,19 @@ struct mp_link_options {
 };
 
 /* give; NULL when it could not even start: no event follows then. `err` is filled. */
-struct mp_link *mp_link_open(const struct mp_link_options *options,
-                             struct mcplug_error *err);
+mcplug_conn *mp_link_open(const struct mp_link_options *options,
+                          struct mcplug_error *err);
 /* take `frame`. MCPLUG_OK, MCPLUG_QUEUED, or an error. */
-int mp_link_send(struct mp_link *link, mcplug_buf *frame, struct mcplug_envelope *env,
+int mp_link_send(mcplug_conn *link, mcplug_buf *frame, struct mcplug_envelope *env,
                  struct mcplug_error *err);
-void mp_link_close(struct mp_link *link); /* `closed` follows, also when it was closing */
-uint64_t mp_link_heard_at(const struct mp_link *link); /* the last byte; 0: none yet */
-bool mp_link_has_exchanges(const struct mp_link *link);
+void mp_link_close(mcplug_conn *link); /* `closed` follows, also when it was closing */
+uint64_t mp_link_heard_at(const mcplug_conn *link); /* the last byte; 0: none yet */
 /* What was sent and the peer has not taken yet, as far as its transport knows. */
-uint64_t mp_link_unread(const struct mp_link *link);
-bool mp_link_can_cancel(const struct mp_link *link);
-void mp_link_cancel(struct mp_link *link, uint64_t exchange); /* if it can */
+uint64_t mp_link_unread(const mcplug_conn *link);
+bool mp_link_can_cancel(const mcplug_conn *link);
+void mp_link_cancel(mcplug_conn *link, uint64_t exchange); /* if it can */
 /* The call of that exchange has its reply. */
-void mp_link_settled(struct mp_link *link, uint64_t exchange);
+void mp_link_settled(mcplug_conn *link, uint64_t exchange);
 
 /* What modules call; for the catalogue. */
 extern const struct mcplug_wire mp_link_wire;

@@ -18,9 +18,13 @@ struct mp_spilled {
 };
 
 enum mp_message_state {
-    MP_MESSAGE_READ,  /* one JSON value */
-    MP_MESSAGE_NOISE, /* not JSON by its first byte: a stray line */
-    MP_MESSAGE_BROKEN /* meant as JSON, but could not be read: see `error` */
+    MP_MESSAGE_READ,   /* one JSON value */
+    MP_MESSAGE_NOISE,  /* not JSON by its first byte: a stray line */
+    MP_MESSAGE_BROKEN, /* meant as JSON, but could not be read: see `error` */
+    /* no messages, but told in one order with them; for the link alone: */
+    MP_MESSAGE_REMARK, /* a line beside the protocol */
+    MP_MESSAGE_END,    /* of its exchange, for the reason `error` */
+    MP_MESSAGE_OVERRUN /* its exchange is ended by us, for that reason */
 };
 
 struct mcplug_result {

@@ -11,7 +11,7 @@ enum id_form { IDS_UNSEEN, IDS_NUMBERS, IDS_STRINGS };
 
 struct mp_rpc {
     struct mp_rpc_options o;
-    struct mp_link *link;
+    mcplug_conn *link;
     struct mp_ledger calls;
     struct mp_rpc_counts counts;
     struct mp_noise noise;
@@ -542,7 +542,8 @@ const char *mp_rpc_transport(const struct mp_rpc *rpc)
 
 bool mp_rpc_has_exchanges(const struct mp_rpc *rpc)
 {
-    return rpc->link && mp_link_has_exchanges(rpc->link);
+    const struct mcplug_transport_ops *ops = rpc->o.link.transport->feature.ops;
+    return rpc->link && ops->caps & MCPLUG_CAN_EXCHANGE;
 }
 
 uint64_t mp_rpc_unread(const struct mp_rpc *rpc)
