@@ -9,7 +9,7 @@
 struct mp_call;
 
 struct mp_ledger {
-    struct mp_call **slots; /* open addressing, a power of two */
+    struct mp_call **chains; /* by the last bits of the id; a power of two */
     size_t cap, count;
     struct mp_call *oldest, *newest;
 };

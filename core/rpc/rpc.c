@@ -229,9 +229,8 @@ static struct mp_call *only_call(const struct mp_rpc *rpc)
 {
     struct mp_call *only = NULL;
 
-    for (size_t i = 0; i < rpc->calls.cap; i++) {
-        struct mp_call *call = rpc->calls.slots[i];
-        if (!call || call->standing)
+    for (struct mp_call *call = rpc->calls.oldest; call; call = call->newer) {
+        if (call->standing)
             continue;
         if (only)
             return NULL;

@@ -21,7 +21,7 @@ struct mp_rpc_counts {
 /* One request under way; lives inside its owner, who may free it in `done`. */
 struct mp_call {
     uint64_t id;
-    struct mp_call *older, *newer; /* in the ledger */
+    struct mp_call *older, *newer, *chained; /* in the ledger */
     struct mp_timer deadline;
     struct mp_job job; /* ends it outside of the call that decided so */
     struct mp_rpc *rpc;
