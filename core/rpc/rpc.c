@@ -2,12 +2,25 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "rpc/unsent.h"
+#include "base/text.h"
+
+#define NOISE_LOGGED_MAX 20 /* lines; the rest is only counted */
+#define NOISE_SHOWN_MAX 120 /* bytes of one */
 
 /* How the peer writes the ids of our requests, which are numbers. Some read them as
  * strings, and answer to "1". The first answer to a call shows it: who has answered to a
  * number knows them, and means something else by a string. */
 enum id_form { IDS_UNSEEN, IDS_NUMBERS, IDS_STRINGS };
+
+/* Frames that the transport keeps until they can be written: which, and how much. */
+struct unsent {
+    struct unsent_frame {
+        uint64_t serial;
+        size_t len;
+    } * frames; /* those from `first` on, oldest first */
+    size_t first, count, cap;
+    size_t bytes; /* of all */
+};
 
 struct mp_rpc {
     struct mp_rpc_options o;
@@ -15,8 +28,8 @@ struct mp_rpc {
     struct mp_ledger calls;
     struct mp_rpc_counts counts;
     struct mp_noise noise;
-    uint64_t serial;          /* of the last frame; ids are serials */
-    struct mp_unsent waiting; /* frames that the transport keeps */
+    uint64_t serial; /* of the last frame; ids are serials */
+    struct unsent unsent;
     enum id_form ids;
     bool closing;
     struct mp_job ender; /* ends the calls of an rpc that was closed */
@@ -25,14 +38,72 @@ struct mp_rpc {
 static const struct mcplug_error asked_for = {sizeof asked_for, MCPLUG_ECANCELED, 0, 0,
                                               "the server was closed"};
 
+/* ---- frames that wait ---- */
+
+/* Is there room for one more? MCPLUG_EOVERLOADED, _ENOMEM */
+static int unsent_room(struct unsent *w, size_t len, struct mcplug_error *err)
+{
+    if (w->bytes + len > MP_QUEUE_MAX && w->bytes > 0)
+        return mp_fail(err, MCPLUG_EOVERLOADED,
+                       "overloaded: %zu bytes in %zu messages wait to be written, the "
+                       "limit is %d bytes",
+                       w->bytes, w->count, MP_QUEUE_MAX);
+    if (w->first + w->count < w->cap)
+        return MCPLUG_OK;
+    if (w->first > 0 && w->first >= w->count) {
+        memmove(w->frames, w->frames + w->first, w->count * sizeof *w->frames);
+        w->first = 0;
+        return MCPLUG_OK;
+    }
+    size_t cap = w->cap ? w->cap * 2 : 16;
+    struct unsent_frame *more = mp_resize(w->frames, cap * sizeof *more);
+    if (!more)
+        return mp_fail_nomem(err);
+    w->frames = more;
+    w->cap = cap;
+    return MCPLUG_OK;
+}
+
+/* It was written, or its answer is not awaited any more; none is fine. */
+static void unsent_forget(struct unsent *w, uint64_t serial)
+{
+    struct unsent_frame *f = w->frames + w->first;
+    size_t at = 0, end = w->count;
+
+    while (at < end && f[at].serial != serial) { /* nearly always the first */
+        size_t middle = at + (end - at) / 2;
+        if (f[middle].serial <= serial) /* they count up */
+            at = f[middle].serial == serial ? middle : middle + 1;
+        else
+            end = middle;
+    }
+    if (at >= end)
+        return;
+    w->bytes -= f[at].len;
+    w->count--;
+    if (at > w->count / 2) {
+        memmove(f + at, f + at + 1, (w->count - at) * sizeof *f);
+        return;
+    }
+    memmove(f + 1, f, at * sizeof *f);
+    w->first++;
+}
+
+static void unsent_clear(struct unsent *w)
+{
+    mp_free(w->frames);
+    *w = (struct unsent){0};
+}
+
 /* ---- ending calls ---- */
 
-static enum mp_outcome outcome_of(int code)
+enum mp_outcome mp_outcome_of(int code)
 {
     switch (code) {
     case MCPLUG_EPEER:
         return MP_PEER_ERROR;
     case MCPLUG_ETIMEDOUT:
+    case MCPLUG_ERESTARTING:
         return MP_TIMED_OUT;
     case MCPLUG_ECANCELED:
         return MP_CANCELLED;
@@ -51,12 +122,12 @@ static void complete(struct mp_call *call, mp_message *reply,
     mp_job_drop(rpc->o.link.loop, &call->job);
     mp_ledger_remove(&rpc->calls, call->id);
     if (rpc->link && mp_link_can_cancel(rpc->link)) {
-        mp_unsent_forget(&rpc->waiting, call->id);
+        unsent_forget(&rpc->unsent, call->id);
         if (!call->stream_over)
             mp_link_settled(rpc->link, call->id);
     }
     /* Counted before `done`, so that the books are right when it looks at them. */
-    enum mp_outcome first = why ? outcome_of(why->code) : MP_OK;
+    enum mp_outcome first = why ? mp_outcome_of(why->code) : MP_OK;
     rpc->counts.ended[first]++;
     enum mp_outcome outcome = call->done(call, reply, why);
     if (!why && outcome != first) {
@@ -198,29 +269,26 @@ static void on_reply(struct mp_call *call, mp_message *m)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     const struct mp_envelope *env = &m->env;
+    const char *fault = NULL;
 
-    if (env->result.len + env->error.len > 0 && env->params.len) {
-        mp_fail(&why, MCPLUG_EPROTO, "the reply has params");
-        complete(call, NULL, &why);
-    } else if (env->result.len && env->error.len) {
-        mp_fail(&why, MCPLUG_EPROTO, "the reply has both a result and an error");
+    if (env->result.len + env->error.len > 0 && env->params.len)
+        fault = "the reply has params";
+    else if (env->result.len && env->error.len)
+        fault = "the reply has both a result and an error";
+    else if (env->result.len && !mp_view_is_object(mp_message_view(m, env->result)))
+        fault = "the reply's result is not an object";
+    else if (!env->result.len && !mp_view_is_object(mp_message_view(m, env->error)))
+        fault = "the reply has neither a result nor an error object";
+    if (fault) {
+        mp_fail(&why, MCPLUG_EPROTO, "%s", fault);
         complete(call, NULL, &why);
     } else if (env->result.len) {
-        if (!mp_view_is_object(mp_message_view(m, env->result))) {
-            mp_fail(&why, MCPLUG_EPROTO, "the reply's result is not an object");
-            complete(call, NULL, &why);
-            return;
-        }
         mp_message_expose(m, env->result);
         complete(call, m, NULL);
-    } else if (mp_view_is_object(mp_message_view(m, env->error))) {
+    } else {
         peer_error(m, &why);
         mp_message_expose(m, env->error);
         complete(call, m, &why);
-    } else {
-        mp_fail(&why, MCPLUG_EPROTO,
-                "the reply has neither a result nor an error object");
-        complete(call, NULL, &why);
     }
 }
 
@@ -284,6 +352,26 @@ static void on_response(struct mp_rpc *rpc, mp_message *m)
         stray(rpc, id);
 }
 
+/* `what` it is: "what is no message". The same again is logged once. */
+static void on_noise(struct mp_rpc *rpc, const char *what, const mp_message *m)
+{
+    struct mp_noise *noise = &rpc->noise;
+    char was[sizeof noise->last];
+
+    noise->count++;
+    memcpy(was, noise->last, sizeof was);
+    mp_text_line(noise->last, sizeof noise->last, m->text, m->len);
+    if (noise->logged >= NOISE_LOGGED_MAX ||
+        (noise->logged && strcmp(was, noise->last) == 0))
+        return;
+    mp_log(rpc->o.link.log, MCPLUG_LOG_WARN, rpc->o.link.source, "skipped %s%s%s: %.*s",
+           what, m->error ? ": " : "", m->error ? m->error->text : "",
+           m->len > NOISE_SHOWN_MAX ? NOISE_SHOWN_MAX : (int)m->len, m->text);
+    if (++noise->logged == NOISE_LOGGED_MAX)
+        mp_log(rpc->o.link.log, MCPLUG_LOG_WARN, rpc->o.link.source,
+               "more that is no message is only counted");
+}
+
 static void on_unread(struct mp_rpc *rpc, mp_message *m)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
@@ -292,8 +380,7 @@ static void on_unread(struct mp_rpc *rpc, mp_message *m)
     if (m->salvaged_id && (!m->salvaged_string || rpc->ids == IDS_STRINGS))
         call = mp_ledger_find(&rpc->calls, m->salvaged_id);
     if (m->state == MP_MESSAGE_NOISE || !call || call->job.queued) {
-        mp_noise_take(&rpc->noise, rpc->o.link.log, rpc->o.link.source,
-                      "what is no message", m);
+        on_noise(rpc, "what is no message", m);
         return;
     }
     mp_fail(&why, m->error->code, "the reply could not be read: %s", m->error->text);
@@ -322,8 +409,7 @@ static void on_batch(struct mp_rpc *rpc, mp_message *m)
         mp_message_unref(part);
     }
     if (count == 0)
-        mp_noise_take(&rpc->noise, rpc->o.link.log, rpc->o.link.source,
-                      "an array without messages", m);
+        on_noise(rpc, "an array without messages", m);
 }
 
 static void on_message(void *arg, mp_message *m)
@@ -357,7 +443,7 @@ static void on_exchange_end(void *arg, uint64_t exchange, const struct mcplug_er
     struct mcplug_error silent = MCPLUG_ERROR_INIT;
     struct mp_call *call = mp_ledger_find(&rpc->calls, exchange);
 
-    mp_unsent_forget(&rpc->waiting, exchange);
+    unsent_forget(&rpc->unsent, exchange);
     if (call)
         call->stream_over = true;
     if (!call || call->job.queued || rpc->closing)
@@ -396,7 +482,7 @@ static void on_closed(void *arg, const struct mcplug_error *why)
     struct mcplug_error told = asked_for;
 
     rpc->link = NULL;
-    mp_unsent_clear(&rpc->waiting);
+    unsent_clear(&rpc->unsent);
     if (!rpc->closing) {
         if (why)
             told = *why;
@@ -417,7 +503,7 @@ static void on_written(void *arg, uint64_t serial)
 
     if (call)
         call->written = true;
-    mp_unsent_forget(&rpc->waiting, serial);
+    unsent_forget(&rpc->unsent, serial);
 }
 
 static int send_frame(struct mp_rpc *rpc, mcplug_buf *frame, struct mcplug_envelope *env,
@@ -425,7 +511,7 @@ static int send_frame(struct mp_rpc *rpc, mcplug_buf *frame, struct mcplug_envel
 {
     struct mcplug_bytes bytes = mp_buf_bytes(frame);
 
-    int r = rpc->link ? mp_unsent_room(&rpc->waiting, bytes.len, err)
+    int r = rpc->link ? unsent_room(&rpc->unsent, bytes.len, err)
                       : mp_fail(err, MCPLUG_ECLOSED, "not connected");
     if (r != MCPLUG_OK) {
         mp_buf_unref(frame);
@@ -434,8 +520,11 @@ static int send_frame(struct mp_rpc *rpc, mcplug_buf *frame, struct mcplug_envel
     if (mp_events_want(rpc->o.link.log, MP_EVENT_FRAME, MCPLUG_LOG_TRACE))
         tell_frame(rpc, (const char *)bytes.data, bytes.len, true, false);
     r = mp_link_send(rpc->link, frame, env, err);
-    if (r == MCPLUG_QUEUED)
-        mp_unsent_add(&rpc->waiting, env->serial, bytes.len);
+    if (r == MCPLUG_QUEUED) {
+        struct unsent *w = &rpc->unsent;
+        w->frames[w->first + w->count++] = (struct unsent_frame){env->serial, bytes.len};
+        w->bytes += bytes.len;
+    }
     return r;
 }
 
@@ -448,19 +537,16 @@ int mp_rpc_call(struct mp_rpc *rpc, struct mp_call *call, mcplug_buf *frame,
                 const struct mcplug_pair *meta, size_t n_meta, uint64_t timeout_ms,
                 struct mcplug_error *err)
 {
+    struct mp_loop *loop = rpc->o.link.loop;
+    int r;
+
     call->rpc = rpc;
     call->id = ++rpc->serial;
     call->written = false;
-    int r = MCPLUG_OK;
-    if (!mp_ledger_add(&rpc->calls, call)) {
+    if (!mp_ledger_add(&rpc->calls, call) ||
+        (timeout_ms && mp_timer_start(loop, &call->deadline, timeout_ms, on_deadline))) {
         mp_buf_unref(frame);
-        return mp_fail_nomem(err);
-    }
-    if (timeout_ms)
-        r = mp_timer_start(rpc->o.link.loop, &call->deadline, timeout_ms, on_deadline);
-    if (r != MCPLUG_OK) {
-        mp_buf_unref(frame);
-        mp_fail_nomem(err);
+        r = mp_fail_nomem(err);
     } else {
         struct mcplug_envelope env = {.kind = MCPLUG_REQUEST,
                                       .serial = call->id,
@@ -470,7 +556,7 @@ int mp_rpc_call(struct mp_rpc *rpc, struct mp_call *call, mcplug_buf *frame,
         r = send_frame(rpc, frame, &env, err);
     }
     if (r < 0) {
-        mp_timer_stop(rpc->o.link.loop, &call->deadline);
+        mp_timer_stop(loop, &call->deadline);
         mp_ledger_remove(&rpc->calls, call->id);
         return r;
     }
@@ -556,7 +642,7 @@ void mp_rpc_free(struct mp_rpc *rpc)
         return;
     mp_job_drop(rpc->o.link.loop, &rpc->ender);
     mp_ledger_clear(&rpc->calls);
-    mp_unsent_clear(&rpc->waiting);
+    unsent_clear(&rpc->unsent);
     mp_free(rpc);
 }
 
@@ -576,18 +662,17 @@ static void end_after_close(struct mp_job *job)
     end_all(MP_OF(job, struct mp_rpc, ender), &asked_for);
 }
 
-void mp_rpc_close(struct mp_rpc *rpc)
-{
-    rpc->closing = true;
-    mp_job_defer(rpc->o.link.loop, &rpc->ender, end_after_close);
-    if (rpc->link)
-        mp_link_close(rpc->link);
-}
-
 void mp_rpc_hang_up(struct mp_rpc *rpc)
 {
     if (rpc->link)
         mp_link_close(rpc->link);
+}
+
+void mp_rpc_close(struct mp_rpc *rpc)
+{
+    rpc->closing = true;
+    mp_job_defer(rpc->o.link.loop, &rpc->ender, end_after_close);
+    mp_rpc_hang_up(rpc);
 }
 
 bool mp_rpc_idle(const struct mp_rpc *rpc)

@@ -7,11 +7,17 @@
 #include "loop/loop.h"
 #include "rpc/ledger.h"
 #include "rpc/link.h"
-#include "rpc/noise.h"
 
 struct mp_rpc;
 
 enum { MP_QUEUE_MAX = 16 * 1024 * 1024 }; /* bytes that wait to be written */
+
+/* What a peer says that is no message: counted, and the first of it logged. */
+struct mp_noise {
+    uint64_t count;
+    unsigned logged;
+    char last[121]; /* fit for a line of ours; "": none */
+};
 
 struct mp_rpc_counts {
     uint64_t issued, ended[MP_OUTCOMES];
@@ -37,6 +43,8 @@ struct mp_call {
     /* Fills the text of a time-out; may be NULL. */
     void (*timed_out)(struct mp_call *call, struct mcplug_error *err);
 };
+
+enum mp_outcome mp_outcome_of(int code); /* of an error */
 
 struct mp_rpc_events {
     void (*opened)(void *arg);

@@ -125,19 +125,7 @@ void mp_call_log_clear(struct mp_session *s)
 enum mp_outcome mp_request_outcome(const struct mp_request *call,
                                    const struct mcplug_error *why)
 {
-    if (!why)
-        return call->tool_failed ? MP_TOOL_ERROR : MP_OK;
-    switch (why->code) {
-    case MCPLUG_EPEER:
-        return MP_PEER_ERROR;
-    case MCPLUG_ETIMEDOUT:
-    case MCPLUG_ERESTARTING:
-        return MP_TIMED_OUT;
-    case MCPLUG_ECANCELED:
-        return MP_CANCELLED;
-    default:
-        return MP_TRANSPORT_ERROR;
-    }
+    return why ? mp_outcome_of(why->code) : call->tool_failed ? MP_TOOL_ERROR : MP_OK;
 }
 
 void mp_request_result(const struct mp_request *call, const mp_message *reply,
