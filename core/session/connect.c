@@ -172,31 +172,19 @@ static void initialize(struct mp_session *s)
 
     mp_session_enter(s, MP_INITIALIZING);
     mp_str_init(&p, 64 * 1024);
-    mp_str_addf(&p, "\"protocolVersion\":\"%s\",\"capabilities\":%s,\"clientInfo\":{",
-                offer, s->client.caps);
-    mp_str_adds(&p, "\"name\":");
-    mp_str_add_json(&p, s->cfg.client_name, strlen(s->cfg.client_name));
-    mp_str_adds(&p, ",\"version\":");
-    mp_str_add_json(&p, s->cfg.client_version, strlen(s->cfg.client_version));
-    mp_str_adds(&p, "}");
-    enum mp_era era = s->era;
-    s->era = MP_ERA_LEGACY; /* no modern _meta in this frame */
-    mcplug_buf *frame =
-        p.failed ? NULL
-                 : mp_frame_request(
-                       s, mp_rpc_next_id(s->rpc),
-                       &(struct mp_frame_parts){.method = "initialize",
-                                                .members = mp_bytes(p.data, p.len)});
-    s->era = era;
-    mp_str_clear(&p);
-    struct mcplug_pair meta[MP_PAIRS_MAX];
-    size_t n_meta = mp_frame_pairs(meta, "initialize", NULL, NULL);
+    mp_str_addf(&p,
+                "\"protocolVersion\":\"%s\",\"capabilities\":%s,\"clientInfo\":", offer,
+                s->client.caps);
+    mp_frame_add_client(s, &p);
+    struct mp_frame_parts parts = {.method = "initialize",
+                                   .era = MP_ERA_LEGACY, /* no modern _meta */
+                                   .members = mp_bytes(p.data, p.len)};
     c->initialize = (struct mp_call){.done = initialize_done};
-    int r = frame ? mp_rpc_call(s->rpc, &c->initialize, frame, meta, n_meta, 0, &err)
-                  : mp_fail_nomem(&err);
-    if (r == MCPLUG_OK)
-        c->initializing = true;
-    else
+    int r = p.failed ? mp_fail_nomem(&err)
+                     : mp_frame_send(s, &c->initialize, &parts, 0, &err);
+    mp_str_clear(&p);
+    c->initializing = r == MCPLUG_OK;
+    if (r != MCPLUG_OK)
         not_sent(s, &err);
 }
 
@@ -378,24 +366,17 @@ static void probe(struct mp_session *s)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct mp_connecting *c = &s->connecting;
-    struct mcplug_pair meta[MP_PAIRS_MAX];
-    size_t n_meta = mp_frame_pairs(meta, "server/discover", MP_MODERN, NULL);
+    struct mp_frame_parts parts = {.method = "server/discover", .era = MP_ERA_MODERN};
 
     mp_session_enter(s, MP_PROBING);
-    enum mp_era era = s->era;
-    s->era = MP_ERA_MODERN;
-    mcplug_buf *frame = mp_frame_request(
-        s, mp_rpc_next_id(s->rpc), &(struct mp_frame_parts){.method = "server/discover"});
-    s->era = era;
     c->discover = (struct mp_call){.done = discover_done};
-    int r = frame ? mp_rpc_call(s->rpc, &c->discover, frame, meta, n_meta, 0, &err)
-                  : mp_fail_nomem(&err);
+    int r = mp_frame_send(s, &c->discover, &parts, 0, &err);
     if (r != MCPLUG_OK) {
         not_sent(s, &err);
         return;
     }
     c->discovering = true;
-    c->patience_ms = era == MP_ERA_MODERN           ? s->o.timeout_ms / 2
+    c->patience_ms = s->era == MP_ERA_MODERN        ? s->o.timeout_ms / 2
                      : mp_rpc_has_exchanges(s->rpc) ? PATIENCE_EXCHANGE_MS
                                                     : PATIENCE_MS;
     if (!s->client.revision_wanted)
@@ -528,9 +509,7 @@ int mp_connect_start(struct mp_session *s, struct mcplug_error *err)
     s->connecting.fell_back = s->era == MP_ERA_OLDEST && s->cfg.fallback;
     if (s->era == MP_ERA_OLDEST)
         s->era = MP_ERA_LEGACY;
-    int r = mp_frame_meta(s, err);
-    if (r == MCPLUG_OK)
-        r = use_transport(s, err);
+    int r = use_transport(s, err);
     return r == MCPLUG_OK ? dial(s, err) : r;
 }
 

@@ -34,51 +34,55 @@ void mp_frame_flatten(char *text, size_t len)
             *p = ' ';
 }
 
-/* ---- once per session ---- */
-
-int mp_frame_client_caps(struct mp_session *s, struct mcplug_error *err)
+static void add_separator(struct mp_str *f)
 {
-    struct mp_str c;
-    const char *comma = "";
-
-    mp_str_init(&c, 1024);
-    mp_str_addc(&c, '{');
-    if (s->o.roots) {
-        mp_str_adds(&c, "\"roots\":{}");
-        comma = ",";
-    }
-    if (s->o.sample) {
-        mp_str_addf(&c, "%s\"sampling\":{}", comma);
-        comma = ",";
-    }
-    if (s->o.elicit || s->o.elicit_url)
-        mp_str_addf(&c, "%s\"elicitation\":{%s%s%s}", comma,
-                    s->o.elicit ? "\"form\":{}" : "",
-                    s->o.elicit && s->o.elicit_url ? "," : "",
-                    s->o.elicit_url ? "\"url\":{}" : "");
-    mp_str_addc(&c, '}');
-    s->client.caps = mp_str_take(&c);
-    return s->client.caps ? MCPLUG_OK : mp_fail_nomem(err);
+    if (f->len && f->data[f->len - 1] != '{')
+        mp_str_addc(f, ',');
 }
+
+/* ---- once per session ---- */
 
 #define TASKS "\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}"
 
-int mp_frame_meta(struct mp_session *s, struct mcplug_error *err)
+void mp_frame_add_client(const struct mp_session *s, struct mp_str *out)
 {
-    struct mp_str m;
-    const char *caps = s->client.caps + 1; /* behind the brace */
+    mp_str_adds(out, "{\"name\":");
+    mp_str_add_json(out, s->cfg.client_name, strlen(s->cfg.client_name));
+    mp_str_adds(out, ",\"version\":");
+    mp_str_add_json(out, s->cfg.client_version, strlen(s->cfg.client_version));
+    mp_str_addc(out, '}');
+}
+
+int mp_frame_client(struct mp_session *s, struct mcplug_error *err)
+{
+    struct mp_str c, m;
+
+    mp_str_init(&c, 1024);
+    mp_str_addc(&c, '{');
+    if (s->o.roots)
+        mp_str_adds(&c, "\"roots\":{}");
+    if (s->o.sample) {
+        add_separator(&c);
+        mp_str_adds(&c, "\"sampling\":{}");
+    }
+    if (s->o.elicit || s->o.elicit_url) {
+        add_separator(&c);
+        mp_str_addf(&c, "\"elicitation\":{%s%s%s}", s->o.elicit ? "\"form\":{}" : "",
+                    s->o.elicit && s->o.elicit_url ? "," : "",
+                    s->o.elicit_url ? "\"url\":{}" : "");
+    }
+    mp_str_addc(&c, '}');
+    if (!(s->client.caps = mp_str_take(&c)))
+        return mp_fail_nomem(err);
 
     mp_str_init(&m, 64 * 1024);
     mp_str_adds(&m, "\"io.modelcontextprotocol/protocolVersion\":\"" MP_MODERN "\","
-                    "\"io.modelcontextprotocol/clientInfo\":{\"name\":");
-    mp_str_add_json(&m, s->cfg.client_name, strlen(s->cfg.client_name));
-    mp_str_adds(&m, ",\"version\":");
-    mp_str_add_json(&m, s->cfg.client_version, strlen(s->cfg.client_version));
-    mp_str_adds(&m, "},\"io.modelcontextprotocol/clientCapabilities\":{" TASKS);
-    if (*caps != '}')
+                    "\"io.modelcontextprotocol/clientInfo\":");
+    mp_frame_add_client(s, &m);
+    mp_str_adds(&m, ",\"io.modelcontextprotocol/clientCapabilities\":{" TASKS);
+    if (s->client.caps[1] != '}')
         mp_str_addc(&m, ',');
-    mp_str_adds(&m, caps);
-    mp_free(s->client.meta);
+    mp_str_adds(&m, s->client.caps + 1); /* behind the brace */
     s->client.meta_len = m.len;
     s->client.meta = mp_str_take(&m);
     return s->client.meta ? MCPLUG_OK : mp_fail_nomem(err);
@@ -86,14 +90,18 @@ int mp_frame_meta(struct mp_session *s, struct mcplug_error *err)
 
 /* ---- beside the text ---- */
 
-size_t mp_frame_pairs(struct mcplug_pair pairs[MP_PAIRS_MAX], const char *method,
-                      const char *revision, const char *name)
+enum { PAIRS_MAX = 3 };
+
+/* The envelope's pairs, so that a transport need not read the frame. NULL is left out, as
+ * is a revision of "". Returns how many there are. */
+static size_t add_pairs(struct mcplug_pair pairs[PAIRS_MAX], const char *method,
+                        const char *revision, const char *name)
 {
     size_t n = 0;
 
     if (method)
         pairs[n++] = (struct mcplug_pair){"method", method};
-    if (revision && *revision)
+    if (*revision)
         pairs[n++] = (struct mcplug_pair){"protocol-version", revision};
     if (name)
         pairs[n++] = (struct mcplug_pair){"name", name};
@@ -103,22 +111,15 @@ size_t mp_frame_pairs(struct mcplug_pair pairs[MP_PAIRS_MAX], const char *method
 /* ---- requests ---- */
 
 /* Keys of `_meta` that we write ourselves. */
-static bool is_ours(const struct mp_session *s, const struct mp_frame_parts *p,
-                    mp_view key)
+static bool is_ours(const struct mp_frame_parts *p, bool modern, mp_view key)
 {
     if (p->progress && mp_view_equals(key, "progressToken"))
         return true;
-    return s->era == MP_ERA_MODERN &&
+    return modern &&
            (mp_view_equals(key, "io.modelcontextprotocol/protocolVersion") ||
             mp_view_equals(key, "io.modelcontextprotocol/clientInfo") ||
             mp_view_equals(key, "io.modelcontextprotocol/clientCapabilities") ||
             (p->log_level && mp_view_equals(key, "io.modelcontextprotocol/logLevel")));
-}
-
-static void add_separator(struct mp_str *f)
-{
-    if (f->len && f->data[f->len - 1] != '{')
-        mp_str_addc(f, ',');
 }
 
 static bool has_key(mp_view object, mp_view wanted)
@@ -133,14 +134,14 @@ static bool has_key(mp_view object, mp_view wanted)
 }
 
 /* All of `object` but what we write ourselves, and what `but` has too. */
-static void add_members(const struct mp_session *s, struct mp_str *f,
-                        const struct mp_frame_parts *p, mp_view object, mp_view but)
+static void add_members(struct mp_str *f, const struct mp_frame_parts *p, bool modern,
+                        mp_view object, mp_view but)
 {
     struct mp_walk w = mp_walk_into(object);
     mp_view key, value;
 
     while (mp_walk_member(&w, &key, &value)) {
-        if (is_ours(s, p, key) || (but.len && has_key(but, key)))
+        if (is_ours(p, modern, key) || (but.len && has_key(but, key)))
             continue;
         add_separator(f);
         mp_str_add(f, key.data, key.len);
@@ -150,10 +151,8 @@ static void add_members(const struct mp_session *s, struct mp_str *f,
 }
 
 static void add_meta(const struct mp_session *s, struct mp_str *f, uint64_t id,
-                     const struct mp_frame_parts *p)
+                     const struct mp_frame_parts *p, bool modern)
 {
-    bool modern = s->era == MP_ERA_MODERN;
-
     if (!modern && !p->progress && !p->meta.len && !p->own_meta.len)
         return;
     add_separator(f);
@@ -171,14 +170,15 @@ static void add_meta(const struct mp_session *s, struct mp_str *f, uint64_t id,
         mp_str_addu(f, id);
     }
     if (p->own_meta.len)
-        add_members(s, f, p, p->own_meta, p->meta);
+        add_members(f, p, modern, p->own_meta, p->meta);
     if (p->meta.len)
-        add_members(s, f, p, p->meta, mp_bytes(NULL, 0));
+        add_members(f, p, modern, p->meta, mp_bytes(NULL, 0));
     mp_str_addc(f, '}');
 }
 
-mcplug_buf *mp_frame_request(struct mp_session *s, uint64_t id,
-                             const struct mp_frame_parts *p)
+/* give; NULL: no memory. A modern one gets what every request has in `_meta`. */
+static mcplug_buf *request(struct mp_session *s, uint64_t id,
+                           const struct mp_frame_parts *p, bool modern)
 {
     struct mp_str *f = &s->client.scratch;
 
@@ -199,12 +199,28 @@ mcplug_buf *mp_frame_request(struct mp_session *s, uint64_t id,
         mp_str_add_lit(f, "\"requestState\":");
         mp_str_add(f, p->state.data, p->state.len);
     }
-    add_meta(s, f, id, p);
+    add_meta(s, f, id, p, modern);
     mp_str_add_lit(f, "}}");
     mcplug_buf *frame = f->failed ? NULL : mp_buf_new(f->data, f->len);
     if (f->cap > SCRATCH_KEPT)
         mp_str_clear(f);
     return frame;
+}
+
+int mp_frame_send(struct mp_session *s, struct mp_call *call,
+                  const struct mp_frame_parts *p, uint64_t timeout_ms,
+                  struct mcplug_error *err)
+{
+    bool modern = (p->era ? p->era : s->era) == MP_ERA_MODERN;
+    struct mcplug_pair pairs[PAIRS_MAX + MP_HEADERS_MAX];
+    size_t n = add_pairs(pairs, p->method, modern ? MP_MODERN : s->id->revision, p->name);
+    mcplug_buf *frame = request(s, mp_rpc_next_id(s->rpc), p, modern);
+
+    if (!frame)
+        return mp_fail_nomem(err);
+    if (p->n_headers)
+        memcpy(pairs + n, p->headers, p->n_headers * sizeof *pairs);
+    return mp_rpc_call(s->rpc, call, frame, pairs, n + p->n_headers, timeout_ms, err);
 }
 
 bool mp_frame_members(mp_view params, struct mp_str *members, mp_view *meta)
@@ -229,8 +245,11 @@ bool mp_frame_members(mp_view params, struct mp_str *members, mp_view *meta)
 
 /* ---- the rest ---- */
 
-static mcplug_buf *notification(const char *method, mp_view params)
+int mp_frame_notify(struct mp_session *s, const char *method, mp_view params,
+                    struct mcplug_error *err)
 {
+    struct mcplug_pair pairs[PAIRS_MAX];
+    size_t n = add_pairs(pairs, method, s->id->revision, NULL);
     struct mp_str f;
 
     mp_str_init(&f, MP_FRAME_MAX);
@@ -240,41 +259,36 @@ static mcplug_buf *notification(const char *method, mp_view params)
         mp_str_add(&f, params.data, params.len);
     }
     mp_str_addc(&f, '}');
-    return mp_str_to_buf(&f);
-}
-
-int mp_frame_notify(struct mp_session *s, const char *method, mp_view params,
-                    struct mcplug_error *err)
-{
-    struct mcplug_pair pairs[MP_PAIRS_MAX];
-    size_t n = mp_frame_pairs(pairs, method, s->id->revision, NULL);
-    mcplug_buf *frame = notification(method, params);
-
+    mcplug_buf *frame = mp_str_to_buf(&f);
     return frame ? mp_rpc_notify(s->rpc, frame, pairs, n, err) : mp_fail_nomem(err);
 }
 
-mcplug_buf *mp_frame_answer(mp_view id, mp_view result)
+void mp_frame_answer(struct mp_session *s, mp_view id, uint64_t exchange, mp_view result,
+                     int code, const char *message)
 {
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mcplug_pair pairs[PAIRS_MAX];
+    size_t n = add_pairs(pairs, NULL, s->id->revision, NULL);
     struct mp_str f;
 
     mp_str_init(&f, MP_FRAME_MAX);
     mp_str_adds(&f, "{\"jsonrpc\":\"2.0\",\"id\":");
     mp_str_add(&f, id.data, id.len);
-    mp_str_adds(&f, ",\"result\":");
-    mp_str_add(&f, result.data, result.len);
+    if (result.len) {
+        mp_str_adds(&f, ",\"result\":");
+        mp_str_add(&f, result.data, result.len);
+    } else {
+        mp_str_addf(&f, ",\"error\":{\"code\":%d,\"message\":", code);
+        mp_str_add_json(&f, message ? message : "", message ? strlen(message) : 0);
+        mp_str_addc(&f, '}');
+    }
     mp_str_addc(&f, '}');
-    return mp_str_to_buf(&f);
-}
-
-mcplug_buf *mp_frame_refusal(mp_view id, int code, const char *message)
-{
-    struct mp_str f;
-
-    mp_str_init(&f, MP_FRAME_MAX);
-    mp_str_adds(&f, "{\"jsonrpc\":\"2.0\",\"id\":");
-    mp_str_add(&f, id.data, id.len);
-    mp_str_addf(&f, ",\"error\":{\"code\":%d,\"message\":", code);
-    mp_str_add_json(&f, message ? message : "", message ? strlen(message) : 0);
-    mp_str_adds(&f, "}}");
-    return mp_str_to_buf(&f);
+    mcplug_buf *frame = mp_str_to_buf(&f);
+    if (!frame)
+        mp_fail_nomem(&err);
+    else
+        mp_rpc_answer(s->rpc, frame, exchange, pairs, n, &err);
+    if (err.code)
+        mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "an answer could not be sent: %s",
+               err.text);
 }

@@ -91,21 +91,6 @@ static void hand_over(mcplug_input *in, mp_input_fn *handler, mp_view params)
 
 /* ---- legacy: the server's own requests ---- */
 
-static void send_answer(struct mp_session *s, mcplug_buf *frame, uint64_t exchange)
-{
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mcplug_pair pairs[MP_PAIRS_MAX];
-    size_t n = mp_frame_pairs(pairs, NULL, s->id->revision, NULL);
-
-    if (!frame)
-        mp_fail_nomem(&err);
-    else
-        mp_rpc_answer(s->rpc, frame, exchange, pairs, n, &err);
-    if (err.code)
-        mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "an answer could not be sent: %s",
-               err.text);
-}
-
 void mp_inputs_request(struct mp_session *s, mp_message *m)
 {
     mp_view id = mp_message_view(m, m->env.id),
@@ -115,7 +100,7 @@ void mp_inputs_request(struct mp_session *s, mp_message *m)
     mcplug_input *in = NULL;
 
     if (mp_view_equals(method, "ping")) {
-        send_answer(s, mp_frame_answer(id, mp_text("{}")), m->exchange);
+        mp_frame_answer(s, id, m->exchange, mp_text("{}"), 0, NULL);
         return;
     }
     if (s->era ==
@@ -125,25 +110,27 @@ void mp_inputs_request(struct mp_session *s, mp_message *m)
                method.len > 100 ? 100 : (int)method.len, (const char *)method.data);
         return;
     }
+    int code = 0;
+    const char *fault = NULL;
     if (!handler) {
-        send_answer(s, mp_frame_refusal(id, METHOD_NOT_FOUND, "Method not found"),
-                    m->exchange);
-        return;
+        code = METHOD_NOT_FOUND;
+        fault = "Method not found";
+    } else if (id.len > ID_MAX) {
+        code = INVALID_REQUEST;
+        fault = "the id is too long";
+    } else {
+        in = s->inputs.count < MP_INPUTS_MAX ? input_new(s) : NULL;
+        if (in && !(in->id = mp_strndup((const char *)id.data, id.len))) {
+            input_free(in);
+            in = NULL;
+        }
+        if (!in) {
+            code = INTERNAL_ERROR;
+            fault = "too many open requests";
+        }
     }
-    if (id.len > ID_MAX) {
-        send_answer(s, mp_frame_refusal(id, INVALID_REQUEST, "the id is too long"),
-                    m->exchange);
-        return;
-    }
-    if (s->inputs.count < MP_INPUTS_MAX)
-        in = input_new(s);
-    if (in && !(in->id = mp_strndup((const char *)id.data, id.len))) {
-        input_free(in);
-        in = NULL;
-    }
-    if (!in) {
-        send_answer(s, mp_frame_refusal(id, INTERNAL_ERROR, "too many open requests"),
-                    m->exchange);
+    if (fault) {
+        mp_frame_answer(s, id, m->exchange, mp_bytes(NULL, 0), code, fault);
         return;
     }
     in->wanted = true;
@@ -318,24 +305,27 @@ void mp_inputs_pass_on(struct mp_session *s, const void *owner, void *next)
             in->owner = next;
 }
 
-static void answer_call(mcplug_input *in, mp_view result)
+/* Ends the question, with `result` or if that is empty, with an error. */
+static void answer(mcplug_input *in, mp_view result, int code, const char *message)
 {
+    struct mp_session *s = in->session;
     struct mp_request *call = in->call;
 
-    mp_str_adds(&call->answers, call->answers.len ? "," : "{");
-    mp_str_adds(&call->answers, in->key);
-    mp_str_addc(&call->answers, ':');
-    mp_str_add(&call->answers, result.data, result.len);
-    call->open_inputs--;
-    mp_inputs_settle(call);
-}
-
-static void answer(mcplug_input *in, mp_view result)
-{
-    if (in->session && in->call)
-        answer_call(in, result);
-    else if (in->session && in->wanted && !mp_rpc_idle(in->session->rpc))
-        send_answer(in->session, mp_frame_answer(mp_text(in->id), result), in->exchange);
+    if (s && call) {
+        call->open_inputs--;
+        if (result.len) {
+            mp_str_adds(&call->answers, call->answers.len ? "," : "{");
+            mp_str_adds(&call->answers, in->key);
+            mp_str_addc(&call->answers, ':');
+            mp_str_add(&call->answers, result.data, result.len);
+        } else if (!call->refused) {
+            call->refusal = mp_strdup(message);
+            call->refused = true;
+        }
+        mp_inputs_settle(call);
+    } else if (s && in->wanted && !mp_rpc_idle(s->rpc)) {
+        mp_frame_answer(s, mp_text(in->id), in->exchange, result, code, message);
+    }
     input_free(in);
 }
 
@@ -348,13 +338,13 @@ int mcplug_input_answer(mcplug_input *in, const char *result)
     if (!result || mp_frame_object(&view, "answer", NULL) != MCPLUG_OK)
         return MCPLUG_EINVAL;
     if (!memchr(view.data, '\n', view.len) && !memchr(view.data, '\r', view.len)) {
-        answer(in, view);
+        answer(in, view, 0, NULL);
         return MCPLUG_OK;
     }
     char *line = mp_strndup((const char *)view.data, view.len);
     if (line) {
         mp_frame_flatten(line, view.len);
-        answer(in, mp_bytes(line, view.len));
+        answer(in, mp_bytes(line, view.len), 0, NULL);
     } else {
         mcplug_input_refuse(in, INTERNAL_ERROR, "out of memory");
     }
@@ -364,16 +354,5 @@ int mcplug_input_answer(mcplug_input *in, const char *result)
 
 void mcplug_input_refuse(mcplug_input *in, int code, const char *message)
 {
-    if (in->session && in->call) {
-        struct mp_request *call = in->call;
-        call->open_inputs--;
-        if (!call->refused)
-            call->refusal = mp_strdup(message);
-        call->refused = true;
-        mp_inputs_settle(call);
-    } else if (in->session && in->wanted && !mp_rpc_idle(in->session->rpc)) {
-        send_answer(in->session, mp_frame_refusal(mp_text(in->id), code, message),
-                    in->exchange);
-    }
-    input_free(in);
+    answer(in, mp_bytes(NULL, 0), code, message);
 }

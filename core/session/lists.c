@@ -397,21 +397,17 @@ static int next_page(struct mp_fetch *f, struct mcplug_error *err)
     struct mp_session *s = f->session;
     struct mp_str members;
     struct mp_frame_parts parts = {.method = kinds[f->index].method};
-    struct mcplug_pair meta[MP_PAIRS_MAX];
-    size_t n = mp_frame_pairs(meta, parts.method, s->id->revision, NULL);
+    int r;
 
     mp_str_init(&members, 2 * CURSOR_MAX);
-    if (f->cursor) {
+    if (f->cursor)
         mp_str_addf(&members, "\"cursor\":%s", f->cursor);
-        parts.members = mp_bytes(members.data, members.len);
-    }
-    mcplug_buf *frame =
-        members.failed ? NULL : mp_frame_request(s, mp_rpc_next_id(s->rpc), &parts);
-    mp_str_clear(&members);
-    if (!frame)
-        return mp_fail_nomem(err);
+    parts.members = mp_bytes(members.data, members.len);
     f->rpc = (struct mp_call){.done = page_done, .timed_out = on_timed_out};
-    return mp_rpc_call(s->rpc, &f->rpc, frame, meta, n, s->o.request_ms, err);
+    r = members.failed ? mp_fail_nomem(err)
+                       : mp_frame_send(s, &f->rpc, &parts, s->o.request_ms, err);
+    mp_str_clear(&members);
+    return r;
 }
 
 /* ---- asking for one ---- */

@@ -314,19 +314,14 @@ static void add_filter(struct mp_str *p, struct mp_session *s)
 static int send_listen(struct mp_session *s, mp_view members, struct mcplug_error *err)
 {
     struct mp_frame_parts parts = {.method = "subscriptions/listen", .members = members};
-    struct mcplug_pair meta[MP_PAIRS_MAX];
-    size_t n = mp_frame_pairs(meta, parts.method, s->id->revision, NULL);
     struct mp_listener *l = mp_alloc(sizeof *l);
-    mcplug_buf *frame = l ? mp_frame_request(s, mp_rpc_next_id(s->rpc), &parts) : NULL;
 
-    if (!frame) {
-        mp_free(l);
+    if (!l)
         return mp_fail_nomem(err);
-    }
     l->session = s;
     l->rpc.done = listen_done;
     l->rpc.standing = true;
-    int r = mp_rpc_call(s->rpc, &l->rpc, frame, meta, n, 0, err);
+    int r = mp_frame_send(s, &l->rpc, &parts, 0, err);
     if (r != MCPLUG_OK) {
         mp_free(l);
         return r;
@@ -361,18 +356,18 @@ static int listen_anew(struct mp_session *s, struct mcplug_error *err)
 
 /* ---- what is subscribed to ---- */
 
-static int subscribe(struct mp_session *s, const char *uri, bool on,
-                     struct mcplug_error *err)
+/* A request with one member, a string. */
+static int request_with(struct mp_session *s, const char *method, const char *key,
+                        const char *value, struct mcplug_error *err)
 {
     struct mp_str p;
 
     mp_str_init(&p, 1024 * 1024);
-    mp_str_adds(&p, "\"uri\":");
-    mp_str_add_json(&p, uri, strlen(uri));
-    int r = p.failed ? mp_fail_nomem(err)
-                     : mp_request_background(
-                           s, on ? "resources/subscribe" : "resources/unsubscribe",
-                           mp_bytes(p.data, p.len), NULL, err);
+    mp_str_addf(&p, "\"%s\":", key);
+    mp_str_add_json(&p, value, strlen(value));
+    int r = p.failed
+                ? mp_fail_nomem(err)
+                : mp_request_background(s, method, mp_bytes(p.data, p.len), NULL, err);
     mp_str_clear(&p);
     return r;
 }
@@ -381,26 +376,16 @@ void mp_notify_start(struct mp_session *s)
 {
     const struct mp_uris *uris = &s->listening.uris;
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mp_str p;
 
     if (s->phase != MP_READY)
         return;
-    if (s->era == MP_ERA_MODERN) {
+    if (s->era == MP_ERA_MODERN)
         listen_anew(s, &err);
-    } else if (s->client.log_level && mp_session_can(s, "logging")) {
-        mp_str_init(&p, 1024);
-        mp_str_adds(&p, "\"level\":");
-        mp_str_add_json(&p, s->client.log_level, strlen(s->client.log_level));
-        if (p.failed)
-            mp_fail_nomem(&err);
-        else
-            mp_request_background(s, "logging/setLevel", mp_bytes(p.data, p.len), NULL,
-                                  &err);
-        mp_str_clear(&p);
-    }
+    else if (s->client.log_level && mp_session_can(s, "logging"))
+        request_with(s, "logging/setLevel", "level", s->client.log_level, &err);
     bool may = s->era == MP_ERA_LEGACY && mp_session_can(s, "resources/subscribe");
-    for (size_t i = 0; may && i < uris->n; i++)
-        subscribe(s, uris->all[i], true, &err); /* a session begun anew knows nothing */
+    for (size_t i = 0; may && i < uris->n; i++) /* a session begun anew knows nothing */
+        request_with(s, "resources/subscribe", "uri", uris->all[i], &err);
     if (err.code)
         mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "%s", err.text);
 }
@@ -453,7 +438,11 @@ int mp_notify_subscribe(struct mp_session *s, const char *uri, bool on,
     if (r != MCPLUG_OK)
         return r;
     bool had = s->listening.uris.n == before;
-    r = s->era == MP_ERA_MODERN ? listen_anew(s, err) : subscribe(s, uri, on, err);
+    if (s->era == MP_ERA_MODERN)
+        r = listen_anew(s, err);
+    else
+        r = request_with(s, on ? "resources/subscribe" : "resources/unsubscribe", "uri",
+                         uri, err);
     if (r != MCPLUG_OK && on && !had)
         mp_uris_set(&s->listening.uris, uri, false, err);
     return r;

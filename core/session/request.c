@@ -146,11 +146,10 @@ static enum mp_outcome round_done(struct mp_call *rpc, mp_message *m,
     return outcome;
 }
 
-static int send_with(struct mp_request *call, const struct mp_frame_parts *parts,
-                     const struct mcplug_pair *meta, size_t n_meta,
-                     enum mp_outcome (*done)(struct mp_call *, mp_message *,
-                                             const struct mcplug_error *),
-                     struct mcplug_error *err)
+int mp_request_send(struct mp_request *call, const struct mp_frame_parts *parts,
+                    enum mp_outcome (*done)(struct mp_call *, mp_message *,
+                                            const struct mcplug_error *),
+                    struct mcplug_error *err)
 {
     struct mp_session *s = call->session;
     uint64_t now = mp_loop_now(s->cfg.loop);
@@ -159,51 +158,33 @@ static int send_with(struct mp_request *call, const struct mp_frame_parts *parts
         on_timed_out(&call->rpc, err);
         return MCPLUG_ETIMEDOUT;
     }
-    mcplug_buf *frame = mp_frame_request(s, mp_rpc_next_id(s->rpc), parts);
-    if (!frame)
-        return mp_fail_nomem(err);
     call->reached = call->reached || call->rpc.written;
     call->rpc = (struct mp_call){.done = done, .timed_out = on_timed_out};
-    int r =
-        mp_rpc_call(s->rpc, &call->rpc, frame, meta, n_meta, call->deadline - now, err);
+    int r = mp_frame_send(s, &call->rpc, parts, call->deadline - now, err);
     call->in_round = r == MCPLUG_OK;
     return r;
 }
 
-int mp_request_send(struct mp_request *call, const struct mp_frame_parts *parts,
-                    const char *name,
-                    enum mp_outcome (*done)(struct mp_call *, mp_message *,
-                                            const struct mcplug_error *),
-                    struct mcplug_error *err)
-{
-    struct mcplug_pair meta[MP_PAIRS_MAX];
-    size_t n = mp_frame_pairs(meta, parts->method, call->session->id->revision, name);
-    return send_with(call, parts, meta, n, done, err);
-}
-
 static int send_round(struct mp_request *call, struct mcplug_error *err)
 {
-    const char *level =
-        call->log_level ? call->log_level : call->session->client.log_level;
+    struct mcplug_pair headers[MP_HEADERS_MAX];
+    struct mp_str values;
     struct mp_frame_parts parts = {
         .method = call->method,
+        .name = call->tool ? call->tool : call->name,
         .members = mp_bytes(call->members, call->members_len),
         .meta = mp_text(call->meta),
         .own_meta = mp_text(call->own_meta),
-        .log_level = level,
+        .log_level = call->log_level ? call->log_level : call->session->client.log_level,
         .progress = call->o.progress != NULL,
         .answers = mp_bytes(call->answers.data, call->answers.len),
         .state = mp_text(call->state),
+        .headers = headers,
     };
-    const char *name = call->tool ? call->tool : call->name;
-    struct mcplug_pair meta[MP_PAIRS_MAX + MP_HEADERS_MAX];
-    size_t n = mp_frame_pairs(meta, call->method, call->session->id->revision, name);
-    size_t more;
-    struct mp_str values;
 
-    int r = mp_mirror_pairs(call, name, &values, meta + n, &more, err);
+    int r = mp_mirror_pairs(call, parts.name, &values, headers, &parts.n_headers, err);
     if (r == MCPLUG_OK)
-        r = send_with(call, &parts, meta, n + more, round_done, err);
+        r = mp_request_send(call, &parts, round_done, err);
     mp_str_clear(&values);
     return r;
 }
@@ -589,20 +570,13 @@ static enum mp_outcome background_done(struct mp_call *rpc, mp_message *m,
 int mp_request_background(struct mp_session *s, const char *method, mp_view members,
                           const char *name, struct mcplug_error *err)
 {
-    struct mp_frame_parts parts = {.method = method, .members = members};
-    struct mcplug_pair meta[MP_PAIRS_MAX];
-    size_t n = mp_frame_pairs(meta, method, s->id->revision, name);
+    struct mp_frame_parts parts = {.method = method, .name = name, .members = members};
     struct background *e = mp_alloc(sizeof *e);
-    mcplug_buf *frame = e ? mp_frame_request(s, mp_rpc_next_id(s->rpc), &parts) : NULL;
 
-    if (!frame) {
-        mp_free(e);
+    if (!e)
         return mp_fail_nomem(err);
-    }
-    e->session = s;
-    e->method = method;
-    e->rpc.done = background_done;
-    int r = mp_rpc_call(s->rpc, &e->rpc, frame, meta, n, s->o.request_ms, err);
+    *e = (struct background){{.done = background_done}, s, method};
+    int r = mp_frame_send(s, &e->rpc, &parts, s->o.request_ms, err);
     if (r != MCPLUG_OK)
         mp_free(e);
     return r;

@@ -487,7 +487,7 @@ int mp_session_open(const struct mp_session_config *cfg, const struct mp_offer *
     else
         mp_fail_nomem(err);
     if (r == MCPLUG_OK)
-        r = mp_frame_client_caps(s, err);
+        r = mp_frame_client(s, err);
     if (r == MCPLUG_OK)
         r = make_rpc(s, err);
     if (r == MCPLUG_OK)

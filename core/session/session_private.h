@@ -172,35 +172,40 @@ bool mp_connect_renew(struct mp_session *s, const struct mcplug_error *why);
 
 /* ---- frame.c ---- */
 
+enum { MP_HEADERS_MAX = 64 }; /* arguments of one tool that go beside a request */
+
 struct mp_frame_parts {
     const char *method;
+    const char *name;       /* what it is about, for the envelope; NULL: nothing */
+    enum mp_era era;        /* of the frame; MP_ERA_UNKNOWN: that of the session */
     mp_view members;        /* of params, as text without the braces, or empty */
     mp_view meta, own_meta; /* objects of the caller's, or empty */
     const char *log_level;
     bool progress;   /* ask for progress, token = id */
     mp_view answers; /* inputResponses object, or empty */
     mp_view state;   /* requestState, a string with its quotes, or empty */
+    const struct mcplug_pair *headers; /* further pairs of the envelope */
+    size_t n_headers;                  /* MP_HEADERS_MAX at most */
 };
-/* The envelope's pairs, so that a transport need not read the frame: method, revision
- * and name. NULL is left out, as is a revision of "". Returns how many there are. */
-enum { MP_PAIRS_MAX = 3 };
-size_t mp_frame_pairs(struct mcplug_pair pairs[MP_PAIRS_MAX], const char *method,
-                      const char *revision, const char *name);
-/* give; NULL: no memory. In a modern session `_meta` gets what every request has. */
-mcplug_buf *mp_frame_request(struct mp_session *s, uint64_t id,
-                             const struct mp_frame_parts *parts);
+/* Writes a request and sends it. `timeout_ms` 0: none. On failure nothing follows. */
+int mp_frame_send(struct mp_session *s, struct mp_call *call,
+                  const struct mp_frame_parts *parts, uint64_t timeout_ms,
+                  struct mcplug_error *err);
 /* Makes members of an object of params, all but a `_meta`, which comes out apart. */
 bool mp_frame_members(mp_view params, struct mp_str *members, mp_view *meta);
-mcplug_buf *mp_frame_answer(mp_view id, mp_view result);
-mcplug_buf *mp_frame_refusal(mp_view id, int code, const char *message);
+/* Answers a request of the server's: with `result`, or if that is empty, with an error.
+ * A failure is logged. */
+void mp_frame_answer(struct mp_session *s, mp_view id, uint64_t exchange, mp_view result,
+                     int code, const char *message);
 /* Writes and sends a notification; `params` is an object, or empty. */
 int mp_frame_notify(struct mp_session *s, const char *method, mp_view params,
                     struct mcplug_error *err);
 /* Line ends, which in checked JSON are only white space, become blanks: a frame is one
  * line. */
 void mp_frame_flatten(char *text, size_t len);
-int mp_frame_client_caps(struct mp_session *s, struct mcplug_error *err);
-int mp_frame_meta(struct mp_session *s, struct mcplug_error *err);
+/* Once per session: what the client is and can do. */
+int mp_frame_client(struct mp_session *s, struct mcplug_error *err);
+void mp_frame_add_client(const struct mp_session *s, struct mp_str *out); /* its name */
 
 /* ---- request.c ---- */
 
@@ -216,7 +221,6 @@ void mp_request_refused(struct mp_request *call, const char *what);
 /* Sends one request on behalf of the call: the next round, or one about its task.
  * `done` gets MP_OF(rpc, struct mp_request, rpc), with in_round reset by itself. */
 int mp_request_send(struct mp_request *call, const struct mp_frame_parts *parts,
-                    const char *name,
                     enum mp_outcome (*done)(struct mp_call *, mp_message *,
                                             const struct mcplug_error *),
                     struct mcplug_error *err);
@@ -257,8 +261,6 @@ void mp_lists_clear(struct mp_session *s);
 /* ---- mirror.c ---- */
 
 #define MP_PARAM "param:" /* begins the name of a pair that is an argument */
-
-enum { MP_HEADERS_MAX = 64 }; /* of one tool */
 
 /* Does this session's transport send arguments as headers? */
 bool mp_mirror_wanted(const struct mp_session *s);

@@ -148,10 +148,11 @@ static void send_about(struct mp_request *call, const char *method,
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct mp_frame_parts parts = {
         .method = method,
+        .name = call->task->id,
         .members = mp_text(call->task->members),
         .answers = mp_bytes(call->answers.data, call->answers.len),
     };
-    int r = mp_request_send(call, &parts, call->task->id, done, &err);
+    int r = mp_request_send(call, &parts, done, &err);
     mp_str_clear(&call->answers);
     if (r != MCPLUG_OK)
         mp_request_finish(call, NULL, &err);
