@@ -8,30 +8,27 @@ static uint64_t elapsed(const struct mp_request *call)
     return now > call->began_at ? now - call->began_at : 0;
 }
 
-static bool is_wanted(const struct mp_session *s, enum mp_event_kind kind)
-{
-    return mp_events_want(s->cfg.log, kind, MCPLUG_LOG_VERBOSE);
-}
-
-/* Fills what is the same for all kinds, and tells it. */
-static void tell(const struct mp_request *call, struct mp_event *event)
+/* Nothing is built that no listener wants. */
+static void tell(const struct mp_request *call, enum mp_event_kind kind,
+                 const mp_message *reply, const struct mcplug_error *why)
 {
     const struct mp_session *s = call->session;
 
-    event->level = MCPLUG_LOG_VERBOSE;
-    event->source = s->source;
-    event->call.id = call->number;
-    event->call.method = call->method;
-    event->call.tool = call->tool;
-    event->call.queued_ms = call->queued_ms;
-    event->call.latency_ms = elapsed(call);
-    mp_events_tell(s->cfg.log, event);
-}
-
-static void tell_kind(const struct mp_request *call, enum mp_event_kind kind)
-{
-    struct mp_event event = {.kind = kind};
-    tell(call, &event);
+    if (!mp_events_want(s->cfg.log, kind, MCPLUG_LOG_VERBOSE))
+        return;
+    struct mp_event event = {
+        .kind = kind,
+        .level = MCPLUG_LOG_VERBOSE,
+        .source = s->source,
+        .call = {.id = call->number,
+                 .method = call->method,
+                 .tool = call->tool,
+                 .queued_ms = call->queued_ms,
+                 .latency_ms = elapsed(call)},
+    };
+    if (kind == MP_EVENT_RETURNED)
+        mp_request_result(call, reply, why, &event.call);
+    mp_events_tell(s->cfg.log, &event);
 }
 
 /* ---- while a tool runs ---- */
@@ -48,7 +45,7 @@ static void on_beat(struct mp_timer *timer)
             continue;
         if (ms / MP_BEAT_MS > call->beats) {
             call->beats = ms / MP_BEAT_MS;
-            tell_kind(call, MP_EVENT_RUNNING);
+            tell(call, MP_EVENT_RUNNING, NULL, NULL);
         }
         uint64_t left = (call->beats + 1) * MP_BEAT_MS - ms;
         next = left < next ? left : next;
@@ -78,11 +75,10 @@ void mp_call_log_began(struct mp_request *call)
     struct mp_session *s = call->session;
 
     call->queued_ms = elapsed(call);
-    if (is_wanted(s, MP_EVENT_SENT))
-        tell_kind(call, MP_EVENT_SENT);
+    tell(call, MP_EVENT_SENT, NULL, NULL);
     if (!call->tool)
         return;
-    if (is_wanted(s, MP_EVENT_RUNNING)) {
+    if (mp_events_want(s->cfg.log, MP_EVENT_RUNNING, MCPLUG_LOG_VERBOSE)) {
         uint64_t ms = call->queued_ms, left = MP_BEAT_MS - ms % MP_BEAT_MS;
         call->beats = ms / MP_BEAT_MS; /* some of them while it waited to be sent */
         if (!s->calls.beat.slot || s->calls.beat.due > mp_loop_now(s->cfg.loop) + left)
@@ -109,7 +105,7 @@ void mp_call_log_progress(struct mp_request *call, double done, double total,
                      .message = message},
     };
 
-    if (is_wanted(s, MP_EVENT_PROGRESS))
+    if (mp_events_want(s->cfg.log, MP_EVENT_PROGRESS, MCPLUG_LOG_VERBOSE))
         mp_events_tell(s->cfg.log, &event);
     call->o.progress(call->o.progress_arg, &call->base, done, total, message);
 }
@@ -142,17 +138,8 @@ void mp_request_result(const struct mp_request *call, const mp_message *reply,
         out->outcome == MP_TOOL_ERROR && reply ? mcplug_result_error_text(reply) : NULL;
 }
 
-static void tell_returned(const struct mp_request *call, const mp_message *reply,
-                          const struct mcplug_error *why)
-{
-    struct mp_event event = {.kind = MP_EVENT_RETURNED};
-    mp_request_result(call, reply, why, &event.call);
-    tell(call, &event);
-}
-
 void mp_call_log_ended(const struct mp_request *call, const mp_message *reply,
                        const struct mcplug_error *why)
 {
-    if (is_wanted(call->session, MP_EVENT_RETURNED))
-        tell_returned(call, reply, why);
+    tell(call, MP_EVENT_RETURNED, reply, why);
 }
