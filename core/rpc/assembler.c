@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "json/skip.h"
 
 void mp_assembler_init(struct mp_assembler *a, const struct mp_assembler_limits *limits)
 {
@@ -12,7 +13,7 @@ void mp_assembler_init(struct mp_assembler *a, const struct mp_assembler_limits 
     mp_scan_init(&a->scan, &limits->scan);
 }
 
-static void reset(struct mp_assembler *a)
+void mp_assembler_clear(struct mp_assembler *a)
 {
     mp_str_clear(&a->text);
     mp_spill_clear(&a->spill);
@@ -25,33 +26,23 @@ static void reset(struct mp_assembler *a)
     mp_scan_init(&a->scan, &a->limits.scan);
 }
 
-void mp_assembler_clear(struct mp_assembler *a)
-{
-    reset(a);
-}
-
 /* ---- what cannot be read ---- */
 
-static void keep_tail(struct mp_assembler *a, const char *data, size_t len)
-{
-    if (len >= MP_EDGE) {
-        memcpy(a->tail, data + len - MP_EDGE, MP_EDGE);
-        a->tail_len = MP_EDGE;
-        return;
-    }
-    size_t keep = a->tail_len < MP_EDGE - len ? a->tail_len : MP_EDGE - len;
-    memmove(a->tail, a->tail + a->tail_len - keep, keep);
-    memcpy(a->tail + keep, data, len);
-    a->tail_len = keep + len;
-}
-
+/* Its first bytes and its last, MP_EDGE of either. */
 static void keep_edges(struct mp_assembler *a, const char *data, size_t len)
 {
     size_t room = MP_EDGE - a->head_len, more = len < room ? len : room;
 
     memcpy(a->head + a->head_len, data, more);
     a->head_len += more;
-    keep_tail(a, data, len);
+    if (len > MP_EDGE) {
+        data += len - MP_EDGE;
+        len = MP_EDGE;
+    }
+    size_t keep = a->tail_len < MP_EDGE - len ? a->tail_len : MP_EDGE - len;
+    memmove(a->tail, a->tail + a->tail_len - keep, keep);
+    memcpy(a->tail + keep, data, len);
+    a->tail_len = keep + len;
 }
 
 /* From here to its end the message is only looked through; what was kept is freed
@@ -101,21 +92,6 @@ static size_t whole_part(const char *inside, size_t len)
 static bool filling(const struct mp_assembler *a)
 {
     return a->mode == MP_READING && a->text.len > a->limits.memory / 2;
-}
-
-static bool should_divert(const struct mp_assembler *a)
-{
-    size_t least =
-        a->limits.memory / 4 < MP_SPILL_MIN ? a->limits.memory / 4 : MP_SPILL_MIN;
-    return filling(a) && a->scan.in_string && a->scan.string_is_value &&
-           a->text.len - a->scan.string_at > least;
-}
-
-static size_t slice_of(const struct mp_assembler *a)
-{
-    size_t most = filling(a) ? MP_SLICE_FILLING : MP_SLICE;
-    size_t part = filling(a) ? a->limits.memory / 16 + 1 : a->limits.memory / 4 + 1;
-    return part < most ? part : most;
 }
 
 static int divert(struct mp_assembler *a)
@@ -190,10 +166,14 @@ static int read_diverted(struct mp_assembler *a, const char *data, size_t len,
 
 static int read_plain(struct mp_assembler *a, const char *data, size_t len, size_t *used)
 {
+    size_t quarter = a->limits.memory / 4;
+    size_t least = quarter < MP_SPILL_MIN ? quarter : MP_SPILL_MIN;
+
     int r = mp_scan_feed(&a->scan, data, len, false, used, &a->error);
     if (r == MCPLUG_OK)
         r = add_text(a, data, *used);
-    if (r == MCPLUG_OK && should_divert(a))
+    if (r == MCPLUG_OK && filling(a) && a->scan.in_string && a->scan.string_is_value &&
+        a->text.len - a->scan.string_at > least)
         r = divert(a);
     return r;
 }
@@ -201,8 +181,11 @@ static int read_plain(struct mp_assembler *a, const char *data, size_t len, size
 static void read_piece(struct mp_assembler *a, const char *data, size_t len)
 {
     while (len) {
-        size_t most = slice_of(a);
-        size_t slice = len < most ? len : most, used = slice;
+        size_t most = filling(a) ? MP_SLICE_FILLING : MP_SLICE;
+        size_t part = a->limits.memory / (filling(a) ? 16 : 4) + 1;
+        size_t slice = len < most ? len : most;
+        slice = slice < part ? slice : part;
+        size_t used = slice;
         int r = MCPLUG_OK;
         if (a->mode == MP_SKIPPING)
             keep_edges(a, data, slice);
@@ -221,14 +204,6 @@ static void read_piece(struct mp_assembler *a, const char *data, size_t len)
 
 /* ---- delivering ---- */
 
-static uint64_t salvage(const struct mp_assembler *a, bool quoted)
-{
-    uint64_t id = 0;
-    bool found =
-        mp_scan_salvage_id(a->head, a->head_len, a->tail, a->tail_len, quoted, &id);
-    return found ? id : 0;
-}
-
 static mp_message *deliver_unread(struct mp_assembler *a)
 {
     mp_message *m = mp_message_new(a->head, a->head_len, NULL);
@@ -242,11 +217,11 @@ static mp_message *deliver_unread(struct mp_assembler *a)
             return NULL;
         }
         *m->error = a->error;
-        m->salvaged_id = salvage(a, false);
-        if (!m->salvaged_id) {
-            m->salvaged_id = salvage(a, true);
-            m->salvaged_string = m->salvaged_id;
-        }
+        mp_scan_salvage_id(a->head, a->head_len, a->tail, a->tail_len, false,
+                           &m->salvaged_id);
+        if (!m->salvaged_id)
+            m->salvaged_string = mp_scan_salvage_id(a->head, a->head_len, a->tail,
+                                                    a->tail_len, true, &m->salvaged_id);
     }
     return m;
 }
@@ -285,7 +260,7 @@ static int finish(struct mp_assembler *a, enum mp_piece kind, mp_message **out)
             broken(a, "", 0);
     }
     *out = a->mode == MP_SKIPPING ? deliver_unread(a) : deliver_read(a);
-    reset(a);
+    mp_assembler_clear(a);
     return *out ? MCPLUG_OK : MCPLUG_ENOMEM;
 }
 
@@ -311,30 +286,17 @@ static mp_message *read_at_once(struct mp_assembler *a, const char *data, size_t
 static const char byte_order_mark[] = "\xef\xbb\xbf";
 enum { MARK_LEN = 3 };
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 /* Passes over white space and a stray mark; what is left begins the message. */
 static void skip_before(struct mp_assembler *a, const char **data, size_t *len)
 {
     while (*len) {
         if (a->mark < MARK_LEN && **data == byte_order_mark[a->mark])
             a->mark++;
-        else if (!is_space(**data) || a->mark % MARK_LEN)
+        else if (!mp_is_space((unsigned char)**data) || a->mark % MARK_LEN)
             return;
         ++*data;
         --*len;
     }
-}
-
-/* A mark that was cut short was none: noise begins with what there was of it. */
-static void begin_noise(struct mp_assembler *a, const char *data, size_t len)
-{
-    if (a->mark % MARK_LEN)
-        mp_str_add(&a->text, byte_order_mark, a->mark);
-    skip(a, MP_MESSAGE_NOISE, data, len);
 }
 
 int mp_assembler_feed(struct mp_assembler *a, struct mcplug_bytes piece,
@@ -359,7 +321,9 @@ int mp_assembler_feed(struct mp_assembler *a, struct mcplug_bytes piece,
         }
         a->mode = MP_READING;
         if (cut || (*data != '{' && *data != '[')) {
-            begin_noise(a, data, len);
+            if (cut) /* it was no mark: noise begins with what there was of it */
+                mp_str_add(&a->text, byte_order_mark, a->mark);
+            skip(a, MP_MESSAGE_NOISE, data, len);
             len = 0;
         }
     }

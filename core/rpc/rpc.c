@@ -241,17 +241,6 @@ bool mp_rpc_read_id(const struct mp_rpc *rpc, mp_view v, uint64_t *id)
     return id_of(v, id) || (rpc->ids == IDS_STRINGS && quoted_id_of(v, id));
 }
 
-static void stray(struct mp_rpc *rpc, uint64_t id)
-{
-    if (id && id <= rpc->serial)
-        rpc->counts.late++;
-    else
-        rpc->counts.unknown++;
-    mp_log(rpc->o.link.log, MCPLUG_LOG_VERBOSE, rpc->o.link.source,
-           "answer to %s request %llu dropped",
-           id && id <= rpc->serial ? "ended" : "unknown", (unsigned long long)id);
-}
-
 static void peer_error(mp_message *m, struct mcplug_error *why)
 {
     int64_t code = 0;
@@ -346,10 +335,15 @@ static void on_response(struct mp_rpc *rpc, mp_message *m)
     } else if ((raw.len == 0 || mp_view_is_null(raw)) && m->env.error.len) {
         call = m->exchange ? mp_ledger_find(&rpc->calls, m->exchange) : only_call(rpc);
     }
-    if (call && !call->job.queued) /* a cancelled one waits for its end already */
+    if (call && !call->job.queued) { /* a cancelled one waits for its end already */
         on_reply(call, m);
-    else
-        stray(rpc, id);
+        return;
+    }
+    bool late = id && id <= rpc->serial;
+    *(late ? &rpc->counts.late : &rpc->counts.unknown) += 1;
+    mp_log(rpc->o.link.log, MCPLUG_LOG_VERBOSE, rpc->o.link.source,
+           "answer to %s request %llu dropped", late ? "ended" : "unknown",
+           (unsigned long long)id);
 }
 
 /* `what` it is: "what is no message". The same again is logged once. */
@@ -565,21 +559,10 @@ int mp_rpc_call(struct mp_rpc *rpc, struct mp_call *call, mcplug_buf *frame,
     return MCPLUG_OK;
 }
 
-int mp_rpc_notify(struct mp_rpc *rpc, mcplug_buf *frame, const struct mcplug_pair *meta,
-                  size_t n_meta, struct mcplug_error *err)
+int mp_rpc_send(struct mp_rpc *rpc, int kind, uint64_t exchange, mcplug_buf *frame,
+                const struct mcplug_pair *meta, size_t n_meta, struct mcplug_error *err)
 {
-    struct mcplug_envelope env = {.kind = MCPLUG_NOTIFICATION,
-                                  .serial = ++rpc->serial,
-                                  .meta = meta,
-                                  .n_meta = n_meta};
-    int r = send_frame(rpc, frame, &env, err);
-    return r < 0 ? r : MCPLUG_OK;
-}
-
-int mp_rpc_answer(struct mp_rpc *rpc, mcplug_buf *frame, uint64_t exchange,
-                  const struct mcplug_pair *meta, size_t n_meta, struct mcplug_error *err)
-{
-    struct mcplug_envelope env = {.kind = MCPLUG_RESPONSE,
+    struct mcplug_envelope env = {.kind = kind,
                                   .serial = ++rpc->serial,
                                   .exchange = exchange,
                                   .meta = meta,

@@ -48,7 +48,7 @@ enum mp_outcome mp_outcome_of(int code); /* of an error */
 
 struct mp_rpc_events {
     void (*opened)(void *arg);
-    void (*request)(void *arg, mp_message *m); /* the peer's; answer with mp_rpc_answer */
+    void (*request)(void *arg, mp_message *m); /* the peer's; answer with mp_rpc_send */
     void (*notification)(void *arg, mp_message *m);
     void (*remark)(void *arg, struct mcplug_bytes line);
     void (*described)(void *arg, const char *name, const char *value);
@@ -98,12 +98,10 @@ int mp_rpc_call(struct mp_rpc *rpc, struct mp_call *call, mcplug_buf *frame,
  * `tell`. A call that ends already keeps its reason. `text` is static. */
 void mp_rpc_cancel(struct mp_call *call, const char *text, bool tell);
 
-/* take `frame` */
-int mp_rpc_notify(struct mp_rpc *rpc, mcplug_buf *frame, const struct mcplug_pair *meta,
-                  size_t n_meta, struct mcplug_error *err);
-int mp_rpc_answer(struct mp_rpc *rpc, mcplug_buf *frame, uint64_t exchange,
-                  const struct mcplug_pair *meta, size_t n_meta,
-                  struct mcplug_error *err);
+/* A notification, or the answer to a request that came on `exchange`: `kind` is that of
+ * the envelope. take `frame` */
+int mp_rpc_send(struct mp_rpc *rpc, int kind, uint64_t exchange, mcplug_buf *frame,
+                const struct mcplug_pair *meta, size_t n_meta, struct mcplug_error *err);
 
 const struct mp_noise *mp_rpc_noise(const struct mp_rpc *rpc); /* borrow */
 const struct mp_rpc_counts *mp_rpc_counts(const struct mp_rpc *rpc);

@@ -135,26 +135,22 @@ static int open_at(const char *dir, bool own)
     return fd;
 }
 
-/* `os_error` is that of the first of `tried` places. */
-static int fail_begin(const char *dirs, size_t tried, int os_error,
-                      struct mcplug_error *err)
+/* MCPLUG_EIO: `what`, the directory of place `i`, and `more`. */
+static int fail_at(const char *dirs, size_t i, int os_error, const char *what,
+                   const char *more, struct mcplug_error *err)
 {
     bool own;
-    char *dir = tried ? mp_spill_place(dirs, 0, &own) : NULL, others[64] = "";
-
-    if (!dir)
-        return mp_fail_nomem(err);
-    if (tried > 1)
-        snprintf(others, sizeof others, ", nor in %zu other places", tried - 1);
-    int r = mp_fail_os(err, MCPLUG_EIO, os_error, "no spill file in %s%s", dir, others);
+    char *dir = mp_spill_place(dirs, i, &own);
+    int r = dir ? mp_fail_os(err, MCPLUG_EIO, os_error, "%s %s%s", what, dir, more)
+                : mp_fail_nomem(err);
     mp_free(dir);
     return r;
 }
 
 int mp_spill_begin(struct mp_spill *s, const char *dirs, struct mcplug_error *err)
 {
-    int os_error = 0;
-    char *dir;
+    int os_error = 0; /* of the first place */
+    char *dir, others[64] = "";
     bool own;
 
     s->unescape = (struct mp_unescape){0};
@@ -173,7 +169,10 @@ int mp_spill_begin(struct mp_spill *s, const char *dirs, struct mcplug_error *er
         if (s->fd >= 0)
             return MCPLUG_OK;
     }
-    return fail_begin(dirs, s->place, os_error, err);
+    if (s->place > 1)
+        snprintf(others, sizeof others, ", nor in %zu other places", s->place - 1);
+    return s->place ? fail_at(dirs, 0, os_error, "no spill file in", others, err)
+                    : mp_fail_nomem(err);
 }
 
 /* ---- when a place is full ---- */
@@ -224,17 +223,6 @@ static bool move_on(struct mp_spill *s)
     return false;
 }
 
-static int fail_write(const struct mp_spill *s, int os_error, struct mcplug_error *err)
-{
-    bool own;
-    char *dir = mp_spill_place(s->dirs, s->place, &own);
-    int r = dir ? mp_fail_os(err, MCPLUG_EIO, os_error,
-                             "cannot write the spill file in %s", dir)
-                : mp_fail_nomem(err);
-    mp_free(dir);
-    return r;
-}
-
 static int write_out(struct mp_spill *s, const char *data, size_t len, uint64_t max,
                      struct mcplug_error *err)
 {
@@ -248,7 +236,8 @@ static int write_out(struct mp_spill *s, const char *data, size_t len, uint64_t 
         if (n < 0 && e == EINTR)
             continue;
         if (n <= 0 && !move_on(s))
-            return fail_write(s, e, err);
+            return fail_at(s->dirs, s->place, e, "cannot write the spill file in", "",
+                           err);
         if (n > 0) {
             data += n;
             len -= (size_t)n;

@@ -260,7 +260,8 @@ int mp_frame_notify(struct mp_session *s, const char *method, mp_view params,
     }
     mp_str_addc(&f, '}');
     mcplug_buf *frame = mp_str_to_buf(&f);
-    return frame ? mp_rpc_notify(s->rpc, frame, pairs, n, err) : mp_fail_nomem(err);
+    return frame ? mp_rpc_send(s->rpc, MCPLUG_NOTIFICATION, 0, frame, pairs, n, err)
+                 : mp_fail_nomem(err);
 }
 
 void mp_frame_answer(struct mp_session *s, mp_view id, uint64_t exchange, mp_view result,
@@ -287,7 +288,7 @@ void mp_frame_answer(struct mp_session *s, mp_view id, uint64_t exchange, mp_vie
     if (!frame)
         mp_fail_nomem(&err);
     else
-        mp_rpc_answer(s->rpc, frame, exchange, pairs, n, &err);
+        mp_rpc_send(s->rpc, MCPLUG_RESPONSE, exchange, frame, pairs, n, &err);
     if (err.code)
         mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "an answer could not be sent: %s",
                err.text);
