@@ -23,10 +23,10 @@ enum { /* what a modern server says of a request that it understood as such */
 
 static const char *const legacy[] = {MP_LEGACY, "2025-06-18", "2025-03-26", "2024-11-05"};
 
-static bool is_legacy(mp_view revision)
+static bool is_legacy(const char *revision)
 {
     for (size_t i = 0; i < MP_COUNT(legacy); i++)
-        if (mp_view_equals(revision, legacy[i]))
+        if (strcmp(revision, legacy[i]) == 0)
             return true;
     return false;
 }
@@ -56,19 +56,13 @@ static void connected(struct mp_session *s)
 
 /* ---- initialize ---- */
 
-static void drop_discover(struct mp_session *s)
-{
-    if (s->connecting.discovering)
-        mp_rpc_cancel(&s->connecting.discover, "settled otherwise", false);
-}
-
 static void on_initialized(struct mp_session *s, mp_message *m)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     mp_view revision = mp_message_inner(m, "protocolVersion");
     char *text = mp_view_strdup(revision);
 
-    if (!text || !is_legacy(revision)) {
+    if (!text || !is_legacy(text) || !mp_view_equals(revision, text)) {
         mp_fail(&err, MCPLUG_EPROTO, "the server chose protocol revision \"%.40s\", %s",
                 text ? text : "", "which is none that was offered");
     } else if (s->client.revision_wanted &&
@@ -122,16 +116,6 @@ static void on_refused(struct mp_timer *timer)
         mp_session_ready(s, &s->failure);
 }
 
-/* With initialize refused it may yet turn out to be modern, but not for ever: one that
- * ignores what it does not know would hide its reason behind the time to connect. */
-static void wait_for_discover(struct mp_session *s, const struct mcplug_error *why)
-{
-    s->failure = *why;
-    if (mp_timer_start(s->cfg.loop, &s->connecting.patience, s->connecting.patience_ms,
-                       on_refused) != MCPLUG_OK)
-        mp_session_ready(s, &s->failure);
-}
-
 static enum mp_outcome initialize_done(struct mp_call *call, mp_message *m,
                                        const struct mcplug_error *why)
 {
@@ -142,10 +126,15 @@ static enum mp_outcome initialize_done(struct mp_call *call, mp_message *m,
     if (s->phase != MP_INITIALIZING || mp_rpc_idle(s->rpc))
         return MP_OK; /* settled already, or the link went and says so itself */
     if (!why) {
-        drop_discover(s);
+        if (c->discovering)
+            mp_rpc_cancel(&c->discover, "settled otherwise", false);
         on_initialized(s, m);
     } else if (c->discovering && why->code == MCPLUG_EPEER) {
-        wait_for_discover(s, why);
+        /* It may yet turn out to be modern, but not for ever: one that ignores what it
+         * does not know would hide its reason behind the time to connect. */
+        s->failure = *why;
+        if (mp_timer_start(s->cfg.loop, &c->patience, c->patience_ms, on_refused))
+            mp_session_ready(s, &s->failure);
     } else if (c->recalled && !c->fell_back && says_no(why)) {
         c->recalled = false; /* it was legacy once, but is no longer */
         s->era = MP_ERA_UNKNOWN;
@@ -190,33 +179,17 @@ static void initialize(struct mp_session *s)
 
 /* ---- server/discover ---- */
 
-/* Does an array of revisions hold that one? */
+/* Does an array of revisions hold that one; NULL: one with `initialize`? */
 static bool holds(mp_view list, const char *revision)
 {
     struct mp_walk w = mp_walk_into(list);
     mp_view v;
+
     while (mp_walk_element(&w, &v))
-        if (mp_view_equals(v, revision))
-            return true;
+        for (size_t i = 0; i < MP_COUNT(legacy); i++)
+            if (mp_view_equals(v, revision ? revision : legacy[i]))
+                return true;
     return false;
-}
-
-static const char *legacy_of(mp_view list)
-{
-    for (size_t i = 0; i < MP_COUNT(legacy); i++)
-        if (holds(list, legacy[i]))
-            return legacy[i];
-    return NULL;
-}
-
-static void nothing_in_common(struct mp_session *s, mp_view list)
-{
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    mp_fail(
-        &err, MCPLUG_EPROTO,
-        "no protocol revision in common: the server has %.*s, we have %s to 2024-11-05",
-        list.len > 200 ? 200 : (int)list.len, (const char *)list.data, MP_MODERN);
-    mp_session_ready(s, &err);
 }
 
 static void on_modern(struct mp_session *s, mp_message *m)
@@ -264,20 +237,29 @@ static void start_over(struct mp_session *s, enum mp_era era)
     mp_rpc_hang_up(s->rpc);
 }
 
-static void on_discovered(struct mp_session *s, mp_message *m)
+/* The revisions of the server, in a result or in an error; `asks` that we ask again. */
+static void on_versions(struct mp_session *s, mp_message *m, mp_view list, bool asks)
 {
-    mp_view versions = mp_message_inner(m, "supportedVersions");
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mp_connecting *c = &s->connecting;
 
-    if (!mp_view_is_array(versions))
+    if (holds(list, MP_MODERN) && !(asks && c->asked_again)) {
+        c->asked_again = c->asked_again || asks;
+        if (c->initializing)
+            start_over(s, MP_ERA_MODERN);
+        else if (asks)
+            probe(s);
+        else
+            on_modern(s, m);
+    } else if (holds(list, NULL)) {
         fall_back(s);
-    else if (holds(versions, MP_MODERN) && s->connecting.initializing)
-        start_over(s, MP_ERA_MODERN);
-    else if (holds(versions, MP_MODERN))
-        on_modern(s, m);
-    else if (legacy_of(versions))
-        fall_back(s);
-    else
-        nothing_in_common(s, versions);
+    } else {
+        mp_fail(&err, MCPLUG_EPROTO,
+                "no protocol revision in common: the server has %.*s, we have %s to "
+                "2024-11-05",
+                list.len > 200 ? 200 : (int)list.len, (const char *)list.data, MP_MODERN);
+        mp_session_ready(s, &err);
+    }
 }
 
 /* Is it an error without an id? Who writes one has not understood the request; the code
@@ -289,31 +271,6 @@ static bool names_no_request(const mp_message *m)
     return !m->exchange && (id.len == 0 || mp_view_is_null(id));
 }
 
-static void on_discover_refused(struct mp_session *s, mp_message *m,
-                                const struct mcplug_error *why)
-{
-    mp_view supported = mp_view_get(mp_message_inner(m, "data"), "supported");
-
-    if (why->peer_status == UNSUPPORTED_VERSION && mp_view_is_array(supported)) {
-        if (holds(supported, MP_MODERN) && !s->connecting.asked_again) {
-            s->connecting.asked_again = true;
-            if (s->connecting.initializing)
-                start_over(s, MP_ERA_MODERN);
-            else
-                probe(s);
-        } else if (legacy_of(supported))
-            fall_back(s);
-        else
-            nothing_in_common(s, supported);
-    } else if ((why->peer_status == MISSING_CAPABILITY ||
-                why->peer_status == HEADER_MISMATCH) &&
-               !names_no_request(m)) {
-        mp_session_ready(s, why);
-    } else {
-        fall_back(s);
-    }
-}
-
 static enum mp_outcome discover_done(struct mp_call *call, mp_message *m,
                                      const struct mcplug_error *why)
 {
@@ -322,14 +279,23 @@ static enum mp_outcome discover_done(struct mp_call *call, mp_message *m,
     s->connecting.discovering = false;
     if ((s->phase != MP_PROBING && s->phase != MP_INITIALIZING) || mp_rpc_idle(s->rpc))
         return MP_OK;
-    if (!why)
-        on_discovered(s, m);
-    else if (why->code == MCPLUG_EPEER)
-        on_discover_refused(s, m, why);
-    else if (says_no(why) || !mp_rpc_has_exchanges(s->rpc))
+    if (!why || why->code == MCPLUG_EPEER) {
+        mp_view list = why ? mp_view_get(mp_message_inner(m, "data"), "supported")
+                           : mp_message_inner(m, "supportedVersions");
+        if (mp_view_is_array(list) && (!why || why->peer_status == UNSUPPORTED_VERSION))
+            on_versions(s, m, list, why != NULL);
+        else if (why &&
+                 (why->peer_status == MISSING_CAPABILITY ||
+                  why->peer_status == HEADER_MISMATCH) &&
+                 !names_no_request(m))
+            mp_session_ready(s, why);
+        else
+            fall_back(s);
+    } else if (says_no(why) || !mp_rpc_has_exchanges(s->rpc)) {
         fall_back(s);
-    else
+    } else {
         mp_session_ready(s, why);
+    }
     return MP_OK;
 }
 
@@ -447,16 +413,15 @@ bool mp_connect_retry(struct mp_session *s, const struct mcplug_error *why)
     if (c->recalled && c->fell_back) {
         forget_fallback(s);
         s->era = MP_ERA_UNKNOWN;
-        mp_session_enter(s, MP_OPENING);
-        return mp_rpc_connect(s->rpc, &err) == MCPLUG_OK;
-    }
-    if (!probed || c->respawned || s->era == MP_ERA_LEGACY || s->client.revision_wanted ||
-        why->code == MCPLUG_ENOMEM)
+    } else if (!probed || c->respawned || s->era == MP_ERA_LEGACY ||
+               s->client.revision_wanted || why->code == MCPLUG_ENOMEM) {
         return false;
-    mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source,
-           "gone on server/discover (%s); once more with initialize", why->text);
-    c->respawned = true;
-    s->era = MP_ERA_LEGACY;
+    } else {
+        mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source,
+               "gone on server/discover (%s); once more with initialize", why->text);
+        c->respawned = true;
+        s->era = MP_ERA_LEGACY;
+    }
     mp_session_enter(s, MP_OPENING);
     return mp_rpc_connect(s->rpc, &err) == MCPLUG_OK;
 }
@@ -494,16 +459,12 @@ static int dial(struct mp_session *s, struct mcplug_error *err)
 
 int mp_connect_start(struct mp_session *s, struct mcplug_error *err)
 {
+    const char *wanted = s->client.revision_wanted;
+
     mp_session_enter(s, MP_OPENING);
-    if (s->client.revision_wanted && strcmp(s->client.revision_wanted, MP_MODERN) != 0) {
-        size_t i = 0;
-        while (i < MP_COUNT(legacy) && strcmp(s->client.revision_wanted, legacy[i]) != 0)
-            i++;
-        if (i == MP_COUNT(legacy))
-            return mp_fail(err, MCPLUG_EINVAL, "unknown protocol revision \"%s\"",
-                           s->client.revision_wanted);
-    }
-    if (s->cfg.recall && !s->client.revision_wanted)
+    if (wanted && strcmp(wanted, MP_MODERN) != 0 && !is_legacy(wanted))
+        return mp_fail(err, MCPLUG_EINVAL, "unknown protocol revision \"%s\"", wanted);
+    if (s->cfg.recall && !wanted)
         s->era = s->cfg.recall(s->cfg.arg, s->wire.settings_hash);
     s->connecting.recalled = s->era != MP_ERA_UNKNOWN;
     s->connecting.fell_back = s->era == MP_ERA_OLDEST && s->cfg.fallback;
@@ -513,23 +474,18 @@ int mp_connect_start(struct mp_session *s, struct mcplug_error *err)
     return r == MCPLUG_OK ? dial(s, err) : r;
 }
 
-/* A server that forgets each session at once would be asked for ever. */
-static bool renews_too_often(struct mp_session *s)
-{
-    uint64_t now = mp_loop_now(s->cfg.loop);
-
-    if (now - s->renewal.last_at > RENEWAL_PAUSE_MS)
-        s->renewal.in_a_row = 0;
-    s->renewal.last_at = now;
-    return ++s->renewal.in_a_row > RENEWALS_MAX;
-}
-
 bool mp_connect_renew(struct mp_session *s, const struct mcplug_error *why)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mp_renewal *r = &s->renewal;
+    uint64_t now = mp_loop_now(s->cfg.loop);
 
-    if (s->era != MP_ERA_LEGACY || why->code != MCPLUG_ECLOSED ||
-        why->peer_status != 404 || renews_too_often(s))
+    if (s->era != MP_ERA_LEGACY || why->code != MCPLUG_ECLOSED || why->peer_status != 404)
+        return false;
+    if (now - r->last_at > RENEWAL_PAUSE_MS)
+        r->in_a_row = 0;
+    r->last_at = now;
+    if (++r->in_a_row > RENEWALS_MAX) /* it would be asked for ever */
         return false;
     mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "%s; a new one is begun", why->text);
     s->renewal.under_way = true;
