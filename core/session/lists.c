@@ -20,7 +20,7 @@ struct mcplug_list {
     char *names[PAGES_MAX]; /* the names of one page, one behind the other */
     size_t n_pages;
     struct item *items;
-    size_t count, cap;
+    size_t count;
     mcplug_list *whole; /* whose items these are; NULL: its own */
 };
 
@@ -42,8 +42,7 @@ struct mp_fetch {
     char *cursor;             /* the last one, with its quotes */
     struct mp_mirror *mirror; /* of tools whose arguments go out as headers too */
     struct waiter *waiters;
-    struct mp_job job; /* ends one that could not even start */
-    struct mcplug_error failure;
+    struct mp_job job; /* ends one that needs no request */
 };
 
 static const struct {
@@ -142,81 +141,54 @@ ptrdiff_t mcplug_list_find(const mcplug_list *list, const char *name)
 
 /* ---- pages ---- */
 
-/* The array of a page and its length, so that its items take one allocation. */
-static bool make_room(mcplug_list *list, size_t more)
-{
-    if (list->count + more <= list->cap)
-        return true;
-    struct item *items = mp_resize(list->items, (list->count + more) * sizeof *items);
-    if (!items)
-        return false;
-    list->items = items;
-    list->cap = list->count + more;
-    return true;
-}
-
 static void warn_early_end(const struct mp_fetch *f, const char *why)
 {
     mp_log(f->session->cfg.log, MCPLUG_LOG_WARN, f->session->source, "%s ended early: %s",
            kinds[f->index].method, why);
 }
 
-static bool mirrors(const struct mp_fetch *f)
-{
-    return 1 << f->index == MCPLUG_TOOLS && mp_mirror_wanted(f->session);
-}
-
-/* May this item be used? Tools with a wrong x-mcp-header may not, where arguments are
- * sent as headers. `f` NULL: nobody says that it may not. */
-static int is_usable(struct mp_fetch *f, const char *name, mp_view item, bool *usable,
-                     struct mcplug_error *err)
-{
-    *usable = true;
-    return f && f->mirror ? mp_mirror_note(f->session, f->mirror, name, item, usable, err)
-                          : MCPLUG_OK;
-}
-
-struct left_out {
-    size_t unnamed;
-    bool too_many;
-};
-
-/* Adds the items of one page; those without a name, or of no use, are left out. Names
- * are gathered in one block, and pointed at once that has stopped moving. */
+/* Adds the items of one page. Those without a name are left out, and so are tools with a
+ * wrong x-mcp-header, where arguments are sent as headers. Names are gathered in one
+ * block, and pointed at once that has stopped moving. `f` NULL: of a list that was kept,
+ * of which nothing is reported. */
 static int add_items(mcplug_list *list, int index, mp_message *m, mp_view array,
-                     struct mp_fetch *f, struct left_out *left, struct mcplug_error *err)
+                     struct mp_fetch *f, struct mcplug_error *err)
 {
-    size_t first = list->count;
+    size_t first = list->count, cap = first + mp_view_count(array), unnamed = 0;
+    struct item *items = mp_resize(list->items, (cap + 1) * sizeof *items);
     struct mp_walk w = mp_walk_into(array);
     struct mp_str names;
     mp_view item;
-    bool usable;
 
-    mp_str_init(&names, m->len + 1);
-    if (!make_room(list, mp_view_count(array)))
+    if (!items)
         return mp_fail_nomem(err);
+    list->items = items;
+    mp_str_init(&names, m->len + 1);
     while (mp_walk_element(&w, &item)) {
         mp_view name = mp_view_get(item, kinds[index].name);
-        left->too_many = list->count == ITEMS_MAX;
-        if (left->too_many)
+        size_t at = names.len;
+        bool usable = true;
+        if (list->count == ITEMS_MAX) {
+            if (f)
+                warn_early_end(f, "more than 10000 items");
             break;
+        }
         if (!mp_view_is_string(name)) {
-            left->unnamed++;
+            unnamed++;
             continue;
         }
-        size_t at = names.len;
         mp_str_add_view(&names, name);
         if (!mp_str_addc(&names, '\0') ||
-            is_usable(f, names.data + at, item, &usable, err) != MCPLUG_OK) {
+            (f && f->mirror &&
+             mp_mirror_note(f->session, f->mirror, names.data + at, item, &usable, err) !=
+                 MCPLUG_OK)) {
             names.failed = true;
             break;
         }
-        if (!usable) {
+        if (usable)
+            items[list->count++] = (struct item){item, (const char *)at};
+        else
             names.len = at;
-            continue;
-        }
-        list->items[list->count].json = item;
-        list->items[list->count++].name = (const char *)at;
     }
     char *block = mp_str_take(&names);
     if (!block) {
@@ -224,59 +196,27 @@ static int add_items(mcplug_list *list, int index, mp_message *m, mp_view array,
         return mp_fail_nomem(err);
     }
     for (size_t i = first; i < list->count; i++)
-        list->items[i].name = block + (size_t)list->items[i].name;
+        items[i].name = block + (size_t)items[i].name;
     list->pages[list->n_pages] = mp_message_ref(m);
     list->names[list->n_pages++] = block;
-    return MCPLUG_OK;
-}
-
-static int add_page(struct mp_fetch *f, mp_message *m, mp_view array,
-                    struct mcplug_error *err)
-{
-    struct left_out left = {0};
-
-    f->bytes += m->len;
-    for (size_t i = 0; i < m->n_spills; i++)
-        f->bytes += m->spills[i].size;
-    if (mirrors(f) && !f->mirror && !(f->mirror = mp_mirror_new()))
-        return mp_fail_nomem(err);
-    int r = add_items(f->list, f->index, m, array, f, &left, err);
-    if (left.too_many)
-        warn_early_end(f, "more than 10000 items");
-    if (r == MCPLUG_OK && left.unnamed)
+    if (f && unnamed)
         mp_log(f->session->cfg.log, MCPLUG_LOG_WARN, f->session->source,
-               "%s: %zu items without a name left out", kinds[f->index].method,
-               left.unnamed);
-    return r;
+               "%s: %zu items without a name left out", kinds[index].method, unnamed);
+    return MCPLUG_OK;
 }
 
 mcplug_list *mp_list_read(enum mcplug_kind kind, mp_view array)
 {
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct left_out left = {0};
     mp_message *m = mp_message_new((const char *)array.data, array.len, NULL);
     mcplug_list *list = m ? list_new() : NULL;
-    int index = index_of(kind);
 
-    if (list && add_items(list, index, m, mp_bytes(m->text, m->len), NULL, &left, &err) !=
-                    MCPLUG_OK) {
+    if (list && add_items(list, index_of(kind), m, mp_bytes(m->text, m->len), NULL,
+                          NULL) != MCPLUG_OK) {
         mcplug_list_unref(list);
         list = NULL;
     }
     mp_message_unref(m);
     return list;
-}
-
-static void note_ttl(struct mp_fetch *f, mp_message *m)
-{
-    int64_t ttl = 0;
-    bool told = mp_view_int(mp_message_inner(m, "ttlMs"), &ttl);
-
-    if (ttl < 0)
-        ttl = 0;
-    if (told && (!f->ttl_told || (uint64_t)ttl < f->ttl))
-        f->ttl = (uint64_t)ttl;
-    f->ttl_told = f->ttl_told || told;
 }
 
 /* ---- a fetch and its end ---- */
@@ -320,23 +260,19 @@ static void finish(struct mp_fetch *f, const struct mcplug_error *why)
 
 static int next_page(struct mp_fetch *f, struct mcplug_error *err);
 
-/* For all pages together, until the last one is asked for. */
-static uint64_t time_for(const struct mp_session *s)
-{
-    return s->o.request_ms > MP_REQUEST_MS ? s->o.request_ms : MP_REQUEST_MS;
-}
-
 /* Is there another page to ask for? A server that repeats a cursor, or never stops,
  * is warned of, and what came so far is the list. */
 static bool more_pages(struct mp_fetch *f, mp_message *m)
 {
+    const struct mp_session *s = f->session;
     mp_view cursor = mp_message_inner(m, "nextCursor");
+    /* for all pages together, until the last one is asked for */
+    uint64_t most_ms = s->o.request_ms > MP_REQUEST_MS ? s->o.request_ms : MP_REQUEST_MS;
     const char *why = NULL;
 
     if (!mp_view_is_string(cursor))
         return false;
-    if (f->cursor && strlen(f->cursor) == cursor.len &&
-        memcmp(f->cursor, cursor.data, cursor.len) == 0)
+    if (f->cursor && mp_bytes_eq(cursor, f->cursor))
         why = "the server repeats a cursor";
     else if (f->list->n_pages >= PAGES_MAX)
         why = "more than 64 pages";
@@ -346,7 +282,7 @@ static bool more_pages(struct mp_fetch *f, mp_message *m)
         why = "more than 32 MiB";
     else if (cursor.len > CURSOR_MAX)
         why = "a cursor of more than 64 KiB";
-    else if (mp_loop_now(f->session->cfg.loop) - f->began_at >= time_for(f->session))
+    else if (mp_loop_now(s->cfg.loop) - f->began_at >= most_ms)
         why = "its pages take too long";
     if (why) {
         warn_early_end(f, why);
@@ -363,17 +299,28 @@ static enum mp_outcome page_done(struct mp_call *rpc, mp_message *m,
     struct mp_fetch *f = MP_OF(rpc, struct mp_fetch, rpc);
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     mp_view array;
+    int64_t ttl = 0;
 
     if (why) {
         finish(f, why);
         return MP_OK;
     }
     array = mp_message_inner(m, kinds[f->index].array);
+    f->bytes += m->len;
+    for (size_t i = 0; i < m->n_spills; i++)
+        f->bytes += m->spills[i].size;
     if (!mp_view_is_array(array)) {
         mp_fail(&err, MCPLUG_EPROTO, "%s: the result has no array \"%s\"",
                 kinds[f->index].method, kinds[f->index].array);
-    } else if (add_page(f, m, array, &err) == MCPLUG_OK) {
-        note_ttl(f, m);
+    } else if (1 << f->index == MCPLUG_TOOLS && mp_mirror_wanted(f->session) &&
+               !f->mirror && !(f->mirror = mp_mirror_new())) {
+        mp_fail_nomem(&err);
+    } else if (add_items(f->list, f->index, m, array, f, &err) == MCPLUG_OK) {
+        if (mp_view_int(mp_message_inner(m, "ttlMs"), &ttl)) {
+            uint64_t ms = ttl > 0 ? (uint64_t)ttl : 0;
+            f->ttl = f->ttl_told && f->ttl < ms ? f->ttl : ms;
+            f->ttl_told = true;
+        }
         if (more_pages(f, m)) {
             if (!f->cursor)
                 mp_fail_nomem(&err);
@@ -414,35 +361,32 @@ static int next_page(struct mp_fetch *f, struct mcplug_error *err)
 
 static void finish_later(struct mp_job *job)
 {
-    struct mp_fetch *f = MP_OF(job, struct mp_fetch, job);
-    finish(f, f->failure.code ? &f->failure : NULL);
+    finish(MP_OF(job, struct mp_fetch, job), NULL);
 }
 
 static int start_fetch(struct mp_session *s, int index, struct mcplug_error *err)
 {
     struct mp_fetch *f = mp_alloc(sizeof *f);
     struct mp_kept *kept = &s->lists.kept[index];
+    uint64_t now = mp_loop_now(s->cfg.loop);
+    bool fresh = kept->list && now < kept->fresh_until;
+    int r = MCPLUG_OK;
 
-    if (!f || !(f->list = list_new())) {
+    if (!f || !(f->list = fresh ? mcplug_list_ref(kept->list) : list_new())) {
         mp_free(f);
         return mp_fail_nomem(err);
     }
     f->session = s;
     f->index = index;
-    uint64_t now = mp_loop_now(s->cfg.loop);
     f->began_at = now;
-    int r = MCPLUG_OK;
-    if (kept->list && now < kept->fresh_until) {
-        mcplug_list_unref(f->list);
-        f->list = mcplug_list_ref(kept->list);
-        f->ttl = kept->fresh_until == UINT64_MAX ? 0 : kept->fresh_until - now;
-        f->ttl_told = kept->fresh_until != UINT64_MAX;
-        mp_job_defer(s->cfg.loop, &f->job, finish_later);
-    } else if (!mp_session_can(s, kinds[index].capability)) {
-        mp_job_defer(s->cfg.loop, &f->job, finish_later);
-    } else {
-        r = next_page(f, err);
+    if (fresh && kept->fresh_until != UINT64_MAX) {
+        f->ttl = kept->fresh_until - now;
+        f->ttl_told = true;
     }
+    if (fresh || !mp_session_can(s, kinds[index].capability))
+        mp_job_defer(s->cfg.loop, &f->job, finish_later);
+    else
+        r = next_page(f, err);
     if (r != MCPLUG_OK) {
         mcplug_list_unref(f->list);
         mp_free(f);
@@ -467,8 +411,7 @@ int mp_lists_get(struct mp_session *s, enum mcplug_kind kind, mcplug_list_fn *do
     struct waiter *w = mp_alloc(sizeof *w);
     if (!w)
         return mp_fail_nomem(err);
-    w->done = done;
-    w->arg = arg;
+    *w = (struct waiter){NULL, done, arg};
     if (!s->lists.kept[index].fetch && start_fetch(s, index, err) != MCPLUG_OK) {
         mp_free(w);
         return err ? err->code : MCPLUG_ENOMEM;
