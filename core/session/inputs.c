@@ -3,26 +3,20 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum {
-    INVALID_REQUEST = -32600,
-    METHOD_NOT_FOUND = -32601,
-    INVALID_PARAMS = -32602,
-    INTERNAL_ERROR = -32603
-};
+enum { INVALID_REQUEST = -32600, METHOD_NOT_FOUND = -32601, INTERNAL_ERROR = -32603 };
 enum { ID_MAX = 1024 }; /* bytes of an id that is kept until somebody has answered */
 
 /* One question: either a request of a legacy server, answered by a message, or a part
  * of a modern result, answered by the next round of the call it belongs to. */
 struct mcplug_input {
     struct mp_session *session; /* NULL: nobody waits for the answer any more */
-    struct mp_request *call;    /* which it belongs to; NULL: not known */
+    struct mp_request *call;    /* which a modern one belongs to; NULL: a legacy one */
     void *owner;                /* see mp_input_own() */
-    char *key;                  /* of a modern one, as JSON, quotes included */
-    char *id;                   /* of a legacy one, as JSON */
     uint64_t exchange;
     bool wanted; /* the other side still waits */
     bool handed; /* the embedder has the handle */
     struct mcplug_input *next, **prev;
+    char id[]; /* as JSON: that of a legacy one, or the key of a modern one */
 };
 
 /* Nobody waits any more, but the embedder may still have the handle and will answer. */
@@ -42,16 +36,17 @@ static void orphan(mcplug_input *in)
 static void input_free(mcplug_input *in)
 {
     orphan(in);
-    mp_free(in->key);
-    mp_free(in->id);
     mp_free(in);
 }
 
-static mcplug_input *input_new(struct mp_session *s)
+static mcplug_input *input_new(struct mp_session *s, struct mp_request *call, mp_view id)
 {
-    mcplug_input *in = mp_alloc(sizeof *in);
+    mcplug_input *in = mp_alloc(sizeof *in + id.len + 1);
     if (in) {
+        memcpy(in->id, id.data, id.len);
         in->session = s;
+        in->call = call;
+        in->wanted = true;
         in->next = s->inputs.first;
         in->prev = &s->inputs.first;
         if (s->inputs.first)
@@ -93,49 +88,29 @@ static void hand_over(mcplug_input *in, mp_input_fn *handler, mp_view params)
 
 void mp_inputs_request(struct mp_session *s, mp_message *m)
 {
-    mp_view id = mp_message_view(m, m->env.id),
-            method = mp_message_view(m, m->env.method);
+    mp_view id = mp_message_view(m, m->env.id), none = mp_bytes(NULL, 0);
+    mp_view method = mp_message_view(m, m->env.method);
     mp_view params = mp_message_view(m, m->env.params);
     mp_input_fn *handler = handler_of(s, method, params);
     mcplug_input *in = NULL;
 
     if (mp_view_equals(method, "ping")) {
         mp_frame_answer(s, id, m->exchange, mp_text("{}"), 0, NULL);
-        return;
-    }
-    if (s->era ==
-        MP_ERA_MODERN) { /* which has no answers of ours: they go with a retry */
+    } else if (s->era == MP_ERA_MODERN) { /* no answers of ours: they go with a retry */
         mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source,
                "ignored a request of a modern server: %.*s",
                method.len > 100 ? 100 : (int)method.len, (const char *)method.data);
-        return;
-    }
-    int code = 0;
-    const char *fault = NULL;
-    if (!handler) {
-        code = METHOD_NOT_FOUND;
-        fault = "Method not found";
+    } else if (!handler) {
+        mp_frame_answer(s, id, m->exchange, none, METHOD_NOT_FOUND, "Method not found");
     } else if (id.len > ID_MAX) {
-        code = INVALID_REQUEST;
-        fault = "the id is too long";
+        mp_frame_answer(s, id, m->exchange, none, INVALID_REQUEST, "the id is too long");
+    } else if (s->inputs.count == MP_INPUTS_MAX || !(in = input_new(s, NULL, id))) {
+        mp_frame_answer(s, id, m->exchange, none, INTERNAL_ERROR,
+                        "too many open requests");
     } else {
-        in = s->inputs.count < MP_INPUTS_MAX ? input_new(s) : NULL;
-        if (in && !(in->id = mp_strndup((const char *)id.data, id.len))) {
-            input_free(in);
-            in = NULL;
-        }
-        if (!in) {
-            code = INTERNAL_ERROR;
-            fault = "too many open requests";
-        }
+        in->exchange = m->exchange;
+        hand_over(in, handler, params);
     }
-    if (fault) {
-        mp_frame_answer(s, id, m->exchange, mp_bytes(NULL, 0), code, fault);
-        return;
-    }
-    in->wanted = true;
-    in->exchange = m->exchange;
-    hand_over(in, handler, params);
 }
 
 /* The server no longer wants to know. */
@@ -144,7 +119,7 @@ void mp_inputs_cancelled(struct mp_session *s, mp_message *m)
     mp_view id = mp_message_inner(m, "requestId");
 
     for (mcplug_input *in = s->inputs.first; in; in = in->next)
-        if (in->id && id.len == strlen(in->id) && memcmp(in->id, id.data, id.len) == 0)
+        if (!in->call && mp_bytes_eq(id, in->id))
             in->wanted = false;
 }
 
@@ -153,8 +128,7 @@ void mp_inputs_cancelled(struct mp_session *s, mp_message *m)
 static mcplug_input *input_of(const struct mp_request *call, mp_view key)
 {
     for (mcplug_input *in = call->session->inputs.first; in; in = in->next)
-        if (in->call == call && !in->handed && strlen(in->key) == key.len &&
-            memcmp(in->key, key.data, key.len) == 0)
+        if (in->call == call && !in->handed && mp_bytes_eq(key, in->id))
             return in;
     return NULL;
 }
@@ -178,21 +152,12 @@ static int ask_one(struct mp_request *call, mp_view key, mp_view question,
     else if (s->inputs.count >= MP_INPUTS_MAX)
         r = mp_fail(err, MCPLUG_EPROTO, "the server asks more than %d questions",
                     MP_INPUTS_MAX);
+    else if (!input_new(s, call, key))
+        r = mp_fail_nomem(err);
+    else
+        call->open_inputs++;
     mp_free(text);
-    if (r != MCPLUG_OK)
-        return r;
-    mcplug_input *in = input_new(s);
-    if (!in)
-        return mp_fail_nomem(err);
-    in->call = call;
-    in->wanted = true;
-    in->key = mp_strndup((const char *)key.data, key.len);
-    if (!in->key) {
-        input_free(in);
-        return mp_fail_nomem(err);
-    }
-    call->open_inputs++;
-    return MCPLUG_OK;
+    return r;
 }
 
 /* First all of them are noted, then they are asked: a handler may answer at once, and
@@ -233,14 +198,18 @@ int mp_inputs_ask(struct mp_request *call, mp_view questions, struct mcplug_erro
 static void settled(struct mp_job *job)
 {
     struct mp_request *call = MP_OF(job, struct mp_request, settle_job);
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
 
     mp_timer_stop(call->session->cfg.loop, &call->patience);
     if (call->answers.len)
         mp_str_addc(&call->answers, '}');
-    if (call->refused)
-        mp_request_refused(call, call->refusal ? call->refusal : "no reason given");
-    else
+    if (!call->refused) {
         mp_request_answered(call);
+        return;
+    }
+    mp_fail(&err, MCPLUG_ECANCELED, "the server's question was refused: %s",
+            call->refusal ? call->refusal : "no reason given");
+    mp_request_finish(call, NULL, &err);
 }
 
 void mp_inputs_settle(struct mp_request *call)
@@ -315,7 +284,7 @@ static void answer(mcplug_input *in, mp_view result, int code, const char *messa
         call->open_inputs--;
         if (result.len) {
             mp_str_adds(&call->answers, call->answers.len ? "," : "{");
-            mp_str_adds(&call->answers, in->key);
+            mp_str_adds(&call->answers, in->id);
             mp_str_addc(&call->answers, ':');
             mp_str_add(&call->answers, result.data, result.len);
         } else if (!call->refused) {

@@ -100,20 +100,12 @@ static const char *behind(const char *text)
     return text + strlen(text) + 1;
 }
 
-static bool is_known(const struct look *l, const char *name)
-{
-    const char *p = l->out->data;
-
-    for (unsigned i = 0; i < l->n; i++, p = behind(behind(p)))
-        if (strcasecmp(p + sizeof MP_PARAM - 1, name) == 0)
-            return true;
-    return false;
-}
-
 /* What is wrong with a header of that name and type; NULL: nothing. */
 static const char *fault_of(const struct look *l, mp_view header, const char *name,
                             size_t len, mp_view type)
 {
+    const char *known = l->out->data;
+
     if (!mp_view_is_string(header))
         return "is not a string";
     if (len == 0)
@@ -125,14 +117,15 @@ static const char *fault_of(const struct look *l, mp_view header, const char *na
     if (!mp_view_equals(type, "string") && !mp_view_equals(type, "integer") &&
         !mp_view_equals(type, "boolean"))
         return "is on a property whose type is not string, integer or boolean";
-    if (is_known(l, name))
-        return "is a name that another property has";
+    for (unsigned i = 0; i < l->n; i++, known = behind(behind(known)))
+        if (strcasecmp(known + sizeof MP_PARAM - 1, name) == 0)
+            return "is a name that another property has";
     if (l->n == MP_HEADERS_MAX)
         return "is one of more than 64";
     return NULL;
 }
 
-static int refuse(struct look *l, const struct step *at, const char *fault)
+static void refuse(struct look *l, const struct step *at, const char *fault)
 {
     struct mp_str path;
 
@@ -142,7 +135,6 @@ static int refuse(struct look *l, const struct step *at, const char *fault)
     l->r = mp_fail(l->err, MCPLUG_EPROTO, "x-mcp-header%s%.200s %s",
                    path.len ? " at " : "", path.len ? path.data : "", fault);
     mp_str_clear(&path);
-    return l->r;
 }
 
 static void on_header(struct look *l, enum place where, const struct step *at,
@@ -298,18 +290,6 @@ static const unsigned char *pass_value(struct look *l, const unsigned char *p,
     return p;
 }
 
-int mp_mirror_check(mp_view schema, struct mp_str *found, unsigned *n,
-                    struct mcplug_error *err)
-{
-    struct look l = {schema.data + schema.len, found, 0, err, MCPLUG_OK};
-
-    if (mp_view_is_object(schema))
-        pass_schema(&l, schema.data, REACHED, NULL);
-    if (l.r == MCPLUG_OK)
-        *n = l.n;
-    return l.r;
-}
-
 /* ---- the tools of a server ---- */
 
 struct mp_mirror *mp_mirror_new(void)
@@ -357,20 +337,22 @@ int mp_mirror_note(struct mp_session *s, struct mp_mirror *table, const char *na
                    mp_view tool, bool *valid, struct mcplug_error *err)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
+    mp_view schema = mp_view_get(tool, "inputSchema");
     struct mp_str found;
-    unsigned n = 0;
+    struct look l = {schema.data + schema.len, &found, 0, &why, MCPLUG_OK};
 
     mp_str_init(&found, 2 * TABLE_MAX);
-    int r = mp_mirror_check(mp_view_get(tool, "inputSchema"), &found, &n, &why);
-    if (r == MCPLUG_OK && n)
-        r = add_tool(table, name, &found, n, &why);
+    if (mp_view_is_object(schema))
+        pass_schema(&l, schema.data, REACHED, NULL);
+    if (l.r == MCPLUG_OK && l.n)
+        l.r = add_tool(table, name, &found, l.n, &why);
     mp_str_clear(&found);
-    if (r == MCPLUG_ENOMEM)
+    if (l.r == MCPLUG_ENOMEM)
         return mp_fail_nomem(err);
-    if (r != MCPLUG_OK && table->dropped++ < WARNINGS_MAX)
+    if (l.r != MCPLUG_OK && table->dropped++ < WARNINGS_MAX)
         mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "tool \"%.200s\" left out: %s",
                name, why.text);
-    *valid = r == MCPLUG_OK;
+    *valid = l.r == MCPLUG_OK;
     return MCPLUG_OK;
 }
 
@@ -384,14 +366,6 @@ void mp_mirror_adopt(struct mp_session *s, struct mp_mirror *table)
                table->dropped - WARNINGS_MAX);
     mp_mirror_free(s->lists.mirror);
     s->lists.mirror = table;
-}
-
-static const struct tool *find_tool(const struct mp_mirror *m, const char *name)
-{
-    for (size_t i = 0; i < m->count; i++)
-        if (strcmp(m->tools[i].name, name) == 0)
-            return &m->tools[i];
-    return NULL;
 }
 
 /* ---- the values of a call ---- */
@@ -471,17 +445,21 @@ int mp_mirror_pairs(const struct mp_request *call, const char *name,
                     struct mcplug_error *err)
 {
     const struct mp_mirror *m = call->session->lists.mirror;
-    const struct tool *tool = m && name && is_tool_call(call) ? find_tool(m, name) : NULL;
-    size_t count = 0;
+    size_t i = 0, count = 0;
 
     mp_str_init(values, VALUES_MAX + MP_HEADERS_MAX + 1);
     *n = 0;
-    if (!tool)
+    if (!m || !name || !is_tool_call(call))
         return MCPLUG_OK;
+    while (i < m->count && strcmp(m->tools[i].name, name) != 0)
+        i++;
+    if (i == m->count)
+        return MCPLUG_OK;
+    const struct tool *tool = &m->tools[i];
     mp_view arguments =
         member_of(mp_bytes(call->members, call->members_len), "\"arguments\"");
     const char *header = tool->text;
-    for (unsigned i = 0; i < tool->n_headers; i++, header = behind(behind(header))) {
+    for (i = 0; i < tool->n_headers; i++, header = behind(behind(header))) {
         mp_view v = value_at(arguments, behind(header));
         size_t at = values->len;
         if (at + v.len > VALUES_MAX && !mp_view_is_object(v) && !mp_view_is_array(v))
@@ -494,7 +472,7 @@ int mp_mirror_pairs(const struct mp_request *call, const char *name,
         if (values->failed)
             return mp_fail_nomem(err);
     }
-    for (size_t i = 0; i < count; i++)
+    for (i = 0; i < count; i++)
         pairs[i].value = values->data + (size_t)pairs[i].value;
     *n = count;
     return MCPLUG_OK;
@@ -535,14 +513,6 @@ struct mp_again {
     struct mcplug_error why;
 };
 
-static void again_free(struct mp_again *a)
-{
-    if (!a)
-        return;
-    mp_message_unref(a->reply);
-    mp_free(a);
-}
-
 static void on_tools(void *arg, mcplug_list *list, const struct mcplug_error *why)
 {
     struct mp_again *a = arg;
@@ -558,7 +528,8 @@ static void on_tools(void *arg, mcplug_list *list, const struct mcplug_error *wh
         else
             mp_request_answered(call);
     }
-    again_free(a);
+    mp_message_unref(a->reply);
+    mp_free(a);
 }
 
 bool mp_mirror_again(struct mp_request *call, mp_message *reply,

@@ -76,12 +76,6 @@ static void on_timed_out(struct mp_call *rpc, struct mcplug_error *err)
 
 /* ---- rounds ---- */
 
-static bool may_ask(const struct mp_request *call)
-{
-    return call->tool || strcmp(call->method, "prompts/get") == 0 ||
-           strcmp(call->method, "resources/read") == 0;
-}
-
 /* The result has questions: they go to the handlers, and the request goes out again
  * with their answers. */
 static int ask(struct mp_request *call, mp_message *m, struct mcplug_error *err)
@@ -89,7 +83,8 @@ static int ask(struct mp_request *call, mp_message *m, struct mcplug_error *err)
     mp_view state = mp_message_inner(m, "requestState");
     mp_view questions = mp_message_inner(m, "inputRequests");
 
-    if (!may_ask(call))
+    if (!call->tool && strcmp(call->method, "prompts/get") != 0 &&
+        strcmp(call->method, "resources/read") != 0)
         return mp_fail(err, MCPLUG_EPROTO,
                        "the server wants input for %s, which has none", call->method);
     if (++call->rounds > MP_ROUNDS_MAX)
@@ -99,9 +94,9 @@ static int ask(struct mp_request *call, mp_message *m, struct mcplug_error *err)
         return mp_fail(err, MCPLUG_EPROTO,
                        "input_required with neither inputRequests nor requestState");
     mp_free(call->state);
-    call->state =
-        mp_view_is_string(state) ? mp_strndup((const char *)state.data, state.len) : NULL;
-    if (mp_view_is_string(state) && !call->state)
+    call->state = NULL;
+    if (mp_view_is_string(state) &&
+        !(call->state = mp_strndup((const char *)state.data, state.len)))
         return mp_fail_nomem(err);
     return mp_inputs_ask(call, questions, err);
 }
@@ -225,13 +220,6 @@ int mp_request_wait_for_answers(struct mp_request *call, struct mcplug_error *er
     return MCPLUG_OK;
 }
 
-void mp_request_refused(struct mp_request *call, const char *what)
-{
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    mp_fail(&err, MCPLUG_ECANCELED, "the server's question was refused: %s", what);
-    mp_request_finish(call, NULL, &err);
-}
-
 /* ---- cancelling ---- */
 
 static void cancel_now(struct mp_job *job)
@@ -257,14 +245,6 @@ void mp_request_cancel(struct mp_request *call)
 }
 
 /* ---- starting ---- */
-
-static int check_method(const char *method, struct mcplug_error *err)
-{
-    for (const char *p = method; *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == '"' || *p == '\\')
-            return mp_fail(err, MCPLUG_EINVAL, "not the name of a method: %.60s", method);
-    return MCPLUG_OK;
-}
 
 /* The block of a request has its texts behind it, all but those that are rarely there. */
 static size_t text_room(const char *text)
@@ -297,23 +277,6 @@ size_t mp_request_room(const struct mp_ask *ask)
            members_room(ask);
 }
 
-static int take_call_options(struct mp_request *call, char **at, struct mcplug_error *err)
-{
-    call->log_level = put_text(at, call->o.log_level);
-    if (call->o.meta) {
-        mp_view meta = mp_text(call->o.meta);
-        int r = mp_frame_object(&meta, "_meta", err);
-        if (r != MCPLUG_OK)
-            return r;
-        char *own = memcpy(*at, meta.data, meta.len);
-        own[meta.len] = '\0';
-        *at += meta.len + 1;
-        mp_frame_flatten(own, meta.len);
-        call->meta = own;
-    }
-    return MCPLUG_OK;
-}
-
 /* There is room for it. */
 static void tool_members(struct mp_request *call, char *at, size_t room, size_t tool_len,
                          mp_view arguments)
@@ -340,21 +303,21 @@ static int other_members(struct mp_request *call, mp_view params,
 
     mp_str_init(&members, MP_FRAME_MAX);
     bool ok = mp_frame_members(params, &members, &meta);
-    call->members_len = members.len;
-    if (ok && members.len)
+    size_t len = members.len;
+    if (ok && len)
         ok = (call->long_members = mp_str_take(&members));
     if (ok && call->long_members)
-        mp_frame_flatten(call->long_members, call->members_len);
-    call->members = call->long_members;
+        mp_frame_flatten(call->long_members, len);
     if (ok && mp_view_is_object(meta))
         ok = (call->own_meta = mp_strndup((const char *)meta.data, meta.len));
     if (ok && call->own_meta)
         mp_frame_flatten(call->own_meta, meta.len);
     mp_str_clear(&members);
-    if (!ok)
-        return mp_fail_nomem(err);
-    return mp_mirror_name(call->method, mp_bytes(call->members, call->members_len),
-                          &call->name, err);
+    call->members = call->long_members;
+    call->members_len = len;
+    return ok ? mp_mirror_name(call->method, mp_bytes(call->members, len), &call->name,
+                               err)
+              : mp_fail_nomem(err);
 }
 
 int mp_request_check(bool has_done, struct mcplug_error *err)
@@ -384,9 +347,23 @@ int mp_request_init(struct mp_request *call, char *room, const struct mp_ask *as
     uint64_t left = call->timeout_ms > spent ? call->timeout_ms - spent : 0;
     call->deadline = left > UINT64_MAX - ask->now ? UINT64_MAX : ask->now + left;
     mp_str_init(&call->answers, ANSWERS_MAX);
-    int r = call->tool ? MCPLUG_OK : check_method(call->method, err);
-    if (r == MCPLUG_OK)
-        r = take_call_options(call, &room, err);
+    for (const char *p = call->tool ? "" : call->method; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == '"' || *p == '\\')
+            return mp_fail(err, MCPLUG_EINVAL, "not the name of a method: %.60s",
+                           call->method);
+    int r = MCPLUG_OK;
+    call->log_level = put_text(&room, call->o.log_level);
+    if (call->o.meta) {
+        mp_view meta = mp_text(call->o.meta);
+        r = mp_frame_object(&meta, "_meta", err);
+        if (r == MCPLUG_OK) {
+            char *own = memcpy(room, meta.data, meta.len);
+            own[meta.len] = '\0';
+            room += meta.len + 1;
+            mp_frame_flatten(own, meta.len);
+            call->meta = own;
+        }
+    }
     if (r == MCPLUG_OK && params.len)
         r = mp_frame_object(&params, call->tool ? "arguments" : "params", err);
     if (r == MCPLUG_OK && call->tool)
@@ -439,34 +416,23 @@ static bool goes_to_new_session(struct mp_request *call, const struct mcplug_err
     return park(call, &err) == MCPLUG_OK;
 }
 
-static void unpark(struct mp_request *call)
-{
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-
-    call->is_parked = false;
-    mp_timer_stop(call->session->cfg.loop, &call->patience);
-    if (call->cancel_job.queued)
-        return;
-    if (send_round(call, &err) != MCPLUG_OK)
-        mp_request_finish(call, NULL, &err);
-}
-
-static struct mp_request *oldest_parked(const struct mp_session *s)
-{
-    struct mp_request *call = s->calls.first;
-
-    while (call && !call->is_parked)
-        call = call->next;
-    return call;
-}
-
 /* Whoever hears of a failure may change them all, so it is looked anew each time. */
 void mp_request_unpark(struct mp_session *s)
 {
-    struct mp_request *call;
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mp_request *call = s->calls.first;
 
-    while (s->phase == MP_READY && (call = oldest_parked(s)))
-        unpark(call);
+    while (s->phase == MP_READY && call) {
+        if (!call->is_parked) {
+            call = call->next;
+            continue;
+        }
+        call->is_parked = false;
+        mp_timer_stop(s->cfg.loop, &call->patience);
+        if (!call->cancel_job.queued && send_round(call, &err) != MCPLUG_OK)
+            mp_request_finish(call, NULL, &err);
+        call = s->calls.first;
+    }
 }
 
 int mp_request_begin(struct mp_request *call, struct mp_session *s,
@@ -529,19 +495,15 @@ struct mp_request *mp_request_start(struct mp_session *s, const char *method,
         mp_fail_nomem(err);
         return NULL;
     }
-    int r = mp_request_init(call, (char *)(call + 1), &ask, err);
-    if (r == MCPLUG_OK) {
+    if (mp_request_init(call, (char *)(call + 1), &ask, err) == MCPLUG_OK) {
         call->is_own = true;
         call->base.cancel = cancel;
-        r = mp_request_begin(call, s, err);
-        if (r != MCPLUG_OK)
-            mp_request_clear(call);
+        if (mp_request_begin(call, s, err) == MCPLUG_OK)
+            return call;
+        mp_request_clear(call);
     }
-    if (r != MCPLUG_OK) {
-        mp_free(call);
-        return NULL;
-    }
-    return call;
+    mp_free(call);
+    return NULL;
 }
 
 /* ---- requests of our own ---- */

@@ -213,11 +213,9 @@ void mp_request_unpark(struct mp_session *s); /* sends those that waited for a s
 /* A request of our own whose failure is only worth a log line. */
 int mp_request_background(struct mp_session *s, const char *method, mp_view members,
                           const char *name, struct mcplug_error *err);
-/* For rounds: the answers to the questions of a result are complete, or one of them
- * was refused. */
+/* For rounds: the answers to the questions of a result are complete. */
 void mp_request_answered(struct mp_request *call);
 int mp_request_wait_for_answers(struct mp_request *call, struct mcplug_error *err);
-void mp_request_refused(struct mp_request *call, const char *what);
 /* Sends one request on behalf of the call: the next round, or one about its task.
  * `done` gets MP_OF(rpc, struct mp_request, rpc), with in_round reset by itself. */
 int mp_request_send(struct mp_request *call, const struct mp_frame_parts *parts,
@@ -264,11 +262,6 @@ void mp_lists_clear(struct mp_session *s);
 
 /* Does this session's transport send arguments as headers? */
 bool mp_mirror_wanted(const struct mp_session *s);
-/* Finds every x-mcp-header of an inputSchema. `found` gets two C strings for each:
- * "param:NAME", and the names that lead to the argument, a JSON array. MCPLUG_EPROTO:
- * one is not as it must be, `err` says which and why. */
-int mp_mirror_check(mp_view schema, struct mp_str *found, unsigned *n,
-                    struct mcplug_error *err);
 /* give; for the tools of a list that is being fetched. NULL: no memory. */
 struct mp_mirror *mp_mirror_new(void);
 /* Looks at one of them and notes its headers. A tool that must not be used is logged, and
