@@ -13,7 +13,8 @@
 struct mp_task {
     char *members; /* "taskId":.. */
     char *id;
-    bool over; /* ended, or the server was told to end it */
+    bool updating; /* tasks/update is out, not tasks/get */
+    bool over;     /* ended, or the server was told to end it */
 };
 
 static void poll_later(struct mp_request *call, mp_message *m);
@@ -95,14 +96,6 @@ static void task_failed(struct mp_request *call, mp_message *m)
 
 /* ---- on its way ---- */
 
-static void show_progress(struct mp_request *call, mp_message *m)
-{
-    char *text = mp_view_strdup(mp_message_inner(m, "statusMessage"));
-    if (text && call->o.progress)
-        mp_call_log_progress(call, 0, -1, text);
-    mp_free(text);
-}
-
 static void on_task(struct mp_request *call, mp_message *m)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
@@ -121,38 +114,43 @@ static void on_task(struct mp_request *call, mp_message *m)
         else if (mp_inputs_ask(call, mp_message_inner(m, "inputRequests"), &err) != 0)
             mp_request_finish(call, NULL, &err);
     } else if (mp_view_equals(status, "working")) {
-        show_progress(call, m);
+        char *text = mp_view_strdup(mp_message_inner(m, "statusMessage"));
+        if (text && call->o.progress)
+            mp_call_log_progress(call, 0, -1, text);
+        mp_free(text);
         poll_later(call, m);
     } else {
         give_up(call, MCPLUG_EPROTO, "the task has an unknown status");
     }
 }
 
-static enum mp_outcome polled(struct mp_call *rpc, mp_message *m,
-                              const struct mcplug_error *why)
+/* The answer to tasks/get, or to tasks/update, which says nothing new. */
+static enum mp_outcome answered(struct mp_call *rpc, mp_message *m,
+                                const struct mcplug_error *why)
 {
     struct mp_request *call = MP_OF(rpc, struct mp_request, rpc);
 
     call->in_round = false;
     if (why)
         mp_request_finish(call, m, why);
+    else if (call->task->updating)
+        poll_later(call, m);
     else
         on_task(call, m);
     return MP_OK;
 }
 
-static void send_about(struct mp_request *call, const char *method,
-                       enum mp_outcome (*done)(struct mp_call *, mp_message *,
-                                               const struct mcplug_error *))
+static void send_about(struct mp_request *call, bool update)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct mp_frame_parts parts = {
-        .method = method,
+        .method = update ? "tasks/update" : "tasks/get",
         .name = call->task->id,
         .members = mp_text(call->task->members),
         .answers = mp_bytes(call->answers.data, call->answers.len),
     };
-    int r = mp_request_send(call, &parts, done, &err);
+    call->task->updating = update;
+    int r = mp_request_send(call, &parts, answered, &err);
     mp_str_clear(&call->answers);
     if (r != MCPLUG_OK)
         mp_request_finish(call, NULL, &err);
@@ -160,7 +158,7 @@ static void send_about(struct mp_request *call, const char *method,
 
 static void on_poll(struct mp_timer *timer)
 {
-    send_about(MP_OF(timer, struct mp_request, patience), "tasks/get", polled);
+    send_about(MP_OF(timer, struct mp_request, patience), false);
 }
 
 static void poll_later(struct mp_request *call, mp_message *m)
@@ -180,22 +178,9 @@ static void poll_later(struct mp_request *call, mp_message *m)
         give_up(call, MCPLUG_ENOMEM, "out of memory");
 }
 
-static enum mp_outcome updated(struct mp_call *rpc, mp_message *m,
-                               const struct mcplug_error *why)
-{
-    struct mp_request *call = MP_OF(rpc, struct mp_request, rpc);
-
-    call->in_round = false;
-    if (why)
-        mp_request_finish(call, m, why);
-    else
-        poll_later(call, m);
-    return MP_OK;
-}
-
 void mp_task_answered(struct mp_request *call)
 {
-    send_about(call, "tasks/update", updated);
+    send_about(call, true);
 }
 
 /* ---- life ---- */
