@@ -126,11 +126,6 @@ static const unsigned followers[MP_PHASES] = {
     [MP_FAILED] = TO(MP_FAILED) | TO(MP_CLOSING),
 };
 
-static bool is_connecting(enum mp_phase phase)
-{
-    return phase == MP_OPENING || phase == MP_PROBING || phase == MP_INITIALIZING;
-}
-
 void mp_session_enter(struct mp_session *s, enum mp_phase phase)
 {
     if (s->phase == MP_CLOSING)
@@ -138,7 +133,7 @@ void mp_session_enter(struct mp_session *s, enum mp_phase phase)
     assert(followers[s->phase] & TO(phase));
     s->phase = phase;
     mp_timer_stop(s->cfg.loop, &s->connecting.patience); /* with what was sent before */
-    if (!is_connecting(phase))
+    if (phase == MP_READY || phase == MP_FAILED || phase == MP_CLOSING)
         mp_timer_stop(s->cfg.loop, &s->connecting.timer);
     if (phase != MP_READY)
         mp_timer_stop(s->cfg.loop, &s->listening.timer);
@@ -150,52 +145,31 @@ void mp_session_enter(struct mp_session *s, enum mp_phase phase)
 
 /* ---- how a connection ends ---- */
 
-/* An errno in words. */
-static const char *meaning(const struct mcplug_error *why)
-{
-    switch (why->os_error) {
-    case ECONNRESET:
-        return "Connection reset - server may have crashed or restarted";
-    case ETIMEDOUT:
-        return "Connection timeout - network issue or server unresponsive";
-    case ECONNREFUSED:
-        return "Connection refused - server may be down";
-    case EPIPE:
-        return "Broken pipe - server closed connection unexpectedly";
-    case EHOSTUNREACH:
-        return "Host unreachable - network connectivity issue";
-    case ESRCH:
-        return "Process not found - stdio server process terminated";
-    default:
-        return NULL;
-    }
-}
-
 static void explain(struct mcplug_error *why)
 {
+    static const struct {
+        int os_error;
+        const char *words;
+    } meanings[] = {
+        {ECONNRESET, "Connection reset - server may have crashed or restarted"},
+        {ETIMEDOUT, "Connection timeout - network issue or server unresponsive"},
+        {ECONNREFUSED, "Connection refused - server may be down"},
+        {EPIPE, "Broken pipe - server closed connection unexpectedly"},
+        {EHOSTUNREACH, "Host unreachable - network connectivity issue"},
+        {ESRCH, "Process not found - stdio server process terminated"},
+    };
     struct mcplug_error told = *why;
-    const char *words = meaning(why);
+    size_t i = 0;
 
-    if (words)
-        snprintf(why->text, sizeof why->text, "%s (%.400s)", words, told.text);
+    while (i < MP_COUNT(meanings) && meanings[i].os_error != why->os_error)
+        i++;
+    if (i < MP_COUNT(meanings))
+        snprintf(why->text, sizeof why->text, "%s (%.400s)", meanings[i].words,
+                 told.text);
     else if (why->peer_status >= 400 && why->peer_status < 600)
         return; /* a status of HTTP has been put in words already */
     else if (strncmp(told.text, "Failed to spawn process", 23) != 0)
         snprintf(why->text, sizeof why->text, "Connection error: %.470s", told.text);
-}
-
-static void dropped(struct mp_session *s, const struct mcplug_error *why)
-{
-    struct mp_event event = {
-        .kind = MP_EVENT_DROPPED,
-        .level = MCPLUG_LOG_ERROR,
-        .source = s->source,
-        .dropped = {.why = why,
-                    .transport = mp_rpc_transport(s->rpc),
-                    .up_ms = mp_loop_now(s->cfg.loop) - s->opened_at},
-    };
-    if (mp_events_want(s->cfg.log, MP_EVENT_DROPPED, MCPLUG_LOG_ERROR))
-        mp_events_tell(s->cfg.log, &event);
 }
 
 /* ---- events of the rpc ---- */
@@ -297,7 +271,16 @@ static void end_everything(struct mp_session *s, const struct mcplug_error *why)
 
 static void tell_dropped(struct mp_session *s, const struct mcplug_error *why)
 {
-    dropped(s, why);
+    struct mp_event event = {
+        .kind = MP_EVENT_DROPPED,
+        .level = MCPLUG_LOG_ERROR,
+        .source = s->source,
+        .dropped = {.why = why,
+                    .transport = mp_rpc_transport(s->rpc),
+                    .up_ms = mp_loop_now(s->cfg.loop) - s->opened_at},
+    };
+    if (mp_events_want(s->cfg.log, MP_EVENT_DROPPED, MCPLUG_LOG_ERROR))
+        mp_events_tell(s->cfg.log, &event);
     if (s->o.dropped)
         s->o.dropped(s->o.arg, s, why);
 }
@@ -412,35 +395,6 @@ static void session_free(struct mp_session *s)
     mp_free(s);
 }
 
-static void take_options(struct mp_session *s, const struct mp_session_options *o)
-{
-    s->o = *o;
-    s->o.log_level = s->o.revision = NULL;
-    if (!s->o.request_ms)
-        s->o.request_ms = MP_REQUEST_MS;
-    if (!s->o.max_memory)
-        s->o.max_memory = 16 * 1024 * 1024;
-    if (!s->o.max_spill)
-        s->o.max_spill = 8ull * 1024 * 1024 * 1024;
-}
-
-static int copy_strings(struct mp_session *s, const struct mp_session_options *o,
-                        const char *name)
-{
-    struct mp_str source;
-
-    mp_str_init(&source, 256);
-    mp_str_addf(&source, "mcp:%.200s", name);
-    s->name = mp_strdup(name);
-    s->source = mp_str_take(&source);
-    bool ok = s->name && s->source;
-    if (o->log_level)
-        ok = ok && (s->client.log_level = mp_strdup(o->log_level));
-    if (o->revision)
-        ok = ok && (s->client.revision_wanted = mp_strdup(o->revision));
-    return ok ? MCPLUG_OK : MCPLUG_ENOMEM;
-}
-
 static int make_rpc(struct mp_session *s, struct mcplug_error *err)
 {
     struct mp_rpc_options o = {
@@ -461,9 +415,8 @@ static int make_rpc(struct mp_session *s, struct mcplug_error *err)
 }
 
 int mp_session_open(const struct mp_session_config *cfg, const struct mp_offer *transport,
-                    const mcplug_props *settings,
-                    const struct mp_session_options *options, const char *name,
-                    struct mp_identity *id,
+                    const mcplug_props *settings, const struct mp_session_options *o,
+                    const char *name, struct mp_identity *id,
                     void (*ready)(void *, struct mp_session *,
                                   const struct mcplug_error *),
                     void *ready_arg, struct mp_session **out, struct mcplug_error *err)
@@ -479,19 +432,33 @@ int mp_session_open(const struct mp_session_config *cfg, const struct mp_offer *
     s->wire.transport = transport;
     s->ready.fn = ready;
     s->ready.arg = ready_arg;
-    take_options(s, options);
+    s->o = *o;
+    s->o.log_level = s->o.revision = NULL;
+    if (!s->o.request_ms)
+        s->o.request_ms = MP_REQUEST_MS;
+    if (!s->o.max_memory)
+        s->o.max_memory = 16 * 1024 * 1024;
+    if (!s->o.max_spill)
+        s->o.max_spill = 8ull * 1024 * 1024 * 1024;
+
+    struct mp_str source;
+    mp_str_init(&source, 256);
+    mp_str_addf(&source, "mcp:%.200s", name);
+    s->source = mp_str_take(&source);
+    s->name = mp_strdup(name);
     s->wire.settings = mp_props_copy(settings);
-    int r = s->wire.settings ? copy_strings(s, options, name) : MCPLUG_ENOMEM;
-    if (r == MCPLUG_OK)
-        s->wire.settings_hash = mp_props_hash(s->wire.settings);
-    else
-        mp_fail_nomem(err);
-    if (r == MCPLUG_OK)
-        r = mp_frame_client(s, err);
+    bool ok = s->source && s->name && s->wire.settings;
+    if (o->log_level)
+        ok = ok && (s->client.log_level = mp_strdup(o->log_level));
+    if (o->revision)
+        ok = ok && (s->client.revision_wanted = mp_strdup(o->revision));
+    int r = ok ? mp_frame_client(s, err) : mp_fail_nomem(err);
     if (r == MCPLUG_OK)
         r = make_rpc(s, err);
-    if (r == MCPLUG_OK)
+    if (r == MCPLUG_OK) {
+        s->wire.settings_hash = mp_props_hash(s->wire.settings);
         r = mp_connect_start(s, err);
+    }
     if (r != MCPLUG_OK) {
         session_free(s);
         return r;
