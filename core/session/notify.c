@@ -68,14 +68,6 @@ void mp_notify_lists(struct mp_session *s, unsigned kinds)
             s->o.changed(s->o.arg, s, 1 << i, NULL);
 }
 
-/* Lists that are kept until they change may change without a notification now. */
-static void listening_lost(struct mp_session *s)
-{
-    s->listening.lost = true;
-    s->listening.lists_before |= mp_notify_kept(s);
-    mp_lists_unwatched(s);
-}
-
 /* Changes are notified again. There may have been some meanwhile: all lists from before,
  * and those fetched since then, are taken to have changed. */
 static void listening_restored(struct mp_session *s)
@@ -117,19 +109,15 @@ static void on_progress(struct mp_session *s, mp_message *m)
     }
 }
 
-static void on_changed(struct mp_session *s, unsigned which, const char *uri)
+/* `m` NULL: the list has changed, else the one resource that it names. */
+static void on_changed(struct mp_session *s, unsigned which, const mp_message *m)
 {
-    if (!uri)
-        mp_lists_changed(s, which);
-    if (s->o.changed)
-        s->o.changed(s->o.arg, s, (int)(which & ~(unsigned)MCPLUG_TEMPLATES), uri);
-}
+    char *uri = m ? mp_view_strdup(mp_message_inner(m, "uri")) : NULL;
 
-static void on_updated(struct mp_session *s, mp_message *m)
-{
-    char *uri = mp_view_strdup(mp_message_inner(m, "uri"));
-    if (uri)
-        on_changed(s, MCPLUG_RESOURCES, uri);
+    if (!m)
+        mp_lists_changed(s, which);
+    if (s->o.changed && (uri || !m))
+        s->o.changed(s->o.arg, s, (int)(which & ~(unsigned)MCPLUG_TEMPLATES), uri);
     mp_free(uri);
 }
 
@@ -145,10 +133,9 @@ static void on_logged(struct mp_session *s, mp_message *m)
 
     if (params.len && mp_events_want(s->cfg.log, MP_EVENT_LOGGED, MCPLUG_LOG_VERBOSE))
         mp_events_tell(s->cfg.log, &event);
-    char *text = s->o.logged && params.len
-                     ? mp_strndup((const char *)params.data, params.len)
-                     : NULL;
-
+    char *text = NULL;
+    if (s->o.logged && params.len)
+        text = mp_strndup((const char *)params.data, params.len);
     if (text)
         s->o.logged(s->o.arg, s, text, params.len);
     mp_free(text);
@@ -216,7 +203,7 @@ void mp_notify(struct mp_session *s, mp_message *m)
     else if (mp_view_equals(method, "notifications/resources/list_changed"))
         on_changed(s, MCPLUG_RESOURCES | MCPLUG_TEMPLATES, NULL);
     else if (mp_view_equals(method, "notifications/resources/updated"))
-        on_updated(s, m);
+        on_changed(s, MCPLUG_RESOURCES, m);
     else if (mp_view_equals(method, "notifications/cancelled"))
         on_cancelled(s, m);
     else
@@ -255,15 +242,6 @@ static void listen_again(struct mp_session *s, bool stood)
     mp_timer_start(s->cfg.loop, &l->timer, pause, on_listen_again);
 }
 
-static bool is_listening(const struct mp_session *s)
-{
-    const struct mp_listener *l = s->listening.newest;
-
-    while (l && !l->acknowledged)
-        l = l->older;
-    return l != NULL;
-}
-
 static enum mp_outcome listen_done(struct mp_call *rpc, mp_message *m,
                                    const struct mcplug_error *why)
 {
@@ -281,8 +259,15 @@ static enum mp_outcome listen_done(struct mp_call *rpc, mp_message *m,
     bool was_newest = at == &s->listening.newest; /* the others were to go anyway */
     *at = l->older;
     mp_free(l);
-    if (!s->listening.newest || (heard && !is_listening(s)))
-        listening_lost(s);
+    const struct mp_listener *other = s->listening.newest;
+    while (other && !other->acknowledged)
+        other = other->older;
+    if (!s->listening.newest || (heard && !other)) {
+        /* lists that are kept until they change may change without a notification now */
+        s->listening.lost = true;
+        s->listening.lists_before |= mp_notify_kept(s);
+        mp_lists_unwatched(s);
+    }
     if (was_newest && why && why->code != MCPLUG_ECANCELED && why->code != MCPLUG_EPEER &&
         s->phase == MP_READY && mp_rpc_has_exchanges(s->rpc))
         listen_again(s, stood);
