@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "json/skip.h"
 
 #define SCRATCH_KEPT ((size_t)64 * 1024) /* a longer frame's memory is not kept */
 
@@ -11,12 +12,12 @@ int mp_frame_object(mp_view *text, const char *what, struct mcplug_error *err)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
 
-    while (text->len && strchr(" \t\r\n", text->data[0])) {
-        text->data++;
-        text->len--;
-    }
-    while (text->len && strchr(" \t\r\n", text->data[text->len - 1]))
-        text->len--;
+    const unsigned char *end = text->data + text->len;
+
+    text->data = mp_skip_space(text->data, end);
+    while (end > text->data && mp_is_space(end[-1]))
+        end--;
+    text->len = (size_t)(end - text->data);
     if (mp_scan_text((const char *)text->data, text->len, &mp_scan_defaults, NULL,
                      &why) != MCPLUG_OK)
         return mp_fail(err, MCPLUG_EINVAL, "%s: %s", what, why.text);
@@ -122,6 +123,14 @@ static bool is_ours(const struct mp_frame_parts *p, bool modern, mp_view key)
             (p->log_level && mp_view_equals(key, "io.modelcontextprotocol/logLevel")));
 }
 
+static void add_member(struct mp_str *f, mp_view key, mp_view value)
+{
+    add_separator(f);
+    mp_str_add(f, key.data, key.len);
+    mp_str_addc(f, ':');
+    mp_str_add(f, value.data, value.len);
+}
+
 static bool has_key(mp_view object, mp_view wanted)
 {
     struct mp_walk w = mp_walk_into(object);
@@ -140,14 +149,9 @@ static void add_members(struct mp_str *f, const struct mp_frame_parts *p, bool m
     struct mp_walk w = mp_walk_into(object);
     mp_view key, value;
 
-    while (mp_walk_member(&w, &key, &value)) {
-        if (is_ours(p, modern, key) || (but.len && has_key(but, key)))
-            continue;
-        add_separator(f);
-        mp_str_add(f, key.data, key.len);
-        mp_str_addc(f, ':');
-        mp_str_add(f, value.data, value.len);
-    }
+    while (mp_walk_member(&w, &key, &value))
+        if (!is_ours(p, modern, key) && !(but.len && has_key(but, key)))
+            add_member(f, key, value);
 }
 
 static void add_meta(const struct mp_session *s, struct mp_str *f, uint64_t id,
@@ -230,15 +234,10 @@ bool mp_frame_members(mp_view params, struct mp_str *members, mp_view *meta)
 
     *meta = mp_bytes(NULL, 0);
     while (mp_walk_member(&w, &key, &value)) {
-        if (mp_view_equals(key, "_meta")) {
+        if (mp_view_equals(key, "_meta"))
             *meta = value;
-            continue;
-        }
-        if (members->len)
-            mp_str_addc(members, ',');
-        mp_str_add(members, key.data, key.len);
-        mp_str_addc(members, ':');
-        mp_str_add(members, value.data, value.len);
+        else
+            add_member(members, key, value);
     }
     return !members->failed;
 }

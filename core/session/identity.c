@@ -3,33 +3,32 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-static char *copy_view(mp_view v, const char *fallback)
+/* The object, or `{}`. */
+static bool keep_object(char **text, mp_view object)
 {
-    return v.len ? mp_strndup((const char *)v.data, v.len) : mp_strdup(fallback);
-}
-
-/* take `fresh` */
-static bool take_text(char **text, char *fresh)
-{
-    if (!fresh)
-        return false;
-    mp_free(*text);
-    *text = fresh;
-    return true;
+    char *fresh = mp_view_is_object(object)
+                      ? mp_strndup((const char *)object.data, object.len)
+                      : mp_strdup("{}");
+    if (fresh) {
+        mp_free(*text);
+        *text = fresh;
+    }
+    return fresh;
 }
 
 int mp_identity_take(struct mp_identity *id, mp_message *m, mp_view info,
                      struct mcplug_error *err)
 {
-    mp_view caps = mp_message_inner(m, "capabilities"), none = mp_bytes(NULL, 0);
     char *said = mp_view_strdup(mp_message_inner(m, "instructions"));
 
-    if (!take_text(&id->instructions, said ? said : mp_strdup("")) ||
-        !take_text(&id->info, copy_view(mp_view_is_object(info) ? info : none, "{}")) ||
-        !take_text(&id->capabilities,
-                   copy_view(mp_view_is_object(caps) ? caps : none, "{}")))
+    if (!said && !(said = mp_strdup("")))
         return mp_fail_nomem(err);
-    return MCPLUG_OK;
+    mp_free(id->instructions);
+    id->instructions = said;
+    return keep_object(&id->info, info) &&
+                   keep_object(&id->capabilities, mp_message_inner(m, "capabilities"))
+               ? MCPLUG_OK
+               : mp_fail_nomem(err);
 }
 
 static struct mp_fact *find(const struct mp_identity *id, const char *name)

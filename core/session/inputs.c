@@ -219,35 +219,32 @@ void mp_inputs_settle(struct mp_request *call)
         mp_job_defer(call->session->cfg.loop, &call->settle_job, settled);
 }
 
-void mp_inputs_forget_call(struct mp_request *call)
-{
-    mcplug_input *in = call->session->inputs.first;
-
-    mp_job_drop(call->session->cfg.loop, &call->settle_job);
-    mp_timer_stop(call->session->cfg.loop, &call->patience);
-    while (in) {
-        mcplug_input *next = in->next;
-        if (in->call == call) {
-            if (in->handed)
-                orphan(in);
-            else
-                input_free(in);
-        }
-        in = next;
-    }
-    call->open_inputs = 0;
-}
-
-void mp_inputs_forget_all(struct mp_session *s)
+/* Those of a call; `call` NULL: those of a legacy server. */
+static void forget(struct mp_session *s, const struct mp_request *call)
 {
     mcplug_input *in = s->inputs.first;
 
     while (in) {
         mcplug_input *next = in->next;
-        if (!in->call)
+        if (in->call == call && in->handed)
             orphan(in);
+        else if (in->call == call)
+            input_free(in);
         in = next;
     }
+}
+
+void mp_inputs_forget_call(struct mp_request *call)
+{
+    mp_job_drop(call->session->cfg.loop, &call->settle_job);
+    mp_timer_stop(call->session->cfg.loop, &call->patience);
+    forget(call->session, call);
+    call->open_inputs = 0;
+}
+
+void mp_inputs_forget_all(struct mp_session *s)
+{
+    forget(s, NULL);
 }
 
 /* ---- what the embedder calls ---- */
