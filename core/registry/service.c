@@ -575,7 +575,7 @@ static int open_session(struct mp_service *s, const mcplug_settings *settings,
         log_line(s, MCPLUG_LOG_ERROR, "connection failed: %s", err->text);
         return result;
     }
-    mp_session_give_uris(s->session, &s->uris); /* which its predecessor had */
+    mp_uris_move(mp_session_uris(s->session), &s->uris); /* which its predecessor had */
     if (s->wanted) /* without memory the requests' own limits do */
         mp_timer_start(r->o.loop, &s->limit, s->o.timeout_ms, on_limit);
     return MCPLUG_OK;
@@ -646,7 +646,7 @@ static void stop(struct mp_keeper *k)
     if (s->lookup)
         mp_lookup_cancel(mp_move(&s->lookup));
     if (s->session) {
-        mp_session_take_uris(s->session, &s->uris);
+        mp_uris_move(&s->uris, mp_session_uris(s->session));
         mp_session_close(s->session, &s->wire, on_closed, s);
     } else {
         mp_job_defer(s->registry->o.loop, &s->stopped_job, tell_stopped);

@@ -26,7 +26,7 @@ struct mp_rpc {
     struct mp_rpc_options o;
     mcplug_conn *link;
     struct mp_ledger calls;
-    struct mp_rpc_counts counts;
+    uint64_t issued, ended[MP_OUTCOMES], late, unknown;
     struct mp_noise noise;
     uint64_t serial; /* of the last frame; ids are serials */
     struct unsent unsent;
@@ -128,11 +128,11 @@ static void complete(struct mp_call *call, mp_message *reply,
     }
     /* Counted before `done`, so that the books are right when it looks at them. */
     enum mp_outcome first = why ? mp_outcome_of(why->code) : MP_OK;
-    rpc->counts.ended[first]++;
+    rpc->ended[first]++;
     enum mp_outcome outcome = call->done(call, reply, why);
     if (!why && outcome != first) {
-        rpc->counts.ended[first]--;
-        rpc->counts.ended[outcome]++;
+        rpc->ended[first]--;
+        rpc->ended[outcome]++;
     }
 }
 
@@ -340,7 +340,7 @@ static void on_response(struct mp_rpc *rpc, mp_message *m)
         return;
     }
     bool late = id && id <= rpc->serial;
-    *(late ? &rpc->counts.late : &rpc->counts.unknown) += 1;
+    *(late ? &rpc->late : &rpc->unknown) += 1;
     mp_log(rpc->o.link.log, MCPLUG_LOG_VERBOSE, rpc->o.link.source,
            "answer to %s request %llu dropped", late ? "ended" : "unknown",
            (unsigned long long)id);
@@ -555,7 +555,7 @@ int mp_rpc_call(struct mp_rpc *rpc, struct mp_call *call, mcplug_buf *frame,
         return r;
     }
     call->written = r == MCPLUG_OK;
-    rpc->counts.issued++;
+    rpc->issued++;
     return MCPLUG_OK;
 }
 
@@ -668,17 +668,22 @@ const struct mp_noise *mp_rpc_noise(const struct mp_rpc *rpc)
     return &rpc->noise;
 }
 
-const struct mp_rpc_counts *mp_rpc_counts(const struct mp_rpc *rpc)
+void mp_rpc_count(const struct mp_rpc *rpc, struct mcplug_ledger *sum)
 {
-    return &rpc->counts;
+    sum->under_way += (uint32_t)rpc->calls.count;
+    sum->issued += rpc->issued;
+    sum->ok += rpc->ended[MP_OK];
+    sum->tool_error += rpc->ended[MP_TOOL_ERROR];
+    sum->peer_error += rpc->ended[MP_PEER_ERROR];
+    sum->transport_error += rpc->ended[MP_TRANSPORT_ERROR];
+    sum->timed_out += rpc->ended[MP_TIMED_OUT];
+    sum->cancelled += rpc->ended[MP_CANCELLED];
+    sum->late += rpc->late;
+    sum->unknown += rpc->unknown;
+    sum->noise += rpc->noise.count;
 }
 
 uint64_t mp_rpc_heard_at(const struct mp_rpc *rpc)
 {
     return rpc->link ? mp_link_heard_at(rpc->link) : 0;
-}
-
-uint32_t mp_rpc_under_way(const struct mp_rpc *rpc)
-{
-    return (uint32_t)rpc->calls.count;
 }

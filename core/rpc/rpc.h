@@ -1,5 +1,5 @@
 /* JSON-RPC over one link, whatever the methods mean: pairs requests with replies. Every
- * call that was started completes exactly once, whatever the peer does; `mp_rpc_counts`
+ * call that was started completes exactly once, whatever the peer does; `mp_rpc_count`
  * is the proof. */
 #ifndef MP_RPC_RPC_H
 #define MP_RPC_RPC_H
@@ -17,11 +17,6 @@ struct mp_noise {
     uint64_t count;
     unsigned logged;
     char last[121]; /* fit for a line of ours; "": none */
-};
-
-struct mp_rpc_counts {
-    uint64_t issued, ended[MP_OUTCOMES];
-    uint64_t late, unknown;
 };
 
 /* One request under way; lives inside its owner, who may free it in `done`. */
@@ -104,7 +99,7 @@ int mp_rpc_send(struct mp_rpc *rpc, int kind, uint64_t exchange, mcplug_buf *fra
                 const struct mcplug_pair *meta, size_t n_meta, struct mcplug_error *err);
 
 const struct mp_noise *mp_rpc_noise(const struct mp_rpc *rpc); /* borrow */
-const struct mp_rpc_counts *mp_rpc_counts(const struct mp_rpc *rpc);
-uint32_t mp_rpc_under_way(const struct mp_rpc *rpc);
+/* Adds what was counted so far. */
+void mp_rpc_count(const struct mp_rpc *rpc, struct mcplug_ledger *sum);
 
 #endif

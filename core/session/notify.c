@@ -274,39 +274,39 @@ static enum mp_outcome listen_done(struct mp_call *rpc, mp_message *m,
     return MP_OK;
 }
 
-static void add_filter(struct mp_str *p, struct mp_session *s)
+/* One subscription carries all that is wanted; a change of it replaces it. */
+static int listen_anew(struct mp_session *s, struct mcplug_error *err)
 {
     const struct mp_uris *uris = &s->listening.uris;
+    struct mp_frame_parts parts = {.method = "subscriptions/listen"};
+    struct mp_str p;
     const char *comma = "";
 
+    mp_str_init(&p, 16 * 1024 * 1024);
+    mp_str_adds(&p, "\"notifications\":{");
     for (size_t i = 0; s->o.changed && i < MP_COUNT(lists); i++) {
         if (!mp_session_can(s, lists[i].capability))
             continue;
-        mp_str_addf(p, "%s\"%s\":true", comma, lists[i].wish);
+        mp_str_addf(&p, "%s\"%s\":true", comma, lists[i].wish);
         comma = ",";
     }
-    if (uris->n) {
-        mp_str_addf(p, "%s\"resourceSubscriptions\":[", comma);
-        for (size_t i = 0; i < uris->n; i++) {
-            if (i)
-                mp_str_addc(p, ',');
-            mp_str_add_json(p, uris->all[i], strlen(uris->all[i]));
-        }
-        mp_str_addc(p, ']');
+    for (size_t i = 0; i < uris->n; i++) {
+        mp_str_addf(&p, "%s%s", comma, i ? "" : "\"resourceSubscriptions\":[");
+        mp_str_add_json(&p, uris->all[i], strlen(uris->all[i]));
+        comma = ",";
     }
-}
-
-static int send_listen(struct mp_session *s, mp_view members, struct mcplug_error *err)
-{
-    struct mp_frame_parts parts = {.method = "subscriptions/listen", .members = members};
-    struct mp_listener *l = mp_alloc(sizeof *l);
-
-    if (!l)
-        return mp_fail_nomem(err);
-    l->session = s;
-    l->rpc.done = listen_done;
-    l->rpc.standing = true;
-    int r = mp_frame_send(s, &l->rpc, &parts, 0, err);
+    mp_str_adds(&p, uris->n ? "]}" : "}");
+    if (!*comma && !p.failed) { /* nothing is wanted */
+        drop_listeners(s->listening.newest);
+        mp_str_clear(&p);
+        return MCPLUG_OK;
+    }
+    parts.members = mp_bytes(p.data, p.len);
+    struct mp_listener *l = p.failed ? NULL : mp_alloc(sizeof *l);
+    if (l)
+        *l = (struct mp_listener){{.done = listen_done, .standing = true}, .session = s};
+    int r = l ? mp_frame_send(s, &l->rpc, &parts, 0, err) : mp_fail_nomem(err);
+    mp_str_clear(&p);
     if (r != MCPLUG_OK) {
         mp_free(l);
         return r;
@@ -315,28 +315,6 @@ static int send_listen(struct mp_session *s, mp_view members, struct mcplug_erro
     l->older = s->listening.newest;
     s->listening.newest = l;
     return MCPLUG_OK;
-}
-
-/* One subscription carries all that is wanted; a change of it replaces it. */
-static int listen_anew(struct mp_session *s, struct mcplug_error *err)
-{
-    static const char head[] = "\"notifications\":{";
-    struct mp_str p;
-    int r = MCPLUG_OK;
-
-    mp_str_init(&p, 16 * 1024 * 1024);
-    mp_str_adds(&p, head);
-    add_filter(&p, s);
-    bool wanted = p.len > sizeof head - 1;
-    mp_str_addc(&p, '}');
-    if (p.failed)
-        r = mp_fail_nomem(err);
-    else if (wanted)
-        r = send_listen(s, mp_bytes(p.data, p.len), err);
-    else
-        drop_listeners(s->listening.newest);
-    mp_str_clear(&p);
-    return r;
 }
 
 /* ---- what is subscribed to ---- */
@@ -431,6 +409,12 @@ int mp_notify_subscribe(struct mp_session *s, const char *uri, bool on,
     if (r != MCPLUG_OK && on && !had)
         mp_uris_set(&s->listening.uris, uri, false, err);
     return r;
+}
+
+void mp_uris_move(struct mp_uris *to, struct mp_uris *from)
+{
+    *to = *from;
+    *from = (struct mp_uris){0};
 }
 
 void mp_uris_clear(struct mp_uris *uris)

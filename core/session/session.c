@@ -61,31 +61,7 @@ void mp_session_keep_alive(struct mp_session *s, uint32_t ms)
 
 void mp_session_count(const struct mp_session *s, struct mcplug_ledger *sum)
 {
-    const struct mp_rpc_counts *c = mp_rpc_counts(s->rpc);
-
-    sum->under_way += mp_rpc_under_way(s->rpc);
-    sum->issued += c->issued;
-    sum->ok += c->ended[MP_OK];
-    sum->tool_error += c->ended[MP_TOOL_ERROR];
-    sum->peer_error += c->ended[MP_PEER_ERROR];
-    sum->transport_error += c->ended[MP_TRANSPORT_ERROR];
-    sum->timed_out += c->ended[MP_TIMED_OUT];
-    sum->cancelled += c->ended[MP_CANCELLED];
-    sum->late += c->late;
-    sum->unknown += c->unknown;
-    sum->noise += mp_rpc_noise(s->rpc)->count;
-}
-
-void mp_session_give_uris(struct mp_session *s, struct mp_uris *uris)
-{
-    s->listening.uris = *uris;
-    *uris = (struct mp_uris){0};
-}
-
-void mp_session_take_uris(struct mp_session *s, struct mp_uris *out)
-{
-    *out = s->listening.uris;
-    s->listening.uris = (struct mp_uris){0};
+    mp_rpc_count(s->rpc, sum);
 }
 
 struct mp_uris *mp_session_uris(struct mp_session *s)

@@ -62,6 +62,8 @@ bool mp_uris_have(const struct mp_uris *uris, const char *uri);
 /* Puts it in, or takes it out. MCPLUG_ENOMEM */
 int mp_uris_set(struct mp_uris *uris, const char *uri, bool on, struct mcplug_error *err);
 void mp_uris_clear(struct mp_uris *uris);
+/* Hands all of them over to one that has none. */
+void mp_uris_move(struct mp_uris *to, struct mp_uris *from);
 
 struct mp_session_config { /* from the host; strings are borrow, as long as the host */
     struct mp_loop *loop;
@@ -103,11 +105,7 @@ bool mp_session_lost(const struct mp_session *s);
 void mp_session_keep_alive(struct mp_session *s, uint32_t ms);
 /* Requests on the wire so far, and lines that were not JSON. */
 void mp_session_count(const struct mp_session *s, struct mcplug_ledger *sum);
-/* Resources subscribed to: hands them over to a session that has none, or takes them.
- * take, give */
-void mp_session_give_uris(struct mp_session *s, struct mp_uris *uris);
-void mp_session_take_uris(struct mp_session *s, struct mp_uris *out);
-struct mp_uris *mp_session_uris(struct mp_session *s);
+struct mp_uris *mp_session_uris(struct mp_session *s); /* resources subscribed to */
 /* Since the last byte of the server came in, or it was opened. */
 uint64_t mp_session_silent_ms(const struct mp_session *s);
 /* Does the server have it: "tools", "tools/listChanged"? */

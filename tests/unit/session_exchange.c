@@ -141,7 +141,9 @@ START_TEST(a_slow_server_that_names_our_revision_starts_over)
     ck_assert_uint_eq(f.readies, 0);
     id = fake_expect(&f, "server/discover");
     ck_assert_uint_eq(f.starts, 2);
-    ck_assert_uint_eq(mp_rpc_under_way(f.server->rpc), 1);
+    struct mcplug_ledger ledger;
+    fake_ledger(f.server, &ledger);
+    ck_assert_uint_eq(ledger.under_way, 1);
     if (_i < 2) {
         say_result(id, NEW);
         check_ready("2026-07-28");
