@@ -131,6 +131,7 @@ unit_support = \
 	tests/unit/journal_kit.h \
 	tests/unit/keeper_kit.h \
 	tests/unit/mirror_kit.h \
+	tests/unit/own_request.h \
 	tests/unit/nomem_kit.h \
 	tests/unit/plugin_modules.h \
 	tests/unit/renewal_kit.h \

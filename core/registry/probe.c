@@ -17,9 +17,9 @@ static const char url_option[] = "healthUrl";
 struct question {
     mcplug_check *check; /* NULL: nobody wants to hear of it any more */
     struct question *next;
-    struct mp_request *call;
     void (*fn)(void *arg, struct mcplug_bytes reply, const struct mcplug_error *why);
     void *arg;
+    struct mp_request request; /* its texts are behind it */
 };
 
 struct mcplug_check {
@@ -66,7 +66,7 @@ static void forget_questions(mcplug_check *c)
         struct question *q = c->questions;
         c->questions = q->next;
         q->check = NULL;
-        mp_request_cancel(q->call);
+        mp_request_cancel(&q->request);
     }
 }
 
@@ -145,6 +145,7 @@ static void on_answer(void *arg, mcplug_call *call, mcplug_result *result,
             reply.data = (const unsigned char *)mcplug_result_json(result, &reply.len);
         q->fn(q->arg, reply, why);
     }
+    mp_request_clear(&q->request);
     mp_free(q);
 }
 
@@ -153,7 +154,7 @@ static int health_request(mcplug_check *c, const char *method, struct mcplug_byt
                                      const struct mcplug_error *why),
                           void *arg)
 {
-    struct mcplug_call_options options = {.struct_size = sizeof options};
+    struct mp_ask ask = {.method = method, .params = params, .done = on_answer};
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     uint64_t now = mp_loop_now(c->loop);
 
@@ -165,18 +166,22 @@ static int health_request(mcplug_check *c, const char *method, struct mcplug_byt
         return MCPLUG_ETIMEDOUT;
     if (c->n_questions == REQUESTS_MAX)
         return MCPLUG_EOVERLOADED;
-    struct question *q = mp_alloc(sizeof *q);
+    mp_loop_tick(c->loop); /* a module may have been busy for long */
+    ask.now = mp_loop_now(c->loop);
+    ask.timeout_ms = c->deadline - now;
+    struct question *q = mp_alloc(sizeof *q + mp_request_room(&ask));
     if (!q)
         return MCPLUG_ENOMEM;
     *q = (struct question){.check = c, .fn = fn, .arg = arg};
-    options.timeout_ms = c->deadline - now;
-    q->call =
-        mp_request_start(c->session, method, params, NULL, &options, on_answer, q, &why);
-    if (!q->call) {
+    ask.arg = q;
+    int r = mp_request_init(&q->request, (char *)(q + 1), &ask, &why);
+    if (r == MCPLUG_OK && (r = mp_request_begin(&q->request, c->session, &why)) != 0)
+        mp_request_clear(&q->request);
+    if (r != MCPLUG_OK) {
         mp_free(q);
         return why.code;
     }
-    q->call->pings = true; /* an error is an answer, too */
+    q->request.pings = true; /* an error is an answer, too */
     c->n_questions++;
     q->next = c->questions;
     c->questions = q;

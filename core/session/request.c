@@ -44,8 +44,6 @@ void mp_request_clear(struct mp_request *call)
 void mp_request_finish(struct mp_request *call, mp_message *reply,
                        const struct mcplug_error *why)
 {
-    bool is_own = call->is_own;
-
     if (call->pings && why && why->code == MCPLUG_EPEER)
         why = NULL; /* any answer is life */
     if (why && why->code != MCPLUG_EPEER)
@@ -53,10 +51,6 @@ void mp_request_finish(struct mp_request *call, mp_message *reply,
     mp_call_log_ended(call, reply, why);
     leave(call);
     call->done(call->arg, &call->base, reply, why);
-    if (is_own) {
-        mp_request_clear(call);
-        mp_free(call);
-    }
 }
 
 /* ---- time-outs ---- */
@@ -460,50 +454,6 @@ int mp_request_begin(struct mp_request *call, struct mp_session *s,
     s->calls.last = &call->next;
     mp_call_log_began(call);
     return MCPLUG_OK;
-}
-
-/* ---- in a block of their own ---- */
-
-static void cancel(mcplug_call *call)
-{
-    mp_request_cancel(MP_OF(call, struct mp_request, base));
-}
-
-struct mp_request *mp_request_start(struct mp_session *s, const char *method,
-                                    mp_view params, const char *tool,
-                                    const struct mcplug_call_options *o,
-                                    mcplug_done_fn *done, void *arg,
-                                    struct mcplug_error *err)
-{
-    struct mp_ask ask = {.method = method,
-                         .tool = tool,
-                         .tool_len = tool ? strlen(tool) : 0,
-                         .params = params,
-                         .done = done,
-                         .arg = arg};
-
-    mp_loop_tick(s->cfg.loop); /* whoever calls may have been busy for long */
-    ask.now = mp_loop_now(s->cfg.loop);
-    if (mp_request_check(done != NULL, err) != MCPLUG_OK ||
-        mp_take_options(&ask.o, o, err) != MCPLUG_OK)
-        return NULL;
-    ask.timeout_ms = ask.o.timeout_ms ? ask.o.timeout_ms
-                     : tool           ? s->o.tool_ms
-                                      : s->o.request_ms;
-    struct mp_request *call = mp_alloc_raw(sizeof *call + mp_request_room(&ask));
-    if (!call) {
-        mp_fail_nomem(err);
-        return NULL;
-    }
-    if (mp_request_init(call, (char *)(call + 1), &ask, err) == MCPLUG_OK) {
-        call->is_own = true;
-        call->base.cancel = cancel;
-        if (mp_request_begin(call, s, err) == MCPLUG_OK)
-            return call;
-        mp_request_clear(call);
-    }
-    mp_free(call);
-    return NULL;
 }
 
 /* ---- requests of our own ---- */

@@ -141,12 +141,6 @@ int mp_request_init(struct mp_request *call, char *room, const struct mp_ask *as
 int mp_request_begin(struct mp_request *call, struct mp_session *s,
                      struct mcplug_error *err);
 void mp_request_clear(struct mp_request *call); /* not the block */
-/* The same in a block of its own, which is freed after `done`. NULL with `err`. */
-struct mp_request *mp_request_start(struct mp_session *s, const char *method,
-                                    mp_view params, const char *tool,
-                                    const struct mcplug_call_options *o,
-                                    mcplug_done_fn *done, void *arg,
-                                    struct mcplug_error *err);
 void mp_request_cancel(struct mp_request *call);
 /* MCPLUG_EINVAL: `done` is NULL. */
 int mp_request_check(bool has_done, struct mcplug_error *err);
@@ -179,7 +173,6 @@ struct mp_request {
     bool tool_failed;   /* its result says so */
 
     /* The rest is for core/session alone. */
-    bool is_own; /* in a block of its own */
     bool in_round;
     struct mp_call rpc;         /* the round under way */
     struct mp_session *session; /* NULL: not sent yet */

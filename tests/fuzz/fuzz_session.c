@@ -1,6 +1,7 @@
 /* A whole session against a server that says anything: every call ends exactly once,
  * and the books balance. The input is a script: lines that the server says, with \1 for
  * the id of the newest request, and commands of the program for some first bytes. */
+#include "../unit/own_request.h"
 #include "base/mem.h"
 #include "session/session.h"
 
@@ -108,8 +109,8 @@ static void command(uint8_t c)
 {
     switch (c % 8) {
     case 0:
-        f.last = mp_request_start(f.server, "tools/call", mp_text("{}"), "t", NULL,
-                                  on_done, NULL, NULL);
+        f.last = own_request(f.server, "tools/call", mp_text("{}"), "t", NULL, on_done,
+                             NULL, NULL);
         f.started += f.last != NULL;
         break;
     case 1:

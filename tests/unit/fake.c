@@ -1,4 +1,5 @@
 #include "fake.h"
+#include "own_request.h"
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -465,8 +466,8 @@ mcplug_call *fake_call(struct mp_session *s, const char *tool, const char *argum
                        const struct mcplug_call_options *options, mcplug_done_fn *done,
                        void *arg, struct mcplug_error *err)
 {
-    return base_of(mp_request_start(s, "tools/call", mp_text(arguments), tool, options,
-                                    done, arg, err));
+    return base_of(
+        own_request(s, "tools/call", mp_text(arguments), tool, options, done, arg, err));
 }
 
 mcplug_call *fake_request(struct mp_session *s, const char *method, const char *params,
@@ -474,7 +475,7 @@ mcplug_call *fake_request(struct mp_session *s, const char *method, const char *
                           void *arg, struct mcplug_error *err)
 {
     return base_of(
-        mp_request_start(s, method, mp_text(params), NULL, options, done, arg, err));
+        own_request(s, method, mp_text(params), NULL, options, done, arg, err));
 }
 
 mcplug_call *fake_ping(struct mp_session *s, const struct mcplug_call_options *options,
@@ -482,7 +483,7 @@ mcplug_call *fake_ping(struct mp_session *s, const struct mcplug_call_options *o
 {
     const char *method = mp_session_is_modern(s) ? "server/discover" : "ping";
     struct mp_request *call =
-        mp_request_start(s, method, mp_bytes(NULL, 0), NULL, options, done, arg, err);
+        own_request(s, method, mp_bytes(NULL, 0), NULL, options, done, arg, err);
     if (call)
         call->pings = true;
     return base_of(call);
