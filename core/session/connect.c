@@ -93,14 +93,6 @@ static bool says_no(const struct mcplug_error *why)
            (why->code == MCPLUG_EREFUSED && why->peer_status >= 400);
 }
 
-/* What the specification lists as the signs of a server that has HTTP+SSE alone. */
-static bool may_be_oldest(const struct mp_session *s, const struct mcplug_error *why)
-{
-    return s->cfg.fallback && !s->connecting.fell_back && why->code == MCPLUG_EREFUSED &&
-           (why->peer_status == 400 || why->peer_status == 404 ||
-            why->peer_status == 405);
-}
-
 /* Was initialize refused, and is the probe all that is left? */
 static bool is_refused(const struct mp_session *s)
 {
@@ -142,7 +134,11 @@ static enum mp_outcome initialize_done(struct mp_call *call, mp_message *m,
     } else if (c->recalled && c->fell_back) {
         forget_fallback(s);
         start_over(s, MP_ERA_UNKNOWN);
-    } else if (may_be_oldest(s, why)) {
+    } else if (s->cfg.fallback && !c->fell_back && why->code == MCPLUG_EREFUSED &&
+               (why->peer_status == 400 || why->peer_status == 404 ||
+                why->peer_status == 405)) {
+        /* what the specification lists as the signs of a server that has HTTP+SSE alone
+         */
         c->fell_back = true;
         s->failure = *why;
         start_over(s, MP_ERA_LEGACY);
@@ -262,15 +258,6 @@ static void on_versions(struct mp_session *s, mp_message *m, mp_view list, bool 
     }
 }
 
-/* Is it an error without an id? Who writes one has not understood the request; the code
- * then means what older servers mean by it. Where each request has a stream for its
- * answer, such an error may come from a server that looked at the headers alone. */
-static bool names_no_request(const mp_message *m)
-{
-    mp_view id = mp_message_view(m, m->env.id);
-    return !m->exchange && (id.len == 0 || mp_view_is_null(id));
-}
-
 static enum mp_outcome discover_done(struct mp_call *call, mp_message *m,
                                      const struct mcplug_error *why)
 {
@@ -280,14 +267,18 @@ static enum mp_outcome discover_done(struct mp_call *call, mp_message *m,
     if ((s->phase != MP_PROBING && s->phase != MP_INITIALIZING) || mp_rpc_idle(s->rpc))
         return MP_OK;
     if (!why || why->code == MCPLUG_EPEER) {
+        /* Who writes an error without an id has not understood the request; the code then
+         * means what older servers mean by it. Where each request has a stream for its
+         * answer, such an error may come from a server that looked at the headers alone.
+         */
+        mp_view id = mp_message_view(m, m->env.id);
         mp_view list = why ? mp_view_get(mp_message_inner(m, "data"), "supported")
                            : mp_message_inner(m, "supportedVersions");
         if (mp_view_is_array(list) && (!why || why->peer_status == UNSUPPORTED_VERSION))
             on_versions(s, m, list, why != NULL);
-        else if (why &&
+        else if (why && (m->exchange || (id.len && !mp_view_is_null(id))) &&
                  (why->peer_status == MISSING_CAPABILITY ||
-                  why->peer_status == HEADER_MISMATCH) &&
-                 !names_no_request(m))
+                  why->peer_status == HEADER_MISMATCH))
             mp_session_ready(s, why);
         else
             fall_back(s);
@@ -299,33 +290,26 @@ static enum mp_outcome discover_done(struct mp_call *call, mp_message *m,
     return MP_OK;
 }
 
-static void on_patience(struct mp_timer *timer);
-
 /* Patience begins when the server has read the probe: before that it is still starting,
  * which says nothing about its era. */
-static void be_patient(struct mp_session *s)
-{
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mp_connecting *c = &s->connecting;
-
-    c->probe_read = mp_rpc_unread(s->rpc) == 0;
-    if (mp_timer_start(s->cfg.loop, &c->patience,
-                       c->probe_read ? c->patience_ms : LOOK_MS, on_patience) != 0) {
-        mp_fail_nomem(&err);
-        mp_session_ready(s, &err);
-    }
-}
-
 static void on_patience(struct mp_timer *timer)
 {
     struct mp_session *s = MP_OF(timer, struct mp_session, connecting.patience);
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mp_connecting *c = &s->connecting;
 
     if (s->phase != MP_PROBING)
         return;
-    if (s->connecting.probe_read)
+    if (c->probe_read) {
         initialize(s);
-    else
-        be_patient(s);
+        return;
+    }
+    c->probe_read = mp_rpc_unread(s->rpc) == 0;
+    if (mp_timer_start(s->cfg.loop, timer, c->probe_read ? c->patience_ms : LOOK_MS,
+                       on_patience) != MCPLUG_OK) {
+        mp_fail_nomem(&err);
+        mp_session_ready(s, &err);
+    }
 }
 
 static void probe(struct mp_session *s)
@@ -345,8 +329,9 @@ static void probe(struct mp_session *s)
     c->patience_ms = s->era == MP_ERA_MODERN        ? s->o.timeout_ms / 2
                      : mp_rpc_has_exchanges(s->rpc) ? PATIENCE_EXCHANGE_MS
                                                     : PATIENCE_MS;
+    c->probe_read = false;
     if (!s->client.revision_wanted)
-        be_patient(s);
+        on_patience(&c->patience);
 }
 
 /* ---- from the session ---- */
