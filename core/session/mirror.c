@@ -22,14 +22,14 @@ enum {
  * "param:NAME" and the path to its argument, a JSON array of names as they are written in
  * the schema; at last the name of the tool. */
 struct tool {
+    struct tool *next;
     char *text;
     const char *name;
     unsigned n_headers;
 };
 
 struct mp_mirror {
-    struct tool *tools;
-    size_t count, cap;
+    struct tool *first, **last;
     size_t bytes; /* of all texts */
     size_t dropped;
 };
@@ -220,7 +220,7 @@ static bool next_member(const struct look *l, const unsigned char **p, mp_view *
     return q < l->end;
 }
 
-/* These four call each other, as deep as the scan let the text be: 64. */
+/* These three call each other, as deep as the scan let the text be: 64. */
 static const unsigned char *pass_value(struct look *l, const unsigned char *p,
                                        enum place where, const struct step *at);
 
@@ -264,16 +264,6 @@ static const unsigned char *pass_schema(struct look *l, const unsigned char *p,
     return p;
 }
 
-static const unsigned char *pass_array(struct look *l, const unsigned char *p,
-                                       enum place where, const struct step *at)
-{
-    for (p = mp_skip_space(p + 1, l->end); p < l->end && *p != ']';) {
-        p = *p == ',' ? p + 1 : pass_value(l, p, where, at);
-        p = mp_skip_space(p, l->end);
-    }
-    return p < l->end ? p + 1 : p;
-}
-
 static const unsigned char *pass_value(struct look *l, const unsigned char *p,
                                        enum place where, const struct step *at)
 {
@@ -281,8 +271,14 @@ static const unsigned char *pass_value(struct look *l, const unsigned char *p,
         return l->end;
     if (*p == '{')
         return where == DATA ? pass_names(l, p, DATA, at) : pass_schema(l, p, where, at);
-    if (*p == '[')
-        return pass_array(l, p, where == DATA ? DATA : ELSEWHERE, at);
+    if (*p == '[') {
+        for (p = mp_skip_space(p + 1, l->end); p < l->end && *p != ']';) {
+            p = *p == ',' ? p + 1
+                          : pass_value(l, p, where == DATA ? DATA : ELSEWHERE, at);
+            p = mp_skip_space(p, l->end);
+        }
+        return p < l->end ? p + 1 : p;
+    }
     if (*p == '"')
         return mp_skip_string(p, l->end);
     for (p++; p < l->end && *p != ',' && *p != ']' && *p != '}' && !mp_is_space(*p);)
@@ -294,41 +290,41 @@ static const unsigned char *pass_value(struct look *l, const unsigned char *p,
 
 struct mp_mirror *mp_mirror_new(void)
 {
-    return mp_alloc(sizeof(struct mp_mirror));
+    struct mp_mirror *m = mp_alloc(sizeof *m);
+    if (m)
+        m->last = &m->first;
+    return m;
 }
 
 void mp_mirror_free(struct mp_mirror *m)
 {
-    if (!m)
-        return;
-    for (size_t i = 0; i < m->count; i++)
-        mp_free(m->tools[i].text);
-    mp_free(m->tools);
+    while (m && m->first) {
+        struct tool *tool = m->first;
+        m->first = tool->next;
+        mp_free(tool->text);
+        mp_free(tool);
+    }
     mp_free(m);
 }
 
 static int add_tool(struct mp_mirror *m, const char *name, struct mp_str *found,
                     unsigned n, struct mcplug_error *err)
 {
-    size_t at = found->len;
+    size_t at = found->len, len = at + strlen(name) + 1;
 
-    if (at + strlen(name) + 1 > TABLE_MAX - m->bytes)
+    if (len > TABLE_MAX - m->bytes)
         return mp_fail(err, MCPLUG_EPROTO,
                        "x-mcp-header in all tools takes more than 4 MiB");
-    if (m->count == m->cap) {
-        size_t cap = m->cap ? m->cap * 2 : 8;
-        struct tool *tools = mp_resize(m->tools, cap * sizeof *tools);
-        if (!tools)
-            return mp_fail_nomem(err);
-        m->tools = tools;
-        m->cap = cap;
-    }
     mp_str_adds(found, name);
-    size_t len = found->len + 1;
     char *text = mp_str_take(found);
-    if (!text)
+    struct tool *tool = text ? mp_alloc(sizeof *tool) : NULL;
+    if (!tool) {
+        mp_free(text);
         return mp_fail_nomem(err);
-    m->tools[m->count++] = (struct tool){text, text + at, n};
+    }
+    *tool = (struct tool){NULL, text, text + at, n};
+    *m->last = tool;
+    m->last = &tool->next;
     m->bytes += len;
     return MCPLUG_OK;
 }
@@ -404,17 +400,6 @@ static mp_view member_of(mp_view members, const char *name_in_quotes)
     return last_of(w, mp_text(name_in_quotes));
 }
 
-static mp_view value_at(mp_view object, const char *path)
-{
-    struct mp_walk steps = mp_walk_into(mp_text(path));
-    mp_view name;
-
-    while (mp_walk_element(&steps, &name))
-        object = mp_view_is_object(object) ? last_of(mp_walk_into(object), name)
-                                           : mp_bytes(NULL, 0);
-    return object;
-}
-
 /* Adds the value as a C string. False when it is not one that is sent, or has a NUL. */
 static bool add_value(struct mp_str *s, mp_view v)
 {
@@ -445,22 +430,23 @@ int mp_mirror_pairs(const struct mp_request *call, const char *name,
                     struct mcplug_error *err)
 {
     const struct mp_mirror *m = call->session->lists.mirror;
-    size_t i = 0, count = 0;
+    const struct tool *tool = m && name && is_tool_call(call) ? m->first : NULL;
+    size_t count = 0;
 
     mp_str_init(values, VALUES_MAX + MP_HEADERS_MAX + 1);
     *n = 0;
-    if (!m || !name || !is_tool_call(call))
+    while (tool && strcmp(tool->name, name) != 0)
+        tool = tool->next;
+    if (!tool)
         return MCPLUG_OK;
-    while (i < m->count && strcmp(m->tools[i].name, name) != 0)
-        i++;
-    if (i == m->count)
-        return MCPLUG_OK;
-    const struct tool *tool = &m->tools[i];
     mp_view arguments =
         member_of(mp_bytes(call->members, call->members_len), "\"arguments\"");
     const char *header = tool->text;
-    for (i = 0; i < tool->n_headers; i++, header = behind(behind(header))) {
-        mp_view v = value_at(arguments, behind(header));
+    for (unsigned i = 0; i < tool->n_headers; i++, header = behind(behind(header))) {
+        struct mp_walk steps = mp_walk_into(mp_text(behind(header)));
+        mp_view step, v = arguments;
+        while (mp_walk_element(&steps, &step))
+            v = mp_view_is_object(v) ? last_of(mp_walk_into(v), step) : mp_bytes(NULL, 0);
         size_t at = values->len;
         if (at + v.len > VALUES_MAX && !mp_view_is_object(v) && !mp_view_is_array(v))
             return mp_fail(err, MCPLUG_ETOOBIG,
@@ -472,7 +458,7 @@ int mp_mirror_pairs(const struct mp_request *call, const char *name,
         if (values->failed)
             return mp_fail_nomem(err);
     }
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         pairs[i].value = values->data + (size_t)pairs[i].value;
     *n = count;
     return MCPLUG_OK;
