@@ -423,37 +423,29 @@ int mp_lists_get(struct mp_session *s, enum mcplug_kind kind, mcplug_list_fn *do
     return MCPLUG_OK;
 }
 
-/* It would have given what is kept, and asks the server instead. */
-static int fetch_after_all(struct mp_fetch *f, struct mcplug_error *err)
-{
-    mcplug_list *list = list_new();
-    int r = list ? next_page(f, err) : mp_fail_nomem(err);
-
-    if (r != MCPLUG_OK) {
-        mcplug_list_unref(list);
-        return r;
-    }
-    mp_job_drop(f->session->cfg.loop, &f->job);
-    mcplug_list_unref(f->list);
-    f->list = list;
-    f->ttl = 0;
-    f->ttl_told = false;
-    return MCPLUG_OK;
-}
-
 int mp_lists_refetch(struct mp_session *s, enum mcplug_kind kind, mcplug_list_fn *done,
                      void *arg, struct mcplug_error *err)
 {
-    int index = index_of(kind), r = MCPLUG_OK;
+    int index = index_of(kind);
 
     if (index < 0 || !mp_session_can(s, kinds[index].capability))
         return mp_fail(err, MCPLUG_EINVAL, "the server has no list of kind %d",
                        (int)kind);
     struct mp_kept *kept = &s->lists.kept[index];
-    if (kept->fetch && kept->fetch->job.queued)
-        r = fetch_after_all(kept->fetch, err);
-    if (r != MCPLUG_OK)
-        return r;
+    struct mp_fetch *f = kept->fetch;
+    if (f && f->job.queued) { /* it would have given what is kept, and asks instead */
+        mcplug_list *list = list_new();
+        int r = list ? next_page(f, err) : mp_fail_nomem(err);
+        if (r != MCPLUG_OK) {
+            mcplug_list_unref(list);
+            return r;
+        }
+        mp_job_drop(s->cfg.loop, &f->job);
+        mcplug_list_unref(f->list);
+        f->list = list;
+        f->ttl = 0;
+        f->ttl_told = false;
+    }
     mcplug_list_unref(kept->list);
     kept->list = NULL;
     return mp_lists_get(s, kind, done, arg, err);
