@@ -8,8 +8,7 @@ static uint64_t elapsed(const struct mp_request *call)
     return now > call->began_at ? now - call->began_at : 0;
 }
 
-/* Nothing is built that no listener wants. */
-static void tell(const struct mp_request *call, enum mp_event_kind kind,
+void mp_call_log(const struct mp_request *call, enum mp_event_kind kind,
                  const mp_message *reply, const struct mcplug_error *why)
 {
     const struct mp_session *s = call->session;
@@ -45,7 +44,7 @@ static void on_beat(struct mp_timer *timer)
             continue;
         if (ms / MP_BEAT_MS > call->beats) {
             call->beats = ms / MP_BEAT_MS;
-            tell(call, MP_EVENT_RUNNING, NULL, NULL);
+            mp_call_log(call, MP_EVENT_RUNNING, NULL, NULL);
         }
         uint64_t left = (call->beats + 1) * MP_BEAT_MS - ms;
         next = left < next ? left : next;
@@ -75,7 +74,7 @@ void mp_call_log_began(struct mp_request *call)
     struct mp_session *s = call->session;
 
     call->queued_ms = elapsed(call);
-    tell(call, MP_EVENT_SENT, NULL, NULL);
+    mp_call_log(call, MP_EVENT_SENT, NULL, NULL);
     if (!call->tool)
         return;
     if (mp_events_want(s->cfg.log, MP_EVENT_RUNNING, MCPLUG_LOG_VERBOSE)) {
@@ -110,12 +109,6 @@ void mp_call_log_progress(struct mp_request *call, double done, double total,
     call->o.progress(call->o.progress_arg, &call->base, done, total, message);
 }
 
-void mp_call_log_clear(struct mp_session *s)
-{
-    mp_timer_stop(s->cfg.loop, &s->calls.beat);
-    mp_timer_stop(s->cfg.loop, &s->calls.keep_alive);
-}
-
 /* ---- at its end ---- */
 
 enum mp_outcome mp_request_outcome(const struct mp_request *call,
@@ -136,10 +129,4 @@ void mp_request_result(const struct mp_request *call, const mp_message *reply,
     out->result_size = len;
     out->failure =
         out->outcome == MP_TOOL_ERROR && reply ? mcplug_result_error_text(reply) : NULL;
-}
-
-void mp_call_log_ended(const struct mp_request *call, const mp_message *reply,
-                       const struct mcplug_error *why)
-{
-    tell(call, MP_EVENT_RETURNED, reply, why);
 }

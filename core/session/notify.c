@@ -424,9 +424,3 @@ void mp_uris_clear(struct mp_uris *uris)
     mp_free(uris->all);
     *uris = (struct mp_uris){0};
 }
-
-void mp_notify_clear(struct mp_session *s)
-{
-    mp_timer_stop(s->cfg.loop, &s->listening.timer);
-    mp_uris_clear(&s->listening.uris);
-}

@@ -48,7 +48,7 @@ void mp_request_finish(struct mp_request *call, mp_message *reply,
         why = NULL; /* any answer is life */
     if (why && why->code != MCPLUG_EPEER)
         mp_task_cancel(call); /* nobody waits for it any more */
-    mp_call_log_ended(call, reply, why);
+    mp_call_log(call, MP_EVENT_RETURNED, reply, why);
     leave(call);
     call->done(call->arg, &call->base, reply, why);
 }

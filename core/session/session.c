@@ -351,13 +351,15 @@ static void session_free(struct mp_session *s)
         return;
     mp_timer_stop(s->cfg.loop, &s->connecting.timer);
     mp_timer_stop(s->cfg.loop, &s->connecting.patience);
+    mp_timer_stop(s->cfg.loop, &s->listening.timer);
+    mp_timer_stop(s->cfg.loop, &s->calls.beat);
+    mp_timer_stop(s->cfg.loop, &s->calls.keep_alive);
     mp_job_drop(s->cfg.loop, &s->ready.job);
     mp_job_drop(s->cfg.loop, &s->closed.job);
     mp_inputs_forget_all(s);
     mp_lists_clear(s);
     mp_mirror_free(s->lists.mirror);
-    mp_notify_clear(s);
-    mp_call_log_clear(s);
+    mp_uris_clear(&s->listening.uris);
     mp_rpc_free(s->rpc);
     mp_props_free(s->wire.settings);
     mp_props_free(s->wire.fallback_settings);

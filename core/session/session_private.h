@@ -292,12 +292,12 @@ void mp_mirror_forget_call(struct mp_request *call);
 #define MP_BEAT_MS 30000 /* between log lines about a tool that runs */
 
 void mp_call_log_began(struct mp_request *call); /* after it has been sent */
-void mp_call_log_ended(const struct mp_request *call, const mp_message *reply,
-                       const struct mcplug_error *why);
+/* Tells it, if a listener wants it; the result is for those that returned. */
+void mp_call_log(const struct mp_request *call, enum mp_event_kind kind,
+                 const mp_message *reply, const struct mcplug_error *why);
 /* To listeners, then to the caller, who wants it. */
 void mp_call_log_progress(struct mp_request *call, double done, double total,
                           const char *message);
-void mp_call_log_clear(struct mp_session *s);
 
 /* ---- identity.c ---- */
 
@@ -315,6 +315,5 @@ void mp_notify_start(struct mp_session *s); /* connected: log level, subscriptio
 unsigned mp_notify_kept(const struct mp_session *s);
 /* Calls `changed` for these, without a notification of the server. */
 void mp_notify_lists(struct mp_session *s, unsigned kinds);
-void mp_notify_clear(struct mp_session *s);
 
 #endif
