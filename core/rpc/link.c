@@ -407,20 +407,14 @@ void mp_link_cancel(mcplug_conn *c, uint64_t exchange)
     stream_drop(c, exchange); /* no end of it need follow */
 }
 
-/* Has the module said the end of that exchange, which waits to be handed on? */
-static bool ends(const mcplug_conn *c, uint64_t exchange)
-{
-    for (const mp_message *m = c->first; m; m = m->next)
-        if (m->state == MP_MESSAGE_END && m->exchange == exchange)
-            return true;
-    return false;
-}
-
 void mp_link_settled(mcplug_conn *c, uint64_t exchange)
 {
-    if (!c->closing && !c->closed && c->ops->caps & MCPLUG_CAN_EXCHANGE &&
-        MCPLUG_HAS(c->ops, struct mcplug_transport_ops, settled) && !ends(c, exchange)) {
-        c->ops->settled(c->transport, exchange);
-        stream_drop(c, exchange);
-    }
+    if (c->closing || c->closed || !(c->ops->caps & MCPLUG_CAN_EXCHANGE) ||
+        !MCPLUG_HAS(c->ops, struct mcplug_transport_ops, settled))
+        return;
+    for (const mp_message *m = c->first; m; m = m->next)
+        if (m->state == MP_MESSAGE_END && m->exchange == exchange)
+            return; /* the module has said its end, which waits to be handed on */
+    c->ops->settled(c->transport, exchange);
+    stream_drop(c, exchange);
 }

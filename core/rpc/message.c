@@ -52,14 +52,6 @@ mp_view mp_message_view(const mp_message *m, struct mp_span span)
     return mp_bytes(span.len ? m->text + span.at : NULL, span.len);
 }
 
-mp_view mp_message_container(const mp_message *m)
-{
-    const struct mp_envelope *env = &m->env;
-    return mp_message_view(m, env->params.len   ? env->params
-                              : env->result.len ? env->result
-                                                : env->error);
-}
-
 /* Names in messages are plain, so comparing the quoted bytes is enough; with more
  * members than were noted, the walker looks at them all. */
 mp_view mp_message_inner(const mp_message *m, const char *name)
@@ -71,9 +63,12 @@ mp_view mp_message_inner(const mp_message *m, const char *name)
         if (in->key.len == len + 2 && memcmp(m->text + in->key.at + 1, name, len) == 0)
             return mp_message_view(m, in->value);
     }
-    if (m->env.n_inner_seen > m->env.n_inner)
-        return mp_view_get(mp_message_container(m), name);
-    return mp_bytes(NULL, 0);
+    if (m->env.n_inner_seen == m->env.n_inner)
+        return mp_bytes(NULL, 0);
+    struct mp_span whole = m->env.params.len   ? m->env.params
+                           : m->env.result.len ? m->env.result
+                                               : m->env.error;
+    return mp_view_get(mp_message_view(m, whole), name);
 }
 
 void mp_message_expose(mp_message *m, struct mp_span body)

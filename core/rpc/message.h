@@ -61,8 +61,6 @@ mp_message *mp_message_ref(mp_message *m);
 mp_view mp_message_view(const mp_message *m, struct mp_span span);
 /* A member of its params, result or error. */
 mp_view mp_message_inner(const mp_message *m, const char *name);
-/* The whole of its params, result or error, whichever is there. */
-mp_view mp_message_container(const mp_message *m);
 
 /* Chooses the part that the embedder sees and ends it with a NUL; the text behind
  * it is no longer whole after that. Spilled strings outside of it are forgotten. */

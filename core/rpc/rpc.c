@@ -89,12 +89,6 @@ static void unsent_forget(struct unsent *w, uint64_t serial)
     w->first++;
 }
 
-static void unsent_clear(struct unsent *w)
-{
-    mp_free(w->frames);
-    *w = (struct unsent){0};
-}
-
 /* ---- ending calls ---- */
 
 enum mp_outcome mp_outcome_of(int code)
@@ -476,7 +470,8 @@ static void on_closed(void *arg, const struct mcplug_error *why)
     struct mcplug_error told = asked_for;
 
     rpc->link = NULL;
-    unsent_clear(&rpc->unsent);
+    mp_free(rpc->unsent.frames);
+    rpc->unsent = (struct unsent){0};
     if (!rpc->closing) {
         if (why)
             told = *why;
@@ -625,7 +620,7 @@ void mp_rpc_free(struct mp_rpc *rpc)
         return;
     mp_job_drop(rpc->o.link.loop, &rpc->ender);
     mp_ledger_clear(&rpc->calls);
-    unsent_clear(&rpc->unsent);
+    mp_free(rpc->unsent.frames);
     mp_free(rpc);
 }
 

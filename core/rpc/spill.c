@@ -91,20 +91,6 @@ char *mp_spill_place(const char *dirs, size_t i, bool *own)
     return place;
 }
 
-/* Makes the last two levels when they are missing: ~/.cache may be, too. */
-static void make_private(const char *dir)
-{
-    char *parent = mp_strdup(dir);
-    char *slash = parent ? strrchr(parent, '/') : NULL;
-
-    if (mkdir(dir, 0700) != 0 && errno == ENOENT && slash && slash != parent) {
-        *slash = '\0';
-        mkdir(parent, 0700);
-        mkdir(dir, 0700);
-    }
-    mp_free(parent);
-}
-
 /* In directories that others can write, too: no name is ever opened that was there. */
 static int open_nameless(const char *dir)
 {
@@ -123,16 +109,23 @@ static int open_nameless(const char *dir)
     return fd;
 }
 
-/* The file at that place; -1 with errno. */
+/* The file at that place; -1 with errno. Of our own directory the last two levels are
+ * made when they are missing: ~/.cache may be, too. */
 static int open_at(const char *dir, bool own)
 {
     int fd = open_nameless(dir);
 
-    if (fd < 0 && errno == ENOENT && own) {
-        make_private(dir);
-        fd = open_nameless(dir);
+    if (fd >= 0 || errno != ENOENT || !own)
+        return fd;
+    char *parent = mp_strdup(dir);
+    char *slash = parent ? strrchr(parent, '/') : NULL;
+    if (mkdir(dir, 0700) != 0 && errno == ENOENT && slash && slash != parent) {
+        *slash = '\0';
+        mkdir(parent, 0700);
+        mkdir(dir, 0700);
     }
-    return fd;
+    mp_free(parent);
+    return open_nameless(dir);
 }
 
 /* MCPLUG_EIO: `what`, the directory of place `i`, and `more`. */
