@@ -78,9 +78,11 @@ static void settled(struct mp_box_server *m, const struct mcplug_error *why)
 void mp_warm_heard(struct mp_box_server *m, enum mcplug_state state,
                    const struct mcplug_error *why)
 {
-    if (m->warmth != MP_WARMING) {
+    if (m->warmth == MP_FAILED_TO_WARM) {
         if (state == MCPLUG_STATE_READY)
             m->warmth = MP_WARM; /* it has come up by itself */
+    } else if (m->warmth != MP_WARMING) {
+        return; /* one that is up before its turn, with others, is settled then */
     } else if (state == MCPLUG_STATE_READY) {
         settled(m, NULL);
     } else if (why) {

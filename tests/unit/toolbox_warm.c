@@ -106,6 +106,28 @@ START_TEST(s8_each_server_is_told_as_soon_as_it_is_ready)
 }
 END_TEST
 
+/* The second of them is up before its turn comes. */
+START_TEST(s8_two_servers_with_the_same_settings_are_both_told)
+{
+    struct warmed w = {0};
+    unsigned starts;
+    begin_watched(1);
+    put_in("a", SCRIPTED("TOOLS", TOOL("t")), NULL);
+    put_in("b", SCRIPTED("TOOLS", TOOL("t")), NULL);
+    mcplug_toolbox_warm_up(box, on_warm, &w, NULL);
+    UNTIL(w.times);
+    most_at_once(&starts);
+    ck_assert_uint_eq(starts, 1);
+    ck_assert_uint_eq(w.ready, 2);
+    ck_assert_uint_eq(n_settled, 2);
+    ck_assert_str_eq(settled[1].server, "b");
+    ck_assert(!settled[1].failed);
+    warm_up(); /* and once only */
+    ck_assert_uint_eq(n_settled, 2);
+    end();
+}
+END_TEST
+
 START_TEST(s8_a_server_that_fails_stops_nobody)
 {
     struct warmed w = {0};
@@ -412,6 +434,7 @@ static void add(TCase *tc)
     tcase_add_loop_test(tc, s8_servers_start_a_batch_at_a_time, 4, 5);
     tcase_add_loop_test(tc, s8_servers_start_a_batch_at_a_time, 7, 8);
     tcase_add_test(tc, s8_each_server_is_told_as_soon_as_it_is_ready);
+    tcase_add_test(tc, s8_two_servers_with_the_same_settings_are_both_told);
     tcase_add_test(tc, s8_a_server_that_fails_stops_nobody);
     if (offered("unix"))
         tcase_add_test(tc, s8_ready_servers_are_counted_by_transport);
