@@ -122,7 +122,7 @@ static void column_text(const struct cli_watched *s, int column, char *out, size
         count_text(s->calls, out, cap);
         break;
     case RUNNING:
-        snprintf(out, cap, "%u/%u", status->under_way, status->waiting);
+        snprintf(out, cap, "%u/%u", status->sent, status->waiting);
         break;
     case RESTARTS:
         count_text(cli_watched_restarts(s), out, cap);

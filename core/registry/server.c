@@ -394,7 +394,7 @@ void mp_server_status(const mcplug_server *h, struct mcplug_status *out)
         .pid = pid && mp_service_ready(s) ? strtoll(pid, NULL, 10) : 0,
         .servers = s->n_servers,
         .tools = s->lists[0].list ? (uint32_t)mcplug_list_count(s->lists[0].list) : 0,
-        .under_way = s->n_sent,
+        .sent = s->n_sent,
         .waiting = s->n_waiting,
         .starts = k->starts_made,
         .restarts = s->restarts,

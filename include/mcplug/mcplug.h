@@ -332,7 +332,7 @@ struct mcplug_status { /* of the connection, for all who share it */
     const char *source; /* in log lines: "mcp:" and the name of who opened it first */
     int64_t pid;        /* 0: none */
     uint32_t servers, tools;           /* who share it; the latter filtered or not */
-    uint32_t under_way, waiting;       /* calls: sent, and not sent yet */
+    uint32_t sent, waiting;            /* calls: sent, and not sent yet */
     uint64_t starts;                   /* attempts in all */
     uint64_t restarts;                 /* of these, after it had been ready */
     uint64_t up_ms;                    /* ready since; 0: it is not */

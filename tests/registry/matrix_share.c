@@ -80,7 +80,7 @@ START_TEST(last_release_ends_the_server_and_the_others_do_not)
         ck_assert_int_eq(mine[i].code, MCPLUG_ECANCELED);
         ck_assert_uint_eq(theirs[i].ended, 0);
     }
-    ck_assert_uint_eq(rig_status(r).under_way, 10);
+    ck_assert_uint_eq(rig_status(r).sent, 10);
     ck_assert_uint_eq(rig_status(r).servers, 1);
     rig_good(r);
     ck_assert_uint_eq(rig_status(r).starts, 1);
@@ -167,7 +167,7 @@ START_TEST(queue_lets_so_many_run_and_refuses_with_the_numbers)
     UNTIL(r, 5000, rig_noted(r, "call mute") == 2);
     rig_run(r, 30);
     ck_assert_uint_eq(rig_noted(r, "call mute"), 2);
-    ck_assert_uint_eq(rig_status(r).under_way, 2);
+    ck_assert_uint_eq(rig_status(r).sent, 2);
     ck_assert_uint_eq(rig_status(r).waiting, 3);
     ck_assert_ptr_null(rig_try(r, 1, "mute", "{}", NULL, &err));
     ck_assert_int_eq(err.code, MCPLUG_EOVERLOADED);

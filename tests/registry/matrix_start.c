@@ -328,10 +328,10 @@ START_TEST(clock_jump_of_an_hour_kills_nobody)
         rig_run(r, 50);
     }
     struct mcplug_status st = rig_status(r);
-    if (st.starts != 1 || st.under_way != 5)
+    if (st.starts != 1 || st.sent != 5)
         rig_show(r);
     ck_assert_uint_eq(st.starts, 1);
-    ck_assert_uint_eq(st.under_way, 5);
+    ck_assert_uint_eq(st.sent, 5);
     rig_good(r);
     for (int i = 0; i < 5; i++)
         mcplug_cancel(s[i].call);

@@ -184,7 +184,7 @@ START_TEST(r1_a_release_ends_the_calls_of_that_server_alone)
     mcplug_call_tool(a, "sleep", "{\"ms\":60000}", NULL, on_outcome, &mine, NULL);
     mcplug_call_tool(b, "sleep", "{\"ms\":300}", NULL, on_outcome, &other, NULL);
     turn_for(50);
-    ck_assert_uint_eq(status(a).under_way, 2);
+    ck_assert_uint_eq(status(a).sent, 2);
     mcplug_close_wait(a);
     ck_assert_uint_eq(mine.times, 1);
     ck_assert_int_eq(mine.code, MCPLUG_ECANCELED);
@@ -294,12 +294,12 @@ START_TEST(r7_a_queue_limits_how_many_run_and_wait)
     begin_bare();
     mcplug_server *h = hold(example(NULL), &o);
     three_sleeps(h, out); /* one at a time, as long as nobody says otherwise */
-    ck_assert_uint_eq(status(h).under_way, 1);
+    ck_assert_uint_eq(status(h).sent, 1);
     ck_assert_uint_eq(status(h).waiting, 2);
     echo(h, "past them");
     ck_assert_int_eq(mcplug_set_queue(host, "q", 2, 1), MCPLUG_OK);
     turn();
-    ck_assert_uint_eq(status(h).under_way, 2);
+    ck_assert_uint_eq(status(h).sent, 2);
     ck_assert_uint_eq(status(h).waiting, 1);
     ck_assert_ptr_null(
         mcplug_call_tool(h, "sleep", "{\"ms\":1}", NULL, on_outcome, &more, &err));
@@ -309,7 +309,7 @@ START_TEST(r7_a_queue_limits_how_many_run_and_wait)
     ck_assert_uint_ge(status(h).queued_ms, 100); /* the wait can be seen */
     mcplug_set_queue(host, "q", 0, 0);
     three_sleeps(h, out);
-    ck_assert_uint_eq(status(h).under_way, 1);
+    ck_assert_uint_eq(status(h).sent, 1);
     mcplug_close_wait(h);
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(out[i].code, MCPLUG_ECANCELED);
@@ -366,7 +366,7 @@ START_TEST(a_named_server_is_kept_as_its_entry_says)
         mcplug_call_tool(a, "env", "{\"name\":\"x\"}", NULL, on_outcome, out, &err));
     ck_assert_int_eq(err.code, MCPLUG_ECONFIG);
     three_sleeps(a, out);
-    ck_assert_uint_eq(status(a).under_way, 2);
+    ck_assert_uint_eq(status(a).sent, 2);
     ck_assert_uint_eq(status(a).waiting, 1);
     echo(a, "past them");
     ck_assert_uint_eq(a->service->session->o.keep_alive_ms, 50000);

@@ -193,7 +193,7 @@ START_TEST(as_many_calls_wait_as_the_queue_may_hold)
     ck_assert_int_eq(err.code, MCPLUG_EOVERLOADED);
     turn();
     ck_assert_uint_eq(status(h).waiting, MANY);
-    ck_assert_uint_eq(status(h).under_way, 1);
+    ck_assert_uint_eq(status(h).sent, 1);
     mcplug_close_wait(h);
     ck_assert_uint_eq(cancelled, MANY + 1);
     end();
