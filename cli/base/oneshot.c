@@ -311,9 +311,6 @@ static void connect(struct cli_oneshot *link)
         run(link);
         return;
     }
-    struct mcplug_error ignored = MCPLUG_ERROR_INIT;
-    if (link->entry && mcplug_entry_state(link->entry, &ignored) == MCPLUG_ENTRY_BLOCKED)
-        err.code = MCPLUG_EREFUSED; /* no mistake on the command line */
     cli_journal_event(link->journal, MCPLUG_LOG_ERROR, err.text);
     cli_oneshot_fail(link, &err, NULL);
 }

@@ -176,8 +176,9 @@ struct mp_vaults {
     void *arg;
 };
 
-/* May it be used at all? MCPLUG_OK, or MCPLUG_ECONFIG with the reason: it is broken, the
- * administrator says no, it is disabled, it wants approval. `state` tells which. */
+/* May it be used at all? MCPLUG_OK, or MCPLUG_ECONFIG with the reason: it is broken, it
+ * is disabled, it wants approval; MCPLUG_EREFUSED: the administrator says no. `state`
+ * tells which. */
 enum mp_state {
     MP_STATE_READY,
     MP_STATE_BROKEN,

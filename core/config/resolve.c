@@ -396,7 +396,7 @@ static char *home_of(const struct mp_entry *entry)
 
 static int policy_broken(const struct mcplug_config *config, struct mcplug_error *err)
 {
-    return mp_fail(err, MCPLUG_ECONFIG,
+    return mp_fail(err, MCPLUG_EREFUSED,
                    "the enterprise policy cannot be used, so no server is: %s",
                    config->policy_error);
 }
@@ -413,7 +413,7 @@ int mp_config_judge(const struct mcplug_config *config, const struct mp_entry *e
     mp_free(home);
     return verdict == MP_ALLOWED
                ? MCPLUG_OK
-               : mp_fail(err, MCPLUG_ECONFIG, "%s", mp_verdict_text(verdict));
+               : mp_fail(err, MCPLUG_EREFUSED, "%s", mp_verdict_text(verdict));
 }
 
 /* Before it may see variables, an entry can be blocked, but who knows if it is allowed?
@@ -433,7 +433,7 @@ static int judge(const struct mcplug_config *config, const struct mp_entry *entr
     if (rc == MCPLUG_OK) {
         enum mp_verdict verdict = judge_props(config, entry->name, home, props);
         if (verdict == MP_BLOCKED || (verdict != MP_ALLOWED && approved))
-            rc = mp_fail(err, MCPLUG_ECONFIG, "%s", mp_verdict_text(verdict));
+            rc = mp_fail(err, MCPLUG_EREFUSED, "%s", mp_verdict_text(verdict));
     }
     mp_free(home);
     mp_str_clear(&r.names);
@@ -459,7 +459,7 @@ int mp_entry_usable(const struct mcplug_config *config, const struct mp_entry *e
     /* variables count once the entry may see them */
     if (judge(config, entry, approved, &why) != MCPLUG_OK) {
         *state = MP_STATE_BLOCKED;
-        return mp_fail(err, MCPLUG_ECONFIG, "Cannot use MCP server \"%s\": %s",
+        return mp_fail(err, MCPLUG_EREFUSED, "Cannot use MCP server \"%s\": %s",
                        entry->name, why.text);
     }
     if (entry->disabled) {

@@ -273,8 +273,8 @@ MCPLUG_API const char *mcplug_config_name(const mcplug_config *config, size_t i)
 MCPLUG_API const char *mcplug_config_problem(mcplug_config *config, size_t i);
 /* "pluginDirs" of the user's file, NULL-ended; NULL: none. Borrow. */
 MCPLUG_API const char *const *mcplug_config_plugin_dirs(const mcplug_config *config);
-/* May that server be used? MCPLUG_ECONFIG with the reason: broken, disabled, not allowed,
- * not approved. */
+/* May that server be used? MCPLUG_ECONFIG with the reason: broken, disabled, not
+ * approved; MCPLUG_EREFUSED: the administrator does not allow it. */
 MCPLUG_API int mcplug_config_check(const mcplug_config *config, const char *name,
                                    struct mcplug_error *err);
 /* Its entry as the file has it, not NUL-ended, borrow: what to show to a user who is

@@ -34,7 +34,7 @@ enum {
     MCPLUG_ENOMEM = -2,
     MCPLUG_ENOTSUP = -3,
     MCPLUG_ECONFIG = -4,  /* a setting is missing or malformed */
-    MCPLUG_EREFUSED = -5, /* peer unreachable or said no */
+    MCPLUG_EREFUSED = -5, /* peer unreachable, or it or a policy said no */
     MCPLUG_EAUTH = -6,    /* credentials wanted; see peer_status */
     MCPLUG_EPROTO = -7,   /* peer broke framing or protocol */
     MCPLUG_ETOOBIG = -8,  /* a limit was passed; the text names it */

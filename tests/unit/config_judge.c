@@ -272,7 +272,7 @@ START_TEST(a_shadowed_entry_is_judged_by_itself)
     give(POLICY, DENY("'command':['evil']"));
     load();
     struct mp_entry *e = mp_config_find_in(config, "s", MP_SCOPE_USER);
-    ck_assert_int_eq(mp_entry_usable(config, e, &state, &err), MCPLUG_ECONFIG);
+    ck_assert_int_eq(mp_entry_usable(config, e, &state, &err), MCPLUG_EREFUSED);
     ck_assert_int_eq(state, MP_STATE_BLOCKED);
 }
 END_TEST
@@ -289,12 +289,12 @@ START_TEST(a_server_that_stands_in_no_file_is_judged_too)
     give(POLICY, ALLOW("'command':['x','y']"));
     load();
     ck_assert_int_eq(mp_config_judge(config, NULL, by_command, &err), MCPLUG_OK);
-    ck_assert_int_eq(mp_config_judge(config, NULL, by_url, &err), MCPLUG_ECONFIG);
+    ck_assert_int_eq(mp_config_judge(config, NULL, by_url, &err), MCPLUG_EREFUSED);
     mp_props_put(by_command, "env", "LD_PRELOAD", "/x.so");
-    ck_assert_int_eq(mp_config_judge(config, NULL, by_command, &err), MCPLUG_ECONFIG);
+    ck_assert_int_eq(mp_config_judge(config, NULL, by_command, &err), MCPLUG_EREFUSED);
     give(POLICY, "nonsense");
     load();
-    ck_assert_int_eq(mp_config_judge(config, NULL, by_command, &err), MCPLUG_ECONFIG);
+    ck_assert_int_eq(mp_config_judge(config, NULL, by_command, &err), MCPLUG_EREFUSED);
     HAS(err.text, "the enterprise policy cannot be used");
     mp_props_free(by_command);
     mp_props_free(by_url);
