@@ -1,6 +1,7 @@
 #include "registry/keeper.h"
 
 #include "base/error.h"
+#include "base/links.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -26,23 +27,8 @@ void mp_starts_init(struct mp_starts *starts, unsigned max)
 
 static void queue_leave(struct mp_keeper *k)
 {
-    if (!k->prev_queued)
-        return;
-    *k->prev_queued = k->next_queued;
-    if (k->next_queued)
-        k->next_queued->prev_queued = k->prev_queued;
-    else
-        k->starts->last = k->prev_queued;
-    k->prev_queued = NULL;
-    k->next_queued = NULL;
-}
-
-static void queue_join(struct mp_keeper *k)
-{
-    k->next_queued = NULL;
-    k->prev_queued = k->starts->last;
-    *k->starts->last = k;
-    k->starts->last = &k->next_queued;
+    if (k->prev_queued)
+        mp_links_remove(k->starts->last, k, next_queued, prev_queued);
 }
 
 static void start(struct mp_keeper *k);
@@ -64,35 +50,36 @@ static void slot_free(struct mp_keeper *k)
 
 /* ---- those who wait ---- */
 
-static void leave(struct mp_waiter *w)
-{
-    *w->prev = w->next;
-    if (w->next)
-        w->next->prev = w->prev;
-    else
-        w->keeper->last_waiter = w->prev;
-    w->prev = NULL;
-    w->next = NULL;
-    mp_timer_stop(w->keeper->loop, &w->deadline);
-    w->keeper->together -= !w->ready_ms;
-    if (!w->keeper->together)
-        mp_timer_stop(w->keeper->loop, &w->keeper->patience);
-}
-
 void mp_waiter_leave(struct mp_waiter *w)
 {
-    if (w->prev)
-        leave(w);
+    struct mp_keeper *k = w->keeper;
+
+    if (!w->prev)
+        return;
+    mp_links_remove(k->last_waiter, w, next, prev);
+    mp_timer_stop(k->loop, &w->deadline);
+    k->together -= !w->ready_ms;
+    if (!k->together)
+        mp_timer_stop(k->loop, &k->patience);
 }
 
-/* Those who come while the others are told wait for the next time. */
-static void answer_all(struct mp_keeper *k, const struct mcplug_error *why)
+enum whom { ALL, WITHOUT_TIME, LATE }; /* they have no time of their own; `came_late` */
+
+/* Those who come while the others are told wait for the next time. One of those who hear
+ * that it is ready may have it started anew; the others wait for that then. */
+static void answer(struct mp_keeper *k, enum whom whom, const struct mcplug_error *why)
 {
     uint64_t until = k->last_seq;
-    struct mp_waiter *w;
-    while ((w = k->waiters) && w->seq <= until) {
-        leave(w);
-        w->done(w, why);
+    struct mp_waiter *w = k->waiters;
+
+    while (w && w->seq <= until && (why || k->state == MP_KEEPER_READY)) {
+        if (whom == ALL || (whom == LATE ? w->came_late : !w->ready_ms)) {
+            mp_waiter_leave(w);
+            w->done(w, why);
+            w = k->waiters; /* the list may be another one */
+        } else {
+            w = w->next;
+        }
     }
 }
 
@@ -153,34 +140,6 @@ static void not_ready_within(struct mp_keeper *k, uint64_t ms, struct mcplug_err
             time, k->cause.text[0] ? ": " : "", k->cause.text);
 }
 
-/* Answers those who want it so, of those that are there now. */
-static void answer(struct mp_keeper *k, bool (*whom)(const struct mp_waiter *w),
-                   const struct mcplug_error *why)
-{
-    uint64_t until = k->last_seq;
-    struct mp_waiter *w = k->waiters;
-
-    while (w && w->seq <= until) {
-        if (whom(w)) {
-            leave(w);
-            w->done(w, why);
-            w = k->waiters; /* the list may be another one */
-        } else {
-            w = w->next;
-        }
-    }
-}
-
-static bool waits_with_all(const struct mp_waiter *w)
-{
-    return !w->ready_ms;
-}
-
-static bool came_late(const struct mp_waiter *w)
-{
-    return w->came_late;
-}
-
 /* All who wait for this server fail together. */
 static void on_patience(struct mp_timer *timer)
 {
@@ -188,7 +147,7 @@ static void on_patience(struct mp_timer *timer)
     struct mcplug_error why = MCPLUG_ERROR_INIT;
 
     not_ready_within(k, MP_KEEPER_WAIT_MS, &why);
-    answer(k, waits_with_all, &why);
+    answer(k, WITHOUT_TIME, &why);
 }
 
 /* One that has a time of its own. */
@@ -197,7 +156,7 @@ static void on_ready_late(struct mp_timer *timer)
     struct mp_waiter *w = MP_OF(timer, struct mp_waiter, deadline);
     struct mcplug_error why = MCPLUG_ERROR_INIT;
 
-    leave(w);
+    mp_waiter_leave(w);
     not_ready_within(w->keeper, w->ready_ms, &why);
     w->done(w, &why);
 }
@@ -215,38 +174,23 @@ static void be_patient(struct mp_keeper *k)
         mp_job_defer(k->loop, &k->job, on_job);
 }
 
-/* One of those who hear it may have it started anew; the others wait for that then. */
-static void answer_ready(struct mp_keeper *k)
-{
-    uint64_t until = k->last_seq;
-    struct mp_waiter *w;
-
-    while (k->state == MP_KEEPER_READY && (w = k->waiters) && w->seq <= until) {
-        leave(w);
-        w->done(w, NULL);
-    }
-    if (k->state != MP_KEEPER_READY)
-        be_patient(k);
-}
-
 static void on_job(struct mp_job *job)
 {
     struct mp_keeper *k = MP_OF(job, struct mp_keeper, job);
     struct mcplug_error why;
 
     if (k->state == MP_KEEPER_READY) {
-        answer_ready(k);
-    } else if (is_over(k)) {
+        answer(k, ALL, NULL);
+        if (k->state != MP_KEEPER_READY)
+            be_patient(k);
+    } else if (is_over(k) || has_failed(k)) {
         fill_cause(k, &why);
-        answer_all(k, &why);
-    } else if (has_failed(k)) {
-        fill_cause(k, &why);
-        answer(k, came_late, &why);
+        answer(k, is_over(k) ? ALL : LATE, &why);
     } else if (k->is_hasty) {
         k->is_hasty = false;
         why = (struct mcplug_error)MCPLUG_ERROR_INIT;
         mp_fail_nomem(&why);
-        answer_all(k, &why);
+        answer(k, ALL, &why);
     } else { /* it was lost, or started anew, before they could be told */
         for (struct mp_waiter *w = k->waiters; w; w = w->next)
             w->came_late = false;
@@ -260,7 +204,7 @@ static void on_deadline(struct mp_timer *timer)
     struct mp_keeper *k = w->keeper;
     struct mcplug_error why = MCPLUG_ERROR_INIT;
 
-    leave(w);
+    mp_waiter_leave(w);
     mp_fail(&why, k->was_ready ? MCPLUG_ERESTARTING : MCPLUG_ETIMEDOUT,
             "%sserver \"%.64s\" is %s, and was not ready in time%s%.300s",
             k->was_ready ? "mcp_restart_in_progress: " : "", k->name,
@@ -272,10 +216,7 @@ void mp_keeper_wait(struct mp_keeper *k, struct mp_waiter *w, uint64_t ms)
 {
     w->keeper = k;
     w->seq = ++k->last_seq;
-    w->next = NULL;
-    w->prev = k->last_waiter;
-    *k->last_waiter = w;
-    k->last_waiter = &w->next;
+    mp_links_append(k->last_waiter, w, next, prev);
     if (ms)
         mp_timer_start(k->loop, &w->deadline, ms, on_deadline);
     else if (w->ready_ms && mp_timer_start(k->loop, &w->deadline, w->ready_ms,
@@ -318,7 +259,7 @@ static void start_soon(struct mp_keeper *k)
         start(k);
         return;
     }
-    queue_join(k);
+    mp_links_append(k->starts->last, k, next_queued, prev_queued);
     enter(k, MP_KEEPER_QUEUED);
 }
 
@@ -346,19 +287,14 @@ static void on_due(struct mp_timer *timer)
     }
 }
 
-static uint64_t next_delay(struct mp_keeper *k)
+static void wait_for_next(struct mp_keeper *k)
 {
     size_t i = k->failures < MP_COUNT(delays) ? k->failures : MP_COUNT(delays) - 1;
     uint64_t ms = delays[i];
+
     k->failures++;
     if (ms && k->ops->random) /* 80 .. 120 % */
         ms = ms * 8 / 10 + k->ops->random(k) % (ms * 4 / 10 + 1);
-    return ms;
-}
-
-static void wait_for_next(struct mp_keeper *k)
-{
-    uint64_t ms = next_delay(k);
     k->due = mp_loop_now(k->loop) + ms;
     enter(k, MP_KEEPER_WAITING);
     if (mp_timer_start(k->loop, &k->timer, ms, on_due) != MCPLUG_OK)
@@ -371,13 +307,6 @@ static void watch_idle(struct mp_keeper *k)
         mp_timer_start(k->loop, &k->timer, k->idle_ms, on_due);
     else if (k->state == MP_KEEPER_READY)
         mp_timer_stop(k->loop, &k->timer);
-}
-
-/* It has been well for a minute: the delays begin anew. */
-static void forgive(struct mp_keeper *k)
-{
-    if (k->answered && mp_loop_now(k->loop) - k->ready_at >= MP_KEEPER_HEALTHY_MS)
-        k->failures = 0;
 }
 
 static void keep_cause(struct mp_keeper *k, const struct mcplug_error *why)
@@ -448,8 +377,6 @@ void mp_keeper_kick(struct mp_keeper *k, const struct mcplug_error *why)
         start_soon(k);
         break;
     case MP_KEEPER_READY:
-        stop(k, MP_KEEPER_QUEUED);
-        break;
     case MP_KEEPER_STARTING:
         slot_free(k);
         stop(k, MP_KEEPER_QUEUED);
@@ -489,7 +416,7 @@ void mp_keeper_end(struct mp_keeper *k, const struct mcplug_error *why)
     if (k->waiters) {
         struct mcplug_error err = MCPLUG_ERROR_INIT;
         mp_error_copy(&err, &k->cause);
-        answer_all(k, &err);
+        answer(k, ALL, &err);
     }
 }
 
@@ -536,7 +463,8 @@ void mp_keeper_lost(struct mp_keeper *k, const struct mcplug_error *why)
     if (k->state != MP_KEEPER_READY)
         return;
     keep_cause(k, why);
-    forgive(k);
+    if (k->answered && mp_loop_now(k->loop) - k->ready_at >= MP_KEEPER_HEALTHY_MS)
+        k->failures = 0; /* it has been well for a minute: the delays begin anew */
     stop(k, k->once ? MP_KEEPER_ENDED : MP_KEEPER_WAITING);
 }
 
@@ -544,17 +472,12 @@ void mp_keeper_stopped(struct mp_keeper *k)
 {
     if (k->state != MP_KEEPER_STOPPING)
         return;
-    switch (k->after) {
-    case MP_KEEPER_WAITING:
+    if (k->after == MP_KEEPER_WAITING)
         wait_for_next(k);
-        break;
-    case MP_KEEPER_QUEUED:
+    else if (k->after == MP_KEEPER_QUEUED)
         start_soon(k);
-        break;
-    default:
+    else
         enter(k, k->after);
-        break;
-    }
 }
 
 void mp_keeper_answered(struct mp_keeper *k)

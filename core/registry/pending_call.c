@@ -242,8 +242,8 @@ static void on_late(struct mp_timer *timer)
     mp_text_duration(after, sizeof after, r->timeout_ms, true);
     if (c->queue && !c->ticket.running)
         snprintf(where, sizeof where, ", waiting in queue \"%.64s\" (%u run, %u wait)",
-                 mp_queue_name(c->queue), mp_queue_running(c->queue),
-                 mp_queue_waiting(c->queue));
+                 c->queue->name, c->queue->running,
+                 c->queue->waiting);
     mp_fail(&why, MCPLUG_ETIMEDOUT, "%s%.200s%s timed out after %s%s",
             r->tool ? "MCP tool call '" : "", r->tool ? r->tool : r->method,
             r->tool ? "'" : "", after, where);

@@ -12,7 +12,34 @@
 #define MP_QUEUE_LIMIT 1      /* calls at once, where only a name is given */
 #define MP_QUEUE_WAITING 1024 /* that may wait */
 
-struct mp_queue;
+/* A list of tickets, the oldest first. */
+struct mp_line {
+    struct mp_ticket *first, **last;
+};
+
+/* One that takes turns with others: a server among servers, a user among the users of a
+ * server. There while somebody waits in it, so memory follows those who wait. */
+struct mp_lane {
+    struct mp_lane *over; /* the server of a user; of a server, the root */
+    const void *key;
+    struct mp_lane *next, **prev;                  /* the others of `over`, in turn */
+    struct mp_lane *first, **last;                 /* of a server: its users */
+    struct mp_line line;                           /* of a user */
+    struct mp_lane *next_in_bucket, **prev_bucket; /* found by `over` and `key` */
+};
+
+struct mp_queue {
+    struct mp_loop *loop;
+    struct mp_queue *next; /* for its owner */
+    char *name;
+    unsigned limit, room;
+    unsigned running, waiting; /* the granted run */
+    struct mp_lane root;
+    struct mp_line granted; /* they have their slot, turn() is still to run */
+    struct mp_job job;
+    struct mp_lane **buckets;
+    size_t n_buckets, n_lanes;
+};
 
 /* One call in a queue; lives inside its owner, zeroed before the first use. */
 struct mp_ticket {
@@ -29,12 +56,8 @@ struct mp_ticket {
 struct mp_queue *mp_queue_new(struct mp_loop *loop, const char *name, unsigned limit,
                               unsigned waiting);
 void mp_queue_free(struct mp_queue *q); /* empty ones only; NULL is fine */
-const char *mp_queue_name(const struct mp_queue *q);
 /* More slots take effect at once, fewer as calls end. */
 void mp_queue_set(struct mp_queue *q, unsigned limit, unsigned waiting);
-unsigned mp_queue_limit(const struct mp_queue *q);
-unsigned mp_queue_running(const struct mp_queue *q);
-unsigned mp_queue_waiting(const struct mp_queue *q);
 
 /* Gets a slot at once (true in ticket->running, and turn() does not run), or waits.
  * `server` and `user` are only compared. MCPLUG_EOVERLOADED with the numbers when too

@@ -39,26 +39,23 @@ void mp_registry_clear(struct mp_registry *r)
     while (r->services)
         mp_service_free(r->services);
     while (r->queues) {
-        struct mp_named_queue *q = r->queues;
+        struct mp_queue *q = r->queues;
         r->queues = q->next;
-        mp_queue_free(q->queue);
-        mp_free(q);
+        mp_queue_free(q);
     }
 }
 
 struct mp_queue *mp_registry_queue(struct mp_registry *r, const char *name)
 {
-    for (struct mp_named_queue *q = r->queues; q; q = q->next)
-        if (strcmp(mp_queue_name(q->queue), name) == 0)
-            return q->queue;
-    struct mp_named_queue *q = mp_alloc(sizeof *q);
-    if (!q || !(q->queue = mp_queue_new(r->o.loop, name, 0, 0))) {
-        mp_free(q);
-        return NULL;
-    }
+    struct mp_queue *q = r->queues;
+
+    while (q && strcmp(q->name, name) != 0)
+        q = q->next;
+    if (q || !(q = mp_queue_new(r->o.loop, name, 0, 0)))
+        return q;
     q->next = r->queues;
     r->queues = q;
-    return q->queue;
+    return q;
 }
 
 /* ---- health ---- */

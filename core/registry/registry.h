@@ -40,16 +40,11 @@ struct mp_registry_options {
     uint64_t tool_ms, request_ms; /* for calls without a time of their own */
 };
 
-struct mp_named_queue {
-    struct mp_named_queue *next;
-    struct mp_queue *queue;
-};
-
 struct mp_registry {
     struct mp_registry_options o;
     struct mp_starts starts;
     struct mp_service *services; /* all, retired ones too */
-    struct mp_named_queue *queues;
+    struct mp_queue *queues;
     uint64_t seed;     /* of the jitter */
     uint64_t n_calls;  /* made so far */
     bool cache_failed; /* what servers offer could not be kept, and that was said */

@@ -58,11 +58,11 @@ static struct call *enter_all(const char *text)
 /* Those that run leave, until nobody is left. */
 static void run_all(struct call *c, size_t n)
 {
-    while (mp_queue_running(q)) {
+    while (q->running) {
         size_t i = 0;
         while (i < n && !c[i].t.running)
             i++;
-        HOLDS(i < n, "%u run, but which?", mp_queue_running(q));
+        HOLDS(i < n, "%u run, but which?", q->running);
         mp_ticket_leave(&c[i].t);
         mp_loop_advance(loop, 1);
     }
@@ -86,7 +86,7 @@ static void open_loop(void)
 
 static void close_loop(void)
 {
-    ck_assert(!q || mp_queue_running(q) + mp_queue_waiting(q) == 0);
+    ck_assert(!q || q->running + q->waiting == 0);
     mp_queue_free(q); /* NULL is fine */
     mp_loop_free(loop);
 }
@@ -97,10 +97,10 @@ START_TEST(a_free_slot_is_had_at_once_and_without_a_turn)
 {
     begin(2, 0);
     struct call *c = enter_all("A1 A1 A1");
-    ck_assert_str_eq(mp_queue_name(q), "heavy");
+    ck_assert_str_eq(q->name, "heavy");
     ck_assert(c[0].t.running && c[1].t.running && !c[2].t.running);
-    ck_assert_uint_eq(mp_queue_running(q), 2);
-    ck_assert_uint_eq(mp_queue_waiting(q), 1);
+    ck_assert_uint_eq(q->running, 2);
+    ck_assert_uint_eq(q->waiting, 1);
     mp_loop_advance(loop, 1000);
     ck_assert_str_eq(order, "");
     run_all(c, 3);
@@ -115,7 +115,7 @@ START_TEST(a_turn_never_comes_inside_a_call_of_the_queue)
     mp_ticket_leave(&c[0].t);
     ck_assert_str_eq(order, "");
     ck_assert(!c[1].t.running);
-    ck_assert_uint_eq(mp_queue_running(q), 1); /* the slot is the next one's already */
+    ck_assert_uint_eq(q->running, 1); /* the slot is the next one's already */
     ck_assert_int_eq(enter(&c[0]), MCPLUG_OK);
     ck_assert(!c[0].t.running);
     mp_queue_set(q, 3, 0);
@@ -130,7 +130,7 @@ START_TEST(without_numbers_one_runs_and_1024_wait)
 {
     static struct call many[MP_QUEUE_WAITING + 2];
     begin(0, 0);
-    ck_assert_uint_eq(mp_queue_limit(q), MP_QUEUE_LIMIT);
+    ck_assert_uint_eq(q->limit, MP_QUEUE_LIMIT);
     for (size_t i = 0; i <= MP_QUEUE_WAITING; i++)
         ck_assert_int_eq(enter(&many[i]), MCPLUG_OK);
     ck_assert_int_eq(enter(&many[MP_QUEUE_WAITING + 1]), MCPLUG_EOVERLOADED);
@@ -214,7 +214,7 @@ START_TEST(who_leaves_while_waiting_is_passed_over)
     mp_ticket_leave(&c[1].t); /* the first of a user */
     mp_ticket_leave(&c[3].t); /* the only one of a user */
     mp_ticket_leave(&c[5].t); /* the last of a user */
-    ck_assert_uint_eq(mp_queue_waiting(q), 2);
+    ck_assert_uint_eq(q->waiting, 2);
     mp_ticket_leave(&c[5].t); /* in none is fine */
     run_all(c, 6);
     ck_assert_str_eq(order, "A1 B1");
@@ -223,7 +223,7 @@ START_TEST(who_leaves_while_waiting_is_passed_over)
     mp_ticket_leave(&c[1].t); /* the only one of a server */
     mp_ticket_leave(&c[3].t);
     mp_ticket_leave(&c[2].t);
-    ck_assert_uint_eq(mp_queue_waiting(q), 0);
+    ck_assert_uint_eq(q->waiting, 0);
     run_all(c, 4);
 }
 END_TEST
@@ -234,19 +234,19 @@ START_TEST(who_leaves_between_grant_and_turn_passes_the_slot_on)
     struct call *c = enter_all("A0 A0 A1 A2 A3 A4");
     mp_ticket_leave(&c[0].t);
     mp_ticket_leave(&c[1].t); /* granted: A1 and A2 */
-    ck_assert_uint_eq(mp_queue_waiting(q), 2);
+    ck_assert_uint_eq(q->waiting, 2);
     mp_ticket_leave(&c[3].t);
     mp_ticket_leave(&c[2].t); /* now: A3 and A4 */
     ck_assert_ptr_null(c[2].t.queue);
-    ck_assert_uint_eq(mp_queue_running(q), 2);
-    ck_assert_uint_eq(mp_queue_waiting(q), 0);
+    ck_assert_uint_eq(q->running, 2);
+    ck_assert_uint_eq(q->waiting, 0);
     mp_loop_advance(loop, 1);
     ck_assert_str_eq(order, "A3 A4");
     run_all(c, 6);
     c = enter_all("A0 A0 A1");
     mp_ticket_leave(&c[0].t);
     mp_ticket_leave(&c[2].t); /* and nobody is left for it */
-    ck_assert_uint_eq(mp_queue_running(q), 1);
+    ck_assert_uint_eq(q->running, 1);
     mp_ticket_leave(&c[1].t);
     mp_queue_free(q); /* with its job still to run */
     q = NULL;
@@ -281,22 +281,22 @@ START_TEST(more_slots_take_effect_at_once_and_fewer_as_calls_end)
     begin(1, 0);
     struct call *c = enter_all("A0 A1 A2 A3 A4 A5");
     mp_queue_set(q, 3, 0);
-    ck_assert_uint_eq(mp_queue_limit(q), 3);
+    ck_assert_uint_eq(q->limit, 3);
     mp_loop_advance(loop, 1);
     ck_assert_str_eq(order, "A1 A2");
     mp_queue_set(q, 1, 0);
     mp_loop_advance(loop, 1);
-    ck_assert_uint_eq(mp_queue_running(q), 3);
+    ck_assert_uint_eq(q->running, 3);
     mp_ticket_leave(&c[0].t);
     mp_ticket_leave(&c[2].t);
     mp_loop_advance(loop, 1);
     ck_assert_str_eq(order, "A1 A2");
-    ck_assert_uint_eq(mp_queue_running(q), 1);
+    ck_assert_uint_eq(q->running, 1);
     mp_ticket_leave(&c[1].t);
     mp_loop_advance(loop, 1);
     ck_assert_str_eq(order, "A1 A2 A3");
     mp_queue_set(q, 0, 0); /* as if nothing were said */
-    ck_assert_uint_eq(mp_queue_limit(q), MP_QUEUE_LIMIT);
+    ck_assert_uint_eq(q->limit, MP_QUEUE_LIMIT);
     run_all(c, 6);
     ck_assert_str_eq(order, "A1 A2 A3 A4 A5");
 }
@@ -311,7 +311,7 @@ START_TEST(one_too_many_is_refused_with_the_numbers)
     ck_assert_int_eq(err.code, MCPLUG_EOVERLOADED);
     ck_assert_str_eq(err.text, "queue \"heavy\": 3 calls wait already, 4 run (limit 4)");
     mp_ticket_leave(&late.t); /* in none */
-    ck_assert_uint_eq(mp_queue_waiting(q), 3);
+    ck_assert_uint_eq(q->waiting, 3);
     mp_ticket_leave(&c[6].t);
     ck_assert_int_eq(enter(&late), MCPLUG_OK);
     mp_ticket_leave(&late.t);
@@ -395,7 +395,7 @@ static void model_grant(void)
 
 static void check_numbers(void)
 {
-    unsigned running = mp_queue_running(q), waiting = mp_queue_waiting(q);
+    unsigned running = q->running, waiting = q->waiting;
     FITS(running == number(RUNS, -1, -1) + number(GRANTED, -1, -1));
     FITS(waiting == number(WAITS, -1, -1));
     allowed = running < limit ? limit : running < allowed ? running : allowed;
@@ -434,7 +434,7 @@ static void act(void)
     size_t i = chance(MP_COUNT(all));
     if (chance(40) == 0) {
         limit = 1 + chance(12);
-        allowed = mp_queue_running(q) > limit ? mp_queue_running(q) : limit;
+        allowed = q->running > limit ? q->running : limit;
         mp_queue_set(q, limit, MP_COUNT(all));
         model_grant();
     } else if (all[i].state == OUT && chance(2)) {
@@ -524,7 +524,7 @@ static double time_many(size_t users)
     for (size_t i = 0; i < MANY / 100; i++) /* so many in each turn of the loop */
         mp_loop_advance(loop, 1);
     ck_assert_uint_eq(n_turns, MANY / 2 - 4);
-    ck_assert_uint_eq(mp_queue_running(q), 0);
+    ck_assert_uint_eq(q->running, 0);
     mp_queue_free(q);
     q = NULL;
     return (double)(clock() - start) / CLOCKS_PER_SEC;
@@ -558,7 +558,7 @@ static void with_little_memory(void)
         HOLDS((r == MCPLUG_OK) == (c[i].t.queue == q), "half in, %s", when());
         in += r == MCPLUG_OK;
     }
-    HOLDS(mp_queue_running(q) + mp_queue_waiting(q) == in, "lost, %s", when());
+    HOLDS(q->running + q->waiting == in, "lost, %s", when());
     order[0] = '\0';
     run_all(c, MP_COUNT(c));
     HOLDS(strlen(order) == 3 * (in - 1) - (in > 1), "%s, %s", order, when());
