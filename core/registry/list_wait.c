@@ -1,6 +1,7 @@
 #include "registry/registry.h"
 
 #include "base/error.h"
+#include "base/links.h"
 #include "base/mem.h"
 
 enum { FETCHES_MAX = 8 }; /* of one list, each lost with its connection */
@@ -13,16 +14,14 @@ struct mp_list_wait {
     struct mp_waiter waiter;
     bool fetching; /* the session has our callback, and we stay until it comes */
     unsigned fetches;
-    uint64_t began_at, timeout_ms;
+    uint64_t deadline;
     mcplug_list_fn *done;
     void *arg;
 };
 
 static void unlink_wait(struct mp_list_wait *w)
 {
-    *w->prev = w->next;
-    if (w->next)
-        w->next->prev = w->prev;
+    mp_links_drop(w, next, prev);
     mp_waiter_leave(&w->waiter);
     w->server = NULL;
 }
@@ -51,8 +50,7 @@ static void finish(struct mp_list_wait *w, mcplug_list *list,
 static uint64_t left_ms(const struct mp_list_wait *w)
 {
     uint64_t now = mp_loop_now(w->server->service->registry->o.loop);
-    uint64_t spent = now > w->began_at ? now - w->began_at : 0;
-    return w->timeout_ms > spent ? w->timeout_ms - spent : 1;
+    return w->deadline > now ? w->deadline - now : 1;
 }
 
 static void on_up(struct mp_waiter *waiter, const struct mcplug_error *why);
@@ -77,31 +75,36 @@ static bool can_be_asked_again(const struct mp_list_wait *w,
 
 #define METHOD_NOT_FOUND -32601 /* of JSON-RPC */
 
-/* A server that does not know such lists has none: it need not be asked again. */
-static void note(const struct mp_list_wait *w, mcplug_list *list,
-                 const struct mcplug_error *why)
-{
-    bool unknown =
-        why && why->code == MCPLUG_EPEER && why->peer_status == METHOD_NOT_FOUND;
-    mcplug_list *none = unknown ? mp_list_read(w->kind, mp_text("[]")) : NULL;
-
-    if (list || none)
-        mp_service_take_list(w->server->service, w->kind, list ? list : none);
-    mcplug_list_unref(none);
-}
-
 static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why)
 {
     struct mp_list_wait *w = arg;
+    mcplug_list *none = NULL;
 
     w->fetching = false;
     if (why && can_be_asked_again(w, why)) {
         wait_for_server(w);
         return;
     }
-    if (w->server)
-        note(w, list, why);
+    /* a server that does not know such lists has none: it need not be asked again */
+    if (why && why->code == MCPLUG_EPEER && why->peer_status == METHOD_NOT_FOUND)
+        none = mp_list_read(w->kind, mp_text("[]"));
+    if (w->server && (list || none))
+        mp_service_take_list(w->server->service, w->kind, list ? list : none);
+    mcplug_list_unref(none);
     finish(w, list, why);
+}
+
+static int fetch(struct mp_list_wait *w, struct mcplug_error *err)
+{
+    w->fetches++;
+    w->fetching =
+        mp_lists_get(w->server->service->session, w->kind, on_list, w, err) == MCPLUG_OK;
+    if (w->fetching)
+        return MCPLUG_OK;
+    if (!can_be_asked_again(w, err))
+        return err->code;
+    wait_for_server(w); /* it is about to be lost */
+    return MCPLUG_OK;
 }
 
 static void on_up(struct mp_waiter *waiter, const struct mcplug_error *why)
@@ -109,19 +112,8 @@ static void on_up(struct mp_waiter *waiter, const struct mcplug_error *why)
     struct mp_list_wait *w = MP_OF(waiter, struct mp_list_wait, waiter);
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
-    if (!why) {
-        w->fetches++;
-        w->fetching = mp_lists_get(w->server->service->session, w->kind, on_list, w,
-                                   &err) == MCPLUG_OK;
-        if (w->fetching)
-            return;
-        if (can_be_asked_again(w, &err)) { /* it is about to be lost */
-            wait_for_server(w);
-            return;
-        }
-        why = &err;
-    }
-    finish(w, NULL, why);
+    if (why || fetch(w, &err) != MCPLUG_OK)
+        finish(w, NULL, why ? why : &err);
 }
 
 int mp_list_wait_start(mcplug_server *h, enum mcplug_kind kind, mcplug_list_fn *done,
@@ -144,26 +136,19 @@ int mp_list_wait_start(mcplug_server *h, enum mcplug_kind kind, mcplug_list_fn *
     w->kind = kind;
     w->done = done;
     w->arg = arg;
-    w->timeout_ms = h->o.request_ms ? h->o.request_ms : s->registry->o.request_ms;
     mp_loop_tick(s->registry->o.loop);
-    w->began_at = mp_loop_now(s->registry->o.loop);
-    w->prev = &h->lists_waiting;
-    w->next = h->lists_waiting;
-    if (w->next)
-        w->next->prev = &w->next;
-    h->lists_waiting = w;
-    if (mp_service_ready(s)) {
-        w->fetches++;
-        w->fetching = mp_lists_get(s->session, kind, on_list, w, err) == MCPLUG_OK;
-        if (!w->fetching && err->code != MCPLUG_ECLOSED) {
-            unlink_wait(w);
-            mp_free(w);
-            return err->code;
-        }
-    }
-    if (!w->fetching)
+    w->deadline = mp_loop_now(s->registry->o.loop) + h->o.request_ms;
+    mp_links_push(h->lists_waiting, w, next, prev);
+    if (!mp_service_ready(s)) {
         wait_for_server(w);
-    return MCPLUG_OK;
+        return MCPLUG_OK;
+    }
+    r = fetch(w, err);
+    if (r != MCPLUG_OK) {
+        unlink_wait(w);
+        mp_free(w);
+    }
+    return r;
 }
 
 void mp_list_waits_leave(mcplug_server *h)

@@ -1,8 +1,10 @@
 #include "registry/registry.h"
 
 #include "base/error.h"
+#include "base/links.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "registry/filter.h"
 
 #include <stdio.h>
 
@@ -51,30 +53,20 @@ static struct mp_loop *loop_of(const struct mp_pending_call *c)
 
 /* ---- the end ---- */
 
-static uint64_t spent_ms(const struct mp_pending_call *c)
+void mp_pending_call_end(const mcplug_call *call, const mcplug_result *result,
+                         const struct mcplug_error *why, struct mp_event_call *out)
 {
+    const struct mp_request *r = MP_OF(call, struct mp_request, base);
+    const struct mp_pending_call *c = of_request(r);
     uint64_t now = mp_loop_now(loop_of(c));
-    return now > c->request.began_at ? now - c->request.began_at : 0;
-}
-
-static void describe(const struct mp_pending_call *c, struct mp_event_call *out)
-{
-    const struct mp_request *r = &c->request;
 
     out->id = r->number;
     out->method = r->method;
     out->tool = r->tool;
-    out->latency_ms = spent_ms(c);
+    out->latency_ms = now > r->began_at ? now - r->began_at : 0;
     out->queued_ms = c->sends ? r->queued_ms : out->latency_ms;
-}
-
-void mp_pending_call_end(const mcplug_call *call, const mcplug_result *result,
-                         const struct mcplug_error *why, struct mp_event_call *out)
-{
-    const struct mp_pending_call *c = of_request(MP_OF(call, struct mp_request, base));
-
-    describe(c, out);
-    mp_request_result(&c->request, result, why, out);
+    if (result || why)
+        mp_request_result(r, result, why, out);
 }
 
 static bool is_wanted(const struct mp_pending_call *c, enum mp_event_kind kind)
@@ -82,42 +74,17 @@ static bool is_wanted(const struct mp_pending_call *c, enum mp_event_kind kind)
     return mp_events_want(c->service->registry->o.log, kind, MCPLUG_LOG_VERBOSE);
 }
 
-static void tell(const struct mp_pending_call *c, struct mp_event *event)
+/* `refused`: at once. What made it knows from what it returned, and no ledger counts it.
+ */
+static void tell(const struct mp_pending_call *c, enum mp_event_kind kind, bool refused,
+                 const mcplug_result *result, const struct mcplug_error *why)
 {
-    event->level = MCPLUG_LOG_VERBOSE;
-    event->source = c->service->source;
-    mp_events_tell(c->service->registry->o.log, event);
-}
-
-static void tell_made(const struct mp_pending_call *c)
-{
-    struct mp_event event = {.kind = MP_EVENT_CALL};
-    describe(c, &event.call);
-    tell(c, &event);
-}
-
-/* At once: what made it knows from what it returned, and no ledger counts it. */
-static void tell_refused(const struct mp_pending_call *c, int code,
-                         const struct mcplug_error *why)
-{
-    struct mp_event event = {.kind = MP_EVENT_ENDED, .call.refused = true};
-    struct mcplug_error unsaid = MCPLUG_ERROR_INIT;
-
-    if (!why) {
-        mp_fail(&unsaid, code, "%s", mp_error_name(code));
-        why = &unsaid;
-    }
-    describe(c, &event.call);
-    mp_request_result(&c->request, NULL, why, &event.call);
-    tell(c, &event);
-}
-
-static void tell_ended(const struct mp_pending_call *c, const mcplug_result *result,
-                       const struct mcplug_error *why)
-{
-    struct mp_event event = {.kind = MP_EVENT_ENDED};
+    struct mp_event event = {.kind = kind,
+                             .level = MCPLUG_LOG_VERBOSE,
+                             .source = c->service->source,
+                             .call.refused = refused};
     mp_pending_call_end(&c->request.base, result, why, &event.call);
-    tell(c, &event);
+    mp_events_tell(c->service->registry->o.log, &event);
 }
 
 static void set_stage(struct mp_pending_call *c, enum stage stage)
@@ -142,10 +109,8 @@ static void stop_waiting(struct mp_pending_call *c)
 
 static void call_free(struct mp_pending_call *c)
 {
-    if (c->prev) {
-        *c->prev = c->next;
-        *(c->next ? &c->next->prev : &c->service->last_call) = c->prev;
-    }
+    if (c->prev)
+        mp_links_remove(c->service->last_call, c, next, prev);
     stop_waiting(c);
     mp_job_drop(loop_of(c), &c->job);
     mp_request_clear(&c->request);
@@ -183,7 +148,7 @@ static void finish(struct mp_pending_call *c, mcplug_result *result,
         doubt(s);
     h->under_way--;
     if (is_wanted(c, MP_EVENT_ENDED))
-        tell_ended(c, result, why);
+        tell(c, MP_EVENT_ENDED, false, result, why);
     c->done(c->arg, &c->request.base, result, why);
     call_free(c);
     h->n_calls--; /* it had to stay until this was told */
@@ -199,11 +164,10 @@ static void finish_cancelled(struct mp_job *job)
     finish(MP_OF(job, struct mp_pending_call, job), NULL, &why);
 }
 
-/* 0: none */
 static uint64_t left_ms(const struct mp_pending_call *c)
 {
     uint64_t now = mp_loop_now(loop_of(c));
-    return c->request.deadline > now ? c->request.deadline - now : 0;
+    return c->request.deadline > now ? c->request.deadline - now : 1;
 }
 
 /* ---- on its way ---- */
@@ -221,6 +185,7 @@ static void step(struct mp_pending_call *c)
 static void on_up(struct mp_waiter *w, const struct mcplug_error *why)
 {
     struct mp_pending_call *c = MP_OF(w, struct mp_pending_call, waiter);
+
     if (why)
         finish(c, NULL, why);
     else
@@ -242,8 +207,7 @@ static void on_late(struct mp_timer *timer)
     mp_text_duration(after, sizeof after, r->timeout_ms, true);
     if (c->queue && !c->ticket.running)
         snprintf(where, sizeof where, ", waiting in queue \"%.64s\" (%u run, %u wait)",
-                 c->queue->name, c->queue->running,
-                 c->queue->waiting);
+                 c->queue->name, c->queue->running, c->queue->waiting);
     mp_fail(&why, MCPLUG_ETIMEDOUT, "%s%.200s%s timed out after %s%s",
             r->tool ? "MCP tool call '" : "", r->tool ? r->tool : r->method,
             r->tool ? "'" : "", after, where);
@@ -252,12 +216,10 @@ static void on_late(struct mp_timer *timer)
 
 static void wait_for_server(struct mp_pending_call *c)
 {
-    uint64_t left = left_ms(c);
-
     mp_ticket_leave(&c->ticket); /* others can use the slot meanwhile */
     set_stage(c, AT_SERVER);
     c->waiter.done = on_up;
-    mp_keeper_wait(&c->service->keeper, &c->waiter, left ? left : 1);
+    mp_keeper_wait(&c->service->keeper, &c->waiter, left_ms(c));
 }
 
 /* Its time was over before it could be sent: that is an end like others, and no refusal
@@ -274,21 +236,6 @@ static int end_soon(struct mp_pending_call *c, struct mcplug_error *err)
     return MCPLUG_OK;
 }
 
-static int wait_in_queue(struct mp_pending_call *c, struct mcplug_error *err)
-{
-    uint64_t left = left_ms(c);
-
-    c->ticket.turn = on_turn;
-    int r = mp_queue_join(c->queue, &c->ticket, c->service, c->server, err);
-    if (r != MCPLUG_OK || c->ticket.running)
-        return r;
-    set_stage(c, IN_QUEUE);
-    if (mp_timer_start(loop_of(c), &c->deadline, left ? left : 1, on_late) == MCPLUG_OK)
-        return MCPLUG_OK;
-    mp_ticket_leave(&c->ticket);
-    return mp_fail_nomem(err);
-}
-
 /* ---- sent ---- */
 
 /* The connection went before the request did: it had no effect, and can be made again. */
@@ -303,14 +250,6 @@ static bool can_be_sent_again(const struct mp_pending_call *c,
            !c->service->retired && !c->service->keeper.once && c->sends < SENDS_MAX;
 }
 
-/* A call that ends because we stop the server did not end as its user asked for. */
-static bool ends_with_server(const struct mp_pending_call *c,
-                             const struct mcplug_error *why)
-{
-    return why->code == MCPLUG_ECANCELED && !c->cancelled &&
-           c->service->keeper.state == MP_KEEPER_STOPPING && !c->service->retired;
-}
-
 static void on_done(void *arg, mcplug_call *base, mcplug_result *result,
                     const struct mcplug_error *why)
 {
@@ -323,7 +262,9 @@ static void on_done(void *arg, mcplug_call *base, mcplug_result *result,
         wait_for_server(c);
         return;
     }
-    if (why && ends_with_server(c, why)) {
+    /* one that ends because we stop the server did not end as its user asked for */
+    if (why && why->code == MCPLUG_ECANCELED && !c->cancelled &&
+        k->state == MP_KEEPER_STOPPING && !c->service->retired) {
         told = (struct mcplug_error)MCPLUG_ERROR_INIT;
         mp_fail(&told, MCPLUG_ECLOSED,
                 "the server was ended%s: %.300s (the request had been written)",
@@ -336,19 +277,6 @@ static void on_done(void *arg, mcplug_call *base, mcplug_result *result,
     finish(c, result, why);
 }
 
-static int send_now(struct mp_pending_call *c, struct mcplug_error *err)
-{
-    struct mp_service *s = c->service;
-
-    c->sends++;
-    int r = mp_request_begin(&c->request, s->session, err);
-    if (r != MCPLUG_OK)
-        return r;
-    s->queued_ms += c->request.queued_ms;
-    set_stage(c, SENT);
-    return MCPLUG_OK;
-}
-
 /* The next thing on the way: the server, a turn in the queue, the wire. On failure it is
  * the caller's to end it. */
 static int go_on(struct mp_pending_call *c, struct mcplug_error *err)
@@ -359,14 +287,26 @@ static int go_on(struct mp_pending_call *c, struct mcplug_error *err)
         return MCPLUG_OK;
     }
     if (c->queue && !c->ticket.running) {
-        int r = wait_in_queue(c, err);
-        if (r != MCPLUG_OK || !c->ticket.running)
+        c->ticket.turn = on_turn;
+        int r = mp_queue_join(c->queue, &c->ticket, c->service, c->server, err);
+        if (r != MCPLUG_OK)
             return r;
     }
-    int r = send_now(c, err);
-    if (r == MCPLUG_ECLOSED && c->sends < SENDS_MAX) { /* it is about to be lost */
+    if (c->queue && !c->ticket.running) {
+        set_stage(c, IN_QUEUE);
+        if (mp_timer_start(loop_of(c), &c->deadline, left_ms(c), on_late) == MCPLUG_OK)
+            return MCPLUG_OK;
+        mp_ticket_leave(&c->ticket);
+        return mp_fail_nomem(err);
+    }
+    c->sends++;
+    int r = mp_request_begin(&c->request, c->service->session, err);
+    if (r == MCPLUG_OK) {
+        c->service->queued_ms += c->request.queued_ms;
+        set_stage(c, SENT);
+    } else if (r == MCPLUG_ECLOSED && c->sends < SENDS_MAX) { /* it is about to be lost */
         wait_for_server(c);
-        return MCPLUG_OK;
+        r = MCPLUG_OK;
     }
     return r;
 }
@@ -432,7 +372,7 @@ static int check(const mcplug_server *h, const char *method, const char *tool,
     int r = mp_server_check(h, err);
     if (r != MCPLUG_OK)
         return r;
-    if (tool && !mp_server_allows(h, tool))
+    if (tool && !mp_filter_allows(h->o.tools_allowed, h->o.tools_denied, tool))
         return mp_fail(err, MCPLUG_ECONFIG,
                        "tool '%.200s' of server \"%.64s\" is not allowed: toolsAllowed, "
                        "toolsDenied",
@@ -443,39 +383,6 @@ static int check(const mcplug_server *h, const char *method, const char *tool,
                        "(limit %u)",
                        s->name, s->n_at_server, MP_CALLS_WAITING);
     return MCPLUG_OK;
-}
-
-static uint64_t time_for(const mcplug_server *h, const struct mp_ask *ask)
-{
-    const struct mp_registry_options *r = &h->service->registry->o;
-
-    if (ask->o.timeout_ms)
-        return ask->o.timeout_ms;
-    if (ask->tool)
-        return h->o.tool_ms ? h->o.tool_ms : r->tool_ms;
-    return h->o.request_ms ? h->o.request_ms : r->request_ms;
-}
-
-static struct mp_pending_call *call_new(mcplug_server *h, const struct mp_ask *ask,
-                                        struct mcplug_error *err)
-{
-    struct mp_pending_call *c = mp_alloc_raw(sizeof *c + mp_request_room(ask));
-
-    if (!c) {
-        mp_fail_nomem(err);
-        return NULL;
-    }
-    memset((char *)c + sizeof c->request, 0, sizeof *c - sizeof c->request);
-    c->server = h;
-    c->service = h->service;
-    c->stage = OVER;
-    if (mp_request_init(&c->request, (char *)(c + 1), ask, err) != MCPLUG_OK) {
-        mp_free(c);
-        return NULL;
-    }
-    c->request.arg = c;
-    c->request.base.cancel = cancel;
-    return c;
 }
 
 mcplug_call *mp_pending_call_start(mcplug_server *h, const char *method, const char *tool,
@@ -497,16 +404,30 @@ mcplug_call *mp_pending_call_start(mcplug_server *h, const char *method, const c
         return NULL;
     mp_loop_tick(s->registry->o.loop); /* whoever calls may have been busy for long */
     ask.now = mp_loop_now(s->registry->o.loop);
-    ask.timeout_ms = time_for(h, &ask);
-    struct mp_pending_call *c = call_new(h, &ask, err);
-    if (!c)
+    ask.timeout_ms = ask.o.timeout_ms ? ask.o.timeout_ms
+                     : tool           ? h->o.tool_ms
+                                      : h->o.request_ms;
+    struct mp_pending_call *c = mp_alloc_raw(sizeof *c + mp_request_room(&ask));
+    if (!c) {
+        mp_fail_nomem(err);
         return NULL;
+    }
+    memset((char *)c + sizeof c->request, 0, sizeof *c - sizeof c->request);
+    c->server = h;
+    c->service = s;
+    c->stage = OVER;
     c->done = done;
     c->arg = arg;
+    if (mp_request_init(&c->request, (char *)(c + 1), &ask, err) != MCPLUG_OK) {
+        mp_free(c);
+        return NULL;
+    }
+    c->request.arg = c;
+    c->request.base.cancel = cancel;
     c->request.pings = !method;
     c->request.number = ++s->registry->n_calls;
     if (is_wanted(c, MP_EVENT_CALL))
-        tell_made(c);
+        tell(c, MP_EVENT_CALL, false, NULL, NULL);
     mp_keeper_use(&s->keeper);
     int r = find_queue(c, err);
     if (r == MCPLUG_OK)
@@ -514,16 +435,17 @@ mcplug_call *mp_pending_call_start(mcplug_server *h, const char *method, const c
     if (r == MCPLUG_ETIMEDOUT)
         r = end_soon(c, err);
     if (r != MCPLUG_OK) {
+        struct mcplug_error unsaid = MCPLUG_ERROR_INIT;
+        if (!err)
+            mp_fail(&unsaid, r, "%s", mp_error_name(r));
         set_stage(c, OVER);
         if (is_wanted(c, MP_EVENT_ENDED))
-            tell_refused(c, r, err);
+            tell(c, MP_EVENT_ENDED, true, NULL, err ? err : &unsaid);
         call_free(c);
         mp_keeper_release(&s->keeper);
         return NULL;
     }
-    c->prev = s->last_call;
-    *s->last_call = c;
-    s->last_call = &c->next;
+    mp_links_append(s->last_call, c, next, prev);
     h->n_calls++;
     h->under_way++;
     h->issued++;

@@ -209,7 +209,6 @@ void mp_server_gone(mcplug_server *h); /* frees it and tells */
 void mp_server_free(mcplug_server *h);
 /* MCPLUG_ECLOSED: it has ended, or never will be up again. */
 int mp_server_check(const mcplug_server *h, struct mcplug_error *err);
-bool mp_server_allows(const mcplug_server *h, const char *tool);
 int mp_server_subscribe(mcplug_server *h, const char *uri, bool on,
                         struct mcplug_error *err);
 void mp_server_status(const mcplug_server *h, struct mcplug_status *out);

@@ -1,6 +1,7 @@
 #include "registry/registry.h"
 
 #include "base/error.h"
+#include "base/links.h"
 #include "base/mem.h"
 #include "registry/filter.h"
 
@@ -35,7 +36,11 @@ static bool copy_texts(const char *const **out, const char *const *texts)
 
 static bool copy_options(mcplug_server *h, const struct mcplug_server_options *o)
 {
+    const struct mp_registry_options *r = &h->service->registry->o;
+
     h->o = *o;
+    h->o.tool_ms = o->tool_ms ? o->tool_ms : r->tool_ms;
+    h->o.request_ms = o->request_ms ? o->request_ms : r->request_ms;
     h->o.name = h->o.log_level = h->o.revision = NULL; /* the service's */
     h->o.identity = h->o.probe = h->o.probe_url = NULL;
     h->o.overlay = NULL;
@@ -50,18 +55,6 @@ static bool copy_options(mcplug_server *h, const struct mcplug_server_options *o
 
 /* ---- life ---- */
 
-static void link_server(mcplug_server *h)
-{
-    struct mp_service *s = h->service;
-
-    h->seq = ++s->opened;
-    h->told = s->change; /* what has been is no news */
-    h->prev = s->last_server;
-    *s->last_server = h;
-    s->last_server = &h->next;
-    s->n_servers++;
-}
-
 static void unlink_server(mcplug_server *h)
 {
     struct mp_service *s = h->service;
@@ -71,10 +64,7 @@ static void unlink_server(mcplug_server *h)
     for (struct mp_cursor *c = s->cursors; c; c = c->outer)
         if (c->next == h)
             c->next = h->next;
-    *h->prev = h->next;
-    *(h->next ? &h->next->prev : &s->last_server) = h->prev;
-    h->prev = NULL;
-    h->next = NULL;
+    mp_links_remove(s->last_server, h, next, prev);
     s->n_servers--;
 }
 
@@ -175,7 +165,10 @@ int mp_server_open(struct mp_registry *r, struct mp_target *target,
         mp_service_maybe_free(s);
         return mp_fail_nomem(err);
     }
-    link_server(h);
+    h->seq = ++s->opened;
+    h->told = s->change; /* what has been is no news */
+    mp_links_append(s->last_server, h, next, prev);
+    s->n_servers++;
     if (ready) {
         h->ready = ready;
         h->ready_arg = ready_arg;
@@ -214,10 +207,8 @@ static void finish_close(struct mp_job *job)
     mcplug_server *h = MP_OF(job, mcplug_server, close_job);
     static const struct mcplug_error why = {sizeof why, MCPLUG_ECANCELED, 0, 0,
                                             "the server was closed before it was ready"};
-    if (h->ready_due) {
-        h->ready_due = false;
-        h->ready(h->ready_arg, h, &why);
-    }
+    if (h->ready_due)
+        tell_ready(h, &why);
     mp_list_waits_cancel(h);
     h->gone = true;
     mp_server_settle(h);
@@ -249,14 +240,10 @@ void mp_server_close(mcplug_server *h, void (*closed)(void *arg), void *arg)
 
 /* ---- what it sees ---- */
 
-bool mp_server_allows(const mcplug_server *h, const char *tool)
-{
-    return mp_filter_allows(h->o.tools_allowed, h->o.tools_denied, tool);
-}
-
 static bool keep_tool(void *arg, const char *name)
 {
-    return mp_server_allows(arg, name);
+    const mcplug_server *h = arg;
+    return mp_filter_allows(h->o.tools_allowed, h->o.tools_denied, name);
 }
 
 mcplug_list *mp_server_filter(mcplug_server *h, mcplug_list *tools)
@@ -274,9 +261,11 @@ mcplug_list *mp_server_filter(mcplug_server *h, mcplug_list *tools)
 mcplug_list *mp_server_list(mcplug_server *h, enum mcplug_kind kind)
 {
     struct mp_service *s = h->service;
-    int i = kind == MCPLUG_TOOLS ? 0 : kind == MCPLUG_PROMPTS ? 1 : 2;
+    int i = 0;
 
-    if (kind != MCPLUG_TOOLS && kind != MCPLUG_PROMPTS && kind != MCPLUG_RESOURCES)
+    while (i < MP_FETCHED && MP_KIND(i) != kind)
+        i++;
+    if (i == MP_FETCHED)
         return NULL;
     mp_service_refresh_if_stale(s, i);
     mcplug_list *list = s->lists[i].list;
@@ -296,21 +285,14 @@ mcplug_list *mp_server_list(mcplug_server *h, enum mcplug_kind kind)
 
 /* ---- subscriptions ---- */
 
-static bool others_have(const mcplug_server *h, const char *uri)
-{
-    for (const mcplug_server *o = h->service->servers; o; o = o->next)
-        if (o != h && mp_uris_have(&o->uris, uri))
-            return true;
-    return false;
-}
-
 /* While the server is down it is noted, and asked for when it is up. */
 static int subscribe(mcplug_server *h, const char *uri, bool on, struct mcplug_error *err)
 {
     struct mp_service *s = h->service;
 
-    if (others_have(h, uri))
-        return MCPLUG_OK;
+    for (const mcplug_server *o = s->servers; o; o = o->next)
+        if (o != h && mp_uris_have(&o->uris, uri))
+            return MCPLUG_OK; /* somebody else wants it */
     if (mp_service_ready(s))
         return mp_notify_subscribe(s->session, uri, on, err);
     return mp_uris_set(s->session ? mp_session_uris(s->session) : &s->uris, uri, on, err);
@@ -324,10 +306,10 @@ int mp_server_subscribe(mcplug_server *h, const char *uri, bool on,
 
     if (r != MCPLUG_OK || had == on)
         return r;
-    r = on ? mp_uris_set(&h->uris, uri, true, err) : subscribe(h, uri, false, err);
-    if (r == MCPLUG_OK && on && (r = subscribe(h, uri, true, err)) != MCPLUG_OK)
-        mp_uris_set(&h->uris, uri, false, NULL);
-    else if (r == MCPLUG_OK && !on)
+    if (on && (r = mp_uris_set(&h->uris, uri, true, err)) != MCPLUG_OK)
+        return r;
+    r = subscribe(h, uri, on, err);
+    if (on == (r != MCPLUG_OK))
         mp_uris_set(&h->uris, uri, false, NULL);
     return r;
 }
@@ -421,16 +403,12 @@ int mp_server_restart(mcplug_server *h, struct mcplug_error *err)
         state = s->keeper.after;
     if (s->keeper.once)
         return mp_fail(err, MCPLUG_ECLOSED, "server \"%.64s\" was opened once", s->name);
-    switch (state) {
-    case MP_KEEPER_ENDED:
+    if (state == MP_KEEPER_ENDED)
         return mp_fail(err, MCPLUG_ECLOSED, "server \"%.64s\" has ended", s->name);
-    case MP_KEEPER_QUEUED:
-    case MP_KEEPER_STARTING:
+    if (state == MP_KEEPER_QUEUED || state == MP_KEEPER_STARTING)
         return mp_fail(err, MCPLUG_ERESTARTING,
                        "mcp_restart_in_progress: server \"%.64s\" is %s already", s->name,
                        mp_keeper_state_name(s->keeper.state));
-    default:
-        mp_keeper_kick(&s->keeper, &why);
-        return MCPLUG_OK;
-    }
+    mp_keeper_kick(&s->keeper, &why);
+    return MCPLUG_OK;
 }
