@@ -79,42 +79,32 @@ static void clear(struct mp_health *h)
     h->suspected = false;
 }
 
-static bool heard_since(struct mp_health *h, uint64_t then)
+/* Since the last check began. */
+static bool was_heard(struct mp_health *h)
 {
-    return h->ops->silent_ms(h) < mp_loop_now(h->loop) - then;
-}
-
-static void clear_if_heard(struct mp_health *h)
-{
-    if (heard_since(h, h->began_at))
-        clear(h);
-}
-
-static void die(struct mp_health *h)
-{
-    struct mcplug_error why = MCPLUG_ERROR_INIT;
-
-    h->watching = false;
-    if (h->misses == 1)
-        mp_fail(&why, MCPLUG_ETIMEDOUT, "no sign of life: a health check failed: %.400s",
-                h->last.text);
-    else
-        mp_fail(&why, MCPLUG_ETIMEDOUT,
-                "no sign of life: %u health checks failed, the last: %.400s", h->misses,
-                h->last.text);
-    h->ops->dead(h, &why);
+    return h->ops->silent_ms(h) < mp_loop_now(h->loop) - h->began_at;
 }
 
 /* The last thing that is done: `h` may be gone. */
-static void miss(struct mp_health *h, const struct mcplug_error *why)
+static void miss(struct mp_health *h, const struct mcplug_error *last)
 {
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+
     h->missed++;
     h->misses++;
-    mp_error_copy(&h->last, why);
-    if (h->misses >= h->allowed)
-        die(h);
-    else
+    if (h->misses < h->allowed) {
         arm(h, MP_HEALTH_AGAIN_MS);
+        return;
+    }
+    h->watching = false;
+    if (h->misses == 1)
+        mp_fail(&why, MCPLUG_ETIMEDOUT, "no sign of life: a health check failed: %.400s",
+                last->text);
+    else
+        mp_fail(&why, MCPLUG_ETIMEDOUT,
+                "no sign of life: %u health checks failed, the last: %.400s", h->misses,
+                last->text);
+    h->ops->dead(h, &why);
 }
 
 static void begin(struct mp_health *h)
@@ -140,25 +130,13 @@ static void on_time(struct mp_timer *timer)
 {
     struct mp_health *h = MP_OF(timer, struct mp_health, timer);
 
-    if (h->misses || h->excused)
-        clear_if_heard(h);
+    if ((h->misses || h->excused) && was_heard(h))
+        clear(h);
     uint64_t rest = h->misses || h->doubted ? 0 : rest_ms(h);
     if (rest)
         arm(h, rest);
     else
         begin(h);
-}
-
-/* A miss that took far longer than a check may says that we stood still, not the server.
- * Once in a row: a check may be slow in other ways. */
-static bool excuse(struct mp_health *h)
-{
-    bool late = mp_loop_now(h->loop) - h->began_at > 2 * MP_HEALTH_CHECK_MS;
-
-    if (!late || h->excused)
-        return false;
-    h->excused = true;
-    return true;
 }
 
 void mp_health_checked(struct mp_health *h, const struct mcplug_error *why)
@@ -178,17 +156,20 @@ void mp_health_checked(struct mp_health *h, const struct mcplug_error *why)
         }
         h->allowed = MP_HEALTH_MISSES;
     }
-    if (why && !heard_since(h, h->began_at)) {
-        if (!excuse(h)) {
-            miss(h, why);
-            return;
-        }
-        h->doubted = true;
-        arm(h, MP_HEALTH_AGAIN_MS);
+    if (!why || was_heard(h)) {
+        clear(h);
+        arm(h, rest_ms(h));
         return;
     }
-    clear(h);
-    arm(h, rest_ms(h));
+    /* A miss that took far longer than a check may says that we stood still, not the
+     * server. Once in a row: a check may be slow in other ways. */
+    bool late = mp_loop_now(h->loop) - h->began_at > 2 * MP_HEALTH_CHECK_MS;
+    if (!late || h->excused) {
+        miss(h, why);
+        return;
+    }
+    h->excused = h->doubted = true;
+    arm(h, MP_HEALTH_AGAIN_MS);
 }
 
 /* ---- for its owner ---- */
@@ -200,7 +181,6 @@ void mp_health_init(struct mp_health *h, const struct mp_health_ops *ops,
     h->ops = ops;
     h->loop = loop;
     h->idle_ms = idle_ms;
-    h->last = (struct mcplug_error)MCPLUG_ERROR_INIT;
     clear(h);
 }
 
@@ -229,8 +209,8 @@ void mp_health_suspect(struct mp_health *h, unsigned misses)
 {
     if (!h->watching)
         return;
-    if (!h->checking && (h->misses || h->excused))
-        clear_if_heard(h); /* what it said before is no answer to this */
+    if (!h->checking && (h->misses || h->excused) && was_heard(h))
+        clear(h); /* what it said before is no answer to this */
     h->allowed = misses ? misses : 1;
     h->suspected = true;
     if (h->checking || h->misses)

@@ -40,13 +40,12 @@ struct mp_health {
     bool suspected;   /* for a reason of somebody's */
     unsigned allowed; /* misses until it is dead; MP_HEALTH_MISSES unless suspected */
     bool watching, checking;
-    bool doubted;             /* check at once, however little it was silent */
-    bool excused;             /* one late check of this row was no miss */
-    uint64_t began_at;        /* the last check */
-    uint64_t alive_at;        /* the last check that went well, or when watching began */
-    uint64_t idle_at;         /* when nobody was seen to wait, the last time */
-    uint64_t checks, missed;  /* in all */
-    struct mcplug_error last; /* why the last check failed */
+    bool doubted;            /* check at once, however little it was silent */
+    bool excused;            /* one late check of this row was no miss */
+    uint64_t began_at;       /* the last check */
+    uint64_t alive_at;       /* the last check that went well, or when watching began */
+    uint64_t checks, missed; /* in all */
+    uint64_t idle_at;        /* when nobody was seen to wait, the last time */
     struct mp_timer timer;
     struct mp_job job; /* in place of a timer, without memory for one */
 };

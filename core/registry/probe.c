@@ -1,6 +1,7 @@
 #include "registry/probe.h"
 
 #include "base/error.h"
+#include "base/links.h"
 #include "base/mem.h"
 #include "config/policy_url.h" /* URLs as the modules read them */
 #include "registry/health.h"
@@ -16,7 +17,7 @@ static const char url_option[] = "healthUrl";
  * answers every one. */
 struct question {
     mcplug_check *check; /* NULL: nobody wants to hear of it any more */
-    struct question *next;
+    struct question *next, **prev;
     void (*fn)(void *arg, struct mcplug_bytes reply, const struct mcplug_error *why);
     void *arg;
     struct mp_request request; /* its texts are behind it */
@@ -46,10 +47,6 @@ struct mcplug_check {
     char source[256];
 };
 
-struct mp_probe {
-    mcplug_check check;
-};
-
 static void complain(mcplug_check *c, const char *what)
 {
     if (!c->complained)
@@ -60,36 +57,30 @@ static void complain(mcplug_check *c, const char *what)
 
 /* ---- the end ---- */
 
-static void forget_questions(mcplug_check *c)
-{
-    while (c->questions) {
-        struct question *q = c->questions;
-        c->questions = q->next;
-        q->check = NULL;
-        mp_request_cancel(&q->request);
-    }
-}
-
-static void check_free(mcplug_check *c)
-{
-    mp_timer_stop(c->loop, &c->timer);
-    mp_job_drop(c->loop, &c->job);
-    forget_questions(c);
-    mp_props_free(c->settings);
-    mp_free(MP_OF(c, struct mp_probe, check));
-}
-
+/* `stop`: there was no verdict. May be called twice. */
 static void end_instance(mcplug_check *c, bool stop)
 {
     c->over = true;
     mp_timer_stop(c->loop, &c->timer);
     mp_job_drop(c->loop, &c->job);
-    forget_questions(c);
+    while (c->questions) {
+        struct question *q = c->questions;
+        mp_links_drop(q, next, prev);
+        q->check = NULL;
+        mp_request_cancel(&q->request);
+    }
     if (c->started && stop)
         c->ops->stop(c->instance);
     if (c->started)
         c->ops->destroy(c->instance);
     c->started = false;
+}
+
+static void check_free(mcplug_check *c)
+{
+    end_instance(c, false);
+    mp_props_free(c->settings);
+    mp_free(c);
 }
 
 static void finish(mcplug_check *c, bool stop)
@@ -124,14 +115,6 @@ static const struct mcplug_target *health_target(const mcplug_check *check)
     return &c->target;
 }
 
-static void question_leave(struct question *q)
-{
-    struct question **at = &q->check->questions;
-    while (*at != q)
-        at = &(*at)->next;
-    *at = q->next;
-}
-
 static void on_answer(void *arg, mcplug_call *call, mcplug_result *result,
                       const struct mcplug_error *why)
 {
@@ -140,7 +123,7 @@ static void on_answer(void *arg, mcplug_call *call, mcplug_result *result,
     (void)call;
 
     if (q->check) {
-        question_leave(q);
+        mp_links_drop(q, next, prev);
         if (!why && result)
             reply.data = (const unsigned char *)mcplug_result_json(result, &reply.len);
         q->fn(q->arg, reply, why);
@@ -183,19 +166,8 @@ static int health_request(mcplug_check *c, const char *method, struct mcplug_byt
     }
     q->request.pings = true; /* an error is an answer, too */
     c->n_questions++;
-    q->next = c->questions;
-    c->questions = q;
+    mp_links_push(c->questions, q, next, prev);
     return MCPLUG_OK;
-}
-
-/* A reason that a module gives is an error, and has a text. */
-static void take_reason(mcplug_check *c, const struct mcplug_error *why)
-{
-    mp_error_copy(&c->why, why);
-    if (c->why.code >= 0)
-        c->why.code = MCPLUG_EIO;
-    if (!c->why.text[0])
-        mp_fail(&c->why, c->why.code, "probe %s says no without a reason", c->name);
 }
 
 static void health_verdict(mcplug_check *c, const struct mcplug_error *why)
@@ -208,8 +180,13 @@ static void health_verdict(mcplug_check *c, const struct mcplug_error *why)
     }
     c->told = true;
     c->failed = why != NULL;
-    if (why)
-        take_reason(c, why);
+    if (why) { /* a reason that a module gives is an error, and has a text */
+        mp_error_copy(&c->why, why);
+        if (c->why.code >= 0)
+            c->why.code = MCPLUG_EIO;
+        if (!c->why.text[0])
+            mp_fail(&c->why, c->why.code, "probe %s says no without a reason", c->name);
+    }
     mp_job_defer(c->loop, &c->job, on_verdict);
 }
 
@@ -281,13 +258,6 @@ static int find(struct mp_catalogue *catalogue, const char *name,
     return mp_catalogue_find(catalogue, MCPLUG_PROBE, plain, out, err);
 }
 
-static bool has_option(const struct mcplug_option *options, const char *name)
-{
-    while (options && options->name && strcmp(options->name, name) != 0)
-        options++;
-    return options && options->name;
-}
-
 static bool same_origin(const char *a, const char *b)
 {
     struct url one, other;
@@ -308,15 +278,17 @@ static mcplug_props *known_settings(const struct mcplug_feature *f, const char *
 static int check_url(const struct mcplug_feature *f, const char *url,
                      struct mcplug_error *err)
 {
+    const char *const *accepts = f->accepts;
     struct url parts;
     const char *wrong = url_parse(url, &parts);
 
     if (wrong) /* and not quoted: there may be a password in it */
         return mp_fail(err, MCPLUG_ECONFIG, "%s: it %s", url_option, wrong);
-    for (size_t i = 0; f->accepts && f->accepts[i]; i++)
-        if (strcmp(f->accepts[i], parts.scheme) == 0)
-            return MCPLUG_OK;
-    if (!f->accepts || !f->accepts[0])
+    if (!accepts || !*accepts)
+        return MCPLUG_OK;
+    while (*accepts && strcmp(*accepts, parts.scheme) != 0)
+        accepts++;
+    if (*accepts)
         return MCPLUG_OK;
     return mp_fail(err, MCPLUG_ECONFIG, "%s: the probe \"%s\" takes no %s", url_option,
                    f->name, parts.scheme);
@@ -327,15 +299,18 @@ static int make_settings(const struct mcplug_feature *f, const char *url,
                          const struct mp_session *s, mcplug_props **out,
                          struct mcplug_error *err)
 {
-    bool takes = has_option(f->options, url_option);
-    mcplug_props *props = known_settings(f, takes ? url : NULL, s);
-    int r = props ? MCPLUG_OK : mp_fail_nomem(err);
+    const struct mcplug_option *o = f->options;
     char what[NAME_BYTES + 16];
 
-    if (r == MCPLUG_OK && takes && url)
+    while (o && o->name && strcmp(o->name, url_option) != 0)
+        o++;
+    if (!o || !o->name)
+        url = NULL; /* the probe does not know it */
+    mcplug_props *props = known_settings(f, url, s);
+    int r = props ? MCPLUG_OK : mp_fail_nomem(err);
+    if (r == MCPLUG_OK && url)
         r = check_url(f, url, err);
-    if (r == MCPLUG_OK && takes && url &&
-        mp_props_set(props, url_option, url) != MCPLUG_OK)
+    if (r == MCPLUG_OK && url && mp_props_set(props, url_option, url) != MCPLUG_OK)
         r = mp_fail_nomem(err);
     snprintf(what, sizeof what, "probe \"%s\"", f->name);
     if (r == MCPLUG_OK)
@@ -363,40 +338,6 @@ int mp_probe_check(struct mp_catalogue *catalogue, const char *name, const char 
 
 /* ---- starting ---- */
 
-static void fill_target(mcplug_check *c)
-{
-    const struct mp_session *s = c->session;
-    const struct mp_identity *id = mp_session_identity(s);
-    const char *pid = mp_identity_fact(id, "pid"), *url = mp_identity_fact(id, "url");
-
-    c->target = (struct mcplug_target){
-        .struct_size = sizeof c->target,
-        .pid = pid ? (int32_t)strtol(pid, NULL, 10) : 0,
-        .server = mp_session_name(s),
-        .transport = mp_session_transport(s),
-        .url = url ? url : mp_props_get(mp_session_settings(s), "url"),
-        .revision = id->revision,
-    };
-}
-
-static mcplug_check *check_new(const struct mp_probe_options *o)
-{
-    struct mp_probe *probe = mp_alloc(sizeof *probe);
-    if (!probe)
-        return NULL;
-    mcplug_check *c = &probe->check;
-    c->session = o->session;
-    c->loop = o->loop;
-    c->log = o->log;
-    c->timeout_ms = o->timeout_ms ? o->timeout_ms : MP_HEALTH_CHECK_MS;
-    uint64_t now = mp_loop_now(c->loop);
-    c->deadline = c->timeout_ms > UINT64_MAX - now ? UINT64_MAX : now + c->timeout_ms;
-    c->why = (struct mcplug_error)MCPLUG_ERROR_INIT;
-    snprintf(c->source, sizeof c->source, "mcp:%.200s", mp_session_name(o->session));
-    fill_target(c);
-    return c;
-}
-
 /* The timer runs before the module does, so that it comes before the time-outs of what
  * the module asks. */
 static int start(mcplug_check *c, void *ctx, struct mcplug_error *err)
@@ -420,37 +361,54 @@ static int start(mcplug_check *c, void *ctx, struct mcplug_error *err)
     return told;
 }
 
-int mp_probe_start(const struct mp_probe_options *options,
+int mp_probe_start(const struct mp_probe_options *o,
                    void (*done)(void *arg, const struct mcplug_error *why), void *arg,
-                   struct mp_probe **out, struct mcplug_error *err)
+                   mcplug_check **out, struct mcplug_error *err)
 {
+    const struct mp_identity *id = mp_session_identity(o->session);
+    const char *pid = mp_identity_fact(id, "pid"), *url = mp_identity_fact(id, "url");
+    uint64_t now = mp_loop_now(o->loop);
     const struct mp_offer *offer = NULL;
-    mcplug_check *c = check_new(options);
-    int r = c ? MCPLUG_OK : mp_fail_nomem(err);
+    mcplug_check *c = mp_alloc(sizeof *c);
 
-    if (r == MCPLUG_OK && options->name)
-        r = find(options->catalogue, options->name, &offer, err);
+    if (!c)
+        return mp_fail_nomem(err);
+    c->session = o->session;
+    c->loop = o->loop;
+    c->log = o->log;
+    c->done = done;
+    c->arg = arg;
+    c->timeout_ms = o->timeout_ms ? o->timeout_ms : MP_HEALTH_CHECK_MS;
+    c->deadline = c->timeout_ms > UINT64_MAX - now ? UINT64_MAX : now + c->timeout_ms;
+    c->why = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    snprintf(c->source, sizeof c->source, "mcp:%.200s", mp_session_name(o->session));
+    c->target = (struct mcplug_target){
+        .struct_size = sizeof c->target,
+        .pid = pid ? (int32_t)strtol(pid, NULL, 10) : 0,
+        .server = mp_session_name(o->session),
+        .transport = mp_session_transport(o->session),
+        .url = url ? url : mp_props_get(mp_session_settings(o->session), "url"),
+        .revision = id->revision,
+    };
+    int r = o->name ? find(o->catalogue, o->name, &offer, err) : MCPLUG_OK;
     if (offer)
-        r = make_settings(&offer->feature, options->url, options->session, &c->settings,
-                          err);
+        r = make_settings(&offer->feature, o->url, o->session, &c->settings, err);
     if (r == MCPLUG_OK) {
-        c->done = done;
-        c->arg = arg;
         c->ops = offer ? offer->feature.ops : &own_ops;
         c->name = offer ? offer->feature.name : "of the core";
         r = start(c, offer ? offer->plugin->ctx : NULL, err);
     }
     if (r == MCPLUG_OK)
-        *out = MP_OF(c, struct mp_probe, check);
-    else if (c)
+        *out = c;
+    else
         check_free(c);
     return r;
 }
 
-void mp_probe_cancel(struct mp_probe *probe)
+void mp_probe_cancel(mcplug_check *c)
 {
-    if (!probe || probe->check.over) /* its end is being told */
+    if (!c || c->over) /* its end is being told */
         return;
-    end_instance(&probe->check, !probe->check.told);
-    check_free(&probe->check);
+    end_instance(c, !c->told);
+    check_free(c);
 }

@@ -6,8 +6,6 @@
 #include "plugin/catalogue.h"
 #include "session/session.h"
 
-struct mp_probe;
-
 struct mp_probe_options {
     struct mp_loop *loop;
     struct mp_events *log;
@@ -26,8 +24,8 @@ struct mp_probe_options {
  * returns. On failure nothing follows. */
 int mp_probe_start(const struct mp_probe_options *options,
                    void (*done)(void *arg, const struct mcplug_error *why), void *arg,
-                   struct mp_probe **out, struct mcplug_error *err);
-void mp_probe_cancel(struct mp_probe *probe); /* take; `done` does not run */
+                   mcplug_check **out, struct mcplug_error *err);
+void mp_probe_cancel(mcplug_check *check); /* take; `done` does not run */
 
 /* Is there such a probe, and does it have what it needs? Before a server is started. */
 int mp_probe_check(struct mp_catalogue *catalogue, const char *name, const char *url,

@@ -101,7 +101,7 @@ struct mp_service {
     struct mp_session *session; /* while something of it is there */
     struct mp_identity id;      /* what it said of itself last */
     struct mp_health health;
-    struct mp_probe *check;
+    mcplug_check *check;
     struct mp_list_state lists[MP_FETCHED];
     unsigned wanted;        /* kinds that READY waits for */
     unsigned asked;         /* those that it waited for with this connection */

@@ -13,7 +13,7 @@ static const char *modules_dir;
 
 static struct fake f;
 static struct mp_catalogue *cat;
-static struct mp_probe *probe;
+static mcplug_check *probe;
 static struct {
     unsigned times;
     int code;

@@ -16,7 +16,7 @@
 
 static struct fake f;
 static struct mp_catalogue *cat;
-static struct mp_probe *probe;
+static mcplug_check *probe;
 static struct {
     unsigned times;
     int code, peer_status;

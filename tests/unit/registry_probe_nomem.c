@@ -21,7 +21,7 @@ static bool one_check(const char *name, unsigned long at, bool from_then_on)
 {
     struct fake f;
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mp_probe *probe = NULL;
+    mcplug_check *probe = NULL;
     const char *const dirs[] = {modules_dir, NULL};
 
     fake_init(&f);
