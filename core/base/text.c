@@ -3,6 +3,12 @@
 #include "base/buf.h"
 
 #include <stdio.h>
+#include <string.h>
+
+bool mp_text_same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
 
 size_t mp_utf8_len(const unsigned char *p, size_t avail)
 {

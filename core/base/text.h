@@ -8,6 +8,9 @@
 
 #include "base/shared.h"
 
+/* Equal, or both NULL. */
+bool mp_text_same(const char *a, const char *b);
+
 /* Length 1..4 of the well-formed UTF-8 sequence at `p`, or 0. */
 MP_SHARED size_t mp_utf8_len(const unsigned char *p, size_t avail);
 MP_SHARED bool mp_is_utf8(const char *text);

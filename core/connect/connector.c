@@ -7,31 +7,33 @@
 
 /* ---- eras remembered ---- */
 
+/* NULL: not known */
+static enum mp_era *find_era(struct mp_connector *c, uint64_t hash)
+{
+    for (size_t i = 0; i < c->n_eras && i < MP_ERAS_KEPT; i++)
+        if (c->eras[i].hash == hash)
+            return &c->eras[i].era;
+    return NULL;
+}
+
 static enum mp_era recall(void *arg, uint64_t hash)
 {
-    const struct mp_connector *c = arg;
-    size_t n = c->n_eras < MP_ERAS_KEPT ? c->n_eras : MP_ERAS_KEPT;
-
-    for (size_t i = 0; i < n; i++)
-        if (c->eras[i].hash == hash)
-            return c->eras[i].era;
-    return MP_ERA_UNKNOWN;
+    const enum mp_era *era = find_era(arg, hash);
+    return era ? *era : MP_ERA_UNKNOWN;
 }
 
 /* The oldest makes way. */
 static void remember(void *arg, uint64_t hash, enum mp_era era)
 {
     struct mp_connector *c = arg;
-    size_t n = c->n_eras < MP_ERAS_KEPT ? c->n_eras : MP_ERAS_KEPT;
+    enum mp_era *known = find_era(c, hash);
 
-    for (size_t i = 0; i < n; i++) {
-        if (c->eras[i].hash == hash) {
-            c->eras[i].era = era;
-            return;
-        }
+    if (!known) {
+        size_t i = c->n_eras++ % MP_ERAS_KEPT;
+        c->eras[i].hash = hash;
+        known = &c->eras[i].era;
     }
-    c->eras[c->n_eras % MP_ERAS_KEPT].hash = hash;
-    c->eras[c->n_eras++ % MP_ERAS_KEPT].era = era;
+    *known = era;
 }
 
 /* ---- transports ---- */
@@ -47,9 +49,8 @@ static int check_settings(const struct mp_offer *offer, const mcplug_props *sett
     snprintf(what, sizeof what, "transport \"%.32s\"", offer->feature.name);
     int r = mp_props_check(props, offer->feature.options, what, err);
     if (r == MCPLUG_OK)
-        *out = props;
-    else
-        mp_props_free(props);
+        *out = mp_move(&props);
+    mp_props_free(props);
     return r;
 }
 

@@ -9,18 +9,27 @@
 #include <stdio.h>
 #include <string.h>
 
-mcplug_settings *mcplug_settings_new(const char *type)
+mcplug_settings *mp_settings_take(const char *type, mcplug_props *props)
 {
-    mcplug_settings *s = mp_alloc(sizeof *s);
-    if (!s)
-        return NULL;
-    s->props = mp_props_new();
-    s->type = mp_strdup(type);
-    if (!s->props || (type && !s->type)) {
-        mcplug_settings_free(s);
+    mcplug_settings *s = props ? mp_alloc(sizeof *s) : NULL;
+
+    if (!s || (type && !(s->type = mp_strdup(type)))) {
+        mp_props_free(props);
+        mp_free(s);
         return NULL;
     }
+    s->props = props;
     return s;
+}
+
+mcplug_settings *mcplug_settings_new(const char *type)
+{
+    return mp_settings_take(type, mp_props_new());
+}
+
+mcplug_settings *mp_settings_copy(const mcplug_settings *from)
+{
+    return mp_settings_take(from->type, mp_props_copy(from->props));
 }
 
 void mcplug_settings_free(mcplug_settings *s)
@@ -48,19 +57,6 @@ int mcplug_settings_put(mcplug_settings *s, const char *name, const char *key,
     return mp_props_put(s->props, name, key, value);
 }
 
-mcplug_settings *mp_settings_copy(const mcplug_settings *from)
-{
-    mcplug_settings *s = mp_alloc(sizeof *s);
-    if (!s)
-        return NULL;
-    s->props = mp_props_copy(from->props);
-    s->type = mp_strdup(from->type);
-    if (s->props && (s->type || !from->type))
-        return s;
-    mcplug_settings_free(s);
-    return NULL;
-}
-
 int mp_settings_merge(mcplug_settings *settings, const mcplug_settings *top,
                       struct mcplug_error *err)
 {
@@ -72,13 +68,6 @@ int mp_settings_merge(mcplug_settings *settings, const mcplug_settings *top,
                ? mp_fail_nomem(err)
                : mp_fail(err, r == MCPLUG_EINVAL ? MCPLUG_ECONFIG : r,
                          "what is put on top of the settings does not fit them");
-}
-
-bool mp_settings_equal(const mcplug_settings *a, const mcplug_settings *b)
-{
-    bool same_type =
-        a->type && b->type ? strcmp(a->type, b->type) == 0 : a->type == b->type;
-    return same_type && mp_props_equal(a->props, b->props);
 }
 
 const char *mp_settings_name(const mcplug_settings *settings, char *buf, size_t size)

@@ -11,12 +11,12 @@ struct mcplug_settings {
     mcplug_props *props;
 };
 
-/* give; NULL: no memory */
+/* give; NULL: no memory, also for `props`, which may be NULL then. take `props` */
+mcplug_settings *mp_settings_take(const char *type, mcplug_props *props);
 mcplug_settings *mp_settings_copy(const mcplug_settings *from);
 /* Puts `top` on it, as mp_props_merge() does. */
 int mp_settings_merge(mcplug_settings *settings, const mcplug_settings *top,
                       struct mcplug_error *err);
-bool mp_settings_equal(const mcplug_settings *a, const mcplug_settings *b);
 /* What a person would call a server without a name: its program, or its address. Keys
  * that are part of an address stay out of logs. borrow: of these, or `buf` */
 const char *mp_settings_name(const mcplug_settings *settings, char *buf, size_t size);

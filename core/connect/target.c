@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 struct vault {
     struct vault *next;
@@ -93,19 +94,20 @@ static int find_transport(struct mp_connector *c, const struct mcplug_config *co
     return r;
 }
 
-/* Takes what was resolved, and puts `overlay` on top. */
-static int make_settings(struct mp_target *t, struct mp_resolved *resolved,
-                         const mcplug_settings *overlay, struct mcplug_error *err)
+/* take `props`; `overlay` is put on top. give `out` */
+static int make_settings(const char *type, mcplug_props *props,
+                         const mcplug_settings *overlay, mcplug_settings **out,
+                         struct mcplug_error *err)
 {
-    mcplug_settings *s = mcplug_settings_new(resolved->type);
+    mcplug_settings *s = mp_settings_take(type, props);
+    int r = s ? MCPLUG_OK : mp_fail_nomem(err);
 
-    if (!s)
-        return mp_fail_nomem(err);
-    mp_props_free(s->props);
-    s->props = mp_move(&resolved->props);
-    t->settings = s;
-    t->is_elsewhere = overlay && mp_props_get(overlay->props, "url");
-    return overlay ? mp_settings_merge(s, overlay, err) : MCPLUG_OK;
+    if (s && overlay)
+        r = mp_settings_merge(s, overlay, err);
+    if (r == MCPLUG_OK)
+        *out = mp_move(&s);
+    mcplug_settings_free(s);
+    return r;
 }
 
 struct finding {
@@ -120,7 +122,6 @@ struct finding {
 static void find_vault(void *arg, const char *name)
 {
     struct finding *f = arg;
-    const struct mp_offer *offer;
     size_t n = strcspn(name, ":");
     bool is_vault = name[n] && strncmp(name, "file:", 5) != 0 && strncmp(name, "cmd:", 4);
 
@@ -134,13 +135,8 @@ static void find_vault(void *arg, const char *name)
         return;
     }
     memcpy(v->name, name, n);
-    f->result = mp_catalogue_find(f->catalogue, MCPLUG_VAULT, v->name, &offer, f->err);
-    if (f->result != MCPLUG_OK) {
-        mp_free(v);
-        return;
-    }
-    v->offer = offer;
-    v->next = f->target->vaults;
+    f->result = mp_catalogue_find(f->catalogue, MCPLUG_VAULT, v->name, &v->offer, f->err);
+    v->next = f->target->vaults; /* also if there is none: the target goes with it */
     f->target->vaults = v;
 }
 
@@ -160,23 +156,12 @@ static int keep_for_secrets(struct mp_target *t, struct mp_connector *c,
     return f.result;
 }
 
-/* What is put on top counts as much as the entry. */
-static int judge(const struct mcplug_config *config, const struct mp_entry *entry,
-                 const mcplug_settings *settings, struct mcplug_error *err)
-{
-    struct mcplug_error why = MCPLUG_ERROR_INIT;
-
-    if (mp_config_judge(config, entry, settings->props, &why) == MCPLUG_OK)
-        return MCPLUG_OK;
-    return mp_fail(err, MCPLUG_EREFUSED, "Cannot use MCP server \"%s\": %s", entry->name,
-                   why.text);
-}
-
 int mp_target_of_entry(struct mp_connector *c, struct mcplug_config *config,
                        struct mp_entry *entry, const mcplug_settings *overlay,
                        struct mp_resolved *resolved, struct mp_target **out,
                        struct mcplug_error *err)
 {
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
     struct mp_target *t = mp_alloc(sizeof *t);
     enum mp_state state;
 
@@ -195,15 +180,20 @@ int mp_target_of_entry(struct mp_connector *c, struct mcplug_config *config,
                           : mp_entry_resolve(config, entry, f->options, resolved, err);
     }
     if (r == MCPLUG_OK)
-        r = make_settings(t, resolved, overlay, err);
-    if (r == MCPLUG_OK && overlay) /* else it was judged when it was found to be usable */
-        r = judge(config, entry, t->settings, err);
+        r = make_settings(resolved->type, mp_move(&resolved->props), overlay,
+                          &t->settings, err);
+    /* what is put on top counts as much; else it was judged when found to be usable */
+    if (r == MCPLUG_OK && overlay &&
+        mp_config_judge(config, entry, t->settings->props, &why) != MCPLUG_OK)
+        r = mp_fail(err, MCPLUG_EREFUSED, "Cannot use MCP server \"%s\": %s", entry->name,
+                    why.text);
     if (r == MCPLUG_OK && resolved->has_secrets)
         r = keep_for_secrets(t, c, config, entry, resolved, overlay, err);
     if (r != MCPLUG_OK) {
         target_free(t);
         return r;
     }
+    t->is_elsewhere = overlay && mp_props_get(overlay->props, "url");
     t->hash = mp_props_hash(t->settings->props);
     *out = t;
     return MCPLUG_OK;
@@ -221,21 +211,15 @@ const struct mp_offer *mp_target_offer(const struct mp_target *t)
     return t->is_elsewhere ? NULL : t->offer;
 }
 
-uint64_t mp_target_hash(const struct mp_target *t)
-{
-    return t->hash;
-}
-
 /* References mean the same where the files do that they stand in: paths and commands are
  * relative to these. */
 bool mp_target_equal(const struct mp_target *a, const struct mp_target *b)
 {
-    const char *x = a->config ? a->entry->source->real : NULL;
-    const char *y = b->config ? b->entry->source->real : NULL;
-    bool same_file = x && y ? strcmp(x, y) == 0 : x == y;
-
-    return a->hash == b->hash && !a->config == !b->config && same_file &&
-           mp_settings_equal(a->settings, b->settings);
+    return a->hash == b->hash && !a->config == !b->config &&
+           mp_text_same(a->config ? a->entry->source->real : NULL,
+                        b->config ? b->entry->source->real : NULL) &&
+           mp_text_same(a->settings->type, b->settings->type) &&
+           mp_props_equal(a->settings->props, b->settings->props);
 }
 
 bool mp_target_has_secrets(const struct mp_target *t)
@@ -275,17 +259,8 @@ static void look_up(void *arg)
 
     int r = mp_entry_secrets(t->config, t->entry, t->offer->feature.options, t->variables,
                              &vaults, &props, &l->why);
-    mcplug_settings *s = r == MCPLUG_OK ? mcplug_settings_new(t->settings->type) : NULL;
-    if (s) {
-        mp_props_free(s->props);
-        s->props = mp_move(&props);
-        if (t->overlay)
-            r = mp_settings_merge(s, t->overlay, &l->why);
-    } else if (r == MCPLUG_OK) {
-        mp_fail_nomem(&l->why);
-    }
-    mp_props_free(props);
-    l->settings = s;
+    if (r == MCPLUG_OK)
+        make_settings(t->settings->type, props, t->overlay, &l->settings, &l->why);
 }
 
 static void on_looked_up(void *arg, int status)

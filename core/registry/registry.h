@@ -1,8 +1,8 @@
 /* The registry: servers that are kept up, and who uses them. [loop]
  *
  *   keeper.c        when to start, to stop, to wait: the machine of states
- *   registry.c      which services there are, who finds which, their health, their end
- *   service.c       one connection that is kept up, and what its server offered last
+ *   registry.c      which services there are, and who finds which
+ *   service.c       one connection that is kept up, its health, what it offered last
  *   health.c        when to ask whether it lives; probe.c asks
  *   server.c        one user of a service: what a program has as mcplug_server
  *   pending_call.c  one call of a user: waits for the server, in a queue, for the answer
@@ -55,6 +55,10 @@ void mp_registry_init(struct mp_registry *r, const struct mp_registry_options *o
 void mp_registry_end(struct mp_registry *r);
 bool mp_registry_idle(const struct mp_registry *r); /* nothing is left running */
 void mp_registry_clear(struct mp_registry *r);      /* idle ones only */
+/* The service that reaches it: one that is there, or a new one. */
+int mp_registry_find(struct mp_registry *r, struct mp_target *target,
+                     const struct mcplug_server_options *options, struct mp_service **out,
+                     struct mcplug_error *err);
 /* borrow; NULL: no memory */
 struct mp_queue *mp_registry_queue(struct mp_registry *r, const char *name);
 
@@ -144,20 +148,16 @@ bool mp_service_ready(const struct mp_service *s);
 void mp_service_refresh_if_stale(struct mp_service *s, int i);
 /* A list that was fetched on somebody's behalf: it is the newest there is. */
 void mp_service_take_list(struct mp_service *s, enum mcplug_kind kind, mcplug_list *list);
-/* Its keeper and its lists, at the beginning. */
-void mp_service_init(struct mp_service *s);
-void mp_service_wire(const struct mp_service *s, struct mcplug_ledger *out);
-
-/* ---- registry.c ---- */
-
-/* The service that reaches it: one that is there, or a new one. */
-int mp_registry_find(struct mp_registry *r, struct mp_target *target,
-                     const struct mcplug_server_options *options, struct mp_service **out,
-                     struct mcplug_error *err);
+int mp_service_new(struct mp_registry *r, struct mp_target *target,
+                   const struct mcplug_server_options *options, struct mp_service **out,
+                   struct mcplug_error *err);
+/* Would the connection be the same one? Times are everybody's own. */
+bool mp_service_fits(const struct mp_service *s, const struct mp_target *target,
+                     const struct mcplug_server_options *options);
+/* One more user of it: it stays as long, and is watched as closely, as anybody wants. */
+void mp_service_share(struct mp_service *s, const struct mcplug_server_options *options);
 /* The kinds of lists that READY waits for. */
 unsigned mp_server_lists_of(const struct mcplug_server_options *o);
-/* Does somebody wait for an answer? */
-bool mp_service_busy(const struct mp_service *s);
 /* What it offered last, from what is kept at `path`, which it keeps from now on. take;
  * NULL is fine */
 void mp_service_recall(struct mp_service *s, char *path);

@@ -388,7 +388,9 @@ void mp_server_status(const mcplug_server *h, struct mcplug_status *out)
         .wire = &s->wire_told,
     };
     fill_ledger(&s->calls_told, s->issued, s->ended, s->n_sent + s->n_waiting);
-    mp_service_wire(s, &s->wire_told);
+    s->wire_told = s->wire;
+    if (s->session)
+        mp_session_count(s->session, &s->wire_told);
     give_struct(out, out->struct_size, &all, sizeof all);
 }
 

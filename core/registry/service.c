@@ -1,6 +1,7 @@
 #include "registry/registry.h"
 
 #include "base/error.h"
+#include "base/links.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "registry/tool_cache.h"
@@ -67,6 +68,12 @@ static void tell_change(const struct mp_service *s)
 bool mp_service_ready(const struct mp_service *s)
 {
     return s->keeper.state == MP_KEEPER_READY;
+}
+
+/* Does somebody wait for an answer? */
+static bool awaits_answer(const struct mp_service *s)
+{
+    return s->n_sent || (s->session && mp_session_busy(s->session));
 }
 
 /* ---- who is told ---- */
@@ -141,10 +148,19 @@ static void tell_remark(mcplug_server *h, const struct news *news)
 static void fetch_soon(struct mp_service *s);
 static void settle(struct mp_service *s);
 
+/* Whatever went wrong with it is over. */
+static void retry_reset(struct mp_list_state *l)
+{
+    l->due = 0;
+    l->failures = l->refusals = 0;
+}
+
 static void keep_list(struct mp_list_state *l, mcplug_list *list)
 {
     mcplug_list_unref(l->list);
     l->list = mcplug_list_ref(list);
+    l->had = true;
+    retry_reset(l);
 }
 
 /* For the next time, when it may be asked about while it does not run. Only what was
@@ -186,13 +202,6 @@ static void list_failed(struct mp_list_state *l, const struct mcplug_error *why)
     log_line(s, MCPLUG_LOG_WARN, "its list of %s can't be had: %s", l->noun, why->text);
 }
 
-/* Whatever went wrong with it is over. */
-static void retry_reset(struct mp_list_state *l)
-{
-    l->due = 0;
-    l->failures = l->refusals = 0;
-}
-
 static void on_others(struct mp_timer *timer)
 {
     settle(MP_OF(timer, struct mp_service, others));
@@ -220,13 +229,10 @@ static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why
 
     l->fetching = false;
     l->fetched_at = mp_loop_now(s->registry->o.loop);
-    if (!why) {
-        l->had = true;
-        retry_reset(l);
+    if (!why)
         keep_list(l, list);
-    } else if (why->code != MCPLUG_ECANCELED) {
+    else if (why->code != MCPLUG_ECANCELED)
         list_failed(l, why);
-    }
     if (s->keeper.state == MP_KEEPER_STARTING) {
         s->fetching--;
         if (why && i == 0 && !s->keeper.once) /* kept up without its tools it is no use */
@@ -264,9 +270,7 @@ void mp_service_take_list(struct mp_service *s, enum mcplug_kind kind, mcplug_li
         struct mp_list_state *l = &s->lists[i];
         if (kind != MP_KIND(i) || l->list == list)
             continue;
-        l->had = true;
         l->fetched_at = mp_loop_now(s->registry->o.loop);
-        retry_reset(l);
         keep_list(l, list);
         keep_known(s, kind, NULL);
     }
@@ -379,33 +383,17 @@ static void ask(struct mp_service *s, int which, mcplug_input *input, const char
     s->handlers[which](s->handlers_arg, h, input, params, len);
 }
 
-static void on_elicit(void *arg, struct mp_session *session, mcplug_input *input,
-                      const char *params, size_t len)
-{
-    (void)session;
-    ask(arg, 0, input, params, len);
-}
-
-static void on_elicit_url(void *arg, struct mp_session *session, mcplug_input *input,
-                          const char *params, size_t len)
-{
-    (void)session;
-    ask(arg, 1, input, params, len);
-}
-
-static void on_sample(void *arg, struct mp_session *session, mcplug_input *input,
-                      const char *params, size_t len)
-{
-    (void)session;
-    ask(arg, 2, input, params, len);
-}
-
-static void on_roots(void *arg, struct mp_session *session, mcplug_input *input,
-                     const char *params, size_t len)
-{
-    (void)session;
-    ask(arg, 3, input, params, len);
-}
+#define ASKS(name, which)                                                                \
+    static void name(void *arg, struct mp_session *session, mcplug_input *input,         \
+                     const char *params, size_t len)                                     \
+    {                                                                                    \
+        (void)session;                                                                   \
+        ask(arg, which, input, params, len);                                             \
+    }
+ASKS(on_elicit, 0)
+ASKS(on_elicit_url, 1)
+ASKS(on_sample, 2)
+ASKS(on_roots, 3)
 
 /* Would another attempt fail the same way, until somebody does something about it? */
 static bool lasts(const struct mcplug_error *why)
@@ -427,8 +415,8 @@ static bool is_missing(const struct mp_service *s, const struct mcplug_error *wh
             why->os_error == ENOTDIR || why->os_error == ENOEXEC);
 }
 
-static void attempt_failed(struct mp_service *s, const struct mcplug_error *cause,
-                           bool lasting)
+/* `lasting`: so it does, whatever the code says. */
+static void failed(struct mp_service *s, const struct mcplug_error *cause, bool lasting)
 {
     struct mcplug_error why;
 
@@ -438,23 +426,9 @@ static void attempt_failed(struct mp_service *s, const struct mcplug_error *caus
                  s->said);
     tell_started(s, &why);
     mp_error_copy(&s->error, &why);
-    mp_keeper_failed(&s->keeper, &why, lasting);
+    mp_keeper_failed(&s->keeper, &why, lasting || lasts(cause));
     if (is_missing(s, &why))
         mp_keeper_fail_waiters(&s->keeper);
-}
-
-static void failed(struct mp_service *s, const struct mcplug_error *cause)
-{
-    attempt_failed(s, cause, lasts(cause));
-}
-
-static void keep_text(char **slot, const char *text)
-{
-    char *copy = mp_strdup(text);
-    if (copy) {
-        mp_free(*slot);
-        *slot = copy;
-    }
 }
 
 /* Resources may have changed while it was away. Whoever hears it may subscribe to others,
@@ -480,11 +454,15 @@ static void settle(struct mp_service *s)
     mp_timer_stop(s->registry->o.loop, &s->others);
     mp_timer_stop(s->registry->o.loop, &s->limit);
     if (s->fetch_error.code) {
-        failed(s, &s->fetch_error);
+        failed(s, &s->fetch_error, false);
         return;
     }
     memcpy(s->revision, s->id.revision, sizeof s->revision);
-    keep_text(&s->transport, mp_session_transport(s->session));
+    char *transport = mp_strdup(mp_session_transport(s->session));
+    if (transport) {
+        mp_free(s->transport);
+        s->transport = transport;
+    }
     tell_started(s, NULL);
     keep_known(s, MCPLUG_TOOLS | MCPLUG_PROMPTS | MCPLUG_RESOURCES, NULL);
     mp_keeper_started(&s->keeper);
@@ -502,7 +480,7 @@ static void on_ready(void *arg, struct mp_session *session,
     if (s->keeper.state != MP_KEEPER_STARTING)
         return; /* stopped meanwhile */
     if (why) {
-        failed(s, why);
+        failed(s, why, false);
         return;
     }
     s->fetch_error.code = MCPLUG_OK;
@@ -526,17 +504,25 @@ static void on_dropped(void *arg, struct mp_session *session,
 
     mp_error_copy(&s->error, why);
     if (s->keeper.state == MP_KEEPER_STARTING)
-        failed(s, why);
+        failed(s, why, false);
     else
         mp_keeper_lost(&s->keeper, why);
 }
 
 /* ---- what the keeper asks for ---- */
 
+/* What no session tells of. */
+static void not_connected(struct mp_service *s, const struct mcplug_error *why,
+                          bool lasting)
+{
+    log_line(s, MCPLUG_LOG_ERROR, "connection failed: %s", why->text);
+    failed(s, why, lasting);
+}
+
 static void tell_not_started(struct mp_job *job)
 {
     struct mp_service *s = MP_OF(job, struct mp_service, settle_job);
-    failed(s, &s->settled);
+    not_connected(s, &s->settled, false);
 }
 
 /* Connecting has a limit of its own in the session; this one is for the lists after it.
@@ -549,8 +535,7 @@ static void on_limit(struct mp_timer *timer)
     mp_fail(&why, MCPLUG_ETIMEDOUT,
             "Connection to MCP server \"%s\" timed out after %ums", s->name,
             s->o.timeout_ms);
-    log_line(s, MCPLUG_LOG_ERROR, "connection failed: %s", why.text);
-    failed(s, &why);
+    not_connected(s, &why, false);
 }
 
 static int open_session(struct mp_service *s, const mcplug_settings *settings,
@@ -572,7 +557,6 @@ static int open_session(struct mp_service *s, const mcplug_settings *settings,
                                    &o, s->name, &s->id, on_ready, s, &s->session, err);
     if (result != MCPLUG_OK) {
         s->session = NULL;
-        log_line(s, MCPLUG_LOG_ERROR, "connection failed: %s", err->text);
         return result;
     }
     mp_uris_move(mp_session_uris(s->session), &s->uris); /* which its predecessor had */
@@ -589,12 +573,10 @@ static void on_secrets(void *arg, const mcplug_settings *settings,
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
     s->lookup = NULL;
-    if (why) { /* somebody has to do something about it */
-        log_line(s, MCPLUG_LOG_ERROR, "connection failed: %s", why->text);
-        attempt_failed(s, why, true);
-    } else if (open_session(s, settings, &err) != MCPLUG_OK) {
-        failed(s, &err);
-    }
+    if (why) /* somebody has to do something about it */
+        not_connected(s, why, true);
+    else if (open_session(s, settings, &err) != MCPLUG_OK)
+        not_connected(s, &err, false);
 }
 
 static void start(struct mp_keeper *k)
@@ -607,12 +589,7 @@ static void start(struct mp_keeper *k)
     s->restarts += k->was_ready;
     s->said[0] = '\0';
     *err = (struct mcplug_error)MCPLUG_ERROR_INIT;
-    int result = MCPLUG_OK;
-    if (s->probe) {
-        result = mp_probe_check(r->o.catalogue, s->probe, s->probe_url, err);
-        if (result != MCPLUG_OK)
-            log_line(s, MCPLUG_LOG_ERROR, "connection failed: %s", err->text);
-    }
+    int result = mp_probe_check(r->o.catalogue, s->probe, s->probe_url, err);
     if (result == MCPLUG_OK && mp_target_has_secrets(s->target))
         result = mp_lookup_start(r->o.loop, s->target, on_secrets, s, &s->lookup, err);
     else if (result == MCPLUG_OK)
@@ -680,7 +657,7 @@ static uint32_t jitter(struct mp_keeper *k)
 
 static bool is_used(struct mp_keeper *k)
 {
-    return mp_service_busy(of_keeper(k));
+    return awaits_answer(of_keeper(k));
 }
 
 static const struct mp_keeper_ops keeper_ops = {.start = start,
@@ -689,14 +666,239 @@ static const struct mp_keeper_ops keeper_ops = {.start = start,
                                                 .random = jitter,
                                                 .is_used = is_used};
 
-/* ---- its beginning ---- */
+/* ---- health ---- */
 
-void mp_service_init(struct mp_service *s)
+static uint64_t silent_ms(struct mp_health *h)
+{
+    const struct mp_service *s = MP_OF(h, struct mp_service, health);
+    return s->session ? mp_session_silent_ms(s->session) : 0;
+}
+
+static bool busy(struct mp_health *h)
+{
+    return awaits_answer(MP_OF(h, struct mp_service, health));
+}
+
+static void on_checked(void *arg, const struct mcplug_error *why)
+{
+    struct mp_service *s = arg;
+    s->check = NULL;
+    if (why)
+        log_line(s, MCPLUG_LOG_ERROR, "health check failed: %s", why->text);
+    else
+        mp_keeper_answered(&s->keeper);
+    mp_health_checked(&s->health, why);
+}
+
+static int check(struct mp_health *h, struct mcplug_error *err)
+{
+    struct mp_service *s = MP_OF(h, struct mp_service, health);
+    struct mp_probe_options o = {
+        .loop = s->registry->o.loop,
+        .log = s->registry->o.log,
+        .catalogue = s->registry->o.catalogue,
+        .session = s->session,
+        .name = s->probe,
+        .url = s->probe_url,
+        .timeout_ms = MP_HEALTH_CHECK_MS,
+    };
+    return mp_probe_start(&o, on_checked, s, &s->check, err);
+}
+
+static void cancel_check(struct mp_health *h)
+{
+    struct mp_service *s = MP_OF(h, struct mp_service, health);
+    if (s->check)
+        mp_probe_cancel(mp_move(&s->check));
+}
+
+static void dead(struct mp_health *h, const struct mcplug_error *why)
+{
+    struct mp_service *s = MP_OF(h, struct mp_service, health);
+    log_line(s, MCPLUG_LOG_ERROR, "%s", why->text);
+    mp_error_copy(&s->error, why);
+    mp_keeper_lost(&s->keeper, why);
+}
+
+static const struct mp_health_ops health_ops = {
+    .silent_ms = silent_ms,
+    .busy = busy,
+    .check = check,
+    .cancel = cancel_check,
+    .dead = dead,
+};
+
+/* ---- life ---- */
+
+void mp_service_recall(struct mp_service *s, char *path)
+{
+    struct mp_tool_cache known;
+
+    if (s->cache_path || !path) {
+        mp_free(path);
+        return;
+    }
+    s->cache_path = path;
+    if (!mp_tool_cache_load_at(path, &known))
+        return;
+    for (int i = 0; i < MP_FETCHED; i++) {
+        mp_view items = mp_tool_cache_items(&known, MP_KIND(i));
+        if (!s->lists[i].list && items.len && mp_tool_cache_whole(&known, MP_KIND(i)))
+            s->lists[i].list = mp_list_read(MP_KIND(i), items);
+    }
+    if (!s->id.instructions)
+        s->id.instructions =
+            mp_view_strdup(mp_view_get(mp_tool_cache_server(&known), "instructions"));
+    mp_tool_cache_clear(&known);
+}
+
+static bool asks(mcplug_input_fn *const handlers[4])
+{
+    return handlers[0] || handlers[1] || handlers[2] || handlers[3];
+}
+
+void mp_service_unused(struct mp_service *s)
+{
+    /* somebody may come back before it is stopped; not if it is nobody else's, or could
+     * ask somebody who is gone */
+    if (s->keeper.idle_ms && mp_service_ready(s) && !s->dedicated && !asks(s->handlers)) {
+        mp_keeper_set_idle(&s->keeper, s->keeper.idle_ms); /* from now on */
+        return;
+    }
+    s->retired = true;
+    mp_keeper_end(&s->keeper, NULL);
+}
+
+static void end_if_unused(struct mp_job *job)
+{
+    struct mp_service *s = MP_OF(job, struct mp_service, end_job);
+
+    if (s->n_alive || s->calls)
+        return;
+    if (s->keeper.state == MP_KEEPER_ENDED) {
+        mp_service_free(s);
+    } else if (s->keeper.state != MP_KEEPER_READY) { /* idle, or not worth an attempt */
+        s->retired = true;
+        mp_keeper_end(&s->keeper, NULL);
+    }
+}
+
+void mp_service_maybe_free(struct mp_service *s)
+{
+    mp_job_defer(s->registry->o.loop, &s->end_job, end_if_unused);
+}
+
+void mp_service_free(struct mp_service *s)
+{
+    struct mp_loop *loop = s->registry->o.loop;
+
+    while (s->servers) /* of a host that is freed: nobody may use them any more */
+        mp_server_free(s->servers);
+    while (s->leaving) {
+        mcplug_server *h = s->leaving;
+        s->leaving = h->next;
+        mp_server_gone(h);
+    }
+    if (s->prev)
+        mp_links_drop(s, next, prev);
+    mp_health_rest(&s->health);
+    mp_keeper_clear(&s->keeper);
+    mp_job_drop(loop, &s->settle_job);
+    mp_timer_stop(loop, &s->refetch);
+    mp_timer_stop(loop, &s->others);
+    mp_timer_stop(loop, &s->limit);
+    mp_job_drop(loop, &s->stopped_job);
+    mp_job_drop(loop, &s->tell_job);
+    mp_job_drop(loop, &s->end_job);
+    for (int i = 0; i < MP_FETCHED; i++)
+        mcplug_list_unref(s->lists[i].list);
+    mp_target_unref(s->target);
+    mp_free((char *)s->o.log_level);
+    mp_free((char *)s->o.revision);
+    mp_free(s->name);
+    mp_free(s->source);
+    mp_free(s->identity);
+    mp_free(s->probe);
+    mp_free(s->probe_url);
+    mp_free(s->cache_path);
+    mp_free(s->transport);
+    mp_identity_clear(&s->id);
+    mp_uris_clear(&s->uris);
+    mp_free(s);
+}
+
+/* Who is asked, in the order of mp_service.handlers. */
+static void take_handlers(const struct mcplug_server_options *o, mcplug_input_fn *out[4])
+{
+    out[0] = o->elicit;
+    out[1] = o->elicit_url;
+    out[2] = o->sample;
+    out[3] = o->roots;
+}
+
+bool mp_service_fits(const struct mp_service *s, const struct mp_target *target,
+                     const struct mcplug_server_options *o)
+{
+    mcplug_input_fn *handlers[4];
+
+    take_handlers(o, handlers);
+    return !s->retired && !s->dedicated &&
+           strcmp(s->identity, o->identity ? o->identity : "") == 0 &&
+           memcmp(handlers, s->handlers, sizeof handlers) == 0 &&
+           (!asks(handlers) || o->arg == s->handlers_arg) &&
+           o->max_memory == s->o.max_memory && o->max_spill == s->o.max_spill &&
+           mp_text_same(o->log_level, s->o.log_level) &&
+           mp_text_same(o->revision, s->o.revision) && mp_text_same(s->probe, o->probe) &&
+           mp_text_same(s->probe_url, o->probe_url) && mp_target_equal(s->target, target);
+}
+
+static bool copy_text(char **slot, const char *text)
+{
+    return !text || (*slot = mp_strdup(text));
+}
+
+static uint64_t window_of(const struct mcplug_server_options *o)
+{
+    return o->probe_ms ? o->probe_ms : MP_HEALTH_IDLE_MS;
+}
+
+unsigned mp_server_lists_of(const struct mcplug_server_options *o)
+{
+    const unsigned all = MCPLUG_TOOLS | MCPLUG_PROMPTS | MCPLUG_RESOURCES;
+    return o->lists ? o->lists & all : o->once ? 0 : all;
+}
+
+int mp_service_new(struct mp_registry *r, struct mp_target *target,
+                   const struct mcplug_server_options *o, struct mp_service **out,
+                   struct mcplug_error *err)
 {
     static const char *const nouns[MP_FETCHED] = {"tools", "prompts", "resources"};
-    struct mp_registry *r = s->registry;
+    struct mp_service *s = mp_alloc(sizeof *s);
+    struct mp_str source;
+    char *level = NULL, *revision = NULL, buf[256];
 
+    if (!s)
+        return mp_fail_nomem(err);
+    s->registry = r;
+    s->o = (struct mp_session_options){
+        .timeout_ms = o->timeout_ms ? o->timeout_ms : r->o.connector->connect_ms,
+        .request_ms = o->request_ms,
+        .tool_ms = o->tool_ms,
+        .max_memory = o->max_memory,
+        .max_spill = o->max_spill,
+        .keep_alive_ms = o->keep_alive_ms};
+    take_handlers(o, s->handlers);
+    s->handlers_arg = o->arg;
+    s->dedicated = o->dedicated || o->once;
+    s->wanted = mp_server_lists_of(o);
+    s->hears_changes = !o->once || o->changed;
+    s->name = mp_strdup(
+        o->name ? o->name
+                : mp_settings_name(mp_target_settings(target), buf, sizeof buf));
     mp_keeper_init(&s->keeper, &keeper_ops, r->o.loop, &r->starts, s->name);
+    mp_health_init(&s->health, &health_ops, r->o.loop, window_of(o));
+    s->keeper.idle_ms = o->idle_ms;
+    s->keeper.once = o->once != 0;
     s->last_call = &s->calls;
     s->last_server = &s->servers;
     s->wire.struct_size = sizeof s->wire;
@@ -704,13 +906,47 @@ void mp_service_init(struct mp_service *s)
         s->lists[i].service = s;
         s->lists[i].noun = nouns[i];
     }
-    s->error = (struct mcplug_error)MCPLUG_ERROR_INIT;
-    s->fetch_error = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    s->error = s->fetch_error = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    mp_str_init(&source, 256);
+    mp_str_addf(&source, "mcp:%.200s", s->name ? s->name : "");
+    s->source = mp_str_take(&source);
+    s->identity = mp_strdup(o->identity ? o->identity : "");
+    s->target = mp_target_ref(target);
+    bool ok = s->name && s->source && s->identity && copy_text(&s->probe, o->probe) &&
+              copy_text(&s->probe_url, o->probe_url) && copy_text(&level, o->log_level) &&
+              copy_text(&revision, o->revision);
+    s->o.log_level = level;
+    s->o.revision = revision;
+    if (!ok) {
+        mp_service_free(s);
+        return mp_fail_nomem(err);
+    }
+    mp_links_push(r->services, s, next, prev);
+    *out = s;
+    return MCPLUG_OK;
 }
 
-void mp_service_wire(const struct mp_service *s, struct mcplug_ledger *out)
+void mp_service_share(struct mp_service *s, const struct mcplug_server_options *o)
 {
-    *out = s->wire;
-    if (s->session)
-        mp_session_count(s->session, out);
+    uint64_t idle = s->keeper.idle_ms;
+    uint32_t ping = s->o.keep_alive_ms;
+    struct mp_health *h = &s->health;
+
+    /* who wants it to stay longest has their way */
+    if (idle && (!o->idle_ms || o->idle_ms > idle))
+        mp_keeper_set_idle(&s->keeper, o->idle_ms);
+    s->wanted |= mp_server_lists_of(o);
+    if (o->keep_alive_ms && (!ping || o->keep_alive_ms < ping)) { /* one is enough */
+        s->o.keep_alive_ms = o->keep_alive_ms;
+        if (s->session)
+            mp_session_keep_alive(s->session, o->keep_alive_ms);
+    }
+    /* A look that is due at the old pace would be late; one that is under way goes on. */
+    if (window_of(o) >= h->idle_ms)
+        return;
+    h->idle_ms = window_of(o);
+    if (h->watching && !h->checking && !h->misses && !h->doubted) {
+        mp_health_rest(h);
+        mp_health_watch(h);
+    }
 }
