@@ -62,11 +62,6 @@ static bool is_letter(char c)
 
 /* In a server's part no two _ follow each other, and none is the last: so the first two
  * in a name are what stands between server and tool. */
-static bool is_superfluous(const struct rules *rules, const char *p)
-{
-    return !rules->server && !is_letter(p[0]) && !is_letter(p[1]);
-}
-
 static void wish_make(struct wish *wish, struct part *part, const struct rules *rules)
 {
     size_t begin = strlen(rules->prefix), n = begin;
@@ -77,7 +72,7 @@ static void wish_make(struct wish *wish, struct part *part, const struct rules *
     memcpy(wish->text, rules->prefix, begin);
     for (const char *p = part->original; *p; p++) {
         bool letter = is_letter(*p);
-        if (is_superfluous(rules, p)) {
+        if (!rules->server && !letter && !is_letter(p[1])) {
             wish->exact = false;
         } else if (n < rules->max) {
             wish->exact = wish->exact && (letter || *p == '_');
@@ -159,11 +154,6 @@ static void sort_parts(struct part **parts, size_t n,
         qsort(parts, n, sizeof(struct part *), order);
 }
 
-static int is_original(const void *key, const void *at)
-{
-    return strcmp(key, (*(struct part *const *)at)->original);
-}
-
 static int is_name(const void *key, const void *at)
 {
     return strcmp(key, (*(struct part *const *)at)->name);
@@ -171,8 +161,9 @@ static int is_name(const void *key, const void *at)
 
 static struct part *find_original(const struct pool *pool, const char *original)
 {
+    const struct part wanted = {.original = (char *)original}, *key = &wanted;
     struct part *const *at =
-        pool->n ? bsearch(original, pool->by_original, pool->n, sizeof *at, is_original)
+        pool->n ? bsearch(&key, pool->by_original, pool->n, sizeof *at, compare_originals)
                 : NULL;
     return at ? *at : NULL;
 }
@@ -270,44 +261,18 @@ static void part_free(struct part *part)
     mp_free(part);
 }
 
-/* Room for a change: the arrays of the pool with `more` parts, and wishes. */
-struct draft {
-    struct part **by_original, **by_name;
-    struct wish *wishes;
-    size_t n, n_wishes;
-};
-
-static bool draft_init(struct draft *d, const struct pool *pool, size_t more,
-                       size_t wishes)
+/* Room for as many parts more. */
+static bool pool_reserve(struct pool *pool, size_t more)
 {
-    size_t bytes = (pool->n + more) * sizeof(struct part *);
-    *d = (struct draft){.by_original = mp_alloc_raw(bytes),
-                        .by_name = mp_alloc_raw(bytes),
-                        .wishes = mp_alloc_raw(wishes * sizeof(struct wish)),
-                        .n = pool->n};
-    if (!d->by_original || !d->by_name || !d->wishes)
-        return false;
-    if (pool->n)
-        memcpy(d->by_original, pool->by_original, pool->n * sizeof(struct part *));
-    return true;
-}
+    size_t bytes = (pool->n + more + 1) * sizeof(struct part *);
+    struct part **by_original = mp_resize(pool->by_original, bytes);
+    struct part **by_name = mp_resize(pool->by_name, bytes);
 
-static void draft_clear(struct draft *d)
-{
-    mp_free(d->by_original);
-    mp_free(d->by_name);
-    mp_free(d->wishes);
-}
-
-/* The draft counts from now on, and has the old arrays, for draft_clear(). */
-static void draft_commit(struct draft *d, struct pool *pool)
-{
-    struct part **by_original = pool->by_original, **by_name = pool->by_name;
-    pool->by_original = d->by_original;
-    pool->by_name = d->by_name;
-    pool->n = d->n;
-    d->by_original = by_original;
-    d->by_name = by_name;
+    if (by_original)
+        pool->by_original = by_original;
+    if (by_name)
+        pool->by_name = by_name;
+    return by_original && by_name;
 }
 
 static void pool_clear(struct pool *pool)
@@ -349,26 +314,25 @@ int mp_names_server(struct mp_names *names, const char *server)
     static const struct rules rules = {NULL, "", SPACE_MAX, SPACE_HASHED};
     struct pool *pool = &names->servers;
     size_t given = 0;
-    struct draft d;
 
     if (server_find(names, server))
         return MCPLUG_OK;
     struct server *added = part_new(sizeof *added, server);
-    if (!draft_init(&d, pool, 1, pool->n + 1) || !added) {
-        draft_clear(&d);
+    struct wish *wishes = mp_alloc_raw((pool->n + 1) * sizeof *wishes);
+    if (!added || !wishes || !pool_reserve(pool, 1)) {
+        mp_free(wishes);
         part_free((struct part *)added);
         return MCPLUG_ENOMEM;
     }
-    d.by_original[d.n++] = &added->part;
-    sort_parts(d.by_original, d.n, compare_originals);
-    for (size_t i = 0; i < d.n; i++)
-        wish_make(&d.wishes[i], d.by_original[i], &rules);
     for (size_t i = 0; i < pool->n; i++)
         if (pool->by_name[i]->given)
-            d.by_name[given++] = pool->by_name[i];
-    settle(d.wishes, d.n, d.by_name, given, &rules);
-    draft_commit(&d, pool);
-    draft_clear(&d);
+            pool->by_name[given++] = pool->by_name[i];
+    pool->by_original[pool->n++] = &added->part;
+    sort_parts(pool->by_original, pool->n, compare_originals);
+    for (size_t i = 0; i < pool->n; i++)
+        wish_make(&wishes[i], pool->by_original[i], &rules);
+    settle(wishes, pool->n, pool->by_name, given, &rules);
+    mp_free(wishes);
     return MCPLUG_OK;
 }
 
@@ -400,64 +364,47 @@ static const char **list_sorted(const char *const *tools, size_t *n)
     return list;
 }
 
-/* Puts the tools of `list` that are new behind those there were, and wishes for all. */
-static int draft_tools(struct draft *d, const struct pool *pool, const char *const *list,
-                       size_t n, const struct rules *rules)
-{
-    for (size_t i = 0; i < n; i++) {
-        struct part *part = find_original(pool, list[i]);
-        if (!part && !(part = part_new(sizeof *part, list[i])))
-            return MCPLUG_ENOMEM;
-        if (!part->given)
-            d->by_original[d->n++] = part;
-        wish_make(&d->wishes[d->n_wishes++], part, rules);
-    }
-    return MCPLUG_OK;
-}
-
-static size_t list_bytes(const struct pool *pool, const char *const *list, size_t n,
-                         size_t *fresh)
-{
-    size_t bytes = 0;
-    *fresh = 0;
-    for (size_t i = 0; i < n; i++)
-        if (!find_original(pool, list[i])) {
-            bytes += strlen(list[i]);
-            ++*fresh;
-        }
-    return bytes;
-}
-
 static int tools_replace(struct server *server, const struct rules *rules,
                          const char *const *list, size_t n)
 {
     struct pool *pool = &server->tools;
-    size_t fresh, bytes = list_bytes(pool, list, n, &fresh);
-    struct draft d;
+    size_t fresh = 0, bytes = 0, end = pool->n;
+    int r = MCPLUG_OK;
 
+    for (size_t i = 0; i < n; i++)
+        if (!find_original(pool, list[i])) {
+            bytes += strlen(list[i]);
+            fresh++;
+        }
     if (fresh > MP_NAMES_TOOLS - pool->n || bytes > MP_NAMES_BYTES - pool->bytes)
         return MCPLUG_ETOOBIG;
-    int r = MCPLUG_ENOMEM;
-    if (draft_init(&d, pool, fresh, n))
-        r = draft_tools(&d, pool, list, n, rules);
+    struct wish *wishes = mp_alloc_raw(n * sizeof *wishes);
+    if (!wishes || !pool_reserve(pool, fresh))
+        r = MCPLUG_ENOMEM;
+    /* those that are new come behind those there were, and count when all are there */
+    for (size_t i = 0; i < n && r == MCPLUG_OK; i++) {
+        struct part *part = find_original(pool, list[i]);
+        if (!part && (part = part_new(sizeof *part, list[i])))
+            pool->by_original[end++] = part;
+        if (part)
+            wish_make(&wishes[i], part, rules);
+        else
+            r = MCPLUG_ENOMEM;
+    }
     if (r == MCPLUG_OK) {
         server->lists++;
         for (size_t i = 0; i < n; i++)
-            d.wishes[i].part->seen = server->lists;
-        if (pool->n)
-            memcpy(d.by_name, pool->by_name, pool->n * sizeof(struct part *));
-        settle(d.wishes, n, d.by_name, pool->n, rules);
-        for (size_t i = pool->n; i < d.n; i++)
-            d.by_original[i]->given = true;
-        sort_parts(d.by_original, d.n, compare_originals);
-        draft_commit(&d, pool);
+            wishes[i].part->seen = server->lists;
+        settle(wishes, n, pool->by_name, pool->n, rules);
+        for (; pool->n < end; pool->n++)
+            pool->by_original[pool->n]->given = true;
+        sort_parts(pool->by_original, pool->n, compare_originals);
         pool->bytes += bytes;
         server->part.given = pool->n > 0;
-    } else {
-        for (size_t i = pool->n; i < d.n; i++)
-            part_free(d.by_original[i]);
     }
-    draft_clear(&d);
+    while (end > pool->n)
+        part_free(pool->by_original[--end]);
+    mp_free(wishes);
     return r;
 }
 

@@ -26,7 +26,7 @@
 /* What a file has, each {"at":SECONDS,..}. All together fit into one that can be read
  * again. */
 static const struct part {
-    enum mcplug_kind kind; /* 0: the server itself */
+    unsigned kind; /* 0: the server itself */
     const char *member, *name;
     size_t max;
 } parts[] = {
@@ -37,14 +37,6 @@ static const struct part {
     {0, "server", NULL, INFO_MAX + CAPABILITIES_MAX + INSTRUCTIONS_MAX},
 };
 #define SERVER (&parts[MP_COUNT(parts) - 1])
-
-static const struct part *part_of(enum mcplug_kind kind)
-{
-    for (size_t i = 0; i < MP_COUNT(parts); i++)
-        if (parts[i].kind == kind && kind)
-            return &parts[i];
-    return NULL;
-}
 
 char *mp_tool_cache_path(const struct mp_paths *paths, const struct mp_entry *entry)
 {
@@ -188,24 +180,16 @@ static bool add_instructions(struct mp_str *out, const char *text)
 /* give: what stands behind the time. NULL: no memory. */
 static char *server_text(const struct mp_identity *s)
 {
-    struct mp_str text, rest;
-
-    mp_str_init(&rest, SERVER->max * 8);
-    mp_str_adds(&rest, ",\"revision\":");
-    mp_str_add_json(&rest, s->revision, strlen(s->revision));
-    bool whole = add_object(&rest, "serverInfo", s->info, INFO_MAX);
-    whole = add_object(&rest, "capabilities", s->capabilities, CAPABILITIES_MAX) && whole;
-    if (s->instructions)
-        whole = add_instructions(&rest, s->instructions) && whole;
-    mp_str_addc(&rest, '}');
+    struct mp_str text;
 
     mp_str_init(&text, SERVER->max * 8);
-    mp_str_addf(&text, "\"whole\":%s", whole ? "true" : "false");
-    if (rest.failed)
-        text.failed = true;
-    else
-        mp_str_add(&text, rest.data, rest.len);
-    mp_str_clear(&rest);
+    mp_str_adds(&text, "\"revision\":");
+    mp_str_add_json(&text, s->revision, strlen(s->revision));
+    bool whole = add_object(&text, "serverInfo", s->info, INFO_MAX);
+    whole = add_object(&text, "capabilities", s->capabilities, CAPABILITIES_MAX) && whole;
+    if (s->instructions)
+        whole = add_instructions(&text, s->instructions) && whole;
+    mp_str_addf(&text, ",\"whole\":%s}", whole ? "true" : "false");
     return mp_str_take(&text);
 }
 
@@ -216,11 +200,8 @@ static int64_t fresh_ms(mp_view part)
     int64_t ms;
     if (!mp_view_int(mp_view_get(part, "ttlMs"), &ms))
         return (int64_t)MP_TOOL_CACHE_FRESH_S * 1000;
-    if (ms < 0)
-        return 0;
-    return ms < (int64_t)MP_TOOL_CACHE_FRESH_MAX_S * 1000
-               ? ms
-               : (int64_t)MP_TOOL_CACHE_FRESH_MAX_S * 1000;
+    const int64_t most = (int64_t)MP_TOOL_CACHE_FRESH_MAX_S * 1000;
+    return ms < 0 ? 0 : ms < most ? ms : most;
 }
 
 /* Seconds since then; -1: not known, or it is yet to come. */
@@ -230,14 +211,6 @@ static int64_t age_of(mp_view part, int64_t now)
     if (!mp_view_int(mp_view_get(part, "at"), &at) || at <= 0 || at > now)
         return -1;
     return now - at;
-}
-
-/* Is it too early to date the same text anew? */
-static bool is_recent(mp_view part, int64_t now)
-{
-    int64_t age = age_of(part, now), fresh = fresh_ms(part) / 1000;
-    int64_t half = fresh ? (fresh + 1) / 2 : NEVER_FRESH;
-    return age >= 0 && age < (half < SAME_S ? half : SAME_S);
 }
 
 /* ---- writing ---- */
@@ -256,26 +229,19 @@ static bool is_valid(const struct mp_str *text)
            mp_view_is_object(mp_bytes(text->data, text->len));
 }
 
-/* Has it that text behind its time? */
-static bool is_same(mp_view part, const char *text)
+/* Has it that text behind its time, and is it too early to date it anew? */
+static bool is_same(mp_view part, const char *text, int64_t now)
 {
+    int64_t age = age_of(part, now), fresh = fresh_ms(part) / 1000;
+    int64_t half = fresh ? (fresh + 1) / 2 : NEVER_FRESH;
     mp_view at = mp_view_get(part, "at");
-    if (!at.len)
+
+    if (age < 0 || age >= (half < SAME_S ? half : SAME_S))
         return false;
     const unsigned char *rest = at.data + at.len;
     size_t left = (size_t)(part.data + part.len - rest);
     return left == strlen(text) + 1 && rest[0] == ',' &&
            memcmp(rest + 1, text, left - 1) == 0;
-}
-
-static bool is_needed(const struct change *c, mp_view was, int64_t now)
-{
-    for (size_t i = 0; i < MP_COUNT(parts); i++) {
-        mp_view old = mp_view_get(was, parts[i].member);
-        if (c->texts[i] && !(is_same(old, c->texts[i]) && is_recent(old, now)))
-            return true;
-    }
-    return false;
 }
 
 static int change(void *arg, const struct mp_file *old, struct mp_str *out,
@@ -285,8 +251,12 @@ static int change(void *arg, const struct mp_file *old, struct mp_str *out,
     bool valid = old->exists && is_valid(&old->text), first = true;
     mp_view was = valid ? mp_bytes(old->text.data, old->text.len) : mp_bytes(NULL, 0);
     int64_t now = (int64_t)time(NULL);
+    bool needed = false;
 
-    if (!is_needed(c, was, now))
+    for (size_t i = 0; i < MP_COUNT(parts); i++)
+        needed = needed || (c->texts[i] && !is_same(mp_view_get(was, parts[i].member),
+                                                    c->texts[i], now));
+    if (!needed)
         return mp_str_add(out, old->text.data, old->text.len) ? MCPLUG_OK
                                                               : mp_fail_nomem(err);
 
@@ -313,21 +283,31 @@ static int change(void *arg, const struct mp_file *old, struct mp_str *out,
     return MCPLUG_OK;
 }
 
-/* Servers come and go with their projects, so only time tells which are gone for good. */
-static void remove_stale(const char *path)
+/* NAME-KEY.json and nothing else: a name may have a - in it, and so may others. */
+static bool is_of(const char *file, const char *name)
 {
-    char *dir = mp_path_dir(path);
+    size_t n = strlen(name);
+    return strncmp(file, name, n) == 0 && file[n] == '-' &&
+           strspn(file + n + 1, "0123456789abcdef") == KEY_DIGITS &&
+           strcmp(file + n + 1 + KEY_DIGITS, ".json") == 0;
+}
+
+/* Those of that name; NULL: those that are stale. Servers come and go with their
+ * projects, so only time tells which are gone for good. take `dir`, which may be NULL */
+static void remove_files(char *dir, const char *name)
+{
     DIR *d = dir ? opendir(dir) : NULL;
     time_t now = time(NULL);
     struct dirent *e;
     struct stat st;
 
-    for (size_t n = 0; d && n < FILES_MAX && (e = readdir(d)); n++) {
+    for (size_t n = 0; d && (name || n < FILES_MAX) && (e = readdir(d)); n++) {
         size_t len = strlen(e->d_name);
-        if (len < KEY_DIGITS + 6 || strcmp(e->d_name + len - 5, ".json") != 0 ||
-            fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-            continue;
-        if (S_ISREG(st.st_mode) && st.st_mtime < now - STALE_S)
+        bool old = !name && len >= KEY_DIGITS + 6 &&
+                   strcmp(e->d_name + len - 5, ".json") == 0 &&
+                   fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                   S_ISREG(st.st_mode) && st.st_mtime < now - STALE_S;
+        if (old || (name && is_of(e->d_name, name)))
             unlinkat(dirfd(d), e->d_name, 0);
     }
     if (d)
@@ -353,33 +333,26 @@ static void remove_unreadable(const char *path)
         unlink(path);
 }
 
-/* take the texts and the path, which may be NULL */
-static int save(char *path, struct change *c, struct mcplug_error *err)
-{
-    if (path)
-        remove_unreadable(path);
-    int r = path ? mp_file_update_cache(path, 0600, WAIT_MS, change, c, err)
-                 : mp_fail(err, MCPLUG_EIO, "there is no place for it");
-    if (c->written)
-        remove_stale(path);
-    mp_free(path);
-    for (size_t i = 0; i < MP_COUNT(parts); i++)
-        mp_free(c->texts[i]);
-    return r;
-}
-
 int mp_tool_cache_save(const char *path, const struct mp_identity *id,
                        mcplug_list *const lists[MP_KINDS], const int64_t ttls[MP_KINDS],
                        struct mcplug_error *err)
 {
     struct change c = {.texts = {NULL}};
 
+    if (!path)
+        return mp_fail(err, MCPLUG_EIO, "there is no place for it");
+    remove_unreadable(path);
     for (int i = 0; i < MP_KINDS; i++) /* the first parts are these kinds */
         if (lists[i])
             c.texts[i] = list_text(lists[i], &parts[i], ttls[i]);
     if (id)
         c.texts[SERVER - parts] = server_text(id);
-    return save(mp_strdup(path), &c, err);
+    int r = mp_file_update_cache(path, 0600, WAIT_MS, change, &c, err);
+    if (c.written)
+        remove_files(mp_path_dir(path), NULL);
+    for (size_t i = 0; i < MP_COUNT(parts); i++)
+        mp_free(c.texts[i]);
+    return r;
 }
 
 void mp_tool_cache_forget(const struct mp_paths *paths, const struct mp_entry *entry)
@@ -390,27 +363,9 @@ void mp_tool_cache_forget(const struct mp_paths *paths, const struct mp_entry *e
     mp_free(path);
 }
 
-/* NAME-KEY.json and nothing else: a name may have a - in it, and so may others. */
-static bool is_of(const char *file, const char *name)
-{
-    size_t n = strlen(name);
-    return strncmp(file, name, n) == 0 && file[n] == '-' &&
-           strspn(file + n + 1, "0123456789abcdef") == KEY_DIGITS &&
-           strcmp(file + n + 1 + KEY_DIGITS, ".json") == 0;
-}
-
 void mp_tool_cache_forget_name(const struct mp_paths *paths, const char *name)
 {
-    char *path = paths->cache ? mp_path_join(paths->cache, "known") : NULL;
-    DIR *d = path ? opendir(path) : NULL;
-    struct dirent *e;
-
-    while (d && (e = readdir(d)))
-        if (is_of(e->d_name, name))
-            unlinkat(dirfd(d), e->d_name, 0);
-    if (d)
-        closedir(d);
-    mp_free(path);
+    remove_files(paths->cache ? mp_path_join(paths->cache, "known") : NULL, name);
 }
 
 /* ---- reading ---- */
@@ -445,36 +400,34 @@ void mp_tool_cache_clear(struct mp_tool_cache *known)
     mp_file_clear(&known->file);
 }
 
-static mp_view part_in(const struct mp_tool_cache *known, const struct part *part)
+/* Of that kind; 0: of the server. */
+static mp_view part_in(const struct mp_tool_cache *known, unsigned kind)
 {
-    mp_view none = {NULL, 0};
     mp_view text = mp_bytes(known->file.text.data, known->file.text.len);
-    mp_view found = part && text.len ? mp_view_get(text, part->member) : none;
-    return mp_view_is_object(found) ? found : none;
+    mp_view found = {NULL, 0};
+
+    for (size_t i = 0; i < MP_COUNT(parts) && text.len; i++)
+        if (parts[i].kind == kind)
+            found = mp_view_get(text, parts[i].member);
+    return mp_view_is_object(found) ? found : mp_bytes(NULL, 0);
 }
 
 mp_view mp_tool_cache_items(const struct mp_tool_cache *known, enum mcplug_kind kind)
 {
-    mp_view items = mp_view_get(part_in(known, part_of(kind)), "items");
+    mp_view items = mp_view_get(part_in(known, kind), "items");
     return mp_view_is_array(items) ? items : mp_bytes(NULL, 0);
-}
-
-mp_view mp_tool_cache_name(mp_view item, enum mcplug_kind kind)
-{
-    const struct part *part = part_of(kind);
-    return part ? mp_view_get(item, part->name) : mp_bytes(NULL, 0);
 }
 
 bool mp_tool_cache_whole(const struct mp_tool_cache *known, enum mcplug_kind kind)
 {
-    return mp_view_true(mp_view_get(part_in(known, part_of(kind)), "whole")) &&
+    return mp_view_true(mp_view_get(part_in(known, kind), "whole")) &&
            mp_tool_cache_items(known, kind).len;
 }
 
 int64_t mp_tool_cache_at(const struct mp_tool_cache *known, enum mcplug_kind kind)
 {
     int64_t at;
-    mp_view part = part_in(known, part_of(kind));
+    mp_view part = part_in(known, kind);
     return mp_view_int(mp_view_get(part, "at"), &at) && at > 0 ? at : 0;
 }
 
@@ -482,7 +435,7 @@ int64_t mp_tool_cache_at(const struct mp_tool_cache *known, enum mcplug_kind kin
 bool mp_tool_cache_fresh(const struct mp_tool_cache *known, enum mcplug_kind kind,
                          int64_t now)
 {
-    mp_view part = part_in(known, part_of(kind));
+    mp_view part = part_in(known, kind);
     int64_t age = age_of(part, now);
     return mp_tool_cache_items(known, kind).len && age >= 0 &&
            age < fresh_ms(part) / 1000;
@@ -490,5 +443,5 @@ bool mp_tool_cache_fresh(const struct mp_tool_cache *known, enum mcplug_kind kin
 
 mp_view mp_tool_cache_server(const struct mp_tool_cache *known)
 {
-    return part_in(known, SERVER);
+    return part_in(known, 0);
 }

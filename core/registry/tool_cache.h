@@ -55,8 +55,6 @@ void mp_tool_cache_clear(struct mp_tool_cache *known);
 
 /* The array of that kind; len 0: never asked for. Views live as long as `known`. */
 mp_view mp_tool_cache_items(const struct mp_tool_cache *known, enum mcplug_kind kind);
-/* An item's name, or its URI, after the kind. */
-mp_view mp_tool_cache_name(mp_view item, enum mcplug_kind kind);
 /* Is it all that the server gave, nothing left out? */
 bool mp_tool_cache_whole(const struct mp_tool_cache *known, enum mcplug_kind kind);
 /* When it was fetched, in seconds as time() has them; 0: never. */
@@ -65,7 +63,7 @@ int64_t mp_tool_cache_at(const struct mp_tool_cache *known, enum mcplug_kind kin
 bool mp_tool_cache_fresh(const struct mp_tool_cache *known, enum mcplug_kind kind,
                          int64_t now);
 
-/* {"at", "whole", "revision", "serverInfo", "capabilities", "instructions"}; what was too
+/* {"at", "revision", "serverInfo", "capabilities", "instructions", "whole"}; what was too
  * long is missing or, of instructions, cut, and "whole" is false then. len 0: not known.
  */
 mp_view mp_tool_cache_server(const struct mp_tool_cache *known);
