@@ -163,7 +163,7 @@ int mcplug_get_list(mcplug_server *server, enum mcplug_kind kind, mcplug_list_fn
                     void *arg, struct mcplug_error *err)
 {
     struct mcplug_error own = MCPLUG_ERROR_INIT;
-    return mp_list_wait_start(server, kind, done, arg, err ? err : &own);
+    return mp_server_get_list(server, kind, done, arg, err ? err : &own);
 }
 
 int mcplug_subscribe(mcplug_server *server, const char *uri, struct mcplug_error *err)

@@ -6,7 +6,6 @@
  *   health.c        when to ask whether it lives; probe.c asks
  *   server.c        one user of a service: what a program has as mcplug_server
  *   pending_call.c  one call of a user: waits for the server, in a queue, for the answer
- *   list_wait.c     one list that a user asked for
  *   queue.c         named limits on how many calls run at once
  *
  * A service is found by what it is, not by its name: the settings as they were resolved,
@@ -201,6 +200,8 @@ int mp_server_open(struct mp_registry *r, struct mp_target *target,
                    void *ready_arg, mcplug_server **out, struct mcplug_error *err);
 void mp_server_close(mcplug_server *h, void (*closed)(void *arg), void *arg);
 mcplug_list *mp_server_list(mcplug_server *h, enum mcplug_kind kind);
+int mp_server_get_list(mcplug_server *h, enum mcplug_kind kind, mcplug_list_fn *done,
+                       void *arg, struct mcplug_error *err);
 /* What the filter leaves of a list of tools. give; NULL: no memory */
 mcplug_list *mp_server_filter(mcplug_server *h, mcplug_list *tools);
 /* Lets it go if nothing needs it any more. */
@@ -231,14 +232,5 @@ void mp_pending_call_end(const mcplug_call *call, const mcplug_result *result,
 void mp_pending_calls_cancel(mcplug_server *h);
 /* Whose request is it? */
 mcplug_server *mp_pending_call_server(const struct mp_request *request);
-
-/* ---- list_wait.c ---- */
-
-int mp_list_wait_start(mcplug_server *h, enum mcplug_kind kind, mcplug_list_fn *done,
-                       void *arg, struct mcplug_error *err);
-/* None of them waits for the connection any more; they are cancelled later. */
-void mp_list_waits_leave(mcplug_server *h);
-/* All that the server waits for end now, with MCPLUG_ECANCELED. */
-void mp_list_waits_cancel(mcplug_server *h);
 
 #endif
