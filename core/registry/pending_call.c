@@ -107,11 +107,11 @@ static void stop_waiting(struct mp_pending_call *c)
     mp_timer_stop(loop_of(c), &c->deadline);
 }
 
+/* It does not wait any more. */
 static void call_free(struct mp_pending_call *c)
 {
     if (c->prev)
         mp_links_remove(c->service->last_call, c, next, prev);
-    stop_waiting(c);
     mp_job_drop(loop_of(c), &c->job);
     mp_request_clear(&c->request);
     mp_free(c);
@@ -439,6 +439,7 @@ mcplug_call *mp_pending_call_start(mcplug_server *h, const char *method, const c
         if (!err)
             mp_fail(&unsaid, r, "%s", mp_error_name(r));
         set_stage(c, OVER);
+        stop_waiting(c);
         if (is_wanted(c, MP_EVENT_ENDED))
             tell(c, MP_EVENT_ENDED, true, NULL, err ? err : &unsaid);
         call_free(c);
