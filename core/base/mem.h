@@ -2,7 +2,9 @@
 #ifndef MP_BASE_MEM_H
 #define MP_BASE_MEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/shared.h"
 
@@ -20,6 +22,27 @@ static inline void *mp_move_(void **slot)
     void *p = *slot;
     *slot = NULL;
     return p;
+}
+
+/* Makes room for `want` elements in the array that `*list` points to, which has room for
+ * `*cap` of them now. false: no memory, and all is as before. */
+#define mp_grow(list, cap, want) mp_grow_(list, cap, want, sizeof **(list))
+static inline bool mp_grow_(void *list, size_t *cap, size_t want, size_t size)
+{
+    size_t bigger = *cap ? *cap : 8;
+    void *p;
+
+    if (want <= *cap)
+        return true;
+    while (bigger < want)
+        bigger *= 2;
+    memcpy(&p, list, sizeof p); /* whatever it points to */
+    p = mp_resize(p, bigger * size);
+    if (!p)
+        return false;
+    memcpy(list, &p, sizeof p);
+    *cap = bigger;
+    return true;
 }
 
 #define MP_COUNT(array) (sizeof(array) / sizeof((array)[0]))

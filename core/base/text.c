@@ -22,15 +22,8 @@ size_t mp_utf8_len(const unsigned char *p, size_t avail)
     size_t n = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
     if (avail < n)
         return 0;
-    unsigned char low = 0x80, high = 0xbf;
-    if (p[0] == 0xe0)
-        low = 0xa0;
-    else if (p[0] == 0xed)
-        high = 0x9f;
-    else if (p[0] == 0xf0)
-        low = 0x90;
-    else if (p[0] == 0xf4)
-        high = 0x8f;
+    unsigned char low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
+    unsigned char high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
     if (p[1] < low || p[1] > high)
         return 0;
     for (size_t i = 2; i < n; i++)
@@ -50,28 +43,15 @@ bool mp_is_utf8(const char *text)
 
 size_t mp_utf8_put(uint32_t code, char out[4])
 {
+    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+
     if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
         code = 0xfffd;
-    if (code < 0x80) {
-        out[0] = (char)code;
-        return 1;
-    }
-    if (code < 0x800) {
-        out[0] = (char)(0xc0 | code >> 6);
-        out[1] = (char)(0x80 | (code & 0x3f));
-        return 2;
-    }
-    if (code < 0x10000) {
-        out[0] = (char)(0xe0 | code >> 12);
-        out[1] = (char)(0x80 | (code >> 6 & 0x3f));
-        out[2] = (char)(0x80 | (code & 0x3f));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | code >> 18);
-    out[1] = (char)(0x80 | (code >> 12 & 0x3f));
-    out[2] = (char)(0x80 | (code >> 6 & 0x3f));
-    out[3] = (char)(0x80 | (code & 0x3f));
-    return 4;
+    size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    for (size_t i = n; --i; code >>= 6)
+        out[i] = (char)(0x80 | (code & 0x3f));
+    out[0] = (char)(lead[n] | code);
+    return n;
 }
 
 static uint32_t decode(const unsigned char *p, size_t n)
@@ -92,13 +72,6 @@ static bool deceives(uint32_t c)
            (c >= 0xe0000 && c <= 0xe007f);
 }
 
-/* Could `p` be the beginning of a sequence that goes on behind `avail`? */
-static bool cut_off(const unsigned char *p, size_t avail)
-{
-    size_t want = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : p[0] >= 0xc2 ? 2 : 1;
-    return avail < want;
-}
-
 size_t mp_escape(const char *text, size_t *len, bool multiline, bool more, char *out,
                  size_t cap)
 {
@@ -109,15 +82,15 @@ size_t mp_escape(const char *text, size_t *len, bool multiline, bool more, char 
         char shown[16];
         size_t n = mp_utf8_len(p, (size_t)(end - p)), put;
         if (n == 0) {
-            if (more && cut_off(p, (size_t)(end - p)))
+            size_t want = *p >= 0xf0 ? 4 : *p >= 0xe0 ? 3 : *p >= 0xc2 ? 2 : 1;
+            if (more && (size_t)(end - p) < want) /* it may go on behind `end` */
                 break;
             put = (size_t)snprintf(shown, sizeof shown, "\\x%02x", *p);
             n = 1;
         } else {
             uint32_t code = decode(p, n);
-            if (multiline && (code == '\n' || code == '\t'))
-                put = mp_utf8_put(code, shown);
-            else if (deceives(code))
+            bool kept = multiline && (code == '\n' || code == '\t');
+            if (!kept && deceives(code))
                 put = (size_t)snprintf(shown, sizeof shown,
                                        code < 0x80 ? "\\x%02x" : "\\u{%x}", code);
             else

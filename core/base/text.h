@@ -15,6 +15,15 @@ bool mp_text_same(const char *a, const char *b);
 MP_SHARED size_t mp_utf8_len(const unsigned char *p, size_t avail);
 MP_SHARED bool mp_is_utf8(const char *text);
 
+/* What a hex digit counts; -1: it is none. */
+static inline int mp_hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 /* Writes `code` as UTF-8 (surrogates and what is above U+10FFFF as U+FFFD);
  * returns its length. */
 MP_SHARED size_t mp_utf8_put(uint32_t code, char out[4]);
