@@ -60,132 +60,103 @@ static struct setting *find(const mcplug_props *props, const char *name)
     return NULL;
 }
 
-/* Room for `more` items and the NULL behind them. */
-static bool reserve_items(struct setting *s, size_t more)
+/* Copies behind the items of `s`: all of them, or none. */
+static bool append(struct setting *s, const char *const *items, size_t n)
 {
-    if (s->n + more + 1 <= s->cap)
-        return true;
-    size_t cap = s->cap ? s->cap * 2 : 4;
-    while (cap < s->n + more + 1)
-        cap *= 2;
-    char **items = mp_resize(s->items, cap * sizeof *items);
-    if (!items)
-        return false;
-    s->items = items;
-    s->cap = cap;
-    return true;
-}
+    size_t had = s->n;
 
-static bool append_item(struct setting *s, const char *text)
-{
-    char *copy = mp_strdup(text);
-    if (!copy || !reserve_items(s, 1)) {
-        wipe(copy);
+    if (!mp_grow(&s->items, &s->cap, had + n + 1))
+        return false;
+    while (s->n < had + n && (s->items[s->n] = mp_strdup(items[s->n - had])))
+        s->n++;
+    if (s->n < had + n) {
+        while (s->n > had)
+            wipe(s->items[--s->n]);
+        s->items[had] = NULL;
         return false;
     }
-    s->items[s->n++] = copy;
     s->items[s->n] = NULL;
     return true;
 }
 
-static int append_setting(mcplug_props *props, struct setting *s)
-{
-    if (props->n >= MP_PROPS_MAX)
-        return MCPLUG_ETOOBIG;
-    if (props->n == props->cap) {
-        size_t cap = props->cap ? props->cap * 2 : 8;
-        struct setting *grown = mp_resize(props->settings, cap * sizeof *grown);
-        if (!grown)
-            return MCPLUG_ENOMEM;
-        props->settings = grown;
-        props->cap = cap;
-    }
-    props->settings[props->n++] = *s;
-    return MCPLUG_OK;
-}
-
-/* A setting of that name with one or two items; built aside so that a failure
- * leaves nothing half done. */
-static int add_new(mcplug_props *props, const char *name, enum mp_shape shape,
-                   const char *first, const char *second)
+/* Built aside, so that a failure leaves nothing half done. */
+static int add_setting(mcplug_props *props, const char *name, enum mp_shape shape,
+                       const char *const *items, size_t n)
 {
     struct setting s = {.name = mp_strdup(name), .shape = shape};
     int r = MCPLUG_ENOMEM;
 
-    if (s.name && append_item(&s, first) && (!second || append_item(&s, second)))
-        r = append_setting(props, &s);
-    if (r != MCPLUG_OK)
-        setting_clear(&s);
+    if (props->n >= MP_PROPS_MAX)
+        r = MCPLUG_ETOOBIG;
+    else if (s.name && append(&s, items, n) &&
+             mp_grow(&props->settings, &props->cap, props->n + 1)) {
+        props->settings[props->n++] = s;
+        return MCPLUG_OK;
+    }
+    setting_clear(&s);
     return r;
 }
 
-static int replace_item(struct setting *s, size_t at, const char *value)
+static char **map_value(const struct setting *map, const char *key)
 {
-    char *copy = mp_strdup(value);
-    if (!copy)
-        return MCPLUG_ENOMEM;
-    wipe(s->items[at]);
-    s->items[at] = copy;
-    return MCPLUG_OK;
+    for (size_t i = 0; i < map->n; i += 2)
+        if (strcmp(map->items[i], key) == 0)
+            return &map->items[i + 1];
+    return NULL;
+}
+
+/* What mp_props_set(), _add() and _put() have in common; only maps have a `key`. */
+static int change(mcplug_props *props, const char *name, enum mp_shape shape,
+                  const char *key, const char *value)
+{
+    if (!name || !*name || !key || !value)
+        return MCPLUG_EINVAL;
+    const char *const pair[] = {key, value}, *const *items = pair;
+    size_t n = shape == MP_MAP ? 2 : 1;
+    struct setting *s = find(props, name);
+
+    items += 2 - n;
+    if (!s)
+        return add_setting(props, name, shape, items, n);
+    if (s->shape != shape)
+        return MCPLUG_EINVAL;
+    char **old = shape == MP_VALUE ? s->items
+                 : shape == MP_MAP ? map_value(s, key)
+                                   : NULL;
+    if (old) {
+        char *copy = mp_strdup(value);
+        if (!copy)
+            return MCPLUG_ENOMEM;
+        wipe(*old);
+        *old = copy;
+        return MCPLUG_OK;
+    }
+    if (s->n / n >= MP_PROPS_ITEMS)
+        return MCPLUG_ETOOBIG;
+    return append(s, items, n) ? MCPLUG_OK : MCPLUG_ENOMEM;
 }
 
 int mp_props_set(mcplug_props *props, const char *name, const char *value)
 {
-    if (!name || !*name || !value)
-        return MCPLUG_EINVAL;
-    struct setting *s = find(props, name);
-    if (!s)
-        return add_new(props, name, MP_VALUE, value, NULL);
-    return s->shape == MP_VALUE ? replace_item(s, 0, value) : MCPLUG_EINVAL;
+    return change(props, name, MP_VALUE, "", value);
 }
 
 int mp_props_add(mcplug_props *props, const char *name, const char *value)
 {
-    if (!name || !*name || !value)
-        return MCPLUG_EINVAL;
-    struct setting *s = find(props, name);
-    if (!s)
-        return add_new(props, name, MP_LIST, value, NULL);
-    if (s->shape != MP_LIST)
-        return MCPLUG_EINVAL;
-    if (s->n >= MP_PROPS_ITEMS)
-        return MCPLUG_ETOOBIG;
-    return append_item(s, value) ? MCPLUG_OK : MCPLUG_ENOMEM;
+    return change(props, name, MP_LIST, "", value);
 }
 
 int mp_props_put(mcplug_props *props, const char *name, const char *key,
                  const char *value)
 {
-    if (!name || !*name || !key || !value)
-        return MCPLUG_EINVAL;
-    struct setting *s = find(props, name);
-    if (!s)
-        return add_new(props, name, MP_MAP, key, value);
-    if (s->shape != MP_MAP)
-        return MCPLUG_EINVAL;
-    for (size_t i = 0; i < s->n; i += 2)
-        if (strcmp(s->items[i], key) == 0)
-            return replace_item(s, i + 1, value);
-    if (s->n / 2 >= MP_PROPS_ITEMS)
-        return MCPLUG_ETOOBIG;
-    if (!reserve_items(s, 2) || !append_item(s, key))
-        return MCPLUG_ENOMEM;
-    if (!append_item(s, value)) {
-        wipe(s->items[--s->n]);
-        s->items[s->n] = NULL;
-        return MCPLUG_ENOMEM;
-    }
-    return MCPLUG_OK;
+    return change(props, name, MP_MAP, key, value);
 }
 
 const char *mp_props_map_get(const mcplug_props *props, const char *name, const char *key)
 {
     const struct setting *s = find(props, name);
-
-    for (size_t i = 0; s && s->shape == MP_MAP && i < s->n; i += 2)
-        if (strcmp(s->items[i], key) == 0)
-            return s->items[i + 1];
-    return NULL;
+    char **value = s && s->shape == MP_MAP ? map_value(s, key) : NULL;
+    return value ? *value : NULL;
 }
 
 int mp_props_merge(mcplug_props *props, const mcplug_props *top)
@@ -196,25 +167,9 @@ int mp_props_merge(mcplug_props *props, const mcplug_props *top)
         const struct setting *s = &top->settings[i];
         size_t step = s->shape == MP_MAP ? 2 : 1;
         for (size_t k = 0; r == MCPLUG_OK && k < s->n; k += step)
-            r = s->shape == MP_VALUE ? mp_props_set(props, s->name, s->items[k])
-                : s->shape == MP_LIST
-                    ? mp_props_add(props, s->name, s->items[k])
-                    : mp_props_put(props, s->name, s->items[k], s->items[k + 1]);
+            r = change(props, s->name, s->shape, s->items[k], s->items[k + step - 1]);
     }
     return r;
-}
-
-static bool copy_setting(mcplug_props *to, const struct setting *from)
-{
-    struct setting s = {.name = mp_strdup(from->name), .shape = from->shape};
-    bool ok = s.name && reserve_items(&s, from->n);
-
-    for (size_t i = 0; ok && i < from->n; i++)
-        ok = append_item(&s, from->items[i]);
-    ok = ok && append_setting(to, &s) == MCPLUG_OK;
-    if (!ok)
-        setting_clear(&s);
-    return ok;
 }
 
 static const struct mcplug_option *option(const struct mcplug_option *options,
@@ -232,15 +187,17 @@ static mcplug_props *copy_some(const mcplug_props *props, bool all,
     mcplug_props *copy = mp_props_new();
     bool ok = copy != NULL;
 
-    for (size_t i = 0; ok && i < props->n; i++)
-        if (all || option(options, props->settings[i].name))
-            ok = copy_setting(copy, &props->settings[i]);
-    if (ok) {
-        copy->options = props->options;
-        return copy;
+    for (size_t i = 0; ok && i < props->n; i++) {
+        const struct setting *s = &props->settings[i];
+        if (all || option(options, s->name))
+            ok = add_setting(copy, s->name, s->shape, (const char *const *)s->items,
+                             s->n) == MCPLUG_OK;
     }
-    mp_props_free(copy);
-    return NULL;
+    if (ok)
+        copy->options = props->options;
+    else
+        mp_props_free(mp_move(&copy));
+    return copy;
 }
 
 mcplug_props *mp_props_copy(const mcplug_props *props)
@@ -313,12 +270,9 @@ static int fail_unknown(const char *name, const struct mcplug_option *options,
     const char *best = NULL;
     for (size_t i = 0; options && i < MP_OPTIONS_MAX && options[i].name; i++)
         mp_nearest(name, options[i].name, &best);
-    if (best)
-        return mp_fail(err, MCPLUG_ECONFIG,
-                       "%s: unknown setting \"%s\", did you mean \"%s\"?", what,
-                       show(name).text, best);
-    return mp_fail(err, MCPLUG_ECONFIG, "%s: unknown setting \"%s\"", what,
-                   show(name).text);
+    return mp_fail(err, MCPLUG_ECONFIG, "%s: unknown setting \"%s\"%s%s%s", what,
+                   show(name).text, best ? ", did you mean \"" : "", best ? best : "",
+                   best ? "\"?" : "");
 }
 
 static int check_setting(const struct setting *s, const struct mcplug_option *o,
@@ -339,59 +293,46 @@ static int check_setting(const struct setting *s, const struct mcplug_option *o,
                    what, s->name, t->like, show(s->items[0]).text);
 }
 
-static bool required(const struct mcplug_option *o)
-{
-    const struct mp_option_type *t = mp_option_type(o->type);
-    return !o->fallback && t && t->shape == MP_VALUE;
-}
-
 size_t mp_props_missing(const mcplug_props *props, const struct mcplug_option *options,
                         struct mp_str *out)
 {
     size_t n = 0;
+
     for (size_t i = 0; options && i < MP_OPTIONS_MAX && options[i].name; i++) {
-        if (!required(&options[i]) || (props && find(props, options[i].name)))
-            continue;
-        if (out && n)
-            mp_str_adds(out, ", ");
-        if (out)
-            mp_str_adds(out, options[i].name);
-        n++;
+        const struct mcplug_option *o = &options[i];
+        const struct mp_option_type *t = mp_option_type(o->type);
+        bool required = !o->fallback && t && t->shape == MP_VALUE;
+        if (required && !(props && find(props, o->name)))
+            mp_str_addf(out, "%s%s", n++ ? ", " : "", o->name);
     }
     return n;
-}
-
-static int check_missing(const mcplug_props *props, const struct mcplug_option *options,
-                         const char *what, struct mcplug_error *err)
-{
-    struct mp_str names;
-    mp_str_init(&names, 16384);
-    size_t n = mp_props_missing(props, options, &names);
-    int r = MCPLUG_OK;
-
-    if (n && names.failed)
-        r = mp_fail(err, MCPLUG_ECONFIG, "%s: %zu settings are missing", what, n);
-    else if (n)
-        r = mp_fail(err, MCPLUG_ECONFIG, "%s: missing setting%s: %s", what,
-                    n == 1 ? "" : "s", names.data);
-    mp_str_clear(&names);
-    return r;
 }
 
 int mp_props_check(mcplug_props *props, const struct mcplug_option *options,
                    const char *what, struct mcplug_error *err)
 {
-    for (size_t i = 0; i < props->n; i++) {
+    int r = MCPLUG_OK;
+
+    for (size_t i = 0; r == MCPLUG_OK && i < props->n; i++) {
         const struct setting *s = &props->settings[i];
         const struct mcplug_option *o = option(options, s->name);
-        int r = o ? check_setting(s, o, what, err)
-                  : fail_unknown(s->name, options, what, err);
-        if (r != MCPLUG_OK)
-            return r;
+        r = o ? check_setting(s, o, what, err)
+              : fail_unknown(s->name, options, what, err);
     }
-    int r = check_missing(props, options, what, err);
-    if (r == MCPLUG_OK)
+    if (r != MCPLUG_OK)
+        return r;
+
+    struct mp_str names;
+    mp_str_init(&names, 16384);
+    size_t n = mp_props_missing(props, options, &names);
+    if (n == 0)
         props->options = options;
+    else if (names.failed)
+        r = mp_fail(err, MCPLUG_ECONFIG, "%s: %zu settings are missing", what, n);
+    else
+        r = mp_fail(err, MCPLUG_ECONFIG, "%s: missing setting%s: %s", what,
+                    n == 1 ? "" : "s", names.data);
+    mp_str_clear(&names);
     return r;
 }
 
@@ -441,24 +382,18 @@ uint64_t mp_props_hash(const mcplug_props *props)
 
 /* ---- comparing ---- */
 
-static bool has_pair(const struct setting *map, const char *key, const char *value)
-{
-    for (size_t i = 0; i < map->n; i += 2)
-        if (strcmp(map->items[i], key) == 0)
-            return strcmp(map->items[i + 1], value) == 0;
-    return false;
-}
-
 bool mp_props_equal(const mcplug_props *a, const mcplug_props *b)
 {
     bool same = a->n == b->n;
 
     for (size_t i = 0; same && i < a->n; i++) {
         const struct setting *x = &a->settings[i], *y = find(b, x->name);
+        bool map = x->shape == MP_MAP;
         same = y && x->shape == y->shape && x->n == y->n;
-        for (size_t j = 0; same && j < x->n; j += x->shape == MP_MAP ? 2 : 1)
-            same = x->shape == MP_MAP ? has_pair(y, x->items[j], x->items[j + 1])
-                                      : strcmp(x->items[j], y->items[j]) == 0;
+        for (size_t j = 0; same && j < x->n; j += map ? 2 : 1) {
+            char **other = map ? map_value(y, x->items[j]) : &y->items[j];
+            same = other && strcmp(x->items[j + map], *other) == 0;
+        }
     }
     return same;
 }

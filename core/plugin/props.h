@@ -51,7 +51,7 @@ int mp_props_check(mcplug_props *props, const struct mcplug_option *options,
                    const char *what, struct mcplug_error *err);
 
 /* Appends the names of required options that are not set, as `a, b`; returns how
- * many. `out` may be NULL. `props` may be NULL: nothing is set. */
+ * many. `props` may be NULL: nothing is set. */
 size_t mp_props_missing(const mcplug_props *props, const struct mcplug_option *options,
                         struct mp_str *out);
 /* A copy with only those settings that `options` know. give; NULL: no memory */
