@@ -39,35 +39,26 @@ struct kind {
     struct duty duties[5];
 };
 
-#define TRANSPORT_OP(m)                                                                  \
-    {                                                                                    \
-#m, offsetof(struct mcplug_transport_ops, m)                                     \
-    }
-#define PROBE_OP(m)                                                                      \
-    {                                                                                    \
-#m, offsetof(struct mcplug_probe_ops, m)                                         \
-    }
-#define CONVERTER_OP(m)                                                                  \
-    {                                                                                    \
-#m, offsetof(struct mcplug_converter_ops, m)                                     \
-    }
-#define VAULT_OP(m)                                                                      \
-    {                                                                                    \
-#m, offsetof(struct mcplug_vault_ops, m)                                         \
-    }
+#define DUTY(kind, m) #m, offsetof(struct mcplug_##kind##_ops, m)
 
 static const struct kind kinds[] = {
     [MCPLUG_TRANSPORT] = {"transport",
                           THROUGH(struct mcplug_transport_ops, destroy),
-                          {TRANSPORT_OP(open), TRANSPORT_OP(send), TRANSPORT_OP(close),
-                           TRANSPORT_OP(destroy)}},
+                          {{DUTY(transport, open)},
+                           {DUTY(transport, send)},
+                           {DUTY(transport, close)},
+                           {DUTY(transport, destroy)}}},
     [MCPLUG_PROBE] = {"probe",
                       THROUGH(struct mcplug_probe_ops, destroy),
-                      {PROBE_OP(start), PROBE_OP(stop), PROBE_OP(destroy)}},
+                      {{DUTY(probe, start)},
+                       {DUTY(probe, stop)},
+                       {DUTY(probe, destroy)}}},
     [MCPLUG_CONVERTER] = {"converter",
                           THROUGH(struct mcplug_converter_ops, convert),
-                          {CONVERTER_OP(match), CONVERTER_OP(convert)}},
-    [MCPLUG_VAULT] = {"vault", THROUGH(struct mcplug_vault_ops, get), {VAULT_OP(get)}},
+                          {{DUTY(converter, match)}, {DUTY(converter, convert)}}},
+    [MCPLUG_VAULT] = {"vault",
+                      THROUGH(struct mcplug_vault_ops, get),
+                      {{DUTY(vault, get)}}},
 };
 
 bool mp_kind_known(uint32_t kind)
@@ -84,7 +75,7 @@ const char *mp_kind_name(uint32_t kind)
     };
     if (mp_kind_known(kind))
         return kinds[kind].name;
-    return kind < MP_COUNT(others) && others[kind] ? others[kind] : "a kind beyond 15";
+    return kind < MP_COUNT(others) ? others[kind] : "a kind beyond 15";
 }
 
 /* ---- one feature ---- */
@@ -105,65 +96,33 @@ static bool plain_name(const char *name)
     return n >= 1 && n <= NAME_MAX_BYTES && name[n] == '\0';
 }
 
-static int check_option(const struct mcplug_option *options, size_t i,
-                        const char *feature, const char *file, struct mcplug_error *err)
-{
-    const struct mcplug_option *o = &options[i];
-
-    if (!*o->name)
-        return BAD("option %zu of \"%s\" has an empty name", i, feature);
-    for (size_t j = 0; j < i; j++)
-        if (strcmp(options[j].name, o->name) == 0)
-            return BAD("\"%s\" declares the option \"%.64s\" twice", feature, o->name);
-    if (!o->type)
-        return BAD("the option \"%.64s\" of \"%s\" has no type", o->name, feature);
-    if (!mp_option_type(o->type))
-        return BAD("the option \"%.64s\" of \"%s\" has the unknown type \"%.32s\"",
-                   o->name, feature, o->type);
-    if (!o->help || !*o->help)
-        return BAD("the option \"%.64s\" of \"%s\" has no help text", o->name, feature);
-    return MCPLUG_OK;
-}
-
 static int check_lists(const struct mcplug_feature *f, const char *file,
                        struct mcplug_error *err)
 {
-    size_t n = 0;
+    const struct mcplug_option *o = f->options;
 
-    for (; f->options && f->options[n].name; n++) {
-        if (n == MP_OPTIONS_MAX)
+    for (size_t i = 0; o && o->name; i++, o++) {
+        if (i == MP_OPTIONS_MAX)
             return BAD("\"%s\" declares more than %d options", f->name, MP_OPTIONS_MAX);
-        int r = check_option(f->options, n, f->name, file, err);
-        if (r != MCPLUG_OK)
-            return r;
+        if (!*o->name)
+            return BAD("option %zu of \"%s\" has an empty name", i, f->name);
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(f->options[j].name, o->name) == 0)
+                return BAD("\"%s\" declares the option \"%.64s\" twice", f->name,
+                           o->name);
+        if (!o->type)
+            return BAD("the option \"%.64s\" of \"%s\" has no type", o->name, f->name);
+        if (!mp_option_type(o->type))
+            return BAD("the option \"%.64s\" of \"%s\" has the unknown type \"%.32s\"",
+                       o->name, f->name, o->type);
+        if (!o->help || !*o->help)
+            return BAD("the option \"%.64s\" of \"%s\" has no help text", o->name,
+                       f->name);
     }
-    for (n = 0; f->accepts && f->accepts[n]; n++)
-        if (n == ACCEPTS_MAX)
+    for (size_t i = 0; f->accepts && f->accepts[i]; i++)
+        if (i == ACCEPTS_MAX)
             return BAD("\"%s\" accepts more than %d schemes or types", f->name,
                        ACCEPTS_MAX);
-    return MCPLUG_OK;
-}
-
-static int check_ops(const struct mcplug_feature *f, const char *file,
-                     struct mcplug_error *err)
-{
-    const struct kind *kind = &kinds[f->kind];
-    uint32_t size;
-
-    if (!f->ops)
-        return BAD("the %s \"%s\" has no functions", kind->name, f->name);
-    memcpy(&size, f->ops, sizeof size);
-    if (size < kind->ops_size)
-        return BAD("the functions of the %s \"%s\" take %u bytes, and can't be less "
-                   "than %zu",
-                   kind->name, f->name, (unsigned)size, kind->ops_size);
-    for (const struct duty *duty = kind->duties; duty->name; duty++) {
-        void *fn; /* only whether it is NULL */
-        memcpy(&fn, (const char *)f->ops + duty->offset, sizeof fn);
-        if (!fn)
-            return BAD("the %s \"%s\" lacks the function %s", kind->name, f->name,
-                       duty->name);
-    }
     return MCPLUG_OK;
 }
 
@@ -171,30 +130,47 @@ static int check_feature(const struct mcplug_plugin *d, size_t i, const char *fi
                          struct mcplug_error *err)
 {
     struct mcplug_feature f = mp_plugin_feature(d, i);
+    uint32_t size;
 
     if (!mp_kind_known(f.kind))
         return MCPLUG_OK;
+    const struct kind *kind = &kinds[f.kind];
     if (!f.name || !*f.name)
-        return BAD("feature %zu, a %s, has no name", i, mp_kind_name(f.kind));
+        return BAD("feature %zu, a %s, has no name", i, kind->name);
     if (!plain_name(f.name))
-        return BAD("the %s name \"%.64s\" is not 1 to %d of a-z, 0-9 and -",
-                   mp_kind_name(f.kind), f.name, NAME_MAX_BYTES);
+        return BAD("the %s name \"%.64s\" is not 1 to %d of a-z, 0-9 and -", kind->name,
+                   f.name, NAME_MAX_BYTES);
     for (size_t j = 0; j < i; j++) {
         struct mcplug_feature other = mp_plugin_feature(d, j);
         if (other.kind == f.kind && strcmp(other.name, f.name) == 0)
-            return BAD("offers the %s \"%s\" twice", mp_kind_name(f.kind), f.name);
+            return BAD("offers the %s \"%s\" twice", kind->name, f.name);
     }
-    int r = check_ops(&f, file, err);
-    return r == MCPLUG_OK ? check_lists(&f, file, err) : r;
+    if (!f.ops)
+        return BAD("the %s \"%s\" has no functions", kind->name, f.name);
+    memcpy(&size, f.ops, sizeof size);
+    if (size < kind->ops_size)
+        return BAD("the functions of the %s \"%s\" take %u bytes, and can't be less "
+                   "than %zu",
+                   kind->name, f.name, (unsigned)size, kind->ops_size);
+    for (const struct duty *duty = kind->duties; duty->name; duty++) {
+        void *fn; /* only whether it is NULL */
+        memcpy(&fn, (const char *)f.ops + duty->offset, sizeof fn);
+        if (!fn)
+            return BAD("the %s \"%s\" lacks the function %s", kind->name, f.name,
+                       duty->name);
+    }
+    return check_lists(&f, file, err);
 }
 
 /* ---- the whole ---- */
 
-/* Whether it may be read at all. The head comes first, because it says how much of
- * the rest there is. */
-static int check_head(const struct mcplug_plugin *d, const char *file,
-                      struct mcplug_error *err)
+/* Whether it may be read at all comes first. The head before the rest, because it says
+ * how much of that there is. */
+int mp_plugin_handshake(const struct mcplug_plugin *d, const char *file,
+                        struct mcplug_error *err)
 {
+    int r = MCPLUG_OK;
+
     if (d->magic != MCPLUG_MAGIC)
         return BAD("is not a module: its descriptor begins with 0x%08x instead of 0x%08x",
                    (unsigned)d->magic, MCPLUG_MAGIC);
@@ -212,12 +188,6 @@ static int check_head(const struct mcplug_plugin *d, const char *file,
     if (d->feature_size < FEATURE_SIZE_1_0)
         return BAD("its features have %u bytes each, and can't have less than %zu",
                    d->feature_size, FEATURE_SIZE_1_0);
-    return MCPLUG_OK;
-}
-
-static int check_words(const struct mcplug_plugin *d, const char *file,
-                       struct mcplug_error *err)
-{
     if (!d->name || !*d->name)
         return BAD("has no name");
     if (!plain_name(d->name))
@@ -229,15 +199,6 @@ static int check_words(const struct mcplug_plugin *d, const char *file,
         return BAD("offers nothing");
     if (d->n_features > FEATURES_MAX)
         return BAD("offers %zu features, %d are allowed", d->n_features, FEATURES_MAX);
-    return MCPLUG_OK;
-}
-
-int mp_plugin_handshake(const struct mcplug_plugin *d, const char *file,
-                        struct mcplug_error *err)
-{
-    int r = check_head(d, file, err);
-    if (r == MCPLUG_OK)
-        r = check_words(d, file, err);
     for (size_t i = 0; r == MCPLUG_OK && i < d->n_features; i++)
         r = check_feature(d, i, file, err);
     return r;
