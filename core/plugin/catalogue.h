@@ -149,10 +149,6 @@ void mp_host_init(struct mcplug_host *host, const struct mp_catalogue_options *o
  * left but that in `out`. */
 int mp_vault_ask(const struct mp_offer *offer, const char *name, struct mp_str *out,
                  struct mcplug_error *err);
-/* The same after mp_catalogue_find(), whose errors it has too. For those who have the
- * catalogue to themselves while it blocks: before the loop runs, or beside it. */
-int mp_vault_get(struct mp_catalogue *cat, const char *vault, const char *name,
-                 struct mp_str *out, struct mcplug_error *err);
 
 /* ---- builtin.c (the list comes from config.h) ---- */
 

@@ -154,13 +154,15 @@ int main(int argc, char **argv)
     if (argc < 3 || argc > 2 + NAMES_MAX || !cat)
         return 2;
     mp_str_init(&first, MP_VAULT_MAX);
-    int r = mp_vault_get(cat, argv[1], argv[2], &first, &err);
+    int r = mp_catalogue_find(cat, MCPLUG_VAULT, argv[1], &offer, &err);
+    if (r == MCPLUG_OK)
+        r = mp_vault_ask(offer, argv[2], &first, &err);
     if (r == MCPLUG_OK)
         printf("%s: %s\n", argv[2], first.data);
     else
         printf("%s: %s: %s\n", argv[2], mp_error_name(r), err.text);
     mp_str_clear(&first);
-    if (argc > 3 && mp_catalogue_find(cat, MCPLUG_VAULT, argv[1], &offer, &err) == 0) {
+    if (argc > 3 && offer) {
         int before = count_descriptors();
         nanosleep(&(struct timespec){0, 100000000}, NULL);
         before = count_descriptors();

@@ -20,10 +20,17 @@ static void vault_teardown(void)
     catalogue_teardown();
 }
 
+static int get_from(const char *vault, const char *name, struct mp_str *out)
+{
+    const struct mp_offer *offer = NULL;
+    err = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    int r = mp_catalogue_find(cat, MCPLUG_VAULT, vault, &offer, &err);
+    return r == MCPLUG_OK ? mp_vault_ask(offer, name, out, &err) : r;
+}
+
 static int get(const char *name)
 {
-    err = (struct mcplug_error)MCPLUG_ERROR_INIT;
-    return mp_vault_get(cat, "table", name, &secret, &err);
+    return get_from("table", name, &secret);
 }
 
 static const struct {
@@ -97,7 +104,7 @@ START_TEST(a_secret_without_room_is_too_big)
 {
     struct mp_str small;
     mp_str_init(&small, 5);
-    ck_assert_int_eq(mp_vault_get(cat, "table", "token", &small, &err), MCPLUG_ETOOBIG);
+    ck_assert_int_eq(get_from("table", "token", &small), MCPLUG_ETOOBIG);
     ck_assert_str_eq(err.text, "table: there is no room for the secret \"token\"");
     mp_str_clear(&small);
 }
@@ -145,13 +152,12 @@ START_TEST(the_vault_of_ours_that_is_missing_is_named_with_its_package)
 {
     const struct mp_offer *offer = NULL;
     if (mp_catalogue_find(cat, MCPLUG_VAULT, "keyring", &offer, &err) != MCPLUG_OK) {
-        ck_assert_int_eq(mp_vault_get(cat, "keyring", "x", &secret, &err),
-                         MCPLUG_ENOTSUP);
+        ck_assert_int_eq(get_from("keyring", "x", &secret), MCPLUG_ENOTSUP);
         ck_assert_ptr_nonnull(strstr(err.text,
                                      "no module offers the vault \"keyring\": it comes "
                                      "with the package mcplug-keyring"));
     } /* else it is installed, or compiled in */
-    ck_assert_int_eq(mp_vault_get(cat, "tabel", "x", &secret, &err), MCPLUG_ENOTSUP);
+    ck_assert_int_eq(get_from("tabel", "x", &secret), MCPLUG_ENOTSUP);
     ck_assert_ptr_nonnull(strstr(err.text, "did you mean \"table\"?"));
     ck_assert_ptr_null(find("table"));
 }
