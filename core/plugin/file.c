@@ -5,38 +5,31 @@
  * nothing, and debuggers would lose the path. */
 #include "plugin/catalogue.h"
 
-#include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/path.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PATH_SHOWN 240 /* of the 496 bytes that an error has */
-
 int mp_plugin_fail(struct mcplug_error *err, int code, const char *file, const char *fmt,
                    ...)
 {
-    char shown[PATH_SHOWN + 1];
+    char shown[MP_PATH_SHOWN + 1];
     struct mcplug_error reason;
-    size_t len = strlen(file), half = PATH_SHOWN / 2 - 2;
     va_list ap;
 
-    if (len <= PATH_SHOWN)
-        memcpy(shown, file, len + 1);
-    else
-        snprintf(shown, sizeof shown, "%.*s...%s", (int)half, file, file + len - half);
     va_start(ap, fmt);
     mp_failv(&reason, code, fmt, ap);
     va_end(ap);
-    return mp_fail(err, code, "%s: %s", shown, reason.text);
+    return mp_fail(err, code, "%s: %s", mp_path_shown(file, shown), reason.text);
 }
 
 static int fail_os(struct mcplug_error *err, const char *file, int os_error,
@@ -48,115 +41,68 @@ static int fail_os(struct mcplug_error *err, const char *file, int os_error,
     return MCPLUG_EIO;
 }
 
-static bool trusted_owner(const struct stat *st)
+/* Of the file itself, or of its directory `dir`. `sticky` keeps others from replacing
+ * what is not theirs. */
+static int check_access(const char *file, const char *dir, const struct stat *st,
+                        bool sticky, struct mcplug_error *err)
 {
-    return st->st_uid == 0 || st->st_uid == geteuid();
-}
-
-static int check_file(const char *file, const char *real, struct mcplug_error *err)
-{
-    struct stat st;
-
-    if (stat(real, &st) != 0)
-        return fail_os(err, file, errno, "cannot be read");
-    if (!S_ISREG(st.st_mode))
-        return mp_plugin_fail(err, MCPLUG_EINVAL, file, "is not a regular file");
-    if (!trusted_owner(&st))
+    if (st->st_uid != 0 && st->st_uid != geteuid())
         return mp_plugin_fail(
             err, MCPLUG_EINVAL, file,
-            "belongs to user %ld, neither root nor the one running this",
-            (long)st.st_uid);
-    if (st.st_mode & (S_IWGRP | S_IWOTH))
-        return mp_plugin_fail(err, MCPLUG_EINVAL, file,
-                              "others than its owner can write it (mode %04o)",
-                              (unsigned)st.st_mode & 07777);
+            "%s%s%sbelongs to user %ld, neither root nor the one running this",
+            dir ? "its directory " : "", dir ? dir : "", dir ? " " : "",
+            (long)st->st_uid);
+    if (st->st_mode & (S_IWGRP | S_IWOTH) && !sticky)
+        return mp_plugin_fail(
+            err, MCPLUG_EINVAL, file, "others than its owner can write %s%s (mode %04o)",
+            dir ? "its directory " : "it", dir ? dir : "", (unsigned)st->st_mode & 07777);
     return MCPLUG_OK;
 }
 
-static int check_dir(const char *file, const char *dir, bool nearest,
-                     struct mcplug_error *err)
+/* Every directory from `dir`, which is a real path and is written over, to the root. */
+static int check_dirs(const char *file, char *dir, struct mcplug_error *err)
 {
     struct stat st;
 
-    if (stat(dir, &st) != 0)
-        return fail_os(err, file, errno, "its directory cannot be read");
-    if (!trusted_owner(&st))
-        return mp_plugin_fail(
-            err, MCPLUG_EINVAL, file,
-            "its directory %s belongs to user %ld, neither root nor the one running this",
-            dir, (long)st.st_uid);
-    bool writable = st.st_mode & (S_IWGRP | S_IWOTH);
-    if (writable && (nearest || !(st.st_mode & S_ISVTX)))
-        return mp_plugin_fail(err, MCPLUG_EINVAL, file,
-                              "others than its owner can write its directory %s "
-                              "(mode %04o)",
-                              dir, (unsigned)st.st_mode & 07777);
-    return MCPLUG_OK;
-}
-
-/* Every directory from the one of `path`, which is a real path, to the root. */
-static int check_dirs(const char *file, const char *path, struct mcplug_error *err)
-{
-    char *dir = mp_strdup(path);
-    bool nearest = true;
-    int r = dir ? MCPLUG_OK : mp_fail_nomem(err);
-
-    while (r == MCPLUG_OK) {
+    for (bool nearest = true;; nearest = false) {
+        if (stat(dir, &st) != 0)
+            return fail_os(err, file, errno, "its directory cannot be read");
+        int r = check_access(file, dir, &st, !nearest && st.st_mode & S_ISVTX, err);
         char *slash = strrchr(dir, '/');
-        if (!slash)
-            break;
-        bool root = slash == dir;
-        slash[root ? 1 : 0] = '\0';
-        r = check_dir(file, dir, nearest, err);
-        nearest = false;
-        if (root)
-            break;
+        if (r != MCPLUG_OK || !slash || slash[1] == '\0')
+            return r;
+        slash[slash == dir] = '\0';
     }
-    mp_free(dir);
-    return r;
-}
-
-/* Real path of a file's directory, with a last `/x` for check_dirs() to take off. */
-static char *real_place(const char *file)
-{
-    const char *slash = strrchr(file, '/');
-    char *dir = slash ? mp_strndup(file, (size_t)(slash - file) + 1) : mp_strdup(".");
-    char *real = dir ? realpath(dir, NULL) : NULL;
-    struct mp_str place;
-
-    mp_str_init(&place, SIZE_MAX / 2);
-    if (real)
-        mp_str_addf(&place, "%s/x", strcmp(real, "/") == 0 ? "" : real);
-    else
-        place.failed = true;
-    free(real);
-    mp_free(dir);
-    return mp_str_take(&place);
 }
 
 int mp_plugin_file_check(const char *file, char **real, struct mcplug_error *err)
 {
-    char *path = realpath(file, NULL), *place = NULL;
-    int r;
-
+    char *path = realpath(file, NULL);
     if (!path)
         return errno == ENOMEM ? mp_fail_nomem(err)
                                : fail_os(err, file, errno, "cannot be found");
-    place = real_place(file);
-    r = place ? check_file(file, path, err) : mp_fail_nomem(err);
+    char *copy = mp_strdup(path), *dir = mp_path_dir(path), *given = mp_path_dir(file);
+    char *place = given ? realpath(given, NULL) : NULL;
+    int r = copy && dir && place ? MCPLUG_OK : mp_fail_nomem(err);
+    struct stat st;
+
+    if (r == MCPLUG_OK && stat(path, &st) != 0)
+        r = fail_os(err, file, errno, "cannot be read");
+    else if (r == MCPLUG_OK && !S_ISREG(st.st_mode))
+        r = mp_plugin_fail(err, MCPLUG_EINVAL, file, "is not a regular file");
     if (r == MCPLUG_OK)
-        r = check_dirs(file, path, err);
+        r = check_access(file, NULL, &st, false, err);
+    if (r == MCPLUG_OK)
+        r = check_dirs(file, dir, err);
     if (r == MCPLUG_OK)
         r = check_dirs(file, place, err);
-    if (r == MCPLUG_OK) {
-        char *copy = mp_strdup(path);
-        if (copy)
-            *real = copy;
-        else
-            r = mp_fail_nomem(err);
-    }
+    if (r == MCPLUG_OK)
+        *real = mp_move(&copy);
     free(path);
-    mp_free(place);
+    free(place);
+    mp_free(copy);
+    mp_free(dir);
+    mp_free(given);
     return r;
 }
 
@@ -215,21 +161,6 @@ int mp_plugin_file_open(const char *real, const struct mcplug_plugin **out,
 
 /* ---- reading instead of loading ---- */
 
-/* Is `text` the end of one of the C strings that end in these bytes? */
-static bool mentions(const char *data, size_t size, const char *text, size_t len)
-{
-    const char *end = data + size, *nul;
-
-    for (const char *p = data; (nul = memchr(p, '\0', (size_t)(end - p))); p = nul + 1) {
-        size_t before = (size_t)(nul - data);
-        if (before >= len && strncasecmp(nul - len, text, len) == 0)
-            return true;
-        if (nul + 1 == end)
-            break;
-    }
-    return false;
-}
-
 bool mp_plugin_file_mentions(const char *file, const char *text)
 {
     char data[16384];
@@ -246,14 +177,16 @@ bool mp_plugin_file_mentions(const char *file, const char *text)
         found = true;
     while (!found) {
         ssize_t n = read(fd, data + kept, sizeof data - kept);
+        if (n < 0 && errno == EINTR)
+            continue;
         if (n <= 0) {
-            found = n < 0 && errno != EINTR;
-            if (n < 0 && !found)
-                continue;
+            found = n < 0;
             break;
         }
         size_t have = kept + (size_t)n;
-        found = mentions(data, have, text, len);
+        char *end = data + have, *nul = data;
+        for (; !found && (nul = memchr(nul, '\0', (size_t)(end - nul))); nul++)
+            found = (size_t)(nul - data) >= len && strncasecmp(nul - len, text, len) == 0;
         kept = have < len ? have : len; /* the beginning of one that goes on */
         memmove(data, data + have - kept, kept);
     }

@@ -1,12 +1,13 @@
 #include "plugin/pins.h"
 
-#include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "plugin/catalogue.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,37 +15,16 @@
 
 /* ---- lines ---- */
 
-static int digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool read_hex(const char *text, size_t len, unsigned char out[MP_SHA256_BYTES])
 {
     if (len != MP_SHA256_HEX)
         return false;
     for (size_t i = 0; i < MP_SHA256_BYTES; i++) {
-        int high = digit(text[2 * i]), low = digit(text[2 * i + 1]);
+        int high = mp_hex_value(text[2 * i]), low = mp_hex_value(text[2 * i + 1]);
         if (high < 0 || low < 0)
             return false;
         out[i] = (unsigned char)(high << 4 | low);
     }
-    return true;
-}
-
-static bool reserve(struct mp_pins *pins)
-{
-    if (pins->n < pins->cap)
-        return true;
-    size_t cap = pins->cap ? pins->cap * 2 : 16;
-    struct mp_pin *list = mp_resize(pins->list, cap * sizeof *list);
-    if (!list)
-        return false;
-    pins->list = list;
-    pins->cap = cap;
     return true;
 }
 
@@ -63,7 +43,8 @@ static int add_line(struct mp_pins *pins, const char *line, struct mcplug_error 
         return mp_fail(err, MCPLUG_ECONFIG,
                        "expected a module's name and its SHA-256 in %d hex digits",
                        MP_SHA256_HEX);
-    pin.name = reserve(pins) ? mp_strndup(line, name) : NULL;
+    pin.name =
+        mp_grow(&pins->list, &pins->cap, pins->n + 1) ? mp_strndup(line, name) : NULL;
     if (!pin.name)
         return mp_fail_nomem(err);
     pins->list[pins->n++] = pin;
@@ -96,10 +77,12 @@ static int add_lines(struct mp_pins *pins, char *text, size_t len,
 
 /* ---- the file ---- */
 
-static int check_list(const struct mp_pins *pins, int fd, uid_t owner,
-                      struct mcplug_error *err)
+/* give `text`, which has room for a NUL behind it */
+static int read_file(const struct mp_pins *pins, int fd, uid_t owner, char **text,
+                     size_t *len, struct mcplug_error *err)
 {
     struct stat st;
+    ssize_t n;
 
     if (fstat(fd, &st) != 0)
         return mp_fail_os(err, MCPLUG_EIO, errno, "%s: cannot be read", pins->path);
@@ -112,34 +95,30 @@ static int check_list(const struct mp_pins *pins, int fd, uid_t owner,
         return mp_fail(err, MCPLUG_ECONFIG,
                        "%s: others than its owner can write it (mode %04o)", pins->path,
                        (unsigned)st.st_mode & 07777);
-    return MCPLUG_OK;
-}
-
-static int read_all(const struct mp_pins *pins, int fd, struct mp_str *text,
-                    struct mcplug_error *err)
-{
-    char chunk[4096];
-
-    for (;;) {
-        ssize_t n = read(fd, chunk, sizeof chunk);
-        if (n == 0)
-            return MCPLUG_OK;
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return mp_fail_os(err, MCPLUG_EIO, errno, "%s: cannot be read", pins->path);
-        if (text->len + (size_t)n > MP_PINS_BYTES)
-            return mp_fail(err, MCPLUG_ETOOBIG, "%s: is larger than %zu bytes",
-                           pins->path, MP_PINS_BYTES);
-        if (!mp_str_add(text, chunk, (size_t)n))
-            return mp_fail_nomem(err);
-    }
+    char *data = mp_alloc_raw(MP_PINS_BYTES + 2);
+    if (!data)
+        return mp_fail_nomem(err);
+    do {
+        n = read(fd, data + *len, MP_PINS_BYTES + 1 - *len);
+        *len += n > 0 ? (size_t)n : 0;
+    } while (n < 0 ? errno == EINTR : n > 0 && *len <= MP_PINS_BYTES);
+    int r = MCPLUG_OK;
+    if (n < 0)
+        r = mp_fail_os(err, MCPLUG_EIO, errno, "%s: cannot be read", pins->path);
+    else if (*len > MP_PINS_BYTES)
+        r = mp_fail(err, MCPLUG_ETOOBIG, "%s: is larger than %zu bytes", pins->path,
+                    MP_PINS_BYTES);
+    if (r == MCPLUG_OK)
+        *text = mp_move(&data);
+    mp_free(data);
+    return r;
 }
 
 int mp_pins_read(struct mp_pins *pins, const char *path, uid_t owner,
                  struct mcplug_error *err)
 {
-    struct mp_str text;
+    char *text = NULL;
+    size_t len = 0;
 
     memset(pins, 0, sizeof *pins);
     pins->path = path;
@@ -149,15 +128,12 @@ int mp_pins_read(struct mp_pins *pins, const char *path, uid_t owner,
     if (fd < 0)
         return mp_fail_os(err, MCPLUG_EIO, errno, "%s: cannot be read", path);
     pins->exist = true;
-    mp_str_init(&text, MP_PINS_BYTES + 1);
-    int r = check_list(pins, fd, owner, err);
+    int r = read_file(pins, fd, owner, &text, &len, err);
     if (r == MCPLUG_OK)
-        r = read_all(pins, fd, &text, err);
-    if (r == MCPLUG_OK && text.len)
-        r = add_lines(pins, text.data, text.len, err);
+        r = add_lines(pins, text, len, err);
     if (r != MCPLUG_OK)
         mp_pins_clear(pins);
-    mp_str_clear(&text);
+    mp_free(text);
     close(fd);
     return r;
 }
