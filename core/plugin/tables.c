@@ -20,56 +20,48 @@
 #define PACKAGE_VERSION "unknown"
 #endif
 
-/* A ring through all the records of one kind. */
-struct ring {
-    struct ring *next, *prev;
-};
-
 struct mcplug_self {
     struct mp_events *log;
     struct mp_loop *loop;
-    struct ring timers, watches;
+    struct running *first;
+    size_t n_running;
     char source[48]; /* "plugin:NAME" */
 };
 
-struct mcplug_timer {
-    struct ring ring;
-    struct mp_timer timer;
+/* A timer or watch in the list of its module. */
+struct running {
+    struct running *next, **at; /* what points to it */
     mcplug_self *self;
+    bool is_timer;
+};
+
+struct mcplug_timer {
+    struct running running;
+    struct mp_timer timer;
     void (*fn)(void *arg);
     void *arg;
 };
 
 struct mcplug_watch {
-    struct ring ring;
+    struct running running;
     struct mp_watch *watch;
 };
 
-static void ring_init(struct ring *r)
+static void list(mcplug_self *self, struct running *r, bool is_timer)
 {
-    r->next = r->prev = r;
+    *r = (struct running){self->first, &self->first, self, is_timer};
+    if (r->next)
+        r->next->at = &r->next;
+    self->first = r;
+    self->n_running++;
 }
 
-static void ring_add(struct ring *head, struct ring *r)
+static void unlist(struct running *r)
 {
-    r->prev = head;
-    r->next = head->next;
-    head->next->prev = r;
-    head->next = r;
-}
-
-static void ring_remove(struct ring *r)
-{
-    r->prev->next = r->next;
-    r->next->prev = r->prev;
-}
-
-static size_t ring_count(const struct ring *head)
-{
-    size_t n = 0;
-    for (const struct ring *r = head->next; r != head; r = r->next)
-        n++;
-    return n;
+    *r->at = r->next;
+    if (r->next)
+        r->next->at = r->at;
+    r->self->n_running--;
 }
 
 /* ---- loop ---- */
@@ -79,19 +71,14 @@ static int self_post(mcplug_self *self, void (*fn)(void *arg), void *arg)
     return mp_loop_post(self->loop, fn, arg);
 }
 
-static void timer_gone(mcplug_timer *timer)
-{
-    ring_remove(&timer->ring);
-    mp_free(timer);
-}
-
 static void on_timer(struct mp_timer *t)
 {
     mcplug_timer *timer = MP_OF(t, mcplug_timer, timer);
     void (*fn)(void *arg) = timer->fn;
     void *arg = timer->arg;
 
-    timer_gone(timer);
+    unlist(&timer->running);
+    mp_free(timer);
     fn(arg);
 }
 
@@ -101,14 +88,13 @@ static mcplug_timer *self_timer_start(mcplug_self *self, uint64_t ms,
     mcplug_timer *timer = mp_alloc(sizeof *timer);
     if (!timer)
         return NULL;
-    timer->self = self;
     timer->fn = fn;
     timer->arg = arg;
     if (mp_timer_start(self->loop, &timer->timer, ms, on_timer) != MCPLUG_OK) {
         mp_free(timer);
         return NULL;
     }
-    ring_add(&self->timers, &timer->ring);
+    list(self, &timer->running, true);
     return timer;
 }
 
@@ -116,8 +102,9 @@ static void self_timer_stop(mcplug_timer *timer)
 {
     if (!timer)
         return;
-    mp_timer_stop(timer->self->loop, &timer->timer);
-    timer_gone(timer);
+    mp_timer_stop(timer->running.self->loop, &timer->timer);
+    unlist(&timer->running);
+    mp_free(timer);
 }
 
 _Static_assert(MCPLUG_READABLE == MP_READABLE && MCPLUG_WRITABLE == MP_WRITABLE,
@@ -138,7 +125,7 @@ static mcplug_watch *self_watch_start(mcplug_self *self, int fd, unsigned events
         errno = os_error;
         return NULL;
     }
-    ring_add(&self->watches, &watch->ring);
+    list(self, &watch->running, false);
     return watch;
 }
 
@@ -151,7 +138,7 @@ static void self_watch_stop(mcplug_watch *watch)
 {
     if (!watch)
         return;
-    ring_remove(&watch->ring);
+    unlist(&watch->running);
     mp_watch_stop(watch->watch);
     mp_free(watch);
 }
@@ -242,8 +229,6 @@ mcplug_self *mp_self_new(const char *name, struct mp_events *log, struct mp_loop
     if (self) {
         self->log = log;
         self->loop = loop;
-        ring_init(&self->timers);
-        ring_init(&self->watches);
         snprintf(self->source, sizeof self->source, "plugin:%s", name);
     }
     return self;
@@ -251,20 +236,20 @@ mcplug_self *mp_self_new(const char *name, struct mp_events *log, struct mp_loop
 
 size_t mp_self_running(const mcplug_self *self)
 {
-    return ring_count(&self->timers) + ring_count(&self->watches);
+    return self->n_running;
 }
 
 void mp_self_free(mcplug_self *self)
 {
     if (!self)
         return;
-    size_t left = mp_self_running(self);
-    if (left)
+    if (self->n_running)
         mp_log(self->log, MCPLUG_LOG_WARN, self->source,
-               "left %zu timers or watches running", left);
-    while (self->timers.next != &self->timers)
-        self_timer_stop(MP_OF(self->timers.next, mcplug_timer, ring));
-    while (self->watches.next != &self->watches)
-        self_watch_stop(MP_OF(self->watches.next, mcplug_watch, ring));
+               "left %zu timers or watches running", self->n_running);
+    while (self->first)
+        if (self->first->is_timer)
+            self_timer_stop(MP_OF(self->first, mcplug_timer, running));
+        else
+            self_watch_stop(MP_OF(self->first, mcplug_watch, running));
     mp_free(self);
 }
