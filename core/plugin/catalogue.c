@@ -6,8 +6,8 @@
 #include "base/path.h"
 #include "plugin/pins.h"
 #include "plugin/props.h"
-#include "plugin/search.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -21,14 +21,19 @@
 #error "define MCPLUG_SYSCONF_DIR as a string: where the administrator's files are"
 #endif
 
-#define TOLD_MAX 256 /* refusals remembered */
-#define WANT_MAX 128 /* the longest name, scheme or mime type */
+#ifndef MCPLUG_PLUGIN_DIR
+#error "define MCPLUG_PLUGIN_DIR as a string: where modules are installed"
+#endif
+
+#define TOLD_MAX 256   /* refusals remembered */
+#define WANT_MAX 128   /* the longest name, scheme or mime type */
+#define DIRS_MAX 64    /* of the search path, .. */
+#define FILES_MAX 4096 /* .. and files in all of them */
 
 #define BUILT_IN "(compiled in)"
 
 struct record {
     struct mp_plugin plugin;
-    char *file;
     dev_t dev;
     ino_t ino;
     struct mp_offer *offers; /* those of known kinds */
@@ -36,20 +41,16 @@ struct record {
     bool over; /* fini() was called */
 };
 
-struct told {
-    struct told *next;
-    char *text;
-};
-
 struct mp_catalogue {
     struct mp_catalogue_options options;
     struct mcplug_host host;
     char *helper_dir;
     char *pins;
-    struct mp_search search;
+    char *dirs[DIRS_MAX]; /* the search path, absolute */
+    size_t n_dirs;
     struct record **records; /* in order of loading */
     size_t n, cap;
-    struct told *told; /* lines logged already */
+    char *told[TOLD_MAX]; /* lines logged already */
     size_t n_told;
     struct mp_events silent; /* when there is no log */
 };
@@ -64,50 +65,167 @@ struct want {
 /* One line per refusal and once, however often somebody asks. */
 static void tell(struct mp_catalogue *cat, const char *text)
 {
-    for (struct told *t = cat->told; t; t = t->next)
-        if (strcmp(t->text, text) == 0)
+    for (size_t i = 0; i < cat->n_told; i++)
+        if (strcmp(cat->told[i], text) == 0)
             return;
     mp_log(cat->options.log, MCPLUG_LOG_ERROR, "core", "%s", text);
-    if (cat->n_told >= TOLD_MAX)
-        return;
-    struct told *t = mp_alloc(sizeof *t);
-    if (t && (t->text = mp_strdup(text))) {
-        t->next = cat->told;
-        cat->told = t;
+    if (cat->n_told < TOLD_MAX && (cat->told[cat->n_told] = mp_strdup(text)))
         cat->n_told++;
-    } else {
-        mp_free(t);
+}
+
+/* ---- the search path ---- */
+
+static int add_dir(struct mp_catalogue *cat, const char *path)
+{
+    char *dir = mp_path_absolute(path);
+    if (!dir)
+        return MCPLUG_ENOMEM;
+    bool skip = cat->n_dirs == DIRS_MAX;
+    for (size_t i = 0; !skip && i < cat->n_dirs; i++)
+        skip = strcmp(cat->dirs[i], dir) == 0;
+    if (skip)
+        mp_free(dir);
+    else
+        cat->dirs[cat->n_dirs++] = dir;
+    return MCPLUG_OK;
+}
+
+/* Relative ones are passed over: they would make what is loaded depend on the
+ * directory one happens to be in, that of somebody else's project for one. */
+static int add_dirs_from_env(struct mp_catalogue *cat)
+{
+    const char *at = secure_getenv("MCPLUG_PLUGIN_PATH");
+    int r = MCPLUG_OK;
+
+    while (at && *at && r == MCPLUG_OK) {
+        size_t len = strcspn(at, ":");
+        char *dir = mp_strndup(at, len);
+        if (!dir)
+            r = MCPLUG_ENOMEM;
+        else if (*dir == '/')
+            r = add_dir(cat, dir);
+        else if (*dir)
+            mp_log(cat->options.log, MCPLUG_LOG_WARN, "core",
+                   "MCPLUG_PLUGIN_PATH: \"%s\" is not absolute and not searched", dir);
+        mp_free(dir);
+        at += len + (at[len] == ':');
     }
+    return r;
+}
+
+static int add_dirs(struct mp_catalogue *cat, const struct mp_catalogue_options *options)
+{
+    const char *const *dirs = options->dirs, *const *more = options->more_dirs;
+    int r = MCPLUG_OK;
+
+    for (size_t i = 0; r == MCPLUG_OK && dirs && dirs[i]; i++)
+        r = add_dir(cat, dirs[i]);
+    if (r == MCPLUG_OK)
+        r = add_dirs_from_env(cat);
+    for (size_t i = 0; r == MCPLUG_OK && more && more[i]; i++)
+        r = add_dir(cat, more[i]);
+    return r == MCPLUG_OK ? add_dir(cat, MCPLUG_PLUGIN_DIR) : r;
+}
+
+/* A regular file named *.so on the search path. */
+struct found {
+    char *path; /* as found, maybe a link */
+    char *name; /* without .so */
+    dev_t dev;
+    ino_t ino;
+    bool again; /* another link to a file that was found before */
+};
+
+struct files {
+    struct found *list; /* in the order of the path, by name in each directory */
+    size_t n, cap;
+};
+
+static void files_clear(struct files *files)
+{
+    for (size_t i = 0; i < files->n; i++) {
+        mp_free(files->list[i].path);
+        mp_free(files->list[i].name);
+    }
+    mp_free(files->list);
+}
+
+/* Links that lead nowhere are passed over. */
+static int add_file(struct files *files, const char *dir, const char *entry)
+{
+    struct found f = {.path = mp_path_join(dir, entry)};
+    struct stat st;
+
+    if (f.path && (stat(f.path, &st) != 0 || !S_ISREG(st.st_mode))) {
+        mp_free(f.path);
+        return MCPLUG_OK;
+    }
+    f.name = mp_strndup(entry, strlen(entry) - 3);
+    if (!f.path || !f.name || !mp_grow(&files->list, &files->cap, files->n + 1)) {
+        mp_free(f.name);
+        mp_free(f.path);
+        return MCPLUG_ENOMEM;
+    }
+    f.dev = st.st_dev;
+    f.ino = st.st_ino;
+    for (size_t i = 0; i < files->n; i++)
+        f.again |= files->list[i].dev == f.dev && files->list[i].ino == f.ino;
+    files->list[files->n++] = f;
+    return MCPLUG_OK;
+}
+
+static int is_module(const struct dirent *entry)
+{
+    size_t len = strlen(entry->d_name);
+    return entry->d_name[0] != '.' && len > 3 &&
+           strcmp(entry->d_name + len - 3, ".so") == 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name); /* alphasort() minds the locale */
+}
+
+/* Directories that cannot be read are passed over. MCPLUG_OK or _ENOMEM; there is
+ * something to clear in any case. */
+static int find_files(const struct mp_catalogue *cat, struct files *files)
+{
+    int r = MCPLUG_OK;
+
+    for (size_t d = 0; r == MCPLUG_OK && d < cat->n_dirs; d++) {
+        struct dirent **entries = NULL;
+        int n = scandir(cat->dirs[d], &entries, is_module, by_name);
+        if (n < 0 && errno == ENOMEM)
+            r = MCPLUG_ENOMEM;
+        for (int i = 0; i < n; i++) {
+            if (r == MCPLUG_OK && files->n < FILES_MAX)
+                r = add_file(files, cat->dirs[d], entries[i]->d_name);
+            free(entries[i]);
+        }
+        free(entries);
+    }
+    return r;
 }
 
 /* ---- life ---- */
-
-static char *find_helper_dir(const char *given)
-{
-    const char *env = secure_getenv("MCPLUG_HELPER_PATH");
-
-    if (!given && env && *env == '/') /* relative: see the search path */
-        given = env;
-    return mp_path_absolute(given ? given : MCPLUG_HELPER_DIR);
-}
 
 struct mp_catalogue *mp_catalogue_new(const struct mp_catalogue_options *options,
                                       struct mcplug_error *err)
 {
     struct mp_catalogue *cat = mp_alloc(sizeof *cat);
     if (cat) {
+        const char *helpers = options->helper_dir, *pins = options->pins;
+        const char *env = secure_getenv("MCPLUG_HELPER_PATH");
+        if (!helpers && env && *env == '/') /* relative: see the search path */
+            helpers = env;
         cat->options = *options;
-        cat->options.dirs = cat->options.more_dirs = NULL; /* cat->search has copies */
-        cat->options.helper_dir = NULL;
-        cat->options.pins = NULL;
+        cat->options.dirs = cat->options.more_dirs = NULL; /* there are copies */
+        cat->options.helper_dir = cat->options.pins = NULL;
         if (!options->log)
             cat->options.log = &cat->silent;
-        cat->pins = mp_strdup(options->pins ? options->pins
-                                            : MCPLUG_SYSCONF_DIR "/mcplug/modules.allow");
-        cat->helper_dir = find_helper_dir(options->helper_dir);
-        if (mp_search_init(&cat->search, options->dirs, options->more_dirs,
-                           cat->options.log) == MCPLUG_OK &&
-            cat->helper_dir && cat->pins) {
+        cat->pins = mp_strdup(pins ? pins : MCPLUG_SYSCONF_DIR "/mcplug/modules.allow");
+        cat->helper_dir = mp_path_absolute(helpers ? helpers : MCPLUG_HELPER_DIR);
+        if (cat->helper_dir && cat->pins && add_dirs(cat, options) == MCPLUG_OK) {
             mp_host_init(&cat->host, &cat->options, cat->helper_dir);
             return cat;
         }
@@ -123,7 +241,7 @@ static void record_free(struct record *record)
         return;
     mp_self_free(record->plugin.self);
     mp_free(record->offers);
-    mp_free(record->file);
+    mp_free(record->plugin.file);
     mp_free(record);
 }
 
@@ -154,13 +272,10 @@ void mp_catalogue_free(struct mp_catalogue *cat)
         record_fini(record);
         record_free(record);
     }
-    while (cat->told) {
-        struct told *next = cat->told->next;
-        mp_free(cat->told->text);
-        mp_free(cat->told);
-        cat->told = next;
-    }
-    mp_search_clear(&cat->search);
+    while (cat->n_told)
+        mp_free(cat->told[--cat->n_told]);
+    while (cat->n_dirs)
+        mp_free(cat->dirs[--cat->n_dirs]);
     mp_free(cat->records);
     mp_free(cat->helper_dir);
     mp_free(cat->pins);
@@ -174,14 +289,13 @@ static struct record *record_new(struct mp_catalogue *cat, const struct mcplug_p
     if (!record)
         return NULL;
     record->offers = mp_alloc(d->n_features * sizeof *record->offers);
-    record->file = mp_strdup(file);
+    record->plugin.file = mp_strdup(file);
     record->plugin.self = mp_self_new(d->name, cat->options.log, cat->options.loop);
-    if (!record->offers || (file && !record->file) || !record->plugin.self) {
+    if (!record->offers || (file && !record->plugin.file) || !record->plugin.self) {
         record_free(record);
         return NULL;
     }
     record->plugin.descriptor = d;
-    record->plugin.file = record->file;
     for (size_t i = 0; i < d->n_features; i++) {
         struct mcplug_feature f = mp_plugin_feature(d, i);
         if (mp_kind_known(f.kind))
@@ -192,35 +306,6 @@ static struct record *record_new(struct mp_catalogue *cat, const struct mcplug_p
                    file ? file : BUILT_IN, i, (unsigned)f.kind);
     }
     return record;
-}
-
-static bool reserve_record(struct mp_catalogue *cat)
-{
-    if (cat->n < cat->cap)
-        return true;
-    size_t cap = cat->cap ? cat->cap * 2 : 8;
-    struct record **records = mp_resize(cat->records, cap * sizeof *records);
-    if (!records)
-        return false;
-    cat->records = records;
-    cat->cap = cap;
-    return true;
-}
-
-static int call_init(struct mp_catalogue *cat, struct record *record, const char *file,
-                     struct mcplug_error *err)
-{
-    const struct mcplug_plugin *d = record->plugin.descriptor;
-    struct mcplug_error why = MCPLUG_ERROR_INIT;
-
-    int r = d->init ? d->init(&cat->host, record->plugin.self, &record->plugin.ctx, &why)
-                    : MCPLUG_OK;
-    if (r == MCPLUG_OK)
-        return MCPLUG_OK;
-    why.text[sizeof why.text - 1] = '\0';
-    r = r < 0 ? r : MCPLUG_EINVAL;
-    return mp_plugin_fail(err, r, file, "refused to load: %s",
-                          why.text[0] ? why.text : mp_error_name(r));
 }
 
 /* Takes in a module whose descriptor has been read. `file` NULL: compiled in. */
@@ -240,13 +325,23 @@ static int admit(struct mp_catalogue *cat, const struct mcplug_plugin *d,
                                   "a module named \"%s\" is loaded already, from %s",
                                   d->name, other->file ? other->file : BUILT_IN);
     }
-    struct record *record = reserve_record(cat) ? record_new(cat, d, file) : NULL;
-    int r = record ? call_init(cat, record, where, err) : mp_fail_nomem(err);
-    if (r == MCPLUG_OK)
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    struct record *record = NULL;
+    if (mp_grow(&cat->records, &cat->cap, cat->n + 1))
+        record = record_new(cat, d, file);
+    if (!record)
+        return mp_fail_nomem(err);
+    int r = d->init ? d->init(&cat->host, record->plugin.self, &record->plugin.ctx, &why)
+                    : MCPLUG_OK;
+    if (r == MCPLUG_OK) {
         *out = cat->records[cat->n++] = record;
-    else
-        record_free(record);
-    return r;
+        return MCPLUG_OK;
+    }
+    record_free(record);
+    why.text[sizeof why.text - 1] = '\0';
+    r = r < 0 ? r : MCPLUG_EINVAL;
+    return mp_plugin_fail(err, r, where, "refused to load: %s",
+                          why.text[0] ? why.text : mp_error_name(r));
 }
 
 /* ---- loading ---- */
@@ -273,51 +368,32 @@ static int load_file(struct mp_catalogue *cat, const char *real, struct record *
     return r;
 }
 
-/* A path or a link of another name for what is loaded already. */
-static struct record *loaded_from(struct mp_catalogue *cat, const char *real,
-                                  const struct stat *st)
-{
-    for (size_t i = 0; i < cat->n; i++) {
-        struct record *record = cat->records[i];
-        if (!record->file)
-            continue;
-        if (strcmp(record->file, real) == 0 ||
-            (record->dev == st->st_dev && record->ino == st->st_ino))
-            return record;
-    }
-    return NULL;
-}
-
-static int load(struct mp_catalogue *cat, const char *file, struct record **out,
-                struct mcplug_error *err)
-{
-    struct stat st = {0};
-    char *real = NULL;
-
-    int r = mp_plugin_file_check(file, &real, err);
-    if (r != MCPLUG_OK)
-        return r;
-    struct record *record = NULL;
-    if (stat(real, &st) != 0)
-        r = mp_plugin_fail(err, MCPLUG_EIO, file, "went away: %s", strerror(errno));
-    else if (!(record = loaded_from(cat, real, &st)))
-        r = load_file(cat, real, &record, err);
-    if (r == MCPLUG_OK) {
-        record->dev = st.st_dev;
-        record->ino = st.st_ino;
-        *out = record;
-    }
-    mp_free(real);
-    return r;
-}
-
 int mp_catalogue_load(struct mp_catalogue *cat, const char *file,
                       const struct mp_plugin **out, struct mcplug_error *err)
 {
     struct record *record = NULL;
-    int r = load(cat, file, &record, err);
-    if (r == MCPLUG_OK)
+    struct stat st = {0};
+    char *real = NULL;
+
+    int r = mp_plugin_file_check(file, &real, err);
+    if (r == MCPLUG_OK && stat(real, &st) != 0)
+        r = mp_plugin_fail(err, MCPLUG_EIO, file, "went away: %s", strerror(errno));
+    /* A path or a link of another name for what is loaded already? */
+    for (size_t i = 0; r == MCPLUG_OK && !record && i < cat->n; i++) {
+        struct record *one = cat->records[i];
+        const char *from = one->plugin.file;
+        if (from &&
+            (strcmp(from, real) == 0 || (one->dev == st.st_dev && one->ino == st.st_ino)))
+            record = one;
+    }
+    if (r == MCPLUG_OK && !record)
+        r = load_file(cat, real, &record, err);
+    if (r == MCPLUG_OK) {
+        record->dev = st.st_dev;
+        record->ino = st.st_ino;
         *out = &record->plugin;
+    }
+    mp_free(real);
     return r;
 }
 
@@ -326,28 +402,26 @@ int mp_catalogue_load(struct mp_catalogue *cat, const char *file,
 int mp_catalogue_each(const struct mp_catalogue *cat,
                       bool (*fn)(void *arg, const struct mp_listed *one), void *arg)
 {
-    struct mp_files files = {0};
+    struct files files = {0};
     bool more = true;
 
-    int r = mp_search_files(&cat->search, &files);
+    int r = find_files(cat, &files);
     for (size_t i = 0; r == MCPLUG_OK && more && mp_builtins[i]; i++)
         more = fn(arg, &(struct mp_listed){.name = mp_builtins[i]->name});
     for (size_t i = 0; r == MCPLUG_OK && more && i < files.n; i++) {
-        char *real = realpath(files.list[i].path, NULL);
+        const struct found *f = &files.list[i];
+        char *real = realpath(f->path, NULL);
         if (real)
-            more = fn(arg, &(struct mp_listed){.name = files.list[i].name,
-                                               .file = real,
-                                               .again = files.list[i].again});
+            more = fn(arg, &(struct mp_listed){f->name, real, f->again});
         free(real);
     }
-    if (r == MCPLUG_OK)
-        mp_files_clear(&files);
+    files_clear(&files);
     return r;
 }
 
 const char *mp_catalogue_dir(const struct mp_catalogue *cat, size_t i)
 {
-    return i < cat->search.n ? cat->search.dirs[i] : NULL;
+    return i < cat->n_dirs ? cat->dirs[i] : NULL;
 }
 
 /* ---- finding ---- */
@@ -364,22 +438,15 @@ static bool serves(const struct mcplug_feature *f, const struct want *want)
     return false;
 }
 
-static const struct mp_offer *offer_of(const struct record *record,
+static const struct mp_offer *offer_of(const struct mp_plugin *plugin,
                                        const struct want *want)
 {
+    const struct record *record = MP_OF(plugin, struct record, plugin);
+
     for (size_t i = 0; i < record->n_offers; i++)
         if (serves(&record->offers[i].feature, want))
             return &record->offers[i];
     return NULL;
-}
-
-static const struct mp_offer *offer_of_loaded(const struct mp_catalogue *cat,
-                                              const struct want *want)
-{
-    const struct mp_offer *offer = NULL;
-    for (size_t i = 0; !offer && i < cat->n; i++)
-        offer = offer_of(cat->records[i], want);
-    return offer;
 }
 
 /* Whatever is wrong with one module is logged and must not keep others from being
@@ -392,29 +459,23 @@ static int pass_over(struct mp_catalogue *cat, int r, const struct mcplug_error 
     return MCPLUG_OK;
 }
 
-static bool descriptor_serves(const struct mcplug_plugin *d, const struct want *want)
-{
-    for (size_t i = 0; i < d->n_features; i++) {
-        struct mcplug_feature f = mp_plugin_feature(d, i);
-        if (serves(&f, want))
-            return true;
-    }
-    return false;
-}
-
 static int try_builtins(struct mp_catalogue *cat, const struct want *want,
                         const struct mp_offer **out)
 {
     int r = MCPLUG_OK;
 
     for (size_t i = 0; r == MCPLUG_OK && !*out && mp_builtins[i]; i++) {
+        const struct mcplug_plugin *d = mp_builtins[i];
         struct mcplug_error why = MCPLUG_ERROR_INIT;
         struct record *record = NULL;
-        r = mp_plugin_handshake(mp_builtins[i], BUILT_IN, &why);
-        if (r == MCPLUG_OK && descriptor_serves(mp_builtins[i], want))
-            r = admit(cat, mp_builtins[i], NULL, &record, &why);
+        r = mp_plugin_handshake(d, BUILT_IN, &why);
+        for (size_t k = 0; r == MCPLUG_OK && !record && k < d->n_features; k++) {
+            struct mcplug_feature f = mp_plugin_feature(d, k);
+            if (serves(&f, want))
+                r = admit(cat, d, NULL, &record, &why);
+        }
         if (record)
-            *out = offer_of(record, want);
+            *out = offer_of(&record->plugin, want);
         r = pass_over(cat, r, &why);
     }
     return r;
@@ -423,34 +484,29 @@ static int try_builtins(struct mp_catalogue *cat, const struct want *want,
 static int try_file(struct mp_catalogue *cat, const char *file, const struct want *want,
                     const struct mp_offer **out, struct mcplug_error *why)
 {
-    struct record *record = NULL;
-    int r = load(cat, file, &record, why);
+    const struct mp_plugin *plugin = NULL;
+    int r = mp_catalogue_load(cat, file, &plugin, why);
     if (r == MCPLUG_OK)
-        *out = offer_of(record, want);
+        *out = offer_of(plugin, want);
     return pass_over(cat, r, why);
-}
-
-static void file_name(const char *want, char out[WANT_MAX + 1])
-{
-    for (; *want; want++) {
-        bool upper = *want >= 'A' && *want <= 'Z', lower = *want >= 'a' && *want <= 'z';
-        bool digit = *want >= '0' && *want <= '9';
-        *out++ = upper ? (char)(*want | 0x20) : lower || digit ? *want : '-';
-    }
-    *out = '\0';
 }
 
 /* The file or link named after what is wanted. `why` gets the first refusal. */
 static int try_named(struct mp_catalogue *cat, const struct want *want,
                      const struct mp_offer **out, struct mcplug_error *why)
 {
-    char name[WANT_MAX + 1];
+    char name[WANT_MAX + sizeof ".so"], *end = name;
     int r = MCPLUG_OK;
 
-    file_name(want->name, name);
-    for (size_t i = 0; r == MCPLUG_OK && !*out && i < cat->search.n; i++) {
+    for (const char *p = want->name; *p; p++) {
+        bool upper = *p >= 'A' && *p <= 'Z', lower = *p >= 'a' && *p <= 'z';
+        bool digit = *p >= '0' && *p <= '9';
+        *end++ = upper ? (char)(*p | 0x20) : lower || digit ? *p : '-';
+    }
+    strcpy(end, ".so");
+    for (size_t i = 0; r == MCPLUG_OK && !*out && i < cat->n_dirs; i++) {
         struct mcplug_error this = MCPLUG_ERROR_INIT;
-        char *file = mp_search_file(cat->search.dirs[i], name);
+        char *file = mp_path_join(cat->dirs[i], name);
         struct stat st;
         if (!file)
             r = MCPLUG_ENOMEM;
@@ -463,16 +519,17 @@ static int try_named(struct mp_catalogue *cat, const struct want *want,
     return r;
 }
 
+/* Every other file that could offer it. `files` gets all there are. */
 static int try_others(struct mp_catalogue *cat, const struct want *want,
-                      const struct mp_files *files, const struct mp_offer **out)
+                      struct files *files, const struct mp_offer **out)
 {
-    int r = MCPLUG_OK;
+    int r = find_files(cat, files);
 
     for (size_t i = 0; r == MCPLUG_OK && !*out && i < files->n; i++) {
         struct mcplug_error why = MCPLUG_ERROR_INIT;
-        if (!files->list[i].again &&
-            mp_plugin_file_mentions(files->list[i].path, want->name))
-            r = try_file(cat, files->list[i].path, want, out, &why);
+        const struct found *f = &files->list[i];
+        if (!f->again && mp_plugin_file_mentions(f->path, want->name))
+            r = try_file(cat, f->path, want, out, &why);
     }
     return r;
 }
@@ -481,31 +538,30 @@ static int try_others(struct mp_catalogue *cat, const struct want *want,
 
 static const char *package_of(const struct want *want)
 {
-    static const struct mcplug_pair packages[] = {
-        {"stdio", "mcplug-stdio"},         {"http", "mcplug-http"},
-        {"https", "mcplug-http"},          {"sse", "mcplug-http"},
-        {"ws", "mcplug-websocket"},        {"wss", "mcplug-websocket"},
-        {"websocket", "mcplug-websocket"}, {"sse-ide", "mcplug-http"},
-        {"ws-ide", "mcplug-websocket"},    {"unix", "mcplug-socket"},
-        {"tcp", "mcplug-socket"},          {"http-ide", "mcplug-http"},
+    static const struct {
+        uint32_t kind;
+        const char *package, *names[6];
+    } packages[] = {
+        {MCPLUG_TRANSPORT, "mcplug-stdio", {"stdio"}},
+        {MCPLUG_TRANSPORT,
+         "mcplug-http",
+         {"http", "https", "sse", "sse-ide", "http-ide"}},
+        {MCPLUG_TRANSPORT, "mcplug-websocket", {"ws", "wss", "websocket", "ws-ide"}},
+        {MCPLUG_TRANSPORT, "mcplug-socket", {"unix", "tcp"}},
+        {MCPLUG_VAULT, "mcplug-keyring", {"keyring"}},
+        {MCPLUG_PROBE, "mcplug-http", {"http"}},
+        {MCPLUG_PROBE, "mcplug-probe", {"ping", "list-tools", "discover"}},
     };
-    if (want->kind == MCPLUG_VAULT && strcmp(want->name, "keyring") == 0)
-        return "mcplug-keyring";
-    if (want->kind == MCPLUG_PROBE && strcmp(want->name, "http") == 0)
-        return "mcplug-http";
-    if (want->kind == MCPLUG_PROBE &&
-        (strcmp(want->name, "ping") == 0 || strcmp(want->name, "list-tools") == 0 ||
-         strcmp(want->name, "discover") == 0))
-        return "mcplug-probe";
-    if (want->kind == MCPLUG_TRANSPORT)
-        for (size_t i = 0; i < MP_COUNT(packages); i++)
-            if (strcmp(packages[i].name, want->name) == 0)
-                return packages[i].value;
+    for (size_t i = 0; i < MP_COUNT(packages); i++)
+        for (size_t k = 0; packages[i].names[k]; k++)
+            if (packages[i].kind == want->kind &&
+                strcmp(packages[i].names[k], want->name) == 0)
+                return packages[i].package;
     return NULL;
 }
 
 static const char *nearest(const struct mp_catalogue *cat, const struct want *want,
-                           const struct mp_files *files)
+                           const struct files *files)
 {
     const char *best = NULL;
 
@@ -520,7 +576,7 @@ static const char *nearest(const struct mp_catalogue *cat, const struct want *wa
 }
 
 static int fail_nobody(const struct mp_catalogue *cat, const struct want *want,
-                       const struct mp_files *files, const struct mcplug_error *why,
+                       const struct files *files, const struct mcplug_error *why,
                        struct mcplug_error *err)
 {
     struct mp_str text;
@@ -536,8 +592,8 @@ static int fail_nobody(const struct mp_catalogue *cat, const struct want *want,
     else if (!want->accepts && (near = nearest(cat, want, files)))
         mp_str_addf(&text, ", did you mean \"%s\"?", near);
     if (!why->code) {
-        for (size_t i = 0; i < cat->search.n; i++)
-            mp_str_addf(&text, "%s%s", i ? ", " : " (searched: ", cat->search.dirs[i]);
+        for (size_t i = 0; i < cat->n_dirs; i++)
+            mp_str_addf(&text, "%s%s", i ? ", " : " (searched: ", cat->dirs[i]);
         mp_str_addc(&text, ')');
     }
     int r = text.failed
@@ -551,26 +607,26 @@ static int seek(struct mp_catalogue *cat, const struct want *want,
                 const struct mp_offer **out, struct mcplug_error *err)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    struct mp_files files = {0};
-    const struct mp_offer *offer = offer_of_loaded(cat, want);
-    bool sane = *want->name && strlen(want->name) <= WANT_MAX;
+    struct files files = {0};
+    const struct mp_offer *offer = NULL;
     int r = MCPLUG_OK;
 
-    if (!offer && sane)
+    for (size_t i = 0; !offer && i < cat->n; i++)
+        offer = offer_of(&cat->records[i]->plugin, want);
+    if (!offer && *want->name && strlen(want->name) <= WANT_MAX) {
         r = try_builtins(cat, want, &offer);
-    if (!offer && sane && r == MCPLUG_OK)
-        r = try_named(cat, want, &offer, &why);
-    if (!offer && sane && r == MCPLUG_OK)
-        r = mp_search_files(&cat->search, &files);
-    if (!offer && sane && r == MCPLUG_OK)
-        r = try_others(cat, want, &files, &offer);
+        if (r == MCPLUG_OK)
+            r = try_named(cat, want, &offer, &why);
+        if (r == MCPLUG_OK && !offer)
+            r = try_others(cat, want, &files, &offer);
+    }
     if (r != MCPLUG_OK)
         mp_fail_nomem(err);
     else if (!offer)
         r = fail_nobody(cat, want, &files, &why, err);
     else
         *out = offer;
-    mp_files_clear(&files);
+    files_clear(&files);
     return r;
 }
 

@@ -45,8 +45,8 @@ struct mp_catalogue_options {
 /* One module, loaded and through its handshake. */
 struct mp_plugin {
     const struct mcplug_plugin *descriptor;
-    const char *file; /* its real path; NULL: compiled in */
-    void *ctx;        /* what init() gave */
+    char *file; /* its real path; NULL: compiled in */
+    void *ctx;  /* what init() gave */
     mcplug_self *self;
 };
 
