@@ -74,41 +74,30 @@ static void tell_log(struct mp_events *events, const struct mp_event *event)
         events->log(events->log_arg, event->level, event->source, line);
 }
 
-static bool is_listening(const struct mp_events *events,
-                         const struct mp_event_listener *l)
-{
-    const struct mp_event_listener *at = events->first;
-    while (at && at != l)
-        at = at->next;
-    return at != NULL;
-}
-
 static void tell(struct mp_events *events, struct mp_event_listener *l,
                  const struct mp_event *event)
 {
+    const struct mp_event_listener *still = NULL;
     uint64_t seq = l->seq;
 
     if (l->telling || event->level > l->level || !(l->kinds & MP_EVENT_BIT(event->kind)))
         return;
     l->telling = true;
     l->fn(l->arg, event);
-    if (is_listening(events, l) && l->seq == seq) /* its owner may have freed it */
+    for (still = events->first; still && still != l;) /* its owner may have freed it */
+        still = still->next;
+    if (still && l->seq == seq)
         l->telling = false;
-}
-
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 void mp_events_tell(struct mp_events *events, struct mp_event *event)
 {
     struct mp_events_cursor at = {.next = events->first, .outer = events->cursors};
     uint64_t newest = events->seq;
+    struct timespec now;
 
-    event->time_ms = now_ms();
+    clock_gettime(CLOCK_REALTIME, &now);
+    event->time_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
     tell_log(events, event);
     events->cursors = &at;
     while (at.next && at.next->seq <= newest) {
@@ -121,27 +110,28 @@ void mp_events_tell(struct mp_events *events, struct mp_event *event)
 
 /* ---- lines ---- */
 
-static void format(struct mp_event *event, char *room, size_t size, const char *fmt,
-                   va_list ap)
+static void tell_line(struct mp_events *events, int level, const char *source,
+                      const char *fmt, va_list ap, bool to_all)
 {
-    int wanted = vsnprintf(room, size, fmt, ap);
+    struct mp_event event = {.kind = MP_EVENT_LINE, .level = level, .source = source};
+    char room[MP_LINE_MAX];
+    int wanted = vsnprintf(room, sizeof room, fmt, ap);
     size_t len = strlen(room);
 
-    event->text.data = room;
-    event->text.len = len;
-    event->text.cut = wanted > 0 && (size_t)wanted > len ? (size_t)wanted - len : 0;
+    event.text.data = room;
+    event.text.len = len;
+    event.text.cut = wanted > 0 && (size_t)wanted > len ? (size_t)wanted - len : 0;
+    if (to_all)
+        mp_events_tell(events, &event);
+    else
+        tell_log(events, &event);
 }
 
 void mp_logv(struct mp_events *events, int level, const char *source, const char *fmt,
              va_list ap)
 {
-    struct mp_event event = {.kind = MP_EVENT_LINE, .level = level, .source = source};
-    char room[MP_LINE_MAX];
-
-    if (!mp_events_want(events, MP_EVENT_LINE, level))
-        return;
-    format(&event, room, sizeof room, fmt, ap);
-    mp_events_tell(events, &event);
+    if (mp_events_want(events, MP_EVENT_LINE, level))
+        tell_line(events, level, source, fmt, ap, true);
 }
 
 void mp_log(struct mp_events *events, int level, const char *source, const char *fmt, ...)
@@ -155,24 +145,11 @@ void mp_log(struct mp_events *events, int level, const char *source, const char 
 void mp_logv_any(struct mp_events *events, int level, const char *source, const char *fmt,
                  va_list ap)
 {
-    struct mp_event event = {.kind = MP_EVENT_LINE, .level = level, .source = source};
-    char room[MP_LINE_MAX];
-
-    if (!events->log || level > events->log_level)
-        return;
-    format(&event, room, sizeof room, fmt, ap);
-    tell_log(events, &event);
+    if (events->log && level <= events->log_level)
+        tell_line(events, level, source, fmt, ap, false);
 }
 
 /* ---- names ---- */
-
-const char *mp_event_name(enum mp_event_kind kind)
-{
-    static const char *const names[MP_EVENT_KINDS] = {
-        "call",    "sent",    "running", "progress", "returned", "ended", "state",
-        "started", "dropped", "frame",   "remark",   "logged",   "line"};
-    return names[kind];
-}
 
 const char *mp_outcome_name(enum mp_outcome outcome)
 {

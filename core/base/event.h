@@ -154,7 +154,6 @@ static inline bool mp_events_want(const struct mp_events *events, enum mp_event_
  * is filled in here. */
 void mp_events_tell(struct mp_events *events, struct mp_event *event);
 
-const char *mp_event_name(enum mp_event_kind kind); /* "call", "sent" .. */
 const char *mp_outcome_name(enum mp_outcome outcome);
 /* The server that it is about, as its messages name it; NULL: none */
 const char *mp_event_server(const struct mp_event *event);

@@ -24,11 +24,14 @@ static void note(const char *who, const char *what, const char *text, size_t len
 
 static void on_event(void *arg, const struct mp_event *event)
 {
+    static const char *const names[MP_EVENT_KINDS] = {
+        "call",    "sent",    "running", "progress", "returned", "ended", "state",
+        "started", "dropped", "frame",   "remark",   "logged",   "line"};
     struct ear *ear = arg;
     bool has_text = event->kind == MP_EVENT_LINE || event->kind == MP_EVENT_REMARK;
 
     ck_assert_uint_gt(event->time_ms, 1700000000000);
-    note(ear->name, mp_event_name(event->kind), has_text ? event->text.data : "",
+    note(ear->name, names[event->kind], has_text ? event->text.data : "",
          has_text ? event->text.len : 0);
     if (ear->then)
         ear->then(ear, event);
@@ -325,8 +328,6 @@ START_TEST(names_are_those_of_the_ledger_and_of_the_server)
 
     ck_assert_str_eq(mp_outcome_name(MP_OK), "ok");
     ck_assert_str_eq(mp_outcome_name(MP_CANCELLED), "cancelled");
-    ck_assert_str_eq(mp_event_name(MP_EVENT_CALL), "call");
-    ck_assert_str_eq(mp_event_name(MP_EVENT_LINE), "line");
     ck_assert_str_eq(mp_event_server(&e), "git");
     e.source = "plugin:stdio";
     ck_assert_ptr_null(mp_event_server(&e));
