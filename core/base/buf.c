@@ -126,48 +126,26 @@ bool mp_str_addf(struct mp_str *s, const char *fmt, ...)
     return ok;
 }
 
-static bool add_json_special(struct mp_str *s, unsigned char c)
-{
-    switch (c) {
-    case '"':
-        return mp_str_adds(s, "\\\"");
-    case '\\':
-        return mp_str_adds(s, "\\\\");
-    case '\n':
-        return mp_str_adds(s, "\\n");
-    case '\r':
-        return mp_str_adds(s, "\\r");
-    case '\t':
-        return mp_str_adds(s, "\\t");
-    default:
-        return mp_str_addf(s, "\\u%04x", c);
-    }
-}
-
 bool mp_str_add_json(struct mp_str *s, const char *text, size_t len)
 {
+    static const char special[] = "\"\\\n\r\t", letters[] = "\"\\nrt";
     const unsigned char *p = (const unsigned char *)text, *end = p + len, *plain = p;
 
     mp_str_addc(s, '"');
     while (p < end) {
-        size_t n = 1;
-        bool bad = false;
-        if (*p >= 0x80) {
-            n = mp_utf8_len(p, (size_t)(end - p));
-            bad = n == 0;
-        } else if (*p >= 0x20 && *p != '"' && *p != '\\') {
-            p++;
-            continue;
-        }
-        if (n > 1) {
+        size_t n = *p >= 0x80 ? mp_utf8_len(p, (size_t)(end - p)) : 1;
+        if (n > 1 || (n == 1 && *p >= 0x20 && *p != '"' && *p != '\\')) {
             p += n;
             continue;
         }
         mp_str_add(s, plain, (size_t)(p - plain));
-        if (bad)
+        const char *at = memchr(special, *p, sizeof special - 1);
+        if (n == 0)
             mp_str_adds(s, "\xef\xbf\xbd");
+        else if (at)
+            mp_str_add(s, (char[]){'\\', letters[at - special]}, 2);
         else
-            add_json_special(s, *p);
+            mp_str_addf(s, "\\u%04x", *p);
         plain = ++p;
     }
     mp_str_add(s, plain, (size_t)(p - plain));

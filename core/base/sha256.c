@@ -104,36 +104,25 @@ void mp_sha256_end(struct mp_sha256 *sha, unsigned char out[MP_SHA256_BYTES])
         put32(out + 4 * i, sha->state[i]);
 }
 
-static int add_all(struct mp_sha256 *sha, int fd)
-{
-    unsigned char data[16384];
-    struct stat st;
-
-    if (fstat(fd, &st) != 0)
-        return errno;
-    if (!S_ISREG(st.st_mode))
-        return EINVAL;
-    for (;;) {
-        ssize_t n = read(fd, data, sizeof data);
-        if (n == 0)
-            return 0;
-        if (n > 0)
-            mp_sha256_add(sha, data, (size_t)n);
-        else if (errno != EINTR)
-            return errno;
-    }
-}
-
 int mp_sha256_file(const char *path, unsigned char out[MP_SHA256_BYTES])
 {
+    unsigned char data[16384];
     struct mp_sha256 sha;
+    struct stat st;
+    ssize_t n;
 
     /* O_NONBLOCK: a pipe of that name must not stop us. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return errno;
+    int os_error = fstat(fd, &st) != 0 ? errno : S_ISREG(st.st_mode) ? 0 : EINVAL;
     mp_sha256_init(&sha);
-    int os_error = add_all(&sha, fd);
+    while (os_error == 0 && (n = read(fd, data, sizeof data)) != 0) {
+        if (n > 0)
+            mp_sha256_add(&sha, data, (size_t)n);
+        else if (errno != EINTR)
+            os_error = errno;
+    }
     close(fd);
     if (os_error == 0)
         mp_sha256_end(&sha, out);
