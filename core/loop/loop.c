@@ -2,12 +2,19 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "loop/timers.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <uv.h>
+
+/* A heap of timers, by due time. They live inside their owners, so starting one costs no
+ * allocation but the heap's own growth. */
+struct timers {
+    struct mp_timer **heap; /* 1-based */
+    size_t count, cap;
+    uint64_t seq; /* counts what was started */
+};
 
 struct post {
     struct post *next;
@@ -22,7 +29,7 @@ struct mp_loop {
     uv_async_t wake;   /* other threads, and jobs deferred outside of a turn */
     uint64_t alarm_at; /* 0: not armed */
     bool ringing;
-    struct mp_timers timers;
+    struct timers timers;
     struct mp_job *first, **last; /* deferred */
     unsigned in_turn;
     unsigned working; /* pool work under way */
@@ -104,6 +111,77 @@ void mp_job_drop(struct mp_loop *loop, struct mp_job *job)
     job->queued = false;
 }
 
+/* ---- the heap of timers ---- */
+
+static void place(struct timers *t, size_t slot, struct mp_timer *timer)
+{
+    t->heap[slot] = timer;
+    timer->slot = slot;
+}
+
+/* Of two that are due at once, the one started first goes first. */
+static bool before(const struct mp_timer *a, const struct mp_timer *b)
+{
+    return a->due != b->due ? a->due < b->due : a->seq < b->seq;
+}
+
+static void sift_up(struct timers *t, size_t slot)
+{
+    struct mp_timer *timer = t->heap[slot];
+    while (slot > 1 && before(timer, t->heap[slot / 2])) {
+        place(t, slot, t->heap[slot / 2]);
+        slot /= 2;
+    }
+    place(t, slot, timer);
+}
+
+static void sift_down(struct timers *t, size_t slot)
+{
+    struct mp_timer *timer = t->heap[slot];
+    for (;;) {
+        size_t child = slot * 2;
+        if (child > t->count)
+            break;
+        if (child < t->count && before(t->heap[child + 1], t->heap[child]))
+            child++;
+        if (!before(t->heap[child], timer))
+            break;
+        place(t, slot, t->heap[child]);
+        slot = child;
+    }
+    place(t, slot, timer);
+}
+
+static bool heap_add(struct timers *t, struct mp_timer *timer)
+{
+    if (!mp_grow(&t->heap, &t->cap, t->count + 2))
+        return false;
+    timer->seq = ++t->seq;
+    t->heap[++t->count] = timer;
+    sift_up(t, t->count);
+    return true;
+}
+
+static void heap_remove(struct timers *t, struct mp_timer *timer)
+{
+    size_t slot = timer->slot;
+    if (slot == 0)
+        return;
+    timer->slot = 0;
+    struct mp_timer *moved = t->heap[t->count--];
+    if (moved == timer)
+        return;
+    place(t, slot, moved);
+    sift_up(t, slot);
+    sift_down(t, moved->slot);
+}
+
+/* When the first is due; 0: there is none. */
+static uint64_t heap_due(const struct timers *t)
+{
+    return t->count ? t->heap[1]->due : 0;
+}
+
 /* ---- time ---- */
 
 uint64_t mp_loop_now(struct mp_loop *loop)
@@ -121,7 +199,7 @@ static void on_alarm(uv_timer_t *alarm);
  * costs one empty turn and saves touching libuv for every call's deadline. */
 static void arm(struct mp_loop *loop, uint64_t least)
 {
-    uint64_t due = mp_timers_next(&loop->timers);
+    uint64_t due = heap_due(&loop->timers);
     if (due == 0 || loop->fake || loop->ringing ||
         (loop->alarm_at && loop->alarm_at <= due))
         return;
@@ -132,11 +210,13 @@ static void arm(struct mp_loop *loop, uint64_t least)
 
 static void run_due(struct mp_loop *loop)
 {
-    struct mp_timer *timer;
-    uint64_t now = mp_loop_now(loop), started = loop->timers.seq;
+    struct timers *t = &loop->timers;
+    uint64_t now = mp_loop_now(loop), started = t->seq;
 
     /* One that starts itself again waits for the next time, or nothing else would run. */
-    while ((timer = mp_timers_due(&loop->timers, now, started))) {
+    while (t->count && t->heap[1]->due <= now && t->heap[1]->seq <= started) {
+        struct mp_timer *timer = t->heap[1];
+        heap_remove(t, timer);
         turn_begin(loop);
         timer->fn(timer);
         turn_end(loop);
@@ -152,7 +232,7 @@ static void ring(struct mp_loop *loop)
     loop->ringing = true;
     run_due(loop);
     loop->ringing = false;
-    uint64_t due = mp_timers_next(&loop->timers);
+    uint64_t due = heap_due(&loop->timers);
     if (due != 0 && due <= mp_loop_now(loop)) {
         uv_idle_start(&loop->again, on_again);
     } else {
@@ -179,12 +259,12 @@ int mp_timer_start(struct mp_loop *loop, struct mp_timer *timer, uint64_t ms,
 {
     uint64_t now = mp_loop_now(loop);
 
-    mp_timers_remove(&loop->timers, timer);
+    heap_remove(&loop->timers, timer);
     timer->fn = fn;
     timer->due = ms > UINT64_MAX - now - 1 ? UINT64_MAX : now + ms;
     if (timer->due == 0)
         timer->due = 1;
-    if (!mp_timers_add(&loop->timers, timer))
+    if (!heap_add(&loop->timers, timer))
         return MCPLUG_ENOMEM;
     arm(loop, 0);
     return MCPLUG_OK;
@@ -192,7 +272,7 @@ int mp_timer_start(struct mp_loop *loop, struct mp_timer *timer, uint64_t ms,
 
 void mp_timer_stop(struct mp_loop *loop, struct mp_timer *timer)
 {
-    mp_timers_remove(&loop->timers, timer);
+    heap_remove(&loop->timers, timer);
 }
 
 void mp_loop_fake_clock(struct mp_loop *loop)
@@ -209,7 +289,7 @@ void mp_loop_advance(struct mp_loop *loop, uint64_t ms)
     turn_begin(loop);
     turn_end(loop); /* what was deferred before */
     bool again = false;
-    while ((due = mp_timers_next(&loop->timers)) && due <= until) {
+    while ((due = heap_due(&loop->timers)) && due <= until) {
         if (due > loop->fake_now)
             loop->fake_now = due;
         else if (again && loop->fake_now++ == until) /* time goes on, as it would */
@@ -271,15 +351,10 @@ struct mp_loop *mp_loop_new(struct mcplug_error *err)
         return NULL;
     }
     int r = uv_loop_init(&loop->uv);
-    if (r != 0) {
-        mp_fail_os(err, MCPLUG_EIO, -r, "no event loop");
-        mp_free(loop);
-        return NULL;
-    }
-    r = uv_async_init(&loop->uv, &loop->wake, on_wake);
-    if (r != 0) {
-        mp_fail_os(err, MCPLUG_EIO, -r, "no event loop");
+    if (r == 0 && (r = uv_async_init(&loop->uv, &loop->wake, on_wake)) != 0)
         uv_loop_close(&loop->uv);
+    if (r != 0) {
+        mp_fail_os(err, MCPLUG_EIO, -r, "no event loop");
         mp_free(loop);
         return NULL;
     }
@@ -308,7 +383,7 @@ void mp_loop_free(struct mp_loop *loop)
         mp_free(post);
     }
     pthread_mutex_destroy(&loop->lock);
-    mp_timers_clear(&loop->timers);
+    mp_free(loop->timers.heap);
     mp_free(loop);
 }
 
@@ -345,19 +420,16 @@ bool mp_loop_in_turn(const struct mp_loop *loop)
     return loop->in_turn > 0;
 }
 
-static bool has_posts(struct mp_loop *loop)
-{
-    pthread_mutex_lock(&loop->lock);
-    bool any = loop->posts != NULL;
-    pthread_mutex_unlock(&loop->lock);
-    return any;
-}
-
 void mp_loop_settle(struct mp_loop *loop)
 {
-    do
+    bool posts;
+
+    do {
         mp_loop_turn(loop, loop->working > 0);
-    while (loop->working || has_posts(loop));
+        pthread_mutex_lock(&loop->lock);
+        posts = loop->posts != NULL;
+        pthread_mutex_unlock(&loop->lock);
+    } while (loop->working || posts);
 }
 
 void mp_loop_stop(struct mp_loop *loop)
@@ -389,11 +461,8 @@ struct mp_watch {
     unsigned events;
 };
 
-static int to_uv(unsigned events)
-{
-    return (events & MP_READABLE ? UV_READABLE : 0) |
-           (events & MP_WRITABLE ? UV_WRITABLE : 0);
-}
+_Static_assert(MP_READABLE == UV_READABLE && MP_WRITABLE == UV_WRITABLE,
+               "events pass as they are");
 
 /* libuv stops watching a descriptor that has failed, after telling so once; but there
  * may be more to read from it than one turn takes, so it is watched again. */
@@ -401,12 +470,10 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 {
     struct mp_watch *watch = (struct mp_watch *)poll;
     struct mp_loop *loop = watch->loop;
-    unsigned got = 0;
+    unsigned got = (unsigned)events & (MP_READABLE | MP_WRITABLE);
 
-    if (status < 0 || events & (UV_READABLE | UV_DISCONNECT))
+    if (status < 0 || events & UV_DISCONNECT)
         got |= MP_READABLE;
-    if (events & UV_WRITABLE)
-        got |= MP_WRITABLE;
     if (status < 0) /* who waits to write learns it by trying */
         got |= watch->events;
     turn_begin(loop);
@@ -433,25 +500,22 @@ struct mp_watch *mp_watch_start(struct mp_loop *loop, int fd, unsigned events,
     watch->fn = fn;
     watch->arg = arg;
     int r = uv_poll_init(&loop->uv, &watch->uv, fd);
-    if (r != 0) {
+    if (r != 0)
         mp_free(watch);
-        errno = -r;
-        return NULL;
-    }
-    r = mp_watch_update(watch, events);
-    if (r != 0) {
+    else if ((r = mp_watch_update(watch, events)) != 0)
         mp_watch_stop(watch);
-        errno = -r;
-        return NULL;
-    }
-    return watch;
+    if (r == 0)
+        return watch;
+    errno = -r;
+    return NULL;
 }
 
 int mp_watch_update(struct mp_watch *watch, unsigned events)
 {
     watch->events = events;
-    return events ? uv_poll_start(&watch->uv, to_uv(events), on_poll)
-                  : uv_poll_stop(&watch->uv);
+    /* libuv asserts that there are no others, which a module might have set */
+    int known = (int)(events & (MP_READABLE | MP_WRITABLE));
+    return events ? uv_poll_start(&watch->uv, known, on_poll) : uv_poll_stop(&watch->uv);
 }
 
 void mp_watch_stop(struct mp_watch *watch)
