@@ -2,8 +2,6 @@
 #ifndef MP_JSON_FAULT_H
 #define MP_JSON_FAULT_H
 
-#include "json/scan.h"
-
 enum fault {
     NONE,
     CHARACTER,
@@ -21,8 +19,5 @@ enum fault {
     ENDS_IN_ARRAY,
     ENDS_IN_OBJECT,
 };
-
-/* Fills `err` with what `s->fault` says and where; returns its code. */
-int mp_scan_report(const struct mp_scan *s, struct mcplug_error *err);
 
 #endif

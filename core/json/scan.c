@@ -1,9 +1,12 @@
 #include "json/scan.h"
 
+#include "base/error.h"
+#include "base/text.h"
 #include "json/fault.h"
 #include "json/skip.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 enum { DEPTH_MAX = 64 }; /* the bits of is_object */
 
@@ -35,25 +38,21 @@ enum state {
 
 enum slot { OTHER, JSONRPC, ID, METHOD, PARAMS, RESULT, ERROR };
 
-static const char *const slot_names[] = {"",       "jsonrpc", "id",   "method",
-                                         "params", "result",  "error"};
+static const struct {
+    const char *name;
+    size_t offset; /* of its span in an envelope */
+} slots[] = {
+    [JSONRPC] = {"jsonrpc", offsetof(struct mp_envelope, jsonrpc)},
+    [ID] = {"id", offsetof(struct mp_envelope, id)},
+    [METHOD] = {"method", offsetof(struct mp_envelope, method)},
+    [PARAMS] = {"params", offsetof(struct mp_envelope, params)},
+    [RESULT] = {"result", offsetof(struct mp_envelope, result)},
+    [ERROR] = {"error", offsetof(struct mp_envelope, error)},
+};
 
 static struct mp_span *slot_span(struct mp_envelope *env, unsigned slot)
 {
-    switch (slot) {
-    case JSONRPC:
-        return &env->jsonrpc;
-    case ID:
-        return &env->id;
-    case METHOD:
-        return &env->method;
-    case PARAMS:
-        return &env->params;
-    case RESULT:
-        return &env->result;
-    default:
-        return &env->error;
-    }
+    return (struct mp_span *)(void *)((char *)env + slots[slot].offset);
 }
 
 /* The bytes at hand. `at` and `seen` of the scan are those of `start` meanwhile. */
@@ -172,7 +171,7 @@ static unsigned find_slot(const struct mp_scan *s)
 
     if (i == METHOD && s->key[0] != 'm') /* the one length that three of them have */
         i = s->key[0] == 'p' ? PARAMS : RESULT;
-    return i != OTHER && memcmp(slot_names[i], s->key, s->key_len) == 0 ? i : OTHER;
+    return i != OTHER && memcmp(slots[i].name, s->key, s->key_len) == 0 ? i : OTHER;
 }
 
 static const unsigned char *end_string(struct mp_scan *s, const struct piece *in,
@@ -234,47 +233,12 @@ static const unsigned char *characters(struct mp_scan *s, const struct piece *in
     return p;
 }
 
-/* A byte that is not plain ASCII, in a string outside of escapes. */
-static const unsigned char *string_special(struct mp_scan *s, const struct piece *in,
-                                           const unsigned char *p)
+static bool is_escape(unsigned char c)
 {
-    s->key_len = sizeof s->key + 1; /* no known name has such a byte */
-    if (*p == '\\') {
-        s->state = ESCAPE;
-        return p + 1;
-    }
-    if (*p < 0x20)
-        return fail(s, in, p, CONTROL);
-    s->want = 0;
-    return characters(s, in, p);
-}
-
-static bool is_hex(unsigned char c)
-{
-    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
-}
-
-static const unsigned char *escape(struct mp_scan *s, const struct piece *in,
-                                   const unsigned char *p)
-{
-    switch (*p) {
-    case '"':
-    case '\\':
-    case '/':
-    case 'b':
-    case 'f':
-    case 'n':
-    case 'r':
-    case 't':
-        s->state = STRING;
-        return p + 1;
-    case 'u':
-        s->want = 4;
-        s->state = HEX;
-        return p + 1;
-    default:
-        return fail(s, in, p, IN_ESCAPE);
-    }
+    static const char letters[256] = {
+        ['"'] = 1, ['\\'] = 1, ['/'] = 1, ['b'] = 1, ['f'] = 1,
+        ['n'] = 1, ['r'] = 1,  ['t'] = 1, ['u'] = 1};
+    return letters[c];
 }
 
 /* The string that is open: to its end, or to that of the piece. */
@@ -292,16 +256,27 @@ static const unsigned char *string(struct mp_scan *s, const struct piece *in,
                 return p;
             if (*p == '"')
                 return end_string(s, in, p);
-            p = string_special(s, in, p);
-            break;
+            s->key_len = sizeof s->key + 1; /* no known name has such a byte */
+            if (*p == '\\') {
+                s->state = ESCAPE;
+                p++;
+                break;
+            }
+            if (*p < 0x20)
+                return fail(s, in, p, CONTROL);
+            s->want = 0;
+            /* fall through */
         case CONTINUATION:
             p = characters(s, in, p);
             break;
         case ESCAPE:
-            p = escape(s, in, p);
+            if (!is_escape(*p))
+                return fail(s, in, p, IN_ESCAPE);
+            s->want = 4;
+            s->state = *p++ == 'u' ? HEX : STRING;
             break;
         default:
-            if (!is_hex(*p))
+            if (mp_hex_value((char)*p) < 0)
                 return fail(s, in, p, IN_ESCAPE);
             if (--s->want == 0)
                 s->state = STRING;
@@ -399,25 +374,17 @@ static const unsigned char *begin_value(struct mp_scan *s, const struct piece *i
     case '[':
         return open_container(s, in, p);
     case 't':
-        s->literal = "rue";
-        break;
     case 'f':
-        s->literal = "alse";
-        break;
     case 'n':
-        s->literal = "ull";
-        break;
-    case '-':
-        s->state = MINUS;
-        return number(s, in, p + 1);
+        s->literal = *p == 't' ? "rue" : *p == 'f' ? "alse" : "ull";
+        s->state = LITERAL;
+        return literal(s, in, p + 1);
     default:
-        if (!is_digit(*p))
+        if (*p != '-' && !is_digit(*p))
             return fail(s, in, p, CHARACTER);
-        s->state = *p == '0' ? ZERO : DIGITS;
+        s->state = *p == '-' ? MINUS : *p == '0' ? ZERO : DIGITS;
         return number(s, in, p + 1);
     }
-    s->state = LITERAL;
-    return literal(s, in, p + 1);
 }
 
 /* From between the values to the end of the piece, or to a fault. */
@@ -476,6 +443,48 @@ static const unsigned char *structure(struct mp_scan *s, const struct piece *in,
 
 /* ---- the scan ---- */
 
+/* Fills `err` with what `s->fault` says and where; returns its code. */
+static int report(const struct mp_scan *s, struct mcplug_error *err)
+{
+    static const char *const plain[] = {
+        [UTF8] = "invalid UTF-8",
+        [BEHIND] = "unexpected text behind the value",
+        [NO_VALUE] = "text ends before a value",
+        [ENDS_IN_STRING] = "text ends inside a string",
+        [ENDS_IN_NUMBER] = "text ends inside a number",
+        [ENDS_IN_LITERAL] = "text ends inside a literal",
+        [ENDS_IN_ARRAY] = "text ends inside an array",
+        [ENDS_IN_OBJECT] = "text ends inside an object",
+    };
+    unsigned long long at = s->fault_at;
+    char shown[8];
+
+    switch (s->fault) {
+    case CHARACTER:
+    case IN_ESCAPE:
+        snprintf(shown, sizeof shown,
+                 s->fault_byte > 0x20 && s->fault_byte < 0x7f ? "'%c'" : "0x%02x",
+                 s->fault_byte);
+        return mp_fail(err, MCPLUG_EPROTO, "unexpected character %s%s at byte %llu",
+                       shown, s->fault == IN_ESCAPE ? " in an escape" : "", at);
+    case CONTROL:
+        return mp_fail(err, MCPLUG_EPROTO,
+                       "control character 0x%02x in a string at byte %llu", s->fault_byte,
+                       at);
+    case TOO_DEEP:
+        return mp_fail(err, MCPLUG_ETOOBIG, "nesting deeper than %u at byte %llu",
+                       s->limits.depth, at);
+    case TOO_MANY:
+        return mp_fail(err, MCPLUG_ETOOBIG, "more than %u values at byte %llu",
+                       s->limits.tokens, at);
+    case TWICE:
+        return mp_fail(err, MCPLUG_EPROTO, "duplicate member \"%.*s\" at byte %llu",
+                       (int)s->key_len, s->key, at);
+    default:
+        return mp_fail(err, MCPLUG_EPROTO, "%s at byte %llu", plain[s->fault], at);
+    }
+}
+
 void mp_scan_init(struct mp_scan *s, const struct mp_scan_limits *limits)
 {
     memset(s, 0, offsetof(struct mp_scan, env) + offsetof(struct mp_envelope, inner));
@@ -514,30 +523,27 @@ int mp_scan_feed(struct mp_scan *s, const char *data, size_t len, bool stop_at_s
     *used = (size_t)(p - in.start);
     s->at += *used;
     s->seen += *used;
-    return s->fault == NONE ? MCPLUG_OK : mp_scan_report(s, err);
-}
-
-static enum fault end_fault(const struct mp_scan *s)
-{
-    if (s->state >= STRING && s->state <= CONTINUATION)
-        return ENDS_IN_STRING;
-    if (s->state >= MINUS && s->state <= POWER)
-        return s->depth == 0 && number_is_whole(s->state) ? NONE : ENDS_IN_NUMBER;
-    if (s->state == LITERAL)
-        return ENDS_IN_LITERAL;
-    if (s->depth)
-        return s->is_object & 1 ? ENDS_IN_OBJECT : ENDS_IN_ARRAY;
-    return s->state == DONE ? NONE : NO_VALUE;
+    return s->fault == NONE ? MCPLUG_OK : report(s, err);
 }
 
 int mp_scan_end(struct mp_scan *s, struct mcplug_error *err)
 {
-    if (s->fault == NONE) {
-        s->fault = (uint8_t)end_fault(s);
-        s->fault_at = s->seen;
-    }
+    enum fault fault = s->state == DONE ? NONE : NO_VALUE;
+
     if (s->fault != NONE)
-        return mp_scan_report(s, err);
+        return report(s, err);
+    if (s->state >= STRING && s->state <= CONTINUATION)
+        fault = ENDS_IN_STRING;
+    else if (s->state >= MINUS && s->state <= POWER)
+        fault = s->depth == 0 && number_is_whole(s->state) ? NONE : ENDS_IN_NUMBER;
+    else if (s->state == LITERAL)
+        fault = ENDS_IN_LITERAL;
+    else if (s->depth)
+        fault = s->is_object & 1 ? ENDS_IN_OBJECT : ENDS_IN_ARRAY;
+    s->fault = (uint8_t)fault;
+    s->fault_at = s->seen;
+    if (fault != NONE)
+        return report(s, err);
     s->state = DONE;
     return MCPLUG_OK;
 }
