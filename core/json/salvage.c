@@ -14,18 +14,18 @@ struct part {
     bool quoted; /* the id is a string */
 };
 
-static struct part part_of(const char *data, size_t len, bool cut, bool quoted)
-{
-    const unsigned char *p = (const unsigned char *)(data ? data : "");
-    struct part part = {p, p + len, cut, quoted};
-    return part;
-}
-
-/* An integer that is all there: what follows shows that no digit is missing. */
-static bool read_number(const struct part *in, const unsigned char *p, uint64_t *id)
+/* Does a member "id" begin at `p`, with an integer that is all there? What follows shows
+ * that no digit is missing. */
+static bool read_member(const struct part *in, const unsigned char *p, uint64_t *id)
 {
     uint64_t n = 0;
 
+    if (in->end - p < 4 || memcmp(p, "\"id\"", 4) != 0)
+        return false;
+    p = mp_skip_space(p + 4, in->end);
+    if (p == in->end || *p != ':')
+        return false;
+    p = mp_skip_space(p + 1, in->end);
     if (in->quoted && (p == in->end || *p++ != '"'))
         return false;
     const unsigned char *first = p;
@@ -44,15 +44,6 @@ static bool read_number(const struct part *in, const unsigned char *p, uint64_t 
         return false;
     *id = n;
     return true;
-}
-
-/* Does a member "id" with a number begin at `p`? */
-static bool read_member(const struct part *in, const unsigned char *p, uint64_t *id)
-{
-    if (in->end - p < 4 || memcmp(p, "\"id\"", 4) != 0)
-        return false;
-    p = mp_skip_space(p + 4, in->end);
-    return p < in->end && *p == ':' && read_number(in, mp_skip_space(p + 1, in->end), id);
 }
 
 /* Forward from the message's first byte. */
@@ -137,8 +128,10 @@ static bool any(const struct part *in, bool last, uint64_t *id)
 bool mp_scan_salvage_id(const char *head, size_t head_len, const char *tail,
                         size_t tail_len, bool quoted, uint64_t *id)
 {
-    struct part first = part_of(head, head_len, tail_len > 0, quoted);
-    struct part last = part_of(tail, tail_len, false, quoted);
+    const unsigned char *h = (const unsigned char *)(head ? head : "");
+    const unsigned char *t = (const unsigned char *)(tail ? tail : "");
+    struct part first = {h, h + head_len, tail_len > 0, quoted};
+    struct part last = {t, t + tail_len, false, quoted};
     uint64_t n = 0;
 
     enum outcome end = from_end(&last, &n);
