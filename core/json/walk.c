@@ -1,7 +1,12 @@
 #include "json/walk.h"
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "json/skip.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 static const mp_view nothing;
 
@@ -68,6 +73,15 @@ static const unsigned char *skip_value(const unsigned char *p, const unsigned ch
 static bool starts_with(mp_view v, char c)
 {
     return v.len && v.data[0] == (unsigned char)c;
+}
+
+mp_view mp_view_trim(mp_view text)
+{
+    while (text.len && mp_is_space(text.data[0]))
+        text.data++, text.len--;
+    while (text.len && mp_is_space(text.data[text.len - 1]))
+        text.len--;
+    return text;
 }
 
 struct mp_walk mp_walk_into(mp_view container)
@@ -258,4 +272,175 @@ char *mp_view_strdup(mp_view string)
     mp_str_init(&s, string.len);
     mp_str_add_view(&s, string);
     return mp_str_take(&s);
+}
+
+/* ---- unescaping ---- */
+
+/* A surrogate that found no other half: mp_utf8_put makes it U+FFFD. */
+static char *put_left_over(struct mp_unescape *u, char *out)
+{
+    if (u->high)
+        out += mp_utf8_put(u->high, out);
+    u->high = 0;
+    return out;
+}
+
+/* `held` has a whole escape. */
+static char *put_escape(struct mp_unescape *u, char *out)
+{
+    static const char names[] = "bfnrt", bytes[] = "\b\f\n\r\t";
+    uint32_t unit = 0;
+
+    u->n = 0;
+    if (u->held[1] != 'u') {
+        const char *name = memchr(names, u->held[1], sizeof names - 1);
+        out = put_left_over(u, out);
+        *out++ = name ? bytes[name - names] : u->held[1];
+        return out;
+    }
+    for (int i = 2; i < 6; i++)
+        unit = unit << 4 | ((uint32_t)mp_hex_value(u->held[i]) & 0xf);
+    if (u->high && unit >= 0xdc00 && unit < 0xe000) {
+        unit = 0x10000 + ((uint32_t)(u->high - 0xd800) << 10) + (unit - 0xdc00);
+        u->high = 0;
+    }
+    out = put_left_over(u, out);
+    if (unit >= 0xd800 && unit < 0xdc00)
+        u->high = (uint16_t)unit;
+    else
+        out += mp_utf8_put(unit, out);
+    return out;
+}
+
+size_t mp_unescape_feed(struct mp_unescape *u, const char *in, size_t len, char *out)
+{
+    const char *end = in + len;
+    char *start = out;
+
+    while (in < end) {
+        if (u->n == 0 && *in != '\\') {
+            const char *stop = memchr(in, '\\', (size_t)(end - in));
+            size_t plain = (size_t)((stop ? stop : end) - in);
+            out = put_left_over(u, out);
+            memcpy(out, in, plain);
+            out += plain;
+            in += plain;
+            continue;
+        }
+        u->held[u->n++] = *in++;
+        if (u->n > 1 && (u->held[1] != 'u' || u->n == sizeof u->held))
+            out = put_escape(u, out);
+    }
+    return (size_t)(out - start);
+}
+
+size_t mp_unescape_end(struct mp_unescape *u, char *out)
+{
+    char *end = put_left_over(u, out);
+    u->n = 0;
+    return (size_t)(end - out);
+}
+
+/* ---- numbers ---- */
+
+static bool is_digit(unsigned char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+bool mp_view_int(mp_view v, int64_t *out)
+{
+    if (v.len == 0)
+        return false;
+    const unsigned char *p = v.data, *end = p + v.len;
+    bool negative = *p == '-';
+    int64_t n = 0;
+
+    p += negative;
+    if (p == end)
+        return false;
+    for (; p < end; p++) {
+        int digit = *p - '0';
+        if (!is_digit(*p) || __builtin_mul_overflow(n, 10, &n) ||
+            __builtin_sub_overflow(n, digit, &n)) /* downwards, for INT64_MIN */
+            return false;
+    }
+    if (!negative && n == INT64_MIN)
+        return false;
+    *out = negative ? n : -n;
+    return true;
+}
+
+/* More digits than any double, or halfway between two, needs to be told apart. */
+enum { DIGITS_MAX = 800 };
+
+/* A number taken apart: its digits without leading zeros, and the power of ten that
+ * the last one counts. */
+struct decimal {
+    char digits[DIGITS_MAX];
+    size_t n;
+    int64_t exponent;
+};
+
+static void add_digit(struct decimal *d, unsigned char c)
+{
+    if (d->n == 0 && c == '0')
+        return;
+    if (d->n < DIGITS_MAX) {
+        d->digits[d->n++] = (char)c;
+        return;
+    }
+    if (c != '0') /* enough to be above halfway, where it was on it */
+        d->digits[DIGITS_MAX - 1] |= 1;
+    d->exponent++;
+}
+
+static int64_t read_exponent(const unsigned char *p, const unsigned char *end)
+{
+    bool negative = p < end && *p == '-';
+    int64_t n = 0;
+
+    if (p < end && (*p == '-' || *p == '+'))
+        p++;
+    for (; p < end && is_digit(*p); p++)
+        if (n < INT64_MAX / 100)
+            n = n * 10 + (*p - '0');
+    return negative ? -n : n;
+}
+
+bool mp_view_double(mp_view v, double *out)
+{
+    if (v.len == 0)
+        return false;
+    const unsigned char *p = v.data, *end = p + v.len;
+    bool negative = *p == '-';
+    struct decimal d;
+    d.n = 0;
+    d.exponent = 0;
+
+    p += negative;
+    if (p == end || !is_digit(*p))
+        return false;
+    for (; p < end && is_digit(*p); p++)
+        add_digit(&d, *p);
+    if (p < end && *p == '.')
+        for (p++; p < end && is_digit(*p); p++) {
+            d.exponent--;
+            add_digit(&d, *p);
+        }
+    if (p < end && (*p | 0x20) == 'e')
+        d.exponent += read_exponent(p + 1, end);
+
+    /* Written without a point, it means the same in every locale. */
+    char text[DIGITS_MAX + 32];
+    long power = d.exponent > 99999    ? 99999
+                 : d.exponent < -99999 ? -99999
+                                       : (long)d.exponent;
+    snprintf(text, sizeof text, "%.*se%ld", d.n ? (int)d.n : 1, d.n ? d.digits : "0",
+             power);
+    double value = strtod(text, NULL);
+    if (!isfinite(value))
+        return false;
+    *out = negative ? -value : value;
+    return true;
 }

@@ -6,18 +6,6 @@
 
 /* ---- json ---- */
 
-/* A document may have white space around it, a view has none. */
-static mp_view trim(struct mcplug_bytes text)
-{
-    static const char blank[] = " \t\r\n";
-
-    while (text.len && memchr(blank, text.data[0], 4))
-        text.data++, text.len--;
-    while (text.len && memchr(blank, text.data[text.len - 1], 4))
-        text.len--;
-    return text;
-}
-
 static int json_valid(struct mcplug_bytes text)
 {
     return text.len > 0 && mp_scan_text((const char *)text.data, text.len,
@@ -26,7 +14,7 @@ static int json_valid(struct mcplug_bytes text)
 
 static struct mcplug_bytes json_get(struct mcplug_bytes object, const char *key)
 {
-    return mp_view_get(trim(object), key);
+    return mp_view_get(mp_view_trim(object), key);
 }
 
 static struct mcplug_bytes json_at(struct mcplug_bytes array, size_t n)
@@ -34,7 +22,7 @@ static struct mcplug_bytes json_at(struct mcplug_bytes array, size_t n)
     const mp_view none = {NULL, 0};
     mp_view value;
 
-    array = trim(array);
+    array = mp_view_trim(array);
     if (!mp_view_is_array(array))
         return none;
     struct mp_walk walk = mp_walk_into(array);
@@ -46,12 +34,12 @@ static struct mcplug_bytes json_at(struct mcplug_bytes array, size_t n)
 
 static char *json_string(struct mcplug_bytes value)
 {
-    return mp_view_strdup(trim(value));
+    return mp_view_strdup(mp_view_trim(value));
 }
 
 static int json_integer(struct mcplug_bytes value, int64_t *out)
 {
-    return mp_view_int(trim(value), out);
+    return mp_view_int(mp_view_trim(value), out);
 }
 
 static const struct mcplug_json json_table = {
