@@ -2,35 +2,16 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "json/skip.h"
 
-enum { DEPTH_MAX = 64 }; /* the scan lets nothing deeper through */
+/* What jansson would not build. Strings pass through `text`, which is kept for the next
+ * one. NULL means that memory ran out: what is walked was scanned. */
+static json_t *build(mp_view v, struct mp_str *text);
 
-/* Builds in one pass what jansson would not. Strings pass through `text`, which is
- * kept for the next one. */
-struct builder {
-    struct mp_walk at;
-    struct mp_str text;
-    unsigned depth;
-};
-
-static json_t *build(struct builder *b);
-
-static bool skip(struct builder *b, char c)
+/* Into `text`. */
+static bool read_string(mp_view string, struct mp_str *text)
 {
-    b->at.p = mp_skip_space(b->at.p, b->at.end);
-    if (b->at.p == b->at.end || *b->at.p != (unsigned char)c)
-        return false;
-    b->at.p++;
-    return true;
-}
-
-static bool read_string(struct builder *b)
-{
-    const unsigned char *p = b->at.p;
-    b->at.p = mp_skip_string(p, b->at.end);
-    b->text.len = 0;
-    return mp_str_add_view(&b->text, mp_bytes(p, (size_t)(b->at.p - p)));
+    mp_str_reset(text);
+    return mp_str_add_view(text, string);
 }
 
 /* jansson has no NUL in keys: those who read them as C strings would see another. */
@@ -51,129 +32,75 @@ static bool replace_nul(struct mp_str *s)
     return !s->failed;
 }
 
-static json_t *build_number(struct builder *b)
+static json_t *build_number(mp_view v)
 {
-    const unsigned char *p = b->at.p;
-    bool integer = true;
+    bool real = memchr(v.data, '.', v.len) || memchr(v.data, 'e', v.len) ||
+                memchr(v.data, 'E', v.len);
     int64_t n;
     double d;
 
-    while (b->at.p < b->at.end && strchr("+-.0123456789eE", *b->at.p)) {
-        integer = integer && (*b->at.p == '-' || (*b->at.p >= '0' && *b->at.p <= '9'));
-        b->at.p++;
-    }
-    mp_view v = mp_bytes(p, (size_t)(b->at.p - p));
-    if (integer && mp_view_int(v, &n))
+    if (!real && mp_view_int(v, &n))
         return json_integer(n);
-    if (!integer && mp_view_double(v, &d))
+    if (real && mp_view_double(v, &d))
         return json_real(d);
     return json_stringn((const char *)v.data, v.len);
 }
 
-static json_t *build_array(struct builder *b)
+static json_t *build_container(mp_view v, bool is_object, struct mp_str *text)
 {
-    json_t *array = json_array();
+    json_t *made = is_object ? json_object() : json_array();
+    struct mp_walk w = mp_walk_into(v);
+    bool ok = made != NULL;
+    mp_view key, value;
 
-    if (array && !skip(b, ']')) {
-        do {
-            if (json_array_append_new(array, build(b)) != 0) {
-                json_decref(array);
-                return NULL;
-            }
-        } while (skip(b, ','));
-        skip(b, ']');
+    while (ok &&
+           (is_object ? mp_walk_member(&w, &key, &value) : mp_walk_element(&w, &value))) {
+        json_t *child = build(value, text);
+        if (!is_object) {
+            ok = json_array_append_new(made, child) == 0;
+        } else if (child && read_string(key, text) && replace_nul(text)) {
+            ok = json_object_set_new(made, text->data, child) == 0;
+        } else {
+            json_decref(child);
+            ok = false;
+        }
     }
-    return array;
+    if (ok)
+        return made;
+    json_decref(made);
+    return NULL;
 }
 
-static bool build_member(struct builder *b, json_t *object)
+static json_t *build(mp_view v, struct mp_str *text)
 {
-    b->at.p = mp_skip_space(b->at.p, b->at.end);
-    if (!read_string(b) || !replace_nul(&b->text))
-        return false;
-    struct mp_str key = b->text;
-    mp_str_init(&b->text, key.max);
-    bool ok = skip(b, ':') && json_object_set_new(object, key.data, build(b)) == 0;
-    mp_str_clear(&key);
-    return ok;
-}
-
-static json_t *build_object(struct builder *b)
-{
-    json_t *object = json_object();
-
-    if (object && !skip(b, '}')) {
-        do {
-            if (!build_member(b, object)) {
-                json_decref(object);
-                return NULL;
-            }
-        } while (skip(b, ','));
-        skip(b, '}');
-    }
-    return object;
-}
-
-static json_t *build_literal(struct builder *b)
-{
-    switch (*b->at.p) {
+    switch (v.data[0]) {
+    case '{':
+    case '[':
+        return build_container(v, v.data[0] == '{', text);
+    case '"':
+        return read_string(v, text) ? json_stringn(text->data, text->len) : NULL;
     case 't':
-        b->at.p += 4;
         return json_true();
     case 'f':
-        b->at.p += 5;
         return json_false();
-    default:
-        b->at.p += 4;
-        return json_null();
-    }
-}
-
-/* NULL means that memory ran out: the text was scanned. */
-static json_t *build(struct builder *b)
-{
-    json_t *value = NULL;
-
-    b->at.p = mp_skip_space(b->at.p, b->at.end);
-    b->depth++;
-    switch (b->depth <= DEPTH_MAX + 1 && b->at.p < b->at.end ? *b->at.p : '\0') {
-    case '\0':
-        break;
-    case '{':
-        b->at.p++;
-        value = build_object(b);
-        break;
-    case '[':
-        b->at.p++;
-        value = build_array(b);
-        break;
-    case '"':
-        if (read_string(b))
-            value = json_stringn(b->text.data, b->text.len);
-        break;
-    case 't':
-    case 'f':
     case 'n':
-        value = build_literal(b);
-        break;
+        return json_null();
     default:
-        value = build_number(b);
+        return build_number(v);
     }
-    b->depth--;
-    return value;
 }
 
 static json_t *build_odd(mp_view text, struct mcplug_error *err)
 {
-    static const struct mp_scan_limits limits = {DEPTH_MAX, UINT32_MAX};
-    struct builder b = {{text.data, text.data + text.len}, {0}, 0};
+    const struct mp_scan_limits limits = {mp_scan_defaults.depth, UINT32_MAX};
+    struct mp_str room;
 
     /* Building trusts the text, so nobody's mistake may bring another here. */
     if (mp_scan_text((const char *)text.data, text.len, &limits, NULL, err) != MCPLUG_OK)
         return NULL;
-    mp_str_init(&b.text, 3 * text.len + 1);
-    json_t *tree = build(&b);
-    mp_str_clear(&b.text);
+    mp_str_init(&room, 3 * text.len + 1);
+    json_t *tree = build(mp_view_trim(text), &room);
+    mp_str_clear(&room);
     if (!tree)
         mp_fail_nomem(err);
     return tree;
