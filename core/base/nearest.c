@@ -1,10 +1,8 @@
 #include "base/nearest.h"
 
-#include <stdint.h>
 #include <string.h>
 
-/* Distance in edits, a swap of neighbours being one; stops to care beyond 64. */
-static size_t distance(const char *a, const char *b)
+size_t mp_distance(const char *a, const char *b)
 {
     enum { LONGEST = 64 };
     size_t n = strlen(a), m = strlen(b);
@@ -35,12 +33,12 @@ static size_t distance(const char *a, const char *b)
 
 void mp_nearest(const char *word, const char *candidate, const char **best)
 {
-    size_t d = distance(word, candidate), len = strlen(word);
+    size_t d = mp_distance(word, candidate), len = strlen(word);
     size_t most = len < 3 ? 1 : len < 8 ? 2 : 3; /* more is no typing mistake */
 
     /* One edit in a word of one or two letters makes any other such word. */
     if (d > most || (len < 3 && strlen(candidate) <= len))
         return;
-    if (!*best || d < distance(word, *best))
+    if (!*best || d < mp_distance(word, *best))
         *best = candidate;
 }

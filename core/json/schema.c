@@ -1,22 +1,18 @@
 #include "json/schema.h"
 
 #include "base/mem.h"
+#include "base/nearest.h"
+#include "base/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Schemas come from peers: some refer to themselves, and some do so from many places
  * at every level. */
-enum { DEPTH_MAX = 32, STEPS_MAX = 100000 };
+enum { DEPTH_MAX = 32, STEPS_MAX = 100000, NAMES_MAX = 10000 };
 
 /* ---- references ---- */
-
-static int hex_value(char c)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *at = c ? strchr(digits, c >= 'A' && c <= 'F' ? c | 0x20 : c) : NULL;
-    return at ? (int)(at - digits) : -1;
-}
 
 /* %XX, as in every part of a URI. */
 static bool read_byte(const char **in, char *c)
@@ -24,7 +20,7 @@ static bool read_byte(const char **in, char *c)
     *c = *(*in)++;
     if (*c != '%')
         return true;
-    int high = hex_value((*in)[0]), low = high < 0 ? -1 : hex_value((*in)[1]);
+    int high = mp_hex_value((*in)[0]), low = high < 0 ? -1 : mp_hex_value((*in)[1]);
     if (low < 0 || (high == 0 && low == 0))
         return false;
     *c = (char)(high << 4 | low);
@@ -113,18 +109,25 @@ void mp_schemas_expand(struct mp_schemas *set, bool choices)
     }
 }
 
-/* Does `schema` itself name the type? */
-static bool names_type(const json_t *schema, const char *name)
+/* The types that `schema` itself names, one after the other; NULL: there are no more. */
+static const char *type_of(const json_t *schema, size_t i)
 {
     const json_t *type = json_object_get(schema, "type");
-    const char *text = json_string_value(type);
-    bool found = text && strcmp(text, name) == 0;
+    if (!json_is_array(type))
+        return i == 0 ? json_string_value(type) : NULL;
+    while (i < json_array_size(type) && !json_is_string(json_array_get(type, i)))
+        i++;
+    return json_string_value(json_array_get(type, i));
+}
 
-    for (size_t i = 0; i < json_array_size(type) && !found; i++) {
-        text = json_string_value(json_array_get(type, i));
-        found = text && strcmp(text, name) == 0;
-    }
-    return found;
+static bool names_type(const json_t *schema, const char *name)
+{
+    const char *type;
+
+    for (size_t i = 0; (type = type_of(schema, i)); i++)
+        if (strcmp(type, name) == 0)
+            return true;
+    return false;
 }
 
 bool mp_schemas_property(const struct mp_schemas *set, const char *name,
@@ -160,6 +163,18 @@ bool mp_schemas_additional(const struct mp_schemas *set, struct mp_schemas *out)
     return patterns || !closed;
 }
 
+/* What `schema` says of the element `i` of an array; NULL: nothing. */
+static const json_t *element_of(const json_t *schema, size_t i)
+{
+    const json_t *items = json_object_get(schema, "items");
+    const json_t *first = json_object_get(schema, "prefixItems");
+    if (json_is_array(items)) { /* as it was written before prefixItems */
+        first = items;
+        items = NULL;
+    }
+    return i < json_array_size(first) ? json_array_get(first, i) : items;
+}
+
 bool mp_schemas_element(const struct mp_schemas *set, size_t index,
                         struct mp_schemas *out)
 {
@@ -167,33 +182,24 @@ bool mp_schemas_element(const struct mp_schemas *set, size_t index,
 
     mp_schemas_init(out, set->root);
     for (size_t i = 0; i < set->n; i++) {
-        const json_t *items = json_object_get(set->of[i], "items");
-        const json_t *first = json_object_get(set->of[i], "prefixItems");
-        if (json_is_array(items)) /* as it was written before prefixItems */
-            first = items;
-        if (!names_type(set->of[i], "array") &&
-            (json_object_get(set->of[i], "type") || !(items || first)))
-            continue;
-        array = true;
-        if (index < json_array_size(first))
-            mp_schemas_add(out, json_array_get(first, index));
-        else if (!json_is_array(items))
-            mp_schemas_add(out, items);
+        const json_t *schema = set->of[i];
+        bool has_items =
+            json_object_get(schema, "items") || json_object_get(schema, "prefixItems");
+        if (names_type(schema, "array") ||
+            (has_items && !json_object_get(schema, "type"))) {
+            array = true;
+            mp_schemas_add(out, element_of(schema, index));
+        }
     }
     mp_schemas_expand(out, true);
     return array;
 }
 
-static bool is_typed(const json_t *schema)
-{
-    return json_is_false(schema) || json_object_get(schema, "type") ||
-           json_object_get(schema, "enum") || json_object_get(schema, "const");
-}
-
 bool mp_schemas_typed(const struct mp_schemas *set)
 {
     for (size_t i = 0; i < set->n; i++)
-        if (is_typed(set->of[i]))
+        if (json_is_false(set->of[i]) || json_object_get(set->of[i], "type") ||
+            json_object_get(set->of[i], "enum") || json_object_get(set->of[i], "const"))
             return true;
     return false;
 }
@@ -241,16 +247,15 @@ static bool is_type(const json_t *value, const char *name)
     return !known; /* a type that we never heard of is the peer's affair */
 }
 
-static bool type_accepts(const json_t *type, const json_t *value)
+static bool type_accepts(const json_t *schema, const json_t *value)
 {
-    if (json_is_string(type))
-        return is_type(value, json_string_value(type));
-    for (size_t i = 0; i < json_array_size(type); i++) {
-        const char *name = json_string_value(json_array_get(type, i));
-        if (name && is_type(value, name))
+    const json_t *type = json_object_get(schema, "type");
+    const char *name;
+
+    for (size_t i = 0; (name = type_of(schema, i)); i++)
+        if (is_type(value, name))
             return true;
-    }
-    return json_array_size(type) == 0;
+    return !json_is_string(type) && json_array_size(type) == 0;
 }
 
 static bool lists(struct check *c, const json_t *choices, const json_t *value)
@@ -277,14 +282,8 @@ static bool list_accepts(struct check *c, const json_t *list, const json_t *valu
 static bool elements_accept(struct check *c, const json_t *schema, const json_t *array,
                             unsigned depth)
 {
-    const json_t *items = json_object_get(schema, "items");
-    const json_t *first = json_object_get(schema, "prefixItems");
-    if (json_is_array(items)) {
-        first = items;
-        items = NULL;
-    }
     for (size_t i = 0; i < json_array_size(array); i++) {
-        const json_t *of = i < json_array_size(first) ? json_array_get(first, i) : items;
+        const json_t *of = element_of(schema, i);
         if (of && !accepts(c, of, json_array_get(array, i), depth))
             return false;
     }
@@ -304,10 +303,9 @@ static bool accepts(struct check *c, const json_t *schema, const json_t *value,
     depth--;
 
     const json_t *target = referred(c->root, schema);
-    const json_t *type = json_object_get(schema, "type");
     const json_t *choices = json_object_get(schema, "enum");
     const json_t *only = json_object_get(schema, "const");
-    return (!type || type_accepts(type, value)) &&
+    return type_accepts(schema, value) &&
            (!json_is_array(choices) || lists(c, choices, value)) &&
            (!only || same(only, value)) &&
            (!target || accepts(c, target, value, depth)) &&
@@ -325,4 +323,100 @@ bool mp_schemas_accept(const struct mp_schemas *set, const json_t *value)
         if (accepts(&c, set->of[i], value, DEPTH_MAX))
             return true;
     return set->given == 0;
+}
+
+/* ---- what is wanted ---- */
+
+struct words {
+    char *out;
+    size_t size, len;
+    uint8_t types; /* one bit per name in `types` that was said */
+    bool full;
+};
+
+static const char *const types[][2] = {
+    {"string", "a string"},       {"integer", "an integer"}, {"number", "a number"},
+    {"boolean", "true or false"}, {"null", "null"},          {"array", "an array"},
+    {"object", "an object"},
+};
+
+static void say(struct words *w, const char *text)
+{
+    const char *join = w->len ? " or " : "";
+
+    if (w->full)
+        return;
+    /* room for the dots is always left */
+    w->full = w->size - w->len < strlen(join) + strlen(text) + sizeof " or ..";
+    w->len += (size_t)snprintf(w->out + w->len, w->size - w->len, "%s%s", join,
+                               w->full ? ".." : text);
+}
+
+static void say_type(struct words *w, const char *name)
+{
+    for (size_t i = 0; i < MP_COUNT(types); i++)
+        if (strcmp(types[i][0], name) == 0 && !(w->types & 1u << i)) {
+            w->types |= (uint8_t)(1u << i);
+            say(w, types[i][1]);
+        }
+}
+
+static void say_value(struct words *w, const json_t *value)
+{
+    char text[64];
+    size_t n = json_dumpb(value, text, sizeof text - 1, JSON_ENCODE_ANY | JSON_COMPACT);
+
+    if (n == 0 || n >= sizeof text)
+        n = (size_t)snprintf(text, sizeof text, "..");
+    text[n] = '\0';
+    say(w, text);
+}
+
+static void say_schema(struct words *w, const json_t *schema)
+{
+    const json_t *choices = json_object_get(schema, "enum");
+    const json_t *only = json_object_get(schema, "const");
+    const char *type;
+
+    for (size_t i = 0; i < json_array_size(choices); i++)
+        say_value(w, json_array_get(choices, i));
+    if (only)
+        say_value(w, only);
+    if (only || json_array_size(choices))
+        return;
+    for (size_t i = 0; (type = type_of(schema, i)); i++)
+        say_type(w, type);
+}
+
+void mp_schemas_describe(const struct mp_schemas *set, char *out, size_t size)
+{
+    struct words w = {out, size, 0, 0, false};
+
+    *out = '\0';
+    for (size_t i = 0; i < set->n; i++)
+        say_schema(&w, set->of[i]);
+    if (w.len == 0)
+        snprintf(out, size, "another value");
+}
+
+/* ---- what was meant ---- */
+
+const char *mp_schemas_nearest(const struct mp_schemas *set, const char *name)
+{
+    const char *nearest = NULL, *key;
+    size_t least = SIZE_MAX, seen = 0;
+    json_t *value;
+
+    for (size_t i = 0; i < set->n; i++)
+        json_object_foreach(json_object_get(set->of[i], "properties"), key, value)
+        {
+            if (seen++ == NAMES_MAX)
+                return nearest;
+            size_t d = mp_distance(name, key);
+            if (d < least) {
+                least = d;
+                nearest = key;
+            }
+        }
+    return nearest;
 }
