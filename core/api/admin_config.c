@@ -18,20 +18,6 @@
 
 #define TEXT_MAX (MP_FILE_MAX * 8) /* of an entry, masked or laid out */
 
-/* The words of both sides have the same values. */
-_Static_assert((int)MCPLUG_SCOPE_PACKAGE == (int)MP_SCOPE_PACKAGE &&
-                   (int)MCPLUG_SCOPE_PACKAGE + 1 == (int)MP_SCOPES,
-               "scopes");
-_Static_assert((int)MCPLUG_ENTRY_BROKEN == (int)MP_STATE_BROKEN &&
-                   (int)MCPLUG_ENTRY_BLOCKED == (int)MP_STATE_BLOCKED &&
-                   (int)MCPLUG_ENTRY_DISABLED == (int)MP_STATE_DISABLED &&
-                   (int)MCPLUG_ENTRY_NEEDS_APPROVAL == (int)MP_STATE_UNAPPROVED,
-               "states");
-_Static_assert((int)MCPLUG_APPROVAL_CHANGED == (int)MP_APPROVAL_CHANGED &&
-                   (int)MCPLUG_APPROVAL_GIVEN == (int)MP_APPROVAL_GIVEN,
-               "approvals");
-_Static_assert(MCPLUG_NAME_MAX == MP_NAME_MAX, "names");
-
 /* Fills what the program knows of a struct; `own` has all of it. */
 #define FILL(out, own) fill(out, (out)->struct_size, &(own), sizeof(own))
 static void fill(void *out, uint32_t out_size, const void *own, size_t size)
@@ -53,15 +39,15 @@ void mcplug_text_free(char *text)
 
 const struct mcplug_scope_info *mcplug_scope_info(enum mcplug_scope scope)
 {
-    return mp_scope_info((enum mp_scope)scope);
+    return mp_scope_info(scope);
 }
 
 int mcplug_scope_find(const char *name, enum mcplug_scope *out)
 {
-    enum mp_scope scope;
+    enum mcplug_scope scope;
     if (!mp_scope_find(name, &scope))
         return 0;
-    *out = (enum mcplug_scope)scope;
+    *out = scope;
     return 1;
 }
 
@@ -121,7 +107,7 @@ int mcplug_config_file(const mcplug_config *config, size_t i,
         return 0;
     const struct mp_source *source = &config->sources[i];
     struct mcplug_config_file own = {
-        .scope = (enum mcplug_scope)source->scope,
+        .scope = source->scope,
         .path = source->path,
         .in_place = source->real == NULL,
         .broken = source->broken,
@@ -152,7 +138,7 @@ int mcplug_config_problem_info(const mcplug_config *config, size_t i,
     };
     for (size_t k = 0; k < config->n_sources; k++)
         if (config->sources[k].path == p->file) {
-            own.scope = (enum mcplug_scope)config->sources[k].scope;
+            own.scope = config->sources[k].scope;
             own.file_is_broken = config->sources[k].broken;
         }
     FILL(out, own);
@@ -161,9 +147,7 @@ int mcplug_config_problem_info(const mcplug_config *config, size_t i,
 
 const char *mcplug_config_scope_file(mcplug_config *config, enum mcplug_scope scope)
 {
-    return mp_scope_info((enum mp_scope)scope)
-               ? mp_config_file(config, (enum mp_scope)scope)
-               : NULL;
+    return mp_scope_info(scope) ? mp_config_file(config, scope) : NULL;
 }
 
 /* ---- entries ---- */
@@ -181,14 +165,14 @@ mcplug_entry *mcplug_entry_find(const mcplug_config *config, const char *name)
 mcplug_entry *mcplug_entry_find_in(const mcplug_config *config, const char *name,
                                    enum mcplug_scope scope)
 {
-    return mp_config_find_in(config, name, (enum mp_scope)scope);
+    return mp_config_find_in(config, name, scope);
 }
 
 void mcplug_entry_info(const mcplug_entry *entry, struct mcplug_entry_info *out)
 {
     const struct mp_source *source = entry->source;
     struct mcplug_entry_info own = {
-        .scope = (enum mcplug_scope)source->scope,
+        .scope = source->scope,
         .name = entry->name,
         .file = source->path,
         .line = entry->at.line,
@@ -198,9 +182,8 @@ void mcplug_entry_info(const mcplug_entry *entry, struct mcplug_entry_info *out)
         .real = source->real,
         .broken = entry->broken,
         .disabled = entry->disabled,
-        .approval = mp_scope_needs_approval(source->scope)
-                        ? (enum mcplug_approval)entry->approval
-                        : MCPLUG_APPROVAL_GIVEN,
+        .approval = mp_scope_needs_approval(source->scope) ? entry->approval
+                                                           : MCPLUG_APPROVAL_GIVEN,
         .mode = source->file.st.st_mode,
         .shadowed_by = entry->by,
     };
@@ -220,9 +203,9 @@ const char *mcplug_entry_name(const mcplug_entry *entry)
 enum mcplug_entry_state mcplug_entry_state(const mcplug_entry *entry,
                                            struct mcplug_error *why)
 {
-    enum mp_state state;
+    enum mcplug_entry_state state;
     mp_entry_usable(entry->config, entry, &state, why);
-    return (enum mcplug_entry_state)state;
+    return state;
 }
 
 char *mcplug_entry_missing(const mcplug_entry *entry)
@@ -330,7 +313,7 @@ void mcplug_entry_check(mcplug_entry *entry, mcplug *host)
         mp_config_check_url(entry->config, entry, f->name, f->accepts);
     } else {
         const char *key = type ? "type" : "url";
-        char path[MP_NAME_MAX + 32];
+        char path[MCPLUG_NAME_MAX + 32];
         snprintf(path, sizeof path, "mcpServers.%s.%s", entry->name, key);
         mp_config_note(entry->config, entry->source, entry->name, false, path,
                        mp_view_get(entry->json, key), "%s", why.text);
@@ -345,7 +328,7 @@ int mcplug_entry_check_new(mcplug_config *config, enum mcplug_scope scope,
                            struct mcplug_error *err)
 {
     static char in_no_file[] = "the entry";
-    struct mp_source source = {.scope = (enum mp_scope)scope, .path = in_no_file};
+    struct mp_source source = {.scope = scope, .path = in_no_file};
     struct mp_entry entry = {.config = config,
                              .name = (char *)(uintptr_t)name,
                              .source = &source,
@@ -391,10 +374,10 @@ int mcplug_entry_add(mcplug_config *config, enum mcplug_scope scope, const char 
                      struct mcplug_error *err)
 {
     const char *path = NULL;
-    if (!mp_scope_info((enum mp_scope)scope))
+    if (!mp_scope_info(scope))
         return mp_fail(err, MCPLUG_EINVAL, "there is no scope %d", (int)scope);
-    int r = mp_config_add(config, (enum mp_scope)scope, name, mp_bytes(json, len),
-                          approved != 0, &path, err);
+    int r = mp_config_add(config, scope, name, mp_bytes(json, len), approved != 0, &path,
+                          err);
     if (r == MCPLUG_OK && file)
         *file = path;
     return r;

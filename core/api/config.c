@@ -68,7 +68,7 @@ int mcplug_config_check(const mcplug_config *config, const char *name,
                         struct mcplug_error *err)
 {
     struct mp_entry *entry;
-    enum mp_state state;
+    enum mcplug_entry_state state;
     int r = find(config, name, &entry, err);
     return r == MCPLUG_OK ? mp_entry_usable(config, entry, &state, err) : r;
 }
@@ -122,7 +122,7 @@ static void fill_options(const struct mp_supervision *u, struct mcplug_server_op
 static void warn(mcplug *host, mcplug_config *config, const struct mp_entry *entry,
                  const char *missing)
 {
-    char source[MP_NAME_MAX + 8];
+    char source[MCPLUG_NAME_MAX + 8];
 
     for (size_t i = 0; i < config->n_problems; i++) {
         struct mp_problem *p = &config->problems[i];

@@ -93,19 +93,20 @@ bool mp_approval_digest(const char *file, const char *name, mp_view entry,
     return ok;
 }
 
-enum mp_approval mp_approvals_of(const struct mp_approvals *approvals, const char *file,
-                                 const char *name, mp_view entry, mp_view *was)
+enum mcplug_approval mp_approvals_of(const struct mp_approvals *approvals,
+                                     const char *file, const char *name, mp_view entry,
+                                     mp_view *was)
 {
     mp_view known = find(value_of(&approvals->file), file, name);
     char digest[MP_SHA256_HEX + 1];
 
     if (!mp_view_is_object(known))
-        return MP_APPROVAL_NONE;
+        return MCPLUG_APPROVAL_NONE;
     if (mp_approval_digest(file, name, entry, digest) &&
         mp_view_equals(mp_view_get(known, "digest"), digest))
-        return MP_APPROVAL_GIVEN;
+        return MCPLUG_APPROVAL_GIVEN;
     *was = mp_view_get(known, "entry");
-    return mp_view_is_object(*was) ? MP_APPROVAL_CHANGED : MP_APPROVAL_NONE;
+    return mp_view_is_object(*was) ? MCPLUG_APPROVAL_CHANGED : MCPLUG_APPROVAL_NONE;
 }
 
 /* ---- writing ---- */

@@ -11,11 +11,7 @@
 #include "config/file.h"
 #include "json/walk.h"
 
-enum mp_approval {
-    MP_APPROVAL_NONE, /* never asked */
-    MP_APPROVAL_CHANGED,
-    MP_APPROVAL_GIVEN
-};
+#include <mcplug/admin.h>
 
 struct mp_approvals {
     struct mp_file file;
@@ -28,10 +24,11 @@ int mp_approvals_read(const char *path, struct mp_approvals *out,
                       struct mcplug_error *err);
 void mp_approvals_clear(struct mp_approvals *approvals);
 
-/* `file` is a real path, `entry` has passed mp_json_check(). With MP_APPROVAL_CHANGED,
- * `was` gets the entry that was approved, borrow. */
-enum mp_approval mp_approvals_of(const struct mp_approvals *approvals, const char *file,
-                                 const char *name, mp_view entry, mp_view *was);
+/* `file` is a real path, `entry` has passed mp_json_check(). With
+ * MCPLUG_APPROVAL_CHANGED, `was` gets the entry that was approved, borrow. */
+enum mcplug_approval mp_approvals_of(const struct mp_approvals *approvals,
+                                     const char *file, const char *name, mp_view entry,
+                                     mp_view *was);
 
 /* false: no memory */
 bool mp_approval_digest(const char *file, const char *name, mp_view entry,

@@ -86,13 +86,13 @@ static int apply(void *arg, const struct mp_file *old, struct mp_str *out,
     return mp_edit_remove(text, path, out, err);
 }
 
-const char *mp_config_file(struct mcplug_config *config, enum mp_scope scope)
+const char *mp_config_file(struct mcplug_config *config, enum mcplug_scope scope)
 {
-    if (scope == MP_SCOPE_USER)
+    if (scope == MCPLUG_SCOPE_USER)
         return config->paths.settings;
     if (!mp_scope_needs_approval(scope))
         return NULL;
-    bool local = scope == MP_SCOPE_LOCAL;
+    bool local = scope == MCPLUG_SCOPE_LOCAL;
     char **slot = local ? &config->new_local : &config->new_project;
     if (!*slot)
         *slot = mp_path_join(config->paths.cwd, local ? MP_LOCAL_FILE : MP_PROJECT_FILE);
@@ -100,13 +100,13 @@ const char *mp_config_file(struct mcplug_config *config, enum mp_scope scope)
 }
 
 /* The same checks as for an entry that is read from a file. */
-static int check_new(struct mcplug_config *config, enum mp_scope scope, const char *name,
-                     mp_view json, struct mcplug_error *err)
+static int check_new(struct mcplug_config *config, enum mcplug_scope scope,
+                     const char *name, mp_view json, struct mcplug_error *err)
 {
     struct mp_source source = {.scope = scope, .path = config->paths.cwd};
     struct mp_entry entry = {.name = (char *)name, .source = &source, .json = json};
     size_t before = config->n_problems;
-    enum mp_state state;
+    enum mcplug_entry_state state;
     struct mcplug_error why = MCPLUG_ERROR_INIT;
 
     mp_config_check_shape(config, &entry);
@@ -118,7 +118,7 @@ static int check_new(struct mcplug_config *config, enum mp_scope scope, const ch
                        p ? p->text : "it can't be used");
     }
     entry.disabled = false;
-    entry.approval = MP_APPROVAL_GIVEN;
+    entry.approval = MCPLUG_APPROVAL_GIVEN;
     if (config->exclusive)
         return mp_fail(err, MCPLUG_ECONFIG,
                        "Cannot add MCP server \"%s\": not allowed by enterprise policy; "
@@ -132,7 +132,7 @@ static int check_new(struct mcplug_config *config, enum mp_scope scope, const ch
     return MCPLUG_OK;
 }
 
-int mp_config_add(struct mcplug_config *config, enum mp_scope scope, const char *name,
+int mp_config_add(struct mcplug_config *config, enum mcplug_scope scope, const char *name,
                   mp_view entry, bool approved, const char **path,
                   struct mcplug_error *err)
 {
@@ -158,7 +158,8 @@ int mp_config_add(struct mcplug_config *config, enum mp_scope scope, const char 
         return mp_fail(err, MCPLUG_EINVAL,
                        "the name of this directory is not UTF-8, so nothing in it can be "
                        "approved");
-    r = mp_file_update(c.path, scope == MP_SCOPE_PROJECT ? 0644 : 0600, apply, &c, err);
+    r = mp_file_update(c.path, scope == MCPLUG_SCOPE_PROJECT ? 0644 : 0600, apply, &c,
+                       err);
     if (r == MCPLUG_OK && approved) {
         char *real = realpath(c.path, NULL);
         r = mp_approvals_add(config->paths.approvals, real ? real : c.path, name, entry,
@@ -173,8 +174,8 @@ int mp_config_add(struct mcplug_config *config, enum mp_scope scope, const char 
 /* Scopes that have a file of the user's. */
 static int writable(const struct mp_entry *entry, struct mcplug_error *err)
 {
-    enum mp_scope scope = entry->source->scope;
-    if (scope == MP_SCOPE_USER || mp_scope_needs_approval(scope))
+    enum mcplug_scope scope = entry->source->scope;
+    if (scope == MCPLUG_SCOPE_USER || mp_scope_needs_approval(scope))
         return MCPLUG_OK;
     return mp_fail(err, MCPLUG_EINVAL,
                    "server \"%s\" comes from %s (%s scope), which is "
@@ -216,6 +217,6 @@ int mp_config_approve(struct mcplug_config *config, struct mp_entry *entry,
     int r = mp_approvals_add(config->paths.approvals, entry->source->real, entry->name,
                              entry->json, err);
     if (r == MCPLUG_OK)
-        entry->approval = MP_APPROVAL_GIVEN;
+        entry->approval = MCPLUG_APPROVAL_GIVEN;
     return r;
 }

@@ -4,8 +4,6 @@
 #include "base/mem.h"
 #include "config/supervision.h"
 
-#include <mcplug/admin.h>
-
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -16,36 +14,37 @@
 #define IN_PLACE "--mcp-config"
 
 static const struct mcplug_scope_info scopes[MP_SCOPES] = {
-    [MP_SCOPE_ENTERPRISE] = {"enterprise", "what the administrator gives to all", 0, 0},
-    [MP_SCOPE_LOCAL] = {"local", "this directory, for you alone", 1, 1},
-    [MP_SCOPE_PROJECT] = {"project", "this directory, to share", 1, 1},
-    [MP_SCOPE_USER] = {"user", "everywhere", 1, 0},
-    [MP_SCOPE_DYNAMIC] = {"dynamic", "given with --mcp-config", 0, 0},
-    [MP_SCOPE_PACKAGE] = {"package", "what packages bring along", 0, 0},
+    [MCPLUG_SCOPE_ENTERPRISE] = {"enterprise", "what the administrator gives to all", 0,
+                                 0},
+    [MCPLUG_SCOPE_LOCAL] = {"local", "this directory, for you alone", 1, 1},
+    [MCPLUG_SCOPE_PROJECT] = {"project", "this directory, to share", 1, 1},
+    [MCPLUG_SCOPE_USER] = {"user", "everywhere", 1, 0},
+    [MCPLUG_SCOPE_DYNAMIC] = {"dynamic", "given with --mcp-config", 0, 0},
+    [MCPLUG_SCOPE_PACKAGE] = {"package", "what packages bring along", 0, 0},
 };
 
-const struct mcplug_scope_info *mp_scope_info(enum mp_scope scope)
+const struct mcplug_scope_info *mp_scope_info(enum mcplug_scope scope)
 {
     return (size_t)scope < MP_SCOPES ? &scopes[scope] : NULL;
 }
 
-const char *mp_scope_name(enum mp_scope scope)
+const char *mp_scope_name(enum mcplug_scope scope)
 {
     return scopes[scope].name;
 }
 
-bool mp_scope_find(const char *name, enum mp_scope *out)
+bool mp_scope_find(const char *name, enum mcplug_scope *out)
 {
     for (size_t i = 0; i < MP_SCOPES; i++) {
         if (strcmp(scopes[i].name, name) == 0) {
-            *out = (enum mp_scope)i;
+            *out = (enum mcplug_scope)i;
             return true;
         }
     }
     return false;
 }
 
-bool mp_scope_needs_approval(enum mp_scope scope)
+bool mp_scope_needs_approval(enum mcplug_scope scope)
 {
     return scopes[scope].needs_approval;
 }
@@ -60,10 +59,10 @@ int mp_name_check(const char *name, struct mcplug_error *err)
                        "Invalid name %.128s. Names can only contain letters, numbers, "
                        "hyphens, and underscores.",
                        name);
-    if (len > MP_NAME_MAX)
+    if (len > MCPLUG_NAME_MAX)
         return mp_fail(err, MCPLUG_ECONFIG,
                        "Invalid name %.128s. Names can have at most %d characters.", name,
-                       MP_NAME_MAX);
+                       MCPLUG_NAME_MAX);
     return MCPLUG_OK;
 }
 
@@ -77,7 +76,7 @@ static void source_clear(struct mp_source *source)
 }
 
 /* Room for one more. `path` is copied. */
-static struct mp_source *source_add(struct mcplug_config *config, enum mp_scope scope,
+static struct mp_source *source_add(struct mcplug_config *config, enum mcplug_scope scope,
                                     const char *path)
 {
     struct mp_source *source = &config->sources[config->n_sources];
@@ -116,15 +115,15 @@ static const char *mistrust(const struct mcplug_config *config,
     const struct stat *st = &source->file.st;
 
     switch (source->scope) {
-    case MP_SCOPE_ENTERPRISE:
-    case MP_SCOPE_PACKAGE:
+    case MCPLUG_SCOPE_ENTERPRISE:
+    case MCPLUG_SCOPE_PACKAGE:
         if (st->st_uid != config->paths.owner && st->st_uid != 0)
             return "does not belong to root, so it is not used";
         return st->st_mode & (S_IWGRP | S_IWOTH) ? "can be changed by others than root, "
                                                    "so it is not used"
                                                  : NULL;
-    case MP_SCOPE_USER:
-    case MP_SCOPE_LOCAL:
+    case MCPLUG_SCOPE_USER:
+    case MCPLUG_SCOPE_LOCAL:
         if (st->st_uid != geteuid() && st->st_uid != 0)
             return "belongs to another user, so it is not used";
         return st->st_mode & S_IWOTH ? "can be changed by everybody, so it is not used; "
@@ -172,8 +171,8 @@ static const char *behind_path(const char *text, const char *path)
 
 /* Reads a file into a new source. One that is not there leaves no trace, unless it
  * was `asked` for by name. */
-static void read_file(struct mcplug_config *config, enum mp_scope scope, const char *path,
-                      bool asked)
+static void read_file(struct mcplug_config *config, enum mcplug_scope scope,
+                      const char *path, bool asked)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     struct mp_source *source = source_add(config, scope, path);
@@ -205,8 +204,8 @@ static void read_file(struct mcplug_config *config, enum mp_scope scope, const c
 
 /* ---- where to look ---- */
 
-static void read_in(struct mcplug_config *config, enum mp_scope scope, const char *dir,
-                    const char *name)
+static void read_in(struct mcplug_config *config, enum mcplug_scope scope,
+                    const char *dir, const char *name)
 {
     char *path = mp_path_join(dir, name);
     if (path)
@@ -222,7 +221,7 @@ static void read_project(struct mcplug_config *config)
     if (!dir)
         config->incomplete = true;
     while (dir) {
-        read_in(config, MP_SCOPE_PROJECT, dir, MP_PROJECT_FILE);
+        read_in(config, MCPLUG_SCOPE_PROJECT, dir, MP_PROJECT_FILE);
         bool top = strcmp(dir, "/") == 0;
         char *up = top ? NULL : mp_path_dir(dir);
         if (!top && !up)
@@ -246,7 +245,7 @@ static void read_packages(struct mcplug_config *config)
     if (n < 0 && errno == ENOMEM)
         config->incomplete = true;
     for (int i = 0; i < n; i++) {
-        read_in(config, MP_SCOPE_PACKAGE, config->paths.packages, list[i]->d_name);
+        read_in(config, MCPLUG_SCOPE_PACKAGE, config->paths.packages, list[i]->d_name);
         free(list[i]);
     }
     free(list);
@@ -261,10 +260,10 @@ static void read_dynamic(struct mcplug_config *config, const char *const *given)
     while (n--) {
         const char *text = given[n];
         if (text[strspn(text, " \t\r\n")] != '{') {
-            read_file(config, MP_SCOPE_DYNAMIC, text, true);
+            read_file(config, MCPLUG_SCOPE_DYNAMIC, text, true);
             continue;
         }
-        struct mp_source *source = source_add(config, MP_SCOPE_DYNAMIC, IN_PLACE);
+        struct mp_source *source = source_add(config, MCPLUG_SCOPE_DYNAMIC, IN_PLACE);
         if (!source)
             return;
         mp_str_init(&source->file.text, MP_FILE_MAX);
@@ -284,7 +283,7 @@ static bool read_managed(struct mcplug_config *config)
     struct stat st;
     /* a link that leads nowhere is there, too */
     bool there = lstat(config->paths.managed, &st) == 0 || errno != ENOENT;
-    read_file(config, MP_SCOPE_ENTERPRISE, config->paths.managed, there);
+    read_file(config, MCPLUG_SCOPE_ENTERPRISE, config->paths.managed, there);
     return config->n_sources > 0;
 }
 
@@ -347,7 +346,8 @@ static void read_entries(struct mcplug_config *config, struct mp_source *source)
 {
     mp_view text = source_value(source), servers = mp_view_get(text, "mcpServers");
     mp_view dirs = mp_view_get(text, "pluginDirs"), key, value;
-    bool own = source->scope == MP_SCOPE_USER || source->scope == MP_SCOPE_ENTERPRISE;
+    bool own =
+        source->scope == MCPLUG_SCOPE_USER || source->scope == MCPLUG_SCOPE_ENTERPRISE;
 
     mp_config_check_top(config, source, text);
     mp_config_take_queues(config, source, mp_view_get(text, "queues"));
@@ -361,7 +361,7 @@ static void read_entries(struct mcplug_config *config, struct mp_source *source)
                        mp_view_get(text, "servers"),
                        "servers are expected in \"mcpServers\"; `mcplug import vscode` "
                        "reads this form");
-    else if (!servers.len && !source->queues.len && source->scope == MP_SCOPE_DYNAMIC)
+    else if (!servers.len && !source->queues.len && source->scope == MCPLUG_SCOPE_DYNAMIC)
         mp_config_note(config, source, NULL, true, "", text,
                        "it has no \"mcpServers\", so it adds nothing");
     if (!servers.len)
@@ -430,11 +430,11 @@ static void read_sources(struct mcplug_config *config, const struct mp_config_op
     if (config->exclusive)
         return;
     if (!o->strict && config->paths.has_cwd) {
-        read_in(config, MP_SCOPE_LOCAL, config->paths.cwd, MP_LOCAL_FILE);
+        read_in(config, MCPLUG_SCOPE_LOCAL, config->paths.cwd, MP_LOCAL_FILE);
         read_project(config);
     }
     if (!o->strict && config->paths.settings)
-        read_file(config, MP_SCOPE_USER, config->paths.settings, false);
+        read_file(config, MCPLUG_SCOPE_USER, config->paths.settings, false);
     read_dynamic(config, o->dynamic);
     if (!o->strict)
         read_packages(config);
@@ -474,7 +474,7 @@ struct mcplug_config *mp_config_load(const struct mp_config_options *options,
     if (mp_approvals_read(config->paths.approvals, &config->approvals, &why) !=
         MCPLUG_OK) {
         struct mp_source *source =
-            source_add(config, MP_SCOPE_USER, config->paths.approvals);
+            source_add(config, MCPLUG_SCOPE_USER, config->paths.approvals);
         if (source) {
             source->broken = true;
             mp_config_note(config, source, NULL, false, "", (mp_view){0}, "%s",
@@ -543,7 +543,7 @@ struct mp_entry *mp_config_find(const struct mcplug_config *config, const char *
 }
 
 struct mp_entry *mp_config_find_in(const struct mcplug_config *config, const char *name,
-                                   enum mp_scope scope)
+                                   enum mcplug_scope scope)
 {
     for (size_t i = 0; i < config->n_entries; i++)
         if (config->entries[i].source->scope == scope &&

@@ -11,6 +11,7 @@
 #include "config/paths.h"
 #include "config/policy.h"
 
+#include <mcplug/admin.h>
 #include <mcplug/plugin.h>
 
 #include <stdatomic.h>
@@ -20,32 +21,22 @@
 
 #define MP_ENTRY_MAX ((size_t)64 << 10) /* bytes of an entry */
 #define MP_ENTRY_DEPTH 32               /* brackets in brackets */
-#define MP_NAME_MAX 64                  /* characters of a server's name */
 #define MP_CONFIG_FILES 256             /* that are read, all scopes together */
 #define MP_CONFIG_SERVERS 4096          /* entries of one file */
 #define MP_TIME_MAX (365 * 86400000LL)  /* ms that an entry may say */
 #define MP_PROBLEMS_MAX 1000
 
-enum mp_scope { /* the first one wins */
-                MP_SCOPE_ENTERPRISE,
-                MP_SCOPE_LOCAL,   /* .mcplug.local.json of the working directory */
-                MP_SCOPE_PROJECT, /* .mcp.json there and in each directory above */
-                MP_SCOPE_USER,
-                MP_SCOPE_DYNAMIC, /* given to the program; the last one wins */
-                MP_SCOPE_PACKAGE,
-                MP_SCOPES
-};
+#define MP_SCOPES (MCPLUG_SCOPE_PACKAGE + 1)
 /* The table of scopes; NULL: there is no such scope. */
-struct mcplug_scope_info;
-const struct mcplug_scope_info *mp_scope_info(enum mp_scope scope);
-const char *mp_scope_name(enum mp_scope scope); /* "project" */
+const struct mcplug_scope_info *mp_scope_info(enum mcplug_scope scope);
+const char *mp_scope_name(enum mcplug_scope scope); /* "project" */
 /* false: there is no such scope */
-bool mp_scope_find(const char *name, enum mp_scope *out);
+bool mp_scope_find(const char *name, enum mcplug_scope *out);
 /* Others may have written it: an entry is used only after its approval. */
-bool mp_scope_needs_approval(enum mp_scope scope);
+bool mp_scope_needs_approval(enum mcplug_scope scope);
 
 struct mp_source { /* one file */
-    enum mp_scope scope;
+    enum mcplug_scope scope;
     char *path; /* as it was looked for; "--mcp-config" for text given in place */
     char *real; /* without links; NULL for text given in place */
     struct mp_file file;
@@ -73,8 +64,8 @@ struct mp_entry {
     bool checked;              /* by mp_config_check() */
     bool disabled;             /* says so itself */
     const struct mp_entry *by; /* the one of the same name that wins; NULL: this does */
-    enum mp_approval approval; /* where the scope wants one */
-    mp_view was;               /* what was approved, when it has changed since */
+    enum mcplug_approval approval; /* where the scope wants one */
+    mp_view was;                   /* what was approved, when it has changed since */
 };
 
 struct mcplug_config {
@@ -113,7 +104,7 @@ void mp_config_free(struct mcplug_config *config); /* [any] */
 struct mp_entry *mp_config_find(const struct mcplug_config *config, const char *name);
 /* The entry of that very scope, shadowed or not; of several, the nearest. */
 struct mp_entry *mp_config_find_in(const struct mcplug_config *config, const char *name,
-                                   enum mp_scope scope);
+                                   enum mcplug_scope scope);
 /* The first problem of that entry which is no warning; NULL: none. */
 const struct mp_problem *mp_config_problem_of(const struct mcplug_config *config,
                                               const struct mp_entry *entry);
@@ -179,15 +170,8 @@ struct mp_vaults {
 /* May it be used at all? MCPLUG_OK, or MCPLUG_ECONFIG with the reason: it is broken, it
  * is disabled, it wants approval; MCPLUG_EREFUSED: the administrator says no. `state`
  * tells which. */
-enum mp_state {
-    MP_STATE_READY,
-    MP_STATE_BROKEN,
-    MP_STATE_BLOCKED,
-    MP_STATE_DISABLED,
-    MP_STATE_UNAPPROVED
-};
 int mp_entry_usable(const struct mcplug_config *config, const struct mp_entry *entry,
-                    enum mp_state *state, struct mcplug_error *err);
+                    enum mcplug_entry_state *state, struct mcplug_error *err);
 
 /* Only for entries that are usable. `options` as declared by the transport: what is in
  * neither them nor our own keys is left out. Variables are looked up; a secret is not,
@@ -226,7 +210,7 @@ int mp_config_judge(const struct mcplug_config *config, const struct mp_entry *e
  * the entry and the policy are checked first; a name that the file has is refused. With
  * `approved`, it has the approval that its scope wants: the user wrote it. `path` gets
  * the file, borrow. */
-int mp_config_add(struct mcplug_config *config, enum mp_scope scope, const char *name,
+int mp_config_add(struct mcplug_config *config, enum mcplug_scope scope, const char *name,
                   mp_view entry, bool approved, const char **path,
                   struct mcplug_error *err);
 int mp_config_remove(struct mcplug_config *config, const struct mp_entry *entry,
@@ -237,7 +221,7 @@ int mp_config_disable(struct mcplug_config *config, const struct mp_entry *entry
 int mp_config_approve(struct mcplug_config *config, struct mp_entry *entry,
                       struct mcplug_error *err);
 /* The file that mp_config_add() would write; NULL: none. borrow */
-const char *mp_config_file(struct mcplug_config *config, enum mp_scope scope);
+const char *mp_config_file(struct mcplug_config *config, enum mcplug_scope scope);
 
 /* ---- mask.c ---- */
 

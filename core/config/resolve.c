@@ -49,13 +49,13 @@ static int secret(void *arg, const char *kind, const char *name, struct mp_str *
                   struct mcplug_error *err)
 {
     struct resolver *r = arg;
-    enum mp_scope scope = r->entry->source->scope;
+    enum mcplug_scope scope = r->entry->source->scope;
     bool is_command = strcmp(kind, "cmd") == 0;
 
     if (!r->secrets)
         return mp_fail(err, MCPLUG_ECONFIG,
                        "${%s:..} can stand in \"env\" and \"headers\" alone", kind);
-    if (is_command && scope != MP_SCOPE_USER && scope != MP_SCOPE_ENTERPRISE)
+    if (is_command && scope != MCPLUG_SCOPE_USER && scope != MCPLUG_SCOPE_ENTERPRISE)
         return mp_fail(err, MCPLUG_ECONFIG,
                        "${cmd:..} works in the user's own file alone, not in the %s "
                        "scope",
@@ -442,15 +442,15 @@ static int judge(const struct mcplug_config *config, const struct mp_entry *entr
 }
 
 int mp_entry_usable(const struct mcplug_config *config, const struct mp_entry *entry,
-                    enum mp_state *state, struct mcplug_error *err)
+                    enum mcplug_entry_state *state, struct mcplug_error *err)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     const struct mp_problem *p;
     bool approved = !mp_scope_needs_approval(entry->source->scope) ||
-                    entry->approval == MP_APPROVAL_GIVEN;
+                    entry->approval == MCPLUG_APPROVAL_GIVEN;
 
     if (entry->broken) {
-        *state = MP_STATE_BROKEN;
+        *state = MCPLUG_ENTRY_BROKEN;
         p = mp_config_problem_of(config, entry);
         return mp_fail(err, MCPLUG_ECONFIG, "%s:%zu:%zu: %s: %s", entry->source->path,
                        p ? p->at.line : 1, p ? p->at.column : 1, p ? p->path : "",
@@ -458,24 +458,24 @@ int mp_entry_usable(const struct mcplug_config *config, const struct mp_entry *e
     }
     /* variables count once the entry may see them */
     if (judge(config, entry, approved, &why) != MCPLUG_OK) {
-        *state = MP_STATE_BLOCKED;
+        *state = MCPLUG_ENTRY_BLOCKED;
         return mp_fail(err, MCPLUG_EREFUSED, "Cannot use MCP server \"%s\": %s",
                        entry->name, why.text);
     }
     if (entry->disabled) {
-        *state = MP_STATE_DISABLED;
+        *state = MCPLUG_ENTRY_DISABLED;
         return mp_fail(err, MCPLUG_ECONFIG, "server \"%s\" is disabled in %s",
                        entry->name, entry->source->path);
     }
     if (!approved) {
-        *state = MP_STATE_UNAPPROVED;
+        *state = MCPLUG_ENTRY_NEEDS_APPROVAL;
         return mp_fail(err, MCPLUG_ECONFIG,
-                       entry->approval == MP_APPROVAL_CHANGED
+                       entry->approval == MCPLUG_APPROVAL_CHANGED
                            ? "server \"%s\" of %s has changed since it was approved"
                            : "server \"%s\" of %s has not been approved",
                        entry->name, entry->source->path);
     }
-    *state = MP_STATE_READY;
+    *state = MCPLUG_ENTRY_READY;
     return MCPLUG_OK;
 }
 

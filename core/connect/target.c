@@ -163,7 +163,7 @@ int mp_target_of_entry(struct mp_connector *c, struct mcplug_config *config,
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     struct mp_target *t = mp_alloc(sizeof *t);
-    enum mp_state state;
+    enum mcplug_entry_state state;
 
     memset(resolved, 0, sizeof *resolved);
     if (!t)

@@ -102,7 +102,7 @@ static void check_entry(struct mcplug_config *config, struct mp_entry *entry)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct mp_resolved resolved;
-    enum mp_state state;
+    enum mcplug_entry_state state;
     size_t names = 0;
 
     mp_config_check(config, entry, "x", options);
@@ -111,8 +111,8 @@ static void check_entry(struct mcplug_config *config, struct mp_entry *entry)
     if (config->n_problems < MP_PROBLEMS_MAX)
         MUST(told == entry->broken);
     int r = mp_entry_usable(config, entry, &state, &err);
-    MUST((r == MCPLUG_OK) == (state == MP_STATE_READY));
-    MUST(!entry->broken || state == MP_STATE_BROKEN);
+    MUST((r == MCPLUG_OK) == (state == MCPLUG_ENTRY_READY));
+    MUST(!entry->broken || state == MCPLUG_ENTRY_BROKEN);
     MUST(r == MCPLUG_OK || err.text[0]);
     mp_entry_each_name(entry, note_name, &names);
     if (r != MCPLUG_OK)

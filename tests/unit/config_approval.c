@@ -27,12 +27,12 @@ static void approve(const char *file, const char *name, const char *text)
     ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
 }
 
-static enum mp_approval ask(const char *file, const char *name, const char *text)
+static enum mcplug_approval ask(const char *file, const char *name, const char *text)
 {
     mp_view was = {0};
-    enum mp_approval got =
+    enum mcplug_approval got =
         mp_approvals_of(&approvals, file, name, mp_text(json(text)), &was);
-    ck_assert((got == MP_APPROVAL_CHANGED) == (was.len != 0));
+    ck_assert((got == MCPLUG_APPROVAL_CHANGED) == (was.len != 0));
     return got;
 }
 
@@ -50,9 +50,9 @@ static size_t drop(const char *file, const char *name)
 START_TEST(what_was_never_asked_is_not_approved)
 {
     reread();
-    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_NONE);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_NONE);
     ck_assert_int_eq(mp_approvals_read(NULL, &approvals, &err), MCPLUG_OK);
-    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_NONE);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_NONE);
     ck_assert(!is_there(APPROVALS));
 }
 END_TEST
@@ -61,11 +61,11 @@ START_TEST(an_approval_is_of_one_file_one_name_and_one_text)
 {
     approve(FILE_A, "s", ENTRY);
     reread();
-    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_GIVEN);
-    ck_assert_int_eq(ask(FILE_B, "s", ENTRY), MP_APPROVAL_NONE);
-    ck_assert_int_eq(ask(FILE_A, "t", ENTRY), MP_APPROVAL_NONE);
-    ck_assert_int_eq(ask(FILE_A, "S", ENTRY), MP_APPROVAL_NONE);
-    ck_assert_int_eq(ask(FILE_A, "s", "{'command':'x'}"), MP_APPROVAL_CHANGED);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_GIVEN);
+    ck_assert_int_eq(ask(FILE_B, "s", ENTRY), MCPLUG_APPROVAL_NONE);
+    ck_assert_int_eq(ask(FILE_A, "t", ENTRY), MCPLUG_APPROVAL_NONE);
+    ck_assert_int_eq(ask(FILE_A, "S", ENTRY), MCPLUG_APPROVAL_NONE);
+    ck_assert_int_eq(ask(FILE_A, "s", "{'command':'x'}"), MCPLUG_APPROVAL_CHANGED);
 }
 END_TEST
 
@@ -82,7 +82,7 @@ START_TEST(layout_spelling_and_disabled_do_not_count)
     approve(FILE_A, "s", ENTRY);
     reread();
     for (size_t i = 0; i < MP_COUNT(same); i++)
-        ck_assert_msg(ask(FILE_A, "s", same[i]) == MP_APPROVAL_GIVEN, "%s", same[i]);
+        ck_assert_msg(ask(FILE_A, "s", same[i]) == MCPLUG_APPROVAL_GIVEN, "%s", same[i]);
 }
 END_TEST
 
@@ -106,7 +106,7 @@ START_TEST(every_other_change_has_to_be_approved_again)
     approve(FILE_A, "s", ENTRY);
     reread();
     for (size_t i = 0; i < MP_COUNT(others); i++)
-        ck_assert_msg(ask(FILE_A, "s", others[i]) == MP_APPROVAL_CHANGED, "%s",
+        ck_assert_msg(ask(FILE_A, "s", others[i]) == MCPLUG_APPROVAL_CHANGED, "%s",
                       others[i]);
 }
 END_TEST
@@ -118,7 +118,7 @@ START_TEST(what_was_approved_is_kept_to_be_shown)
     reread();
     ck_assert_int_eq(
         mp_approvals_of(&approvals, FILE_A, "s", mp_text(json("{'command':'y'}")), &was),
-        MP_APPROVAL_CHANGED);
+        MCPLUG_APPROVAL_CHANGED);
     struct mp_str text;
     mp_str_init(&text, 1000);
     ck_assert(mp_json_canonical(was, &text));
@@ -133,9 +133,9 @@ START_TEST(a_new_approval_replaces_the_old_one)
     approve(FILE_A, "s", "{'command':'y'}");
     approve(FILE_A, "t", "{'command':'z'}");
     reread();
-    ck_assert_int_eq(ask(FILE_A, "s", "{'command':'y'}"), MP_APPROVAL_GIVEN);
-    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_CHANGED);
-    ck_assert_int_eq(ask(FILE_A, "t", "{'command':'z'}"), MP_APPROVAL_GIVEN);
+    ck_assert_int_eq(ask(FILE_A, "s", "{'command':'y'}"), MCPLUG_APPROVAL_GIVEN);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_CHANGED);
+    ck_assert_int_eq(ask(FILE_A, "t", "{'command':'z'}"), MCPLUG_APPROVAL_GIVEN);
 }
 END_TEST
 
@@ -163,10 +163,10 @@ START_TEST(paths_of_any_kind_can_be_keys)
         approve(files[i], "s", ENTRY);
     reread();
     for (size_t i = 0; i < MP_COUNT(files); i++)
-        ck_assert_int_eq(ask(files[i], "s", ENTRY), MP_APPROVAL_GIVEN);
+        ck_assert_int_eq(ask(files[i], "s", ENTRY), MCPLUG_APPROVAL_GIVEN);
     ck_assert_uint_eq(drop(files[1], "s"), 1);
-    ck_assert_int_eq(ask(files[1], "s", ENTRY), MP_APPROVAL_NONE);
-    ck_assert_int_eq(ask(files[2], "s", ENTRY), MP_APPROVAL_GIVEN);
+    ck_assert_int_eq(ask(files[1], "s", ENTRY), MCPLUG_APPROVAL_NONE);
+    ck_assert_int_eq(ask(files[2], "s", ENTRY), MCPLUG_APPROVAL_GIVEN);
 }
 END_TEST
 
@@ -179,22 +179,22 @@ START_TEST(a_digest_alone_or_an_entry_alone_approves_nothing)
     snprintf(text, sizeof text, "{'approved':{'" FILE_A "':{'s':'%s'}}}", digest);
     give(APPROVALS, text);
     reread();
-    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_NONE);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_NONE);
     give(APPROVALS, "{'approved':{'" FILE_A "':{'s':{'entry':" ENTRY "}}}}");
     reread();
-    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_CHANGED);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_CHANGED);
     give(APPROVALS, "{'approved':{'" FILE_A "':{'s':{'digest':''}}}}");
     reread();
-    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_NONE);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_NONE);
     give(APPROVALS, "{'approved':{'" FILE_A "':{'s':true}}}");
     reread();
-    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_NONE);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_NONE);
     give(APPROVALS, "{'approved':true}");
     reread();
-    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_NONE);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_NONE);
     give(APPROVALS, "[]");
     reread();
-    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_NONE);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_NONE);
 }
 END_TEST
 
@@ -209,9 +209,9 @@ START_TEST(blanks_before_the_text_lose_no_approval)
     free(text);
     mp_file_clear(&file);
     reread();
-    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_GIVEN);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_GIVEN);
     ck_assert_uint_eq(drop(FILE_A, "s"), 1);
-    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_NONE);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_NONE);
 }
 END_TEST
 
@@ -232,7 +232,7 @@ static void refused(const char *why)
     ck_assert_int_eq(mp_approvals_read(at(APPROVALS), &approvals, &err), MCPLUG_ECONFIG);
     ck_assert_msg(strncmp(err.text, top, strlen(top)) == 0, "%s", err.text);
     HAS(err.text, why);
-    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_NONE);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_NONE);
 }
 
 START_TEST(a_file_that_others_could_have_written_counts_as_empty)
@@ -244,7 +244,7 @@ START_TEST(a_file_that_others_could_have_written_counts_as_empty)
     refused("others can change it");
     ck_assert_int_eq(chmod(at(APPROVALS), 0600), 0);
     reread();
-    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_GIVEN);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_GIVEN);
     if (getuid() == 0) {
         ck_assert_int_eq(chown(at(APPROVALS), NOBODY, NOBODY), 0);
         refused("others can change it");
@@ -290,7 +290,7 @@ START_TEST(an_empty_file_takes_approvals)
     give(APPROVALS, "");
     approve(FILE_A, "s", ENTRY);
     reread();
-    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_GIVEN);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_GIVEN);
 }
 END_TEST
 
@@ -328,17 +328,17 @@ START_TEST(one_those_of_a_file_or_all_can_be_taken_back)
     ck_assert_uint_eq(drop(FILE_A, "none"), 0);
     ck_assert_uint_eq(drop("/none", NULL), 0);
     ck_assert_uint_eq(drop(FILE_A, "s"), 1);
-    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_NONE);
-    ck_assert_int_eq(ask(FILE_A, "t", ENTRY), MP_APPROVAL_GIVEN);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_NONE);
+    ck_assert_int_eq(ask(FILE_A, "t", ENTRY), MCPLUG_APPROVAL_GIVEN);
     ck_assert_uint_eq(drop(FILE_A, NULL), 2);
-    ck_assert_int_eq(ask(FILE_A, "t", ENTRY), MP_APPROVAL_NONE);
-    ck_assert_int_eq(ask(FILE_B, "s", ENTRY), MP_APPROVAL_GIVEN);
+    ck_assert_int_eq(ask(FILE_A, "t", ENTRY), MCPLUG_APPROVAL_NONE);
+    ck_assert_int_eq(ask(FILE_B, "s", ENTRY), MCPLUG_APPROVAL_GIVEN);
     ck_assert_uint_eq(drop(NULL, NULL), 2);
-    ck_assert_int_eq(ask(FILE_B, "s", ENTRY), MP_APPROVAL_NONE);
+    ck_assert_int_eq(ask(FILE_B, "s", ENTRY), MCPLUG_APPROVAL_NONE);
     ck_assert_uint_eq(drop(NULL, NULL), 0);
     approve(FILE_A, "s", ENTRY);
     reread();
-    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MP_APPROVAL_GIVEN);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_GIVEN);
 }
 END_TEST
 

@@ -6,7 +6,7 @@
 
 static const char *path;
 
-static int add_to_scope(enum mp_scope scope, const char *name, const char *body)
+static int add_to_scope(enum mcplug_scope scope, const char *name, const char *body)
 {
     path = NULL;
     memset(&err, 0, sizeof err);
@@ -16,14 +16,14 @@ static int add_to_scope(enum mp_scope scope, const char *name, const char *body)
     return r;
 }
 
-static void refused(enum mp_scope scope, const char *name, const char *body, int code,
+static void refused(enum mcplug_scope scope, const char *name, const char *body, int code,
                     const char *why)
 {
     ck_assert_int_eq(add_to_scope(scope, name, body), code);
     HAS(err.text, why);
 }
 
-static struct mp_entry *in(const char *name, enum mp_scope scope)
+static struct mp_entry *in(const char *name, enum mcplug_scope scope)
 {
     struct mp_entry *e = mp_config_find_in(config, name, scope);
     ck_assert_ptr_nonnull(e);
@@ -35,12 +35,12 @@ static struct mp_entry *in(const char *name, enum mp_scope scope)
 START_TEST(a_server_is_added_to_the_file_of_its_scope)
 {
     static const struct {
-        enum mp_scope scope;
+        enum mcplug_scope scope;
         const char *file;
         mode_t mode;
-    } rows[] = {{MP_SCOPE_USER, USER, 0600},
-                {MP_SCOPE_LOCAL, LOCAL, 0600},
-                {MP_SCOPE_PROJECT, PROJECT, 0644}};
+    } rows[] = {{MCPLUG_SCOPE_USER, USER, 0600},
+                {MCPLUG_SCOPE_LOCAL, LOCAL, 0600},
+                {MCPLUG_SCOPE_PROJECT, PROJECT, 0644}};
     char name[8];
 
     for (size_t i = 0; i < MP_COUNT(rows); i++) {
@@ -52,7 +52,7 @@ START_TEST(a_server_is_added_to_the_file_of_its_scope)
         ck_assert_int_eq(look(rows[i].file).st_mode & 0777, rows[i].mode);
         load();
         ck_assert_ptr_eq(in(name, rows[i].scope), entry(name));
-        ck_assert_int_eq(state_of(name), MP_STATE_READY); /* approved by adding it */
+        ck_assert_int_eq(state_of(name), MCPLUG_ENTRY_READY); /* approved by adding it */
     }
 }
 END_TEST
@@ -61,7 +61,7 @@ START_TEST(what_else_is_in_the_file_stays)
 {
     give(USER, ONE);
     load();
-    ck_assert_int_eq(add_to_scope(MP_SCOPE_USER, "t", "{ 'url' : 'http://h' }"),
+    ck_assert_int_eq(add_to_scope(MCPLUG_SCOPE_USER, "t", "{ 'url' : 'http://h' }"),
                      MCPLUG_OK);
     struct mp_file file;
     ck_assert_int_eq(mp_file_read(at(USER), &file, &err), MCPLUG_OK);
@@ -75,7 +75,7 @@ START_TEST(a_project_above_is_not_written_to)
 {
     give(ABOVE, "{'mcpServers':{}}");
     load();
-    ck_assert_int_eq(add_to_scope(MP_SCOPE_PROJECT, "s", X), MCPLUG_OK);
+    ck_assert_int_eq(add_to_scope(MCPLUG_SCOPE_PROJECT, "s", X), MCPLUG_OK);
     ck_assert_str_eq(path, at(PROJECT));
     holds(ABOVE, json("{'mcpServers':{}}"));
 }
@@ -85,11 +85,11 @@ START_TEST(a_name_that_the_file_has_is_refused)
 {
     give(USER, ONE);
     load();
-    refused(MP_SCOPE_USER, "s", "{'command':'y'}", MCPLUG_EINVAL,
+    refused(MCPLUG_SCOPE_USER, "s", "{'command':'y'}", MCPLUG_EINVAL,
             "MCP server s already exists in ");
     holds(USER, json(ONE));
     /* another scope may have it */
-    ck_assert_int_eq(add_to_scope(MP_SCOPE_LOCAL, "s", X), MCPLUG_OK);
+    ck_assert_int_eq(add_to_scope(MCPLUG_SCOPE_LOCAL, "s", X), MCPLUG_OK);
 }
 END_TEST
 
@@ -97,8 +97,8 @@ START_TEST(the_file_is_looked_at_when_it_is_written)
 {
     load();
     give(USER, ONE); /* another process was quicker */
-    refused(MP_SCOPE_USER, "s", X, MCPLUG_EINVAL, "already exists");
-    ck_assert_int_eq(add_to_scope(MP_SCOPE_USER, "t", X), MCPLUG_OK);
+    refused(MCPLUG_SCOPE_USER, "s", X, MCPLUG_EINVAL, "already exists");
+    ck_assert_int_eq(add_to_scope(MCPLUG_SCOPE_USER, "t", X), MCPLUG_OK);
     load();
     entry("s");
     entry("t");
@@ -108,16 +108,16 @@ END_TEST
 START_TEST(bad_names_and_shapes_are_refused_and_nothing_is_written)
 {
     load();
-    refused(MP_SCOPE_USER, "a b", X, MCPLUG_ECONFIG, "Invalid name a b");
-    refused(MP_SCOPE_USER, "", X, MCPLUG_ECONFIG, "Invalid name");
-    refused(MP_SCOPE_USER, "s", "{}", MCPLUG_EINVAL,
+    refused(MCPLUG_SCOPE_USER, "a b", X, MCPLUG_ECONFIG, "Invalid name a b");
+    refused(MCPLUG_SCOPE_USER, "", X, MCPLUG_ECONFIG, "Invalid name");
+    refused(MCPLUG_SCOPE_USER, "s", "{}", MCPLUG_EINVAL,
             "Invalid configuration: s: \"command\" or \"url\" is missing");
-    refused(MP_SCOPE_USER, "s", "[]", MCPLUG_EINVAL, "Invalid configuration: s: ");
-    refused(MP_SCOPE_USER, "s", "{'command':7}", MCPLUG_EINVAL,
+    refused(MCPLUG_SCOPE_USER, "s", "[]", MCPLUG_EINVAL, "Invalid configuration: s: ");
+    refused(MCPLUG_SCOPE_USER, "s", "{'command':7}", MCPLUG_EINVAL,
             "Invalid configuration: s.command: expected a string, found a number");
-    refused(MP_SCOPE_USER, "s", "{'command':'x','args':[[]]}", MCPLUG_EINVAL,
+    refused(MCPLUG_SCOPE_USER, "s", "{'command':'x','args':[[]]}", MCPLUG_EINVAL,
             "s.args[0]: expected a string");
-    refused(MP_SCOPE_USER, "mcpServers", "{'command':7}", MCPLUG_EINVAL,
+    refused(MCPLUG_SCOPE_USER, "mcpServers", "{'command':7}", MCPLUG_EINVAL,
             "Invalid configuration: mcpServers.command: ");
     ck_assert(!is_there("home/.config"));
 }
@@ -127,18 +127,18 @@ START_TEST(the_policy_keeps_servers_out_of_files)
 {
     give(POLICY, "{'allow':[{'command':['x']}],'deny':[{'name':'evil'}]}");
     load();
-    refused(MP_SCOPE_USER, "evil", X, MCPLUG_ECONFIG,
+    refused(MCPLUG_SCOPE_USER, "evil", X, MCPLUG_ECONFIG,
             "Cannot add MCP server \"evil\": server is explicitly blocked by enterprise "
             "policy");
-    refused(MP_SCOPE_USER, "s", "{'command':'y'}", MCPLUG_ECONFIG,
+    refused(MCPLUG_SCOPE_USER, "s", "{'command':'y'}", MCPLUG_ECONFIG,
             "Cannot add MCP server \"s\": ");
-    refused(MP_SCOPE_PROJECT, "s", "{'command':'y','disabled':true}", MCPLUG_ECONFIG,
+    refused(MCPLUG_SCOPE_PROJECT, "s", "{'command':'y','disabled':true}", MCPLUG_ECONFIG,
             "Cannot add MCP server \"s\": ");
     ck_assert(!is_there(USER) && !is_there(PROJECT));
-    ck_assert_int_eq(add_to_scope(MP_SCOPE_PROJECT, "s", X), MCPLUG_OK);
+    ck_assert_int_eq(add_to_scope(MCPLUG_SCOPE_PROJECT, "s", X), MCPLUG_OK);
     give(POLICY, "{'nonsense':1}");
     load();
-    refused(MP_SCOPE_USER, "s", X, MCPLUG_ECONFIG,
+    refused(MCPLUG_SCOPE_USER, "s", X, MCPLUG_ECONFIG,
             "the enterprise policy cannot be used");
 }
 END_TEST
@@ -147,7 +147,8 @@ START_TEST(beside_a_managed_file_nothing_is_added)
 {
     give(MANAGED, "{'mcpServers':{'m':" X "}}");
     load();
-    for (enum mp_scope scope = MP_SCOPE_LOCAL; scope <= MP_SCOPE_USER; scope++)
+    for (enum mcplug_scope scope = MCPLUG_SCOPE_LOCAL; scope <= MCPLUG_SCOPE_USER;
+         scope++)
         refused(scope, "s", X, MCPLUG_ECONFIG, "not allowed by enterprise policy");
     ck_assert(!is_there(USER) && !is_there(PROJECT) && !is_there(LOCAL));
 }
@@ -155,8 +156,8 @@ END_TEST
 
 START_TEST(other_scopes_have_no_file_to_add_to)
 {
-    static const enum mp_scope scopes[] = {MP_SCOPE_ENTERPRISE, MP_SCOPE_DYNAMIC,
-                                           MP_SCOPE_PACKAGE};
+    static const enum mcplug_scope scopes[] = {
+        MCPLUG_SCOPE_ENTERPRISE, MCPLUG_SCOPE_DYNAMIC, MCPLUG_SCOPE_PACKAGE};
     load();
     for (size_t i = 0; i < MP_COUNT(scopes); i++) {
         ck_assert_ptr_null(mp_config_file(config, scopes[i]));
@@ -179,7 +180,7 @@ START_TEST(a_file_that_is_no_configuration_is_not_touched)
     for (size_t i = 0; i < MP_COUNT(rows); i++) {
         give(USER, rows[i].text);
         load();
-        refused(MP_SCOPE_USER, "s", X, MCPLUG_ECONFIG, rows[i].why);
+        refused(MCPLUG_SCOPE_USER, "s", X, MCPLUG_ECONFIG, rows[i].why);
         holds(USER, json(rows[i].text));
     }
 }
@@ -189,24 +190,24 @@ START_TEST(an_empty_file_becomes_one_with_a_server)
 {
     give(USER, " \n");
     load();
-    ck_assert_int_eq(add_to_scope(MP_SCOPE_USER, "s", X), MCPLUG_OK);
+    ck_assert_int_eq(add_to_scope(MCPLUG_SCOPE_USER, "s", X), MCPLUG_OK);
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_READY);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
 }
 END_TEST
 
 START_TEST(what_was_added_is_approved_as_it_is_written_and_no_other_way)
 {
     load();
-    ck_assert_int_eq(
-        add_to_scope(MP_SCOPE_PROJECT, "s", "{ 'args' : [ 'a' ],\n'command':'\\u0078' }"),
-        MCPLUG_OK);
+    ck_assert_int_eq(add_to_scope(MCPLUG_SCOPE_PROJECT, "s",
+                                  "{ 'args' : [ 'a' ],\n'command':'\\u0078' }"),
+                     MCPLUG_OK);
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_READY);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
     give(PROJECT, "{'mcpServers':{'s':{'args':['b'],'command':'x'}}}");
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_UNAPPROVED);
-    ck_assert_int_eq(entry("s")->approval, MP_APPROVAL_CHANGED);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_NEEDS_APPROVAL);
+    ck_assert_int_eq(entry("s")->approval, MCPLUG_APPROVAL_CHANGED);
 }
 END_TEST
 
@@ -214,22 +215,22 @@ START_TEST(adding_approves_nothing_else_in_the_file)
 {
     give(PROJECT, "{'mcpServers':{'evil':{'command':'e'}}}");
     load();
-    ck_assert_int_eq(add_to_scope(MP_SCOPE_PROJECT, "s", X), MCPLUG_OK);
+    ck_assert_int_eq(add_to_scope(MCPLUG_SCOPE_PROJECT, "s", X), MCPLUG_OK);
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_READY);
-    ck_assert_int_eq(state_of("evil"), MP_STATE_UNAPPROVED);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
+    ck_assert_int_eq(state_of("evil"), MCPLUG_ENTRY_NEEDS_APPROVAL);
 }
 END_TEST
 
 START_TEST(without_its_approval_what_is_added_waits_for_one)
 {
     load();
-    ck_assert_int_eq(mp_config_add(config, MP_SCOPE_PROJECT, "s", mp_text(json(X)), false,
-                                   &path, &err),
+    ck_assert_int_eq(mp_config_add(config, MCPLUG_SCOPE_PROJECT, "s", mp_text(json(X)),
+                                   false, &path, &err),
                      MCPLUG_OK);
     ck_assert(!is_there(APPROVALS));
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_UNAPPROVED);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_NEEDS_APPROVAL);
 }
 END_TEST
 
@@ -243,7 +244,7 @@ START_TEST(what_is_no_json_is_not_written)
     give(USER, ONE);
     load();
     for (size_t i = 0; i < MP_COUNT(bodies); i++) {
-        ck_assert_int_ne(add_to_scope(MP_SCOPE_USER, "t", bodies[i]), MCPLUG_OK);
+        ck_assert_int_ne(add_to_scope(MCPLUG_SCOPE_USER, "t", bodies[i]), MCPLUG_OK);
         holds(USER, json(ONE));
     }
 }
@@ -254,15 +255,15 @@ START_TEST(approval_is_for_where_a_link_leads)
     give("elsewhere/p.json", "{}");
     ck_assert_int_eq(symlink("../elsewhere/p.json", at(PROJECT)), 0);
     load();
-    ck_assert_int_eq(add_to_scope(MP_SCOPE_PROJECT, "s", X), MCPLUG_OK);
+    ck_assert_int_eq(add_to_scope(MCPLUG_SCOPE_PROJECT, "s", X), MCPLUG_OK);
     ck_assert(S_ISLNK(look(PROJECT).st_mode));
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_READY);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
     give("other/p.json", "{'mcpServers':{'s':" X "}}");
     ck_assert_int_eq(unlink(at(PROJECT)), 0);
     ck_assert_int_eq(symlink("../other/p.json", at(PROJECT)), 0);
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_UNAPPROVED);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_NEEDS_APPROVAL);
 }
 END_TEST
 
@@ -272,15 +273,17 @@ START_TEST(a_server_is_removed_with_its_approval)
 {
     give(USER, ONE);
     load();
-    ck_assert_int_eq(add_to_scope(MP_SCOPE_LOCAL, "s", X), MCPLUG_OK);
+    ck_assert_int_eq(add_to_scope(MCPLUG_SCOPE_LOCAL, "s", X), MCPLUG_OK);
     load();
-    ck_assert_int_eq(mp_config_remove(config, in("s", MP_SCOPE_LOCAL), &err), MCPLUG_OK);
+    ck_assert_int_eq(mp_config_remove(config, in("s", MCPLUG_SCOPE_LOCAL), &err),
+                     MCPLUG_OK);
     load();
-    ck_assert_int_eq(entry("s")->source->scope, MP_SCOPE_USER);
+    ck_assert_int_eq(entry("s")->source->scope, MCPLUG_SCOPE_USER);
     give(LOCAL, "{'mcpServers':{'s':" X "}}");
     load();
-    ck_assert_int_eq(entry("s")->approval, MP_APPROVAL_NONE);
-    ck_assert_int_eq(mp_config_remove(config, in("s", MP_SCOPE_USER), &err), MCPLUG_OK);
+    ck_assert_int_eq(entry("s")->approval, MCPLUG_APPROVAL_NONE);
+    ck_assert_int_eq(mp_config_remove(config, in("s", MCPLUG_SCOPE_USER), &err),
+                     MCPLUG_OK);
     holds(USER, json("{\n  'mcpServers': {},\n  'theme': 'dark'\n}\n"));
 }
 END_TEST
@@ -303,7 +306,7 @@ START_TEST(a_broken_entry_can_be_removed)
     ck_assert_int_eq(mp_config_remove(config, entry("s"), &err), MCPLUG_OK);
     load();
     ck_assert_ptr_null(mp_config_find(config, "s"));
-    ck_assert_int_eq(state_of("t"), MP_STATE_READY);
+    ck_assert_int_eq(state_of("t"), MCPLUG_ENTRY_READY);
 }
 END_TEST
 
@@ -338,7 +341,7 @@ START_TEST(disabling_sets_a_flag_and_enabling_takes_it_away)
     load();
     ck_assert_int_eq(mp_config_disable(config, entry("s"), true, &err), MCPLUG_OK);
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_DISABLED);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_DISABLED);
     ck_assert_int_eq(mp_config_disable(config, entry("s"), true, &err), MCPLUG_OK);
     ck_assert_int_eq(mp_config_disable(config, entry("s"), false, &err), MCPLUG_OK);
     holds(USER, json(ONE));
@@ -346,26 +349,26 @@ START_TEST(disabling_sets_a_flag_and_enabling_takes_it_away)
     ck_assert_int_eq(mp_config_disable(config, entry("s"), false, &err), MCPLUG_OK);
     ck_assert(look(USER).st_ino == before.st_ino); /* nothing to do */
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_READY);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
 }
 END_TEST
 
 START_TEST(disabling_takes_no_approval_away_and_gives_none)
 {
     load();
-    ck_assert_int_eq(add_to_scope(MP_SCOPE_PROJECT, "s", X), MCPLUG_OK);
+    ck_assert_int_eq(add_to_scope(MCPLUG_SCOPE_PROJECT, "s", X), MCPLUG_OK);
     give(LOCAL, "{'mcpServers':{'t':{'command':'x','disabled':false}}}");
     load();
     ck_assert_int_eq(mp_config_disable(config, entry("s"), true, &err), MCPLUG_OK);
     ck_assert_int_eq(mp_config_disable(config, entry("t"), true, &err), MCPLUG_OK);
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_DISABLED);
-    ck_assert_int_eq(state_of("t"), MP_STATE_DISABLED);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_DISABLED);
+    ck_assert_int_eq(state_of("t"), MCPLUG_ENTRY_DISABLED);
     ck_assert_int_eq(mp_config_disable(config, entry("s"), false, &err), MCPLUG_OK);
     ck_assert_int_eq(mp_config_disable(config, entry("t"), false, &err), MCPLUG_OK);
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_READY);
-    ck_assert_int_eq(state_of("t"), MP_STATE_UNAPPROVED);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
+    ck_assert_int_eq(state_of("t"), MCPLUG_ENTRY_NEEDS_APPROVAL);
 }
 END_TEST
 
@@ -387,12 +390,12 @@ START_TEST(an_approval_is_of_the_text_that_was_loaded)
     give(PROJECT, "{'mcpServers':{'s':{'command':'evil'},'t':" X "}}");
     ck_assert_int_eq(mp_config_approve(config, entry("s"), &err), MCPLUG_OK);
     load(); /* what was shown is not what is there now */
-    ck_assert_int_eq(state_of("s"), MP_STATE_UNAPPROVED);
-    ck_assert_int_eq(entry("s")->approval, MP_APPROVAL_CHANGED);
-    ck_assert_int_eq(state_of("t"), MP_STATE_UNAPPROVED);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_NEEDS_APPROVAL);
+    ck_assert_int_eq(entry("s")->approval, MCPLUG_APPROVAL_CHANGED);
+    ck_assert_int_eq(state_of("t"), MCPLUG_ENTRY_NEEDS_APPROVAL);
     ck_assert_int_eq(mp_config_approve(config, entry("s"), &err), MCPLUG_OK);
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_READY);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
 }
 END_TEST
 
@@ -405,7 +408,7 @@ START_TEST(approving_text_that_stands_in_no_file_does_no_harm)
     ck_assert(load_with(more, false));
     ck_assert_int_eq(mp_config_approve(config, entry("s"), &err), MCPLUG_OK);
     load();
-    ck_assert_int_eq(state_of("t"), MP_STATE_READY);
+    ck_assert_int_eq(state_of("t"), MCPLUG_ENTRY_READY);
 }
 END_TEST
 
@@ -416,7 +419,7 @@ START_TEST(an_approval_does_not_outweigh_the_policy)
     load();
     mp_config_approve(config, entry("s"), &err);
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_BLOCKED);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_BLOCKED);
 }
 END_TEST
 

@@ -38,13 +38,13 @@ START_TEST(scopes_have_names_and_two_of_them_want_approval)
 {
     static const char *const names[] = {"enterprise", "local",   "project",
                                         "user",       "dynamic", "package"};
-    enum mp_scope scope = MP_SCOPE_USER;
+    enum mcplug_scope scope = MCPLUG_SCOPE_USER;
 
     for (size_t i = 0; i < MP_COUNT(names); i++) {
-        ck_assert_str_eq(mp_scope_name((enum mp_scope)i), names[i]);
-        ck_assert(mp_scope_find(names[i], &scope) && scope == (enum mp_scope)i);
-        bool asks = i == MP_SCOPE_LOCAL || i == MP_SCOPE_PROJECT;
-        ck_assert(mp_scope_needs_approval((enum mp_scope)i) == asks);
+        ck_assert_str_eq(mp_scope_name((enum mcplug_scope)i), names[i]);
+        ck_assert(mp_scope_find(names[i], &scope) && scope == (enum mcplug_scope)i);
+        bool asks = i == MCPLUG_SCOPE_LOCAL || i == MCPLUG_SCOPE_PROJECT;
+        ck_assert(mp_scope_needs_approval((enum mcplug_scope)i) == asks);
     }
     ck_assert(!mp_scope_find("User", &scope) && !mp_scope_find("", &scope));
 }
@@ -77,13 +77,13 @@ START_TEST(an_entry_can_be_found_by_its_scope)
 {
     everywhere("s");
     load();
-    ck_assert_ptr_eq(mp_config_find_in(config, "s", MP_SCOPE_LOCAL), entry("s"));
-    struct mp_entry *e = mp_config_find_in(config, "s", MP_SCOPE_PROJECT);
+    ck_assert_ptr_eq(mp_config_find_in(config, "s", MCPLUG_SCOPE_LOCAL), entry("s"));
+    struct mp_entry *e = mp_config_find_in(config, "s", MCPLUG_SCOPE_PROJECT);
     ck_assert_str_eq(e->source->path, at(PROJECT)); /* the nearest */
-    e = mp_config_find_in(config, "s", MP_SCOPE_USER);
+    e = mp_config_find_in(config, "s", MCPLUG_SCOPE_USER);
     ck_assert_str_eq(e->source->path, at(USER));
-    ck_assert_ptr_null(mp_config_find_in(config, "s", MP_SCOPE_DYNAMIC));
-    ck_assert_ptr_null(mp_config_find_in(config, "t", MP_SCOPE_USER));
+    ck_assert_ptr_null(mp_config_find_in(config, "s", MCPLUG_SCOPE_DYNAMIC));
+    ck_assert_ptr_null(mp_config_find_in(config, "t", MCPLUG_SCOPE_USER));
 }
 END_TEST
 
@@ -159,7 +159,7 @@ START_TEST(strict_leaves_what_is_given_and_what_the_administrator_says)
     ck_assert(load_with(more, true));
     ck_assert_uint_eq(config->n_entries, 1);
     ck_assert_uint_eq(config->n_sources, 1);
-    ck_assert_int_eq(state_of("given"), MP_STATE_BLOCKED);
+    ck_assert_int_eq(state_of("given"), MCPLUG_ENTRY_BLOCKED);
     ck_assert(load_with(NULL, true));
     ck_assert_uint_eq(config->n_entries, 0);
     give(MANAGED, SERVER("m"));
@@ -182,7 +182,7 @@ START_TEST(packages_bring_files_that_end_in_json_by_name)
     ck_assert_uint_eq(config->n_entries, 3);
     ck_assert_str_eq(entry("s")->source->path, at("servers.d/a.json"));
     ck_assert_str_eq(where("t"), "package");
-    ck_assert_int_eq(state_of("t"), MP_STATE_READY);
+    ck_assert_int_eq(state_of("t"), MCPLUG_ENTRY_READY);
     ck_assert_str_eq(problems(), "servers.d/dir.json: is a directory\n");
 }
 END_TEST
@@ -207,7 +207,7 @@ START_TEST(a_managed_file_is_all_there_is)
     ck_assert(load_with(more, false));
     ck_assert(config->exclusive);
     ck_assert_uint_eq(config->n_entries, 1);
-    ck_assert_int_eq(state_of("m"), MP_STATE_READY);
+    ck_assert_int_eq(state_of("m"), MCPLUG_ENTRY_READY);
 }
 END_TEST
 
@@ -272,15 +272,15 @@ START_TEST(a_policy_that_cannot_be_read_allows_nothing)
     give(POLICY, "{'deny':[{'nmae':'x'}]}");
     load();
     ck_assert_ptr_nonnull(config->policy_error);
-    ck_assert_int_eq(state_of("s"), MP_STATE_BLOCKED);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_BLOCKED);
     HAS(err.text, "the enterprise policy cannot be used, so no server is: ");
     give(POLICY, "{}");
     ck_assert_int_eq(chmod(at(POLICY), 0666), 0);
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_BLOCKED);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_BLOCKED);
     ck_assert_int_eq(chmod(at(POLICY), 0644), 0);
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_READY);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
 }
 END_TEST
 
@@ -315,7 +315,7 @@ START_TEST(a_project_may_be_anybodys_for_it_wants_approval)
         ck_assert_int_eq(chown(at(PROJECT), NOBODY, NOBODY), 0);
     load();
     ck_assert_str_eq(problems(), "");
-    ck_assert_int_eq(state_of("s"), MP_STATE_UNAPPROVED);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_NEEDS_APPROVAL);
 }
 END_TEST
 
@@ -341,7 +341,7 @@ START_TEST(a_broken_file_hides_itself_alone)
         give(PROJECT, rows[i].text);
         load();
         ck_assert_uint_eq(config->n_entries, 1);
-        ck_assert_int_eq(state_of("s"), MP_STATE_READY);
+        ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
         ck_assert_uint_eq(config->n_problems, 1);
         ck_assert(!config->problems[0].is_warning && !config->problems[0].server);
         HAS(problems(), rows[i].why);
@@ -354,10 +354,10 @@ START_TEST(a_broken_entry_hides_itself_alone)
 {
     give(USER, "{'mcpServers':{'bad':{'command':7},'good':{'command':'x'},'worse':[]}}");
     load();
-    ck_assert_int_eq(state_of("bad"), MP_STATE_BROKEN);
+    ck_assert_int_eq(state_of("bad"), MCPLUG_ENTRY_BROKEN);
     HAS(err.text, "settings.json:1:33: mcpServers.bad.command: expected a string");
-    ck_assert_int_eq(state_of("worse"), MP_STATE_BROKEN);
-    ck_assert_int_eq(state_of("good"), MP_STATE_READY);
+    ck_assert_int_eq(state_of("worse"), MCPLUG_ENTRY_BROKEN);
+    ck_assert_int_eq(state_of("good"), MCPLUG_ENTRY_READY);
     const struct mp_problem *p = mp_config_problem_of(config, entry("bad"));
     ck_assert_str_eq(p->server, "bad");
     ck_assert_str_eq(p->path, "mcpServers.bad.command");
@@ -372,7 +372,7 @@ START_TEST(a_broken_entry_still_hides_the_one_below_it)
     give(USER, SERVER("s"));
     load();
     ck_assert_str_eq(where("s"), "local");
-    ck_assert_int_eq(state_of("s"), MP_STATE_BROKEN);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_BROKEN);
 }
 END_TEST
 
@@ -412,10 +412,10 @@ START_TEST(approvals_that_cannot_be_used_are_a_problem)
     load();
     ck_assert_int_eq(mp_config_approve(config, entry("s"), &err), MCPLUG_OK);
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_READY);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
     ck_assert_int_eq(chmod(at(APPROVALS), 0606), 0);
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_UNAPPROVED);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_NEEDS_APPROVAL);
     HAS(problems(), APPROVALS ": others can change it");
     ck_assert_uint_eq(config->n_entries, 1);
 }

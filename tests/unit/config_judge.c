@@ -18,7 +18,7 @@ static void approve(const char *name)
 
 struct row {
     const char *policy, *body;
-    enum mp_state state;
+    enum mcplug_entry_state state;
 };
 
 static void check_rows(const struct row *rows, size_t n)
@@ -27,14 +27,14 @@ static void check_rows(const struct row *rows, size_t n)
         give(POLICY, rows[i].policy);
         give_entry(USER, rows[i].body);
         load();
-        enum mp_state state = state_of("s");
+        enum mcplug_entry_state state = state_of("s");
         ck_assert_msg(state == rows[i].state, "row %zu: %s: %s: %d: %s", i,
                       rows[i].policy, rows[i].body, state, err.text);
     }
 }
 
-#define READY MP_STATE_READY
-#define BLOCKED MP_STATE_BLOCKED
+#define READY MCPLUG_ENTRY_READY
+#define BLOCKED MCPLUG_ENTRY_BLOCKED
 #define ALLOW(rule) "{'allow':[{" rule "}]}"
 #define DENY(rule) "{'deny':[{" rule "}]}"
 
@@ -90,13 +90,15 @@ START_TEST(a_url_beside_the_parts_of_a_socket_hides_none_of_them)
 {
     static const struct row rows[] = {
         {DENY("'url':'tcp:evil:7'"),
-         "{'type':'tcp','url':'tcp:good:7','host':'evil','port':7}", MP_STATE_BROKEN},
+         "{'type':'tcp','url':'tcp:good:7','host':'evil','port':7}", MCPLUG_ENTRY_BROKEN},
         {ALLOW("'url':'tcp:good:7'"),
-         "{'type':'tcp','url':'tcp:good:7','host':'evil','port':7}", MP_STATE_BROKEN},
+         "{'type':'tcp','url':'tcp:good:7','host':'evil','port':7}", MCPLUG_ENTRY_BROKEN},
         {DENY("'url':'unix:/run/evil'"),
-         "{'type':'unix','url':'unix:/run/good','path':'/run/evil'}", MP_STATE_BROKEN},
+         "{'type':'unix','url':'unix:/run/good','path':'/run/evil'}",
+         MCPLUG_ENTRY_BROKEN},
         {ALLOW("'url':'unix:/run/good'"),
-         "{'type':'unix','url':'unix:/run/good','path':'/run/evil'}", MP_STATE_BROKEN},
+         "{'type':'unix','url':'unix:/run/good','path':'/run/evil'}",
+         MCPLUG_ENTRY_BROKEN},
     };
     check_rows(rows, MP_COUNT(rows));
 }
@@ -221,12 +223,12 @@ START_TEST(before_its_approval_an_entry_sees_no_variable)
     give_entry(PROJECT, "{'command':'${C}'}");
     give(POLICY, DENY("'command':['evil']"));
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_UNAPPROVED);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_NEEDS_APPROVAL);
     approve("s");
-    ck_assert_int_eq(state_of("s"), MP_STATE_BLOCKED);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_BLOCKED);
     give(POLICY, DENY("'command':['${C}']"));
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_READY);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
 }
 END_TEST
 
@@ -235,13 +237,13 @@ START_TEST(what_is_blocked_is_told_before_approval_is_asked_for)
     give_entry(PROJECT, "{'command':'evil','disabled':true}");
     give(POLICY, DENY("'command':['evil']"));
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_BLOCKED);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_BLOCKED);
     give_entry(PROJECT, "{'command':7,'disabled':true}");
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_BROKEN);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_BROKEN);
     give_entry(PROJECT, "{'command':'x','disabled':true}");
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_DISABLED);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_DISABLED);
 }
 END_TEST
 
@@ -255,25 +257,25 @@ START_TEST(the_policy_holds_in_every_scope)
     for (size_t i = 0; i < MP_COUNT(files); i++) {
         give_entry(files[i], "{'command':'x'}");
         load();
-        ck_assert_int_eq(state_of("s"), MP_STATE_BLOCKED);
+        ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_BLOCKED);
         HAS(err.text, "explicitly blocked by enterprise policy");
         ck_assert_int_eq(unlink(at(files[i])), 0);
     }
     ck_assert(load_with(more, true));
-    ck_assert_int_eq(state_of("s"), MP_STATE_BLOCKED);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_BLOCKED);
 }
 END_TEST
 
 START_TEST(a_shadowed_entry_is_judged_by_itself)
 {
-    enum mp_state state;
+    enum mcplug_entry_state state;
     give_entry(LOCAL, "{'command':'x'}");
     give_entry(USER, "{'command':'evil'}");
     give(POLICY, DENY("'command':['evil']"));
     load();
-    struct mp_entry *e = mp_config_find_in(config, "s", MP_SCOPE_USER);
+    struct mp_entry *e = mp_config_find_in(config, "s", MCPLUG_SCOPE_USER);
     ck_assert_int_eq(mp_entry_usable(config, e, &state, &err), MCPLUG_EREFUSED);
-    ck_assert_int_eq(state, MP_STATE_BLOCKED);
+    ck_assert_int_eq(state, MCPLUG_ENTRY_BLOCKED);
 }
 END_TEST
 

@@ -142,7 +142,7 @@ static inline int resolve_entry(const struct mcplug_config *c, const struct mp_e
                                 struct mcplug_error *why)
 {
     static const struct mp_vaults none = {no_vault, NULL};
-    enum mp_state state;
+    enum mcplug_entry_state state;
     mcplug_props *props = NULL;
 
     memset(out, 0, sizeof *out);
@@ -160,15 +160,15 @@ static inline int resolve_entry(const struct mcplug_config *c, const struct mp_e
     return r;
 }
 
-static inline enum mp_state state_of(const char *name)
+static inline enum mcplug_entry_state state_of(const char *name)
 {
-    enum mp_state state = MP_STATE_BROKEN;
+    enum mcplug_entry_state state = MCPLUG_ENTRY_BROKEN;
 
     memset(&err, 0, sizeof err);
     int r = mp_entry_usable(config, entry(name), &state, &err);
-    ck_assert_int_eq(r, state == MP_STATE_READY     ? MCPLUG_OK
-                        : state == MP_STATE_BLOCKED ? MCPLUG_EREFUSED
-                                                    : MCPLUG_ECONFIG);
+    ck_assert_int_eq(r, state == MCPLUG_ENTRY_READY     ? MCPLUG_OK
+                        : state == MCPLUG_ENTRY_BLOCKED ? MCPLUG_EREFUSED
+                                                        : MCPLUG_ECONFIG);
     ck_assert((r == MCPLUG_OK) == (err.text[0] == '\0'));
     return state;
 }

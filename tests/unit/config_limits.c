@@ -49,7 +49,7 @@ START_TEST(as_many_files_as_the_limit_are_read_and_not_one_more)
     give(USER, "{'mcpServers':{'user':{'command':'x'}}}");
     load(); /* the higher scope has its place */
     ck_assert_uint_eq(config->n_sources, MP_CONFIG_FILES);
-    ck_assert_int_eq(state_of("user"), MP_STATE_READY);
+    ck_assert_int_eq(state_of("user"), MCPLUG_ENTRY_READY);
     ck_assert_ptr_null(mp_config_find(config, "s255"));
 }
 END_TEST
@@ -99,7 +99,7 @@ START_TEST(as_many_servers_as_the_limit_are_read_and_not_one_more)
     put(USER, servers(MP_CONFIG_SERVERS, "{\"command\":\"x\"}"), 0600);
     load();
     ck_assert_uint_eq(config->n_entries, MP_CONFIG_SERVERS);
-    ck_assert_int_eq(state_of("s4095"), MP_STATE_READY);
+    ck_assert_int_eq(state_of("s4095"), MCPLUG_ENTRY_READY);
     ck_assert_str_eq(problems(), "");
     put(USER, servers(MP_CONFIG_SERVERS + 1, "{\"command\":\"x\"}"), 0600);
     load();
@@ -108,7 +108,7 @@ START_TEST(as_many_servers_as_the_limit_are_read_and_not_one_more)
     HAS(problems(), "mcpServers: more than 4096 servers");
     give(PROJECT, "{'mcpServers':{'one':{'command':'x'}}}");
     load(); /* the higher scope has its place */
-    ck_assert_int_eq(state_of("one"), MP_STATE_UNAPPROVED);
+    ck_assert_int_eq(state_of("one"), MCPLUG_ENTRY_NEEDS_APPROVAL);
     ck_assert_ptr_nonnull(mp_config_find(config, "s4095")); /* the limit is of one file */
 }
 END_TEST
@@ -126,8 +126,8 @@ START_TEST(an_entry_of_the_limit_is_read_and_one_byte_more_breaks_it)
         put(USER, text.data, 0600);
         load();
         ck_assert_uint_eq(entry("s")->json.len, MP_ENTRY_MAX + more);
-        ck_assert_int_eq(state_of("s"), more ? MP_STATE_BROKEN : MP_STATE_READY);
-        ck_assert_int_eq(state_of("t"), MP_STATE_READY);
+        ck_assert_int_eq(state_of("s"), more ? MCPLUG_ENTRY_BROKEN : MCPLUG_ENTRY_READY);
+        ck_assert_int_eq(state_of("t"), MCPLUG_ENTRY_READY);
     }
     HAS(problems(), "is too long");
 }
@@ -146,7 +146,7 @@ START_TEST(an_entry_as_deep_as_the_limit_is_read_and_one_deeper_is_broken)
         make_dirs(USER);
         put(USER, text.data, 0600);
         load();
-        ck_assert_int_eq(state_of("s"), more ? MP_STATE_BROKEN : MP_STATE_READY);
+        ck_assert_int_eq(state_of("s"), more ? MCPLUG_ENTRY_BROKEN : MCPLUG_ENTRY_READY);
     }
     HAS(problems(), "nested too deeply");
 }
@@ -160,7 +160,7 @@ START_TEST(problems_end_at_their_limit_and_entries_stay_broken)
     ck_assert_uint_eq(config->n_problems, MP_PROBLEMS_MAX);
     ck_assert_uint_eq(config->n_entries, MP_PROBLEMS_MAX + 1);
     for (size_t i = 0; i < config->n_entries; i++)
-        ck_assert_int_eq(state_of(config->entries[i].name), MP_STATE_BROKEN);
+        ck_assert_int_eq(state_of(config->entries[i].name), MCPLUG_ENTRY_BROKEN);
 }
 END_TEST
 
@@ -171,11 +171,11 @@ START_TEST(a_full_list_of_problems_does_no_harm_to_what_is_added)
     put(USER, servers(MP_PROBLEMS_MAX, "{\"command\":7}"), 0600);
     load();
     ck_assert_uint_eq(config->n_problems, MP_PROBLEMS_MAX);
-    ck_assert_int_eq(mp_config_add(config, MP_SCOPE_LOCAL, "new",
+    ck_assert_int_eq(mp_config_add(config, MCPLUG_SCOPE_LOCAL, "new",
                                    mp_text("{\"command\":7}"), true, &path, &err),
                      MCPLUG_EINVAL);
     HAS(err.text, "Invalid configuration: new");
-    ck_assert_int_eq(mp_config_add(config, MP_SCOPE_LOCAL, "new",
+    ck_assert_int_eq(mp_config_add(config, MCPLUG_SCOPE_LOCAL, "new",
                                    mp_text("{\"command\":\"x\"}"), true, &path, &err),
                      MCPLUG_OK);
 }
@@ -195,7 +195,7 @@ START_TEST(names_are_letters_digits_hyphens_and_underscores)
                                       "a:b",  "\xc3\xa4", "a\n",     "a\\",
                                       "a\"b", "${HOME}",  "a\x1b[2J"};
 
-    ck_assert_uint_eq(strlen(good[5]), MP_NAME_MAX);
+    ck_assert_uint_eq(strlen(good[5]), MCPLUG_NAME_MAX);
     for (size_t i = 0; i < MP_COUNT(good); i++)
         ck_assert_int_eq(mp_name_check(good[i], &err), MCPLUG_OK);
     for (size_t i = 0; i < MP_COUNT(bad); i++) {
@@ -209,19 +209,19 @@ END_TEST
 
 START_TEST(a_name_of_one_character_too_many_breaks_the_entry)
 {
-    char name[MP_NAME_MAX + 2], body[256];
+    char name[MCPLUG_NAME_MAX + 2], body[256];
 
     memset(name, 'n', sizeof name);
-    name[MP_NAME_MAX] = '\0';
+    name[MCPLUG_NAME_MAX] = '\0';
     ck_assert_int_eq(mp_name_check(name, &err), MCPLUG_OK);
-    name[MP_NAME_MAX] = 'n';
-    name[MP_NAME_MAX + 1] = '\0';
+    name[MCPLUG_NAME_MAX] = 'n';
+    name[MCPLUG_NAME_MAX + 1] = '\0';
     ck_assert_int_eq(mp_name_check(name, &err), MCPLUG_ECONFIG);
     HAS(err.text, "at most 64 characters");
     snprintf(body, sizeof body, "{'mcpServers':{\n'%s':{'command':'x'}}}", name);
     give(USER, body);
     load();
-    ck_assert_int_eq(state_of(name), MP_STATE_BROKEN);
+    ck_assert_int_eq(state_of(name), MCPLUG_ENTRY_BROKEN);
     HAS(err.text, "settings.json:2:1: mcpServers: Invalid name");
 }
 END_TEST
@@ -231,9 +231,9 @@ START_TEST(odd_names_break_their_entry_alone)
     give(USER, "{'mcpServers':{'':{'command':'x'},'a b':{'command':'x'},"
                "'b':{'command':'x'}}}");
     load();
-    ck_assert_int_eq(state_of(""), MP_STATE_BROKEN);
-    ck_assert_int_eq(state_of("a b"), MP_STATE_BROKEN);
-    ck_assert_int_eq(state_of("b"), MP_STATE_READY);
+    ck_assert_int_eq(state_of(""), MCPLUG_ENTRY_BROKEN);
+    ck_assert_int_eq(state_of("a b"), MCPLUG_ENTRY_BROKEN);
+    ck_assert_int_eq(state_of("b"), MCPLUG_ENTRY_READY);
 }
 END_TEST
 

@@ -80,9 +80,9 @@ static const struct mcplug_option options[] = {
 
 /* What everything is with memory. */
 static struct known {
-    char name[MP_NAME_MAX + 1];
+    char name[MCPLUG_NAME_MAX + 1];
     char *path;
-    enum mp_state state;
+    enum mcplug_entry_state state;
     uint64_t settings;
     char *type, *missing;
     uint32_t connect_ms;
@@ -104,7 +104,7 @@ static void learn(void)
         snprintf(k->name, sizeof k->name, "%s", e->name);
         k->path = strdup(e->source->path);
         k->state = state_of(e->name);
-        if (k->state == MP_STATE_READY) {
+        if (k->state == MCPLUG_ENTRY_READY) {
             ck_assert_int_eq(resolve_entry(config, e, options, NULL, &r, &err),
                              MCPLUG_OK);
             k->settings = mp_props_hash(r.props);
@@ -140,37 +140,37 @@ START_TEST(the_world_is_as_it_should_be)
 {
     static const struct {
         const char *name;
-        enum mp_state state;
+        enum mcplug_entry_state state;
     } rows[] = {
-        {"plain", MP_STATE_READY},
-        {"remote", MP_STATE_READY},
-        {"denied", MP_STATE_BLOCKED},
-        {"denied-args", MP_STATE_BLOCKED},
-        {"denied-url", MP_STATE_BLOCKED},
-        {"denied-path", MP_STATE_BLOCKED},
-        {"denied-host", MP_STATE_BLOCKED},
-        {"off", MP_STATE_DISABLED},
-        {"off-denied", MP_STATE_BLOCKED},
-        {"nul", MP_STATE_BROKEN},
-        {"no-name", MP_STATE_BROKEN},
-        {"empty-name", MP_STATE_BROKEN},
-        {"probe", MP_STATE_BROKEN},
-        {"times", MP_STATE_BROKEN},
-        {"odd name", MP_STATE_BROKEN},
-        {"kept-off", MP_STATE_DISABLED},
-        {"local-off", MP_STATE_DISABLED},
-        {"shadow", MP_STATE_UNAPPROVED},
-        {"foreign", MP_STATE_UNAPPROVED},
-        {"foreign-denied", MP_STATE_BLOCKED},
-        {"foreign-args", MP_STATE_BLOCKED},
-        {"foreign-url", MP_STATE_BLOCKED},
-        {"foreign-path", MP_STATE_BLOCKED},
-        {"approved", MP_STATE_READY},
-        {"approved-denied", MP_STATE_BLOCKED},
-        {"changed", MP_STATE_UNAPPROVED},
-        {"shadow-above", MP_STATE_UNAPPROVED},
-        {"local", MP_STATE_UNAPPROVED},
-        {"pkg", MP_STATE_READY},
+        {"plain", MCPLUG_ENTRY_READY},
+        {"remote", MCPLUG_ENTRY_READY},
+        {"denied", MCPLUG_ENTRY_BLOCKED},
+        {"denied-args", MCPLUG_ENTRY_BLOCKED},
+        {"denied-url", MCPLUG_ENTRY_BLOCKED},
+        {"denied-path", MCPLUG_ENTRY_BLOCKED},
+        {"denied-host", MCPLUG_ENTRY_BLOCKED},
+        {"off", MCPLUG_ENTRY_DISABLED},
+        {"off-denied", MCPLUG_ENTRY_BLOCKED},
+        {"nul", MCPLUG_ENTRY_BROKEN},
+        {"no-name", MCPLUG_ENTRY_BROKEN},
+        {"empty-name", MCPLUG_ENTRY_BROKEN},
+        {"probe", MCPLUG_ENTRY_BROKEN},
+        {"times", MCPLUG_ENTRY_BROKEN},
+        {"odd name", MCPLUG_ENTRY_BROKEN},
+        {"kept-off", MCPLUG_ENTRY_DISABLED},
+        {"local-off", MCPLUG_ENTRY_DISABLED},
+        {"shadow", MCPLUG_ENTRY_NEEDS_APPROVAL},
+        {"foreign", MCPLUG_ENTRY_NEEDS_APPROVAL},
+        {"foreign-denied", MCPLUG_ENTRY_BLOCKED},
+        {"foreign-args", MCPLUG_ENTRY_BLOCKED},
+        {"foreign-url", MCPLUG_ENTRY_BLOCKED},
+        {"foreign-path", MCPLUG_ENTRY_BLOCKED},
+        {"approved", MCPLUG_ENTRY_READY},
+        {"approved-denied", MCPLUG_ENTRY_BLOCKED},
+        {"changed", MCPLUG_ENTRY_NEEDS_APPROVAL},
+        {"shadow-above", MCPLUG_ENTRY_NEEDS_APPROVAL},
+        {"local", MCPLUG_ENTRY_NEEDS_APPROVAL},
+        {"pkg", MCPLUG_ENTRY_READY},
     };
     learn();
     ck_assert_uint_eq(n_known, MP_COUNT(rows));
@@ -195,30 +195,32 @@ static struct mcplug_config *load_short(void)
 
 /* A state in the middle of a failure, for everything in it. */
 static void look_short(void (*see)(const struct mcplug_config *c,
-                                   const struct mp_entry *e, enum mp_state state))
+                                   const struct mp_entry *e,
+                                   enum mcplug_entry_state state))
 {
     struct mcplug_config *c = load_short();
     for (size_t i = 0; c && i < c->n_entries; i++) {
         struct mcplug_error why = MCPLUG_ERROR_INIT;
-        enum mp_state state = MP_STATE_BROKEN;
+        enum mcplug_entry_state state = MCPLUG_ENTRY_BROKEN;
         if (c->entries[i].by)
             continue;
         int r = mp_entry_usable(c, &c->entries[i], &state, &why);
-        HOLDS((r == MCPLUG_OK) == (state == MP_STATE_READY), "%s", c->entries[i].name);
+        HOLDS((r == MCPLUG_OK) == (state == MCPLUG_ENTRY_READY), "%s",
+              c->entries[i].name);
         see(c, &c->entries[i], state);
     }
     mp_config_free(c);
 }
 
 static void see_if_usable(const struct mcplug_config *c, const struct mp_entry *e,
-                          enum mp_state state)
+                          enum mcplug_entry_state state)
 {
     const struct known *k = find(e->name);
     (void)c;
     HOLDS(k != NULL, "%s: %s came up", when(), e->name);
     if (strcmp(e->source->path, k->path) == 0) /* which one wins is another test */
-        HOLDS(state != MP_STATE_READY || k->state == MP_STATE_READY, "%s: %s is usable",
-              when(), e->name);
+        HOLDS(state != MCPLUG_ENTRY_READY || k->state == MCPLUG_ENTRY_READY,
+              "%s: %s is usable", when(), e->name);
 }
 
 static void use_all(void)
@@ -235,11 +237,11 @@ START_TEST(nothing_becomes_usable_for_want_of_memory)
 END_TEST
 
 static void see_if_hidden(const struct mcplug_config *c, const struct mp_entry *e,
-                          enum mp_state state)
+                          enum mcplug_entry_state state)
 {
     const struct known *k = find(e->name);
     (void)c;
-    HOLDS(k && (state != MP_STATE_READY || strcmp(e->source->path, k->path) == 0),
+    HOLDS(k && (state != MCPLUG_ENTRY_READY || strcmp(e->source->path, k->path) == 0),
           "%s: %s is that of %s", when(), e->name, e->source->path);
 }
 
@@ -257,15 +259,15 @@ START_TEST(no_server_takes_the_place_of_one_that_could_not_be_read)
 END_TEST
 
 static void see_if_judged(const struct mcplug_config *c, const struct mp_entry *e,
-                          enum mp_state state)
+                          enum mcplug_entry_state state)
 {
     const struct known *k = find(e->name);
     (void)c;
-    if (!k || k->state != MP_STATE_BLOCKED || strcmp(e->source->path, k->path) != 0)
+    if (!k || k->state != MCPLUG_ENTRY_BLOCKED || strcmp(e->source->path, k->path) != 0)
         return;
-    if (state == MP_STATE_UNAPPROVED && e->approval != MP_APPROVAL_GIVEN)
+    if (state == MCPLUG_ENTRY_NEEDS_APPROVAL && e->approval != MCPLUG_APPROVAL_GIVEN)
         return; /* it is judged again once it is approved */
-    HOLDS(state == MP_STATE_BLOCKED || state == MP_STATE_BROKEN,
+    HOLDS(state == MCPLUG_ENTRY_BLOCKED || state == MCPLUG_ENTRY_BROKEN,
           "%s: %s is not blocked (%d)", when(), e->name, state);
 }
 
@@ -288,13 +290,13 @@ static bool same(const char *a, const char *b)
 }
 
 static void see_if_same(const struct mcplug_config *c, const struct mp_entry *e,
-                        enum mp_state state)
+                        enum mcplug_entry_state state)
 {
     const struct known *k = find(e->name);
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     struct mp_resolved r = {0};
 
-    if (state != MP_STATE_READY || !k || k->state != MP_STATE_READY)
+    if (state != MCPLUG_ENTRY_READY || !k || k->state != MCPLUG_ENTRY_READY)
         return;
     if (resolve_entry(c, e, options, NULL, &r, &why) == MCPLUG_OK) {
         HOLDS(same(r.type, k->type), "%s: %s has type %s", when(), e->name, r.type);
@@ -333,7 +335,7 @@ static void check_short(void)
     struct mcplug_config *c = load_short();
     for (size_t i = 0; c && i < c->n_entries; i++) {
         struct mcplug_error why = MCPLUG_ERROR_INIT;
-        enum mp_state state;
+        enum mcplug_entry_state state;
         mp_config_check(c, &c->entries[i], "x", few);
         /* noted or not: it is broken, or the configuration says that it is not whole */
         HOLDS(mp_entry_usable(c, &c->entries[i], &state, &why) != MCPLUG_OK ||

@@ -35,8 +35,8 @@ static void add_short(void)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     const char *path = NULL;
-    result =
-        mp_config_add(config, MP_SCOPE_LOCAL, "new", mp_text(body), true, &path, &why);
+    result = mp_config_add(config, MCPLUG_SCOPE_LOCAL, "new", mp_text(body), true, &path,
+                           &why);
     ck_assert(result == MCPLUG_OK || why.text[0]);
     ck_assert((result == MCPLUG_OK) == (path != NULL));
 }
@@ -48,11 +48,11 @@ static void after_adding(void)
     load();
     ck_assert_str_eq(problems(), "");
     entry("local");
-    ck_assert_int_eq(state_of("local-off"), MP_STATE_DISABLED);
+    ck_assert_int_eq(state_of("local-off"), MCPLUG_ENTRY_DISABLED);
     if (result == MCPLUG_OK) {
-        ck_assert_int_eq(state_of("new"), MP_STATE_READY);
+        ck_assert_int_eq(state_of("new"), MCPLUG_ENTRY_READY);
     } else if (mp_config_find(config, "new")) {
-        ck_assert_int_eq(state_of("new"), MP_STATE_UNAPPROVED);
+        ck_assert_int_eq(state_of("new"), MCPLUG_ENTRY_NEEDS_APPROVAL);
         ck_assert_uint_eq(mp_view_count(entry("new")->json), 2);
     } else {
         ck_assert_str_eq(text, json(LOCAL_TEXT));
@@ -144,9 +144,9 @@ static void after_disabling(void)
 {
     load();
     ck_assert_str_eq(problems(), "");
-    ck_assert_int_eq(state_of("t"), MP_STATE_READY);
+    ck_assert_int_eq(state_of("t"), MCPLUG_ENTRY_READY);
     ck_assert_int_eq(state_of("s"),
-                     result == MCPLUG_OK ? MP_STATE_DISABLED : MP_STATE_READY);
+                     result == MCPLUG_OK ? MCPLUG_ENTRY_DISABLED : MCPLUG_ENTRY_READY);
 }
 
 START_TEST(what_is_disabled_is_disabled_or_as_before)
@@ -165,8 +165,9 @@ static void after_approving(void)
 {
     load();
     ck_assert_str_eq(problems(), "");
-    ck_assert_int_eq(state_of("local"),
-                     result == MCPLUG_OK ? MP_STATE_READY : MP_STATE_UNAPPROVED);
+    ck_assert_int_eq(state_of("local"), result == MCPLUG_OK
+                                            ? MCPLUG_ENTRY_READY
+                                            : MCPLUG_ENTRY_NEEDS_APPROVAL);
 }
 
 START_TEST(what_is_approved_is_approved_or_as_before)

@@ -147,7 +147,7 @@ START_TEST(a_working_directory_that_is_gone_has_no_files)
     ck_assert_str_eq(paths.cwd, "/");
     load();
     ck_assert_uint_eq(config->n_sources, 1);
-    ck_assert_int_eq(state_of("s"), MP_STATE_READY);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
 }
 END_TEST
 

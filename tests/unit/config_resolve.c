@@ -414,7 +414,7 @@ START_TEST(what_may_not_be_used_is_not_resolved)
     ck_assert_int_eq(resolve(NULL), MCPLUG_OK);
     give_entry(PROJECT, "{'command':'y'}");
     load();
-    ck_assert_int_eq(state_of("s"), MP_STATE_UNAPPROVED);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_NEEDS_APPROVAL);
     HAS(err.text, "has changed since it was approved");
     ck_assert_int_eq(resolve(NULL), MCPLUG_ECONFIG);
     give_entry(PROJECT, "{'command':'x','disabled':true}");

@@ -249,10 +249,10 @@ START_TEST(flags_are_true_or_false)
     check_shapes(rows, MP_COUNT(rows));
     load_entry("{'command':'x','disabled':true}");
     ck_assert(entry("s")->disabled);
-    ck_assert_int_eq(state_of("s"), MP_STATE_DISABLED);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_DISABLED);
     HAS(err.text, "server \"s\" is disabled in ");
     load_entry("{'command':'x','disabled':false}");
-    ck_assert_int_eq(state_of("s"), MP_STATE_READY);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
 }
 END_TEST
 
@@ -333,7 +333,7 @@ START_TEST(keys_may_be_spelt_with_escapes)
     };
     check_shapes(rows, MP_COUNT(rows));
     load_entry("{'command':'x','dis\\u0061bled':true}");
-    ck_assert_int_eq(state_of("s"), MP_STATE_DISABLED);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_DISABLED);
 }
 END_TEST
 
@@ -488,11 +488,11 @@ END_TEST
 START_TEST(an_entry_is_checked_once)
 {
     load_entry("{'command':'x','arg':1}");
-    ck_assert_int_eq(state_of("s"), MP_STATE_READY);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
     mp_config_check(config, entry("s"), "x", program);
     mp_config_check(config, entry("s"), "x", program);
     ck_assert_uint_eq(config->n_problems, 1);
-    ck_assert_int_eq(state_of("s"), MP_STATE_BROKEN);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_BROKEN);
     load_entry("[]");
     mp_config_check(config, entry("s"), "x", program);
     ck_assert_uint_eq(config->n_problems, 1);
@@ -513,7 +513,7 @@ START_TEST(long_names_are_cut_in_messages_and_do_no_harm)
     memcpy(body + 2000, "':[]}}", 7);
     load_entry(body);
     ck_assert_uint_eq(config->n_problems, 1);
-    ck_assert_int_eq(state_of("s"), MP_STATE_BROKEN);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_BROKEN);
 }
 END_TEST
 

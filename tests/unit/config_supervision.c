@@ -347,7 +347,7 @@ START_TEST(what_is_wrong_with_queues_is_told_with_its_place)
         load();
         snprintf(line, sizeof line, USER ":%s\n", rows[i].problem);
         ck_assert_msg(strcmp(problems(), line) == 0, "row %zu: %s", i, problems());
-        ck_assert_int_eq(state_of("s"), MP_STATE_READY);
+        ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
     }
 }
 END_TEST
@@ -519,7 +519,7 @@ START_TEST(keys_of_a_file_that_are_nearly_ours_are_warned_of)
                  "(warning) " USER ":2:1: \"%s\" is unknown; did you mean \"%s\"?\n",
                  rows[i].given, rows[i].meant ? rows[i].meant : "");
         ck_assert_str_eq(problems(), rows[i].meant ? line : "");
-        ck_assert_int_eq(state_of("s"), MP_STATE_READY);
+        ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
     }
 }
 END_TEST
@@ -541,7 +541,7 @@ static void check_what_is_there(void)
     queue_is("b", 0, 0);
     ck_assert_uint_eq(config->n_problems, 1);
     HAS(problems(), "queues.b: " CONCURRENT);
-    ck_assert_int_eq(state_of("s"), MP_STATE_READY);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
 }
 
 START_TEST(without_memory_all_is_there_or_nothing)
