@@ -28,33 +28,7 @@ static void fill(void *out, uint32_t out_size, const void *own, size_t size)
         memcpy((char *)out + head, (const char *)own + head, n - head);
 }
 
-void mcplug_text_free(char *text)
-{
-    if (text)
-        explicit_bzero(text, strlen(text));
-    mp_free(text);
-}
-
 /* ---- the whole ---- */
-
-const struct mcplug_scope_info *mcplug_scope_info(enum mcplug_scope scope)
-{
-    return mp_scope_info(scope);
-}
-
-int mcplug_scope_find(const char *name, enum mcplug_scope *out)
-{
-    enum mcplug_scope scope;
-    if (!mp_scope_find(name, &scope))
-        return 0;
-    *out = scope;
-    return 1;
-}
-
-int mcplug_name_check(const char *name, struct mcplug_error *err)
-{
-    return mp_name_check(name, err);
-}
 
 void mcplug_config_info(const mcplug_config *config, struct mcplug_config_info *out)
 {
@@ -145,28 +119,7 @@ int mcplug_config_problem_info(const mcplug_config *config, size_t i,
     return 1;
 }
 
-const char *mcplug_config_scope_file(mcplug_config *config, enum mcplug_scope scope)
-{
-    return mp_scope_info(scope) ? mp_config_file(config, scope) : NULL;
-}
-
 /* ---- entries ---- */
-
-mcplug_entry *mcplug_entry_at(const mcplug_config *config, size_t i)
-{
-    return i < config->n_entries ? &config->entries[i] : NULL;
-}
-
-mcplug_entry *mcplug_entry_find(const mcplug_config *config, const char *name)
-{
-    return mp_config_find(config, name);
-}
-
-mcplug_entry *mcplug_entry_find_in(const mcplug_config *config, const char *name,
-                                   enum mcplug_scope scope)
-{
-    return mp_config_find_in(config, name, scope);
-}
 
 void mcplug_entry_info(const mcplug_entry *entry, struct mcplug_entry_info *out)
 {
@@ -198,25 +151,6 @@ void mcplug_entry_info(const mcplug_entry *entry, struct mcplug_entry_info *out)
 const char *mcplug_entry_name(const mcplug_entry *entry)
 {
     return entry->name;
-}
-
-enum mcplug_entry_state mcplug_entry_state(const mcplug_entry *entry,
-                                           struct mcplug_error *why)
-{
-    enum mcplug_entry_state state;
-    mp_entry_usable(entry->config, entry, &state, why);
-    return state;
-}
-
-char *mcplug_entry_missing(const mcplug_entry *entry)
-{
-    return mp_entry_missing(entry);
-}
-
-void mcplug_entry_each_name(const mcplug_entry *entry,
-                            void (*fn)(void *arg, const char *name), void *arg)
-{
-    mp_entry_each_name(entry, fn, arg);
 }
 
 void mcplug_entry_probe(const mcplug_entry *entry, char out[MCPLUG_TYPE_MAX])
@@ -309,8 +243,8 @@ void mcplug_entry_check(mcplug_entry *entry, mcplug *host)
     }
     if (mp_connector_transport(&host->connector, type, url, &offer, &why) == MCPLUG_OK) {
         const struct mcplug_feature *f = &offer->feature;
-        mp_config_check(entry->config, entry, f->name, f->options);
-        mp_config_check_url(entry->config, entry, f->name, f->accepts);
+        mp_entry_check(entry, f->name, f->options);
+        mp_entry_check_url(entry, f->name, f->accepts);
     } else {
         const char *key = type ? "type" : "url";
         char path[MCPLUG_NAME_MAX + 32];
@@ -337,7 +271,7 @@ int mcplug_entry_check_new(mcplug_config *config, enum mcplug_scope scope,
     source.file.text.data = (char *)(uintptr_t)json; /* for lines and columns */
     source.file.text.len = len;
     size_t before = config->n_problems;
-    mp_config_check_shape(config, &entry);
+    mp_entry_check_shape(&entry);
     mcplug_entry_check(&entry, host);
     if (!entry.broken)
         return MCPLUG_OK;
@@ -365,66 +299,6 @@ int mcplug_config_judge(const mcplug_config *config, const mcplug_entry *entry,
         return mp_fail(err, MCPLUG_EREFUSED, "Cannot use MCP server \"%s\": %s",
                        entry->name, why.text);
     return mp_fail(err, MCPLUG_EREFUSED, "Cannot use this MCP server: %s", why.text);
-}
-
-/* ---- changing files ---- */
-
-int mcplug_entry_add(mcplug_config *config, enum mcplug_scope scope, const char *name,
-                     const char *json, size_t len, int approved, const char **file,
-                     struct mcplug_error *err)
-{
-    const char *path = NULL;
-    if (!mp_scope_info(scope))
-        return mp_fail(err, MCPLUG_EINVAL, "there is no scope %d", (int)scope);
-    int r = mp_config_add(config, scope, name, mp_bytes(json, len), approved != 0, &path,
-                          err);
-    if (r == MCPLUG_OK && file)
-        *file = path;
-    return r;
-}
-
-int mcplug_entry_remove(const mcplug_entry *entry, struct mcplug_error *err)
-{
-    return mp_config_remove(entry->config, entry, err);
-}
-
-int mcplug_entry_disable(const mcplug_entry *entry, struct mcplug_error *err)
-{
-    return mp_config_disable(entry->config, entry, true, err);
-}
-
-int mcplug_entry_enable(const mcplug_entry *entry, struct mcplug_error *err)
-{
-    return mp_config_disable(entry->config, entry, false, err);
-}
-
-int mcplug_entry_approve(mcplug_entry *entry, struct mcplug_error *err)
-{
-    return mp_config_approve(entry->config, entry, err);
-}
-
-int mcplug_approvals_reset(mcplug_config *config, const char *name, size_t *forgotten,
-                           struct mcplug_error *err)
-{
-    size_t total = 0, n;
-    int r = MCPLUG_OK;
-
-    for (size_t i = 0; r == MCPLUG_OK && i < config->n_sources; i++) {
-        const struct mp_source *source = &config->sources[i];
-        if (!source->real || !mp_scope_needs_approval(source->scope))
-            continue;
-        r = mp_approvals_remove(config->paths.approvals, source->real, name, &n, err);
-        total += r == MCPLUG_OK ? n : 0;
-    }
-    if (r == MCPLUG_OK)
-        *forgotten = total;
-    return r;
-}
-
-int mcplug_approvals_reset_all(mcplug_config *config, size_t *forgotten,
-                               struct mcplug_error *err)
-{
-    return mp_approvals_remove(config->paths.approvals, NULL, NULL, forgotten, err);
 }
 
 /* ---- text ---- */

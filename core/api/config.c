@@ -11,55 +11,10 @@
 
 #include <stdio.h>
 
-/* ---- the public functions ---- */
-
-mcplug_config *mcplug_config_load(const struct mcplug_config_options *options,
-                                  struct mcplug_error *err)
-{
-    struct mp_config_options o = {0};
-    struct mcplug_config_options given = {0};
-    if (mp_take_options(&given, options, err) != MCPLUG_OK)
-        return NULL;
-    o.dynamic = given.more;
-    o.strict = given.strict != 0;
-    return mp_config_load(&o, err);
-}
-
-void mcplug_config_free(mcplug_config *config)
-{
-    mp_config_free(config);
-}
-
-size_t mcplug_config_count(const mcplug_config *config)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < config->n_entries; i++)
-        n += config->entries[i].by == NULL;
-    return n;
-}
-
-const char *mcplug_config_name(const mcplug_config *config, size_t i)
-{
-    for (size_t k = 0; k < config->n_entries; k++)
-        if (!config->entries[k].by && i-- == 0)
-            return config->entries[k].name;
-    return NULL;
-}
-
-const char *mcplug_config_problem(mcplug_config *config, size_t i)
-{
-    return i < config->n_problems ? mp_problem_text(&config->problems[i]) : NULL;
-}
-
-const char *const *mcplug_config_plugin_dirs(const mcplug_config *config)
-{
-    return (const char *const *)config->plugin_dirs;
-}
-
 static int find(const mcplug_config *config, const char *name, struct mp_entry **out,
                 struct mcplug_error *err)
 {
-    *out = mp_config_find(config, name);
+    *out = mcplug_entry_find(config, name);
     return *out ? MCPLUG_OK
                 : mp_fail(err, MCPLUG_ECONFIG, "there is no server \"%.128s\"", name);
 }
@@ -68,19 +23,10 @@ int mcplug_config_check(const mcplug_config *config, const char *name,
                         struct mcplug_error *err)
 {
     struct mp_entry *entry;
-    enum mcplug_entry_state state;
     int r = find(config, name, &entry, err);
-    return r == MCPLUG_OK ? mp_entry_usable(config, entry, &state, err) : r;
-}
-
-const char *mcplug_config_entry(const mcplug_config *config, const char *name,
-                                size_t *len)
-{
-    struct mp_entry *entry = mp_config_find(config, name);
-    if (!entry)
-        return NULL;
-    *len = entry->json.len;
-    return (const char *)entry->json.data;
+    if (r == MCPLUG_OK && mcplug_entry_state(entry, err) != MCPLUG_ENTRY_READY)
+        r = MCPLUG_ECONFIG;
+    return r;
 }
 
 int mcplug_config_approve(mcplug_config *config, const char *name,
@@ -88,7 +34,7 @@ int mcplug_config_approve(mcplug_config *config, const char *name,
 {
     struct mp_entry *entry;
     int r = find(config, name, &entry, err);
-    return r == MCPLUG_OK ? mp_config_approve(config, entry, err) : r;
+    return r == MCPLUG_OK ? mcplug_entry_approve(entry, err) : r;
 }
 
 /* ---- opening ---- */
@@ -103,6 +49,11 @@ static void use_queue(mcplug *host, const struct mcplug_config *config, const ch
 /* What the caller left open is as the entry has it. */
 static void fill_options(const struct mp_supervision *u, struct mcplug_server_options *o)
 {
+    const struct mp_timeouts *t = &u->timeouts;
+
+    o->timeout_ms = o->timeout_ms ? o->timeout_ms : t->connect_ms;
+    o->request_ms = o->request_ms ? o->request_ms : t->request_ms;
+    o->tool_ms = o->tool_ms ? o->tool_ms : t->tool_ms;
     o->dedicated = o->dedicated || !u->shared;
     o->probe = o->probe ? o->probe : u->probe;
     o->probe_url = o->probe_url ? o->probe_url : u->probe_url;
@@ -153,7 +104,6 @@ static int open_entry(mcplug *host, mcplug_config *config, struct mp_entry *entr
     if (r == MCPLUG_OK) {
         fill_options(&supervision, o);
         o->name = o->name ? o->name : entry->name;
-        mp_resolved_times(&resolved, &o->timeout_ms, &o->request_ms, &o->tool_ms);
         use_queue(host, config, o->queue);
         const char *const *tq = o->tool_queues;
         for (size_t i = 0; tq && tq[i] && tq[i + 1]; i += 2)

@@ -1,4 +1,4 @@
-/* What the commands change in files. */
+/* What is changed in files: see <mcplug/admin.h>. */
 #include "config/config.h"
 
 #include "base/error.h"
@@ -86,11 +86,12 @@ static int apply(void *arg, const struct mp_file *old, struct mp_str *out,
     return mp_edit_remove(text, path, out, err);
 }
 
-const char *mp_config_file(struct mcplug_config *config, enum mcplug_scope scope)
+const char *mcplug_config_scope_file(struct mcplug_config *config,
+                                     enum mcplug_scope scope)
 {
     if (scope == MCPLUG_SCOPE_USER)
         return config->paths.settings;
-    if (!mp_scope_needs_approval(scope))
+    if (!mcplug_scope_info(scope) || !mp_scope_needs_approval(scope))
         return NULL;
     bool local = scope == MCPLUG_SCOPE_LOCAL;
     char **slot = local ? &config->new_local : &config->new_project;
@@ -104,12 +105,12 @@ static int check_new(struct mcplug_config *config, enum mcplug_scope scope,
                      const char *name, mp_view json, struct mcplug_error *err)
 {
     struct mp_source source = {.scope = scope, .path = config->paths.cwd};
-    struct mp_entry entry = {.name = (char *)name, .source = &source, .json = json};
+    struct mp_entry entry = {
+        .config = config, .name = (char *)name, .source = &source, .json = json};
     size_t before = config->n_problems;
-    enum mcplug_entry_state state;
     struct mcplug_error why = MCPLUG_ERROR_INIT;
 
-    mp_config_check_shape(config, &entry);
+    mp_entry_check_shape(&entry);
     if (entry.broken) {
         const struct mp_problem *p =
             before < config->n_problems ? &config->problems[before] : NULL;
@@ -124,7 +125,7 @@ static int check_new(struct mcplug_config *config, enum mcplug_scope scope,
                        "Cannot add MCP server \"%s\": not allowed by enterprise policy; "
                        "%s has all the servers there are",
                        name, config->paths.managed);
-    if (mp_entry_usable(config, &entry, &state, &why) != MCPLUG_OK) {
+    if (mcplug_entry_state(&entry, &why) != MCPLUG_ENTRY_READY) {
         const char *text = strstr(why.text, "\": ");
         return mp_fail(err, MCPLUG_ECONFIG, "Cannot add MCP server \"%s\": %s", name,
                        text ? text + 3 : why.text);
@@ -132,14 +133,17 @@ static int check_new(struct mcplug_config *config, enum mcplug_scope scope,
     return MCPLUG_OK;
 }
 
-int mp_config_add(struct mcplug_config *config, enum mcplug_scope scope, const char *name,
-                  mp_view entry, bool approved, const char **path,
-                  struct mcplug_error *err)
+int mcplug_entry_add(mcplug_config *config, enum mcplug_scope scope, const char *name,
+                     const char *json, size_t len, int approved, const char **file,
+                     struct mcplug_error *err)
 {
+    mp_view entry = mp_bytes(json, len);
     struct change c = {
-        .name = name, .entry = entry, .path = mp_config_file(config, scope)};
+        .name = name, .entry = entry, .path = mcplug_config_scope_file(config, scope)};
 
-    int r = mp_name_check(name, err);
+    int r = mcplug_scope_info(scope)
+                ? mcplug_name_check(name, err)
+                : mp_fail(err, MCPLUG_EINVAL, "there is no scope %d", (int)scope);
     if (r == MCPLUG_OK && strncmp(name, "mcp__", 5) == 0)
         r = mp_fail(
             err, MCPLUG_EINVAL,
@@ -166,8 +170,8 @@ int mp_config_add(struct mcplug_config *config, enum mcplug_scope scope, const c
                              err);
         free(real);
     }
-    if (r == MCPLUG_OK)
-        *path = c.path;
+    if (r == MCPLUG_OK && file)
+        *file = c.path;
     return r;
 }
 
@@ -183,8 +187,7 @@ static int writable(const struct mp_entry *entry, struct mcplug_error *err)
                    entry->name, entry->source->path, mp_scope_name(scope));
 }
 
-int mp_config_remove(struct mcplug_config *config, const struct mp_entry *entry,
-                     struct mcplug_error *err)
+int mcplug_entry_remove(const mcplug_entry *entry, struct mcplug_error *err)
 {
     struct change c = {.name = entry->name, .path = entry->source->path};
     size_t removed;
@@ -192,31 +195,63 @@ int mp_config_remove(struct mcplug_config *config, const struct mp_entry *entry,
     if (r == MCPLUG_OK)
         r = mp_file_update(c.path, 0600, apply, &c, err);
     if (r == MCPLUG_OK && mp_scope_needs_approval(entry->source->scope))
-        r = mp_approvals_remove(config->paths.approvals, entry->source->real, entry->name,
-                                &removed, err);
+        r = mp_approvals_remove(entry->config->paths.approvals, entry->source->real,
+                                entry->name, &removed, err);
     return r;
 }
 
-int mp_config_disable(struct mcplug_config *config, const struct mp_entry *entry,
-                      bool disabled, struct mcplug_error *err)
+/* Sets or takes away "disabled". */
+static int disable(const mcplug_entry *entry, bool disabled, struct mcplug_error *err)
 {
     struct change c = {.name = entry->name,
                        .path = entry->source->path,
                        .disable = disabled,
                        .enable = !disabled};
-    (void)config;
     int r = writable(entry, err);
     return r == MCPLUG_OK ? mp_file_update(c.path, 0600, apply, &c, err) : r;
 }
 
-int mp_config_approve(struct mcplug_config *config, struct mp_entry *entry,
-                      struct mcplug_error *err)
+int mcplug_entry_disable(const mcplug_entry *entry, struct mcplug_error *err)
+{
+    return disable(entry, true, err);
+}
+
+int mcplug_entry_enable(const mcplug_entry *entry, struct mcplug_error *err)
+{
+    return disable(entry, false, err);
+}
+
+int mcplug_entry_approve(mcplug_entry *entry, struct mcplug_error *err)
 {
     if (!mp_scope_needs_approval(entry->source->scope))
         return MCPLUG_OK;
-    int r = mp_approvals_add(config->paths.approvals, entry->source->real, entry->name,
-                             entry->json, err);
+    int r = mp_approvals_add(entry->config->paths.approvals, entry->source->real,
+                             entry->name, entry->json, err);
     if (r == MCPLUG_OK)
         entry->approval = MCPLUG_APPROVAL_GIVEN;
     return r;
+}
+
+int mcplug_approvals_reset(mcplug_config *config, const char *name, size_t *forgotten,
+                           struct mcplug_error *err)
+{
+    size_t total = 0, n;
+    int r = MCPLUG_OK;
+
+    for (size_t i = 0; r == MCPLUG_OK && i < config->n_sources; i++) {
+        const struct mp_source *source = &config->sources[i];
+        if (!source->real || !mp_scope_needs_approval(source->scope))
+            continue;
+        r = mp_approvals_remove(config->paths.approvals, source->real, name, &n, err);
+        total += r == MCPLUG_OK ? n : 0;
+    }
+    if (r == MCPLUG_OK)
+        *forgotten = total;
+    return r;
+}
+
+int mcplug_approvals_reset_all(mcplug_config *config, size_t *forgotten,
+                               struct mcplug_error *err)
+{
+    return mp_approvals_remove(config->paths.approvals, NULL, NULL, forgotten, err);
 }

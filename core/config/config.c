@@ -6,7 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ static const struct mcplug_scope_info scopes[MP_SCOPES] = {
     [MCPLUG_SCOPE_PACKAGE] = {"package", "what packages bring along", 0, 0},
 };
 
-const struct mcplug_scope_info *mp_scope_info(enum mcplug_scope scope)
+const struct mcplug_scope_info *mcplug_scope_info(enum mcplug_scope scope)
 {
     return (size_t)scope < MP_SCOPES ? &scopes[scope] : NULL;
 }
@@ -33,15 +33,14 @@ const char *mp_scope_name(enum mcplug_scope scope)
     return scopes[scope].name;
 }
 
-bool mp_scope_find(const char *name, enum mcplug_scope *out)
+int mcplug_scope_find(const char *name, enum mcplug_scope *out)
 {
-    for (size_t i = 0; i < MP_SCOPES; i++) {
+    for (size_t i = 0; i < MP_SCOPES; i++)
         if (strcmp(scopes[i].name, name) == 0) {
             *out = (enum mcplug_scope)i;
-            return true;
+            return 1;
         }
-    }
-    return false;
+    return 0;
 }
 
 bool mp_scope_needs_approval(enum mcplug_scope scope)
@@ -49,7 +48,7 @@ bool mp_scope_needs_approval(enum mcplug_scope scope)
     return scopes[scope].needs_approval;
 }
 
-int mp_name_check(const char *name, struct mcplug_error *err)
+int mcplug_name_check(const char *name, struct mcplug_error *err)
 {
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
@@ -64,6 +63,83 @@ int mp_name_check(const char *name, struct mcplug_error *err)
                        "Invalid name %.128s. Names can have at most %d characters.", name,
                        MCPLUG_NAME_MAX);
     return MCPLUG_OK;
+}
+
+/* ---- problems ---- */
+
+int mp_config_note(struct mcplug_config *config, const struct mp_source *source,
+                   const char *server, bool is_warning, const char *path, mp_view at,
+                   const char *fmt, ...)
+{
+    struct mp_str text;
+    char line[1024];
+    va_list ap;
+
+    if (config->n_problems >= MP_PROBLEMS_MAX)
+        return MCPLUG_OK;
+    struct mp_problem *list =
+        mp_resize(config->problems, (config->n_problems + 1) * sizeof *list);
+    if (!list) {
+        config->incomplete = true;
+        return MCPLUG_ENOMEM;
+    }
+    config->problems = list;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+
+    struct mp_problem *p = &list[config->n_problems];
+    mp_str_init(&text, sizeof line);
+    mp_str_adds(&text, line);
+    *p = (struct mp_problem){.is_warning = is_warning,
+                             .file = source->path,
+                             .server = server ? mp_strdup(server) : NULL,
+                             .path = mp_strdup(path),
+                             .text = mp_str_take(&text)};
+    if (at.len && source->file.text.data)
+        p->at = mp_place_of(
+            mp_bytes(source->file.text.data, source->file.text.len),
+            (size_t)(at.data - (const unsigned char *)source->file.text.data));
+    if (!p->path || !p->text || (server && !p->server)) {
+        mp_free(p->server);
+        mp_free(p->path);
+        mp_free(p->text);
+        config->incomplete = true;
+        return MCPLUG_ENOMEM;
+    }
+    config->n_problems++;
+    return MCPLUG_OK;
+}
+
+const struct mp_problem *mp_config_problem_of(const struct mcplug_config *config,
+                                              const struct mp_entry *entry)
+{
+    for (size_t i = 0; i < config->n_problems; i++) {
+        const struct mp_problem *p = &config->problems[i];
+        if (!p->is_warning && p->file == entry->source->path && p->server &&
+            strcmp(p->server, entry->name) == 0)
+            return p;
+    }
+    return NULL;
+}
+
+const char *mp_problem_text(struct mp_problem *p)
+{
+    struct mp_str line;
+    if (p->line)
+        return p->line;
+    mp_str_init(&line, MP_FILE_MAX);
+    mp_str_adds(&line, p->file);
+    if (p->at.line)
+        mp_str_addf(&line, ":%zu:%zu", p->at.line, p->at.column);
+    mp_str_adds(&line, ": ");
+    if (p->path[0]) {
+        mp_str_adds(&line, p->path);
+        mp_str_adds(&line, ": ");
+    }
+    mp_str_adds(&line, p->text);
+    p->line = mp_str_take(&line);
+    return p->line ? p->line : p->text;
 }
 
 /* ---- sources ---- */
@@ -306,11 +382,11 @@ static void entry_add(struct mcplug_config *config, struct mp_source *source, mp
     entry->json = value;
     entry->at = at;
     entry->disabled = mp_view_true(mp_view_get(value, "disabled"));
-    if (mp_name_check(name, &why) != MCPLUG_OK) {
+    if (mcplug_name_check(name, &why) != MCPLUG_OK) {
         entry->broken = true;
         mp_config_note(config, source, name, false, "mcpServers", key, "%s", why.text);
     }
-    mp_config_check_shape(config, entry);
+    mp_entry_check_shape(entry);
     if (mp_scope_needs_approval(source->scope) && source->real)
         entry->approval =
             mp_approvals_of(&config->approvals, source->real, name, value, &entry->was);
@@ -424,7 +500,8 @@ static size_t count_servers(const struct mcplug_config *config)
     return n;
 }
 
-static void read_sources(struct mcplug_config *config, const struct mp_config_options *o)
+static void read_sources(struct mcplug_config *config,
+                         const struct mcplug_config_options *o)
 {
     config->exclusive = read_managed(config);
     if (config->exclusive)
@@ -435,7 +512,7 @@ static void read_sources(struct mcplug_config *config, const struct mp_config_op
     }
     if (!o->strict && config->paths.settings)
         read_file(config, MCPLUG_SCOPE_USER, config->paths.settings, false);
-    read_dynamic(config, o->dynamic);
+    read_dynamic(config, o->more);
     if (!o->strict)
         read_packages(config);
 }
@@ -449,13 +526,15 @@ static void read_policy(struct mcplug_config *config)
         config->incomplete = true;
 }
 
-struct mcplug_config *mp_config_load(const struct mp_config_options *options,
-                                     struct mcplug_error *err)
+mcplug_config *mcplug_config_load(const struct mcplug_config_options *options,
+                                  struct mcplug_error *err)
 {
-    struct mp_config_options none = {0};
+    struct mcplug_config_options given = {0};
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    struct mcplug_config *config = mp_alloc(sizeof *config);
 
+    if (mp_take_options(&given, options, err) != MCPLUG_OK)
+        return NULL;
+    struct mcplug_config *config = mp_alloc(sizeof *config);
     if (!config) {
         mp_fail_nomem(err);
         return NULL;
@@ -466,11 +545,11 @@ struct mcplug_config *mp_config_load(const struct mp_config_options *options,
     if (r == MCPLUG_OK && !config->sources)
         r = mp_fail_nomem(err);
     if (r != MCPLUG_OK) {
-        mp_config_free(config);
+        mcplug_config_free(config);
         return NULL;
     }
     read_policy(config);
-    read_sources(config, options ? options : &none);
+    read_sources(config, &given);
     if (mp_approvals_read(config->paths.approvals, &config->approvals, &why) !=
         MCPLUG_OK) {
         struct mp_source *source =
@@ -488,7 +567,7 @@ struct mcplug_config *mp_config_load(const struct mp_config_options *options,
     if (!config->entries || config->incomplete) {
         /* a part of it could be the part that forbids something */
         mp_fail(err, MCPLUG_ENOMEM, "out of memory for the configuration");
-        mp_config_free(config);
+        mcplug_config_free(config);
         return NULL;
     }
     if (config->too_many)
@@ -505,7 +584,7 @@ struct mcplug_config *mp_config_ref(struct mcplug_config *config)
     return config;
 }
 
-void mp_config_free(struct mcplug_config *config)
+void mcplug_config_free(struct mcplug_config *config)
 {
     if (!config || atomic_fetch_sub(&config->refs, 1) > 1)
         return;
@@ -534,7 +613,50 @@ void mp_config_free(struct mcplug_config *config)
     mp_free(config);
 }
 
-struct mp_entry *mp_config_find(const struct mcplug_config *config, const char *name)
+/* ---- what there is ---- */
+
+size_t mcplug_config_count(const mcplug_config *config)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < config->n_entries; i++)
+        n += config->entries[i].by == NULL;
+    return n;
+}
+
+const char *mcplug_config_name(const mcplug_config *config, size_t i)
+{
+    for (size_t k = 0; k < config->n_entries; k++)
+        if (!config->entries[k].by && i-- == 0)
+            return config->entries[k].name;
+    return NULL;
+}
+
+const char *mcplug_config_problem(mcplug_config *config, size_t i)
+{
+    return i < config->n_problems ? mp_problem_text(&config->problems[i]) : NULL;
+}
+
+const char *const *mcplug_config_plugin_dirs(const mcplug_config *config)
+{
+    return (const char *const *)config->plugin_dirs;
+}
+
+const char *mcplug_config_entry(const mcplug_config *config, const char *name,
+                                size_t *len)
+{
+    const struct mp_entry *entry = mcplug_entry_find(config, name);
+    if (!entry)
+        return NULL;
+    *len = entry->json.len;
+    return (const char *)entry->json.data;
+}
+
+mcplug_entry *mcplug_entry_at(const mcplug_config *config, size_t i)
+{
+    return i < config->n_entries ? &config->entries[i] : NULL;
+}
+
+mcplug_entry *mcplug_entry_find(const mcplug_config *config, const char *name)
 {
     for (size_t i = 0; i < config->n_entries; i++)
         if (!config->entries[i].by && strcmp(config->entries[i].name, name) == 0)
@@ -542,7 +664,7 @@ struct mp_entry *mp_config_find(const struct mcplug_config *config, const char *
     return NULL;
 }
 
-struct mp_entry *mp_config_find_in(const struct mcplug_config *config, const char *name,
+mcplug_entry *mcplug_entry_find_in(const mcplug_config *config, const char *name,
                                    enum mcplug_scope scope)
 {
     for (size_t i = 0; i < config->n_entries; i++)
@@ -552,41 +674,17 @@ struct mp_entry *mp_config_find_in(const struct mcplug_config *config, const cha
     return NULL;
 }
 
-const struct mp_problem *mp_config_problem_of(const struct mcplug_config *config,
-                                              const struct mp_entry *entry)
-{
-    for (size_t i = 0; i < config->n_problems; i++) {
-        const struct mp_problem *p = &config->problems[i];
-        if (!p->is_warning && p->file == entry->source->path && p->server &&
-            strcmp(p->server, entry->name) == 0)
-            return p;
-    }
-    return NULL;
-}
-
-const char *mp_problem_text(struct mp_problem *p)
-{
-    struct mp_str line;
-    if (p->line)
-        return p->line;
-    mp_str_init(&line, MP_FILE_MAX);
-    mp_str_adds(&line, p->file);
-    if (p->at.line)
-        mp_str_addf(&line, ":%zu:%zu", p->at.line, p->at.column);
-    mp_str_adds(&line, ": ");
-    if (p->path[0]) {
-        mp_str_adds(&line, p->path);
-        mp_str_adds(&line, ": ");
-    }
-    mp_str_adds(&line, p->text);
-    p->line = mp_str_take(&line);
-    return p->line ? p->line : p->text;
-}
-
 bool mp_config_damaged(const struct mcplug_config *config)
 {
     for (size_t i = 0; i < config->n_sources; i++)
         if (config->sources[i].broken)
             return true;
     return false;
+}
+
+void mcplug_text_free(char *text)
+{
+    if (text)
+        explicit_bzero(text, strlen(text));
+    mp_free(text);
 }

@@ -1,8 +1,12 @@
-/* The configuration: which servers there are, which file each comes from, what is wrong
- * with it, and whether it may be used. Reading never fails as a whole: what is wrong
- * with a file or an entry is a problem of that one, and the others are there.
+/* The configuration behind <mcplug/admin.h>: which servers there are, which file each
+ * comes from, what is wrong with it, and whether it may be used. Reading never fails as a
+ * whole: what is wrong with a file or an entry is a problem of that one, and the others
+ * are there.
  *
- * A file is a JSON object with the member "mcpServers", as many programs have it. */
+ * A file is a JSON object with the member "mcpServers", as many programs have it.
+ *
+ * The public functions are defined beside what they are about: config.c (what there is),
+ * change.c (what is written), resolve.c (what may be used). */
 #ifndef MP_CONFIG_CONFIG_H
 #define MP_CONFIG_CONFIG_H
 
@@ -27,11 +31,7 @@
 #define MP_PROBLEMS_MAX 1000
 
 #define MP_SCOPES (MCPLUG_SCOPE_PACKAGE + 1)
-/* The table of scopes; NULL: there is no such scope. */
-const struct mcplug_scope_info *mp_scope_info(enum mcplug_scope scope);
 const char *mp_scope_name(enum mcplug_scope scope); /* "project" */
-/* false: there is no such scope */
-bool mp_scope_find(const char *name, enum mcplug_scope *out);
 /* Others may have written it: an entry is used only after its approval. */
 bool mp_scope_needs_approval(enum mcplug_scope scope);
 
@@ -84,27 +84,12 @@ struct mcplug_config {
     char *policy_error; /* the policy can't be read, so nothing is allowed */
     struct mp_approvals approvals;
     char **plugin_dirs;            /* NULL-ended; NULL: none */
-    char *new_local, *new_project; /* for mp_config_file() */
+    char *new_local, *new_project; /* for mcplug_config_scope_file() */
 };
 
-struct mp_config_options {
-    /* For each --mcp-config: JSON text, or the path of a file. NULL-ended, or NULL. */
-    const char *const *dynamic;
-    bool strict; /* dynamic ones only, and the administrator's */
-};
-
-/* give: mp_config_free. NULL without memory, or a working directory. */
-struct mcplug_config *mp_config_load(const struct mp_config_options *options,
-                                     struct mcplug_error *err);
-/* Somebody else needs it, too, and drops it with mp_config_free(). [any] */
+/* Somebody else needs it, too, and drops it with mcplug_config_free(). [any] */
 struct mcplug_config *mp_config_ref(struct mcplug_config *config);
-void mp_config_free(struct mcplug_config *config); /* [any] */
 
-/* The entry that wins; NULL: there is none of that name. */
-struct mp_entry *mp_config_find(const struct mcplug_config *config, const char *name);
-/* The entry of that very scope, shadowed or not; of several, the nearest. */
-struct mp_entry *mp_config_find_in(const struct mcplug_config *config, const char *name,
-                                   enum mcplug_scope scope);
 /* The first problem of that entry which is no warning; NULL: none. */
 const struct mp_problem *mp_config_problem_of(const struct mcplug_config *config,
                                               const struct mp_entry *entry);
@@ -114,9 +99,6 @@ const char *mp_problem_text(struct mp_problem *p);
 
 /* Is there a file that can't be used? What it has is not known then. */
 bool mp_config_damaged(const struct mcplug_config *config);
-
-/* Letters, digits, - and _. */
-int mp_name_check(const char *name, struct mcplug_error *err);
 
 /* ---- schema.c ---- */
 
@@ -128,16 +110,16 @@ int mp_config_note(struct mcplug_config *config, const struct mp_source *source,
 
 /* What can be said of an entry without its module: the shapes of the keys that every
  * server may have. */
-void mp_config_check_shape(struct mcplug_config *config, struct mp_entry *entry);
+void mp_entry_check_shape(struct mp_entry *entry);
 /* The rest: settings of the transport, after what its module declares, and keys that
  * nobody knows. Once per entry. */
-void mp_config_check(struct mcplug_config *config, struct mp_entry *entry,
-                     const char *transport, const struct mcplug_option *options);
+void mp_entry_check(struct mp_entry *entry, const char *transport,
+                    const struct mcplug_option *options);
 
 /* And its URL, as far as it can be told without variables: one that can be read, of a
  * scheme that the transport takes (`accepts` as in its feature; NULL: any). */
-void mp_config_check_url(struct mcplug_config *config, struct mp_entry *entry,
-                         const char *transport, const char *const *accepts);
+void mp_entry_check_url(struct mp_entry *entry, const char *transport,
+                        const char *const *accepts);
 
 /* ---- supervision.c ---- */
 
@@ -152,9 +134,6 @@ int mp_entry_type(const struct mp_entry *entry, char **out, struct mcplug_error 
 struct mp_resolved {
     char *type;              /* NULL: the URL has to tell */
     mcplug_props *props;     /* for the transport */
-    uint32_t connect_ms;     /* 0: not set */
-    uint32_t request_ms;     /* likewise */
-    uint64_t tool_ms;        /* likewise */
     char *missing;           /* "A, B": variables that are not set; NULL: none */
     mcplug_props *variables; /* those that it asked for, a map "variables" */
     bool has_secrets;        /* and these, of which `props` has the references */
@@ -167,61 +146,22 @@ struct mp_vaults {
     void *arg;
 };
 
-/* May it be used at all? MCPLUG_OK, or MCPLUG_ECONFIG with the reason: it is broken, it
- * is disabled, it wants approval; MCPLUG_EREFUSED: the administrator says no. `state`
- * tells which. */
-int mp_entry_usable(const struct mcplug_config *config, const struct mp_entry *entry,
-                    enum mcplug_entry_state *state, struct mcplug_error *err);
-
-/* Only for entries that are usable. `options` as declared by the transport: what is in
- * neither them nor our own keys is left out. Variables are looked up; a secret is not,
- * its reference stands for it. Clear `out` in any case. */
-int mp_entry_resolve(const struct mcplug_config *config, const struct mp_entry *entry,
-                     const struct mcplug_option *options, struct mp_resolved *out,
-                     struct mcplug_error *err);
+/* Only for entries that mcplug_entry_state() finds ready. `options` as declared by the
+ * transport: what is in neither them nor our own keys is left out. Variables are looked
+ * up; a secret is not, its reference stands for it. Clear `out` in any case. */
+int mp_entry_resolve(const struct mp_entry *entry, const struct mcplug_option *options,
+                     struct mp_resolved *out, struct mcplug_error *err);
 /* The same settings once more, with the secrets: give `out`. `variables` are those that
- * were found then. Reads nothing of `config` and `entry` that can change. May block: see
+ * were found then. Reads nothing of `entry` that can change. May block: see
  * secret.h. [any] */
-int mp_entry_secrets(const struct mcplug_config *config, const struct mp_entry *entry,
-                     const struct mcplug_option *options, const mcplug_props *variables,
-                     const struct mp_vaults *vaults, mcplug_props **out,
-                     struct mcplug_error *err);
+int mp_entry_secrets(const struct mp_entry *entry, const struct mcplug_option *options,
+                     const mcplug_props *variables, const struct mp_vaults *vaults,
+                     mcplug_props **out, struct mcplug_error *err);
 void mp_resolved_clear(struct mp_resolved *resolved);
-/* Fills in the times that are 0. */
-void mp_resolved_times(const struct mp_resolved *resolved, uint32_t *connect_ms,
-                       uint32_t *request_ms, uint64_t *tool_ms);
-
-/* "A, B": variables that the entry asks for, and that are not set. give; NULL: none, or
- * no memory */
-char *mp_entry_missing(const struct mp_entry *entry);
-
-/* Every variable and secret that the entry may ask for: "VAR", "file:PATH". */
-void mp_entry_each_name(const struct mp_entry *entry,
-                        void (*fn)(void *arg, const char *name), void *arg);
-
 /* What the policy says of settings as they are about to be used: after whatever was put
  * on top of an entry, or of a server that is given in place (`entry` NULL). */
 int mp_config_judge(const struct mcplug_config *config, const struct mp_entry *entry,
                     const mcplug_props *props, struct mcplug_error *err);
-
-/* ---- change.c: what the commands write ---- */
-
-/* Adds an entry to the file of that scope: local, project or user. The name, the shape of
- * the entry and the policy are checked first; a name that the file has is refused. With
- * `approved`, it has the approval that its scope wants: the user wrote it. `path` gets
- * the file, borrow. */
-int mp_config_add(struct mcplug_config *config, enum mcplug_scope scope, const char *name,
-                  mp_view entry, bool approved, const char **path,
-                  struct mcplug_error *err);
-int mp_config_remove(struct mcplug_config *config, const struct mp_entry *entry,
-                     struct mcplug_error *err);
-/* Sets or takes away "disabled". */
-int mp_config_disable(struct mcplug_config *config, const struct mp_entry *entry,
-                      bool disabled, struct mcplug_error *err);
-int mp_config_approve(struct mcplug_config *config, struct mp_entry *entry,
-                      struct mcplug_error *err);
-/* The file that mp_config_add() would write; NULL: none. borrow */
-const char *mp_config_file(struct mcplug_config *config, enum mcplug_scope scope);
 
 /* ---- mask.c ---- */
 

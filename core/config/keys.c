@@ -15,8 +15,8 @@
 
 /* ---- problems ---- */
 
-void mp_checker_complain(struct mp_checker *c, bool is_warning, const char *below,
-                         mp_view at, const char *fmt, ...)
+void mp_entry_complain(struct mp_entry *entry, bool is_warning, const char *below,
+                       mp_view at, const char *fmt, ...)
 {
     char path[512], text[512];
     va_list ap;
@@ -24,10 +24,10 @@ void mp_checker_complain(struct mp_checker *c, bool is_warning, const char *belo
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    snprintf(path, sizeof path, "mcpServers.%.128s%s", c->entry->name, below);
-    mp_config_note(c->config, c->entry->source, c->entry->name, is_warning, path, at,
-                   "%s", text);
-    c->entry->broken |= !is_warning;
+    snprintf(path, sizeof path, "mcpServers.%.128s%s", entry->name, below);
+    mp_config_note(entry->config, entry->source, entry->name, is_warning, path, at, "%s",
+                   text);
+    entry->broken |= !is_warning;
 }
 
 /* ---- shapes ---- */
@@ -66,40 +66,47 @@ bool mp_view_is_scalar(mp_view v)
     return mp_view_is_string(v) || is_number(v) || is_bool(v);
 }
 
-void mp_checker_expected(struct mp_checker *c, const char *below, mp_view at,
-                         const char *what)
+char *mp_view_text(mp_view v)
 {
-    mp_checker_complain(c, false, below, at, "expected %s, found %s", what, shape_of(at));
+    return mp_view_is_string(v) ? mp_view_strdup(v)
+                                : mp_strndup((const char *)v.data, v.len);
 }
 
-void mp_checker_no_memory(struct mp_checker *c)
+void mp_entry_expected(struct mp_entry *entry, const char *below, mp_view at,
+                       const char *what)
 {
-    c->config->incomplete = true;
-    c->entry->broken = true;
+    mp_entry_complain(entry, false, below, at, "expected %s, found %s", what,
+                      shape_of(at));
 }
 
-void mp_check_string(struct mp_checker *c, const char *below, mp_view v)
+void mp_entry_no_memory(struct mp_entry *entry)
+{
+    entry->config->incomplete = true;
+    entry->broken = true;
+}
+
+void mp_check_string(struct mp_entry *entry, const char *below, mp_view v)
 {
     struct mp_str text;
     mp_str_init(&text, MP_FILE_MAX);
     mp_str_add_view(&text, v);
     if (text.failed)
-        mp_checker_no_memory(c);
+        mp_entry_no_memory(entry);
     else if (text.data && strlen(text.data) != text.len)
-        mp_checker_complain(c, false, below, v, "has a NUL character");
+        mp_entry_complain(entry, false, below, v, "has a NUL character");
     mp_str_clear(&text);
 }
 
-static void check_item(struct mp_checker *c, const char *below, mp_view v,
+static void check_item(struct mp_entry *entry, const char *below, mp_view v,
                        bool (*fits)(mp_view v))
 {
     if (!fits(v))
-        mp_checker_expected(c, below, v, "a string");
+        mp_entry_expected(entry, below, v, "a string");
     else
-        mp_check_string(c, below, v);
+        mp_check_string(entry, below, v);
 }
 
-static void check_items(struct mp_checker *c, const char *below, mp_view v,
+static void check_items(struct mp_entry *entry, const char *below, mp_view v,
                         bool (*fits)(mp_view v))
 {
     struct mp_walk w = mp_walk_into(v);
@@ -107,25 +114,25 @@ static void check_items(struct mp_checker *c, const char *below, mp_view v,
     char path[160];
 
     if (!mp_view_is_array(v))
-        mp_checker_expected(c, below, v, "a list of strings");
+        mp_entry_expected(entry, below, v, "a list of strings");
     for (size_t i = 0; mp_view_is_array(v) && mp_walk_element(&w, &item); i++) {
         snprintf(path, sizeof path, "%.65s[%zu]", below, i);
-        check_item(c, path, item, fits);
+        check_item(entry, path, item, fits);
     }
 }
 
-void mp_check_strings(struct mp_checker *c, const char *below, mp_view v)
+void mp_check_strings(struct mp_entry *entry, const char *below, mp_view v)
 {
-    check_items(c, below, v, mp_view_is_scalar);
+    check_items(entry, below, v, mp_view_is_scalar);
 }
 
 /* Names are texts and nothing else: a number there was meant for another key. */
-static void check_names(struct mp_checker *c, const char *below, mp_view v)
+static void check_names(struct mp_entry *entry, const char *below, mp_view v)
 {
-    check_items(c, below, v, mp_view_is_string);
+    check_items(entry, below, v, mp_view_is_string);
 }
 
-static void check_members(struct mp_checker *c, const char *below, mp_view v,
+static void check_members(struct mp_entry *entry, const char *below, mp_view v,
                           bool (*fits)(mp_view v))
 {
     struct mp_walk w = mp_walk_into(v);
@@ -133,82 +140,82 @@ static void check_members(struct mp_checker *c, const char *below, mp_view v,
     char path[320];
 
     if (!mp_view_is_object(v))
-        mp_checker_expected(c, below, v, "an object with strings");
+        mp_entry_expected(entry, below, v, "an object with strings");
     while (mp_view_is_object(v) && mp_walk_member(&w, &name, &item)) {
         char *text = mp_view_strdup(name);
         snprintf(path, sizeof path, "%.65s.%.128s", below, text ? text : "");
-        check_item(c, path, item, fits);
+        check_item(entry, path, item, fits);
         if (!text)
-            mp_checker_no_memory(c);
+            mp_entry_no_memory(entry);
         else if (!*text || (strcmp(below, ".env") == 0 && strchr(text, '=')))
-            mp_checker_complain(c, false, path, name, "is no name");
+            mp_entry_complain(entry, false, path, name, "is no name");
         mp_free(text);
     }
 }
 
-void mp_check_map(struct mp_checker *c, const char *below, mp_view v)
+void mp_check_map(struct mp_entry *entry, const char *below, mp_view v)
 {
-    check_members(c, below, v, mp_view_is_scalar);
+    check_members(entry, below, v, mp_view_is_scalar);
 }
 
-static void check_named(struct mp_checker *c, const char *below, mp_view v)
+static void check_named(struct mp_entry *entry, const char *below, mp_view v)
 {
-    check_members(c, below, v, mp_view_is_string);
+    check_members(entry, below, v, mp_view_is_string);
 }
 
 /* Milliseconds from `least` on, or a text such as `like`. A bare number in quotes would
  * have to be guessed at. */
-static void check_duration(struct mp_checker *c, const char *below, mp_view v,
+static void check_duration(struct mp_entry *entry, const char *below, mp_view v,
                            int64_t least, const char *like)
 {
     char *text = mp_view_strdup(v);
     int64_t ms = 0;
 
     if (!text && mp_view_is_string(v))
-        mp_checker_no_memory(c);
+        mp_entry_no_memory(entry);
     bool ok = is_number(v) ? mp_view_int(v, &ms)
                            : text && mp_option_parse("duration", text, &ms);
     if (!ok || ms < least)
-        mp_checker_complain(c, false, below, v,
-                            "expected milliseconds, or a time such as \"%s\"", like);
+        mp_entry_complain(entry, false, below, v,
+                          "expected milliseconds, or a time such as \"%s\"", like);
     else if (ms > MP_TIME_MAX)
-        mp_checker_complain(c, false, below, v, "is more than 365 days");
+        mp_entry_complain(entry, false, below, v, "is more than 365 days");
     else if (text && ms && !text[strspn(text, "0123456789")])
-        mp_checker_complain(c, false, below, v, "is it \"%.16sms\" or \"%.16ss\"?", text,
-                            text);
+        mp_entry_complain(entry, false, below, v, "is it \"%.16sms\" or \"%.16ss\"?",
+                          text, text);
     mp_free(text);
 }
 
-static void check_timeouts(struct mp_checker *c, const char *below, mp_view v)
+static void check_timeouts(struct mp_entry *entry, const char *below, mp_view v)
 {
     struct mp_walk w = mp_walk_into(v);
     mp_view name, item;
     char path[320];
 
     if (!mp_view_is_object(v))
-        mp_checker_expected(c, below, v,
-                            "an object with \"connect\", \"request\", \"tool\"");
+        mp_entry_expected(entry, below, v,
+                          "an object with \"connect\", \"request\", \"tool\"");
     while (mp_view_is_object(v) && mp_walk_member(&w, &name, &item)) {
         char *text = mp_view_strdup(name);
         snprintf(path, sizeof path, "%s.%.128s", below, text ? text : "");
         if (mp_view_equals(name, "connect") || mp_view_equals(name, "request") ||
             mp_view_equals(name, "tool"))
-            check_duration(c, path, item, 1, "30s");
+            check_duration(entry, path, item, 1, "30s");
         else
-            mp_checker_complain(
-                c, false, path, name,
+            mp_entry_complain(
+                entry, false, path, name,
                 "is unknown; there are \"connect\", \"request\" and \"tool\"");
         mp_free(text);
     }
 }
 
-static void check_time(struct mp_checker *c, const char *below, mp_view v)
+static void check_time(struct mp_entry *entry, const char *below, mp_view v)
 {
-    check_duration(c, below, v, 0, "10m");
+    check_duration(entry, below, v, 0, "10m");
 }
 
 /* Modules may offer more than the four, so only what looks like a slip is refused. */
-static void check_probe(struct mp_checker *c, const char *below, mp_view v)
+static void check_probe(struct mp_entry *entry, const char *below, mp_view v)
 {
     static const char *const names[] = {"ping", "listTools", "discover", "http"};
     struct mcplug_error why = MCPLUG_ERROR_INIT;
@@ -227,52 +234,53 @@ static void check_probe(struct mp_checker *c, const char *below, mp_view v)
         if (strcasecmp(given, names[i]) == 0)
             best = names[i];
     if (!given && mp_view_is_string(v))
-        mp_checker_no_memory(c);
-    else if (!known && (!given || best || mp_name_check(given, &why) != MCPLUG_OK))
-        mp_checker_complain(
-            c, false, below, v, "expected ping, listTools, discover or http%s%s%s",
-            best ? "; did you mean \"" : ", or a name that a module offers",
-            best ? best : "", best ? "\"?" : "");
+        mp_entry_no_memory(entry);
+    else if (!known && (!given || best || mcplug_name_check(given, &why) != MCPLUG_OK))
+        mp_entry_complain(entry, false, below, v,
+                          "expected ping, listTools, discover or http%s%s%s",
+                          best ? "; did you mean \"" : ", or a name that a module offers",
+                          best ? best : "", best ? "\"?" : "");
     else
-        mp_check_string(c, below, v);
+        mp_check_string(entry, below, v);
     mp_free(given);
 }
 
-static void check_text(struct mp_checker *c, const char *below, mp_view v)
+static void check_text(struct mp_entry *entry, const char *below, mp_view v)
 {
     if (!mp_view_is_string(v))
-        mp_checker_expected(c, below, v, "a string");
+        mp_entry_expected(entry, below, v, "a string");
     else if (v.len == 2)
-        mp_checker_complain(c, false, below, v, "is empty");
+        mp_entry_complain(entry, false, below, v, "is empty");
     else
-        mp_check_string(c, below, v);
+        mp_check_string(entry, below, v);
 }
 
-static void check_probe_url(struct mp_checker *c, const char *below, mp_view v)
+static void check_probe_url(struct mp_entry *entry, const char *below, mp_view v)
 {
     char *url = mp_view_strdup(v);
     const char *wrong;
     struct url parts;
 
-    check_text(c, below, v);
+    check_text(entry, below, v);
     if (!url && mp_view_is_string(v))
-        mp_checker_no_memory(c);
+        mp_entry_no_memory(entry);
     if (url && *url) {
         bool web =
             strncasecmp(url, "http://", 7) == 0 || strncasecmp(url, "https://", 8) == 0;
         wrong = web ? url_parse(url, &parts) : "does not begin with http:// or https://";
         if (wrong)
-            mp_checker_complain(c, false, below, v, "%s", wrong);
+            mp_entry_complain(entry, false, below, v, "%s", wrong);
         else if (strstr(url, "${"))
-            mp_checker_complain(c, true, below, v, "is used as it is, without variables");
+            mp_entry_complain(entry, true, below, v,
+                              "is used as it is, without variables");
     }
     mp_free(url);
 }
 
-static void check_flag(struct mp_checker *c, const char *below, mp_view v)
+static void check_flag(struct mp_entry *entry, const char *below, mp_view v)
 {
     if (!is_bool(v))
-        mp_checker_expected(c, below, v, "true or false");
+        mp_entry_expected(entry, below, v, "true or false");
 }
 
 /* ---- readers; only for values that their checkers let through ---- */
@@ -433,6 +441,15 @@ const struct mp_key *mp_key_find(mp_view name)
     for (const struct mp_key *key = mp_keys; key->name; key++)
         if (mp_view_equals(name, key->name))
             return key;
+    return NULL;
+}
+
+const struct mcplug_option *mp_option_find(const struct mcplug_option *options,
+                                           mp_view name)
+{
+    for (const struct mcplug_option *o = options; o && o->name; o++)
+        if (mp_view_equals(name, o->name))
+            return o;
     return NULL;
 }
 

@@ -9,26 +9,23 @@
 
 /* ---- checks ---- */
 
-struct mp_checker {
-    struct mcplug_config *config;
-    struct mp_entry *entry;
-};
-
 /* Notes a problem of the entry; `below` is what follows the server's name: ".args[1]". */
-void mp_checker_complain(struct mp_checker *c, bool is_warning, const char *below,
-                         mp_view at, const char *fmt, ...) MCPLUG_PRINTF(5, 6);
-void mp_checker_expected(struct mp_checker *c, const char *below, mp_view at,
-                         const char *what);
+void mp_entry_complain(struct mp_entry *entry, bool is_warning, const char *below,
+                       mp_view at, const char *fmt, ...) MCPLUG_PRINTF(5, 6);
+void mp_entry_expected(struct mp_entry *entry, const char *below, mp_view at,
+                       const char *what);
 /* What could not be checked must not be used. */
-void mp_checker_no_memory(struct mp_checker *c);
+void mp_entry_no_memory(struct mp_entry *entry);
 
 /* Can it be written as one text: a string, a number, a boolean? */
 bool mp_view_is_scalar(mp_view v);
+/* give: that text; NULL: no memory */
+char *mp_view_text(mp_view v);
 /* A string of C: no NUL inside. */
-void mp_check_string(struct mp_checker *c, const char *below, mp_view v);
+void mp_check_string(struct mp_entry *entry, const char *below, mp_view v);
 /* A list of scalars, an object with scalars. */
-void mp_check_strings(struct mp_checker *c, const char *below, mp_view v);
-void mp_check_map(struct mp_checker *c, const char *below, mp_view v);
+void mp_check_strings(struct mp_entry *entry, const char *below, mp_view v);
+void mp_check_map(struct mp_entry *entry, const char *below, mp_view v);
 
 /* ---- the table ---- */
 
@@ -48,7 +45,7 @@ struct mp_key {
     const char *name; /* NULL ends the table */
     const char *type; /* as in struct mcplug_option; NULL: as its module says */
     /* NULL: its module declares what is right */
-    void (*check)(struct mp_checker *c, const char *below, mp_view v);
+    void (*check)(struct mp_entry *entry, const char *below, mp_view v);
     const struct mp_key_reader *into; /* NULL: not of struct mp_supervision */
     size_t at;                        /* the member it is read into */
     bool ours;                        /* not a setting of the transport */
@@ -59,6 +56,9 @@ struct mp_key {
 
 extern const struct mp_key mp_keys[];
 const struct mp_key *mp_key_find(mp_view name); /* NULL: not in the table */
+/* The option of that name that a transport declares; NULL: none. */
+const struct mcplug_option *mp_option_find(const struct mcplug_option *options,
+                                           mp_view name);
 
 /* ---- names ---- */
 

@@ -443,12 +443,10 @@ enum mp_verdict mp_policy_judge(const struct mp_policy *policy,
 
 const char *mp_verdict_text(enum mp_verdict verdict)
 {
-    switch (verdict) {
-    case MP_ALLOWED:
-        return "";
-    case MP_BLOCKED:
-        return "server is explicitly blocked by enterprise policy";
-    default:
-        return "not allowed by enterprise policy";
-    }
+    static const char *const texts[] = {
+        [MP_ALLOWED] = "",
+        [MP_NOT_ALLOWED] = "not allowed by enterprise policy",
+        [MP_BLOCKED] = "server is explicitly blocked by enterprise policy",
+    };
+    return texts[verdict];
 }

@@ -34,7 +34,7 @@ struct mp_subject {
     bool detour; /* how the URL is reached was: a proxy, other certificates, or none */
 };
 
-enum mp_verdict { MP_ALLOWED, MP_BLOCKED, MP_NOT_ALLOWED };
+enum mp_verdict { MP_ALLOWED, MP_NOT_ALLOWED, MP_BLOCKED }; /* the worst last */
 
 /* give `out`. Strict: an unknown key, a rule without condition, a pattern that can't be
  * read are errors, with their place, because a rule that is misread protects nobody. */

@@ -17,7 +17,6 @@
 #define VARIABLES "variables"
 
 struct resolver {
-    const struct mcplug_config *config;
     const struct mp_entry *entry;
     const struct mp_vaults *vaults; /* NULL: secrets are not looked up */
     const mcplug_props *known;      /* variables; NULL: ask the environment .. */
@@ -27,6 +26,7 @@ struct resolver {
     const char *dir;     /* what relative paths of the entry are relative to */
     bool secrets;        /* may the text at hand have them? */
     bool literal;        /* nothing is put in */
+    bool names_only;     /* of members: their values do not matter */
     struct mp_str names; /* of variables that are not set, "A, B" */
 };
 
@@ -66,7 +66,7 @@ static int secret(void *arg, const char *kind, const char *name, struct mp_str *
     if (is_command)
         return mp_secret_command(name, r->dir, out, err);
     if (strcmp(kind, "file") == 0)
-        return mp_secret_file(name, r->config->paths.home, r->dir, out, err);
+        return mp_secret_file(name, r->entry->config->paths.home, r->dir, out, err);
     return r->vaults->get(r->vaults->arg, kind, name, out, err);
 }
 
@@ -97,15 +97,9 @@ static char *expand(struct resolver *r, const char *key, mp_view value,
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     struct mp_str out;
 
-    if (!mp_view_is_string(value) || r->literal) { /* a number, true, false: as written */
-        char *text = mp_view_is_string(value)
-                         ? mp_view_strdup(value)
-                         : mp_strndup((const char *)value.data, value.len);
-        if (!text)
-            mp_fail_nomem(err);
-        return text;
-    }
-    char *text = mp_view_strdup(value);
+    char *text = mp_view_text(value);
+    if (text && (!mp_view_is_string(value) || r->literal))
+        return text; /* a number, true, false: as written */
     mp_str_init(&out, MP_EXPAND_MAX);
     int rc = text ? mp_expand(&e, text, &out, &why) : mp_fail_nomem(&why);
     mp_free(text);
@@ -122,15 +116,6 @@ static char *expand(struct resolver *r, const char *key, mp_view value,
 
 /* ---- settings ---- */
 
-static const struct mcplug_option *find_option(const struct mcplug_option *options,
-                                               const char *name)
-{
-    for (const struct mcplug_option *o = options; o && o->name; o++)
-        if (strcmp(o->name, name) == 0)
-            return o;
-    return NULL;
-}
-
 static int no_fit(const struct resolver *r, const char *key, int rc,
                   struct mcplug_error *err)
 {
@@ -140,65 +125,51 @@ static int no_fit(const struct resolver *r, const char *key, int rc,
                    r->entry->name, key);
 }
 
-static int add_list(struct resolver *r, mcplug_props *props, const char *key,
-                    mp_view list, struct mcplug_error *err)
+/* Sets `key`, adds to its list or puts `name` into its map. */
+static int put(struct resolver *r, mcplug_props *props, const char *key, bool to_list,
+               const char *name, mp_view v, struct mcplug_error *err)
 {
-    struct mp_walk w = mp_walk_into(list);
-    mp_view item;
-    int rc = MCPLUG_OK;
-    while (rc == MCPLUG_OK && mp_walk_element(&w, &item)) {
-        char *value = expand(r, key, item, err);
-        if (!value)
-            return err->code;
-        if ((rc = mp_props_add(props, key, value)) != MCPLUG_OK)
-            no_fit(r, key, rc, err);
-        mp_free(value);
-    }
-    return rc;
+    bool name_only = name && r->names_only;
+    char *value = name_only ? mp_strdup("") : expand(r, key, v, err), *path = NULL;
+    int rc = value ? MCPLUG_OK : MCPLUG_ENOMEM;
+
+    if (!value && !name_only)
+        return err->code;
+    if (value && strcmp(key, "cwd") == 0 && value[0] != '/' &&
+        !(path = mp_path_join(r->dir, value)))
+        rc = MCPLUG_ENOMEM;
+    if (rc == MCPLUG_OK)
+        rc = to_list ? mp_props_add(props, key, value)
+             : name  ? mp_props_put(props, key, name, value)
+                     : mp_props_set(props, key, path ? path : value);
+    mp_free(path);
+    mcplug_text_free(value); /* it may be a secret */
+    return rc == MCPLUG_OK ? rc : no_fit(r, key, rc, err);
 }
 
-static int put_map(struct resolver *r, mcplug_props *props, const char *key, mp_view map,
+static int put_all(struct resolver *r, mcplug_props *props, const char *key, mp_view v,
                    struct mcplug_error *err)
 {
-    struct mp_walk w = mp_walk_into(map);
+    struct mp_walk w = mp_walk_into(v);
     mp_view name, item;
     int rc = MCPLUG_OK;
-    while (rc == MCPLUG_OK && mp_walk_member(&w, &name, &item)) {
-        char *text = mp_view_strdup(name);
-        char *value = text ? expand(r, key, item, err) : NULL;
-        if (!value) {
-            rc = text ? err->code : mp_fail_nomem(err);
-        } else {
-            rc = mp_props_put(props, key, text, value);
-            memset(value, 0, strlen(value)); /* it may be a secret */
-            if (rc != MCPLUG_OK)
-                no_fit(r, key, rc, err);
+
+    if (mp_view_is_array(v)) {
+        while (rc == MCPLUG_OK && mp_walk_element(&w, &item))
+            rc = put(r, props, key, true, NULL, item, err);
+    } else if (mp_view_is_object(v)) {
+        while (rc == MCPLUG_OK && mp_walk_member(&w, &name, &item)) {
+            char *text = mp_view_strdup(name);
+            rc = text ? put(r, props, key, false, text, item, err) : mp_fail_nomem(err);
+            mp_free(text);
         }
-        mp_free(text);
-        mp_free(value);
+    } else if (v.len && !mp_view_is_null(v)) {
+        rc = put(r, props, key, false, NULL, v, err);
     }
     return rc;
 }
 
-static int set_one(struct resolver *r, mcplug_props *props, const char *key, mp_view v,
-                   struct mcplug_error *err)
-{
-    char *value = expand(r, key, v, err), *path = NULL;
-    if (!value)
-        return err->code;
-    if (strcmp(key, "cwd") == 0 && value[0] != '/' &&
-        !(path = mp_path_join(r->dir, value))) {
-        mp_free(value);
-        return mp_fail_nomem(err);
-    }
-    int rc = mp_props_set(props, key, path ? path : value);
-    if (rc != MCPLUG_OK)
-        no_fit(r, key, rc, err);
-    mp_free(path);
-    mp_free(value);
-    return rc;
-}
-
+/* Settings that the transport declares; the rest is left out. */
 static int fill(struct resolver *r, const struct mcplug_option *options,
                 mcplug_props *props, struct mcplug_error *err)
 {
@@ -207,74 +178,28 @@ static int fill(struct resolver *r, const struct mcplug_option *options,
     int rc = MCPLUG_OK;
 
     while (rc == MCPLUG_OK && mp_walk_member(&w, &name, &value)) {
-        char *key = mp_view_strdup(name);
-        if (!key)
-            return mp_fail_nomem(err);
+        const struct mcplug_option *o = mp_option_find(options, name);
         const struct mp_key *known = mp_key_find(name);
         r->secrets = known && known->shown == MP_HIDDEN;
-        if (!find_option(options, key) || mp_view_is_null(value))
-            rc = MCPLUG_OK;
-        else if (mp_view_is_array(value))
-            rc = add_list(r, props, key, value, err);
-        else if (mp_view_is_object(value))
-            rc = put_map(r, props, key, value, err);
-        else
-            rc = set_one(r, props, key, value, err);
-        mp_free(key);
+        if (o)
+            rc = put_all(r, props, o->name, value, err);
     }
     /* A project's server starts where the project is. */
     if (rc == MCPLUG_OK && mp_scope_needs_approval(r->entry->source->scope) &&
-        find_option(options, "cwd") && !mp_props_get(props, "cwd") &&
+        mp_option_find(options, mp_text("\"cwd\"")) && !mp_props_get(props, "cwd") &&
         (rc = mp_props_set(props, "cwd", r->dir)) != MCPLUG_OK)
         no_fit(r, "cwd", rc, err);
     return rc;
 }
 
-void mp_resolved_times(const struct mp_resolved *resolved, uint32_t *connect_ms,
-                       uint32_t *request_ms, uint64_t *tool_ms)
-{
-    *connect_ms = *connect_ms ? *connect_ms : resolved->connect_ms;
-    *request_ms = *request_ms ? *request_ms : resolved->request_ms;
-    *tool_ms = *tool_ms ? *tool_ms : resolved->tool_ms;
-}
-
 /* ---- policy ---- */
-
-/* What a policy looks at, as props; with `expanded`, variables are put in. */
-static int look(struct resolver *r, bool expanded, mcplug_props *props,
-                struct mcplug_error *err)
-{
-    int rc = MCPLUG_OK;
-    r->literal = !expanded;
-    for (const struct mp_key *k = mp_keys; rc == MCPLUG_OK && k->name; k++) {
-        if (!k->judged)
-            continue;
-        const char *key = k->name;
-        mp_view value = mp_view_get(r->entry->json, key), name, item;
-        struct mp_walk w = mp_walk_into(value);
-        if (mp_view_is_array(value))
-            rc = add_list(r, props, key, value, err);
-        else if (value.len && !mp_view_is_object(value) && !mp_view_is_null(value))
-            rc = set_one(r, props, key, value, err);
-        else if (mp_view_is_object(value)) /* values of variables do not matter */
-            while (rc == MCPLUG_OK && mp_walk_member(&w, &name, &item)) {
-                char *text = mp_view_strdup(name);
-                rc = text ? mp_props_put(props, key, text, "") : MCPLUG_ENOMEM;
-                if (rc != MCPLUG_OK)
-                    no_fit(r, key, rc, err);
-                mp_free(text);
-            }
-    }
-    return rc;
-}
 
 static enum mp_verdict worse(enum mp_verdict a, enum mp_verdict b)
 {
-    return a == MP_BLOCKED || b == MP_BLOCKED ? MP_BLOCKED : a == MP_ALLOWED ? b : a;
+    return a > b ? a : b;
 }
 
-/* A socket in parts is judged as the URL that it comes to; a path by all its spellings.
- */
+/* A socket in parts is judged as the URL that it comes to. */
 static enum mp_verdict judge_socket(const struct mcplug_config *config,
                                     struct mp_subject *subject, const char *scheme,
                                     const char *first, const char *second)
@@ -294,6 +219,7 @@ static enum mp_verdict judge_socket(const struct mcplug_config *config,
     return verdict;
 }
 
+/* By all its spellings. */
 static enum mp_verdict judge_path(const struct mcplug_config *config,
                                   struct mp_subject *subject, const char *path)
 {
@@ -342,159 +268,148 @@ static enum mp_verdict judge_address(const struct mcplug_config *config,
     return verdict;
 }
 
-static bool is_moved(const mcplug_props *props, const char *home)
+/* `sure`: it is known what it comes to. Else it can be blocked, but who knows if it is
+ * allowed? */
+static int judge_props(const struct mcplug_config *config, const struct mp_entry *entry,
+                       const mcplug_props *props, bool sure, struct mcplug_error *err)
 {
     const char *command = mp_props_get(props, "command"),
                *cwd = mp_props_get(props, "cwd");
-    return (command && command[0] != '/' && strchr(command, '/')) ||
-           (cwd && *cwd && !(home && strcmp(cwd, home) == 0));
-}
-
-static enum mp_verdict judge_props(const struct mcplug_config *config, const char *name,
-                                   const char *home, const mcplug_props *props)
-{
-    const char *command = mp_props_get(props, "command");
-    const char *const *args = mp_props_list(props, "args");
-    const char *const *env = mp_props_list(props, "env");
     const char *insecure = mp_props_get(props, "insecure");
-    struct mp_subject subject = {.name = name, .moved = is_moved(props, home)};
+    const char *const *args = mp_props_list(props, "args");
+    const char *const *env =
+        mp_props_list(props, "env"); /* name, value, name, value .. */
+    /* where its server starts unless it says otherwise */
+    char *home =
+        entry && mp_scope_needs_approval(entry->source->scope) && entry->source->real
+            ? mp_path_dir(entry->source->real)
+            : NULL;
     size_t n = 0, m = 0;
 
     while (args[n])
         n++;
     while (env[m])
         m++;
-    const char **line = mp_alloc((n + 2) * sizeof *line);
-    const char **names = mp_alloc((m + 1) * sizeof *names);
-    if (!line || !names) {
-        mp_free(line);
-        mp_free(names);
-        return MP_NOT_ALLOWED;
+    const char **line = mp_alloc((n + 2 + m / 2 + 1) * sizeof *line);
+    const char **names = line ? line + n + 2 : NULL;
+    enum mp_verdict verdict = MP_NOT_ALLOWED;
+    if (line) {
+        line[0] = command ? command : "";
+        memcpy(line + 1, args, n * sizeof *line);
+        for (size_t i = 0; i < m; i += 2)
+            names[i / 2] = env[i];
+        struct mp_subject subject = {
+            .name = entry ? entry->name : "",
+            .command = command || n ? line : NULL,
+            .env = names,
+            .moved = (command && command[0] != '/' && strchr(command, '/')) ||
+                     (cwd && *cwd && !(home && strcmp(cwd, home) == 0)),
+            .detour = mp_props_get(props, "proxy") || mp_props_get(props, "caFile") ||
+                      mp_props_get(props, "certFile") ||
+                      (insecure && strcmp(insecure, "false") != 0)};
+        verdict = judge_address(config, &subject, props);
     }
-    line[0] = command ? command : "";
-    memcpy(line + 1, args, n * sizeof *line);
-    for (size_t i = 0; i < m; i += 2) /* name, value, name, value .. */
-        names[i / 2] = env[i];
-    subject.command = command || n ? line : NULL;
-    subject.env = names;
-    subject.detour = mp_props_get(props, "proxy") || mp_props_get(props, "caFile") ||
-                     mp_props_get(props, "certFile") ||
-                     (insecure && strcmp(insecure, "false") != 0);
-    enum mp_verdict verdict = judge_address(config, &subject, props);
     mp_free(line);
-    mp_free(names);
-    return verdict;
+    mp_free(home);
+    return verdict == MP_ALLOWED || (!sure && verdict == MP_NOT_ALLOWED)
+               ? MCPLUG_OK
+               : mp_fail(err, MCPLUG_EREFUSED, "%s", mp_verdict_text(verdict));
 }
 
-/* give: where an entry's server starts unless it says otherwise; NULL: where we are */
-static char *home_of(const struct mp_entry *entry)
+/* Is there a policy to be asked? A broken one is MCPLUG_EREFUSED in `rc`. */
+static bool has_policy(const struct mcplug_config *config, int *rc,
+                       struct mcplug_error *err)
 {
-    return mp_scope_needs_approval(entry->source->scope) && entry->source->real
-               ? mp_path_dir(entry->source->real)
-               : NULL;
-}
-
-static int policy_broken(const struct mcplug_config *config, struct mcplug_error *err)
-{
-    return mp_fail(err, MCPLUG_EREFUSED,
-                   "the enterprise policy cannot be used, so no server is: %s",
-                   config->policy_error);
+    *rc = config->policy_error
+              ? mp_fail(err, MCPLUG_ECONFIG,
+                        "the enterprise policy cannot be used, so no server is: %s",
+                        config->policy_error)
+              : MCPLUG_OK;
+    return *rc == MCPLUG_OK && config->policy;
 }
 
 int mp_config_judge(const struct mcplug_config *config, const struct mp_entry *entry,
                     const mcplug_props *props, struct mcplug_error *err)
 {
-    if (config->policy_error)
-        return policy_broken(config, err);
-    if (!config->policy)
-        return MCPLUG_OK;
-    char *home = entry ? home_of(entry) : NULL;
-    enum mp_verdict verdict = judge_props(config, entry ? entry->name : "", home, props);
-    mp_free(home);
-    return verdict == MP_ALLOWED
-               ? MCPLUG_OK
-               : mp_fail(err, MCPLUG_EREFUSED, "%s", mp_verdict_text(verdict));
+    int rc;
+    return has_policy(config, &rc, err) ? judge_props(config, entry, props, true, err)
+                                        : rc;
 }
 
-/* Before it may see variables, an entry can be blocked, but who knows if it is allowed?
- */
-static int judge(const struct mcplug_config *config, const struct mp_entry *entry,
-                 bool approved, struct mcplug_error *err)
+/* The same of an entry, by what a policy looks at. Variables count once the entry may see
+ * them, which is when it is approved. */
+static int judge(const struct mp_entry *entry, bool approved, struct mcplug_error *err)
 {
-    struct resolver r = {.config = config, .entry = entry, .dir = config->paths.cwd};
-    if (config->policy_error)
-        return policy_broken(config, err);
-    if (!config->policy)
-        return MCPLUG_OK;
+    struct resolver r = {.entry = entry,
+                         .dir = entry->config->paths.cwd,
+                         .literal = !approved,
+                         .names_only = true};
+    int rc;
+
+    if (!has_policy(entry->config, &rc, err))
+        return rc;
     mcplug_props *props = mp_props_new();
-    char *home = home_of(entry);
     mp_str_init(&r.names, NAMES_MAX);
-    int rc = props ? look(&r, approved, props, err) : mp_fail_nomem(err);
-    if (rc == MCPLUG_OK) {
-        enum mp_verdict verdict = judge_props(config, entry->name, home, props);
-        if (verdict == MP_BLOCKED || (verdict != MP_ALLOWED && approved))
-            rc = mp_fail(err, MCPLUG_EREFUSED, "%s", mp_verdict_text(verdict));
-    }
-    mp_free(home);
+    rc = props ? MCPLUG_OK : mp_fail_nomem(err);
+    for (const struct mp_key *k = mp_keys; rc == MCPLUG_OK && k->name; k++)
+        if (k->judged)
+            rc = put_all(&r, props, k->name, mp_view_get(entry->json, k->name), err);
+    if (rc == MCPLUG_OK)
+        rc = judge_props(entry->config, entry, props, approved, err);
     mp_str_clear(&r.names);
     mp_props_free(props);
     return rc;
 }
 
-int mp_entry_usable(const struct mcplug_config *config, const struct mp_entry *entry,
-                    enum mcplug_entry_state *state, struct mcplug_error *err)
+enum mcplug_entry_state mcplug_entry_state(const mcplug_entry *entry,
+                                           struct mcplug_error *err)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    const struct mp_problem *p;
     bool approved = !mp_scope_needs_approval(entry->source->scope) ||
                     entry->approval == MCPLUG_APPROVAL_GIVEN;
 
     if (entry->broken) {
-        *state = MCPLUG_ENTRY_BROKEN;
-        p = mp_config_problem_of(config, entry);
-        return mp_fail(err, MCPLUG_ECONFIG, "%s:%zu:%zu: %s: %s", entry->source->path,
-                       p ? p->at.line : 1, p ? p->at.column : 1, p ? p->path : "",
-                       p ? p->text : "cannot be used");
+        const struct mp_problem *p = mp_config_problem_of(entry->config, entry);
+        mp_fail(err, MCPLUG_ECONFIG, "%s:%zu:%zu: %s: %s", entry->source->path,
+                p ? p->at.line : 1, p ? p->at.column : 1, p ? p->path : "",
+                p ? p->text : "cannot be used");
+        return MCPLUG_ENTRY_BROKEN;
     }
-    /* variables count once the entry may see them */
-    if (judge(config, entry, approved, &why) != MCPLUG_OK) {
-        *state = MCPLUG_ENTRY_BLOCKED;
-        return mp_fail(err, MCPLUG_EREFUSED, "Cannot use MCP server \"%s\": %s",
-                       entry->name, why.text);
+    if (judge(entry, approved, &why) != MCPLUG_OK) {
+        mp_fail(err, MCPLUG_EREFUSED, "Cannot use MCP server \"%s\": %s", entry->name,
+                why.text);
+        return MCPLUG_ENTRY_BLOCKED;
     }
     if (entry->disabled) {
-        *state = MCPLUG_ENTRY_DISABLED;
-        return mp_fail(err, MCPLUG_ECONFIG, "server \"%s\" is disabled in %s",
-                       entry->name, entry->source->path);
+        mp_fail(err, MCPLUG_ECONFIG, "server \"%s\" is disabled in %s", entry->name,
+                entry->source->path);
+        return MCPLUG_ENTRY_DISABLED;
     }
     if (!approved) {
-        *state = MCPLUG_ENTRY_NEEDS_APPROVAL;
-        return mp_fail(err, MCPLUG_ECONFIG,
-                       entry->approval == MCPLUG_APPROVAL_CHANGED
-                           ? "server \"%s\" of %s has changed since it was approved"
-                           : "server \"%s\" of %s has not been approved",
-                       entry->name, entry->source->path);
+        mp_fail(err, MCPLUG_ECONFIG,
+                entry->approval == MCPLUG_APPROVAL_CHANGED
+                    ? "server \"%s\" of %s has changed since it was approved"
+                    : "server \"%s\" of %s has not been approved",
+                entry->name, entry->source->path);
+        return MCPLUG_ENTRY_NEEDS_APPROVAL;
     }
-    *state = MCPLUG_ENTRY_READY;
-    return MCPLUG_OK;
+    return MCPLUG_ENTRY_READY;
 }
 
 /* ---- the whole ---- */
 
 /* What relative paths of the entry are relative to. give; NULL: no memory */
-static char *dir_of(const struct mcplug_config *config, const struct mp_entry *entry)
+static char *dir_of(const struct mp_entry *entry)
 {
     const char *real = entry->source->real;
-    return real ? mp_path_dir(real) : mp_strdup(config->paths.cwd);
+    return real ? mp_path_dir(real) : mp_strdup(entry->config->paths.cwd);
 }
 
-int mp_entry_resolve(const struct mcplug_config *config, const struct mp_entry *entry,
-                     const struct mcplug_option *options, struct mp_resolved *out,
-                     struct mcplug_error *err)
+int mp_entry_resolve(const struct mp_entry *entry, const struct mcplug_option *options,
+                     struct mp_resolved *out, struct mcplug_error *err)
 {
-    char *dir = dir_of(config, entry);
-    struct resolver r = {.config = config, .entry = entry, .dir = dir};
-    struct mp_timeouts timeouts;
+    char *dir = dir_of(entry);
+    struct resolver r = {.entry = entry, .dir = dir};
 
     memset(out, 0, sizeof *out);
     mp_str_init(&r.names, NAMES_MAX);
@@ -504,12 +419,7 @@ int mp_entry_resolve(const struct mcplug_config *config, const struct mp_entry *
                                           : mp_fail_nomem(err);
     if (rc == MCPLUG_OK)
         rc = fill(&r, options, out->props, err);
-    if (rc == MCPLUG_OK)
-        rc = mp_entry_timeouts(entry, &timeouts, err);
     if (rc == MCPLUG_OK) {
-        out->connect_ms = timeouts.connect_ms;
-        out->request_ms = timeouts.request_ms;
-        out->tool_ms = timeouts.tool_ms;
         out->has_secrets = r.has_secrets;
         if (r.no_memory || r.names.failed ||
             (r.names.len && !(out->missing = mp_str_take(&r.names))))
@@ -520,17 +430,13 @@ int mp_entry_resolve(const struct mcplug_config *config, const struct mp_entry *
     return rc;
 }
 
-int mp_entry_secrets(const struct mcplug_config *config, const struct mp_entry *entry,
-                     const struct mcplug_option *options, const mcplug_props *variables,
-                     const struct mp_vaults *vaults, mcplug_props **out,
-                     struct mcplug_error *err)
+int mp_entry_secrets(const struct mp_entry *entry, const struct mcplug_option *options,
+                     const mcplug_props *variables, const struct mp_vaults *vaults,
+                     mcplug_props **out, struct mcplug_error *err)
 {
-    char *dir = dir_of(config, entry);
-    struct resolver r = {.config = config,
-                         .entry = entry,
-                         .vaults = vaults,
-                         .known = variables,
-                         .dir = dir};
+    char *dir = dir_of(entry);
+    struct resolver r = {
+        .entry = entry, .vaults = vaults, .known = variables, .dir = dir};
     mcplug_props *props = mp_props_new();
 
     mp_str_init(&r.names, NAMES_MAX);
@@ -552,25 +458,22 @@ void mp_resolved_clear(struct mp_resolved *resolved)
     memset(resolved, 0, sizeof *resolved);
 }
 
-static void each_in(mp_view value, void (*fn)(void *arg, const char *name), void *arg)
+/* ---- what it asks for ---- */
+
+/* Calls `fn` for the texts of a setting, which has no other values inside of others. */
+static void each_text(mp_view value, void (*fn)(void *arg, const char *text), void *arg)
 {
     struct mp_walk w = mp_walk_into(value);
+    bool object = mp_view_is_object(value);
     mp_view key, item;
+    char *text = mp_view_strdup(value);
 
-    if (mp_view_is_string(value)) {
-        char *text = mp_view_strdup(value);
-        if (text)
-            mp_expand_each(text, fn, arg);
-        mp_free(text);
-    } else if (mp_view_is_object(value)) {
-        while (mp_walk_member(&w, &key, &item))
-            if (mp_view_is_string(item))
-                each_in(item, fn, arg);
-    } else if (mp_view_is_array(value)) {
-        while (mp_walk_element(&w, &item))
-            if (mp_view_is_string(item))
-                each_in(item, fn, arg);
-    }
+    if (text)
+        fn(arg, text);
+    mp_free(text);
+    while (object ? mp_walk_member(&w, &key, &item) : mp_walk_element(&w, &item))
+        if (mp_view_is_string(item))
+            each_text(item, fn, arg);
 }
 
 static int ignore_secret(void *arg, const char *kind, const char *name,
@@ -580,47 +483,47 @@ static int ignore_secret(void *arg, const char *kind, const char *name,
     return MCPLUG_OK;
 }
 
-static void note_missing(struct resolver *r, mp_view value)
+static void note_missing(void *arg, const char *text)
 {
-    const struct mp_expansion e = {variable, ignore_secret, missing, r};
-    struct mp_walk w = mp_walk_into(value);
-    mp_view key, item;
+    const struct mp_expansion e = {variable, ignore_secret, missing, arg};
+    struct mp_str out;
 
-    if (mp_view_is_string(value)) {
-        char *text = mp_view_strdup(value);
-        struct mp_str out;
-        mp_str_init(&out, MP_EXPAND_MAX);
-        if (text)
-            mp_expand(&e, text, &out, NULL);
-        mp_str_clear(&out);
-        mp_free(text);
-    } else if (mp_view_is_object(value)) {
-        while (mp_walk_member(&w, &key, &item))
-            note_missing(r, item);
-    } else if (mp_view_is_array(value)) {
-        while (mp_walk_element(&w, &item))
-            note_missing(r, item);
-    }
+    mp_str_init(&out, MP_EXPAND_MAX);
+    mp_expand(&e, text, &out, NULL);
+    mp_str_clear(&out);
 }
 
-char *mp_entry_missing(const struct mp_entry *entry)
+char *mcplug_entry_missing(const mcplug_entry *entry)
 {
     static const char *const keys[] = {"command", "args", "env", "cwd", "url", "headers"};
     struct resolver r = {.entry = entry};
 
     mp_str_init(&r.names, NAMES_MAX);
     for (size_t i = 0; i < MP_COUNT(keys); i++)
-        note_missing(&r, mp_view_get(entry->json, keys[i]));
+        each_text(mp_view_get(entry->json, keys[i]), note_missing, &r);
     char *names = r.names.len ? mp_str_take(&r.names) : NULL;
     mp_str_clear(&r.names);
     return names;
 }
 
-void mp_entry_each_name(const struct mp_entry *entry,
-                        void (*fn)(void *arg, const char *name), void *arg)
+struct names {
+    void (*fn)(void *arg, const char *name);
+    void *arg;
+};
+
+static void each_name(void *arg, const char *text)
 {
+    const struct names *names = arg;
+    mp_expand_each(text, names->fn, names->arg);
+}
+
+void mcplug_entry_each_name(const mcplug_entry *entry,
+                            void (*fn)(void *arg, const char *name), void *arg)
+{
+    struct names names = {fn, arg};
     struct mp_walk w = mp_walk_into(entry->json);
     mp_view key, value;
+
     while (mp_walk_member(&w, &key, &value))
-        each_in(value, fn, arg);
+        each_text(value, each_name, &names);
 }

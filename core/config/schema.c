@@ -53,17 +53,18 @@ static bool too_deep(mp_view json)
     return deepest > MP_ENTRY_DEPTH;
 }
 
-static void complain_of_slip(struct mp_checker *c, const char *text, mp_view name,
+static void complain_of_slip(struct mp_entry *entry, const char *text, mp_view name,
                              const char *meant)
 {
     char below[160];
 
     snprintf(below, sizeof below, ".%.128s", text);
-    mp_checker_complain(c, false, below, name, "is unknown; did you mean \"%s\"?", meant);
+    mp_entry_complain(entry, false, below, name, "is unknown; did you mean \"%s\"?",
+                      meant);
 }
 
 /* Neither "command" nor "url", but perhaps something like it. */
-static void complain_of_neither(struct mp_checker *c, mp_view json)
+static void complain_of_neither(struct mp_entry *entry, mp_view json)
 {
     struct mp_walk w = mp_walk_into(json);
     const char *best = NULL;
@@ -76,21 +77,20 @@ static void complain_of_neither(struct mp_checker *c, mp_view json)
             mp_nearest(text, "url", &best);
         }
         if (best)
-            complain_of_slip(c, text, name, best);
+            complain_of_slip(entry, text, name, best);
         mp_free(text);
     }
     if (!best)
-        mp_checker_complain(
-            c, false, "", json,
+        mp_entry_complain(
+            entry, false, "", json,
             mp_view_get(json, "serverUrl").len || mp_view_get(json, "httpUrl").len
                 ? "\"url\" is missing; `mcplug import` reads the form of other "
                   "programs"
                 : "\"command\" or \"url\" is missing");
 }
 
-void mp_config_check_shape(struct mcplug_config *config, struct mp_entry *entry)
+void mp_entry_check_shape(struct mp_entry *entry)
 {
-    struct mp_checker c = {config, entry};
     struct mp_walk w = mp_walk_into(entry->json);
     mp_view name, value, command = mp_view_get(entry->json, "command");
     mp_view url = mp_view_get(entry->json, "url");
@@ -98,79 +98,69 @@ void mp_config_check_shape(struct mcplug_config *config, struct mp_entry *entry)
     char below[96];
 
     if (!mp_view_is_object(entry->json)) {
-        mp_checker_expected(&c, "", entry->json, "an object that describes a server");
+        mp_entry_expected(entry, "", entry->json, "an object that describes a server");
         return;
     }
     if (entry->json.len > MP_ENTRY_MAX || too_deep(entry->json)) {
-        mp_checker_complain(&c, false, "", entry->json,
-                            "is too long, or nested too deeply");
+        mp_entry_complain(entry, false, "", entry->json,
+                          "is too long, or nested too deeply");
         return;
     }
     while (mp_walk_member(&w, &name, &value)) {
         const struct mp_key *key = find_key(name);
         snprintf(below, sizeof below, ".%s", key ? key->name : "");
         if (key)
-            key->check(&c, below, value);
+            key->check(entry, below, value);
     }
     if (mp_view_equals(probe, "http") && !mp_view_get(entry->json, "healthUrl").len)
-        mp_checker_complain(&c, false, ".healthProbe", probe,
-                            "\"http\" needs \"healthUrl\", which is missing");
+        mp_entry_complain(entry, false, ".healthProbe", probe,
+                          "\"http\" needs \"healthUrl\", which is missing");
     if (command.len && url.len)
-        mp_checker_complain(&c, false, "", url,
-                            "has both \"command\" and \"url\"; one must go");
+        mp_entry_complain(entry, false, "", url,
+                          "has both \"command\" and \"url\"; one must go");
     else if (url.len && (mp_view_get(entry->json, "path").len ||
                          mp_view_get(entry->json, "host").len))
-        mp_checker_complain(&c, false, "", url,
-                            "has \"url\" beside \"path\" or \"host\"; one must go");
+        mp_entry_complain(entry, false, "", url,
+                          "has \"url\" beside \"path\" or \"host\"; one must go");
     else if (!command.len && !url.len && !mp_view_get(entry->json, "type").len)
-        complain_of_neither(&c, entry->json);
+        complain_of_neither(entry, entry->json);
 }
 
 /* ---- with the transport's options ---- */
 
-static const struct mcplug_option *find_option(const struct mcplug_option *options,
-                                               mp_view name)
-{
-    for (const struct mcplug_option *o = options; o && o->name; o++)
-        if (mp_view_equals(name, o->name))
-            return o;
-    return NULL;
-}
-
-static void check_option(struct mp_checker *c, const struct mcplug_option *o, mp_view v)
+static void check_option(struct mp_entry *entry, const struct mcplug_option *o, mp_view v)
 {
     char below[128], what[160], *text;
     int64_t number;
 
     snprintf(below, sizeof below, ".%.64s", o->name);
     if (strcmp(o->type, "list") == 0) {
-        mp_check_strings(c, below, v);
+        mp_check_strings(entry, below, v);
     } else if (strcmp(o->type, "map") == 0) {
-        mp_check_map(c, below, v);
+        mp_check_map(entry, below, v);
     } else if (!mp_view_is_scalar(v)) {
         snprintf(what, sizeof what, "a value of type %s", o->type);
-        mp_checker_expected(c, below, v, what);
+        mp_entry_expected(entry, below, v, what);
     } else {
-        text = mp_view_is_string(v) ? mp_view_strdup(v)
-                                    : mp_strndup((const char *)v.data, v.len);
-        mp_check_string(c, below, v);
+        text = mp_view_text(v);
+        mp_check_string(entry, below, v);
         if (!text)
-            mp_checker_no_memory(c);
+            mp_entry_no_memory(entry);
         else if (!strstr(text, "${") && !mp_option_parse(o->type, text, &number))
-            mp_checker_complain(c, false, below, v, "\"%.64s\" is not of type %s", text,
-                                o->type);
+            mp_entry_complain(entry, false, below, v, "\"%.64s\" is not of type %s", text,
+                              o->type);
         mp_free(text);
     }
 }
 
-static void check_unknown(struct mp_checker *c, const char *transport,
+static void check_unknown(struct mp_entry *entry, const char *transport,
                           const struct mcplug_option *options, mp_view name)
 {
     char *text = mp_view_strdup(name), below[160];
     const char *best = NULL;
 
     if (!text)
-        mp_checker_no_memory(c);
+        mp_entry_no_memory(entry);
     if (!text || is_foreign(text)) {
         mp_free(text);
         return;
@@ -181,32 +171,31 @@ static void check_unknown(struct mp_checker *c, const char *transport,
     for (const struct mcplug_option *o = options; o && o->name; o++)
         mp_nearest(text, o->name, &best);
     if (best) {
-        complain_of_slip(c, text, name, best);
+        complain_of_slip(entry, text, name, best);
     } else {
         snprintf(below, sizeof below, ".%.128s", text);
-        mp_checker_complain(c, true, below, name,
-                            "is unknown to transport \"%.32s\", and ignored", transport);
+        mp_entry_complain(entry, true, below, name,
+                          "is unknown to transport \"%.32s\", and ignored", transport);
     }
     mp_free(text);
 }
 
-static void check_missing(struct mp_checker *c, const char *transport,
+static void check_missing(struct mp_entry *entry, const char *transport,
                           const struct mcplug_option *options)
 {
     for (const struct mcplug_option *o = options; o && o->name; o++) {
         bool may_miss =
             o->fallback || strcmp(o->type, "list") == 0 || strcmp(o->type, "map") == 0;
-        if (!may_miss && !mp_view_get(c->entry->json, o->name).len)
-            mp_checker_complain(c, false, "", c->entry->json,
-                                "\"%.64s\" is missing, which transport \"%.32s\" needs",
-                                o->name, transport);
+        if (!may_miss && !mp_view_get(entry->json, o->name).len)
+            mp_entry_complain(entry, false, "", entry->json,
+                              "\"%.64s\" is missing, which transport \"%.32s\" needs",
+                              o->name, transport);
     }
 }
 
-void mp_config_check(struct mcplug_config *config, struct mp_entry *entry,
-                     const char *transport, const struct mcplug_option *options)
+void mp_entry_check(struct mp_entry *entry, const char *transport,
+                    const struct mcplug_option *options)
 {
-    struct mp_checker c = {config, entry};
     struct mp_walk w = mp_walk_into(entry->json);
     mp_view name, value;
     char below[96];
@@ -216,18 +205,18 @@ void mp_config_check(struct mcplug_config *config, struct mp_entry *entry,
     entry->checked = true;
     while (mp_walk_member(&w, &name, &value)) {
         const struct mp_key *key = find_key(name);
-        const struct mcplug_option *o = find_option(options, name);
+        const struct mcplug_option *o = mp_option_find(options, name);
         if (o && !key) {
-            check_option(&c, o, value);
+            check_option(entry, o, value);
         } else if (key && !key->ours && !o) {
             snprintf(below, sizeof below, ".%s", key->name);
-            mp_checker_complain(&c, true, below, name,
-                                "means nothing to transport \"%.32s\"", transport);
+            mp_entry_complain(entry, true, below, name,
+                              "means nothing to transport \"%.32s\"", transport);
         } else if (!key && !o) {
-            check_unknown(&c, transport, options, name);
+            check_unknown(entry, transport, options, name);
         }
     }
-    check_missing(&c, transport, options);
+    check_missing(entry, transport, options);
 }
 
 static bool accepts_scheme(const char *const *accepts, const char *url, size_t len)
@@ -238,10 +227,9 @@ static bool accepts_scheme(const char *const *accepts, const char *url, size_t l
     return false;
 }
 
-void mp_config_check_url(struct mcplug_config *config, struct mp_entry *entry,
-                         const char *transport, const char *const *accepts)
+void mp_entry_check_url(struct mp_entry *entry, const char *transport,
+                        const char *const *accepts)
 {
-    struct mp_checker c = {config, entry};
     mp_view value = mp_view_get(entry->json, "url");
     char *url = mp_view_strdup(value);
     size_t scheme = url ? strcspn(url, ":") : 0;
@@ -249,14 +237,14 @@ void mp_config_check_url(struct mcplug_config *config, struct mp_entry *entry,
 
     if (url && memchr(url, '$', scheme) == NULL && accepts &&
         !accepts_scheme(accepts, url, scheme)) {
-        mp_checker_complain(&c, false, ".url", value,
-                            "transport \"%.32s\" takes no URL that begins with \"%.*s\"",
-                            transport, (int)(scheme < 32 ? scheme : 32), url);
+        mp_entry_complain(entry, false, ".url", value,
+                          "transport \"%.32s\" takes no URL that begins with \"%.*s\"",
+                          transport, (int)(scheme < 32 ? scheme : 32), url);
     } else if (url && !strstr(url, "${") && strstr(url, "://") &&
                (strncasecmp(url, "http", 4) == 0 || strncasecmp(url, "ws", 2) == 0)) {
         const char *wrong = url_parse(url, &parts);
         if (wrong)
-            mp_checker_complain(&c, false, ".url", value, "%s", wrong);
+            mp_entry_complain(entry, false, ".url", value, "%s", wrong);
     }
     mp_free(url);
 }

@@ -38,16 +38,6 @@ void mp_supervision_clear(struct mp_supervision *supervision)
     memset(supervision, 0, sizeof *supervision);
 }
 
-int mp_entry_timeouts(const struct mp_entry *entry, struct mp_timeouts *out,
-                      struct mcplug_error *err)
-{
-    const struct mp_key *key = mp_key_find(mp_text("\"timeouts\""));
-
-    memset(out, 0, sizeof *out);
-    return key->into->read(mp_view_get(entry->json, key->name), out) ? MCPLUG_OK
-                                                                     : mp_fail_nomem(err);
-}
-
 /* ---- types ---- */
 
 int mp_entry_type(const struct mp_entry *entry, char **out, struct mcplug_error *err)

@@ -28,9 +28,6 @@ struct mp_supervision {
 int mp_entry_supervision(const struct mp_entry *entry, struct mp_supervision *out,
                          struct mcplug_error *err);
 void mp_supervision_clear(struct mp_supervision *supervision);
-/* "timeouts" alone. */
-int mp_entry_timeouts(const struct mp_entry *entry, struct mp_timeouts *out,
-                      struct mcplug_error *err);
 
 #define MP_QUEUES_MAX 1000            /* that one file may name */
 #define MP_QUEUE_CONCURRENT_MAX 10000 /* from 1 */

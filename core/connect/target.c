@@ -32,7 +32,7 @@ static void target_free(struct mp_target *t)
     mcplug_settings_free(t->settings);
     mcplug_settings_free(t->overlay);
     mp_props_free(t->variables);
-    mp_config_free(t->config);
+    mcplug_config_free(t->config);
     while (t->vaults) {
         struct vault *v = t->vaults;
         t->vaults = v->next;
@@ -71,9 +71,8 @@ int mp_target_of_settings(const mcplug_settings *settings, struct mp_target **ou
 /* ---- from an entry ---- */
 
 /* Which transport is it? Without a type the URL tells, and that may have variables. */
-static int find_transport(struct mp_connector *c, const struct mcplug_config *config,
-                          const struct mp_entry *entry, const struct mp_offer **out,
-                          struct mcplug_error *err)
+static int find_transport(struct mp_connector *c, const struct mp_entry *entry,
+                          const struct mp_offer **out, struct mcplug_error *err)
 {
     static const struct mcplug_option only_url[] = {{"url", "string", "", ""},
                                                     {NULL, NULL, NULL, NULL}};
@@ -84,7 +83,7 @@ static int find_transport(struct mp_connector *c, const struct mcplug_config *co
     if (r == MCPLUG_OK && type) {
         r = mp_connector_transport(c, type, NULL, out, err);
     } else if (r == MCPLUG_OK) {
-        r = mp_entry_resolve(config, entry, only_url, &first, err);
+        r = mp_entry_resolve(entry, only_url, &first, err);
         if (r == MCPLUG_OK)
             r = mp_connector_transport(c, NULL, mp_props_get(first.props, "url"), out,
                                        err);
@@ -152,8 +151,17 @@ static int keep_for_secrets(struct mp_target *t, struct mp_connector *c,
     t->variables = mp_move(&resolved->variables);
     if (overlay && !(t->overlay = mp_settings_copy(overlay)))
         return mp_fail_nomem(err);
-    mp_entry_each_name(entry, find_vault, &f);
+    mcplug_entry_each_name(entry, find_vault, &f);
     return f.result;
+}
+
+static int usable(const struct mp_entry *entry, struct mcplug_error *err)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+
+    if (mcplug_entry_state(entry, &why) == MCPLUG_ENTRY_READY)
+        return MCPLUG_OK;
+    return mp_fail(err, why.code, "%s", why.text);
 }
 
 int mp_target_of_entry(struct mp_connector *c, struct mcplug_config *config,
@@ -163,22 +171,22 @@ int mp_target_of_entry(struct mp_connector *c, struct mcplug_config *config,
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     struct mp_target *t = mp_alloc(sizeof *t);
-    enum mcplug_entry_state state;
 
     memset(resolved, 0, sizeof *resolved);
     if (!t)
         return mp_fail_nomem(err);
     t->refs = 1;
-    int r = mp_entry_usable(config, entry, &state, err);
+    int r = usable(entry, err);
     if (r == MCPLUG_OK)
-        r = find_transport(c, config, entry, &t->offer, err);
+        r = find_transport(c, entry, &t->offer, err);
     if (r == MCPLUG_OK) {
         const struct mcplug_feature *f = &t->offer->feature;
-        mp_config_check(config, entry, f->name, f->options);
-        mp_config_check_url(config, entry, f->name, f->accepts);
-        r = entry->broken ? mp_entry_usable(config, entry, &state, err)
-                          : mp_entry_resolve(config, entry, f->options, resolved, err);
+        mp_entry_check(entry, f->name, f->options);
+        mp_entry_check_url(entry, f->name, f->accepts);
+        r = entry->broken ? usable(entry, err) : MCPLUG_OK;
     }
+    if (r == MCPLUG_OK)
+        r = mp_entry_resolve(entry, t->offer->feature.options, resolved, err);
     if (r == MCPLUG_OK)
         r = make_settings(resolved->type, mp_move(&resolved->props), overlay,
                           &t->settings, err);
@@ -257,8 +265,8 @@ static void look_up(void *arg)
     const struct mp_vaults vaults = {from_vault, t};
     mcplug_props *props = NULL;
 
-    int r = mp_entry_secrets(t->config, t->entry, t->offer->feature.options, t->variables,
-                             &vaults, &props, &l->why);
+    int r = mp_entry_secrets(t->entry, t->offer->feature.options, t->variables, &vaults,
+                             &props, &l->why);
     if (r == MCPLUG_OK)
         make_settings(t->settings->type, props, t->overlay, &l->settings, &l->why);
 }

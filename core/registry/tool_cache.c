@@ -46,7 +46,7 @@ char *mp_tool_cache_path(const struct mp_paths *paths, const struct mp_entry *en
     struct mp_str path;
 
     if (!paths->cache || !mp_view_is_object(entry->json) ||
-        mp_name_check(entry->name, &err) != MCPLUG_OK ||
+        mcplug_name_check(entry->name, &err) != MCPLUG_OK ||
         !mp_approval_digest(real ? real : "", entry->name, entry->json, digest))
         return NULL;
     mp_str_init(&path, 65536);

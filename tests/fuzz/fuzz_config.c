@@ -64,9 +64,10 @@ static const char *const schemes[] = {"https", "ws", NULL};
 static struct mcplug_config *load(const char *text)
 {
     const char *const dynamic[] = {text, NULL};
-    struct mp_config_options o = {dynamic, true};
+    struct mcplug_config_options o = {
+        .struct_size = sizeof o, .strict = 1, .more = dynamic};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mcplug_config *config = mp_config_load(&o, &err);
+    struct mcplug_config *config = mcplug_config_load(&o, &err);
 
     MUST(config || (err.code == MCPLUG_ENOMEM && err.text[0]));
     return config;
@@ -102,23 +103,21 @@ static void check_entry(struct mcplug_config *config, struct mp_entry *entry)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct mp_resolved resolved;
-    enum mcplug_entry_state state;
     size_t names = 0;
 
-    mp_config_check(config, entry, "x", options);
-    mp_config_check_url(config, entry, "x", schemes);
+    mp_entry_check(entry, "x", options);
+    mp_entry_check_url(entry, "x", schemes);
     bool told = mp_config_problem_of(config, entry) != NULL;
     if (config->n_problems < MP_PROBLEMS_MAX)
         MUST(told == entry->broken);
-    int r = mp_entry_usable(config, entry, &state, &err);
-    MUST((r == MCPLUG_OK) == (state == MCPLUG_ENTRY_READY));
+    enum mcplug_entry_state state = mcplug_entry_state(entry, &err);
     MUST(!entry->broken || state == MCPLUG_ENTRY_BROKEN);
-    MUST(r == MCPLUG_OK || err.text[0]);
-    mp_entry_each_name(entry, note_name, &names);
-    if (r != MCPLUG_OK)
+    MUST(state == MCPLUG_ENTRY_READY || (err.code == MCPLUG_ECONFIG && err.text[0]));
+    mcplug_entry_each_name(entry, note_name, &names);
+    if (state != MCPLUG_ENTRY_READY)
         return;
     err.text[0] = '\0';
-    r = mp_entry_resolve(config, entry, options, &resolved, &err);
+    int r = mp_entry_resolve(entry, options, &resolved, &err);
     MUST(r == MCPLUG_OK || (r == err.code && err.text[0]));
     MUST(r != MCPLUG_OK || resolved.props);
     MUST(r != MCPLUG_OK || !resolved.missing || names);
@@ -227,7 +226,7 @@ static void check_same(const struct mcplug_config *a, const char *text, size_t w
         k++;
     }
     MUST(k == b->n_entries);
-    mp_config_free(b);
+    mcplug_config_free(b);
 }
 
 static void check_edit(const struct mcplug_config *config, size_t i)
@@ -275,7 +274,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (size_t i = 0; i < config->n_entries && i < EDITED; i++)
             check_edit(config, i);
     }
-    mp_config_free(config);
+    mcplug_config_free(config);
     free(text);
     return 0;
 }

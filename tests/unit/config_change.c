@@ -10,7 +10,8 @@ static int add_to_scope(enum mcplug_scope scope, const char *name, const char *b
 {
     path = NULL;
     memset(&err, 0, sizeof err);
-    int r = mp_config_add(config, scope, name, mp_text(json(body)), true, &path, &err);
+    const char *text = json(body);
+    int r = mcplug_entry_add(config, scope, name, text, strlen(text), 1, &path, &err);
     ck_assert((r == MCPLUG_OK) == (path != NULL));
     ck_assert((r == MCPLUG_OK) == (err.text[0] == '\0'));
     return r;
@@ -25,7 +26,7 @@ static void refused(enum mcplug_scope scope, const char *name, const char *body,
 
 static struct mp_entry *in(const char *name, enum mcplug_scope scope)
 {
-    struct mp_entry *e = mp_config_find_in(config, name, scope);
+    struct mp_entry *e = mcplug_entry_find_in(config, name, scope);
     ck_assert_ptr_nonnull(e);
     return e;
 }
@@ -48,7 +49,7 @@ START_TEST(a_server_is_added_to_the_file_of_its_scope)
         load();
         ck_assert_msg(add_to_scope(rows[i].scope, name, X) == MCPLUG_OK, "%s", err.text);
         ck_assert_str_eq(path, at(rows[i].file));
-        ck_assert_str_eq(path, mp_config_file(config, rows[i].scope));
+        ck_assert_str_eq(path, mcplug_config_scope_file(config, rows[i].scope));
         ck_assert_int_eq(look(rows[i].file).st_mode & 0777, rows[i].mode);
         load();
         ck_assert_ptr_eq(in(name, rows[i].scope), entry(name));
@@ -160,7 +161,7 @@ START_TEST(other_scopes_have_no_file_to_add_to)
         MCPLUG_SCOPE_ENTERPRISE, MCPLUG_SCOPE_DYNAMIC, MCPLUG_SCOPE_PACKAGE};
     load();
     for (size_t i = 0; i < MP_COUNT(scopes); i++) {
-        ck_assert_ptr_null(mp_config_file(config, scopes[i]));
+        ck_assert_ptr_null(mcplug_config_scope_file(config, scopes[i]));
         refused(scopes[i], "s", X, MCPLUG_EINVAL, "there are local, project and user");
     }
 }
@@ -225,8 +226,8 @@ END_TEST
 START_TEST(without_its_approval_what_is_added_waits_for_one)
 {
     load();
-    ck_assert_int_eq(mp_config_add(config, MCPLUG_SCOPE_PROJECT, "s", mp_text(json(X)),
-                                   false, &path, &err),
+    ck_assert_int_eq(mcplug_entry_add(config, MCPLUG_SCOPE_PROJECT, "s", json(X),
+                                      strlen(X), 0, &path, &err),
                      MCPLUG_OK);
     ck_assert(!is_there(APPROVALS));
     load();
@@ -275,15 +276,13 @@ START_TEST(a_server_is_removed_with_its_approval)
     load();
     ck_assert_int_eq(add_to_scope(MCPLUG_SCOPE_LOCAL, "s", X), MCPLUG_OK);
     load();
-    ck_assert_int_eq(mp_config_remove(config, in("s", MCPLUG_SCOPE_LOCAL), &err),
-                     MCPLUG_OK);
+    ck_assert_int_eq(mcplug_entry_remove(in("s", MCPLUG_SCOPE_LOCAL), &err), MCPLUG_OK);
     load();
     ck_assert_int_eq(entry("s")->source->scope, MCPLUG_SCOPE_USER);
     give(LOCAL, "{'mcpServers':{'s':" X "}}");
     load();
     ck_assert_int_eq(entry("s")->approval, MCPLUG_APPROVAL_NONE);
-    ck_assert_int_eq(mp_config_remove(config, in("s", MCPLUG_SCOPE_USER), &err),
-                     MCPLUG_OK);
+    ck_assert_int_eq(mcplug_entry_remove(in("s", MCPLUG_SCOPE_USER), &err), MCPLUG_OK);
     holds(USER, json("{\n  'mcpServers': {},\n  'theme': 'dark'\n}\n"));
 }
 END_TEST
@@ -292,10 +291,10 @@ START_TEST(what_is_gone_cannot_be_removed_again)
 {
     give(USER, ONE);
     load();
-    ck_assert_int_eq(mp_config_remove(config, entry("s"), &err), MCPLUG_OK);
-    ck_assert_int_eq(mp_config_remove(config, entry("s"), &err), MCPLUG_EINVAL);
+    ck_assert_int_eq(mcplug_entry_remove(entry("s"), &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_entry_remove(entry("s"), &err), MCPLUG_EINVAL);
     HAS(err.text, "there is no server \"s\" in ");
-    ck_assert_int_eq(mp_config_disable(config, entry("s"), true, &err), MCPLUG_EINVAL);
+    ck_assert_int_eq(mcplug_entry_disable(entry("s"), &err), MCPLUG_EINVAL);
 }
 END_TEST
 
@@ -303,9 +302,9 @@ START_TEST(a_broken_entry_can_be_removed)
 {
     give(USER, "{'mcpServers':{'s':7,'t':{'command':'x'}}}");
     load();
-    ck_assert_int_eq(mp_config_remove(config, entry("s"), &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_entry_remove(entry("s"), &err), MCPLUG_OK);
     load();
-    ck_assert_ptr_null(mp_config_find(config, "s"));
+    ck_assert_ptr_null(mcplug_entry_find(config, "s"));
     ck_assert_int_eq(state_of("t"), MCPLUG_ENTRY_READY);
 }
 END_TEST
@@ -318,14 +317,13 @@ START_TEST(what_comes_from_elsewhere_is_not_changed)
     ck_assert(load_with(more, false));
     static const char *const names[] = {"d", "g", "p"};
     for (size_t i = 0; i < MP_COUNT(names); i++) {
-        ck_assert_int_eq(mp_config_remove(config, entry(names[i]), &err), MCPLUG_EINVAL);
+        ck_assert_int_eq(mcplug_entry_remove(entry(names[i]), &err), MCPLUG_EINVAL);
         HAS(err.text, "which is not changed from here");
-        ck_assert_int_eq(mp_config_disable(config, entry(names[i]), true, &err),
-                         MCPLUG_EINVAL);
+        ck_assert_int_eq(mcplug_entry_disable(entry(names[i]), &err), MCPLUG_EINVAL);
     }
     give(MANAGED, "{'mcpServers':{'m':" X "}}");
     load();
-    ck_assert_int_eq(mp_config_remove(config, entry("m"), &err), MCPLUG_EINVAL);
+    ck_assert_int_eq(mcplug_entry_remove(entry("m"), &err), MCPLUG_EINVAL);
     HAS(err.text, "(enterprise scope)");
     holds("given.json", json("{'mcpServers':{'g':" X "}}"));
     holds("servers.d/p.json", json("{'mcpServers':{'p':" X "}}"));
@@ -339,14 +337,14 @@ START_TEST(disabling_sets_a_flag_and_enabling_takes_it_away)
 {
     give(USER, ONE);
     load();
-    ck_assert_int_eq(mp_config_disable(config, entry("s"), true, &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_entry_disable(entry("s"), &err), MCPLUG_OK);
     load();
     ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_DISABLED);
-    ck_assert_int_eq(mp_config_disable(config, entry("s"), true, &err), MCPLUG_OK);
-    ck_assert_int_eq(mp_config_disable(config, entry("s"), false, &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_entry_disable(entry("s"), &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_entry_enable(entry("s"), &err), MCPLUG_OK);
     holds(USER, json(ONE));
     struct stat before = look(USER);
-    ck_assert_int_eq(mp_config_disable(config, entry("s"), false, &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_entry_enable(entry("s"), &err), MCPLUG_OK);
     ck_assert(look(USER).st_ino == before.st_ino); /* nothing to do */
     load();
     ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
@@ -359,13 +357,13 @@ START_TEST(disabling_takes_no_approval_away_and_gives_none)
     ck_assert_int_eq(add_to_scope(MCPLUG_SCOPE_PROJECT, "s", X), MCPLUG_OK);
     give(LOCAL, "{'mcpServers':{'t':{'command':'x','disabled':false}}}");
     load();
-    ck_assert_int_eq(mp_config_disable(config, entry("s"), true, &err), MCPLUG_OK);
-    ck_assert_int_eq(mp_config_disable(config, entry("t"), true, &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_entry_disable(entry("s"), &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_entry_disable(entry("t"), &err), MCPLUG_OK);
     load();
     ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_DISABLED);
     ck_assert_int_eq(state_of("t"), MCPLUG_ENTRY_DISABLED);
-    ck_assert_int_eq(mp_config_disable(config, entry("s"), false, &err), MCPLUG_OK);
-    ck_assert_int_eq(mp_config_disable(config, entry("t"), false, &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_entry_enable(entry("s"), &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_entry_enable(entry("t"), &err), MCPLUG_OK);
     load();
     ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
     ck_assert_int_eq(state_of("t"), MCPLUG_ENTRY_NEEDS_APPROVAL);
@@ -376,7 +374,7 @@ START_TEST(an_entry_that_is_no_object_cannot_be_disabled)
 {
     give(USER, "{'mcpServers':{'s':7}}");
     load();
-    ck_assert_int_eq(mp_config_disable(config, entry("s"), true, &err), MCPLUG_ECONFIG);
+    ck_assert_int_eq(mcplug_entry_disable(entry("s"), &err), MCPLUG_ECONFIG);
     holds(USER, json("{'mcpServers':{'s':7}}"));
 }
 END_TEST
@@ -388,12 +386,12 @@ START_TEST(an_approval_is_of_the_text_that_was_loaded)
     give(PROJECT, "{'mcpServers':{'s':" X ",'t':" X "}}");
     load();
     give(PROJECT, "{'mcpServers':{'s':{'command':'evil'},'t':" X "}}");
-    ck_assert_int_eq(mp_config_approve(config, entry("s"), &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_entry_approve(entry("s"), &err), MCPLUG_OK);
     load(); /* what was shown is not what is there now */
     ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_NEEDS_APPROVAL);
     ck_assert_int_eq(entry("s")->approval, MCPLUG_APPROVAL_CHANGED);
     ck_assert_int_eq(state_of("t"), MCPLUG_ENTRY_NEEDS_APPROVAL);
-    ck_assert_int_eq(mp_config_approve(config, entry("s"), &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_entry_approve(entry("s"), &err), MCPLUG_OK);
     load();
     ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
 }
@@ -404,9 +402,9 @@ START_TEST(approving_text_that_stands_in_no_file_does_no_harm)
     const char *more[] = {json("{'mcpServers':{'s':" X "}}"), NULL};
     give(PROJECT, "{'mcpServers':{'t':" X "}}");
     load();
-    ck_assert_int_eq(mp_config_approve(config, entry("t"), &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_entry_approve(entry("t"), &err), MCPLUG_OK);
     ck_assert(load_with(more, false));
-    ck_assert_int_eq(mp_config_approve(config, entry("s"), &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_entry_approve(entry("s"), &err), MCPLUG_OK);
     load();
     ck_assert_int_eq(state_of("t"), MCPLUG_ENTRY_READY);
 }
@@ -417,7 +415,7 @@ START_TEST(an_approval_does_not_outweigh_the_policy)
     give(PROJECT, "{'mcpServers':{'s':" X "}}");
     give(POLICY, "{'deny':[{'name':'s'}]}");
     load();
-    mp_config_approve(config, entry("s"), &err);
+    mcplug_entry_approve(entry("s"), &err);
     load();
     ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_BLOCKED);
 }

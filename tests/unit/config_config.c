@@ -29,8 +29,8 @@ START_TEST(without_files_there_is_nothing_and_nothing_is_wrong)
     ck_assert_uint_eq(config->n_problems, 0);
     ck_assert(!config->exclusive && !config->policy && !config->policy_error);
     ck_assert_ptr_null(config->plugin_dirs);
-    ck_assert_ptr_null(mp_config_find(config, "x"));
-    mp_config_free(NULL);
+    ck_assert_ptr_null(mcplug_entry_find(config, "x"));
+    mcplug_config_free(NULL);
 }
 END_TEST
 
@@ -42,11 +42,11 @@ START_TEST(scopes_have_names_and_two_of_them_want_approval)
 
     for (size_t i = 0; i < MP_COUNT(names); i++) {
         ck_assert_str_eq(mp_scope_name((enum mcplug_scope)i), names[i]);
-        ck_assert(mp_scope_find(names[i], &scope) && scope == (enum mcplug_scope)i);
+        ck_assert(mcplug_scope_find(names[i], &scope) && scope == (enum mcplug_scope)i);
         bool asks = i == MCPLUG_SCOPE_LOCAL || i == MCPLUG_SCOPE_PROJECT;
         ck_assert(mp_scope_needs_approval((enum mcplug_scope)i) == asks);
     }
-    ck_assert(!mp_scope_find("User", &scope) && !mp_scope_find("", &scope));
+    ck_assert(!mcplug_scope_find("User", &scope) && !mcplug_scope_find("", &scope));
 }
 END_TEST
 
@@ -77,13 +77,13 @@ START_TEST(an_entry_can_be_found_by_its_scope)
 {
     everywhere("s");
     load();
-    ck_assert_ptr_eq(mp_config_find_in(config, "s", MCPLUG_SCOPE_LOCAL), entry("s"));
-    struct mp_entry *e = mp_config_find_in(config, "s", MCPLUG_SCOPE_PROJECT);
+    ck_assert_ptr_eq(mcplug_entry_find_in(config, "s", MCPLUG_SCOPE_LOCAL), entry("s"));
+    struct mp_entry *e = mcplug_entry_find_in(config, "s", MCPLUG_SCOPE_PROJECT);
     ck_assert_str_eq(e->source->path, at(PROJECT)); /* the nearest */
-    e = mp_config_find_in(config, "s", MCPLUG_SCOPE_USER);
+    e = mcplug_entry_find_in(config, "s", MCPLUG_SCOPE_USER);
     ck_assert_str_eq(e->source->path, at(USER));
-    ck_assert_ptr_null(mp_config_find_in(config, "s", MCPLUG_SCOPE_DYNAMIC));
-    ck_assert_ptr_null(mp_config_find_in(config, "t", MCPLUG_SCOPE_USER));
+    ck_assert_ptr_null(mcplug_entry_find_in(config, "s", MCPLUG_SCOPE_DYNAMIC));
+    ck_assert_ptr_null(mcplug_entry_find_in(config, "t", MCPLUG_SCOPE_USER));
 }
 END_TEST
 
@@ -261,8 +261,8 @@ START_TEST(what_does_not_belong_to_the_administrator_is_not_used)
     if (geteuid() == 0)
         ck_assert_int_eq(chown(at("servers.d/a.json"), NOBODY, NOBODY), 0);
     load();
-    ck_assert_ptr_null(mp_config_find(config, "a"));
-    ck_assert_ptr_null(mp_config_find(config, "b"));
+    ck_assert_ptr_null(mcplug_entry_find(config, "a"));
+    ck_assert_ptr_null(mcplug_entry_find(config, "b"));
 }
 END_TEST
 
@@ -410,7 +410,7 @@ START_TEST(approvals_that_cannot_be_used_are_a_problem)
 {
     give(PROJECT, SERVER("s"));
     load();
-    ck_assert_int_eq(mp_config_approve(config, entry("s"), &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_entry_approve(entry("s"), &err), MCPLUG_OK);
     load();
     ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
     ck_assert_int_eq(chmod(at(APPROVALS), 0606), 0);

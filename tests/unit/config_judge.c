@@ -1,4 +1,4 @@
-/* Entries before the policy: mp_entry_usable() and mp_config_judge() of resolve.c. */
+/* Entries before the policy: mcplug_entry_state() and mp_config_judge() of resolve.c. */
 #include "config_kit.h"
 
 #include "plugin/props.h"
@@ -12,7 +12,7 @@ static void give_entry(const char *file, const char *body)
 
 static void approve(const char *name)
 {
-    ck_assert_int_eq(mp_config_approve(config, entry(name), &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_entry_approve(entry(name), &err), MCPLUG_OK);
     load();
 }
 
@@ -268,14 +268,13 @@ END_TEST
 
 START_TEST(a_shadowed_entry_is_judged_by_itself)
 {
-    enum mcplug_entry_state state;
     give_entry(LOCAL, "{'command':'x'}");
     give_entry(USER, "{'command':'evil'}");
     give(POLICY, DENY("'command':['evil']"));
     load();
-    struct mp_entry *e = mp_config_find_in(config, "s", MCPLUG_SCOPE_USER);
-    ck_assert_int_eq(mp_entry_usable(config, e, &state, &err), MCPLUG_EREFUSED);
-    ck_assert_int_eq(state, MCPLUG_ENTRY_BLOCKED);
+    struct mp_entry *e = mcplug_entry_find_in(config, "s", MCPLUG_SCOPE_USER);
+    ck_assert_int_eq(mcplug_entry_state(e, &err), MCPLUG_ENTRY_BLOCKED);
+    ck_assert_int_eq(err.code, MCPLUG_EREFUSED);
 }
 END_TEST
 

@@ -99,7 +99,7 @@ static inline void world(void)
 
 static inline void unload(void)
 {
-    mp_config_free(config);
+    mcplug_config_free(config);
     config = NULL;
     ck_assert_int_eq(chdir("/"), 0);
 }
@@ -108,11 +108,12 @@ static inline void unload(void)
 
 static inline bool load_with(const char *const *dynamic, bool strict)
 {
-    struct mp_config_options options = {dynamic, strict};
+    struct mcplug_config_options options = {
+        .struct_size = sizeof options, .strict = strict, .more = dynamic};
 
-    mp_config_free(config);
+    mcplug_config_free(config);
     memset(&err, 0, sizeof err);
-    config = mp_config_load(&options, &err);
+    config = mcplug_config_load(&options, &err);
     return config != NULL;
 }
 
@@ -123,7 +124,7 @@ static inline void load(void)
 
 static inline struct mp_entry *entry(const char *name)
 {
-    struct mp_entry *e = mp_config_find(config, name);
+    struct mp_entry *e = mcplug_entry_find(config, name);
     ck_assert_msg(e != NULL, "no server %s", name);
     return e;
 }
@@ -136,22 +137,23 @@ static inline int no_vault(void *arg, const char *vault, const char *name,
 }
 
 /* As core/connect does it: judged, resolved, and with its secrets. */
-static inline int resolve_entry(const struct mcplug_config *c, const struct mp_entry *e,
+static inline int resolve_entry(const struct mp_entry *e,
                                 const struct mcplug_option *options,
                                 const struct mp_vaults *vaults, struct mp_resolved *out,
                                 struct mcplug_error *why)
 {
     static const struct mp_vaults none = {no_vault, NULL};
-    enum mcplug_entry_state state;
     mcplug_props *props = NULL;
+    int r = MCPLUG_OK;
 
     memset(out, 0, sizeof *out);
-    int r = mp_entry_usable(c, e, &state, why);
+    if (mcplug_entry_state(e, why) != MCPLUG_ENTRY_READY)
+        r = MCPLUG_ECONFIG;
     if (r == MCPLUG_OK)
-        r = mp_entry_resolve(c, e, options, out, why);
+        r = mp_entry_resolve(e, options, out, why);
     if (r == MCPLUG_OK && out->has_secrets) {
-        r = mp_entry_secrets(c, e, options, out->variables, vaults ? vaults : &none,
-                             &props, why);
+        r = mp_entry_secrets(e, options, out->variables, vaults ? vaults : &none, &props,
+                             why);
         if (r == MCPLUG_OK) {
             mp_props_free(out->props);
             out->props = props;
@@ -162,14 +164,12 @@ static inline int resolve_entry(const struct mcplug_config *c, const struct mp_e
 
 static inline enum mcplug_entry_state state_of(const char *name)
 {
-    enum mcplug_entry_state state = MCPLUG_ENTRY_BROKEN;
-
     memset(&err, 0, sizeof err);
-    int r = mp_entry_usable(config, entry(name), &state, &err);
-    ck_assert_int_eq(r, state == MCPLUG_ENTRY_READY     ? MCPLUG_OK
-                        : state == MCPLUG_ENTRY_BLOCKED ? MCPLUG_EREFUSED
-                                                        : MCPLUG_ECONFIG);
-    ck_assert((r == MCPLUG_OK) == (err.text[0] == '\0'));
+    enum mcplug_entry_state state = mcplug_entry_state(entry(name), &err);
+    ck_assert_int_eq(err.code, state == MCPLUG_ENTRY_READY     ? MCPLUG_OK
+                               : state == MCPLUG_ENTRY_BLOCKED ? MCPLUG_EREFUSED
+                                                               : MCPLUG_ECONFIG);
+    ck_assert((state == MCPLUG_ENTRY_READY) == (err.text[0] == '\0'));
     return state;
 }
 

@@ -45,12 +45,12 @@ START_TEST(as_many_files_as_the_limit_are_read_and_not_one_more)
     give_packages(MP_CONFIG_FILES, MP_CONFIG_FILES + 1);
     load();
     ck_assert_uint_eq(config->n_sources, MP_CONFIG_FILES);
-    ck_assert_ptr_null(mp_config_find(config, "s256"));
+    ck_assert_ptr_null(mcplug_entry_find(config, "s256"));
     give(USER, "{'mcpServers':{'user':{'command':'x'}}}");
     load(); /* the higher scope has its place */
     ck_assert_uint_eq(config->n_sources, MP_CONFIG_FILES);
     ck_assert_int_eq(state_of("user"), MCPLUG_ENTRY_READY);
-    ck_assert_ptr_null(mp_config_find(config, "s255"));
+    ck_assert_ptr_null(mcplug_entry_find(config, "s255"));
 }
 END_TEST
 
@@ -70,7 +70,7 @@ START_TEST(of_more_given_files_than_the_limit_the_first_are_left_out)
     more[0] = "{\"mcpServers\":{\"first\":{\"command\":\"x\"}}}";
     ck_assert(load_with(more, true));
     ck_assert_uint_eq(config->n_entries, MP_CONFIG_FILES);
-    ck_assert_ptr_null(mp_config_find(config, "first"));
+    ck_assert_ptr_null(mcplug_entry_find(config, "first"));
     ck_assert(load_with(more + 1, true));
     ck_assert_uint_eq(config->n_entries, MP_CONFIG_FILES);
 }
@@ -89,7 +89,7 @@ START_TEST(a_working_directory_of_any_depth_is_no_failure)
     close(fd);
     give(ABOVE, "{'mcpServers':{'too-far':{}}}");
     load();
-    ck_assert_ptr_nonnull(mp_config_find(config, "deep"));
+    ck_assert_ptr_nonnull(mcplug_entry_find(config, "deep"));
 }
 END_TEST
 
@@ -104,12 +104,13 @@ START_TEST(as_many_servers_as_the_limit_are_read_and_not_one_more)
     put(USER, servers(MP_CONFIG_SERVERS + 1, "{\"command\":\"x\"}"), 0600);
     load();
     ck_assert_uint_eq(config->n_entries, MP_CONFIG_SERVERS);
-    ck_assert_ptr_null(mp_config_find(config, "s4096"));
+    ck_assert_ptr_null(mcplug_entry_find(config, "s4096"));
     HAS(problems(), "mcpServers: more than 4096 servers");
     give(PROJECT, "{'mcpServers':{'one':{'command':'x'}}}");
     load(); /* the higher scope has its place */
     ck_assert_int_eq(state_of("one"), MCPLUG_ENTRY_NEEDS_APPROVAL);
-    ck_assert_ptr_nonnull(mp_config_find(config, "s4095")); /* the limit is of one file */
+    ck_assert_ptr_nonnull(
+        mcplug_entry_find(config, "s4095")); /* the limit is of one file */
 }
 END_TEST
 
@@ -171,12 +172,12 @@ START_TEST(a_full_list_of_problems_does_no_harm_to_what_is_added)
     put(USER, servers(MP_PROBLEMS_MAX, "{\"command\":7}"), 0600);
     load();
     ck_assert_uint_eq(config->n_problems, MP_PROBLEMS_MAX);
-    ck_assert_int_eq(mp_config_add(config, MCPLUG_SCOPE_LOCAL, "new",
-                                   mp_text("{\"command\":7}"), true, &path, &err),
+    ck_assert_int_eq(mcplug_entry_add(config, MCPLUG_SCOPE_LOCAL, "new",
+                                      "{\"command\":7}", 13, 1, &path, &err),
                      MCPLUG_EINVAL);
     HAS(err.text, "Invalid configuration: new");
-    ck_assert_int_eq(mp_config_add(config, MCPLUG_SCOPE_LOCAL, "new",
-                                   mp_text("{\"command\":\"x\"}"), true, &path, &err),
+    ck_assert_int_eq(mcplug_entry_add(config, MCPLUG_SCOPE_LOCAL, "new",
+                                      "{\"command\":\"x\"}", 15, 1, &path, &err),
                      MCPLUG_OK);
 }
 END_TEST
@@ -197,13 +198,13 @@ START_TEST(names_are_letters_digits_hyphens_and_underscores)
 
     ck_assert_uint_eq(strlen(good[5]), MCPLUG_NAME_MAX);
     for (size_t i = 0; i < MP_COUNT(good); i++)
-        ck_assert_int_eq(mp_name_check(good[i], &err), MCPLUG_OK);
+        ck_assert_int_eq(mcplug_name_check(good[i], &err), MCPLUG_OK);
     for (size_t i = 0; i < MP_COUNT(bad); i++) {
-        ck_assert_int_eq(mp_name_check(bad[i], &err), MCPLUG_ECONFIG);
+        ck_assert_int_eq(mcplug_name_check(bad[i], &err), MCPLUG_ECONFIG);
         HAS(err.text,
             "Names can only contain letters, numbers, hyphens, and underscores");
     }
-    ck_assert_int_eq(mp_name_check("a b", NULL), MCPLUG_ECONFIG);
+    ck_assert_int_eq(mcplug_name_check("a b", NULL), MCPLUG_ECONFIG);
 }
 END_TEST
 
@@ -213,10 +214,10 @@ START_TEST(a_name_of_one_character_too_many_breaks_the_entry)
 
     memset(name, 'n', sizeof name);
     name[MCPLUG_NAME_MAX] = '\0';
-    ck_assert_int_eq(mp_name_check(name, &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_name_check(name, &err), MCPLUG_OK);
     name[MCPLUG_NAME_MAX] = 'n';
     name[MCPLUG_NAME_MAX + 1] = '\0';
-    ck_assert_int_eq(mp_name_check(name, &err), MCPLUG_ECONFIG);
+    ck_assert_int_eq(mcplug_name_check(name, &err), MCPLUG_ECONFIG);
     HAS(err.text, "at most 64 characters");
     snprintf(body, sizeof body, "{'mcpServers':{\n'%s':{'command':'x'}}}", name);
     give(USER, body);
@@ -241,7 +242,7 @@ START_TEST(a_name_with_a_nul_is_not_the_name_before_it)
 {
     give(PROJECT, "{'mcpServers':{'s\\u0000x':{'command':'evil'}}}");
     load();
-    ck_assert_ptr_null(mp_config_find(config, "s"));
+    ck_assert_ptr_null(mcplug_entry_find(config, "s"));
     ck_assert_uint_eq(config->n_problems, 1);
 }
 END_TEST

@@ -1,6 +1,8 @@
 /* The configuration while memory fails: once, or from one moment on. Whatever could not
  * be had, nothing becomes usable that would not be with memory. */
 #include "nomem_kit.h"
+
+#include "config/supervision.h"
 #include "quick.h"
 
 #include "base/error.h"
@@ -54,12 +56,11 @@ static void give_world(void)
     give("home/key", "k");
     give(PROJECT, "{'mcpServers':{'changed':{'command':'old'}}}");
     load();
-    ck_assert_int_eq(mp_config_approve(config, entry("changed"), &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_entry_approve(entry("changed"), &err), MCPLUG_OK);
     give(PROJECT, project_file);
     load();
-    ck_assert_int_eq(mp_config_approve(config, entry("approved"), &err), MCPLUG_OK);
-    ck_assert_int_eq(mp_config_approve(config, entry("approved-denied"), &err),
-                     MCPLUG_OK);
+    ck_assert_int_eq(mcplug_entry_approve(entry("approved"), &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_entry_approve(entry("approved-denied"), &err), MCPLUG_OK);
     give(ABOVE, "{'mcpServers':{'shadow-above':{'command':'y'}}}");
     give(LOCAL, LOCAL_TEXT);
     give(USER, user_file);
@@ -98,6 +99,7 @@ static void learn(void)
         const struct mp_entry *e = &config->entries[i];
         struct known *k = &known[n_known];
         struct mp_resolved r = {0};
+        struct mp_supervision u = {0};
         if (e->by)
             continue;
         n_known++;
@@ -105,17 +107,18 @@ static void learn(void)
         k->path = strdup(e->source->path);
         k->state = state_of(e->name);
         if (k->state == MCPLUG_ENTRY_READY) {
-            ck_assert_int_eq(resolve_entry(config, e, options, NULL, &r, &err),
-                             MCPLUG_OK);
+            ck_assert_int_eq(resolve_entry(e, options, NULL, &r, &err), MCPLUG_OK);
             k->settings = mp_props_hash(r.props);
             k->type = mp_move(&r.type);
             k->missing = mp_move(&r.missing);
-            k->connect_ms = r.connect_ms;
-            k->tool_ms = r.tool_ms;
+            ck_assert_int_eq(mp_entry_supervision(e, &u, &err), MCPLUG_OK);
+            k->connect_ms = u.timeouts.connect_ms;
+            k->tool_ms = u.timeouts.tool_ms;
+            mp_supervision_clear(&u);
         }
         mp_resolved_clear(&r);
     }
-    mp_config_free(config);
+    mcplug_config_free(config);
     config = NULL;
 }
 
@@ -187,7 +190,7 @@ END_TEST
 static struct mcplug_config *load_short(void)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    struct mcplug_config *c = mp_config_load(NULL, &why);
+    struct mcplug_config *c = mcplug_config_load(NULL, &why);
     if (!c)
         HOLDS(why.code == MCPLUG_ENOMEM, "%d: %s", why.code, why.text);
     return c;
@@ -201,15 +204,14 @@ static void look_short(void (*see)(const struct mcplug_config *c,
     struct mcplug_config *c = load_short();
     for (size_t i = 0; c && i < c->n_entries; i++) {
         struct mcplug_error why = MCPLUG_ERROR_INIT;
-        enum mcplug_entry_state state = MCPLUG_ENTRY_BROKEN;
         if (c->entries[i].by)
             continue;
-        int r = mp_entry_usable(c, &c->entries[i], &state, &why);
-        HOLDS((r == MCPLUG_OK) == (state == MCPLUG_ENTRY_READY), "%s",
+        enum mcplug_entry_state state = mcplug_entry_state(&c->entries[i], &why);
+        HOLDS((state == MCPLUG_ENTRY_READY) == (why.text[0] == '\0'), "%s",
               c->entries[i].name);
         see(c, &c->entries[i], state);
     }
-    mp_config_free(c);
+    mcplug_config_free(c);
 }
 
 static void see_if_usable(const struct mcplug_config *c, const struct mp_entry *e,
@@ -295,17 +297,22 @@ static void see_if_same(const struct mcplug_config *c, const struct mp_entry *e,
     const struct known *k = find(e->name);
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     struct mp_resolved r = {0};
+    struct mp_supervision u = {0};
 
+    (void)c;
     if (state != MCPLUG_ENTRY_READY || !k || k->state != MCPLUG_ENTRY_READY)
         return;
-    if (resolve_entry(c, e, options, NULL, &r, &why) == MCPLUG_OK) {
+    if (resolve_entry(e, options, NULL, &r, &why) == MCPLUG_OK) {
         HOLDS(same(r.type, k->type), "%s: %s has type %s", when(), e->name, r.type);
         HOLDS(mp_props_hash(r.props) == k->settings, "%s: %s has other settings", when(),
               e->name);
         HOLDS(same(r.missing, k->missing), "%s: %s misses %s", when(), e->name,
               r.missing ? r.missing : "nothing");
-        HOLDS(r.connect_ms == k->connect_ms && r.tool_ms == k->tool_ms,
-              "%s: %s has other times", when(), e->name);
+        if (mp_entry_supervision(e, &u, &why) == MCPLUG_OK)
+            HOLDS(u.timeouts.connect_ms == k->connect_ms &&
+                      u.timeouts.tool_ms == k->tool_ms,
+                  "%s: %s has other times", when(), e->name);
+        mp_supervision_clear(&u);
     } else {
         HOLDS(why.code != MCPLUG_OK && why.text[0], "%s", e->name);
     }
@@ -335,14 +342,13 @@ static void check_short(void)
     struct mcplug_config *c = load_short();
     for (size_t i = 0; c && i < c->n_entries; i++) {
         struct mcplug_error why = MCPLUG_ERROR_INIT;
-        enum mcplug_entry_state state;
-        mp_config_check(c, &c->entries[i], "x", few);
+        mp_entry_check(&c->entries[i], "x", few);
         /* noted or not: it is broken, or the configuration says that it is not whole */
-        HOLDS(mp_entry_usable(c, &c->entries[i], &state, &why) != MCPLUG_OK ||
+        HOLDS(mcplug_entry_state(&c->entries[i], &why) != MCPLUG_ENTRY_READY ||
                   c->incomplete,
               "%s: %s is usable", when(), c->entries[i].name);
     }
-    mp_config_free(c);
+    mcplug_config_free(c);
 }
 
 START_TEST(what_is_wrong_stays_wrong)

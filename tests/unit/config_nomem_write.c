@@ -35,8 +35,8 @@ static void add_short(void)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     const char *path = NULL;
-    result = mp_config_add(config, MCPLUG_SCOPE_LOCAL, "new", mp_text(body), true, &path,
-                           &why);
+    result = mcplug_entry_add(config, MCPLUG_SCOPE_LOCAL, "new", body, strlen(body), 1,
+                              &path, &why);
     ck_assert(result == MCPLUG_OK || why.text[0]);
     ck_assert((result == MCPLUG_OK) == (path != NULL));
 }
@@ -51,7 +51,7 @@ static void after_adding(void)
     ck_assert_int_eq(state_of("local-off"), MCPLUG_ENTRY_DISABLED);
     if (result == MCPLUG_OK) {
         ck_assert_int_eq(state_of("new"), MCPLUG_ENTRY_READY);
-    } else if (mp_config_find(config, "new")) {
+    } else if (mcplug_entry_find(config, "new")) {
         ck_assert_int_eq(state_of("new"), MCPLUG_ENTRY_NEEDS_APPROVAL);
         ck_assert_uint_eq(mp_view_count(entry("new")->json), 2);
     } else {
@@ -117,7 +117,7 @@ END_TEST
 static void remove_short(void)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    result = mp_config_remove(config, mp_config_find(config, "s"), &why);
+    result = mcplug_entry_remove(mcplug_entry_find(config, "s"), &why);
 }
 
 static void after_removing(void)
@@ -125,7 +125,7 @@ static void after_removing(void)
     load();
     ck_assert_str_eq(problems(), "");
     entry("t");
-    ck_assert((result == MCPLUG_OK) == (mp_config_find(config, "s") == NULL));
+    ck_assert((result == MCPLUG_OK) == (mcplug_entry_find(config, "s") == NULL));
 }
 
 START_TEST(what_is_removed_takes_nothing_with_it)
@@ -137,7 +137,7 @@ END_TEST
 static void disable_short(void)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    result = mp_config_disable(config, mp_config_find(config, "s"), true, &why);
+    result = mcplug_entry_disable(mcplug_entry_find(config, "s"), &why);
 }
 
 static void after_disabling(void)
@@ -158,7 +158,7 @@ END_TEST
 static void approve_short(void)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    result = mp_config_approve(config, mp_config_find(config, "local"), &why);
+    result = mcplug_entry_approve(mcplug_entry_find(config, "local"), &why);
 }
 
 static void after_approving(void)

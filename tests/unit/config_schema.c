@@ -74,7 +74,7 @@ static void check_options(const struct row *rows, size_t n,
 {
     for (size_t i = 0; i < n; i++) {
         load_entry(rows[i].body);
-        mp_config_check(config, entry("s"), "x", options);
+        mp_entry_check(entry("s"), "x", options);
         check_row(&rows[i], i);
     }
 }
@@ -385,7 +385,7 @@ START_TEST(numbers_and_flags_that_are_of_another_type_are_told)
     };
     for (size_t i = 0; i < MP_COUNT(bodies); i++) {
         load_entry(bodies[i]);
-        mp_config_check(config, entry("s"), "x", program);
+        mp_entry_check(entry("s"), "x", program);
         ck_assert_msg(entry("s")->broken, "%s", bodies[i]);
     }
 }
@@ -394,7 +394,7 @@ END_TEST
 START_TEST(an_option_with_a_nul_is_told)
 {
     load_entry("{'command':'x','label':'a\\u0000b'}");
-    mp_config_check(config, entry("s"), "x", program);
+    mp_entry_check(entry("s"), "x", program);
     ck_assert(entry("s")->broken);
 }
 END_TEST
@@ -480,7 +480,7 @@ START_TEST(what_a_transport_needs_and_is_not_there_is_told)
     };
     check_options(rows, MP_COUNT(rows), network);
     load_entry("{'command':'x'}");
-    mp_config_check(config, entry("s"), "none", NULL);
+    mp_entry_check(entry("s"), "none", NULL);
     HAS(problems(), "command: means nothing to transport \"none\"");
 }
 END_TEST
@@ -489,12 +489,12 @@ START_TEST(an_entry_is_checked_once)
 {
     load_entry("{'command':'x','arg':1}");
     ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
-    mp_config_check(config, entry("s"), "x", program);
-    mp_config_check(config, entry("s"), "x", program);
+    mp_entry_check(entry("s"), "x", program);
+    mp_entry_check(entry("s"), "x", program);
     ck_assert_uint_eq(config->n_problems, 1);
     ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_BROKEN);
     load_entry("[]");
-    mp_config_check(config, entry("s"), "x", program);
+    mp_entry_check(entry("s"), "x", program);
     ck_assert_uint_eq(config->n_problems, 1);
 }
 END_TEST
@@ -506,7 +506,7 @@ START_TEST(long_names_are_cut_in_messages_and_do_no_harm)
     memcpy(body, "{'command':'x','", 16);
     memcpy(body + 2000, "':{}}", 6);
     load_entry(body);
-    mp_config_check(config, entry("s"), "x", program);
+    mp_entry_check(entry("s"), "x", program);
     ck_assert_uint_eq(config->n_problems, 1);
     ck_assert_uint_lt(strlen(config->problems[0].path), 200);
     memcpy(body, "{'command':'x','env':{'", 23);
@@ -535,7 +535,7 @@ START_TEST(a_url_has_to_be_one_that_the_transport_takes)
     };
     for (size_t i = 0; i < MP_COUNT(rows); i++) {
         load_entry(rows[i].body);
-        mp_config_check_url(config, entry("s"), "x", schemes);
+        mp_entry_check_url(entry("s"), "x", schemes);
         check_row(&rows[i], i);
     }
     static const char *const wrong[] = {"http://", "http://h:0/", "https://a b/",
@@ -544,11 +544,11 @@ START_TEST(a_url_has_to_be_one_that_the_transport_takes)
         char body[64];
         snprintf(body, sizeof body, "{'url':'%s'}", wrong[i]);
         load_entry(body);
-        mp_config_check_url(config, entry("s"), "x", NULL);
+        mp_entry_check_url(entry("s"), "x", NULL);
         ck_assert_msg(entry("s")->broken, "%s", wrong[i]);
     }
     load_entry("{'url':'odd:thing'}");
-    mp_config_check_url(config, entry("s"), "x", NULL);
+    mp_entry_check_url(entry("s"), "x", NULL);
     ck_assert_str_eq(problems(), "");
 }
 END_TEST

@@ -64,6 +64,22 @@ static void check_keys(const char *body, const char *problem)
 
 /* ---- what may stand there ---- */
 
+START_TEST(timeouts_are_numbers_or_times)
+{
+    const struct mp_timeouts *t = &supervision.timeouts;
+
+    keep("");
+    ck_assert(t->connect_ms == 0 && t->request_ms == 0 && t->tool_ms == 0);
+    keep("'timeouts':{'connect':250,'request':'5s','tool':'1h'}");
+    ck_assert(t->connect_ms == 250 && t->request_ms == 5000 && t->tool_ms == 3600000);
+    keep("'timeouts':{'connect':250,'tool':'1\\u0068'}");
+    ck_assert(t->connect_ms == 250 && t->tool_ms == 3600000);
+    keep("'timeouts':{'connect':31536000000,'tool':31536000000}");
+    ck_assert_uint_eq(t->connect_ms, UINT32_MAX);
+    ck_assert_uint_eq(t->tool_ms, 31536000000);
+}
+END_TEST
+
 START_TEST(a_health_probe_is_a_name)
 {
     static const char *const taken[] = {"ping", "listTools", "discover",  "telepathy",
@@ -181,12 +197,12 @@ START_TEST(the_keys_are_ours_whatever_the_transport)
     give(USER, "{'mcpServers':{'s':{'type':'x','keepAlive':true,'idle':'10m',"
                "'healthProbe':'http','healthUrl':'http://h/'}}}");
     load();
-    mp_config_check(config, entry("s"), "x", none);
+    mp_entry_check(entry("s"), "x", none);
     ck_assert_str_eq(problems(), "");
     check_keys("'keepAlive':'yes'",
                "13: " S ".keepAlive: expected true or false, found a string");
     load_keys("'keepalive':true");
-    mp_config_check(config, entry("s"), "x", none);
+    mp_entry_check(entry("s"), "x", none);
     HAS(problems(), ".keepalive: is unknown; did you mean \"keepAlive\"?");
 }
 END_TEST
@@ -526,10 +542,8 @@ END_TEST
 
 static void load_what_can_be(void)
 {
-    struct mp_config_options none = {0};
-
-    mp_config_free(config);
-    config = mp_config_load(&none, &err);
+    mcplug_config_free(config);
+    config = mcplug_config_load(NULL, &err);
     ck_assert(config || err.code == MCPLUG_ENOMEM);
 }
 
@@ -556,6 +570,7 @@ END_TEST
 static void add(TCase *t)
 {
     tcase_add_checked_fixture(t, world, end);
+    tcase_add_test(t, timeouts_are_numbers_or_times);
     tcase_add_test(t, a_health_probe_is_a_name);
     tcase_add_test(t, a_name_of_64_letters_is_the_longest);
     tcase_add_test(t, the_probe_http_needs_a_url);
