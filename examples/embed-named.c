@@ -17,18 +17,17 @@ static int may_use(mcplug_config *config, const char *name, struct mcplug_error 
 {
     size_t len;
 
-    if (mcplug_config_check(config, name, err) == MCPLUG_OK)
-        return 1;
+    enum mcplug_entry_state state = mcplug_config_check(config, name, err);
+    if (state != MCPLUG_ENTRY_NEEDS_APPROVAL)
+        return state == MCPLUG_ENTRY_READY;
     const char *entry = mcplug_config_entry(config, name, &len);
-    if (!entry)
-        return 0; /* no such server */
     fprintf(stderr, "%s\n%.*s\nApprove it? [y/N] ", err->text, (int)len, entry);
     int answer = getchar();
     if (answer != 'y' && answer != 'Y')
         return 0;
-    /* A server may also be disabled, or denied by a policy: then it still is. */
+    /* With variables put in, a policy may still say no. */
     return mcplug_config_approve(config, name, err) == MCPLUG_OK &&
-           mcplug_config_check(config, name, err) == MCPLUG_OK;
+           mcplug_config_check(config, name, err) == MCPLUG_ENTRY_READY;
 }
 
 static void put_escaped(const char *text, size_t len)

@@ -19,14 +19,12 @@ static int find(const mcplug_config *config, const char *name, struct mp_entry *
                 : mp_fail(err, MCPLUG_ECONFIG, "there is no server \"%.128s\"", name);
 }
 
-int mcplug_config_check(const mcplug_config *config, const char *name,
-                        struct mcplug_error *err)
+enum mcplug_entry_state mcplug_config_check(const mcplug_config *config, const char *name,
+                                            struct mcplug_error *err)
 {
     struct mp_entry *entry;
     int r = find(config, name, &entry, err);
-    if (r == MCPLUG_OK && mcplug_entry_state(entry, err) != MCPLUG_ENTRY_READY)
-        r = MCPLUG_ECONFIG;
-    return r;
+    return r == MCPLUG_OK ? mcplug_entry_state(entry, err) : MCPLUG_ENTRY_NONE;
 }
 
 int mcplug_config_approve(mcplug_config *config, const char *name,

@@ -167,13 +167,6 @@ MCPLUG_API void mcplug_entry_info(const mcplug_entry *entry,
                                   struct mcplug_entry_info *out);
 MCPLUG_API const char *mcplug_entry_name(const mcplug_entry *entry);
 
-enum mcplug_entry_state {
-    MCPLUG_ENTRY_READY = 0,
-    MCPLUG_ENTRY_BROKEN,
-    MCPLUG_ENTRY_BLOCKED, /* by the administrator's policy */
-    MCPLUG_ENTRY_DISABLED,
-    MCPLUG_ENTRY_NEEDS_APPROVAL
-};
 /* May it be used? `why` gets the reason when it may not. The policy is asked, with the
  * variables as they are now. */
 MCPLUG_API enum mcplug_entry_state mcplug_entry_state(const mcplug_entry *entry,

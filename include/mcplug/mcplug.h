@@ -273,10 +273,18 @@ MCPLUG_API const char *mcplug_config_name(const mcplug_config *config, size_t i)
 MCPLUG_API const char *mcplug_config_problem(mcplug_config *config, size_t i);
 /* "pluginDirs" of the user's file, NULL-ended; NULL: none. Borrow. */
 MCPLUG_API const char *const *mcplug_config_plugin_dirs(const mcplug_config *config);
-/* May that server be used? MCPLUG_ECONFIG with the reason: broken, disabled, not
- * approved; MCPLUG_EREFUSED: the administrator does not allow it. */
-MCPLUG_API int mcplug_config_check(const mcplug_config *config, const char *name,
-                                   struct mcplug_error *err);
+enum mcplug_entry_state {
+    MCPLUG_ENTRY_READY = 0,
+    MCPLUG_ENTRY_BROKEN,
+    MCPLUG_ENTRY_BLOCKED, /* by the administrator's policy */
+    MCPLUG_ENTRY_DISABLED,
+    MCPLUG_ENTRY_NEEDS_APPROVAL, /* see mcplug_config_approve() */
+    MCPLUG_ENTRY_NONE            /* there is no server of that name */
+};
+/* May that server be used? `err`, which may be NULL, gets the reason when it may not. */
+MCPLUG_API enum mcplug_entry_state mcplug_config_check(const mcplug_config *config,
+                                                       const char *name,
+                                                       struct mcplug_error *err);
 /* Its entry as the file has it, not NUL-ended, borrow: what to show to a user who is
  * asked for approval. NULL: there is no such server. */
 MCPLUG_API const char *mcplug_config_entry(const mcplug_config *config, const char *name,

@@ -165,12 +165,16 @@ END_TEST
 
 START_TEST(a_check_tells_why_a_server_cannot_be_used)
 {
-    static const char *const rows[][2] = {
-        {"broken", "mcpServers.broken.command: expected a string"},
-        {"off", "server \"off\" is disabled in "},
-        {"denied", "Cannot use MCP server \"denied\": server is explicitly blocked"},
-        {"foreign", "server \"foreign\" of "},
-        {"none", "there is no server \"none\""},
+    static const struct {
+        const char *name, *why;
+        enum mcplug_entry_state state;
+    } rows[] = {
+        {"broken", "mcpServers.broken.command: expected a string", MCPLUG_ENTRY_BROKEN},
+        {"off", "server \"off\" is disabled in ", MCPLUG_ENTRY_DISABLED},
+        {"denied", "Cannot use MCP server \"denied\": server is explicitly blocked",
+         MCPLUG_ENTRY_BLOCKED},
+        {"foreign", "server \"foreign\" of ", MCPLUG_ENTRY_NEEDS_APPROVAL},
+        {"none", "there is no server \"none\"", MCPLUG_ENTRY_NONE},
     };
     give(USER, "{'mcpServers':{'broken':{'command':7},'off':{'command':'x','disabled':"
                "true},'denied':{'command':'x'},'good':{'command':'x'}}}");
@@ -178,13 +182,14 @@ START_TEST(a_check_tells_why_a_server_cannot_be_used)
     give(POLICY, "{'deny':[{'name':'denied'}]}");
     conf_load(NULL);
     for (size_t i = 0; i < MP_COUNT(rows); i++) {
-        int code = strcmp(rows[i][0], "denied") == 0 ? MCPLUG_EREFUSED : MCPLUG_ECONFIG;
-        ck_assert_int_eq(mcplug_config_check(conf, rows[i][0], &err), code);
-        HAS(err.text, rows[i][1]);
-        ck_assert_int_eq(mcplug_config_check(conf, rows[i][0], NULL), code);
+        ck_assert_int_eq(mcplug_config_check(conf, rows[i].name, &err), rows[i].state);
+        ck_assert_int_eq(err.code, rows[i].state == MCPLUG_ENTRY_BLOCKED ? MCPLUG_EREFUSED
+                                                                          : MCPLUG_ECONFIG);
+        HAS(err.text, rows[i].why);
+        ck_assert_int_eq(mcplug_config_check(conf, rows[i].name, NULL), rows[i].state);
     }
-    ck_assert_int_eq(mcplug_config_check(conf, "good", &err), MCPLUG_OK);
-    ck_assert_int_eq(mcplug_config_check(conf, "good", NULL), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_config_check(conf, "good", &err), MCPLUG_ENTRY_READY);
+    ck_assert_int_eq(mcplug_config_check(conf, "good", NULL), MCPLUG_ENTRY_READY);
 }
 END_TEST
 
@@ -206,10 +211,10 @@ START_TEST(an_approval_counts_from_the_next_load_on)
     ck_assert_int_eq(mcplug_config_approve(conf, "none", &err), MCPLUG_ECONFIG);
     ck_assert_int_eq(mcplug_config_approve(conf, "s", &err), MCPLUG_OK);
     conf_load(NULL);
-    ck_assert_int_eq(mcplug_config_check(conf, "s", &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_config_check(conf, "s", &err), MCPLUG_ENTRY_READY);
     give(PROJECT, "{'mcpServers':{'s':{'command':'y'}}}");
     conf_load(NULL);
-    ck_assert_int_eq(mcplug_config_check(conf, "s", &err), MCPLUG_ECONFIG);
+    ck_assert_int_eq(mcplug_config_check(conf, "s", &err), MCPLUG_ENTRY_NEEDS_APPROVAL);
     HAS(err.text, "has changed since it was approved");
 }
 END_TEST
@@ -218,9 +223,9 @@ START_TEST(what_was_approved_can_be_used_without_loading_again)
 {
     give(PROJECT, SERVER("s"));
     conf_load(NULL);
-    ck_assert_int_eq(mcplug_config_check(conf, "s", &err), MCPLUG_ECONFIG);
+    ck_assert_int_eq(mcplug_config_check(conf, "s", &err), MCPLUG_ENTRY_NEEDS_APPROVAL);
     ck_assert_int_eq(mcplug_config_approve(conf, "s", &err), MCPLUG_OK);
-    ck_assert_int_eq(mcplug_config_check(conf, "s", &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_config_check(conf, "s", &err), MCPLUG_ENTRY_READY);
 }
 END_TEST
 
@@ -230,7 +235,7 @@ START_TEST(approving_what_was_given_in_place_does_no_harm)
     struct mcplug_config_options o = {.struct_size = sizeof o, .more = more};
     conf_load(&o);
     ck_assert_int_eq(mcplug_config_approve(conf, "m", &err), MCPLUG_OK);
-    ck_assert_int_eq(mcplug_config_check(conf, "m", &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_config_check(conf, "m", &err), MCPLUG_ENTRY_READY);
     conf_load(&o);
     ck_assert_ptr_null(mcplug_config_problem(conf, 0));
 }
