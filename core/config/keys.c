@@ -444,6 +444,25 @@ const struct mp_key *mp_key_find(mp_view name)
     return NULL;
 }
 
+/* What other programs keep in an entry, and what has no meaning here. */
+static const char *const foreign[] = {
+    "_comment",      "alwaysAllow", "autoApprove",   "autoStart", "comment",
+    "description",   "dev",         "disabledTools", "enabled",   "envFile",
+    "excludeTools",  "gallery",     "icon",          "iconPath",  "id",
+    "includeTools",  "isActive",    "metadata",      "name",      "note",
+    "notes",         "oauth",       "provider",      "scope",     "source",
+    "tags",          "timeout",     "title",         "tools",     "transport",
+    "transportType", "trust",       "version",       "$schema",   "inputs",
+};
+
+bool mp_key_is_foreign(mp_view name)
+{
+    for (size_t i = 0; i < MP_COUNT(foreign); i++)
+        if (mp_view_equals(name, foreign[i]))
+            return true;
+    return false;
+}
+
 const struct mcplug_option *mp_option_find(const struct mcplug_option *options,
                                            mp_view name)
 {

@@ -56,6 +56,8 @@ struct mp_key {
 
 extern const struct mp_key mp_keys[];
 const struct mp_key *mp_key_find(mp_view name); /* NULL: not in the table */
+/* Is it one that other programs keep in an entry, and that has no meaning here? */
+bool mp_key_is_foreign(mp_view name);
 /* The option of that name that a transport declares; NULL: none. */
 const struct mcplug_option *mp_option_find(const struct mcplug_option *options,
                                            mp_view name);

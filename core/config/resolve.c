@@ -524,6 +524,9 @@ void mcplug_entry_each_name(const mcplug_entry *entry,
     struct mp_walk w = mp_walk_into(entry->json);
     mp_view key, value;
 
-    while (mp_walk_member(&w, &key, &value))
-        each_text(value, each_name, &names);
+    while (mp_walk_member(&w, &key, &value)) {
+        const struct mp_key *known = mp_key_find(key);
+        if (!(known && known->ours) && !mp_key_is_foreign(key))
+            each_text(value, each_name, &names);
+    }
 }

@@ -10,30 +10,11 @@
 #include <stdio.h>
 #include <strings.h>
 
-/* What other programs keep in an entry, and what has no meaning here. */
-static const char *const foreign[] = {
-    "_comment",      "alwaysAllow", "autoApprove",   "autoStart", "comment",
-    "description",   "dev",         "disabledTools", "enabled",   "envFile",
-    "excludeTools",  "gallery",     "icon",          "iconPath",  "id",
-    "includeTools",  "isActive",    "metadata",      "name",      "note",
-    "notes",         "oauth",       "provider",      "scope",     "source",
-    "tags",          "timeout",     "title",         "tools",     "transport",
-    "transportType", "trust",       "version",       "$schema",   "inputs",
-};
-
 /* What a module says of its own settings is not said here. */
 static const struct mp_key *find_key(mp_view name)
 {
     const struct mp_key *key = mp_key_find(name);
     return key && key->check ? key : NULL;
-}
-
-static bool is_foreign(const char *name)
-{
-    for (size_t i = 0; i < MP_COUNT(foreign); i++)
-        if (strcmp(name, foreign[i]) == 0)
-            return true;
-    return false;
 }
 
 /* Approvals keep entries inside objects of their own, and all of it has to be read. */
@@ -159,10 +140,8 @@ static void check_unknown(struct mp_entry *entry, const char *transport,
     char *text = mp_view_strdup(name), below[160];
     const char *best = NULL;
 
-    if (!text)
+    if (!text) {
         mp_entry_no_memory(entry);
-    if (!text || is_foreign(text)) {
-        mp_free(text);
         return;
     }
     for (const struct mp_key *key = mp_keys; key->name; key++)
@@ -212,7 +191,7 @@ void mp_entry_check(struct mp_entry *entry, const char *transport,
             snprintf(below, sizeof below, ".%s", key->name);
             mp_entry_complain(entry, true, below, name,
                               "means nothing to transport \"%.32s\"", transport);
-        } else if (!key && !o) {
+        } else if (!key && !o && !mp_key_is_foreign(name)) {
             check_unknown(entry, transport, options, name);
         }
     }

@@ -179,8 +179,9 @@ MCPLUG_API int mcplug_entry_allows(const mcplug_entry *entry, const char *tool,
 /* Does a pattern of such a list, "get_*", stand for the tool? */
 MCPLUG_API int mcplug_tool_matches(const char *pattern, const char *tool);
 
-/* Calls `fn` for every variable and secret that it may ask for: "VAR", "file:PATH". The
- * same name may come again. */
+/* Calls `fn` for every variable and secret that its settings may ask for: "VAR",
+ * "file:PATH". The same name may come again. Of a key that is not known here, a module
+ * may know more, so it counts as a setting. */
 MCPLUG_API void mcplug_entry_each_name(const mcplug_entry *entry,
                                        void (*fn)(void *arg, const char *name),
                                        void *arg);

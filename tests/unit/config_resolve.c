@@ -373,10 +373,23 @@ START_TEST(every_name_that_an_entry_asks_for_is_told)
 {
     char names[512] = "";
     give_entry(USER, "{'command':'${A}','args':['${B:-${C}}',7],'env':{'K':'${file:/k}'},"
-                     "'env2':{'deep':['${NO}']},'note':'${D}','cwd':'$${E}'}");
+                     "'env2':{'deep':['${NO}']},'other':'${D}','cwd':'$${E}'}");
     load();
     mcplug_entry_each_name(entry("s"), note, names);
     ck_assert_str_eq(names, "A B C file:/k D ");
+}
+END_TEST
+
+START_TEST(keys_into_which_nothing_is_put_ask_for_nothing)
+{
+    char names[512] = "";
+    give_entry(USER,
+               "{'command':'x','note':'${A}','description':'set ${B}','type':'${C}',"
+               "'healthUrl':'http://h/${D}','queue':'${E}','toolsDenied':['${F}'],"
+               "'toolQueues':{'t':'${G}'},'args':['${H}']}");
+    load();
+    mcplug_entry_each_name(entry("s"), note, names);
+    ck_assert_str_eq(names, "H ");
 }
 END_TEST
 
@@ -424,6 +437,7 @@ static void add(TCase *t)
     tcase_add_test(t, other_servers_start_where_we_are_unless_told);
     tcase_add_test(t, a_transport_without_a_directory_gets_none);
     tcase_add_test(t, every_name_that_an_entry_asks_for_is_told);
+    tcase_add_test(t, keys_into_which_nothing_is_put_ask_for_nothing);
     tcase_add_test(t, what_may_not_be_used_is_not_resolved);
 }
 
