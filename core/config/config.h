@@ -166,7 +166,8 @@ int mp_config_judge(const struct mcplug_config *config, const struct mp_entry *e
 /* ---- mask.c ---- */
 
 /* Adds the entry with what may be a secret replaced by "***": values of "env" and
- * "headers", user info and query of URLs, and what follows a name that tells. References
+ * "headers", user info and query of URLs, what follows a name that tells, and PEM blocks.
+ * A token in the path of a URL, or behind a name that does not tell, is shown. References
  * to variables and secrets are shown, they are what keeps secrets out of files; but not
  * defaults and commands, which may hold one. */
 bool mp_mask_entry(mp_view entry, struct mp_str *out);

@@ -70,8 +70,9 @@ static enum next add_text(struct mp_str *out, const char *p, bool value)
     for (bool url = false; *p; p = stop, url = url && p < word) {
         size_t name = strspn(p, NAME), reference = mp_expand_reference(p);
         word = p < word ? word : p + strcspn(p, BLANKS "<>");
-        if (name && (p == text || !strchr("/@\\", p[-1])))
-            secret = secret_after(p, name);
+        bool pem = strncmp(p, "-----BEGIN", 10) == 0; /* a key */
+        if (pem || (name && (p == text || !strchr("/@\\", p[-1]))))
+            secret = pem ? p : secret_after(p, name);
         stop = p + (name ? name : reference ? reference : 1);
         if (secret) {
             mp_str_add(out, p, (size_t)(secret - p));
