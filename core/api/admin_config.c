@@ -366,7 +366,7 @@ char *mcplug_json_layout(const char *json, size_t len)
 {
     struct mp_str out;
     mp_str_init(&out, TEXT_MAX);
-    return finish(&out, mp_json_layout(mp_bytes(json, len), 0, "  ", "\n", &out));
+    return finish(&out, mp_json_layout(mp_bytes(json, len), &out));
 }
 
 static const char *variable(void *arg, const char *name)

@@ -163,3 +163,28 @@ void mp_text_duration(char *out, size_t size, uint64_t ms, bool exact)
     else
         snprintf(out, size, "%llum %llus", s / 60, s % 60);
 }
+
+/* Goes back to the last * only: what the ones before it stood for need never change. */
+bool mp_glob(const char *pattern, const char *text, bool any_case)
+{
+    const char *star = NULL, *again = NULL;
+
+    while (*text) {
+        if (*pattern == '*') {
+            star = ++pattern;
+            again = text;
+        } else if (*pattern == *text ||
+                   (any_case && mp_lower(*pattern) == mp_lower(*text))) {
+            pattern++;
+            text++;
+        } else if (star) {
+            pattern = star;
+            text = ++again;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return !*pattern;
+}

@@ -28,6 +28,16 @@ static inline int mp_hex_value(char c)
  * returns its length. */
 MP_SHARED size_t mp_utf8_put(uint32_t code, char out[4]);
 
+/* Of ASCII letters, whatever the locale of the program is. */
+static inline char mp_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* Does `text` look like `pattern`, where * stands for any characters, none too? In time
+ * of both lengths multiplied at most. `any_case`: ASCII letters are alike. */
+bool mp_glob(const char *pattern, const char *text, bool any_case);
+
 /* Makes bytes fit for a terminal: control characters (but newline and tab when
  * `multiline`), escape sequences, bidi overrides, zero-width and tag characters
  * and bytes that are not UTF-8 become visible \x.. or \u{....}. Reads at most

@@ -13,9 +13,6 @@
 int mp_approvals_read(const char *path, struct mp_approvals *out,
                       struct mcplug_error *err)
 {
-    struct mp_place at;
-    struct mcplug_error why = MCPLUG_ERROR_INIT;
-
     memset(out, 0, sizeof *out);
     if (!path)
         return MCPLUG_OK;
@@ -27,9 +24,8 @@ int mp_approvals_read(const char *path, struct mp_approvals *out,
     if ((st->st_uid != geteuid() && st->st_uid != 0) || st->st_mode & (S_IWGRP | S_IWOTH))
         r = mp_fail(err, MCPLUG_ECONFIG,
                     "%s: others can change it, so no approval in it counts", path);
-    else if (mp_json_check(text, &at, &why) != MCPLUG_OK)
-        r = mp_fail(err, MCPLUG_ECONFIG, "%s:%zu:%zu: %s", path, at.line, at.column,
-                    why.text);
+    else
+        r = mp_json_check_file(path, text, err);
     if (r != MCPLUG_OK)
         mp_file_clear(&out->file);
     return r;
@@ -120,13 +116,8 @@ struct change {
 static int check_old(const struct change *c, const struct mp_file *old,
                      struct mcplug_error *err)
 {
-    struct mp_place at;
-    struct mcplug_error why = MCPLUG_ERROR_INIT;
-    if (!old->exists || old->text.len == 0 ||
-        mp_json_check(mp_bytes(old->text.data, old->text.len), &at, &why) == MCPLUG_OK)
-        return MCPLUG_OK;
-    return mp_fail(err, MCPLUG_ECONFIG, "%s:%zu:%zu: %s", c->path, at.line, at.column,
-                   why.text);
+    mp_view text = mp_bytes(old->text.data, old->text.len);
+    return text.len ? mp_json_check_file(c->path, text, err) : MCPLUG_OK;
 }
 
 static int add(void *arg, const struct mp_file *old, struct mp_str *out,

@@ -20,16 +20,13 @@ struct change {
 static int check_old(const char *path, const struct mp_file *old,
                      struct mcplug_error *err)
 {
-    mp_view text = mp_bytes(old->text.data, old->text.len);
+    mp_view text = mp_bytes(old->text.data, old->text.len), value = mp_json_trim(text);
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    struct mp_place at;
-    mp_view value = mp_json_trim(text);
 
     if (value.len == 0)
         return MCPLUG_OK;
-    if (mp_json_check(text, &at, &why) != MCPLUG_OK)
-        return mp_fail(err, MCPLUG_ECONFIG, "%s:%zu:%zu: %s; nothing was changed", path,
-                       at.line, at.column, why.text);
+    if (mp_json_check_file(path, text, &why) != MCPLUG_OK)
+        return mp_fail(err, MCPLUG_ECONFIG, "%s; nothing was changed", why.text);
     if (!mp_view_is_object(value))
         return mp_fail(err, MCPLUG_ECONFIG,
                        "%s: expected an object with \"mcpServers\"; nothing was changed",
@@ -48,12 +45,6 @@ static int check_result(const char *path, const struct mp_str *out,
                                     "the entry does not fit into %s: %s", path, why.text);
 }
 
-static mp_view servers_of(const struct mp_file *file)
-{
-    mp_view text = mp_bytes(file->text.data, file->text.len);
-    return mp_view_get(mp_json_trim(text), "mcpServers");
-}
-
 static int apply(void *arg, const struct mp_file *old, struct mp_str *out,
                  struct mcplug_error *err)
 {
@@ -65,7 +56,8 @@ static int apply(void *arg, const struct mp_file *old, struct mp_str *out,
     int r = check_old(c->path, old, err);
     if (r != MCPLUG_OK)
         return r;
-    mp_view there = mp_view_get(servers_of(old), c->name);
+    mp_view servers = mp_view_get(mp_json_trim(text), "mcpServers");
+    mp_view there = mp_view_get(servers, c->name);
     if (c->entry.len && there.len)
         return mp_fail(err, MCPLUG_EINVAL, "MCP server %s already exists in %s", c->name,
                        c->path);

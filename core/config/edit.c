@@ -3,7 +3,6 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "config/jsonfault.h"
 #include "config/jsontext.h"
 #include "config/jsontoken.h"
 

@@ -24,16 +24,21 @@ mp_view mp_json_trim(mp_view text);
  * a limit. */
 MP_SHARED int mp_json_check(mp_view text, struct mp_place *at, struct mcplug_error *err);
 
+/* The same of a file: the message begins with "PATH:LINE:COLUMN: ". MCPLUG_ECONFIG. */
+int mp_json_check_file(const char *path, mp_view text, struct mcplug_error *err);
+
 /* Adds `value` without white space, strings in one spelling (what needs no escape has
  * none), members in their order, numbers as written: equal texts for equal entries,
  * however they are laid out. `value` has passed mp_json_check(). */
 bool mp_json_canonical(mp_view value, struct mp_str *out);
 
-/* Adds `value` laid out: `unit` per level ("  ", "\t"; "": all on one line), lines after
- * the first begin with `depth` units, `newline` between ("\n" or "\r\n"). Arrays that
- * hold no arrays or objects stay on one line. */
-bool mp_json_layout(mp_view value, size_t depth, const char *unit, const char *newline,
-                    struct mp_str *out);
+/* How much of a name fits into a message: whole characters, for "%.*s". */
+enum { MP_JSON_SHOWN = 60 };
+int mp_json_shown(const char *s, size_t len);
+
+/* Adds `value` laid out in lines, two blanks per level. Arrays that hold no arrays or
+ * objects stay on one line. */
+bool mp_json_layout(mp_view value, struct mp_str *out);
 
 /* The same in all detail, for text that goes among other text. */
 struct mp_json_style {

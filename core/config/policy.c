@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "config/file.h"
 #include "config/policy_url.h"
 
@@ -94,15 +95,6 @@ static int read_string(struct reading *r, mp_view value, const char *key, char *
     return *out ? MCPLUG_OK : mp_fail_nomem(r->err);
 }
 
-static int read_name(struct reading *r, mp_view value, struct rule *rule)
-{
-    int code = read_string(r, value, "name", &rule->name);
-
-    if (code == MCPLUG_OK && !rule->name[0])
-        return WRONG(r, value, "\"name\" is empty");
-    return code;
-}
-
 static int read_command(struct reading *r, mp_view value, struct rule *rule)
 {
     struct mp_walk w = mp_walk_into(value);
@@ -152,7 +144,8 @@ static int read_rule(struct reading *r, mp_view value, struct rule *rule)
         return WRONG(r, value, "a rule without a condition; name, command or url is one");
     while (code == MCPLUG_OK && mp_walk_member(&w, &key, &part)) {
         if (mp_view_equals(key, "name"))
-            code = read_name(r, part, rule);
+            code = mp_view_equals(part, "") ? WRONG(r, part, "\"name\" is empty")
+                                            : read_string(r, part, "name", &rule->name);
         else if (mp_view_equals(key, "command"))
             code = read_command(r, part, rule);
         else if (mp_view_equals(key, "url"))
@@ -277,24 +270,11 @@ static int check_dirs(const char *path, uid_t owner, struct mcplug_error *err)
     return mp_fail(err, MCPLUG_ECONFIG, SHOWN ": too many links", path);
 }
 
-static int parse_file(const char *path, const struct mp_file *file,
-                      struct mp_policy **out, struct mcplug_error *err)
-{
-    struct mcplug_error why = MCPLUG_ERROR_INIT;
-    struct mp_place at = {1, 1};
-    mp_view text = mp_bytes(file->text.len ? file->text.data : "", file->text.len);
-
-    int r = mp_policy_parse(text, out, &at, &why);
-    if (r == MCPLUG_ENOMEM)
-        return mp_fail_nomem(err);
-    if (r != MCPLUG_OK)
-        mp_fail(err, r, SHOWN ":%zu:%zu: %s", path, at.line, at.column, why.text);
-    return r;
-}
-
 int mp_policy_read(const char *path, uid_t owner, struct mp_policy **out,
                    struct mcplug_error *err)
 {
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    struct mp_place at = {1, 1};
     struct mp_file file;
     struct stat st;
 
@@ -313,8 +293,14 @@ int mp_policy_read(const char *path, uid_t owner, struct mp_policy **out,
                     path);
     if (r == MCPLUG_OK)
         r = check_owner(path, "", &file.st, owner, err);
-    if (r == MCPLUG_OK)
-        r = parse_file(path, &file, out, err);
+    if (r == MCPLUG_OK) {
+        mp_view text = mp_bytes(file.text.len ? file.text.data : "", file.text.len);
+        r = mp_policy_parse(text, out, &at, &why);
+        if (r == MCPLUG_ENOMEM)
+            mp_fail_nomem(err);
+        else if (r != MCPLUG_OK)
+            mp_fail(err, r, SHOWN ":%zu:%zu: %s", path, at.line, at.column, why.text);
+    }
     mp_file_clear(&file);
     return r;
 }
@@ -355,25 +341,15 @@ static const char *const telling[] = {
 };
 /* clang-format on */
 
-static char upper(char c)
-{
-    return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
-}
-
 /* In either case, for some are read in both; and a = ends the name that a process sees,
  * whatever it was meant to be. */
 static bool is_telling(const char *name)
 {
     char copy[64];
-    size_t n = 0;
 
-    while (n < sizeof copy - 1 && name[n] && name[n] != '=') {
-        copy[n] = upper(name[n]);
-        n++;
-    }
-    copy[n] = '\0';
+    snprintf(copy, sizeof copy, "%.*s", (int)strcspn(name, "="), name);
     for (size_t i = 0; i < MP_COUNT(telling); i++)
-        if (mp_glob(telling[i], copy))
+        if (mp_glob(telling[i], copy, true))
             return true;
     return false;
 }
@@ -400,7 +376,7 @@ static bool command_fits(const struct rule *rule, const struct mp_subject *subje
 static bool rule_fits(const struct rule *rule, const struct mp_subject *subject,
                       const struct mp_url_parts *url, bool deny)
 {
-    if (rule->name && !mp_glob(rule->name, subject->name ? subject->name : ""))
+    if (rule->name && !mp_glob(rule->name, subject->name ? subject->name : "", false))
         return false;
     if (rule->command && !command_fits(rule, subject, deny))
         return false;

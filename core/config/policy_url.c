@@ -1,6 +1,7 @@
 #include "config/policy_url.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <arpa/inet.h>
 #include <string.h>
@@ -9,35 +10,7 @@
 
 static const char no_memory[] = "does not fit into memory";
 
-bool mp_glob(const char *pattern, const char *text)
-{
-    const char *star = NULL, *from = NULL;
-
-    while (*text) {
-        if (*pattern == '*') {
-            star = ++pattern;
-            from = text;
-        } else if (*pattern == *text) {
-            pattern++;
-            text++;
-        } else if (star) { /* the last star takes one character more */
-            pattern = star;
-            text = ++from;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*')
-        pattern++;
-    return *pattern == '\0';
-}
-
 /* ---- letters ---- */
-
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
 
 static bool is_digit(char c)
 {
@@ -46,21 +19,21 @@ static bool is_digit(char c)
 
 static bool is_letter(char c)
 {
-    return lower(c) >= 'a' && lower(c) <= 'z';
+    return mp_lower(c) >= 'a' && mp_lower(c) <= 'z';
 }
 
 static int hex(char c)
 {
     if (is_digit(c))
         return c - '0';
-    c = lower(c);
+    c = mp_lower(c);
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 static void lower_all(char *text)
 {
     for (; *text; text++)
-        *text = lower(*text);
+        *text = mp_lower(*text);
 }
 
 /* ---- spellings of a path; all of them work in place, for nothing grows ---- */
@@ -372,12 +345,12 @@ static bool host_fits(const struct mp_url_parts *pattern, const struct mp_url_pa
 
     if (pattern->host[strspn(pattern->host, "*")] == '\0')
         return true;
-    if (pattern->is_ipv6 == url->is_ipv6 && mp_glob(pattern->host, url->host))
+    if (pattern->is_ipv6 == url->is_ipv6 && mp_glob(pattern->host, url->host, false))
         return true; /* there is no star in an IPv6 address */
     if (!deny)
         return false;
     return same_address(pattern->host, url->host) ||
-           (unmap(url->host, four) && mp_glob(pattern->host, four));
+           (unmap(url->host, four) && mp_glob(pattern->host, four, false));
 }
 
 /* tcp:HOST:PORT, where the hosts are two spellings of one address. */
@@ -400,13 +373,13 @@ static bool same_tcp(const char *pattern, const char *url)
         memcpy(hosts[i], from, (size_t)(end - from));
         hosts[i][end - from] = '\0';
     }
-    return mp_glob(ports[0], ports[1]) && same_address(hosts[0], hosts[1]);
+    return mp_glob(ports[0], ports[1], false) && same_address(hosts[0], hosts[1]);
 }
 
 /* `deny`: a rule for a path is one for it with any query, too. */
 static bool path_fits(const char *pattern, const char *path, bool deny)
 {
-    if (mp_glob(pattern, path))
+    if (mp_glob(pattern, path, false))
         return true;
     const char *query = strchr(path, '?');
     if (!deny || !query || strchr(pattern, '?'))
@@ -414,7 +387,7 @@ static bool path_fits(const char *pattern, const char *path, bool deny)
     char alone[URL_MAX + 1];
     memcpy(alone, path, (size_t)(query - path));
     alone[query - path] = '\0';
-    return mp_glob(pattern, alone);
+    return mp_glob(pattern, alone, false);
 }
 
 bool mp_pattern_fits(const struct mp_url_parts *pattern, const struct mp_url_parts *url,

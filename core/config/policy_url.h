@@ -36,7 +36,4 @@ void mp_url_parts_clear(struct mp_url_parts *parts);
 bool mp_pattern_fits(const struct mp_url_parts *pattern, const struct mp_url_parts *url,
                      bool deny);
 
-/* * stands for any characters, none too. In time of both lengths multiplied at most. */
-bool mp_glob(const char *pattern, const char *text);
-
 #endif

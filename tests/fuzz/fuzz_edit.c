@@ -67,7 +67,15 @@ static void check_spellings(mp_view in)
     for (size_t i = 0; i < 3; i++) {
         mp_str_reset(&laid);
         mp_str_reset(&twice);
-        MUST(mp_json_layout(in, i, units[i], i ? "\r\n" : "\n", &laid));
+        const struct mp_json_style style = {.newline = mp_text(!*units[i] ? ""
+                                                               : i        ? "\r\n"
+                                                                          : "\n"),
+                                            .indent = mp_text(i ? units[i] : ""),
+                                            .unit = mp_text(units[i]),
+                                            .comma = ", ",
+                                            .colon = ": ",
+                                            .pad = ""};
+        MUST(mp_json_write(in, &style, &laid));
         MUST(check(view(&laid)));
         MUST(mp_json_canonical(view(&laid), &twice) && same(view(&once), view(&twice)));
     }
