@@ -94,9 +94,11 @@ const char *mcplug_modules_dir(const mcplug_modules *modules, size_t i)
 
 /* ---- describing ---- */
 
+/* A member of an object, with a comma before it unless it is the first. */
 static void add_text(struct mp_str *out, const char *name, const char *text)
 {
-    mp_str_addf(out, "\"%s\":", name);
+    mp_str_addf(
+        out, "%s\"%s\":", out->failed || out->data[out->len - 1] == '{' ? "" : ",", name);
     if (text)
         mp_str_add_json(out, text, strlen(text));
     else
@@ -109,11 +111,9 @@ static void add_option(struct mp_str *out, const struct mcplug_option *o)
 
     mp_str_addc(out, '{');
     add_text(out, "name", o->name);
-    mp_str_addc(out, ',');
     add_text(out, "type", o->type);
-    mp_str_addf(out, ",\"required\":%s,", !o->fallback && !many ? "true" : "false");
+    mp_str_addf(out, ",\"required\":%s", !o->fallback && !many ? "true" : "false");
     add_text(out, "default", o->fallback && *o->fallback ? o->fallback : NULL);
-    mp_str_addc(out, ',');
     add_text(out, "help", o->help);
     mp_str_addc(out, '}');
 }
@@ -125,9 +125,7 @@ static void add_feature(struct mp_str *out, const struct mcplug_feature *f)
 
     mp_str_addc(out, '{');
     add_text(out, "kind", mp_kind_name(f->kind));
-    mp_str_addc(out, ',');
     add_text(out, "name", known ? f->name : NULL);
-    mp_str_addc(out, ',');
     add_text(out, "summary", known ? f->summary : NULL);
     mp_str_adds(out, ",\"accepts\":[");
     for (size_t i = 0; known && f->accepts && f->accepts[i]; i++) {
@@ -147,15 +145,10 @@ static void add_module(struct mp_str *out, const struct mcplug_plugin *d,
 {
     mp_str_addc(out, '{');
     add_text(out, "name", d->name);
-    mp_str_addc(out, ',');
     add_text(out, "version", d->version);
-    mp_str_addc(out, ',');
     add_text(out, "file", file);
-    mp_str_addc(out, ',');
     add_text(out, "summary", d->summary);
-    mp_str_addc(out, ',');
     add_text(out, "license", d->license);
-    mp_str_addc(out, ',');
     add_text(out, "origin", d->origin);
     mp_str_addf(out, ",\"abi\":\"%u.%u\",\"needs\":%u,\"features\":[", d->abi_major,
                 d->abi_minor, d->abi_needs);

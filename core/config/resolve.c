@@ -64,7 +64,7 @@ static int secret(void *arg, const char *kind, const char *name, struct mp_str *
     if (!r->vaults)
         return mp_str_addf(out, "${%s:%s}", kind, name) ? MCPLUG_OK : mp_fail_nomem(err);
     if (is_command)
-        return mp_secret_command(name, r->dir, out, err);
+        return mp_secret_command(name, r->dir, MP_SECRET_MS, out, err);
     if (strcmp(kind, "file") == 0)
         return mp_secret_file(name, r->entry->config->paths.home, r->dir, out, err);
     return r->vaults->get(r->vaults->arg, kind, name, out, err);

@@ -81,9 +81,11 @@ static ssize_t read_some(int fd, struct value *v)
     return n;
 }
 
-static bool is_full(const struct value *v)
+static void close_end(int *fd)
 {
-    return v->len == sizeof v->data;
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
 }
 
 /* ---- files ---- */
@@ -105,63 +107,35 @@ static int make_path(const char *path, const char *home, const char *dir,
     return MCPLUG_OK;
 }
 
-/* O_NONBLOCK: a fifo must not hold us up before we see that it is one. */
-static int open_file(const char *path, const char *source, int *out,
-                     struct mcplug_error *err)
-{
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-    if (fd < 0 || fstat(fd, &st) != 0) {
-        int os_error = errno;
-        if (fd >= 0)
-            close(fd);
-        return mp_fail_os(err, MCPLUG_EIO, os_error, "%s: cannot be read", source);
-    }
-    if (!S_ISREG(st.st_mode)) {
-        close(fd);
-        return mp_fail(err, MCPLUG_ECONFIG, "%s: is not a regular file", source);
-    }
-    *out = fd;
-    return MCPLUG_OK;
-}
-
-static int read_file(int fd, const char *source, struct mp_str *out,
-                     struct mcplug_error *err)
-{
-    struct value *v = mp_alloc(sizeof *v);
-    ssize_t n;
-    int r;
-
-    if (!v)
-        return mp_fail_nomem(err);
-    while ((n = read_some(fd, v)) > 0)
-        ;
-    if (n < 0)
-        r = mp_fail_os(err, MCPLUG_EIO, errno, "%s: cannot be read", source);
-    else
-        r = hand_over(v, source, out, err);
-    wipe(v);
-    return r;
-}
-
 int mp_secret_file(const char *path, const char *home, const char *dir,
                    struct mp_str *out, struct mcplug_error *err)
 {
+    struct value *v = mp_alloc(sizeof *v);
     struct mp_str full;
+    struct stat st;
     char source[260];
     int fd = -1;
 
     mp_str_init(&full, PATH_MAX);
-    int r = make_path(path, home, dir, &full, err);
+    int r = v ? make_path(path, home, dir, &full, err) : mp_fail_nomem(err);
     if (r == MCPLUG_OK) {
         snprintf(source, sizeof source, "file:%.250s", full.data);
-        r = open_file(full.data, source, &fd, err);
+        /* O_NONBLOCK: a fifo must not hold us up before we see that it is one. */
+        fd = open(full.data, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        ssize_t n = fd >= 0 ? fstat(fd, &st) : -1;
+        bool regular = n == 0 && S_ISREG(st.st_mode);
+        if (regular)
+            while ((n = read_some(fd, v)) > 0)
+                ;
+        if (n < 0)
+            r = mp_fail_os(err, MCPLUG_EIO, errno, "%s: cannot be read", source);
+        else if (!regular)
+            r = mp_fail(err, MCPLUG_ECONFIG, "%s: is not a regular file", source);
+        else
+            r = hand_over(v, source, out, err);
     }
-    if (r == MCPLUG_OK)
-        r = read_file(fd, source, out, err);
-    if (fd >= 0)
-        close(fd);
+    close_end(&fd);
+    wipe(v);
     mp_str_clear(&full);
     return r;
 }
@@ -184,13 +158,6 @@ static int64_t now_ms(void)
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static void close_end(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
 }
 
 /* Both ends above 2, even in a host that runs without its first three descriptors: the
@@ -244,6 +211,7 @@ static int spawn(struct run *run, const char *command, const char *dir, int out,
     return r;
 }
 
+/* Starts it with our ends of its pipes in `run`. */
 static int start(struct run *run, const char *command, const char *dir,
                  struct mcplug_error *err)
 {
@@ -298,7 +266,7 @@ static void drain_out(struct run *run)
 {
     ssize_t n = 1;
 
-    while (run->out >= 0 && n > 0 && !is_full(run->value)) {
+    while (run->out >= 0 && n > 0 && run->value->len < sizeof run->value->data) {
         n = read_some(run->out, run->value);
         if (n == 0 || (n < 0 && errno != EAGAIN))
             close_end(&run->out);
@@ -326,7 +294,7 @@ static int watch(struct run *run, struct mcplug_error *err)
         int ended = has_ended(run->pid);
         drain_out(run);
         drain_err(run);
-        if (is_full(run->value))
+        if (run->value->len == sizeof run->value->data)
             return mp_fail(err, MCPLUG_ETOOBIG, "%s: prints more than %zu bytes",
                            run->source, MP_SECRET_MAX);
         if (ended)
@@ -386,8 +354,8 @@ static int judge(const struct run *run, int status, struct mcplug_error *err)
     return r;
 }
 
-int mp_secret_run(const char *command, const char *dir, int ms, struct mp_str *out,
-                  struct mcplug_error *err)
+int mp_secret_command(const char *command, const char *dir, int ms, struct mp_str *out,
+                      struct mcplug_error *err)
 {
     struct run run = {.out = -1, .err = -1, .deadline = now_ms() + ms};
     int status = 0;
@@ -411,10 +379,4 @@ int mp_secret_run(const char *command, const char *dir, int ms, struct mp_str *o
     wipe(run.value);
     explicit_bzero(run.tail, sizeof run.tail);
     return r;
-}
-
-int mp_secret_command(const char *command, const char *dir, struct mp_str *out,
-                      struct mcplug_error *err)
-{
-    return mp_secret_run(command, dir, MP_SECRET_MS, out, err);
 }

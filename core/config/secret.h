@@ -7,17 +7,15 @@
 #include "base/buf.h"
 
 #define MP_SECRET_MAX ((size_t)64 << 10)
-#define MP_SECRET_MS 10000 /* for a command */
+#define MP_SECRET_MS 10000 /* for a command of an entry */
 
 /* `~/` is `home` (NULL: refused); a relative path is relative to `dir`. */
 int mp_secret_file(const char *path, const char *home, const char *dir,
                    struct mp_str *out, struct mcplug_error *err);
-/* Runs `command` with /bin/sh in `dir`, stdin closed; what it writes to stderr is part
- * of the message when it fails. Changes no signal handlers, leaves no child behind. */
-int mp_secret_command(const char *command, const char *dir, struct mp_str *out,
+/* Runs `command` with /bin/sh in `dir`, stdin closed, for `ms` at most; what it writes to
+ * stderr is part of the message when it fails. Changes no signal handlers, leaves no
+ * child behind. */
+int mp_secret_command(const char *command, const char *dir, int ms, struct mp_str *out,
                       struct mcplug_error *err);
-/* The same with another time than MP_SECRET_MS. */
-int mp_secret_run(const char *command, const char *dir, int ms, struct mp_str *out,
-                  struct mcplug_error *err);
 
 #endif

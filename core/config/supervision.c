@@ -66,84 +66,64 @@ int mp_entry_type(const struct mp_entry *entry, char **out, struct mcplug_error 
 
 /* ---- queues ---- */
 
-struct number {
+static const struct number {
     const char *name;
     int64_t least, most;
-};
-static const struct number concurrent_range = {"concurrent", 1, MP_QUEUE_CONCURRENT_MAX};
-static const struct number waiting_range = {"waiting", 0, MP_QUEUE_WAITING_MAX};
+} numbers[] = {{"concurrent", 1, MP_QUEUE_CONCURRENT_MAX},
+               {"waiting", 0, MP_QUEUE_WAITING_MAX}};
 
-/* 0: it is not there, or no number that could be used. */
-static unsigned number_of(mp_view v, const struct number *range)
+static bool read_number(mp_view v, const struct number *range, int64_t *out)
+{
+    return mp_view_int(v, out) && *out >= range->least && *out <= range->most;
+}
+
+/* `at` is the value of the member `path`, and is to be a number of that range; NULL:
+ * there is no such member. */
+static void check_number(struct mcplug_config *config, const struct mp_source *source,
+                         const char *path, mp_view at, const struct number *range)
 {
     int64_t n;
-    bool fits = mp_view_int(v, &n) && n >= range->least && n <= range->most;
-    return fits ? (unsigned)n : 0;
+
+    if (!range)
+        mp_config_note(config, source, NULL, false, path, at,
+                       "is unknown; there are \"concurrent\" and \"waiting\"");
+    else if (!read_number(at, range, &n))
+        mp_config_note(config, source, NULL, false, path, at,
+                       "expected a number from %d to %d", (int)range->least,
+                       (int)range->most);
 }
 
-struct queues {
-    struct mcplug_config *config;
-    const struct mp_source *source;
-};
-
-static void complain(struct queues *q, const char *path, mp_view at, const char *text)
+static void check_queue(struct mcplug_config *config, const struct mp_source *source,
+                        mp_view name, mp_view value)
 {
-    mp_config_note(q->config, q->source, NULL, false, path, at, "%s", text);
-}
+    char path[320], *text = mp_view_strdup(name);
+    struct mp_walk w = mp_walk_into(value);
+    mp_view key, item;
 
-static void check_number(struct queues *q, const char *path, mp_view v,
-                         const struct number *range)
-{
-    char text[96];
-    int64_t n;
-
-    if (mp_view_int(v, &n) && n >= range->least && n <= range->most)
-        return;
-    snprintf(text, sizeof text, "expected a number from %d to %d", (int)range->least,
-             (int)range->most);
-    complain(q, path, v, text);
-}
-
-static void check_members(struct queues *q, const char *name, mp_view object)
-{
-    struct mp_walk w = mp_walk_into(object);
-    mp_view key, value;
-    char path[320];
-
-    while (mp_walk_member(&w, &key, &value)) {
+    config->incomplete |= !text;
+    int len = snprintf(path, sizeof path, "queues.%.128s", text ? text : "");
+    if (text && !*text)
+        mp_config_note(config, source, NULL, false, path, name, "is no name");
+    else if (!mp_view_is_object(value))
+        check_number(config, source, path, value, &numbers[0]);
+    while (!(text && !*text) && mp_view_is_object(value) &&
+           mp_walk_member(&w, &key, &item)) {
         char *member = mp_view_strdup(key);
-        q->config->incomplete |= !member;
-        snprintf(path, sizeof path, "queues.%.128s.%.128s", name, member ? member : "");
+        const struct number *range = NULL;
+        config->incomplete |= !member;
+        snprintf(path + len, sizeof path - (size_t)len, ".%.128s", member ? member : "");
+        for (size_t i = 0; member && i < MP_COUNT(numbers); i++)
+            if (strcmp(member, numbers[i].name) == 0)
+                range = &numbers[i];
+        check_number(config, source, path, range ? item : key, range);
         mp_free(member);
-        if (mp_view_equals(key, concurrent_range.name))
-            check_number(q, path, value, &concurrent_range);
-        else if (mp_view_equals(key, waiting_range.name))
-            check_number(q, path, value, &waiting_range);
-        else
-            complain(q, path, key,
-                     "is unknown; there are \"concurrent\" and \"waiting\"");
     }
-}
-
-static void check_queue(struct queues *q, mp_view key, mp_view value)
-{
-    char path[160], *name = mp_view_strdup(key);
-
-    q->config->incomplete |= !name;
-    snprintf(path, sizeof path, "queues.%.128s", name ? name : "");
-    if (name && !*name)
-        complain(q, path, key, "is no name");
-    else if (mp_view_is_object(value))
-        check_members(q, name ? name : "", value);
-    else
-        check_number(q, path, value, &concurrent_range);
-    mp_free(name);
+    mp_free(text);
 }
 
 void mp_config_take_queues(struct mcplug_config *config, struct mp_source *source,
                            mp_view queues)
 {
-    struct queues q = {config, source};
     struct mp_walk w = mp_walk_into(queues);
     mp_view key, value;
 
@@ -155,7 +135,8 @@ void mp_config_take_queues(struct mcplug_config *config, struct mp_source *sourc
         return;
     }
     if (!mp_view_is_object(queues)) {
-        complain(&q, "queues", queues, "expected an object with one member per queue");
+        mp_config_note(config, source, NULL, false, "queues", queues,
+                       "expected an object with one member per queue");
         return;
     }
     source->queues = queues;
@@ -167,33 +148,31 @@ void mp_config_take_queues(struct mcplug_config *config, struct mp_source *sourc
                            MP_QUEUES_MAX);
             return;
         }
-        check_queue(&q, key, value);
+        check_queue(config, source, key, value);
     }
-}
-
-static bool find_queue(mp_view queues, const char *name, mp_view *out)
-{
-    struct mp_walk w = mp_walk_into(queues);
-    mp_view key;
-    for (size_t n = 0; n < MP_QUEUES_MAX && mp_walk_member(&w, &key, out); n++)
-        if (mp_view_equals(key, name))
-            return true;
-    return false;
 }
 
 bool mp_config_queue(const struct mcplug_config *config, const char *name,
                      unsigned *concurrent, unsigned *waiting)
 {
+    unsigned *const out[] = {concurrent, waiting};
+
     for (size_t i = 0; i < config->n_sources; i++) {
-        mp_view value;
-        if (!find_queue(config->sources[i].queues, name, &value))
-            continue;
-        bool whole = mp_view_is_object(value);
-        *concurrent = number_of(whole ? mp_view_get(value, "concurrent") : value,
-                                &concurrent_range);
-        *waiting = number_of(whole ? mp_view_get(value, "waiting") : mp_bytes(NULL, 0),
-                             &waiting_range);
-        return true;
+        struct mp_walk w = mp_walk_into(config->sources[i].queues);
+        mp_view key, value;
+        for (size_t n = 0; n < MP_QUEUES_MAX && mp_walk_member(&w, &key, &value); n++) {
+            if (!mp_view_equals(key, name))
+                continue;
+            bool whole = mp_view_is_object(value);
+            for (size_t k = 0; k < MP_COUNT(numbers); k++) {
+                mp_view v = whole ? mp_view_get(value, numbers[k].name)
+                            : k   ? mp_bytes(NULL, 0)
+                                  : value;
+                int64_t number;
+                *out[k] = read_number(v, &numbers[k], &number) ? (unsigned)number : 0;
+            }
+            return true;
+        }
     }
     return false;
 }

@@ -70,7 +70,7 @@ static int command(const char *text)
 {
     mp_str_reset(&out);
     mp_str_adds(&out, "=");
-    return mp_secret_command(text, dir, &out, &err);
+    return mp_secret_command(text, dir, MP_SECRET_MS, &out, &err);
 }
 
 static void expect(int r, const char *value)
@@ -263,7 +263,8 @@ START_TEST(a_command_is_run_by_a_shell_in_the_directory)
     expect(command("-x 2>/dev/null; echo dash"), "dash");
     expect(command("true"), "");
     mp_str_reset(&out);
-    ck_assert_int_eq(mp_secret_command("echo here", NULL, &out, &err), MCPLUG_OK);
+    ck_assert_int_eq(mp_secret_command("echo here", NULL, MP_SECRET_MS, &out, &err),
+                     MCPLUG_OK);
     ck_assert_str_eq(out.data, "here");
 }
 END_TEST
@@ -308,7 +309,7 @@ END_TEST
 START_TEST(a_directory_that_is_not_there_is_named)
 {
     mp_str_adds(&out, "=");
-    int r = mp_secret_command("echo x", "/no/such/dir", &out, &err);
+    int r = mp_secret_command("echo x", "/no/such/dir", MP_SECRET_MS, &out, &err);
     expect_error(r, MCPLUG_EIO, "cmd:echo x: ");
     /* Under valgrind a child cannot tell why it did not start. */
     if (!strstr(err.text, "exit status 127"))
@@ -331,7 +332,7 @@ static int within(const char *text, int ms)
 {
     mp_str_reset(&out);
     mp_str_adds(&out, "=");
-    return mp_secret_run(text, dir, ms, &out, &err);
+    return mp_secret_command(text, dir, ms, &out, &err);
 }
 
 /* Is anybody left in that group? Zombies are init's to reap. */
@@ -468,7 +469,7 @@ START_TEST(a_host_without_its_first_descriptors_gets_the_same)
     for (int i = 0; i < 3; i++)
         close(i);
     int good = command("echo value; echo words >&2");
-    int bad = mp_secret_command("echo words >&2; false", dir, &out, &err);
+    int bad = mp_secret_command("echo words >&2; false", dir, MP_SECRET_MS, &out, &err);
     bool closed = fcntl(0, F_GETFD) == -1 && fcntl(1, F_GETFD) == -1;
     for (int i = 0; i < 3; i++)
         dup2(saved[i], i);
@@ -508,7 +509,7 @@ static void *run_many(void *arg)
         mp_str_init(&s, 1000);
         snprintf(value, sizeof value, "%d-%d", (int)(intptr_t)arg, i);
         snprintf(text, sizeof text, "echo %s", value);
-        int r = mp_secret_command(text, NULL, &s, &e);
+        int r = mp_secret_command(text, NULL, MP_SECRET_MS, &s, &e);
         bool same = r == MCPLUG_OK && strcmp(s.data, value) == 0;
         mp_str_clear(&s);
         if (!same)
