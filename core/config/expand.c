@@ -1,6 +1,7 @@
 #include "config/expand.h"
 
 #include "base/error.h"
+#include "base/text.h"
 
 /* A text is read in one of three ways. CHECK comes before EXPAND, so that no command runs
  * for a text that turns out to be malformed at its end. */
@@ -21,24 +22,14 @@ static int read_text(struct pass *x, const char *p, const char *end, unsigned de
 
 /* ---- letters ---- */
 
-static bool is_small(char c)
+static bool in_vault(char c)
 {
-    return c >= 'a' && c <= 'z';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
 }
 
 static bool in_variable(char c)
 {
-    return is_small(c) || is_digit(c) || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool in_vault(char c)
-{
-    return is_small(c) || is_digit(c) || c == '-';
+    return c == '_' || (c != '-' && in_vault(mp_lower(c)));
 }
 
 /* ---- what is put in ---- */
@@ -130,11 +121,6 @@ static int add_secret(struct pass *x, size_t colon)
 
 /* ---- references; `*at` is behind the "${" and is moved behind the "}" ---- */
 
-static int not_closed(struct pass *x)
-{
-    return mp_fail(x->err, MCPLUG_ECONFIG, "\"${\" has no \"}\" that closes it");
-}
-
 /* The brace that closes what was opened before `p`, or NULL. */
 static const char *find_close(const char *p, const char *end)
 {
@@ -147,32 +133,6 @@ static const char *find_close(const char *p, const char *end)
         }
     }
     return NULL;
-}
-
-static int read_plain(struct pass *x, const char *word, const char *close)
-{
-    bool used;
-    int r = take_variable(x, word, close);
-
-    if (r == MCPLUG_OK)
-        r = add_variable(x, true, &used);
-    if (r != MCPLUG_OK || used || x->purpose != EXPAND)
-        return r;
-    if (x->e->missing)
-        x->e->missing(x->e->arg, x->name);
-    return add(x, word - 2, (size_t)(close + 1 - (word - 2)));
-}
-
-/* `colon` is that of ":-". */
-static int read_default(struct pass *x, const char *word, const char *colon,
-                        const char *close, unsigned depth)
-{
-    bool used;
-    int r = take_variable(x, word, colon);
-
-    if (r == MCPLUG_OK)
-        r = add_variable(x, false, &used);
-    return r == MCPLUG_OK && !used ? read_text(x, colon + 2, close, depth + 1) : r;
 }
 
 /* How others write it, and how it is written here. */
@@ -208,20 +168,12 @@ static int check_kind(struct pass *x, const char *word, const char *colon,
     return MCPLUG_OK;
 }
 
-static int read_secret(struct pass *x, const char *word, const char *colon,
-                       const char *close)
-{
-    int r = check_kind(x, word, colon, close);
-
-    if (r == MCPLUG_OK)
-        r = take_name(x, word, (size_t)(close - word));
-    return r == MCPLUG_OK ? add_secret(x, (size_t)(colon - word)) : r;
-}
-
 static int read_reference(struct pass *x, const char **at, const char *end,
                           unsigned depth)
 {
     const char *word = *at, *stop = word, *close;
+    bool used = false;
+    int r;
 
     if (depth >= MP_EXPAND_DEPTH)
         return mp_fail(x->err, MCPLUG_ECONFIG, "\"${\" is nested more than %d deep",
@@ -233,11 +185,24 @@ static int read_reference(struct pass *x, const char **at, const char *end,
     close =
         fallback ? find_close(stop + 2, end) : memchr(stop, '}', (size_t)(end - stop));
     if (!close)
-        return not_closed(x);
+        return mp_fail(x->err, MCPLUG_ECONFIG, "\"${\" has no \"}\" that closes it");
     *at = close + 1;
+    if (colon && !fallback) {
+        r = check_kind(x, word, stop, close);
+        if (r == MCPLUG_OK)
+            r = take_name(x, word, (size_t)(close - word));
+        return r == MCPLUG_OK ? add_secret(x, (size_t)(stop - word)) : r;
+    }
+    r = take_variable(x, word, fallback ? stop : close);
+    if (r == MCPLUG_OK)
+        r = add_variable(x, !fallback, &used);
+    if (r != MCPLUG_OK || used)
+        return r;
     if (fallback)
-        return read_default(x, word, stop, close, depth);
-    return colon ? read_secret(x, word, stop, close) : read_plain(x, word, close);
+        return read_text(x, stop + 2, close, depth + 1);
+    if (x->purpose == EXPAND && x->e->missing)
+        x->e->missing(x->e->arg, x->name);
+    return add(x, word - 2, (size_t)(close + 1 - (word - 2)));
 }
 
 static int read_text(struct pass *x, const char *p, const char *end, unsigned depth)

@@ -106,15 +106,6 @@ static bool make_room(struct mp_str *s, size_t more)
     return true;
 }
 
-static int check_kind(const char *path, const struct stat *st, struct mcplug_error *err)
-{
-    if (S_ISDIR(st->st_mode))
-        return mp_file_fail(err, MCPLUG_ECONFIG, path, "is a directory");
-    if (!S_ISREG(st->st_mode))
-        return mp_file_fail(err, MCPLUG_ECONFIG, path, "is not a regular file");
-    return MCPLUG_OK;
-}
-
 static int read_text(const char *path, int fd, struct mp_str *text,
                      struct mcplug_error *err)
 {
@@ -155,8 +146,10 @@ static int read_opened(const char *path, int fd, struct mp_file *out,
         return mp_file_fail_os(err, path, errno, "cannot open", NULL);
     if (fstat(fd, &out->st) != 0)
         r = mp_file_fail_os(err, path, errno, "cannot look at it", NULL);
-    else
-        r = check_kind(path, &out->st, err);
+    else if (!S_ISREG(out->st.st_mode))
+        r = mp_file_fail(err, MCPLUG_ECONFIG, path,
+                         S_ISDIR(out->st.st_mode) ? "is a directory"
+                                                  : "is not a regular file");
     if (r == MCPLUG_OK && out->st.st_size > 0 &&
         !make_room(&out->text, (size_t)out->st.st_size + 1))
         r = mp_fail_nomem(err);
@@ -234,21 +227,9 @@ static int sync_parent(const char *path)
     return e;
 }
 
-static int make_dir(const char *dir)
-{
-    struct stat st;
-
-    if (mkdir(dir, 0700) == 0)
-        return sync_parent(dir);
-    int e = errno;
-    if (stat(dir, &st) != 0)
-        return e;
-    /* Whatever mkdir() says: above, file systems may be read-only, or closed to us. */
-    return S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
-}
-
 static int make_dirs(const char *path, char *dir, struct mcplug_error *err)
 {
+    struct stat st;
     int e = 0;
 
     for (char *p = dir; e == 0 && *p;) {
@@ -256,7 +237,14 @@ static int make_dirs(const char *path, char *dir, struct mcplug_error *err)
         p += strcspn(p, "/");
         char end = *p;
         *p = '\0';
-        e = make_dir(dir);
+        if (mkdir(dir, 0700) == 0) {
+            e = sync_parent(dir);
+        } else {
+            /* Whatever it says: above, file systems may be read-only, or closed to us. */
+            e = errno;
+            if (stat(dir, &st) == 0)
+                e = S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+        }
         *p = end;
     }
     if (e)
@@ -429,12 +417,6 @@ static size_t temp_prefix(const struct target *p, file_name out)
                             p->name);
 }
 
-static bool is_temp(const char *name, const char *prefix, size_t len)
-{
-    return strncmp(name, prefix, len) == 0 && strlen(name + len) == TEMP_DIGITS &&
-           strspn(name + len, "0123456789abcdef") == TEMP_DIGITS;
-}
-
 /* With the lock held no temporary file is in use. What cannot be removed may stay. */
 static void remove_stale(const struct target *p)
 {
@@ -451,21 +433,13 @@ static void remove_stale(const struct target *p)
         return;
     }
     for (int n = 0; n < ENTRIES_MAX && (e = readdir(dir)); n++)
-        if (is_temp(e->d_name, prefix, len) &&
+        if (strncmp(e->d_name, prefix, len) == 0 &&
+            strlen(e->d_name + len) == TEMP_DIGITS &&
+            strspn(e->d_name + len, "0123456789abcdef") == TEMP_DIGITS &&
             fstatat(p->fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
             S_ISREG(st.st_mode))
             unlinkat(p->fd, e->d_name, 0);
     closedir(dir);
-}
-
-static int random_bits(uint64_t *out)
-{
-    ssize_t n;
-
-    do
-        n = getrandom(out, sizeof *out, 0);
-    while (n < 0 && errno == EINTR);
-    return n == (ssize_t)sizeof *out ? 0 : n < 0 ? errno : EIO;
 }
 
 static int open_temp(const struct target *p, file_name name, int *out)
@@ -474,9 +448,12 @@ static int open_temp(const struct target *p, file_name name, int *out)
     size_t len = temp_prefix(p, name);
 
     for (int tries = 0;; tries++) {
-        int e = random_bits(&bits);
-        if (e)
-            return e;
+        ssize_t n;
+        do
+            n = getrandom(&bits, sizeof bits, 0);
+        while (n < 0 && errno == EINTR);
+        if (n != (ssize_t)sizeof bits)
+            return n < 0 ? errno : EIO;
         snprintf(name + len, sizeof(file_name) - len, "%016llx",
                  (unsigned long long)bits);
         *out = openat(p->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
@@ -622,39 +599,32 @@ static int replace(const struct target *p, const struct mp_file *old, mode_t mod
 
 /* ---- all of it ---- */
 
-static int change_locked(const struct target *p, mode_t mode, mp_file_change *change,
-                         void *arg, struct mcplug_error *err)
+static int update(const char *path, mode_t mode, unsigned wait_ms, bool is_cache,
+                  mp_file_change *change, void *arg, struct mcplug_error *err)
 {
+    struct target p;
     struct mp_file old;
     struct mp_str out;
 
     file_init(&old, MP_FILE_MAX);
     mp_str_init(&out, MP_FILE_MAX);
-    remove_stale(p);
-    int r =
-        read_opened(p->path, openat(p->fd, p->name, READ_FLAGS | O_NOFOLLOW), &old, err);
+    int r = target_lock(&p, path, mode, wait_ms, err);
+    p.is_cache = is_cache;
+    if (r == MCPLUG_OK) {
+        remove_stale(&p);
+        int fd = openat(p.fd, p.name, READ_FLAGS | O_NOFOLLOW);
+        r = read_opened(path, fd, &old, err);
+    }
     if (r == MCPLUG_OK)
         r = change(arg, &old, &out, err);
     if (r == MCPLUG_OK && out.failed)
-        r = mp_file_fail(err, MCPLUG_ETOOBIG, p->path, "would become too long");
+        r = mp_file_fail(err, MCPLUG_ETOOBIG, path, "would become too long");
     if (r == MCPLUG_OK &&
         !(out.len == old.text.len &&
           (out.len == 0 || memcmp(out.data, old.text.data, out.len) == 0)))
-        r = replace(p, &old, mode, &out, err);
+        r = replace(&p, &old, mode, &out, err);
     wipe(&out);
     mp_file_clear(&old);
-    return r;
-}
-
-static int update(const char *path, mode_t mode, unsigned wait_ms, bool is_cache,
-                  mp_file_change *change, void *arg, struct mcplug_error *err)
-{
-    struct target p;
-
-    int r = target_lock(&p, path, mode, wait_ms, err);
-    p.is_cache = is_cache;
-    if (r == MCPLUG_OK)
-        r = change_locked(&p, mode, change, arg, err);
     target_clear(&p);
     return r;
 }

@@ -32,17 +32,12 @@ static bool below(const char *variable, const char *home, const char *fallback,
                   const char *name, char **out)
 {
     const char *base = absolute(variable);
-    *out = NULL;
-    if (base) {
-        *out = mp_path_join(base, name);
-        return *out;
-    }
-    if (!home)
-        return true;
-    char *dir = mp_path_join(home, fallback);
-    *out = dir ? mp_path_join(dir, name) : NULL;
+    char *dir = !base && home ? mp_path_join(home, fallback) : NULL;
+
+    base = base ? base : dir;
+    *out = base ? mp_path_join(base, name) : NULL;
     mp_free(dir);
-    return *out;
+    return *out || (!home && !absolute(variable));
 }
 
 int mp_paths_init(struct mp_paths *paths, struct mcplug_error *err)

@@ -256,14 +256,6 @@ static const char *read_rest(const char *rest, struct mp_url_parts *out)
 
 /* ---- patterns ---- */
 
-static void drop_last_dot(char *host)
-{
-    size_t len = strlen(host);
-
-    if (len > 1 && host[len - 1] == '.')
-        host[len - 1] = '\0';
-}
-
 /* `pattern`: stars may stand in it. Without a path, a pattern fits any. */
 static const char *read_web(const char *text, bool pattern, struct mp_url_parts *out,
                             bool *dots)
@@ -274,7 +266,9 @@ static const char *read_web(const char *text, bool pattern, struct mp_url_parts 
     if (why)
         return why;
     memcpy(out->host, url.host, sizeof out->host);
-    drop_last_dot(out->host);
+    size_t len = strlen(out->host);
+    if (len > 1 && out->host[len - 1] == '.')
+        out->host[len - 1] = '\0';
     out->is_ipv6 = url.is_ipv6;
     out->port = url.port;
     return pattern && !url.target_len
