@@ -69,6 +69,11 @@ static inline struct mcplug_bytes mp_text(const char *s)
     return mp_bytes(s, s ? strlen(s) : 0);
 }
 
+static inline bool mp_str_add_bytes(struct mp_str *s, struct mcplug_bytes b)
+{
+    return mp_str_add(s, b.data, b.len);
+}
+
 static inline bool mp_bytes_eq(struct mcplug_bytes b, const char *text)
 {
     return b.len == strlen(text) && memcmp(b.data, text, b.len) == 0;

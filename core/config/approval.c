@@ -10,30 +10,24 @@
 
 #define APPROVED "approved" /* {"approved": {FILE: {NAME: {digest, at, entry}}}} */
 
-int mp_approvals_read(const char *path, struct mp_approvals *out,
-                      struct mcplug_error *err)
+int mp_approvals_read(const char *path, struct mp_file *out, struct mcplug_error *err)
 {
     memset(out, 0, sizeof *out);
     if (!path)
         return MCPLUG_OK;
-    int r = mp_file_read(path, &out->file, err);
-    if (r != MCPLUG_OK || !out->file.exists)
+    int r = mp_file_read(path, out, err);
+    if (r != MCPLUG_OK || !out->exists)
         return r;
-    const struct stat *st = &out->file.st;
-    mp_view text = mp_bytes(out->file.text.data, out->file.text.len);
+    const struct stat *st = &out->st;
+    mp_view text = mp_bytes(out->text.data, out->text.len);
     if ((st->st_uid != geteuid() && st->st_uid != 0) || st->st_mode & (S_IWGRP | S_IWOTH))
         r = mp_fail(err, MCPLUG_ECONFIG,
                     "%s: others can change it, so no approval in it counts", path);
     else
         r = mp_json_check_file(path, text, err);
     if (r != MCPLUG_OK)
-        mp_file_clear(&out->file);
+        mp_file_clear(out);
     return r;
-}
-
-void mp_approvals_clear(struct mp_approvals *approvals)
-{
-    mp_file_clear(&approvals->file);
 }
 
 /* mp_view_path() takes no names with slashes, which paths have. */
@@ -89,11 +83,10 @@ bool mp_approval_digest(const char *file, const char *name, mp_view entry,
     return ok;
 }
 
-enum mcplug_approval mp_approvals_of(const struct mp_approvals *approvals,
-                                     const char *file, const char *name, mp_view entry,
-                                     mp_view *was)
+enum mcplug_approval mp_approvals_of(const struct mp_file *approvals, const char *file,
+                                     const char *name, mp_view entry, mp_view *was)
 {
-    mp_view known = find(value_of(&approvals->file), file, name);
+    mp_view known = find(value_of(approvals), file, name);
     char digest[MP_SHA256_HEX + 1];
 
     if (!mp_view_is_object(known))

@@ -13,22 +13,15 @@
 
 #include <mcplug/admin.h>
 
-struct mp_approvals {
-    struct mp_file file;
-};
-
 /* Reads the file at `path`, which may be missing; NULL: there are none. One that others
  * can write, that is not ours or that is broken is MCPLUG_ECONFIG, and counts as empty.
  * Clear in any case. */
-int mp_approvals_read(const char *path, struct mp_approvals *out,
-                      struct mcplug_error *err);
-void mp_approvals_clear(struct mp_approvals *approvals);
+int mp_approvals_read(const char *path, struct mp_file *out, struct mcplug_error *err);
 
 /* `file` is a real path, `entry` has passed mp_json_check(). With
  * MCPLUG_APPROVAL_CHANGED, `was` gets the entry that was approved, borrow. */
-enum mcplug_approval mp_approvals_of(const struct mp_approvals *approvals,
-                                     const char *file, const char *name, mp_view entry,
-                                     mp_view *was);
+enum mcplug_approval mp_approvals_of(const struct mp_file *approvals, const char *file,
+                                     const char *name, mp_view entry, mp_view *was);
 
 /* false: no memory */
 bool mp_approval_digest(const char *file, const char *name, mp_view entry,

@@ -608,7 +608,7 @@ void mcplug_config_free(struct mcplug_config *config)
     mp_free(config->problems);
     mp_free(config->policy_error);
     mp_policy_free(config->policy);
-    mp_approvals_clear(&config->approvals);
+    mp_file_clear(&config->approvals);
     mp_paths_clear(&config->paths);
     mp_free(config);
 }

@@ -82,7 +82,7 @@ struct mcplug_config {
     bool exclusive;  /* there is a file of the administrator's: it is all there is */
     struct mp_policy *policy;
     char *policy_error; /* the policy can't be read, so nothing is allowed */
-    struct mp_approvals approvals;
+    struct mp_file approvals;
     char **plugin_dirs;            /* NULL-ended; NULL: none */
     char *new_local, *new_project; /* for mcplug_config_scope_file() */
 };

@@ -130,12 +130,6 @@ static void follow(char to[SPACING_MAX + 1], mp_view v, const char *fallback)
         strcpy(to, fallback);
 }
 
-static void follow_pad(struct style *s, const struct object *o)
-{
-    const unsigned char *from = o->text.data + 1;
-    follow(s->pad, between(from, mp_skip_space(from, behind(o->text))), "");
-}
-
 /* The style for the value of `m`, a member of the object or one that a new member
  * follows; NULL: the object is empty. It depends on nothing inside of that value, so that
  * setting it again changes nothing. */
@@ -154,10 +148,13 @@ static void find_style(struct style *s, const struct spot *at, const struct memb
     else if (at->comma.len)
         follow(s->comma, at->comma, "");
     bool lines = has_newline(o->text);
-    if (!m && parent && o->text.len > 2 && !lines)
+    if (!m && parent && o->text.len > 2 && !lines) {
         strcpy(s->pad, " ");
-    else if (m || parent)
-        follow_pad(s, m ? o : parent);
+    } else if (m || parent) {
+        mp_view outer = m ? o->text : parent->text;
+        follow(s->pad,
+               between(outer.data + 1, mp_skip_space(outer.data + 1, behind(outer))), "");
+    }
     if (!m)
         lines = lines || !parent || has_newline(parent->text);
     if (lines) {
@@ -171,16 +168,11 @@ static void find_style(struct style *s, const struct spot *at, const struct memb
 
 /* ---- set ---- */
 
-static bool add_view(struct mp_str *out, mp_view v)
-{
-    return mp_str_add(out, v.data, v.len);
-}
-
 static bool add_space(struct mp_str *out, mp_view space, mp_view newline, mp_view indent)
 {
     if (!has_newline(space))
-        return add_view(out, space);
-    return add_view(out, newline) && add_view(out, indent);
+        return mp_str_add_bytes(out, space);
+    return mp_str_add_bytes(out, newline) && mp_str_add_bytes(out, indent);
 }
 
 /* From the member before to the new one, as from the one before that. */
@@ -213,12 +205,12 @@ static void insert(const struct spot *spot, const char *key, mp_view value,
     find_style(&s, spot, last);
     bool broken = has_newline(between(last->from, last->key.data));
     s.json.indent = indent_at(text, broken ? last->key.data : at);
-    add_view(out, between(text.data, at));
+    mp_str_add_bytes(out, between(text.data, at));
     add_separator(out, &s, last, s.json.indent);
     mp_str_add_json(out, key, strlen(key));
     mp_str_adds(out, s.colon);
     mp_json_write(value, &s.json, out);
-    add_view(out, between(at, behind(text)));
+    mp_str_add_bytes(out, between(at, behind(text)));
 }
 
 static void replace(const struct spot *at, mp_view value, struct mp_str *out)
@@ -228,9 +220,9 @@ static void replace(const struct spot *at, mp_view value, struct mp_str *out)
 
     find_style(&s, at, at->o.has ? &at->o.found : NULL);
     s.json.indent = indent_at(text, old.data);
-    add_view(out, between(text.data, old.data));
+    mp_str_add_bytes(out, between(text.data, old.data));
     mp_json_write(value, &s.json, out);
-    add_view(out, between(behind(old), behind(text)));
+    mp_str_add_bytes(out, between(behind(old), behind(text)));
 }
 
 static int fail_key(int code, const char *what, const char *key, struct mcplug_error *err)
@@ -273,7 +265,7 @@ static bool wrap(const char *const *path, mp_view value, struct mp_str *out)
         mp_str_add_json(out, path[i], strlen(path[i]));
         mp_str_addc(out, ':');
     }
-    add_view(out, value);
+    mp_str_add_bytes(out, value);
     while (n--)
         mp_str_addc(out, '}');
     return !out->failed;
@@ -287,23 +279,18 @@ static int finish(const struct mp_str *out, struct mcplug_error *err)
                    out->max);
 }
 
-static bool is_blank(mp_view text)
-{
-    return mp_json_trim(text).len == 0;
-}
-
 int mp_edit_set(mp_view text, const char *const *path, mp_view value, struct mp_str *out,
                 struct mcplug_error *err)
 {
     struct spot at = {.text = text};
     struct mp_str made;
 
-    if (!*path || is_blank(value))
+    if (!*path || !mp_json_trim(value).len)
         return mp_fail(err, MCPLUG_EINVAL, "no key or no value to set");
     for (const char *const *key = path; *key; key++)
         if (!mp_is_utf8(*key)) /* it would be written as another one */
             return mp_fail(err, MCPLUG_EINVAL, "a key is not UTF-8");
-    if (is_blank(text)) /* what is new ends with a line */
+    if (!mp_json_trim(text).len) /* what is new ends with a line */
         at.text = mp_text(text.len && find_newline(text).len > 1 ? "{}\r\n" : "{}\n");
     int r = descend(&at, &path, err);
     if (r != MCPLUG_OK)
@@ -332,7 +319,7 @@ int mp_edit_remove(mp_view text, const char *const *path, struct mp_str *out,
 
     if (!*path)
         return mp_fail(err, MCPLUG_EINVAL, "no key to remove");
-    if (is_blank(text))
+    if (!mp_json_trim(text).len)
         return fail_key(MCPLUG_EINVAL, "not there", *path, err);
     int r = descend(&at, &path, err);
     if (r != MCPLUG_OK)
@@ -347,7 +334,7 @@ int mp_edit_remove(mp_view text, const char *const *path, struct mp_str *out,
         from = o->found.key.data;
         to = o->next; /* comes to stand where this one stood */
     }
-    add_view(out, between(text.data, from));
-    add_view(out, between(to, behind(text)));
+    mp_str_add_bytes(out, between(text.data, from));
+    mp_str_add_bytes(out, between(to, behind(text)));
     return finish(out, err);
 }

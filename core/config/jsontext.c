@@ -319,15 +319,10 @@ struct key {
     size_t len;
 };
 
-static int by_order(const unsigned char *a, const unsigned char *b)
-{
-    return (a > b) - (a < b);
-}
-
 static int same_name(const struct key *a, const struct key *b)
 {
     if (a->object != b->object)
-        return by_order(a->object, b->object);
+        return a->object < b->object ? -1 : 1;
     if (a->len != b->len)
         return a->len < b->len ? -1 : 1;
     return memcmp(a->name, b->name, a->len);
@@ -337,26 +332,10 @@ static int by_name(const void *x, const void *y)
 {
     const struct key *a = x, *b = y;
     int order = same_name(a, b);
-    return order ? order : by_order(a->at, b->at);
+    return order ? order : (a->at > b->at) - (a->at < b->at);
 }
 
 /* The names with escapes are kept in `names`, which never moves. */
-static bool read_key(const struct mp_tokens *r, struct key *key, struct mp_str *names)
-{
-    key->object = r->open[r->depth - 1];
-    key->at = r->at;
-    key->name = (const char *)r->at + 1;
-    key->len = r->len - 2;
-    if (!memchr(key->name, '\\', key->len))
-        return true;
-    size_t from = names->len;
-    if (!mp_str_add_view(names, mp_bytes(r->at, r->len)))
-        return false;
-    key->name = names->data + from;
-    key->len = names->len - from;
-    return true;
-}
-
 static bool read_keys(mp_view text, struct key **keys, size_t *n, struct mp_str *names)
 {
     struct mp_tokens r;
@@ -373,8 +352,15 @@ static bool read_keys(mp_view text, struct key **keys, size_t *n, struct mp_str 
                 return false;
             *keys = more;
         }
-        if (!read_key(&r, &(*keys)[(*n)++], names))
-            return false;
+        struct key *key = &(*keys)[(*n)++];
+        *key = (struct key){r.open[r.depth - 1], r.at, (const char *)r.at + 1, r.len - 2};
+        if (memchr(key->name, '\\', key->len)) {
+            size_t from = names->len;
+            if (!mp_str_add_view(names, mp_bytes(r.at, r.len)))
+                return false;
+            key->name = names->data + from;
+            key->len = names->len - from;
+        }
     }
     return true;
 }
@@ -481,17 +467,12 @@ bool mp_json_canonical(mp_view value, struct mp_str *out)
 
 /* ---- layout ---- */
 
-static bool add_view(struct mp_str *out, mp_view v)
-{
-    return mp_str_add(out, v.data, v.len);
-}
-
 static bool add_line(struct mp_str *out, const struct mp_json_style *style, size_t units)
 {
-    add_view(out, style->newline);
-    add_view(out, style->indent);
+    mp_str_add_bytes(out, style->newline);
+    mp_str_add_bytes(out, style->indent);
     while (units-- && !out->failed)
-        add_view(out, style->unit);
+        mp_str_add_bytes(out, style->unit);
     return !out->failed;
 }
 
@@ -508,16 +489,6 @@ static bool is_flat(const struct mp_tokens *r)
     return ahead.depth < r->depth;
 }
 
-/* Between a bracket and what it holds. */
-static void add_inside(struct mp_str *out, const struct mp_json_style *style, bool flat,
-                       bool object, size_t level)
-{
-    if (!flat)
-        add_line(out, style, level);
-    else if (object)
-        mp_str_adds(out, style->pad);
-}
-
 bool mp_json_write(mp_view value, const struct mp_json_style *style, struct mp_str *out)
 {
     struct mp_tokens r;
@@ -529,8 +500,12 @@ bool mp_json_write(mp_view value, const struct mp_json_style *style, struct mp_s
         bool first = r.before == '{' || r.before == '[';
         bool closing = r.kind == '}' || r.kind == ']';
         level -= closing && level;
-        if (first != closing) /* neither inside an empty one nor between two members */
-            add_inside(out, style, flat & 1, r.before == '{' || r.kind == '}', level);
+        /* Between a bracket and what it holds: neither inside an empty one nor between
+         * two members. */
+        if (first != closing && !(flat & 1))
+            add_line(out, style, level);
+        else if (first != closing && (r.before == '{' || r.kind == '}'))
+            mp_str_adds(out, style->pad);
         if (closing)
             flat >>= 1;
         if (r.kind == ',' && flat & 1)

@@ -2,6 +2,7 @@
 #include "config/keys.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "config/supervision.h"
 #include "plugin/props.h"
 
@@ -295,33 +296,25 @@ static void clear_text(void *out)
     mp_free(*(char **)out);
 }
 
-static bool read_list(mp_view list, void *out)
+/* Of a list its texts; of an object names and texts in turn. */
+static bool read_list(mp_view v, void *out)
 {
-    struct mp_walk w = mp_walk_into(list);
+    struct mp_walk w = mp_walk_into(v);
+    bool is_map = mp_view_is_object(v);
     char **items;
-    mp_view item;
-
-    if (!mp_view_is_array(list))
-        return true;
-    *(char ***)out = items = mp_alloc((mp_view_count(list) + 1) * sizeof *items);
-    for (size_t n = 0; items && mp_walk_element(&w, &item); n++)
-        if (!(items[n] = mp_view_strdup(item)))
-            return false;
-    return items != NULL;
-}
-
-static bool read_map(mp_view map, void *out)
-{
-    struct mp_walk w = mp_walk_into(map);
     mp_view name, item;
-    char **items;
+    size_t n = 0;
 
-    if (!mp_view_is_object(map))
+    if (!is_map && !mp_view_is_array(v))
         return true;
-    *(char ***)out = items = mp_alloc((mp_view_count(map) * 2 + 1) * sizeof *items);
-    for (size_t n = 0; items && mp_walk_member(&w, &name, &item); n += 2)
-        if (!(items[n] = mp_view_strdup(name)) || !(items[n + 1] = mp_view_strdup(item)))
+    *(char ***)out = items = mp_alloc((mp_view_count(v) * 2 + 1) * sizeof *items);
+    while (items &&
+           (is_map ? mp_walk_member(&w, &name, &item) : mp_walk_element(&w, &item))) {
+        if (is_map && !(items[n++] = mp_view_strdup(name)))
             return false;
+        if (!(items[n++] = mp_view_strdup(item)))
+            return false;
+    }
     return items != NULL;
 }
 
@@ -355,11 +348,6 @@ static bool read_time(mp_view v, void *out)
     return true;
 }
 
-static uint32_t clamp(uint64_t ms)
-{
-    return ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
-}
-
 static bool read_timeouts(mp_view v, void *out)
 {
     struct mp_timeouts *timeouts = out;
@@ -369,14 +357,13 @@ static bool read_timeouts(mp_view v, void *out)
         !read_time(mp_view_get(v, "request"), &request) ||
         !read_time(mp_view_get(v, "tool"), &timeouts->tool_ms))
         return false;
-    timeouts->connect_ms = clamp(connect);
-    timeouts->request_ms = clamp(request);
+    timeouts->connect_ms = connect > UINT32_MAX ? UINT32_MAX : (uint32_t)connect;
+    timeouts->request_ms = request > UINT32_MAX ? UINT32_MAX : (uint32_t)request;
     return true;
 }
 
 static const struct mp_key_reader text = {read_text, clear_text};
 static const struct mp_key_reader list = {read_list, clear_list};
-static const struct mp_key_reader map = {read_map, clear_list};
 static const struct mp_key_reader flag = {read_flag, NULL};
 static const struct mp_key_reader duration = {read_time, NULL};
 static const struct mp_key_reader timeouts = {read_timeouts, NULL};
@@ -418,7 +405,7 @@ const struct mp_key mp_keys[] = {
      .help = "what the probe http asks for"},
     {"queue", "string", check_text, INTO(text, queue), OURS,
      .help = "the queue that its calls go through"},
-    {"toolQueues", "map", check_named, INTO(map, tool_queues), OURS,
+    {"toolQueues", "map", check_named, INTO(list, tool_queues), OURS,
      .help = "queues of single tools"},
 
     /* Settings that modules declare and check: those that the policy looks at, and those
@@ -493,19 +480,14 @@ bool mp_key_tells(const char *name, size_t len)
     return len > sizeof words - 3; /* who knows what is in so long a name? */
 }
 
-static bool same(char a, char b)
-{
-    return tolower((unsigned char)a) == tolower((unsigned char)b);
-}
-
 bool mp_key_is_slip(const char *given, const char *meant, size_t letters)
 {
     size_t n = strlen(given), m = strlen(meant), head = 0, tail = 0;
 
-    while (head < n && same(given[head], meant[head]))
+    while (head < n && mp_lower(given[head]) == mp_lower(meant[head]))
         head++;
     while (tail + head < n && tail + head < m &&
-           same(given[n - 1 - tail], meant[m - 1 - tail]))
+           mp_lower(given[n - 1 - tail]) == mp_lower(meant[m - 1 - tail]))
         tail++;
     return head + tail + letters >= (n > m ? n : m);
 }

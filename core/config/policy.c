@@ -35,21 +35,18 @@ struct mp_policy {
 
 /* ---- memory ---- */
 
-static void rule_clear(struct rule *rule)
-{
-    for (size_t i = 0; rule->command && rule->command[i]; i++)
-        mp_free(rule->command[i]);
-    mp_free(rule->command);
-    mp_free(rule->name);
-    if (rule->url)
-        mp_url_parts_clear(rule->url);
-    mp_free(rule->url);
-}
-
 static void rules_clear(struct rules *rules)
 {
-    for (size_t i = 0; i < rules->n; i++)
-        rule_clear(&rules->list[i]);
+    for (size_t i = 0; i < rules->n; i++) {
+        struct rule *rule = &rules->list[i];
+        for (size_t k = 0; rule->command && rule->command[k]; k++)
+            mp_free(rule->command[k]);
+        mp_free(rule->command);
+        mp_free(rule->name);
+        if (rule->url)
+            mp_url_parts_clear(rule->url);
+        mp_free(rule->url);
+    }
     mp_free(rules->list);
 }
 

@@ -11,11 +11,6 @@
 /* No variables: what is kept under a name, and which tools are allowed, must not depend
  * on who asks. */
 
-static void *member_of(struct mp_supervision *supervision, const struct mp_key *key)
-{
-    return (char *)supervision + key->at;
-}
-
 int mp_entry_supervision(const struct mp_entry *entry, struct mp_supervision *out,
                          struct mcplug_error *err)
 {
@@ -25,7 +20,7 @@ int mp_entry_supervision(const struct mp_entry *entry, struct mp_supervision *ou
     out->shared = true;
     for (const struct mp_key *key = mp_keys; ok && key->name; key++) {
         mp_view v = mp_view_get(entry->json, key->name);
-        ok = !key->into || !v.len || key->into->read(v, member_of(out, key));
+        ok = !key->into || !v.len || key->into->read(v, (char *)out + key->at);
     }
     return ok ? MCPLUG_OK : mp_fail_nomem(err);
 }
@@ -34,7 +29,7 @@ void mp_supervision_clear(struct mp_supervision *supervision)
 {
     for (const struct mp_key *key = mp_keys; key->name; key++)
         if (key->into && key->into->clear)
-            key->into->clear(member_of(supervision, key));
+            key->into->clear((char *)supervision + key->at);
     memset(supervision, 0, sizeof *supervision);
 }
 
@@ -49,18 +44,15 @@ int mp_entry_type(const struct mp_entry *entry, char **out, struct mcplug_error 
         {"local", "stdio"},
     };
     mp_view type = mp_view_get(entry->json, "type");
+    const char *word = type.len ? NULL : "stdio";
 
     *out = NULL;
     if (!type.len && !mp_view_get(entry->json, "command").len)
         return MCPLUG_OK;
-    if (!type.len)
-        *out = mp_strdup("stdio");
-    const char *word = NULL;
-    for (size_t i = 0; type.len && !word && i < MP_COUNT(same); i++)
+    for (size_t i = 0; !word && i < MP_COUNT(same); i++)
         if (mp_view_equals(type, same[i][0]))
             word = same[i][1];
-    if (type.len)
-        *out = word ? mp_strdup(word) : mp_view_strdup(type);
+    *out = word ? mp_strdup(word) : mp_view_strdup(type);
     return *out ? MCPLUG_OK : mp_fail_nomem(err);
 }
 

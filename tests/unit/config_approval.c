@@ -2,7 +2,7 @@
 
 #include "config_kit.h"
 
-static struct mp_approvals approvals;
+static struct mp_file approvals;
 
 #define FILE_A "/p/.mcp.json"
 #define FILE_B "/q/.mcp.json"
@@ -10,7 +10,7 @@ static struct mp_approvals approvals;
 
 static void reread(void)
 {
-    mp_approvals_clear(&approvals);
+    mp_file_clear(&approvals);
     memset(&err, 0, sizeof err);
     int r = mp_approvals_read(at(APPROVALS), &approvals, &err);
     ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
@@ -18,7 +18,7 @@ static void reread(void)
 
 static void forget(void)
 {
-    mp_approvals_clear(&approvals);
+    mp_file_clear(&approvals);
 }
 
 static void approve(const char *file, const char *name, const char *text)
@@ -227,7 +227,7 @@ END_TEST
 
 static void refused(const char *why)
 {
-    mp_approvals_clear(&approvals);
+    mp_file_clear(&approvals);
     memset(&err, 0, sizeof err);
     ck_assert_int_eq(mp_approvals_read(at(APPROVALS), &approvals, &err), MCPLUG_ECONFIG);
     ck_assert_msg(strncmp(err.text, top, strlen(top)) == 0, "%s", err.text);
