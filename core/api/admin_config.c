@@ -340,33 +340,31 @@ void mcplug_json_type(const char *text, size_t len, char out[MCPLUG_TYPE_MAX])
     mp_free(url);
 }
 
-/* give: what was made, unless something did not fit. */
-static char *finish(struct mp_str *out, bool ok)
+/* give: what `make` makes of it, unless something does not fit. */
+static char *made(bool (*make)(mp_view json, struct mp_str *out), const char *json,
+                  size_t len)
 {
-    char *text = ok && !out->failed ? mp_str_take(out) : NULL;
-    mp_str_clear(out);
+    struct mp_str out;
+
+    mp_str_init(&out, TEXT_MAX);
+    char *text = make(mp_bytes(json, len), &out) ? mp_str_take(&out) : NULL;
+    mp_str_clear(&out);
     return text;
 }
 
 char *mcplug_json_masked(const char *entry, size_t len)
 {
-    struct mp_str out;
-    mp_str_init(&out, TEXT_MAX);
-    return finish(&out, mp_mask_entry(mp_bytes(entry, len), &out));
+    return made(mp_mask_entry, entry, len);
 }
 
 char *mcplug_json_canonical(const char *json, size_t len)
 {
-    struct mp_str out;
-    mp_str_init(&out, TEXT_MAX);
-    return finish(&out, mp_json_canonical(mp_bytes(json, len), &out));
+    return made(mp_json_canonical, json, len);
 }
 
 char *mcplug_json_layout(const char *json, size_t len)
 {
-    struct mp_str out;
-    mp_str_init(&out, TEXT_MAX);
-    return finish(&out, mp_json_layout(mp_bytes(json, len), &out));
+    return made(mp_json_layout, json, len);
 }
 
 static const char *variable(void *arg, const char *name)

@@ -34,22 +34,12 @@ static int check_old(const char *path, const struct mp_file *old,
     return MCPLUG_OK;
 }
 
-/* Nothing is written that could not be read again. */
-static int check_result(const char *path, const struct mp_str *out,
-                        struct mcplug_error *err)
-{
-    struct mcplug_error why = MCPLUG_ERROR_INIT;
-    int r = mp_json_check(mp_bytes(out->data, out->len), NULL, &why);
-    return r == MCPLUG_OK ? r
-                          : mp_fail(err, MCPLUG_EINVAL,
-                                    "the entry does not fit into %s: %s", path, why.text);
-}
-
 static int apply(void *arg, const struct mp_file *old, struct mp_str *out,
                  struct mcplug_error *err)
 {
     static const char truth[] = "true";
     const struct change *c = arg;
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
     const char *path[] = {"mcpServers", c->name, NULL, NULL};
     mp_view text = mp_bytes(old->text.data, old->text.len);
 
@@ -66,7 +56,11 @@ static int apply(void *arg, const struct mp_file *old, struct mp_str *out,
                        c->name, c->path);
     if (c->entry.len) {
         r = mp_edit_set(text, path, c->entry, out, err);
-        return r == MCPLUG_OK ? check_result(c->path, out, err) : r;
+        if (r == MCPLUG_OK && /* nothing is written that could not be read again */
+            mp_json_check(mp_bytes(out->data, out->len), NULL, &why) != MCPLUG_OK)
+            r = mp_fail(err, MCPLUG_EINVAL, "the entry does not fit into %s: %s", c->path,
+                        why.text);
+        return r;
     }
     if (c->disable || c->enable)
         path[2] = "disabled";
@@ -171,7 +165,7 @@ int mcplug_entry_add(mcplug_config *config, enum mcplug_scope scope, const char 
 static int writable(const struct mp_entry *entry, struct mcplug_error *err)
 {
     enum mcplug_scope scope = entry->source->scope;
-    if (scope == MCPLUG_SCOPE_USER || mp_scope_needs_approval(scope))
+    if (mcplug_scope_info(scope)->is_writable)
         return MCPLUG_OK;
     return mp_fail(err, MCPLUG_EINVAL,
                    "server \"%s\" comes from %s (%s scope), which is "

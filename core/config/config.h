@@ -61,7 +61,7 @@ struct mp_entry {
     mp_view json; /* the value, in the text of its source */
     struct mp_place at;
     bool broken;               /* it has problems that are no warnings */
-    bool checked;              /* by mp_config_check() */
+    bool checked;              /* by mp_entry_check() */
     bool disabled;             /* says so itself */
     const struct mp_entry *by; /* the one of the same name that wins; NULL: this does */
     enum mcplug_approval approval; /* where the scope wants one */
@@ -100,13 +100,13 @@ const char *mp_problem_text(struct mp_problem *p);
 /* Is there a file that can't be used? What it has is not known then. */
 bool mp_config_damaged(const struct mcplug_config *config);
 
-/* ---- schema.c ---- */
-
 /* Notes a problem; `at` is a part of the source's text (len 0: the file as a whole).
  * MCPLUG_OK or MCPLUG_ENOMEM; beyond MP_PROBLEMS_MAX nothing is noted. */
 int mp_config_note(struct mcplug_config *config, const struct mp_source *source,
                    const char *server, bool is_warning, const char *path, mp_view at,
                    const char *fmt, ...) MCPLUG_PRINTF(7, 8);
+
+/* ---- schema.c ---- */
 
 /* What can be said of an entry without its module: the shapes of the keys that every
  * server may have. */

@@ -235,19 +235,6 @@ static enum mp_verdict judge_path(const struct mcplug_config *config,
     return verdict;
 }
 
-/* As it would stand in a URL: an IPv6 address in brackets, a port without zeros. */
-static enum mp_verdict judge_host(const struct mcplug_config *config,
-                                  struct mp_subject *subject, const char *host,
-                                  const char *port)
-{
-    char name[512];
-    bool bare = strchr(host, ':') && host[0] != '[';
-    snprintf(name, sizeof name, "%s%.500s%s", bare ? "[" : "", host, bare ? "]" : "");
-    while (port && port[0] == '0' && port[1])
-        port++;
-    return judge_socket(config, subject, "tcp:", name, port);
-}
-
 static enum mp_verdict judge_address(const struct mcplug_config *config,
                                      struct mp_subject *subject,
                                      const mcplug_props *props)
@@ -260,8 +247,14 @@ static enum mp_verdict judge_address(const struct mcplug_config *config,
         path = url + 5;
     if (path)
         verdict = judge_path(config, subject, path);
-    if (host)
-        verdict = worse(verdict, judge_host(config, subject, host, port));
+    if (host) { /* as it would stand in a URL: IPv6 in brackets, a port without zeros */
+        char name[512];
+        bool bare = strchr(host, ':') && host[0] != '[';
+        snprintf(name, sizeof name, "%s%.500s%s", bare ? "[" : "", host, bare ? "]" : "");
+        while (port && port[0] == '0' && port[1])
+            port++;
+        verdict = worse(verdict, judge_socket(config, subject, "tcp:", name, port));
+    }
     subject->url = url;
     if (url || (!path && !host))
         verdict = worse(verdict, mp_policy_judge(config->policy, subject));
