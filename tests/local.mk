@@ -7,7 +7,6 @@ unit_tests = \
 	tests/unit/api_admin_known \
 	tests/unit/api_admin_modules \
 	tests/unit/api_admin_names \
-	tests/unit/api_admin_result \
 	tests/unit/api_config \
 	tests/unit/api_edges \
 	tests/unit/api_events \
@@ -66,6 +65,7 @@ unit_tests = \
 	tests/unit/config_schema \
 	tests/unit/config_secret \
 	tests/unit/config_supervision \
+	tests/unit/content_write \
 	tests/unit/json_envelope \
 	tests/unit/json_scan \
 	tests/unit/json_tree \

@@ -1,4 +1,4 @@
-/* <mcplug/admin.h>: results, with what was spilled in its place. */
+/* Results as they came, with what was spilled in its place: <mcplug/admin.h>. */
 #include <mcplug/admin.h>
 
 #include "base/error.h"

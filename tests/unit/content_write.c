@@ -175,5 +175,5 @@ static void add(TCase *tc)
 
 int main(void)
 {
-    return run_suite("api_admin_result", add);
+    return run_suite("content_write", add);
 }
