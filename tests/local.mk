@@ -65,6 +65,7 @@ unit_tests = \
 	tests/unit/config_schema \
 	tests/unit/config_secret \
 	tests/unit/config_supervision \
+	tests/unit/content_block \
 	tests/unit/content_write \
 	tests/unit/json_envelope \
 	tests/unit/json_scan \

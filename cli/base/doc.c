@@ -1,7 +1,5 @@
 #include "cli/base/doc.h"
 
-#include "base/buf.h"
-
 void cli_doc_init(struct cli_doc *doc, const mcplug_result *result)
 {
     doc->result = result;
@@ -19,27 +17,7 @@ static size_t offset_of(const struct cli_doc *doc, mp_view part)
     return (size_t)((const char *)part.data - doc->json);
 }
 
-/* ---- strings ---- */
-
-int cli_doc_string(const struct cli_doc *doc, mp_view string, mcplug_write_fn *sink,
-                   void *arg)
-{
-    struct mp_str text;
-
-    if (!mp_view_is_string(string))
-        return MCPLUG_OK;
-    if (doc->result)
-        return mcplug_result_write_string(doc->result, offset_of(doc, string), sink, arg,
-                                          NULL);
-    mp_str_init(&text, string.len);
-    int r = mp_str_add_view(&text, string) ? MCPLUG_OK : MCPLUG_ENOMEM;
-    if (r == MCPLUG_OK && text.len)
-        sink(arg, text.data, text.len);
-    mp_str_clear(&text);
-    return r;
-}
-
-static int text_sink(void *arg, const char *data, size_t len)
+int cli_doc_text_sink(void *arg, const char *data, size_t len)
 {
     struct cli_out *out = arg;
     cli_out_text(out, data, len);
@@ -48,7 +26,8 @@ static int text_sink(void *arg, const char *data, size_t len)
 
 int cli_doc_text(const struct cli_doc *doc, mp_view string, struct cli_out *out)
 {
-    int r = cli_doc_string(doc, string, text_sink, out);
+    int r = mcplug_result_write_string(doc->result, offset_of(doc, string),
+                                       cli_doc_text_sink, out, NULL);
     cli_out_text_end(out);
     return r;
 }
@@ -62,8 +41,8 @@ int cli_doc_json(const struct cli_doc *doc, mp_view part, struct cli_out *out)
     int r = MCPLUG_OK;
 
     if (doc->result)
-        r = mcplug_result_write(doc->result, offset_of(doc, part), part.len, text_sink,
-                                out, NULL);
+        r = mcplug_result_write(doc->result, offset_of(doc, part), part.len,
+                                cli_doc_text_sink, out, NULL);
     else
         cli_out_text(out, (const char *)part.data, part.len);
     cli_out_text_end(out);

@@ -17,12 +17,10 @@ struct cli_doc {
 void cli_doc_init(struct cli_doc *doc, const mcplug_result *result);
 mp_view cli_doc_view(const struct cli_doc *doc);
 
-/* Unescapes `string`, a part of the document, into `sink`, piece by piece. MCPLUG_OK,
- * also when the sink has had enough, or MCPLUG_EIO. */
-int cli_doc_string(const struct cli_doc *doc, mp_view string, mcplug_write_fn *sink,
-                   void *arg);
-/* The same onto `out` as text. */
+/* A string of a result, unescaped, as text. MCPLUG_OK or MCPLUG_EIO, as of the rest. */
 int cli_doc_text(const struct cli_doc *doc, mp_view string, struct cli_out *out);
+/* An mcplug_write_fn: onto `out`, a struct cli_out, as text. */
+int cli_doc_text_sink(void *out, const char *data, size_t len);
 
 /* `part` of the document as the server wrote it, long strings whole. */
 int cli_doc_json(const struct cli_doc *doc, mp_view part, struct cli_out *out);

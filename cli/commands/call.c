@@ -32,22 +32,18 @@ struct job {
 
 static int put_people(const struct cli_doc *doc, struct cli_out *out, bool *understood)
 {
-    mp_view result = cli_doc_view(doc), content = mp_view_get(result, "content");
-    mp_view structured = mp_view_get(result, "structuredContent");
-    mp_view old = mp_view_get(result, "toolResult"); /* of 2024-10-07 */
-    bool pretty = false;
+    mp_view part;
+    enum mcplug_answer answer = mcplug_result_answer(doc->result, &part);
     int r = MCPLUG_OK;
 
-    *understood = true;
-    if (mp_view_is_array(content) && (mp_view_count(content) || !structured.len))
-        r = cli_content_blocks(doc, content, 0, out);
-    else if (mp_view_is_string(old) && !structured.len)
-        r = cli_doc_text(doc, old, out);
-    else if ((pretty = structured.len || old.len))
-        r = cli_doc_pretty(doc, structured.len ? structured : old, 0, out);
-    else
-        *understood = false;
-    if (out->terminal || pretty)
+    *understood = answer != MCPLUG_ANSWER_UNKNOWN;
+    if (answer == MCPLUG_ANSWER_BLOCKS)
+        r = cli_content_blocks(doc, part, 0, out);
+    else if (answer == MCPLUG_ANSWER_TEXT)
+        r = cli_doc_text(doc, part, out);
+    else if (answer == MCPLUG_ANSWER_JSON)
+        r = cli_doc_pretty(doc, part, 0, out);
+    if (out->terminal || answer == MCPLUG_ANSWER_JSON)
         cli_out_fresh_line(out);
     return r;
 }

@@ -12,15 +12,13 @@
 
 static int put_message(const struct cli_doc *doc, mp_view message, struct cli_out *out)
 {
-    mp_view content = mp_view_get(message, "content");
     cli_out_fresh_line(out);
     cli_out_style(out, CLI_BOLD);
     cli_out_view(out, mp_view_get(message, "role"));
     cli_out_s(out, ":");
     cli_out_style(out, CLI_PLAIN);
     cli_out_s(out, "\n");
-    int r = mp_view_is_array(content) ? cli_content_blocks(doc, content, 0, out)
-                                      : cli_content_block(doc, content, out);
+    int r = cli_content_blocks(doc, mp_view_get(message, "content"), 0, out);
     cli_out_fresh_line(out);
     return r;
 }

@@ -25,25 +25,25 @@ static bool redirect(struct cli *cli)
     return true;
 }
 
-static int put_part(const struct cli_doc *doc, mp_view part, struct cli_out *out)
+static int put_part(const struct cli_doc *doc, const struct mcplug_block *part,
+                    struct cli_out *out)
 {
-    mp_view text = mp_view_get(part, "text"), blob = mp_view_get(part, "blob");
-    if (mp_view_is_string(text)) {
-        int r = cli_doc_text(doc, text, out);
-        if (out->terminal)
-            cli_out_fresh_line(out);
-        return r;
-    }
-    if (!mp_view_is_string(blob))
+    if (!part->text.len && !part->data.len)
         return MCPLUG_OK;
-    return out->terminal ? cli_content_note(doc, mp_view_get(part, "mimeType"), blob, out)
-                         : cli_content_blob(doc, blob, out);
+    if (!part->text.len)
+        return out->terminal ? cli_content_block(doc, part, out)
+                             : cli_content_data(doc, part, out);
+    int r = cli_doc_text(doc, part->text, out);
+    if (out->terminal)
+        cli_out_fresh_line(out);
+    return r;
 }
 
 static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc *doc)
 {
     struct cli *cli = link->cli;
-    mp_view result = cli_doc_view(doc), part;
+    mp_view result = cli_doc_view(doc), parts = mp_view_get(result, "contents");
+    struct mcplug_block part = {.struct_size = sizeof part};
     int r = MCPLUG_OK;
     (void)arg;
 
@@ -57,9 +57,8 @@ static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc 
         cli_oneshot_done(link, r, CLI_OK);
         return;
     }
-    struct mp_walk w = mp_walk_into(mp_view_get(result, "contents"));
-    while (r == MCPLUG_OK && !cli->out.failed && mp_walk_element(&w, &part))
-        r = put_part(doc, part, &cli->out);
+    while (r == MCPLUG_OK && !cli->out.failed && mcplug_block_next(&parts, &part))
+        r = put_part(doc, &part, &cli->out);
     if (r == MCPLUG_EPROTO) {
         cli_error("the blob of %s is not Base64", cli->args.words.items[0]);
         cli_oneshot_finish(link, CLI_FAILED);

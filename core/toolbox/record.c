@@ -2,30 +2,27 @@
 
 #include "base/mem.h"
 
+#include <mcplug/admin.h>
+
 #include <ctype.h>
 
 /* ---- the text of a result ---- */
 
 static void add_line(struct mp_str *out, mp_view text)
 {
-    if (!mp_view_is_string(text))
+    if (!text.len)
         return;
     if (out->len)
         mp_str_addc(out, '\n');
     mp_str_add_view(out, text);
 }
 
-/* Of a block, or of what resources/read brings: its own text, or that of the resource
- * which it embeds. */
-static void add_texts(struct mp_str *out, mp_view array)
+static void add_texts(struct mp_str *out, mp_view blocks)
 {
-    struct mp_walk w = mp_walk_into(array);
-    mp_view item;
+    struct mcplug_block block = {.struct_size = sizeof block};
 
-    while (mp_walk_element(&w, &item)) {
-        mp_view text = mp_view_get(item, "text");
-        add_line(out, text.len ? text : mp_view_path(item, "resource/text"));
-    }
+    while (mcplug_block_next(&blocks, &block))
+        add_line(out, block.text);
 }
 
 /* A model has to know that it does not see all. */
@@ -46,16 +43,19 @@ static void add_cuts(struct mp_str *out, const mcplug_result *result)
 
 bool mp_record_text(const mcplug_result *from, struct mp_str *out)
 {
-    size_t len;
-    const char *json = mcplug_result_json(from, &len);
-    mp_view result = mp_bytes(json, len);
-    mp_view structured = mp_view_get(result, "structuredContent");
+    mp_view part;
+    enum mcplug_answer answer = mcplug_result_answer(from, &part);
 
-    add_texts(out, mp_view_get(result, "content"));
-    add_texts(out, mp_view_get(result, "contents"));
-    add_line(out, mp_view_get(result, "toolResult"));
-    if (!out->len && structured.len)
-        mp_str_add(out, structured.data, structured.len);
+    if (answer == MCPLUG_ANSWER_TEXT) {
+        add_line(out, part);
+    } else if (answer == MCPLUG_ANSWER_BLOCKS) {
+        size_t len;
+        const char *json = mcplug_result_json(from, &len);
+        add_texts(out, part);
+        part = mp_view_get(mp_bytes(json, len), "structuredContent");
+    }
+    if (answer != MCPLUG_ANSWER_TEXT && !out->len && part.len)
+        mp_str_add(out, part.data, part.len);
     add_cuts(out, from);
     return !out->failed;
 }

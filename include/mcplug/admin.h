@@ -391,6 +391,61 @@ MCPLUG_API int mcplug_result_write(const mcplug_result *result, size_t at, size_
 MCPLUG_API int mcplug_result_write_string(const mcplug_result *result, size_t at,
                                           mcplug_write_fn *write, void *arg,
                                           struct mcplug_error *err);
+
+/* ---- content --------------------------------------------------------------------- */
+
+/* What a result has for a model or a person. Parts of it are where they are in
+ * mcplug_result_json(): borrow, as long as the result; what is not there has length 0.
+ * [any] */
+
+enum mcplug_answer {
+    MCPLUG_ANSWER_UNKNOWN = 0, /* none of these */
+    MCPLUG_ANSWER_BLOCKS,      /* an array: `content`, or `contents` of resources/read */
+    MCPLUG_ANSWER_TEXT,        /* a string: `toolResult` of 2024-10-07 */
+    MCPLUG_ANSWER_JSON         /* `structuredContent`, or a `toolResult` of any type */
+};
+/* Which part of a result is to be shown, so that nothing is shown twice: the blocks, and
+ * data without any. */
+MCPLUG_API enum mcplug_answer mcplug_result_answer(const mcplug_result *result,
+                                                   struct mcplug_bytes *part);
+
+enum mcplug_block_kind {
+    MCPLUG_BLOCK_OTHER = 0, /* all that is known is its JSON */
+    MCPLUG_BLOCK_TEXT,
+    MCPLUG_BLOCK_IMAGE,
+    MCPLUG_BLOCK_AUDIO,
+    MCPLUG_BLOCK_LINK,     /* to a resource */
+    MCPLUG_BLOCK_RESOURCE, /* embedded */
+    MCPLUG_BLOCK_CONTENTS  /* a part of what resources/read brings */
+};
+
+struct mcplug_block {
+    uint32_t struct_size;
+    uint32_t kind;
+    struct mcplug_bytes json;
+    /* JSON strings, with their quotes; of an embedded resource, those of the resource. */
+    struct mcplug_bytes text, data; /* `data` is Base64 */
+    struct mcplug_bytes mime, uri;
+};
+
+/* The next of several blocks. `rest` begins as an array of them, or as a single one, and
+ * becomes what follows. 0: there are no more. */
+MCPLUG_API int mcplug_block_next(struct mcplug_bytes *rest, struct mcplug_block *out);
+/* Writes it as text, without a newline at the end that it does not have itself: text as
+ * it is, strings that were spilled whole, and a line in place of all else:
+ * `[image/png, 1234 bytes]`, `Resource link: URI`, `[Binary resource: URI (TYPE)]`. What
+ * is embedded has a line `Resource: URI` before it; of OTHER it is the JSON. */
+MCPLUG_API int mcplug_block_write(const mcplug_result *result,
+                                  const struct mcplug_block *block,
+                                  mcplug_write_fn *write, void *arg,
+                                  struct mcplug_error *err);
+/* Writes its data, decoded. MCPLUG_EPROTO: it is not Base64; what came before that was
+ * written. */
+MCPLUG_API int mcplug_block_write_data(const mcplug_result *result,
+                                       const struct mcplug_block *block,
+                                       mcplug_write_fn *write, void *arg,
+                                       struct mcplug_error *err);
+
 /* ---- events ---------------------------------------------------------------------- */
 
 /* What happens in a host, as it happens: log lines are made from the same. An event and

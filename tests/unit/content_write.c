@@ -164,6 +164,43 @@ START_TEST(who_wants_no_more_gets_no_more)
 }
 END_TEST
 
+START_TEST(blocks_are_written_whole_wherever_they_are_kept)
+{
+    struct mcplug_block block = {.struct_size = sizeof block};
+    mp_view part;
+
+    mp_str_adds(&text, "{\"content\":[{\"type\":\"text\",\"text\":");
+    add_long("a\\n\xe2\x82\xac", 50000);
+    mp_str_adds(&text, "},{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":");
+    add_long("AAEC", 50000);
+    mp_str_adds(&text, "},{\"type\":\"new\",\"is\":");
+    add_long("\\u0001", 50000);
+    mp_str_adds(&text, "}]}");
+    read_result();
+    ck_assert_uint_eq(mcplug_result_spills(result), 3);
+    ck_assert_int_eq(mcplug_result_answer(result, &part), MCPLUG_ANSWER_BLOCKS);
+
+    ck_assert(mcplug_block_next(&part, &block));
+    ck_assert_int_eq(mcplug_block_write(result, &block, keep, NULL, NULL), 0);
+    ck_assert_uint_eq(got.len, 5 * 50000);
+    ck_assert_str_eq(got.data + got.len - 5, "a\n\xe2\x82\xac");
+
+    mp_str_reset(&got);
+    ck_assert(mcplug_block_next(&part, &block));
+    ck_assert_int_eq(mcplug_block_write(result, &block, keep, NULL, NULL), 0);
+    ck_assert_str_eq(got.data, "[image/png, 150000 bytes]");
+    mp_str_reset(&got);
+    ck_assert_int_eq(mcplug_block_write_data(result, &block, keep, NULL, NULL), 0);
+    ck_assert_uint_eq(got.len, 150000);
+    ck_assert_mem_eq(got.data + got.len - 3, "\0\1\2", 3);
+
+    mp_str_reset(&got);
+    ck_assert(mcplug_block_next(&part, &block));
+    ck_assert_int_eq(mcplug_block_write(result, &block, keep, NULL, NULL), 0);
+    ck_assert_uint_eq(got.len, strlen("{\"type\":\"new\",\"is\":\"\"}") + 6 * 50000);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_checked_fixture(tc, setup, teardown);
@@ -171,6 +208,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_part_is_written_without_its_neighbours);
     tcase_add_test(tc, a_string_is_unescaped_wherever_it_is_kept);
     tcase_add_test(tc, who_wants_no_more_gets_no_more);
+    tcase_add_test(tc, blocks_are_written_whole_wherever_they_are_kept);
 }
 
 int main(void)

@@ -63,7 +63,11 @@ static const struct {
     {"\"content\":[{\"type\":\"text\",\"text\":\"short\"}],\"structuredContent\":{\"n\":"
      "1}",
      "short"},
+    {"\"content\":[{\"type\":\"image\",\"data\":\"\"}],\"structuredContent\":{\"n\":"
+     "1}",
+     "{\"n\":1}"},
     {"\"toolResult\":\"old\"", "old"},
+    {"\"toolResult\":{\"n\":1}", "{\"n\":1}"},
     {"\"content\":[]", ""},
     {"\"content\":[7,null,\"x\",{\"text\":5},[]]", ""},
     {"\"content\":{\"text\":\"x\"}", ""},

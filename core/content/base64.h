@@ -1,12 +1,12 @@
 /* Base64 of a blob, decoded as its pieces come. */
-#ifndef CLI_BASE64_H
-#define CLI_BASE64_H
+#ifndef MP_CONTENT_BASE64_H
+#define MP_CONTENT_BASE64_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct cli_base64 {
+struct mp_base64 {
     uint32_t bits;
     unsigned n_bits;
     bool ended;     /* padding was seen */
@@ -16,6 +16,6 @@ struct cli_base64 {
 
 /* Takes the usual alphabet, the URL one, white space and missing padding. `out` needs
  * room for `len` bytes. Returns how many were put. */
-size_t cli_base64_feed(struct cli_base64 *b, const char *in, size_t len, char *out);
+size_t mp_base64_feed(struct mp_base64 *b, const char *in, size_t len, char *out);
 
 #endif

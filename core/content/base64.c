@@ -1,4 +1,4 @@
-#include "cli/base/base64.h"
+#include "content/base64.h"
 
 static int value_of(unsigned char c)
 {
@@ -13,7 +13,7 @@ static int value_of(unsigned char c)
     return c == '/' || c == '_' ? 63 : -1;
 }
 
-size_t cli_base64_feed(struct cli_base64 *b, const char *in, size_t len, char *out)
+size_t mp_base64_feed(struct mp_base64 *b, const char *in, size_t len, char *out)
 {
     size_t put = 0;
     for (size_t i = 0; i < len && !b->malformed; i++) {
