@@ -195,6 +195,7 @@ script_tests = \
 	tests/cli/command.test \
 	tests/cli/completion.test \
 	tests/cli/doctor.test \
+	tests/cli/json.test \
 	tests/cli/list.test \
 	tests/cli/logs.test \
 	tests/cli/watch.test \

@@ -81,7 +81,7 @@ void cli_catalogue_json(struct cli_out *out, const char *server, const char *nou
     if (info->at > 0 && gmtime_r(&when, &tm))
         strftime(text, sizeof text, "\"%Y-%m-%dT%H:%M:%SZ\"", &tm);
     cli_out_f(out, "{\"server\":\"%s\",\"%s\":", server, noun);
-    cli_out_text(out, (const char *)item.data, item.len);
+    cli_out_item(out, item);
     cli_out_f(out, ",\"asOf\":%s,\"stale\":%s}", text, info->fresh ? "false" : "true");
 }
 

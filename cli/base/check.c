@@ -4,10 +4,10 @@
 #include "base/mem.h"
 #include "cli/base/child.h"
 #include "cli/base/oneshot.h"
+#include "cli/base/doc.h"
 #include "cli/base/message.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define CHECK_MS 60000
@@ -112,12 +112,8 @@ static int put_findings(struct cli *cli, const json_t *list)
         if (!cli->args.json)
             put_finding(&cli->out, finding);
     }
-    if (cli->args.json) {
-        char *text = json_dumps(list, JSON_COMPACT);
-        cli_out_s(&cli->out, text ? text : "[]");
-        cli_out_s(&cli->out, "\n");
-        free(text);
-    }
+    if (cli->args.json)
+        cli_out_tree(&cli->out, list);
     return code;
 }
 

@@ -1,5 +1,8 @@
 #include "cli/base/doc.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 void cli_doc_init(struct cli_doc *doc, const mcplug_result *result)
 {
     doc->result = result;
@@ -34,19 +37,39 @@ int cli_doc_text(const struct cli_doc *doc, mp_view string, struct cli_out *out)
 
 /* ---- JSON ---- */
 
+static int json_sink(void *arg, const char *data, size_t len)
+{
+    struct cli_out *out = arg;
+    if (out->terminal)
+        cli_out_json(out, data, len);
+    else
+        cli_out_add(out, data, len);
+    return !out->failed;
+}
+
+void cli_out_item(struct cli_out *out, mp_view json)
+{
+    json_sink(out, (const char *)json.data, json.len);
+}
+
 /* People at a terminal get it escaped even where JSON was asked for: a JSON string may
  * hold raw what a terminal obeys. */
 int cli_doc_json(const struct cli_doc *doc, mp_view part, struct cli_out *out)
 {
-    int r = MCPLUG_OK;
-
     if (doc->result)
-        r = mcplug_result_write(doc->result, offset_of(doc, part), part.len,
-                                cli_doc_text_sink, out, NULL);
-    else
-        cli_out_text(out, (const char *)part.data, part.len);
-    cli_out_text_end(out);
-    return r;
+        return mcplug_result_write(doc->result, offset_of(doc, part), part.len, json_sink,
+                                   out, NULL);
+    cli_out_item(out, part);
+    return MCPLUG_OK;
+}
+
+void cli_out_tree(struct cli_out *out, const json_t *tree)
+{
+    char *text = json_dumps(tree, JSON_COMPACT);
+    const char *json = text ? text : "null";
+    cli_out_json(out, json, strlen(json));
+    cli_out_s(out, "\n");
+    free(text);
 }
 
 static void new_line(struct cli_out *out, size_t indent)
@@ -69,7 +92,7 @@ static int pretty_object(const struct cli_doc *doc, mp_view part, size_t indent,
             cli_out_s(out, ",");
         any = true;
         new_line(out, indent + 2);
-        cli_out_text(out, (const char *)key.data, key.len);
+        cli_out_item(out, key);
         cli_out_s(out, ": ");
         r = cli_doc_pretty(doc, value, indent + 2, out);
     }

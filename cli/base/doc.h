@@ -8,6 +8,8 @@
 
 #include <mcplug/admin.h>
 
+#include <jansson.h>
+
 struct cli_doc {
     const mcplug_result *result; /* NULL: a text without long strings */
     const char *json;
@@ -24,7 +26,11 @@ int cli_doc_text_sink(void *out, const char *data, size_t len);
 
 /* `part` of the document as the server wrote it, long strings whole. */
 int cli_doc_json(const struct cli_doc *doc, mp_view part, struct cli_out *out);
-/* The same laid out for people: two spaces per level, every line after the first
+/* The same of JSON that is whole, as items of lists are. */
+void cli_out_item(struct cli_out *out, mp_view json);
+/* JSON of our own, and a newline. */
+void cli_out_tree(struct cli_out *out, const json_t *tree);
+/* `part` laid out for people: two spaces per level, every line after the first
  * indented by `indent`. No newline at the end. */
 int cli_doc_pretty(const struct cli_doc *doc, mp_view part, size_t indent,
                    struct cli_out *out);

@@ -157,7 +157,7 @@ static void put_all(const struct job *job, struct cli *cli)
             if (json && any)
                 cli_out_s(out, ",");
             if (json)
-                cli_out_text(out, (const char *)item.data, item.len);
+                cli_out_item(out, item);
             else
                 job->listing->brief(out, item);
             any = true;
@@ -211,7 +211,7 @@ static int put_one(const struct job *job, struct cli *cli, const char *name)
 
     if (item.len) {
         if (cli->args.json)
-            cli_out_text(out, (const char *)item.data, item.len);
+            cli_out_item(out, item);
         else
             job->listing->full(out, item);
         cli_out_fresh_line(out);

@@ -137,9 +137,11 @@ void cli_out_json(struct cli_out *out, const char *text, size_t len)
     while (p < end) {
         size_t n = mp_utf8_len(p, (size_t)(end - p));
         uint32_t c = n ? decode(p, n) : 0;
-        if (n && deceives(c)) {
+        if (c == '\r' || (n && deceives(c))) {
             cli_out_add(out, from, (size_t)(p - from));
-            if (c > 0xffff)
+            if (c == '\r') /* between values: a string has none */
+                cli_out_s(out, " ");
+            else if (c > 0xffff)
                 cli_out_f(out, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10),
                           0xdc00 + ((c - 0x10000) & 0x3ff));
             else

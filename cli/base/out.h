@@ -38,7 +38,8 @@ void cli_out_f(struct cli_out *out, const char *fmt, ...) MCPLUG_PRINTF(2, 3);
 void cli_out_spaces(struct cli_out *out, size_t n);
 void cli_out_fresh_line(struct cli_out *out); /* a newline unless there is one */
 
-/* JSON of our own making: characters that could deceive are written as \\u. */
+/* JSON, whole characters of it; stays JSON: characters that could deceive are written as
+ * \\u. What others wrote and must arrive as it is, is for cli_doc_json(). */
 void cli_out_json(struct cli_out *out, const char *text, size_t len);
 
 enum cli_style { CLI_PLAIN, CLI_BOLD, CLI_DIM, CLI_GREEN, CLI_RED, CLI_YELLOW };

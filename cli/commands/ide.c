@@ -5,11 +5,11 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "plugin/services.h"
+#include "cli/base/doc.h"
 #include "cli/base/message.h"
 
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define IDES_MAX 64
@@ -41,10 +41,7 @@ static void put_json(struct cli_out *out, const struct ide *ides, int n)
     json_t *list = json_array();
     for (int i = 0; i < n; i++)
         json_array_append_new(list, ide_json(&ides[i]));
-    char *dumped = json_dumps(list, JSON_COMPACT);
-    cli_out_s(out, dumped ? dumped : "[]");
-    cli_out_s(out, "\n");
-    free(dumped);
+    cli_out_tree(out, list);
     json_decref(list);
 }
 

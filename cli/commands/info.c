@@ -129,7 +129,7 @@ static void put_json(struct cli_oneshot *link, const struct job *job, struct cli
             mp_str_addf(&s, ",\"%s\":null", kinds[i].name);
     }
     mp_str_adds(&s, "}");
-    cli_out_text(out, s.data, s.len);
+    cli_out_json(out, s.data, s.len);
     cli_out_s(out, "\n");
     mp_str_clear(&s);
 }

@@ -301,7 +301,7 @@ static void put_json(struct cli_out *out, const struct cli_connect_all *r)
         mp_str_init(&text, TEXT_MAX);
         add_json(&text, &r->members[i]);
         cli_out_s(out, i ? "," : "");
-        cli_out_text(out, text.data ? text.data : "null", text.data ? text.len : 4);
+        cli_out_json(out, text.data ? text.data : "null", text.data ? text.len : 4);
         mp_str_clear(&text);
     }
     cli_out_s(out, "]}\n");

@@ -2,10 +2,10 @@
 
 #include "cli/base/modules.h"
 #include "base/nearest.h"
+#include "cli/base/doc.h"
 #include "cli/base/message.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *get(const json_t *object, const char *name)
@@ -234,10 +234,7 @@ static int put_named(struct cli *cli, const json_t *list, const char *name)
             continue;
         const char *error = json_string_value(json_object_get(module, "error"));
         if (cli->args.json) {
-            char *text = json_dumps(module, JSON_COMPACT);
-            cli_out_s(&cli->out, text ? text : "null");
-            cli_out_s(&cli->out, "\n");
-            free(text);
+            cli_out_tree(&cli->out, module);
         } else if (error) {
             cli_error("%s", error);
         } else {
@@ -266,10 +263,7 @@ static int list_them(struct cli *cli)
     if (cli->args.words.n) {
         code = put_named(cli, list, cli->args.words.items[0]);
     } else if (cli->args.json) {
-        char *text = json_dumps(list, JSON_COMPACT);
-        cli_out_s(&cli->out, text ? text : "[]");
-        cli_out_s(&cli->out, "\n");
-        free(text);
+        cli_out_tree(&cli->out, list);
     } else {
         put_table(&cli->out, list);
     }

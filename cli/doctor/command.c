@@ -131,7 +131,7 @@ static bool put_json(struct cli_out *out, const struct cli_doctor *d)
     }
     bool ok = mp_str_adds(&text, "]}\n") && !text.failed;
     if (ok)
-        cli_out_add(out, text.data, text.len);
+        cli_out_json(out, text.data, text.len);
     mp_str_clear(&text);
     return ok;
 }

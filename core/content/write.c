@@ -2,6 +2,7 @@
 #include <mcplug/admin.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "json/walk.h"
 
 #include <stdio.h>
@@ -48,6 +49,19 @@ static void put_escaped(struct sink *s, const char *data, size_t len)
     put(s, plain, (size_t)(end - plain));
 }
 
+/* How many of `n` bytes of UTF-8 are whole characters. */
+static size_t whole(const char *data, size_t n)
+{
+    size_t k = n;
+
+    while (k && n - k < 3 && ((unsigned char)data[k - 1] & 0xc0) == 0x80)
+        k--;
+    if (k < 2 || (unsigned char)data[k - 1] < 0xc0 ||
+        mp_utf8_len((const unsigned char *)data + k - 1, n - k + 1))
+        return n;
+    return k - 1;
+}
+
 static void put_spill(struct sink *s, const mcplug_result *result, size_t i,
                       void (*put_piece)(struct sink *s, const char *data, size_t len))
 {
@@ -59,6 +73,8 @@ static void put_spill(struct sink *s, const mcplug_result *result, size_t i,
         n = mcplug_result_spill_read(result, i, at, piece, sizeof piece);
         if (n < 0)
             s->r = MCPLUG_EIO;
+        if (n > 0)
+            n = (int64_t)whole(piece, (size_t)n);
         if (n > 0)
             put_piece(s, piece, (size_t)n);
         at += n > 0 ? (uint64_t)n : 0;

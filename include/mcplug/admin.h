@@ -382,8 +382,9 @@ MCPLUG_API void mcplug_known_forget(const mcplug_entry *entry, int all);
 typedef int mcplug_write_fn(void *arg, const char *data, size_t len);
 
 /* Writes `len` bytes of mcplug_result_json() from `at` on, SIZE_MAX: all that follow, in
- * pieces, with every string that was spilled in its place, whole. The part must not begin
- * or end inside such a string. MCPLUG_EIO: what was spilled can't be read. [any] */
+ * pieces of whole characters, with every string that was spilled in its place, whole. The
+ * part must not begin or end inside such a string. MCPLUG_EIO: what was spilled can't be
+ * read. [any] */
 MCPLUG_API int mcplug_result_write(const mcplug_result *result, size_t at, size_t len,
                                    mcplug_write_fn *write, void *arg,
                                    struct mcplug_error *err);

@@ -189,6 +189,12 @@ END {
 }' core/libmcplug.map $(sources cli plugins) examples/*.c $(find include core -name '*.h' | sort) >>"$found" ||
     echo "tests/lint/lint.sh: cannot compare the map with the headers" >>"$found"
 
+# ---- what the command prints ----
+# Escapes of text make JSON invalid, and raw bytes reach a terminal: who prints JSON uses
+# cli_out_json(), cli_out_item(), cli_out_tree() or cli_doc_json().
+grep -nE '\<cli_out_(text|add)\(' $(sources cli | grep -vE '^cli/(base/(out|doc|content)|complete/(line|words))\.[ch]$') |
+    sed 's/\(:[0-9]*\):.*/\1: text of results is printed by cli_doc_text(), JSON by cli_out_json()/' >>"$found"
+
 # ---- sizes ----
 # Hints, not findings: a file is as long as its object, a function as its thought.
 wc -l $(sources $(ls -d core cli plugins helpers 2>/dev/null)) | awk '$2 != "total" && $1 > 800 {

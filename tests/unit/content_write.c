@@ -1,9 +1,12 @@
 /* Results, with what was spilled in its place. */
 #include <mcplug/admin.h>
 
+#include "base/text.h"
 #include "rpc/assembler.h"
 
 #include "fake.h"
+
+#include <stdlib.h>
 
 static struct mp_assembler a;
 static mp_message *result;
@@ -164,6 +167,35 @@ START_TEST(who_wants_no_more_gets_no_more)
 }
 END_TEST
 
+static int keep_whole(void *arg, const char *data, size_t len)
+{
+    bool ok = keep(arg, data, len);
+    char *piece = strndup(data, len);
+    ck_assert_msg(mp_is_utf8(piece), "a piece of %zu bytes ends inside a character", len);
+    free(piece);
+    return ok;
+}
+
+START_TEST(no_character_is_torn)
+{
+    for (size_t lead = 0; lead < 4; lead++) {
+        teardown();
+        setup();
+        mp_str_adds(&text, "{\"a\":\"");
+        for (size_t i = 0; i < lead; i++)
+            mp_str_addc(&text, 'x');
+        for (size_t i = 0; i < 40000; i++)
+            mp_str_adds(&text, "\xe2\x82\xac\xf0\x9f\x98\x80");
+        mp_str_adds(&text, "\"}");
+        read_result();
+        ck_assert_uint_eq(mcplug_result_spills(result), 1);
+        ck_assert_int_eq(mcplug_result_write(result, 0, SIZE_MAX, keep_whole, NULL, NULL),
+                         0);
+        has(&text);
+    }
+}
+END_TEST
+
 START_TEST(blocks_are_written_whole_wherever_they_are_kept)
 {
     struct mcplug_block block = {.struct_size = sizeof block};
@@ -208,6 +240,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_part_is_written_without_its_neighbours);
     tcase_add_test(tc, a_string_is_unescaped_wherever_it_is_kept);
     tcase_add_test(tc, who_wants_no_more_gets_no_more);
+    tcase_add_test(tc, no_character_is_torn);
     tcase_add_test(tc, blocks_are_written_whole_wherever_they_are_kept);
 }
 
