@@ -14,7 +14,6 @@
 #include <string.h>
 
 #define IDENTITY_MAX 256 /* bytes of a name or version that are kept */
-#define MISSING "Set the following environment variables: "
 
 const char *cli_member_state(const struct cli_member *m)
 {
@@ -216,19 +215,27 @@ static void on_event(void *arg, const struct mcplug_event *event)
         cli_journal_take(m->journal, event);
 }
 
-/* Why a connection failed is told as the state of its server, and what is wrong with its
- * entry stands with it, where people look for it; next to a JSON document it is a warning
- * as anywhere else. */
+/* What is wrong with an entry stands with its server, where people look for it; next to a
+ * JSON document it is a warning as anywhere else. */
+static void on_problem(void *arg, const char *source, const char *text)
+{
+    const struct cli_member *m = arg;
+    const struct cli_args *args = &m->roster->cli->args;
+
+    (args->json && !args->quiet ? cli_log_line : cli_log_file)(MCPLUG_LOG_WARN, source,
+                                                               text);
+    if (strcmp(source, "config") != 0)
+        cli_journal_event(m->journal, MCPLUG_LOG_WARN, text);
+}
+
+/* Why a connection failed is told as the state of its server. */
 static void on_log(void *arg, int level, const char *source, const char *text)
 {
     const struct cli_connect_all *r = arg;
     bool of_server = strncmp(source, "mcp:", 4) == 0;
 
-    bool of_entry = level == MCPLUG_LOG_WARN && !r->cli->args.json &&
-                    (strcmp(source, "config") == 0 || strstr(text, MISSING) == text);
-    if ((of_server && !r->cli->args.verbose &&
-         (level == MCPLUG_LOG_ERROR || r->batch.stopped)) ||
-        of_entry)
+    if (of_server && !r->cli->args.verbose &&
+        (level == MCPLUG_LOG_ERROR || r->batch.stopped))
         cli_log_file(level, source, text);
     else
         cli_log_line(level, source, text);
@@ -247,6 +254,7 @@ static int member_open(struct cli_member *m, struct mcplug_error *err)
         .arg = m,
         .remark = on_remark,
         .state = on_state,
+        .problem = on_problem,
     };
     m->journal = cli_journal_open(&r->cli->paths, mcplug_entry_name(m->entry));
     m->stage = CLI_STAGE_OPENS;

@@ -67,22 +67,33 @@ static void fill_options(const struct mp_supervision *u, struct mcplug_server_op
         o->keep_alive_ms = 50000;
 }
 
-/* What is wrong with its settings, but not so that it could not be used. */
-static void warn(mcplug *host, mcplug_config *config, const struct mp_entry *entry,
-                 const char *missing)
+static void warn(mcplug *host, const struct mcplug_server_options *o, const char *source,
+                 const char *text)
 {
-    char source[MCPLUG_NAME_MAX + 8];
+    if (o->problem)
+        o->problem(o->arg, source, text);
+    else
+        mp_log(&host->events, MCPLUG_LOG_WARN, source, "%s", text);
+}
+
+/* What is wrong with its settings, but not so that it could not be used. */
+static void warn_all(mcplug *host, const struct mcplug_server_options *o,
+                     mcplug_config *config, const struct mp_entry *entry,
+                     const char *missing)
+{
+    char source[MCPLUG_NAME_MAX + 8], text[MP_LINE_MAX];
 
     for (size_t i = 0; i < config->n_problems; i++) {
         struct mp_problem *p = &config->problems[i];
         if (p->is_warning && p->server && p->file == entry->source->path &&
             strcmp(p->server, entry->name) == 0)
-            mp_log(&host->events, MCPLUG_LOG_WARN, "config", "%s", mp_problem_text(p));
+            warn(host, o, "config", mp_problem_text(p));
     }
     snprintf(source, sizeof source, "mcp:%s", entry->name);
+    snprintf(text, sizeof text, "Set the following environment variables: %s",
+             missing ? missing : "");
     if (missing)
-        mp_log(&host->events, MCPLUG_LOG_WARN, source,
-               "Set the following environment variables: %s", missing);
+        warn(host, o, source, text);
 }
 
 static int open_entry(mcplug *host, mcplug_config *config, struct mp_entry *entry,
@@ -96,7 +107,7 @@ static int open_entry(mcplug *host, mcplug_config *config, struct mp_entry *entr
 
     int r = mp_target_of_entry(&host->connector, config, entry, o->overlay, &resolved,
                                &target, err);
-    warn(host, config, entry, r == MCPLUG_OK ? resolved.missing : NULL);
+    warn_all(host, o, config, entry, r == MCPLUG_OK ? resolved.missing : NULL);
     if (r == MCPLUG_OK)
         r = mp_entry_supervision(entry, &supervision, err);
     if (r == MCPLUG_OK) {

@@ -218,6 +218,10 @@ struct mcplug_server_options {
     void (*logged)(void *arg, mcplug_server *server, const char *params, size_t len);
     /* A line of the server's stderr. borrow */
     void (*remark)(void *arg, mcplug_server *server, const char *line, size_t len);
+    /* mcplug_open_named() only, before it returns: what is wrong with the entry, but does
+     * not keep it from being used, a variable that is not set for example; `source` as in
+     * log lines. NULL: it is logged as a warning. */
+    void (*problem)(void *arg, const char *source, const char *text);
 };
 
 /* `ready` runs once: when the server is ready, or with the reason why not. All who wait

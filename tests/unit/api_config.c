@@ -309,6 +309,29 @@ START_TEST(a_server_is_opened_by_its_name)
 }
 END_TEST
 
+static void on_problem(void *arg, const char *source, const char *text)
+{
+    char *at = (char *)arg + strlen(arg);
+    snprintf(at, 200, "%s %.150s;", source, text);
+}
+
+START_TEST(who_asks_is_told_what_is_wrong_with_an_entry)
+{
+    char told[1000] = "";
+    start_host();
+    give_example(USER, "ex", ",'env':{'MISS':'${NOWHERE_SET}'},'bogus':1");
+    conf_load(NULL);
+    struct mcplug_server_options o = {
+        .struct_size = sizeof o, .arg = told, .problem = on_problem};
+    mcplug_server *server = open_named("ex", &o);
+    HAS(told, "mcp:ex Set the following environment variables: NOWHERE_SET;");
+    HAS(told, "config ");
+    ck_assert_ptr_null(strstr(logged, "NOWHERE_SET"));
+    ck_assert_ptr_null(strstr(logged, "bogus"));
+    mcplug_close_wait(server);
+}
+END_TEST
+
 START_TEST(options_of_the_caller_come_first)
 {
     start_host();
@@ -615,6 +638,7 @@ static void add(TCase *t)
     tcase_add_test(t, what_was_approved_can_be_used_without_loading_again);
     tcase_add_test(t, approving_what_was_given_in_place_does_no_harm);
     tcase_add_test(t, a_server_is_opened_by_its_name);
+    tcase_add_test(t, who_asks_is_told_what_is_wrong_with_an_entry);
     tcase_add_test(t, options_of_the_caller_come_first);
     tcase_add_test(t, older_options_of_a_server_are_taken_as_far_as_they_go);
     tcase_add_test(t, times_of_the_entry_are_used_when_the_caller_has_none);
