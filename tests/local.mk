@@ -19,6 +19,7 @@ unit_tests = \
 	tests/unit/api_server_rules \
 	tests/unit/api_stress \
 	tests/unit/api_two_hosts \
+	tests/unit/base_batch \
 	tests/unit/base_event \
 	tests/unit/base_nearest \
 	tests/unit/base_sha256 \
@@ -27,7 +28,6 @@ unit_tests = \
 	tests/unit/base_text \
 	tests/unit/check_contract \
 	tests/unit/cli_args \
-	tests/unit/cli_batch \
 	tests/unit/cli_import \
 	tests/unit/cli_import_entry \
 	tests/unit/cli_import_relax \

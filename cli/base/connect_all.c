@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define BATCH_SIZE "MCP_SERVER_CONNECTION_BATCH_SIZE"
 #define IDENTITY_MAX 256 /* bytes of a name or version that are kept */
 
 const char *cli_member_state(const struct cli_member *m)
@@ -53,6 +54,20 @@ static bool is_named(const struct cli_list *words, const char *name)
     return words->n == 0;
 }
 
+/* What the environment has, or what is used instead, after having told why. */
+static size_t batch_size(void)
+{
+    int wrong;
+    unsigned n = mcplug_batch_size(&wrong);
+    char line[160];
+
+    snprintf(line, sizeof line, BATCH_SIZE " is a number from 1 to %d; it is taken as %u",
+             MCPLUG_BATCH_MAX, n);
+    if (wrong)
+        cli_log_line(MCPLUG_LOG_WARN, "config", line);
+    return n;
+}
+
 int cli_connect_all_init(struct cli_connect_all *r, struct cli *cli)
 {
     const struct cli_list *words = &cli->args.words;
@@ -66,7 +81,7 @@ int cli_connect_all_init(struct cli_connect_all *r, struct cli *cli)
     for (size_t i = 0; i < words->n; i++)
         if (!cli_by_name_find(cli, words->items[i]))
             return CLI_USAGE;
-    r->batch.size = cli_batch_size();
+    r->batch.size = batch_size();
     r->members = mp_alloc((mcplug_config_count(config) + 1) * sizeof *r->members);
     if (!r->members) {
         cli_error("out of memory");
@@ -313,7 +328,7 @@ static void sweep(struct cli_connect_all *r)
             r->news(r, m);
         }
         if (m->stage == CLI_STAGE_GONE)
-            cli_batch_done(&r->batch, at);
+            mp_batch_done(&r->batch, at);
         else
             i++;
     }
@@ -335,7 +350,7 @@ static void on_stop(void *arg, int number)
 /* One is begun per turn, so that signals are seen in between: it may take a while. */
 static void turn(struct cli_connect_all *r)
 {
-    bool more = cli_batch_begin(&r->batch);
+    bool more = mp_batch_begin(&r->batch);
 
     cli_loop_turn(&r->loop, -1, 0, more || !r->batch.n_running ? cli_now() : 0);
     sweep(r);
@@ -411,7 +426,7 @@ int cli_connect_all_run(struct cli_connect_all *r)
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     int code = CLI_OK;
 
-    r->batch = (struct cli_batch){
+    r->batch = (struct mp_batch){
         .n = r->n, .size = r->batch.size, .arg = r, .waits = waits, .begin = begin};
     r->loop = (struct cli_loop){
         .signal_fd = -1, .leave_ms = CLI_LEAVE_MS, .arg = r, .stop = on_stop};

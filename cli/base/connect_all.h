@@ -4,7 +4,7 @@
 #ifndef CLI_CONNECT_ALL_H
 #define CLI_CONNECT_ALL_H
 
-#include "cli/base/batch.h"
+#include "base/batch.h"
 #include "cli/base/oneshot.h"
 #include "cli/base/by_name.h"
 
@@ -59,10 +59,10 @@ struct cli_connect_all {
     void *arg;
 
     mcplug *host;
-    struct cli_batch batch; /* of members, by their index, until they have gone */
-    size_t n_wanted;        /* to connect to */
-    size_t n_settled;       /* of those */
-    struct cli_loop loop;   /* ends once all is known that will be */
+    struct mp_batch batch; /* of members, by their index, until they have gone */
+    size_t n_wanted;       /* to connect to */
+    size_t n_settled;      /* of those */
+    struct cli_loop loop;  /* ends once all is known that will be */
 };
 
 /* Those that `cli`'s words name, or all that the configuration has; states that need no

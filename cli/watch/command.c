@@ -45,7 +45,7 @@ static void check_reader(void *arg, short revents)
 static void turn_plain(struct cli_watch *w, uint64_t due)
 {
     bool unseen = w->loop.ending || w->cli->out.terminal;
-    bool more = cli_batch_begin(&w->batch);
+    bool more = mp_batch_begin(&w->batch);
 
     cli_loop_turn(&w->loop, unseen ? -1 : w->cli->out.fd, 0, more ? cli_now() : due);
 }
@@ -273,7 +273,7 @@ static void turn_screen(struct cli_view *v)
     struct cli_watch *w = v->watch;
     struct cli_term *t = v->term;
     short events = t->unsent.len ? POLLIN | POLLOUT : POLLIN;
-    bool more = cli_batch_begin(&w->batch);
+    bool more = mp_batch_begin(&w->batch);
 
     cli_loop_turn(&w->loop, t->lost ? -1 : t->fd, events, more ? cli_now() : next_due(v));
     uint64_t since = cli_now() - v->drawn;

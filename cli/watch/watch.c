@@ -20,7 +20,7 @@
 /* The first start is over, so the next server may begin. */
 static void settle(struct cli_watched *s)
 {
-    cli_batch_done(&s->watch->batch, (size_t)(s - s->watch->all));
+    mp_batch_done(&s->watch->batch, (size_t)(s - s->watch->all));
 }
 
 /* What happened, for those who look at the log. */
@@ -250,11 +250,11 @@ int cli_watch_init(struct cli_watch *w, struct cli *cli)
     }
     w->loop.host = w->host;
     w->n = w->roster.n;
-    w->batch = (struct cli_batch){.n = w->n,
-                                  .size = w->roster.batch.size,
-                                  .arg = w,
-                                  .waits = waits,
-                                  .begin = begin};
+    w->batch = (struct mp_batch){.n = w->n,
+                                 .size = w->roster.batch.size,
+                                 .arg = w,
+                                 .waits = waits,
+                                 .begin = begin};
     for (size_t i = 0; i < w->n; i++) {
         struct cli_watched *s = &w->all[i];
         s->watch = w;

@@ -76,7 +76,7 @@ struct cli_watch {
     struct cli_connect_all roster; /* its members, and the size of its batches */
     struct cli_watched *all;
     size_t n;
-    struct cli_batch batch; /* first starts, by index, until they have ended */
+    struct mp_batch batch; /* first starts, by index, until they have ended */
     mcplug *host;
     struct cli_loop loop; /* ends with cli_watch_leave() */
     size_t held;          /* handles that are not gone */

@@ -17,14 +17,6 @@ static void add_line(struct mp_str *out, mp_view text)
     mp_str_add_view(out, text);
 }
 
-static void add_texts(struct mp_str *out, mp_view blocks)
-{
-    struct mcplug_block block = {.struct_size = sizeof block};
-
-    while (mcplug_block_next(&blocks, &block))
-        add_line(out, block.text);
-}
-
 /* A model has to know that it does not see all. */
 static void add_cuts(struct mp_str *out, const mcplug_result *result)
 {
@@ -43,6 +35,7 @@ static void add_cuts(struct mp_str *out, const mcplug_result *result)
 
 bool mp_record_text(const mcplug_result *from, struct mp_str *out)
 {
+    struct mcplug_block block = {.struct_size = sizeof block};
     mp_view part;
     enum mcplug_answer answer = mcplug_result_answer(from, &part);
 
@@ -51,7 +44,8 @@ bool mp_record_text(const mcplug_result *from, struct mp_str *out)
     } else if (answer == MCPLUG_ANSWER_BLOCKS) {
         size_t len;
         const char *json = mcplug_result_json(from, &len);
-        add_texts(out, part);
+        while (mcplug_block_next(&part, &block))
+            add_line(out, block.text);
         part = mp_view_get(mp_bytes(json, len), "structuredContent");
     }
     if (answer != MCPLUG_ANSWER_TEXT && !out->len && part.len)

@@ -189,6 +189,7 @@ void mp_toolbox_added(struct mp_box_server *m, mcplug_server *server)
     server->o.logged = box->o.logged ? on_logged : NULL;
     server->o.remark = box->o.remark ? on_remark : NULL;
     m->server = server;
+    m->index = box->n_members;
     box->members[box->n_members++] = m;
     is_old(box);
 }
@@ -481,7 +482,9 @@ struct mcplug_toolbox *mp_toolbox_new(struct mp_registry *r, struct mcplug_toolb
         return NULL;
     }
     box->registry = r;
-    box->batch = box->o.batch ? box->o.batch : batch;
+    box->o.batch = box->o.batch ? box->o.batch : batch;
+    if (box->o.batch > MCPLUG_BATCH_MAX)
+        box->o.batch = MCPLUG_BATCH_MAX;
     box->names = mp_names_new(box->o.plain_names != 0);
     if (!box->names) {
         mp_free(box);

@@ -10,6 +10,7 @@
 #ifndef MP_TOOLBOX_TOOLBOX_H
 #define MP_TOOLBOX_TOOLBOX_H
 
+#include "base/batch.h"
 #include "registry/names.h"
 #include "registry/registry.h"
 
@@ -27,6 +28,7 @@ struct mp_box_server { /* one server */
     mcplug_server *server;
     mcplug_list *lists[MP_FETCHED]; /* of the names that were given last */
     struct mp_hashed hashed[MP_FETCHED];
+    size_t index; /* among the members */
     enum { MP_COLD, MP_WARMING, MP_WARM, MP_FAILED_TO_WARM } warmth;
     uint64_t began_at;
 };
@@ -49,7 +51,6 @@ struct mcplug_toolbox {
     struct mp_registry *registry;
     struct mcplug_toolbox *next, **prev; /* in the host's list */
     struct mcplug_toolbox_options o;
-    unsigned batch;
     struct mp_names *names;
     struct mp_box_server **members; /* in the order they were added */
     size_t n_members, cap;
@@ -64,8 +65,7 @@ struct mcplug_toolbox {
     struct mp_job changed_job;
 
     struct mp_warm_up *warm_ups;
-    size_t next_cold; /* the first member whose turn has not come */
-    unsigned warming; /* at this moment */
+    struct mp_batch batch; /* of members, by their index, while they warm up */
     struct mp_job warm_job;
 
     struct mp_use *uses;

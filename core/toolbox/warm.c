@@ -23,21 +23,6 @@ static void count_types(const struct mcplug_toolbox *box, struct mp_str *out)
     mp_tally_clear(&types);
 }
 
-static void tell_all(struct mcplug_toolbox *box, size_t ready)
-{
-    struct mp_warm_up *all = box->warm_ups;
-    size_t failed = box->n_members - ready;
-
-    box->warm_ups = NULL;
-    while (all) {
-        struct mp_warm_up *w = all;
-        all = w->next;
-        if (w->done)
-            w->done(w->arg, box, ready, failed);
-        mp_free(w);
-    }
-}
-
 static size_t count_ready(const struct mcplug_toolbox *box)
 {
     size_t n = 0;
@@ -46,18 +31,32 @@ static size_t count_ready(const struct mcplug_toolbox *box)
     return n;
 }
 
+static void tell_all(struct mcplug_toolbox *box)
+{
+    struct mp_warm_up *all = box->warm_ups;
+    size_t ready = count_ready(box);
+
+    box->warm_ups = NULL;
+    while (all) {
+        struct mp_warm_up *w = all;
+        all = w->next;
+        if (w->done)
+            w->done(w->arg, box, ready, box->n_members - ready);
+        mp_free(w);
+    }
+}
+
 static void finish(struct mcplug_toolbox *box)
 {
-    size_t ready = count_ready(box);
     struct mp_str types;
 
     mp_str_init(&types, 4096);
     count_types(box, &types);
     mp_log(box->registry->o.log, MCPLUG_LOG_VERBOSE, "core",
-           "%zu of %zu servers are ready%s%s%s", ready, box->n_members,
+           "%zu of %zu servers are ready%s%s%s", count_ready(box), box->n_members,
            types.len ? " (" : "", types.len ? types.data : "", types.len ? ")" : "");
     mp_str_clear(&types);
-    tell_all(box, ready);
+    tell_all(box);
 }
 
 static void settled(struct mp_box_server *m, const struct mcplug_error *why)
@@ -66,7 +65,7 @@ static void settled(struct mp_box_server *m, const struct mcplug_error *why)
     uint64_t ms = mp_loop_now(box->registry->o.loop) - m->began_at;
 
     m->warmth = why ? MP_FAILED_TO_WARM : MP_WARM;
-    box->warming--;
+    mp_batch_done(&box->batch, m->index);
     if (why)
         mp_log(box->registry->o.log, MCPLUG_LOG_WARN, m->server->service->source,
                "not ready after %llums: %s", (unsigned long long)ms, why->text);
@@ -90,43 +89,41 @@ void mp_warm_heard(struct mp_box_server *m, enum mcplug_state state,
     }
 }
 
-static void begin(struct mp_box_server *m)
+static bool waits(void *arg, size_t i)
 {
+    const struct mcplug_toolbox *box = arg;
+    const struct mp_box_server *m = box->members[i];
+    return m->warmth != MP_WARM || !mp_service_ready(m->server->service);
+}
+
+/* One may be in a state already which nobody will tell of again. */
+static bool begin(void *arg, size_t i)
+{
+    struct mcplug_toolbox *box = arg;
+    struct mp_box_server *m = box->members[i];
     struct mp_service *s = m->server->service;
 
     m->warmth = MP_WARMING;
-    m->began_at = mp_loop_now(m->box->registry->o.loop);
-    m->box->warming++;
+    m->began_at = mp_loop_now(box->registry->o.loop);
     mp_keeper_want(&s->keeper);
-}
-
-/* One that is in a state already which nobody will tell of again. */
-static bool is_settled(const struct mp_box_server *m, const struct mcplug_error **why)
-{
-    const struct mp_service *s = m->server->service;
-
-    *why = mp_service_ready(s) ? NULL : &s->error;
-    return mp_service_ready(s) || s->keeper.state == MP_KEEPER_WAITING ||
-           s->keeper.state == MP_KEEPER_PARKED;
+    bool ready = mp_service_ready(s);
+    if (!ready && s->keeper.state != MP_KEEPER_WAITING &&
+        s->keeper.state != MP_KEEPER_PARKED)
+        return true;
+    settled(m, ready ? NULL : &s->error);
+    return false;
 }
 
 /* In a turn of its own, so that whoever asked has returned. */
 static void on_job(struct mp_job *job)
 {
     struct mcplug_toolbox *box = MP_OF(job, struct mcplug_toolbox, warm_job);
-    const struct mcplug_error *why;
 
-    while (box->warming < box->batch && box->next_cold < box->n_members) {
-        struct mp_box_server *m = box->members[box->next_cold++];
-        if (m->warmth == MP_WARM && mp_service_ready(m->server->service))
-            continue;
-        begin(m);
-        if (is_settled(m, &why)) {
-            settled(m, why); /* comes back here */
-            return;
-        }
-    }
-    if (!box->warming && box->next_cold == box->n_members && box->warm_ups)
+    box->batch.n = box->n_members;
+    while (!box->freeing && mp_batch_begin(&box->batch))
+        ;
+    bool over = !box->batch.n_running && !mp_batch_may_begin(&box->batch);
+    if (over && !box->freeing && box->warm_ups)
         finish(box);
 }
 
@@ -151,7 +148,8 @@ int mp_toolbox_warm_up(struct mcplug_toolbox *box,
     w->done = done;
     w->arg = arg;
     if (!box->warm_ups)
-        box->next_cold = 0;
+        box->batch = (struct mp_batch){
+            .size = box->o.batch, .arg = box, .waits = waits, .begin = begin};
     while (*end)
         end = &(*end)->next;
     *end = w;
@@ -162,5 +160,5 @@ int mp_toolbox_warm_up(struct mcplug_toolbox *box,
 void mp_warm_clear(struct mcplug_toolbox *box)
 {
     mp_job_drop(box->registry->o.loop, &box->warm_job);
-    tell_all(box, count_ready(box));
+    tell_all(box);
 }

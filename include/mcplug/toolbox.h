@@ -16,7 +16,7 @@ extern "C" {
 
 struct mcplug_toolbox_options {
     uint32_t struct_size;
-    uint32_t batch;       /* servers that warm up at a time; 0:
+    uint32_t batch;       /* servers that warm up at a time, 64 at most; 0:
                              $MCP_SERVER_CONNECTION_BATCH_SIZE, else 3 */
     uint32_t plain_names; /* not 0: SERVER__TOOL */
     uint32_t reserved;    /* 0 */

@@ -1,5 +1,6 @@
 /* Warming up: all servers of a toolbox, some at a time. */
 #include "box_kit.h"
+#include "toolbox/toolbox.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -81,6 +82,14 @@ START_TEST(s8_servers_start_a_batch_at_a_time)
             ck_assert_str_ne(settled[i].server, settled[k].server);
     }
     LOGGED("VRB core 6 of 6 servers are ready (stdio 6)");
+    end();
+}
+END_TEST
+
+START_TEST(a_batch_has_64_servers_at_most)
+{
+    begin_watched(MCPLUG_BATCH_MAX + 1);
+    ck_assert_uint_eq(box->o.batch, MCPLUG_BATCH_MAX);
     end();
 }
 END_TEST
@@ -433,6 +442,7 @@ static void add(TCase *tc)
     tcase_add_loop_test(tc, s8_servers_start_a_batch_at_a_time, 0, 2);
     tcase_add_loop_test(tc, s8_servers_start_a_batch_at_a_time, 4, 5);
     tcase_add_loop_test(tc, s8_servers_start_a_batch_at_a_time, 7, 8);
+    tcase_add_test(tc, a_batch_has_64_servers_at_most);
     tcase_add_test(tc, s8_each_server_is_told_as_soon_as_it_is_ready);
     tcase_add_test(tc, s8_two_servers_with_the_same_settings_are_both_told);
     tcase_add_test(tc, s8_a_server_that_fails_stops_nobody);

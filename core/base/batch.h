@@ -1,14 +1,16 @@
 /* Many are to be begun, in their order, and only so many run at a time: the next one
  * begins when one is done. */
-#ifndef CLI_BATCH_H
-#define CLI_BATCH_H
+#ifndef MP_BASE_BATCH_H
+#define MP_BASE_BATCH_H
+
+#include "base/shared.h"
 
 #include <mcplug/admin.h>
 
 #include <stdbool.h>
 #include <stddef.h>
 
-struct cli_batch {
+struct mp_batch {
     size_t n;    /* in all */
     size_t size; /* that run at a time, from 1 to MCPLUG_BATCH_MAX */
 
@@ -24,14 +26,11 @@ struct cli_batch {
 };
 
 /* Has the turn of another one come? */
-bool cli_batch_may_begin(struct cli_batch *b);
+bool mp_batch_may_begin(struct mp_batch *b);
 /* Begins one, if its turn has come: beginning may take a while, and signals are to be
  * seen in between. true: the turn of another one has come. */
-bool cli_batch_begin(struct cli_batch *b);
+MP_SHARED bool mp_batch_begin(struct mp_batch *b);
 /* The i-th does not run any more; one that does not run is ignored. */
-void cli_batch_done(struct cli_batch *b, size_t i);
-
-/* MCP_SERVER_CONNECTION_BATCH_SIZE, or what is used instead, after having told why. */
-size_t cli_batch_size(void);
+MP_SHARED void mp_batch_done(struct mp_batch *b, size_t i);
 
 #endif

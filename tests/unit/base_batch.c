@@ -1,4 +1,4 @@
-#include "cli/base/batch.h"
+#include "base/batch.h"
 
 #include "base/mem.h"
 #include "suite.h"
@@ -7,7 +7,7 @@
 
 #define ALL (MCPLUG_BATCH_MAX + 1)
 
-static struct cli_batch b;
+static struct mp_batch b;
 static bool had[ALL], refuses[ALL];
 static size_t begun;
 
@@ -28,7 +28,7 @@ static bool begin(void *arg, size_t i)
 
 static void setup(void)
 {
-    b = (struct cli_batch){
+    b = (struct mp_batch){
         .n = ALL, .size = 2, .arg = had, .waits = waits, .begin = begin};
     memset(had, 0, sizeof had);
     memset(refuses, 0, sizeof refuses);
@@ -37,13 +37,13 @@ static void setup(void)
 
 START_TEST(the_next_one_begins_when_one_is_done)
 {
-    ck_assert(cli_batch_begin(&b));
-    ck_assert(!cli_batch_begin(&b));
-    ck_assert(!cli_batch_begin(&b));
+    ck_assert(mp_batch_begin(&b));
+    ck_assert(!mp_batch_begin(&b));
+    ck_assert(!mp_batch_begin(&b));
     ck_assert_uint_eq(begun, 2);
-    cli_batch_done(&b, 0);
-    ck_assert(cli_batch_may_begin(&b));
-    ck_assert(!cli_batch_begin(&b));
+    mp_batch_done(&b, 0);
+    ck_assert(mp_batch_may_begin(&b));
+    ck_assert(!mp_batch_begin(&b));
     ck_assert(had[2]);
     ck_assert_uint_eq(b.n_running, 2);
     ck_assert_uint_eq(b.running[0], 1);
@@ -53,11 +53,11 @@ END_TEST
 
 START_TEST(one_that_is_done_twice_counts_once)
 {
-    cli_batch_begin(&b);
-    cli_batch_begin(&b);
-    cli_batch_done(&b, 1);
-    cli_batch_done(&b, 1);
-    cli_batch_done(&b, 7); /* was never begun */
+    mp_batch_begin(&b);
+    mp_batch_begin(&b);
+    mp_batch_done(&b, 1);
+    mp_batch_done(&b, 1);
+    mp_batch_done(&b, 7); /* was never begun */
     ck_assert_uint_eq(b.n_running, 1);
     ck_assert_uint_eq(b.running[0], 0);
 }
@@ -66,10 +66,10 @@ END_TEST
 START_TEST(one_that_cannot_be_begun_takes_no_place)
 {
     refuses[0] = refuses[1] = true;
-    ck_assert(cli_batch_begin(&b));
-    ck_assert(cli_batch_begin(&b));
+    ck_assert(mp_batch_begin(&b));
+    ck_assert(mp_batch_begin(&b));
     ck_assert_uint_eq(b.n_running, 0);
-    ck_assert(cli_batch_begin(&b));
+    ck_assert(mp_batch_begin(&b));
     ck_assert_uint_eq(b.running[0], 2);
 }
 END_TEST
@@ -77,8 +77,8 @@ END_TEST
 START_TEST(those_that_do_not_wait_are_passed_over)
 {
     had[0] = had[2] = true;
-    cli_batch_begin(&b);
-    cli_batch_begin(&b);
+    mp_batch_begin(&b);
+    mp_batch_begin(&b);
     ck_assert_uint_eq(b.running[0], 1);
     ck_assert_uint_eq(b.running[1], 3);
 }
@@ -86,10 +86,10 @@ END_TEST
 
 START_TEST(none_begins_after_a_stop)
 {
-    cli_batch_begin(&b);
+    mp_batch_begin(&b);
     b.stopped = true;
-    ck_assert(!cli_batch_may_begin(&b));
-    ck_assert(!cli_batch_begin(&b));
+    ck_assert(!mp_batch_may_begin(&b));
+    ck_assert(!mp_batch_begin(&b));
     ck_assert_uint_eq(begun, 1);
     ck_assert_uint_eq(b.n_running, 1);
 }
@@ -99,20 +99,20 @@ START_TEST(the_largest_batch_holds_no_more_than_its_size)
 {
     b.size = MCPLUG_BATCH_MAX;
     for (size_t i = 0; i < ALL; i++)
-        cli_batch_begin(&b);
+        mp_batch_begin(&b);
     ck_assert_uint_eq(b.n_running, MCPLUG_BATCH_MAX);
     ck_assert(!had[MCPLUG_BATCH_MAX]);
     for (size_t i = 0; i < ALL; i++)
-        cli_batch_done(&b, i);
+        mp_batch_done(&b, i);
     ck_assert_uint_eq(b.n_running, 0);
-    ck_assert(!cli_batch_begin(&b)); /* it was the last one */
+    ck_assert(!mp_batch_begin(&b)); /* it was the last one */
     ck_assert(had[MCPLUG_BATCH_MAX]);
 }
 END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cli_batch");
+    Suite *suite = suite_create("base_batch");
     TCase *tc = tcase_create("batch");
     tcase_add_checked_fixture(tc, setup, NULL);
     tcase_add_test(tc, the_next_one_begins_when_one_is_done);
