@@ -62,6 +62,13 @@ struct cli_oneshot {
  * somebody calls cli_oneshot_finish(). Returns the exit code. */
 int cli_oneshot_run(struct cli *cli, cli_ready_fn *ready, void *job);
 
+/* The same for a request whose params are made of words. `make` gets an object of the
+ * words KEY=VALUE, from the `first`-th on, as strings, and gives the params; NULL: a word
+ * is not UTF-8. They are the job, as text. */
+typedef json_t *cli_params_fn(const struct cli_list *words, json_t *arguments);
+int cli_oneshot_run_words(struct cli *cli, size_t first, cli_params_fn *make,
+                          cli_ready_fn *ready);
+
 /* The command has what it wanted, or not; the first one counts. */
 void cli_oneshot_finish(struct cli_oneshot *link, int exit_code);
 /* Tells what went wrong and finishes with the fitting exit code. `result` is the
@@ -70,6 +77,11 @@ void cli_oneshot_fail(struct cli_oneshot *link, const struct mcplug_error *why,
                       const mcplug_result *result);
 /* Finishes after output: with `r`, what the output functions returned. */
 void cli_oneshot_done(struct cli_oneshot *link, int r, int exit_code);
+
+/* With --json: prints the result as it came, and finishes. false: it is to be printed for
+ * people. */
+bool cli_oneshot_put_json(struct cli_oneshot *link, const struct cli_doc *doc,
+                          int exit_code);
 
 /* `fn` gets the result; failures end the command and are told. One request at a time.
  * `what` names it for people who wait. */

@@ -1,10 +1,13 @@
 /* What a command asks of its server. */
 #include "cli/base/oneshot.h"
 
+#include "base/error.h"
 #include "cli/base/catalogue.h"
+#include "cli/base/key_value.h"
 #include "cli/base/message.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void on_progress(void *arg, mcplug_call *call, double progress, double total,
@@ -117,4 +120,54 @@ void cli_oneshot_list(struct cli_oneshot *link, enum mcplug_kind kind, cli_list_
     *wish = (struct cli_list_wish){link, kind, fn};
     if (mcplug_get_list(link->server, kind, on_list, wish, &err) != MCPLUG_OK)
         fn(link, link->job, kind, NULL, &err);
+}
+
+/* ---- what goes, and what comes ---- */
+
+static char *make_params(const struct cli_list *words, size_t first, cli_params_fn *make,
+                         struct mcplug_error *err)
+{
+    size_t at = first < words->n ? first : words->n;
+    struct cli_words pairs;
+    json_t *arguments = NULL, *params = NULL;
+    char *text = NULL;
+
+    if (cli_words_read(words->items + at, words->n - at, &pairs, err) == MCPLUG_OK)
+        arguments = cli_words_strings(&pairs, err);
+    if (arguments) {
+        params = make(words, arguments);
+        text = params ? json_dumps(params, JSON_COMPACT) : NULL;
+        if (!text)
+            mp_fail(err, MCPLUG_EINVAL, "a word is not UTF-8");
+    }
+    json_decref(params);
+    json_decref(arguments);
+    cli_words_clear(&pairs);
+    return text;
+}
+
+int cli_oneshot_run_words(struct cli *cli, size_t first, cli_params_fn *make,
+                          cli_ready_fn *ready)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    char *params = make_params(&cli->args.words, first, make, &err);
+    int code = CLI_USAGE;
+
+    if (params)
+        code = cli_oneshot_run(cli, ready, params);
+    else
+        cli_error("%s", err.text);
+    free(params);
+    return code;
+}
+
+bool cli_oneshot_put_json(struct cli_oneshot *link, const struct cli_doc *doc,
+                          int exit_code)
+{
+    if (!link->cli->args.json)
+        return false;
+    int r = cli_doc_json(doc, cli_doc_view(doc), &link->cli->out);
+    cli_out_s(&link->cli->out, "\n");
+    cli_oneshot_done(link, r, exit_code);
+    return true;
 }

@@ -78,18 +78,15 @@ static int put_tool_error(const struct cli_doc *doc, const char *tool)
 static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc *doc)
 {
     const struct job *job = arg;
-    struct cli_out *out = &link->cli->out;
     int code = mcplug_result_is_error(doc->result) ? CLI_TOOL_ERROR : CLI_OK, r;
     bool understood = true;
 
-    if (link->cli->args.json) {
-        r = cli_doc_json(doc, cli_doc_view(doc), out);
-        cli_out_s(out, "\n");
-    } else if (code != CLI_OK) {
+    if (cli_oneshot_put_json(link, doc, code))
+        return;
+    if (code != CLI_OK)
         r = put_tool_error(doc, job->tool);
-    } else {
-        r = put_people(doc, out, &understood);
-    }
+    else
+        r = put_people(doc, &link->cli->out, &understood);
     if (!understood) {
         cli_error("Unexpected response format from tool %s", job->tool);
         cli_hint("--json shows what it was.");

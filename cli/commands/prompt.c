@@ -1,14 +1,8 @@
 #include "cli/commands/commands.h"
 
-#include "base/buf.h"
-#include "base/error.h"
 #include "cli/base/content.h"
 #include "cli/base/oneshot.h"
 #include "cli/base/listing.h"
-#include "cli/base/message.h"
-#include "cli/base/key_value.h"
-
-#include <stdlib.h>
 
 static int put_message(const struct cli_doc *doc, mp_view message, struct cli_out *out)
 {
@@ -30,15 +24,12 @@ static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc 
     int r = MCPLUG_OK;
     (void)arg;
 
-    if (link->cli->args.json) {
-        r = cli_doc_json(doc, result, out);
-        cli_out_s(out, "\n");
-    } else {
-        struct mp_walk w = mp_walk_into(mp_view_get(result, "messages"));
-        cli_put_brief(out, mp_view_get(result, "description"));
-        while (r == MCPLUG_OK && mp_walk_element(&w, &message))
-            r = put_message(doc, message, out);
-    }
+    if (cli_oneshot_put_json(link, doc, CLI_OK))
+        return;
+    struct mp_walk w = mp_walk_into(mp_view_get(result, "messages"));
+    cli_put_brief(out, mp_view_get(result, "description"));
+    while (r == MCPLUG_OK && mp_walk_element(&w, &message))
+        r = put_message(doc, message, out);
     cli_oneshot_done(link, r, CLI_OK);
 }
 
@@ -48,40 +39,17 @@ static void on_ready(struct cli_oneshot *link, void *arg)
                         on_result);
 }
 
-static char *make_params(const struct cli_args *args, struct mcplug_error *err)
+static json_t *make_params(const struct cli_list *words, json_t *arguments)
 {
-    struct cli_words words;
-    json_t *typed = NULL, *params = NULL;
-    char *text = NULL;
-
-    if (cli_words_read(args->words.items + 1, args->words.n - 1, &words, err) ==
-        MCPLUG_OK)
-        typed = cli_words_strings(&words, err);
-    if (typed) {
-        params = json_pack("{s:s}", "name", args->words.items[0]);
-        if (params && json_object_size(typed))
-            json_object_set(params, "arguments", typed);
-        text = params ? json_dumps(params, JSON_COMPACT) : NULL;
-        if (!text)
-            mp_fail(err, MCPLUG_EINVAL, "the name of the prompt is not UTF-8");
-    }
-    json_decref(params);
-    json_decref(typed);
-    cli_words_clear(&words);
-    return text;
+    json_t *params = json_pack("{s:s}", "name", words->items[0]);
+    if (params && json_object_size(arguments))
+        json_object_set(params, "arguments", arguments);
+    return params;
 }
 
 static int run(struct cli *cli)
 {
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    char *params = make_params(&cli->args, &err);
-    int code = CLI_USAGE;
-    if (params)
-        code = cli_oneshot_run(cli, on_ready, params);
-    else
-        cli_error("%s", err.text);
-    free(params);
-    return code;
+    return cli_oneshot_run_words(cli, 1, make_params, on_ready);
 }
 
 const struct cli_command cli_cmd_prompt = {

@@ -42,7 +42,7 @@ static int put_part(const struct cli_doc *doc, const struct mcplug_block *part,
 static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc *doc)
 {
     struct cli *cli = link->cli;
-    mp_view result = cli_doc_view(doc), parts = mp_view_get(result, "contents");
+    mp_view parts = mp_view_get(cli_doc_view(doc), "contents");
     struct mcplug_block part = {.struct_size = sizeof part};
     int r = MCPLUG_OK;
     (void)arg;
@@ -51,12 +51,8 @@ static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc 
         cli_oneshot_finish(link, CLI_FAILED);
         return;
     }
-    if (cli->args.json) {
-        r = cli_doc_json(doc, result, &cli->out);
-        cli_out_s(&cli->out, "\n");
-        cli_oneshot_done(link, r, CLI_OK);
+    if (cli_oneshot_put_json(link, doc, CLI_OK))
         return;
-    }
     while (r == MCPLUG_OK && !cli->out.failed && mcplug_block_next(&parts, &part))
         r = put_part(doc, &part, &cli->out);
     if (r == MCPLUG_EPROTO) {
