@@ -242,6 +242,13 @@ for file in $(sources $folders); do
         echo "$file: in no list of Makefile.am or tests/local.mk"
 done >>"$found"
 
+# A suite is named after its file, so that what a test run tells can be found.
+for file in tests/unit/*.c; do
+    name=$(basename "$file" .c)
+    sed -n 's/.*\(suite_create\|run_suite\)("\([^"]*\)".*/\2/p' "$file" | grep -vx "$name" |
+        sed "s|.*|$file: the suite is called &, not $name|"
+done >>"$found"
+
 # ---- layout ----
 
 format=${CLANG_FORMAT:-clang-format}

@@ -70,5 +70,5 @@ static void add(TCase *tc)
 
 int main(void)
 {
-    return run_suite("registry_said", add);
+    return run_suite("base_stderr_hint", add);
 }

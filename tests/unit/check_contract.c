@@ -237,7 +237,7 @@ END_TEST
 
 static Suite *make_suite(void)
 {
-    Suite *suite = suite_create("plugin_contract");
+    Suite *suite = suite_create("check_contract");
     TCase *tc = tcase(suite, "kit");
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, what_an_unruly_module_does_is_found_and_nothing_else, 0,

@@ -226,7 +226,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cli_words");
+    Suite *suite = suite_create("cli_key_value");
     TCase *tc = tcase_create("words");
     tcase_add_test(tc, values_are_typed_by_the_schema);
     tcase_add_test(tc, a_file_is_text_unless_the_schema_wants_something_else);

@@ -280,5 +280,5 @@ static void add(TCase *t)
 
 int main(void)
 {
-    return run_suite("config_target", add);
+    return run_suite("config_file_lock", add);
 }

@@ -208,5 +208,5 @@ static void add(TCase *t)
 
 int main(void)
 {
-    return run_suite("config_places", add);
+    return run_suite("config_paths", add);
 }

@@ -597,5 +597,5 @@ static void add(TCase *t)
 
 int main(void)
 {
-    return run_suite("config_upkeep", add);
+    return run_suite("config_supervision", add);
 }

@@ -611,5 +611,5 @@ static void add(TCase *t)
 
 int main(void)
 {
-    return run_suite("registry_known", add);
+    return run_suite("registry_tool_cache", add);
 }

@@ -593,5 +593,5 @@ static void add(TCase *tc)
 
 int main(void)
 {
-    return run_suite("session_tell", add);
+    return run_suite("session_call_log", add);
 }
