@@ -1,7 +1,9 @@
 /* mcplug-reaper - stands between a host and one stdio server, so that no
  * process of that server is left behind, however the host ends.
  *
- *   mcplug-reaper [-C DIR] -- COMMAND [ARGS...]
+ *   mcplug-reaper [-C DIR] [-A N WORD...] -- COMMAND [ARGS...]
+ *
+ * -C is the directory that the server starts in; -A a clean-up command of N words.
  *
  * It starts with the server's stdin, stdout and stderr as 0, 1, 2 and with one
  * end of a socket pair, the lifeline, as 3. Over the lifeline go
@@ -9,6 +11,7 @@
  *   to the host    "S <pid>\n"            the server runs
  *                  "E <errno> <stage>\n"  it could not be started: fork, chdir, exec
  *                  "X <status>\n"         it ended: exit code, or minus the signal
+ *                  "A <errno> <stage>\n"  the clean-up command could not be started
  *   from the host  "T"                    SIGTERM for the whole tree
  *                  "K"                    SIGKILL for the whole tree
  *
@@ -21,6 +24,12 @@
  * of every orphan below it, so no double fork and no setsid leaves the tree, and
  * "waitpid has no child for me" means that nothing is left. All of this has to
  * live in a program of its own: a library may not make its host a subreaper.
+ *
+ * The clean-up command runs once, when the tree is gone or could not be started,
+ * with the server's environment, in the directory that the reaper was started in.
+ * A forked copy of the reaper starts it, gives it and all that it starts 10 s, and
+ * ends what is left then. The reaper itself exits at once, and the host, which waits
+ * for that, need not wait for the clean-up.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -46,6 +55,7 @@
 #define KILL_STEP_MS 2       /* between two rounds of SIGKILL .. */
 #define KILL_SLOW_MS 100     /* .. and once they have not helped for .. */
 #define KILL_EAGER_MS 1000   /* .. this long (processes stuck in the kernel) */
+#define CLEAN_UP_MS 10000    /* for the clean-up command, with its tree */
 #define PROCESSES_MAX 65536  /* looked at in one round; memory is used as needed */
 
 struct process {
@@ -62,10 +72,13 @@ struct reaper {
     int signals;          /* signalfd */
     int host;             /* pidfd of our parent, or -1 */
     bool lifeline_cut;    /* or the host died, or we were told to end */
+    char **clean_up;      /* the command for afterwards; NULL: none */
+    int dir;              /* that it runs in */
+    bool cleaning;        /* we are the copy that watches over it */
     struct process *seen; /* PROCESSES_MAX */
 };
 
-/* What the child says when it cannot become the server. */
+/* What the child says when it cannot become the command. */
 struct start_failure {
     int error;
     char stage[8];
@@ -212,7 +225,7 @@ static void enter(struct reaper *r, enum phase next)
         signal_tree(r, SIGTERM);
 }
 
-/* ---- starting the server -------------------------------------------------- */
+/* ---- starting a command --------------------------------------------------- */
 
 static bool prepare(struct reaper *r)
 {
@@ -231,6 +244,7 @@ static bool prepare(struct reaper *r)
     sigaddset(&awaited, SIGHUP);
     r->signals = signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK);
     r->host = (int)syscall(SYS_pidfd_open, getppid(), 0U);
+    r->dir = r->clean_up ? open(".", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 
     void *room = mmap(NULL, PROCESSES_MAX * sizeof *r->seen, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -238,8 +252,8 @@ static bool prepare(struct reaper *r)
     return r->signals >= 0 && room != MAP_FAILED;
 }
 
-/* The server dies with us, should somebody kill the reaper. */
-static _Noreturn void become_server(char **command, const char *dir, int report)
+/* The command dies with us, should somebody kill the reaper. */
+static _Noreturn void become(char **command, const char *dir, int report)
 {
     struct start_failure failure = {0, "chdir"};
     sigset_t none;
@@ -263,35 +277,45 @@ static _Noreturn void become_server(char **command, const char *dir, int report)
     _exit(127);
 }
 
-static void tell_failure(const struct start_failure *failure)
+static void tell_failure(char what, const struct start_failure *failure)
 {
     char line[64];
-    snprintf(line, sizeof line, "E %d %s\n", failure->error, failure->stage);
+    snprintf(line, sizeof line, "%c %d %s\n", what, failure->error, failure->stage);
     tell_host(line);
 }
 
-/* vfork copies nothing, and is over when the server runs or has failed. What went
+/* vfork copies nothing, and is over when the command runs or has failed. What went
  * wrong comes through a pipe all the same, which exec closes: not everywhere
- * does vfork share memory. A child that dies in between counts as started. */
-static bool start_server(struct reaper *r, char **command, const char *dir)
+ * does vfork share memory. A child that dies in between counts as started.
+ * Returns its pid, or -1. */
+static pid_t start(char **command, const char *dir, struct start_failure *failure)
 {
-    struct start_failure failure = {0, "fork"};
     int report[2] = {-1, -1};
-    char line[32];
     pid_t pid = -1;
-    if (prepare(r) && pipe2(report, O_CLOEXEC) == 0)
+    *failure = (struct start_failure){0, "fork"};
+    if (pipe2(report, O_CLOEXEC) == 0)
         pid = vfork();
     if (pid == 0)
-        become_server(command, dir, report[1]);
+        become(command, dir, report[1]);
     if (pid < 0)
-        failure.error = errno;
+        failure->error = errno;
     close(report[1]);
-    ssize_t len = read(report[0], &failure, sizeof failure);
+    ssize_t len = read(report[0], failure, sizeof *failure);
     close(report[0]);
-    if (pid < 0 || len > 0) {
-        if (pid > 0)
-            waitpid(pid, NULL, 0);
-        tell_failure(&failure);
+    if (pid > 0 && len > 0) {
+        waitpid(pid, NULL, 0);
+        pid = -1;
+    }
+    return pid;
+}
+
+static bool start_server(struct reaper *r, char **command, const char *dir)
+{
+    struct start_failure failure;
+    char line[32];
+    pid_t pid = start(command, dir, &failure);
+    if (pid < 0) {
+        tell_failure('E', &failure);
         return false;
     }
     r->server = r->group = pid;
@@ -363,7 +387,9 @@ static void wait_for_news(struct reaper *r)
     };
     int64_t spent = spent_in_phase(r);
     int timeout = -1;
-    if (r->phase == TERMINATING)
+    if (r->phase == WATCHING && r->cleaning)
+        timeout = spent < CLEAN_UP_MS ? (int)(CLEAN_UP_MS - spent) : 0;
+    else if (r->phase == TERMINATING)
         timeout = spent < TERM_PATIENCE_MS ? (int)(TERM_PATIENCE_MS - spent) : 0;
     else if (r->phase == KILLING)
         timeout = spent < KILL_EAGER_MS ? KILL_STEP_MS : KILL_SLOW_MS;
@@ -378,11 +404,18 @@ static void wait_for_news(struct reaper *r)
         read_lifeline(r);
 }
 
+static bool must_end(const struct reaper *r)
+{
+    if (r->cleaning)
+        return spent_in_phase(r) >= CLEAN_UP_MS;
+    return r->lifeline_cut || r->server == 0;
+}
+
 /* Returns when nothing is left, or when without /proc the rest can't be found. */
 static void watch_over(struct reaper *r)
 {
     while (reap(r)) {
-        if (r->lifeline_cut || r->server == 0)
+        if (must_end(r))
             enter(r, TERMINATING);
         if (r->phase == TERMINATING && spent_in_phase(r) >= TERM_PATIENCE_MS)
             enter(r, KILLING);
@@ -410,26 +443,106 @@ static void let_go(void)
     (void)root;
 }
 
+/* ---- cleaning up ---------------------------------------------------------- */
+
+/* The lifeline stays open until the command runs or has failed, so that the host
+ * hears of a failure before the end of file. */
+static void clean_up(struct reaper *r)
+{
+    struct start_failure failure = {0, "chdir"};
+    pid_t pid = -1;
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* a fork does not inherit it */
+    if (fchdir(r->dir) != 0)
+        failure.error = errno;
+    else
+        pid = start(r->clean_up, NULL, &failure);
+    if (pid < 0)
+        tell_failure('A', &failure);
+    close(LIFELINE);
+    if (pid < 0)
+        return;
+    r->cleaning = r->lifeline_cut = true;
+    r->group = pid;
+    r->phase = WATCHING;
+    r->phase_began = now_ms();
+    watch_over(r);
+}
+
+static void hand_over_clean_up(struct reaper *r)
+{
+    struct start_failure failure = {0, "fork"};
+    pid_t pid = fork();
+    if (pid == 0) {
+        clean_up(r);
+        _exit(0);
+    }
+    if (pid < 0) {
+        failure.error = errno;
+        tell_failure('A', &failure);
+    }
+}
+
+/* ---- the command line ----------------------------------------------------- */
+
+/* argv[at] is the count of -A. Moves the words one place forward, over the count, so
+ * that a NULL fits behind them. Returns where the next option is, or 0. */
+static int take_clean_up(struct reaper *r, int argc, char **argv, int at)
+{
+    char *end = NULL;
+    long n = at < argc ? strtol(argv[at], &end, 10) : 0;
+    if (r->clean_up != NULL || n < 1 || *end != '\0' || n >= argc - at ||
+        argv[at + 1][0] == '\0')
+        return 0;
+    r->clean_up = argv + at;
+    memmove(argv + at, argv + at + 1, (size_t)n * sizeof *argv);
+    argv[at + n] = NULL;
+    return at + (int)n + 1;
+}
+
+/* Returns where the server's command begins, or 0. */
+static int take_options(struct reaper *r, int argc, char **argv, const char **dir)
+{
+    int at = 1;
+    while (at < argc && strcmp(argv[at], "--") != 0) {
+        if (strcmp(argv[at], "-C") == 0 && at + 1 < argc) {
+            *dir = argv[at + 1];
+            at += 2;
+        } else if (strcmp(argv[at], "-A") != 0) {
+            return 0;
+        } else if ((at = take_clean_up(r, argc, argv, at + 1)) == 0) {
+            fputs("mcplug-reaper: -A needs a number of words and that many words, "
+                  "the first not empty, and can be given once\n",
+                  stderr);
+            return 0;
+        }
+    }
+    return at + 1 < argc ? at + 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
     struct reaper r = {.phase = WATCHING};
     const char *dir = NULL;
-    int at = 1;
-    if (at + 1 < argc && strcmp(argv[at], "-C") == 0) {
-        dir = argv[at + 1];
-        at += 2;
-    }
-    if (at + 1 >= argc || strcmp(argv[at], "--") != 0) {
-        fputs("usage: mcplug-reaper [-C DIR] -- COMMAND [ARGS...]\n", stderr);
+    int at = take_options(&r, argc, argv, &dir);
+    if (at == 0) {
+        fputs("usage: mcplug-reaper [-C DIR] [-A N WORD...] -- COMMAND [ARGS...]\n",
+              stderr);
         return 2;
     }
     if (fcntl(LIFELINE, F_SETFD, FD_CLOEXEC) != 0) {
         fputs("mcplug-reaper: descriptor 3 has to be the lifeline\n", stderr);
         return 2;
     }
-    if (!start_server(&r, argv + at + 1, dir))
+    if (!prepare(&r)) {
+        struct start_failure failure = {errno, "fork"};
+        tell_failure('E', &failure);
         return 1;
+    }
+    bool started = start_server(&r, argv + at, dir);
     let_go();
-    watch_over(&r);
-    return 0;
+    if (started)
+        watch_over(&r);
+    if (r.clean_up != NULL)
+        hand_over_clean_up(&r);
+    return started ? 0 : 1;
 }

@@ -211,6 +211,7 @@ script_tests = \
 	tests/install/linked.test \
 	tests/install/outoftree.test \
 	tests/modules/frozen.test \
+	tests/reaper/clean_up.test \
 	tests/reaper/survivors.test
 
 # The command, with the administrator's files where a test wants them.
@@ -226,6 +227,10 @@ tests_config_killer_SOURCES = \
 	tests/config/trace.c tests/config/trace.h
 tests_config_killer_CPPFLAGS = $(base_cppflags)
 tests_config_killer_LDADD =
+
+check_PROGRAMS += tests/reaper/clean_up
+tests_reaper_clean_up_CPPFLAGS = $(base_cppflags)
+tests_reaper_clean_up_LDADD =
 
 check_PROGRAMS += tests/reaper/survivors
 tests_reaper_survivors_CPPFLAGS = $(base_cppflags)
