@@ -383,6 +383,8 @@ const struct mp_key mp_keys[] = {
     {"env", "map", mp_check_map, .judged = true, .shown = MP_HIDDEN,
      .help = "variables for the program"},
     {"cwd", "string", check_text, .judged = true, .help = "the directory it starts in"},
+    {"cleanUp", "list", mp_check_strings, .judged = true, .own = true,
+     .help = "program and arguments to run once it has ended"},
     {"url", "string", check_text, .judged = true, .help = "where the server is"},
     {"headers", "map", mp_check_map, .shown = MP_HIDDEN,
      .help = "what is sent with every request"},

@@ -50,6 +50,7 @@ struct mp_key {
     size_t at;                        /* the member it is read into */
     bool ours;                        /* not a setting of the transport */
     bool judged;                      /* the policy looks at it */
+    bool own; /* refused in scopes that need approval, which others may have written */
     enum mp_shown shown;
     const char *help; /* one line; NULL: as its module says */
 };

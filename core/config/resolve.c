@@ -488,7 +488,8 @@ static void note_missing(void *arg, const char *text)
 
 char *mcplug_entry_missing(const mcplug_entry *entry)
 {
-    static const char *const keys[] = {"command", "args", "env", "cwd", "url", "headers"};
+    static const char *const keys[] = {"command", "args", "env",    "cwd",
+                                       "cleanUp", "url",  "headers"};
     struct resolver r = {.entry = entry};
 
     mp_str_init(&r.names, NAMES_MAX);

@@ -90,7 +90,12 @@ void mp_entry_check_shape(struct mp_entry *entry)
     while (mp_walk_member(&w, &name, &value)) {
         const struct mp_key *key = find_key(name);
         snprintf(below, sizeof below, ".%s", key ? key->name : "");
-        if (key)
+        if (key && key->own && mp_scope_needs_approval(entry->source->scope))
+            mp_entry_complain(entry, false, below, name,
+                                "cannot be set in the %s scope; move the server to the "
+                                "user scope",
+                                mp_scope_name(entry->source->scope));
+        else if (key)
             key->check(entry, below, value);
     }
     if (mp_view_equals(probe, "http") && !mp_view_get(entry->json, "healthUrl").len)

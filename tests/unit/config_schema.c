@@ -151,7 +151,7 @@ END_TEST
 
 START_TEST(lists_hold_what_can_be_one_text)
 {
-    static const char *const keys[] = {"args", "toolsAllowed", "toolsDenied"};
+    static const char *const keys[] = {"args", "cleanUp", "toolsAllowed", "toolsDenied"};
     static const struct {
         const char *value, *where, *why;
     } rows[] = {
@@ -185,6 +185,43 @@ START_TEST(lists_hold_what_can_be_one_text)
          "2:31: " S ".toolsDenied[0]: expected a string, found a boolean"},
     };
     check_shapes(rest, MP_COUNT(rest));
+}
+END_TEST
+
+/* Others may have written those. */
+START_TEST(a_clean_up_command_is_no_key_of_a_project)
+{
+    static const struct {
+        const char *file, *scope;
+    } rows[] = {{LOCAL, "local"}, {PROJECT, "project"}, {ABOVE, "project"}};
+    static const char *const own[] = {USER, "servers.d/a.json", MANAGED};
+    static const char body[] = "{'mcpServers':{'s':{'command':'x',\n 'cleanUp':%s}}}";
+    char text[128], want[256];
+
+    for (size_t i = 0; i < MP_COUNT(rows); i++) {
+        snprintf(text, sizeof text, body, i ? "['rm','x']" : "[]");
+        give(rows[i].file, text);
+        load();
+        snprintf(want, sizeof want,
+                 "%s:2:2: " S ".cleanUp: cannot be set in the %s scope; move the server "
+                 "to the user scope\n",
+                 rows[i].file, rows[i].scope);
+        ck_assert_str_eq(problems(), want);
+        ck_assert(entry("s")->broken);
+        ck_assert_int_eq(state_of("s"), MP_STATE_BROKEN);
+        ck_assert_int_eq(unlink(at(rows[i].file)), 0);
+    }
+    snprintf(text, sizeof text, body, "['rm','x']");
+    for (size_t i = 0; i < MP_COUNT(own); i++) {
+        give(own[i], text);
+        load();
+        ck_assert_str_eq(problems(), "");
+        ck_assert_int_eq(state_of("s"), MP_STATE_READY);
+        ck_assert_int_eq(unlink(at(own[i])), 0);
+    }
+    const char *more[] = {json(text), NULL};
+    ck_assert(load_with(more, true));
+    ck_assert_int_eq(state_of("s"), MP_STATE_READY);
 }
 END_TEST
 
@@ -559,6 +596,7 @@ static void add(TCase *t)
     tcase_add_test(t, an_entry_is_an_object_with_a_command_or_a_url);
     tcase_add_test(t, texts_are_strings_that_say_something);
     tcase_add_test(t, lists_hold_what_can_be_one_text);
+    tcase_add_test(t, a_clean_up_command_is_no_key_of_a_project);
     tcase_add_test(t, maps_hold_texts_by_names);
     tcase_add_test(t, a_key_with_a_nul_breaks_the_file);
     tcase_add_test(t, flags_are_true_or_false);
