@@ -387,28 +387,50 @@ static bool rule_fits(const struct rule *rule, const struct mp_subject *subject,
     return (rule->command || !subject->command) && (rule->url || !subject->url);
 }
 
-static bool any_fits(const struct rules *rules, const struct mp_subject *subject,
-                     const struct mp_url_parts *url, bool deny)
+static bool is_denied(const struct rules *rules, const struct mp_subject *subject,
+                      const struct mp_url_parts *url)
 {
     for (size_t i = 0; i < rules->n; i++)
-        if (rule_fits(&rules->list[i], subject, url, deny))
+        if (rule_fits(&rules->list[i], subject, url, true))
             return true;
     return false;
+}
+
+/* With a clean-up command it takes a rule for that, too, or one about the name alone. */
+static bool is_allowed(const struct rules *rules, const struct mp_subject *subject,
+                       const struct mp_subject *after, const struct mp_url_parts *url)
+{
+    bool fits = false, clean_up_fits = !subject->clean_up;
+
+    for (size_t i = 0; i < rules->n; i++) {
+        const struct rule *rule = &rules->list[i];
+        bool about_name = !rule->command && !rule->url;
+        if (rule_fits(rule, subject, url, false)) {
+            if (about_name)
+                return true;
+            fits = true;
+        }
+        if (rule->command && rule_fits(rule, after, url, false))
+            clean_up_fits = true;
+    }
+    return fits && clean_up_fits;
 }
 
 enum mp_verdict mp_policy_judge(const struct mp_policy *policy,
                                 const struct mp_subject *subject)
 {
     struct mp_url_parts parts = {.memory = NULL}, *url = NULL;
+    struct mp_subject after = *subject; /* what is left to run when it has ended */
     enum mp_verdict verdict = MP_ALLOWED;
 
     if (!policy)
         return MP_ALLOWED;
     if (subject->url && !mp_subject_url_read(subject->url, &parts))
         url = &parts;
-    if (any_fits(&policy->deny, subject, url, true))
+    after.command = subject->clean_up;
+    if (is_denied(&policy->deny, subject, url) || is_denied(&policy->deny, &after, url))
         verdict = MP_BLOCKED;
-    else if (policy->allow.given && !any_fits(&policy->allow, subject, url, false))
+    else if (policy->allow.given && !is_allowed(&policy->allow, subject, &after, url))
         verdict = MP_NOT_ALLOWED;
     mp_url_parts_clear(&parts);
     return verdict;

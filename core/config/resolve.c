@@ -261,6 +261,11 @@ static enum mp_verdict judge_address(const struct mcplug_config *config,
     return verdict;
 }
 
+static bool is_relative(const char *command)
+{
+    return command && command[0] != '/' && strchr(command, '/');
+}
+
 /* `sure`: it is known what it comes to. Else it can be blocked, but who knows if it is
  * allowed? */
 static int judge_props(const struct mcplug_config *config, const struct mp_entry *entry,
@@ -270,6 +275,7 @@ static int judge_props(const struct mcplug_config *config, const struct mp_entry
                *cwd = mp_props_get(props, "cwd");
     const char *insecure = mp_props_get(props, "insecure");
     const char *const *args = mp_props_list(props, "args");
+    const char *const *clean_up = mp_props_list(props, "cleanUp");
     const char *const *env =
         mp_props_list(props, "env"); /* name, value, name, value .. */
     /* where its server starts unless it says otherwise */
@@ -294,8 +300,9 @@ static int judge_props(const struct mcplug_config *config, const struct mp_entry
         struct mp_subject subject = {
             .name = entry ? entry->name : "",
             .command = command || n ? line : NULL,
+            .clean_up = clean_up[0] ? clean_up : NULL,
             .env = names,
-            .moved = (command && command[0] != '/' && strchr(command, '/')) ||
+            .moved = is_relative(command) || is_relative(clean_up[0]) ||
                      (cwd && *cwd && !(home && strcmp(cwd, home) == 0)),
             .detour = mp_props_get(props, "proxy") || mp_props_get(props, "caFile") ||
                       mp_props_get(props, "certFile") ||
@@ -314,7 +321,7 @@ static bool has_policy(const struct mcplug_config *config, int *rc,
                        struct mcplug_error *err)
 {
     *rc = config->policy_error
-              ? mp_fail(err, MCPLUG_ECONFIG,
+              ? mp_fail(err, MCPLUG_EREFUSED,
                         "the enterprise policy cannot be used, so no server is: %s",
                         config->policy_error)
               : MCPLUG_OK;

@@ -64,6 +64,29 @@ START_TEST(names_commands_and_urls_are_judged)
 }
 END_TEST
 
+START_TEST(a_clean_up_command_is_judged_too)
+{
+    static const char both[] = "{'allow':[{'command':['x']},{'command':['rm','a']}]}";
+    static const struct row rows[] = {
+        {DENY("'command':['rm','a']"), "{'command':'x','cleanUp':['rm','a']}", BLOCKED},
+        {DENY("'command':['rm','a']"), "{'command':'x','cleanUp':['rm','${V}']}",
+         BLOCKED},
+        {DENY("'command':['rm','a']"), "{'command':'x','cleanUp':['rm','b']}", READY},
+        {DENY("'command':['rm','a']"), "{'type':'made','cleanUp':['rm','a']}", BLOCKED},
+        {ALLOW("'command':['x']"), "{'command':'x','cleanUp':['rm','a']}", BLOCKED},
+        {ALLOW("'command':['x']"), "{'command':'x','cleanUp':[]}", READY},
+        {ALLOW("'name':'s'"), "{'command':'x','cleanUp':['rm','a']}", READY},
+        {both, "{'command':'x','cleanUp':['rm','a']}", READY},
+        {both, "{'command':'x','cleanUp':['rm','b']}", BLOCKED},
+        {both, "{'command':'x','cleanUp':['rm','a'],'env':{'PATH':'/evil'}}", BLOCKED},
+        {"{'allow':[{'command':['x']},{'command':['./rm']}]}",
+         "{'command':'x','cleanUp':['./rm']}", BLOCKED},
+    };
+    setenv("V", "a", 1);
+    check_rows(rows, MP_COUNT(rows));
+}
+END_TEST
+
 START_TEST(sockets_in_parts_are_judged_as_urls)
 {
     static const struct row rows[] = {
@@ -306,6 +329,7 @@ static void add(TCase *t)
 {
     tcase_add_checked_fixture(t, world, unload);
     tcase_add_test(t, names_commands_and_urls_are_judged);
+    tcase_add_test(t, a_clean_up_command_is_judged_too);
     tcase_add_test(t, sockets_in_parts_are_judged_as_urls);
     tcase_add_test(t, a_url_beside_the_parts_of_a_socket_hides_none_of_them);
     tcase_add_test(t, a_path_beside_a_host_hides_neither);

@@ -45,21 +45,30 @@ static char *split(const char *text, const char *words[16])
     return copy;
 }
 
-static enum mp_verdict judge(const struct row *row, const struct mp_policy *policy)
+static enum mp_verdict judge_with(const struct row *row, const char *after,
+                                  const struct mp_policy *policy)
 {
-    const char *command[16], *env[16];
+    const char *command[16], *env[16], *clean_up[16];
     char *a = split(row->command, command), *b = split(row->env, env);
+    char *c = split(after, clean_up);
     struct mp_subject subject = {
         .name = row->name ? row->name : "srv",
         .command = row->command ? command : NULL,
         .env = row->env ? env : NULL,
         .url = row->url,
+        .clean_up = after ? clean_up : NULL,
     };
     enum mp_verdict verdict = mp_policy_judge(policy, &subject);
 
     free(a);
     free(b);
+    free(c);
     return verdict;
+}
+
+static enum mp_verdict judge(const struct row *row, const struct mp_policy *policy)
+{
+    return judge_with(row, NULL, policy);
 }
 
 static void check_rows(const struct row *rows, size_t n)
@@ -212,6 +221,62 @@ START_TEST(a_command_line_is_compared_word_by_word)
         {DENY_URL("https://h"), NULL, "x", NULL, "https://h/", BLOCKED},
     };
     check_rows(rows, MP_COUNT(rows));
+}
+END_TEST
+
+#define BOTH(a, b) "{'allow':[{" a "},{" b "}]}"
+#define RM "'command':['rm','x']"
+
+START_TEST(a_clean_up_command_is_judged_as_a_command)
+{
+    static const struct {
+        struct row row;
+        const char *clean_up;
+    } rows[] = {
+        {{"{}", NULL, "npx|-y|x", NULL, NULL, OK}, "rm|x"},
+        {{"{'allow':[]}", NULL, "npx|-y|x", NULL, NULL, NO}, "rm|x"},
+        {{DENY(RM), NULL, "npx|-y|x", NULL, NULL, BLOCKED}, "rm|x"},
+        {{DENY(RM), NULL, "npx|-y|x", NULL, NULL, OK}, "rm|y"},
+        {{DENY(RM), NULL, "npx|-y|x", NULL, NULL, OK}, "rm"},
+        {{DENY(RM), NULL, "npx|-y|x", NULL, NULL, OK}, NULL},
+        {{DENY(RM), NULL, "npx|-y|x", "PATH", NULL, BLOCKED}, "rm|x"},
+        {{DENY(NPX), NULL, "npx|-y|x", NULL, NULL, BLOCKED}, "rm|x"},
+        {{DENY("'name':'srv'," RM), NULL, "a", NULL, NULL, BLOCKED}, "rm|x"},
+        {{DENY("'name':'x'," RM), NULL, "a", NULL, NULL, OK}, "rm|x"},
+        {{"{'allow':[{'name':'*'}],'deny':[{" RM "}]}", NULL, "a", NULL, NULL, BLOCKED},
+         "rm|x"},
+        /* a rule for the server is not one for what follows it */
+        {{ALLOW(NPX), NULL, "npx|-y|x", NULL, NULL, NO}, "rm|x"},
+        {{ALLOW(RM), NULL, "npx|-y|x", NULL, NULL, NO}, "rm|x"},
+        {{BOTH(NPX, RM), NULL, "npx|-y|x", NULL, NULL, OK}, "rm|x"},
+        {{BOTH(RM, NPX), NULL, "npx|-y|x", NULL, NULL, OK}, "rm|x"},
+        {{BOTH(NPX, RM), NULL, "npx|-y|x", NULL, NULL, NO}, "rm|x|y"},
+        {{BOTH(NPX, RM), NULL, "npx|-y|x", NULL, NULL, NO}, "rm"},
+        {{BOTH(NPX, RM), NULL, "npx|-y|x", "LD_PRELOAD", NULL, NO}, "rm|x"},
+        {{BOTH(NPX, RM), NULL, "npx|-y|y", NULL, NULL, NO}, "rm|x"},
+        {{ALLOW(NPX), NULL, "npx|-y|x", NULL, NULL, OK}, "npx|-y|x"},
+        {{BOTH(NPX, "'name':'srv'," RM), NULL, "npx|-y|x", NULL, NULL, OK}, "rm|x"},
+        {{BOTH(NPX, "'name':'x'," RM), NULL, "npx|-y|x", NULL, NULL, NO}, "rm|x"},
+        {{BOTH("'name':'srv'," NPX, "'url':'https://h'"), NULL, "npx|-y|x", NULL, NULL,
+          NO},
+         "rm|x"},
+        {{ALLOW("'url':'https://h'"), NULL, NULL, NULL, "https://h/", NO}, "rm|x"},
+        /* but one about the name is about all of it */
+        {{ALLOW("'name':'srv'"), NULL, "npx|-y|x", NULL, NULL, OK}, "rm|x"},
+        {{BOTH(NPX, "'name':'s*'"), NULL, "npx|-y|x", NULL, NULL, OK}, "rm|x"},
+        {{BOTH(NPX, "'name':'x'"), NULL, "npx|-y|x", NULL, NULL, NO}, "rm|x"},
+        {{BOTH("'name':'x'", RM), NULL, "npx|-y|x", NULL, NULL, NO}, "rm|x"},
+    };
+
+    for (size_t i = 0; i < MP_COUNT(rows); i++) {
+        struct mcplug_error err = MCPLUG_ERROR_INIT;
+        struct mp_policy *policy = parse(rows[i].row.policy, &err);
+        ck_assert_msg(policy != NULL, "row %zu: %s", i, err.text);
+        enum mp_verdict verdict = judge_with(&rows[i].row, rows[i].clean_up, policy);
+        ck_assert_msg(verdict == rows[i].row.verdict, "row %zu: %s: %d instead of %d", i,
+                      rows[i].row.policy, verdict, rows[i].row.verdict);
+        mp_policy_free(policy);
+    }
 }
 END_TEST
 
@@ -559,6 +624,7 @@ int main(void)
     tcase_add_test(t, names_are_compared_exactly_but_for_stars);
     tcase_add_test(t, a_glob_of_many_stars_takes_no_time);
     tcase_add_test(t, a_command_line_is_compared_word_by_word);
+    tcase_add_test(t, a_clean_up_command_is_judged_as_a_command);
     tcase_add_test(t, variables_that_change_what_runs_undo_an_allowed_command);
     tcase_add_test(t, an_allowed_url_is_not_talked_into_another);
     tcase_add_test(t, a_denied_url_is_denied_in_every_spelling);
