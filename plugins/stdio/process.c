@@ -10,7 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define CONTROL_FD 3 /* where the reaper expects it */
+#define CONTROL_FD 3   /* where the reaper expects it */
+#define NUMBER_ROOM 24 /* for the digits of a size_t */
 
 void stdio_fd_close(int *fd)
 {
@@ -88,30 +89,50 @@ int stdio_ends_open(const struct mcplug_host *host, struct stdio_ends *ours,
     return MCPLUG_EIO;
 }
 
-/* The reaper's command line and path in one block, for host->mem->free. */
+static size_t count(const char *const *words)
+{
+    size_t n = 0;
+    while (words[n] != NULL)
+        n++;
+    return n;
+}
+
+static void append(char **argv, size_t *n, const char *const *words)
+{
+    for (; *words != NULL; words++)
+        argv[(*n)++] = (char *)*words;
+}
+
+/* The reaper's command line, its path and a number in one block, for host->mem->free. */
 static char **reaper_command(const struct mcplug_host *host, const mcplug_props *settings)
 {
     const char *const *args = host->diag->prop_list(settings, "args");
+    const char *const *clean_up = host->diag->prop_list(settings, "cleanUp");
     const char *dir = host->diag->prop(settings, "cwd");
-    size_t n = 0, count = 0, path_room;
-    while (args[count] != NULL)
-        count++;
-    path_room = strlen(host->helper_dir) + sizeof "/mcplug-reaper";
-    char **argv = host->mem->alloc((count + 6) * sizeof *argv + path_room);
+    size_t n = 0, cleaning = count(clean_up);
+    size_t words = count(args) + cleaning + 8; /* path, -C DIR, -A N, --, command, NULL */
+    size_t path_room = strlen(host->helper_dir) + sizeof "/mcplug-reaper";
+    char **argv = host->mem->alloc(words * sizeof *argv + NUMBER_ROOM + path_room);
     if (argv == NULL)
         return NULL;
 
     /* posix_spawn changes none of these, whatever its prototype says. */
-    argv[n++] = (char *)(argv + count + 6);
+    char *number = (char *)(argv + words);
+    argv[n++] = number + NUMBER_ROOM;
     snprintf(argv[0], path_room, "%s/mcplug-reaper", host->helper_dir);
     if (dir != NULL && dir[0] != '\0') {
         argv[n++] = (char *)"-C";
         argv[n++] = (char *)dir;
     }
+    if (cleaning > 0) {
+        snprintf(number, NUMBER_ROOM, "%zu", cleaning);
+        argv[n++] = (char *)"-A";
+        argv[n++] = number;
+        append(argv, &n, clean_up);
+    }
     argv[n++] = (char *)"--";
     argv[n++] = (char *)host->diag->prop(settings, "command");
-    for (size_t i = 0; i < count; i++)
-        argv[n++] = (char *)args[i];
+    append(argv, &n, args);
     argv[n] = NULL;
     return argv;
 }

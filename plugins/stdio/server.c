@@ -3,7 +3,8 @@
  * The server is not our child but that of mcplug-reaper, which is: it tells over
  * the control socket how the server starts and ends, and it sees to it that the
  * whole tree goes when we ask, or when we die. closed() is only told when the
- * reaper is gone, and with it every process of the server.
+ * reaper is gone, and with it every process of the server. A clean-up command may
+ * still run then: whoever waits for the server's end does not wait for that.
  */
 #include "server.h"
 
@@ -232,6 +233,18 @@ static void server_ended(struct stdio_server *s, int status)
     stdio_server_enter(s, STDIO_ENDED);
 }
 
+/* Nothing else suffers from that, so it is a remark and no error. */
+static void clean_up_not_started(struct stdio_server *s, int os_error, const char *stage)
+{
+    char text[512];
+    bool in_chdir = strcmp(stage, "chdir") == 0;
+    int len = snprintf(
+        text, sizeof text, "cannot run the clean-up command \"%.200s\"%s: %s",
+        s->clean_up, in_chdir ? " in the directory of its host" : "", strerror(os_error));
+    s->host->wire->remark(s->conn,
+                          (struct mcplug_bytes){(unsigned char *)text, (size_t)len});
+}
+
 static void take_line(struct stdio_server *s, const char *line)
 {
     int number;
@@ -242,6 +255,8 @@ static void take_line(struct stdio_server *s, const char *line)
         server_not_started(s, number, stage);
     else if (sscanf(line, "X %d", &number) == 1)
         server_ended(s, number);
+    else if (sscanf(line, "A %d %7s", &number, stage) == 2)
+        clean_up_not_started(s, number, stage);
 }
 
 static void take_control(struct stdio_server *s, const char *text, size_t len)

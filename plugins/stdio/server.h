@@ -30,8 +30,8 @@ struct stdio_server {
     const struct mcplug_host *host;
     mcplug_self *self;
     mcplug_conn *conn;
-    const char *command, *cwd;
-    uint64_t close_grace, term_grace; /* ms */
+    const char *command, *cwd, *clean_up; /* programs and directory; NULL: none */
+    uint64_t close_grace, term_grace;     /* ms */
 
     enum stdio_phase phase;
     bool opened;

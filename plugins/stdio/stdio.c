@@ -57,6 +57,7 @@ static struct stdio_server *server_new(const struct module *module, mcplug_conn 
     s->conn = conn;
     s->command = host->diag->prop(settings, "command");
     s->cwd = host->diag->prop(settings, "cwd");
+    s->clean_up = host->diag->prop_list(settings, "cleanUp")[0];
     s->close_grace = grace(host, settings, "closeGrace");
     s->term_grace = grace(host, settings, "termGrace");
     s->why = (struct mcplug_error)MCPLUG_ERROR_INIT;
@@ -103,6 +104,9 @@ static int stdio_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings
     const char *command = host->diag->prop(settings, "command");
     if (command == NULL || command[0] == '\0')
         return host->diag->fail(err, MCPLUG_ECONFIG, "command is empty");
+    const char *clean_up = host->diag->prop_list(settings, "cleanUp")[0];
+    if (clean_up != NULL && clean_up[0] == '\0')
+        return host->diag->fail(err, MCPLUG_ECONFIG, "cleanUp begins with an empty word");
     struct stdio_server *s = server_new(module, conn, settings);
     if (s == NULL)
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
@@ -176,6 +180,8 @@ static const struct mcplug_option options[] = {
      "which of our variables it gets: true, false, or names with commas"},
     {"closeGrace", "duration", "2s", "time to end after its stdin was closed"},
     {"termGrace", "duration", "2s", "time to end after SIGTERM, before SIGKILL"},
+    {"cleanUp", "list", NULL,
+     "program and arguments to run once it has ended; it has 10 s"},
     {NULL, NULL, NULL, NULL},
 };
 

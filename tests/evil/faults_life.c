@@ -315,6 +315,111 @@ START_TEST(a_hundred_starts_leave_nothing_behind)
 }
 END_TEST
 
+/* ---- what runs when they have gone ---- */
+
+static void add_clean_up(struct peer *p, const char *program, const char *script,
+                         const char *path)
+{
+    mcplug_settings_add(p->settings, "cleanUp", program);
+    if (script) {
+        mcplug_settings_add(p->settings, "cleanUp", "-c");
+        mcplug_settings_add(p->settings, "cleanUp", script);
+        mcplug_settings_add(p->settings, "cleanUp", path);
+    }
+}
+
+static void kill_it(struct peer *p)
+{
+    kill(atoi(mcplug_server_fact(p->server, "pid")), SIGKILL);
+    peer_until(p, was_dropped, bound_ms());
+}
+
+static const struct {
+    const char *mode;
+    void (*end)(struct peer *p); /* NULL: it is closed */
+} ends[] = {{"plain", NULL}, {"stubborn", NULL}, {"plain", kill_it}};
+enum { ENDS = sizeof ends / sizeof *ends };
+
+/* One line for each run, with a variable of the server's. */
+START_TEST(a_clean_up_runs_once_when_its_server_has_gone)
+{
+    char path[] = "/tmp/mcplug-evil-clean-XXXXXX", want[32], got[64] = "";
+
+    close(mkstemp(path));
+    struct peer *p = peer_new(ends[_i].mode);
+    snprintf(want, sizeof want, "kin%d\n", (int)getpid());
+    add_clean_up(p, "/bin/sh", "echo \"$EVIL_KIN\" >>\"$0\"", path);
+    ck_assert_int_eq(peer_open(p), 0);
+    check_good(p);
+    if (ends[_i].end)
+        ends[_i].end(p);
+    peer_end(p);
+    for (double since = now_ms(); !got[0] && now_ms() - since < 10000; usleep(1000)) {
+        FILE *f = fopen(path, "r");
+        got[fread(got, 1, sizeof got - 1, f)] = '\0';
+        fclose(f);
+    }
+    ck_assert_str_eq(got, want);
+    unlink(path);
+}
+END_TEST
+
+/* Its time is not that of who closes the server, frees the host or starts it again. */
+START_TEST(nobody_waits_for_a_clean_up)
+{
+    struct peer *p = peer_new("plain");
+    double since = now_ms();
+
+    add_clean_up(p, "/bin/sh", "exec sleep 9", "");
+    for (int i = 0; i < 3; i++) {
+        p->ready = 0;
+        ck_assert_int_eq(peer_open(p), 0);
+        check_good(p);
+        mcplug_close_wait(p->server);
+        p->server = NULL;
+    }
+    p->ready = 0;
+    peer_end(p);
+    ck_assert(now_ms() - since < 3 * bound_ms());
+}
+END_TEST
+
+static char last_words[512];
+
+static void on_last_words(void *arg, mcplug_server *server, const char *line, size_t len)
+{
+    (void)arg, (void)server;
+    snprintf(last_words, sizeof last_words, "%.*s", (int)len, line);
+}
+
+START_TEST(a_clean_up_that_cannot_be_run_is_a_remark)
+{
+    struct peer *p = peer_new("plain");
+
+    add_clean_up(p, "/no/such/clean-up", NULL, NULL);
+    p->o.remark = on_last_words;
+    ck_assert_int_eq(peer_open(p), 0);
+    check_good(p);
+    kill_it(p);
+    check_dropped(p, GONE);
+    ck_assert_str_eq(last_words, "cannot run the clean-up command "
+                                 "\"/no/such/clean-up\": No such file or directory");
+    peer_end(p);
+}
+END_TEST
+
+START_TEST(a_clean_up_without_a_program_is_refused)
+{
+    struct peer *p = peer_new("plain");
+
+    add_clean_up(p, "", NULL, NULL);
+    ck_assert_int_eq(peer_open(p), MCPLUG_ECONFIG);
+    ck_assert_msg(strstr(p->why.text, "cleanUp begins with an empty word"), "%s",
+                  p->why.text);
+    peer_end(p);
+}
+END_TEST
+
 /* ---- lines of stderr without an end ---- */
 
 static char said[16384]; /* "<line>", while the connecting went on */
@@ -387,6 +492,10 @@ void add_life_tests(Suite *suite)
     tcase_add_test(t, a_list_that_is_none_is_an_error_with_the_name_of_the_list);
     tcase_add_test(t, a_server_that_goes_in_a_list_ends_the_list);
     tcase_add_test(t, a_hundred_starts_leave_nothing_behind);
+    tcase_add_loop_test(t, a_clean_up_runs_once_when_its_server_has_gone, 0, ENDS);
+    tcase_add_test(t, nobody_waits_for_a_clean_up);
+    tcase_add_test(t, a_clean_up_that_cannot_be_run_is_a_remark);
+    tcase_add_test(t, a_clean_up_without_a_program_is_refused);
     tcase_add_test(t, a_prompt_without_a_line_end_is_heard_before_the_time_is_over);
     tcase_add_test(t, of_a_line_without_an_end_four_kilobytes_are_heard_once);
     suite_add_tcase(suite, t);
