@@ -92,9 +92,9 @@ void mp_entry_check_shape(struct mp_entry *entry)
         snprintf(below, sizeof below, ".%s", key ? key->name : "");
         if (key && key->own && mp_scope_needs_approval(entry->source->scope))
             mp_entry_complain(entry, false, below, name,
-                                "cannot be set in the %s scope; move the server to the "
-                                "user scope",
-                                mp_scope_name(entry->source->scope));
+                              "cannot be set in the %s scope; move the server to the "
+                              "user scope",
+                              mp_scope_name(entry->source->scope));
         else if (key)
             key->check(entry, below, value);
     }

@@ -183,8 +183,9 @@ START_TEST(a_check_tells_why_a_server_cannot_be_used)
     conf_load(NULL);
     for (size_t i = 0; i < MP_COUNT(rows); i++) {
         ck_assert_int_eq(mcplug_config_check(conf, rows[i].name, &err), rows[i].state);
-        ck_assert_int_eq(err.code, rows[i].state == MCPLUG_ENTRY_BLOCKED ? MCPLUG_EREFUSED
-                                                                          : MCPLUG_ECONFIG);
+        ck_assert_int_eq(err.code, rows[i].state == MCPLUG_ENTRY_BLOCKED
+                                       ? MCPLUG_EREFUSED
+                                       : MCPLUG_ECONFIG);
         HAS(err.text, rows[i].why);
         ck_assert_int_eq(mcplug_config_check(conf, rows[i].name, NULL), rows[i].state);
     }

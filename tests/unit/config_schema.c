@@ -208,7 +208,7 @@ START_TEST(a_clean_up_command_is_no_key_of_a_project)
                  rows[i].file, rows[i].scope);
         ck_assert_str_eq(problems(), want);
         ck_assert(entry("s")->broken);
-        ck_assert_int_eq(state_of("s"), MP_STATE_BROKEN);
+        ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_BROKEN);
         ck_assert_int_eq(unlink(at(rows[i].file)), 0);
     }
     snprintf(text, sizeof text, body, "['rm','x']");
@@ -216,12 +216,12 @@ START_TEST(a_clean_up_command_is_no_key_of_a_project)
         give(own[i], text);
         load();
         ck_assert_str_eq(problems(), "");
-        ck_assert_int_eq(state_of("s"), MP_STATE_READY);
+        ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
         ck_assert_int_eq(unlink(at(own[i])), 0);
     }
     const char *more[] = {json(text), NULL};
     ck_assert(load_with(more, true));
-    ck_assert_int_eq(state_of("s"), MP_STATE_READY);
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_READY);
 }
 END_TEST
 
