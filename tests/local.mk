@@ -79,6 +79,7 @@ unit_tests = \
 	tests/unit/plugin_pins \
 	tests/unit/plugin_props \
 	tests/unit/plugin_services \
+	tests/unit/plugin_use \
 	tests/unit/plugin_vault \
 	tests/unit/registry_filter \
 	tests/unit/registry_health \
@@ -162,6 +163,7 @@ test_modules = \
 	tests/modules/old_1.c \
 	tests/modules/old_2.c \
 	tests/modules/old_3.c \
+	tests/modules/chain.c \
 	tests/modules/probes.c \
 	tests/modules/unruly.c \
 	tests/modules/vault.c \

@@ -32,8 +32,14 @@
 
 #define BUILT_IN "(compiled in)"
 
+#define TYPE 0 /* no kind has this number */
+
 struct record {
     struct mp_plugin plugin;
+    struct record *outer; /* being loaded: whose init() wants it */
+    struct record **uses; /* whose services it has */
+    size_t n_uses;
+    bool is_left; /* a thread is in it for good */
     dev_t dev;
     ino_t ino;
     struct mp_offer *offers; /* those of known kinds */
@@ -43,7 +49,8 @@ struct record {
 
 struct mp_catalogue {
     struct mp_catalogue_options options;
-    struct mcplug_host host;
+    struct mcplug_host *host;
+    struct record *loading; /* the innermost */
     char *helper_dir;
     char *pins;
     char *dirs[DIRS_MAX]; /* the search path, absolute */
@@ -57,7 +64,7 @@ struct mp_catalogue {
 
 /* What somebody is looking for. */
 struct want {
-    uint32_t kind;
+    uint32_t kind; /* TYPE: a transport or a locator */
     const char *name;
     bool accepts; /* the name is a URL scheme or mime type */
 };
@@ -225,8 +232,10 @@ struct mp_catalogue *mp_catalogue_new(const struct mp_catalogue_options *options
             cat->options.log = &cat->silent;
         cat->pins = mp_strdup(pins ? pins : MCPLUG_SYSCONF_DIR "/mcplug/modules.allow");
         cat->helper_dir = mp_path_absolute(helpers ? helpers : MCPLUG_HELPER_DIR);
-        if (cat->helper_dir && cat->pins && add_dirs(cat, options) == MCPLUG_OK) {
-            mp_host_init(&cat->host, &cat->options, cat->helper_dir);
+        cat->host = mp_alloc(sizeof *cat->host);
+        if (cat->helper_dir && cat->pins && cat->host &&
+            add_dirs(cat, options) == MCPLUG_OK) {
+            mp_host_init(cat->host, &cat->options, cat->helper_dir);
             return cat;
         }
     }
@@ -240,6 +249,7 @@ static void record_free(struct record *record)
     if (!record)
         return;
     mp_self_free(record->plugin.self);
+    mp_free(record->uses);
     mp_free(record->offers);
     mp_free(record->plugin.file);
     mp_free(record);
@@ -252,23 +262,64 @@ static void record_fini(struct record *record)
     record->over = true;
 }
 
+static bool is_used(const struct mp_catalogue *cat, const struct record *record)
+{
+    for (size_t i = 0; i < cat->n; i++)
+        for (size_t j = 0; j < cat->records[i]->n_uses && !cat->records[i]->over; j++)
+            if (cat->records[i]->uses[j] == record)
+                return true;
+    return false;
+}
+
+/* Where the one is that was loaded last of those whose services nobody uses. As there
+ * are no cycles, there is one. */
+static size_t find_unused(const struct mp_catalogue *cat)
+{
+    size_t i = cat->n - 1;
+
+    while (i && (cat->records[i]->over || is_used(cat, cat->records[i])))
+        i--;
+    return i;
+}
+
 size_t mp_catalogue_fini(struct mp_catalogue *cat)
 {
     size_t running = 0;
 
-    for (size_t i = cat->n; i-- > 0;) {
-        record_fini(cat->records[i]);
-        running += mp_self_running(cat->records[i]->plugin.self);
+    for (size_t i = 0; i < cat->n; i++) {
+        struct record *record = cat->records[find_unused(cat)];
+        record_fini(record);
+        running += mp_self_running(record->plugin.self);
     }
     return running;
 }
 
+/* A module that a thread is in for good keeps what it may use, and so do the modules that
+ * it uses. */
+static void leave(struct record *record)
+{
+    for (size_t i = 0; i < record->n_uses; i++)
+        record->uses[i]->is_left = true;
+    mp_self_leave(record->plugin.self);
+}
+
 void mp_catalogue_free(struct mp_catalogue *cat)
 {
+    bool is_left = false;
+
     if (!cat)
         return;
     while (cat->n) {
-        struct record *record = cat->records[--cat->n];
+        size_t i = find_unused(cat);
+        struct record *record = cat->records[i];
+        cat->n--;
+        memmove(&cat->records[i], &cat->records[i + 1],
+                (cat->n - i) * sizeof cat->records[0]);
+        if (record->is_left) {
+            leave(record);
+            is_left = true;
+            continue;
+        }
         record_fini(record);
         record_free(record);
     }
@@ -277,7 +328,10 @@ void mp_catalogue_free(struct mp_catalogue *cat)
     while (cat->n_dirs)
         mp_free(cat->dirs[--cat->n_dirs]);
     mp_free(cat->records);
-    mp_free(cat->helper_dir);
+    if (!is_left) {
+        mp_free(cat->host);
+        mp_free(cat->helper_dir);
+    }
     mp_free(cat->pins);
     mp_free(cat);
 }
@@ -290,7 +344,7 @@ static struct record *record_new(struct mp_catalogue *cat, const struct mcplug_p
         return NULL;
     record->offers = mp_alloc(d->n_features * sizeof *record->offers);
     record->plugin.file = mp_strdup(file);
-    record->plugin.self = mp_self_new(d->name, cat->options.log, cat->options.loop);
+    record->plugin.self = mp_self_new(d->name, cat, cat->options.log, cat->options.loop);
     if (!record->offers || (file && !record->plugin.file) || !record->plugin.self) {
         record_free(record);
         return NULL;
@@ -306,6 +360,81 @@ static struct record *record_new(struct mp_catalogue *cat, const struct mcplug_p
                    file ? file : BUILT_IN, i, (unsigned)f.kind);
     }
     return record;
+}
+
+static int call_init(struct mp_catalogue *cat, struct record *record, const char *file,
+                     struct mcplug_error *err)
+{
+    const struct mcplug_plugin *d = record->plugin.descriptor;
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+
+    record->outer = cat->loading;
+    cat->loading = record;
+    int r = d->init ? d->init(cat->host, record->plugin.self, &record->plugin.ctx, &why)
+                    : MCPLUG_OK;
+    cat->loading = record->outer;
+    if (r == MCPLUG_OK)
+        return MCPLUG_OK;
+    why.text[sizeof why.text - 1] = '\0';
+    r = r < 0 ? r : MCPLUG_EINVAL;
+    return mp_plugin_fail(err, r, file, "refused to load: %s",
+                          why.text[0] ? why.text : mp_error_name(r));
+}
+
+static bool is_of_kind(const struct mcplug_feature *f, const struct want *want)
+{
+    return want->kind == TYPE ? mp_kind_is_type(f->kind) : f->kind == want->kind;
+}
+
+static bool serves(const struct mcplug_feature *f, const struct want *want)
+{
+    if (!is_of_kind(f, want))
+        return false;
+    if (!want->accepts)
+        return strcmp(f->name, want->name) == 0;
+    for (size_t i = 0; f->accepts && f->accepts[i]; i++)
+        if (strcasecmp(f->accepts[i], want->name) == 0)
+            return true;
+    return false;
+}
+
+static const struct mp_offer *offer_of(const struct mp_plugin *plugin,
+                                       const struct want *want)
+{
+    const struct record *record = MP_OF(plugin, struct record, plugin);
+
+    for (size_t i = 0; i < record->n_offers; i++)
+        if (serves(&record->offers[i].feature, want))
+            return &record->offers[i];
+    return NULL;
+}
+
+static const struct mp_offer *offer_of_loaded(const struct mp_catalogue *cat,
+                                              const struct want *want)
+{
+    const struct mp_offer *offer = NULL;
+    for (size_t i = 0; !offer && i < cat->n; i++)
+        offer = offer_of(&cat->records[i]->plugin, want);
+    return offer;
+}
+
+/* Types are one name space: an entry's "type" must not mean two things. */
+static int check_types(const struct mp_catalogue *cat, const struct record *record,
+                       const char *where, struct mcplug_error *err)
+{
+    for (size_t i = 0; i < record->n_offers; i++) {
+        const struct mcplug_feature *f = &record->offers[i].feature;
+        const struct mp_offer *other =
+            mp_kind_is_type(f->kind)
+                ? offer_of_loaded(cat, &(struct want){TYPE, f->name, false})
+                : NULL;
+        if (other)
+            return mp_plugin_fail(err, MCPLUG_EINVAL, where,
+                                  "offers the type \"%s\", which %s does already",
+                                  f->name,
+                                  other->plugin->file ? other->plugin->file : BUILT_IN);
+    }
+    return MCPLUG_OK;
 }
 
 /* Takes in a module whose descriptor has been read. `file` NULL: compiled in. */
@@ -325,23 +454,24 @@ static int admit(struct mp_catalogue *cat, const struct mcplug_plugin *d,
                                   "a module named \"%s\" is loaded already, from %s",
                                   d->name, other->file ? other->file : BUILT_IN);
     }
-    struct mcplug_error why = MCPLUG_ERROR_INIT;
-    struct record *record = NULL;
-    if (mp_grow(&cat->records, &cat->cap, cat->n + 1))
-        record = record_new(cat, d, file);
-    if (!record)
-        return mp_fail_nomem(err);
-    int r = d->init ? d->init(&cat->host, record->plugin.self, &record->plugin.ctx, &why)
-                    : MCPLUG_OK;
-    if (r == MCPLUG_OK) {
-        *out = cat->records[cat->n++] = record;
-        return MCPLUG_OK;
+    for (const struct record *l = cat->loading; l; l = l->outer)
+        if (l->plugin.descriptor == d)
+            return mp_plugin_fail(err, MCPLUG_EINVAL, where,
+                                  "is being loaded: it and \"%s\" use each other",
+                                  cat->loading->plugin.descriptor->name);
+    struct record *record = record_new(cat, d, file);
+    int r = record ? check_types(cat, record, where, err) : mp_fail_nomem(err);
+    if (r == MCPLUG_OK)
+        r = call_init(cat, record, where, err);
+    if (r == MCPLUG_OK && !mp_grow(&cat->records, &cat->cap, cat->n + 1)) {
+        record_fini(record);
+        r = mp_fail_nomem(err); /* its init() may have loaded others, so not before */
     }
-    record_free(record);
-    why.text[sizeof why.text - 1] = '\0';
-    r = r < 0 ? r : MCPLUG_EINVAL;
-    return mp_plugin_fail(err, r, where, "refused to load: %s",
-                          why.text[0] ? why.text : mp_error_name(r));
+    if (r == MCPLUG_OK)
+        *out = cat->records[cat->n++] = record;
+    else
+        record_free(record);
+    return r;
 }
 
 /* ---- loading ---- */
@@ -425,29 +555,6 @@ const char *mp_catalogue_dir(const struct mp_catalogue *cat, size_t i)
 }
 
 /* ---- finding ---- */
-
-static bool serves(const struct mcplug_feature *f, const struct want *want)
-{
-    if (f->kind != want->kind)
-        return false;
-    if (!want->accepts)
-        return strcmp(f->name, want->name) == 0;
-    for (size_t i = 0; f->accepts && f->accepts[i]; i++)
-        if (strcasecmp(f->accepts[i], want->name) == 0)
-            return true;
-    return false;
-}
-
-static const struct mp_offer *offer_of(const struct mp_plugin *plugin,
-                                       const struct want *want)
-{
-    const struct record *record = MP_OF(plugin, struct record, plugin);
-
-    for (size_t i = 0; i < record->n_offers; i++)
-        if (serves(&record->offers[i].feature, want))
-            return &record->offers[i];
-    return NULL;
-}
 
 /* Whatever is wrong with one module is logged and must not keep others from being
  * tried, but for the lack of memory. */
@@ -554,7 +661,8 @@ static const char *package_of(const struct want *want)
     };
     for (size_t i = 0; i < MP_COUNT(packages); i++)
         for (size_t k = 0; packages[i].names[k]; k++)
-            if (packages[i].kind == want->kind &&
+            if ((packages[i].kind == want->kind ||
+                 (want->kind == TYPE && packages[i].kind == MCPLUG_TRANSPORT)) &&
                 strcmp(packages[i].names[k], want->name) == 0)
                 return packages[i].package;
     return NULL;
@@ -570,7 +678,7 @@ static const char *nearest(const struct mp_catalogue *cat, const struct want *wa
             mp_nearest(want->name, files->list[i].name, &best);
     for (size_t i = 0; i < cat->n; i++)
         for (size_t j = 0; j < cat->records[i]->n_offers; j++)
-            if (cat->records[i]->offers[j].feature.kind == want->kind)
+            if (is_of_kind(&cat->records[i]->offers[j].feature, want))
                 mp_nearest(want->name, cat->records[i]->offers[j].feature.name, &best);
     return best;
 }
@@ -584,7 +692,8 @@ static int fail_nobody(const struct mp_catalogue *cat, const struct want *want,
 
     mp_str_init(&text, 65536);
     mp_str_addf(&text, "no module offers %s %s%s\"%.64s\"", want->accepts ? "a" : "the",
-                mp_kind_name(want->kind), want->accepts ? " for " : " ", want->name);
+                want->kind == TYPE ? "transport" : mp_kind_name(want->kind),
+                want->accepts ? " for " : " ", want->name);
     if (why->code)
         mp_str_addf(&text, ": %s", why->text);
     else if (package)
@@ -640,4 +749,83 @@ int mp_catalogue_accepts(struct mp_catalogue *cat, uint32_t kind, const char *wh
                          const struct mp_offer **out, struct mcplug_error *err)
 {
     return seek(cat, &(struct want){kind, what, true}, out, err);
+}
+
+int mp_catalogue_type(struct mp_catalogue *cat, const char *name,
+                      const struct mp_offer **out, struct mcplug_error *err)
+{
+    return seek(cat, &(struct want){TYPE, name, false}, out, err);
+}
+
+/* ---- services ---- */
+
+static struct record *record_of(const struct mp_catalogue *cat, const mcplug_self *self)
+{
+    for (struct record *l = cat->loading; l; l = l->outer)
+        if (l->plugin.self == self)
+            return l;
+    for (size_t i = 0; i < cat->n; i++)
+        if (cat->records[i]->plugin.self == self)
+            return cat->records[i];
+    return NULL;
+}
+
+/* Does `from` use `to`, by way of others perhaps? There are no cycles so far. */
+static bool leads_to(const struct record *from, const struct record *to)
+{
+    bool leads = from == to;
+    for (size_t i = 0; !leads && i < from->n_uses; i++)
+        leads = leads_to(from->uses[i], to);
+    return leads;
+}
+
+static int note_use(struct record *user, struct record *provider,
+                    struct mcplug_error *err)
+{
+    const char *name = provider->plugin.descriptor->name;
+
+    for (size_t i = 0; i < user->n_uses; i++)
+        if (user->uses[i] == provider)
+            return MCPLUG_OK;
+    if (leads_to(provider, user))
+        return mp_fail(err, MCPLUG_EINVAL, "the modules \"%s\" and \"%s\" use each other",
+                       user->plugin.descriptor->name, name);
+    struct record **uses = mp_resize(user->uses, (user->n_uses + 1) * sizeof *uses);
+    if (!uses)
+        return mp_fail_nomem(err);
+    user->uses = uses;
+    user->uses[user->n_uses++] = provider;
+    return MCPLUG_OK;
+}
+
+const void *mp_catalogue_use(struct mp_catalogue *cat, mcplug_self *self,
+                             const char *name, uint32_t version, void **ctx,
+                             struct mcplug_error *err)
+{
+    struct record *user = cat ? record_of(cat, self) : NULL;
+    const struct mp_offer *offer;
+
+    if (!user || !name || !ctx) {
+        mp_fail(err, MCPLUG_EINVAL, "no service can be used here");
+        return NULL;
+    }
+    if (seek(cat, &(struct want){MCPLUG_SERVICE, name, false}, &offer, err) != MCPLUG_OK)
+        return NULL;
+    if (offer->feature.version < version) {
+        mp_fail(err, MCPLUG_ENOTSUP,
+                "\"%s\" needs version %u of the service \"%s\", module \"%s\" has %u",
+                user->plugin.descriptor->name, (unsigned)version, name,
+                offer->plugin->descriptor->name, (unsigned)offer->feature.version);
+        return NULL;
+    }
+    if (note_use(user, MP_OF(offer->plugin, struct record, plugin), err) != MCPLUG_OK)
+        return NULL;
+    *ctx = offer->plugin->ctx;
+    return offer->feature.ops;
+}
+
+void mp_catalogue_leave(struct mp_catalogue *cat, const struct mp_offer *offer)
+{
+    (void)cat;
+    MP_OF(offer->plugin, struct record, plugin)->is_left = true;
 }

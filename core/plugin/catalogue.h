@@ -33,7 +33,8 @@ struct mp_catalogue_options {
     const char *const *more_dirs; /* the same, searched before the installed one alone */
     /* What modules call; given from above because it belongs to higher layers. */
     const struct mcplug_wire *wire;
-    const struct mcplug_health *health; /* may be NULL */
+    const struct mcplug_health *health;   /* may be NULL */
+    const struct mcplug_place_ops *place; /* may be NULL */
     /* NULL: $MCPLUG_HELPER_PATH (not for secure execution), or the installed one */
     const char *helper_dir;
     const struct mcplug_mem *mem; /* NULL: the core's own; for the kit below */
@@ -74,6 +75,17 @@ int mp_catalogue_find(struct mp_catalogue *cat, uint32_t kind, const char *name,
 /* The same by URL scheme or mime type, after `accepts`; case does not matter. */
 int mp_catalogue_accepts(struct mp_catalogue *cat, uint32_t kind, const char *what,
                          const struct mp_offer **out, struct mcplug_error *err);
+
+/* The transport or the locator of that name: types are one name space. */
+int mp_catalogue_type(struct mp_catalogue *cat, const char *name,
+                      const struct mp_offer **out, struct mcplug_error *err);
+/* For host->use(): the service of that name, for the module that `self` is of. */
+const void *mp_catalogue_use(struct mp_catalogue *cat, mcplug_self *self,
+                             const char *name, uint32_t version, void **ctx,
+                             struct mcplug_error *err);
+/* A thread is in that module for good: it is not to be finished, nor anything freed that
+ * it may still use. */
+void mp_catalogue_leave(struct mp_catalogue *cat, const struct mp_offer *offer);
 
 /* Loads one file: checks, pins, dlopen, handshake, init; a file that is loaded already is
  * given again. The reason for a refusal is one line that begins with its path. */
@@ -123,13 +135,18 @@ int mp_plugin_handshake(const struct mcplug_plugin *d, const char *file,
 struct mcplug_feature mp_plugin_feature(const struct mcplug_plugin *d, size_t i);
 const char *mp_kind_name(uint32_t kind); /* "transport", .. or "kind 9" */
 bool mp_kind_known(uint32_t kind);
+bool mp_kind_is_type(uint32_t kind); /* may stand as "type" in an entry */
 
 /* ---- tables.c: what modules are handed ---- */
 
-/* The core's record of one module; log lines come from "plugin:NAME". give */
-mcplug_self *mp_self_new(const char *name, struct mp_events *log, struct mp_loop *loop);
+/* The core's record of one module; log lines come from "plugin:NAME". give. `cat` is
+ * where host->use() looks; NULL: nowhere. */
+mcplug_self *mp_self_new(const char *name, struct mp_catalogue *cat,
+                         struct mp_events *log, struct mp_loop *loop);
 /* Stops what the module left running on the loop. */
 void mp_self_free(mcplug_self *self);
+/* The same for a module that a thread is in for good: what it logs goes nowhere. */
+void mp_self_leave(mcplug_self *self);
 /* Timers and watches that run now. */
 size_t mp_self_running(const mcplug_self *self);
 /* Fills in every table; `options` and `helper_dir` are borrowed as long as `host`. */

@@ -59,6 +59,10 @@ static const struct kind kinds[] = {
     [MCPLUG_VAULT] = {"vault",
                       THROUGH(struct mcplug_vault_ops, get),
                       {{DUTY(vault, get)}}},
+    [MCPLUG_SERVICE] = {"service", sizeof(struct mcplug_service_ops), {{NULL, 0}}},
+    [MCPLUG_LOCATOR] = {"locator",
+                        THROUGH(struct mcplug_locator_ops, locate),
+                        {{DUTY(locator, locate)}}},
 };
 
 bool mp_kind_known(uint32_t kind)
@@ -66,11 +70,16 @@ bool mp_kind_known(uint32_t kind)
     return kind < MP_COUNT(kinds) && kinds[kind].name;
 }
 
+bool mp_kind_is_type(uint32_t kind)
+{
+    return kind == MCPLUG_TRANSPORT || kind == MCPLUG_LOCATOR;
+}
+
 const char *mp_kind_name(uint32_t kind)
 {
     static const char *const others[] = {
-        "kind 0",  NULL,      NULL,      NULL,      NULL,      "kind 5",
-        "kind 6",  "kind 7",  "kind 8",  "kind 9",  "kind 10", "kind 11",
+        "kind 0",  NULL,      NULL,      NULL,      NULL,      NULL,
+        NULL,      "kind 7",  "kind 8",  "kind 9",  "kind 10", "kind 11",
         "kind 12", "kind 13", "kind 14", "kind 15",
     };
     if (mp_kind_known(kind))
@@ -142,9 +151,16 @@ static int check_feature(const struct mcplug_plugin *d, size_t i, const char *fi
                    f.name, NAME_MAX_BYTES);
     for (size_t j = 0; j < i; j++) {
         struct mcplug_feature other = mp_plugin_feature(d, j);
-        if (other.kind == f.kind && strcmp(other.name, f.name) == 0)
+        if (!mp_kind_known(other.kind) || strcmp(other.name, f.name) != 0)
+            continue;
+        if (other.kind == f.kind)
             return BAD("offers the %s \"%s\" twice", kind->name, f.name);
+        if (mp_kind_is_type(f.kind) && mp_kind_is_type(other.kind))
+            return BAD("offers the type \"%s\" twice, as a %s and as a %s", f.name,
+                       mp_kind_name(other.kind), kind->name);
     }
+    if (f.kind == MCPLUG_SERVICE && f.version == 0)
+        return BAD("the service \"%s\" has no version", f.name);
     if (!f.ops)
         return BAD("the %s \"%s\" has no functions", kind->name, f.name);
     memcpy(&size, f.ops, sizeof size);

@@ -14,6 +14,7 @@
 #include "plugin/services.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 
 #ifndef PACKAGE_VERSION
@@ -21,7 +22,9 @@
 #endif
 
 struct mcplug_self {
-    struct mp_events *log;
+    struct mp_catalogue *catalogue;
+    pthread_rwlock_t log_lock; /* who logs, in any thread, reads */
+    struct mp_events *log;     /* NULL: gone */
     struct mp_loop *loop;
     struct running *first;
     size_t n_running;
@@ -163,7 +166,10 @@ static void self_log(mcplug_self *self, int level, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    mp_logv_any(self->log, level, self->source, fmt, ap);
+    pthread_rwlock_rdlock(&self->log_lock);
+    if (self->log)
+        mp_logv_any(self->log, level, self->source, fmt, ap);
+    pthread_rwlock_unlock(&self->log_lock);
     va_end(ap);
 }
 
@@ -171,6 +177,12 @@ static const void *self_service(mcplug_self *self, const char *name, uint32_t ve
 {
     (void)self;
     return name ? mp_service_find(name, version) : NULL;
+}
+
+static const void *self_use(mcplug_self *self, const char *name, uint32_t version,
+                            void **ctx, struct mcplug_error *err)
+{
+    return mp_catalogue_use(self->catalogue, self, name, version, ctx, err);
 }
 
 static const struct mcplug_mem mem_table = {
@@ -191,6 +203,7 @@ static const struct mcplug_diag diag_table = {
     .prop = mp_props_get,
     .prop_int = mp_props_int,
     .prop_list = mp_props_list,
+    .fail_os = mp_fail_os,
 };
 
 static const struct mcplug_loop loop_table = {
@@ -220,13 +233,18 @@ void mp_host_init(struct mcplug_host *host, const struct mp_catalogue_options *o
         .wire = options->wire,
         .health = options->health,
         .service = self_service,
+        .use = self_use,
+        .place = options->place,
     };
 }
 
-mcplug_self *mp_self_new(const char *name, struct mp_events *log, struct mp_loop *loop)
+mcplug_self *mp_self_new(const char *name, struct mp_catalogue *cat,
+                         struct mp_events *log, struct mp_loop *loop)
 {
     mcplug_self *self = mp_alloc(sizeof *self);
     if (self) {
+        self->catalogue = cat;
+        pthread_rwlock_init(&self->log_lock, NULL);
         self->log = log;
         self->loop = loop;
         snprintf(self->source, sizeof self->source, "plugin:%s", name);
@@ -239,10 +257,8 @@ size_t mp_self_running(const mcplug_self *self)
     return self->n_running;
 }
 
-void mp_self_free(mcplug_self *self)
+static void stop_all(mcplug_self *self)
 {
-    if (!self)
-        return;
     if (self->n_running)
         mp_log(self->log, MCPLUG_LOG_WARN, self->source,
                "left %zu timers or watches running", self->n_running);
@@ -251,5 +267,21 @@ void mp_self_free(mcplug_self *self)
             self_timer_stop(MP_OF(self->first, mcplug_timer, running));
         else
             self_watch_stop(MP_OF(self->first, mcplug_watch, running));
+}
+
+void mp_self_free(mcplug_self *self)
+{
+    if (!self)
+        return;
+    stop_all(self);
+    pthread_rwlock_destroy(&self->log_lock);
     mp_free(self);
+}
+
+void mp_self_leave(mcplug_self *self)
+{
+    stop_all(self);
+    pthread_rwlock_wrlock(&self->log_lock);
+    self->log = NULL;
+    pthread_rwlock_unlock(&self->log_lock);
 }

@@ -9,8 +9,9 @@
  *   give    the caller owns one reference and must drop it
  *
  * Threads: [loop] may be called on the loop thread only, [any] on any thread.
- * Everything the core calls in a module is [loop], except converter_ops.convert
- * and vault_ops.get. The loop is that of one host; calls for two may overlap.
+ * Everything the core calls in a module is [loop], except converter_ops.convert,
+ * vault_ops.get and locator_ops.locate. The loop is that of one host; calls for two may
+ * overlap.
  *
  * No re-entry: what `wire` and `health` calls lead to happens after the
  * module's own callback has returned to the core, in the same turn of the
@@ -29,7 +30,7 @@ extern "C" {
 
 #define MCPLUG_MAGIC 0x4d43504cu /* "MCPL" */
 #define MCPLUG_ABI_MAJOR 1       /* also in the symbol name below */
-#define MCPLUG_ABI_MINOR 3       /* +1 for every appended member */
+#define MCPLUG_ABI_MINOR 4       /* +1 for every release with appended members */
 
 /* True when `p` was compiled with member `m`, and, for pointers, set it. */
 #define MCPLUG_KNOWS(p, type, m)                                                         \
@@ -42,6 +43,7 @@ typedef struct mcplug_buf mcplug_buf;     /* counted, immutable bytes */
 typedef struct mcplug_conn mcplug_conn;   /* the core's side of a connection */
 typedef struct mcplug_check mcplug_check; /* the core's side of a health check */
 typedef struct mcplug_job mcplug_job;     /* the core's side of a conversion */
+typedef struct mcplug_place mcplug_place; /* the core's side of a search */
 typedef struct mcplug_timer mcplug_timer;
 typedef struct mcplug_watch mcplug_watch;
 
@@ -73,6 +75,10 @@ struct mcplug_diag { /* [any] */
     /* A "list" (values) or "map" (name, value, name, value ..), NULL-ended; never
      * NULL itself. */
     const char *const *(*prop_list)(const mcplug_props *props, const char *name);
+    /* The same as fail(), with an errno: it is kept, and its text follows after a colon.
+     * Since minor 4. */
+    int (*fail_os)(struct mcplug_error *err, int code, int os_error, const char *fmt, ...)
+        MCPLUG_PRINTF(4, 5);
 };
 
 #define MCPLUG_READABLE 1u
@@ -152,6 +158,27 @@ struct mcplug_health {
     void (*verdict)(mcplug_check *check, const struct mcplug_error *why);
 };
 
+/* What a locator says of the server it has found. Everything is copied. Each returns
+ * MCPLUG_OK or MCPLUG_ENOMEM; one that fails fails the search. On the thread of
+ * locate(), while that runs. Since minor 4. */
+struct mcplug_place_ops {
+    uint32_t struct_size;
+    int (*transport)(mcplug_place *place, const char *type); /* must be called */
+    /* Its settings: a value, one more of a list, one more pair of a map. */
+    int (*set)(mcplug_place *place, const char *name, const char *value);
+    int (*add)(mcplug_place *place, const char *name, const char *value);
+    int (*put)(mcplug_place *place, const char *name, const char *key, const char *value);
+    /* A fact for people and probes, as wire->describe() tells. */
+    int (*fact)(mcplug_place *place, const char *name, const char *value);
+    /* A notification that the server gets once the session is up; `params` is the text
+     * of a JSON object, or NULL. One at most: the last counts. */
+    int (*greet)(mcplug_place *place, const char *method, const char *params);
+    /* A program and its arguments, NULL-ended, for a transport that starts programs: it
+     * runs when the server and its tree are gone, even if the host was killed, for ten
+     * seconds at most. One at most: the last counts. */
+    int (*clean_up)(mcplug_place *place, const char *const *command);
+};
+
 struct mcplug_host {
     uint32_t struct_size;
     uint16_t abi_major, abi_minor;
@@ -165,6 +192,13 @@ struct mcplug_host {
     /* [any] Rarely wanted tables by name. NULL when absent or older than
      * `version`. */
     const void *(*service)(mcplug_self *self, const char *name, uint32_t version);
+    /* [loop] The table of a service that another module offers, of that version or a
+     * newer one, and the ctx that its functions take. The module is loaded if it is not,
+     * and its fini() runs after that of its users. NULL: `err` says why. Since minor 4.
+     */
+    const void *(*use)(mcplug_self *self, const char *name, uint32_t version, void **ctx,
+                       struct mcplug_error *err);
+    const struct mcplug_place_ops *place; /* for locators; since minor 4 */
 };
 
 /* ---- services: host->service(self, NAME, VERSION) --------------------------- */
@@ -190,7 +224,9 @@ enum {
     MCPLUG_TRANSPORT = 1,
     MCPLUG_PROBE = 2,
     MCPLUG_CONVERTER = 3,
-    MCPLUG_VAULT = 4, /* since minor 2 */
+    MCPLUG_VAULT = 4,   /* since minor 2 */
+    MCPLUG_SERVICE = 5, /* since minor 4 */
+    MCPLUG_LOCATOR = 6, /* since minor 4 */
 };
 
 enum { MCPLUG_REQUEST = 1, MCPLUG_NOTIFICATION = 2, MCPLUG_RESPONSE = 3 };
@@ -291,6 +327,32 @@ struct mcplug_vault_ops {
      * MCPLUG_EREFUSED: there is no such secret, it was not unlocked, or there is nobody
      * to ask; the text says which, and never has a secret in it. */
     int (*get)(void *ctx, const char *name, mcplug_buf **out, struct mcplug_error *err);
+    /* The same, with the settings that the user's or the administrator's file has for
+     * this vault, checked against the feature's options. Called instead of get() if
+     * there is one. Since minor 4. */
+    int (*get_with)(void *ctx, const char *name, const mcplug_props *settings,
+                    mcplug_buf **out, struct mcplug_error *err);
+};
+
+/* Finds a server: settings in, another transport with its settings out. Its name is the
+ * "type" of an entry, and no transport has the same. What it answers is checked as if it
+ * stood in the configuration: the transport's options, the policy. Since minor 4. */
+struct mcplug_locator_ops {
+    uint32_t struct_size;
+    uint32_t caps;
+    /* On a thread of its own, several at once: no statics, no host->loop, no host->wire,
+     * no host->use(). May block, but the time to connect goes by; an answer that comes
+     * later is dropped. Fills `place` by the functions of host->place. */
+    int (*locate)(void *ctx, const mcplug_props *settings, mcplug_place *place,
+                  struct mcplug_error *err);
+};
+
+/* The head of the table that a service is. What follows is between the two modules; a
+ * newer version has appended members and does all that the older ones did. Every function
+ * takes the provider's ctx first, or something that it gave. Since minor 4. */
+struct mcplug_service_ops {
+    uint32_t struct_size;
+    uint32_t caps;
 };
 
 struct mcplug_option {
@@ -309,6 +371,11 @@ struct mcplug_feature {
     const char *const *accepts; /* URL schemes or mime types, NULL-ended */
     const struct mcplug_option *options;
     const void *ops; /* one of the *_ops above, after `kind` */
+    /* Of a transport: the type to try with the same settings when the server of a URL is
+     * too old for this one; NULL: none. Since minor 4. */
+    const char *next;
+    uint32_t version;  /* of a service: what its table has grown to, from 1 */
+    uint32_t reserved; /* 0 */
 };
 
 struct mcplug_plugin {

@@ -5,6 +5,7 @@
 #   other.so        good.c under another name
 #   old.so          old.c with the headers of ABI 1.0
 #   old_N.so        old_N.c with the headers of ABI 1.N
+#   chain-*.so      chain.c: modules that use each other's services
 #   NAME.so         every other NAME.c
 # shellcheck disable=SC2086
 set -eu
@@ -33,6 +34,20 @@ for file in old_*.c; do
     minor=${file#old_} minor=${minor%.c}
     compile "old_$minor" "-Iabi-1.$minor" "$file"
 done
+chain() { # NAME USES FLAGS..
+    as=$1 uses=$2
+    shift 2
+    compile "$as" "-DCHAIN_NAME=\"$as\"" "-DCHAIN_USES=\"$uses\"" "$@" chain.c
+}
+chain chain-two chain
+chain chain-three chain-two -DCHAIN_EARLY
+chain chain-newer chain -DCHAIN_WANTS=2
+chain chain-self chain-self
+chain chain-lost chain-nowhere
+chain chain-ping chain-pong
+chain chain-pong chain-ping
+chain chain-egg chain-hen -DCHAIN_EARLY
+chain chain-hen chain-egg -DCHAIN_EARLY
 for file in *.c; do
     case $file in
     wrong.c | unruly.c | old.c | old_*.c) ;;

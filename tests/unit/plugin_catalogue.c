@@ -349,7 +349,7 @@ START_TEST(timers_and_watches_left_running_end_with_their_module)
     struct mp_catalogue_options options = {.wire = &wire};
     struct mp_events log;
     mp_events_init(&log, on_log, NULL, MCPLUG_LOG_WARN);
-    mcplug_self *self = mp_self_new("x", &log, loop);
+    mcplug_self *self = mp_self_new("x", NULL, &log, loop);
     int fds[2], ran = 0, readable = 0;
 
     mp_host_init(&host, &options, "/h");

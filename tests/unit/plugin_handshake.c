@@ -16,7 +16,7 @@ static const struct {
      "is not a module: its descriptor begins with 0x7f454c46 instead of 0x4d43504c",
      MCPLUG_EINVAL},
     {"abi_major", "its descriptor is of module ABI 3, this core has 1", MCPLUG_ENOTSUP},
-    {"abi_needs", "needs module ABI 1.7, this core has 1.3", MCPLUG_ENOTSUP},
+    {"abi_needs", "needs module ABI 1.7, this core has 1.4", MCPLUG_ENOTSUP},
 #ifdef __LP64__
     {"struct_size", "its descriptor has 80 bytes, and can't have less than 88",
      MCPLUG_EINVAL},

@@ -17,7 +17,7 @@ static void setup(void)
     const struct mp_catalogue_options options = {0};
 
     loop = mp_loop_new(NULL);
-    self = mp_self_new("test", &log, loop);
+    self = mp_self_new("test", NULL, &log, loop);
     ck_assert_ptr_nonnull(self);
     mp_host_init(&host, &options, "/nowhere");
 }
