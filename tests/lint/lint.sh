@@ -89,8 +89,8 @@ END {
 (top == "core" || top == "cli") && name ~ /_private\.h$/ && to != folder {
     finding(name " is for core/" to " alone")
 }
-top == "plugins" && !quoted && to == "mcplug" && name != "mcplug/plugin.h" {
-    finding("modules include <mcplug/plugin.h> alone of our headers")
+top == "plugins" && !quoted && to == "mcplug" && name !~ /^mcplug\/(plugin|fetch)\.h$/ {
+    finding("modules include <mcplug/plugin.h> and services alone of our headers")
 }
 top == "plugins" && quoted && name ~ /\// && name !~ /^\.\.\/common\/[a-z0-9_-]+\.h$/ {
     finding("modules include \"../common/...\" and files of their own folder only")
@@ -103,9 +103,11 @@ top == "helpers" && (quoted || to == "mcplug") {
 top == "examples" && (to == "mcplug" && name != "mcplug/mcplug.h" || quoted && name ~ /\//) {
     finding("examples include <mcplug/mcplug.h> alone of our headers")
 }
-# mcplug.h is in two files, which bring each other along; admin.h stands on it
+# mcplug.h is in two files, which bring each other along; admin.h stands on it, and
+# services on plugin.h
 top == "include" && (quoted || to == "mcplug" && name != "mcplug/types.h" &&
     FILENAME " " name != "include/mcplug/admin.h mcplug/mcplug.h" &&
+    FILENAME " " name != "include/mcplug/fetch.h mcplug/plugin.h" &&
     FILENAME " " name != "include/mcplug/mcplug.h mcplug/toolbox.h" &&
     FILENAME " " name != "include/mcplug/toolbox.h mcplug/mcplug.h") {
     finding("public headers include <mcplug/types.h> alone of our headers")

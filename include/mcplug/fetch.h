@@ -1,0 +1,114 @@
+/* mcplug/fetch.h - the service "fetch", version 1: HTTP for modules.
+ *
+ *   const struct mcplug_fetch *fetch =
+ *       host->use(self, MCPLUG_FETCH, MCPLUG_FETCH_VERSION, &ctx, err);
+ *
+ * A client is what some settings say about the network, the connections that are kept
+ * alive, and the requests under way. It keeps the rules that no user may forget:
+ * redirects only within one origin, headers of the settings only to the origin that they
+ * were given for, cookies of that origin only and in memory only, no netrc, a bounded
+ * header block, bounded decompression, keepalive.
+ *
+ * Ownership and thread words as in <mcplug/plugin.h>; everything here is [loop]. No event
+ * comes from inside of a function of the table.
+ */
+#ifndef MCPLUG_FETCH_H
+#define MCPLUG_FETCH_H
+
+#include <mcplug/plugin.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MCPLUG_FETCH "fetch"
+#define MCPLUG_FETCH_VERSION 1
+
+typedef struct mcplug_fetch_client mcplug_fetch_client;
+typedef struct mcplug_fetch_request mcplug_fetch_request;
+
+/* The settings that a client reads. A feature that uses one declares them among its own
+ * options, so that people can set them. */
+#define MCPLUG_FETCH_OPTIONS                                                             \
+    {"headers", "map", NULL, "sent with every request, to this origin only"},            \
+        {"caFile", "string", "", "certificates to trust instead of the system's (PEM)"}, \
+        {"certFile", "string", "", "our certificate, if the server wants one (PEM)"},    \
+        {"keyFile", "string", "", "its private key (PEM)"},                              \
+        {"insecure", "bool", "false", "take any certificate of the server"},             \
+        {"proxy", "string", "", "URL of a proxy; none: not even the environment's"},     \
+    {                                                                                    \
+        "connectTimeout", "duration", "30s", "for the network connection"                \
+    }
+
+/* What a server answered, before its body. borrow, all of it */
+struct mcplug_fetch_head {
+    uint32_t struct_size;
+    int32_t status;
+    const char *type;          /* media type, lower case, without parameters; "": none */
+    int64_t length;            /* of the body, as announced; -1: not known */
+    int64_t retry_after_ms;    /* -1: none */
+    const char *const *values; /* of the headers asked for, in that order; NULL: none */
+};
+
+struct mcplug_fetch_events {
+    uint32_t struct_size;
+    uint32_t reserved; /* 0 */
+    /* The final head is in; the body follows. */
+    void (*head)(void *arg, const struct mcplug_fetch_head *head);
+    void (*body)(void *arg, struct mcplug_bytes piece); /* borrow */
+    /* All of it has left, though is_written() had said no after start(); or it failed,
+     * but some of it had left: right before done(). May be NULL. */
+    void (*sent)(void *arg);
+    /* The last one; the request is gone. `why` NULL: the whole answer came. */
+    void (*done)(void *arg, const struct mcplug_error *why);
+    /* For a body in pieces: fills at most `size` bytes. How many; 0: that was all;
+     * MCPLUG_FETCH_LATER: none now, resume() will be called; negative: an MCPLUG_E* that
+     * ends the request. */
+    int64_t (*pull)(void *arg, unsigned char *buf, size_t size);
+};
+#define MCPLUG_FETCH_LATER INT64_MAX
+
+/* flags of a request */
+#define MCPLUG_FETCH_ONCE 1u /* must not be sent again once it was written */
+
+struct mcplug_fetch_ask {
+    uint32_t struct_size;
+    uint32_t flags;
+    const char *method; /* "GET" "POST" "DELETE" ..; static text */
+    const char *url;    /* borrow, until it is done */
+    /* Beside those of the settings, which they replace; a NULL value: left out. Names and
+     * values are checked. copied */
+    const struct mcplug_pair *headers;
+    size_t n_headers;
+    const char *const *wants; /* headers of the answer, at most 16; NULL-ended, static */
+    mcplug_buf *body;         /* borrow, until it is done; NULL: none, or .. */
+    uint64_t pulled;          /* .. so many bytes by events->pull() */
+};
+#define MCPLUG_FETCH_STREAM UINT64_MAX /* pulled: as many as there will be */
+
+struct mcplug_fetch {
+    uint32_t struct_size;
+    uint32_t caps; /* 0 */
+    /* give. `url` is where the settings' headers may go, and `extra`, n_extra of them,
+     * with them. The settings are read here and not kept. */
+    int (*client_new)(void *ctx, const mcplug_props *settings, const char *url,
+                      const struct mcplug_pair *extra, size_t n_extra,
+                      mcplug_fetch_client **out, struct mcplug_error *err);
+    /* Ends what is under way, without a word. NULL is fine. */
+    void (*client_free)(mcplug_fetch_client *client);
+    /* Begins a request; done() will follow. `events` is static. */
+    int (*start)(mcplug_fetch_client *client, const struct mcplug_fetch_ask *ask,
+                 const struct mcplug_fetch_events *events, void *arg,
+                 mcplug_fetch_request **out, struct mcplug_error *err);
+    /* Ends a request; no event follows. Also fine in its events but done(). */
+    void (*stop)(mcplug_fetch_request *request);
+    /* Has all of the request left? */
+    int (*is_written)(const mcplug_fetch_request *request);
+    /* After MCPLUG_FETCH_LATER: pull() has something again. */
+    void (*resume)(mcplug_fetch_request *request);
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* MCPLUG_FETCH_H */
