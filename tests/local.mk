@@ -79,6 +79,7 @@ unit_tests = \
 	tests/unit/plugin_pins \
 	tests/unit/plugin_props \
 	tests/unit/plugin_services \
+	tests/unit/connect_locate \
 	tests/unit/plugin_use \
 	tests/unit/plugin_vault \
 	tests/unit/registry_filter \
@@ -164,6 +165,7 @@ test_modules = \
 	tests/modules/old_2.c \
 	tests/modules/old_3.c \
 	tests/modules/chain.c \
+	tests/modules/locate.c \
 	tests/modules/probes.c \
 	tests/modules/unruly.c \
 	tests/modules/vault.c \

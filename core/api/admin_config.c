@@ -241,7 +241,7 @@ void mcplug_entry_check(mcplug_entry *entry, mcplug *host)
             return;
         }
     }
-    if (mp_connector_transport(&host->connector, type, url, &offer, &why) == MCPLUG_OK) {
+    if (mp_connector_type(&host->connector, type, url, &offer, &why) == MCPLUG_OK) {
         const struct mcplug_feature *f = &offer->feature;
         mp_entry_check(entry, f->name, f->options);
         mp_entry_check_url(entry, f->name, f->accepts);

@@ -95,7 +95,8 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
                                          .dirs = o.plugin_dirs,
                                          .more_dirs = o.user_plugin_dirs,
                                          .wire = &mp_link_wire,
-                                         .health = &mp_probe_health};
+                                         .health = &mp_probe_health,
+                                         .place = &mp_place_ops};
         host->catalogue = mp_catalogue_new(&c, err);
     }
     if (host && !host->catalogue) {
@@ -109,6 +110,7 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
         host->connector.client_name = host->client_name;
         host->connector.client_version = host->client_version;
         host->connector.spill_dir = host->spill_dir;
+        mp_searches_init(&host->connector.searches, host->loop);
         struct mp_registry_options r = {.loop = host->loop,
                                         .log = &host->events,
                                         .catalogue = host->catalogue,
@@ -162,6 +164,7 @@ void mcplug_free(mcplug *host)
     while (!mp_registry_idle(&host->registry) || host->boxes)
         mp_loop_turn(host->loop, true);
     mp_registry_clear(&host->registry);
+    mp_searches_clear(&host->connector.searches);
     mp_loop_settle(host->loop); /* before modules end that have work under way */
     host_free(host);
 }

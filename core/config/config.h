@@ -162,6 +162,12 @@ void mp_resolved_clear(struct mp_resolved *resolved);
  * on top of an entry, or of a server that is given in place (`entry` NULL). */
 int mp_config_judge(const struct mcplug_config *config, const struct mp_entry *entry,
                     const mcplug_props *props, struct mcplug_error *err);
+/* The same for what a locator made of the entry's settings, which have been judged: what
+ * the administrator blocks is blocked here too, while it is the entry that must be
+ * allowed, for nobody can write down beforehand what a locator finds. */
+int mp_config_judge_found(const struct mcplug_config *config,
+                          const struct mp_entry *entry, const mcplug_props *props,
+                          struct mcplug_error *err);
 
 /* ---- mask.c ---- */
 

@@ -336,6 +336,15 @@ int mp_config_judge(const struct mcplug_config *config, const struct mp_entry *e
                                         : rc;
 }
 
+int mp_config_judge_found(const struct mcplug_config *config,
+                          const struct mp_entry *entry, const mcplug_props *props,
+                          struct mcplug_error *err)
+{
+    int rc;
+    return has_policy(config, &rc, err) ? judge_props(config, entry, props, false, err)
+                                        : rc;
+}
+
 /* The same of an entry, by what a policy looks at. Variables count once the entry may see
  * them, which is when it is approved. */
 static int judge(const struct mp_entry *entry, bool approved, struct mcplug_error *err)

@@ -38,15 +38,16 @@ static void remember(void *arg, uint64_t hash, enum mp_era era)
 
 /* ---- transports ---- */
 
-static int check_settings(const struct mp_offer *offer, const mcplug_props *settings,
-                          mcplug_props **out, struct mcplug_error *err)
+int mp_connector_check(const struct mp_offer *offer, const mcplug_props *settings,
+                       mcplug_props **out, struct mcplug_error *err)
 {
     char what[64];
     mcplug_props *props = mp_props_copy(settings);
 
     if (!props)
         return mp_fail_nomem(err);
-    snprintf(what, sizeof what, "transport \"%.32s\"", offer->feature.name);
+    snprintf(what, sizeof what, "%s \"%.32s\"", mp_kind_name(offer->feature.kind),
+             offer->feature.name);
     int r = mp_props_check(props, offer->feature.options, what, err);
     if (r == MCPLUG_OK)
         *out = mp_move(&props);
@@ -54,22 +55,23 @@ static int check_settings(const struct mp_offer *offer, const mcplug_props *sett
     return r;
 }
 
-/* For a URL whose transport nobody named: the oldest way of HTTP comes last. */
-static int fallback(void *arg, const mcplug_props *settings, const struct mp_offer **out,
-                    mcplug_props **checked, struct mcplug_error *err)
+/* For a URL whose transport nobody named: the one that the first one names comes next. */
+static int fallback(void *arg, const char *next, const mcplug_props *settings,
+                    const struct mp_offer **out, mcplug_props **checked,
+                    struct mcplug_error *err)
 {
     struct mp_connector *c = arg;
-    int r = mp_catalogue_find(c->catalogue, MCPLUG_TRANSPORT, "sse", out, err);
-    return r == MCPLUG_OK ? check_settings(*out, settings, checked, err) : r;
+    int r = mp_catalogue_find(c->catalogue, MCPLUG_TRANSPORT, next, out, err);
+    return r == MCPLUG_OK ? mp_connector_check(*out, settings, checked, err) : r;
 }
 
-int mp_connector_transport(struct mp_connector *c, const char *type, const char *url,
-                           const struct mp_offer **out, struct mcplug_error *err)
+int mp_connector_type(struct mp_connector *c, const char *type, const char *url,
+                      const struct mp_offer **out, struct mcplug_error *err)
 {
     char scheme[33];
 
     if (type)
-        return mp_catalogue_find(c->catalogue, MCPLUG_TRANSPORT, type, out, err);
+        return mp_catalogue_find(c->catalogue, MP_TYPE, type, out, err);
     size_t n = url ? strcspn(url, ":") : 0;
     if (n == 0 || n >= sizeof scheme || url[n] != ':')
         return mp_fail(err, MCPLUG_ECONFIG, "%s",
@@ -78,30 +80,39 @@ int mp_connector_transport(struct mp_connector *c, const char *type, const char 
     for (size_t i = 0; i < n; i++)
         scheme[i] = (char)(url[i] >= 'A' && url[i] <= 'Z' ? url[i] + 32 : url[i]);
     scheme[n] = '\0';
-    return mp_catalogue_accepts(c->catalogue, MCPLUG_TRANSPORT, scheme, out, err);
+    return mp_catalogue_accepts(c->catalogue, MP_TYPE, scheme, out, err);
 }
 
 /* ---- opening ---- */
 
-int mp_connector_open(
-    struct mp_connector *c, const mcplug_settings *settings, const struct mp_offer *offer,
-    const struct mp_session_options *options, const char *name, struct mp_identity *id,
-    void (*ready)(void *, struct mp_session *, const struct mcplug_error *),
-    void *ready_arg, struct mp_session **out, struct mcplug_error *err)
+int mp_connector_open(struct mp_connector *c, const struct mp_endpoint *at,
+                      const struct mp_session_options *options, const char *name,
+                      struct mp_identity *id,
+                      void (*ready)(void *, struct mp_session *,
+                                    const struct mcplug_error *),
+                      void *ready_arg, struct mp_session **out, struct mcplug_error *err)
 {
+    const mcplug_settings *settings = at->settings;
+    const struct mp_offer *offer = at->offer;
     struct mp_session_options o = *options;
     mcplug_props *props;
     int r = MCPLUG_OK;
 
     if (!offer)
-        r = mp_connector_transport(c, settings->type,
-                                   mp_props_get(settings->props, "url"), &offer, err);
+        r = mp_connector_type(c, settings->type, mp_props_get(settings->props, "url"),
+                              &offer, err);
     if (r == MCPLUG_OK)
-        r = check_settings(offer, settings->props, &props, err);
+        r = mp_connector_check(offer, settings->props, &props, err);
     if (r != MCPLUG_OK)
         return r;
     o.timeout_ms = o.timeout_ms ? o.timeout_ms : c->connect_ms;
     o.tool_ms = o.tool_ms ? o.tool_ms : c->tool_ms;
+    if (at->place) {
+        o.facts = at->place->facts;
+        o.n_facts = at->place->n_facts;
+        o.greeting = at->place->greeting;
+        o.greeting_params = at->place->greeting_params;
+    }
     struct mp_session_config cfg = {
         .loop = c->loop,
         .log = c->log,
@@ -110,8 +121,7 @@ int mp_connector_open(
         .spill_dir = c->spill_dir,
         .recall = recall,
         .remember = remember,
-        .fallback =
-            !settings->type && strcmp(offer->feature.name, "http") == 0 ? fallback : NULL,
+        .fallback = !settings->type && offer->feature.next ? fallback : NULL,
         .arg = c,
     };
     r = mp_session_open(&cfg, offer, props, &o, name, id, ready, ready_arg, out, err);

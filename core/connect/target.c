@@ -1,29 +1,8 @@
-#include "connect/target.h"
+#include "connect/target_private.h"
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
-
-struct vault {
-    struct vault *next;
-    const struct mp_offer *offer;
-    char name[];
-};
-
-struct mp_target {
-    unsigned refs;
-    mcplug_settings *settings;
-    const struct mp_offer *offer; /* NULL: not known */
-    bool is_elsewhere; /* its URL was put on top, and may call for another transport */
-    uint64_t hash;
-
-    /* For secrets; NULL: there are none. */
-    struct mcplug_config *config;
-    struct mp_entry *entry;
-    mcplug_props *variables;
-    mcplug_settings *overlay;
-    struct vault *vaults; /* that the entry names */
-};
 
 /* ---- life ---- */
 
@@ -34,7 +13,7 @@ static void target_free(struct mp_target *t)
     mp_props_free(t->variables);
     mcplug_config_free(t->config);
     while (t->vaults) {
-        struct vault *v = t->vaults;
+        struct mp_target_vault *v = t->vaults;
         t->vaults = v->next;
         mp_free(v);
     }
@@ -81,22 +60,20 @@ static int find_transport(struct mp_connector *c, const struct mp_entry *entry,
     int r = mp_entry_type(entry, &type, err);
 
     if (r == MCPLUG_OK && type) {
-        r = mp_connector_transport(c, type, NULL, out, err);
+        r = mp_connector_type(c, type, NULL, out, err);
     } else if (r == MCPLUG_OK) {
         r = mp_entry_resolve(entry, only_url, &first, err);
         if (r == MCPLUG_OK)
-            r = mp_connector_transport(c, NULL, mp_props_get(first.props, "url"), out,
-                                       err);
+            r = mp_connector_type(c, NULL, mp_props_get(first.props, "url"), out, err);
         mp_resolved_clear(&first);
     }
     mp_free(type);
     return r;
 }
 
-/* take `props`; `overlay` is put on top. give `out` */
-static int make_settings(const char *type, mcplug_props *props,
-                         const mcplug_settings *overlay, mcplug_settings **out,
-                         struct mcplug_error *err)
+int mp_target_make_settings(const char *type, mcplug_props *props,
+                            const mcplug_settings *overlay, mcplug_settings **out,
+                            struct mcplug_error *err)
 {
     mcplug_settings *s = mp_settings_take(type, props);
     int r = s ? MCPLUG_OK : mp_fail_nomem(err);
@@ -124,11 +101,11 @@ static void find_vault(void *arg, const char *name)
     size_t n = strcspn(name, ":");
     bool is_vault = name[n] && strncmp(name, "file:", 5) != 0 && strncmp(name, "cmd:", 4);
 
-    for (struct vault *v = f->target->vaults; v && is_vault; v = v->next)
+    for (struct mp_target_vault *v = f->target->vaults; v && is_vault; v = v->next)
         is_vault = strncmp(v->name, name, n) != 0 || v->name[n];
     if (!is_vault || f->result != MCPLUG_OK)
         return;
-    struct vault *v = mp_alloc(sizeof *v + n + 1);
+    struct mp_target_vault *v = mp_alloc(sizeof *v + n + 1);
     if (!v) {
         f->result = mp_fail_nomem(f->err);
         return;
@@ -139,10 +116,11 @@ static void find_vault(void *arg, const char *name)
     f->target->vaults = v;
 }
 
-static int keep_for_secrets(struct mp_target *t, struct mp_connector *c,
-                            struct mcplug_config *config, struct mp_entry *entry,
-                            struct mp_resolved *resolved, const mcplug_settings *overlay,
-                            struct mcplug_error *err)
+/* What a start has to look up again is judged again. */
+static int keep_entry(struct mp_target *t, struct mp_connector *c,
+                      struct mcplug_config *config, struct mp_entry *entry,
+                      struct mp_resolved *resolved, const mcplug_settings *overlay,
+                      struct mcplug_error *err)
 {
     struct finding f = {.target = t, .catalogue = c->catalogue, .err = err};
 
@@ -188,15 +166,16 @@ int mp_target_of_entry(struct mp_connector *c, struct mcplug_config *config,
     if (r == MCPLUG_OK)
         r = mp_entry_resolve(entry, t->offer->feature.options, resolved, err);
     if (r == MCPLUG_OK)
-        r = make_settings(resolved->type, mp_move(&resolved->props), overlay,
-                          &t->settings, err);
+        r = mp_target_make_settings(resolved->type, mp_move(&resolved->props), overlay,
+                                    &t->settings, err);
     /* what is put on top counts as much; else it was judged when found to be usable */
     if (r == MCPLUG_OK && overlay &&
         mp_config_judge(config, entry, t->settings->props, &why) != MCPLUG_OK)
         r = mp_fail(err, MCPLUG_EREFUSED, "Cannot use MCP server \"%s\": %s", entry->name,
                     why.text);
-    if (r == MCPLUG_OK && resolved->has_secrets)
-        r = keep_for_secrets(t, c, config, entry, resolved, overlay, err);
+    t->has_secrets = resolved->has_secrets;
+    if (r == MCPLUG_OK && (t->has_secrets || t->offer->feature.kind == MCPLUG_LOCATOR))
+        r = keep_entry(t, c, config, entry, resolved, overlay, err);
     if (r != MCPLUG_OK) {
         target_free(t);
         return r;
@@ -228,87 +207,4 @@ bool mp_target_equal(const struct mp_target *a, const struct mp_target *b)
                         b->config ? b->entry->source->real : NULL) &&
            mp_text_same(a->settings->type, b->settings->type) &&
            mp_props_equal(a->settings->props, b->settings->props);
-}
-
-bool mp_target_has_secrets(const struct mp_target *t)
-{
-    return t->config != NULL;
-}
-
-/* ---- secrets ---- */
-
-struct mp_lookup {
-    struct mp_target *target;
-    void (*done)(void *, const mcplug_settings *, const struct mcplug_error *);
-    void *arg;
-    bool cancelled;
-    mcplug_settings *settings;
-    struct mcplug_error why;
-};
-
-/* On a thread of the pool, as all that follows until on_looked_up(). */
-static int from_vault(void *arg, const char *vault, const char *name, struct mp_str *out,
-                      struct mcplug_error *err)
-{
-    const struct mp_target *t = arg;
-
-    for (const struct vault *v = t->vaults; v; v = v->next)
-        if (strcmp(v->name, vault) == 0)
-            return mp_vault_ask(v->offer, name, out, err);
-    return mp_fail(err, MCPLUG_ENOTSUP, "there is no vault \"%s\"", vault);
-}
-
-static void look_up(void *arg)
-{
-    struct mp_lookup *l = arg;
-    struct mp_target *t = l->target;
-    const struct mp_vaults vaults = {from_vault, t};
-    mcplug_props *props = NULL;
-
-    int r = mp_entry_secrets(t->entry, t->offer->feature.options, t->variables, &vaults,
-                             &props, &l->why);
-    if (r == MCPLUG_OK)
-        make_settings(t->settings->type, props, t->overlay, &l->settings, &l->why);
-}
-
-static void on_looked_up(void *arg, int status)
-{
-    struct mp_lookup *l = arg;
-
-    if (status != MCPLUG_OK && !l->why.code)
-        mp_fail(&l->why, status, "secrets could not be looked up: %s",
-                mp_error_name(status));
-    if (!l->cancelled)
-        l->done(l->arg, l->why.code ? NULL : l->settings, l->why.code ? &l->why : NULL);
-    mcplug_settings_free(l->settings);
-    mp_target_unref(l->target);
-    mp_free(l);
-}
-
-int mp_lookup_start(struct mp_loop *loop, struct mp_target *target,
-                    void (*done)(void *arg, const mcplug_settings *settings,
-                                 const struct mcplug_error *why),
-                    void *arg, struct mp_lookup **out, struct mcplug_error *err)
-{
-    struct mp_lookup *l = mp_alloc(sizeof *l);
-
-    if (!l)
-        return mp_fail_nomem(err);
-    l->target = mp_target_ref(target);
-    l->done = done;
-    l->arg = arg;
-    l->why = (struct mcplug_error)MCPLUG_ERROR_INIT;
-    int r = mp_loop_work(loop, look_up, on_looked_up, l);
-    if (r != MCPLUG_OK) {
-        mp_target_unref(l->target);
-        mp_free(l);
-        return mp_fail(err, r, "secrets could not be looked up: %s", mp_error_name(r));
-    }
-    *out = l;
-    return MCPLUG_OK;
-}
-
-void mp_lookup_cancel(struct mp_lookup *l)
-{
-    l->cancelled = true;
 }

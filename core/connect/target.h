@@ -1,9 +1,8 @@
 /* What a server is reached with: settings in place, or an entry of the configuration.
  * Each step from an entry to settings is made once: may it be used, which transport, do
  * its settings fit what the module declares, variables, what is put on top, the policy on
- * the result. Secrets come last and anew for each start, on a thread of the pool: a
- * keyring may ask its user. A place for locators is between the transport and the policy.
- * [loop] */
+ * the result. What changes from start to start is left to a lookup: secrets, and where a
+ * locator finds the server. [loop] */
 #ifndef MP_CONNECT_TARGET_H
 #define MP_CONNECT_TARGET_H
 
@@ -11,8 +10,6 @@
 #include "connect/connector.h"
 
 struct mp_target; /* counted */
-struct mp_lookup; /* of its secrets, under way */
-
 int mp_target_of_settings(const mcplug_settings *settings, struct mp_target **out,
                           struct mcplug_error *err);
 /* `overlay`, which may be NULL, is put on top of what the entry says. Problems of the
@@ -31,13 +28,20 @@ const mcplug_settings *mp_target_settings(const struct mp_target *target);
 const struct mp_offer *mp_target_offer(const struct mp_target *target);
 /* Would the same server be reached, with the same secrets? */
 bool mp_target_equal(const struct mp_target *a, const struct mp_target *b);
-bool mp_target_has_secrets(const struct mp_target *target);
 
-/* Looks the secrets up. `done` runs once, with the settings as they are to be used,
- * borrow, or the reason why not; unless it is cancelled. */
-int mp_lookup_start(struct mp_loop *loop, struct mp_target *target,
-                    void (*done)(void *arg, const mcplug_settings *settings,
-                                 const struct mcplug_error *why),
+/* ---- lookup.c ---- */
+
+/* What is found out anew at each start: secrets, on a thread of the pool, for a keyring
+ * may ask its user; then, when the type is a locator's, where the server is. */
+struct mp_lookup;
+
+/* Is there anything to be found out? */
+bool mp_lookup_needed(struct mp_connector *c, const struct mp_target *target);
+/* `done` runs once, with the way to the server or the reason why there is none, and
+ * whether that is a secret's; unless it is cancelled. `ms` is what a locator may take. */
+int mp_lookup_start(struct mp_connector *c, struct mp_target *target, uint64_t ms,
+                    void (*done)(void *arg, const struct mp_endpoint *at,
+                                 const struct mcplug_error *why, bool is_secret),
                     void *arg, struct mp_lookup **out, struct mcplug_error *err);
 void mp_lookup_cancel(struct mp_lookup *lookup);
 

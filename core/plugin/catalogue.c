@@ -32,8 +32,6 @@
 
 #define BUILT_IN "(compiled in)"
 
-#define TYPE 0 /* no kind has this number */
-
 struct record {
     struct mp_plugin plugin;
     struct record *outer; /* being loaded: whose init() wants it */
@@ -64,7 +62,7 @@ struct mp_catalogue {
 
 /* What somebody is looking for. */
 struct want {
-    uint32_t kind; /* TYPE: a transport or a locator */
+    uint32_t kind; /* MP_TYPE: a transport or a locator */
     const char *name;
     bool accepts; /* the name is a URL scheme or mime type */
 };
@@ -383,7 +381,7 @@ static int call_init(struct mp_catalogue *cat, struct record *record, const char
 
 static bool is_of_kind(const struct mcplug_feature *f, const struct want *want)
 {
-    return want->kind == TYPE ? mp_kind_is_type(f->kind) : f->kind == want->kind;
+    return want->kind == MP_TYPE ? mp_kind_is_type(f->kind) : f->kind == want->kind;
 }
 
 static bool serves(const struct mcplug_feature *f, const struct want *want)
@@ -426,7 +424,7 @@ static int check_types(const struct mp_catalogue *cat, const struct record *reco
         const struct mcplug_feature *f = &record->offers[i].feature;
         const struct mp_offer *other =
             mp_kind_is_type(f->kind)
-                ? offer_of_loaded(cat, &(struct want){TYPE, f->name, false})
+                ? offer_of_loaded(cat, &(struct want){MP_TYPE, f->name, false})
                 : NULL;
         if (other)
             return mp_plugin_fail(err, MCPLUG_EINVAL, where,
@@ -662,7 +660,7 @@ static const char *package_of(const struct want *want)
     for (size_t i = 0; i < MP_COUNT(packages); i++)
         for (size_t k = 0; packages[i].names[k]; k++)
             if ((packages[i].kind == want->kind ||
-                 (want->kind == TYPE && packages[i].kind == MCPLUG_TRANSPORT)) &&
+                 (want->kind == MP_TYPE && packages[i].kind == MCPLUG_TRANSPORT)) &&
                 strcmp(packages[i].names[k], want->name) == 0)
                 return packages[i].package;
     return NULL;
@@ -692,7 +690,7 @@ static int fail_nobody(const struct mp_catalogue *cat, const struct want *want,
 
     mp_str_init(&text, 65536);
     mp_str_addf(&text, "no module offers %s %s%s\"%.64s\"", want->accepts ? "a" : "the",
-                want->kind == TYPE ? "transport" : mp_kind_name(want->kind),
+                want->kind == MP_TYPE ? "transport" : mp_kind_name(want->kind),
                 want->accepts ? " for " : " ", want->name);
     if (why->code)
         mp_str_addf(&text, ": %s", why->text);
@@ -749,12 +747,6 @@ int mp_catalogue_accepts(struct mp_catalogue *cat, uint32_t kind, const char *wh
                          const struct mp_offer **out, struct mcplug_error *err)
 {
     return seek(cat, &(struct want){kind, what, true}, out, err);
-}
-
-int mp_catalogue_type(struct mp_catalogue *cat, const char *name,
-                      const struct mp_offer **out, struct mcplug_error *err)
-{
-    return seek(cat, &(struct want){TYPE, name, false}, out, err);
 }
 
 /* ---- services ---- */
@@ -824,8 +816,7 @@ const void *mp_catalogue_use(struct mp_catalogue *cat, mcplug_self *self,
     return offer->feature.ops;
 }
 
-void mp_catalogue_leave(struct mp_catalogue *cat, const struct mp_offer *offer)
+void mp_catalogue_leave(const struct mp_offer *offer)
 {
-    (void)cat;
     MP_OF(offer->plugin, struct record, plugin)->is_left = true;
 }

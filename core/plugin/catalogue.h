@@ -66,6 +66,9 @@ void mp_catalogue_free(struct mp_catalogue *cat);
  * they have left running. */
 size_t mp_catalogue_fini(struct mp_catalogue *cat);
 
+/* For `kind`: a transport or a locator, for the types of entries are one name space. */
+#define MP_TYPE 0u
+
 /* Finds who offers `kind` under `name`, and loads it. MCPLUG_ENOTSUP: nobody does;
  * the message lists where was searched, and names the package for our own ones, or
  * says why the file NAME.so was refused. Modules that fail on the way are logged, one
@@ -76,16 +79,13 @@ int mp_catalogue_find(struct mp_catalogue *cat, uint32_t kind, const char *name,
 int mp_catalogue_accepts(struct mp_catalogue *cat, uint32_t kind, const char *what,
                          const struct mp_offer **out, struct mcplug_error *err);
 
-/* The transport or the locator of that name: types are one name space. */
-int mp_catalogue_type(struct mp_catalogue *cat, const char *name,
-                      const struct mp_offer **out, struct mcplug_error *err);
 /* For host->use(): the service of that name, for the module that `self` is of. */
 const void *mp_catalogue_use(struct mp_catalogue *cat, mcplug_self *self,
                              const char *name, uint32_t version, void **ctx,
                              struct mcplug_error *err);
 /* A thread is in that module for good: it is not to be finished, nor anything freed that
  * it may still use. */
-void mp_catalogue_leave(struct mp_catalogue *cat, const struct mp_offer *offer);
+void mp_catalogue_leave(const struct mp_offer *offer);
 
 /* Loads one file: checks, pins, dlopen, handshake, init; a file that is loaded already is
  * given again. The reason for a refusal is one line that begins with its path. */

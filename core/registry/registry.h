@@ -100,7 +100,7 @@ struct mp_service {
     char *probe, *probe_url;
     char *cache_path; /* where what it offers is kept; NULL: nowhere */
 
-    struct mp_lookup *lookup;   /* secrets that are looked up for a start */
+    struct mp_lookup *lookup;   /* what a start has to look up */
     struct mp_session *session; /* while something of it is there */
     struct mp_identity id;      /* what it said of itself last */
     struct mp_health health;

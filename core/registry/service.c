@@ -538,7 +538,7 @@ static void on_limit(struct mp_timer *timer)
     not_connected(s, &why, false);
 }
 
-static int open_session(struct mp_service *s, const mcplug_settings *settings,
+static int open_session(struct mp_service *s, const struct mp_endpoint *at,
                         struct mcplug_error *err)
 {
     struct mp_registry *r = s->registry;
@@ -553,8 +553,8 @@ static int open_session(struct mp_service *s, const mcplug_settings *settings,
     o.elicit_url = s->handlers[1] ? on_elicit_url : NULL;
     o.sample = s->handlers[2] ? on_sample : NULL;
     o.roots = s->handlers[3] ? on_roots : NULL;
-    int result = mp_connector_open(r->o.connector, settings, mp_target_offer(s->target),
-                                   &o, s->name, &s->id, on_ready, s, &s->session, err);
+    int result = mp_connector_open(r->o.connector, at, &o, s->name, &s->id, on_ready, s,
+                                   &s->session, err);
     if (result != MCPLUG_OK) {
         s->session = NULL;
         return result;
@@ -566,16 +566,16 @@ static int open_session(struct mp_service *s, const mcplug_settings *settings,
 }
 
 /* The time to connect begins now: a secret may take its own. */
-static void on_secrets(void *arg, const mcplug_settings *settings,
-                       const struct mcplug_error *why)
+static void on_looked_up(void *arg, const struct mp_endpoint *at,
+                         const struct mcplug_error *why, bool is_secret)
 {
     struct mp_service *s = arg;
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
     s->lookup = NULL;
-    if (why) /* somebody has to do something about it */
-        not_connected(s, why, true);
-    else if (open_session(s, settings, &err) != MCPLUG_OK)
+    if (why) /* of a secret: somebody has to do something about it */
+        not_connected(s, why, is_secret);
+    else if (open_session(s, at, &err) != MCPLUG_OK)
         not_connected(s, &err, false);
 }
 
@@ -590,10 +590,13 @@ static void start(struct mp_keeper *k)
     s->said[0] = '\0';
     *err = (struct mcplug_error)MCPLUG_ERROR_INIT;
     int result = mp_probe_check(r->o.catalogue, s->probe, s->probe_url, err);
-    if (result == MCPLUG_OK && mp_target_has_secrets(s->target))
-        result = mp_lookup_start(r->o.loop, s->target, on_secrets, s, &s->lookup, err);
+    const struct mp_endpoint at = {.settings = mp_target_settings(s->target),
+                                   .offer = mp_target_offer(s->target)};
+    if (result == MCPLUG_OK && mp_lookup_needed(r->o.connector, s->target))
+        result = mp_lookup_start(r->o.connector, s->target, s->o.timeout_ms, on_looked_up,
+                                 s, &s->lookup, err);
     else if (result == MCPLUG_OK)
-        result = open_session(s, mp_target_settings(s->target), err);
+        result = open_session(s, &at, err);
     if (result != MCPLUG_OK)
         mp_job_defer(r->o.loop, &s->settle_job, tell_not_started);
 }

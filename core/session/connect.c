@@ -40,6 +40,18 @@ static void not_sent(struct mp_session *s, const struct mcplug_error *why)
 
 /* ---- connected ---- */
 
+/* What a locator wants to be said first. */
+static void greet(struct mp_session *s)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    if (s->client.greeting &&
+        mp_frame_notify(s, s->client.greeting, mp_text(s->client.greeting_params),
+                        &err) != MCPLUG_OK)
+        mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "%s: %s", s->client.greeting,
+               err.text);
+}
+
 /* Era and revision are settled. */
 static void connected(struct mp_session *s)
 {
@@ -48,6 +60,7 @@ static void connected(struct mp_session *s)
                         s->connecting.fell_back ? MP_ERA_OLDEST : s->era);
     mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "connected, revision %s",
            s->id->revision);
+    greet(s);
     if (mp_session_lost(s))
         mp_session_enter(s, MP_FAILED); /* the reason follows with on_closed() */
     else
@@ -356,8 +369,8 @@ static int use_transport(struct mp_session *s, struct mcplug_error *err)
 
     if (!s->connecting.fell_back || s->wire.fallback_settings)
         return MCPLUG_OK;
-    int r = s->cfg.fallback(s->cfg.arg, s->wire.settings, &other,
-                            &s->wire.fallback_settings, err);
+    int r = s->cfg.fallback(s->cfg.arg, s->wire.transport->feature.next, s->wire.settings,
+                            &other, &s->wire.fallback_settings, err);
     if (r == MCPLUG_OK) {
         mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "going on with transport %s",
                other->feature.name);

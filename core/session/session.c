@@ -368,6 +368,8 @@ static void session_free(struct mp_session *s)
     mp_free(s->source);
     mp_free(s->client.log_level);
     mp_free(s->client.revision_wanted);
+    mp_free(s->client.greeting);
+    mp_free(s->client.greeting_params);
     mp_free(s->client.meta);
     mp_free(s->client.caps);
     mp_free(s);
@@ -412,6 +414,8 @@ int mp_session_open(const struct mp_session_config *cfg, const struct mp_offer *
     s->ready.arg = ready_arg;
     s->o = *o;
     s->o.log_level = s->o.revision = NULL;
+    s->o.greeting = s->o.greeting_params = NULL;
+    s->o.facts = NULL;
     if (!s->o.request_ms)
         s->o.request_ms = MP_REQUEST_MS;
     if (!s->o.max_memory)
@@ -430,6 +434,17 @@ int mp_session_open(const struct mp_session_config *cfg, const struct mp_offer *
         ok = ok && (s->client.log_level = mp_strdup(o->log_level));
     if (o->revision)
         ok = ok && (s->client.revision_wanted = mp_strdup(o->revision));
+    if (o->greeting) { /* one line, as every frame */
+        mp_view params = mp_text(o->greeting_params);
+        ok = ok && mp_frame_object(&params, "", NULL) == MCPLUG_OK &&
+             (s->client.greeting = mp_strdup(o->greeting)) &&
+             (s->client.greeting_params =
+                  mp_strndup((const char *)params.data, params.len));
+        if (ok)
+            mp_frame_flatten(s->client.greeting_params, params.len);
+    }
+    for (size_t i = 0; i < o->n_facts; i++)
+        mp_identity_describe(id, o->facts[i].name, o->facts[i].value);
     int r = ok ? mp_frame_client(s, err) : mp_fail_nomem(err);
     if (r == MCPLUG_OK)
         r = make_rpc(s, err);

@@ -44,6 +44,10 @@ struct mp_session_options {
     uint64_t max_spill;  /* of one message; 0: 8 GiB */
     const char *log_level, *revision;
     uint32_t keep_alive_ms;
+    const struct mcplug_pair *facts; /* known before it is reached */
+    size_t n_facts;
+    const char *greeting; /* a notification once it is up; NULL: none */
+    const char *greeting_params;
     void *arg; /* for all of the following */
     mp_input_fn *elicit, *elicit_url, *sample, *roots;
     void (*changed)(void *arg, struct mp_session *s, int kind, const char *uri);
@@ -73,10 +77,11 @@ struct mp_session_config { /* from the host; strings are borrow, as long as the 
     /* Remembers and recalls what era a server of these settings has. */
     enum mp_era (*recall)(void *arg, uint64_t settings_hash);
     void (*remember)(void *arg, uint64_t settings_hash, enum mp_era era);
-    /* The transport for servers that the first one finds too old, with `settings`
-     * checked for it (give). NULL: there is no other. */
-    int (*fallback)(void *arg, const mcplug_props *settings, const struct mp_offer **out,
-                    mcplug_props **checked, struct mcplug_error *err);
+    /* The transport for servers that the first one finds too old, by the name that it
+     * has for that one, with `settings` checked for it (give). NULL: there is none. */
+    int (*fallback)(void *arg, const char *next, const mcplug_props *settings,
+                    const struct mp_offer **out, mcplug_props **checked,
+                    struct mcplug_error *err);
     void *arg;
 };
 

@@ -78,6 +78,7 @@ struct mp_renewal {
 /* What we are and want, as frames say it. */
 struct mp_client {
     char *log_level, *revision_wanted; /* of the options; NULL: none */
+    char *greeting, *greeting_params;  /* likewise */
     char *caps;                        /* JSON object */
     char *meta; /* the members of `_meta` that every modern request has */
     size_t meta_len;

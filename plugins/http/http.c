@@ -375,6 +375,7 @@ static const struct mcplug_feature features[] = {
         .accepts = schemes,
         .options = options,
         .ops = &ops,
+        .next = "sse",
     },
     {
         .kind = MCPLUG_TRANSPORT,

@@ -202,10 +202,12 @@ static void remember(void *arg, uint64_t settings_hash, enum mp_era era)
     f->era = era;
 }
 
-static int fallback(void *arg, const mcplug_props *settings, const struct mp_offer **out,
-                    mcplug_props **checked, struct mcplug_error *err)
+static int fallback(void *arg, const char *next, const mcplug_props *settings,
+                    const struct mp_offer **out, mcplug_props **checked,
+                    struct mcplug_error *err)
 {
     struct fake *f = arg;
+    (void)next;
     if (f->lacks_other)
         return mp_fail(err, MCPLUG_ENOTSUP, "no module has transport \"older\"");
     *out = &f->other;

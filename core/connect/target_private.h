@@ -1,0 +1,34 @@
+/* What a target is made of, for the files of this folder. */
+#ifndef MP_CONNECT_TARGET_PRIVATE_H
+#define MP_CONNECT_TARGET_PRIVATE_H
+
+#include "connect/target.h"
+
+struct mp_target_vault {
+    struct mp_target_vault *next;
+    const struct mp_offer *offer;
+    char name[];
+};
+
+struct mp_target {
+    unsigned refs;
+    mcplug_settings *settings;
+    const struct mp_offer *offer; /* NULL: not known */
+    bool is_elsewhere; /* its URL was put on top, and may call for another transport */
+    bool has_secrets;
+    uint64_t hash;
+
+    /* For what is looked up at each start; NULL: nothing is. */
+    struct mcplug_config *config;
+    struct mp_entry *entry;
+    mcplug_props *variables;
+    mcplug_settings *overlay;
+    struct mp_target_vault *vaults; /* that the entry names */
+};
+
+/* take `props`; `overlay`, which may be NULL, is put on top. give `out` */
+int mp_target_make_settings(const char *type, mcplug_props *props,
+                            const mcplug_settings *overlay, mcplug_settings **out,
+                            struct mcplug_error *err);
+
+#endif
