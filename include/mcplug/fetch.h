@@ -24,6 +24,8 @@ extern "C" {
 #define MCPLUG_FETCH "fetch"
 #define MCPLUG_FETCH_VERSION 1
 
+#define MCPLUG_FETCH_WANTS_MAX 16 /* headers of an answer that one can ask for */
+
 typedef struct mcplug_fetch_client mcplug_fetch_client;
 typedef struct mcplug_fetch_request mcplug_fetch_request;
 

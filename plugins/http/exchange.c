@@ -53,8 +53,8 @@ struct http_exchange *http_exchange_new(struct http_link *l, mcplug_buf *frame,
 
 static void stop(struct http_exchange *e)
 {
-    net_stop(e->fetch);
-    e->fetch = NULL;
+    e->link->fetch->stop(e->request);
+    e->request = NULL;
     if (e->timer != NULL)
         e->link->host->loop->timer_stop(e->timer);
     e->timer = NULL;
@@ -184,10 +184,12 @@ static int read_events(struct http_exchange *e)
 
 /* ---- the answer ---- */
 
+static const char *const wanted[] = {"Mcp-Session-Id", NULL};
+
 static void keep_session(struct http_exchange *e, const char *id)
 {
     const struct mcplug_mem *mem = e->link->host->mem;
-    if (id == NULL || !e->is_initialize || e->link->is_sse)
+    if (id == NULL || e->link->is_sse)
         return;
     for (const char *p = id; *p != '\0'; p++)
         if (*p < 0x21 || *p > 0x7e)
@@ -210,7 +212,7 @@ static void on_taken(void *arg)
 {
     struct http_exchange *e = arg;
     e->timer = NULL;
-    net_stop(e->fetch);
+    e->link->fetch->stop(e->request);
     on_done(e, NULL);
 }
 
@@ -228,7 +230,7 @@ static void taken(struct http_exchange *e)
         http_hold(l, 0); /* not from inside of curl */
 }
 
-static void on_head(void *arg, const struct net_head *head)
+static void on_head(void *arg, const struct mcplug_fetch_head *head)
 {
     struct http_exchange *e = arg;
     int awaits = (e->number != 0 && !e->link->is_sse) || e->kind == 0;
@@ -246,14 +248,14 @@ static void on_head(void *arg, const struct net_head *head)
         e->reading = HTTP_PROBLEM;
     else if (!awaits || head->status == 202 || head->status == 204)
         e->reading = HTTP_NOTHING;
-    else if (head->is_events && read_events(e) == 0)
+    else if (strcmp(head->type, "text/event-stream") == 0 && read_events(e) == 0)
         stream_began(e);
-    else if (head->is_json && e->kind != 0)
+    else if (strcmp(head->type, "application/json") == 0 && e->kind != 0)
         e->reading = HTTP_JSON;
     else
         e->reading = HTTP_PROBLEM;
-    if (head->status < 300)
-        keep_session(e, head->session);
+    if (head->status < 300 && e->is_initialize)
+        keep_session(e, head->values[0]);
     if (head->status < 300 && !awaits)
         taken(e);
 }
@@ -265,8 +267,8 @@ static void on_enough(void *arg)
 {
     struct http_exchange *e = arg;
     e->timer = NULL;
-    net_stop(e->fetch);
-    e->fetch = NULL;
+    e->link->fetch->stop(e->request);
+    e->request = NULL;
     refused(e);
 }
 
@@ -459,7 +461,7 @@ static void on_done(void *arg, const struct mcplug_error *why)
 {
     struct http_exchange *e = arg;
     struct http_link *l = e->link;
-    e->fetch = NULL;
+    e->request = NULL;
     if (e->timer != NULL)
         l->host->loop->timer_stop(e->timer);
     e->timer = NULL;
@@ -494,11 +496,17 @@ static void on_sent(void *arg)
     http_exchange_written(arg);
 }
 
-static const struct net_events events = {on_head, on_body, on_sent, on_done};
+static const struct mcplug_fetch_events events = {
+    .struct_size = sizeof events,
+    .head = on_head,
+    .body = on_body,
+    .sent = on_sent,
+    .done = on_done,
+};
 
 static void on_too_late(void *arg);
 
-/* Before it begins: the head may be there before net_start() returns. */
+/* Before it begins: the head may be there before start() returns. */
 static void allow(struct http_exchange *e, uint64_t ms)
 {
     e->timer = e->link->host->loop->timer_start(e->link->self, ms, on_too_late, e);
@@ -520,7 +528,7 @@ static void on_too_late(void *arg)
         http_pump(l);
         return;
     }
-    net_stop(e->fetch);
+    e->link->fetch->stop(e->request);
     l->host->diag->fail(&why, MCPLUG_ETIMEDOUT, "no %s came within %d s",
                         e->kind == 0 ? "stream" : "answer", HTTP_OPEN_MS / 1000);
     on_done(e, &why);
@@ -531,18 +539,24 @@ static int begin_stream(struct http_exchange *e, struct mcplug_error *err)
 {
     struct http_link *l = e->link;
     const char *id = is_resumable(e) ? e->events->id : NULL;
-    struct net_header headers[] = {
+    struct mcplug_pair headers[] = {
         {"Accept", "text/event-stream"},
         {"MCP-Protocol-Version", l->revision[0] != '\0' ? l->revision : NULL},
         {"Mcp-Session-Id", l->session},
         {"Last-Event-ID", id},
     };
-    struct net_ask ask = {"GET", l->url, NULL, headers, 4, 0};
+    struct mcplug_fetch_ask ask = {
+        .struct_size = sizeof ask,
+        .method = "GET",
+        .url = l->url,
+        .headers = headers,
+        .n_headers = 4,
+    };
     e->had_session = l->session != NULL;
     e->reading = HTTP_NOTHING;
     if (e->kind == 0)
         allow(e, HTTP_OPEN_MS);
-    return net_start(l->net, &ask, &events, e, &e->fetch, err);
+    return l->fetch->start(l->client, &ask, &events, e, &e->request, err);
 }
 
 int http_exchange_begin(struct http_exchange *e, struct mcplug_error *err)
@@ -554,13 +568,21 @@ int http_exchange_begin(struct http_exchange *e, struct mcplug_error *err)
         return begin_stream(e, err);
     size_t n = e->n_headers;
     if (!e->is_modern && !e->is_initialize && l->session != NULL)
-        e->headers[n++] = (struct net_header){"Mcp-Session-Id", l->session};
+        e->headers[n++] = (struct mcplug_pair){"Mcp-Session-Id", l->session};
     e->had_session = n > e->n_headers;
-    struct net_ask ask = {
-        "POST", l->is_sse ? l->endpoint : l->url, e->frame, e->headers, n, e->once};
+    struct mcplug_fetch_ask ask = {
+        .struct_size = sizeof ask,
+        .flags = e->once ? MCPLUG_FETCH_ONCE : 0,
+        .method = "POST",
+        .url = l->is_sse ? l->endpoint : l->url,
+        .headers = e->headers,
+        .n_headers = n,
+        .wants = e->is_initialize ? wanted : NULL,
+        .body = e->frame,
+    };
     if (e->number == 0 || l->is_sse)
         allow(e, e->is_initialized || e->number != 0 ? HTTP_BARRIER_MS : HTTP_OPEN_MS);
-    int r = net_start(l->net, &ask, &events, e, &e->fetch, err);
+    int r = l->fetch->start(l->client, &ask, &events, e, &e->request, err);
     if (r == MCPLUG_OK && e->number != 0 && !e->is_active && !e->is_standing) {
         e->is_active = 1;
         l->n_active++;
@@ -595,7 +617,7 @@ void http_exchange_settled(struct http_exchange *e)
 {
     struct http_link *l = e->link;
     e->is_settled = 1;
-    if (e->fetch == NULL || l->n_lingering >= HTTP_LINGER_MAX) {
+    if (e->request == NULL || l->n_lingering >= HTTP_LINGER_MAX) {
         http_exchange_end(e, NULL);
         return;
     }

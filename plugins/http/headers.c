@@ -55,7 +55,7 @@ static size_t room_for(const struct mcplug_pair *pair)
            header_encoded_size(strlen(pair->value));
 }
 
-static char *put(char *at, struct net_header *h, const struct mcplug_pair *pair,
+static char *put(char *at, struct mcplug_pair *h, const struct mcplug_pair *pair,
                  const char *name)
 {
     h->name = name;
@@ -81,11 +81,11 @@ int http_headers_take(struct http_exchange *e, const struct mcplug_envelope *env
     if (e->headers == NULL)
         return -1;
     char *at = (char *)(e->headers + n);
-    struct net_header *h = e->headers;
-    *h++ = (struct net_header){"Content-Type", "application/json"};
-    *h++ = (struct net_header){"Accept", "application/json, text/event-stream"};
+    struct mcplug_pair *h = e->headers;
+    *h++ = (struct mcplug_pair){"Content-Type", "application/json"};
+    *h++ = (struct mcplug_pair){"Accept", "application/json, text/event-stream"};
     if (revision != NULL) {
-        *h++ = (struct net_header){"MCP-Protocol-Version", at};
+        *h++ = (struct mcplug_pair){"MCP-Protocol-Version", at};
         at = stpcpy(at, revision) + 1;
     }
     for (size_t i = 0; e->is_modern && i < env->n_meta; i++) {

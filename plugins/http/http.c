@@ -65,7 +65,7 @@ void http_session_over(struct http_link *l, int status)
         end_session(l);
 }
 
-static void on_farewell_head(void *arg, const struct net_head *head)
+static void on_farewell_head(void *arg, const struct mcplug_fetch_head *head)
 {
     (void)arg, (void)head;
 }
@@ -88,24 +88,35 @@ static void delete_timeout(void *arg)
 {
     struct http_link *l = arg;
     l->patience = NULL;
-    net_stop(l->farewell);
+    l->fetch->stop(l->farewell);
     l->farewell = NULL;
     http_end(l, NULL);
 }
 
 static int send_delete(struct http_link *l)
 {
-    static const struct net_events events = {on_farewell_head, on_farewell_body, NULL,
-                                             on_farewell};
+    static const struct mcplug_fetch_events events = {
+        .struct_size = sizeof events,
+        .head = on_farewell_head,
+        .body = on_farewell_body,
+        .done = on_farewell,
+    };
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct net_header headers[] = {
+    struct mcplug_pair headers[] = {
         {"Mcp-Session-Id", l->session},
         {"MCP-Protocol-Version", l->revision[0] != '\0' ? l->revision : NULL},
     };
-    struct net_ask ask = {"DELETE", l->url, NULL, headers, 2, 0};
+    struct mcplug_fetch_ask ask = {
+        .struct_size = sizeof ask,
+        .method = "DELETE",
+        .url = l->url,
+        .headers = headers,
+        .n_headers = 2,
+    };
     l->patience = l->host->loop->timer_start(l->self, HTTP_DELETE_MS, delete_timeout, l);
-    return l->patience != NULL ? net_start(l->net, &ask, &events, l, &l->farewell, &err)
-                               : MCPLUG_ENOMEM;
+    return l->patience != NULL
+               ? l->fetch->start(l->client, &ask, &events, l, &l->farewell, &err)
+               : MCPLUG_ENOMEM;
 }
 
 void http_link_close(void *t)
@@ -126,7 +137,7 @@ void http_link_destroy(void *t)
         l->host->loop->timer_stop(l->patience);
     let_go(l);
     drop_all(l);
-    net_free(l->net);
+    l->fetch->client_free(l->client);
     l->host->mem->free(l->session);
     l->host->mem->free(l->endpoint);
     l->host->mem->free(l->url);
@@ -175,7 +186,7 @@ void http_pump(struct http_link *l)
             if (e->number != 0)
                 l->host->wire->exchange_end(l->conn, e->number, &err);
             http_exchange_free(e);
-        } else if (net_is_written(e->fetch)) {
+        } else if (l->fetch->is_written(e->request)) {
             http_exchange_written(e);
         }
     }
@@ -234,7 +245,7 @@ int http_link_send(void *t, mcplug_buf *frame, const struct mcplug_envelope *env
     }
     if (e->is_initialized)
         begin_session(l, e);
-    if (net_is_written(e->fetch))
+    if (l->fetch->is_written(e->request))
         return MCPLUG_OK;
     e->owes = 1;
     return MCPLUG_QUEUED;
@@ -254,7 +265,7 @@ void http_link_cancel(void *t, uint64_t exchange)
     struct http_exchange *e = find(l, exchange);
     if (e == NULL)
         return;
-    if (e->fetch != NULL && net_is_written(e->fetch))
+    if (e->request != NULL && l->fetch->is_written(e->request))
         http_exchange_written(e); /* the server may have it */
     http_exchange_free(e);
     http_pump(l);
@@ -269,12 +280,15 @@ void http_link_settled(void *t, uint64_t exchange)
 
 /* ---- what the core sees ---- */
 
-int http_link_new(const struct http_module *module, mcplug_conn *conn,
+int http_link_new(struct web_module *module, mcplug_conn *conn,
                   const mcplug_props *settings, const char *url_text,
-                  const struct net_header *extra, struct http_link **out,
+                  const struct mcplug_pair *extra, struct http_link **out,
                   struct mcplug_error *err)
 {
     const struct mcplug_host *host = module->host;
+    int r = web_use(module, err);
+    if (r != MCPLUG_OK)
+        return r;
     char peer[URL_HOST_MAX + 32];
     struct url url;
     struct http_link *l = host->mem->alloc(sizeof *l);
@@ -282,16 +296,18 @@ int http_link_new(const struct http_module *module, mcplug_conn *conn,
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
     l->host = host;
     l->self = module->self;
+    l->fetch = module->fetch;
     l->conn = conn;
     l->last = &l->first;
     l->url = host->mem->alloc(strlen(url_text) + 1);
     int64_t most = host->diag->prop_int(settings, "connections", 0);
     l->max_active = most < 1 ? 1 : most > 10000 ? 10000 : (size_t)most;
-    int r = l->url != NULL ? MCPLUG_OK
-                           : host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
+    r = l->url != NULL ? MCPLUG_OK
+                       : host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
     if (r == MCPLUG_OK)
-        r = net_new(host, l->self, settings, strcpy(l->url, url_text), extra, &l->net,
-                    err);
+        r = l->fetch->client_new(module->fetch_ctx, settings, strcpy(l->url, url_text),
+                                 extra, extra != NULL && extra->name != NULL ? 1 : 0,
+                                 &l->client, err);
     if (r != MCPLUG_OK) {
         host->mem->free(l->url);
         host->mem->free(l);
@@ -304,9 +320,9 @@ int http_link_new(const struct http_module *module, mcplug_conn *conn,
     return MCPLUG_OK;
 }
 
-int http_open(const struct http_module *module, mcplug_conn *conn,
-              const mcplug_props *settings, const char *url,
-              const struct net_header *extra, void **out, struct mcplug_error *err)
+int http_open(struct web_module *module, mcplug_conn *conn, const mcplug_props *settings,
+              const char *url, const struct mcplug_pair *extra, void **out,
+              struct mcplug_error *err)
 {
     struct http_link *l;
     int r = http_link_new(module, conn, settings, url, extra, &l, err);
@@ -320,32 +336,9 @@ int http_open(const struct http_module *module, mcplug_conn *conn,
 static int plain_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
                       void **out, struct mcplug_error *err)
 {
-    const struct http_module *module = ctx;
+    struct web_module *module = ctx;
     return http_open(module, conn, settings, module->host->diag->prop(settings, "url"),
                      NULL, out, err);
-}
-
-static int http_init(const struct mcplug_host *host, mcplug_self *self, void **ctx,
-                     struct mcplug_error *err)
-{
-    int r = net_library_init(host, err);
-    if (r != MCPLUG_OK)
-        return r;
-    struct http_module *module = host->mem->alloc(sizeof *module);
-    if (module == NULL) {
-        net_library_fini();
-        return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
-    }
-    *module = (struct http_module){host, self};
-    *ctx = module;
-    return MCPLUG_OK;
-}
-
-static void http_fini(void *ctx)
-{
-    struct http_module *module = ctx;
-    module->host->mem->free(module);
-    net_library_fini();
 }
 
 static const struct mcplug_option options[] = {
@@ -409,7 +402,7 @@ static const struct mcplug_feature features[] = {
 };
 
 MCPLUG_PLUGIN(http) = {
-    MCPLUG_HEAD(1),    MCPLUG_FEATURES(features), .name = "http",
-    .version = "1.0",  .license = "MIT",          .summary = "Servers behind a URL",
-    .init = http_init, .fini = http_fini,
+    MCPLUG_HEAD(4),   MCPLUG_FEATURES(features), .name = "http",
+    .version = "1.0", .license = "MIT",          .summary = "Servers behind a URL",
+    .init = web_init, .fini = web_fini,
 };

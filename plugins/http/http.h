@@ -16,8 +16,8 @@
 #ifndef MCPLUG_HTTP_H
 #define MCPLUG_HTTP_H
 
-#include "../common/net.h"
 #include "../common/sse.h"
+#include "../common/web.h"
 
 #define HTTP_FIRST_MODERN "2026-07-28"
 
@@ -38,12 +38,6 @@ enum {
     HTTP_LOSSES_MAX = 3     /* of the session's stream in a row: the server is gone */
 };
 
-/* What init() got, for one host of possibly many. */
-struct http_module {
-    const struct mcplug_host *host;
-    mcplug_self *self;
-};
-
 enum http_reading { HTTP_NOTHING, HTTP_JSON, HTTP_EVENTS, HTTP_PROBLEM };
 
 struct http_link;
@@ -56,7 +50,7 @@ struct http_exchange {
     uint32_t kind;
     uint64_t serial, number; /* number 0: no reply is awaited */
     mcplug_buf *frame;
-    struct net_header *headers; /* with their text behind them */
+    struct mcplug_pair *headers; /* with their text behind them */
     size_t n_headers;
     int is_modern, once, is_initialize, is_initialized;
     int is_standing; /* a stream that lives as long as the connection: never counted */
@@ -67,7 +61,7 @@ struct http_exchange {
     int is_active;   /* counts as one of the requests under way */
     int had_session;
 
-    struct net_fetch *fetch;
+    mcplug_fetch_request *request;
     mcplug_timer *timer;
     enum http_reading reading;
     int status;
@@ -88,7 +82,8 @@ struct http_link {
     const struct mcplug_host *host;
     mcplug_self *self;
     mcplug_conn *conn;
-    struct net *net;
+    const struct mcplug_fetch *fetch; /* the service */
+    mcplug_fetch_client *client;
     char *url;
     int is_sse;     /* HTTP+SSE */
     int is_ide;     /* an editor, which wants to be greeted */
@@ -102,7 +97,7 @@ struct http_link {
     struct http_exchange *barrier;       /* all others wait until it is answered */
     struct http_exchange *stream;        /* what the server says unasked */
     mcplug_timer *hold;                  /* requests wait for the stream to begin */
-    struct net_fetch *farewell;          /* DELETE */
+    mcplug_fetch_request *farewell;      /* DELETE */
     mcplug_timer *patience;              /* with it, or for answers when `over` */
     const char *refusal;                 /* of an endpoint; static text */
     int is_closing, is_over;
@@ -124,13 +119,13 @@ void http_hold(struct http_link *l, uint64_t ms);
 
 /* For open() of either binding. `extra` goes along with every request; NULL, or a NULL
  * name: none. */
-int http_link_new(const struct http_module *module, mcplug_conn *conn,
+int http_link_new(struct web_module *module, mcplug_conn *conn,
                   const mcplug_props *settings, const char *url,
-                  const struct net_header *extra, struct http_link **out,
+                  const struct mcplug_pair *extra, struct http_link **out,
                   struct mcplug_error *err);
-int http_open(const struct http_module *module, mcplug_conn *conn,
-              const mcplug_props *settings, const char *url,
-              const struct net_header *extra, void **out, struct mcplug_error *err);
+int http_open(struct web_module *module, mcplug_conn *conn, const mcplug_props *settings,
+              const char *url, const struct mcplug_pair *extra, void **out,
+              struct mcplug_error *err);
 void http_link_close(void *t);
 void http_link_destroy(void *t);
 int http_link_send(void *t, mcplug_buf *frame, const struct mcplug_envelope *env,
@@ -140,15 +135,15 @@ void http_link_settled(void *t, uint64_t exchange);
 
 #define HTTP_OPTIONS                                                                     \
     {"connections", "int", "128", "how many requests may be under way; more wait"},      \
-        NET_OPTIONS
+        MCPLUG_FETCH_OPTIONS
 
 /* ---- sse.c ---- */
 
 extern const struct mcplug_transport_ops http_sse_ops;
 extern const struct mcplug_option http_sse_options[];
-int http_sse_open(const struct http_module *module, mcplug_conn *conn,
+int http_sse_open(struct web_module *module, mcplug_conn *conn,
                   const mcplug_props *settings, const char *url,
-                  const struct net_header *extra, void **out, struct mcplug_error *err);
+                  const struct mcplug_pair *extra, void **out, struct mcplug_error *err);
 /* The stream says where messages go. */
 void http_sse_endpoint(struct http_link *l, const char *said, size_t len);
 /* The stream is over, or never came. */

@@ -6,12 +6,12 @@
 static int sse_ide_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
                         void **out, struct mcplug_error *err)
 {
-    const struct http_module *module = ctx;
+    struct web_module *module = ctx;
     struct ide_target target;
     int r = ide_target_find(module->host, module->self, settings, "sse", &target, err);
     if (r != MCPLUG_OK)
         return r;
-    struct net_header token = {target.header, target.value};
+    struct mcplug_pair token = {target.header, target.value};
     r = http_sse_open(module, conn, settings, target.url, &token, out, err);
     if (r == MCPLUG_OK)
         ((struct http_link *)*out)->is_ide = 1;
@@ -31,12 +31,12 @@ void http_ide_greet(struct http_link *l)
 static int http_ide_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
                          void **out, struct mcplug_error *err)
 {
-    const struct http_module *module = ctx;
+    struct web_module *module = ctx;
     struct ide_target target;
     int r = ide_target_find(module->host, module->self, settings, "http", &target, err);
     if (r != MCPLUG_OK)
         return r;
-    struct net_header token = {target.header, target.value};
+    struct mcplug_pair token = {target.header, target.value};
     return http_open(module, conn, settings, target.url, &token, out, err);
 }
 

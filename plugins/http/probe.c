@@ -6,8 +6,9 @@
 struct look {
     const struct mcplug_host *host;
     mcplug_check *check;
-    struct net *net;
-    struct net_fetch *fetch; /* NULL: not under way */
+    const struct mcplug_fetch *fetch;
+    mcplug_fetch_client *client;
+    mcplug_fetch_request *request; /* NULL: not under way */
     char *url;
 };
 
@@ -28,11 +29,11 @@ static void judge(struct look *k, int status)
 
 /* The status is all that is wanted. The rest of the answer is not waited for, and what of
  * it comes is not kept: the check is over at the end of this turn. */
-static void on_head(void *arg, const struct net_head *head)
+static void on_head(void *arg, const struct mcplug_fetch_head *head)
 {
     struct look *k = arg;
-    net_stop(k->fetch);
-    k->fetch = NULL;
+    k->fetch->stop(k->request);
+    k->request = NULL;
     judge(k, head->status);
 }
 
@@ -45,7 +46,7 @@ static void on_body(void *arg, struct mcplug_bytes piece)
 static void on_done(void *arg, const struct mcplug_error *why)
 {
     struct look *k = arg;
-    k->fetch = NULL;
+    k->request = NULL;
     if (why != NULL && why->peer_status >= 300 && why->peer_status < 400)
         judge(k, why->peer_status);
     else
@@ -54,40 +55,51 @@ static void on_done(void *arg, const struct mcplug_error *why)
 
 static void look_free(struct look *k)
 {
-    net_free(k->net);
+    k->fetch->client_free(k->client);
     k->host->mem->free(k->url);
     k->host->mem->free(k);
 }
 
-static int begin(struct look *k, const struct http_module *module,
-                 const mcplug_props *settings, const char *url, struct mcplug_error *err)
+static int begin(struct look *k, struct web_module *module, const mcplug_props *settings,
+                 const char *url, struct mcplug_error *err)
 {
-    static const struct net_events events = {on_head, on_body, NULL, on_done};
+    static const struct mcplug_fetch_events events = {
+        .struct_size = sizeof events,
+        .head = on_head,
+        .body = on_body,
+        .done = on_done,
+    };
 
     if ((k->url = k->host->mem->alloc(strlen(url) + 1)) == NULL)
         return k->host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
     strcpy(k->url, url);
-    int r = net_new(k->host, module->self, settings, k->url, NULL, &k->net, err);
+    int r = k->fetch->client_new(module->fetch_ctx, settings, k->url, NULL, 0, &k->client,
+                                 err);
     if (r != MCPLUG_OK)
         return r;
-    struct net_ask ask = {"GET", k->url, NULL, NULL, 0, 0};
-    return net_start(k->net, &ask, &events, k, &k->fetch, err);
+    struct mcplug_fetch_ask ask = {
+        .struct_size = sizeof ask, .method = "GET", .url = k->url};
+    return k->fetch->start(k->client, &ask, &events, k, &k->request, err);
 }
 
 static int probe_start(void *ctx, mcplug_check *check, const mcplug_props *settings,
                        void **out, struct mcplug_error *err)
 {
-    const struct http_module *module = ctx;
+    struct web_module *module = ctx;
     const struct mcplug_host *host = module->host;
 
     if (host->health == NULL)
         return host->diag->fail(err, MCPLUG_ENOTSUP, "this host makes no health checks");
+    int r = web_use(module, err);
+    if (r != MCPLUG_OK)
+        return r;
     struct look *k = host->mem->alloc(sizeof *k);
     if (k == NULL)
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
     k->host = host;
     k->check = check;
-    int r = begin(k, module, settings, host->diag->prop(settings, "healthUrl"), err);
+    k->fetch = module->fetch;
+    r = begin(k, module, settings, host->diag->prop(settings, "healthUrl"), err);
     if (r != MCPLUG_OK) {
         look_free(k);
         return r;
@@ -99,8 +111,8 @@ static int probe_start(void *ctx, mcplug_check *check, const mcplug_props *setti
 static void probe_stop(void *p)
 {
     struct look *k = p;
-    net_stop(k->fetch);
-    k->fetch = NULL;
+    k->fetch->stop(k->request);
+    k->request = NULL;
 }
 
 static void probe_destroy(void *p)
@@ -110,7 +122,7 @@ static void probe_destroy(void *p)
 
 const struct mcplug_option http_probe_options[] = {
     {"healthUrl", "string", NULL, "http://HOST[:PORT]/PATH or https://.."},
-    NET_OPTIONS,
+    MCPLUG_FETCH_OPTIONS,
     {NULL, NULL, NULL, NULL},
 };
 

@@ -76,9 +76,9 @@ void http_sse_ended(struct http_exchange *stream, const struct mcplug_error *why
     http_end(l, &told);
 }
 
-int http_sse_open(const struct http_module *module, mcplug_conn *conn,
+int http_sse_open(struct web_module *module, mcplug_conn *conn,
                   const mcplug_props *settings, const char *url,
-                  const struct net_header *extra, void **out, struct mcplug_error *err)
+                  const struct mcplug_pair *extra, void **out, struct mcplug_error *err)
 {
     struct http_link *l;
     int r = http_link_new(module, conn, settings, url, extra, &l, err);
@@ -96,7 +96,7 @@ int http_sse_open(const struct http_module *module, mcplug_conn *conn,
 static int sse_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
                     void **out, struct mcplug_error *err)
 {
-    const struct http_module *module = ctx;
+    struct web_module *module = ctx;
     return http_sse_open(module, conn, settings,
                          module->host->diag->prop(settings, "url"), NULL, out, err);
 }

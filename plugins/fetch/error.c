@@ -1,4 +1,4 @@
-#include "net_private.h"
+#include "client.h"
 
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static void hide_login(char *text)
 }
 
 /* One line, without what a terminal would take for more than text. */
-static const char *problem(const struct net_fetch *f, CURLcode code, char *out,
+static const char *problem(const struct mcplug_fetch_request *f, CURLcode code, char *out,
                            size_t size)
 {
     const char *text = f->problem[0] != '\0' ? f->problem : curl_easy_strerror(code);
@@ -56,17 +56,17 @@ static int errno_in(const char *text, int fallback)
 }
 
 /* Broke off after it was connected. */
-static void broke_off(const struct net_fetch *f, CURLcode code, const char *text,
-                      struct mcplug_error *why)
+static void broke_off(const struct mcplug_fetch_request *f, CURLcode code,
+                      const char *text, struct mcplug_error *why)
 {
-    const struct mcplug_diag *diag = f->net->host->diag;
+    const struct mcplug_diag *diag = f->client->host->diag;
     long os_error = 0;
     curl_easy_getinfo(f->easy, CURLINFO_OS_ERRNO, &os_error);
     if (f->told)
         diag->fail(why, MCPLUG_ECLOSED, "%s: the answer broke off (%s)",
-                   f->net->origin.host, text);
+                   f->client->origin.host, text);
     else
-        diag->fail(why, MCPLUG_ECLOSED, "%s: no answer came (%s)", f->net->origin.host,
+        diag->fail(why, MCPLUG_ECLOSED, "%s: no answer came (%s)", f->client->origin.host,
                    text);
     why->os_error = code == CURLE_SEND_ERROR ? (os_error != 0 ? (int)os_error : EPIPE)
                                              : (code == CURLE_RECV_ERROR && os_error != 0
@@ -74,10 +74,11 @@ static void broke_off(const struct net_fetch *f, CURLcode code, const char *text
                                                     : errno_in(text, ECONNRESET));
 }
 
-void net_explain(const struct net_fetch *f, CURLcode code, struct mcplug_error *why)
+void fetch_explain(const struct mcplug_fetch_request *f, CURLcode code,
+                   struct mcplug_error *why)
 {
-    const struct mcplug_diag *diag = f->net->host->diag;
-    const char *host = f->net->origin.host;
+    const struct mcplug_diag *diag = f->client->host->diag;
+    const char *host = f->client->origin.host;
     char text[CURL_ERROR_SIZE];
     long os_error = 0;
     problem(f, code, text, sizeof text);
@@ -97,7 +98,7 @@ void net_explain(const struct net_fetch *f, CURLcode code, struct mcplug_error *
     if (!f->told && proxy_status >= 300) {
         diag->fail(why, proxy_status == 407 ? MCPLUG_EAUTH : MCPLUG_EREFUSED,
                    "the proxy does not let us through to %s port %u: HTTP %ld%s", host,
-                   f->net->origin.port, proxy_status,
+                   f->client->origin.port, proxy_status,
                    proxy_status == 407 ? "; it wants a login" : "");
         return;
     }
@@ -109,12 +110,13 @@ void net_explain(const struct net_fetch *f, CURLcode code, struct mcplug_error *
     case CURLE_COULDNT_CONNECT:
     case CURLE_PROXY:
         diag->fail(why, MCPLUG_EREFUSED, "cannot connect to %s port %u: %s", host,
-                   f->net->origin.port, os_error != 0 ? strerror((int)os_error) : text);
+                   f->client->origin.port,
+                   os_error != 0 ? strerror((int)os_error) : text);
         why->os_error = (int)os_error;
         break;
     case CURLE_OPERATION_TIMEDOUT:
         diag->fail(why, MCPLUG_ETIMEDOUT, "cannot connect to %s port %u: %s", host,
-                   f->net->origin.port, text);
+                   f->client->origin.port, text);
         why->os_error = ETIMEDOUT;
         break;
     case CURLE_OUT_OF_MEMORY:

@@ -1,0 +1,172 @@
+#include "client.h"
+
+#include "../common/header.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static int out_of_memory(const struct mcplug_host *host, struct mcplug_error *err)
+{
+    return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
+}
+
+/* ---- headers ---- */
+
+static int check_header(const struct mcplug_host *host, const char *name,
+                        const char *value, struct mcplug_error *err)
+{
+    if (!header_is_name(name, strlen(name)))
+        return host->diag->fail(err, MCPLUG_ECONFIG,
+                                "headers: \"%.60s\" is not the name of a header", name);
+    if (header_is_reserved(name))
+        return host->diag->fail(err, MCPLUG_ECONFIG,
+                                "headers: %.60s is set by the protocol", name);
+    if (!header_is_value(value))
+        return host->diag->fail(err, MCPLUG_ECONFIG,
+                                "headers: the value of %.60s has control characters",
+                                name);
+    return MCPLUG_OK;
+}
+
+static int add_line(struct mcplug_fetch_client *client, const char *name,
+                    const char *value)
+{
+    size_t size = strlen(name) + strlen(value) + 3;
+    char *line = client->host->mem->alloc(size);
+    if (line == NULL)
+        return -1;
+    snprintf(line, size, value[0] != '\0' ? "%s: %s" : "%s;", name, value);
+    struct curl_slist *more = curl_slist_append(client->fixed, line);
+    memset(line, 0, size); /* it may be a secret */
+    client->host->mem->free(line);
+    if (more == NULL)
+        return -1;
+    client->fixed = more;
+    return 0;
+}
+
+static int set_headers(struct mcplug_fetch_client *client, const mcplug_props *settings,
+                       const struct mcplug_pair *extra, size_t n_extra,
+                       struct mcplug_error *err)
+{
+    const char *const *pair = client->host->diag->prop_list(settings, "headers");
+    for (size_t i = 0; i < n_extra; i++) {
+        if (!header_is_name(extra[i].name, strlen(extra[i].name)) ||
+            !header_is_value(extra[i].value))
+            return client->host->diag->fail(
+                err, MCPLUG_EINVAL, "\"%.60s\" can't be sent as a header", extra[i].name);
+        if (add_line(client, extra[i].name, extra[i].value) != 0)
+            return out_of_memory(client->host, err);
+    }
+    for (; pair[0] != NULL; pair += 2) {
+        int r = check_header(client->host, pair[0], pair[1], err);
+        if (r != MCPLUG_OK)
+            return r;
+        if (strcasecmp(pair[0], "user-agent") == 0) {
+            snprintf(client->user_agent, sizeof client->user_agent, "%s", pair[1]);
+            continue;
+        }
+        if (add_line(client, pair[0], pair[1]) != 0)
+            return out_of_memory(client->host, err);
+    }
+    return MCPLUG_OK;
+}
+
+/* ---- the rest ---- */
+
+static int take(struct mcplug_fetch_client *client, const mcplug_props *settings,
+                const char *name, char **out)
+{
+    const char *value = client->host->diag->prop(settings, name);
+    if (value == NULL || value[0] == '\0')
+        return 0;
+    *out = client->host->mem->alloc(strlen(value) + 1);
+    if (*out == NULL)
+        return -1;
+    strcpy(*out, value);
+    return 0;
+}
+
+/* curl reads https_proxy, HTTPS_PROXY, ALL_PROXY and NO_PROXY itself, and http_proxy in
+ * small letters only, because HTTP_PROXY is what a CGI program gets from a request. */
+const char *fetch_proxy(const struct mcplug_fetch_client *client, const struct url *url)
+{
+    const char *big = getenv("HTTP_PROXY");
+    if (client->proxy != NULL)
+        return strcmp(client->proxy, "none") == 0 ? "" : client->proxy;
+    if (url_is_loopback(url))
+        return "";
+    if (url->secure || big == NULL || big[0] == '\0' || getenv("http_proxy") != NULL ||
+        getenv("REQUEST_METHOD") != NULL)
+        return NULL;
+    return big;
+}
+
+static int set_up(struct mcplug_fetch_client *client, const mcplug_props *settings,
+                  const char *url, const struct mcplug_pair *extra, size_t n_extra,
+                  struct mcplug_error *err)
+{
+    const struct mcplug_diag *diag = client->host->diag;
+    const char *wrong = url_parse(url, &client->origin);
+    if (wrong != NULL && strchr(url, '@') != NULL) /* there may be a password before */
+        return diag->fail(err, MCPLUG_ECONFIG, "url: it %s", wrong);
+    if (wrong != NULL)
+        return diag->fail(err, MCPLUG_ECONFIG, "url \"%.200s\" %s", url, wrong);
+    if (strncmp(client->origin.scheme, "http", 4) != 0)
+        return diag->fail(err, MCPLUG_ECONFIG, "url \"%.200s\": http or https is wanted",
+                          url);
+    snprintf(client->user_agent, sizeof client->user_agent, "mcplug/%s",
+             client->host->version);
+    client->insecure = diag->prop_int(settings, "insecure", 0) != 0;
+    client->connect_ms = (long)diag->prop_int(settings, "connectTimeout", 30000);
+    if (take(client, settings, "caFile", &client->ca) != 0 ||
+        take(client, settings, "certFile", &client->cert) != 0 ||
+        take(client, settings, "keyFile", &client->key) != 0 ||
+        take(client, settings, "proxy", &client->proxy) != 0)
+        return out_of_memory(client->host, err);
+    int r = set_headers(client, settings, extra, n_extra, err);
+    if (r == MCPLUG_OK && fetch_loop_init(client) != 0)
+        r = out_of_memory(client->host, err);
+    return r;
+}
+
+int fetch_client_new(void *ctx, const mcplug_props *settings, const char *url,
+                     const struct mcplug_pair *extra, size_t n_extra,
+                     mcplug_fetch_client **out, struct mcplug_error *err)
+{
+    const struct fetch_module *module = ctx;
+    const struct mcplug_host *host = module->host;
+    struct mcplug_fetch_client *client = host->mem->alloc(sizeof *client);
+    if (client == NULL)
+        return out_of_memory(host, err);
+    client->host = host;
+    client->self = module->self;
+    int r = set_up(client, settings, url, extra, n_extra, err);
+    if (r == MCPLUG_OK)
+        *out = client;
+    else
+        fetch_client_free(client);
+    return r;
+}
+
+void fetch_client_free(mcplug_fetch_client *client)
+{
+    if (client == NULL)
+        return;
+    const struct mcplug_mem *mem = client->host->mem;
+    while (client->requests != NULL)
+        fetch_stop(client->requests);
+    while (client->n_spare > 0)
+        curl_easy_cleanup(client->spare[--client->n_spare]);
+    fetch_loop_clear(client);
+    for (struct curl_slist *line = client->fixed; line != NULL; line = line->next)
+        memset(line->data, 0, strlen(line->data));
+    curl_slist_free_all(client->fixed);
+    mem->free(client->ca);
+    mem->free(client->cert);
+    mem->free(client->key);
+    mem->free(client->proxy);
+    mem->free(client);
+}

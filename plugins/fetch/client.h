@@ -1,0 +1,169 @@
+/* plugins/fetch/client.h - HTTP requests on the core's loop, by libcurl.
+ *
+ *   fetch.c    what the core and other modules see: the service
+ *   client.c   what the settings say about the network
+ *   request.c  one request, from its start to its end
+ *   lines.c    its headers: those of the settings, replaced by its own
+ *   head.c     the headers of its answer
+ *   loop.c     curl on the core's loop
+ *   error.c    what became of it, in words
+ *
+ * <mcplug/fetch.h> has the rules that are kept here. [loop]
+ */
+#ifndef MCPLUG_FETCH_CLIENT_H
+#define MCPLUG_FETCH_CLIENT_H
+
+#include "../common/url.h"
+
+#include <curl/curl.h>
+#include <mcplug/fetch.h>
+#include <sys/types.h>
+
+enum {
+    FETCH_HEADER_MAX = 65536,    /* bytes of all response headers together */
+    FETCH_DECODED_MAX = 1 << 26, /* bytes that a compressed body may always become .. */
+    FETCH_RATIO_MAX = 64,        /* .. and how many times its size beyond that */
+    FETCH_VALUE_MAX = 8192,      /* of a header that we look at */
+    FETCH_LINES_MAX = 128,       /* headers of one request, those of the settings apart */
+    FETCH_SPARE_MAX = 64,        /* idle easy handles that are kept */
+    FETCH_TURN = 131072,         /* bytes that may come in one turn of the loop .. */
+    FETCH_TURN_CODED = 1 << 20   /* .. and if they were compressed, which curl keeps */
+};
+#define FETCH_NEVER INT64_MAX
+
+/* What init() got, for one host of possibly many. */
+struct fetch_module {
+    const struct mcplug_host *host;
+    mcplug_self *self;
+};
+
+/* A descriptor of curl's that is watched. Those of connections stay watched while they
+ * are idle: asking the kernel twice for each request costs more than the request. */
+struct fetch_socket {
+    struct mcplug_fetch_client *client;
+    int fd;
+    int is_ours;     /* opened by us */
+    int is_live;     /* has carried a request: we hear when it is closed */
+    ino_t inode;     /* of ours: is it still the same? */
+    unsigned wanted; /* what curl waits for */
+    unsigned armed;  /* what the loop waits for */
+    mcplug_watch *watch;
+};
+
+struct mcplug_fetch_client {
+    const struct mcplug_host *host;
+    mcplug_self *self;
+    CURLM *multi;
+    struct url origin;
+    struct curl_slist *fixed; /* header lines of every request to the origin */
+    char user_agent[256];
+    char *ca, *cert, *key, *proxy;
+    int insecure;
+    long connect_ms;
+    long idle_s; /* how long the peer keeps an idle connection; 0: unknown */
+
+    struct fetch_socket **sockets; /* by descriptor */
+    size_t n_sockets;
+    mcplug_timer *timer;
+    uint64_t timer_due;
+    int64_t due; /* when curl wants to be called; FETCH_NEVER */
+
+    struct mcplug_fetch_request *requests; /* all under way */
+    CURL *spare[FETCH_SPARE_MAX];          /* for requests to the origin */
+    size_t n_spare;
+    size_t n_under_way, n_stopped, n_paused, n_broken;
+    size_t n_owing; /* requests that owe sent() */
+    size_t budget;  /* bytes that may still come in this turn */
+    int running;    /* what curl says of them */
+    int busy;       /* inside of curl */
+    int telling;    /* going through the requests: none is freed */
+    int failed;     /* curl had no memory: fetch_collect() begins anew */
+};
+
+struct mcplug_fetch_request {
+    struct mcplug_fetch_client *client;
+    CURL *easy;
+    const struct mcplug_fetch_events *events;
+    void *arg;
+    struct mcplug_fetch_request *prev, *next;
+    mcplug_buf *body;
+    const char *method;
+    int once, hops, added, stopped, lost;
+    int is_own;      /* to the client's origin */
+    int paused;      /* the turn has had enough */
+    CURLcode broken; /* failed as it went on after that; no message of curl's follows */
+    int told;        /* head() was called */
+    int tries;
+    int written;
+    int owes; /* sent(), once all of it has left */
+    size_t header_bytes;
+    uint64_t decoded;
+    int is_coded; /* Content-Encoding */
+    struct mcplug_fetch_head head;
+    char type[64];
+    const char *const *wants;
+    char *values[MCPLUG_FETCH_WANTS_MAX]; /* of the head */
+    size_t n_wants;
+    char *location;
+    const char *url;
+    char *moved;             /* where it is after a redirect */
+    struct mcplug_error why; /* ours, when we ended it */
+    char problem[CURL_ERROR_SIZE];
+    struct curl_slist *lines; /* with their text behind them */
+};
+
+/* ---- client.c ---- */
+
+int fetch_client_new(void *ctx, const mcplug_props *settings, const char *url,
+                     const struct mcplug_pair *extra, size_t n_extra,
+                     mcplug_fetch_client **out, struct mcplug_error *err);
+void fetch_client_free(mcplug_fetch_client *client);
+/* The proxy for that address: "" none, NULL what curl finds in the environment. */
+const char *fetch_proxy(const struct mcplug_fetch_client *client, const struct url *url);
+
+/* ---- request.c ---- */
+
+int fetch_start(mcplug_fetch_client *client, const struct mcplug_fetch_ask *ask,
+                const struct mcplug_fetch_events *events, void *arg,
+                mcplug_fetch_request **out, struct mcplug_error *err);
+void fetch_stop(mcplug_fetch_request *f);
+int fetch_is_written(const mcplug_fetch_request *f);
+/* It must be made once at most, and may have been. */
+int fetch_must_not_try(const struct mcplug_fetch_request *f);
+/* To be called when curl may have finished some. */
+void fetch_collect(struct mcplug_fetch_client *client);
+
+/* ---- lines.c ---- */
+
+/* The lines of this request, in memory of its own, and behind them those of the settings
+ * that they don't replace, if it goes to their origin. */
+int fetch_lines_set(struct mcplug_fetch_request *f, const struct mcplug_fetch_ask *ask,
+                    struct mcplug_error *err);
+
+/* ---- head.c ---- */
+
+/* For curl's header function. Returns `len` or fills f->why. */
+size_t fetch_head_line(struct mcplug_fetch_request *f, const char *line, size_t len);
+void fetch_head_clear(struct mcplug_fetch_request *f);
+
+/* ---- loop.c ---- */
+
+int fetch_loop_init(struct mcplug_fetch_client *client);
+void fetch_loop_clear(struct mcplug_fetch_client *client);
+/* After a failure, when nothing is under way. Closes every connection. */
+int fetch_loop_renew(struct mcplug_fetch_client *client);
+/* Lets curl do what is due. */
+void fetch_kick(struct mcplug_fetch_client *client);
+/* Sees to it that fetch_collect() is called soon. */
+void fetch_soon(struct mcplug_fetch_client *client);
+curl_socket_t fetch_open_socket(void *arg, curlsocktype purpose,
+                                struct curl_sockaddr *address);
+int fetch_close_socket(void *arg, curl_socket_t fd);
+
+/* ---- error.c ---- */
+
+/* What became of a transfer, in our words. */
+void fetch_explain(const struct mcplug_fetch_request *f, CURLcode code,
+                   struct mcplug_error *why);
+
+#endif /* MCPLUG_FETCH_CLIENT_H */

@@ -1,0 +1,464 @@
+#include "client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- curl's callbacks ---- */
+
+static size_t on_header(char *line, size_t size, size_t n, void *arg)
+{
+    return fetch_head_line(arg, line, size * n);
+}
+
+/* A peer that floods us leaves room for the others. */
+static int must_wait(struct mcplug_fetch_request *f, size_t len)
+{
+    struct mcplug_fetch_client *client = f->client;
+    size_t cost = f->is_coded ? len / (FETCH_TURN_CODED / FETCH_TURN) : len;
+    if (cost <= client->budget) {
+        client->budget -= cost;
+        return 0;
+    }
+    client->n_paused += f->paused ? 0 : 1;
+    f->paused = 1;
+    return 1;
+}
+
+static int is_bomb(const struct mcplug_fetch_request *f)
+{
+    curl_off_t came = 0;
+    if (!f->is_coded || f->decoded <= FETCH_DECODED_MAX)
+        return 0;
+    curl_easy_getinfo(f->easy, CURLINFO_SIZE_DOWNLOAD_T, &came);
+    return f->decoded / FETCH_RATIO_MAX > (uint64_t)came;
+}
+
+static size_t on_body(char *data, size_t size, size_t n, void *arg)
+{
+    struct mcplug_fetch_request *f = arg;
+    size_t len = size * n;
+    if (f->stopped || f->broken != CURLE_OK)
+        return 0;
+    if (must_wait(f, len))
+        return CURL_WRITEFUNC_PAUSE;
+    f->decoded += len;
+    if (is_bomb(f)) {
+        f->client->host->diag->fail(&f->why, MCPLUG_ETOOBIG,
+                                    "the answer becomes more than %d bytes, %d times its "
+                                    "compressed size",
+                                    FETCH_DECODED_MAX, FETCH_RATIO_MAX);
+        return 0;
+    }
+    if (f->told && len > 0)
+        f->events->body(f->arg, (struct mcplug_bytes){(const unsigned char *)data, len});
+    return f->stopped ? 0 : len;
+}
+
+/* Has any of it left? curl counts what it wrote, over all its tries. */
+static int may_have_left(const struct mcplug_fetch_request *f)
+{
+    long size = 0;
+    curl_easy_getinfo(f->easy, CURLINFO_REQUEST_SIZE, &size);
+    return f->written || size > 0;
+}
+
+/* curl sends a request again, on its own, when a connection that was kept alive turns
+ * out to be dead. What must be done at most once is not sent again once some of it may
+ * have left. */
+static int on_again(void *arg, char *ip, char *local_ip, int port, int local_port)
+{
+    struct mcplug_fetch_request *f = arg;
+    (void)ip, (void)local_ip, (void)port, (void)local_port;
+    int stops = fetch_must_not_try(f);
+    f->tries++;
+    return stops ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
+/* The same before it connects for that: a server that is down is told at once. */
+int fetch_must_not_try(const struct mcplug_fetch_request *f)
+{
+    return f->tries > 0 && f->once && may_have_left(f);
+}
+
+/* ---- easy handles ---- */
+
+/* Texts are copied, for which memory may be lacking. Without these, a request would go
+ * where it must not, or trust whom it must not. Our certificate, and that the server's
+ * may be any, is about the origin of the settings alone. */
+static int set_security(const struct mcplug_fetch_client *client, const struct url *url,
+                        int is_own, CURL *e)
+{
+    const char *proxy = fetch_proxy(client, url);
+    long strict = is_own && client->insecure ? 0L : 1L;
+    CURLcode bad = CURLE_OK;
+    curl_easy_setopt(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, strict);
+    curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, strict * 2L);
+    if (client->ca != NULL)
+        bad |= curl_easy_setopt(e, CURLOPT_CAINFO, client->ca);
+    if (client->cert != NULL && is_own)
+        bad |= curl_easy_setopt(e, CURLOPT_SSLCERT, client->cert);
+    if (client->key != NULL && is_own)
+        bad |= curl_easy_setopt(e, CURLOPT_SSLKEY, client->key);
+    if (proxy != NULL)
+        bad |= curl_easy_setopt(e, CURLOPT_PROXY, proxy);
+    bad |= curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+    bad |= curl_easy_setopt(e, CURLOPT_USERAGENT, client->user_agent);
+    bad |= curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
+    return bad == CURLE_OK ? 0 : -1;
+}
+
+/* What holds for every request to that origin. */
+static CURL *new_easy(struct mcplug_fetch_client *client, const struct url *url,
+                      int is_own)
+{
+    CURL *e = curl_easy_init();
+    if (e == NULL)
+        return NULL;
+    curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L); /* a name lookup is not waited for */
+    curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(e, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+    curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, client->connect_ms);
+    curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, fetch_open_socket);
+    curl_easy_setopt(e, CURLOPT_CLOSESOCKETFUNCTION, fetch_close_socket);
+    curl_easy_setopt(e, CURLOPT_CLOSESOCKETDATA, client);
+    curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, on_again);
+    curl_easy_setopt(e, CURLOPT_HTTP09_ALLOWED, 0L);
+    if (url->secure) {
+        curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+        curl_easy_setopt(e, CURLOPT_PIPEWAIT, 1L);
+    } else {
+        curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    }
+    if (set_security(client, url, is_own, e) == 0)
+        return e;
+    curl_easy_cleanup(e);
+    return NULL;
+}
+
+static CURL *take_easy(struct mcplug_fetch_client *client, const struct url *url,
+                       int is_own)
+{
+    return is_own && client->n_spare > 0 ? client->spare[--client->n_spare]
+                                         : new_easy(client, url, is_own);
+}
+
+static void give_easy(struct mcplug_fetch_client *client, CURL *e, int is_own)
+{
+    curl_easy_setopt(e, CURLOPT_ERRORBUFFER, NULL);
+    curl_easy_setopt(e, CURLOPT_PRIVATE, NULL);
+    if (is_own && client->n_spare < FETCH_SPARE_MAX)
+        client->spare[client->n_spare++] = e;
+    else
+        curl_easy_cleanup(e);
+}
+
+/* ---- one request ---- */
+
+static void request_free(struct mcplug_fetch_request *f)
+{
+    struct mcplug_fetch_client *client = f->client;
+    if (f->added)
+        curl_multi_remove_handle(client->multi, f->easy);
+    if (f->easy != NULL)
+        give_easy(client, f->easy, f->is_own);
+    if (f->prev != NULL)
+        f->prev->next = f->next;
+    else if (client->requests == f)
+        client->requests = f->next;
+    if (f->next != NULL)
+        f->next->prev = f->prev;
+    client->n_under_way--;
+    client->n_stopped -= f->stopped ? 1 : 0;
+    client->n_paused -= f->paused ? 1 : 0;
+    client->n_broken -= f->broken != CURLE_OK ? 1 : 0;
+    client->n_owing -= f->owes ? 1 : 0;
+    client->host->mem->buf_unref(f->body);
+    fetch_head_clear(f);
+    client->host->mem->free(f->lines);
+    client->host->mem->free(f->moved);
+    client->host->mem->free(f);
+}
+
+static int out_of_memory(const struct mcplug_fetch_client *client,
+                         struct mcplug_error *err)
+{
+    return client->host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
+}
+
+static CURLcode set_method(struct mcplug_fetch_request *f)
+{
+    CURL *e = f->easy;
+    int is_post = strcmp(f->method, "POST") == 0;
+    if (is_post || f->body != NULL) {
+        struct mcplug_bytes body = {(const unsigned char *)"", 0};
+        if (f->body != NULL)
+            body = f->client->host->mem->buf_bytes(f->body);
+        curl_easy_setopt(e, CURLOPT_POST, 1L);
+        curl_easy_setopt(e, CURLOPT_POSTFIELDS, body.data);
+        curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.len);
+        return curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, is_post ? NULL : f->method);
+    }
+    curl_easy_setopt(e, CURLOPT_HTTPGET, 1L);
+    if (strcmp(f->method, "HEAD") == 0)
+        curl_easy_setopt(e, CURLOPT_NOBODY, 1L);
+    return curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST,
+                            strcmp(f->method, "GET") == 0 ? NULL : f->method);
+}
+
+static int begin(struct mcplug_fetch_request *f)
+{
+    CURL *e = f->easy;
+    f->problem[0] = '\0';
+    f->why.code = MCPLUG_OK;
+    f->header_bytes = 0;
+    f->decoded = 0;
+    f->told = f->tries = f->written = 0;
+    curl_easy_setopt(e, CURLOPT_ERRORBUFFER, f->problem);
+    curl_easy_setopt(e, CURLOPT_HEADERDATA, f);
+    curl_easy_setopt(e, CURLOPT_WRITEDATA, f);
+    curl_easy_setopt(e, CURLOPT_PREREQDATA, f);
+    curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, f);
+    curl_easy_setopt(e, CURLOPT_PRIVATE, f);
+    curl_easy_setopt(e, CURLOPT_HTTPHEADER, f->lines);
+    curl_easy_setopt(e, CURLOPT_MAXAGE_CONN,
+                     f->client->idle_s > 0 ? f->client->idle_s : 60L);
+    if (set_method(f) != CURLE_OK || curl_easy_setopt(e, CURLOPT_URL, f->url) != CURLE_OK)
+        return -1;
+    if (curl_multi_add_handle(f->client->multi, e) != CURLM_OK)
+        return -1;
+    f->added = 1;
+    return 0;
+}
+
+/* When curl tries again, it counts the body anew, but not the request: one that left, of
+ * whose body nothing has, is on its second try. */
+int fetch_is_written(const struct mcplug_fetch_request *f)
+{
+    curl_off_t sent = 0;
+    if (f->written || f->body == NULL)
+        return 1;
+    curl_easy_getinfo(f->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+    return (size_t)sent >= f->client->host->mem->buf_bytes(f->body).len ||
+           (sent == 0 && fetch_must_not_try(f));
+}
+
+static int set_up(struct mcplug_fetch_request *f, const struct mcplug_fetch_ask *ask,
+                  struct mcplug_error *err)
+{
+    struct mcplug_fetch_client *client = f->client;
+    struct url url;
+    const char *wrong = url_parse(ask->url, &url);
+    if (wrong != NULL || strncmp(url.scheme, "http", 4) != 0)
+        return client->host->diag->fail(err, MCPLUG_EINVAL, "the address %s",
+                                        wrong != NULL ? wrong : "is not one of HTTP");
+    f->is_own = url_same_origin(&url, &client->origin);
+    f->url = ask->url;
+    while (f->wants != NULL && f->wants[f->n_wants] != NULL)
+        if (++f->n_wants > MCPLUG_FETCH_WANTS_MAX) {
+            f->n_wants = 0;
+            return client->host->diag->fail(err, MCPLUG_EINVAL,
+                                            "more than %d headers are wanted",
+                                            MCPLUG_FETCH_WANTS_MAX);
+        }
+    int r = fetch_lines_set(f, ask, err);
+    if (r != MCPLUG_OK)
+        return r;
+    f->easy = take_easy(client, &url, f->is_own);
+    if ((client->multi == NULL && fetch_loop_renew(client) != 0) || f->easy == NULL ||
+        begin(f) != 0)
+        return out_of_memory(client, err);
+    return MCPLUG_OK;
+}
+
+int fetch_start(mcplug_fetch_client *client, const struct mcplug_fetch_ask *ask,
+                const struct mcplug_fetch_events *events, void *arg,
+                mcplug_fetch_request **out, struct mcplug_error *err)
+{
+    struct mcplug_fetch_request *f = client->host->mem->alloc(sizeof *f);
+    if (f == NULL)
+        return out_of_memory(client, err);
+    f->client = client;
+    f->events = events;
+    f->arg = arg;
+    f->method = ask->method;
+    f->wants = ask->wants;
+    f->once = (ask->flags & MCPLUG_FETCH_ONCE) != 0;
+    f->why = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    f->body = ask->body != NULL ? client->host->mem->buf_ref(ask->body) : NULL;
+    f->next = client->requests;
+    if (f->next != NULL)
+        f->next->prev = f;
+    client->requests = f;
+    client->n_under_way++;
+    int r = set_up(f, ask, err);
+    if (r != MCPLUG_OK) {
+        request_free(f);
+        return r;
+    }
+    *out = f;
+    fetch_kick(client);
+    f->written = fetch_is_written(f);
+    f->owes = !f->written;
+    client->n_owing += f->owes ? 1 : 0;
+    if (client->failed || (size_t)client->running < client->n_under_way ||
+        client->n_stopped > 0)
+        fetch_soon(client); /* it has failed already */
+    return MCPLUG_OK;
+}
+
+void fetch_stop(struct mcplug_fetch_request *f)
+{
+    if (f == NULL)
+        return;
+    f->client->n_stopped += f->stopped ? 0 : 1;
+    f->stopped = 1;
+    if (!f->client->busy && !f->client->telling)
+        request_free(f);
+}
+
+/* ---- what came of it ---- */
+
+/* Sends it again, elsewhere. True when it goes on. */
+static int redirected(struct mcplug_fetch_request *f, struct mcplug_error *why)
+{
+    char to[URL_MAX];
+    const char *location = f->location != NULL ? f->location : "";
+    const char *reason =
+        url_redirect(f->url, location, f->head.status, strcmp(f->method, "GET") == 0,
+                     f->hops, to, sizeof to);
+    if (reason != NULL) {
+        f->client->host->diag->fail(
+            why, MCPLUG_EREFUSED,
+            "HTTP %d redirects to \"%.200s\", which is not followed: %s", f->head.status,
+            location, reason);
+        why->peer_status = f->head.status;
+        return 0;
+    }
+    curl_multi_remove_handle(f->client->multi, f->easy);
+    f->added = 0;
+    f->hops++;
+    char *moved = f->client->host->mem->alloc(strlen(to) + 1);
+    if (moved != NULL) {
+        f->client->host->mem->free(f->moved);
+        f->url = f->moved = strcpy(moved, to);
+        if (begin(f) == 0)
+            return 1;
+    }
+    out_of_memory(f->client, why);
+    return 0;
+}
+
+static void finish(struct mcplug_fetch_request *f, CURLcode code)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    const struct mcplug_fetch_events *events = f->events;
+    void *arg = f->arg;
+    if (f->stopped) {
+        request_free(f);
+        return;
+    }
+    if (code == CURLE_OK && !f->told && f->head.status >= 300 && f->head.status < 400) {
+        if (redirected(f, &why))
+            return;
+    } else if (f->why.code != MCPLUG_OK) {
+        why = f->why;
+    } else if (code != CURLE_OK) {
+        fetch_explain(f, code, &why);
+    } else if (!f->told) {
+        f->client->host->diag->fail(&why, MCPLUG_EPROTO, "%s: an answer without a head",
+                                    f->client->origin.host);
+    }
+    int left = why.code != MCPLUG_OK && f->body != NULL && may_have_left(f);
+    request_free(f);
+    if (left && events->sent != NULL)
+        events->sent(arg);
+    events->done(arg, why.code != MCPLUG_OK ? &why : NULL);
+}
+
+/* A request that was stopped from inside of curl and has not ended by itself. */
+static void sweep(struct mcplug_fetch_client *client)
+{
+    for (struct mcplug_fetch_request *f = client->requests, *next; f != NULL; f = next) {
+        next = f->next;
+        if (f->stopped)
+            request_free(f);
+    }
+}
+
+/* Whether a request left decides whether it may be made again, so that is told when it
+ * happens: the answer, or the end of the connection, may be late. */
+static void tell_sent(struct mcplug_fetch_client *client)
+{
+    client->telling = 1;
+    for (struct mcplug_fetch_request *f = client->requests;
+         f != NULL && client->n_owing > 0; f = f->next) {
+        if (!f->owes || f->stopped || !fetch_is_written(f))
+            continue;
+        f->owes = 0;
+        client->n_owing--;
+        f->written = 1;
+        if (f->events->sent != NULL)
+            f->events->sent(f->arg);
+    }
+    client->telling = 0;
+}
+
+static void finish_broken(struct mcplug_fetch_client *client)
+{
+    while (client->n_broken > 0) { /* what is told may end others */
+        struct mcplug_fetch_request *f = client->requests;
+        while (f->broken == CURLE_OK)
+            f = f->next;
+        finish(f, f->broken);
+    }
+}
+
+/* curl had no memory for its own books. They are not to be trusted then: 7.88 divides by
+ * zero at the next call. What is under way has failed, and a new curl begins. */
+static void begin_anew(struct mcplug_fetch_client *client)
+{
+    struct mcplug_fetch_request *f;
+    for (f = client->requests; f != NULL; f = f->next) {
+        if (f->added)
+            curl_multi_remove_handle(client->multi, f->easy);
+        f->added = 0;
+        f->lost = 1;
+    }
+    fetch_loop_renew(client);
+    for (;;) { /* what is told may end others, or begin some */
+        for (f = client->requests; f != NULL && !f->lost; f = f->next)
+            continue;
+        if (f == NULL)
+            return;
+        finish(f, CURLE_OUT_OF_MEMORY);
+    }
+}
+
+void fetch_collect(struct mcplug_fetch_client *client)
+{
+    CURLMsg *msg;
+    int left, ended = 0;
+    tell_sent(client); /* before anything is told to have ended */
+    while ((msg = curl_multi_info_read(client->multi, &left)) != NULL) {
+        struct mcplug_fetch_request *f = NULL;
+        if (msg->msg != CURLMSG_DONE)
+            continue;
+        CURLcode code = msg->data.result;
+        curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&f);
+        finish(f, code);
+        ended = 1;
+    }
+    if (client->n_broken > 0)
+        finish_broken(client);
+    if (ended)
+        fetch_kick(client); /* redirected ones */
+    if (client->n_stopped > 0)
+        sweep(client);
+    if (client->failed)
+        begin_anew(client);
+}
