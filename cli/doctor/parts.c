@@ -363,7 +363,7 @@ static void ask_libraries(struct cli_doctor *d)
 static void load_libraries(struct cli_doctor *d)
 {
     static const char *const features[][2] = {
-        {"transport", "http"}, {"transport", "websocket"}, {"vault", "keyring"}};
+        {"service", "fetch"}, {"transport", "websocket"}, {"vault", "keyring"}};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     mcplug *host = d->loadable ? cli_modules_host(d->cli, true, &err) : NULL;
 

@@ -1,43 +1,33 @@
 #include "http.h"
 
-#include "../common/url.h"
-
 #include <string.h>
 
 /* ---- ending ---- */
 
-static void drop_all(struct http_link *l)
+static void stop_patience(struct http_link *l)
 {
-    for (size_t i = 0; i < HTTP_BUCKETS; i++)
-        while (l->buckets[i] != NULL)
-            http_exchange_free(l->buckets[i]);
-}
-
-static void let_go(struct http_link *l)
-{
-    if (l->hold != NULL)
-        l->host->loop->timer_stop(l->hold);
-    l->hold = NULL;
+    if (l->patience != NULL)
+        l->outbox.host->loop->timer_stop(l->patience);
+    l->patience = NULL;
 }
 
 void http_end(struct http_link *l, const struct mcplug_error *why)
 {
+    struct web_outbox *o = &l->outbox;
     if (l->is_over)
         return;
     l->is_over = 1;
-    if (l->patience != NULL)
-        l->host->loop->timer_stop(l->patience);
-    l->patience = NULL;
-    let_go(l);
-    drop_all(l);
-    l->host->wire->closed(l->conn, l->is_closing ? NULL : why);
+    o->is_shut = 1;
+    stop_patience(l);
+    web_outbox_drop(o);
+    o->host->wire->closed(o->conn, l->is_closing ? NULL : why);
 }
 
 static void end_session(struct http_link *l)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    l->host->diag->fail(&why, MCPLUG_ECLOSED,
-                        "the server has ended the session (HTTP %d)", l->over);
+    l->outbox.host->diag->fail(&why, MCPLUG_ECLOSED,
+                               "the server has ended the session (HTTP %d)", l->over);
     why.peer_status = 404;
     http_end(l, &why);
 }
@@ -53,15 +43,17 @@ static void on_unanswered(void *arg)
  * was may be made again: they get a moment to hear of it. */
 void http_session_over(struct http_link *l, int status)
 {
+    struct web_outbox *o = &l->outbox;
     if (l->over == 0) {
         l->over = status;
-        l->host->mem->free(l->session);
+        o->is_shut = 1;
+        o->host->mem->free(l->session);
         l->session = NULL;
-        if (l->n_active > 0)
+        if (o->n_active > 0)
             l->patience =
-                l->host->loop->timer_start(l->self, HTTP_OVER_MS, on_unanswered, l);
+                o->host->loop->timer_start(o->self, HTTP_OVER_MS, on_unanswered, l);
     }
-    if (l->n_active == 0 || l->patience == NULL)
+    if (o->n_active == 0 || l->patience == NULL)
         end_session(l);
 }
 
@@ -88,7 +80,7 @@ static void delete_timeout(void *arg)
 {
     struct http_link *l = arg;
     l->patience = NULL;
-    l->fetch->stop(l->farewell);
+    l->outbox.fetch->stop(l->farewell);
     l->farewell = NULL;
     http_end(l, NULL);
 }
@@ -101,6 +93,7 @@ static int send_delete(struct http_link *l)
         .body = on_farewell_body,
         .done = on_farewell,
     };
+    struct web_outbox *o = &l->outbox;
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct mcplug_pair headers[] = {
         {"Mcp-Session-Id", l->session},
@@ -111,224 +104,104 @@ static int send_delete(struct http_link *l)
         .method = "DELETE",
         .url = l->url,
         .headers = headers,
-        .n_headers = 2,
+        .n_headers = sizeof headers / sizeof headers[0],
     };
-    l->patience = l->host->loop->timer_start(l->self, HTTP_DELETE_MS, delete_timeout, l);
+    l->patience = o->host->loop->timer_start(o->self, HTTP_DELETE_MS, delete_timeout, l);
     return l->patience != NULL
-               ? l->fetch->start(l->client, &ask, &events, l, &l->farewell, &err)
+               ? o->fetch->start(o->client, &ask, &events, l, &l->farewell, &err)
                : MCPLUG_ENOMEM;
 }
 
-void http_link_close(void *t)
+static void link_close(void *t)
 {
     struct http_link *l = t;
     if (l->is_over || l->is_closing)
         return;
     l->is_closing = 1;
-    drop_all(l);
+    web_outbox_drop(&l->outbox);
     if (l->session == NULL || send_delete(l) != MCPLUG_OK)
         http_end(l, NULL);
 }
 
-void http_link_destroy(void *t)
+static void link_destroy(void *t)
 {
     struct http_link *l = t;
-    if (l->patience != NULL)
-        l->host->loop->timer_stop(l->patience);
-    let_go(l);
-    drop_all(l);
-    l->fetch->client_free(l->client);
-    l->host->mem->free(l->session);
-    l->host->mem->free(l->endpoint);
-    l->host->mem->free(l->url);
-    l->host->mem->free(l);
+    const struct mcplug_mem *mem = l->outbox.host->mem;
+    stop_patience(l);
+    web_outbox_clear(&l->outbox);
+    mem->free(l->session);
+    mem->free(l->url);
+    mem->free(l);
 }
 
-/* ---- the queue ---- */
-
-static int may_begin(const struct http_link *l)
-{
-    return l->barrier == NULL && l->hold == NULL && l->over == 0 &&
-           l->n_active < l->max_active;
-}
-
-static void enqueue(struct http_link *l, struct http_exchange *e)
-{
-    e->is_queued = 1;
-    e->owes = 1;
-    e->later = NULL;
-    e->before = l->last;
-    *l->last = e;
-    l->last = &e->later;
-}
-
-void http_unqueue(struct http_exchange *e)
-{
-    if (!e->is_queued)
-        return;
-    *e->before = e->later;
-    if (e->later != NULL)
-        e->later->before = e->before;
-    else
-        e->link->last = e->before;
-    e->is_queued = 0;
-}
-
-void http_pump(struct http_link *l)
-{
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-    if (l->over != 0 && !l->is_over && l->n_active == 0)
-        end_session(l);
-    while (l->first != NULL && !l->is_over && may_begin(l)) {
-        struct http_exchange *e = l->first;
-        http_unqueue(e);
-        if (http_exchange_begin(e, &err) != MCPLUG_OK) {
-            if (e->number != 0)
-                l->host->wire->exchange_end(l->conn, e->number, &err);
-            http_exchange_free(e);
-        } else if (l->fetch->is_written(e->request)) {
-            http_exchange_written(e);
-        }
-    }
-}
-
-static void on_held(void *arg)
-{
-    struct http_link *l = arg;
-    l->hold = NULL;
-    http_pump(l);
-}
-
-void http_hold(struct http_link *l, uint64_t ms)
-{
-    let_go(l);
-    l->hold = l->host->loop->timer_start(l->self, ms, on_held, l);
-}
+/* ---- sending ---- */
 
 /* The session begins. What the server says unasked should have its stream before the
  * first request can make it say something. */
-static void begin_session(struct http_link *l, struct http_exchange *e)
+static void begin_session(struct http_link *l)
 {
-    l->barrier = e;
-    if (l->is_sse)
-        return;
-    http_hold(l, HTTP_HOLD_MS); /* before it: the stream may begin in there */
+    web_outbox_hold(&l->outbox, HTTP_HOLD_MS);
     if (http_stream_open(l, NULL) != MCPLUG_OK)
-        http_hold(l, 0);
+        web_outbox_hold(&l->outbox, 0);
 }
 
-int http_link_send(void *t, mcplug_buf *frame, const struct mcplug_envelope *env,
-                   struct mcplug_error *err)
+static int link_send(void *t, mcplug_buf *frame, const struct mcplug_envelope *env,
+                     struct mcplug_error *err)
 {
     struct http_link *l = t;
-    if (l->is_over || l->is_closing) {
-        l->host->mem->buf_unref(frame);
-        return l->host->diag->fail(err, MCPLUG_ECLOSED, "the connection is closed");
-    }
-    if (l->over != 0) {
-        l->host->mem->buf_unref(frame);
-        return l->host->diag->fail(err, MCPLUG_ECLOSED,
-                                   "the server has ended the session");
+    const struct mcplug_host *host = l->outbox.host;
+    if (l->is_over || l->is_closing || l->over != 0) {
+        host->mem->buf_unref(frame);
+        return host->diag->fail(err, MCPLUG_ECLOSED,
+                                l->over != 0 ? "the server has ended the session"
+                                             : "the connection is closed");
     }
     struct http_exchange *e = http_exchange_new(l, frame, env);
     if (e == NULL)
-        return l->host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
-    /* Answers and notifications never wait: a call may wait for them. */
-    if (e->number != 0 && !may_begin(l)) {
-        enqueue(l, e);
-        return MCPLUG_QUEUED;
-    }
-    int r = http_exchange_begin(e, err);
-    if (r != MCPLUG_OK) {
-        http_exchange_free(e);
-        return r;
-    }
-    if (e->is_initialized)
-        begin_session(l, e);
-    if (l->fetch->is_written(e->request))
-        return MCPLUG_OK;
-    e->owes = 1;
-    return MCPLUG_QUEUED;
+        return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
+    int begins = e->post.is_initialized;
+    int r = web_outbox_send(&l->outbox, &e->post, err);
+    if (r >= MCPLUG_OK && begins)
+        begin_session(l);
+    return r;
 }
 
-static struct http_exchange *find(struct http_link *l, uint64_t number)
-{
-    struct http_exchange *e = l->buckets[number % HTTP_BUCKETS];
-    while (e != NULL && (e->number != number || e->number == 0))
-        e = e->next;
-    return e;
-}
-
-void http_link_cancel(void *t, uint64_t exchange)
+static void link_cancel(void *t, uint64_t exchange)
 {
     struct http_link *l = t;
-    struct http_exchange *e = find(l, exchange);
-    if (e == NULL)
-        return;
-    if (e->request != NULL && l->fetch->is_written(e->request))
-        http_exchange_written(e); /* the server may have it */
-    http_exchange_free(e);
-    http_pump(l);
+    web_outbox_cancel(&l->outbox, exchange);
 }
 
-void http_link_settled(void *t, uint64_t exchange)
+static void link_settled(void *t, uint64_t exchange)
 {
-    struct http_exchange *e = find(t, exchange);
-    if (e != NULL)
-        http_exchange_settled(e);
+    struct http_link *l = t;
+    struct web_post *p = web_outbox_find(&l->outbox, exchange);
+    if (p != NULL)
+        http_exchange_settled((struct http_exchange *)p);
 }
 
 /* ---- what the core sees ---- */
-
-int http_link_new(struct web_module *module, mcplug_conn *conn,
-                  const mcplug_props *settings, const char *url_text,
-                  const struct mcplug_pair *extra, struct http_link **out,
-                  struct mcplug_error *err)
-{
-    const struct mcplug_host *host = module->host;
-    int r = web_use(module, err);
-    if (r != MCPLUG_OK)
-        return r;
-    char peer[URL_HOST_MAX + 32];
-    struct url url;
-    struct http_link *l = host->mem->alloc(sizeof *l);
-    if (l == NULL)
-        return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
-    l->host = host;
-    l->self = module->self;
-    l->fetch = module->fetch;
-    l->conn = conn;
-    l->last = &l->first;
-    l->url = host->mem->alloc(strlen(url_text) + 1);
-    int64_t most = host->diag->prop_int(settings, "connections", 0);
-    l->max_active = most < 1 ? 1 : most > 10000 ? 10000 : (size_t)most;
-    r = l->url != NULL ? MCPLUG_OK
-                       : host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
-    if (r == MCPLUG_OK)
-        r = l->fetch->client_new(module->fetch_ctx, settings, strcpy(l->url, url_text),
-                                 extra, extra != NULL && extra->name != NULL ? 1 : 0,
-                                 &l->client, err);
-    if (r != MCPLUG_OK) {
-        host->mem->free(l->url);
-        host->mem->free(l);
-        return r;
-    }
-    url_parse(l->url, &url);
-    url_origin(&url, peer, sizeof peer);
-    host->wire->describe(conn, "peer", peer);
-    *out = l;
-    return MCPLUG_OK;
-}
 
 int http_open(struct web_module *module, mcplug_conn *conn, const mcplug_props *settings,
               const char *url, const struct mcplug_pair *extra, void **out,
               struct mcplug_error *err)
 {
-    struct http_link *l;
-    int r = http_link_new(module, conn, settings, url, extra, &l, err);
-    if (r != MCPLUG_OK)
+    const struct mcplug_host *host = module->host;
+    struct http_link *l = host->mem->alloc(sizeof *l);
+    if (l == NULL || (l->url = host->mem->alloc(strlen(url) + 1)) == NULL) {
+        host->mem->free(l);
+        return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
+    }
+    strcpy(l->url, url);
+    int r = web_outbox_init(&l->outbox, &http_exchange_ops, module, conn, settings, url,
+                            extra, err);
+    if (r != MCPLUG_OK) {
+        host->mem->free(l->url);
+        host->mem->free(l);
         return r;
-    l->host->wire->opened(conn); /* nothing to connect: each request does so itself */
+    }
+    l->outbox.replies = 1;
+    host->wire->opened(conn); /* nothing to connect: each request does so itself */
     *out = l;
     return MCPLUG_OK;
 }
@@ -343,19 +216,25 @@ static int plain_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings
 
 static const struct mcplug_option options[] = {
     {"url", "string", NULL, "http://HOST[:PORT]/PATH or https://.."},
-    HTTP_OPTIONS,
+    WEB_OPTIONS,
     {NULL, NULL, NULL, NULL},
 };
 
+#define LINK_OPS                                                                         \
+    .caps = MCPLUG_CAN_EXCHANGE | MCPLUG_MIRRORS_PARAMS, .send = link_send,              \
+    .close = link_close, .destroy = link_destroy, .cancel = link_cancel,                 \
+    .settled = link_settled
+
 static const struct mcplug_transport_ops ops = {
     .struct_size = sizeof ops,
-    .caps = MCPLUG_CAN_EXCHANGE | MCPLUG_MIRRORS_PARAMS,
     .open = plain_open,
-    .send = http_link_send,
-    .close = http_link_close,
-    .destroy = http_link_destroy,
-    .cancel = http_link_cancel,
-    .settled = http_link_settled,
+    LINK_OPS,
+};
+
+static const struct mcplug_transport_ops ide_ops = {
+    .struct_size = sizeof ide_ops,
+    .open = http_ide_open,
+    LINK_OPS,
 };
 
 static const char *const schemes[] = {"http", "https", NULL};
@@ -372,24 +251,10 @@ static const struct mcplug_feature features[] = {
     },
     {
         .kind = MCPLUG_TRANSPORT,
-        .name = "sse",
-        .summary = "a server behind a URL, HTTP+SSE of 2024-11-05",
-        .options = http_sse_options,
-        .ops = &http_sse_ops,
-    },
-    {
-        .kind = MCPLUG_TRANSPORT,
-        .name = "sse-ide",
-        .summary = "an editor on this machine, HTTP+SSE",
-        .options = http_ide_options,
-        .ops = &http_sse_ide_ops,
-    },
-    {
-        .kind = MCPLUG_TRANSPORT,
         .name = "http-ide",
         .summary = "an editor on this machine, Streamable HTTP",
         .options = http_ide_options,
-        .ops = &http_ide_ops,
+        .ops = &ide_ops,
     },
     {
         .kind = MCPLUG_PROBE,

@@ -15,7 +15,7 @@ struct look {
 static void judge(struct look *k, int status)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    const char *name = http_status_name(status);
+    const char *name = web_status_name(status);
 
     if (status >= 200 && status < 400) {
         k->host->health->verdict(k->check, NULL);

@@ -1,11 +1,11 @@
-#include "http.h"
+#include "web_post.h"
 
-#include "../common/header.h"
+#include "header.h"
 
 #include <stdio.h>
 #include <string.h>
 
-const char *http_meta(const struct mcplug_envelope *env, const char *name)
+const char *web_meta(const struct mcplug_envelope *env, const char *name)
 {
     for (size_t i = 0; i < env->n_meta; i++)
         if (strcmp(env->meta[i].name, name) == 0)
@@ -13,7 +13,7 @@ const char *http_meta(const struct mcplug_envelope *env, const char *name)
     return NULL;
 }
 
-int http_is_harmless(const char *method)
+int web_is_harmless(const char *method)
 {
     static const char *const known[] = {
         "server/discover",
@@ -67,32 +67,32 @@ static char *put(char *at, struct mcplug_pair *h, const struct mcplug_pair *pair
     return at + header_encode(pair->value, strlen(pair->value), at) + 1;
 }
 
-int http_headers_take(struct http_exchange *e, const struct mcplug_envelope *env)
+int web_headers_take(struct web_post *p, const struct mcplug_envelope *env)
 {
-    const char *revision = http_meta(env, "protocol-version");
+    const char *revision = web_meta(env, "protocol-version");
     size_t n = 5, size = revision != NULL ? strlen(revision) + 1 : 0;
-    for (size_t i = 0; e->is_modern && i < env->n_meta; i++) {
-        if (mirrored(env->meta[i].name) == NULL || n >= HTTP_PARAMS_MAX + 7)
+    for (size_t i = 0; p->is_modern && i < env->n_meta; i++) {
+        if (mirrored(env->meta[i].name) == NULL || n >= WEB_PARAMS_MAX + 7)
             continue;
         size += room_for(&env->meta[i]);
         n++;
     }
-    e->headers = e->link->host->mem->alloc(n * sizeof *e->headers + size);
-    if (e->headers == NULL)
+    p->headers = p->outbox->host->mem->alloc(n * sizeof *p->headers + size);
+    if (p->headers == NULL)
         return -1;
-    char *at = (char *)(e->headers + n);
-    struct mcplug_pair *h = e->headers;
+    char *at = (char *)(p->headers + n);
+    struct mcplug_pair *h = p->headers;
     *h++ = (struct mcplug_pair){"Content-Type", "application/json"};
     *h++ = (struct mcplug_pair){"Accept", "application/json, text/event-stream"};
     if (revision != NULL) {
         *h++ = (struct mcplug_pair){"MCP-Protocol-Version", at};
         at = stpcpy(at, revision) + 1;
     }
-    for (size_t i = 0; e->is_modern && i < env->n_meta; i++) {
+    for (size_t i = 0; p->is_modern && i < env->n_meta; i++) {
         const char *name = mirrored(env->meta[i].name);
-        if (name != NULL && h < e->headers + n - 2)
+        if (name != NULL && h < p->headers + n - 2)
             at = put(at, h++, &env->meta[i], name);
     }
-    e->n_headers = (size_t)(h - e->headers);
+    p->n_headers = (size_t)(h - p->headers);
     return 0;
 }
