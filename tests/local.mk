@@ -67,6 +67,7 @@ unit_tests = \
 	tests/unit/config_supervision \
 	tests/unit/content_block \
 	tests/unit/content_write \
+	tests/unit/fetch_request \
 	tests/unit/json_envelope \
 	tests/unit/json_scan \
 	tests/unit/json_tree \
@@ -127,6 +128,7 @@ unit_support = \
 	tests/unit/fake.c tests/unit/fake.h \
 	tests/unit/box_kit.h \
 	tests/unit/config_kit.h \
+	tests/unit/fetch_kit.h \
 	tests/unit/file_kit.h \
 	tests/unit/health_kit.h \
 	tests/unit/talker_kit.h \

@@ -5,9 +5,11 @@
  *
  * A client is what some settings say about the network, the connections that are kept
  * alive, and the requests under way. It keeps the rules that no user may forget:
- * redirects only within one origin, headers of the settings only to the origin that they
- * were given for, cookies of that origin only and in memory only, no netrc, a bounded
- * header block, bounded decompression, keepalive.
+ * redirects only within one origin, what the settings say of a server (headers, our
+ * certificate, that its own may be any) only for the origin that they were given for,
+ * cookies of that origin only, in memory only and bounded, no netrc, a bounded header
+ * block, bounded decompression, keepalive. A request may go to another origin, without
+ * all that.
  *
  * Ownership and thread words as in <mcplug/plugin.h>; everything here is [loop]. No event
  * comes from inside of a function of the table.
@@ -46,10 +48,12 @@ typedef struct mcplug_fetch_request mcplug_fetch_request;
 struct mcplug_fetch_head {
     uint32_t struct_size;
     int32_t status;
-    const char *type;          /* media type, lower case, without parameters; "": none */
-    int64_t length;            /* of the body, as announced; -1: not known */
-    int64_t retry_after_ms;    /* -1: none */
-    const char *const *values; /* of the headers asked for, in that order; NULL: none */
+    const char *type;       /* media type, lower case, without parameters; "": none */
+    int64_t length;         /* of the body, as announced; -1: not known, compressed */
+    int64_t retry_after_ms; /* -1: none */
+    /* Of the headers asked for, in that order; NULL: there is none, or it is longer than
+     * 8 KiB. Several of one name are joined by commas. */
+    const char *const *values;
 };
 
 struct mcplug_fetch_events {
@@ -78,13 +82,17 @@ struct mcplug_fetch_ask {
     uint32_t flags;
     const char *method; /* "GET" "POST" "DELETE" ..; static text */
     const char *url;    /* borrow, until it is done */
-    /* Beside those of the settings, which they replace; a NULL value: left out. Names and
-     * values are checked. copied */
+    /* Beside those of the settings, which they replace; a NULL value: not even that is
+     * sent. At most 128; names and values are checked, and what says how long a message
+     * is, and where it goes, is not to be set. With a Cookie, here or in the settings,
+     * those that were kept are not sent. copied */
     const struct mcplug_pair *headers;
     size_t n_headers;
-    const char *const *wants; /* headers of the answer, at most 16; NULL-ended, static */
-    mcplug_buf *body;         /* borrow, until it is done; NULL: none, or .. */
-    uint64_t pulled;          /* .. so many bytes by events->pull() */
+    /* Headers of the answer, NULL-ended, at most MCPLUG_FETCH_WANTS_MAX; static */
+    const char *const *wants;
+    mcplug_buf *body; /* borrow, until it is done; NULL: none, or .. */
+    uint64_t pulled;  /* .. so many bytes by events->pull(), once: a redirect of
+                       * a request that has begun to pull is not followed */
 };
 #define MCPLUG_FETCH_STREAM UINT64_MAX /* pulled: as many as there will be */
 
@@ -96,13 +104,15 @@ struct mcplug_fetch {
     int (*client_new)(void *ctx, const mcplug_props *settings, const char *url,
                       const struct mcplug_pair *extra, size_t n_extra,
                       mcplug_fetch_client **out, struct mcplug_error *err);
-    /* Ends what is under way, without a word. NULL is fine. */
+    /* Ends what is under way, without a word. NULL is fine. Not in an event of its
+     * requests. */
     void (*client_free)(mcplug_fetch_client *client);
     /* Begins a request; done() will follow. `events` is static. */
     int (*start)(mcplug_fetch_client *client, const struct mcplug_fetch_ask *ask,
                  const struct mcplug_fetch_events *events, void *arg,
                  mcplug_fetch_request **out, struct mcplug_error *err);
-    /* Ends a request; no event follows. Also fine in its events but done(). */
+    /* Ends a request; no event follows. Also fine in its events but done(). NULL is
+     * fine. */
     void (*stop)(mcplug_fetch_request *request);
     /* Has all of the request left? */
     int (*is_written)(const mcplug_fetch_request *request);

@@ -4,6 +4,7 @@
  *   client.c   what the settings say about the network
  *   request.c  one request, from its start to its end
  *   lines.c    its headers: those of the settings, replaced by its own
+ *   body.c     its body, if that is pulled in pieces
  *   head.c     the headers of its answer
  *   loop.c     curl on the core's loop
  *   error.c    what became of it, in words
@@ -71,11 +72,13 @@ struct mcplug_fetch_client {
     struct mcplug_fetch_request *requests; /* all under way */
     CURL *spare[FETCH_SPARE_MAX];          /* for requests to the origin */
     size_t n_spare;
-    size_t n_under_way, n_stopped, n_paused, n_broken;
+    size_t n_under_way, n_stopped, n_paused, n_broken, n_resumed;
+    size_t n_late;  /* requests whose head is not told yet */
     size_t n_owing; /* requests that owe sent() */
     size_t budget;  /* bytes that may still come in this turn */
     int running;    /* what curl says of them */
     int busy;       /* inside of curl */
+    int is_quiet;   /* inside of a function of the table: events come later */
     int telling;    /* going through the requests: none is freed */
     int failed;     /* curl had no memory: fetch_collect() begins anew */
 };
@@ -90,9 +93,15 @@ struct mcplug_fetch_request {
     const char *method;
     int once, hops, added, stopped, lost;
     int is_own;      /* to the client's origin */
+    uint64_t pulled; /* of the body, or MCPLUG_FETCH_STREAM; 0: none is */
+    uint64_t n_pulled;
+    int is_later;    /* curl waits for more of it .. */
+    int is_resumed;  /* .. which there is */
+    int is_at_end;   /* all of a stream was pulled */
     int paused;      /* the turn has had enough */
     CURLcode broken; /* failed as it went on after that; no message of curl's follows */
-    int told;        /* head() was called */
+    int told;        /* head() was called, or will be: */
+    int is_late;     /* once nobody is inside of a function of the table */
     int tries;
     int written;
     int owes; /* sent(), once all of it has left */
@@ -132,6 +141,14 @@ int fetch_is_written(const mcplug_fetch_request *f);
 int fetch_must_not_try(const struct mcplug_fetch_request *f);
 /* To be called when curl may have finished some. */
 void fetch_collect(struct mcplug_fetch_client *client);
+
+/* Tells the head that had to wait. */
+void fetch_tell_head(struct mcplug_fetch_request *f);
+/* ---- body.c ---- */
+
+/* For curl's read function. */
+size_t fetch_body_pull(char *buf, size_t size, size_t n, void *arg);
+void fetch_resume(mcplug_fetch_request *f);
 
 /* ---- lines.c ---- */
 

@@ -129,6 +129,7 @@ void fetch_explain(const struct mcplug_fetch_request *f, CURLcode code,
         }
         broke_off(f, code, text, why);
         break;
+    case CURLE_SEND_FAIL_REWIND: /* curl's own second try of a body that was pulled */
     case CURLE_SEND_ERROR:
     case CURLE_GOT_NOTHING:
     case CURLE_ABORTED_BY_CALLBACK: /* on_again(): the connection went */

@@ -29,6 +29,7 @@ static const struct mcplug_fetch table = {
     .start = fetch_start,
     .stop = fetch_stop,
     .is_written = fetch_is_written,
+    .resume = fetch_resume,
 };
 
 static const struct mcplug_feature features[] = {

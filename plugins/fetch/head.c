@@ -110,11 +110,8 @@ static void take(struct mcplug_fetch_request *f, const char *name, size_t name_l
         f->is_coded = !is_type(value, len, "identity");
     else if (IS("keep-alive"))
         keep_alive(f->client, value, len);
-    if (IS("location")) {
-        f->client->host->mem->free(f->location);
-        f->location = NULL;
+    else if (IS("location") && f->location == NULL)
         keep(f, &f->location, value, len);
-    }
     for (size_t i = 0; i < f->n_wants; i++)
         if (IS(f->wants[i]))
             keep(f, &f->values[i], value, len);
@@ -163,7 +160,10 @@ static void end(struct mcplug_fetch_request *f)
         f->head.length = -1; /* it is not that of what body() gets */
     f->told = 1;
     f->written = 1;
-    f->events->head(f->arg, &f->head);
+    f->is_late = 1;
+    f->client->n_late++;
+    if (!f->client->is_quiet)
+        fetch_tell_head(f);
 }
 
 size_t fetch_head_line(struct mcplug_fetch_request *f, const char *line, size_t len)

@@ -52,6 +52,16 @@ static void refill(struct mcplug_fetch_client *client)
     client->budget = FETCH_TURN;
 }
 
+static void go_on(struct mcplug_fetch_request *f)
+{
+    struct mcplug_fetch_client *client = f->client;
+    client->busy = 1;
+    f->broken = curl_easy_pause(f->easy, (f->paused ? CURLPAUSE_RECV : 0) |
+                                             (f->is_later ? CURLPAUSE_SEND : 0));
+    client->busy = 0;
+    client->n_broken += f->broken != CURLE_OK ? 1 : 0;
+}
+
 /* Goes on with those that had to wait for the next turn. What curl has kept of an answer
  * is handed on in here, outside of the multi handle: if that fails, or we refuse it, the
  * code it returns is all that is ever told, and the transfer stays as it is for good. */
@@ -64,10 +74,24 @@ static void unpause(struct mcplug_fetch_client *client)
             continue;
         f->paused = 0;
         client->n_paused--;
-        client->busy = 1;
-        f->broken = curl_easy_pause(f->easy, CURLPAUSE_CONT);
-        client->busy = 0;
-        client->n_broken += f->broken != CURLE_OK ? 1 : 0;
+        go_on(f);
+    }
+}
+
+/* The same for bodies of which there is more to pull. */
+static void resume(struct mcplug_fetch_client *client)
+{
+    for (struct mcplug_fetch_request *f = client->requests, *next;
+         f != NULL && client->n_resumed > 0; f = next) {
+        next = f->next;
+        if (!f->is_resumed)
+            continue;
+        f->is_resumed = 0;
+        client->n_resumed--;
+        if (!f->is_later || f->broken != CURLE_OK)
+            continue;
+        f->is_later = 0;
+        go_on(f);
     }
 }
 
@@ -93,6 +117,9 @@ static void on_timer(void *arg)
     struct mcplug_fetch_client *client = arg;
     client->timer = NULL;
     refill(client);
+    if (client->n_late > 0)
+        fetch_collect(client); /* heads before bodies */
+    resume(client);
     unpause(client);
     fetch_kick(client);
     fetch_collect(client);

@@ -16,7 +16,7 @@ static int must_wait(struct mcplug_fetch_request *f, size_t len)
 {
     struct mcplug_fetch_client *client = f->client;
     size_t cost = f->is_coded ? len / (FETCH_TURN_CODED / FETCH_TURN) : len;
-    if (cost <= client->budget) {
+    if (cost <= client->budget && !client->is_quiet) {
         client->budget -= cost;
         return 0;
     }
@@ -39,6 +39,10 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
     struct mcplug_fetch_request *f = arg;
     size_t len = size * n;
     if (f->stopped || f->broken != CURLE_OK)
+        return 0;
+    if (f->is_late && !f->client->is_quiet)
+        fetch_tell_head(f);
+    if (f->stopped)
         return 0;
     if (must_wait(f, len))
         return CURL_WRITEFUNC_PAUSE;
@@ -78,7 +82,7 @@ static int on_again(void *arg, char *ip, char *local_ip, int port, int local_por
 /* The same before it connects for that: a server that is down is told at once. */
 int fetch_must_not_try(const struct mcplug_fetch_request *f)
 {
-    return f->tries > 0 && f->once && may_have_left(f);
+    return f->tries > 0 && (f->n_pulled > 0 || (f->once && may_have_left(f)));
 }
 
 /* ---- easy handles ---- */
@@ -126,7 +130,9 @@ static CURL *new_easy(struct mcplug_fetch_client *client, const struct url *url,
     curl_easy_setopt(e, CURLOPT_CLOSESOCKETDATA, client);
     curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(e, CURLOPT_READFUNCTION, fetch_body_pull);
     curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, on_again);
+    curl_easy_setopt(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); /* of a proxy */
     curl_easy_setopt(e, CURLOPT_HTTP09_ALLOWED, 0L);
     if (url->secure) {
         curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
@@ -177,6 +183,8 @@ static void request_free(struct mcplug_fetch_request *f)
     client->n_paused -= f->paused ? 1 : 0;
     client->n_broken -= f->broken != CURLE_OK ? 1 : 0;
     client->n_owing -= f->owes ? 1 : 0;
+    client->n_late -= f->is_late ? 1 : 0;
+    client->n_resumed -= f->is_resumed ? 1 : 0;
     client->host->mem->buf_unref(f->body);
     fetch_head_clear(f);
     client->host->mem->free(f->lines);
@@ -194,6 +202,15 @@ static CURLcode set_method(struct mcplug_fetch_request *f)
 {
     CURL *e = f->easy;
     int is_post = strcmp(f->method, "POST") == 0;
+    if (f->pulled > 0) {
+        curl_easy_setopt(e, CURLOPT_POST, 1L);
+        curl_easy_setopt(e, CURLOPT_POSTFIELDS, NULL);
+        curl_easy_setopt(e, CURLOPT_READDATA, f);
+        curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE,
+                         f->pulled == MCPLUG_FETCH_STREAM ? (curl_off_t)-1
+                                                          : (curl_off_t)f->pulled);
+        return curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, is_post ? NULL : f->method);
+    }
     if (is_post || f->body != NULL) {
         struct mcplug_bytes body = {(const unsigned char *)"", 0};
         if (f->body != NULL)
@@ -224,9 +241,9 @@ static int begin(struct mcplug_fetch_request *f)
     curl_easy_setopt(e, CURLOPT_PREREQDATA, f);
     curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, f);
     curl_easy_setopt(e, CURLOPT_PRIVATE, f);
-    curl_easy_setopt(e, CURLOPT_HTTPHEADER, f->lines);
     curl_easy_setopt(e, CURLOPT_MAXAGE_CONN,
                      f->client->idle_s > 0 ? f->client->idle_s : 60L);
+    curl_easy_setopt(e, CURLOPT_HTTPHEADER, f->lines);
     if (set_method(f) != CURLE_OK || curl_easy_setopt(e, CURLOPT_URL, f->url) != CURLE_OK)
         return -1;
     if (curl_multi_add_handle(f->client->multi, e) != CURLM_OK)
@@ -240,9 +257,11 @@ static int begin(struct mcplug_fetch_request *f)
 int fetch_is_written(const struct mcplug_fetch_request *f)
 {
     curl_off_t sent = 0;
-    if (f->written || f->body == NULL)
+    if (f->written || (f->body == NULL && f->pulled == 0))
         return 1;
     curl_easy_getinfo(f->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+    if (f->pulled > 0) /* the end of a stream is asked for when all before it has left */
+        return f->is_at_end || (uint64_t)sent >= f->pulled;
     return (size_t)sent >= f->client->host->mem->buf_bytes(f->body).len ||
            (sent == 0 && fetch_must_not_try(f));
 }
@@ -256,6 +275,10 @@ static int set_up(struct mcplug_fetch_request *f, const struct mcplug_fetch_ask 
     if (wrong != NULL || strncmp(url.scheme, "http", 4) != 0)
         return client->host->diag->fail(err, MCPLUG_EINVAL, "the address %s",
                                         wrong != NULL ? wrong : "is not one of HTTP");
+    if ((f->pulled > 0 && (f->body != NULL || f->events->pull == NULL)) ||
+        (f->pulled > INT64_MAX && f->pulled != MCPLUG_FETCH_STREAM))
+        return client->host->diag->fail(err, MCPLUG_EINVAL,
+                                        "a body is given, or pulled by pull()");
     f->is_own = url_same_origin(&url, &client->origin);
     f->url = ask->url;
     while (f->wants != NULL && f->wants[f->n_wants] != NULL)
@@ -287,6 +310,7 @@ int fetch_start(mcplug_fetch_client *client, const struct mcplug_fetch_ask *ask,
     f->arg = arg;
     f->method = ask->method;
     f->wants = ask->wants;
+    f->pulled = ask->pulled;
     f->once = (ask->flags & MCPLUG_FETCH_ONCE) != 0;
     f->why = (struct mcplug_error)MCPLUG_ERROR_INIT;
     f->body = ask->body != NULL ? client->host->mem->buf_ref(ask->body) : NULL;
@@ -301,12 +325,14 @@ int fetch_start(mcplug_fetch_client *client, const struct mcplug_fetch_ask *ask,
         return r;
     }
     *out = f;
+    client->is_quiet = 1;
     fetch_kick(client);
+    client->is_quiet = 0;
     f->written = fetch_is_written(f);
     f->owes = !f->written;
     client->n_owing += f->owes ? 1 : 0;
     if (client->failed || (size_t)client->running < client->n_under_way ||
-        client->n_stopped > 0)
+        client->n_stopped > 0 || client->n_late > 0)
         fetch_soon(client); /* it has failed already */
     return MCPLUG_OK;
 }
@@ -328,9 +354,10 @@ static int redirected(struct mcplug_fetch_request *f, struct mcplug_error *why)
 {
     char to[URL_MAX];
     const char *location = f->location != NULL ? f->location : "";
-    const char *reason =
-        url_redirect(f->url, location, f->head.status, strcmp(f->method, "GET") == 0,
-                     f->hops, to, sizeof to);
+    const char *reason = f->n_pulled > 0 ? "its body cannot be sent again"
+                                         : url_redirect(f->url, location, f->head.status,
+                                                        strcmp(f->method, "GET") == 0,
+                                                        f->hops, to, sizeof to);
     if (reason != NULL) {
         f->client->host->diag->fail(
             why, MCPLUG_EREFUSED,
@@ -373,7 +400,8 @@ static void finish(struct mcplug_fetch_request *f, CURLcode code)
         f->client->host->diag->fail(&why, MCPLUG_EPROTO, "%s: an answer without a head",
                                     f->client->origin.host);
     }
-    int left = why.code != MCPLUG_OK && f->body != NULL && may_have_left(f);
+    int left =
+        why.code != MCPLUG_OK && (f->body != NULL || f->pulled > 0) && may_have_left(f);
     request_free(f);
     if (left && events->sent != NULL)
         events->sent(arg);
@@ -405,6 +433,23 @@ static void tell_sent(struct mcplug_fetch_client *client)
         if (f->events->sent != NULL)
             f->events->sent(f->arg);
     }
+    client->telling = 0;
+}
+
+void fetch_tell_head(struct mcplug_fetch_request *f)
+{
+    f->is_late = 0;
+    f->client->n_late--;
+    f->events->head(f->arg, &f->head);
+}
+
+static void tell_heads(struct mcplug_fetch_client *client)
+{
+    client->telling = 1;
+    for (struct mcplug_fetch_request *f = client->requests;
+         f != NULL && client->n_late > 0; f = f->next)
+        if (f->is_late && !f->stopped)
+            fetch_tell_head(f);
     client->telling = 0;
 }
 
@@ -443,6 +488,8 @@ void fetch_collect(struct mcplug_fetch_client *client)
 {
     CURLMsg *msg;
     int left, ended = 0;
+    if (client->n_late > 0)
+        tell_heads(client);
     tell_sent(client); /* before anything is told to have ended */
     while ((msg = curl_multi_info_read(client->multi, &left)) != NULL) {
         struct mcplug_fetch_request *f = NULL;

@@ -1,0 +1,375 @@
+/* Requests of the service fetch: headers both ways, bodies in pieces. */
+#include "fetch_kit.h"
+
+/* ---- headers of a request ---- */
+
+START_TEST(headers_of_a_request_replace_those_of_the_settings)
+{
+    const struct mcplug_pair headers[] = {{"x-two", "new"}, {"X-Three", NULL}, {"Y", ""}};
+    OPEN("X-One", "1", "X-Two", "old", "X-Three", "3", "User-Agent", "me/1");
+    GET(.headers = headers, .n_headers = 3);
+    ck_assert_str_eq(sent_header(&one, "x-one"), "1");
+    ck_assert_str_eq(sent_header(&one, "x-two"), "new");
+    ck_assert_ptr_null(strstr(one.request, "old"));
+    ck_assert_ptr_null(sent_header(&one, "x-three"));
+    ck_assert_str_eq(sent_header(&one, "y"), "");
+    ck_assert_str_eq(sent_header(&one, "user-agent"), "me/1");
+    GET(.url = one.url);
+    ck_assert_str_eq(sent_header(&one, "x-two"), "old");
+    ck_assert_str_eq(sent_header(&one, "x-three"), "3");
+}
+END_TEST
+
+START_TEST(headers_of_the_settings_stay_at_their_origin)
+{
+    const struct mcplug_pair own = {"X-Own", "yes"};
+    OPEN("Authorization", "Bearer secret");
+    GET(.url = two.url, .headers = &own, .n_headers = 1);
+    ck_assert_uint_eq(two.n, 1);
+    ck_assert_str_eq(sent_header(&two, "x-own"), "yes");
+    ck_assert_ptr_null(sent_header(&two, "authorization"));
+    GET(.url = one.url);
+    ck_assert_str_eq(sent_header(&one, "authorization"), "Bearer secret");
+}
+END_TEST
+
+START_TEST(headers_that_cannot_be_sent_are_refused)
+{
+    static const struct mcplug_pair bad[] = {
+        {"X", "a\r\nY: b"}, {"X\r\nY", "b"},          {"", "b"},
+        {"X Y", "b"},       {"Content-Length", "9"},  {"transfer-encoding", "chunked"},
+        {"Host", "other"},  {"connection", "upgrade"}};
+    for (size_t i = 0; i < MP_COUNT(bad); i++)
+        ck_assert_int_eq(
+            begin((struct mcplug_fetch_ask){.headers = &bad[i], .n_headers = 1},
+                  &plain_events),
+            MCPLUG_EINVAL);
+    struct mcplug_pair many[129];
+    for (size_t i = 0; i < MP_COUNT(many); i++)
+        many[i] = (struct mcplug_pair){"X", "y"};
+    ck_assert_int_eq(begin((struct mcplug_fetch_ask){.headers = many, .n_headers = 129},
+                           &plain_events),
+                     MCPLUG_EINVAL);
+    ck_assert_str_eq(err.text, "more than 128 headers");
+    GET(.headers = many, .n_headers = 128);
+}
+END_TEST
+
+START_TEST(an_address_that_is_none_is_refused)
+{
+    static const char *const bad[] = {"ftp://127.0.0.1/", "http://u:p@127.0.0.1/", "x"};
+    for (size_t i = 0; i < MP_COUNT(bad); i++)
+        ck_assert_int_eq(begin((struct mcplug_fetch_ask){.url = bad[i]}, &plain_events),
+                         MCPLUG_EINVAL);
+}
+END_TEST
+
+/* ---- headers of the answer ---- */
+
+START_TEST(headers_that_are_wanted_come_with_the_head)
+{
+    static const char *const wants[] = {"WWW-Authenticate", "X-None", "mcp-session-id",
+                                        NULL};
+    one.answer =
+        "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic\r\nMcp-Session-Id: 7\r\n"
+        "Content-Type: Text/HTML; charset=x\r\nWWW-Authenticate:  Bearer a=b \r\n"
+        "Content-Length: 2\r\n\r\nno";
+    GET(.wants = wants);
+    ck_assert_int_eq(came.status, 401);
+    ck_assert_str_eq(came.values[0], "Basic, Bearer a=b");
+    ck_assert(!came.has_value[1]);
+    ck_assert_str_eq(came.values[2], "7");
+    ck_assert_str_eq(came.type, "text/html");
+    ck_assert_int_eq(came.length, 2);
+    ck_assert_str_eq(came.body, "no");
+}
+END_TEST
+
+START_TEST(a_header_that_is_wanted_is_bounded)
+{
+    static const char *const wants[] = {"X", "Y", NULL};
+    static char answer[20000], value[9000];
+    memset(value, 'v', 8191);
+    snprintf(answer, sizeof answer,
+             "HTTP/1.1 200 OK\r\nX: %s\r\nY: %s\r\nContent-Length: 0\r\nY: w\r\n\r\n",
+             value, value);
+    one.answer = answer;
+    GET(.wants = wants);
+    ck_assert(came.has_value[0]);
+    ck_assert_uint_eq(strlen(came.values[0]), 8191);
+    ck_assert(!came.has_value[1]);
+}
+END_TEST
+
+START_TEST(more_headers_than_that_cannot_be_wanted)
+{
+    const char *wants[MCPLUG_FETCH_WANTS_MAX + 2] = {0};
+    for (size_t i = 0; i <= MCPLUG_FETCH_WANTS_MAX; i++)
+        wants[i] = "X";
+    ck_assert_int_eq(begin((struct mcplug_fetch_ask){.wants = wants}, &plain_events),
+                     MCPLUG_EINVAL);
+    wants[MCPLUG_FETCH_WANTS_MAX] = NULL;
+    GET(.wants = wants);
+}
+END_TEST
+
+/* ---- methods ---- */
+
+START_TEST(a_body_has_the_type_that_the_request_says_or_none)
+{
+    mcplug_buf *body = mp_buf_new("{}", 2);
+    GET(.method = "PUT", .body = body);
+    ck_assert_int_eq(strncmp(one.request, "PUT /a/b ", 9), 0);
+    ck_assert_ptr_null(sent_header(&one, "content-type"));
+    ck_assert_str_eq(sent_header(&one, "content-length"), "2");
+    mp_buf_unref(body);
+    GET(.method = "DELETE");
+    ck_assert_int_eq(strncmp(one.request, "DELETE ", 7), 0);
+    one.answer = "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n";
+    GET(.method = "HEAD");
+    ck_assert_int_eq(came.length, 7);
+    ck_assert_uint_eq(came.len, 0);
+    one.answer = OK_2;
+    GET(.method = "POST");
+    ck_assert_str_eq(sent_header(&one, "content-length"), "0");
+}
+END_TEST
+
+/* ---- bodies in pieces ---- */
+
+static struct {
+    const char *left; /* "|" between pieces, for each of which one has to wait */
+    int64_t instead;  /* of the end */
+    bool stops;
+    unsigned pulls, laters;
+} given;
+
+static int64_t on_pull(void *arg, unsigned char *buf, size_t size)
+{
+    struct outcome *o = arg;
+    ck_assert(!o->is_inside);
+    given.pulls++;
+    if (given.stops) {
+        fetch->stop(o->request);
+        return MCPLUG_FETCH_LATER;
+    }
+    if (*given.left == '|') {
+        given.left++;
+        given.laters++;
+        return MCPLUG_FETCH_LATER;
+    }
+    size_t n = strcspn(given.left, "|");
+    if (n == 0)
+        return given.instead;
+    n = n < size ? n : size;
+    n = n < 3 ? n : 3;
+    memcpy(buf, given.left, n);
+    given.left += n;
+    return (int64_t)n;
+}
+
+static const struct mcplug_fetch_events pull_events = {
+    .struct_size = sizeof pull_events,
+    .head = on_head,
+    .body = on_body,
+    .sent = on_sent,
+    .done = on_done,
+    .pull = on_pull,
+};
+
+static void give(const char *text, uint64_t size)
+{
+    memset(&given, 0, sizeof given);
+    given.left = text;
+    ck_assert_msg(begin((struct mcplug_fetch_ask){.method = "POST", .pulled = size},
+                        &pull_events) == MCPLUG_OK,
+                  "%s", err.text);
+    ck_assert_uint_eq(given.pulls, 0); /* not from inside of start() */
+    ck_assert(!fetch->is_written(came.request));
+}
+
+START_TEST(a_body_of_known_size_is_pulled)
+{
+    give("0123456789", 10);
+    until_done();
+    ck_assert_msg(came.code == MCPLUG_OK, "%s", came.text);
+    ck_assert_str_eq(sent_header(&one, "content-length"), "10");
+    ck_assert_str_eq(strstr(one.request, "\r\n\r\n") + 4, "0123456789");
+    ck_assert_str_eq(came.body, "ok");
+}
+END_TEST
+
+START_TEST(a_body_of_unknown_size_is_sent_in_chunks)
+{
+    give("0123456", MCPLUG_FETCH_STREAM);
+    until_done();
+    ck_assert_msg(came.code == MCPLUG_OK, "%s", came.text);
+    ck_assert_ptr_null(sent_header(&one, "content-length"));
+    ck_assert_str_eq(sent_header(&one, "transfer-encoding"), "chunked");
+    ck_assert_str_eq(strstr(one.request, "\r\n\r\n") + 4,
+                     "3\r\n012\r\n3\r\n345\r\n1\r\n6\r\n0\r\n\r\n");
+}
+END_TEST
+
+START_TEST(a_body_that_comes_later_is_waited_for)
+{
+    give("012|345|", MCPLUG_FETCH_STREAM);
+    for (unsigned i = 1; i <= 2; i++) {
+        while (given.laters < i)
+            mp_loop_turn(loop, true);
+        unsigned before = given.pulls;
+        for (int j = 0; j < 20; j++)
+            mp_loop_turn(loop, false);
+        ck_assert_uint_eq(given.pulls, before); /* and nobody asks for it */
+        ck_assert_uint_eq(came.dones, 0);
+        fetch->resume(came.request);
+        fetch->resume(came.request);
+        ck_assert_uint_eq(given.pulls, before); /* not from inside of resume() */
+    }
+    until_done();
+    ck_assert_msg(came.code == MCPLUG_OK, "%s", came.text);
+    ck_assert_uint_eq(came.sents, 1);
+    ck_assert_str_eq(strstr(one.request, "\r\n\r\n") + 4,
+                     "3\r\n012\r\n3\r\n345\r\n0\r\n\r\n");
+}
+END_TEST
+
+START_TEST(a_body_that_is_too_short_ends_the_request)
+{
+    give("0123", 10);
+    until_done();
+    ck_assert_int_eq(came.code, MCPLUG_EINVAL);
+    ck_assert_str_eq(came.text, "the body of the request is too short");
+}
+END_TEST
+
+START_TEST(a_body_that_cannot_be_made_ends_the_request)
+{
+    give("0123", MCPLUG_FETCH_STREAM);
+    given.instead = MCPLUG_ECANCELED;
+    until_done();
+    ck_assert_int_eq(came.code, MCPLUG_ECANCELED);
+    give("", MCPLUG_FETCH_STREAM);
+    given.instead = INT64_MAX - 1;
+    until_done();
+    ck_assert_int_eq(came.code, MCPLUG_EINVAL);
+}
+END_TEST
+
+START_TEST(a_request_can_be_stopped_while_its_body_is_pulled)
+{
+    give("0123", MCPLUG_FETCH_STREAM);
+    given.stops = true;
+    while (!given.pulls)
+        mp_loop_turn(loop, true);
+    for (int j = 0; j < 20; j++)
+        mp_loop_turn(loop, false);
+    ck_assert_uint_eq(came.dones, 0);
+    ck_assert_uint_eq(given.pulls, 1);
+    GET(.url = one.url);
+}
+END_TEST
+
+START_TEST(a_client_can_go_while_a_body_is_waited_for)
+{
+    give("012|", MCPLUG_FETCH_STREAM);
+    while (!given.laters)
+        mp_loop_turn(loop, true);
+    fetch->resume(came.request);
+    fetch->client_free(client);
+    client = NULL;
+    for (int j = 0; j < 20; j++)
+        mp_loop_turn(loop, false);
+    ck_assert_uint_eq(came.dones, 0);
+}
+END_TEST
+
+START_TEST(a_pulled_body_is_not_sent_twice)
+{
+    one.answer = "HTTP/1.1 307 Moved\r\nLocation: /c\r\nContent-Length: 0\r\n\r\n";
+    give("0123", 4);
+    until_done();
+    ck_assert_int_eq(came.code, MCPLUG_EREFUSED);
+    ck_assert_ptr_nonnull(strstr(came.text, "its body cannot be sent again"));
+    ck_assert_uint_eq(one.n, 1);
+}
+END_TEST
+
+START_TEST(a_body_is_given_or_pulled_but_not_both)
+{
+    mcplug_buf *body = mp_buf_new("{}", 2);
+    struct mcplug_fetch_ask both = {.method = "POST", .body = body, .pulled = 2};
+    struct mcplug_fetch_ask nobody = {.method = "POST", .pulled = 2};
+    ck_assert_int_eq(begin(both, &pull_events), MCPLUG_EINVAL);
+    ck_assert_int_eq(begin(nobody, &plain_events), MCPLUG_EINVAL);
+    mp_buf_unref(body);
+}
+END_TEST
+
+/* ---- when events come ---- */
+
+START_TEST(no_event_comes_from_inside_of_start)
+{
+    for (int i = 0; i < 500; i++) { /* on_head() and the others look */
+        GET(.url = one.url);
+        ck_assert_str_eq(came.body, "ok");
+    }
+}
+END_TEST
+
+static unsigned stopped_heads;
+
+static void stop_at_head(void *arg, const struct mcplug_fetch_head *head)
+{
+    struct outcome *o = arg;
+    (void)head;
+    stopped_heads++;
+    fetch->stop(o->request);
+}
+
+START_TEST(a_request_can_be_stopped_at_its_head)
+{
+    struct mcplug_fetch_events events = plain_events;
+    events.head = stop_at_head;
+    ck_assert_int_eq(begin((struct mcplug_fetch_ask){0}, &events), MCPLUG_OK);
+    while (!stopped_heads)
+        mp_loop_turn(loop, true);
+    for (int j = 0; j < 20; j++)
+        mp_loop_turn(loop, false);
+    ck_assert_uint_eq(came.dones, 0);
+    ck_assert_uint_eq(came.len, 0);
+    fetch->stop(NULL);
+    GET(.url = one.url);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fetch_request");
+    TCase *tc = tcase_create("requests");
+
+    if (!has_fetch())
+        return TEST_SKIP;
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, headers_of_a_request_replace_those_of_the_settings);
+    tcase_add_test(tc, headers_of_the_settings_stay_at_their_origin);
+    tcase_add_test(tc, headers_that_cannot_be_sent_are_refused);
+    tcase_add_test(tc, an_address_that_is_none_is_refused);
+    tcase_add_test(tc, headers_that_are_wanted_come_with_the_head);
+    tcase_add_test(tc, a_header_that_is_wanted_is_bounded);
+    tcase_add_test(tc, more_headers_than_that_cannot_be_wanted);
+    tcase_add_test(tc, a_body_has_the_type_that_the_request_says_or_none);
+    tcase_add_test(tc, a_body_of_known_size_is_pulled);
+    tcase_add_test(tc, a_body_of_unknown_size_is_sent_in_chunks);
+    tcase_add_test(tc, a_body_that_comes_later_is_waited_for);
+    tcase_add_test(tc, a_body_that_is_too_short_ends_the_request);
+    tcase_add_test(tc, a_body_that_cannot_be_made_ends_the_request);
+    tcase_add_test(tc, a_request_can_be_stopped_while_its_body_is_pulled);
+    tcase_add_test(tc, a_client_can_go_while_a_body_is_waited_for);
+    tcase_add_test(tc, a_pulled_body_is_not_sent_twice);
+    tcase_add_test(tc, a_body_is_given_or_pulled_but_not_both);
+    tcase_add_test(tc, no_event_comes_from_inside_of_start);
+    tcase_add_test(tc, a_request_can_be_stopped_at_its_head);
+    suite_add_tcase(suite, tc);
+    return run_to_end(suite);
+}
