@@ -67,6 +67,7 @@ unit_tests = \
 	tests/unit/config_supervision \
 	tests/unit/content_block \
 	tests/unit/content_write \
+	tests/unit/fetch_cookies \
 	tests/unit/fetch_request \
 	tests/unit/json_envelope \
 	tests/unit/json_scan \

@@ -161,6 +161,7 @@ void fetch_client_free(mcplug_fetch_client *client)
     while (client->n_spare > 0)
         curl_easy_cleanup(client->spare[--client->n_spare]);
     fetch_loop_clear(client);
+    fetch_cookies_clear(client);
     for (struct curl_slist *line = client->fixed; line != NULL; line = line->next)
         memset(line->data, 0, strlen(line->data));
     curl_slist_free_all(client->fixed);

@@ -5,6 +5,7 @@
  *   request.c  one request, from its start to its end
  *   lines.c    its headers: those of the settings, replaced by its own
  *   body.c     its body, if that is pulled in pieces
+ *   cookies.c  cookies of the origin
  *   head.c     the headers of its answer
  *   loop.c     curl on the core's loop
  *   error.c    what became of it, in words
@@ -26,9 +27,13 @@ enum {
     FETCH_RATIO_MAX = 64,        /* .. and how many times its size beyond that */
     FETCH_VALUE_MAX = 8192,      /* of a header that we look at */
     FETCH_LINES_MAX = 128,       /* headers of one request, those of the settings apart */
-    FETCH_SPARE_MAX = 64,        /* idle easy handles that are kept */
-    FETCH_TURN = 131072,         /* bytes that may come in one turn of the loop .. */
-    FETCH_TURN_CODED = 1 << 20   /* .. and if they were compressed, which curl keeps */
+    FETCH_COOKIES_MAX = 64,      /* of one client, .. */
+    FETCH_COOKIE_BYTES_MAX = 16384,  /* .. their texts together, .. */
+    FETCH_COOKIE_MAX = 4096,         /* .. one as it comes, .. */
+    FETCH_COOKIE_AGE_MAX = 34560000, /* .. and how many seconds it lives: 400 days */
+    FETCH_SPARE_MAX = 64,            /* idle easy handles that are kept */
+    FETCH_TURN = 131072,             /* bytes that may come in one turn of the loop .. */
+    FETCH_TURN_CODED = 1 << 20 /* .. and if they were compressed, which curl keeps */
 };
 #define FETCH_NEVER INT64_MAX
 
@@ -61,7 +66,10 @@ struct mcplug_fetch_client {
     char *ca, *cert, *key, *proxy;
     int insecure;
     long connect_ms;
-    long idle_s; /* how long the peer keeps an idle connection; 0: unknown */
+    struct fetch_cookie *cookies; /* NULL: none so far */
+    size_t n_cookies, cookie_bytes;
+    uint64_t cookie_age; /* of the last one */
+    long idle_s;         /* how long the peer keeps an idle connection; 0: unknown */
 
     struct fetch_socket **sockets; /* by descriptor */
     size_t n_sockets;
@@ -119,6 +127,8 @@ struct mcplug_fetch_request {
     struct mcplug_error why; /* ours, when we ended it */
     char problem[CURL_ERROR_SIZE];
     struct curl_slist *lines; /* with their text behind them */
+    struct curl_slist cookie; /* before them, if it has a text */
+    int has_cookie;           /* a line, so those of the client are not sent */
 };
 
 /* ---- client.c ---- */
@@ -149,6 +159,14 @@ void fetch_tell_head(struct mcplug_fetch_request *f);
 /* For curl's read function. */
 size_t fetch_body_pull(char *buf, size_t size, size_t n, void *arg);
 void fetch_resume(mcplug_fetch_request *f);
+
+/* ---- cookies.c ---- */
+
+/* The value of Set-Cookie, in an answer of the origin. */
+void fetch_cookie_take(struct mcplug_fetch_request *f, const char *line, size_t len);
+/* Fills f->cookie. -1: no memory */
+int fetch_cookies_write(struct mcplug_fetch_request *f);
+void fetch_cookies_clear(struct mcplug_fetch_client *client);
 
 /* ---- lines.c ---- */
 

@@ -112,6 +112,8 @@ static void take(struct mcplug_fetch_request *f, const char *name, size_t name_l
         keep_alive(f->client, value, len);
     else if (IS("location") && f->location == NULL)
         keep(f, &f->location, value, len);
+    else if (IS("set-cookie") && f->is_own)
+        fetch_cookie_take(f, value, len);
     for (size_t i = 0; i < f->n_wants; i++)
         if (IS(f->wants[i]))
             keep(f, &f->values[i], value, len);

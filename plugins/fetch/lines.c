@@ -85,6 +85,9 @@ int fetch_lines_set(struct mcplug_fetch_request *f, const struct mcplug_fetch_as
         replaces |= is_replaced(s->data, ask);
         n++;
     }
+    f->has_cookie = is_replaced("cookie", ask);
+    for (const struct curl_slist *s = settings; s != NULL; s = s->next)
+        f->has_cookie |= strncasecmp(s->data, "cookie:", 7) == 0;
     f->lines = client->host->mem->alloc(n * sizeof *f->lines + size);
     if (f->lines == NULL)
         return client->host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");

@@ -188,6 +188,7 @@ static void request_free(struct mcplug_fetch_request *f)
     client->host->mem->buf_unref(f->body);
     fetch_head_clear(f);
     client->host->mem->free(f->lines);
+    client->host->mem->free(f->cookie.data);
     client->host->mem->free(f->moved);
     client->host->mem->free(f);
 }
@@ -243,7 +244,10 @@ static int begin(struct mcplug_fetch_request *f)
     curl_easy_setopt(e, CURLOPT_PRIVATE, f);
     curl_easy_setopt(e, CURLOPT_MAXAGE_CONN,
                      f->client->idle_s > 0 ? f->client->idle_s : 60L);
-    curl_easy_setopt(e, CURLOPT_HTTPHEADER, f->lines);
+    if (fetch_cookies_write(f) != 0)
+        return -1;
+    curl_easy_setopt(e, CURLOPT_HTTPHEADER,
+                     f->cookie.data != NULL ? &f->cookie : f->lines);
     if (set_method(f) != CURLE_OK || curl_easy_setopt(e, CURLOPT_URL, f->url) != CURLE_OK)
         return -1;
     if (curl_multi_add_handle(f->client->multi, e) != CURLM_OK)
