@@ -275,6 +275,9 @@ static int set_up(struct mcplug_fetch_request *f, const struct mcplug_fetch_ask 
 {
     struct mcplug_fetch_client *client = f->client;
     struct url url;
+    if (!MCPLUG_KNOWS(ask, struct mcplug_fetch_ask, pulled) ||
+        !MCPLUG_KNOWS(f->events, struct mcplug_fetch_events, pull))
+        return client->host->diag->fail(err, MCPLUG_EINVAL, "struct_size is not set");
     const char *wrong = url_parse(ask->url, &url);
     if (wrong != NULL || strncmp(url.scheme, "http", 4) != 0)
         return client->host->diag->fail(err, MCPLUG_EINVAL, "the address %s",

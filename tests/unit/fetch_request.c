@@ -64,6 +64,20 @@ START_TEST(an_address_that_is_none_is_refused)
 }
 END_TEST
 
+START_TEST(a_request_that_does_not_say_its_size_is_refused)
+{
+    struct mcplug_fetch_ask ask = {.method = "GET", .url = one.url};
+    struct mcplug_fetch_events events = plain_events;
+    mcplug_fetch_request *request;
+    ck_assert_int_eq(fetch->start(client, &ask, &events, &came, &request, &err),
+                     MCPLUG_EINVAL);
+    ask.struct_size = sizeof ask;
+    events.struct_size = 8;
+    ck_assert_int_eq(fetch->start(client, &ask, &events, &came, &request, &err),
+                     MCPLUG_EINVAL);
+}
+END_TEST
+
 /* ---- headers of the answer ---- */
 
 START_TEST(headers_that_are_wanted_come_with_the_head)
@@ -355,6 +369,7 @@ int main(void)
     tcase_add_test(tc, headers_of_the_settings_stay_at_their_origin);
     tcase_add_test(tc, headers_that_cannot_be_sent_are_refused);
     tcase_add_test(tc, an_address_that_is_none_is_refused);
+    tcase_add_test(tc, a_request_that_does_not_say_its_size_is_refused);
     tcase_add_test(tc, headers_that_are_wanted_come_with_the_head);
     tcase_add_test(tc, a_header_that_is_wanted_is_bounded);
     tcase_add_test(tc, more_headers_than_that_cannot_be_wanted);
