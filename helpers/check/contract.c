@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "loop/loop.h"
 #include "plugin/props.h"
 
@@ -310,16 +311,27 @@ static void on_log(void *arg, int level, const char *source, const char *text)
         mp_kit_say(arg, true, "warning: it logged: %.400s", text);
 }
 
-static int begin(struct mp_kit *kit, struct mcplug_error *err)
+/* Services that the module uses are also looked for beside it. */
+static int begin(struct mp_kit *kit, const char *file, struct mcplug_error *err)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
+    char *path = mp_path_absolute(file), *slash = path ? strrchr(path, '/') : NULL;
+    const char *dirs[] = {path, NULL};
 
+    if (slash)
+        slash[slash == path] = '\0';
     mp_events_init(&kit->log, on_log, kit, MCPLUG_LOG_WARN);
     kit->loop = mp_loop_new(&why);
-    struct mp_catalogue_options options = {
-        .log = &kit->log, .loop = kit->loop, .wire = &mp_kit_wire, .mem = &mp_kit_mem};
-    if (kit->loop)
+    struct mp_catalogue_options options = {.log = &kit->log,
+                                           .loop = kit->loop,
+                                           .wire = &mp_kit_wire,
+                                           .mem = &mp_kit_mem,
+                                           .dirs = dirs};
+    if (kit->loop && path)
         kit->cat = mp_catalogue_new(&options, &why);
+    else if (!path)
+        mp_fail_nomem(&why);
+    mp_free(path);
     return kit->cat ? MCPLUG_OK : mp_fail(err, why.code, "%s", why.text);
 }
 
@@ -370,7 +382,7 @@ static int round_trip(struct trial *trial, bool again)
     struct mp_kit_descriptors descriptors;
 
     mp_kit_descriptors_look(&descriptors);
-    int r = begin(kit, &trial->err);
+    int r = begin(kit, trial->file, &trial->err);
     if (r == MCPLUG_OK) {
         mp_kit_enter(kit, again ? "init()" : "loading it, or init(),");
         int loaded = mp_catalogue_load(kit->cat, trial->file, &plugin, &why);
