@@ -215,6 +215,7 @@ script_tests = \
 	tests/install/examples.test \
 	tests/install/lazy.test \
 	tests/install/lean.test \
+	tests/install/libraries.test \
 	tests/install/linked.test \
 	tests/install/outoftree.test \
 	tests/modules/frozen.test \

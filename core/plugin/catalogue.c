@@ -648,12 +648,12 @@ static const char *package_of(const struct want *want)
         const char *package, *names[6];
     } packages[] = {
         {MCPLUG_TRANSPORT, "mcplug-stdio", {"stdio"}},
-        {MCPLUG_TRANSPORT,
-         "mcplug-http",
-         {"http", "https", "sse", "sse-ide", "http-ide"}},
+        {MCPLUG_TRANSPORT, "mcplug-http", {"http", "https", "http-ide"}},
+        {MCPLUG_TRANSPORT, "mcplug-sse", {"sse", "sse-ide"}},
         {MCPLUG_TRANSPORT, "mcplug-websocket", {"ws", "wss", "websocket", "ws-ide"}},
         {MCPLUG_TRANSPORT, "mcplug-socket", {"unix", "tcp"}},
         {MCPLUG_VAULT, "mcplug-keyring", {"keyring"}},
+        {MCPLUG_SERVICE, "mcplug-fetch", {"fetch"}},
         {MCPLUG_PROBE, "mcplug-http", {"http"}},
         {MCPLUG_PROBE, "mcplug-probe", {"ping", "list-tools", "discover"}},
     };

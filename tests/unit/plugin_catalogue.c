@@ -48,9 +48,9 @@ END_TEST
 START_TEST(nobody_offers_it_names_the_package_of_our_own_ones)
 {
     static const struct mcplug_pair packages[] = {
-        {"http", "mcplug-http"},    {"sse", "mcplug-http"},
+        {"http", "mcplug-http"},    {"sse", "mcplug-sse"},
         {"ws", "mcplug-websocket"}, {"websocket", "mcplug-websocket"},
-        {"sse-ide", "mcplug-http"}, {"ws-ide", "mcplug-websocket"},
+        {"sse-ide", "mcplug-sse"},  {"ws-ide", "mcplug-websocket"},
         {"unix", "mcplug-socket"},  {"tcp", "mcplug-socket"},
         {"stdio", "mcplug-stdio"},
     };
