@@ -12,7 +12,7 @@
  * all that.
  *
  * Ownership and thread words as in <mcplug/plugin.h>; everything here is [loop]. No event
- * comes from inside of a function of the table.
+ * comes from inside of a function of the table, unless a request is eager.
  */
 #ifndef MCPLUG_FETCH_H
 #define MCPLUG_FETCH_H
@@ -76,6 +76,9 @@ struct mcplug_fetch_events {
 
 /* flags of a request */
 #define MCPLUG_FETCH_ONCE 1u /* must not be sent again once it was written */
+/* head(), body() and pull() may come from inside of start(), of this request or another
+ * one of the client: *out is set before. A turn less when the server is quick. */
+#define MCPLUG_FETCH_EAGER 2u
 
 struct mcplug_fetch_ask {
     uint32_t struct_size;

@@ -18,11 +18,19 @@ static int is_visible(char c)
     return c > ' ' && c < 0x7F;
 }
 
+static int is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 int header_is_name(const char *name, size_t len)
 {
-    for (size_t i = 0; i < len; i++)
+    for (size_t i = 0; i < len; i++) {
+        if (is_letter(name[i]) || name[i] == '-')
+            continue; /* as nearly always */
         if (!is_visible(name[i]) || strchr("\"(),/:;<=>?@[\\]{}", name[i]))
             return 0;
+    }
     return len > 0;
 }
 

@@ -70,7 +70,8 @@ int web_post_start(struct web_post *p, const char *url, const struct mcplug_pair
         memcpy(p->headers + p->n_headers, more, n_more * sizeof *more);
     struct mcplug_fetch_ask ask = {
         .struct_size = sizeof ask,
-        .flags = p->once ? MCPLUG_FETCH_ONCE : 0,
+        .flags =
+            (p->once ? MCPLUG_FETCH_ONCE : 0) | (p->number != 0 ? MCPLUG_FETCH_EAGER : 0),
         .method = "POST",
         .url = url,
         .headers = p->headers,

@@ -3,7 +3,8 @@
 
 static size_t refuse(struct mcplug_fetch_request *f, int code, const char *text)
 {
-    f->client->host->diag->fail(&f->why, code, "%s", text);
+    f->code = code;
+    f->reason = text;
     return CURL_READFUNC_ABORT;
 }
 
@@ -14,7 +15,7 @@ size_t fetch_body_pull(char *buf, size_t size, size_t n, void *arg)
     size_t room = size * n < left ? size * n : (size_t)left;
     if (f->stopped)
         return CURL_READFUNC_ABORT;
-    if (f->client->is_quiet) {
+    if (fetch_is_quiet(f)) {
         f->is_later = 1;
         fetch_resume(f);
         return CURL_READFUNC_PAUSE;

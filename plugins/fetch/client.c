@@ -117,6 +117,10 @@ static int set_up(struct mcplug_fetch_client *client, const mcplug_props *settin
     if (strncmp(client->origin.scheme, "http", 4) != 0)
         return diag->fail(err, MCPLUG_ECONFIG, "url \"%.200s\": http or https is wanted",
                           url);
+    client->url = client->host->mem->alloc(strlen(url) + 1);
+    if (client->url == NULL)
+        return out_of_memory(client->host, err);
+    strcpy(client->url, url);
     snprintf(client->user_agent, sizeof client->user_agent, "mcplug/%s",
              client->host->version);
     client->insecure = diag->prop_int(settings, "insecure", 0) != 0;
@@ -165,6 +169,7 @@ void fetch_client_free(mcplug_fetch_client *client)
     for (struct curl_slist *line = client->fixed; line != NULL; line = line->next)
         memset(line->data, 0, strlen(line->data));
     curl_slist_free_all(client->fixed);
+    mem->free(client->url);
     mem->free(client->ca);
     mem->free(client->cert);
     mem->free(client->key);

@@ -22,12 +22,9 @@
 #include <sys/types.h>
 
 enum {
-    FETCH_HEADER_MAX = 65536,    /* bytes of all response headers together */
-    FETCH_DECODED_MAX = 1 << 26, /* bytes that a compressed body may always become .. */
-    FETCH_RATIO_MAX = 64,        /* .. and how many times its size beyond that */
-    FETCH_VALUE_MAX = 8192,      /* of a header that we look at */
-    FETCH_LINES_MAX = 128,       /* headers of one request, those of the settings apart */
-    FETCH_COOKIES_MAX = 64,      /* of one client, .. */
+    FETCH_VALUE_MAX = 8192, /* of a header that we look at */
+    FETCH_LINES_MAX = 128,  /* headers of one request, those of the settings apart */
+    FETCH_COOKIES_MAX = 64, /* of one client, .. */
     FETCH_COOKIE_BYTES_MAX = 16384,  /* .. their texts together, .. */
     FETCH_COOKIE_MAX = 4096,         /* .. one as it comes, .. */
     FETCH_COOKIE_AGE_MAX = 34560000, /* .. and how many seconds it lives: 400 days */
@@ -36,6 +33,15 @@ enum {
     FETCH_TURN_CODED = 1 << 20 /* .. and if they were compressed, which curl keeps */
 };
 #define FETCH_NEVER INT64_MAX
+
+/* As numbers that messages can have in them. */
+#define FETCH_HEADER_MAX 65536 /* bytes of all response headers together */
+#define FETCH_DECODED_MAX                                                                \
+    67108864               /* bytes that a compressed body may always become ..          \
+                            */
+#define FETCH_RATIO_MAX 64 /* .. and how many times its size beyond that */
+#define FETCH_TEXT(number) FETCH_TEXT_OF(number)
+#define FETCH_TEXT_OF(number) #number
 
 /* What init() got, for one host of possibly many. */
 struct fetch_module {
@@ -61,6 +67,7 @@ struct mcplug_fetch_client {
     mcplug_self *self;
     CURLM *multi;
     struct url origin;
+    char *url;                /* of the settings */
     struct curl_slist *fixed; /* header lines of every request to the origin */
     char user_agent[256];
     char *ca, *cert, *key, *proxy;
@@ -99,7 +106,7 @@ struct mcplug_fetch_request {
     struct mcplug_fetch_request *prev, *next;
     mcplug_buf *body;
     const char *method;
-    int once, hops, added, stopped, lost;
+    int once, is_eager, hops, added, stopped, lost;
     int is_own;      /* to the client's origin */
     uint64_t pulled; /* of the body, or MCPLUG_FETCH_STREAM; 0: none is */
     uint64_t n_pulled;
@@ -123,8 +130,9 @@ struct mcplug_fetch_request {
     size_t n_wants;
     char *location;
     const char *url;
-    char *moved;             /* where it is after a redirect */
-    struct mcplug_error why; /* ours, when we ended it */
+    char *moved;        /* where it is after a redirect */
+    int code;           /* ours, when we ended it .. */
+    const char *reason; /* .. and why; static text */
     char problem[CURL_ERROR_SIZE];
     struct curl_slist *lines; /* with their text behind them */
     struct curl_slist cookie; /* before them, if it has a text */
@@ -152,6 +160,8 @@ int fetch_must_not_try(const struct mcplug_fetch_request *f);
 /* To be called when curl may have finished some. */
 void fetch_collect(struct mcplug_fetch_client *client);
 
+/* Is somebody inside of a function of the table, who does not expect events of it? */
+int fetch_is_quiet(const struct mcplug_fetch_request *f);
 /* Tells the head that had to wait. */
 void fetch_tell_head(struct mcplug_fetch_request *f);
 /* ---- body.c ---- */
@@ -177,7 +187,7 @@ int fetch_lines_set(struct mcplug_fetch_request *f, const struct mcplug_fetch_as
 
 /* ---- head.c ---- */
 
-/* For curl's header function. Returns `len` or fills f->why. */
+/* For curl's header function. Returns `len`, or 0 and sets f->code. */
 size_t fetch_head_line(struct mcplug_fetch_request *f, const char *line, size_t len);
 void fetch_head_clear(struct mcplug_fetch_request *f);
 

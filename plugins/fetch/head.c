@@ -100,22 +100,34 @@ static void take(struct mcplug_fetch_request *f, const char *name, size_t name_l
 {
     struct mcplug_fetch_head *h = &f->head;
 #define IS(text) (name_len == strlen(text) && strncasecmp(name, text, name_len) == 0)
-    if (IS("content-type"))
-        take_type(f, value, len);
-    else if (IS("content-length"))
-        h->length = number(value, len);
-    else if (IS("retry-after"))
-        h->retry_after_ms = retry_after(value, len);
-    else if (IS("content-encoding"))
-        f->is_coded = !is_type(value, len, "identity");
-    else if (IS("keep-alive"))
-        keep_alive(f->client, value, len);
-    else if (IS("location") && f->location == NULL)
-        keep(f, &f->location, value, len);
-    else if (IS("set-cookie") && f->is_own)
-        fetch_cookie_take(f, value, len);
+    switch (name[0] | 0x20) {
+    case 'c':
+        if (IS("content-type"))
+            take_type(f, value, len);
+        else if (IS("content-length"))
+            h->length = number(value, len);
+        else if (IS("content-encoding"))
+            f->is_coded = !is_type(value, len, "identity");
+        break;
+    case 'k':
+        if (IS("keep-alive"))
+            keep_alive(f->client, value, len);
+        break;
+    case 'l':
+        if (IS("location") && f->location == NULL)
+            keep(f, &f->location, value, len);
+        break;
+    case 'r':
+        if (IS("retry-after"))
+            h->retry_after_ms = retry_after(value, len);
+        break;
+    case 's':
+        if (IS("set-cookie") && f->is_own)
+            fetch_cookie_take(f, value, len);
+        break;
+    }
     for (size_t i = 0; i < f->n_wants; i++)
-        if (IS(f->wants[i]))
+        if (((f->wants[i][0] ^ name[0]) | 0x20) == 0x20 && IS(f->wants[i]))
             keep(f, &f->values[i], value, len);
 #undef IS
 }
@@ -164,7 +176,7 @@ static void end(struct mcplug_fetch_request *f)
     f->written = 1;
     f->is_late = 1;
     f->client->n_late++;
-    if (!f->client->is_quiet)
+    if (!fetch_is_quiet(f))
         fetch_tell_head(f);
 }
 
@@ -173,9 +185,9 @@ size_t fetch_head_line(struct mcplug_fetch_request *f, const char *line, size_t 
     size_t whole = len;
     f->header_bytes += len;
     if (f->header_bytes > FETCH_HEADER_MAX) {
-        f->client->host->diag->fail(&f->why, MCPLUG_ETOOBIG,
-                                    "the headers of the answer are longer than %d bytes",
-                                    FETCH_HEADER_MAX);
+        f->code = MCPLUG_ETOOBIG;
+        f->reason = "the headers of the answer are longer than " FETCH_TEXT(
+            FETCH_HEADER_MAX) " bytes";
         return 0;
     }
     if (f->told || f->stopped) /* trailers */

@@ -2,9 +2,14 @@
 
 #include "../common/header.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+/* Most names differ in their first letter. */
+static int is_name(const char *name, const char *other)
+{
+    return (name[0] | 0x20) == other[0] && strcasecmp(name, other) == 0;
+}
 
 /* What says how long a message is, and where it goes, is written by curl alone. */
 static int is_framing(const char *name)
@@ -14,7 +19,7 @@ static int is_framing(const char *name)
         "te",         "trailer",        "upgrade", "transfer-encoding",
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (strcasecmp(name, table[i]) == 0)
+        if (is_name(name, table[i]))
             return 1;
     return 0;
 }
@@ -60,8 +65,12 @@ static struct curl_slist *add(struct curl_slist *at, char *text)
  * not to be sent. */
 static char *write_line(char *at, const struct mcplug_pair *h)
 {
-    const char *form = h->value == NULL ? "%s:" : h->value[0] != '\0' ? "%s: %s" : "%s;";
-    return at + sprintf(at, form, h->name, h->value) + 1;
+    at = stpcpy(at, h->name);
+    if (h->value == NULL)
+        return stpcpy(at, ":") + 1;
+    if (h->value[0] == '\0')
+        return stpcpy(at, ";") + 1;
+    return stpcpy(stpcpy(at, ": "), h->value) + 1;
 }
 
 int fetch_lines_set(struct mcplug_fetch_request *f, const struct mcplug_fetch_ask *ask,
@@ -79,15 +88,14 @@ int fetch_lines_set(struct mcplug_fetch_request *f, const struct mcplug_fetch_as
     for (size_t i = 0; i < ask->n_headers; i++) {
         const struct mcplug_pair *h = &ask->headers[i];
         size += strlen(h->name) + (h->value != NULL ? strlen(h->value) : 0) + 3;
-        has_type |= strcasecmp(h->name, no_type) == 0;
+        has_type |= is_name(h->name, "content-type");
+        f->has_cookie |= is_name(h->name, "cookie");
     }
     for (const struct curl_slist *s = settings; s != NULL; s = s->next) {
         replaces |= is_replaced(s->data, ask);
+        f->has_cookie |= strncasecmp(s->data, "cookie:", 7) == 0;
         n++;
     }
-    f->has_cookie = is_replaced("cookie", ask);
-    for (const struct curl_slist *s = settings; s != NULL; s = s->next)
-        f->has_cookie |= strncasecmp(s->data, "cookie:", 7) == 0;
     f->lines = client->host->mem->alloc(n * sizeof *f->lines + size);
     if (f->lines == NULL)
         return client->host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");

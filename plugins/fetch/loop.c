@@ -88,7 +88,7 @@ static void resume(struct mcplug_fetch_client *client)
             continue;
         f->is_resumed = 0;
         client->n_resumed--;
-        if (!f->is_later || f->broken != CURLE_OK)
+        if (!f->is_later || f->stopped || f->broken != CURLE_OK)
             continue;
         f->is_later = 0;
         go_on(f);

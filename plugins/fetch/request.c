@@ -11,12 +11,17 @@ static size_t on_header(char *line, size_t size, size_t n, void *arg)
     return fetch_head_line(arg, line, size * n);
 }
 
+int fetch_is_quiet(const struct mcplug_fetch_request *f)
+{
+    return f->client->is_quiet && !f->is_eager;
+}
+
 /* A peer that floods us leaves room for the others. */
 static int must_wait(struct mcplug_fetch_request *f, size_t len)
 {
     struct mcplug_fetch_client *client = f->client;
     size_t cost = f->is_coded ? len / (FETCH_TURN_CODED / FETCH_TURN) : len;
-    if (cost <= client->budget && !client->is_quiet) {
+    if (cost <= client->budget && !fetch_is_quiet(f)) {
         client->budget -= cost;
         return 0;
     }
@@ -40,7 +45,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
     size_t len = size * n;
     if (f->stopped || f->broken != CURLE_OK)
         return 0;
-    if (f->is_late && !f->client->is_quiet)
+    if (f->is_late && !fetch_is_quiet(f))
         fetch_tell_head(f);
     if (f->stopped)
         return 0;
@@ -48,10 +53,11 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
         return CURL_WRITEFUNC_PAUSE;
     f->decoded += len;
     if (is_bomb(f)) {
-        f->client->host->diag->fail(&f->why, MCPLUG_ETOOBIG,
-                                    "the answer becomes more than %d bytes, %d times its "
-                                    "compressed size",
-                                    FETCH_DECODED_MAX, FETCH_RATIO_MAX);
+        f->code = MCPLUG_ETOOBIG;
+        f->reason = "the answer becomes more than " FETCH_TEXT(
+            FETCH_DECODED_MAX) " bytes, " FETCH_TEXT(FETCH_RATIO_MAX) " times its "
+                                                                      "compressed "
+                                                                      "size";
         return 0;
     }
     if (f->told && len > 0)
@@ -232,7 +238,7 @@ static int begin(struct mcplug_fetch_request *f)
 {
     CURL *e = f->easy;
     f->problem[0] = '\0';
-    f->why.code = MCPLUG_OK;
+    f->code = MCPLUG_OK;
     f->header_bytes = 0;
     f->decoded = 0;
     f->told = f->tries = f->written = 0;
@@ -274,19 +280,22 @@ static int set_up(struct mcplug_fetch_request *f, const struct mcplug_fetch_ask 
                   struct mcplug_error *err)
 {
     struct mcplug_fetch_client *client = f->client;
-    struct url url;
+    struct url other;
     if (!MCPLUG_KNOWS(ask, struct mcplug_fetch_ask, pulled) ||
         !MCPLUG_KNOWS(f->events, struct mcplug_fetch_events, pull))
         return client->host->diag->fail(err, MCPLUG_EINVAL, "struct_size is not set");
-    const char *wrong = url_parse(ask->url, &url);
-    if (wrong != NULL || strncmp(url.scheme, "http", 4) != 0)
-        return client->host->diag->fail(err, MCPLUG_EINVAL, "the address %s",
-                                        wrong != NULL ? wrong : "is not one of HTTP");
+    f->is_own = strcmp(ask->url, client->url) == 0;
+    if (!f->is_own) {
+        const char *wrong = url_parse(ask->url, &other);
+        if (wrong != NULL || strncmp(other.scheme, "http", 4) != 0)
+            return client->host->diag->fail(err, MCPLUG_EINVAL, "the address %s",
+                                            wrong != NULL ? wrong : "is not one of HTTP");
+        f->is_own = url_same_origin(&other, &client->origin);
+    }
     if ((f->pulled > 0 && (f->body != NULL || f->events->pull == NULL)) ||
         (f->pulled > INT64_MAX && f->pulled != MCPLUG_FETCH_STREAM))
         return client->host->diag->fail(err, MCPLUG_EINVAL,
                                         "a body is given, or pulled by pull()");
-    f->is_own = url_same_origin(&url, &client->origin);
     f->url = ask->url;
     while (f->wants != NULL && f->wants[f->n_wants] != NULL)
         if (++f->n_wants > MCPLUG_FETCH_WANTS_MAX) {
@@ -298,7 +307,7 @@ static int set_up(struct mcplug_fetch_request *f, const struct mcplug_fetch_ask 
     int r = fetch_lines_set(f, ask, err);
     if (r != MCPLUG_OK)
         return r;
-    f->easy = take_easy(client, &url, f->is_own);
+    f->easy = take_easy(client, f->is_own ? &client->origin : &other, f->is_own);
     if ((client->multi == NULL && fetch_loop_renew(client) != 0) || f->easy == NULL ||
         begin(f) != 0)
         return out_of_memory(client, err);
@@ -319,7 +328,7 @@ int fetch_start(mcplug_fetch_client *client, const struct mcplug_fetch_ask *ask,
     f->wants = ask->wants;
     f->pulled = ask->pulled;
     f->once = (ask->flags & MCPLUG_FETCH_ONCE) != 0;
-    f->why = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    f->is_eager = (ask->flags & MCPLUG_FETCH_EAGER) != 0;
     f->body = ask->body != NULL ? client->host->mem->buf_ref(ask->body) : NULL;
     f->next = client->requests;
     if (f->next != NULL)
@@ -399,8 +408,8 @@ static void finish(struct mcplug_fetch_request *f, CURLcode code)
     if (code == CURLE_OK && !f->told && f->head.status >= 300 && f->head.status < 400) {
         if (redirected(f, &why))
             return;
-    } else if (f->why.code != MCPLUG_OK) {
-        why = f->why;
+    } else if (f->code != MCPLUG_OK) {
+        f->client->host->diag->fail(&why, f->code, "%s", f->reason);
     } else if (code != CURLE_OK) {
         fetch_explain(f, code, &why);
     } else if (!f->told) {

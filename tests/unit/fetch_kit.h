@@ -206,7 +206,7 @@ static inline int begin(struct mcplug_fetch_ask ask,
     ask.url = ask.url ? ask.url : one.url;
     while (ask.wants && ask.wants[came.n_wants] && came.n_wants < MCPLUG_FETCH_WANTS_MAX)
         came.n_wants++;
-    came.is_inside = true;
+    came.is_inside = (ask.flags & MCPLUG_FETCH_EAGER) == 0;
     int r = fetch->start(client, &ask, events, &came, &came.request, &err);
     came.is_inside = false;
     return r;

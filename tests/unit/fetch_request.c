@@ -331,6 +331,18 @@ START_TEST(no_event_comes_from_inside_of_start)
 }
 END_TEST
 
+START_TEST(eager_requests_end_as_others_do)
+{
+    mcplug_buf *body = mp_buf_new("{}", 2);
+    for (int i = 0; i < 500; i++) {
+        GET(.method = "POST", .body = body, .flags = MCPLUG_FETCH_EAGER);
+        ck_assert_str_eq(came.body, "ok");
+        ck_assert_uint_le(came.sents, 1);
+    }
+    mp_buf_unref(body);
+}
+END_TEST
+
 static unsigned stopped_heads;
 
 static void stop_at_head(void *arg, const struct mcplug_fetch_head *head)
@@ -384,6 +396,7 @@ int main(void)
     tcase_add_test(tc, a_pulled_body_is_not_sent_twice);
     tcase_add_test(tc, a_body_is_given_or_pulled_but_not_both);
     tcase_add_test(tc, no_event_comes_from_inside_of_start);
+    tcase_add_test(tc, eager_requests_end_as_others_do);
     tcase_add_test(tc, a_request_can_be_stopped_at_its_head);
     suite_add_tcase(suite, tc);
     return run_to_end(suite);
