@@ -271,8 +271,12 @@ tests_evil_evil_http_LDADD = -lpthread
 
 # The host facing them.
 fault_tests = tests/evil/faults
+if MODULE_FETCH
 if MODULE_HTTP
+if MODULE_SSE
 fault_tests += tests/evil/faults_http tests/evil/faults_web tests/evil/faults_load
+endif
+endif
 endif
 if MODULE_WEBSOCKET
 fault_tests += tests/evil/faults_ws
@@ -326,8 +330,12 @@ tests_soak_soak_SOURCES = \
 	tests/soak/sample.c \
 	tests/soak/soak.c tests/soak/soak.h
 tests_soak_soak_CPPFLAGS = $(base_cppflags)
+if MODULE_FETCH
 if MODULE_HTTP
+if MODULE_SSE
 tests_soak_soak_CPPFLAGS += -DSOAK_HTTP
+endif
+endif
 endif
 if MODULE_WEBSOCKET
 tests_soak_soak_CPPFLAGS += -DSOAK_WEBSOCKET
@@ -344,9 +352,13 @@ tests_registry_peer_CPPFLAGS = $(base_cppflags)
 tests_registry_peer_LDADD = -lpthread
 
 registry_tests = tests/registry/registry_clock
+if MODULE_FETCH
 if MODULE_HTTP
+if MODULE_SSE
 if MODULE_WEBSOCKET
 registry_tests += tests/registry/registry_clock_net tests/registry/registry_matrix
+endif
+endif
 endif
 endif
 tests_registry_registry_clock_SOURCES = \
@@ -522,9 +534,11 @@ TORTURE_FLAGS =
 TORTURE_NET_FLAGS =
 torture_peers =
 torture_wires =
+if MODULE_FETCH
 if MODULE_HTTP
 torture_peers += tests/evil/evil_http
 torture_wires += http:/ok http:/ok?sse http:/session?sse
+endif
 endif
 if MODULE_WEBSOCKET
 torture_peers += tests/evil/evil_ws
