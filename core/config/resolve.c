@@ -24,6 +24,7 @@ struct resolver {
     bool has_secrets;
     bool no_memory;
     const char *dir;     /* what relative paths of the entry are relative to */
+    bool is_far;         /* its directories are those of another machine */
     bool secrets;        /* may the text at hand have them? */
     bool literal;        /* nothing is put in */
     bool names_only;     /* of members: their values do not matter */
@@ -135,7 +136,7 @@ static int put(struct resolver *r, mcplug_props *props, const char *key, bool to
 
     if (!value && !name_only)
         return err->code;
-    if (value && strcmp(key, "cwd") == 0 && value[0] != '/' &&
+    if (value && strcmp(key, "cwd") == 0 && value[0] != '/' && !r->is_far &&
         !(path = mp_path_join(r->dir, value)))
         rc = MCPLUG_ENOMEM;
     if (rc == MCPLUG_OK)
@@ -177,6 +178,8 @@ static int fill(struct resolver *r, const struct mcplug_option *options,
     mp_view name, value;
     int rc = MCPLUG_OK;
 
+    r->is_far = mp_option_find(options, mp_text("\"host\"")) &&
+                mp_view_get(r->entry->json, "host").len;
     while (rc == MCPLUG_OK && mp_walk_member(&w, &name, &value)) {
         const struct mcplug_option *o = mp_option_find(options, name);
         const struct mp_key *known = mp_key_find(name);
@@ -186,7 +189,8 @@ static int fill(struct resolver *r, const struct mcplug_option *options,
     }
     /* A project's server starts where the project is. */
     if (rc == MCPLUG_OK && mp_scope_needs_approval(r->entry->source->scope) &&
-        mp_option_find(options, mp_text("\"cwd\"")) && !mp_props_get(props, "cwd") &&
+        mp_option_find(options, mp_text("\"cwd\"")) && !r->is_far &&
+        !mp_props_get(props, "cwd") &&
         (rc = mp_props_set(props, "cwd", r->dir)) != MCPLUG_OK)
         no_fit(r, "cwd", rc, err);
     return rc;
@@ -247,8 +251,11 @@ static enum mp_verdict judge_address(const struct mcplug_config *config,
         path = url + 5;
     if (path)
         verdict = judge_path(config, subject, path);
-    if (host) { /* as it would stand in a URL: IPv6 in brackets, a port without zeros */
+    if (host) { /* as it would stand in a URL: IPv6 in brackets, a port without zeros;
+                   who logs in there (USER@HOST) is no part of it */
         char name[512];
+        const char *at = strrchr(host, '@');
+        host = at ? at + 1 : host;
         bool bare = strchr(host, ':') && host[0] != '[';
         snprintf(name, sizeof name, "%s%.500s%s", bare ? "[" : "", host, bare ? "]" : "");
         while (port && port[0] == '0' && port[1])
@@ -266,6 +273,23 @@ static bool is_relative(const char *command)
     return command && command[0] != '/' && strchr(command, '/');
 }
 
+/* What leads an address elsewhere, or reaches it by other means: a proxy, certificates,
+ * the client's program and options. */
+static bool is_detour(const mcplug_props *props)
+{
+    static const char *const texts[] = {"proxy", "caFile", "certFile", "program"};
+    static const char *const lists[] = {"sshOptions"};
+    const char *insecure = mp_props_get(props, "insecure");
+
+    for (size_t i = 0; i < MP_COUNT(texts); i++)
+        if (mp_props_get(props, texts[i]))
+            return true;
+    for (size_t i = 0; i < MP_COUNT(lists); i++)
+        if (mp_props_list(props, lists[i])[0])
+            return true;
+    return insecure && strcmp(insecure, "false") != 0;
+}
+
 /* `sure`: it is known what it comes to. Else it can be blocked, but who knows if it is
  * allowed? */
 static int judge_props(const struct mcplug_config *config, const struct mp_entry *entry,
@@ -273,14 +297,13 @@ static int judge_props(const struct mcplug_config *config, const struct mp_entry
 {
     const char *command = mp_props_get(props, "command"),
                *cwd = mp_props_get(props, "cwd");
-    const char *insecure = mp_props_get(props, "insecure");
     const char *const *args = mp_props_list(props, "args");
     const char *const *clean_up = mp_props_list(props, "cleanUp");
     const char *const *env =
         mp_props_list(props, "env"); /* name, value, name, value .. */
-    /* where its server starts unless it says otherwise */
+    /* where its server starts unless it says otherwise; not on another machine */
     char *home =
-        entry && mp_scope_needs_approval(entry->source->scope) && entry->source->real
+        entry && !mp_props_get(props, "host") && mp_scope_needs_approval(entry->source->scope) && entry->source->real
             ? mp_path_dir(entry->source->real)
             : NULL;
     size_t n = 0, m = 0;
@@ -304,9 +327,7 @@ static int judge_props(const struct mcplug_config *config, const struct mp_entry
             .env = names,
             .moved = is_relative(command) || is_relative(clean_up[0]) ||
                      (cwd && *cwd && !(home && strcmp(cwd, home) == 0)),
-            .detour = mp_props_get(props, "proxy") || mp_props_get(props, "caFile") ||
-                      mp_props_get(props, "certFile") ||
-                      (insecure && strcmp(insecure, "false") != 0)};
+            .detour = is_detour(props)};
         verdict = judge_address(config, &subject, props);
     }
     mp_free(line);
@@ -351,6 +372,7 @@ static int judge(const struct mp_entry *entry, bool approved, struct mcplug_erro
 {
     struct resolver r = {.entry = entry,
                          .dir = entry->config->paths.cwd,
+                         .is_far = mp_view_get(entry->json, "host").len != 0,
                          .literal = !approved,
                          .names_only = true};
     int rc;

@@ -325,12 +325,46 @@ START_TEST(a_server_that_stands_in_no_file_is_judged_too)
 }
 END_TEST
 
+/* A command on another machine is both, and one half of a rule does not let it in. */
+START_TEST(commands_behind_ssh_are_judged_with_their_host)
+{
+#define SSH(more) "{'type':'ssh','host':'me@Box','command':'x','args':['a']" more "}"
+    static const struct row rows[] = {
+        {ALLOW("'command':['x','a'],'url':'tcp:box'"), SSH(), READY},
+        {ALLOW("'command':['x','a'],'url':'tcp:box:22'"), SSH(",'port':22"), READY},
+        {ALLOW("'command':['x','a'],'url':'tcp:box:22'"), SSH(",'port':23"), BLOCKED},
+        {ALLOW("'command':['x','a']"), SSH(), BLOCKED},
+        {ALLOW("'url':'tcp:box'"), SSH(), BLOCKED},
+        {"{'allow':[{'command':['x','a']},{'url':'tcp:box'}]}", SSH(), BLOCKED},
+        {ALLOW("'command':['x','b'],'url':'tcp:box'"), SSH(), BLOCKED},
+        {ALLOW("'command':['x','a'],'url':'tcp:other'"), SSH(), BLOCKED},
+        {ALLOW("'name':'s'"), SSH(), READY},
+        {DENY("'command':['x','a']"), SSH(), BLOCKED},
+        {DENY("'url':'tcp:box'"), SSH(), BLOCKED},
+        {DENY("'url':'tcp:box:*'"), SSH(",'port':22"), BLOCKED},
+        {DENY("'url':'tcp:me'"), SSH(), READY},
+        /* what leads elsewhere, and what runs something else */
+        {ALLOW("'command':['x','a'],'url':'tcp:box'"),
+         SSH(",'sshOptions':['HostName=evil']"), BLOCKED},
+        {ALLOW("'command':['x','a'],'url':'tcp:box'"), SSH(",'program':'/evil'"),
+         BLOCKED},
+        {ALLOW("'command':['x','a'],'url':'tcp:box'"), SSH(",'env':{'PATH':'/evil'}"),
+         BLOCKED},
+        {ALLOW("'command':['x','a'],'url':'tcp:box'"), SSH(",'cwd':'/evil'"), BLOCKED},
+        {ALLOW("'command':['x','a'],'url':'tcp:box'"), SSH(",'cwd':'evil'"), BLOCKED},
+        {ALLOW("'name':'s'"), SSH(",'sshOptions':['HostName=evil']"), READY},
+    };
+    check_rows(rows, MP_COUNT(rows));
+}
+END_TEST
+
 static void add(TCase *t)
 {
     tcase_add_checked_fixture(t, world, unload);
     tcase_add_test(t, names_commands_and_urls_are_judged);
     tcase_add_test(t, a_clean_up_command_is_judged_too);
     tcase_add_test(t, sockets_in_parts_are_judged_as_urls);
+    tcase_add_test(t, commands_behind_ssh_are_judged_with_their_host);
     tcase_add_test(t, a_url_beside_the_parts_of_a_socket_hides_none_of_them);
     tcase_add_test(t, a_path_beside_a_host_hides_neither);
     tcase_add_test(t, another_spelling_of_a_socket_is_blocked_too);

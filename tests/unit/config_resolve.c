@@ -349,6 +349,23 @@ START_TEST(other_servers_start_where_we_are_unless_told)
 }
 END_TEST
 
+START_TEST(on_another_machine_directories_are_not_ours)
+{
+    make_dirs("project/sub/");
+    ck_assert_int_eq(chdir(at("project/sub")), 0);
+    give_entry(PROJECT, "{'type':'ssh','host':'h','command':'x'}");
+    load();
+    approve_all();
+    ck_assert_int_eq(resolve(NULL), MCPLUG_OK);
+    ck_assert_ptr_null(prop("cwd"));
+    give_entry(PROJECT, "{'type':'ssh','host':'h','command':'x','cwd':'tools'}");
+    load();
+    approve_all();
+    ck_assert_int_eq(resolve(NULL), MCPLUG_OK);
+    ck_assert_str_eq(prop("cwd"), "tools");
+}
+END_TEST
+
 START_TEST(a_transport_without_a_directory_gets_none)
 {
     static const struct mcplug_option bare[] = {{"url", "string", NULL, ""},
@@ -435,6 +452,7 @@ static void add(TCase *t)
     tcase_add_test(t, other_secrets_come_from_vaults);
     tcase_add_test(t, a_server_of_a_project_starts_where_its_file_is);
     tcase_add_test(t, other_servers_start_where_we_are_unless_told);
+    tcase_add_test(t, on_another_machine_directories_are_not_ours);
     tcase_add_test(t, a_transport_without_a_directory_gets_none);
     tcase_add_test(t, every_name_that_an_entry_asks_for_is_told);
     tcase_add_test(t, keys_into_which_nothing_is_put_ask_for_nothing);
