@@ -219,6 +219,7 @@ script_tests = \
 	tests/install/linked.test \
 	tests/install/outoftree.test \
 	tests/modules/frozen.test \
+	tests/locate/ssh.test \
 	tests/reaper/clean_up.test \
 	tests/reaper/survivors.test
 
@@ -446,7 +447,8 @@ EXTRA_DIST += \
 	tests/real/named.sh \
 	tests/real/package-lock.json \
 	tests/real/package.json \
-	tests/real/run.sh
+	tests/real/run.sh \
+	tests/real/ssh.sh
 
 # The official conformance suite, which comes from the network: make check-conformance.
 EXTRA_PROGRAMS += tests/conformance/client

@@ -154,6 +154,7 @@ static const struct cli_choice transports[] = {
     {"tcp", "a socket of the network"},
     {"sse-ide", "an editor on this machine"},
     {"ws-ide", "an editor on this machine"},
+    {"ssh", "a program on another machine"},
     {0},
 };
 
