@@ -7,6 +7,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -97,15 +98,46 @@ static size_t count(const char *const *words)
     return n;
 }
 
-static void append(char **argv, size_t *n, const char *const *words)
+int stdio_instance(const struct mcplug_host *host, const mcplug_props *settings,
+                   char out[STDIO_INSTANCE_MAX], struct mcplug_error *err)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *template = host->diag->prop(settings, "instance");
+    unsigned char random[STDIO_INSTANCE_MAX];
+    size_t len = template != NULL ? strlen(template) : 0, from = len;
+
+    out[0] = '\0';
+    if (len == 0)
+        return MCPLUG_OK;
+    while (from > 0 && template[from - 1] == 'X')
+        from--;
+    if (len - from < STDIO_INSTANCE_X || len >= STDIO_INSTANCE_MAX)
+        return host->diag->fail(err, MCPLUG_ECONFIG,
+                                "instance is no name that ends in %d X or more",
+                                STDIO_INSTANCE_X);
+    if (getrandom(random, len - from, 0) != (ssize_t)(len - from))
+        return host->diag->fail(err, MCPLUG_EIO, "no random bytes: %s", strerror(errno));
+    memcpy(out, template, from);
+    for (size_t i = from; i < len; i++)
+        out[i] = digits[random[i - from] & 15];
+    out[len] = '\0';
+    return MCPLUG_OK;
+}
+
+/* A word that is `template` becomes `instance`. */
+static void append(char **argv, size_t *n, const char *const *words, const char *template,
+                   const char *instance)
 {
     for (; *words != NULL; words++)
-        argv[(*n)++] = (char *)*words;
+        argv[(*n)++] =
+            (char *)(*instance && strcmp(*words, template) == 0 ? instance : *words);
 }
 
 /* The reaper's command line, its path and a number in one block, for host->mem->free. */
-static char **reaper_command(const struct mcplug_host *host, const mcplug_props *settings)
+static char **reaper_command(const struct mcplug_host *host, const mcplug_props *settings,
+                             const char *instance)
 {
+    const char *template = host->diag->prop(settings, "instance");
     const char *const *args = host->diag->prop_list(settings, "args");
     const char *const *clean_up = host->diag->prop_list(settings, "cleanUp");
     const char *dir = host->diag->prop(settings, "cwd");
@@ -128,11 +160,11 @@ static char **reaper_command(const struct mcplug_host *host, const mcplug_props 
         snprintf(number, NUMBER_ROOM, "%zu", cleaning);
         argv[n++] = (char *)"-A";
         argv[n++] = number;
-        append(argv, &n, clean_up);
+        append(argv, &n, clean_up, template, instance);
     }
     argv[n++] = (char *)"--";
     argv[n++] = (char *)host->diag->prop(settings, "command");
-    append(argv, &n, args);
+    append(argv, &n, args, template, instance);
     argv[n] = NULL;
     return argv;
 }
@@ -164,8 +196,8 @@ static int spawn(char **argv, char **envp, const int fds[CONTROL_FD + 1], pid_t 
 }
 
 int stdio_spawn(const struct mcplug_host *host, const mcplug_props *settings,
-                const struct stdio_ends *ours, const struct stdio_far_ends *theirs,
-                pid_t *out, struct mcplug_error *err)
+                const char *instance, const struct stdio_ends *ours,
+                const struct stdio_far_ends *theirs, pid_t *out, struct mcplug_error *err)
 {
     const int fds[] = {ours->stdin_reader, theirs->to_stdout, theirs->to_stderr,
                        theirs->control};
@@ -173,7 +205,7 @@ int stdio_spawn(const struct mcplug_host *host, const mcplug_props *settings,
     int r = stdio_environment(host, settings, &envp, err);
     if (r != MCPLUG_OK)
         return r;
-    char **argv = reaper_command(host, settings);
+    char **argv = reaper_command(host, settings, instance);
     int os_error = argv == NULL ? ENOMEM : spawn(argv, envp, fds, out);
     if (os_error != 0) {
         r = os_error == ENOMEM ? MCPLUG_ENOMEM : MCPLUG_EREFUSED;

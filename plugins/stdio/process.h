@@ -8,6 +8,9 @@
 
 #define STDIO_SPAWN_FAILED "Failed to spawn process - check command and permissions: "
 
+#define STDIO_INSTANCE_MAX 128 /* bytes of a name */
+#define STDIO_INSTANCE_X 8     /* of them random, at least */
+
 /* Our ends of what joins us to a server and its reaper; -1 when closed. None that
  * we use blocks, and no other process inherits one. */
 struct stdio_ends {
@@ -37,10 +40,17 @@ void stdio_far_ends_close(struct stdio_far_ends *theirs);
 /* Closes *fd, if open, and forgets it. */
 void stdio_fd_close(int *fd);
 
-/* Starts the reaper, which starts the command of `settings`. */
+/* The name of this start after the setting `instance`, whose X at the end make way for
+ * random digits; empty when it is not set. */
+int stdio_instance(const struct mcplug_host *host, const mcplug_props *settings,
+                   char out[STDIO_INSTANCE_MAX], struct mcplug_error *err);
+
+/* Starts the reaper, which starts the command of `settings`. In arguments and clean-up,
+ * `instance` takes the place of the words that are its setting. */
 int stdio_spawn(const struct mcplug_host *host, const mcplug_props *settings,
-                const struct stdio_ends *ours, const struct stdio_far_ends *theirs,
-                pid_t *out, struct mcplug_error *err);
+                const char *instance, const struct stdio_ends *ours,
+                const struct stdio_far_ends *theirs, pid_t *out,
+                struct mcplug_error *err);
 
 /* The environment of the server: the host's, as far as `inheritEnv` lets it
  * through, with `env` over it. One block, for host->mem->free. give `out`. */

@@ -192,6 +192,8 @@ static void server_started(struct stdio_server *s, int pid)
         return;
     snprintf(text, sizeof text, "%d", pid);
     s->host->wire->describe(s->conn, "pid", text);
+    if (s->instance[0] != '\0')
+        s->host->wire->describe(s->conn, "instance", s->instance);
     if (s->host->loop->watch_update(s->out_watch, MCPLUG_READABLE) != 0) {
         blame(s, MCPLUG_EIO, 0, "cannot wait for the server's stdout");
         stdio_server_enter(s, STDIO_KILLING);

@@ -32,6 +32,7 @@ struct stdio_server {
     mcplug_conn *conn;
     const char *command, *cwd, *clean_up; /* programs and directory; NULL: none */
     uint64_t close_grace, term_grace;     /* ms */
+    char instance[STDIO_INSTANCE_MAX];    /* the name of this start; empty: none */
 
     enum stdio_phase phase;
     bool opened;

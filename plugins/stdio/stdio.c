@@ -83,13 +83,15 @@ static int server_start(struct stdio_server *s, const mcplug_props *settings,
 {
     const struct mcplug_host *host = s->host;
     struct stdio_far_ends theirs = {-1, -1, -1};
-    int r = lines_out_init(&s->out, host, s->conn, QUEUE_CEILING, err);
+    int r = stdio_instance(host, settings, s->instance, err);
+    if (r == MCPLUG_OK)
+        r = lines_out_init(&s->out, host, s->conn, QUEUE_CEILING, err);
     if (r == MCPLUG_OK)
         r = stdio_ends_open(host, &s->ends, &theirs, err);
     if (r == MCPLUG_OK)
         r = start_watches(s, err);
     if (r == MCPLUG_OK)
-        r = stdio_spawn(host, settings, &s->ends, &theirs, &s->reaper, err);
+        r = stdio_spawn(host, settings, s->instance, &s->ends, &theirs, &s->reaper, err);
     if (r == MCPLUG_OK)
         lines_out_attach(&s->out, LINES_PIPE, s->ends.to_stdin, s->in_watch, 0);
     stdio_far_ends_close(&theirs);
@@ -182,6 +184,9 @@ static const struct mcplug_option options[] = {
     {"termGrace", "duration", "2s", "time to end after SIGTERM, before SIGKILL"},
     {"cleanUp", "list", NULL,
      "program and arguments to run once it has ended; it has 10 s"},
+    {"instance", "string", "",
+     "a name such as srv-XXXXXXXX; words of args and cleanUp that are it become the name "
+     "of this start"},
     {NULL, NULL, NULL, NULL},
 };
 
