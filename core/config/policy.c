@@ -351,6 +351,14 @@ static bool is_telling(const char *name)
     return false;
 }
 
+bool mp_policy_is_telling(const char *const *env)
+{
+    for (size_t i = 0; env && env[i]; i++)
+        if (is_telling(env[i]))
+            return true;
+    return false;
+}
+
 static bool command_fits(const struct rule *rule, const struct mp_subject *subject,
                          bool deny)
 {
@@ -363,10 +371,7 @@ static bool command_fits(const struct rule *rule, const struct mp_subject *subje
         i++;
     if (rule->command[i] || subject->command[i] || (!deny && subject->moved))
         return false;
-    for (i = 0; !deny && subject->env && subject->env[i]; i++)
-        if (is_telling(subject->env[i]))
-            return false;
-    return true;
+    return deny || !mp_policy_is_telling(subject->env);
 }
 
 /* `url` is NULL when the subject's can't be read. */

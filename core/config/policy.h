@@ -59,6 +59,8 @@ void mp_policy_free(struct mp_policy *policy);
  * rule with a URL and none of "allow". */
 enum mp_verdict mp_policy_judge(const struct mp_policy *policy,
                                 const struct mp_subject *subject);
+/* Is there a variable among them that changes what a command line runs? */
+bool mp_policy_is_telling(const char *const *env);
 /* "server is explicitly blocked by enterprise policy"; "" for MP_ALLOWED. */
 const char *mp_verdict_text(enum mp_verdict verdict);
 

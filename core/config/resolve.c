@@ -245,6 +245,7 @@ static enum mp_verdict judge_address(const struct mcplug_config *config,
 {
     const char *url = mp_props_get(props, "url"), *path = mp_props_get(props, "path");
     const char *host = mp_props_get(props, "host"), *port = mp_props_get(props, "port");
+    const char *image = mp_props_get(props, "image");
     enum mp_verdict verdict = MP_ALLOWED;
 
     if (!path && url && strncasecmp(url, "unix:", 5) == 0)
@@ -262,8 +263,10 @@ static enum mp_verdict judge_address(const struct mcplug_config *config,
             port++;
         verdict = worse(verdict, judge_socket(config, subject, "tcp:", name, port));
     }
+    if (image)
+        verdict = worse(verdict, judge_socket(config, subject, "docker:", image, NULL));
     subject->url = url;
-    if (url || (!path && !host))
+    if (url || (!path && !host && !image))
         verdict = worse(verdict, mp_policy_judge(config->policy, subject));
     return verdict;
 }
@@ -274,11 +277,12 @@ static bool is_relative(const char *command)
 }
 
 /* What leads an address elsewhere, or reaches it by other means: a proxy, certificates,
- * the client's program and options. */
+ * the client's program and options; and what opens a container to this machine. */
 static bool is_detour(const mcplug_props *props)
 {
-    static const char *const texts[] = {"proxy", "caFile", "certFile", "program"};
-    static const char *const lists[] = {"sshOptions"};
+    static const char *const texts[] = {"proxy", "caFile", "certFile", "program",
+                                        "network"};
+    static const char *const lists[] = {"sshOptions", "mounts", "runArgs"};
     const char *insecure = mp_props_get(props, "insecure");
 
     for (size_t i = 0; i < MP_COUNT(texts); i++)
@@ -296,7 +300,7 @@ static int judge_props(const struct mcplug_config *config, const struct mp_entry
                        const mcplug_props *props, bool sure, struct mcplug_error *err)
 {
     const char *command = mp_props_get(props, "command"),
-               *cwd = mp_props_get(props, "cwd");
+               *cwd = mp_props_get(props, "cwd"), *image = mp_props_get(props, "image");
     const char *const *args = mp_props_list(props, "args");
     const char *const *clean_up = mp_props_list(props, "cleanUp");
     const char *const *env =
@@ -316,7 +320,7 @@ static int judge_props(const struct mcplug_config *config, const struct mp_entry
     const char **names = line ? line + n + 2 : NULL;
     enum mp_verdict verdict = MP_NOT_ALLOWED;
     if (line) {
-        line[0] = command ? command : "";
+        line[0] = command ? command : image ? image : "";
         memcpy(line + 1, args, n * sizeof *line);
         for (size_t i = 0; i < m; i += 2)
             names[i / 2] = env[i];
@@ -327,7 +331,7 @@ static int judge_props(const struct mcplug_config *config, const struct mp_entry
             .env = names,
             .moved = is_relative(command) || is_relative(clean_up[0]) ||
                      (cwd && *cwd && !(home && strcmp(cwd, home) == 0)),
-            .detour = is_detour(props)};
+            .detour = is_detour(props) || (image && mp_policy_is_telling(names))};
         verdict = judge_address(config, &subject, props);
     }
     mp_free(line);

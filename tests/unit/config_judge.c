@@ -325,6 +325,40 @@ START_TEST(a_server_that_stands_in_no_file_is_judged_too)
 }
 END_TEST
 
+START_TEST(images_are_judged_as_urls)
+{
+#define IMAGE(more) "{'type':'docker','image':'good/x:1'" more "}"
+    static const struct row rows[] = {
+        {ALLOW("'url':'docker:good/*'"), IMAGE(), READY},
+        {ALLOW("'url':'docker:good/x:1'"), IMAGE(",'env':{'TOKEN':'t'}"), READY},
+        {ALLOW("'url':'docker:good/x:2'"), IMAGE(), BLOCKED},
+        {ALLOW("'url':'docker:good/*'"), "{'type':'docker','image':'evil/x'}", BLOCKED},
+        {DENY("'url':'docker:good/*'"), IMAGE(), BLOCKED},
+        {DENY("'url':'docker:evil/*'"), IMAGE(), READY},
+        {DENY("'url':'docker:evil/*'"), "{'type':'docker','image':'${V}/x'}", BLOCKED},
+        {ALLOW("'name':'s'"), IMAGE(",'mounts':['/:/host']"), READY},
+        /* with arguments it is a command as well */
+        {ALLOW("'url':'docker:good/*'"), IMAGE(",'args':['a']"), BLOCKED},
+        {ALLOW("'command':['good/x:1','a']"), IMAGE(",'args':['a']"), BLOCKED},
+        {ALLOW("'command':['good/x:1','a'],'url':'docker:good/*'"),
+         IMAGE(",'args':['a']"), READY},
+        {ALLOW("'command':['good/x:1','a'],'url':'docker:good/*'"),
+         IMAGE(",'args':['b']"), BLOCKED},
+        {DENY("'command':['good/x:1','a']"), IMAGE(",'args':['a']"), BLOCKED},
+        /* what opens the container, or runs another one */
+        {ALLOW("'url':'docker:good/*'"), IMAGE(",'mounts':['/:/host']"), BLOCKED},
+        {ALLOW("'url':'docker:good/*'"), IMAGE(",'runArgs':['--privileged']"), BLOCKED},
+        {ALLOW("'url':'docker:good/*'"), IMAGE(",'network':'host'"), BLOCKED},
+        {ALLOW("'url':'docker:good/*'"), IMAGE(",'program':'/evil'"), BLOCKED},
+        {ALLOW("'url':'docker:good/*'"), IMAGE(",'env':{'NODE_OPTIONS':'evil'}"),
+         BLOCKED},
+        {DENY("'url':'docker:good/*'"), IMAGE(",'runArgs':['--privileged']"), BLOCKED},
+    };
+    setenv("V", "evil", 1);
+    check_rows(rows, MP_COUNT(rows));
+}
+END_TEST
+
 /* A command on another machine is both, and one half of a rule does not let it in. */
 START_TEST(commands_behind_ssh_are_judged_with_their_host)
 {
@@ -364,6 +398,7 @@ static void add(TCase *t)
     tcase_add_test(t, names_commands_and_urls_are_judged);
     tcase_add_test(t, a_clean_up_command_is_judged_too);
     tcase_add_test(t, sockets_in_parts_are_judged_as_urls);
+    tcase_add_test(t, images_are_judged_as_urls);
     tcase_add_test(t, commands_behind_ssh_are_judged_with_their_host);
     tcase_add_test(t, a_url_beside_the_parts_of_a_socket_hides_none_of_them);
     tcase_add_test(t, a_path_beside_a_host_hides_neither);
