@@ -219,6 +219,7 @@ script_tests = \
 	tests/install/linked.test \
 	tests/install/outoftree.test \
 	tests/modules/frozen.test \
+	tests/locate/docker.test \
 	tests/locate/ssh.test \
 	tests/reaper/clean_up.test \
 	tests/reaper/survivors.test

@@ -155,6 +155,7 @@ static const struct cli_choice transports[] = {
     {"sse-ide", "an editor on this machine"},
     {"ws-ide", "an editor on this machine"},
     {"ssh", "a program on another machine"},
+    {"docker", "a container of its own"},
     {0},
 };
 

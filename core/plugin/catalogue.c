@@ -653,6 +653,7 @@ static const char *package_of(const struct want *want)
         {MCPLUG_TRANSPORT, "mcplug-websocket", {"ws", "wss", "websocket", "ws-ide"}},
         {MCPLUG_TRANSPORT, "mcplug-socket", {"unix", "tcp"}},
         {MCPLUG_TRANSPORT, "mcplug-ssh", {"ssh"}},
+        {MCPLUG_TRANSPORT, "mcplug-docker", {"docker"}},
         {MCPLUG_VAULT, "mcplug-keyring", {"keyring"}},
         {MCPLUG_SERVICE, "mcplug-fetch", {"fetch"}},
         {MCPLUG_PROBE, "mcplug-http", {"http"}},
