@@ -448,6 +448,7 @@ EXTRA_DIST += \
 	tests/real/named.sh \
 	tests/real/package-lock.json \
 	tests/real/package.json \
+	tests/real/podman.sh \
 	tests/real/run.sh \
 	tests/real/ssh.sh
 

@@ -23,7 +23,7 @@ export MCPLUG_TEST_LACKS
 
 all=$(mktemp)
 trap 'rm -f "$all"' EXIT
-for name in ${ONLY:-everything legacy modern http modern_http sse websocket ide proxy keyring ssh named fleet docs}; do
+for name in ${ONLY:-everything legacy modern http modern_http sse websocket ide proxy keyring ssh podman named fleet docs}; do
     case $name in docs | named)
         if [ "$MCPLUG_TEST_LACKS" != ' ' ]; then
             echo "SKIP: $name: no module offers$MCPLUG_TEST_LACKS"
@@ -31,7 +31,7 @@ for name in ${ONLY:-everything legacy modern http modern_http sse websocket ide 
         fi
         ;;
     esac
-    case $name in docs | fleet | keyring | named | ssh)
+    case $name in docs | fleet | keyring | named | podman | ssh)
         [ ! -f "$build/Makefile" ] || make -s -C "$build" tests/real/vault >/dev/null
         "$src/tests/real/$name.sh" "$build" | tee -a "$all"
         continue
