@@ -220,6 +220,7 @@ script_tests = \
 	tests/install/outoftree.test \
 	tests/modules/frozen.test \
 	tests/locate/docker.test \
+	tests/locate/ide.test \
 	tests/locate/ssh.test \
 	tests/reaper/clean_up.test \
 	tests/reaper/survivors.test

@@ -155,7 +155,7 @@ const struct cli_command cli_cmd_ide = {
         "and workspace, the best first. That is the editor around this terminal, then "
         "those whose workspace holds the current directory, which are marked with *, "
         "then "
-        "the one that was started last. The transports ws-ide, sse-ide and http-ide take "
+        "the one that was started last. The types ws-ide, sse-ide and http-ide take "
         "the "
         "first "
         "of their kind.\n"

@@ -215,6 +215,8 @@ static const json_t *options_of(struct cli_doctor *d,
 
     if (mp_view_get(json, "type").len || mp_view_get(json, "command").len) {
         feature = cli_doctor_feature(d, "transport", entry->type, NULL);
+        if (!feature)
+            feature = cli_doctor_feature(d, "locator", entry->type, NULL);
     } else if ((url = cli_doctor_expand(mp_view_get(json, "url")))) {
         url[strcspn(url, ":")] = '\0';
         feature = cli_doctor_feature(d, "transport", NULL, url);

@@ -648,10 +648,11 @@ static const char *package_of(const struct want *want)
         const char *package, *names[6];
     } packages[] = {
         {MCPLUG_TRANSPORT, "mcplug-stdio", {"stdio"}},
-        {MCPLUG_TRANSPORT, "mcplug-http", {"http", "https", "http-ide"}},
-        {MCPLUG_TRANSPORT, "mcplug-sse", {"sse", "sse-ide"}},
-        {MCPLUG_TRANSPORT, "mcplug-websocket", {"ws", "wss", "websocket", "ws-ide"}},
+        {MCPLUG_TRANSPORT, "mcplug-http", {"http", "https"}},
+        {MCPLUG_TRANSPORT, "mcplug-sse", {"sse"}},
+        {MCPLUG_TRANSPORT, "mcplug-websocket", {"ws", "wss", "websocket"}},
         {MCPLUG_TRANSPORT, "mcplug-socket", {"unix", "tcp"}},
+        {MCPLUG_TRANSPORT, "mcplug-ide", {"ws-ide", "sse-ide", "http-ide"}},
         {MCPLUG_TRANSPORT, "mcplug-ssh", {"ssh"}},
         {MCPLUG_TRANSPORT, "mcplug-docker", {"docker"}},
         {MCPLUG_VAULT, "mcplug-keyring", {"keyring"}},

@@ -7,15 +7,14 @@
 int web_outbox_init(struct web_outbox *o, const struct web_post_ops *ops,
                     struct web_module *module, mcplug_conn *conn,
                     const mcplug_props *settings, const char *url_text,
-                    const struct mcplug_pair *extra, struct mcplug_error *err)
+                    struct mcplug_error *err)
 {
     const struct mcplug_host *host = module->host;
     char peer[URL_HOST_MAX + 32];
     struct url url;
     int r = web_use(module, err);
     if (r == MCPLUG_OK)
-        r = module->fetch->client_new(module->fetch_ctx, settings, url_text, extra,
-                                      extra != NULL && extra->name != NULL ? 1 : 0,
+        r = module->fetch->client_new(module->fetch_ctx, settings, url_text, NULL, 0,
                                       &o->client, err);
     if (r != MCPLUG_OK)
         return r;

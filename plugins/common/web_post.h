@@ -86,12 +86,11 @@ struct web_outbox {
     {"connections", "int", "128", "how many requests may be under way; more wait"},      \
         MCPLUG_FETCH_OPTIONS
 
-/* For open(). `extra` goes along with every request; NULL, or a NULL name: none. On
- * failure there is nothing to clear. */
+/* For open(). On failure there is nothing to clear. */
 int web_outbox_init(struct web_outbox *o, const struct web_post_ops *ops,
                     struct web_module *module, mcplug_conn *conn,
                     const mcplug_props *settings, const char *url,
-                    const struct mcplug_pair *extra, struct mcplug_error *err);
+                    struct mcplug_error *err);
 void web_outbox_clear(struct web_outbox *o);
 /* Frees every message, without a word. */
 void web_outbox_drop(struct web_outbox *o);

@@ -182,19 +182,20 @@ static void link_settled(void *t, uint64_t exchange)
 
 /* ---- what the core sees ---- */
 
-int http_open(struct web_module *module, mcplug_conn *conn, const mcplug_props *settings,
-              const char *url, const struct mcplug_pair *extra, void **out,
-              struct mcplug_error *err)
+static int http_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
+                     void **out, struct mcplug_error *err)
 {
+    struct web_module *module = ctx;
     const struct mcplug_host *host = module->host;
+    const char *url = host->diag->prop(settings, "url");
     struct http_link *l = host->mem->alloc(sizeof *l);
     if (l == NULL || (l->url = host->mem->alloc(strlen(url) + 1)) == NULL) {
         host->mem->free(l);
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
     }
     strcpy(l->url, url);
-    int r = web_outbox_init(&l->outbox, &http_exchange_ops, module, conn, settings, url,
-                            extra, err);
+    int r =
+        web_outbox_init(&l->outbox, &http_exchange_ops, module, conn, settings, url, err);
     if (r != MCPLUG_OK) {
         host->mem->free(l->url);
         host->mem->free(l);
@@ -206,35 +207,21 @@ int http_open(struct web_module *module, mcplug_conn *conn, const mcplug_props *
     return MCPLUG_OK;
 }
 
-static int plain_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
-                      void **out, struct mcplug_error *err)
-{
-    struct web_module *module = ctx;
-    return http_open(module, conn, settings, module->host->diag->prop(settings, "url"),
-                     NULL, out, err);
-}
-
 static const struct mcplug_option options[] = {
     {"url", "string", NULL, "http://HOST[:PORT]/PATH or https://.."},
     WEB_OPTIONS,
     {NULL, NULL, NULL, NULL},
 };
 
-#define LINK_OPS                                                                         \
-    .caps = MCPLUG_CAN_EXCHANGE | MCPLUG_MIRRORS_PARAMS, .send = link_send,              \
-    .close = link_close, .destroy = link_destroy, .cancel = link_cancel,                 \
-    .settled = link_settled
-
 static const struct mcplug_transport_ops ops = {
     .struct_size = sizeof ops,
-    .open = plain_open,
-    LINK_OPS,
-};
-
-static const struct mcplug_transport_ops ide_ops = {
-    .struct_size = sizeof ide_ops,
-    .open = http_ide_open,
-    LINK_OPS,
+    .caps = MCPLUG_CAN_EXCHANGE | MCPLUG_MIRRORS_PARAMS,
+    .open = http_open,
+    .send = link_send,
+    .close = link_close,
+    .destroy = link_destroy,
+    .cancel = link_cancel,
+    .settled = link_settled,
 };
 
 static const char *const schemes[] = {"http", "https", NULL};
@@ -248,13 +235,6 @@ static const struct mcplug_feature features[] = {
         .options = options,
         .ops = &ops,
         .next = "sse",
-    },
-    {
-        .kind = MCPLUG_TRANSPORT,
-        .name = "http-ide",
-        .summary = "an editor on this machine, Streamable HTTP",
-        .options = http_ide_options,
-        .ops = &ide_ops,
     },
     {
         .kind = MCPLUG_PROBE,

@@ -5,7 +5,6 @@
  *   reply.c     what is read of an answer
  *   stream.c    a stream that broke off, and is taken up again
  *   refused.c   an answer that is an error, and what can be done about it
- *   ide.c       the same for an editor on this machine
  *   probe.c     a health check: does a URL answer?
  *
  * Up to 2025-11-25 there are sessions: an id that the server may give out with the
@@ -67,10 +66,6 @@ void http_end(struct http_link *l, const struct mcplug_error *why);
 /* The server has said, with that status, that the session is no more. The connection goes
  * with it, as soon as the other requests of the session have their answers. */
 void http_session_over(struct http_link *l, int status);
-/* `extra` as for web_outbox_init(). */
-int http_open(struct web_module *module, mcplug_conn *conn, const mcplug_props *settings,
-              const char *url, const struct mcplug_pair *extra, void **out,
-              struct mcplug_error *err);
 
 /* ---- exchange.c ---- */
 
@@ -110,12 +105,6 @@ void http_refused(struct http_exchange *e);
 void http_explain(const struct http_exchange *e, struct mcplug_error *why);
 /* Does it say that the session is no more? */
 int http_says_session_over(const struct http_exchange *e);
-
-/* ---- ide.c ---- */
-
-int http_ide_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings, void **out,
-                  struct mcplug_error *err);
-extern const struct mcplug_option http_ide_options[];
 
 /* ---- probe.c ---- */
 

@@ -13,9 +13,7 @@ void sse_explain(const struct sse_link *l, const struct web_answer *a,
 {
     char advice[WEB_ADVICE_MAX];
     web_answer_advise(a, advice);
-    if (a->status == 401 && l->is_ide)
-        snprintf(advice, sizeof advice, "; the editor does not take this authToken");
-    else if (a->status == 404)
+    if (a->status == 404)
         snprintf(advice, sizeof advice, "; no such endpoint; is it /sse?");
     else if (a->status == 405)
         snprintf(advice, sizeof advice, "; no stream of events is to be had there");
@@ -77,10 +75,7 @@ static void post_done(struct web_post *p, const struct mcplug_error *why)
         post_free(p);
         web_outbox_pump(o);
     } else {
-        int greets = p->is_initialized && why == NULL && l->is_ide;
         web_post_end(p, why);
-        if (greets)
-            sse_ide_greet(l);
     }
 }
 
@@ -107,8 +102,8 @@ static const struct web_post_ops post_ops = {
     .free = post_free,
 };
 
-int sse_post(struct sse_link *l, mcplug_buf *frame, const struct mcplug_envelope *env,
-             struct mcplug_error *err)
+static int sse_post(struct sse_link *l, mcplug_buf *frame,
+                    const struct mcplug_envelope *env, struct mcplug_error *err)
 {
     const struct mcplug_host *host = l->outbox.host;
     struct web_post *p = host->mem->alloc(sizeof *p);
@@ -174,19 +169,19 @@ static void link_cancel(void *t, uint64_t exchange)
     web_outbox_cancel(&l->outbox, exchange);
 }
 
-int sse_open(struct web_module *module, mcplug_conn *conn, const mcplug_props *settings,
-             const char *url, const struct mcplug_pair *extra, struct sse_link **out,
-             struct mcplug_error *err)
+static int sse_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
+                    void **out, struct mcplug_error *err)
 {
+    struct web_module *module = ctx;
     const struct mcplug_host *host = module->host;
+    const char *url = host->diag->prop(settings, "url");
     struct sse_link *l = host->mem->alloc(sizeof *l);
     if (l == NULL || (l->url = host->mem->alloc(strlen(url) + 1)) == NULL) {
         host->mem->free(l);
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
     }
     strcpy(l->url, url);
-    int r =
-        web_outbox_init(&l->outbox, &post_ops, module, conn, settings, url, extra, err);
+    int r = web_outbox_init(&l->outbox, &post_ops, module, conn, settings, url, err);
     if (r != MCPLUG_OK) {
         host->mem->free(l->url);
         host->mem->free(l);
@@ -200,37 +195,19 @@ int sse_open(struct web_module *module, mcplug_conn *conn, const mcplug_props *s
     return r;
 }
 
-static int plain_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
-                      void **out, struct mcplug_error *err)
-{
-    struct web_module *module = ctx;
-    struct sse_link *l;
-    int r = sse_open(module, conn, settings, module->host->diag->prop(settings, "url"),
-                     NULL, &l, err);
-    if (r == MCPLUG_OK)
-        *out = l;
-    return r;
-}
-
 static const struct mcplug_option options[] = {
     {"url", "string", NULL, "of the stream: http://HOST[:PORT]/PATH or https://.."},
     WEB_OPTIONS,
     {NULL, NULL, NULL, NULL},
 };
 
-#define LINK_OPS                                                                         \
-    .send = link_send, .close = link_close, .destroy = link_destroy, .cancel = link_cancel
-
 static const struct mcplug_transport_ops ops = {
     .struct_size = sizeof ops,
-    .open = plain_open,
-    LINK_OPS,
-};
-
-static const struct mcplug_transport_ops ide_ops = {
-    .struct_size = sizeof ide_ops,
-    .open = sse_ide_open,
-    LINK_OPS,
+    .open = sse_open,
+    .send = link_send,
+    .close = link_close,
+    .destroy = link_destroy,
+    .cancel = link_cancel,
 };
 
 static const struct mcplug_feature features[] = {
@@ -240,13 +217,6 @@ static const struct mcplug_feature features[] = {
         .summary = "a server behind a URL, HTTP+SSE of 2024-11-05",
         .options = options,
         .ops = &ops,
-    },
-    {
-        .kind = MCPLUG_TRANSPORT,
-        .name = "sse-ide",
-        .summary = "an editor on this machine, HTTP+SSE",
-        .options = sse_ide_options,
-        .ops = &ide_ops,
     },
 };
 

@@ -5,7 +5,6 @@
  *
  *   sse.c     what the core sees: open, send, close; messages
  *   stream.c  the stream
- *   ide.c     the same for an editor on this machine
  *
  * [loop]
  */
@@ -27,7 +26,6 @@ struct sse_link {
     int is_partial;      /* some of an event has been fed */
     int has_skipped;     /* and some has not, for its type at that time */
     const char *refusal; /* of an endpoint; static text */
-    int is_ide;          /* an editor, which wants to be greeted */
     int is_closing, is_over;
 };
 
@@ -37,13 +35,6 @@ struct sse_link {
 extern const char *const sse_wanted[];
 /* The connection is over. */
 void sse_end(struct sse_link *l, const struct mcplug_error *why);
-/* `extra` as for web_outbox_init(). */
-int sse_open(struct web_module *module, mcplug_conn *conn, const mcplug_props *settings,
-             const char *url, const struct mcplug_pair *extra, struct sse_link **out,
-             struct mcplug_error *err);
-/* Sends a frame; it is taken. */
-int sse_post(struct sse_link *l, mcplug_buf *frame, const struct mcplug_envelope *env,
-             struct mcplug_error *err);
 /* Puts an answer in words. */
 void sse_explain(const struct sse_link *l, const struct web_answer *a,
                  struct mcplug_error *why);
@@ -52,13 +43,5 @@ void sse_explain(const struct sse_link *l, const struct web_answer *a,
 
 int sse_stream_open(struct sse_link *l, struct mcplug_error *err);
 void sse_stream_stop(struct sse_link *l);
-
-/* ---- ide.c ---- */
-
-extern const struct mcplug_option sse_ide_options[];
-int sse_ide_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings, void **out,
-                 struct mcplug_error *err);
-/* Once it is initialized. */
-void sse_ide_greet(struct sse_link *l);
 
 #endif /* MCPLUG_SSE_H */

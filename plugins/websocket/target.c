@@ -14,9 +14,10 @@ static const char *set_or_null(const struct mcplug_host *host, const mcplug_prop
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-static int read_url(struct ws_target *t, const struct mcplug_host *host, const char *text,
-                    struct mcplug_error *err)
+static int read_url(struct ws_target *t, const struct mcplug_host *host,
+                    const mcplug_props *settings, struct mcplug_error *err)
 {
+    const char *text = host->diag->prop(settings, "url");
     const char *wrong = url_parse(text, &t->url);
     if (wrong == NULL && strcmp(t->url.scheme, "ws") != 0 &&
         strcmp(t->url.scheme, "wss") != 0)
@@ -68,8 +69,7 @@ static void add_header(struct ws_target *t, const char *name, const char *value)
 }
 
 static int read_headers(struct ws_target *t, const struct mcplug_host *host,
-                        const mcplug_props *settings, const struct mcplug_pair *extra,
-                        struct mcplug_error *err)
+                        const mcplug_props *settings, struct mcplug_error *err)
 {
     const char *const *list = host->diag->prop_list(settings, "headers");
     char agent[96];
@@ -77,8 +77,6 @@ static int read_headers(struct ws_target *t, const struct mcplug_host *host,
 
     snprintf(agent, sizeof agent, "mcplug/%s", host->version);
     size_t size = sizeof "User-Agent: \r\n" + strlen(agent);
-    if (extra->name != NULL)
-        size += strlen(extra->name) + strlen(extra->value) + 4;
     for (size_t i = 0; list[i] != NULL; i += 2) {
         int r = check_header(host, list[i], list[i + 1], err);
         if (r != MCPLUG_OK)
@@ -94,8 +92,6 @@ static int read_headers(struct ws_target *t, const struct mcplug_host *host,
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
     if (!has_agent)
         add_header(t, "User-Agent", agent);
-    if (extra->name != NULL)
-        add_header(t, extra->name, extra->value);
     for (size_t i = 0; list[i] != NULL; i += 2)
         add_header(t, list[i], list[i + 1]);
     return MCPLUG_OK;
@@ -129,20 +125,19 @@ static int read_tls(struct ws_target *t, const struct mcplug_host *host,
 }
 
 int ws_target_init(struct ws_target *target, const struct mcplug_host *host,
-                   const mcplug_props *settings, const char *url,
-                   const struct mcplug_pair *extra, struct mcplug_error *err)
+                   const mcplug_props *settings, struct mcplug_error *err)
 {
     *target = (struct ws_target){.ping_ms = 0};
     target->ping_ms = (uint64_t)host->diag->prop_int(settings, "ping", 30000);
     target->connect_ms =
         (uint64_t)host->diag->prop_int(settings, "connectTimeout", 60000);
-    int r = read_url(target, host, url, err);
+    int r = read_url(target, host, settings, err);
     if (r == MCPLUG_OK)
         r = read_protocol(target, host, settings, err);
     if (r == MCPLUG_OK)
         r = read_tls(target, host, settings, err);
     if (r == MCPLUG_OK)
-        r = read_headers(target, host, settings, extra, err);
+        r = read_headers(target, host, settings, err);
     return r;
 }
 

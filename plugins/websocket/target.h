@@ -27,11 +27,9 @@ struct ws_target {
     int insecure;
 };
 
-/* `settings` must outlive the target; `extra` is one more header (a NULL name: none).
- * After a failure there is nothing to clear. */
+/* `settings` must outlive the target. After a failure there is nothing to clear. */
 int ws_target_init(struct ws_target *target, const struct mcplug_host *host,
-                   const mcplug_props *settings, const char *url,
-                   const struct mcplug_pair *extra, struct mcplug_error *err);
+                   const mcplug_props *settings, struct mcplug_error *err);
 void ws_target_clear(struct ws_target *target, const struct mcplug_host *host);
 
 #endif /* WEBSOCKET_TARGET_H */

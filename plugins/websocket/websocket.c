@@ -1,23 +1,19 @@
-/* websocket: transports "websocket" and "ws", one message in one WebSocket message, and
- * "ws-ide", the same with an editor on this machine.
+/* websocket: transports "websocket" and "ws", one message in one WebSocket message.
  *
  * link.c has a connection, engine.c drives libwebsockets, target.c reads the settings.
  * This is what the core sees.
  */
 #include "link.h"
 
-#include "../common/ide_target.h"
+#include "../common/ws_options.h"
 
-#include <string.h>
-
-static int open_target(struct ws_engine *engine, mcplug_conn *conn,
-                       const mcplug_props *settings, const char *url,
-                       const struct mcplug_pair *extra, void **out,
-                       struct mcplug_error *err)
+static int websocket_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
+                          void **out, struct mcplug_error *err)
 {
+    struct ws_engine *engine = ctx;
     struct ws_target target;
     struct ws_link *link;
-    int r = ws_target_init(&target, engine->host, settings, url, extra, err);
+    int r = ws_target_init(&target, engine->host, settings, err);
     if (r != MCPLUG_OK)
         return r;
     r = ws_engine_start(engine, err);
@@ -30,47 +26,10 @@ static int open_target(struct ws_engine *engine, mcplug_conn *conn,
     return r;
 }
 
-static int websocket_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
-                          void **out, struct mcplug_error *err)
-{
-    struct ws_engine *engine = ctx;
-    const struct mcplug_pair none = {NULL, NULL};
-    const char *url = engine->host->diag->prop(settings, "url");
-    return open_target(engine, conn, settings, url, &none, out, err);
-}
-
-static int ide_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
-                    void **out, struct mcplug_error *err)
-{
-    struct ws_engine *engine = ctx;
-    struct ide_target found;
-    int r = ide_target_find(engine->host, engine->self, settings, "ws", &found, err);
-    if (r != MCPLUG_OK)
-        return r;
-    const struct mcplug_pair token = {found.header, found.value};
-    return open_target(engine, conn, settings, found.url, &token, out, err);
-}
-
 static int websocket_send(void *t, mcplug_buf *frame, const struct mcplug_envelope *env,
                           struct mcplug_error *err)
 {
     return ws_link_send(t, frame, env->serial, err);
-}
-
-/* Once it is initialized, an editor is told who we are. */
-static int ide_send(void *t, mcplug_buf *frame, const struct mcplug_envelope *env,
-                    struct mcplug_error *err)
-{
-    struct ws_link *link = t;
-    int greets = 0;
-    for (size_t i = 0; i < env->n_meta; i++)
-        greets |= strcmp(env->meta[i].name, "method") == 0 &&
-                  strcmp(env->meta[i].value, "notifications/initialized") == 0;
-    int r = ws_link_send(link, frame, env->serial, err);
-    mcplug_buf *greeting = greets && r >= 0 ? ide_target_greeting(link->host) : NULL;
-    if (greeting != NULL)
-        ws_link_send(link, greeting, 0, NULL);
-    return r;
 }
 
 static void websocket_close(void *t)
@@ -102,27 +61,9 @@ static void websocket_fini(void *ctx)
     engine->host->mem->free(engine);
 }
 
-#define WIRE_OPTIONS                                                                     \
-    {"headers", "map", "", "header fields for the upgrade, such as Authorization"},      \
-        {"subprotocol", "string", "mcp", "what to ask for in Sec-WebSocket-Protocol"},   \
-        {"ping", "duration", "30s", "how long silence lasts until a ping; 0: never"},    \
-        {"connectTimeout", "duration", "60s", "for TCP, TLS and the upgrade together"},  \
-        {"caFile", "string", "", "certificates to trust instead of the system's (PEM)"}, \
-        {"certFile", "string", "", "our certificate and its chain (PEM)"},               \
-        {"keyFile", "string", "", "its private key (PEM), if not in certFile"},          \
-    {                                                                                    \
-        "insecure", "bool", "false", "take any certificate of the server"                \
-    }
-
 static const struct mcplug_option options[] = {
     {"url", "string", NULL, "ws://HOST[:PORT][/PATH], or wss:// with TLS"},
-    WIRE_OPTIONS,
-    {NULL, NULL, NULL, NULL},
-};
-
-static const struct mcplug_option ide_options[] = {
-    IDE_OPTIONS,
-    WIRE_OPTIONS,
+    WS_OPTIONS,
     {NULL, NULL, NULL, NULL},
 };
 
@@ -130,14 +71,6 @@ static const struct mcplug_transport_ops ops = {
     .struct_size = sizeof ops,
     .open = websocket_open,
     .send = websocket_send,
-    .close = websocket_close,
-    .destroy = websocket_destroy,
-};
-
-static const struct mcplug_transport_ops ide_ops = {
-    .struct_size = sizeof ide_ops,
-    .open = ide_open,
-    .send = ide_send,
     .close = websocket_close,
     .destroy = websocket_destroy,
 };
@@ -160,13 +93,6 @@ static const struct mcplug_feature features[] = {
         .accepts = schemes,
         .options = options,
         .ops = &ops,
-    },
-    {
-        .kind = MCPLUG_TRANSPORT,
-        .name = "ws-ide",
-        .summary = "an editor on this machine, WebSocket",
-        .options = ide_options,
-        .ops = &ide_ops,
     },
 };
 

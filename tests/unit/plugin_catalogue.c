@@ -48,11 +48,12 @@ END_TEST
 START_TEST(nobody_offers_it_names_the_package_of_our_own_ones)
 {
     static const struct mcplug_pair packages[] = {
-        {"http", "mcplug-http"},    {"sse", "mcplug-sse"},
-        {"ws", "mcplug-websocket"}, {"websocket", "mcplug-websocket"},
-        {"sse-ide", "mcplug-sse"},  {"ws-ide", "mcplug-websocket"},
-        {"unix", "mcplug-socket"},  {"tcp", "mcplug-socket"},
-        {"stdio", "mcplug-stdio"},
+        {"http", "mcplug-http"},     {"sse", "mcplug-sse"},
+        {"ws", "mcplug-websocket"},  {"websocket", "mcplug-websocket"},
+        {"sse-ide", "mcplug-ide"},   {"ws-ide", "mcplug-ide"},
+        {"http-ide", "mcplug-ide"},  {"ssh", "mcplug-ssh"},
+        {"docker", "mcplug-docker"}, {"unix", "mcplug-socket"},
+        {"tcp", "mcplug-socket"},    {"stdio", "mcplug-stdio"},
     };
     for (size_t i = 0; i < MP_COUNT(packages); i++) {
         char message[sizeof own_dir + 128];
