@@ -543,6 +543,9 @@ if MODULE_FETCH
 if MODULE_HTTP
 torture_peers += tests/evil/evil_http
 torture_wires += http:/ok http:/ok?sse http:/session?sse
+if MODULE_IDE
+torture_wires += http:/ok:http-ide
+endif
 endif
 endif
 if MODULE_WEBSOCKET
@@ -556,9 +559,10 @@ check-torture: all
 	what='tests/evil/torture tests/evil/.libs/failalloc.so'; \
 	$$run $$what examples/mcplug-example-server || failed=1; \
 	for wire in $(torture_wires); do \
-	  scheme=$${wire%%:*}; \
+	  scheme=$${wire%%:*} path=$${wire#*:} type=; \
+	  case $$path in *:*) type=$${path#*:} path=$${path%%:*} ;; esac; \
 	  $$run $(TORTURE_NET_FLAGS) --peer tests/evil/evil_$$scheme $$what \
-	    "$$scheme://127.0.0.1:PORT$${wire#*:}" || failed=1; \
+	    "$$scheme://127.0.0.1:PORT$$path" $$type || failed=1; \
 	done; \
 	exit $$failed
 
