@@ -306,10 +306,11 @@ static int judge_props(const struct mcplug_config *config, const struct mp_entry
     const char *const *env =
         mp_props_list(props, "env"); /* name, value, name, value .. */
     /* where its server starts unless it says otherwise; not on another machine */
-    char *home =
-        entry && !mp_props_get(props, "host") && mp_scope_needs_approval(entry->source->scope) && entry->source->real
-            ? mp_path_dir(entry->source->real)
-            : NULL;
+    char *home = entry && !mp_props_get(props, "host") &&
+                         mp_scope_needs_approval(entry->source->scope) &&
+                         entry->source->real
+                     ? mp_path_dir(entry->source->real)
+                     : NULL;
     size_t n = 0, m = 0;
 
     while (args[n])
