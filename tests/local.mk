@@ -37,6 +37,7 @@ unit_tests = \
 	tests/unit/cli_loop \
 	tests/unit/cli_out \
 	tests/unit/cli_toml \
+	tests/unit/cli_tree \
 	tests/unit/cli_typed_args \
 	tests/unit/common_header \
 	tests/unit/common_ide \
@@ -71,7 +72,6 @@ unit_tests = \
 	tests/unit/fetch_request \
 	tests/unit/json_envelope \
 	tests/unit/json_scan \
-	tests/unit/json_tree \
 	tests/unit/json_walk \
 	tests/unit/loop_loop \
 	tests/unit/plugin_abi \
@@ -624,6 +624,7 @@ fuzz_cppflags = $(AM_CPPFLAGS) -DMCPLUG_BUILTIN \
 	$(UV_CFLAGS) $(JANSSON_CFLAGS)
 fuzz_sources = $(core_sources) $(common_sources) $(wire_sources) $(url_sources) \
 	$(stdio_sources) $(socket_sources) \
+	cli/base/tree.c \
 	cli/base/typed_args.c \
 	cli/import/entry.c \
 	cli/import/fields.c \

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/base/form_field.h"
-#include "json/tree.h"
+#include "cli/base/tree.h"
 #include "cli/base/message.h"
 
 #include <errno.h>
@@ -258,7 +258,7 @@ void cli_ask_put(struct cli_ask *ask, mcplug_input *input, const char *params, s
         q->input = input;
         q->url = url;
         q->server = mp_strdup(mcplug_server_name(mcplug_input_server(input)));
-        q->params = mp_tree(mp_bytes(params, len), &err);
+        q->params = cli_tree(mp_bytes(params, len), &err);
         q->content = json_object();
     }
     if (!q || !q->server || !q->params || !q->content) {

@@ -63,7 +63,7 @@ static int parse(const struct word *w, json_t **out, struct mcplug_error *why)
         text.len--;
     if (text.data[0] == '-' || (text.data[0] >= '0' && text.data[0] <= '9'))
         return parse_number(w, text, out);
-    *out = mp_tree(text, w->err);
+    *out = cli_tree(text, w->err);
     return *out ? MCPLUG_OK : MCPLUG_ENOMEM;
 }
 

@@ -2,7 +2,7 @@
 #ifndef CLI_BASE_TYPED_ARGS_H
 #define CLI_BASE_TYPED_ARGS_H
 
-#include "json/tree.h"
+#include "cli/base/tree.h"
 
 /* Sets `key` of the object `args` from the text `value` as the property of that name
  * in `schema` (a tool's inputSchema, may be NULL) wants it: string as it is, integer

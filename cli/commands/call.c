@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/base/content.h"
-#include "json/tree.h"
+#include "cli/base/tree.h"
 #include "cli/base/oneshot.h"
 #include "cli/base/by_name.h"
 #include "base/nearest.h"
@@ -171,7 +171,7 @@ static void on_tools(struct cli_oneshot *link, void *arg, enum mcplug_kind kind,
     }
     const char *item = mcplug_list_item(list, (size_t)i, &len);
     mp_view schema_text = mp_view_get(mp_bytes(item, len), "inputSchema");
-    json_t *schema = schema_text.len ? mp_tree(schema_text, &err) : NULL;
+    json_t *schema = schema_text.len ? cli_tree(schema_text, &err) : NULL;
     json_t *typed = job->arguments ? NULL : cli_words_typed(&job->words, schema, &err);
     char *arguments = job->arguments ? strdup(job->arguments)
                       : typed        ? json_dumps(typed, JSON_COMPACT)

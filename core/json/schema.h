@@ -3,7 +3,9 @@
 #ifndef MP_JSON_SCHEMA_H
 #define MP_JSON_SCHEMA_H
 
-#include "json/tree.h"
+#include "json/walk.h"
+
+#include <jansson.h>
 
 /* Schemas that hold in one place together. What does not fit is not looked at. */
 struct mp_schemas {

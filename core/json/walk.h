@@ -10,7 +10,7 @@ struct mp_str;
 typedef struct mcplug_bytes mp_view; /* len 0: no such value */
 
 /* The value in a document, which may have white space around it. */
-mp_view mp_view_trim(mp_view text);
+MP_SHARED mp_view mp_view_trim(mp_view text);
 
 struct mp_walk {
     const unsigned char *p, *end;

@@ -2,7 +2,7 @@
  * byte tells how many of the next ones are sizes of pieces; the rest is the text. */
 #include "base/buf.h"
 #include "json/scan.h"
-#include "json/tree.h"
+#include "cli/base/tree.h"
 #include "json/walk.h"
 
 #include <stdlib.h>
@@ -218,7 +218,7 @@ static void accepted(const struct input *in, const struct mp_envelope *env)
         start++;
     while (strchr(" \t\r\n", end[-1]))
         end--;
-    json_t *tree = mp_tree(mp_bytes(in->text, in->len), &err);
+    json_t *tree = cli_tree(mp_bytes(in->text, in->len), &err);
     must(tree != NULL);
     visit(in, mp_bytes(start, (size_t)(end - start)), tree);
     json_decref(tree);

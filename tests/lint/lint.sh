@@ -26,7 +26,7 @@ BEGIN {
     # JSON for code that is shared with modules. All else it has from the public headers.
     n = split("base/batch.h base/buf.h base/error.h base/mem.h base/nearest.h base/option.h base/path.h " \
         "base/sha256.h base/stderr_hint.h base/tally.h base/text.h json/scan.h json/schema.h json/skip.h " \
-        "json/tree.h json/walk.h plugin/services.h", helpers, " ")
+        "json/walk.h plugin/services.h", helpers, " ")
     for (i = 1; i <= n; i++)
         shared[helpers[i]] = 1
     # And import, which reads files and values as the configuration does.
@@ -61,8 +61,8 @@ name == "uv.h" && folder != "loop" && FILENAME !~ /^plugins\/websocket\// && !fr
     finding("uv.h belongs to core/loop")
 }
 name == "jansson.h" && top != "cli" && top != "examples" && !free &&
-        FILENAME !~ /^core\/json\/(tree|schema)\.[ch]$/ {
-    finding("jansson.h belongs to core/json/tree and schema")
+        FILENAME !~ /^core\/json\/schema\.[ch]$/ {
+    finding("jansson.h belongs to core/json/schema")
 }
 # There is one reader of addresses, that of the modules.
 top == "core" && name == "../../plugins/common/url.h" { next }

@@ -1,4 +1,4 @@
-#include "json/tree.h"
+#include "cli/base/tree.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -15,7 +15,7 @@ static json_t *tree_of(const char *text)
     static const struct mp_scan_limits limits = {64, 1000000};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     ck_assert_int_eq(mp_scan_text(text, strlen(text), &limits, NULL, &err), MCPLUG_OK);
-    json_t *tree = mp_tree(mp_text(text), &err);
+    json_t *tree = cli_tree(mp_text(text), &err);
     ck_assert_msg(tree != NULL, "%s: %s", text, err.text);
     return tree;
 }
@@ -134,11 +134,11 @@ START_TEST(text_that_no_scan_passed_is_refused_with_a_reason)
     static const char *const texts[] = {"", "[1", "\"\xff\"", "[1e999,\"\xff\"]", "NaN"};
     for (size_t i = 0; i < MP_COUNT(texts); i++) {
         struct mcplug_error err = MCPLUG_ERROR_INIT;
-        ck_assert_ptr_null(mp_tree(mp_text(texts[i]), &err));
+        ck_assert_ptr_null(cli_tree(mp_text(texts[i]), &err));
         ck_assert_int_eq(err.code, MCPLUG_EPROTO);
         ck_assert_str_ne(err.text, "");
     }
-    ck_assert_ptr_null(mp_tree(mp_bytes(NULL, 0), NULL));
+    ck_assert_ptr_null(cli_tree(mp_bytes(NULL, 0), NULL));
 }
 END_TEST
 
@@ -178,7 +178,7 @@ START_TEST(without_memory_there_is_an_error_and_no_leak)
                 failing++;
                 count = 0;
                 for_good = good;
-                tree = mp_tree(mp_text(texts[i]), &err);
+                tree = cli_tree(mp_text(texts[i]), &err);
                 ck_assert(tree || err.code == MCPLUG_ENOMEM);
                 json_decref(tree);
                 ck_assert_uint_eq(live, 0);
@@ -190,7 +190,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("json_tree");
+    Suite *suite = suite_create("cli_tree");
     TCase *t = tcase_create("all");
 
     tcase_add_test(t, ordinary_text_becomes_what_jansson_makes_of_it);

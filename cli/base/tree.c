@@ -1,4 +1,4 @@
-#include "json/tree.h"
+#include "cli/base/tree.h"
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -92,7 +92,7 @@ static json_t *build(mp_view v, struct mp_str *text)
 
 static json_t *build_odd(mp_view text, struct mcplug_error *err)
 {
-    const struct mp_scan_limits limits = {mp_scan_defaults.depth, UINT32_MAX};
+    const struct mp_scan_limits limits = {.depth = 64, .tokens = UINT32_MAX};
     struct mp_str room;
 
     /* Building trusts the text, so nobody's mistake may bring another here. */
@@ -106,7 +106,7 @@ static json_t *build_odd(mp_view text, struct mcplug_error *err)
     return tree;
 }
 
-json_t *mp_tree(mp_view text, struct mcplug_error *err)
+json_t *cli_tree(mp_view text, struct mcplug_error *err)
 {
     json_error_t why = {0};
     if (text.len == 0)
