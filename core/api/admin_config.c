@@ -18,16 +18,6 @@
 
 #define TEXT_MAX (MP_FILE_MAX * 8) /* of an entry, masked or laid out */
 
-/* Fills what the program knows of a struct; `own` has all of it. */
-#define FILL(out, own) fill(out, (out)->struct_size, &(own), sizeof(own))
-static void fill(void *out, uint32_t out_size, const void *own, size_t size)
-{
-    size_t head = sizeof out_size; /* its own size stays */
-    size_t n = out_size < size ? out_size : size;
-    if (n > head)
-        memcpy((char *)out + head, (const char *)own + head, n - head);
-}
-
 /* ---- the whole ---- */
 
 void mcplug_config_info(const mcplug_config *config, struct mcplug_config_info *out)
@@ -42,7 +32,7 @@ void mcplug_config_info(const mcplug_config *config, struct mcplug_config_info *
         .entries = config->n_entries,
         .problems = config->n_problems,
     };
-    FILL(out, own);
+    mp_give_struct(out, own);
 }
 
 void mcplug_config_paths(const mcplug_config *config, struct mcplug_paths *out)
@@ -58,7 +48,7 @@ void mcplug_config_paths(const mcplug_config *config, struct mcplug_paths *out)
         .managed = p->managed,
         .policy = p->policy,
     };
-    FILL(out, own);
+    mp_give_struct(out, own);
 }
 
 char *mcplug_spill_place(size_t i, int *own)
@@ -90,7 +80,7 @@ int mcplug_config_file(const mcplug_config *config, size_t i,
     };
     for (size_t k = 0; k < config->n_entries; k++)
         own.entries += config->entries[k].source == source;
-    FILL(out, own);
+    mp_give_struct(out, own);
     return 1;
 }
 
@@ -115,7 +105,7 @@ int mcplug_config_problem_info(const mcplug_config *config, size_t i,
             own.scope = config->sources[k].scope;
             own.file_is_broken = config->sources[k].broken;
         }
-    FILL(out, own);
+    mp_give_struct(out, own);
     return 1;
 }
 
@@ -145,7 +135,7 @@ void mcplug_entry_info(const mcplug_entry *entry, struct mcplug_entry_info *out)
         own.approved_len = entry->was.len;
     }
     mcplug_json_type(own.json, own.json_len, own.type);
-    FILL(out, own);
+    mp_give_struct(out, own);
 }
 
 const char *mcplug_entry_name(const mcplug_entry *entry)
@@ -179,7 +169,7 @@ int mcplug_config_key(size_t i, struct mcplug_key *out)
                                    .name = key->name,
                                    .type = key->type,
                                    .help = key->help};
-    FILL(out, own);
+    mp_give_struct(out, own);
     return 1;
 }
 

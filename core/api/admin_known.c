@@ -1,11 +1,11 @@
 /* <mcplug/admin.h>: what servers offered last. */
 #include <mcplug/admin.h>
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "registry/registry.h"
 #include "registry/tool_cache.h"
 
-#include <string.h>
 #include <time.h>
 
 struct mcplug_known {
@@ -45,12 +45,11 @@ int mcplug_known_info(const mcplug_known *known, enum mcplug_kind kind,
     if (!mp_tool_cache_items(&known->cache, kind).len)
         return 0;
     struct mcplug_known_info info = {
-        .struct_size = out->struct_size,
         .whole = mp_tool_cache_whole(&known->cache, kind),
         .fresh = mp_tool_cache_fresh(&known->cache, kind, (int64_t)time(NULL)),
         .at = mp_tool_cache_at(&known->cache, kind),
     };
-    memcpy(out, &info, out->struct_size < sizeof info ? out->struct_size : sizeof info);
+    mp_give_struct(out, info);
     return 1;
 }
 

@@ -28,15 +28,9 @@ static bool note(void *arg, const struct mp_listed *one)
 {
     mcplug_modules *m = arg;
 
-    if (m->n == m->cap) {
-        size_t cap = m->cap ? 2 * m->cap : 16;
-        struct listed *list = mp_resize(m->list, cap * sizeof *list);
-        if (!list) {
-            m->failed = true;
-            return false;
-        }
-        m->list = list;
-        m->cap = cap;
+    if (!mp_grow(&m->list, &m->cap, m->n + 1)) {
+        m->failed = true;
+        return false;
     }
     struct listed *l = &m->list[m->n++];
     *l = (struct listed){.name = mp_strdup(one->name),
@@ -79,11 +73,8 @@ int mcplug_modules_get(const mcplug_modules *modules, size_t i, struct mcplug_mo
     if (i >= modules->n)
         return 0;
     const struct listed *l = &modules->list[i];
-    struct mcplug_module m = {.struct_size = out->struct_size,
-                              .again = l->again,
-                              .name = l->name,
-                              .file = l->file};
-    memcpy(out, &m, out->struct_size < sizeof m ? out->struct_size : sizeof m);
+    struct mcplug_module m = {.again = l->again, .name = l->name, .file = l->file};
+    mp_give_struct(out, m);
     return 1;
 }
 

@@ -85,3 +85,10 @@ int mp_take_options_(void *own, uint32_t size, const void *given, uint32_t given
     memcpy(own, &size, sizeof size);
     return MCPLUG_OK;
 }
+
+void mp_give_struct_(void *out, uint32_t size, const void *own, size_t own_size)
+{
+    if (size > sizeof size)
+        memcpy((char *)out + sizeof size, (const char *)own + sizeof size,
+               (size < own_size ? size : own_size) - sizeof size);
+}

@@ -100,9 +100,7 @@ int mcplug_block_next(struct mcplug_bytes *rest, struct mcplug_block *out)
         return 0;
     *rest = mp_bytes(w.p, (size_t)(w.end - w.p));
     struct mcplug_block block = read_block(json);
-    block.struct_size = out->struct_size;
-    memcpy(out, &block,
-           out->struct_size < sizeof block ? out->struct_size : sizeof block);
+    mp_give_struct(out, block);
     return 1;
 }
 

@@ -503,20 +503,12 @@ static void fill_ledger(struct mcplug_ledger *l, uint64_t issued,
                                 .cancelled = ended[MP_CANCELLED]};
 }
 
-/* As much of `from` as the caller knows, but for the size, which stays. */
-static void give_struct(void *out, uint32_t size, const void *from, uint32_t from_size)
-{
-    if (size > sizeof size)
-        memcpy((char *)out + sizeof size, (const char *)from + sizeof size,
-               (size < from_size ? size : from_size) - sizeof size);
-}
-
 void mp_server_ledger(const mcplug_server *h, struct mcplug_ledger *out)
 {
     struct mcplug_ledger all;
 
     fill_ledger(&all, h->issued, h->ended, h->under_way);
-    give_struct(out, out->struct_size, &all, sizeof all);
+    mp_give_struct(out, all);
 }
 
 void mp_server_status(const mcplug_server *h, struct mcplug_status *out)
@@ -550,7 +542,7 @@ void mp_server_status(const mcplug_server *h, struct mcplug_status *out)
     s->wire_told = s->wire;
     if (s->session)
         mp_session_count(s->session, &s->wire_told);
-    give_struct(out, out->struct_size, &all, sizeof all);
+    mp_give_struct(out, all);
 }
 
 int mp_server_restart(mcplug_server *h, struct mcplug_error *err)
