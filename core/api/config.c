@@ -151,10 +151,7 @@ int mcplug_open_named(mcplug *host, mcplug_config *config, const char *name,
                       const struct mcplug_server_options *options, mcplug_ready_fn *ready,
                       void *ready_arg, mcplug_server **out, struct mcplug_error *err)
 {
-    struct mcplug_error own = MCPLUG_ERROR_INIT;
     struct mp_entry *entry;
-
-    err = err ? err : &own;
     int r = find(config, name, &entry, err);
     return r == MCPLUG_OK
                ? mcplug_entry_open(host, entry, options, ready, ready_arg, out, err)

@@ -145,7 +145,7 @@ static void end_all(void *arg)
     mcplug *host = arg;
 
     for (mcplug_toolbox *box = host->boxes; box; box = box->next)
-        mp_toolbox_free(box, NULL, NULL);
+        mcplug_toolbox_free(box, NULL, NULL);
     mp_registry_end(&host->registry);
 }
 

@@ -31,23 +31,11 @@ int mcplug_open(mcplug *host, const mcplug_settings *settings,
     return r;
 }
 
-void mcplug_close(mcplug_server *server, void (*closed)(void *arg), void *arg)
-{
-    if (server)
-        mp_server_close(server, closed, arg);
-}
-
 void mcplug_server_end(mcplug_server *server, void (*closed)(void *arg), void *arg)
 {
     if (server && server->service->n_servers == 1)
         mp_keeper_set_idle(&server->service->keeper, 0);
     mcplug_close(server, closed, arg);
-}
-
-int mcplug_restart(mcplug_server *server, struct mcplug_error *err)
-{
-    struct mcplug_error own = MCPLUG_ERROR_INIT;
-    return mp_server_restart(server, err ? err : &own);
 }
 
 int mcplug_set_queue(mcplug *host, const char *name, unsigned concurrent,
@@ -95,21 +83,6 @@ const char *mcplug_server_fact(const mcplug_server *server, const char *name)
     return mp_identity_fact(&server->service->id, name);
 }
 
-void mcplug_server_ledger(const mcplug_server *server, struct mcplug_ledger *out)
-{
-    mp_server_ledger(server, out);
-}
-
-void mcplug_server_status(mcplug_server *server, struct mcplug_status *out)
-{
-    mp_server_status(server, out);
-}
-
-mcplug_list *mcplug_server_list(mcplug_server *server, enum mcplug_kind kind)
-{
-    return mp_server_list(server, kind);
-}
-
 /* ---- requests ---- */
 
 mcplug_call *mcplug_call_tool(mcplug_server *server, const char *tool,
@@ -117,12 +90,6 @@ mcplug_call *mcplug_call_tool(mcplug_server *server, const char *tool,
                               const struct mcplug_call_options *options,
                               mcplug_done_fn *done, void *arg, struct mcplug_error *err)
 {
-    struct mcplug_error own;
-
-    if (!err) {
-        own = (struct mcplug_error)MCPLUG_ERROR_INIT;
-        err = &own;
-    }
     if (!tool) {
         mp_fail(err, MCPLUG_EINVAL, "`tool` must not be NULL");
         return NULL;
@@ -135,9 +102,6 @@ mcplug_call *mcplug_request(mcplug_server *server, const char *method, const cha
                             const struct mcplug_call_options *options,
                             mcplug_done_fn *done, void *arg, struct mcplug_error *err)
 {
-    struct mcplug_error own = MCPLUG_ERROR_INIT;
-
-    err = err ? err : &own;
     if (!method) {
         mp_fail(err, MCPLUG_EINVAL, "`method` must not be NULL");
         return NULL;
@@ -148,34 +112,13 @@ mcplug_call *mcplug_request(mcplug_server *server, const char *method, const cha
 mcplug_call *mcplug_ping(mcplug_server *server, const struct mcplug_call_options *options,
                          mcplug_done_fn *done, void *arg, struct mcplug_error *err)
 {
-    struct mcplug_error own = MCPLUG_ERROR_INIT;
-    return mp_pending_call_start(server, NULL, NULL, NULL, options, done, arg,
-                                 err ? err : &own);
+    return mp_pending_call_start(server, NULL, NULL, NULL, options, done, arg, err);
 }
 
 void mcplug_cancel(mcplug_call *call)
 {
     if (call)
         call->cancel(call);
-}
-
-int mcplug_get_list(mcplug_server *server, enum mcplug_kind kind, mcplug_list_fn *done,
-                    void *arg, struct mcplug_error *err)
-{
-    struct mcplug_error own = MCPLUG_ERROR_INIT;
-    return mp_server_get_list(server, kind, done, arg, err ? err : &own);
-}
-
-int mcplug_subscribe(mcplug_server *server, const char *uri, struct mcplug_error *err)
-{
-    struct mcplug_error own = MCPLUG_ERROR_INIT;
-    return mp_server_subscribe(server, uri, true, err ? err : &own);
-}
-
-int mcplug_unsubscribe(mcplug_server *server, const char *uri, struct mcplug_error *err)
-{
-    struct mcplug_error own = MCPLUG_ERROR_INIT;
-    return mp_server_subscribe(server, uri, false, err ? err : &own);
 }
 
 mcplug_server *mcplug_input_server(mcplug_input *input)

@@ -16,23 +16,15 @@ mcplug_toolbox *mcplug_toolbox_new(mcplug *host,
     return mp_toolbox_new(&host->registry, &host->boxes, options, host->batch, err);
 }
 
-void mcplug_toolbox_free(mcplug_toolbox *box, void (*freed)(void *arg), void *arg)
-{
-    if (box)
-        mp_toolbox_free(box, freed, arg);
-}
-
 int mcplug_toolbox_add(mcplug_toolbox *box, const char *name,
                        const mcplug_settings *settings,
                        const struct mcplug_server_options *options,
                        struct mcplug_error *err)
 {
-    struct mcplug_error own = MCPLUG_ERROR_INIT;
     struct mcplug_server_options o = {0};
     mcplug_server *server = NULL;
     struct mp_box_server *m;
 
-    err = err ? err : &own;
     int r = mp_take_options(&o, options, err);
     if (r == MCPLUG_OK && !box->freeing && (!name || !settings))
         r = mp_fail(err, MCPLUG_EINVAL, "a server has a name and settings");
@@ -51,11 +43,9 @@ int mcplug_toolbox_add_named(mcplug_toolbox *box, mcplug_config *config, const c
                              const struct mcplug_server_options *options,
                              struct mcplug_error *err)
 {
-    struct mcplug_error own = MCPLUG_ERROR_INIT;
     mcplug_server *server = NULL;
     struct mp_box_server *m;
 
-    err = err ? err : &own;
     int r = mp_toolbox_begin(box, name, &m, err);
     if (r != MCPLUG_OK)
         return r;
@@ -63,22 +53,4 @@ int mcplug_toolbox_add_named(mcplug_toolbox *box, mcplug_config *config, const c
                           &server, err);
     mp_toolbox_added(m, r == MCPLUG_OK ? server : NULL);
     return r;
-}
-
-int mcplug_toolbox_warm_up(mcplug_toolbox *box,
-                           void (*done)(void *arg, mcplug_toolbox *box, size_t ready,
-                                        size_t failed),
-                           void *arg, struct mcplug_error *err)
-{
-    return mp_toolbox_warm_up(box, done, arg, err);
-}
-
-mcplug_call *mcplug_toolbox_call(mcplug_toolbox *box, const char *name,
-                                 const char *arguments,
-                                 const struct mcplug_call_options *options,
-                                 mcplug_record_fn *done, void *arg,
-                                 struct mcplug_error *err)
-{
-    struct mcplug_error own = MCPLUG_ERROR_INIT;
-    return mp_toolbox_call(box, name, arguments, options, done, arg, err ? err : &own);
 }

@@ -12,7 +12,7 @@ struct wait {
     pthread_mutex_t lock;
     pthread_cond_t cond;
     int result;
-    struct mcplug_error *err;
+    struct mcplug_error *err, own;
 
     mcplug_server *server;
     const mcplug_settings *settings;
@@ -60,8 +60,10 @@ static mcplug *host_of(const mcplug_server *server)
     return mp_host_of(server->service->registry);
 }
 
-static int wait_for(struct wait *w)
+static int wait_for(struct wait *w, struct mcplug_error *err)
 {
+    w->own = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    w->err = err ? err : &w->own;
     if (in_callback(w->host))
         return mp_fail(w->err, MCPLUG_EINVAL, "blocking call inside a callback");
     pthread_mutex_init(&w->lock, NULL);
@@ -106,11 +108,8 @@ static void start_open(struct wait *w)
 
 static int open_wait(struct wait *w, mcplug_server **out, struct mcplug_error *err)
 {
-    struct mcplug_error own = MCPLUG_ERROR_INIT;
-
     w->start = start_open;
-    w->err = err ? err : &own;
-    int r = wait_for(w);
+    int r = wait_for(w, err);
     if (r == MCPLUG_OK)
         *out = w->server;
     else if (w->server)
@@ -149,13 +148,11 @@ void mcplug_close_wait(mcplug_server *server)
 {
     if (!server)
         return;
-    struct mcplug_error own = MCPLUG_ERROR_INIT;
-    struct wait w = {
-        .host = host_of(server), .start = start_close, .server = server, .err = &own};
+    struct wait w = {.host = host_of(server), .start = start_close, .server = server};
     if (in_callback(w.host))
         mcplug_close(server, NULL, NULL);
     else
-        wait_for(&w);
+        wait_for(&w, NULL);
 }
 
 /* ---- requests ---- */
@@ -184,17 +181,15 @@ static int request_wait(mcplug_server *server, const char *method, const char *t
                         const char *params, const struct mcplug_call_options *options,
                         mcplug_result **out, struct mcplug_error *err)
 {
-    struct mcplug_error own = MCPLUG_ERROR_INIT;
     struct wait w = {.host = host_of(server),
                      .start = start_request,
                      .server = server,
                      .method = method,
                      .tool = tool,
                      .params = params,
-                     .call_options = options,
-                     .err = err ? err : &own};
+                     .call_options = options};
 
-    int r = wait_for(&w);
+    int r = wait_for(&w, err);
     if (out && w.reply && (r == MCPLUG_OK || r == MCPLUG_EPEER))
         *out = w.reply;
     else
@@ -234,14 +229,10 @@ static void start_list(struct wait *w)
 int mcplug_get_list_wait(mcplug_server *server, enum mcplug_kind kind, mcplug_list **out,
                          struct mcplug_error *err)
 {
-    struct mcplug_error own = MCPLUG_ERROR_INIT;
-    struct wait w = {.host = host_of(server),
-                     .start = start_list,
-                     .server = server,
-                     .kind = kind,
-                     .err = err ? err : &own};
+    struct wait w = {
+        .host = host_of(server), .start = start_list, .server = server, .kind = kind};
 
-    int r = wait_for(&w);
+    int r = wait_for(&w, err);
     if (r == MCPLUG_OK)
         *out = w.list;
     return r;

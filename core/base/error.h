@@ -32,7 +32,8 @@ const char *mp_error_name(int code); /* "ETIMEDOUT" .. */
 int mp_take_options_(void *own, uint32_t size, const void *given, uint32_t given_size,
                      struct mcplug_error *err);
 
-/* The other way: `out` gets as much of `own` as it has room for; its struct_size stays. */
+/* The other way: `out` gets as much of `own` as it has room for; its struct_size stays.
+ */
 #define mp_give_struct(out, own)                                                         \
     mp_give_struct_(out, (out)->struct_size, &(own), sizeof(own))
 void mp_give_struct_(void *out, uint32_t size, const void *own, size_t own_size);

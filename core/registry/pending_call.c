@@ -397,7 +397,12 @@ mcplug_call *mp_pending_call_start(mcplug_server *h, const char *method, const c
                          .tool_len = tool ? strlen(tool) : 0,
                          .params = mp_text(params),
                          .done = on_done};
+    struct mcplug_error own;
 
+    if (!err) { /* what ends early is told all the same */
+        own = (struct mcplug_error)MCPLUG_ERROR_INIT;
+        err = &own;
+    }
     if (check(h, method, tool, err) != MCPLUG_OK ||
         mp_request_check(done != NULL, err) != MCPLUG_OK ||
         (options && mp_take_options(&ask.o, options, err) != MCPLUG_OK))
@@ -435,13 +440,10 @@ mcplug_call *mp_pending_call_start(mcplug_server *h, const char *method, const c
     if (r == MCPLUG_ETIMEDOUT)
         r = end_soon(c, err);
     if (r != MCPLUG_OK) {
-        struct mcplug_error unsaid = MCPLUG_ERROR_INIT;
-        if (!err)
-            mp_fail(&unsaid, r, "%s", mp_error_name(r));
         set_stage(c, OVER);
         stop_waiting(c);
         if (is_wanted(c, MP_EVENT_ENDED))
-            tell(c, MP_EVENT_ENDED, true, NULL, err ? err : &unsaid);
+            tell(c, MP_EVENT_ENDED, true, NULL, err);
         call_free(c);
         mp_keeper_release(&s->keeper);
         return NULL;

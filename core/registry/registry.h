@@ -198,10 +198,6 @@ struct mcplug_server {
 int mp_server_open(struct mp_registry *r, struct mp_target *target,
                    const struct mcplug_server_options *options, mcplug_ready_fn *ready,
                    void *ready_arg, mcplug_server **out, struct mcplug_error *err);
-void mp_server_close(mcplug_server *h, void (*closed)(void *arg), void *arg);
-mcplug_list *mp_server_list(mcplug_server *h, enum mcplug_kind kind);
-int mp_server_get_list(mcplug_server *h, enum mcplug_kind kind, mcplug_list_fn *done,
-                       void *arg, struct mcplug_error *err);
 /* What the filter leaves of a list of tools. give; NULL: no memory */
 mcplug_list *mp_server_filter(mcplug_server *h, mcplug_list *tools);
 /* Lets it go if nothing needs it any more. */
@@ -210,11 +206,6 @@ void mp_server_gone(mcplug_server *h); /* frees it and tells */
 void mp_server_free(mcplug_server *h);
 /* MCPLUG_ECLOSED: it has ended, or never will be up again. */
 int mp_server_check(const mcplug_server *h, struct mcplug_error *err);
-int mp_server_subscribe(mcplug_server *h, const char *uri, bool on,
-                        struct mcplug_error *err);
-void mp_server_status(const mcplug_server *h, struct mcplug_status *out);
-void mp_server_ledger(const mcplug_server *h, struct mcplug_ledger *out);
-int mp_server_restart(mcplug_server *h, struct mcplug_error *err);
 
 /* ---- pending_call.c ---- */
 

@@ -167,11 +167,13 @@ static void on_up(struct mp_waiter *waiter, const struct mcplug_error *why)
         end_wait(w, NULL, why ? why : &err);
 }
 
-int mp_server_get_list(mcplug_server *h, enum mcplug_kind kind, mcplug_list_fn *done,
-                       void *arg, struct mcplug_error *err)
+int mcplug_get_list(mcplug_server *h, enum mcplug_kind kind, mcplug_list_fn *done,
+                    void *arg, struct mcplug_error *err)
 {
     struct mp_service *s = h->service;
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
 
+    err = err ? err : &own;
     if (kind != MCPLUG_TOOLS && kind != MCPLUG_PROMPTS && kind != MCPLUG_RESOURCES &&
         kind != MCPLUG_TEMPLATES)
         return mp_fail(err, MCPLUG_EINVAL, "no list of kind %d", (int)kind);
@@ -270,7 +272,7 @@ static bool awaits_list(mcplug_server *h)
     for (int i = 0; i < MP_FETCHED; i++) {
         enum mcplug_kind kind = MP_KIND(i);
         if (h->lists & kind & ~h->service->asked &&
-            mp_server_get_list(h, kind, on_first_list, h, &err) == MCPLUG_OK)
+            mcplug_get_list(h, kind, on_first_list, h, &err) == MCPLUG_OK)
             return true;
         h->lists &= ~(unsigned)kind;
     }
@@ -372,17 +374,17 @@ static void finish_close(struct mp_job *job)
     mp_server_settle(h);
 }
 
-void mp_server_close(mcplug_server *h, void (*closed)(void *arg), void *arg)
+void mcplug_close(mcplug_server *h, void (*closed)(void *arg), void *arg)
 {
-    struct mp_service *s = h->service;
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
-    if (h->closed)
+    if (!h || h->closed)
         return;
+    struct mp_service *s = h->service;
     h->on_closed = closed;
     h->closed_arg = arg;
     while (h->uris.n) /* what nobody else wants to hear */
-        if (mp_server_subscribe(h, h->uris.all[0], false, &err) != MCPLUG_OK)
+        if (mcplug_unsubscribe(h, h->uris.all[0], &err) != MCPLUG_OK)
             break;
     h->closed = true;
     mp_waiter_leave(&h->waiter);
@@ -417,7 +419,7 @@ mcplug_list *mp_server_filter(mcplug_server *h, mcplug_list *tools)
     return left;
 }
 
-mcplug_list *mp_server_list(mcplug_server *h, enum mcplug_kind kind)
+mcplug_list *mcplug_server_list(mcplug_server *h, enum mcplug_kind kind)
 {
     struct mp_service *s = h->service;
     int i = 0;
@@ -457,10 +459,13 @@ static int subscribe(mcplug_server *h, const char *uri, bool on, struct mcplug_e
     return mp_uris_set(s->session ? mp_session_uris(s->session) : &s->uris, uri, on, err);
 }
 
-int mp_server_subscribe(mcplug_server *h, const char *uri, bool on,
-                        struct mcplug_error *err)
+static int set_subscribed(mcplug_server *h, const char *uri, bool on,
+                          struct mcplug_error *err)
 {
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
     bool had = mp_uris_have(&h->uris, uri);
+
+    err = err ? err : &own;
     int r = mp_server_check(h, err);
 
     if (r != MCPLUG_OK || had == on)
@@ -471,6 +476,16 @@ int mp_server_subscribe(mcplug_server *h, const char *uri, bool on,
     if (on == (r != MCPLUG_OK))
         mp_uris_set(&h->uris, uri, false, NULL);
     return r;
+}
+
+int mcplug_subscribe(mcplug_server *h, const char *uri, struct mcplug_error *err)
+{
+    return set_subscribed(h, uri, true, err);
+}
+
+int mcplug_unsubscribe(mcplug_server *h, const char *uri, struct mcplug_error *err)
+{
+    return set_subscribed(h, uri, false, err);
 }
 
 /* ---- what is known of it ---- */
@@ -503,7 +518,7 @@ static void fill_ledger(struct mcplug_ledger *l, uint64_t issued,
                                 .cancelled = ended[MP_CANCELLED]};
 }
 
-void mp_server_ledger(const mcplug_server *h, struct mcplug_ledger *out)
+void mcplug_server_ledger(const mcplug_server *h, struct mcplug_ledger *out)
 {
     struct mcplug_ledger all;
 
@@ -511,7 +526,7 @@ void mp_server_ledger(const mcplug_server *h, struct mcplug_ledger *out)
     mp_give_struct(out, all);
 }
 
-void mp_server_status(const mcplug_server *h, struct mcplug_status *out)
+void mcplug_server_status(mcplug_server *h, struct mcplug_status *out)
 {
     struct mp_service *s = h->service;
     const struct mp_keeper *k = &s->keeper;
@@ -545,7 +560,7 @@ void mp_server_status(const mcplug_server *h, struct mcplug_status *out)
     mp_give_struct(out, all);
 }
 
-int mp_server_restart(mcplug_server *h, struct mcplug_error *err)
+int mcplug_restart(mcplug_server *h, struct mcplug_error *err)
 {
     struct mp_service *s = h->service;
     struct mcplug_error why = {sizeof why, MCPLUG_ECLOSED, 0, 0,

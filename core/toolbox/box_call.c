@@ -236,11 +236,15 @@ static int start(struct mp_use *use, const struct mp_tool *tool, const char *arg
     return use->call ? MCPLUG_OK : err->code;
 }
 
-mcplug_call *mp_toolbox_call(struct mcplug_toolbox *box, const char *name,
-                             const char *arguments,
-                             const struct mcplug_call_options *options,
-                             mcplug_record_fn *done, void *arg, struct mcplug_error *err)
+mcplug_call *mcplug_toolbox_call(struct mcplug_toolbox *box, const char *name,
+                                 const char *arguments,
+                                 const struct mcplug_call_options *options,
+                                 mcplug_record_fn *done, void *arg,
+                                 struct mcplug_error *err)
 {
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
+
+    err = err ? err : &own;
     if (mp_request_check(done != NULL, err) != MCPLUG_OK)
         return NULL;
     if (box->freeing) {

@@ -54,7 +54,7 @@ static uint64_t hash_all(struct mcplug_toolbox *box)
         for (int k = 0; k < MP_FETCHED; k++) {
             uint64_t key[] = {
                 i, (uint64_t)k,
-                hash_list(&m->hashed[k], mp_server_list(m->server, MP_KIND(k)))};
+                hash_list(&m->hashed[k], mcplug_server_list(m->server, MP_KIND(k)))};
             if (key[2])
                 hash_bytes(&hash, key, sizeof key);
         }
@@ -231,7 +231,7 @@ static int name_tools(struct mp_box_server *m, const mcplug_list *list)
 static int take_lists(struct mp_box_server *m)
 {
     for (int i = 0; i < MP_FETCHED; i++) {
-        mcplug_list *list = mp_server_list(m->server, MP_KIND(i));
+        mcplug_list *list = mcplug_server_list(m->server, MP_KIND(i));
         if (list == m->lists[i])
             continue;
         if (!list && m->server->service->lists[i].list)
@@ -358,7 +358,7 @@ static void look_again(struct mcplug_toolbox *box)
 {
     for (size_t i = 0; i < box->n_members && !box->freeing; i++)
         for (int k = 0; k < MP_FETCHED; k++)
-            mp_server_list(box->members[i]->server, MP_KIND(k));
+            mcplug_server_list(box->members[i]->server, MP_KIND(k));
     box->is_old = box->is_old || box->is_partial;
     mp_toolbox_rebuild(box);
 }
@@ -535,15 +535,15 @@ static void on_closed(void *arg)
     mp_toolbox_settle(box);
 }
 
-void mp_toolbox_free(struct mcplug_toolbox *box, void (*freed)(void *arg), void *arg)
+void mcplug_toolbox_free(struct mcplug_toolbox *box, void (*freed)(void *arg), void *arg)
 {
-    if (box->freeing)
+    if (!box || box->freeing)
         return;
     box->freeing = true;
     box->freed = freed;
     box->freed_arg = arg;
     for (size_t i = 0; i < box->n_members; i++)
-        mp_server_close(box->members[i]->server, on_closed, box);
+        mcplug_close(box->members[i]->server, on_closed, box);
     mp_uses_cancel(box);
     mp_toolbox_settle(box);
 }

@@ -81,7 +81,6 @@ struct mcplug_toolbox {
 struct mcplug_toolbox *mp_toolbox_new(struct mp_registry *r, struct mcplug_toolbox **list,
                                       const struct mcplug_toolbox_options *options,
                                       unsigned batch, struct mcplug_error *err);
-void mp_toolbox_free(struct mcplug_toolbox *box, void (*freed)(void *arg), void *arg);
 int mp_toolbox_begin(struct mcplug_toolbox *box, const char *name,
                      struct mp_box_server **out, struct mcplug_error *err);
 /* Its server is there: take; or it is not, NULL. What it tells goes to the box. */
@@ -97,20 +96,12 @@ void mp_toolbox_settle(struct mcplug_toolbox *box);
 
 /* ---- warm.c ---- */
 
-int mp_toolbox_warm_up(struct mcplug_toolbox *box,
-                       void (*done)(void *, struct mcplug_toolbox *, size_t, size_t),
-                       void *arg, struct mcplug_error *err);
 /* A server has come up, or has something against it. */
 void mp_warm_heard(struct mp_box_server *m, enum mcplug_state state,
                    const struct mcplug_error *why);
 void mp_warm_clear(struct mcplug_toolbox *box); /* tells those who wait */
 
 /* ---- box_call.c ---- */
-
-mcplug_call *mp_toolbox_call(struct mcplug_toolbox *box, const char *name,
-                             const char *arguments,
-                             const struct mcplug_call_options *options,
-                             mcplug_record_fn *done, void *arg, struct mcplug_error *err);
 
 void mp_uses_cancel(struct mcplug_toolbox *box);
 

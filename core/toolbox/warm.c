@@ -133,9 +133,9 @@ static void go_on(struct mcplug_toolbox *box)
         mp_job_defer(box->registry->o.loop, &box->warm_job, on_job);
 }
 
-int mp_toolbox_warm_up(struct mcplug_toolbox *box,
-                       void (*done)(void *, struct mcplug_toolbox *, size_t, size_t),
-                       void *arg, struct mcplug_error *err)
+int mcplug_toolbox_warm_up(struct mcplug_toolbox *box,
+                           void (*done)(void *, struct mcplug_toolbox *, size_t, size_t),
+                           void *arg, struct mcplug_error *err)
 {
     struct mp_warm_up *w = mp_alloc(sizeof *w), **end = &box->warm_ups;
 
