@@ -1,5 +1,6 @@
 #include "api/host.h"
 
+#include "base/links.h"
 #include "base/mem.h"
 
 #include <mcplug/admin.h>
@@ -144,11 +145,7 @@ mcplug_listener *mcplug_listen(mcplug *host, uint32_t kinds, int level,
     l->host = host;
     l->fn = fn;
     l->arg = arg;
-    l->next = host->listeners;
-    l->prev = &host->listeners;
-    if (l->next)
-        l->next->prev = &l->next;
-    host->listeners = l;
+    mp_links_push(host->listeners, l, next, prev);
     mp_events_add(&host->events, &l->base);
     return l;
 }
@@ -158,9 +155,7 @@ void mcplug_unlisten(mcplug_listener *listener)
     if (!listener)
         return;
     mp_events_remove(&listener->host->events, &listener->base);
-    *listener->prev = listener->next;
-    if (listener->next)
-        listener->next->prev = listener->prev;
+    mp_links_drop(listener, next, prev);
     mp_free(listener);
 }
 

@@ -11,9 +11,17 @@
 MP_SHARED void *mp_alloc(size_t size); /* zeroed; NULL when out of memory */
 void *mp_alloc_raw(size_t size);       /* not zeroed: for what is filled at once */
 MP_SHARED void *mp_resize(void *p, size_t size);
-MP_SHARED void mp_free(void *p); /* NULL is fine */
+MP_SHARED void mp_free(void *p);            /* NULL is fine */
 MP_SHARED char *mp_strdup(const char *s);
 MP_SHARED char *mp_strndup(const char *s, size_t len);
+
+/* A NULL-ended list and its texts; NULL is fine. */
+static inline void mp_free_list(const char *const *list)
+{
+    for (size_t i = 0; list && list[i]; i++)
+        mp_free((char *)list[i]);
+    mp_free((void *)list);
+}
 
 /* Hands over what `*slot` holds and leaves NULL there. */
 #define mp_move(slot) mp_move_((void **)(slot))

@@ -38,7 +38,7 @@ static mp_view find(mp_view text, const char *file, const char *name)
 
 static mp_view value_of(const struct mp_file *file)
 {
-    return mp_json_trim(mp_bytes(file->text.data, file->text.len));
+    return mp_view_trim(mp_bytes(file->text.data, file->text.len));
 }
 
 /* The entry without "disabled", as canonical text. */

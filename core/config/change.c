@@ -20,7 +20,7 @@ struct change {
 static int check_old(const char *path, const struct mp_file *old,
                      struct mcplug_error *err)
 {
-    mp_view text = mp_bytes(old->text.data, old->text.len), value = mp_json_trim(text);
+    mp_view text = mp_bytes(old->text.data, old->text.len), value = mp_view_trim(text);
     struct mcplug_error why = MCPLUG_ERROR_INIT;
 
     if (value.len == 0)
@@ -46,7 +46,7 @@ static int apply(void *arg, const struct mp_file *old, struct mp_str *out,
     int r = check_old(c->path, old, err);
     if (r != MCPLUG_OK)
         return r;
-    mp_view servers = mp_view_get(mp_json_trim(text), "mcpServers");
+    mp_view servers = mp_view_get(mp_view_trim(text), "mcpServers");
     mp_view there = mp_view_get(servers, c->name);
     if (c->entry.len && there.len)
         return mp_fail(err, MCPLUG_EINVAL, "MCP server %s already exists in %s", c->name,

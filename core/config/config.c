@@ -180,7 +180,7 @@ static mp_view source_text(const struct mp_source *source)
 /* The value in it, once it is known to be JSON. */
 static mp_view source_value(const struct mp_source *source)
 {
-    return mp_json_trim(source_text(source));
+    return mp_view_trim(source_text(source));
 }
 
 /* Who could have written this file? Projects are anybody's, which approval is for; the
@@ -598,9 +598,7 @@ void mcplug_config_free(struct mcplug_config *config)
         mp_free(config->problems[i].text);
         mp_free(config->problems[i].line);
     }
-    for (size_t i = 0; config->plugin_dirs && config->plugin_dirs[i]; i++)
-        mp_free(config->plugin_dirs[i]);
-    mp_free(config->plugin_dirs);
+    mp_free_list((const char *const *)config->plugin_dirs);
     mp_free(config->new_local);
     mp_free(config->new_project);
     mp_free(config->sources);

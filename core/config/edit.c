@@ -234,7 +234,7 @@ static int fail_key(int code, const char *what, const char *key, struct mcplug_e
 /* Goes down as far as there is a way; `*path` becomes the rest of it. */
 static int descend(struct spot *at, const char *const **path, struct mcplug_error *err)
 {
-    mp_view whole = mp_json_trim(at->text);
+    mp_view whole = mp_view_trim(at->text);
     struct object *o = &at->o;
 
     if (!mp_view_is_object(whole))
@@ -285,12 +285,12 @@ int mp_edit_set(mp_view text, const char *const *path, mp_view value, struct mp_
     struct spot at = {.text = text};
     struct mp_str made;
 
-    if (!*path || !mp_json_trim(value).len)
+    if (!*path || !mp_view_trim(value).len)
         return mp_fail(err, MCPLUG_EINVAL, "no key or no value to set");
     for (const char *const *key = path; *key; key++)
         if (!mp_is_utf8(*key)) /* it would be written as another one */
             return mp_fail(err, MCPLUG_EINVAL, "a key is not UTF-8");
-    if (!mp_json_trim(text).len) /* what is new ends with a line */
+    if (!mp_view_trim(text).len) /* what is new ends with a line */
         at.text = mp_text(text.len && find_newline(text).len > 1 ? "{}\r\n" : "{}\n");
     int r = descend(&at, &path, err);
     if (r != MCPLUG_OK)
@@ -319,7 +319,7 @@ int mp_edit_remove(mp_view text, const char *const *path, struct mp_str *out,
 
     if (!*path)
         return mp_fail(err, MCPLUG_EINVAL, "no key to remove");
-    if (!mp_json_trim(text).len)
+    if (!mp_view_trim(text).len)
         return fail_key(MCPLUG_EINVAL, "not there", *path, err);
     int r = descend(&at, &path, err);
     if (r != MCPLUG_OK)

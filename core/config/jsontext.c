@@ -32,17 +32,6 @@ struct mp_place mp_place_of(mp_view text, size_t offset)
     return offset ? mp_place_after(first, text.data, text.data + offset) : first;
 }
 
-mp_view mp_json_trim(mp_view text)
-{
-    while (text.len && mp_is_space(text.data[0])) {
-        text.data++;
-        text.len--;
-    }
-    while (text.len && mp_is_space(text.data[text.len - 1]))
-        text.len--;
-    return text;
-}
-
 /* ---- why a text is no JSON, in people's words ---- */
 
 /* Where a scan stopped. `r` has read everything before. */
@@ -345,13 +334,8 @@ static bool read_keys(mp_view text, struct key **keys, size_t *n, struct mp_str 
     while (mp_token_next(&r)) {
         if (r.kind != MP_KEY)
             continue;
-        if (*n == room) {
-            room = room ? 2 * room : 64;
-            struct key *more = mp_resize(*keys, room * sizeof **keys);
-            if (!more)
-                return false;
-            *keys = more;
-        }
+        if (!mp_grow(keys, &room, *n + 1))
+            return false;
         struct key *key = &(*keys)[(*n)++];
         *key = (struct key){r.open[r.depth - 1], r.at, (const char *)r.at + 1, r.len - 2};
         if (memchr(key->name, '\\', key->len)) {

@@ -14,9 +14,6 @@ MP_SHARED struct mp_place mp_place_of(mp_view text, size_t offset);
 struct mp_place mp_place_after(struct mp_place at, const unsigned char *from,
                                const unsigned char *to);
 
-/* The value in a text, without the blanks around it. */
-mp_view mp_json_trim(mp_view text);
-
 /* Is it one JSON value? When not, `err` says it for people: comments, trailing commas,
  * single quotes, a byte order mark, bytes that are not UTF-8, an unclosed bracket (and
  * where it was opened), a key given twice in one object (`"env" is given twice`). `at`

@@ -320,10 +320,7 @@ static bool read_list(mp_view v, void *out)
 
 static void clear_list(void *out)
 {
-    char **items = *(char ***)out;
-    for (size_t i = 0; items && items[i]; i++)
-        mp_free(items[i]);
-    mp_free(items);
+    mp_free_list(*(const char *const **)out);
 }
 
 static bool read_flag(mp_view v, void *out)

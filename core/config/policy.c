@@ -39,9 +39,7 @@ static void rules_clear(struct rules *rules)
 {
     for (size_t i = 0; i < rules->n; i++) {
         struct rule *rule = &rules->list[i];
-        for (size_t k = 0; rule->command && rule->command[k]; k++)
-            mp_free(rule->command[k]);
-        mp_free(rule->command);
+        mp_free_list((const char *const *)rule->command);
         mp_free(rule->name);
         if (rule->url)
             mp_url_parts_clear(rule->url);
@@ -174,7 +172,7 @@ static int read_rules(struct reading *r, mp_view value, const char *key,
 
 static int read_policy(struct reading *r, struct mp_policy *policy)
 {
-    mp_view all = mp_json_trim(r->text), key, value;
+    mp_view all = mp_view_trim(r->text), key, value;
     int code = MCPLUG_OK;
 
     if (!mp_view_is_object(all))

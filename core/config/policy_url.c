@@ -22,14 +22,6 @@ static bool is_letter(char c)
     return mp_lower(c) >= 'a' && mp_lower(c) <= 'z';
 }
 
-static int hex(char c)
-{
-    if (is_digit(c))
-        return c - '0';
-    c = mp_lower(c);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static void lower_all(char *text)
 {
     for (; *text; text++)
@@ -41,9 +33,9 @@ static void lower_all(char *text)
 /* The byte that is escaped at `p`, or -1. */
 static int escaped(const char *p)
 {
-    if (p[0] != '%' || hex(p[1]) < 0 || hex(p[2]) < 0)
+    if (p[0] != '%' || mp_hex_value(p[1]) < 0 || mp_hex_value(p[2]) < 0)
         return -1;
-    return hex(p[1]) << 4 | hex(p[2]);
+    return mp_hex_value(p[1]) << 4 | mp_hex_value(p[2]);
 }
 
 /* Is it written without an escape, in the spelling at hand? Not what would end the path,

@@ -11,13 +11,6 @@ enum { FETCHES_MAX = 8 }; /* of one list, each lost with its connection */
 
 /* ---- copies of what was given ---- */
 
-static void free_texts(const char *const *texts)
-{
-    for (size_t i = 0; texts && texts[i]; i++)
-        mp_free((char *)texts[i]);
-    mp_free((void *)texts);
-}
-
 /* give; false: no memory */
 static bool copy_texts(const char *const **out, const char *const *texts)
 {
@@ -240,9 +233,9 @@ void mp_server_free(mcplug_server *h)
     mp_uris_clear(&h->uris);
     mp_free(h->name);
     mp_free((char *)h->o.queue);
-    free_texts(h->o.tool_queues);
-    free_texts(h->o.tools_allowed);
-    free_texts(h->o.tools_denied);
+    mp_free_list(h->o.tool_queues);
+    mp_free_list(h->o.tools_allowed);
+    mp_free_list(h->o.tools_denied);
     mp_free(h);
 }
 

@@ -55,13 +55,7 @@ static int unsent_room(struct unsent *w, size_t len, struct mcplug_error *err)
         w->first = 0;
         return MCPLUG_OK;
     }
-    size_t cap = w->cap ? w->cap * 2 : 16;
-    struct unsent_frame *more = mp_resize(w->frames, cap * sizeof *more);
-    if (!more)
-        return mp_fail_nomem(err);
-    w->frames = more;
-    w->cap = cap;
-    return MCPLUG_OK;
+    return mp_grow(&w->frames, &w->cap, w->cap + 1) ? MCPLUG_OK : mp_fail_nomem(err);
 }
 
 /* It was written, or its answer is not awaited any more; none is fine. */

@@ -1,6 +1,7 @@
 #include "toolbox/toolbox.h"
 
 #include "base/error.h"
+#include "base/links.h"
 #include "base/mem.h"
 
 /* One call of a tool by its name in the box. */
@@ -35,9 +36,7 @@ struct mp_str *mp_record_room(const struct mcplug_record *record)
 static void use_free(struct mp_use *use)
 {
     if (use->prev) {
-        *use->prev = use->next;
-        if (use->next)
-            use->next->prev = use->prev;
+        mp_links_drop(use, next, prev);
         use->box->under_way--;
     }
     mp_job_drop(use->box->registry->o.loop, &use->job);
@@ -283,11 +282,7 @@ mcplug_call *mcplug_toolbox_call(struct mcplug_toolbox *box, const char *name,
         use_free(use);
         return NULL;
     }
-    use->next = box->uses;
-    use->prev = &box->uses;
-    if (box->uses)
-        box->uses->prev = &use->next;
-    box->uses = use;
+    mp_links_push(box->uses, use, next, prev);
     box->under_way++;
     return &use->base;
 }

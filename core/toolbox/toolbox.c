@@ -1,6 +1,7 @@
 #include "toolbox/toolbox.h"
 
 #include "base/error.h"
+#include "base/links.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -131,15 +132,7 @@ static struct mp_box_server *member_new(struct mcplug_toolbox *box, const char *
         return NULL;
     m->box = box;
     m->name = mp_strdup(name);
-    if (box->n_members == box->cap) {
-        size_t cap = box->cap ? box->cap * 2 : 16;
-        struct mp_box_server **all = mp_resize(box->members, cap * sizeof *all);
-        if (all) {
-            box->members = all;
-            box->cap = cap;
-        }
-    }
-    if (m->name && box->n_members < box->cap &&
+    if (m->name && mp_grow(&box->members, &box->cap, box->n_members + 1) &&
         mp_names_server(box->names, name) == MCPLUG_OK)
         return m;
     mp_free(m->name);
@@ -491,11 +484,7 @@ struct mcplug_toolbox *mp_toolbox_new(struct mp_registry *r, struct mcplug_toolb
         mp_fail_nomem(err);
         return NULL;
     }
-    box->next = *list;
-    box->prev = list;
-    if (*list)
-        (*list)->prev = &box->next;
-    *list = box;
+    mp_links_push(*list, box, next, prev);
     return box;
 }
 
@@ -514,9 +503,7 @@ static void finish_free(struct mp_job *job)
         member_free(box->members[i]);
     mp_free(box->members);
     mp_names_free(box->names);
-    *box->prev = box->next;
-    if (box->next)
-        box->next->prev = box->prev;
+    mp_links_drop(box, next, prev);
     mp_free(box);
     if (freed)
         freed(arg);
