@@ -122,22 +122,13 @@ void cli_out_f(struct cli_out *out, const char *fmt, ...)
         cli_out_add(out, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
-static bool deceives(uint32_t c)
-{
-    return (c >= 0x7f && c <= 0x9f) || c == 0xad || (c >= 0x200b && c <= 0x200f) ||
-           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff ||
-           (c >= 0xe0000 && c <= 0xe007f);
-}
-
-static uint32_t decode(const unsigned char *p, size_t n);
-
 void cli_out_json(struct cli_out *out, const char *text, size_t len)
 {
     const unsigned char *p = (const unsigned char *)text, *end = p + len, *from = p;
     while (p < end) {
         size_t n = mp_utf8_len(p, (size_t)(end - p));
-        uint32_t c = n ? decode(p, n) : 0;
-        if (c == '\r' || (n && deceives(c))) {
+        uint32_t c = n ? mp_utf8_get(p, n) : 0;
+        if (c == '\r' || (c >= 0x7f && mp_utf8_deceives(c))) {
             cli_out_add(out, from, (size_t)(p - from));
             if (c == '\r') /* between values: a string has none */
                 cli_out_s(out, " ");
@@ -234,15 +225,6 @@ void cli_out_text_end(struct cli_out *out)
 
 /* ---- columns ---- */
 
-static uint32_t decode(const unsigned char *p, size_t n)
-{
-    static const unsigned char mask[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-    uint32_t code = p[0] & mask[n];
-    for (size_t i = 1; i < n; i++)
-        code = code << 6 | (p[i] & 0x3f);
-    return code;
-}
-
 /* Good enough for breaking lines: East Asian scripts and emoji are two columns wide,
  * combining marks none. The locale's tables are not asked, it may be "C". */
 static size_t columns_of(uint32_t c)
@@ -263,7 +245,7 @@ size_t cli_columns_fit(const char *text, size_t len, size_t columns)
     const unsigned char *p = (const unsigned char *)text, *end = p + len;
     while (p < end) {
         size_t n = mp_utf8_len(p, (size_t)(end - p));
-        size_t wide = n ? columns_of(decode(p, n)) : 1;
+        size_t wide = n ? columns_of(mp_utf8_get(p, n)) : 1;
         if (wide > columns)
             break;
         columns -= wide;
@@ -278,7 +260,7 @@ size_t cli_columns(const char *text, size_t len)
     size_t columns = 0;
     while (p < end) {
         size_t n = mp_utf8_len(p, (size_t)(end - p));
-        columns += n ? columns_of(decode(p, n)) : 1;
+        columns += n ? columns_of(mp_utf8_get(p, n)) : 1;
         p += n ? n : 1;
     }
     return columns;

@@ -54,7 +54,7 @@ size_t mp_utf8_put(uint32_t code, char out[4])
     return n;
 }
 
-static uint32_t decode(const unsigned char *p, size_t n)
+uint32_t mp_utf8_get(const unsigned char *p, size_t n)
 {
     static const unsigned char mask[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
     uint32_t code = p[0] & mask[n];
@@ -63,8 +63,7 @@ static uint32_t decode(const unsigned char *p, size_t n)
     return code;
 }
 
-/* Characters that can lie about what stands on the screen. */
-static bool deceives(uint32_t c)
+bool mp_utf8_deceives(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x61c ||
            (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
@@ -88,9 +87,9 @@ size_t mp_escape(const char *text, size_t *len, bool multiline, bool more, char 
             put = (size_t)snprintf(shown, sizeof shown, "\\x%02x", *p);
             n = 1;
         } else {
-            uint32_t code = decode(p, n);
+            uint32_t code = mp_utf8_get(p, n);
             bool kept = multiline && (code == '\n' || code == '\t');
-            if (!kept && deceives(code))
+            if (!kept && mp_utf8_deceives(code))
                 put = (size_t)snprintf(shown, sizeof shown,
                                        code < 0x80 ? "\\x%02x" : "\\u{%x}", code);
             else

@@ -24,6 +24,10 @@ static inline int mp_hex_value(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+/* The character of the `n` bytes there, which mp_utf8_len() told. */
+MP_SHARED uint32_t mp_utf8_get(const unsigned char *p, size_t n);
+/* Can it lie about what stands on the screen? Control characters can. */
+MP_SHARED bool mp_utf8_deceives(uint32_t code);
 /* Writes `code` as UTF-8 (surrogates and what is above U+10FFFF as U+FFFD);
  * returns its length. */
 MP_SHARED size_t mp_utf8_put(uint32_t code, char out[4]);

@@ -162,6 +162,15 @@ START_TEST(json_is_laid_out_for_people)
 }
 END_TEST
 
+START_TEST(json_hides_no_character_that_deceives)
+{
+    static const char json[] =
+        "{\n\"a\": \"\xd8\x9c\xef\xbf\xb9\xc2\x85\xf3\xa0\x80\xa1\"}";
+    cli_out_json(&out, json, sizeof json - 1);
+    ck_assert_str_eq(written(), "{\n\"a\": \"\\u061c\\ufff9\\u0085\\udb40\\udc21\"}");
+}
+END_TEST
+
 START_TEST(progress_reads_well)
 {
     char text[128];
@@ -195,6 +204,7 @@ int main(void)
     tcase_add_test(tc, a_write_that_fails_is_remembered);
     tcase_add_test(tc, each_block_begins_on_a_line_of_its_own);
     tcase_add_test(tc, json_is_laid_out_for_people);
+    tcase_add_test(tc, json_hides_no_character_that_deceives);
     tcase_add_test(tc, progress_reads_well);
     suite_add_tcase(suite, tc);
 
