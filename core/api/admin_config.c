@@ -263,14 +263,7 @@ int mcplug_entry_check_new(mcplug_config *config, enum mcplug_scope scope,
     size_t before = config->n_problems;
     mp_entry_check_shape(&entry);
     mcplug_entry_check(&entry, host);
-    if (!entry.broken)
-        return MCPLUG_OK;
-    for (size_t i = before; i < config->n_problems; i++)
-        if (!config->problems[i].is_warning)
-            return mp_fail(err, MCPLUG_ECONFIG, "Invalid configuration: %s: %s",
-                           config->problems[i].path + strlen("mcpServers."),
-                           config->problems[i].text);
-    return mp_fail(err, MCPLUG_ECONFIG, "Invalid configuration: %s", name);
+    return mp_entry_broken(&entry, before, MCPLUG_ECONFIG, err);
 }
 
 int mcplug_config_judge(const mcplug_config *config, const mcplug_entry *entry,
@@ -283,7 +276,7 @@ int mcplug_config_judge(const mcplug_config *config, const mcplug_entry *entry,
                        "this server is not allowed by enterprise policy: only those of "
                        "%s are",
                        config->paths.managed);
-    if (mp_config_judge(config, entry, settings->props, &why) == MCPLUG_OK)
+    if (mp_config_judge(config, entry, settings->props, false, &why) == MCPLUG_OK)
         return MCPLUG_OK;
     if (entry)
         return mp_fail(err, MCPLUG_EREFUSED, "Cannot use MCP server \"%s\": %s",

@@ -11,7 +11,7 @@
 MP_SHARED void *mp_alloc(size_t size); /* zeroed; NULL when out of memory */
 void *mp_alloc_raw(size_t size);       /* not zeroed: for what is filled at once */
 MP_SHARED void *mp_resize(void *p, size_t size);
-MP_SHARED void mp_free(void *p);            /* NULL is fine */
+MP_SHARED void mp_free(void *p); /* NULL is fine */
 MP_SHARED char *mp_strdup(const char *s);
 MP_SHARED char *mp_strndup(const char *s, size_t len);
 

@@ -86,6 +86,21 @@ const char *mcplug_config_scope_file(struct mcplug_config *config,
     return *slot;
 }
 
+int mp_entry_broken(const struct mp_entry *entry, size_t before, int code,
+                    struct mcplug_error *err)
+{
+    const struct mcplug_config *config = entry->config;
+
+    if (!entry->broken)
+        return MCPLUG_OK;
+    for (size_t i = before; i < config->n_problems; i++)
+        if (!config->problems[i].is_warning)
+            return mp_fail(err, code, "Invalid configuration: %s: %s",
+                           config->problems[i].path + strlen("mcpServers."),
+                           config->problems[i].text);
+    return mp_fail(err, code, "Invalid configuration: %s: it can't be used", entry->name);
+}
+
 /* The same checks as for an entry that is read from a file. */
 static int check_new(struct mcplug_config *config, enum mcplug_scope scope,
                      const char *name, mp_view json, struct mcplug_error *err)
@@ -97,13 +112,9 @@ static int check_new(struct mcplug_config *config, enum mcplug_scope scope,
     struct mcplug_error why = MCPLUG_ERROR_INIT;
 
     mp_entry_check_shape(&entry);
-    if (entry.broken) {
-        const struct mp_problem *p =
-            before < config->n_problems ? &config->problems[before] : NULL;
-        return mp_fail(err, MCPLUG_EINVAL, "Invalid configuration: %s: %s",
-                       p ? p->path + strlen("mcpServers.") : name,
-                       p ? p->text : "it can't be used");
-    }
+    int r = mp_entry_broken(&entry, before, MCPLUG_EINVAL, err);
+    if (r != MCPLUG_OK)
+        return r;
     entry.disabled = false;
     entry.approval = MCPLUG_APPROVAL_GIVEN;
     if (config->exclusive)

@@ -111,6 +111,10 @@ int mp_config_note(struct mcplug_config *config, const struct mp_source *source,
 /* What can be said of an entry without its module: the shapes of the keys that every
  * server may have. */
 void mp_entry_check_shape(struct mp_entry *entry);
+/* The first thing that is wrong with an entry, among the problems from `before` on;
+ * change.c. MCPLUG_OK: it is not broken, else `code`. */
+int mp_entry_broken(const struct mp_entry *entry, size_t before, int code,
+                    struct mcplug_error *err);
 /* The rest: settings of the transport, after what its module declares, and keys that
  * nobody knows. Once per entry. */
 void mp_entry_check(struct mp_entry *entry, const char *transport,
@@ -159,15 +163,12 @@ int mp_entry_secrets(const struct mp_entry *entry, const struct mcplug_option *o
                      mcplug_props **out, struct mcplug_error *err);
 void mp_resolved_clear(struct mp_resolved *resolved);
 /* What the policy says of settings as they are about to be used: after whatever was put
- * on top of an entry, or of a server that is given in place (`entry` NULL). */
+ * on top of an entry, or of a server that is given in place (`entry` NULL). `is_found`: a
+ * locator made them of the entry's settings, which have been judged: what the
+ * administrator blocks is blocked here too, while it is the entry that must be allowed,
+ * for nobody can write down beforehand what a locator finds. */
 int mp_config_judge(const struct mcplug_config *config, const struct mp_entry *entry,
-                    const mcplug_props *props, struct mcplug_error *err);
-/* The same for what a locator made of the entry's settings, which have been judged: what
- * the administrator blocks is blocked here too, while it is the entry that must be
- * allowed, for nobody can write down beforehand what a locator finds. */
-int mp_config_judge_found(const struct mcplug_config *config,
-                          const struct mp_entry *entry, const mcplug_props *props,
-                          struct mcplug_error *err);
+                    const mcplug_props *props, bool is_found, struct mcplug_error *err);
 
 /* ---- mask.c ---- */
 

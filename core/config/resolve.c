@@ -355,20 +355,12 @@ static bool has_policy(const struct mcplug_config *config, int *rc,
 }
 
 int mp_config_judge(const struct mcplug_config *config, const struct mp_entry *entry,
-                    const mcplug_props *props, struct mcplug_error *err)
+                    const mcplug_props *props, bool is_found, struct mcplug_error *err)
 {
     int rc;
-    return has_policy(config, &rc, err) ? judge_props(config, entry, props, true, err)
-                                        : rc;
-}
-
-int mp_config_judge_found(const struct mcplug_config *config,
-                          const struct mp_entry *entry, const mcplug_props *props,
-                          struct mcplug_error *err)
-{
-    int rc;
-    return has_policy(config, &rc, err) ? judge_props(config, entry, props, false, err)
-                                        : rc;
+    return has_policy(config, &rc, err)
+               ? judge_props(config, entry, props, !is_found, err)
+               : rc;
 }
 
 /* The same of an entry, by what a policy looks at. Variables count once the entry may see

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <stdio.h>
 
@@ -78,7 +79,7 @@ int mp_connector_type(struct mp_connector *c, const char *type, const char *url,
                        url ? "the URL has no scheme before a colon" /* nor is it shown */
                            : "neither a transport type nor a URL was given");
     for (size_t i = 0; i < n; i++)
-        scheme[i] = (char)(url[i] >= 'A' && url[i] <= 'Z' ? url[i] + 32 : url[i]);
+        scheme[i] = mp_lower(url[i]);
     scheme[n] = '\0';
     return mp_catalogue_accepts(c->catalogue, MP_TYPE, scheme, out, err);
 }

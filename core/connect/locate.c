@@ -1,6 +1,7 @@
 #include "connect/locate.h"
 
 #include "base/error.h"
+#include "base/links.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -216,11 +217,8 @@ static struct mp_search_thread **slot_of(struct mp_searches *s,
 
 static void unlist(struct mp_locate *l)
 {
-    if (!l->prev)
-        return;
-    *l->prev = l->next;
-    *(l->next ? &l->next->prev : &l->searches->last) = l->prev;
-    l->prev = NULL;
+    if (l->prev)
+        mp_links_remove(l->searches->last, l, next, prev);
 }
 
 /* Those that wait begin, as long as there is a thread for them. */
@@ -371,9 +369,7 @@ int mp_locate_start(struct mp_searches *searches, const struct mp_offer *offer,
     l->ms = ms;
     l->done = done;
     l->arg = arg;
-    l->prev = searches->last;
-    *searches->last = l;
-    searches->last = &l->next;
+    mp_links_append(searches->last, l, next, prev);
     *out = l;
     begin_some(searches);
     return MCPLUG_OK;

@@ -73,8 +73,8 @@ static int accept(const struct mp_lookup *l, const char *locator,
     if (r == MCPLUG_OK && place->greeting)
         r = mp_frame_object(&params, place->greeting, &why);
     if (r == MCPLUG_OK && l->target->config)
-        r = mp_config_judge_found(l->target->config, l->target->entry,
-                                  place->settings->props, &why);
+        r = mp_config_judge(l->target->config, l->target->entry, place->settings->props,
+                            true, &why);
     return r == MCPLUG_OK ? r : mp_fail(err, r, "%s: %s", locator, why.text);
 }
 

@@ -170,7 +170,7 @@ int mp_target_of_entry(struct mp_connector *c, struct mcplug_config *config,
                                     &t->settings, err);
     /* what is put on top counts as much; else it was judged when found to be usable */
     if (r == MCPLUG_OK && overlay &&
-        mp_config_judge(config, entry, t->settings->props, &why) != MCPLUG_OK)
+        mp_config_judge(config, entry, t->settings->props, false, &why) != MCPLUG_OK)
         r = mp_fail(err, MCPLUG_EREFUSED, "Cannot use MCP server \"%s\": %s", entry->name,
                     why.text);
     t->has_secrets = resolved->has_secrets;

@@ -309,16 +309,18 @@ START_TEST(a_server_that_stands_in_no_file_is_judged_too)
     mp_props_add(by_command, "args", "y");
     mp_props_set(by_url, "url", "https://evil.net/");
     load();
-    ck_assert_int_eq(mp_config_judge(config, NULL, by_command, &err), MCPLUG_OK);
+    ck_assert_int_eq(mp_config_judge(config, NULL, by_command, false, &err), MCPLUG_OK);
     give(POLICY, ALLOW("'command':['x','y']"));
     load();
-    ck_assert_int_eq(mp_config_judge(config, NULL, by_command, &err), MCPLUG_OK);
-    ck_assert_int_eq(mp_config_judge(config, NULL, by_url, &err), MCPLUG_EREFUSED);
+    ck_assert_int_eq(mp_config_judge(config, NULL, by_command, false, &err), MCPLUG_OK);
+    ck_assert_int_eq(mp_config_judge(config, NULL, by_url, false, &err), MCPLUG_EREFUSED);
     mp_props_put(by_command, "env", "LD_PRELOAD", "/x.so");
-    ck_assert_int_eq(mp_config_judge(config, NULL, by_command, &err), MCPLUG_EREFUSED);
+    ck_assert_int_eq(mp_config_judge(config, NULL, by_command, false, &err),
+                     MCPLUG_EREFUSED);
     give(POLICY, "nonsense");
     load();
-    ck_assert_int_eq(mp_config_judge(config, NULL, by_command, &err), MCPLUG_EREFUSED);
+    ck_assert_int_eq(mp_config_judge(config, NULL, by_command, false, &err),
+                     MCPLUG_EREFUSED);
     HAS(err.text, "the enterprise policy cannot be used");
     mp_props_free(by_command);
     mp_props_free(by_url);
