@@ -78,6 +78,7 @@ unit_tests = \
 	tests/unit/plugin_catalogue \
 	tests/unit/plugin_frozen \
 	tests/unit/plugin_handshake \
+	tests/unit/plugin_lines \
 	tests/unit/plugin_pins \
 	tests/unit/plugin_props \
 	tests/unit/plugin_services \
@@ -622,7 +623,7 @@ fuzz_cppflags = $(AM_CPPFLAGS) -DMCPLUG_BUILTIN \
 	-DMCPLUG_PLUGIN_DIR=\"$(pluginexecdir)\" -DMCPLUG_HELPER_DIR=\"$(helperexecdir)\" \
 	-DMCPLUG_SYSCONF_DIR=\"$(sysconfdir)\" -DMCPLUG_DATA_DIR=\"$(datadir)\" \
 	$(UV_CFLAGS) $(JANSSON_CFLAGS)
-fuzz_sources = $(core_sources) $(common_sources) $(wire_sources) $(url_sources) \
+fuzz_sources = $(core_sources) $(wire_sources) $(url_sources) \
 	$(stdio_sources) $(socket_sources) \
 	cli/base/tree.c \
 	cli/base/typed_args.c \

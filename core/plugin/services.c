@@ -1,6 +1,7 @@
 #include "plugin/services.h"
 
 #include "json/walk.h"
+#include "plugin/lines.h"
 
 #include <string.h>
 
@@ -64,6 +65,7 @@ static const struct {
     const void *table;
 } services[] = {
     {"json", 1, &json_table},
+    {"lines", 1, &mp_lines_table},
 };
 
 const void *mp_service_find(const char *name, uint32_t version)

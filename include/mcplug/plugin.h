@@ -37,13 +37,14 @@ extern "C" {
     ((p)->struct_size >= offsetof(type, m) + sizeof(((type *)0)->m))
 #define MCPLUG_HAS(p, type, m) (MCPLUG_KNOWS(p, type, m) && (p)->m != NULL)
 
-typedef struct mcplug_self mcplug_self;   /* the core's record of one module */
-typedef struct mcplug_props mcplug_props; /* read-only settings, checked already */
-typedef struct mcplug_buf mcplug_buf;     /* counted, immutable bytes */
-typedef struct mcplug_conn mcplug_conn;   /* the core's side of a connection */
-typedef struct mcplug_check mcplug_check; /* the core's side of a health check */
-typedef struct mcplug_job mcplug_job;     /* the core's side of a conversion */
-typedef struct mcplug_place mcplug_place; /* the core's side of a search */
+typedef struct mcplug_self mcplug_self;     /* the core's record of one module */
+typedef struct mcplug_props mcplug_props;   /* read-only settings, checked already */
+typedef struct mcplug_buf mcplug_buf;       /* counted, immutable bytes */
+typedef struct mcplug_conn mcplug_conn;     /* the core's side of a connection */
+typedef struct mcplug_check mcplug_check;   /* the core's side of a health check */
+typedef struct mcplug_job mcplug_job;       /* the core's side of a conversion */
+typedef struct mcplug_place mcplug_place;   /* the core's side of a search */
+typedef struct mcplug_framer mcplug_framer; /* the core's side of a stream of lines */
 typedef struct mcplug_timer mcplug_timer;
 typedef struct mcplug_watch mcplug_watch;
 
@@ -216,6 +217,47 @@ struct mcplug_json {
     char *(*string)(struct mcplug_bytes value);
     /* True when it is an integer that fits. */
     int (*integer)(struct mcplug_bytes value, int64_t *out);
+};
+
+/* "lines" 1, [loop]: newline framing, for transports over a stream. One message is one
+ * line. No message is kept: what comes in goes to wire->feed() piece by piece, what goes
+ * out is kept by reference, and only when the peer does not take it at once. Since
+ * minor 4. */
+enum {
+    MCPLUG_LINES_PIPE = 1,  /* the caller sees to it that it has a reader: no SIGPIPE */
+    MCPLUG_LINES_SOCKET = 2 /* sent with MSG_NOSIGNAL */
+};
+
+struct mcplug_lines {
+    uint32_t struct_size;
+    /* For one connection; `host` is what init() got. `limit` bounds the bytes that wait
+     * to be sent, but for a single frame, which always may. give (free); NULL: out of
+     * memory. */
+    mcplug_framer *(*create)(const struct mcplug_host *host, mcplug_conn *conn,
+                             size_t limit);
+    /* From now on writes to `fd`, which must not block, and asks `watch` for
+     * MCPLUG_WRITABLE in addition to `idle_events` while something waits. Both stay the
+     * caller's. `kind`: MCPLUG_LINES_PIPE or MCPLUG_LINES_SOCKET. */
+    void (*attach)(mcplug_framer *f, int kind, int fd, mcplug_watch *watch,
+                   unsigned idle_events);
+    /* What was just read, between opened() and closed(). Line ends are LF or CR LF; empty
+     * lines and a byte order mark at the very beginning are left out. borrow */
+    void (*feed)(mcplug_framer *f, struct mcplug_bytes read);
+    /* The stream is over: a line without its end is ended, by a `last` of -1. */
+    void (*end)(mcplug_framer *f);
+    /* As transport_ops.send(), with the serial of its envelope. take `frame`. */
+    int (*send)(mcplug_framer *f, mcplug_buf *frame, uint64_t serial,
+                struct mcplug_error *err);
+    /* To be called when `fd` is writable; calls wire->written(). After a failure the
+     * caller has to end the connection. */
+    int (*flush)(mcplug_framer *f, struct mcplug_error *err);
+    /* After send() or flush() failed: an errno when the stream cannot be used any more
+     * and the caller has to end the connection, else 0. */
+    int (*broken)(const mcplug_framer *f);
+    /* Drops what waits and forgets `fd` and `watch`; sending fails from now on. NULL is
+     * fine, for free() too. */
+    void (*detach)(mcplug_framer *f);
+    void (*free)(mcplug_framer *f);
 };
 
 /* ---- what a module offers ----------------------------------------------- */

@@ -8,12 +8,10 @@
  */
 #include "address.h"
 #include "lookup.h"
-#include "../common/lines.h"
 
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -24,6 +22,7 @@
 struct module {
     const struct mcplug_host *host;
     mcplug_self *self;
+    const struct mcplug_lines *lines;
 };
 
 struct link {
@@ -37,18 +36,15 @@ struct link {
     int fd;                       /* -1: none */
     mcplug_watch *watch;
     int is_open, is_over;
-    struct lines_in in;
-    struct lines_out out;
+    const struct mcplug_lines *lines;
+    mcplug_framer *framer;
     unsigned char chunk[CHUNK];
 };
 
 static int fail_os(const struct link *l, struct mcplug_error *err, int code, int os_error,
                    const char *what)
 {
-    l->host->diag->fail(err, code, "%s %s: %s", what, l->where.text, strerror(os_error));
-    if (err != NULL)
-        err->os_error = os_error;
-    return code;
+    return l->host->diag->fail_os(err, code, os_error, "%s %s", what, l->where.text);
 }
 
 /* ---- ending --------------------------------------------------------------- */
@@ -69,7 +65,7 @@ static void end(struct link *l, const struct mcplug_error *why)
     if (l->is_over)
         return;
     l->is_over = 1;
-    lines_out_clear(&l->out);
+    l->lines->detach(l->framer);
     hang_up(l);
     l->host->wire->closed(l->conn, why);
 }
@@ -83,7 +79,7 @@ static void receive(struct link *l)
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     ssize_t n = recv(l->fd, l->chunk, sizeof l->chunk, 0);
     if (n > 0) {
-        lines_in_feed(&l->in, l->chunk, (size_t)n);
+        l->lines->feed(l->framer, (struct mcplug_bytes){l->chunk, (size_t)n});
         return;
     }
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -93,14 +89,14 @@ static void receive(struct link *l)
                             l->where.text);
     else
         fail_os(l, &why, MCPLUG_ECLOSED, errno, "cannot read from");
-    lines_in_end(&l->in);
+    l->lines->end(l->framer);
     end(l, &why);
 }
 
 static void write_failed(struct link *l)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    fail_os(l, &why, MCPLUG_ECLOSED, l->out.broken, "cannot write to");
+    fail_os(l, &why, MCPLUG_ECLOSED, l->lines->broken(l->framer), "cannot write to");
     end(l, &why);
 }
 
@@ -108,8 +104,8 @@ static int socket_send(void *t, mcplug_buf *frame, const struct mcplug_envelope 
                        struct mcplug_error *err)
 {
     struct link *l = t;
-    int r = lines_out_send(&l->out, frame, env->serial, err);
-    if (l->out.broken)
+    int r = l->lines->send(l->framer, frame, env->serial, err);
+    if (r < 0 && l->lines->broken(l->framer) != 0)
         write_failed(l);
     return r;
 }
@@ -185,7 +181,7 @@ static void connected_or_not(struct link *l)
         return;
     }
     l->is_open = 1;
-    lines_out_attach(&l->out, LINES_SOCKET, l->fd, l->watch, MCPLUG_READABLE);
+    l->lines->attach(l->framer, MCPLUG_LINES_SOCKET, l->fd, l->watch, MCPLUG_READABLE);
     l->host->wire->describe(l->conn, "peer", l->where.text);
     l->host->wire->opened(l->conn);
 }
@@ -195,7 +191,7 @@ static void on_event(void *arg, unsigned events)
     struct link *l = arg;
     if (!l->is_open)
         connected_or_not(l);
-    else if (events & MCPLUG_WRITABLE && lines_out_flush(&l->out, NULL) != MCPLUG_OK)
+    else if (events & MCPLUG_WRITABLE && l->lines->flush(l->framer, NULL) != MCPLUG_OK)
         write_failed(l);
     else if (events & MCPLUG_READABLE)
         receive(l);
@@ -212,7 +208,7 @@ static void socket_destroy(void *t)
 {
     struct link *l = t;
     socket_lookup_abandon(l->lookup);
-    lines_out_clear(&l->out);
+    l->lines->free(l->framer);
     hang_up(l);
     if (l->all != NULL)
         freeaddrinfo(l->all);
@@ -243,10 +239,10 @@ static int link_open(const struct module *module, mcplug_conn *conn,
     l->conn = conn;
     l->where = *where;
     l->fd = -1;
-    lines_in_init(&l->in, host, conn);
-    int r = lines_out_init(&l->out, host, conn, QUEUE_CEILING, err);
-    if (r == MCPLUG_OK)
-        r = start(l, err);
+    l->lines = module->lines;
+    l->framer = l->lines->create(host, conn, QUEUE_CEILING);
+    int r = l->framer != NULL ? start(l, err)
+                              : host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
     if (r == MCPLUG_OK)
         *out = l;
     else
@@ -275,10 +271,13 @@ static int tcp_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
 static int socket_init(const struct mcplug_host *host, mcplug_self *self, void **ctx,
                        struct mcplug_error *err)
 {
+    const struct mcplug_lines *lines = host->service(self, "lines", 1);
+    if (lines == NULL)
+        return host->diag->fail(err, MCPLUG_ENOTSUP, "this core has no service lines 1");
     struct module *module = host->mem->alloc(sizeof *module);
     if (module == NULL)
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
-    *module = (struct module){host, self};
+    *module = (struct module){host, self, lines};
     *ctx = module;
     return MCPLUG_OK;
 }
@@ -341,7 +340,7 @@ static const struct mcplug_feature features[] = {
 };
 
 MCPLUG_PLUGIN(socket) = {
-    MCPLUG_HEAD(0),      MCPLUG_FEATURES(features),
+    MCPLUG_HEAD(4),      MCPLUG_FEATURES(features),
     .name = "socket",    .version = "1.0",
     .license = "MIT",    .summary = "Servers behind a stream socket",
     .init = socket_init, .fini = socket_fini,

@@ -8,7 +8,6 @@
 
 #include "process.h"
 #include "remarks.h"
-#include "../common/lines.h"
 
 #include <stdbool.h>
 
@@ -30,6 +29,8 @@ struct stdio_server {
     const struct mcplug_host *host;
     mcplug_self *self;
     mcplug_conn *conn;
+    const struct mcplug_lines *lines;     /* how its stdin and stdout are framed, by .. */
+    mcplug_framer *framer;                /* .. this; NULL: not had yet */
     const char *command, *cwd, *clean_up; /* programs and directory; NULL: none */
     uint64_t close_grace, term_grace;     /* ms */
     char instance[STDIO_INSTANCE_MAX];    /* the name of this start; empty: none */
@@ -45,8 +46,6 @@ struct stdio_server {
     struct stdio_ends ends;
     mcplug_watch *in_watch, *out_watch, *err_watch, *control_watch, *reaper_watch;
     mcplug_timer *timer; /* when the patience of this phase ends */
-    struct lines_in in;
-    struct lines_out out;
     struct stdio_remarks remarks;
     char control[64]; /* a line from the reaper that is not complete yet */
     size_t control_len;

@@ -13,6 +13,7 @@
 struct module {
     const struct mcplug_host *host;
     mcplug_self *self;
+    const struct mcplug_lines *lines;
 };
 
 static int start_watches(struct stdio_server *s, struct mcplug_error *err)
@@ -55,6 +56,7 @@ static struct stdio_server *server_new(const struct module *module, mcplug_conn 
     s->host = host;
     s->self = module->self;
     s->conn = conn;
+    s->lines = module->lines;
     s->command = host->diag->prop(settings, "command");
     s->cwd = host->diag->prop(settings, "cwd");
     s->clean_up = host->diag->prop_list(settings, "cleanUp")[0];
@@ -66,13 +68,13 @@ static struct stdio_server *server_new(const struct module *module, mcplug_conn 
     s->remarks.host = host;
     s->remarks.self = module->self;
     s->remarks.conn = conn;
-    lines_in_init(&s->in, host, conn);
     return s;
 }
 
 static void server_free(struct stdio_server *s)
 {
     const struct mcplug_host *host = s->host;
+    s->lines->free(s->framer);
     host->mem->free(s->chunk);
     host->mem->free(s);
 }
@@ -84,8 +86,11 @@ static int server_start(struct stdio_server *s, const mcplug_props *settings,
     const struct mcplug_host *host = s->host;
     struct stdio_far_ends theirs = {-1, -1, -1};
     int r = stdio_instance(host, settings, s->instance, err);
-    if (r == MCPLUG_OK)
-        r = lines_out_init(&s->out, host, s->conn, QUEUE_CEILING, err);
+    if (r == MCPLUG_OK) {
+        s->framer = s->lines->create(host, s->conn, QUEUE_CEILING);
+        if (s->framer == NULL)
+            r = host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
+    }
     if (r == MCPLUG_OK)
         r = stdio_ends_open(host, &s->ends, &theirs, err);
     if (r == MCPLUG_OK)
@@ -93,7 +98,7 @@ static int server_start(struct stdio_server *s, const mcplug_props *settings,
     if (r == MCPLUG_OK)
         r = stdio_spawn(host, settings, s->instance, &s->ends, &theirs, &s->reaper, err);
     if (r == MCPLUG_OK)
-        lines_out_attach(&s->out, LINES_PIPE, s->ends.to_stdin, s->in_watch, 0);
+        s->lines->attach(s->framer, MCPLUG_LINES_PIPE, s->ends.to_stdin, s->in_watch, 0);
     stdio_far_ends_close(&theirs);
     return r;
 }
@@ -126,9 +131,9 @@ static int stdio_send(void *t, mcplug_buf *frame, const struct mcplug_envelope *
                       struct mcplug_error *err)
 {
     struct stdio_server *s = t;
-    int r = lines_out_send(&s->out, frame, env->serial, err);
-    if (s->out.broken)
-        stdio_server_fail(s, s->out.broken);
+    int r = s->lines->send(s->framer, frame, env->serial, err);
+    if (r < 0 && s->lines->broken(s->framer) != 0)
+        stdio_server_fail(s, s->lines->broken(s->framer));
     return r;
 }
 
@@ -159,10 +164,13 @@ static void stdio_destroy(void *t)
 static int stdio_init(const struct mcplug_host *host, mcplug_self *self, void **ctx,
                       struct mcplug_error *err)
 {
+    const struct mcplug_lines *lines = host->service(self, "lines", 1);
+    if (lines == NULL)
+        return host->diag->fail(err, MCPLUG_ENOTSUP, "this core has no service lines 1");
     struct module *module = host->mem->alloc(sizeof *module);
     if (module == NULL)
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
-    *module = (struct module){host, self};
+    *module = (struct module){host, self, lines};
     *ctx = module;
     return MCPLUG_OK;
 }
@@ -210,7 +218,7 @@ static const struct mcplug_feature features[] = {
 };
 
 MCPLUG_PLUGIN(stdio) = {
-    MCPLUG_HEAD(0),     MCPLUG_FEATURES(features),
+    MCPLUG_HEAD(4),     MCPLUG_FEATURES(features),
     .name = "stdio",    .version = "1.0",
     .license = "MIT",   .summary = "Servers that are local programs",
     .init = stdio_init, .fini = stdio_fini,

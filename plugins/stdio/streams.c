@@ -14,7 +14,7 @@ void stdio_streams_unwatch(struct stdio_server *s, mcplug_watch **watch)
 
 void stdio_streams_close_stdin(struct stdio_server *s)
 {
-    lines_out_clear(&s->out);
+    s->lines->detach(s->framer);
     stdio_streams_unwatch(s, &s->in_watch);
     stdio_fd_close(&s->ends.to_stdin);
     stdio_fd_close(&s->ends.stdin_reader);
@@ -27,7 +27,7 @@ static void end_stdout(struct stdio_server *s)
     stdio_streams_unwatch(s, &s->out_watch);
     stdio_fd_close(&s->ends.from_stdout);
     if (s->opened)
-        lines_in_end(&s->in);
+        s->lines->end(s->framer);
 }
 
 static void end_stderr(struct stdio_server *s)
@@ -52,7 +52,7 @@ static ssize_t read_stdout(struct stdio_server *s)
 {
     ssize_t n = read_chunk(s, s->ends.from_stdout);
     if (n > 0 && s->opened)
-        lines_in_feed(&s->in, s->chunk, (size_t)n);
+        s->lines->feed(s->framer, (struct mcplug_bytes){s->chunk, (size_t)n});
     return n;
 }
 
@@ -90,8 +90,8 @@ void stdio_streams_on_stdin(void *arg, unsigned events)
 {
     struct stdio_server *s = arg;
     (void)events;
-    if (lines_out_flush(&s->out, NULL) != MCPLUG_OK)
-        stdio_server_fail(s, s->out.broken);
+    if (s->lines->flush(s->framer, NULL) != MCPLUG_OK)
+        stdio_server_fail(s, s->lines->broken(s->framer));
 }
 
 /* One read for one event: a server that floods us cannot keep us here. */

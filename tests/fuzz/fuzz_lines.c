@@ -1,6 +1,7 @@
 /* Line framing: for any bytes in any pieces, the lines that come out are those of a
  * plain splitter. */
-#include "../../plugins/common/lines.h"
+#include "base/mem.h"
+#include "plugin/lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,10 @@ static void feed(mcplug_conn *conn, uint64_t exchange, struct mcplug_bytes piece
 }
 
 static const struct mcplug_wire wire = {.struct_size = sizeof wire, .feed = feed};
-static const struct mcplug_host host = {.struct_size = sizeof host, .wire = &wire};
+static const struct mcplug_mem mem = {
+    .struct_size = sizeof mem, .alloc = mp_alloc, .free = mp_free};
+static const struct mcplug_host host = {
+    .struct_size = sizeof host, .mem = &mem, .wire = &wire};
 
 /* The same thing, the simple way. */
 static size_t split(const uint8_t *p, size_t len, unsigned char *to)
@@ -55,7 +59,6 @@ static size_t split(const uint8_t *p, size_t len, unsigned char *to)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static unsigned char want[1 << 20];
-    struct lines_in in;
 
     if (size < 1 || data[0] + 1u > size || size > 100000)
         return 0;
@@ -63,15 +66,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t len = size - 1 - data[0], n_want = split(text, len, want);
     n_out = 0;
     open_line = 0;
-    lines_in_init(&in, &host, NULL);
+    mcplug_framer *f = mp_lines_table.create(&host, NULL, 0);
+    if (!f)
+        abort();
     for (size_t at = 0, i = 0; at < len;) {
         size_t step = data[0] ? cuts[i++ % data[0]] % 7 + 1u : len;
         if (step > len - at)
             step = len - at;
-        lines_in_feed(&in, text + at, step);
+        mp_lines_table.feed(f, (struct mcplug_bytes){text + at, step});
         at += step;
     }
-    lines_in_end(&in);
+    mp_lines_table.end(f);
+    mp_lines_table.free(f);
     if (open_line || n_out != n_want || memcmp(out, want, n_out)) {
         fprintf(stderr, "%zu bytes out, %zu wanted\n", n_out, n_want);
         abort();

@@ -3,6 +3,7 @@
 #include "base/event.h"
 #include "base/mem.h"
 #include "plugin/catalogue.h"
+#include "plugin/lines.h"
 #include "plugin/services.h"
 
 #include <stdlib.h>
@@ -51,6 +52,8 @@ START_TEST(a_service_is_found_by_its_name_up_to_its_version)
     ck_assert_ptr_null(host.service(self, "", 1));
     ck_assert_ptr_null(host.service(self, NULL, 1));
     ck_assert_ptr_eq(host.service(self, "json", 1), mp_service_json());
+    ck_assert_ptr_eq(host.service(self, "lines", 1), &mp_lines_table);
+    ck_assert_ptr_null(host.service(self, "lines", 2));
 }
 END_TEST
 
