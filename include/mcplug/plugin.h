@@ -437,6 +437,8 @@ struct mcplug_plugin {
     void (*fini)(void *ctx); /* all of its instances are gone by then */
 };
 
+/* A descriptor is written in the order of its members, which C++ demands: MCPLUG_HEAD,
+ * .name to .origin, MCPLUG_FEATURES, .init, .fini. */
 #define MCPLUG_HEAD(needs)                                                               \
     .magic = MCPLUG_MAGIC, .struct_size = sizeof(struct mcplug_plugin),                  \
     .abi_major = MCPLUG_ABI_MAJOR, .abi_minor = MCPLUG_ABI_MINOR, .abi_needs = (needs),  \
@@ -456,6 +458,10 @@ struct mcplug_plugin {
 #define MCPLUG_PLUGIN(ident)                                                             \
     extern const struct mcplug_plugin mcplug_builtin_##ident;                            \
     const struct mcplug_plugin mcplug_builtin_##ident
+#elif defined(__cplusplus) /* the symbol has its name in any namespace */
+#define MCPLUG_PLUGIN(ident)                                                             \
+    extern "C" MCPLUG_VISIBLE const struct mcplug_plugin mcplug_plugin_1;                \
+    const struct mcplug_plugin mcplug_plugin_1
 #else
 #define MCPLUG_PLUGIN(ident)                                                             \
     extern MCPLUG_VISIBLE const struct mcplug_plugin mcplug_plugin_1;                    \
