@@ -76,11 +76,23 @@ static const char *program_of(const struct cli_oneshot *link, char *room, size_t
     return *room ? room : NULL;
 }
 
+/* The options that make `mcplug plugins` look where this command did. */
+static const char *same_dirs(const struct cli_args *args, char *room, size_t size)
+{
+    size_t used = 0;
+
+    room[0] = '\0';
+    for (size_t i = 0; i < args->plugin_dirs.n && used < size; i++)
+        used += (size_t)snprintf(room + used, size - used, " --plugin-dir %s",
+                                 args->plugin_dirs.items[i]);
+    return room;
+}
+
 /* What to do next, where there is something to do. */
 static void advise(const struct cli_oneshot *link, const struct mcplug_error *why)
 {
     const struct cli_args *args = &link->cli->args;
-    char room[512], type[MCPLUG_TYPE_MAX] = "";
+    char room[512], dirs[512], type[MCPLUG_TYPE_MAX] = "";
     const char *name = link->entry ? mcplug_entry_name(link->entry) : "",
                *space = *name ? " " : "";
     const char *program = program_of(link, room, sizeof room);
@@ -95,13 +107,15 @@ static void advise(const struct cli_oneshot *link, const struct mcplug_error *wh
              ->noise) /* else it has time enough, but does not speak our language */
         cli_hint("--connect-timeout TIME, or MCP_TIMEOUT in ms, waits longer.");
     else if (!link->connected && why->code == MCPLUG_ENOTSUP)
-        cli_hint("`mcplug plugins` lists what there is.");
+        cli_hint("`mcplug plugins%s` lists what there is.",
+                 same_dirs(args, dirs, sizeof dirs));
     else if (!link->connected && why->code == MCPLUG_ECONFIG)
-        cli_hint("`mcplug plugins %s` lists the settings.", *type        ? type
-                                                            : args->type ? args->type
-                                                            : args->server_command
-                                                                ? "stdio"
-                                                                : "NAME");
+        cli_hint("`mcplug plugins %s%s` lists the settings.",
+                 *type                  ? type
+                 : args->type           ? args->type
+                 : args->server_command ? "stdio"
+                                        : "NAME",
+                 same_dirs(args, dirs, sizeof dirs));
     else if (!link->connected && program &&
              (why->os_error == ENOENT || why->os_error == EACCES))
         cli_hint("Is %s installed, executable and on the PATH?", program);
