@@ -219,6 +219,7 @@ script_tests = \
 	tests/install/libraries.test \
 	tests/install/linked.test \
 	tests/install/outoftree.test \
+	tests/install/unmapped.test \
 	tests/modules/frozen.test \
 	tests/locate/docker.test \
 	tests/locate/ide.test \

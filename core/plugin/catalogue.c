@@ -57,6 +57,7 @@ struct mp_catalogue {
     size_t n, cap;
     char *told[TOLD_MAX]; /* lines logged already */
     size_t n_told;
+    uid_t unmapped_root;     /* see mp_unmapped_root() */
     struct mp_events silent; /* when there is no log */
 };
 
@@ -226,6 +227,9 @@ struct mp_catalogue *mp_catalogue_new(const struct mp_catalogue_options *options
         cat->options = *options;
         cat->options.dirs = cat->options.more_dirs = NULL; /* there are copies */
         cat->options.helper_dir = cat->options.pins = NULL;
+        cat->unmapped_root = mp_unmapped_root();
+        if (!pins && cat->unmapped_root)
+            cat->options.pins_owner = cat->unmapped_root;
         if (!options->log)
             cat->options.log = &cat->silent;
         cat->pins = mp_strdup(pins ? pins : MCPLUG_SYSCONF_DIR "/mcplug/modules.allow");
@@ -503,7 +507,8 @@ int mp_catalogue_load(struct mp_catalogue *cat, const char *file,
     struct stat st = {0};
     char *real = NULL;
 
-    int r = mp_plugin_file_check(file, &real, err);
+    const struct mp_file_owners owners = {MCPLUG_PLUGIN_DIR, cat->unmapped_root};
+    int r = mp_plugin_file_check(file, &owners, &real, err);
     if (r == MCPLUG_OK && stat(real, &st) != 0)
         r = mp_plugin_fail(err, MCPLUG_EIO, file, "went away: %s", strerror(errno));
     /* A path or a link of another name for what is loaded already? */

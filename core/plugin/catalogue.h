@@ -106,12 +106,27 @@ const char *mp_catalogue_dir(const struct mp_catalogue *cat, size_t i);
 
 /* ---- file.c ---- */
 
+/* In a user namespace that has no number for root, as bubblewrap and Flatpak make them,
+ * files of root seem to belong to the overflow user, like those of everybody else who has
+ * none. That user counts as root for the file that is installed, and for no other. */
+struct mp_file_owners {
+    const char *installed; /* the directory given at build time */
+    uid_t unmapped_root;   /* 0: root has a number, the usual one */
+};
+
+/* The user to whom files of root seem to belong where root has no number; else 0. [any]
+ */
+uid_t mp_unmapped_root(void);
+/* Of the text of /proc/self/uid_map; for mp_unmapped_root(). [any] */
+bool mp_uid_map_has_root(const char *map);
+
 /* May this file be loaded? A regular file, owned by root or by us, that neither
  * group nor others can write, in a directory of which the same holds. Directories
  * further up may be writable for others when they are sticky, like /tmp. Where a link
- * leads to the file, this goes for the link's directory too. `real` gets the resolved
- * path (give). */
-int mp_plugin_file_check(const char *file, char **real, struct mcplug_error *err);
+ * leads to the file, this goes for the link's directory too. `owners` may be NULL.
+ * `real` gets the resolved path (give). */
+int mp_plugin_file_check(const char *file, const struct mp_file_owners *owners,
+                         char **real, struct mcplug_error *err);
 /* dlopen and handshake of a file that may be loaded; `real` is its real path. Nothing of
  * it is called but its constructors. */
 int mp_plugin_file_open(const char *real, const struct mcplug_plugin **out,

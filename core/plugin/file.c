@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -41,12 +42,64 @@ static int fail_os(struct mcplug_error *err, const char *file, int os_error,
     return MCPLUG_EIO;
 }
 
+/* ---- whose it is ---- */
+
+#define OVERFLOW_UID 65534 /* where /proc does not say */
+
+bool mp_uid_map_has_root(const char *map)
+{
+    unsigned long inside, outside, count;
+    int used;
+
+    for (; sscanf(map, "%lu %lu %lu%n", &inside, &outside, &count, &used) == 3;
+         map += used)
+        if (outside == 0 && count > 0)
+            return true;
+    return false;
+}
+
+/* Small files of /proc, whole. False: it cannot be read. */
+static bool read_small(const char *path, char *text, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return n >= 0;
+}
+
+uid_t mp_unmapped_root(void)
+{
+    char text[8192];
+
+    if (!read_small("/proc/self/uid_map", text, sizeof text) || mp_uid_map_has_root(text))
+        return 0;
+    unsigned long uid = read_small("/proc/sys/kernel/overflowuid", text, sizeof text)
+                            ? strtoul(text, NULL, 10)
+                            : 0;
+    return uid ? (uid_t)uid : OVERFLOW_UID;
+}
+
+static bool is_below(const char *path, const char *dir)
+{
+    char *real = dir ? realpath(dir, NULL) : NULL;
+    size_t len = real ? strlen(real) : 0;
+    bool below = real && strncmp(path, real, len) == 0 && path[len] == '/';
+
+    free(real);
+    return below;
+}
+
 /* Of the file itself, or of its directory `dir`. `sticky` keeps others from replacing
  * what is not theirs. */
 static int check_access(const char *file, const char *dir, const struct stat *st,
-                        bool sticky, struct mcplug_error *err)
+                        bool sticky, uid_t unmapped_root, struct mcplug_error *err)
 {
-    if (st->st_uid != 0 && st->st_uid != geteuid())
+    bool of_root = st->st_uid == 0 || (unmapped_root && st->st_uid == unmapped_root);
+
+    if (!of_root && st->st_uid != geteuid())
         return mp_plugin_fail(
             err, MCPLUG_EINVAL, file,
             "%s%s%sbelongs to user %ld, neither root nor the one running this",
@@ -60,14 +113,16 @@ static int check_access(const char *file, const char *dir, const struct stat *st
 }
 
 /* Every directory from `dir`, which is a real path and is written over, to the root. */
-static int check_dirs(const char *file, char *dir, struct mcplug_error *err)
+static int check_dirs(const char *file, char *dir, uid_t unmapped_root,
+                      struct mcplug_error *err)
 {
     struct stat st;
 
     for (bool nearest = true;; nearest = false) {
         if (stat(dir, &st) != 0)
             return fail_os(err, file, errno, "its directory cannot be read");
-        int r = check_access(file, dir, &st, !nearest && st.st_mode & S_ISVTX, err);
+        int r = check_access(file, dir, &st, !nearest && st.st_mode & S_ISVTX,
+                             unmapped_root, err);
         char *slash = strrchr(dir, '/');
         if (r != MCPLUG_OK || !slash || slash[1] == '\0')
             return r;
@@ -75,7 +130,8 @@ static int check_dirs(const char *file, char *dir, struct mcplug_error *err)
     }
 }
 
-int mp_plugin_file_check(const char *file, char **real, struct mcplug_error *err)
+int mp_plugin_file_check(const char *file, const struct mp_file_owners *owners,
+                         char **real, struct mcplug_error *err)
 {
     char *path = realpath(file, NULL);
     if (!path)
@@ -84,6 +140,8 @@ int mp_plugin_file_check(const char *file, char **real, struct mcplug_error *err
     char *copy = mp_strdup(path), *dir = mp_path_dir(path), *given = mp_path_dir(file);
     char *place = given ? realpath(given, NULL) : NULL;
     int r = copy && dir && place ? MCPLUG_OK : mp_fail_nomem(err);
+    bool installed = owners && owners->unmapped_root && is_below(path, owners->installed);
+    uid_t unmapped_root = installed ? owners->unmapped_root : 0;
     struct stat st;
 
     if (r == MCPLUG_OK && stat(path, &st) != 0)
@@ -91,11 +149,11 @@ int mp_plugin_file_check(const char *file, char **real, struct mcplug_error *err
     else if (r == MCPLUG_OK && !S_ISREG(st.st_mode))
         r = mp_plugin_fail(err, MCPLUG_EINVAL, file, "is not a regular file");
     if (r == MCPLUG_OK)
-        r = check_access(file, NULL, &st, false, err);
+        r = check_access(file, NULL, &st, false, unmapped_root, err);
     if (r == MCPLUG_OK)
-        r = check_dirs(file, dir, err);
+        r = check_dirs(file, dir, unmapped_root, err);
     if (r == MCPLUG_OK)
-        r = check_dirs(file, place, err);
+        r = check_dirs(file, place, unmapped_root, err);
     if (r == MCPLUG_OK)
         *real = mp_move(&copy);
     free(path);

@@ -1,6 +1,9 @@
 #include "plugin_modules.h"
 
+#include "base/path.h"
+
 #include <errno.h>
+#include <fcntl.h>
 
 static bool is_mapped(const char *file)
 {
@@ -301,6 +304,58 @@ START_TEST(a_file_of_somebody_else_is_refused)
 }
 END_TEST
 
+START_TEST(a_map_of_users_has_root_or_not)
+{
+    ck_assert(mp_uid_map_has_root("         0          0 4294967295\n"));
+    ck_assert(mp_uid_map_has_root("1000 1000 1\n0 0 1\n"));
+    ck_assert(!mp_uid_map_has_root(""));
+    ck_assert(!mp_uid_map_has_root("         0       1000          1\n"));
+    ck_assert(!mp_uid_map_has_root("1000 1000 1\n1 100000 65536\n"));
+    ck_assert(!mp_uid_map_has_root("nonsense"));
+}
+END_TEST
+
+START_TEST(who_stands_for_root_does_so_for_installed_files_alone)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    char *file = NULL, *real = NULL, *dir = NULL;
+
+    if (geteuid() != 0)
+        return; /* files cannot be given away */
+    char path[] = "/tmp/mcplug-owner-XXXXXX";
+    ck_assert_ptr_nonnull(mkdtemp(path));
+    dir = mp_strdup(path);
+    file = mp_path_join(dir, "x.so");
+    int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+    ck_assert_int_eq(chmod(file, 0644), 0);
+    ck_assert_int_eq(chown(file, 65534, (gid_t)-1), 0);
+    ck_assert_int_eq(chown(dir, 65534, (gid_t)-1), 0);
+    struct mp_file_owners owners = {dir, 65534};
+    ck_assert_int_eq(mp_plugin_file_check(file, NULL, &real, &err), MCPLUG_EINVAL);
+    ck_assert_int_eq(mp_plugin_file_check(file, &owners, &real, &err), MCPLUG_OK);
+    mp_free(real);
+    owners.installed = "/usr";
+    ck_assert_int_eq(mp_plugin_file_check(file, &owners, &real, &err), MCPLUG_EINVAL);
+    ck_assert_ptr_nonnull(
+        strstr(err.text, "belongs to user 65534, neither root nor the one running this"));
+    owners.installed = dir;
+    owners.unmapped_root = 0;
+    ck_assert_int_eq(mp_plugin_file_check(file, &owners, &real, &err), MCPLUG_EINVAL);
+    owners.unmapped_root = 65533;
+    ck_assert_int_eq(mp_plugin_file_check(file, &owners, &real, &err), MCPLUG_EINVAL);
+    owners.unmapped_root = 65534;
+    ck_assert_int_eq(chmod(file, 0664), 0);
+    ck_assert_int_eq(mp_plugin_file_check(file, &owners, &real, &err), MCPLUG_EINVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "others than its owner can write it"));
+    unlink(file);
+    rmdir(dir);
+    mp_free(file);
+    mp_free(dir);
+}
+END_TEST
+
 START_TEST(what_is_not_a_file_is_refused)
 {
     ck_assert_int_eq(load(own_dir), MCPLUG_EINVAL);
@@ -404,6 +459,8 @@ static Suite *make_suite(void)
     tcase_add_test(tc, a_directory_that_others_can_write_is_refused);
     tcase_add_test(tc, a_link_in_a_directory_that_others_can_write_is_refused);
     tcase_add_test(tc, a_file_of_somebody_else_is_refused);
+    tcase_add_test(tc, a_map_of_users_has_root_or_not);
+    tcase_add_test(tc, who_stands_for_root_does_so_for_installed_files_alone);
     tcase_add_test(tc, what_is_not_a_file_is_refused);
 
     tc = tcase(suite, "tables");
