@@ -162,6 +162,7 @@ endif
 # ---- modules for the suites, most of them wrong in one way ---------------------
 
 test_modules = \
+	tests/modules/asked.c \
 	tests/modules/crash.c \
 	tests/modules/good.c \
 	tests/modules/old.c \

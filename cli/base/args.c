@@ -411,7 +411,7 @@ static int check_server(const struct cli_args *args, struct mcplug_error *err)
 {
     const struct cli_command *c = args->command;
 
-    if (args->server_command && !(c->flags & (CLI_SERVER | CLI_COMMAND)))
+    if (args->server_command && !(c->flags & (CLI_SERVER | CLI_COMMAND)) && !args->check)
         return mp_fail(err, MCPLUG_EINVAL, "\"%s\" %s", c->name,
                        takes_names(c)
                            ? "takes servers by name; `mcplug add` one first"

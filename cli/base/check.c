@@ -1,6 +1,7 @@
 /* `mcplug plugins --check`: the contract kit, which is a program of its own. */
 #include "cli/base/modules.h"
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "cli/base/child.h"
 #include "cli/base/oneshot.h"
@@ -12,11 +13,12 @@
 
 #define CHECK_MS 60000
 #define SETTINGS_MAX 100
+#define BEHIND_MAX 100 /* words behind -- */
 
 /* ---- settings as mcplug-check takes them ---- */
 
 struct words {
-    const char *at[3 + 4 * SETTINGS_MAX];
+    const char *at[3 + 4 * SETTINGS_MAX + 1 + BEHIND_MAX];
     size_t n;
     struct cli_setting settings[SETTINGS_MAX]; /* what `at` points into */
     size_t n_settings;
@@ -43,6 +45,21 @@ static int read_settings(struct words *w, const struct cli_list *given,
         }
     }
     return r;
+}
+
+/* What vaults and probes are tried with. */
+static int add_behind(struct words *w, char *const *given, struct mcplug_error *err)
+{
+    if (!given || !given[0])
+        return MCPLUG_OK;
+    w->at[w->n++] = "--";
+    for (size_t i = 0; given[i]; i++) {
+        if (i == BEHIND_MAX)
+            return mp_fail(err, MCPLUG_EINVAL, "more than %d words behind --",
+                           BEHIND_MAX);
+        w->at[w->n++] = given[i];
+    }
+    return MCPLUG_OK;
 }
 
 /* ---- findings ---- */
@@ -149,7 +166,10 @@ int cli_modules_check(struct cli *cli, const char *file)
         cli_error("more than %d settings", SETTINGS_MAX);
         return CLI_USAGE;
     }
-    if (read_settings(&words, &cli->args.words, &err) == MCPLUG_OK) {
+    int r = read_settings(&words, &cli->args.words, &err);
+    if (r == MCPLUG_OK)
+        r = add_behind(&words, cli->args.server_command, &err);
+    if (r == MCPLUG_OK) {
         code = run(cli, file, &words);
     } else {
         json_t *list = json_pack("[o]", failed_json(err.text));

@@ -297,7 +297,7 @@ static const struct cli_option options[] = {
 
 const struct cli_command cli_cmd_plugins = {
     .name = "plugins",
-    .words = "[NAME | KEY=VALUE...]",
+    .words = "[NAME | KEY=VALUE... [-- SERVER...]]",
     .summary = "List the modules that are found, show one in full, or check one.",
     .details =
         "Each file is looked at in a process of its own, so that one that "
@@ -306,7 +306,9 @@ const struct cli_command cli_cmd_plugins = {
         "\n"
         "With --check a module is loaded and used as the core would, and a line "
         "tells about each promise it kept or broke; the exit code is 1 if it broke "
-        "any.",
+        "any. A probe is tried with the server behind --, a command or a name of the "
+        "configuration; a vault is asked for the secret whose name stands there; a "
+        "locator is asked when it is given settings, or anything behind --.",
     .options = options,
     .max_words = CLI_MANY,
     .complete = {{.is = CLI_WORD_MODULE}, {.is = CLI_WORD_FREE}},

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "connect/locate.h"
 #include "loop/loop.h"
 #include "plugin/props.h"
 
@@ -211,9 +212,12 @@ static void check_exports(struct mp_kit *kit, const struct mcplug_plugin *d)
 
 /* One feature gets all the settings, so that a wrong name is found; where there are
  * several, each gets those it knows. */
-static void try_transport(struct mp_kit *kit, const struct mp_offer *offer, bool only,
-                          const mcplug_props *settings)
+static void try_settings(struct mp_kit *kit, const struct mp_offer *offer, bool only,
+                         const mcplug_props *settings,
+                         void (*tried)(struct mp_kit *kit, const struct mp_offer *offer,
+                                       const mcplug_props *settings))
 {
+    const char *kind = mp_kind_name(offer->feature.kind);
     const struct mcplug_feature *f = &offer->feature;
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     struct mp_str needs;
@@ -221,11 +225,10 @@ static void try_transport(struct mp_kit *kit, const struct mp_offer *offer, bool
 
     mp_str_init(&needs, 16384);
     if (mp_props_missing(settings, f->options, &needs)) {
-        mp_kit_say(kit, true, "transport \"%s\": needs: %s", f->name,
+        mp_kit_say(kit, true, "%s \"%s\": needs: %s", kind, f->name,
                    needs.data ? needs.data : "settings");
-        mp_kit_say(kit, true,
-                   "transport \"%s\": its life was not tried, give these settings",
-                   f->name);
+        mp_kit_say(kit, true, "%s \"%s\": %s not tried, give these settings", kind,
+                   f->name, f->kind == MCPLUG_TRANSPORT ? "its life was" : "it was");
         mp_str_clear(&needs);
         return;
     }
@@ -233,13 +236,13 @@ static void try_transport(struct mp_kit *kit, const struct mp_offer *offer, bool
     mcplug_props *mine = !settings ? mp_props_new()
                          : only    ? mp_props_copy(settings)
                                    : mp_props_known(settings, f->options);
-    snprintf(what, sizeof what, "transport \"%s\"", f->name);
+    snprintf(what, sizeof what, "%s \"%s\"", kind, f->name);
     if (!mine)
         mp_kit_say(kit, false, "%s: out of memory", what);
     else if (mp_props_check(mine, f->options, what, &why) != MCPLUG_OK)
         mp_kit_say(kit, false, "%s", why.text);
     else
-        mp_kit_live(kit, offer, mine);
+        tried(kit, offer, mine);
     if (!kit->stuck)
         mp_props_free(mine);
 }
@@ -272,18 +275,34 @@ static void try_converter(struct mp_kit *kit, const struct mp_offer *offer)
         mp_kit_say(kit, true, "converter \"%s\": match() answers", name);
 }
 
+static bool takes_settings(const struct mcplug_plugin *d, size_t i)
+{
+    uint32_t kind = mp_plugin_feature(d, i).kind;
+    return kind == MCPLUG_TRANSPORT || kind == MCPLUG_LOCATOR || kind == MCPLUG_PROBE;
+}
+
 static void try_features(struct mp_kit *kit, const struct mp_plugin *plugin,
                          const mcplug_props *settings)
 {
     const struct mcplug_plugin *d = plugin->descriptor;
-    size_t transports = 0;
+    size_t takers = 0;
 
     for (size_t i = 0; i < d->n_features; i++)
-        transports += mp_plugin_feature(d, i).kind == MCPLUG_TRANSPORT;
+        takers += takes_settings(d, i);
     for (size_t i = 0; !kit->stuck && i < d->n_features; i++) {
         struct mp_offer offer = {mp_plugin_feature(d, i), plugin};
         if (offer.feature.kind == MCPLUG_TRANSPORT)
-            try_transport(kit, &offer, transports == 1, settings);
+            try_settings(kit, &offer, takers == 1, settings, mp_kit_live);
+        else if (offer.feature.kind == MCPLUG_LOCATOR && (settings || kit->words))
+            try_settings(kit, &offer, takers == 1, settings, mp_kit_locate);
+        else if (offer.feature.kind == MCPLUG_LOCATOR)
+            mp_kit_say(kit, true,
+                       "locator \"%s\": not asked, give settings, or -- SERVER",
+                       offer.feature.name);
+        else if (offer.feature.kind == MCPLUG_PROBE && kit->peer)
+            try_settings(kit, &offer, takers == 1, settings, mp_kit_probe);
+        else if (offer.feature.kind == MCPLUG_VAULT && kit->words)
+            try_settings(kit, &offer, false, settings, mp_kit_vault);
         else if (offer.feature.kind == MCPLUG_CONVERTER)
             try_converter(kit, &offer);
         else if (offer.feature.kind == MCPLUG_VAULT)
@@ -322,11 +341,15 @@ static int begin(struct mp_kit *kit, const char *file, struct mcplug_error *err)
         slash[slash == path] = '\0';
     mp_events_init(&kit->log, on_log, kit, MCPLUG_LOG_WARN);
     kit->loop = mp_loop_new(&why);
-    struct mp_catalogue_options options = {.log = &kit->log,
-                                           .loop = kit->loop,
-                                           .wire = &mp_kit_wire,
-                                           .mem = &mp_kit_mem,
-                                           .dirs = dirs};
+    struct mp_catalogue_options options = {
+        .log = &kit->log,
+        .loop = kit->loop,
+        .dirs = dirs,
+        .wire = &mp_kit_wire,
+        .health = kit->peer ? &mp_kit_health : NULL,
+        .place = &mp_place_ops,
+        .mem = &mp_kit_mem,
+    };
     if (kit->loop && path)
         kit->cat = mp_catalogue_new(&options, &why);
     else if (!path)
@@ -396,6 +419,10 @@ static int round_trip(struct trial *trial, bool again)
                    plugin->descriptor->version);
         check_descriptor(kit, plugin->descriptor);
         check_exports(kit, plugin->descriptor);
+        for (size_t i = 0; i < plugin->descriptor->n_features; i++)
+            kit->has_probe =
+                kit->has_probe ||
+                mp_plugin_feature(plugin->descriptor, i).kind == MCPLUG_PROBE;
     } else if (plugin) {
         mp_kit_say(kit, true, "init() works again after fini()");
         try_features(kit, plugin, trial->settings);
@@ -408,6 +435,19 @@ static int round_trip(struct trial *trial, bool again)
     return r < 0 ? r : plugin != NULL;
 }
 
+/* For probes, if that was asked for. */
+static void reach_server(struct trial *trial)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    struct mp_kit *kit = trial->kit;
+
+    if (!kit->has_probe || !kit->words)
+        return;
+    kit->peer = mp_kit_peer_open(kit->words, &why);
+    if (!kit->peer)
+        mp_kit_say(kit, false, "the server for the probe cannot be used: %s", why.text);
+}
+
 static void try_module(void *arg)
 {
     struct trial *trial = arg;
@@ -415,7 +455,10 @@ static void try_module(void *arg)
     trial->kit->process = mp_kit_process_new();
     trial->r = round_trip(trial, false);
     if (trial->r > 0)
+        reach_server(trial); /* before its descriptors are counted */
+    if (trial->r > 0)
         trial->r = round_trip(trial, true);
+    mp_kit_peer_close(trial->kit->peer);
 }
 
 /* NULL: no memory. Both outlive this call when the module does not return. */
@@ -457,7 +500,8 @@ static void trial_free(struct trial *trial)
 }
 
 int mp_plugin_contract(const char *file, const mcplug_props *settings,
-                       const struct mp_kit_report *report, struct mcplug_error *err)
+                       const char *const *words, const struct mp_kit_report *report,
+                       struct mcplug_error *err)
 {
     struct trial *trial = trial_new(file, settings, report);
     int r;
@@ -468,6 +512,7 @@ int mp_plugin_contract(const char *file, const mcplug_props *settings,
         return mp_fail_nomem(err);
     }
     struct mp_kit *kit = trial->kit;
+    kit->words = words;
     mp_kit_stdout_take(kit);
     bool over = mp_kit_run(kit, try_module, trial);
     mp_kit_stdout_give_back(kit);

@@ -23,18 +23,24 @@ struct mp_kit_report {
  * and a thread of its own, with everything it tells the core checked for order and count.
  * `report` gets one line per finding; advice has passed and begins with "warning: ".
  * Returns the number of failed checks, not loading being one, or a negative error when
- * the kit itself cannot work. `settings` may be NULL; a transport that needs some is not
- * brought to life, and a line tells which. The module must not be loaded by anybody
- * else in this process; a broken one may take the process with it, and one that does not
- * return from a call leaves the thread behind. */
+ * the kit itself cannot work. `words`, NULL-ended, is what vaults, probes and locators
+ * are tried with: the name of a secret; a server, by its command or its name in the
+ * configuration. NULL: vaults and probes are not. `settings` may be NULL; a transport
+ * that needs some is not brought to life, and a line tells which. The module must not be
+ * loaded by anybody else in this process; a broken one may take the process with it, and
+ * one that does not return from a call leaves the thread behind. */
 int mp_plugin_contract(const char *file, const mcplug_props *settings,
-                       const struct mp_kit_report *report, struct mcplug_error *err);
+                       const char *const *words, const struct mp_kit_report *report,
+                       struct mcplug_error *err);
 
 struct mp_kit {
     struct mp_kit_report report;
     struct mp_events log;
     struct mp_loop *loop;
     struct mp_catalogue *cat;
+    const char *const *words; /* see mp_plugin_contract(); borrow */
+    struct mp_kit_peer *peer; /* for probes; NULL: none */
+    bool has_probe;
     bool stuck;       /* an instance could not be ended: nothing may be freed */
     bool timers_left; /* by a fini(), which was reported */
     struct mp_kit_process *process; /* as it was before the call under way */
@@ -103,5 +109,25 @@ extern const struct mcplug_wire mp_kit_wire;
  * already. */
 void mp_kit_live(struct mp_kit *kit, const struct mp_offer *offer,
                  const mcplug_props *settings);
+
+/* ---- probe.c ---- */
+
+extern const struct mcplug_health mp_kit_health;
+
+/* The server that probes are tried with; give. NULL: it cannot be reached. */
+struct mp_kit_peer *mp_kit_peer_open(const char *const *words, struct mcplug_error *err);
+void mp_kit_peer_close(struct mp_kit_peer *peer);
+
+/* One check of kit->peer. */
+void mp_kit_probe(struct mp_kit *kit, const struct mp_offer *offer,
+                  const mcplug_props *settings);
+
+/* ---- ask.c ---- */
+
+/* A vault is asked for the secret kit->words[0]. */
+void mp_kit_vault(struct mp_kit *kit, const struct mp_offer *offer,
+                  const mcplug_props *settings);
+void mp_kit_locate(struct mp_kit *kit, const struct mp_offer *offer,
+                   const mcplug_props *settings);
 
 #endif

@@ -1,6 +1,7 @@
 /* mcplug-check - tries one module against its contract, for `mcplug plugins --check`.
  *
  *   mcplug-check FILE.so [set NAME VALUE | add NAME VALUE | put NAME KEY VALUE]...
+ *                [-- SERVER.. | -- SECRET]
  *
  * In a program of its own, because a broken module may take the process with it, and
  * because it plays the core, of which it has all parts. Writes one JSON object per line
@@ -106,7 +107,7 @@ static int take_setting(char **words, mcplug_props *props, int *r)
 static int usage(void)
 {
     fprintf(stderr, "usage: mcplug-check FILE.so [set NAME VALUE | add NAME VALUE | "
-                    "put NAME KEY VALUE]...\n");
+                    "put NAME KEY VALUE]... [-- SERVER.. | -- SECRET]\n");
     return 2;
 }
 
@@ -114,7 +115,8 @@ int main(int argc, char **argv)
 {
     static const char end[] = "{\"end\":true}\n";
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    mcplug_props *props = NULL;
+    mcplug_props *props = NULL, *settings = NULL;
+    const char *const *words = NULL;
     int r = MCPLUG_OK;
 
     if (argc < 2)
@@ -125,6 +127,11 @@ int main(int argc, char **argv)
     if (!props)
         r = mp_fail_nomem(&err);
     for (int i = 2, n; r == MCPLUG_OK && i < argc; i += n) {
+        if (strcmp(argv[i], "--") == 0 && i + 1 < argc) {
+            words = (const char *const *)&argv[i + 1];
+            break;
+        }
+        settings = props;
         n = take_setting(&argv[i], props, &r);
         if (!n) {
             mp_props_free(props);
@@ -134,7 +141,7 @@ int main(int argc, char **argv)
             mp_fail(&err, r, "setting %s does not fit what was set before", argv[i + 1]);
     }
     if (r == MCPLUG_OK)
-        r = mp_plugin_contract(argv[1], argc > 2 ? props : NULL, &to, &err);
+        r = mp_plugin_contract(argv[1], settings, words, &to, &err);
     if (r < 0)
         on_finding(&fd, false, err.text);
     report(fd, end, sizeof end - 1);

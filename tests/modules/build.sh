@@ -2,6 +2,7 @@
 # build.sh SRCDIR OUTDIR: compiles the modules of the tests with $CC $CFLAGS.
 #   wrong_NAME.so   wrong.c, once per `#define W_NAME` in it
 #   unruly_NAME.so  unruly.c, once per `#define U_NAME` in it
+#   asked_NAME.so  asked.c, once per `#define A_NAME` in it
 #   other.so        good.c under another name
 #   old.so          old.c with the headers of ABI 1.0
 #   old_N.so        old_N.c with the headers of ABI 1.N
@@ -28,6 +29,9 @@ done
 for name in $(sed -n 's/^#define U_\([a-z_0-9]*\) .*/\1/p' unruly.c); do
     compile "unruly_$name" "-DUNRULY=$name" unruly.c
 done
+for name in $(sed -n 's/^#define A_\([a-z_0-9]*\) .*/\1/p' asked.c); do
+    compile "asked_$name" "-DASKED=$name" asked.c
+done
 compile other '-DGOOD_NAME="other"' '-DGOOD_FEATURE="mirror"' '-DGOOD_SCHEME="mirror"' good.c
 compile old -Iabi-1.0 old.c
 for file in old_*.c; do
@@ -50,7 +54,7 @@ chain chain-egg chain-hen -DCHAIN_EARLY
 chain chain-hen chain-egg -DCHAIN_EARLY
 for file in *.c; do
     case $file in
-    wrong.c | unruly.c | old.c | old_*.c) ;;
+    wrong.c | unruly.c | asked.c | old.c | old_*.c) ;;
     *) compile "${file%.c}" "$file" ;;
     esac
 done

@@ -24,12 +24,14 @@ static void on_finding(void *arg, bool passed, const char *line)
              passed ? "ok" : "FAILED", line);
 }
 
+static const char *const *behind; /* the words behind --; NULL: none */
+
 static int check(const char *module, const mcplug_props *settings)
 {
     const struct mp_kit_report report = {.finding = on_finding};
     const char *file = place(module, "x.so");
     n_findings = 0;
-    return mp_plugin_contract(file, settings, &report, &err);
+    return mp_plugin_contract(file, settings, behind, &report, &err);
 }
 
 static bool found(const char *finding)
@@ -131,6 +133,95 @@ START_TEST(what_an_unruly_module_does_is_found_and_nothing_else)
     int failed = check(module, NULL);
     ck_assert_msg(found(unruly[_i].finding), "not found: %s", unruly[_i].finding);
     ck_assert_int_eq(failed, unruly[_i].failed);
+}
+END_TEST
+
+/* ---- asked once: probes of a real server, vaults, locators ---- */
+
+#define S "the server \"mcplug-example-server\""
+
+static const struct {
+    const char *module;
+    const char *word; /* behind --; NULL: none, ".": a server */
+    int failed;
+    const char *finding;
+} asked[] = {
+    {"probe_good", NULL, 0, "ok probe \"asked\": not started, for it needs a server"},
+    {"probe_good", ".", 0, "ok probe \"asked\": says that " S " is alive"},
+    {"probe_silent", ".", 1, "FAILED probe \"asked\": no verdict within 3 s"},
+    {"probe_twice", ".", 1, "FAILED probe \"asked\": verdict() more than once"},
+    {"probe_no_reason", ".", 1,
+     "FAILED probe \"asked\": verdict() for a reason without a text"},
+    {"vault_good", NULL, 0, "ok vault \"asked\": not asked, for it may ask a person"},
+    {"vault_good", "TOKEN", 0, "ok vault \"asked\": gave a secret of 6 bytes"},
+    {"vault_good", "?", 0, "ok vault \"asked\": gives no secret: there is no \"?\""},
+    {"vault_nothing", "TOKEN", 1, "FAILED vault \"asked\": get() gave nothing"},
+    {"vault_no_reason", "TOKEN", 1,
+     "FAILED vault \"asked\": get() failed: it gave no reason"},
+    {"vault_strange", "TOKEN", 1,
+     "FAILED vault \"asked\": get() returned 7, which means nothing"},
+    {"locator_good", NULL, 0,
+     "ok locator \"asked\": not asked, give settings, or -- SERVER"},
+    {"locator_good", "x", 0,
+     "ok locator \"asked\": found a server by the transport \"stdio\""},
+    {"locator_silent", "x", 1, "FAILED locator \"asked\": named no transport"},
+    {"locator_itself", "x", 1, "FAILED locator \"asked\": names itself as the transport"},
+    {"locator_nonsense", "x", 1,
+     "FAILED locator \"asked\": answered what cannot be used (EINVAL)"},
+    {"locator_greets_badly", "x", 1,
+     "FAILED locator \"asked\": the parameters of its notification are no JSON object"},
+    {"locator_hangs", "x", 1,
+     "FAILED locator \"asked\": locate() did not return within "
+     "10 s"},
+};
+
+START_TEST(what_is_asked_on_request_and_answers_wrongly_is_named)
+{
+    char module[64], server[4096];
+    const char *words[] = {asked[_i].word, NULL};
+
+    leaks = true;
+    snprintf(module, sizeof module, "asked_%s.so", asked[_i].module);
+    snprintf(server, sizeof server, "%s/examples/mcplug-example-server",
+             getenv("MCPLUG_BUILD") ? getenv("MCPLUG_BUILD") : ".");
+    if (words[0] && strcmp(words[0], ".") == 0) {
+        char path[sizeof server];
+        const char *build = getenv("MCPLUG_BUILD") ? getenv("MCPLUG_BUILD") : ".";
+        snprintf(path, sizeof path, "%s/plugins/.libs", build);
+        setenv("MCPLUG_PLUGIN_PATH", path, 1); /* the transport, of ours */
+        snprintf(path, sizeof path, "%s/helpers", build);
+        setenv("MCPLUG_HELPER_PATH", path, 1);
+        words[0] = server;
+    }
+    behind = words[0] ? words : NULL;
+    int failed = check(module, NULL);
+    ck_assert_msg(found(asked[_i].finding), "not found: %s", asked[_i].finding);
+    ck_assert_int_eq(failed, asked[_i].failed);
+}
+END_TEST
+
+START_TEST(a_server_that_cannot_be_had_is_told)
+{
+    const char *words[] = {"/nonexistent/server", NULL};
+
+    behind = words;
+    ck_assert_int_eq(check("asked_probe_good.so", NULL), 1);
+    ck_assert(found("ok probe \"asked\": not started, for it needs a server"));
+}
+END_TEST
+
+START_TEST(a_locator_is_asked_with_its_settings)
+{
+    mcplug_props *settings = mp_props_new();
+
+    mp_props_set(settings, "program", "x");
+    ck_assert_int_eq(check("asked_locator_good.so", settings), 0);
+    ck_assert(found("ok locator \"asked\": found a server by the transport \"stdio\""));
+    mp_props_set(settings, "progam", "x");
+    ck_assert_int_eq(check("asked_locator_good.so", settings), 1);
+    ck_assert(found("FAILED locator \"asked\": unknown setting \"progam\", did you mean "
+                    "\"program\"?"));
+    mp_props_free(settings);
 }
 END_TEST
 
@@ -250,6 +341,13 @@ static Suite *make_suite(void)
     tcase_add_test(tc, a_call_that_blocks_the_loop_is_told);
     tcase_add_test(tc, a_module_that_does_not_load_is_one_failure);
     tcase_add_test(tc, a_module_that_cannot_begin_again_is_found);
+
+    tc = tcase(suite, "asked");
+    tcase_set_timeout(tc, 60);
+    tcase_add_loop_test(tc, what_is_asked_on_request_and_answers_wrongly_is_named, 0,
+                        MP_COUNT(asked));
+    tcase_add_test(tc, a_server_that_cannot_be_had_is_told);
+    tcase_add_test(tc, a_locator_is_asked_with_its_settings);
     return suite;
 }
 

@@ -179,7 +179,7 @@ START_TEST(the_kit_asks_no_vault_and_warns_of_what_nobody_reads)
     const struct mp_kit_report report = {.finding = on_finding};
     const char *file = place("vault.so", "x.so");
     n_findings = 0;
-    ck_assert_int_eq(mp_plugin_contract(file, NULL, &report, &err), 0);
+    ck_assert_int_eq(mp_plugin_contract(file, NULL, NULL, &report, &err), 0);
     static const char *const expected[] = {
         "ok loads as \"vault\" 1.0",
         "ok warning: vault \"choosy\": nobody reads the options and what it accepts of a "
