@@ -496,6 +496,8 @@ AM_TESTS_ENVIRONMENT = \
 	MCPLUG_BUILD='$(abs_top_builddir)'; export MCPLUG_BUILD; \
 	MCPLUG_PLUGIN_PATH='$(abs_top_builddir)/plugins/.libs'; export MCPLUG_PLUGIN_PATH; \
 	MCPLUG_HELPER_PATH='$(abs_top_builddir)/helpers'; export MCPLUG_HELPER_PATH; \
+	MCPLUG_MODULE_PACKAGES='$(abs_top_builddir)/conf/module-packages'; \
+	export MCPLUG_MODULE_PACKAGES; \
 	MCPLUG_TEST_MODULES='$(abs_top_builddir)/tests/modules'; export MCPLUG_TEST_MODULES; \
 	CC='$(CC)'; export CC;
 

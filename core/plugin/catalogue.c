@@ -51,6 +51,7 @@ struct mp_catalogue {
     struct record *loading; /* the innermost */
     char *helper_dir;
     char *pins;
+    char *packages;       /* NULL: where they always are */
     char *dirs[DIRS_MAX]; /* the search path, absolute */
     size_t n_dirs;
     struct record **records; /* in order of loading */
@@ -226,16 +227,18 @@ struct mp_catalogue *mp_catalogue_new(const struct mp_catalogue_options *options
             helpers = env;
         cat->options = *options;
         cat->options.dirs = cat->options.more_dirs = NULL; /* there are copies */
-        cat->options.helper_dir = cat->options.pins = NULL;
+        cat->options.helper_dir = cat->options.pins = cat->options.packages = NULL;
         cat->unmapped_root = mp_unmapped_root();
         if (!pins && cat->unmapped_root)
             cat->options.pins_owner = cat->unmapped_root;
         if (!options->log)
             cat->options.log = &cat->silent;
         cat->pins = mp_strdup(pins ? pins : MCPLUG_SYSCONF_DIR "/mcplug/modules.allow");
+        cat->packages = mp_strdup(options->packages);
         cat->helper_dir = mp_path_absolute(helpers ? helpers : MCPLUG_HELPER_DIR);
         cat->host = mp_alloc(sizeof *cat->host);
         if (cat->helper_dir && cat->pins && cat->host &&
+            (cat->packages || !options->packages) &&
             add_dirs(cat, options) == MCPLUG_OK) {
             mp_host_init(cat->host, &cat->options, cat->helper_dir);
             return cat;
@@ -335,6 +338,7 @@ void mp_catalogue_free(struct mp_catalogue *cat)
         mp_free(cat->helper_dir);
     }
     mp_free(cat->pins);
+    mp_free(cat->packages);
     mp_free(cat);
 }
 
@@ -646,32 +650,23 @@ static int try_others(struct mp_catalogue *cat, const struct want *want,
 
 /* ---- not finding ---- */
 
-static const char *package_of(const struct want *want)
+struct brings {
+    const struct want *want;
+    char *package; /* give; NULL: not known */
+};
+
+static bool note_package(void *arg, const struct mp_packaged *one)
 {
-    static const struct {
-        uint32_t kind;
-        const char *package, *names[6];
-    } packages[] = {
-        {MCPLUG_TRANSPORT, "mcplug-stdio", {"stdio"}},
-        {MCPLUG_TRANSPORT, "mcplug-http", {"http", "https"}},
-        {MCPLUG_TRANSPORT, "mcplug-sse", {"sse"}},
-        {MCPLUG_TRANSPORT, "mcplug-websocket", {"ws", "wss", "websocket"}},
-        {MCPLUG_TRANSPORT, "mcplug-socket", {"unix", "tcp"}},
-        {MCPLUG_TRANSPORT, "mcplug-ide", {"ws-ide", "sse-ide", "http-ide"}},
-        {MCPLUG_TRANSPORT, "mcplug-ssh", {"ssh"}},
-        {MCPLUG_TRANSPORT, "mcplug-docker", {"docker"}},
-        {MCPLUG_VAULT, "mcplug-keyring", {"keyring"}},
-        {MCPLUG_SERVICE, "mcplug-fetch", {"fetch"}},
-        {MCPLUG_PROBE, "mcplug-http", {"http"}},
-        {MCPLUG_PROBE, "mcplug-probe", {"ping", "list-tools", "discover"}},
-    };
-    for (size_t i = 0; i < MP_COUNT(packages); i++)
-        for (size_t k = 0; packages[i].names[k]; k++)
-            if ((packages[i].kind == want->kind ||
-                 (want->kind == MP_TYPE && packages[i].kind == MCPLUG_TRANSPORT)) &&
-                strcmp(packages[i].names[k], want->name) == 0)
-                return packages[i].package;
-    return NULL;
+    struct brings *b = arg;
+    uint32_t kind = b->want->kind;
+    bool is_kind = kind == MP_TYPE
+                       ? strcmp(one->kind, mp_kind_name(MCPLUG_TRANSPORT)) == 0 ||
+                             strcmp(one->kind, mp_kind_name(MCPLUG_LOCATOR)) == 0
+                       : strcmp(one->kind, mp_kind_name(kind)) == 0;
+
+    if (is_kind && strcmp(one->name, b->want->name) == 0)
+        b->package = mp_strdup(one->package);
+    return !b->package;
 }
 
 static const char *nearest(const struct mp_catalogue *cat, const struct want *want,
@@ -694,16 +689,19 @@ static int fail_nobody(const struct mp_catalogue *cat, const struct want *want,
                        struct mcplug_error *err)
 {
     struct mp_str text;
-    const char *package = package_of(want), *near = NULL;
+    struct brings by = {.want = want};
+    const char *near = NULL;
 
+    if (!why->code)
+        mp_packages_each(cat->packages, note_package, &by);
     mp_str_init(&text, 65536);
     mp_str_addf(&text, "no module offers %s %s%s\"%.64s\"", want->accepts ? "a" : "the",
                 want->kind == MP_TYPE ? "transport" : mp_kind_name(want->kind),
                 want->accepts ? " for " : " ", want->name);
     if (why->code)
         mp_str_addf(&text, ": %s", why->text);
-    else if (package)
-        mp_str_addf(&text, ": it comes with the package %s", package);
+    else if (by.package)
+        mp_str_addf(&text, ": it comes with the package %.64s", by.package);
     else if (!want->accepts && (near = nearest(cat, want, files)))
         mp_str_addf(&text, ", did you mean \"%s\"?", near);
     if (!why->code) {
@@ -715,6 +713,7 @@ static int fail_nobody(const struct mp_catalogue *cat, const struct want *want,
                 ? mp_fail(err, MCPLUG_ENOTSUP, "no module offers \"%.64s\"", want->name)
                 : mp_fail(err, MCPLUG_ENOTSUP, "%s", text.data);
     mp_str_clear(&text);
+    mp_free(by.package);
     return r;
 }
 

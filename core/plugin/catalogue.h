@@ -41,6 +41,7 @@ struct mp_catalogue_options {
     /* See pins.h. NULL: the installed one; and to whom it belongs, root but in tests */
     const char *pins;
     uid_t pins_owner;
+    const char *packages; /* see mp_packages_each(); NULL: as there */
 };
 
 /* One module, loaded and through its handshake. */
@@ -70,7 +71,7 @@ size_t mp_catalogue_fini(struct mp_catalogue *cat);
 #define MP_TYPE 0u
 
 /* Finds who offers `kind` under `name`, and loads it. MCPLUG_ENOTSUP: nobody does;
- * the message lists where was searched, and names the package for our own ones, or
+ * the message lists where was searched, and names the package that brings it, or
  * says why the file NAME.so was refused. Modules that fail on the way are logged, one
  * line each, and once. [loop] */
 int mp_catalogue_find(struct mp_catalogue *cat, uint32_t kind, const char *name,
@@ -181,6 +182,21 @@ void mp_host_init(struct mcplug_host *host, const struct mp_catalogue_options *o
  * left but that in `out`. */
 int mp_vault_ask(const struct mp_offer *offer, const char *name, struct mp_str *out,
                  struct mcplug_error *err);
+
+/* ---- packages.c: who brings what is not there ---- */
+
+#define MP_PACKAGES_BYTES ((size_t)64 << 10) /* what is behind them is not read */
+
+/* One line of the list. `summary` is empty for other names of the same, schemes. */
+struct mp_packaged {
+    const char *kind, *name, *package, *summary;
+};
+/* Calls `fn` for each line of the list of packages; what it is given is valid until it
+ * returns, and it returns false to stop. `path` NULL: $MCPLUG_MODULE_PACKAGES (absolute,
+ * not for secure execution), or the installed one. A list that cannot be read is empty,
+ * lines that are none are passed over: it is for messages alone. MCPLUG_ENOMEM */
+int mp_packages_each(const char *path,
+                     bool (*fn)(void *arg, const struct mp_packaged *one), void *arg);
 
 /* ---- builtin.c (the list comes from config.h) ---- */
 

@@ -17,6 +17,7 @@ export HOME="$dir/home" XDG_CONFIG_HOME="$dir/home/config" XDG_STATE_HOME="$dir/
     XDG_CACHE_HOME="$dir/home/cache"
 export MCPLUG_PLUGIN_PATH="${MCPLUG_PLUGIN_PATH:-$MCPLUG_BUILD/plugins/.libs}"
 export MCPLUG_HELPER_PATH="${MCPLUG_HELPER_PATH:-$MCPLUG_BUILD/helpers}"
+export MCPLUG_MODULE_PACKAGES="${MCPLUG_MODULE_PACKAGES:-$MCPLUG_BUILD/conf/module-packages}"
 mkdir -p "$HOME"
 failed=0 checks=0 skipped='' there=''
 settings=$XDG_CONFIG_HOME/mcplug/settings.json

@@ -9,7 +9,8 @@
 # MCPLUG_TEST_SLOW=1 another build is made, with a prefix below $tmp, and no variables.
 # shellcheck shell=sh disable=SC2034
 umask 022 # modules that others can write are not loaded
-unset MAKEFLAGS MFLAGS MAKELEVEL DESTDIR MCPLUG_PLUGIN_PATH MCPLUG_HELPER_PATH
+unset MAKEFLAGS MFLAGS MAKELEVEL DESTDIR MCPLUG_PLUGIN_PATH MCPLUG_HELPER_PATH \
+    MCPLUG_MODULE_PACKAGES
 tmp=$(mktemp -d) && tmp=$(cd "$tmp" && pwd -P) || exit 99
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 99' HUP INT TERM
@@ -57,6 +58,7 @@ if [ -n "$root" ]; then
     export PKG_CONFIG_SYSROOT_DIR="$root"
     MCPLUG_HELPER_PATH=$(found mcplug-reaper)
     export MCPLUG_HELPER_PATH="${MCPLUG_HELPER_PATH%/*}"
+    MCPLUG_MODULE_PACKAGES=$(found mcplug/module-packages) && export MCPLUG_MODULE_PACKAGES
     export LD_LIBRARY_PATH="$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 fi
 # Some programs called pkg-config put the root before variables, some do not.

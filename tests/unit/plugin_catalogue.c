@@ -72,6 +72,60 @@ START_TEST(nobody_offers_it_names_the_package_of_our_own_ones)
 }
 END_TEST
 
+static void open_with_packages(const char *text)
+{
+    FILE *f = fopen(own("packages"), "w");
+    ck_assert(f && fputs(text, f) >= 0 && fclose(f) == 0);
+    mp_catalogue_free(cat);
+    struct mp_catalogue_options options = {.dirs = (const char *const[]){own_dir, NULL},
+                                           .loop = loop,
+                                           .packages = own("packages")};
+    cat = mp_catalogue_new(&options, &err);
+    ck_assert_ptr_nonnull(cat);
+}
+
+START_TEST(the_package_comes_from_a_list_that_a_distribution_may_replace)
+{
+    open_with_packages("# transport  carrier no-package\n\ntransport\nvault carrier a\n"
+                       "  transport\tcarrier  distro-pigeons  birds with messages\r\n"
+                       "transport carrier later\nlocator loft distro-loft");
+    ck_assert_ptr_null(find("carrier"));
+    ck_assert_ptr_nonnull(
+        strstr(err.text, ": it comes with the package distro-pigeons ("));
+    const struct mp_offer *offer = NULL;
+    ck_assert_int_eq(mp_catalogue_find(cat, MP_TYPE, "loft", &offer, &err),
+                     MCPLUG_ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(err.text, ": it comes with the package distro-loft ("));
+    ck_assert_int_eq(mp_catalogue_find(cat, MCPLUG_VAULT, "loft", &offer, &err),
+                     MCPLUG_ENOTSUP);
+    ck_assert_ptr_null(strstr(err.text, "package"));
+}
+END_TEST
+
+static bool count_packages(void *arg, const struct mp_packaged *one)
+{
+    ck_assert_str_eq(one->kind, "transport");
+    ck_assert_uint_le(++*(size_t *)arg, MP_PACKAGES_BYTES);
+    return true;
+}
+
+START_TEST(a_list_of_packages_is_read_up_to_its_limit)
+{
+    static const char line[] = "transport a b\n";
+    static char text[MP_PACKAGES_BYTES + 4 * sizeof line];
+    size_t n = 0, fits = MP_PACKAGES_BYTES / (sizeof line - 1);
+    for (size_t at = 0; at <= MP_PACKAGES_BYTES; at += sizeof line - 1)
+        strcpy(text + at, line);
+    open_with_packages(text);
+    ck_assert_int_eq(mp_packages_each(own("packages"), count_packages, &n), MCPLUG_OK);
+    ck_assert_uint_eq(n, fits);
+    n = 0;
+    ck_assert_int_eq(mp_packages_each(own("missing"), count_packages, &n), MCPLUG_OK);
+    ck_assert_int_eq(mp_packages_each(own_dir, count_packages, &n), MCPLUG_OK);
+    ck_assert_uint_eq(n, 0);
+}
+END_TEST
+
 START_TEST(nobody_offers_it_names_the_nearest_file)
 {
     place("good.so", "loopback.so");
@@ -439,6 +493,8 @@ static Suite *make_suite(void)
     tcase_add_test(tc, another_file_with_a_name_that_is_taken_is_refused);
     tcase_add_test(tc, links_to_one_file_are_one_module);
     tcase_add_test(tc, nobody_offers_it_names_the_package_of_our_own_ones);
+    tcase_add_test(tc, the_package_comes_from_a_list_that_a_distribution_may_replace);
+    tcase_add_test(tc, a_list_of_packages_is_read_up_to_its_limit);
     tcase_add_test(tc, nobody_offers_it_names_the_nearest_file);
     tcase_add_test(tc, names_that_no_file_can_have_are_offered_by_nobody);
 
