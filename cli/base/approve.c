@@ -1,5 +1,6 @@
 /* Asking whether a project's server may run. */
 #include "cli/base/by_name.h"
+#include "cli/base/packages.h"
 
 #include "base/mem.h"
 #include "cli/base/message.h"
@@ -110,7 +111,7 @@ static bool put_diff(struct cli_out *out, mp_view was, mp_view now, size_t inden
 
 static bool put_names(struct cli_out *out, const mcplug_entry *entry)
 {
-    mp_view json = cli_entry_json(entry), type = mp_view_get(json, "type"), name;
+    mp_view json = cli_entry_json(entry), name;
     mp_view inherits = mp_view_get(json, "inheritEnv");
     struct mp_str names;
     bool any = false;
@@ -128,8 +129,8 @@ static bool put_names(struct cli_out *out, const mcplug_entry *entry)
     }
     bool whole = !names.failed;
     mp_str_clear(&names);
-    if ((!type.len || mp_view_equals(type, "stdio")) && !mp_view_get(json, "url").len &&
-        !inherits.len)
+    if (cli_is_program_type(cli_entry_info(entry).type) &&
+        !mp_view_get(json, "url").len && !inherits.len)
         cli_out_s(out, "As a program that you start, it sees all variables of your "
                        "environment.\n");
     return whole;

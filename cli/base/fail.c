@@ -5,6 +5,7 @@
 #include "cli/base/entries.h"
 #include "json/walk.h"
 #include "base/stderr_hint.h"
+#include "cli/base/packages.h"
 #include "cli/base/message.h"
 
 #include <errno.h>
@@ -93,6 +94,7 @@ static void advise(const struct cli_oneshot *link, const struct mcplug_error *wh
 {
     const struct cli_args *args = &link->cli->args;
     char room[512], dirs[512], type[MCPLUG_TYPE_MAX] = "";
+    bool is_program = !link->entry && !args->type && args->server_command;
     const char *name = link->entry ? mcplug_entry_name(link->entry) : "",
                *space = *name ? " " : "";
     const char *program = program_of(link, room, sizeof room);
@@ -100,6 +102,8 @@ static void advise(const struct cli_oneshot *link, const struct mcplug_error *wh
 
     if (link->entry)
         snprintf(type, sizeof type, "%s", cli_entry_info(link->entry).type);
+    else if (is_program)
+        cli_program_type(type);
     if (link->server)
         mcplug_server_status(link->server, &status);
     if (!link->connected && why->code == MCPLUG_ETIMEDOUT && status.wire &&
@@ -111,10 +115,9 @@ static void advise(const struct cli_oneshot *link, const struct mcplug_error *wh
                  same_dirs(args, dirs, sizeof dirs));
     else if (!link->connected && why->code == MCPLUG_ECONFIG)
         cli_hint("`mcplug plugins %s%s` lists the settings.",
-                 *type                  ? type
-                 : args->type           ? args->type
-                 : args->server_command ? "stdio"
-                                        : "NAME",
+                 *type        ? type
+                 : args->type ? args->type
+                              : "NAME",
                  same_dirs(args, dirs, sizeof dirs));
     else if (!link->connected && program &&
              (why->os_error == ENOENT || why->os_error == EACCES))

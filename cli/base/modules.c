@@ -61,6 +61,53 @@ mcplug *cli_modules_host(struct cli *cli, bool silent, struct mcplug_error *err)
     return mcplug_new(&options, err);
 }
 
+/* ---- by type ---- */
+
+static json_t *type_of(const json_t *module, const char *type)
+{
+    size_t i;
+    json_t *f;
+    json_array_foreach(json_object_get(module, "features"), i, f)
+    {
+        const char *kind = json_string_value(json_object_get(f, "kind"));
+        const char *name = json_string_value(json_object_get(f, "name"));
+        if (kind && name && strcmp(name, type) == 0 &&
+            (strcmp(kind, "transport") == 0 || strcmp(kind, "locator") == 0))
+            return json_incref(f);
+    }
+    return NULL;
+}
+
+json_t *cli_modules_type(struct cli *cli, const char *type)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mcplug_module m = {.struct_size = sizeof m};
+    mcplug *host = cli_modules_host(cli, true, &err);
+    mcplug_modules *modules = host ? mcplug_modules_new(host, &err) : NULL;
+    char plain[MCPLUG_TYPE_MAX] = "";
+    json_t *entry = json_pack("{s:s}", "type", type), *found = NULL;
+    char *written = entry ? json_dumps(entry, JSON_COMPACT) : NULL;
+
+    if (written)
+        mcplug_json_type(written, strlen(written), plain);
+    for (size_t i = 0; modules && *plain && !found && mcplug_modules_get(modules, i, &m);
+         i++) {
+        char *described =
+            !m.file || strcmp(m.name, plain) == 0
+                ? mcplug_module_describe(host, m.file ? m.file : m.name, &err)
+                : NULL;
+        json_t *module = described ? json_loads(described, 0, NULL) : NULL;
+        found = type_of(module, plain);
+        json_decref(module);
+        mcplug_text_free(described);
+    }
+    free(written);
+    json_decref(entry);
+    mcplug_modules_free(modules);
+    mcplug_free(host);
+    return found;
+}
+
 /* ---- in the child ---- */
 
 int cli_modules_inspect(struct cli *cli, const char *file)

@@ -16,6 +16,10 @@ json_t *cli_modules_find(struct cli *cli, struct mcplug_error *err);
 /* A host that looks for modules where the command line says. give: mcplug_free */
 mcplug *cli_modules_host(struct cli *cli, bool silent, struct mcplug_error *err);
 
+/* The feature that a "type" means, as an object; its module is loaded. give; NULL: no
+ * module has it, or it is refused. */
+json_t *cli_modules_type(struct cli *cli, const char *type);
+
 /* In the child: loads `file` and reports its object. */
 int cli_modules_inspect(struct cli *cli, const char *file);
 

@@ -1,5 +1,6 @@
 #include "cli/base/oneshot.h"
 #include "cli/base/key_value.h"
+#include "cli/base/packages.h"
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -142,9 +143,12 @@ int cli_settings_apply(mcplug_settings *s, const struct cli_args *args,
 
 mcplug_settings *cli_settings(const struct cli_args *args, struct mcplug_error *err)
 {
+    char program[MCPLUG_TYPE_MAX];
     const char *type = args->type;
-    if (!type && args->server_command)
-        type = "stdio";
+    if (!type && args->server_command) {
+        cli_program_type(program);
+        type = program;
+    }
     mcplug_settings *s = mcplug_settings_new(type);
     if (!s) {
         mp_fail_nomem(err);

@@ -5,6 +5,8 @@
 #include "cli/base/entries.h"
 #include "cli/base/oneshot.h"
 #include "cli/base/message.h"
+#include "cli/base/modules.h"
+#include "cli/base/packages.h"
 #include "cli/base/key_value.h"
 #include "cli/complete/words.h"
 
@@ -17,21 +19,49 @@
 
 /* ---- from words to an entry ---- */
 
-static bool is_url(const char *word)
+/* With two slashes, or a scheme that packages or modules have. */
+static bool is_url(struct cli *cli, const char *word)
 {
-    return strstr(word, "://") || strncmp(word, "unix:", 5) == 0 ||
-           strncmp(word, "tcp:", 4) == 0;
+    char scheme[33];
+    size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyz");
+
+    if (strstr(word, "://"))
+        return true;
+    if (n < 2 || n >= sizeof scheme || word[n] != ':')
+        return false;
+    memcpy(scheme, word, n);
+    scheme[n] = '\0';
+    json_t *packages = cli_packages();
+    bool is_known = cli_package_of(packages, "transport", scheme) != NULL;
+    json_decref(packages);
+    if (!is_known) {
+        json_t *feature = cli_modules_type(cli, scheme);
+        is_known = json_array_size(json_object_get(feature, "accepts")) > 0;
+        json_decref(feature);
+    }
+    return is_known;
 }
 
-/* Types that we know to want a URL; of others, the look of the word decides. */
-static bool wants_url(const char *type)
+static bool has_option(const json_t *feature, const char *name)
 {
-    static const char *const types[] = {"http", "sse", "websocket", "ws",
-                                        "streamable-http"};
-    for (size_t i = 0; type && i < MP_COUNT(types); i++)
-        if (strcmp(type, types[i]) == 0)
+    size_t i;
+    json_t *o;
+    json_array_foreach(json_object_get(feature, "options"), i, o)
+    {
+        if (strcmp(json_string_value(json_object_get(o, "name")), name) == 0)
             return true;
+    }
     return false;
+}
+
+/* Is a type one that takes a URL? If no module has it, the look of the word decides. */
+static bool wants_url(struct cli *cli, const char *type)
+{
+    json_t *feature = type ? cli_modules_type(cli, type) : NULL;
+    bool wants = has_option(feature, "url") && !has_option(feature, "command") &&
+                 !has_option(feature, "path") && !has_option(feature, "host");
+    json_decref(feature);
+    return wants;
 }
 
 /* Takes `value`. false: told. */
@@ -176,8 +206,9 @@ static bool set_path(const struct cli_args *args, json_t *entry, const char *key
 }
 
 /* What the words say that makes no sense, if anything. */
-static bool check_words(const struct cli_args *args, const char *first, bool url)
+static bool check_words(struct cli *cli, const char *first, bool url)
 {
+    const struct cli_args *args = &cli->args;
     const char *type = args->type, *name = args->words.items[0];
     if (!first && !type)
         cli_error("what is the server? mcplug add %.64s -- COMMAND [ARGS...], or "
@@ -185,7 +216,7 @@ static bool check_words(const struct cli_args *args, const char *first, bool url
                   name, name);
     else if (url && (args->words.n > 2 || (args->words.n == 2 && args->server_command)))
         cli_error("a server behind a URL takes no arguments");
-    else if (url && !is_url(first))
+    else if (url && !is_url(cli, first))
         cli_error("transport \"%.32s\" wants a URL, not \"%.100s\"", type, first);
     else if (first && !url && is_address(first))
         cli_error("is \"%.100s\" a URL? Then it begins with http:// or the like", first);
@@ -198,19 +229,20 @@ static bool check_words(const struct cli_args *args, const char *first, bool url
 }
 
 /* give: free; NULL: told */
-static char *make_entry(const struct cli_args *args)
+static char *make_entry(struct cli *cli)
 {
+    const struct cli_args *args = &cli->args;
     const char *type = args->type;
     const char *first = args->words.n > 1      ? args->words.items[1]
                         : args->server_command ? args->server_command[0]
                                                : NULL;
-    bool stdio = type && strcmp(type, "stdio") == 0;
-    bool url = first && !stdio && (is_url(first) || wants_url(type));
+    bool program = type && cli_is_program_type(type);
+    bool url = first && !program && (is_url(cli, first) || wants_url(cli, type));
     json_t *entry = json_object();
     char *text = NULL;
 
-    bool ok = entry && check_words(args, first, url);
-    if (ok && type && !(stdio && first))
+    bool ok = entry && check_words(cli, first, url);
+    if (ok && type && !(program && first))
         ok = set_text(entry, "type", type);
     if (ok && first && !url && strchr(first, '/'))
         ok = set_path(args, entry, "command", first);
@@ -280,7 +312,7 @@ static int add(struct cli *cli, const char *name, mp_view json)
 
 static int run_add(struct cli *cli)
 {
-    char *entry = make_entry(&cli->args);
+    char *entry = make_entry(cli);
     int code = CLI_USAGE;
     if (entry)
         code = add(cli, cli->args.words.items[0], mp_text(entry));

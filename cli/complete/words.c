@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/base/modules.h"
+#include "cli/base/packages.h"
 #include "cli/import/import.h"
 
 #include <mcplug/admin.h>
@@ -114,9 +115,24 @@ void cli_candidates_importers(struct cli_cursor *at)
 
 /* ---- modules ---- */
 
-/* Files by name, without loading any; `known` are left out. */
-static void put_modules(struct cli_cursor *at, const struct cli_choice *known,
-                        bool compiled_in)
+/* Does the list of packages have it, as a feature or as the file of a package? */
+static bool is_packaged(const json_t *packages, const char *name)
+{
+    size_t i;
+    json_t *one;
+    json_array_foreach(packages, i, one)
+    {
+        const char *package = json_string_value(json_object_get(one, "package"));
+        const char *last = strrchr(package, '-');
+        if (strcmp(json_string_value(json_object_get(one, "name")), name) == 0 ||
+            strcmp(last ? last + 1 : package, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Files by name, without loading any; those of `packages` are left out. */
+static void put_modules(struct cli_cursor *at, const json_t *packages, bool compiled_in)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     mcplug *host = cli_modules_host(at->cli, true, &err);
@@ -128,9 +144,7 @@ static void put_modules(struct cli_cursor *at, const struct cli_choice *known,
         for (size_t k = 0; k < i && !again && mcplug_modules_get(modules, k, &before);
              k++)
             again = before.file && m.file && strcmp(before.name, m.name) == 0;
-        for (const struct cli_choice *w = known; w->name && !again; w++)
-            again = strcmp(w->name, m.name) == 0;
-        if (!again)
+        if (!again && !is_packaged(packages, m.name))
             cli_candidate(&at->cli->out, at->head, m.name,
                           m.file ? "a module" : "compiled in");
     }
@@ -140,37 +154,25 @@ static void put_modules(struct cli_cursor *at, const struct cli_choice *known,
 
 void cli_candidates_modules(struct cli_cursor *at)
 {
-    static const struct cli_choice none[] = {{0}};
-    put_modules(at, none, true);
+    put_modules(at, NULL, true);
 }
 
-static const struct cli_choice transports[] = {
-    {"stdio", "a command, over its standard input and output"},
-    {"http", "a URL: Streamable HTTP"},
-    {"sse", "a URL: HTTP with server-sent events"},
-    {"websocket", "a URL: ws:// or wss://"},
-    {"ws", "the same as websocket"},
-    {"unix", "a socket of this machine"},
-    {"tcp", "a socket of the network"},
-    {"sse-ide", "an editor on this machine"},
-    {"ws-ide", "an editor on this machine"},
-    {"ssh", "a program on another machine"},
-    {"docker", "a container of its own"},
-    {0},
-};
-
+/* What packages bring, installed or not, and what else there is. */
 void cli_candidates_transports(struct cli_cursor *at)
 {
-    /* Files that are no name of a transport: a scheme, or something else. */
-    static const struct cli_choice others[] = {
-        {.name = "https"}, {.name = "wss"}, {.name = "socket"}, {.name = "keyring"}, {0}};
-    struct cli_choice known[MP_COUNT(transports) + MP_COUNT(others)];
-    size_t n = MP_COUNT(transports) - 1;
+    json_t *packages = cli_packages(), *one;
+    size_t i;
 
-    cli_candidates_choices(at, transports);
-    memcpy(known, transports, sizeof transports);
-    memcpy(known + n, others, sizeof others);
-    put_modules(at, known, false);
+    json_array_foreach(packages, i, one)
+    {
+        const char *kind = json_string_value(json_object_get(one, "kind"));
+        const char *summary = json_string_value(json_object_get(one, "summary"));
+        if (*summary && (strcmp(kind, "transport") == 0 || strcmp(kind, "locator") == 0))
+            cli_candidate(&at->cli->out, at->head,
+                          json_string_value(json_object_get(one, "name")), summary);
+    }
+    put_modules(at, packages, false);
+    json_decref(packages);
 }
 
 /* ---- options ---- */

@@ -147,6 +147,7 @@ static void clear(struct cli_doctor *d)
     }
     mp_free(d->checks);
     json_decref(d->modules);
+    json_decref(d->packages);
 }
 
 static bool names_exist(struct cli *cli)

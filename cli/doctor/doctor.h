@@ -26,8 +26,9 @@ struct cli_check {
 struct cli_doctor {
     struct cli *cli;
     mcplug_config *config;
-    json_t *modules; /* as cli_modules_find() has them; NULL: it could not */
-    bool loadable;   /* no module takes the process with it that loads it */
+    json_t *modules;  /* as cli_modules_find() has them; NULL: it could not */
+    json_t *packages; /* as cli_packages() has them */
+    bool loadable;    /* no module takes the process with it that loads it */
     struct cli_version {
         char name[24], value[128];
     } versions[CLI_VERSIONS];
@@ -58,8 +59,6 @@ void cli_doctor_helper(struct cli_doctor *d);
  * borrow; NULL: nobody does. */
 const json_t *cli_doctor_feature(const struct cli_doctor *d, const char *kind,
                                  const char *name, const char *scheme);
-/* "mcplug-http"; NULL: it is none of ours. */
-const char *cli_doctor_package(const char *kind, const char *name);
 
 /* ---- places.c: directories, variables ---- */
 

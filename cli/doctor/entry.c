@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/option.h"
 #include "base/path.h"
+#include "cli/base/packages.h"
 #include "cli/base/catalogue.h"
 
 #include <errno.h>
@@ -196,7 +197,7 @@ static void check_probe(struct look *l)
     if (!*plain || !l->d->modules || cli_doctor_feature(l->d, "probe", plain, NULL))
         return;
     name = mp_view_strdup(mp_view_get(l->json, "healthProbe"));
-    const char *package = cli_doctor_package("probe", plain);
+    const char *package = cli_package_of(l->d->packages, "probe", plain);
     cli_doctor_note(l->d, CLI_WRONG, l->about,
                     "no module offers the probe \"%s\", its \"healthProbe\"",
                     name ? name : plain);
@@ -274,7 +275,7 @@ void cli_doctor_entry(struct cli_doctor *d, const mcplug_entry *entry)
         d->failed = true;
     } else {
         mp_view url = mp_view_get(l.json, "url");
-        if (strcmp(l.e.type, "stdio") == 0)
+        if (cli_is_program_type(l.e.type))
             check_program(&l);
         if (url.len)
             check_url(&l, url);

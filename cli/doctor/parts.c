@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "cli/base/child.h"
 #include "cli/base/modules.h"
+#include "cli/base/packages.h"
 
 #include <mcplug/admin.h>
 
@@ -29,25 +30,6 @@ static const char *get(const json_t *object, const char *name)
 
 /* ---- features ---- */
 
-/* What mcplug itself comes with, and the package of each. */
-static const struct own {
-    const char *kind, *name, *module, *package;
-} owns[] = {
-    {"transport", "stdio", "stdio", "mcplug-stdio"},
-    {"transport", "http", "http", "mcplug-http"},
-    {"transport", "websocket", "websocket", "mcplug-websocket"},
-    {"transport", "unix", "socket", "mcplug-socket"},
-    {"vault", "keyring", "keyring", "mcplug-keyring"},
-};
-
-const char *cli_doctor_package(const char *kind, const char *name)
-{
-    for (size_t i = 0; i < MP_COUNT(owns); i++)
-        if (strcmp(owns[i].kind, kind) == 0 && strcmp(owns[i].name, name) == 0)
-            return owns[i].package;
-    return NULL;
-}
-
 static bool accepts(const json_t *feature, const char *scheme)
 {
     size_t i;
@@ -61,9 +43,8 @@ static bool accepts(const json_t *feature, const char *scheme)
     return false;
 }
 
-/* The feature, and its module. */
-static const json_t *find_feature(const struct cli_doctor *d, const char *kind,
-                                  const char *name, const char *scheme, const json_t **of)
+const json_t *cli_doctor_feature(const struct cli_doctor *d, const char *kind,
+                                 const char *name, const char *scheme)
 {
     size_t i, k;
     json_t *module, *feature;
@@ -75,20 +56,11 @@ static const json_t *find_feature(const struct cli_doctor *d, const char *kind,
         {
             if (strcmp(get(feature, "kind"), kind) == 0 &&
                 (name ? strcmp(get(feature, "name"), name) == 0
-                      : accepts(feature, scheme))) {
-                *of = module;
+                      : accepts(feature, scheme)))
                 return feature;
-            }
         }
     }
     return NULL;
-}
-
-const json_t *cli_doctor_feature(const struct cli_doctor *d, const char *kind,
-                                 const char *name, const char *scheme)
-{
-    const json_t *module;
-    return find_feature(d, kind, name, scheme, &module);
 }
 
 /* ---- modules ---- */
@@ -105,6 +77,8 @@ void cli_doctor_gather(struct cli_doctor *d)
     size_t i;
     json_t *module;
 
+    d->packages = cli_packages();
+    d->failed = d->failed || !d->packages;
     d->modules = cli_modules_find(d->cli, &err);
     d->loadable = d->modules != NULL;
     json_array_foreach(d->modules, i, module)
@@ -161,7 +135,7 @@ static void list_add(struct mp_str *list, const char *name)
     mp_str_adds(list, name);
 }
 
-/* Is its file there, though it can't be used? */
+/* Is there a file NAME.so that can't be used? */
 static bool is_refused(const struct cli_doctor *d, const char *name)
 {
     size_t i, len = strlen(name);
@@ -176,25 +150,69 @@ static bool is_refused(const struct cli_doctor *d, const char *name)
     return false;
 }
 
+/* Is something of that package there, usable or not? Its last word is mostly the name of
+ * the file. `names` gets what it would bring. */
+static bool is_there(const struct cli_doctor *d, const char *package,
+                     struct mp_str *names)
+{
+    const char *last = strrchr(package, '-');
+    bool there = is_refused(d, last ? last + 1 : package);
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(d->packages, i, one)
+    {
+        const char *name = get(one, "name");
+        if (strcmp(get(one, "package"), package) != 0 || !*get(one, "summary"))
+            continue;
+        there = there || cli_doctor_feature(d, get(one, "kind"), name, NULL) ||
+                is_refused(d, name);
+        list_add(names, name);
+    }
+    return there;
+}
+
+/* The first line of the list with that package? */
+static bool is_first(const struct cli_doctor *d, size_t at)
+{
+    const char *package = get(json_array_get(d->packages, at), "package");
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(get(json_array_get(d->packages, i), "package"), package) == 0)
+            return false;
+    return true;
+}
+
 static void note_missing(struct cli_doctor *d)
 {
+    char program[MCPLUG_TYPE_MAX];
     struct mp_str names, packages;
+    const char *brings;
+    size_t i;
+    json_t *one;
 
-    mp_str_init(&names, 1024);
-    mp_str_init(&packages, 1024);
-    for (size_t i = 0; i < MP_COUNT(owns); i++) {
-        if (cli_doctor_feature(d, owns[i].kind, owns[i].name, NULL) ||
-            is_refused(d, owns[i].module))
+    cli_program_type(program);
+    brings = cli_package_of(d->packages, "transport", program);
+    mp_str_init(&names, 4096);
+    mp_str_init(&packages, 4096);
+    json_array_foreach(d->packages, i, one)
+    {
+        const char *package = get(one, "package");
+        size_t before = names.len;
+        bool is_program = brings && strcmp(package, brings) == 0;
+        if (!is_first(d, i))
             continue;
-        if (i > 0) { /* who needs one of these is told where it is needed */
-            list_add(&names, owns[i].module);
-            list_add(&packages, owns[i].package);
-            continue;
+        bool there = is_there(d, package, &names);
+        if ((there || is_program) && names.data && names.len > before)
+            names.data[names.len = before] = '\0';
+        /* who needs one of the others is told where it is needed */
+        if (!there && !is_program)
+            list_add(&packages, package);
+        if (!there && is_program) {
+            cli_doctor_note(d, CLI_DOUBTFUL, "modules",
+                            "%s is not there, so no server can be a local program",
+                            program);
+            cli_doctor_todo(d, "Install the package %s.", package);
         }
-        cli_doctor_note(d, CLI_DOUBTFUL, "modules",
-                        "%s is not there, so no server can be a local program",
-                        owns[i].module);
-        cli_doctor_todo(d, "Install the package %s.", owns[i].package);
     }
     if (names.len) {
         cli_doctor_note(d, CLI_HEALTHY, "modules", "not installed: %s", names.data);
@@ -359,17 +377,30 @@ static void ask_libraries(struct cli_doctor *d)
             dlclose(all[i]);
 }
 
-/* Loads the modules of ours that bring libraries along, those of them that are there. */
+/* Of one of our packages? Others may do anything when they are loaded. */
+static bool is_ours(const struct cli_doctor *d, const json_t *module)
+{
+    size_t i;
+    json_t *feature;
+    json_array_foreach(json_object_get(module, "features"), i, feature)
+    {
+        if (cli_package_of(d->packages, get(feature, "kind"), get(feature, "name")))
+            return true;
+    }
+    return false;
+}
+
+/* Loads our modules that are there, with the libraries that they bring along. */
 static void load_libraries(struct cli_doctor *d)
 {
-    static const char *const features[][2] = {
-        {"service", "fetch"}, {"transport", "websocket"}, {"vault", "keyring"}};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     mcplug *host = d->loadable ? cli_modules_host(d->cli, true, &err) : NULL;
+    size_t i;
+    json_t *module;
 
-    for (size_t i = 0; host && i < MP_COUNT(features); i++) {
-        const json_t *module = NULL;
-        if (find_feature(d, features[i][0], features[i][1], NULL, &module))
+    json_array_foreach(host ? d->modules : NULL, i, module)
+    {
+        if (!json_object_get(module, "error") && is_ours(d, module))
             mcplug_text_free(mcplug_module_describe(
                 host, get(module, *get(module, "file") ? "file" : "name"), &err));
     }
@@ -414,9 +445,13 @@ void cli_doctor_versions(struct cli_doctor *d)
 
 void cli_doctor_helper(struct cli_doctor *d)
 {
+    char program[MCPLUG_TYPE_MAX];
+    const char *package;
     struct stat st;
 
-    if (!cli_doctor_feature(d, "transport", "stdio", NULL))
+    cli_program_type(program);
+    package = cli_package_of(d->packages, "transport", program);
+    if (!cli_doctor_feature(d, "transport", program, NULL))
         return; /* nobody would start it */
     char *path = cli_helper_path("mcplug-reaper");
     if (!path) {
@@ -438,7 +473,8 @@ void cli_doctor_helper(struct cli_doctor *d)
             cli_doctor_todo(d, "Unset MCPLUG_HELPER_PATH, or set it to the directory "
                                "that has mcplug-reaper.");
         else
-            cli_doctor_todo(d, "Install the package mcplug-stdio again.");
+            cli_doctor_todo(d, "Install %s%s again.", package ? "the package " : "mcplug",
+                            package ? package : "");
     }
     mp_free(path);
 }

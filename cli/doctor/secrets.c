@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "cli/base/packages.h"
 #include "cli/base/entries.h"
 
 #include <ctype.h>
@@ -111,19 +112,40 @@ static void check_file(struct visit *v, const char *name)
     mp_free(path);
 }
 
+/* The vaults that packages bring. */
+static void name_vaults(const struct visit *v, struct mp_str *out)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(v->d->packages, i, one)
+    {
+        const char *kind = json_string_value(json_object_get(one, "kind"));
+        if (strcmp(kind, "vault") == 0)
+            mp_str_addf(out, ", and with the package %s ${%s:..}",
+                        json_string_value(json_object_get(one, "package")),
+                        json_string_value(json_object_get(one, "name")));
+    }
+}
+
 static void check_vault(struct visit *v, const char *kind)
 {
-    const char *package = cli_doctor_package("vault", kind);
+    const char *package = cli_package_of(v->d->packages, "vault", kind);
+    struct mp_str others;
+
     if (cli_doctor_feature(v->d, "vault", kind, NULL))
         return;
     cli_doctor_note(v->d, CLI_WRONG, v->about,
                     "%s asks for ${%s:..}, and no module offers the vault \"%s\"", v->key,
                     kind, kind);
+    mp_str_init(&others, 1024);
+    name_vaults(v, &others);
     if (package)
         cli_doctor_todo(v->d, "Install the package %s.", package);
     else
-        cli_doctor_todo(v->d, "There are ${file:..} and ${cmd:..}, and with the package "
-                              "mcplug-keyring ${keyring:..}.");
+        cli_doctor_todo(v->d, "There are ${file:..} and ${cmd:..}%s.",
+                        others.data ? others.data : "");
+    mp_str_clear(&others);
 }
 
 static void on_secret(void *arg, const char *kind, const char *name)

@@ -298,8 +298,6 @@ int mcplug_json_check(const char *json, size_t len, size_t *line, size_t *column
 
 void mcplug_json_type(const char *text, size_t len, char out[MCPLUG_TYPE_MAX])
 {
-    static const char *const same[][2] = {
-        {"https", "http"}, {"wss", "websocket"}, {"ws", "websocket"}};
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     const struct mp_entry entry = {.json = mp_bytes(text, len)};
     char *type = NULL, *url = NULL;
@@ -316,9 +314,9 @@ void mcplug_json_type(const char *text, size_t len, char out[MCPLUG_TYPE_MAX])
         if (n && url[n] == ':')
             snprintf(out, MCPLUG_TYPE_MAX, "%.*s", (int)n, url);
     }
-    for (size_t i = 0; i < MP_COUNT(same); i++)
-        if (strcmp(out, same[i][0]) == 0)
-            snprintf(out, MCPLUG_TYPE_MAX, "%s", same[i][1]);
+    const char *shown = mp_type_shown(out);
+    if (shown != out)
+        snprintf(out, MCPLUG_TYPE_MAX, "%s", shown);
     mp_free(type);
     mp_free(url);
 }

@@ -83,6 +83,30 @@ const char *mcplug_modules_dir(const mcplug_modules *modules, size_t i)
     return mp_catalogue_dir(modules->catalogue, i);
 }
 
+/* ---- packages ---- */
+
+struct each {
+    int (*fn)(void *arg, const struct mcplug_packaged *one);
+    void *arg;
+};
+
+static bool pass_on(void *arg, const struct mp_packaged *one)
+{
+    const struct each *each = arg;
+    struct mcplug_packaged p = {.struct_size = sizeof p,
+                                .kind = one->kind,
+                                .name = one->name,
+                                .package = one->package,
+                                .summary = one->summary};
+    return each->fn(each->arg, &p) != 0;
+}
+
+int mcplug_packages_each(int (*fn)(void *arg, const struct mcplug_packaged *one),
+                         void *arg)
+{
+    return mp_packages_each(NULL, pass_on, &(struct each){fn, arg});
+}
+
 /* ---- describing ---- */
 
 /* A member of an object, with a comma before it unless it is the first. */

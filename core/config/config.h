@@ -130,6 +130,9 @@ void mp_entry_check_url(struct mp_entry *entry, const char *transport,
 /* The entry's "type" in our words ("streamable-http" is "http"), "stdio" when it has a
  * command and no type. give `out`, NULL when the URL has to tell. */
 int mp_entry_type(const struct mp_entry *entry, char **out, struct mcplug_error *err);
+/* The word that people are shown for a type or a scheme of a URL: "http" for "https".
+ * Borrow, or `type` itself. */
+const char *mp_type_shown(const char *type);
 
 /* ---- resolve.c ---- */
 

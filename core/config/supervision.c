@@ -33,29 +33,6 @@ void mp_supervision_clear(struct mp_supervision *supervision)
     memset(supervision, 0, sizeof *supervision);
 }
 
-/* ---- types ---- */
-
-int mp_entry_type(const struct mp_entry *entry, char **out, struct mcplug_error *err)
-{
-    static const char *const same[][2] = {
-        {"streamable-http", "http"},
-        {"streamableHttp", "http"},
-        {"streamable_http", "http"},
-        {"local", "stdio"},
-    };
-    mp_view type = mp_view_get(entry->json, "type");
-    const char *word = type.len ? NULL : "stdio";
-
-    *out = NULL;
-    if (!type.len && !mp_view_get(entry->json, "command").len)
-        return MCPLUG_OK;
-    for (size_t i = 0; !word && i < MP_COUNT(same); i++)
-        if (mp_view_equals(type, same[i][0]))
-            word = same[i][1];
-    *out = word ? mp_strdup(word) : mp_view_strdup(type);
-    return *out ? MCPLUG_OK : mp_fail_nomem(err);
-}
-
 /* ---- queues ---- */
 
 static const struct number {

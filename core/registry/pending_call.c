@@ -121,8 +121,7 @@ static void call_free(struct mp_pending_call *c)
  * user's and does not say so at once, is started anew. */
 static void doubt(struct mp_service *s)
 {
-    bool is_own_program =
-        s->dedicated && s->transport && strcmp(s->transport, "stdio") == 0;
+    bool is_own_program = s->dedicated && mp_identity_fact(&s->id, "pid");
 
     if (!s->n_sent && mp_service_ready(s) && !s->keeper.once)
         mp_health_suspect(&s->health, is_own_program ? 1 : MP_HEALTH_MISSES);

@@ -407,10 +407,8 @@ static bool lasts(const struct mcplug_error *why)
 static bool is_missing(const struct mp_service *s, const struct mcplug_error *why)
 {
     const mcplug_settings *t = mp_target_settings(s->target);
-    bool is_program = t->type ? strcmp(t->type, "stdio") == 0
-                              : mp_props_get(t->props, "command") != NULL;
 
-    return is_program && why->code == MCPLUG_EREFUSED &&
+    return mp_props_get(t->props, "command") && why->code == MCPLUG_EREFUSED &&
            (why->os_error == ENOENT || why->os_error == EACCES ||
             why->os_error == ENOTDIR || why->os_error == ENOEXEC);
 }

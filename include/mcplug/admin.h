@@ -346,6 +346,20 @@ MCPLUG_API const char *mcplug_modules_dir(const mcplug_modules *modules, size_t 
 MCPLUG_API char *mcplug_module_describe(mcplug *host, const char *module,
                                         struct mcplug_error *err);
 
+/* A line of the list of packages, which is installed with the library. */
+struct mcplug_packaged {
+    uint32_t struct_size;
+    uint32_t reserved;
+    const char *kind;    /* "transport", "vault", .. */
+    const char *name;    /* of the feature, or a scheme of URLs */
+    const char *package; /* that brings it */
+    const char *summary; /* "": another name of the same */
+};
+/* Calls `fn` for each of them, what is installed and what could be; borrow. It returns 0
+ * to stop. MCPLUG_OK, also when there is no such list, or MCPLUG_ENOMEM. */
+MCPLUG_API int
+mcplug_packages_each(int (*fn)(void *arg, const struct mcplug_packaged *one), void *arg);
+
 /* ---- what servers offered last --------------------------------------------------- */
 
 /* Lists that servers gave are kept on disk, so that they can be shown, searched and

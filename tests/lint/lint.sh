@@ -118,6 +118,16 @@ top == "include" && (quoted || to == "mcplug" && name != "mcplug/types.h" &&
 ' $(sources $folders) >>"$found" ||
     echo "tests/lint/lint.sh: cannot check who includes whom" >>"$found"
 
+# ---- no transport by its name ----
+# What there is comes from modules, from what they declare and from the list of packages.
+# config/type.c has the words of configuration files, cli/import those of other programs'.
+# Left out: code for the schemes of URLs, probes, and programs that servers are run by.
+grep -nE '"(stdio|https?|sse|websocket|wss?|unix|tcp|ssh|docker|podman|(sse|ws|http)-ide|streamable.?[hH]ttp)"' \
+    $(sources core cli | grep -vE '^(core/config/type\.c|cli/import/)') |
+    grep -vE ':[0-9]+: *(/?\*|//)' | grep -vE '/\*[^"]*"[^"]*"[^*]*\*/ *$' |
+    grep -vE '^core/config/(policy_url|keys|schema)\.c:|^cli/doctor/(program|entry)\.c:' |
+    sed 's/:\([0-9]*\):.*/:\1: names a transport; see core\/config\/type.c/' >>"$found"
+
 # ---- what the library shows ----
 # Every function of a public header and everything that is MP_SHARED is in the map once, in
 # the node of its header, and the map has nothing else. What is shared, the command uses;
