@@ -8,7 +8,6 @@
 #include "config/supervision.h"
 #include "plugin/props.h"
 #include "registry/filter.h"
-#include "registry/probe.h"
 #include "rpc/spill.h"
 
 #include <mcplug/admin.h>
@@ -146,7 +145,8 @@ const char *mcplug_entry_name(const mcplug_entry *entry)
 void mcplug_entry_probe(const mcplug_entry *entry, char out[MCPLUG_TYPE_MAX])
 {
     _Static_assert(MCPLUG_TYPE_MAX == MP_PROBE_NAME, "a name");
-    char *name = mp_view_strdup(mp_view_get(entry->json, "healthProbe"));
+    mp_view probe = mp_probe_of(mp_view_get(entry->json, "healthProbe"));
+    char *name = mp_view_strdup(probe);
     mp_probe_name(name ? name : "", out);
     mp_free(name);
 }
@@ -235,6 +235,7 @@ void mcplug_entry_check(mcplug_entry *entry, mcplug *host)
         const struct mcplug_feature *f = &offer->feature;
         mp_entry_check(entry, f->name, f->options);
         mp_entry_check_url(entry, f->name, f->accepts);
+        mp_target_check_probe(&host->connector, entry);
     } else {
         const char *key = type ? "type" : "url";
         char path[MCPLUG_NAME_MAX + 32];

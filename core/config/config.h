@@ -124,6 +124,11 @@ void mp_entry_check(struct mp_entry *entry, const char *transport,
  * scheme that the transport takes (`accepts` as in its feature; NULL: any). */
 void mp_entry_check_url(struct mp_entry *entry, const char *transport,
                         const char *const *accepts);
+/* The settings beside the name of its probe, against what that declares. */
+void mp_entry_check_probe(struct mp_entry *entry, const char *probe,
+                          const struct mcplug_option *options);
+/* The name in a value of "healthProbe", which may be an object; empty: none. */
+mp_view mp_probe_of(mp_view value);
 
 /* ---- supervision.c ---- */
 

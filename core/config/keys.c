@@ -52,6 +52,11 @@ static const char *shape_of(mp_view v)
     }
 }
 
+mp_view mp_probe_of(mp_view v)
+{
+    return mp_view_is_object(v) ? mp_view_get(v, "name") : v;
+}
+
 static bool is_number(mp_view v)
 {
     return v.data[0] == '-' || (v.data[0] >= '0' && v.data[0] <= '9');
@@ -216,7 +221,7 @@ static void check_time(struct mp_entry *entry, const char *below, mp_view v)
 }
 
 /* Modules may offer more than the four, so only what looks like a slip is refused. */
-static void check_probe(struct mp_entry *entry, const char *below, mp_view v)
+static void check_probe_name(struct mp_entry *entry, const char *below, mp_view v)
 {
     static const char *const names[] = {"ping", "listTools", "discover", "http"};
     struct mcplug_error why = MCPLUG_ERROR_INIT;
@@ -244,6 +249,23 @@ static void check_probe(struct mp_entry *entry, const char *below, mp_view v)
     else
         mp_check_string(entry, below, v);
     mp_free(given);
+}
+
+/* A name, or an object that has it beside the settings; what is right of those its module
+ * declares. */
+static void check_probe(struct mp_entry *entry, const char *below, mp_view v)
+{
+    mp_view name = mp_probe_of(v);
+    char path[96];
+
+    if (!mp_view_is_object(v)) {
+        check_probe_name(entry, below, v);
+    } else if (!name.len) {
+        mp_entry_complain(entry, false, below, v, "\"name\" is missing");
+    } else {
+        snprintf(path, sizeof path, "%s.name", below);
+        check_probe_name(entry, path, name);
+    }
 }
 
 static void check_text(struct mp_entry *entry, const char *below, mp_view v)
@@ -289,6 +311,12 @@ static void check_flag(struct mp_entry *entry, const char *below, mp_view v)
 static bool read_text(mp_view v, void *out)
 {
     return !mp_view_is_string(v) || (*(char **)out = mp_view_strdup(v));
+}
+
+static bool read_probe(mp_view v, void *out)
+{
+    return !(mp_view_is_string(v) || mp_view_is_object(v)) ||
+           (*(char **)out = mp_view_text(v));
 }
 
 static void clear_text(void *out)
@@ -360,6 +388,7 @@ static bool read_timeouts(mp_view v, void *out)
 }
 
 static const struct mp_key_reader text = {read_text, clear_text};
+static const struct mp_key_reader probe = {read_probe, clear_text};
 static const struct mp_key_reader list = {read_list, clear_list};
 static const struct mp_key_reader flag = {read_flag, NULL};
 static const struct mp_key_reader duration = {read_time, NULL};
@@ -398,7 +427,7 @@ const struct mp_key mp_keys[] = {
      .help = "true: ping it while a tool runs"},
     {"idle", "duration", check_time, INTO(duration, idle_ms), OURS,
      .help = "stop it after this time without a call"},
-    {"healthProbe", "string", check_probe, INTO(text, probe), OURS,
+    {"healthProbe", "string", check_probe, INTO(probe, probe), OURS,
      .help = "ping, listTools, discover, http, .."},
     {"healthUrl", "string", check_probe_url, INTO(text, probe_url), .ours = true,
      .help = "what the probe http asks for"},

@@ -63,6 +63,21 @@ bool mp_key_is_foreign(mp_view name);
 const struct mcplug_option *mp_option_find(const struct mcplug_option *options,
                                            mp_view name);
 
+/* ---- options.c ---- */
+
+/* The settings of a feature that is no transport: a probe, a vault. */
+struct mp_options_check {
+    const char *kind, *feature;          /* "probe", "cpu" */
+    const struct mcplug_option *options; /* what it declares; NULL: nothing */
+    const char *skip;                    /* a member that is no setting; may be NULL */
+    mp_view beside; /* an object that may have what is missing; may be empty */
+    /* `name` is the member's, "" for the object; borrow. */
+    void (*note)(void *arg, const char *name, mp_view at, const char *text);
+    void *arg;
+};
+/* Unknown members, those of a wrong type, and missing ones. */
+void mp_options_check(const struct mp_options_check *check, mp_view object);
+
 /* ---- names ---- */
 
 /* Do the words differ in one place alone, by so many letters at most? Case does not

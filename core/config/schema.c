@@ -98,7 +98,9 @@ void mp_entry_check_shape(struct mp_entry *entry)
         else if (key)
             key->check(entry, below, value);
     }
-    if (mp_view_equals(probe, "http") && !mp_view_get(entry->json, "healthUrl").len)
+    if (mp_view_equals(mp_probe_of(probe), "http") &&
+        !mp_view_get(entry->json, "healthUrl").len &&
+        !(mp_view_is_object(probe) && mp_view_get(probe, "healthUrl").len))
         mp_entry_complain(entry, false, ".healthProbe", probe,
                           "\"http\" needs \"healthUrl\", which is missing");
     if (command.len && url.len)
@@ -201,6 +203,30 @@ void mp_entry_check(struct mp_entry *entry, const char *transport,
         }
     }
     check_missing(entry, transport, options);
+}
+
+static void note_probe(void *arg, const char *name, mp_view at, const char *text)
+{
+    char below[160];
+
+    snprintf(below, sizeof below, ".healthProbe%s%.128s", *name ? "." : "", name);
+    mp_entry_complain(arg, false, below, at, "%s", text);
+}
+
+void mp_entry_check_probe(struct mp_entry *entry, const char *probe,
+                          const struct mcplug_option *options)
+{
+    struct mp_options_check check = {.kind = "probe",
+                                     .feature = probe,
+                                     .options = options,
+                                     .skip = "name",
+                                     .beside = entry->json,
+                                     .note = note_probe,
+                                     .arg = entry};
+    mp_view settings = mp_view_get(entry->json, "healthProbe");
+
+    if (mp_view_is_object(settings))
+        mp_options_check(&check, settings);
 }
 
 static bool accepts_scheme(const char *const *accepts, const char *url, size_t len)

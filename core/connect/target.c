@@ -142,6 +142,23 @@ static int usable(const struct mp_entry *entry, struct mcplug_error *err)
     return mp_fail(err, why.code, "%s", why.text);
 }
 
+void mp_target_check_probe(struct mp_connector *c, struct mp_entry *entry)
+{
+    mp_view value = mp_view_get(entry->json, "healthProbe");
+    char *name = mp_view_is_object(value) ? mp_view_strdup(mp_probe_of(value)) : NULL;
+    char plain[MP_PROBE_NAME];
+    const struct mp_offer *offer;
+
+    /* one that nobody offers is told of when the server starts */
+    if (name && strlen(name) < MP_PROBE_NAME / 2) {
+        mp_probe_name(name, plain);
+        if (mp_catalogue_find(c->catalogue, MCPLUG_PROBE, plain, &offer, NULL) ==
+            MCPLUG_OK)
+            mp_entry_check_probe(entry, plain, offer->feature.options);
+    }
+    mp_free(name);
+}
+
 int mp_target_of_entry(struct mp_connector *c, struct mcplug_config *config,
                        struct mp_entry *entry, const mcplug_settings *overlay,
                        struct mp_resolved *resolved, struct mp_target **out,
@@ -161,6 +178,7 @@ int mp_target_of_entry(struct mp_connector *c, struct mcplug_config *config,
         const struct mcplug_feature *f = &t->offer->feature;
         mp_entry_check(entry, f->name, f->options);
         mp_entry_check_url(entry, f->name, f->accepts);
+        mp_target_check_probe(c, entry);
         r = entry->broken ? usable(entry, err) : MCPLUG_OK;
     }
     if (r == MCPLUG_OK)

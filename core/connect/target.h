@@ -12,6 +12,8 @@
 struct mp_target; /* counted */
 int mp_target_of_settings(const mcplug_settings *settings, struct mp_target **out,
                           struct mcplug_error *err);
+/* Checks the settings that an entry has for its probe; what is wrong is noted. */
+void mp_target_check_probe(struct mp_connector *c, struct mp_entry *entry);
 /* `overlay`, which may be NULL, is put on top of what the entry says. Problems of the
  * entry's settings are noted in the configuration, which is kept as long as the target.
  * Clear `resolved`, which has the times and what is missing, in any case. */

@@ -153,6 +153,11 @@ const char *mp_kind_name(uint32_t kind); /* "transport", .. or "kind 9" */
 bool mp_kind_known(uint32_t kind);
 bool mp_kind_is_type(uint32_t kind); /* may stand as "type" in an entry */
 
+#define MP_PROBE_NAME 64
+/* What the module's probe is called that a configuration names: modules have no capitals
+ * in their names, so listTools is list-tools. */
+void mp_probe_name(const char *name, char out[MP_PROBE_NAME]);
+
 /* ---- tables.c: what modules are handed ---- */
 
 /* The core's record of one module; log lines come from "plugin:NAME". give. `cat` is

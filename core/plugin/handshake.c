@@ -219,3 +219,15 @@ int mp_plugin_handshake(const struct mcplug_plugin *d, const char *file,
         r = check_feature(d, i, file, err);
     return r;
 }
+
+void mp_probe_name(const char *name, char out[MP_PROBE_NAME])
+{
+    size_t n = 0;
+    for (; *name && n + 2 < MP_PROBE_NAME; name++) {
+        bool upper = *name >= 'A' && *name <= 'Z';
+        if (upper)
+            out[n++] = '-';
+        out[n++] = upper ? (char)(*name | 0x20) : *name;
+    }
+    out[n] = '\0';
+}

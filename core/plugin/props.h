@@ -50,6 +50,12 @@ int mp_props_merge(mcplug_props *props, const mcplug_props *top);
 int mp_props_check(mcplug_props *props, const struct mcplug_option *options,
                    const char *what, struct mcplug_error *err);
 
+/* Adds the members of an object that is valid JSON: scalars as values, arrays as lists,
+ * objects as maps; but the one that is called `skip` (NULL: none). MCPLUG_ECONFIG: what
+ * is deeper, or null. */
+int mp_props_add_json(mcplug_props *props, struct mcplug_bytes object, const char *skip,
+                      struct mcplug_error *err);
+
 /* Appends the names of required options that are not set, as `a, b`; returns how
  * many. `props` may be NULL: nothing is set. */
 size_t mp_props_missing(const mcplug_props *props, const struct mcplug_option *options,

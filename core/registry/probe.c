@@ -4,6 +4,9 @@
 #include "base/links.h"
 #include "base/mem.h"
 #include "config/policy_url.h" /* URLs as the modules read them */
+#include "json/scan.h"
+#include "json/walk.h"
+#include "plugin/props.h"
 #include "registry/health.h"
 
 #include <stdio.h>
@@ -235,27 +238,56 @@ static const struct mcplug_probe_ops own_ops = {
 
 /* ---- finding one ---- */
 
-void mp_probe_name(const char *name, char out[MP_PROBE_NAME])
+/* What "healthProbe" may be: a name, or the text of an object with name and settings.
+ * give `settings`, which may be empty. */
+static int read(const char *text, char name[MP_PROBE_NAME], mcplug_props **settings,
+                struct mcplug_error *err)
 {
-    size_t n = 0;
-    for (; *name && n + 2 < MP_PROBE_NAME; name++) {
-        bool upper = *name >= 'A' && *name <= 'Z';
-        if (upper)
-            out[n++] = '-';
-        out[n++] = upper ? (char)(*name | 0x20) : *name;
+    static const struct mp_scan_limits limits = {.depth = 3, .tokens = 4096};
+    mp_view object = mp_text(text), word;
+    mcplug_props *props = mp_props_new();
+    char *own = NULL;
+    int r = props ? MCPLUG_OK : mp_fail_nomem(err);
+
+    if (r == MCPLUG_OK && text[0] == '{') {
+        struct mcplug_error why = MCPLUG_ERROR_INIT;
+        if (mp_scan_text(text, object.len, &limits, NULL, &why) != MCPLUG_OK)
+            r = mp_fail(err, MCPLUG_ECONFIG, "\"healthProbe\" is not JSON: %s", why.text);
+        word = r == MCPLUG_OK ? mp_view_get(object, "name") : mp_text("");
+        if (r == MCPLUG_OK && !mp_view_is_string(word))
+            r = mp_fail(err, MCPLUG_ECONFIG, "the probe has no \"name\"");
+        if (r == MCPLUG_OK && !(own = mp_view_strdup(word)))
+            r = mp_fail_nomem(err);
+        if (r == MCPLUG_OK)
+            r = mp_props_add_json(props, object, "name", err);
     }
-    out[n] = '\0';
+    const char *given = own ? own : text;
+    if (r == MCPLUG_OK && strlen(given) >= MP_PROBE_NAME / 2)
+        r = mp_fail(err, MCPLUG_ENOTSUP, "no module offers the probe \"%.64s\"", given);
+    if (r == MCPLUG_OK) {
+        mp_probe_name(given, name);
+        *settings = mp_move(&props);
+    }
+    mp_free(own);
+    mp_props_free(props);
+    return r;
 }
 
-static int find(struct mp_catalogue *catalogue, const char *name,
-                const struct mp_offer **out, struct mcplug_error *err)
+/* give `settings` */
+static int find(struct mp_catalogue *catalogue, const char *text,
+                const struct mp_offer **out, mcplug_props **settings,
+                struct mcplug_error *err)
 {
-    char plain[MP_PROBE_NAME];
+    char name[MP_PROBE_NAME];
+    mcplug_props *props = NULL;
+    int r = read(text, name, &props, err);
 
-    if (strlen(name) >= MP_PROBE_NAME / 2)
-        return mp_fail(err, MCPLUG_ENOTSUP, "no module offers the probe \"%.64s\"", name);
-    mp_probe_name(name, plain);
-    return mp_catalogue_find(catalogue, MCPLUG_PROBE, plain, out, err);
+    if (r == MCPLUG_OK)
+        r = mp_catalogue_find(catalogue, MCPLUG_PROBE, name, out, err);
+    if (r == MCPLUG_OK)
+        *settings = mp_move(&props);
+    mp_props_free(props);
+    return r;
 }
 
 static bool same_origin(const char *a, const char *b)
@@ -294,24 +326,30 @@ static int check_url(const struct mcplug_feature *f, const char *url,
                    f->name, parts.scheme);
 }
 
-/* give `out` */
-static int make_settings(const struct mcplug_feature *f, const char *url,
-                         const struct mp_session *s, mcplug_props **out,
+/* `own` are those that were given for the probe itself. give `out` */
+static int make_settings(const struct mcplug_feature *f, const mcplug_props *own,
+                         const char *url, const struct mp_session *s, mcplug_props **out,
                          struct mcplug_error *err)
 {
     const struct mcplug_option *o = f->options;
+    const char *elsewhere = mp_props_get(own, "url");
     char what[NAME_BYTES + 16];
 
     while (o && o->name && strcmp(o->name, url_option) != 0)
         o++;
     if (!o || !o->name)
         url = NULL; /* the probe does not know it */
-    mcplug_props *props = known_settings(f, url, s);
+    else if (mp_props_get(own, url_option))
+        url = mp_props_get(own, url_option);
+    mcplug_props *props = known_settings(f, url ? url : elsewhere, s);
     int r = props ? MCPLUG_OK : mp_fail_nomem(err);
     if (r == MCPLUG_OK && url)
         r = check_url(f, url, err);
     if (r == MCPLUG_OK && url && mp_props_set(props, url_option, url) != MCPLUG_OK)
         r = mp_fail_nomem(err);
+    if (r == MCPLUG_OK && mp_props_merge(props, own) != MCPLUG_OK)
+        r = mp_fail(err, MCPLUG_ECONFIG, "probe \"%s\": its settings do not fit",
+                    f->name);
     snprintf(what, sizeof what, "probe \"%s\"", f->name);
     if (r == MCPLUG_OK)
         r = mp_props_check(props, f->options, what, err);
@@ -325,13 +363,14 @@ int mp_probe_check(struct mp_catalogue *catalogue, const char *name, const char 
                    struct mcplug_error *err)
 {
     const struct mp_offer *offer = NULL;
-    mcplug_props *settings = NULL;
+    mcplug_props *settings = NULL, *own = NULL;
 
     if (!name)
         return MCPLUG_OK;
-    int r = find(catalogue, name, &offer, err);
+    int r = find(catalogue, name, &offer, &own, err);
     if (r == MCPLUG_OK)
-        r = make_settings(&offer->feature, url, NULL, &settings, err);
+        r = make_settings(&offer->feature, own, url, NULL, &settings, err);
+    mp_props_free(own);
     mp_props_free(settings);
     return r;
 }
@@ -390,9 +429,11 @@ int mp_probe_start(const struct mp_probe_options *o,
         .url = url ? url : mp_props_get(mp_session_settings(o->session), "url"),
         .revision = id->revision,
     };
-    int r = o->name ? find(o->catalogue, o->name, &offer, err) : MCPLUG_OK;
-    if (offer)
-        r = make_settings(&offer->feature, o->url, o->session, &c->settings, err);
+    mcplug_props *own = NULL;
+    int r = o->name ? find(o->catalogue, o->name, &offer, &own, err) : MCPLUG_OK;
+    if (r == MCPLUG_OK && offer)
+        r = make_settings(&offer->feature, own, o->url, o->session, &c->settings, err);
+    mp_props_free(own);
     if (r == MCPLUG_OK) {
         c->ops = offer ? offer->feature.ops : &own_ops;
         c->name = offer ? offer->feature.name : "of the core";

@@ -12,7 +12,8 @@ struct mp_probe_options {
     struct mp_catalogue *catalogue;
     struct mp_session *session; /* ready, and so until the probe is gone */
     /* NULL: by era, ping or discover, for which no module is needed. Names of modules
-     * have no capitals: listTools is looked for as list-tools. */
+     * have no capitals: listTools is looked for as list-tools. Or an object as JSON,
+     * with "name" and settings. */
     const char *name;
     /* Setting "healthUrl" of probes that know it; may be NULL. Within the origin of the
      * server's own URL the probe has those of its settings that it knows, else none. */
@@ -30,11 +31,6 @@ void mp_probe_cancel(mcplug_check *check); /* take; `done` does not run */
 /* Is there such a probe, and does it have what it needs? Before a server is started. */
 int mp_probe_check(struct mp_catalogue *catalogue, const char *name, const char *url,
                    struct mcplug_error *err);
-
-#define MP_PROBE_NAME 64
-/* What the module's probe is called that a configuration names: modules have no capitals
- * in their names, so listTools is list-tools. */
-void mp_probe_name(const char *name, char out[MP_PROBE_NAME]);
 
 /* What modules call; for the catalogue. */
 extern const struct mcplug_health mp_probe_health;

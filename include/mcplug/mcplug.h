@@ -185,7 +185,8 @@ struct mcplug_server_options {
     const char *revision; /* "2025-11-25": that one and no other; NULL: find out */
     const char *identity; /* on whose behalf; two of them share nothing. NULL: "" */
     /* How to see whether it lives: "ping", "listTools", "discover", "http", or what else
-     * a module offers. NULL: ping or discover, by era. */
+     * a module offers. NULL: ping or discover, by era. With settings it is an object:
+     * {"name":"cpu","limit":5}. */
     const char *probe;
     const char *probe_url; /* for "http" */
     uint64_t probe_ms; /* an idle server is probed after that much silence; 0: 30000 */

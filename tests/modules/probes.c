@@ -165,6 +165,20 @@ START(looks)
     return MCPLUG_OK;
 }
 
+START(measures)
+{
+    BEGIN();
+    const struct mcplug_diag *diag = one->module->host->diag;
+    const char *const *words = diag->prop_list(settings, "words");
+    const char *const *marks = diag->prop_list(settings, "marks");
+    SAY(one, "limit %d, unit %s, words %s %s, marks %s=%s",
+        (int)diag->prop_int(settings, "limit", 0), diag->prop(settings, "unit"),
+        words[0] ? words[0] : "-", words[0] && words[1] ? words[1] : "-",
+        marks[0] ? marks[0] : "-", marks[0] ? marks[1] : "-");
+    HEALTH(one)->verdict(check, NULL);
+    return MCPLUG_OK;
+}
+
 static int probes_init(const struct mcplug_host *host, mcplug_self *self, void **ctx,
                        struct mcplug_error *err)
 {
@@ -200,6 +214,13 @@ static const struct mcplug_option options[] = {
     {"headers", "map", NULL, "for the same origin"},
     {NULL, NULL, NULL, NULL},
 };
+static const struct mcplug_option measured[] = {
+    {"limit", "int", NULL, "what is too much"},
+    {"unit", "string", "percent", "of the limit"},
+    {"words", "list", NULL, "some words"},
+    {"marks", "map", NULL, "some pairs"},
+    {NULL, NULL, NULL, NULL},
+};
 static const char *const schemes[] = {"https", NULL};
 
 static const struct mcplug_feature features[] = {
@@ -219,6 +240,13 @@ static const struct mcplug_feature features[] = {
         .accepts = schemes,
         .options = options,
         .ops = OPS(looks),
+    },
+    {
+        .kind = MCPLUG_PROBE,
+        .name = "odd-measures",
+        .summary = "says what it was given",
+        .options = measured,
+        .ops = OPS(measures),
     },
 };
 

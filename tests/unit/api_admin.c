@@ -403,8 +403,11 @@ START_TEST(the_probe_is_named_as_modules_have_it)
 {
     char probe[MCPLUG_TYPE_MAX];
     give(USER, "{'mcpServers':{'l':{'command':'x','healthProbe':'listTools'},"
+               "'o':{'command':'x','healthProbe':{'name':'myOwn','limit':5}},"
                "'n':{'command':'x'}}}");
     conf_load();
+    mcplug_entry_probe(find("o"), probe);
+    ck_assert_str_eq(probe, "my-own");
     mcplug_entry_probe(find("l"), probe);
     ck_assert_str_eq(probe, "list-tools");
     mcplug_entry_probe(find("n"), probe);

@@ -117,6 +117,74 @@ START_TEST(a_health_probe_is_a_name)
 }
 END_TEST
 
+static const struct mcplug_option measured[] = {
+    {"limit", "int", NULL, "what is too much"},
+    {"grace", "duration", "1s", "how long"},
+    {"words", "list", NULL, "some words"},
+    {"marks", "map", NULL, "some pairs"},
+    {NULL, NULL, NULL, NULL},
+};
+
+static void check_probe(const char *settings, const char *problem)
+{
+    char body[512], line[512] = "";
+
+    snprintf(body, sizeof body, "'healthProbe':{'name':'cpu'%s}", settings);
+    load_keys(body);
+    ck_assert_str_eq(problems(), "");
+    mp_entry_check_probe(entry("s"), "cpu", measured);
+    if (problem)
+        snprintf(line, sizeof line, USER ":2:%s\n", problem);
+    ck_assert_msg(strcmp(problems(), line) == 0, "%s: %s instead of %s", body, problems(),
+                  line);
+    ck_assert(entry("s")->broken == (problem != NULL));
+}
+
+START_TEST(a_health_probe_may_have_settings)
+{
+    check_keys("'healthProbe':{'name':'cpu','limit':5}", NULL);
+    check_keys("'healthProbe':{'limit':5}", "15: " S ".healthProbe: \"name\" is missing");
+    check_keys("'healthProbe':{'name':'pong'}",
+               "23: " S ".healthProbe.name: expected ping, listTools, discover or http; "
+               "did you mean \"ping\"?");
+    check_keys("'healthProbe':{'name':['ping']}",
+               "23: " S ".healthProbe.name: expected ping, listTools, discover or http, "
+               "or a name that a module offers");
+    check_keys("'healthProbe':{'name':'http'}",
+               "15: " S ".healthProbe: \"http\" needs \"healthUrl\", which is missing");
+    check_keys("'healthProbe':{'name':'http','healthUrl':'http://h/'}", NULL);
+    keep("'healthProbe':{'name':'cpu','limit':5}");
+    ck_assert_str_eq(supervision.probe, "{\"name\":\"cpu\",\"limit\":5}");
+}
+END_TEST
+
+START_TEST(settings_of_a_probe_are_checked_against_what_it_declares)
+{
+    check_probe(",'limit':5,'grace':'2s','words':['a',1],'marks':{'a':'b'}", NULL);
+    check_probe("",
+                "15: " S ".healthProbe: \"limit\" is missing, which the probe \"cpu\" "
+                "needs");
+    check_probe(",'limit':'much'",
+                "37: " S ".healthProbe.limit: \"much\" is not of type int");
+    check_probe(",'limit':[5]",
+                "37: " S ".healthProbe.limit: expected a value of type int");
+    check_probe(",'limit':5,'grace':'long'",
+                "47: " S ".healthProbe.grace: \"long\" is not of type duration");
+    check_probe(",'limit':5,'limti':5",
+                "39: " S ".healthProbe.limti: is unknown to the probe \"cpu\"; did you "
+                "mean \"limit\"?");
+    check_probe(",'limit':5,'quantum':5",
+                "39: " S ".healthProbe.quantum: is unknown to the probe \"cpu\"");
+    check_probe(",'limit':5,'words':'a'", "47: " S ".healthProbe.words: expected a list");
+    check_probe(",'limit':5,'words':[[]]",
+                "48: " S ".healthProbe.words: expected a value of type string");
+    check_probe(",'limit':5,'marks':['a']",
+                "47: " S ".healthProbe.marks: expected an object");
+    check_probe(",'limit':5,'marks':{'a':'\\u0000'}",
+                "52: " S ".healthProbe.marks: has a NUL character");
+}
+END_TEST
+
 START_TEST(a_name_of_64_letters_is_the_longest)
 {
     char body[128], name[66];
@@ -572,6 +640,8 @@ static void add(TCase *t)
     tcase_add_checked_fixture(t, world, end);
     tcase_add_test(t, timeouts_are_numbers_or_times);
     tcase_add_test(t, a_health_probe_is_a_name);
+    tcase_add_test(t, a_health_probe_may_have_settings);
+    tcase_add_test(t, settings_of_a_probe_are_checked_against_what_it_declares);
     tcase_add_test(t, a_name_of_64_letters_is_the_longest);
     tcase_add_test(t, the_probe_http_needs_a_url);
     tcase_add_test(t, idle_is_a_time);

@@ -344,6 +344,33 @@ START_TEST(the_servers_headers_go_to_its_own_origin_alone)
 }
 END_TEST
 
+START_TEST(a_probe_gets_the_settings_beside_its_name)
+{
+    fake_legacy(&f, NULL, "{}");
+    ck_assert_int_eq(start_at("{\"limit\":5,\"name\":\"oddMeasures\","
+                              "\"words\":[\"a\",\"b\"],\"marks\":{\"k\":\"v\"}}",
+                              NULL),
+                     MCPLUG_OK);
+    ck_assert(logged("limit 5, unit percent, words a b, marks k=v"));
+    ends(MCPLUG_OK, "");
+}
+END_TEST
+
+START_TEST(a_url_among_the_settings_counts_like_the_one_beside_them)
+{
+    mp_props_set(f.settings, "url", "https://example.org/mcp");
+    mp_props_put(f.settings, "headers", "Authorization", "Bearer s3cret");
+    fake_legacy(&f, NULL, "{}");
+    ck_assert_int_eq(start_at("{\"name\":\"odd-looks\","
+                              "\"healthUrl\":\"https://example.com/health\"}",
+                              "https://example.org/health"),
+                     MCPLUG_OK);
+    ends(MCPLUG_OK, "");
+    ck_assert(logged("https://example.com/health no header="));
+    ck_assert(!logged("s3cret"));
+}
+END_TEST
+
 static const struct {
     const char *name, *url;
     int code;
@@ -358,6 +385,25 @@ static const struct {
      "healthUrl: the probe \"odd-looks\" takes no http"},
     {"odd-looks", "https://me:s3cret@x.test/", MCPLUG_ECONFIG, "healthUrl: it "},
     {"odd-looks", "nonsense", MCPLUG_ECONFIG, "healthUrl: it "},
+    {"{\"name\":\"ping\"}", NULL, MCPLUG_OK, ""},
+    {"{\"name\":\"odd-looks\",\"healthUrl\":\"https://x.test/\"}", NULL, MCPLUG_OK, ""},
+    {"{\"name\":\"odd-looks\",\"healthUrl\":\"http://x.test/\"}", NULL, MCPLUG_ECONFIG,
+     "healthUrl: the probe \"odd-looks\" takes no http"},
+    {"{\"name\":\"odd-measures\",\"limit\":\"5\"}", NULL, MCPLUG_OK, ""},
+    {"{\"name\":\"odd-measures\"}", NULL, MCPLUG_ECONFIG, "limit"},
+    {"{\"name\":\"odd-measures\",\"limit\":\"much\"}", NULL, MCPLUG_ECONFIG, "limit"},
+    {"{\"name\":\"odd-measures\",\"limit\":5,\"limti\":5}", NULL, MCPLUG_ECONFIG,
+     "limti"},
+    {"{\"name\":\"odd-measures\",\"limit\":null}", NULL, MCPLUG_ECONFIG,
+     "limit: expected a value, a list or an object of values"},
+    {"{\"name\":\"odd-measures\",\"limit\":5,\"words\":[[]]}", NULL, MCPLUG_ECONFIG,
+     "words: expected"},
+    {"{\"limit\":5}", NULL, MCPLUG_ECONFIG, "the probe has no \"name\""},
+    {"{\"name\":7}", NULL, MCPLUG_ECONFIG, "the probe has no \"name\""},
+    {"{\"name\":\"nobodys\"}", NULL, MCPLUG_ENOTSUP, "no module offers the probe"},
+    {"{\"name\":\"ping\"", NULL, MCPLUG_ECONFIG, "\"healthProbe\" is not JSON"},
+    {"{\"name\":\"ping\",\"a\":[{\"b\":[]}]}", NULL, MCPLUG_ECONFIG,
+     "\"healthProbe\" is not JSON"},
     {"no-such-probe", NULL, MCPLUG_ENOTSUP, "no module offers the probe"},
     {"aVeryLongNameThatNobodyWouldEverGiveToOneOfHisProbesOrSoItSeems", NULL,
      MCPLUG_ENOTSUP, "no module offers the probe"},
@@ -396,6 +442,8 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_module_may_ask_16_times_and_not_after_its_verdict);
     tcase_add_test(tc, a_probe_that_has_spoken_can_still_be_cancelled);
     tcase_add_test(tc, a_probe_learns_about_its_target);
+    tcase_add_test(tc, a_probe_gets_the_settings_beside_its_name);
+    tcase_add_test(tc, a_url_among_the_settings_counts_like_the_one_beside_them);
     tcase_add_loop_test(tc, the_servers_headers_go_to_its_own_origin_alone, 0, 3);
     tcase_add_loop_test(tc, what_a_probe_needs_is_known_before_a_server_starts, 0,
                         MP_COUNT(needs));
