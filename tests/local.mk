@@ -66,6 +66,7 @@ unit_tests = \
 	tests/unit/config_schema \
 	tests/unit/config_secret \
 	tests/unit/config_supervision \
+	tests/unit/config_vaults \
 	tests/unit/content_block \
 	tests/unit/content_write \
 	tests/unit/fetch_cookies \

@@ -427,6 +427,7 @@ static void read_entries(struct mcplug_config *config, struct mp_source *source)
 
     mp_config_check_top(config, source, text);
     mp_config_take_queues(config, source, mp_view_get(text, "queues"));
+    mp_config_take_vaults(config, source, mp_view_get(text, "vaults"));
     if (dirs.len && own && !config->plugin_dirs)
         take_plugin_dirs(config, source, dirs);
     else if (dirs.len && !own)
@@ -437,7 +438,8 @@ static void read_entries(struct mcplug_config *config, struct mp_source *source)
                        mp_view_get(text, "servers"),
                        "servers are expected in \"mcpServers\"; `mcplug import vscode` "
                        "reads this form");
-    else if (!servers.len && !source->queues.len && source->scope == MCPLUG_SCOPE_DYNAMIC)
+    else if (!servers.len && !source->queues.len && !source->vaults.len &&
+             source->scope == MCPLUG_SCOPE_DYNAMIC)
         mp_config_note(config, source, NULL, true, "", text,
                        "it has no \"mcpServers\", so it adds nothing");
     if (!servers.len)

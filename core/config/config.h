@@ -42,6 +42,7 @@ struct mp_source { /* one file */
     struct mp_file file;
     bool broken;    /* not read, or no JSON; its problem tells why */
     mp_view queues; /* in its text; len 0: none that count */
+    mp_view vaults; /* the same */
 };
 
 struct mp_problem {
@@ -127,6 +128,16 @@ void mp_entry_check_url(struct mp_entry *entry, const char *transport,
 /* The settings beside the name of its probe, against what that declares. */
 void mp_entry_check_probe(struct mp_entry *entry, const char *probe,
                           const struct mcplug_option *options);
+/* Takes in "vaults" of a file, settings of vaults by their names. */
+void mp_config_take_vaults(struct mcplug_config *config, struct mp_source *source,
+                           mp_view vaults);
+/* The settings of a vault, of the administrator's file or the user's, checked against
+ * what it declares. give `out`, which has none where no file does. MCPLUG_ECONFIG: what
+ * is wrong is noted, and `err` has the first. `takes` is false for vaults that know of no
+ * settings. */
+int mp_config_vault(struct mcplug_config *config, const char *vault, bool takes,
+                    const struct mcplug_option *options, mcplug_props **out,
+                    struct mcplug_error *err);
 /* The name in a value of "healthProbe", which may be an object; empty: none. */
 mp_view mp_probe_of(mp_view value);
 

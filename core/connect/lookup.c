@@ -123,7 +123,7 @@ static int from_vault(void *arg, const char *vault, const char *name, struct mp_
 
     for (const struct mp_target_vault *v = t->vaults; v; v = v->next)
         if (strcmp(v->name, vault) == 0)
-            return mp_vault_ask(v->offer, name, out, err);
+            return mp_vault_ask(v->offer, v->settings, name, out, err);
     return mp_fail(err, MCPLUG_ENOTSUP, "there is no vault \"%s\"", vault);
 }
 

@@ -15,6 +15,7 @@ static void target_free(struct mp_target *t)
     while (t->vaults) {
         struct mp_target_vault *v = t->vaults;
         t->vaults = v->next;
+        mp_props_free(v->settings);
         mp_free(v);
     }
     mp_free(t);
@@ -112,6 +113,10 @@ static void find_vault(void *arg, const char *name)
     }
     memcpy(v->name, name, n);
     f->result = mp_catalogue_find(f->catalogue, MCPLUG_VAULT, v->name, &v->offer, f->err);
+    if (f->result == MCPLUG_OK)
+        f->result =
+            mp_config_vault(f->target->config, v->name, mp_vault_takes_settings(v->offer),
+                            v->offer->feature.options, &v->settings, f->err);
     v->next = f->target->vaults; /* also if there is none: the target goes with it */
     f->target->vaults = v;
 }

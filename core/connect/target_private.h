@@ -7,6 +7,7 @@
 struct mp_target_vault {
     struct mp_target_vault *next;
     const struct mp_offer *offer;
+    mcplug_props *settings; /* what the configuration has for it */
     char name[];
 };
 

@@ -180,13 +180,16 @@ void mp_host_init(struct mcplug_host *host, const struct mp_catalogue_options *o
 #define MP_VAULT_MAX ((size_t)64 << 10) /* bytes of a secret */
 
 /* Adds the secret `name` of the vault that `offer` is, without the newline at its end.
+ * `settings` are checked already; a vault that takes none does not see them.
  * Blocks, for a minute perhaps: any thread but the loop's while that runs.
  * MCPLUG_EREFUSED is the vault's own: no such secret, or nobody who could tell.
  * MCPLUG_ECONFIG: the name can't be one, or what was found is no single line of text, and
  * would not fit a header; MCPLUG_ETOOBIG. No message has the secret in it, and no copy is
  * left but that in `out`. */
-int mp_vault_ask(const struct mp_offer *offer, const char *name, struct mp_str *out,
-                 struct mcplug_error *err);
+int mp_vault_ask(const struct mp_offer *offer, const mcplug_props *settings,
+                 const char *name, struct mp_str *out, struct mcplug_error *err);
+/* Is it one that can be given settings? */
+bool mp_vault_takes_settings(const struct mp_offer *offer);
 
 /* ---- packages.c: who brings what is not there ---- */
 

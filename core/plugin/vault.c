@@ -42,8 +42,14 @@ static int add_secret(struct mcplug_bytes secret, const char *vault, const char 
     return mp_fail_nomem(err);
 }
 
-int mp_vault_ask(const struct mp_offer *offer, const char *name, struct mp_str *out,
-                 struct mcplug_error *err)
+bool mp_vault_takes_settings(const struct mp_offer *offer)
+{
+    const struct mcplug_vault_ops *ops = offer->feature.ops;
+    return MCPLUG_HAS(ops, struct mcplug_vault_ops, get_with);
+}
+
+int mp_vault_ask(const struct mp_offer *offer, const mcplug_props *settings,
+                 const char *name, struct mp_str *out, struct mcplug_error *err)
 {
     const struct mcplug_vault_ops *ops = offer->feature.ops;
     const char *vault = offer->feature.name;
@@ -55,7 +61,9 @@ int mp_vault_ask(const struct mp_offer *offer, const char *name, struct mp_str *
         return mp_fail(err, MCPLUG_ECONFIG,
                        "%s: the name of a secret is one line of UTF-8 with 1 to %d bytes",
                        vault, MP_VAULT_NAME_MAX);
-    int r = ops->get(offer->plugin->ctx, name, &buf, &why);
+    int r = mp_vault_takes_settings(offer)
+                ? ops->get_with(offer->plugin->ctx, name, settings, &buf, &why)
+                : ops->get(offer->plugin->ctx, name, &buf, &why);
     why.text[sizeof why.text - 1] = '\0';
     if (r > 0)
         return mp_fail(err, MCPLUG_EINVAL,

@@ -81,11 +81,15 @@ static void check_feature(struct mp_kit *kit, const struct mcplug_feature *f)
 
     if (empty(f->summary))
         mp_kit_say(kit, true, "warning: %s \"%s\": has no summary", kind, f->name);
-    if (f->kind == MCPLUG_VAULT &&
-        ((f->options && f->options[0].name) || (f->accepts && f->accepts[0])))
+    if (f->kind == MCPLUG_VAULT && f->accepts && f->accepts[0])
+        mp_kit_say(kit, true, "warning: vault \"%s\": nobody reads what a vault accepts",
+                   f->name);
+    if (f->kind == MCPLUG_VAULT && f->options && f->options[0].name &&
+        !MCPLUG_HAS((const struct mcplug_vault_ops *)f->ops, struct mcplug_vault_ops,
+                    get_with))
         mp_kit_say(kit, true,
-                   "warning: vault \"%s\": nobody reads the options and what it accepts "
-                   "of a vault",
+                   "warning: vault \"%s\": nobody reads its options, for it has no "
+                   "get_with()",
                    f->name);
     for (size_t i = 0; f->options && f->options[i].name; i++)
         check_option(kit, f->name, &f->options[i]);

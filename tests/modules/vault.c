@@ -1,6 +1,7 @@
 /* A vault whose secrets are in a table, and some that no good vault would give. */
 #include <mcplug/plugin.h>
 
+#include <stdio.h>
 #include <string.h>
 
 struct module {
@@ -60,6 +61,22 @@ static int table_get(void *ctx, const char *name, mcplug_buf **out,
     return host->diag->fail(err, MCPLUG_EREFUSED, "table: there is no \"%s\"", name);
 }
 
+/* Says what it was given, so that the tests see it. */
+static int drawer_get(void *ctx, const char *name, const mcplug_props *settings,
+                      mcplug_buf **out, struct mcplug_error *err)
+{
+    const struct mcplug_host *host = ((const struct module *)ctx)->host;
+    const char *drawer = host->diag->prop(settings, "drawer");
+    char text[256];
+
+    if (strcmp(drawer, "locked") == 0)
+        return host->diag->fail(err, MCPLUG_EREFUSED, "drawer: it is locked");
+    int n = snprintf(text, sizeof text, "%s-%d-%s", drawer,
+                     (int)host->diag->prop_int(settings, "turns", 0), name);
+    *out = host->mem->buf_new(text, (size_t)n);
+    return *out ? MCPLUG_OK : MCPLUG_ENOMEM;
+}
+
 static int vault_init(const struct mcplug_host *host, mcplug_self *self, void **ctx,
                       struct mcplug_error *err)
 {
@@ -83,6 +100,18 @@ static const struct mcplug_vault_ops ops = {
     .get = table_get,
 };
 
+static const struct mcplug_vault_ops drawer_ops = {
+    .struct_size = sizeof drawer_ops,
+    .get = table_get,
+    .get_with = drawer_get,
+};
+
+static const struct mcplug_option drawer_options[] = {
+    {"drawer", "string", "top", "where they are"},
+    {"turns", "int", "1", "of the key"},
+    {NULL, NULL, NULL, NULL},
+};
+
 static const char *const accepts[] = {"whatever", NULL};
 
 static const struct mcplug_feature features[] = {
@@ -91,6 +120,16 @@ static const struct mcplug_feature features[] = {
      .name = "choosy",
      .summary = "The same table",
      .accepts = accepts,
+     .ops = &ops},
+    {.kind = MCPLUG_VAULT,
+     .name = "desk",
+     .summary = "Drawers",
+     .options = drawer_options,
+     .ops = &drawer_ops},
+    {.kind = MCPLUG_VAULT,
+     .name = "deaf",
+     .summary = "Has options, and cannot be told",
+     .options = drawer_options,
      .ops = &ops},
 };
 

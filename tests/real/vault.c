@@ -30,7 +30,7 @@ struct question {
 static void *ask(void *arg)
 {
     struct question *q = arg;
-    q->code = mp_vault_ask(q->offer, q->name, &q->secret, &q->err);
+    q->code = mp_vault_ask(q->offer, NULL, q->name, &q->secret, &q->err);
     return NULL;
 }
 
@@ -156,7 +156,7 @@ int main(int argc, char **argv)
     mp_str_init(&first, MP_VAULT_MAX);
     int r = mp_catalogue_find(cat, MCPLUG_VAULT, argv[1], &offer, &err);
     if (r == MCPLUG_OK)
-        r = mp_vault_ask(offer, argv[2], &first, &err);
+        r = mp_vault_ask(offer, NULL, argv[2], &first, &err);
     if (r == MCPLUG_OK)
         printf("%s: %s\n", argv[2], first.data);
     else

@@ -583,6 +583,8 @@ START_TEST(keys_of_a_file_that_are_nearly_ours_are_warned_of)
                 {"McpServers", "mcpServers"},
                 {"pluginDir", "pluginDirs"},
                 {"plugindirs", "pluginDirs"},
+                {"vault", "vaults"},
+                {"vaults", NULL},
                 {"queues", NULL},
                 {"pluginDirs", NULL},
                 {"projects", NULL},

@@ -256,10 +256,11 @@ START_TEST(a_vault_of_minor_2_gives_its_secret)
     place("old_2.so", "old-2.so");
     int r = mp_catalogue_find(cat, MCPLUG_VAULT, "old-2", &offer, &err);
     ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
-    r = mp_vault_ask(offer, "token", &secret, &err);
+    r = mp_vault_ask(offer, NULL, "token", &secret, &err);
     ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
     ck_assert_str_eq(secret.data, "kept since minor 2");
-    ck_assert_int_eq(mp_vault_ask(offer, "nothing", &secret, &err), MCPLUG_EREFUSED);
+    ck_assert_int_eq(mp_vault_ask(offer, NULL, "nothing", &secret, &err),
+                     MCPLUG_EREFUSED);
     ck_assert_str_eq(err.text, "old-2: there is no \"nothing\"");
     mp_str_clear(&secret);
 }

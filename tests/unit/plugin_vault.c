@@ -1,6 +1,7 @@
 /* Secrets that modules keep. */
 #include "helpers/check/kit.h"
 #include "base/buf.h"
+#include "plugin/props.h"
 
 #include "plugin_modules.h"
 
@@ -25,7 +26,7 @@ static int get_from(const char *vault, const char *name, struct mp_str *out)
     const struct mp_offer *offer = NULL;
     err = (struct mcplug_error)MCPLUG_ERROR_INIT;
     int r = mp_catalogue_find(cat, MCPLUG_VAULT, vault, &offer, &err);
-    return r == MCPLUG_OK ? mp_vault_ask(offer, name, out, &err) : r;
+    return r == MCPLUG_OK ? mp_vault_ask(offer, NULL, name, out, &err) : r;
 }
 
 static int get(const char *name)
@@ -45,6 +46,26 @@ START_TEST(a_secret_is_added_to_what_is_there_without_its_newline)
     ck_assert_msg(get(good[_i].name) == MCPLUG_OK, "%s", err.text);
     ck_assert_int_eq(strncmp(secret.data, "Bearer ", 7), 0);
     ck_assert_str_eq(secret.data + 7, good[_i].text);
+}
+END_TEST
+
+START_TEST(a_vault_that_takes_settings_gets_them)
+{
+    const struct mp_offer *offer = NULL;
+    mcplug_props *settings = mp_props_new();
+    ck_assert_int_eq(mp_catalogue_find(cat, MCPLUG_VAULT, "table", &offer, &err), 0);
+    ck_assert(!mp_vault_takes_settings(offer));
+    ck_assert_int_eq(mp_catalogue_find(cat, MCPLUG_VAULT, "desk", &offer, &err), 0);
+    ck_assert(mp_vault_takes_settings(offer));
+    mp_props_set(settings, "drawer", "left");
+    ck_assert_int_eq(mp_props_check(settings, offer->feature.options, "v", &err), 0);
+    ck_assert_int_eq(mp_vault_ask(offer, settings, "key", &secret, &err), MCPLUG_OK);
+    ck_assert_str_eq(secret.data, "Bearer left-1-key");
+    mp_props_set(settings, "drawer", "locked");
+    ck_assert_int_eq(mp_vault_ask(offer, settings, "key", &secret, &err),
+                     MCPLUG_EREFUSED);
+    ck_assert_str_eq(err.text, "drawer: it is locked");
+    mp_props_free(settings);
 }
 END_TEST
 
@@ -182,13 +203,15 @@ START_TEST(the_kit_asks_no_vault_and_warns_of_what_nobody_reads)
     ck_assert_int_eq(mp_plugin_contract(file, NULL, NULL, &report, &err), 0);
     static const char *const expected[] = {
         "ok loads as \"vault\" 1.0",
-        "ok warning: vault \"choosy\": nobody reads the options and what it accepts of a "
-        "vault",
+        "ok warning: vault \"choosy\": nobody reads what a vault accepts",
+        "ok warning: vault \"deaf\": nobody reads its options, for it has no get_with()",
         "ok descriptor: complete",
         "ok exports nothing but mcplug_plugin_1",
         "ok init() works again after fini()",
         "ok vault \"table\": not asked, for it may ask a person",
         "ok vault \"choosy\": not asked, for it may ask a person",
+        "ok vault \"desk\": not asked, for it may ask a person",
+        "ok vault \"deaf\": not asked, for it may ask a person",
     };
     ck_assert_uint_eq(n_findings, MP_COUNT(expected));
     for (size_t i = 0; i < n_findings; i++)
@@ -202,6 +225,7 @@ static Suite *make_suite(void)
     TCase *tc = tcase_create("vault");
     tcase_add_checked_fixture(tc, vault_setup, vault_teardown);
     suite_add_tcase(suite, tc);
+    tcase_add_test(tc, a_vault_that_takes_settings_gets_them);
     tcase_add_loop_test(tc, a_secret_is_added_to_what_is_there_without_its_newline, 0,
                         MP_COUNT(good));
     tcase_add_loop_test(tc, what_is_no_secret_is_refused_in_one_line_and_adds_nothing, 0,
