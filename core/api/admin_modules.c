@@ -175,17 +175,19 @@ static void add_module(struct mp_str *out, const struct mcplug_plugin *d,
     mp_str_adds(out, "]}");
 }
 
-static const struct mcplug_plugin *built_in(const char *name)
+static const struct mcplug_plugin *built_in(mcplug *host, const char *name)
 {
-    for (size_t i = 0; mp_builtins[i]; i++)
-        if (strcmp(mp_builtins[i]->name, name) == 0)
-            return mp_builtins[i];
+    const struct mcplug_plugin *d;
+
+    for (size_t i = 0; (d = mp_catalogue_builtin(host->catalogue, i)); i++)
+        if (mp_plugin_handshake(d, name, NULL) == MCPLUG_OK && strcmp(d->name, name) == 0)
+            return d;
     return NULL;
 }
 
 char *mcplug_module_describe(mcplug *host, const char *module, struct mcplug_error *err)
 {
-    const struct mcplug_plugin *d = strchr(module, '/') ? NULL : built_in(module);
+    const struct mcplug_plugin *d = strchr(module, '/') ? NULL : built_in(host, module);
     const char *file = d ? NULL : module;
     const struct mp_plugin *plugin = NULL;
     struct mp_str text;

@@ -94,6 +94,7 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
                                          .loop = host->loop,
                                          .dirs = o.plugin_dirs,
                                          .more_dirs = o.user_plugin_dirs,
+                                         .plugins = o.plugins,
                                          .wire = &mp_link_wire,
                                          .health = &mp_probe_health,
                                          .place = &mp_place_ops};

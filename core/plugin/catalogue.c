@@ -51,7 +51,9 @@ struct mp_catalogue {
     struct record *loading; /* the innermost */
     char *helper_dir;
     char *pins;
-    char *packages;       /* NULL: where they always are */
+    char *packages;                      /* NULL: where they always are */
+    const struct mcplug_plugin **linked; /* into the program */
+    size_t n_linked;
     char *dirs[DIRS_MAX]; /* the search path, absolute */
     size_t n_dirs;
     struct record **records; /* in order of loading */
@@ -216,6 +218,20 @@ static int find_files(const struct mp_catalogue *cat, struct files *files)
 
 /* ---- life ---- */
 
+static bool add_linked(struct mp_catalogue *cat,
+                       const struct mcplug_plugin *const *plugins)
+{
+    size_t n = 0;
+
+    while (plugins && plugins[n])
+        n++;
+    cat->linked = mp_alloc((n + 1) * sizeof *cat->linked);
+    cat->n_linked = cat->linked ? n : 0;
+    for (size_t i = 0; i < cat->n_linked; i++)
+        cat->linked[i] = plugins[i];
+    return cat->linked != NULL;
+}
+
 struct mp_catalogue *mp_catalogue_new(const struct mp_catalogue_options *options,
                                       struct mcplug_error *err)
 {
@@ -231,6 +247,7 @@ struct mp_catalogue *mp_catalogue_new(const struct mp_catalogue_options *options
         cat->unmapped_root = mp_unmapped_root();
         if (!pins && cat->unmapped_root)
             cat->options.pins_owner = cat->unmapped_root;
+        cat->options.plugins = NULL;
         if (!options->log)
             cat->options.log = &cat->silent;
         cat->pins = mp_strdup(pins ? pins : MCPLUG_SYSCONF_DIR "/mcplug/modules.allow");
@@ -238,7 +255,7 @@ struct mp_catalogue *mp_catalogue_new(const struct mp_catalogue_options *options
         cat->helper_dir = mp_path_absolute(helpers ? helpers : MCPLUG_HELPER_DIR);
         cat->host = mp_alloc(sizeof *cat->host);
         if (cat->helper_dir && cat->pins && cat->host &&
-            (cat->packages || !options->packages) &&
+            (cat->packages || !options->packages) && add_linked(cat, options->plugins) &&
             add_dirs(cat, options) == MCPLUG_OK) {
             mp_host_init(cat->host, &cat->options, cat->helper_dir);
             return cat;
@@ -339,6 +356,7 @@ void mp_catalogue_free(struct mp_catalogue *cat)
     }
     mp_free(cat->pins);
     mp_free(cat->packages);
+    mp_free(cat->linked);
     mp_free(cat);
 }
 
@@ -543,8 +561,10 @@ int mp_catalogue_each(const struct mp_catalogue *cat,
     bool more = true;
 
     int r = find_files(cat, &files);
-    for (size_t i = 0; r == MCPLUG_OK && more && mp_builtins[i]; i++)
-        more = fn(arg, &(struct mp_listed){.name = mp_builtins[i]->name});
+    const struct mcplug_plugin *d;
+    for (size_t i = 0; r == MCPLUG_OK && more && (d = mp_catalogue_builtin(cat, i)); i++)
+        if (mp_plugin_handshake(d, BUILT_IN, NULL) == MCPLUG_OK)
+            more = fn(arg, &(struct mp_listed){.name = d->name});
     for (size_t i = 0; r == MCPLUG_OK && more && i < files.n; i++) {
         const struct found *f = &files.list[i];
         char *real = realpath(f->path, NULL);
@@ -554,6 +574,11 @@ int mp_catalogue_each(const struct mp_catalogue *cat,
     }
     files_clear(&files);
     return r;
+}
+
+const struct mcplug_plugin *mp_catalogue_builtin(const struct mp_catalogue *cat, size_t i)
+{
+    return i < cat->n_linked ? cat->linked[i] : mp_builtins[i - cat->n_linked];
 }
 
 const char *mp_catalogue_dir(const struct mp_catalogue *cat, size_t i)
@@ -578,8 +603,10 @@ static int try_builtins(struct mp_catalogue *cat, const struct want *want,
 {
     int r = MCPLUG_OK;
 
-    for (size_t i = 0; r == MCPLUG_OK && !*out && mp_builtins[i]; i++) {
-        const struct mcplug_plugin *d = mp_builtins[i];
+    const struct mcplug_plugin *d;
+
+    for (size_t i = 0; r == MCPLUG_OK && !*out && (d = mp_catalogue_builtin(cat, i));
+         i++) {
         struct mcplug_error why = MCPLUG_ERROR_INIT;
         struct record *record = NULL;
         r = mp_plugin_handshake(d, BUILT_IN, &why);

@@ -41,6 +41,9 @@ struct mp_catalogue_options {
     /* See pins.h. NULL: the installed one; and to whom it belongs, root but in tests */
     const char *pins;
     uid_t pins_owner;
+    /* Linked into the program, NULL-ended; before those compiled in. borrow the modules,
+     * not the array; may be NULL */
+    const struct mcplug_plugin *const *plugins;
     const char *packages; /* see mp_packages_each(); NULL: as there */
 };
 
@@ -102,6 +105,9 @@ struct mp_listed {
  * not. Loads nothing. `fn` returns false to stop. MCPLUG_ENOMEM */
 int mp_catalogue_each(const struct mp_catalogue *cat,
                       bool (*fn)(void *arg, const struct mp_listed *one), void *arg);
+/* The modules linked into the program, then those compiled in; NULL: no more. */
+const struct mcplug_plugin *mp_catalogue_builtin(const struct mp_catalogue *cat,
+                                                 size_t i);
 /* The directories of the search path; NULL: there are no more. */
 const char *mp_catalogue_dir(const struct mp_catalogue *cat, size_t i);
 

@@ -67,6 +67,8 @@ MCPLUG_API const char *mcplug_error_name(int code); /* [any] "ETIMEDOUT" */
 
 /* ---- host ---------------------------------------------------------------- */
 
+struct mcplug_plugin; /* <mcplug/plugin.h> */
+
 struct mcplug_options {
     uint32_t struct_size;
     int32_t log_level;       /* most verbose MCPLUG_LOG_* wanted; with log only */
@@ -84,6 +86,10 @@ struct mcplug_options {
     /* Directories searched after $MCPLUG_PLUGIN_PATH, NULL-ended: those that a user has
      * configured (mcplug_config_plugin_dirs). */
     const char *const *user_plugin_dirs;
+    /* Modules that are linked into the program itself, NULL-ended: what MCPLUG_PLUGIN()
+     * of <mcplug/plugin.h> defines with MCPLUG_BUILTIN, mcplug_builtin_NAME. They are
+     * looked at before all files, and must outlive the host; the array need not. */
+    const struct mcplug_plugin *const *plugins;
 };
 
 /* give: mcplug_free. `options` may be NULL. */

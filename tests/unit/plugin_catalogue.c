@@ -126,6 +126,73 @@ START_TEST(a_list_of_packages_is_read_up_to_its_limit)
 }
 END_TEST
 
+static int never_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
+                      void **out, struct mcplug_error *why)
+{
+    (void)ctx, (void)conn, (void)settings, (void)out, (void)why;
+    return MCPLUG_EREFUSED;
+}
+
+static int never_send(void *t, mcplug_buf *frame, const struct mcplug_envelope *env,
+                      struct mcplug_error *why)
+{
+    (void)t, (void)frame, (void)env, (void)why;
+    return MCPLUG_EREFUSED;
+}
+
+static void never(void *t)
+{
+    (void)t;
+}
+
+static const struct mcplug_transport_ops linked_ops = {
+    .struct_size = sizeof linked_ops,
+    .open = never_open,
+    .send = never_send,
+    .close = never,
+    .destroy = never,
+};
+
+static const struct mcplug_feature linked_features[] = {
+    {.kind = MCPLUG_TRANSPORT, .name = "carrier", .summary = "birds", .ops = &linked_ops},
+};
+
+static const struct mcplug_plugin linked = {
+    MCPLUG_HEAD(0),    MCPLUG_FEATURES(linked_features),
+    .name = "linked",  .version = "1.0",
+    .license = "MIT",  .summary = "Of the program",
+    .origin = "tests",
+};
+
+static bool find_listed(void *arg, const struct mp_listed *one)
+{
+    *(bool *)arg |= !one->file && strcmp(one->name, "linked") == 0;
+    return true;
+}
+
+START_TEST(modules_of_the_program_itself_are_found_and_bad_ones_told_of)
+{
+    static const struct mcplug_plugin bad = {.magic = 7};
+    const struct mcplug_plugin *plugins[] = {&bad, &linked, NULL};
+    struct mp_catalogue_options options = {
+        .log = &log_stream, .loop = loop, .plugins = plugins, .wire = &wire};
+    bool listed = false;
+
+    mp_catalogue_free(cat);
+    cat = mp_catalogue_new(&options, &err);
+    ck_assert_ptr_nonnull(cat);
+    memset(plugins, 0, sizeof plugins); /* a copy is kept */
+    const struct mp_offer *offer = find("carrier");
+    ck_assert_msg(offer != NULL, "%s", err.text);
+    ck_assert_ptr_eq(offer->plugin->descriptor, &linked);
+    ck_assert_ptr_null(offer->plugin->file);
+    ck_assert_uint_eq(n_lines, 1);
+    ck_assert_ptr_nonnull(strstr(lines[0], "(compiled in)"));
+    ck_assert_int_eq(mp_catalogue_each(cat, find_listed, &listed), MCPLUG_OK);
+    ck_assert(listed);
+}
+END_TEST
+
 START_TEST(nobody_offers_it_names_the_nearest_file)
 {
     place("good.so", "loopback.so");
@@ -495,6 +562,7 @@ static Suite *make_suite(void)
     tcase_add_test(tc, nobody_offers_it_names_the_package_of_our_own_ones);
     tcase_add_test(tc, the_package_comes_from_a_list_that_a_distribution_may_replace);
     tcase_add_test(tc, a_list_of_packages_is_read_up_to_its_limit);
+    tcase_add_test(tc, modules_of_the_program_itself_are_found_and_bad_ones_told_of);
     tcase_add_test(tc, nobody_offers_it_names_the_nearest_file);
     tcase_add_test(tc, names_that_no_file_can_have_are_offered_by_nobody);
 
