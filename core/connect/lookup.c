@@ -72,10 +72,13 @@ static int accept(const struct mp_lookup *l, const char *locator,
         r = mp_fail(&why, MCPLUG_ECONFIG, "it names another locator, \"%.64s\"", type);
     if (r == MCPLUG_OK && place->greeting)
         r = mp_frame_object(&params, place->greeting, &why);
-    if (r == MCPLUG_OK && l->target->config)
+    if (r != MCPLUG_OK)
+        return mp_fail(err, r, "%s: %s", locator, why.text);
+    if (l->target->config)
         r = mp_config_judge(l->target->config, l->target->entry, place->settings->props,
                             true, &why);
-    return r == MCPLUG_OK ? r : mp_fail(err, r, "%s: %s", locator, why.text);
+    return r == MCPLUG_OK ? r
+                          : mp_fail(err, r, "%s: what it found: %s", locator, why.text);
 }
 
 static void on_place(void *arg, const struct mcplug_place *place,
