@@ -147,7 +147,7 @@ static inline bool logged(const char *text)
 static inline const struct mp_offer *find(const char *name)
 {
     const struct mp_offer *offer = NULL;
-    int r = mp_catalogue_find(cat, MCPLUG_TRANSPORT, name, &offer, &err);
+    int r = mp_catalogue_find(cat, MP_TYPE, name, &offer, &err);
     ck_assert_int_eq(r == MCPLUG_OK, offer != NULL);
     return offer;
 }
