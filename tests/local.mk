@@ -211,6 +211,7 @@ script_tests = \
 	tests/cli/watch.test \
 	tests/config/scopes.test \
 	tests/config/trust.test \
+	tests/config/samples.test \
 	tests/config/writes.test \
 	tests/embed.test \
 	tests/install/builtin.test \
