@@ -30,6 +30,7 @@ static struct server {
     int fd, port;
     const char *answer; /* to each request */
     char url[64];       /* of /a/b */
+    pthread_t thread;
     pthread_mutex_t lock;
     unsigned n;          /* requests */
     char request[65536]; /* the last one, with its body as it came */
@@ -88,15 +89,17 @@ static void *serve_one(void *arg)
 static void *serve(void *arg)
 {
     struct server *s = arg;
+    pthread_t callers[64];
+    size_t n = 0;
     int fd;
-    while ((fd = accept(s->fd, NULL, NULL)) >= 0) {
+    while (n < 64 && (fd = accept(s->fd, NULL, NULL)) >= 0) {
         struct caller *caller = malloc(sizeof *caller);
-        pthread_t thread;
         *caller = (struct caller){s, fd};
-        if (pthread_create(&thread, NULL, serve_one, caller) != 0)
+        if (pthread_create(&callers[n++], NULL, serve_one, caller) != 0)
             abort();
-        pthread_detach(thread);
     }
+    while (n)
+        pthread_join(callers[--n], NULL);
     return NULL;
 }
 
@@ -105,7 +108,6 @@ static void server_start(struct server *s)
     struct sockaddr_in a = {.sin_family = AF_INET,
                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof a;
-    pthread_t thread;
 
     pthread_mutex_init(&s->lock, NULL);
     s->answer = OK_2;
@@ -115,8 +117,15 @@ static void server_start(struct server *s)
     ck_assert_int_eq(getsockname(s->fd, (struct sockaddr *)&a, &len), 0);
     s->port = ntohs(a.sin_port);
     snprintf(s->url, sizeof s->url, "http://127.0.0.1:%d/a/b", s->port);
-    ck_assert_int_eq(pthread_create(&thread, NULL, serve, s), 0);
-    pthread_detach(thread);
+    ck_assert_int_eq(pthread_create(&s->thread, NULL, serve, s), 0);
+}
+
+/* When nobody is connected any more. */
+static void server_stop(struct server *s)
+{
+    shutdown(s->fd, SHUT_RDWR);
+    pthread_join(s->thread, NULL);
+    close(s->fd);
 }
 
 /* ---- this end ---- */
@@ -286,8 +295,8 @@ static inline void teardown(void)
     client = NULL;
     mp_catalogue_free(cat);
     mp_loop_free(loop);
-    shutdown(one.fd, SHUT_RDWR);
-    shutdown(two.fd, SHUT_RDWR);
+    server_stop(&one);
+    server_stop(&two);
 }
 
 /* False: this build has no fetch. */
