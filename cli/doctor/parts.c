@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -390,7 +391,29 @@ static bool is_ours(const struct cli_doctor *d, const json_t *module)
     return false;
 }
 
-/* Loads our modules that are there, with the libraries that they bring along. */
+/* Does the file name a library that ask_libraries() asks? Others need not be loaded. */
+static bool brings_libraries(const char *file)
+{
+    static const char *const asked[] = {"libcurl", "libwebsockets", "libcrypto.",
+                                        "libsecret-1."};
+    bool brings = false;
+    struct stat st;
+    int fd = *file ? open(file, O_RDONLY | O_CLOEXEC) : -1;
+    void *text = MAP_FAILED;
+
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0)
+        text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    for (size_t i = 0; text != MAP_FAILED && i < MP_COUNT(asked); i++)
+        brings = brings ||
+                 memmem(text, (size_t)st.st_size, asked[i], strlen(asked[i])) != NULL;
+    if (text != MAP_FAILED)
+        munmap(text, (size_t)st.st_size);
+    if (fd >= 0)
+        close(fd);
+    return brings;
+}
+
+/* Loads our modules that are there and bring libraries along, with these. */
 static void load_libraries(struct cli_doctor *d)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
@@ -400,9 +423,10 @@ static void load_libraries(struct cli_doctor *d)
 
     json_array_foreach(host ? d->modules : NULL, i, module)
     {
-        if (!json_object_get(module, "error") && is_ours(d, module))
-            mcplug_text_free(mcplug_module_describe(
-                host, get(module, *get(module, "file") ? "file" : "name"), &err));
+        const char *file = get(module, "file");
+        if (!json_object_get(module, "error") && is_ours(d, module) &&
+            brings_libraries(file))
+            mcplug_text_free(mcplug_module_describe(host, file, &err));
     }
     ask_libraries(d);
     mcplug_free(host);
