@@ -167,6 +167,8 @@ static time_t lifetime(struct part seconds)
     char text[24];
     if (seconds.len == 0 || seconds.len >= sizeof text)
         return 0;
+    if (*seconds.at != '-' && (*seconds.at < '0' || *seconds.at > '9'))
+        return 0; /* no number: as if it were not there */
     memcpy(text, seconds.at, seconds.len);
     text[seconds.len] = '\0';
     long long s = strtoll(text, NULL, 10);

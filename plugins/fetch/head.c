@@ -168,6 +168,8 @@ static void end(struct mcplug_fetch_request *f)
     long status = 0;
     curl_easy_getinfo(f->easy, CURLINFO_RESPONSE_CODE, &status);
     f->head.status = (int)status;
+    if (status >= 300 && f->is_later)
+        fetch_resume(f); /* curl sends no more of the body, but would wait for it */
     if (status < 200 || will_be_redirected(f) || f->told)
         return;
     if (f->is_coded)

@@ -55,6 +55,8 @@ static void refill(struct mcplug_fetch_client *client)
 static void go_on(struct mcplug_fetch_request *f)
 {
     struct mcplug_fetch_client *client = f->client;
+    if (f->broken != CURLE_OK)
+        return; /* and is counted */
     client->busy = 1;
     f->broken = curl_easy_pause(f->easy, (f->paused ? CURLPAUSE_RECV : 0) |
                                              (f->is_later ? CURLPAUSE_SEND : 0));

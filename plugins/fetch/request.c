@@ -33,7 +33,7 @@ static int must_wait(struct mcplug_fetch_request *f, size_t len)
 static int is_bomb(const struct mcplug_fetch_request *f)
 {
     curl_off_t came = 0;
-    if (!f->is_coded || f->decoded <= FETCH_DECODED_MAX)
+    if (f->decoded <= FETCH_DECODED_MAX)
         return 0;
     curl_easy_getinfo(f->easy, CURLINFO_SIZE_DOWNLOAD_T, &came);
     return f->decoded / FETCH_RATIO_MAX > (uint64_t)came;
@@ -418,10 +418,15 @@ static void finish(struct mcplug_fetch_request *f, CURLcode code)
     }
     int left =
         why.code != MCPLUG_OK && (f->body != NULL || f->pulled > 0) && may_have_left(f);
-    request_free(f);
-    if (left && events->sent != NULL)
+    if (left && events->sent != NULL) {
+        f->client->telling = 1; /* stop() may come */
         events->sent(arg);
-    events->done(arg, why.code != MCPLUG_OK ? &why : NULL);
+        f->client->telling = 0;
+    }
+    int stopped = f->stopped;
+    request_free(f);
+    if (!stopped)
+        events->done(arg, why.code != MCPLUG_OK ? &why : NULL);
 }
 
 /* A request that was stopped from inside of curl and has not ended by itself. */

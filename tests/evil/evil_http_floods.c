@@ -120,8 +120,15 @@ static void gzip_bomb(struct conn *c, const struct request *r)
 
     json_ok(buf, r, r->id, "a%");
     char *at = strchr(buf, '%');
-    sayf(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-            "Content-Encoding: gzip\r\nConnection: close\r\n\r\n");
+    /* what it says of it: also in ways that a client may understand otherwise than the
+     * library that unpacks it */
+    static const char *const codings[] = {
+        "Content-Encoding: gzip", "Content-Encoding: gzip\r\nContent-Encoding: identity",
+        "Content-Encoding: identity ,gzip"};
+    sayf(c,
+         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+         "%s\r\nConnection: close\r\n\r\n",
+         codings[query_number(r, "coding", 0) % 3]);
     say(c, "\037\213\010\0\0\0\0\0\0\003", 10);
     put_bits(&b, 1, 1); /* the last block, */
     put_bits(&b, 1, 2); /* with the fixed codes */

@@ -165,9 +165,12 @@ START_TEST(a_bomb_in_gzip_is_defused)
 }
 END_TEST
 
+/* _i: how its coding is told */
 START_TEST(a_bomb_in_gzip_is_defused_by_the_transport_too)
 {
-    struct peer *p = web_up("gzip-bomb");
+    static const char *const paths[] = {"gzip-bomb", "gzip-bomb?coding=1",
+                                        "gzip-bomb?coding=2"};
+    struct peer *p = web_up(paths[_i]);
     struct shot *s = shoot(p, "bad", 1, bomb_ms());
 
     check_call("gzip-bomb", s, MCPLUG_ETOOBIG, 0, "its compressed size");
