@@ -191,8 +191,9 @@ int mp_target_of_entry(struct mp_connector *c, struct mcplug_config *config,
     if (r == MCPLUG_OK)
         r = mp_target_make_settings(resolved->type, mp_move(&resolved->props), overlay,
                                     &t->settings, err);
-    /* what is put on top counts as much; else it was judged when found to be usable */
-    if (r == MCPLUG_OK && overlay &&
+    /* What is put on top counts as much; and a key that the type does not know, and which
+     * an allow rule is about, does not. */
+    if (r == MCPLUG_OK &&
         mp_config_judge(config, entry, t->settings->props, false, &why) != MCPLUG_OK)
         r = mp_fail(err, MCPLUG_EREFUSED, "Cannot use MCP server \"%s\": %s", entry->name,
                     why.text);

@@ -122,6 +122,13 @@ static int pass_on(const struct mcplug_host *host, const struct mcplug_option *o
     return r;
 }
 
+static int takes(const struct mcplug_option *options, const char *name)
+{
+    while (options->name != NULL && strcmp(options->name, name) != 0)
+        options++;
+    return options->name != NULL;
+}
+
 static int answer(const struct search *s, const mcplug_props *settings,
                   mcplug_place *place)
 {
@@ -135,6 +142,9 @@ static int answer(const struct search *s, const mcplug_props *settings,
         r = ops->put(place, "headers", s->header, s->value);
     if (r == MCPLUG_OK)
         r = pass_on(s->host, s->dialect->options, settings, place);
+    /* It is on this machine; its token, which stands in no entry, goes nowhere else. */
+    if (r == MCPLUG_OK && s->ide.port != 0 && takes(s->dialect->options, "proxy"))
+        r = ops->set(place, "proxy", "none");
     if (r == MCPLUG_OK && s->ide.port != 0)
         r = ops->fact(place, "ide", s->ide.name);
     if (r == MCPLUG_OK && s->ide.workspace[0] != '\0')
