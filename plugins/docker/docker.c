@@ -24,7 +24,8 @@ static int is_program(const char *dir, size_t len, const char *name)
 {
     char path[4096];
     struct stat st;
-    int n = snprintf(path, sizeof path, "%.*s/%s", (int)len, len ? dir : ".", name);
+    int n =
+        snprintf(path, sizeof path, "%.*s/%s", len ? (int)len : 1, len ? dir : ".", name);
 
     return n > 0 && (size_t)n < sizeof path && stat(path, &st) == 0 &&
            S_ISREG(st.st_mode) && access(path, X_OK) == 0;
