@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 static int out_of_memory(const struct mcplug_host *host, struct mcplug_error *err)
 {
@@ -64,10 +63,6 @@ static int set_headers(struct mcplug_fetch_client *client, const mcplug_props *s
         int r = check_header(client->host, pair[0], pair[1], err);
         if (r != MCPLUG_OK)
             return r;
-        if (strcasecmp(pair[0], "user-agent") == 0) {
-            snprintf(client->user_agent, sizeof client->user_agent, "%s", pair[1]);
-            continue;
-        }
         if (add_line(client, pair[0], pair[1]) != 0)
             return out_of_memory(client->host, err);
     }

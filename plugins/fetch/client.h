@@ -69,7 +69,7 @@ struct mcplug_fetch_client {
     struct url origin;
     char *url;                /* of the settings */
     struct curl_slist *fixed; /* header lines of every request to the origin */
-    char user_agent[256];
+    char user_agent[64]; /* our own; that of the settings is among `fixed` */
     char *ca, *cert, *key, *proxy;
     int insecure;
     long connect_ms;

@@ -23,13 +23,15 @@ END_TEST
 START_TEST(headers_of_the_settings_stay_at_their_origin)
 {
     const struct mcplug_pair own = {"X-Own", "yes"};
-    OPEN("Authorization", "Bearer secret");
+    OPEN("Authorization", "Bearer secret", "User-Agent", "me/1");
     GET(.url = two.url, .headers = &own, .n_headers = 1);
     ck_assert_uint_eq(two.n, 1);
     ck_assert_str_eq(sent_header(&two, "x-own"), "yes");
     ck_assert_ptr_null(sent_header(&two, "authorization"));
+    ck_assert_int_eq(strncmp(sent_header(&two, "user-agent"), "mcplug/", 7), 0);
     GET(.url = one.url);
     ck_assert_str_eq(sent_header(&one, "authorization"), "Bearer secret");
+    ck_assert_str_eq(sent_header(&one, "user-agent"), "me/1");
 }
 END_TEST
 
