@@ -102,10 +102,9 @@ struct mcplug_fetch_ask {
 struct mcplug_fetch {
     uint32_t struct_size;
     uint32_t caps; /* 0 */
-    /* give. `url` is where the settings' headers may go, and `extra`, n_extra of them,
-     * with them. The settings are read here and not kept. */
+    /* give. `url` is where the settings' headers may go. The settings are read here and
+     * not kept. */
     int (*client_new)(void *ctx, const mcplug_props *settings, const char *url,
-                      const struct mcplug_pair *extra, size_t n_extra,
                       mcplug_fetch_client **out, struct mcplug_error *err);
     /* Ends what is under way, without a word. NULL is fine. Not in an event of its
      * requests. */

@@ -14,8 +14,8 @@ int web_outbox_init(struct web_outbox *o, const struct web_post_ops *ops,
     struct url url;
     int r = web_use(module, err);
     if (r == MCPLUG_OK)
-        r = module->fetch->client_new(module->fetch_ctx, settings, url_text, NULL, 0,
-                                      &o->client, err);
+        r = module->fetch->client_new(module->fetch_ctx, settings, url_text, &o->client,
+                                      err);
     if (r != MCPLUG_OK)
         return r;
     o->host = host;

@@ -47,18 +47,9 @@ static int add_line(struct mcplug_fetch_client *client, const char *name,
 }
 
 static int set_headers(struct mcplug_fetch_client *client, const mcplug_props *settings,
-                       const struct mcplug_pair *extra, size_t n_extra,
                        struct mcplug_error *err)
 {
     const char *const *pair = client->host->diag->prop_list(settings, "headers");
-    for (size_t i = 0; i < n_extra; i++) {
-        if (!header_is_name(extra[i].name, strlen(extra[i].name)) ||
-            !header_is_value(extra[i].value))
-            return client->host->diag->fail(
-                err, MCPLUG_EINVAL, "\"%.60s\" can't be sent as a header", extra[i].name);
-        if (add_line(client, extra[i].name, extra[i].value) != 0)
-            return out_of_memory(client->host, err);
-    }
     for (; pair[0] != NULL; pair += 2) {
         int r = check_header(client->host, pair[0], pair[1], err);
         if (r != MCPLUG_OK)
@@ -100,8 +91,7 @@ const char *fetch_proxy(const struct mcplug_fetch_client *client, const struct u
 }
 
 static int set_up(struct mcplug_fetch_client *client, const mcplug_props *settings,
-                  const char *url, const struct mcplug_pair *extra, size_t n_extra,
-                  struct mcplug_error *err)
+                  const char *url, struct mcplug_error *err)
 {
     const struct mcplug_diag *diag = client->host->diag;
     const char *wrong = url_parse(url, &client->origin);
@@ -125,14 +115,13 @@ static int set_up(struct mcplug_fetch_client *client, const mcplug_props *settin
         take(client, settings, "keyFile", &client->key) != 0 ||
         take(client, settings, "proxy", &client->proxy) != 0)
         return out_of_memory(client->host, err);
-    int r = set_headers(client, settings, extra, n_extra, err);
+    int r = set_headers(client, settings, err);
     if (r == MCPLUG_OK && fetch_loop_init(client) != 0)
         r = out_of_memory(client->host, err);
     return r;
 }
 
 int fetch_client_new(void *ctx, const mcplug_props *settings, const char *url,
-                     const struct mcplug_pair *extra, size_t n_extra,
                      mcplug_fetch_client **out, struct mcplug_error *err)
 {
     const struct fetch_module *module = ctx;
@@ -142,7 +131,7 @@ int fetch_client_new(void *ctx, const mcplug_props *settings, const char *url,
         return out_of_memory(host, err);
     client->host = host;
     client->self = module->self;
-    int r = set_up(client, settings, url, extra, n_extra, err);
+    int r = set_up(client, settings, url, err);
     if (r == MCPLUG_OK)
         *out = client;
     else

@@ -69,7 +69,7 @@ struct mcplug_fetch_client {
     struct url origin;
     char *url;                /* of the settings */
     struct curl_slist *fixed; /* header lines of every request to the origin */
-    char user_agent[64]; /* our own; that of the settings is among `fixed` */
+    char user_agent[64];      /* our own; that of the settings is among `fixed` */
     char *ca, *cert, *key, *proxy;
     int insecure;
     long connect_ms;
@@ -142,7 +142,6 @@ struct mcplug_fetch_request {
 /* ---- client.c ---- */
 
 int fetch_client_new(void *ctx, const mcplug_props *settings, const char *url,
-                     const struct mcplug_pair *extra, size_t n_extra,
                      mcplug_fetch_client **out, struct mcplug_error *err);
 void fetch_client_free(mcplug_fetch_client *client);
 /* The proxy for that address: "" none, NULL what curl finds in the environment. */

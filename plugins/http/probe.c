@@ -73,8 +73,7 @@ static int begin(struct look *k, struct web_module *module, const mcplug_props *
     if ((k->url = k->host->mem->alloc(strlen(url) + 1)) == NULL)
         return k->host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
     strcpy(k->url, url);
-    int r = k->fetch->client_new(module->fetch_ctx, settings, k->url, NULL, 0, &k->client,
-                                 err);
+    int r = k->fetch->client_new(module->fetch_ctx, settings, k->url, &k->client, err);
     if (r != MCPLUG_OK)
         return r;
     struct mcplug_fetch_ask ask = {

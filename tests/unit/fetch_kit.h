@@ -263,8 +263,7 @@ static inline void open_client(struct server *s, const char *const *headers)
                          MCPLUG_OK);
     fetch->client_free(client);
     client = NULL;
-    ck_assert_msg(fetch->client_new(fetch_ctx, props, s->url, NULL, 0, &client, &err) ==
-                      MCPLUG_OK,
+    ck_assert_msg(fetch->client_new(fetch_ctx, props, s->url, &client, &err) == MCPLUG_OK,
                   "%s", err.text);
     mp_props_free(props);
 }
