@@ -74,7 +74,7 @@ struct mcplug_fetch_events {
 };
 #define MCPLUG_FETCH_LATER INT64_MAX
 
-/* flags of a request */
+/* flags of a request; others are refused */
 #define MCPLUG_FETCH_ONCE 1u /* must not be sent again once it was written */
 /* head(), body() and pull() may come from inside of start(), of this request or another
  * one of the client: *out is set before. A turn less when the server is quick. */

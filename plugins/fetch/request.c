@@ -281,9 +281,6 @@ static int set_up(struct mcplug_fetch_request *f, const struct mcplug_fetch_ask 
 {
     struct mcplug_fetch_client *client = f->client;
     struct url other;
-    if (!MCPLUG_KNOWS(ask, struct mcplug_fetch_ask, pulled) ||
-        !MCPLUG_KNOWS(f->events, struct mcplug_fetch_events, pull))
-        return client->host->diag->fail(err, MCPLUG_EINVAL, "struct_size is not set");
     f->is_own = strcmp(ask->url, client->url) == 0;
     if (!f->is_own) {
         const char *wrong = url_parse(ask->url, &other);
@@ -314,10 +311,30 @@ static int set_up(struct mcplug_fetch_request *f, const struct mcplug_fetch_ask 
     return MCPLUG_OK;
 }
 
+/* Before anything else of them is read. */
+static int check(const struct mcplug_fetch_client *client,
+                 const struct mcplug_fetch_ask *ask,
+                 const struct mcplug_fetch_events *events, struct mcplug_error *err)
+{
+    const unsigned known = MCPLUG_FETCH_ONCE | MCPLUG_FETCH_EAGER;
+    if (!MCPLUG_KNOWS(ask, struct mcplug_fetch_ask, pulled) ||
+        !MCPLUG_KNOWS(events, struct mcplug_fetch_events, pull))
+        return client->host->diag->fail(err, MCPLUG_EINVAL, "struct_size is not set");
+    if ((ask->flags & ~known) != 0)
+        return client->host->diag->fail(err, MCPLUG_EINVAL, "unknown flags: 0x%x",
+                                        (unsigned)(ask->flags & ~known));
+    if (events->reserved != 0)
+        return client->host->diag->fail(err, MCPLUG_EINVAL, "reserved is not 0");
+    return MCPLUG_OK;
+}
+
 int fetch_start(mcplug_fetch_client *client, const struct mcplug_fetch_ask *ask,
                 const struct mcplug_fetch_events *events, void *arg,
                 mcplug_fetch_request **out, struct mcplug_error *err)
 {
+    int r = check(client, ask, events, err);
+    if (r != MCPLUG_OK)
+        return r;
     struct mcplug_fetch_request *f = client->host->mem->alloc(sizeof *f);
     if (f == NULL)
         return out_of_memory(client, err);
@@ -335,7 +352,7 @@ int fetch_start(mcplug_fetch_client *client, const struct mcplug_fetch_ask *ask,
         f->next->prev = f;
     client->requests = f;
     client->n_under_way++;
-    int r = set_up(f, ask, err);
+    r = set_up(f, ask, err);
     if (r != MCPLUG_OK) {
         request_free(f);
         return r;

@@ -1,6 +1,8 @@
 /* Requests of the service fetch: headers both ways, bodies in pieces. */
 #include "fetch_kit.h"
 
+#include <sys/mman.h>
+
 /* ---- headers of a request ---- */
 
 START_TEST(headers_of_a_request_replace_those_of_the_settings)
@@ -77,6 +79,34 @@ START_TEST(a_request_that_does_not_say_its_size_is_refused)
     events.struct_size = 8;
     ck_assert_int_eq(fetch->start(client, &ask, &events, &came, &request, &err),
                      MCPLUG_EINVAL);
+}
+END_TEST
+
+START_TEST(nothing_is_read_of_a_request_that_does_not_say_its_size)
+{
+    /* What follows its two first members cannot be read. */
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char *pages =
+        mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(pages, MAP_FAILED);
+    ck_assert_int_eq(mprotect(pages + page, page, PROT_NONE), 0);
+    struct mcplug_fetch_ask *ask = (void *)(pages + page - 2 * sizeof(uint32_t));
+    mcplug_fetch_request *request;
+    memcpy(ask, &(uint32_t){2 * sizeof(uint32_t)}, sizeof(uint32_t));
+    ck_assert_int_eq(fetch->start(client, ask, &plain_events, &came, &request, &err),
+                     MCPLUG_EINVAL);
+    munmap(pages, 2 * page);
+}
+END_TEST
+
+START_TEST(what_it_does_not_know_is_refused)
+{
+    struct mcplug_fetch_events events = plain_events;
+    ck_assert_int_eq(begin((struct mcplug_fetch_ask){.flags = 4}, &events),
+                     MCPLUG_EINVAL);
+    ck_assert_str_eq(err.text, "unknown flags: 0x4");
+    events.reserved = 1;
+    ck_assert_int_eq(begin((struct mcplug_fetch_ask){0}, &events), MCPLUG_EINVAL);
 }
 END_TEST
 
@@ -384,6 +414,8 @@ int main(void)
     tcase_add_test(tc, headers_that_cannot_be_sent_are_refused);
     tcase_add_test(tc, an_address_that_is_none_is_refused);
     tcase_add_test(tc, a_request_that_does_not_say_its_size_is_refused);
+    tcase_add_test(tc, nothing_is_read_of_a_request_that_does_not_say_its_size);
+    tcase_add_test(tc, what_it_does_not_know_is_refused);
     tcase_add_test(tc, headers_that_are_wanted_come_with_the_head);
     tcase_add_test(tc, a_header_that_is_wanted_is_bounded);
     tcase_add_test(tc, more_headers_than_that_cannot_be_wanted);
