@@ -129,6 +129,7 @@ struct mcplug_fetch_request {
     char *values[MCPLUG_FETCH_WANTS_MAX]; /* of the head */
     size_t n_wants;
     char *location;
+    unsigned left_out; /* bits: values that are too long; behind them the location */
     const char *url;
     char *moved;        /* where it is after a redirect */
     int code;           /* ours, when we ended it .. */

@@ -7,17 +7,22 @@
 
 enum { RETRY_MAX_S = 86400 };
 
-/* A value that is kept as long as the request; none when it is too long. Several of one
- * name are one list. */
-static void keep(struct mcplug_fetch_request *f, char **at, const char *value, size_t len)
+/* A value that is kept as long as the request. Several of one name are one list; one that
+ * is too long is left out whole, with what follows of that name: a part could mean
+ * something else. `bit` is its own in f->left_out. */
+static void keep(struct mcplug_fetch_request *f, char **at, unsigned bit,
+                 const char *value, size_t len)
 {
     const struct mcplug_mem *mem = f->client->host->mem;
     size_t before = *at != NULL ? strlen(*at) + 2 : 0;
+    if (f->left_out & bit)
+        return;
     char *all =
         before + len < FETCH_VALUE_MAX ? mem->resize(*at, before + len + 1) : NULL;
     if (all == NULL) {
         mem->free(*at);
         *at = NULL;
+        f->left_out |= bit;
         return;
     }
     if (before > 0)
@@ -115,7 +120,7 @@ static void take(struct mcplug_fetch_request *f, const char *name, size_t name_l
         break;
     case 'l':
         if (IS("location") && f->location == NULL)
-            keep(f, &f->location, value, len);
+            keep(f, &f->location, 1u << MCPLUG_FETCH_WANTS_MAX, value, len);
         break;
     case 'r':
         if (IS("retry-after"))
@@ -128,7 +133,7 @@ static void take(struct mcplug_fetch_request *f, const char *name, size_t name_l
     }
     for (size_t i = 0; i < f->n_wants; i++)
         if (((f->wants[i][0] ^ name[0]) | 0x20) == 0x20 && IS(f->wants[i]))
-            keep(f, &f->values[i], value, len);
+            keep(f, &f->values[i], 1u << i, value, len);
 #undef IS
 }
 
@@ -141,6 +146,7 @@ void fetch_head_clear(struct mcplug_fetch_request *f)
     }
     mem->free(f->location);
     f->location = NULL;
+    f->left_out = 0;
 }
 
 /* A status line begins a head; there are several when the server says 1xx first. */

@@ -147,6 +147,41 @@ START_TEST(a_header_that_is_wanted_is_bounded)
 }
 END_TEST
 
+START_TEST(a_header_that_is_too_long_does_not_come_in_part)
+{
+    static const char *const wants[] = {"X", "Y", NULL};
+    static char answer[20000], value[9000];
+    memset(value, 'v', 8192);
+    snprintf(answer, sizeof answer,
+             "HTTP/1.1 200 OK\r\nX: %s\r\nX: a\r\nY: b\r\nX: c\r\n"
+             "Content-Length: 0\r\n\r\n",
+             value);
+    one.answer = answer;
+    GET(.wants = wants);
+    ck_assert(!came.has_value[0]);
+    ck_assert_str_eq(came.values[1], "b");
+    one.answer = "HTTP/1.1 200 OK\r\nX: a\r\nX: c\r\nContent-Length: 0\r\n\r\n";
+    GET(.wants = wants); /* of the next one it is there again */
+    ck_assert_str_eq(came.values[0], "a, c");
+}
+END_TEST
+
+START_TEST(a_redirect_that_is_too_long_is_not_replaced_by_another)
+{
+    static char answer[20000], value[9000];
+    memset(value, 'v', 8192);
+    snprintf(answer, sizeof answer,
+             "HTTP/1.1 307 Moved\r\nLocation: /%s\r\nLocation: /c\r\n"
+             "Content-Length: 0\r\n\r\n",
+             value);
+    one.answer = answer;
+    ck_assert_int_eq(begin((struct mcplug_fetch_ask){0}, &plain_events), MCPLUG_OK);
+    until_done();
+    ck_assert_int_eq(came.code, MCPLUG_EREFUSED);
+    ck_assert_uint_eq(one.n, 1);
+}
+END_TEST
+
 START_TEST(more_headers_than_that_cannot_be_wanted)
 {
     const char *wants[MCPLUG_FETCH_WANTS_MAX + 2] = {0};
@@ -418,6 +453,8 @@ int main(void)
     tcase_add_test(tc, what_it_does_not_know_is_refused);
     tcase_add_test(tc, headers_that_are_wanted_come_with_the_head);
     tcase_add_test(tc, a_header_that_is_wanted_is_bounded);
+    tcase_add_test(tc, a_header_that_is_too_long_does_not_come_in_part);
+    tcase_add_test(tc, a_redirect_that_is_too_long_is_not_replaced_by_another);
     tcase_add_test(tc, more_headers_than_that_cannot_be_wanted);
     tcase_add_test(tc, a_body_has_the_type_that_the_request_says_or_none);
     tcase_add_test(tc, a_body_of_known_size_is_pulled);
