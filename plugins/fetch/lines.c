@@ -93,7 +93,8 @@ int fetch_lines_set(struct mcplug_fetch_request *f, const struct mcplug_fetch_as
     }
     for (const struct curl_slist *s = settings; s != NULL; s = s->next) {
         replaces |= is_replaced(s->data, ask);
-        f->has_cookie |= strncasecmp(s->data, "cookie:", 7) == 0;
+        f->has_cookie |= strncasecmp(s->data, "cookie", 6) == 0 &&
+                         (s->data[6] == ':' || s->data[6] == ';');
         n++;
     }
     f->lines = client->host->mem->alloc(n * sizeof *f->lines + size);

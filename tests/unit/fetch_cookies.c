@@ -145,6 +145,12 @@ START_TEST(a_cookie_of_the_settings_is_sent_instead)
     OPEN("Cookie", "mine=1");
     SET("a=1");
     ck_assert_str_eq(sent_to(&one, "/a/b"), "mine=1");
+    OPEN("Cookie", "");
+    SET("a=1");
+    ck_assert_str_eq(sent_to(&one, "/a/b"), "");
+    OPEN("Cookies", "mine=1"); /* which is another header */
+    SET("a=1");
+    ck_assert_str_eq(sent_to(&one, "/a/b"), "a=1");
 }
 END_TEST
 
