@@ -207,6 +207,8 @@ int fetch_close_socket(void *arg, curl_socket_t fd);
 
 /* ---- error.c ---- */
 
+/* Whom it went to: the client's origin, or in `room` another. */
+const struct url *fetch_peer(const struct mcplug_fetch_request *f, struct url *room);
 /* What became of a transfer, in our words. */
 void fetch_explain(const struct mcplug_fetch_request *f, CURLcode code,
                    struct mcplug_error *why);

@@ -55,19 +55,23 @@ static int errno_in(const char *text, int fallback)
     return fallback;
 }
 
+/* The address was parsed before the request began, and a redirect stays at its origin. */
+const struct url *fetch_peer(const struct mcplug_fetch_request *f, struct url *room)
+{
+    return f->is_own || url_parse(f->url, room) != NULL ? &f->client->origin : room;
+}
+
 /* Broke off after it was connected. */
 static void broke_off(const struct mcplug_fetch_request *f, CURLcode code,
-                      const char *text, struct mcplug_error *why)
+                      const char *host, const char *text, struct mcplug_error *why)
 {
     const struct mcplug_diag *diag = f->client->host->diag;
     long os_error = 0;
     curl_easy_getinfo(f->easy, CURLINFO_OS_ERRNO, &os_error);
     if (f->told)
-        diag->fail(why, MCPLUG_ECLOSED, "%s: the answer broke off (%s)",
-                   f->client->origin.host, text);
+        diag->fail(why, MCPLUG_ECLOSED, "%s: the answer broke off (%s)", host, text);
     else
-        diag->fail(why, MCPLUG_ECLOSED, "%s: no answer came (%s)", f->client->origin.host,
-                   text);
+        diag->fail(why, MCPLUG_ECLOSED, "%s: no answer came (%s)", host, text);
     why->os_error = code == CURLE_SEND_ERROR ? (os_error != 0 ? (int)os_error : EPIPE)
                                              : (code == CURLE_RECV_ERROR && os_error != 0
                                                     ? (int)os_error
@@ -78,7 +82,9 @@ void fetch_explain(const struct mcplug_fetch_request *f, CURLcode code,
                    struct mcplug_error *why)
 {
     const struct mcplug_diag *diag = f->client->host->diag;
-    const char *host = f->client->origin.host;
+    struct url room;
+    const struct url *peer = fetch_peer(f, &room);
+    const char *host = peer->host;
     char text[CURL_ERROR_SIZE];
     long os_error = 0;
     problem(f, code, text, sizeof text);
@@ -90,7 +96,7 @@ void fetch_explain(const struct mcplug_fetch_request *f, CURLcode code,
     long sent = 0;
     curl_easy_getinfo(f->easy, CURLINFO_REQUEST_SIZE, &sent);
     if (code == CURLE_COULDNT_CONNECT && sent > 0) { /* curl's own second try */
-        broke_off(f, code, text, why);
+        broke_off(f, code, host, text, why);
         return;
     }
     long proxy_status = 0;
@@ -98,7 +104,7 @@ void fetch_explain(const struct mcplug_fetch_request *f, CURLcode code,
     if (!f->told && proxy_status >= 300) {
         diag->fail(why, proxy_status == 407 ? MCPLUG_EAUTH : MCPLUG_EREFUSED,
                    "the proxy does not let us through to %s port %u: HTTP %ld%s", host,
-                   f->client->origin.port, proxy_status,
+                   peer->port, proxy_status,
                    proxy_status == 407 ? "; it wants a login" : "");
         return;
     }
@@ -110,13 +116,12 @@ void fetch_explain(const struct mcplug_fetch_request *f, CURLcode code,
     case CURLE_COULDNT_CONNECT:
     case CURLE_PROXY:
         diag->fail(why, MCPLUG_EREFUSED, "cannot connect to %s port %u: %s", host,
-                   f->client->origin.port,
-                   os_error != 0 ? strerror((int)os_error) : text);
+                   peer->port, os_error != 0 ? strerror((int)os_error) : text);
         why->os_error = (int)os_error;
         break;
     case CURLE_OPERATION_TIMEDOUT:
         diag->fail(why, MCPLUG_ETIMEDOUT, "cannot connect to %s port %u: %s", host,
-                   f->client->origin.port, text);
+                   peer->port, text);
         why->os_error = ETIMEDOUT;
         break;
     case CURLE_OUT_OF_MEMORY:
@@ -127,13 +132,13 @@ void fetch_explain(const struct mcplug_fetch_request *f, CURLcode code,
             diag->fail(why, MCPLUG_EPROTO, "%s: %s", host, text);
             break;
         }
-        broke_off(f, code, text, why);
+        broke_off(f, code, host, text, why);
         break;
     case CURLE_SEND_FAIL_REWIND: /* curl's own second try of a body that was pulled */
     case CURLE_SEND_ERROR:
     case CURLE_GOT_NOTHING:
     case CURLE_ABORTED_BY_CALLBACK: /* on_again(): the connection went */
-        broke_off(f, code, text, why);
+        broke_off(f, code, host, text, why);
         break;
     case CURLE_PARTIAL_FILE:
     case CURLE_HTTP2:

@@ -430,8 +430,9 @@ static void finish(struct mcplug_fetch_request *f, CURLcode code)
     } else if (code != CURLE_OK) {
         fetch_explain(f, code, &why);
     } else if (!f->told) {
+        struct url room;
         f->client->host->diag->fail(&why, MCPLUG_EPROTO, "%s: an answer without a head",
-                                    f->client->origin.host);
+                                    fetch_peer(f, &room)->host);
     }
     int left =
         why.code != MCPLUG_OK && (f->body != NULL || f->pulled > 0) && may_have_left(f);

@@ -28,8 +28,9 @@
 
 static struct server {
     int fd, port;
-    const char *answer; /* to each request */
-    char url[64];       /* of /a/b */
+    const char *answer;                /* to each request */
+    enum { WHOLE, EARLY, NEVER } when; /* all of it is in, its head is; hangs up then */
+    char url[64];                      /* of /a/b */
     pthread_t thread;
     pthread_mutex_t lock;
     unsigned n;          /* requests */
@@ -46,19 +47,18 @@ static size_t body_left(const char *all, const char *body, size_t have)
     return wanted > got ? wanted - got : 0;
 }
 
-/* One request; false: the peer has closed. */
-static bool read_request(int fd, char *all, size_t size)
+/* One request, or its head; `have` bytes of it are there already. False: the peer has
+ * closed. */
+static bool read_request(int fd, char *all, size_t size, size_t *have, bool head_only)
 {
-    size_t have = 0;
     ssize_t n;
-    all[0] = '\0';
     for (;;) {
         const char *body = strstr(all, "\r\n\r\n");
-        if (body && body_left(all, body + 4, have) == 0)
+        if (body && (head_only || body_left(all, body + 4, *have) == 0))
             return true;
-        if ((n = read(fd, all + have, size - 1 - have)) <= 0)
+        if ((n = read(fd, all + *have, size - 1 - *have)) <= 0)
             return false;
-        all[have += (size_t)n] = '\0';
+        all[ *have += (size_t)n] = '\0';
     }
 }
 
@@ -73,12 +73,18 @@ static void *serve_one(void *arg)
     struct server *s = caller.server;
     char *all = malloc(sizeof s->request);
     free(arg);
-    while (read_request(caller.fd, all, sizeof s->request)) {
+    for (;;) {
+        size_t have = 0;
+        all[0] = '\0';
+        if (!read_request(caller.fd, all, sizeof s->request, &have, s->when != WHOLE))
+            break;
         pthread_mutex_lock(&s->lock);
         memcpy(s->request, all, sizeof s->request);
         s->n++;
         pthread_mutex_unlock(&s->lock);
-        if (send(caller.fd, s->answer, strlen(s->answer), MSG_NOSIGNAL) < 0)
+        if (s->when == NEVER ||
+            send(caller.fd, s->answer, strlen(s->answer), MSG_NOSIGNAL) < 0 ||
+            !read_request(caller.fd, all, sizeof s->request, &have, false))
             break;
     }
     free(all);

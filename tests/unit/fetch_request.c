@@ -110,6 +110,34 @@ START_TEST(what_it_does_not_know_is_refused)
 }
 END_TEST
 
+START_TEST(an_error_names_the_origin_that_the_request_went_to)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof a;
+    char url[64], wanted[64];
+    int deaf = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); /* nobody listens */
+    ck_assert_int_eq(bind(deaf, (struct sockaddr *)&a, sizeof a), 0);
+    ck_assert_int_eq(getsockname(deaf, (struct sockaddr *)&a, &len), 0);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/", ntohs(a.sin_port));
+    ck_assert_int_eq(begin((struct mcplug_fetch_ask){.url = url}, &plain_events),
+                     MCPLUG_OK);
+    until_done();
+    snprintf(wanted, sizeof wanted,
+             "cannot connect to 127.0.0.1 port %d: ", ntohs(a.sin_port));
+    ck_assert_msg(strncmp(came.text, wanted, strlen(wanted)) == 0, "%s", came.text);
+    close(deaf);
+
+    two.when = NEVER;
+    snprintf(url, sizeof url, "http://localhost:%d/", two.port);
+    ck_assert_int_eq(begin((struct mcplug_fetch_ask){.url = url}, &plain_events),
+                     MCPLUG_OK);
+    until_done();
+    ck_assert_msg(strncmp(came.text, "localhost: no answer came", 25) == 0, "%s",
+                  came.text);
+}
+END_TEST
+
 /* ---- headers of the answer ---- */
 
 START_TEST(headers_that_are_wanted_come_with_the_head)
@@ -451,6 +479,7 @@ int main(void)
     tcase_add_test(tc, a_request_that_does_not_say_its_size_is_refused);
     tcase_add_test(tc, nothing_is_read_of_a_request_that_does_not_say_its_size);
     tcase_add_test(tc, what_it_does_not_know_is_refused);
+    tcase_add_test(tc, an_error_names_the_origin_that_the_request_went_to);
     tcase_add_test(tc, headers_that_are_wanted_come_with_the_head);
     tcase_add_test(tc, a_header_that_is_wanted_is_bounded);
     tcase_add_test(tc, a_header_that_is_too_long_does_not_come_in_part);
