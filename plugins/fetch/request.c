@@ -434,8 +434,7 @@ static void finish(struct mcplug_fetch_request *f, CURLcode code)
         f->client->host->diag->fail(&why, MCPLUG_EPROTO, "%s: an answer without a head",
                                     fetch_peer(f, &room)->host);
     }
-    int left =
-        why.code != MCPLUG_OK && (f->body != NULL || f->pulled > 0) && may_have_left(f);
+    int left = why.code != MCPLUG_OK && f->owes && may_have_left(f);
     if (left && events->sent != NULL) {
         f->client->telling = 1; /* stop() may come */
         events->sent(arg);

@@ -438,6 +438,72 @@ START_TEST(eager_requests_end_as_others_do)
 }
 END_TEST
 
+/* A body that no socket takes whole. */
+static mcplug_buf *long_body(void)
+{
+    static char text[16 << 20];
+    return mp_buf_new(text, sizeof text);
+}
+
+START_TEST(that_all_has_left_is_said_once)
+{
+    mcplug_buf *body = mp_buf_new("{}", 2), *all = long_body();
+    for (int i = 0; i < 20; i++) {
+        one.when = WHOLE;
+        GET(.url = one.url); /* its connection is used again: it leaves at once */
+        one.when = NEVER;
+        ck_assert_int_eq(begin((struct mcplug_fetch_ask){.method = "POST",
+                                                         .body = body,
+                                                         .flags = MCPLUG_FETCH_ONCE},
+                               &plain_events),
+                         MCPLUG_OK);
+        bool was_written = fetch->is_written(came.request);
+        until_done();
+        ck_assert_int_ne(came.code, MCPLUG_OK);
+        ck_assert_uint_eq(came.sents, was_written ? 0 : 1);
+    }
+    ck_assert_int_eq(begin((struct mcplug_fetch_ask){.method = "POST",
+                                                     .body = all,
+                                                     .flags = MCPLUG_FETCH_ONCE},
+                           &plain_events),
+                     MCPLUG_OK);
+    ck_assert(!fetch->is_written(came.request));
+    until_done();
+    ck_assert_int_ne(came.code, MCPLUG_OK);
+    ck_assert_uint_eq(came.sents, 1); /* some of it has left */
+    mp_buf_unref(body);
+    mp_buf_unref(all);
+}
+END_TEST
+
+static void stop_at_sent(void *arg)
+{
+    struct outcome *o = arg;
+    o->sents++;
+    fetch->stop(o->request);
+}
+
+START_TEST(a_request_that_failed_can_be_stopped_when_it_has_left)
+{
+    struct mcplug_fetch_events events = plain_events;
+    mcplug_buf *body = long_body();
+    events.sent = stop_at_sent;
+    one.when = NEVER;
+    ck_assert_int_eq(
+        begin((struct mcplug_fetch_ask){.method = "POST", .body = body}, &events),
+        MCPLUG_OK);
+    while (!came.sents)
+        mp_loop_turn(loop, true);
+    for (int j = 0; j < 20; j++)
+        mp_loop_turn(loop, false);
+    ck_assert_uint_eq(came.sents, 1);
+    ck_assert_uint_eq(came.dones, 0);
+    mp_buf_unref(body);
+    one.when = WHOLE;
+    GET(.url = one.url);
+}
+END_TEST
+
 static unsigned stopped_heads;
 
 static void stop_at_head(void *arg, const struct mcplug_fetch_head *head)
@@ -497,6 +563,8 @@ int main(void)
     tcase_add_test(tc, a_body_is_given_or_pulled_but_not_both);
     tcase_add_test(tc, no_event_comes_from_inside_of_start);
     tcase_add_test(tc, eager_requests_end_as_others_do);
+    tcase_add_test(tc, that_all_has_left_is_said_once);
+    tcase_add_test(tc, a_request_that_failed_can_be_stopped_when_it_has_left);
     tcase_add_test(tc, a_request_can_be_stopped_at_its_head);
     suite_add_tcase(suite, tc);
     return run_to_end(suite);
