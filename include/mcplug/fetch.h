@@ -109,7 +109,8 @@ struct mcplug_fetch {
     /* Ends what is under way, without a word. NULL is fine. Not in an event of its
      * requests. */
     void (*client_free)(mcplug_fetch_client *client);
-    /* Begins a request; done() will follow. `events` is static. */
+    /* Begins a request; done() will follow. `events` is static. Not inside of head(),
+     * body() or pull() of a request of the same client: MCPLUG_EINVAL. */
     int (*start)(mcplug_fetch_client *client, const struct mcplug_fetch_ask *ask,
                  const struct mcplug_fetch_events *events, void *arg,
                  mcplug_fetch_request **out, struct mcplug_error *err);

@@ -92,7 +92,7 @@ struct mcplug_fetch_client {
     size_t n_owing; /* requests that owe sent() */
     size_t budget;  /* bytes that may still come in this turn */
     int running;    /* what curl says of them */
-    int busy;       /* inside of curl */
+    int busy;       /* inside of curl, or of an event that it makes */
     int is_quiet;   /* inside of a function of the table: events come later */
     int telling;    /* going through the requests: none is freed */
     int failed;     /* curl had no memory: fetch_collect() begins anew */

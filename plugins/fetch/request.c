@@ -325,6 +325,9 @@ static int check(const struct mcplug_fetch_client *client,
                                         (unsigned)(ask->flags & ~known));
     if (events->reserved != 0)
         return client->host->diag->fail(err, MCPLUG_EINVAL, "reserved is not 0");
+    if (client->busy) /* curl refuses it, too */
+        return client->host->diag->fail(err, MCPLUG_EINVAL,
+                                        "start() inside of head(), body() or pull()");
     return MCPLUG_OK;
 }
 
@@ -483,12 +486,12 @@ void fetch_tell_head(struct mcplug_fetch_request *f)
 
 static void tell_heads(struct mcplug_fetch_client *client)
 {
-    client->telling = 1;
+    client->telling = client->busy = 1; /* as if curl had called */
     for (struct mcplug_fetch_request *f = client->requests;
          f != NULL && client->n_late > 0; f = f->next)
         if (f->is_late && !f->stopped)
             fetch_tell_head(f);
-    client->telling = 0;
+    client->telling = client->busy = 0;
 }
 
 static void finish_broken(struct mcplug_fetch_client *client)

@@ -504,6 +504,93 @@ START_TEST(a_request_that_failed_can_be_stopped_when_it_has_left)
 }
 END_TEST
 
+static struct {
+    int head, body, pull, done; /* what start() returned in there */
+    char text[512];
+    mcplug_fetch_request *request;
+    struct outcome came;
+} nested;
+
+static int start_nested(void)
+{
+    struct mcplug_fetch_ask ask = {
+        .struct_size = sizeof ask, .method = "GET", .url = one.url};
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    int r =
+        fetch->start(client, &ask, &plain_events, &nested.came, &nested.request, &why);
+    snprintf(nested.text, sizeof nested.text, "%s", r == MCPLUG_OK ? "" : why.text);
+    return r;
+}
+
+static void nest_head(void *arg, const struct mcplug_fetch_head *head)
+{
+    on_head(arg, head);
+    nested.head = start_nested();
+}
+
+static void nest_body(void *arg, struct mcplug_bytes piece)
+{
+    on_body(arg, piece);
+    nested.body = start_nested();
+}
+
+static int64_t nest_pull(void *arg, unsigned char *buf, size_t size)
+{
+    nested.pull = start_nested();
+    return on_pull(arg, buf, size);
+}
+
+static void nest_done(void *arg, const struct mcplug_error *why)
+{
+    on_done(arg, why);
+    nested.done = start_nested();
+}
+
+START_TEST(a_request_begins_outside_of_the_events_of_others_or_when_one_is_done)
+{
+    static const struct mcplug_fetch_events events = {
+        .struct_size = sizeof events,
+        .head = nest_head,
+        .body = nest_body,
+        .done = nest_done,
+        .pull = nest_pull,
+    };
+    for (int i = 0; i < 100; i++) { /* the head may come inside of curl, or late */
+        memset(&nested, 0, sizeof nested);
+        memset(&given, 0, sizeof given);
+        given.left = "0123";
+        ck_assert_int_eq(
+            begin((struct mcplug_fetch_ask){.method = "POST",
+                                            .pulled = 4,
+                                            .flags = i & 1 ? MCPLUG_FETCH_EAGER : 0},
+                  &events),
+            MCPLUG_OK);
+        until_done();
+        ck_assert_msg(came.code == MCPLUG_OK, "%s", came.text);
+        ck_assert_int_eq(nested.head, MCPLUG_EINVAL);
+        ck_assert_int_eq(nested.body, MCPLUG_EINVAL);
+        ck_assert_int_eq(nested.pull, MCPLUG_EINVAL);
+        ck_assert_msg(nested.done == MCPLUG_OK, "%s", nested.text);
+        while (!nested.came.dones)
+            mp_loop_turn(loop, true);
+        ck_assert_int_eq(nested.came.code, MCPLUG_OK);
+        GET(.url = one.url);
+    }
+}
+END_TEST
+
+START_TEST(a_request_inside_of_an_event_is_refused_with_a_text)
+{
+    struct mcplug_fetch_events events = plain_events;
+    events.head = nest_head;
+    memset(&nested, 0, sizeof nested);
+    ck_assert_int_eq(begin((struct mcplug_fetch_ask){0}, &events), MCPLUG_OK);
+    until_done();
+    ck_assert_int_eq(nested.head, MCPLUG_EINVAL);
+    ck_assert_str_eq(nested.text, "start() inside of head(), body() or pull()");
+}
+END_TEST
+
 static unsigned stopped_heads;
 
 static void stop_at_head(void *arg, const struct mcplug_fetch_head *head)
@@ -565,6 +652,9 @@ int main(void)
     tcase_add_test(tc, eager_requests_end_as_others_do);
     tcase_add_test(tc, that_all_has_left_is_said_once);
     tcase_add_test(tc, a_request_that_failed_can_be_stopped_when_it_has_left);
+    tcase_add_test(tc,
+                   a_request_begins_outside_of_the_events_of_others_or_when_one_is_done);
+    tcase_add_test(tc, a_request_inside_of_an_event_is_refused_with_a_text);
     tcase_add_test(tc, a_request_can_be_stopped_at_its_head);
     suite_add_tcase(suite, tc);
     return run_to_end(suite);
