@@ -52,11 +52,12 @@ static void refill(struct mcplug_fetch_client *client)
     client->budget = FETCH_TURN;
 }
 
+/* What curl has kept of an answer is handed on in here, outside of the multi handle: if
+ * that fails, or we refuse it, the code it returns is all that is ever told, and the
+ * transfer stays as it is for good. */
 static void go_on(struct mcplug_fetch_request *f)
 {
     struct mcplug_fetch_client *client = f->client;
-    if (f->broken != CURLE_OK)
-        return; /* and is counted */
     client->busy = 1;
     f->broken = curl_easy_pause(f->easy, (f->paused ? CURLPAUSE_RECV : 0) |
                                              (f->is_later ? CURLPAUSE_SEND : 0));
@@ -64,36 +65,22 @@ static void go_on(struct mcplug_fetch_request *f)
     client->n_broken += f->broken != CURLE_OK ? 1 : 0;
 }
 
-/* Goes on with those that had to wait for the next turn. What curl has kept of an answer
- * is handed on in here, outside of the multi handle: if that fails, or we refuse it, the
- * code it returns is all that is ever told, and the transfer stays as it is for good. */
-static void unpause(struct mcplug_fetch_client *client)
+/* Goes on with those that had to wait for the next turn, and with bodies of which there
+ * is more to pull: once with each, for it may break, and is finished before the next. */
+static void go_on_all(struct mcplug_fetch_client *client)
 {
     for (struct mcplug_fetch_request *f = client->requests, *next;
-         f != NULL && client->n_paused > 0 && client->budget > FETCH_TURN / 8; f = next) {
+         f != NULL && (client->n_paused > 0 || client->n_resumed > 0); f = next) {
+        int was_later = f->is_resumed && f->is_later && !f->stopped;
+        int was_paused = f->paused && client->budget > FETCH_TURN / 8;
         next = f->next;
-        if (!f->paused)
-            continue;
-        f->paused = 0;
-        client->n_paused--;
-        go_on(f);
-    }
-}
-
-/* The same for bodies of which there is more to pull. */
-static void resume(struct mcplug_fetch_client *client)
-{
-    for (struct mcplug_fetch_request *f = client->requests, *next;
-         f != NULL && client->n_resumed > 0; f = next) {
-        next = f->next;
-        if (!f->is_resumed)
-            continue;
+        client->n_resumed -= f->is_resumed ? 1 : 0;
         f->is_resumed = 0;
-        client->n_resumed--;
-        if (!f->is_later || f->stopped || f->broken != CURLE_OK)
-            continue;
-        f->is_later = 0;
-        go_on(f);
+        f->is_later = f->is_later && !was_later;
+        client->n_paused -= was_paused ? 1 : 0;
+        f->paused = f->paused && !was_paused;
+        if (was_later || was_paused)
+            go_on(f);
     }
 }
 
@@ -121,8 +108,7 @@ static void on_timer(void *arg)
     refill(client);
     if (client->n_late > 0)
         fetch_collect(client); /* heads before bodies */
-    resume(client);
-    unpause(client);
+    go_on_all(client);
     fetch_kick(client);
     fetch_collect(client);
 }

@@ -28,9 +28,11 @@
 
 static struct server {
     int fd, port;
-    const char *answer;                /* to each request */
-    enum { WHOLE, EARLY, NEVER } when; /* all of it is in, its head is; hangs up then */
-    char url[64];                      /* of /a/b */
+    const char *answer; /* to each request */
+    /* All of a request is in; its head is, so the answer says Connection: close; its head
+     * is, and it hangs up. */
+    enum { WHOLE, EARLY, NEVER } when;
+    char url[64]; /* of /a/b */
     pthread_t thread;
     pthread_mutex_t lock;
     unsigned n;          /* requests */

@@ -379,6 +379,92 @@ START_TEST(a_request_can_be_stopped_while_its_body_is_pulled)
 }
 END_TEST
 
+START_TEST(a_body_that_is_refused_early_is_not_waited_for)
+{
+    one.when = EARLY;
+    one.answer = "HTTP/1.1 401 No\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno";
+    pthread_mutex_lock(&one.lock); /* it answers when the rest is waited for */
+    give("012|345", MCPLUG_FETCH_STREAM);
+    while (!given.laters)
+        mp_loop_turn(loop, true);
+    pthread_mutex_unlock(&one.lock);
+    until_done(); /* without resume() */
+    ck_assert_msg(came.code == MCPLUG_OK, "%s", came.text);
+    ck_assert_int_eq(came.status, 401);
+    ck_assert_str_eq(came.body, "no");
+    ck_assert_uint_eq(given.laters, 1);
+    one.when = WHOLE;
+    one.answer = OK_2;
+    GET(.url = one.url);
+}
+END_TEST
+
+/* More than may come in one turn. */
+static char long_answer[1 << 20];
+static size_t swallowed, swallowed_max;
+
+static void swallow(void *arg, struct mcplug_bytes piece)
+{
+    struct outcome *o = arg;
+    swallowed += piece.len;
+    if (swallowed > swallowed_max)
+        fetch->stop(o->request);
+    else
+        fetch->resume(o->request);
+}
+
+/* Up to so many bytes of the answer. */
+static void give_and_swallow(size_t max)
+{
+    struct mcplug_fetch_events events = pull_events;
+    unsigned laters = 0;
+    events.body = swallow;
+    swallowed = 0;
+    swallowed_max = max;
+    memset(&given, 0, sizeof given);
+    given.left = "012|345|678|9";
+    pthread_mutex_lock(&one.lock);
+    ck_assert_int_eq(
+        begin((struct mcplug_fetch_ask){.method = "POST", .pulled = MCPLUG_FETCH_STREAM},
+              &events),
+        MCPLUG_OK);
+    while (!given.laters)
+        mp_loop_turn(loop, true);
+    pthread_mutex_unlock(&one.lock);
+    while (!came.dones && swallowed <= max) {
+        if (swallowed > 0 && laters < given.laters) {
+            laters = given.laters;
+            fetch->resume(came.request);
+        }
+        mp_loop_turn(loop, true);
+    }
+    for (int j = 0; j < 20; j++)
+        mp_loop_turn(loop, false);
+}
+
+START_TEST(a_body_is_waited_for_while_the_answer_waits_for_its_turn)
+{
+    int n = snprintf(long_answer, sizeof long_answer,
+                     "HTTP/1.1 200 OK\r\nConnection: close\r\n"
+                     "Content-Length: %zu\r\n\r\n",
+                     sizeof long_answer / 2);
+    memset(long_answer + n, 'x', sizeof long_answer / 2);
+    one.when = EARLY;
+    one.answer = long_answer;
+    give_and_swallow(SIZE_MAX);
+    ck_assert_msg(came.code == MCPLUG_OK, "%s", came.text);
+    ck_assert_uint_eq(came.dones, 1);
+    ck_assert_uint_eq(swallowed, sizeof long_answer / 2);
+    for (size_t max = 0; max < sizeof long_answer / 2; max += 40000) {
+        give_and_swallow(max); /* and ends when it does not go on */
+        ck_assert_uint_eq(came.dones, 0);
+    }
+    one.when = WHOLE;
+    one.answer = OK_2;
+    GET(.url = one.url);
+}
+END_TEST
+
 START_TEST(a_client_can_go_while_a_body_is_waited_for)
 {
     give("012|", MCPLUG_FETCH_STREAM);
@@ -645,6 +731,8 @@ int main(void)
     tcase_add_test(tc, a_body_that_is_too_short_ends_the_request);
     tcase_add_test(tc, a_body_that_cannot_be_made_ends_the_request);
     tcase_add_test(tc, a_request_can_be_stopped_while_its_body_is_pulled);
+    tcase_add_test(tc, a_body_that_is_refused_early_is_not_waited_for);
+    tcase_add_test(tc, a_body_is_waited_for_while_the_answer_waits_for_its_turn);
     tcase_add_test(tc, a_client_can_go_while_a_body_is_waited_for);
     tcase_add_test(tc, a_pulled_body_is_not_sent_twice);
     tcase_add_test(tc, a_body_is_given_or_pulled_but_not_both);
