@@ -224,6 +224,7 @@ script_tests = \
 	tests/install/outoftree.test \
 	tests/install/unmapped.test \
 	tests/modules/frozen.test \
+	tests/python/toolbox.test \
 	tests/locate/docker.test \
 	tests/locate/ide.test \
 	tests/locate/ssh.test \
@@ -503,6 +504,7 @@ AM_TESTS_ENVIRONMENT = \
 	MCPLUG_TEST_MODULES='$(abs_top_builddir)/tests/modules'; export MCPLUG_TEST_MODULES; \
 	CC='$(CC)'; export CC;
 
+EXTRA_DIST += tests/python/mcplug.py tests/python/toolbox.py
 EXTRA_DIST += tests/cli/kit.sh tests/config/import tests/npm-install.sh tests/install/console.sh tests/install/pipe.c tests/install/stage.sh
 EXTRA_DIST += $(script_tests) $(fuzz_files) tests/lint/lint.sh tests/fuzz/run.sh \
 	tests/valgrind.supp tests/evil/torture.sh

@@ -131,7 +131,8 @@ grep -nE '"(stdio|https?|sse|websocket|wss?|unix|tcp|ssh|docker|podman|(sse|ws|h
 # ---- what the library shows ----
 # Every function of a public header and everything that is MP_SHARED is in the map once, in
 # the node of its header, and the map has nothing else. What is shared, the command uses;
-# what is public, the command, a module or an example that embeds the library.
+# what is public, the command, a module, an example that embeds the library, or a test of
+# a binding.
 awk '
 BEGIN {
     # Part of what <mcplug/admin.h> is for, though the command has no need of it: to stop
@@ -157,7 +158,7 @@ FILENAME ~ /\.map$/ {
     }
     next
 }
-FILENAME ~ /^(cli|examples|plugins)\// { # strings and comments use nothing
+FILENAME ~ /^(cli|examples|plugins|tests\/python)\// { # strings and comments use nothing
     if (comment && !sub(/^.*\*\//, ""))
         next
     gsub(/"([^"\\]|\\.)*"/, "")
@@ -194,14 +195,14 @@ END {
         else if (shown[name] == "MCPLUG_PRIVATE" && !(name in used))
             finding(declared[name], name " is MP_SHARED, but the command does not use it")
         else if (!(name in used) && !(name in exception))
-            finding(declared[name], name " is used by no command, module or example")
+            finding(declared[name], name " is used by no command, module, example or binding")
     for (name in exception)
         if (name in used || !(name in declared))
             finding("tests/lint/lint.sh", "the exception " name " is not needed")
     for (name in shown)
         if (!(name in declared))
             finding("core/libmcplug.map", name " is declared in no header")
-}' core/libmcplug.map $(sources cli plugins) examples/*.c $(find include core -name '*.h' | sort) >>"$found" ||
+}' core/libmcplug.map $(sources cli plugins) examples/*.c tests/python/*.py $(find include core -name '*.h' | sort) >>"$found" ||
     echo "tests/lint/lint.sh: cannot compare the map with the headers" >>"$found"
 
 # ---- what the command prints ----
