@@ -20,6 +20,11 @@ const char *mcplug_version(void)
     return PACKAGE_VERSION;
 }
 
+uint32_t mcplug_version_number(void)
+{
+    return MCPLUG_VERSION_NUMBER;
+}
+
 const char *mcplug_error_name(int code)
 {
     return mp_error_name(code);

@@ -62,7 +62,16 @@ typedef struct mcplug_input mcplug_input;       /* a question of a server to us 
 typedef struct mcplug_config mcplug_config;     /* the servers that files name */
 typedef struct mcplug_toolbox mcplug_toolbox;   /* the tools of many servers */
 
-MCPLUG_API const char *mcplug_version(void);        /* [any] "0.1.0" */
+/* The version of this header. MCPLUG_VERSION_NUMBER is 0xMMmmpp and grows with it. */
+#define MCPLUG_VERSION_MAJOR 0
+#define MCPLUG_VERSION_MINOR 1
+#define MCPLUG_VERSION_PATCH 0
+#define MCPLUG_VERSION_NUMBER                                                            \
+    (MCPLUG_VERSION_MAJOR << 16 | MCPLUG_VERSION_MINOR << 8 | MCPLUG_VERSION_PATCH)
+
+/* The version of the library that is loaded. [any] */
+MCPLUG_API uint32_t mcplug_version_number(void);    /* as MCPLUG_VERSION_NUMBER */
+MCPLUG_API const char *mcplug_version(void);        /* "0.1.0" */
 MCPLUG_API const char *mcplug_error_name(int code); /* [any] "ETIMEDOUT" */
 
 /* ---- host ---------------------------------------------------------------- */

@@ -73,7 +73,16 @@ def a_tool_that_is_not_there_is_told_by_its_code():
     box.free()
 
 
+def the_version_is_a_number_and_a_text():
+    number = M.mcplug_version_number()
+    parts = (number >> 16, number >> 8 & 255, number & 255)
+    assert M.mcplug_version() == b"%d.%d.%d" % parts, (number, M.mcplug_version())
+    assert parts == (M.MCPLUG_VERSION_MAJOR, M.MCPLUG_VERSION_MINOR,
+                     M.MCPLUG_VERSION_PATCH), parts
+
+
 sys.exit(run([
+    the_version_is_a_number_and_a_text,
     the_tools_of_a_server_are_listed_and_called,
     a_tool_that_is_not_there_is_told_by_its_code,
 ]))
