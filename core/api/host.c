@@ -100,6 +100,7 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
                                          .dirs = o.plugin_dirs,
                                          .more_dirs = o.user_plugin_dirs,
                                          .plugins = o.plugins,
+                                         .helper_dir = o.helper_dir,
                                          .wire = &mp_link_wire,
                                          .health = &mp_probe_health,
                                          .place = &mp_place_ops};

@@ -99,6 +99,9 @@ struct mcplug_options {
      * of <mcplug/plugin.h> defines with MCPLUG_BUILTIN, mcplug_builtin_NAME. They are
      * looked at before all files, and must outlive the host; the array need not. */
     const struct mcplug_plugin *const *plugins;
+    /* The directory that has mcplug-reaper, without which no stdio server is started.
+     * NULL: $MCPLUG_HELPER_PATH, else the one that the library was installed with. */
+    const char *helper_dir;
 };
 
 /* give: mcplug_free. `options` may be NULL. */
