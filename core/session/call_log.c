@@ -88,8 +88,9 @@ void mp_call_log_began(struct mp_request *call)
                        on_keep_alive);
 }
 
+/* Neither callback can end the call, which it asks for at most: both see it. */
 void mp_call_log_progress(struct mp_request *call, double done, double total,
-                          const char *message)
+                          const char *message, mp_view params)
 {
     const struct mp_session *s = call->session;
     struct mp_event event = {
@@ -106,7 +107,14 @@ void mp_call_log_progress(struct mp_request *call, double done, double total,
 
     if (mp_events_want(s->cfg.log, MP_EVENT_PROGRESS, MCPLUG_LOG_VERBOSE))
         mp_events_tell(s->cfg.log, &event);
-    call->o.progress(call->o.progress_arg, &call->base, done, total, message);
+    char *text = call->o.progress_json && params.len
+                     ? mp_strndup((const char *)params.data, params.len)
+                     : NULL;
+    if (text)
+        call->o.progress_json(call->o.progress_arg, &call->base, text, params.len);
+    mp_free(text);
+    if (call->o.progress)
+        call->o.progress(call->o.progress_arg, &call->base, done, total, message);
 }
 
 /* ---- at its end ---- */

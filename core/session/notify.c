@@ -98,12 +98,13 @@ static void on_progress(struct mp_session *s, mp_message *m)
     if (!mp_rpc_read_id(s->rpc, mp_message_inner(m, "progressToken"), &token))
         return;
     for (struct mp_request *call = s->calls.first; call; call = call->next) {
-        if (!call->in_round || call->rpc.id != token || !call->o.progress)
+        if (!call->in_round || call->rpc.id != token || !mp_call_log_wants_progress(call))
             continue;
         mp_view_double(mp_message_inner(m, "progress"), &progress);
         mp_view_double(mp_message_inner(m, "total"), &total);
         char *text = mp_view_strdup(mp_message_inner(m, "message"));
-        mp_call_log_progress(call, progress, total, text);
+        mp_call_log_progress(call, progress, total, text,
+                             mp_message_view(m, m->env.params));
         mp_free(text);
         return;
     }

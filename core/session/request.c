@@ -165,7 +165,7 @@ static int send_round(struct mp_request *call, struct mcplug_error *err)
         .meta = mp_text(call->meta),
         .own_meta = mp_text(call->own_meta),
         .log_level = call->log_level ? call->log_level : call->session->client.log_level,
-        .progress = call->o.progress != NULL,
+        .progress = mp_call_log_wants_progress(call),
         .answers = mp_bytes(call->answers.data, call->answers.len),
         .state = mp_text(call->state),
         .headers = headers,

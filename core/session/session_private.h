@@ -296,9 +296,14 @@ void mp_call_log_began(struct mp_request *call); /* after it has been sent */
 /* Tells it, if a listener wants it; the result is for those that returned. */
 void mp_call_log(const struct mp_request *call, enum mp_event_kind kind,
                  const mp_message *reply, const struct mcplug_error *why);
-/* To listeners, then to the caller, who wants it. */
+static inline bool mp_call_log_wants_progress(const struct mp_request *call)
+{
+    return call->o.progress || call->o.progress_json;
+}
+/* To listeners, then to the caller, who wants it. `params` are those of a notification;
+ * empty: it came in another way. */
 void mp_call_log_progress(struct mp_request *call, double done, double total,
-                          const char *message);
+                          const char *message, mp_view params);
 
 /* ---- identity.c ---- */
 

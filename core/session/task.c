@@ -115,8 +115,8 @@ static void on_task(struct mp_request *call, mp_message *m)
             mp_request_finish(call, NULL, &err);
     } else if (mp_view_equals(status, "working")) {
         char *text = mp_view_strdup(mp_message_inner(m, "statusMessage"));
-        if (text && call->o.progress)
-            mp_call_log_progress(call, 0, -1, text);
+        if (text && mp_call_log_wants_progress(call))
+            mp_call_log_progress(call, 0, -1, text, mp_bytes(NULL, 0));
         mp_free(text);
         poll_later(call, m);
     } else {

@@ -21,6 +21,7 @@ struct mp_use {
     mcplug_record_fn *done;
     void *arg;
     void (*progress)(void *, mcplug_call *, double, double, const char *);
+    void (*progress_json)(void *, mcplug_call *, const char *, size_t);
     void *progress_arg;
     struct mcplug_record record;
     struct mp_str text, json;
@@ -140,6 +141,13 @@ static void on_progress(void *arg, mcplug_call *call, double progress, double to
     use->progress(use->progress_arg, &use->base, progress, total, message);
 }
 
+static void on_progress_json(void *arg, mcplug_call *call, const char *params, size_t len)
+{
+    struct mp_use *use = arg;
+    (void)call;
+    use->progress_json(use->progress_arg, &use->base, params, len);
+}
+
 /* ---- the beginning ---- */
 
 static char *argument(const char *arguments, const char *name)
@@ -216,12 +224,12 @@ static int start(struct mp_use *use, const struct mp_tool *tool, const char *arg
 {
     struct mcplug_call_options o = {0};
     int r = mp_take_options(&o, given, err);
-    if (o.progress) {
-        use->progress = o.progress;
-        use->progress_arg = o.progress_arg;
-        o.progress = on_progress;
-        o.progress_arg = use;
-    }
+    use->progress = o.progress;
+    use->progress_json = o.progress_json;
+    use->progress_arg = o.progress_arg;
+    o.progress = o.progress ? on_progress : NULL;
+    o.progress_json = o.progress_json ? on_progress_json : NULL;
+    o.progress_arg = use;
     if (r == MCPLUG_OK)
         r = check_arguments(arguments, err);
     if (r != MCPLUG_OK)

@@ -396,6 +396,10 @@ struct mcplug_call_options {
                      const char *message);
     void *progress_arg;
     uint64_t waited_ms; /* how much of the time has been spent already */
+    /* The same notification, its params as they came: JSON with a NUL behind it, for who
+     * wants what `progress` does not have. Either or both may be set; this one runs
+     * first. Borrow; its `arg` is progress_arg. */
+    void (*progress_json)(void *arg, mcplug_call *call, const char *params, size_t len);
 };
 
 /* tools/call; `arguments` is a JSON object or NULL. A server that is not up is waited

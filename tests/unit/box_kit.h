@@ -203,7 +203,7 @@ struct seen { /* a record, kept */
     size_t len;
     char result[8192], kind[32], name_space[64], server[64], tool[64], index[32];
     char json[32768];
-    unsigned steps;
+    unsigned steps, params;
     double progress;
 };
 

@@ -314,6 +314,44 @@ START_TEST(progress_reaches_the_caller_who_asked_for_it)
 }
 END_TEST
 
+static char last_params[256];
+static void on_progress_json(void *arg, mcplug_call *call, const char *params, size_t len)
+{
+    ck_assert_ptr_eq(arg, last_params);
+    ck_assert_ptr_nonnull(call);
+    ck_assert_uint_eq(len, strlen(params));
+    snprintf(last_params, sizeof last_params, "%s", params);
+    last_progress = 0; /* the other callback runs after this one */
+}
+
+/* _i: 1 with the other callback too */
+START_TEST(progress_also_comes_as_its_params_were_written)
+{
+    struct mcplug_call_options co = {.struct_size = sizeof co,
+                                     .progress = _i ? on_progress : NULL,
+                                     .progress_json = on_progress_json,
+                                     .progress_arg = last_params};
+    char params[256];
+
+    start(true, NULL);
+    call_with("slow", NULL, &co);
+    const char *frame = fake_next(&f);
+    snprintf(params, sizeof params,
+             "{\"progressToken\":%llu, \"progress\":0.50, \"_meta\":{\"x\":[1]}}",
+             ll(fake_id(frame)));
+    snprintf(last_message, sizeof last_message, "\"progressToken\":%llu",
+             ll(fake_id(frame)));
+    ck_assert_ptr_nonnull(strstr(frame, last_message)); /* it was asked for */
+    fake_sayf(&f,
+              "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":"
+              "%s}",
+              params);
+    ck_assert_str_eq(last_params, params);
+    ck_assert_double_eq(last_progress, _i ? 0.5 : 0);
+    fake_clear(&f);
+}
+END_TEST
+
 START_TEST(a_lost_link_fails_every_call_once_and_says_if_it_was_written)
 {
     struct outcome many[100] = {0};
@@ -454,6 +492,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, the_outer_limit_of_a_tool_call_is_a_hundred_thousand_seconds);
     tcase_add_test(tc, a_cancel_ends_the_call_tells_the_server_and_logs_no_failure);
     tcase_add_test(tc, progress_reaches_the_caller_who_asked_for_it);
+    tcase_add_loop_test(tc, progress_also_comes_as_its_params_were_written, 0, 2);
     tcase_add_test(tc, a_lost_link_fails_every_call_once_and_says_if_it_was_written);
     tcase_add_test(tc, a_peer_that_does_not_read_ends_in_overloaded);
     tcase_add_test(tc, closing_ends_calls_under_way_as_cancelled);

@@ -366,6 +366,14 @@ static void on_step(void *arg, mcplug_call *call, double progress, double total,
     s->progress = progress;
 }
 
+static void on_step_json(void *arg, mcplug_call *call, const char *params, size_t len)
+{
+    struct seen *s = arg;
+    ck_assert_ptr_nonnull(call);
+    ck_assert_uint_eq(len, strlen(params));
+    s->params += strstr(params, "\"progressToken\"") != NULL;
+}
+
 /* _i: 0 legacy, 1 modern */
 START_TEST(x6_meta_arrives_and_progress_comes_back)
 {
@@ -375,8 +383,11 @@ START_TEST(x6_meta_arrives_and_progress_comes_back)
     struct seen s = {0};
 
     snprintf(meta, sizeof meta, "{%s,\"tracestate\":\"a=b\"}", trace);
-    struct mcplug_call_options o = {
-        .struct_size = sizeof o, .meta = meta, .progress = on_step, .progress_arg = &s};
+    struct mcplug_call_options o = {.struct_size = sizeof o,
+                                    .meta = meta,
+                                    .progress = on_step,
+                                    .progress_json = on_step_json,
+                                    .progress_arg = &s};
     begin_with_example(_i ? "modern" : "legacy");
     ck_assert_ptr_nonnull(
         mcplug_toolbox_call(box, "mcp__ex_ample__meta", NULL, &o, on_record, &s, &err));
@@ -389,6 +400,7 @@ START_TEST(x6_meta_arrives_and_progress_comes_back)
     UNTIL(s.times);
     ck_assert_uint_ge(s.steps, 2);
     ck_assert(s.progress >= 200);
+    ck_assert_uint_eq(s.params, s.steps);
     ck_assert_ptr_null(mcplug_toolbox_call(
         box, "mcp__ex_ample__meta", NULL,
         &(struct mcplug_call_options){.struct_size = sizeof o, .meta = "7"}, on_record,
