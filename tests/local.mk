@@ -121,6 +121,7 @@ unit_tests = \
 	tests/unit/toolbox_nomem \
 	tests/unit/toolbox_toolbox \
 	tests/unit/toolbox_use \
+	tests/unit/toolbox_wait \
 	tests/unit/toolbox_warm
 
 # What suites share.

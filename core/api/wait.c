@@ -1,6 +1,7 @@
 #include "api/host.h"
 
 #include "base/error.h"
+#include "toolbox/toolbox.h"
 
 /* The blocking forms. With a loop thread of ours, the work is posted there and
  * waited for; else the loop is run here until the answer has come. */
@@ -24,6 +25,9 @@ struct wait {
     enum mcplug_kind kind;
     mcplug_result *reply;
     mcplug_list *list;
+    mcplug_toolbox *box;
+    size_t ready, failed;
+    const struct mcplug_record *record;
 };
 
 static void finished(struct wait *w, const struct mcplug_error *why)
@@ -236,4 +240,86 @@ int mcplug_get_list_wait(mcplug_server *server, enum mcplug_kind kind, mcplug_li
     if (r == MCPLUG_OK)
         *out = w.list;
     return r;
+}
+
+/* ---- toolboxes ---- */
+
+static void on_warm(void *arg, mcplug_toolbox *box, size_t ready, size_t failed)
+{
+    struct wait *w = arg;
+    (void)box;
+    w->ready = ready;
+    w->failed = failed;
+    finished(w, NULL);
+}
+
+static void start_warm_up(struct wait *w)
+{
+    if (mcplug_toolbox_warm_up(w->box, on_warm, w, w->err) != MCPLUG_OK)
+        not_started(w);
+}
+
+int mcplug_toolbox_warm_up_wait(mcplug_toolbox *box, size_t *ready, size_t *failed,
+                                struct mcplug_error *err)
+{
+    struct wait w = {
+        .host = mp_host_of(box->registry), .start = start_warm_up, .box = box};
+
+    int r = wait_for(&w, err);
+    if (r == MCPLUG_OK && ready)
+        *ready = w.ready;
+    if (r == MCPLUG_OK && failed)
+        *failed = w.failed;
+    return r;
+}
+
+static void on_record(void *arg, mcplug_call *call, const struct mcplug_record *record)
+{
+    struct wait *w = arg;
+    (void)call;
+    w->record = mcplug_record_ref(record);
+    finished(w, NULL); /* the record says how */
+}
+
+static void start_use(struct wait *w)
+{
+    if (!mcplug_toolbox_call(w->box, w->tool, w->params, w->call_options, on_record, w,
+                             w->err))
+        not_started(w);
+}
+
+int mcplug_toolbox_call_wait(mcplug_toolbox *box, const char *name, const char *arguments,
+                             const struct mcplug_call_options *options,
+                             const struct mcplug_record **out, struct mcplug_error *err)
+{
+    struct wait w = {.host = mp_host_of(box->registry),
+                     .start = start_use,
+                     .box = box,
+                     .tool = name,
+                     .params = arguments,
+                     .call_options = options};
+
+    int r = wait_for(&w, err);
+    if (r == MCPLUG_OK && out)
+        *out = w.record;
+    else
+        mcplug_record_unref(w.record);
+    return r;
+}
+
+static void start_toolbox_free(struct wait *w)
+{
+    mcplug_toolbox_free(w->box, on_closed, w);
+}
+
+void mcplug_toolbox_free_wait(mcplug_toolbox *box)
+{
+    if (!box)
+        return;
+    struct wait w = {
+        .host = mp_host_of(box->registry), .start = start_toolbox_free, .box = box};
+    if (in_callback(w.host))
+        mcplug_toolbox_free(box, NULL, NULL);
+    else
+        wait_for(&w, NULL);
 }

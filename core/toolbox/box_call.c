@@ -10,7 +10,6 @@ struct mp_use {
     struct mcplug_toolbox *box;
     struct mp_use *next, **prev;
     struct mp_box_server *member; /* NULL: list-resources, of all */
-    char *tool;
     bool is_own, cancelled;
     mcplug_call *call; /* of the server; NULL: answered by ourselves */
     struct mp_job job;
@@ -23,14 +22,8 @@ struct mp_use {
     void (*progress)(void *, mcplug_call *, double, double, const char *);
     void (*progress_json)(void *, mcplug_call *, const char *, size_t);
     void *progress_arg;
-    struct mcplug_record record;
-    struct mp_str text, json;
+    struct mcplug_record *record; /* empty until the call has ended */
 };
-
-struct mp_str *mp_record_room(const struct mcplug_record *record)
-{
-    return &((struct mp_use *)record->own)->json;
-}
 
 /* ---- the end ---- */
 
@@ -42,51 +35,17 @@ static void use_free(struct mp_use *use)
     }
     mp_job_drop(use->box->registry->o.loop, &use->job);
     mp_message_unref(use->answer);
-    mp_str_clear(&use->text);
-    mp_str_clear(&use->json);
-    mp_free(use->tool);
+    mcplug_record_unref(use->record);
     mp_free(use);
-}
-
-static void fill_result(struct mp_use *use, mcplug_result *result,
-                        const struct mp_event_call *ended)
-{
-    struct mcplug_record *r = &use->record;
-    const struct mcplug_error *why = ended->why;
-
-    r->ok = ended->outcome == MP_OK;
-    if (ended->outcome == MP_CANCELLED && use->cancelled) {
-        r->result = "";
-    } else if (why) {
-        r->result = why->text;
-    } else if (!r->ok) {
-        r->result = ended->failure;
-    } else {
-        r->ok = mp_record_text(result, &use->text);
-        r->result = !r->ok ? "out of memory" : use->text.data ? use->text.data : "";
-    }
-    r->result_len = r->ok ? use->text.len : strlen(r->result);
 }
 
 static void finish(struct mp_use *use, mcplug_result *result,
                    const struct mp_event_call *ended)
 {
     struct mcplug_toolbox *box = use->box;
-    struct mcplug_record *r = &use->record;
-    const char *server = use->member ? use->member->name : "";
-    const char *space = mp_names_namespace(box->names, server);
+    struct mcplug_record *r = use->record;
 
-    r->struct_size = sizeof *r;
-    r->own = use;
-    r->latency_ms = ended->latency_ms;
-    r->kind = use->is_own ? "mcp_resource" : "mcp";
-    r->name_space = space ? space : "";
-    r->server = server;
-    r->tool = use->tool;
-    r->code_index = mp_code_index(server);
-    r->extras = result;
-    r->why = ended->why;
-    fill_result(use, result, ended);
+    mp_record_fill(r, result, ended, use->cancelled);
     if (r->code_index)
         mp_log(box->registry->o.log, MCPLUG_LOG_VERBOSE, "core",
                "code index %s used by tool '%s': %s", r->code_index, r->tool,
@@ -150,6 +109,17 @@ static void on_progress_json(void *arg, mcplug_call *call, const char *params, s
 
 /* ---- the beginning ---- */
 
+/* Who is called is known: there is a record for what becomes of it. */
+static int begin_record(struct mp_use *use, const char *tool, struct mcplug_error *err)
+{
+    const char *server = use->member ? use->member->name : "";
+    const char *space = mp_names_namespace(use->box->names, server);
+
+    use->record = mp_record_new(use->is_own ? "mcp_resource" : "mcp", space ? space : "",
+                                server, tool);
+    return use->record ? MCPLUG_OK : mp_fail_nomem(err);
+}
+
 static char *argument(const char *arguments, const char *name)
 {
     return mp_view_strdup(mp_view_get(mp_text(arguments), name));
@@ -170,9 +140,10 @@ static int list_resources(struct mp_use *use, const char *arguments,
     struct mp_str out;
 
     mp_str_init(&out, MP_FRAME_MAX);
-    int r = named && !server
-                ? mp_fail_nomem(err)
-                : mp_resources_list(use->box, server ? server : "", &out, err);
+    int r = named && !server ? mp_fail_nomem(err)
+                             : begin_record(use, mp_own_names[MP_LIST_RESOURCES], err);
+    if (r == MCPLUG_OK)
+        r = mp_resources_list(use->box, server ? server : "", &out, err);
     if (r == MCPLUG_OK) {
         size_t len = out.len;
         char *text = mp_str_take(&out);
@@ -193,15 +164,18 @@ static int read_resource(struct mp_use *use, const char *arguments,
                          const struct mcplug_call_options *options,
                          struct mcplug_error *err)
 {
+    const char *tool = mp_own_names[MP_READ_RESOURCE];
     char *server = argument(arguments, "server"), *uri = argument(arguments, "uri");
     struct mp_str params;
     int r = MCPLUG_OK;
 
     mp_str_init(&params, MP_FRAME_MAX);
     if (!server || !uri)
-        r = mp_fail(err, MCPLUG_EINVAL, "%s wants \"server\" and \"uri\"", use->tool);
+        r = mp_fail(err, MCPLUG_EINVAL, "%s wants \"server\" and \"uri\"", tool);
     else if (!(use->member = mp_toolbox_member(use->box, server)))
         r = mp_fail(err, MCPLUG_EINVAL, "there is no server \"%.64s\"", server);
+    else
+        r = begin_record(use, tool, err);
     if (r == MCPLUG_OK) {
         mp_str_adds(&params, "{\"uri\":");
         mp_str_add_json(&params, uri, strlen(uri));
@@ -238,8 +212,12 @@ static int start(struct mp_use *use, const struct mp_tool *tool, const char *arg
         return list_resources(use, arguments, err);
     if (use->is_own)
         return read_resource(use, arguments, &o, err);
-    use->call = mp_pending_call_start(use->member->server, "tools/call", use->tool,
-                                      arguments, &o, on_done, use, err);
+    r = begin_record(use, mcplug_list_name(tool->member->lists[0], tool->index), err);
+    if (r != MCPLUG_OK)
+        return r;
+    use->call =
+        mp_pending_call_start(use->member->server, "tools/call", use->record->tool,
+                              arguments, &o, on_done, use, err);
     return use->call ? MCPLUG_OK : err->code;
 }
 
@@ -276,16 +254,12 @@ mcplug_call *mcplug_toolbox_call(struct mcplug_toolbox *box, const char *name,
     use->box = box;
     use->member = tool->member;
     use->is_own = !tool->member;
-    use->tool = mp_strdup(
-        use->is_own ? tool->name : mcplug_list_name(tool->member->lists[0], tool->index));
     use->failure = (struct mcplug_error)MCPLUG_ERROR_INIT;
     mp_loop_tick(box->registry->o.loop); /* whoever calls may have been busy for long */
     use->began_at = mp_loop_now(box->registry->o.loop);
     use->done = done;
     use->arg = arg;
-    mp_str_init(&use->text, MP_FRAME_MAX);
-    mp_str_init(&use->json, MP_FRAME_MAX);
-    int r = use->tool ? start(use, tool, arguments, options, err) : mp_fail_nomem(err);
+    int r = start(use, tool, arguments, options, err);
     if (r != MCPLUG_OK) {
         use_free(use);
         return NULL;

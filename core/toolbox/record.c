@@ -1,10 +1,21 @@
 #include "toolbox/toolbox.h"
 
+#include "base/error.h"
 #include "base/mem.h"
 
 #include <mcplug/admin.h>
 
 #include <ctype.h>
+#include <stdatomic.h>
+
+/* What a record is made of: counted, and whole without its toolbox. */
+struct own {
+    struct mcplug_record record;
+    atomic_uint refs;
+    struct mp_str text, json;
+    struct mcplug_error why;
+    char names[]; /* namespace, server, tool */
+};
 
 /* ---- the text of a result ---- */
 
@@ -54,11 +65,87 @@ bool mp_record_text(const mcplug_result *from, struct mp_str *out)
     return !out->failed;
 }
 
+/* ---- life ---- */
+
+static const char *put_name(char **at, const char *name)
+{
+    size_t size = strlen(name) + 1;
+    const char *put = memcpy(*at, name, size);
+    *at += size;
+    return put;
+}
+
+struct mcplug_record *mp_record_new(const char *kind, const char *name_space,
+                                    const char *server, const char *tool)
+{
+    struct own *own =
+        mp_alloc(sizeof *own + strlen(name_space) + strlen(server) + strlen(tool) + 3);
+    if (!own)
+        return NULL;
+    char *at = own->names;
+    atomic_init(&own->refs, 1);
+    mp_str_init(&own->text, MP_FRAME_MAX);
+    mp_str_init(&own->json, MP_FRAME_MAX);
+    own->record = (struct mcplug_record){.struct_size = sizeof own->record,
+                                         .own = own,
+                                         .kind = kind,
+                                         .name_space = put_name(&at, name_space),
+                                         .server = put_name(&at, server),
+                                         .tool = put_name(&at, tool),
+                                         .code_index = mp_code_index(server)};
+    return &own->record;
+}
+
+void mp_record_fill(struct mcplug_record *r, mcplug_result *result,
+                    const struct mp_event_call *ended, bool cancelled)
+{
+    struct own *own = r->own;
+
+    r->latency_ms = ended->latency_ms;
+    r->extras = mcplug_result_ref(result);
+    if (ended->why) {
+        mp_error_copy(&own->why, ended->why);
+        r->why = &own->why;
+    }
+    r->ok = ended->outcome == MP_OK;
+    if (ended->outcome == MP_CANCELLED && cancelled) {
+        r->result = "";
+    } else if (r->why) {
+        r->result = r->why->text;
+    } else if (!r->ok) {
+        r->result = ended->failure; /* of the result */
+    } else {
+        r->ok = mp_record_text(result, &own->text);
+        r->result = !r->ok ? "out of memory" : own->text.data ? own->text.data : "";
+    }
+    r->result_len = r->ok ? own->text.len : strlen(r->result);
+}
+
+const struct mcplug_record *mcplug_record_ref(const struct mcplug_record *record)
+{
+    if (record)
+        atomic_fetch_add_explicit(&((struct own *)record->own)->refs, 1,
+                                  memory_order_relaxed);
+    return record;
+}
+
+void mcplug_record_unref(const struct mcplug_record *record)
+{
+    struct own *own = record ? record->own : NULL;
+
+    if (!own || atomic_fetch_sub_explicit(&own->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    mcplug_result_unref(own->record.extras);
+    mp_str_clear(&own->text);
+    mp_str_clear(&own->json);
+    mp_free(own);
+}
+
 /* ---- the record as JSON ---- */
 
 const char *mcplug_record_json(const struct mcplug_record *record)
 {
-    struct mp_str *out = mp_record_room(record);
+    struct mp_str *out = &((struct own *)record->own)->json;
     size_t len;
 
     mp_str_reset(out);

@@ -110,8 +110,14 @@ void mp_uses_cancel(struct mcplug_toolbox *box);
 /* The text of a result for a model: all text there is, joined by newlines; else the
  * structured content. Adds it, and a word on what is cut short. */
 bool mp_record_text(const mcplug_result *result, struct mp_str *out);
-/* Where its JSON goes; box_call.c. */
-struct mp_str *mp_record_room(const struct mcplug_record *record);
+/* give: mcplug_record_unref. An empty one, which copies what it is given; NULL: no
+ * memory. */
+struct mcplug_record *mp_record_new(const char *kind, const char *name_space,
+                                    const char *server, const char *tool);
+/* The call has ended; it had been cancelled by its caller, or not. Nothing that is in the
+ * record belongs to others after this. */
+void mp_record_fill(struct mcplug_record *record, mcplug_result *result,
+                    const struct mp_event_call *ended, bool cancelled);
 /* The index of code that a server of that name is known to be; NULL: none. */
 const char *mp_code_index(const char *server);
 

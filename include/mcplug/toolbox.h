@@ -44,6 +44,8 @@ mcplug_toolbox_new(mcplug *host, const struct mcplug_toolbox_options *options,
  * but for those that linger (`idle_ms`). Calls under way end with MCPLUG_ECANCELED. */
 MCPLUG_API void mcplug_toolbox_free(mcplug_toolbox *box, void (*freed)(void *arg),
                                     void *arg);
+/* The same, waiting; inside a callback it only begins. */
+MCPLUG_API void mcplug_toolbox_free_wait(mcplug_toolbox *box);
 /* One server more. Nothing is started before it is warmed up; what it has is known then.
  * Of the callbacks in `options` those for questions are used, the others are not.
  * MCPLUG_EINVAL: there is one of that name. */
@@ -63,6 +65,9 @@ MCPLUG_API int mcplug_toolbox_warm_up(mcplug_toolbox *box,
                                       void (*done)(void *arg, mcplug_toolbox *box,
                                                    size_t ready, size_t failed),
                                       void *arg, struct mcplug_error *err);
+/* The same, waiting. `ready` and `failed` may be NULL. */
+MCPLUG_API int mcplug_toolbox_warm_up_wait(mcplug_toolbox *box, size_t *ready,
+                                           size_t *failed, struct mcplug_error *err);
 /* One of its servers, borrow; NULL: there is none of that name. */
 MCPLUG_API mcplug_server *mcplug_toolbox_server(mcplug_toolbox *box, const char *server);
 
@@ -82,7 +87,7 @@ MCPLUG_API int mcplug_toolbox_find(mcplug_toolbox *box, const char *name,
  * that there is more. "" when nobody says anything; NULL: no memory. */
 MCPLUG_API const char *mcplug_toolbox_instructions(mcplug_toolbox *box);
 
-struct mcplug_record { /* of one call; borrow, until the callback returns */
+struct mcplug_record { /* of one call; counted, whole without its toolbox */
     uint32_t struct_size;
     int32_t ok;         /* not 0: there is a result, and it is no error */
     const char *result; /* text for a model; of a failure, why. "" after a cancel. What
@@ -98,9 +103,13 @@ struct mcplug_record { /* of one call; borrow, until the callback returns */
     void *own;                      /* for mcplug_record_json() */
 };
 typedef void mcplug_record_fn(void *arg, mcplug_call *call,
-                              const struct mcplug_record *record);
+                              const struct mcplug_record *record /* borrow */);
+/* To keep one after its callback. [any] */
+MCPLUG_API const struct mcplug_record *
+mcplug_record_ref(const struct mcplug_record *record);
+MCPLUG_API void mcplug_record_unref(const struct mcplug_record *record);
 /* {"ok":true,"result":"..","latencyMs":12,"kind":"mcp","namespace":"..","extras":{..}};
- * borrow, until the callback returns; NULL: no memory */
+ * borrow, as long as the record; NULL: no memory. [any, one thread at a time] */
 MCPLUG_API const char *mcplug_record_json(const struct mcplug_record *record);
 
 /* MCPLUG_ENOTSUP: there is no such tool. */
@@ -109,6 +118,13 @@ MCPLUG_API mcplug_call *mcplug_toolbox_call(mcplug_toolbox *box, const char *nam
                                             const struct mcplug_call_options *options,
                                             mcplug_record_fn *done, void *arg,
                                             struct mcplug_error *err);
+/* The same, waiting. MCPLUG_OK: there is a record, which says how the call ended; give:
+ * mcplug_record_unref. `out` may be NULL. */
+MCPLUG_API int mcplug_toolbox_call_wait(mcplug_toolbox *box, const char *name,
+                                        const char *arguments,
+                                        const struct mcplug_call_options *options,
+                                        const struct mcplug_record **out,
+                                        struct mcplug_error *err);
 
 #ifdef __cplusplus
 }

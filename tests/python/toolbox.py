@@ -12,6 +12,18 @@ def settings():
     return s
 
 
+class Record:
+    """Of one call."""
+
+    def __init__(self, pointer):
+        self.pointer = pointer
+        self.json = json.loads(M.mcplug_record_json(pointer))
+        self.ok = M.struct("mcplug_record").from_address(pointer).ok
+
+    def drop(self):
+        M.mcplug_record_unref(self.pointer)
+
+
 class Box:
     """A host with a toolbox that has the example server, as "demo"."""
 
@@ -23,29 +35,16 @@ class Box:
         M.mcplug_settings_free(s)
 
     def warm_up(self):
-        seen = []
-
-        @function(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
-        def done(_arg, _box, ready, failed):
-            seen.append((ready, failed))
-            M.mcplug_stop(self.host)
-
-        check(M.mcplug_toolbox_warm_up, self.box, done, None)
-        M.mcplug_run(self.host)
-        assert seen == [(1, 0)], seen
+        ready, failed = ctypes.c_size_t(9), ctypes.c_size_t(9)
+        check(M.mcplug_toolbox_warm_up_wait, self.box, ctypes.byref(ready),
+              ctypes.byref(failed))
+        assert (ready.value, failed.value) == (1, 0), (ready, failed)
 
     def call(self, name, arguments):
-        record = M.struct("mcplug_record")
-        seen = []
-
-        @function(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(record))
-        def done(_arg, _call, told):
-            seen.append(json.loads(M.mcplug_record_json(told)))
-            M.mcplug_stop(self.host)
-
-        check(M.mcplug_toolbox_call, self.box, name, arguments, None, done, None)
-        M.mcplug_run(self.host)
-        return seen[0]
+        record = ctypes.c_void_p()
+        check(M.mcplug_toolbox_call_wait, self.box, name, arguments, None,
+              ctypes.byref(record))
+        return Record(record.value)
 
     def free(self):
         M.mcplug_free(self.host)
@@ -58,8 +57,28 @@ def the_tools_of_a_server_are_listed_and_called():
              for i in range(M.mcplug_toolbox_count(box.box))]
     assert b"mcp__demo__add" in names, names
     told = box.call(b"mcp__demo__add", b'{"a":2,"b":40}')
-    assert told["ok"] and json.loads(told["result"]) == {"sum": 42}, told
+    M.mcplug_toolbox_free_wait(box.box)
     box.free()
+    assert told.ok and json.loads(told.json["result"]) == {"sum": 42}, told.json
+    told.drop()
+
+
+def a_record_may_be_kept_after_its_callback():
+    box = Box()
+    box.warm_up()
+    seen = []
+
+    @function(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+    def done(_arg, _call, record):
+        seen.append(M.mcplug_record_ref(record))
+        M.mcplug_stop(box.host)
+
+    check(M.mcplug_toolbox_call, box.box, b"mcp__demo__fail", b"{}", None, done, None)
+    M.mcplug_run(box.host)
+    box.free()
+    told = Record(seen[0])
+    assert not told.ok and told.json["kind"] == "mcp", told.json
+    told.drop()
 
 
 def a_tool_that_is_not_there_is_told_by_its_code():
@@ -84,5 +103,6 @@ def the_version_is_a_number_and_a_text():
 sys.exit(run([
     the_version_is_a_number_and_a_text,
     the_tools_of_a_server_are_listed_and_called,
+    a_record_may_be_kept_after_its_callback,
     a_tool_that_is_not_there_is_told_by_its_code,
 ]))
