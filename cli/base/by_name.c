@@ -318,13 +318,6 @@ int cli_by_name_open(struct cli *cli, mcplug *host, mcplug_entry *entry,
     return r;
 }
 
-int cli_inline_allowed(struct cli *cli, const mcplug_settings *settings,
-                       struct mcplug_error *err)
-{
-    mcplug_config *config = cli_config_silent(cli, err);
-    return config ? mcplug_config_judge(config, NULL, settings, err) : err->code;
-}
-
 /* ---- which tools ---- */
 
 bool cli_allows_item(const mcplug_entry *entry, enum mcplug_kind kind, mp_view name)

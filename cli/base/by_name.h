@@ -50,10 +50,6 @@ int cli_by_name_open(struct cli *cli, mcplug *host, mcplug_entry *entry,
                      const struct mcplug_server_options *options, mcplug_ready_fn *ready,
                      void *arg, mcplug_server **out, struct mcplug_error *err);
 
-/* Is a server that is given in place (`--`, --url) allowed here? */
-int cli_inline_allowed(struct cli *cli, const mcplug_settings *settings,
-                       struct mcplug_error *err);
-
 /* Everything that the entry may ask for, each once: adds a JSON array of strings. */
 void cli_entry_names(const mcplug_entry *entry, struct mp_str *out);
 

@@ -187,7 +187,8 @@ static int server_open(struct cli_oneshot *link, struct mcplug_error *err)
         return cli_by_name_open(link->cli, link->host, link->entry, &options, on_ready,
                                 link, &link->server, err);
     mcplug_settings *settings = cli_settings(args, err);
-    int r = settings ? cli_inline_allowed(link->cli, settings, err) : err->code;
+    options.policy = settings ? cli_config_silent(link->cli, err) : NULL;
+    int r = options.policy ? MCPLUG_OK : err->code;
     if (r == MCPLUG_OK)
         r = mcplug_open(link->host, settings, &options, on_ready, link, &link->server,
                         err);

@@ -267,24 +267,6 @@ int mcplug_entry_check_new(mcplug_config *config, enum mcplug_scope scope,
     return mp_entry_broken(&entry, before, MCPLUG_ECONFIG, err);
 }
 
-int mcplug_config_judge(const mcplug_config *config, const mcplug_entry *entry,
-                        const mcplug_settings *settings, struct mcplug_error *err)
-{
-    struct mcplug_error why = MCPLUG_ERROR_INIT;
-
-    if (!entry && config->exclusive)
-        return mp_fail(err, MCPLUG_EREFUSED,
-                       "this server is not allowed by enterprise policy: only those of "
-                       "%s are",
-                       config->paths.managed);
-    if (mp_config_judge(config, entry, settings->props, false, &why) == MCPLUG_OK)
-        return MCPLUG_OK;
-    if (entry)
-        return mp_fail(err, MCPLUG_EREFUSED, "Cannot use MCP server \"%s\": %s",
-                       entry->name, why.text);
-    return mp_fail(err, MCPLUG_EREFUSED, "Cannot use this MCP server: %s", why.text);
-}
-
 /* ---- text ---- */
 
 int mcplug_json_check(const char *json, size_t len, size_t *line, size_t *column,

@@ -16,14 +16,17 @@ int mcplug_open(mcplug *host, const mcplug_settings *settings,
                 void *ready_arg, mcplug_server **out, struct mcplug_error *err)
 {
     struct mcplug_error own = MCPLUG_ERROR_INIT;
+    struct mcplug_server_options o = {0};
+    struct mp_target *target;
 
     err = err ? err : &own;
     if (host->freeing)
         return mp_fail(err, MCPLUG_ECLOSED, "the host is being freed");
     if (!settings || !out)
         return mp_fail(err, MCPLUG_EINVAL, "`settings` and `out` must not be NULL");
-    struct mp_target *target;
-    int r = mp_target_of_settings(settings, &target, err);
+    int r = mp_take_options(&o, options, err);
+    if (r == MCPLUG_OK)
+        r = mp_target_of_settings(settings, o.policy, &target, err);
     if (r != MCPLUG_OK)
         return r;
     r = mp_server_open(&host->registry, target, options, ready, ready_arg, out, err);

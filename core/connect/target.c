@@ -33,16 +33,36 @@ void mp_target_unref(struct mp_target *t)
         target_free(t);
 }
 
-int mp_target_of_settings(const mcplug_settings *settings, struct mp_target **out,
-                          struct mcplug_error *err)
+static int judge_in_place(const struct mcplug_config *config,
+                          const mcplug_settings *settings, struct mcplug_error *err)
 {
-    struct mp_target *t = mp_alloc(sizeof *t);
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
 
+    if (config->exclusive)
+        return mp_fail(err, MCPLUG_EREFUSED,
+                       "this server is not allowed by enterprise policy: only those of "
+                       "%s are",
+                       config->paths.managed);
+    int r = mp_config_judge(config, NULL, settings->props, false, &why);
+    return r == MCPLUG_OK ? r
+                          : mp_fail(err, MCPLUG_EREFUSED,
+                                    "Cannot use this MCP server: %s", why.text);
+}
+
+int mp_target_of_settings(const mcplug_settings *settings, struct mcplug_config *policy,
+                          struct mp_target **out, struct mcplug_error *err)
+{
+    int r = policy ? judge_in_place(policy, settings, err) : MCPLUG_OK;
+    struct mp_target *t = r == MCPLUG_OK ? mp_alloc(sizeof *t) : NULL;
+
+    if (r != MCPLUG_OK)
+        return r;
     if (!t || !(t->settings = mp_settings_copy(settings))) {
         mp_free(t);
         return mp_fail_nomem(err);
     }
     t->refs = 1;
+    t->config = policy ? mp_config_ref(policy) : NULL;
     t->hash = mp_props_hash(t->settings->props);
     *out = t;
     return MCPLUG_OK;
@@ -134,7 +154,8 @@ static int keep_entry(struct mp_target *t, struct mp_connector *c,
     t->variables = mp_move(&resolved->variables);
     if (overlay && !(t->overlay = mp_settings_copy(overlay)))
         return mp_fail_nomem(err);
-    mcplug_entry_each_name(entry, find_vault, &f);
+    if (t->has_secrets)
+        mcplug_entry_each_name(entry, find_vault, &f);
     return f.result;
 }
 
@@ -198,13 +219,15 @@ int mp_target_of_entry(struct mp_connector *c, struct mcplug_config *config,
         r = mp_fail(err, MCPLUG_EREFUSED, "Cannot use MCP server \"%s\": %s", entry->name,
                     why.text);
     t->has_secrets = resolved->has_secrets;
-    if (r == MCPLUG_OK && (t->has_secrets || t->offer->feature.kind == MCPLUG_LOCATOR))
+    t->is_elsewhere = overlay && mp_props_get(overlay->props, "url");
+    /* A URL that was put on top may lead to a locator. */
+    if (r == MCPLUG_OK &&
+        (t->has_secrets || t->is_elsewhere || t->offer->feature.kind == MCPLUG_LOCATOR))
         r = keep_entry(t, c, config, entry, resolved, overlay, err);
     if (r != MCPLUG_OK) {
         target_free(t);
         return r;
     }
-    t->is_elsewhere = overlay && mp_props_get(overlay->props, "url");
     t->hash = mp_props_hash(t->settings->props);
     *out = t;
     return MCPLUG_OK;
@@ -223,12 +246,18 @@ const struct mp_offer *mp_target_offer(const struct mp_target *t)
 }
 
 /* References mean the same where the files do that they stand in: paths and commands are
- * relative to these. */
+ * relative to these. What was given in place has a policy alone, and that is the same or
+ * another one. */
+static bool same_source(const struct mp_target *a, const struct mp_target *b)
+{
+    return a->entry && b->entry
+               ? mp_text_same(a->entry->source->real, b->entry->source->real)
+               : !a->entry && !b->entry && a->config == b->config;
+}
+
 bool mp_target_equal(const struct mp_target *a, const struct mp_target *b)
 {
-    return a->hash == b->hash && !a->config == !b->config &&
-           mp_text_same(a->config ? a->entry->source->real : NULL,
-                        b->config ? b->entry->source->real : NULL) &&
+    return a->hash == b->hash && same_source(a, b) &&
            mp_text_same(a->settings->type, b->settings->type) &&
            mp_props_equal(a->settings->props, b->settings->props);
 }

@@ -10,8 +10,10 @@
 #include "connect/connector.h"
 
 struct mp_target; /* counted */
-int mp_target_of_settings(const mcplug_settings *settings, struct mp_target **out,
-                          struct mcplug_error *err);
+/* `policy`, which may be NULL, judges the settings now and what a locator finds later; it
+ * is kept as long as the target. */
+int mp_target_of_settings(const mcplug_settings *settings, struct mcplug_config *policy,
+                          struct mp_target **out, struct mcplug_error *err);
 /* Checks the settings that an entry has for its probe; what is wrong is noted. */
 void mp_target_check_probe(struct mp_connector *c, struct mp_entry *entry);
 /* `overlay`, which may be NULL, is put on top of what the entry says. Problems of the

@@ -19,7 +19,8 @@ struct mp_target {
     bool has_secrets;
     uint64_t hash;
 
-    /* For what is looked up at each start; NULL: nothing is. */
+    /* For what is looked up at each start. `config` NULL: there is nothing that could
+     * be, or nobody to judge it; `entry` NULL: its settings were given in place. */
     struct mcplug_config *config;
     struct mp_entry *entry;
     mcplug_props *variables;

@@ -39,6 +39,7 @@ static bool copy_options(mcplug_server *h, const struct mcplug_server_options *o
     h->o.name = h->o.log_level = h->o.revision = NULL; /* the service's */
     h->o.identity = h->o.probe = h->o.probe_url = NULL;
     h->o.overlay = NULL;
+    h->o.policy = NULL;
     h->o.queue = mp_strdup(o->queue);
     h->name = mp_strdup(o->name ? o->name : h->service->name);
     bool ok = h->name && (h->o.queue || !o->queue);

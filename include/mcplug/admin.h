@@ -216,13 +216,6 @@ MCPLUG_API int mcplug_entry_check_new(mcplug_config *config, enum mcplug_scope s
                                       const char *name, const char *json, size_t len,
                                       mcplug *host, struct mcplug_error *err);
 
-/* Settings as they are about to be used: after what was put on top of `entry`, or those
- * of a server that is in no file (`entry` NULL). MCPLUG_EREFUSED: the administrator says
- * no. */
-MCPLUG_API int mcplug_config_judge(const mcplug_config *config, const mcplug_entry *entry,
-                                   const mcplug_settings *settings,
-                                   struct mcplug_error *err);
-
 /* -- keys that an entry may have -- */
 
 struct mcplug_key {

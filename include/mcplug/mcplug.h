@@ -241,6 +241,10 @@ struct mcplug_server_options {
      * not keep it from being used, a variable that is not set for example; `source` as in
      * log lines. NULL: it is logged as a warning. */
     void (*problem)(void *arg, const char *source, const char *text);
+    /* mcplug_open() only: the administrator's policy that this configuration has judges
+     * the settings now, and at each start what a locator finds for them. NULL: nothing
+     * does. The server keeps it. */
+    mcplug_config *policy;
 };
 
 /* `ready` runs once: when the server is ready, or with the reason why not. All who wait

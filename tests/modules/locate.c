@@ -77,6 +77,7 @@ static const struct mcplug_locator_ops nonsense_ops = {sizeof nonsense_ops, 0,
 
 static const struct mcplug_option options[] = {
     {"to", "string", "stdio", "the transport"},
+    {"url", "string", "", "found: and anything"},
     {"program", "string", "true", "what is started"},
     {"args", "list", NULL, "its arguments"},
     {"greeting", "string", "", "a method"},
@@ -87,9 +88,12 @@ static const struct mcplug_option options[] = {
     {NULL, NULL, NULL, NULL},
 };
 
+static const char *const schemes[] = {"found", NULL};
+
 static const struct mcplug_feature features[] = {
     {.kind = MCPLUG_LOCATOR,
      .name = "found",
+     .accepts = schemes,
      .summary = "What the settings say",
      .options = options,
      .ops = &found_ops},

@@ -194,10 +194,24 @@ START_TEST(files_come_the_highest_scope_first)
 }
 END_TEST
 
+/* Opened without `ready`, nothing is started. */
+static int open_in_place(const mcplug_settings *s)
+{
+    struct mcplug_server_options o = {.struct_size = sizeof o, .policy = conf};
+    mcplug_server *server = NULL;
+
+    if (!host)
+        start_host();
+    err = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    int r = mcplug_open(host, s, &o, NULL, NULL, &server, &err);
+    if (server)
+        mcplug_close(server, NULL, NULL);
+    return r;
+}
+
 START_TEST(an_administrators_file_stands_alone)
 {
     struct mcplug_config_info info = {.struct_size = sizeof info};
-    struct mcplug_error why = MCPLUG_ERROR_INIT;
     mcplug_settings *s = mcplug_settings_new("stdio");
 
     give(MANAGED, "{'mcpServers':{'m':{'command':'x'}}}");
@@ -209,9 +223,9 @@ START_TEST(an_administrators_file_stands_alone)
     ck_assert_uint_eq(info.files, 1);
     ck_assert_ptr_null(info.policy);
     ck_assert_ptr_null(mcplug_entry_find(conf, "u"));
-    ck_assert_int_eq(mcplug_config_judge(conf, find("m"), s, &why), MCPLUG_OK);
-    ck_assert_int_eq(mcplug_config_judge(conf, NULL, s, &why), MCPLUG_EREFUSED);
-    HAS(why.text, at(MANAGED));
+    ck_assert_int_eq(mcplug_entry_state(find("m"), &err), MCPLUG_ENTRY_READY);
+    ck_assert_int_eq(open_in_place(s), MCPLUG_EREFUSED);
+    HAS(err.text, at(MANAGED));
     mcplug_settings_free(s);
 }
 END_TEST
@@ -513,17 +527,19 @@ END_TEST
 START_TEST(a_server_given_in_place_is_judged_by_the_policy)
 {
     mcplug_settings *s = mcplug_settings_new("http");
-    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    struct mcplug_server_options o = {.struct_size = sizeof o, .overlay = s};
+    mcplug_server *server = NULL;
     give(POLICY, "{'deny':[{'url':'https://evil.example'}]}");
     give(USER, "{'mcpServers':{'s':{'url':'https://good.example'}}}");
     conf_load();
     mcplug_settings_set(s, "url", "https://good.example/mcp");
-    ck_assert_int_eq(mcplug_config_judge(conf, NULL, s, &why), MCPLUG_OK);
+    ck_assert_int_eq(open_in_place(s), MCPLUG_OK);
     mcplug_settings_set(s, "url", "https://evil.example/mcp");
-    ck_assert_int_eq(mcplug_config_judge(conf, NULL, s, &why), MCPLUG_EREFUSED);
-    HAS(why.text, "Cannot use this MCP server: ");
-    ck_assert_int_eq(mcplug_config_judge(conf, find("s"), s, &why), MCPLUG_EREFUSED);
-    HAS(why.text, "Cannot use MCP server \"s\": ");
+    ck_assert_int_eq(open_in_place(s), MCPLUG_EREFUSED);
+    HAS(err.text, "Cannot use this MCP server: ");
+    ck_assert_int_eq(mcplug_entry_open(host, find("s"), &o, NULL, NULL, &server, &err),
+                     MCPLUG_EREFUSED);
+    HAS(err.text, "Cannot use MCP server \"s\": ");
     mcplug_settings_free(s);
 }
 END_TEST
