@@ -181,6 +181,10 @@ int mp_entry_secrets(const struct mp_entry *entry, const struct mcplug_option *o
                      const mcplug_props *variables, const struct mp_vaults *vaults,
                      mcplug_props **out, struct mcplug_error *err);
 void mp_resolved_clear(struct mp_resolved *resolved);
+/* A project's server starts where the project is, unless `props` have a directory or what
+ * takes the `options` knows none. */
+int mp_entry_set_cwd(const struct mp_entry *entry, const struct mcplug_option *options,
+                     mcplug_props *props, struct mcplug_error *err);
 /* What the policy says of settings as they are about to be used: after whatever was put
  * on top of an entry, or of a server that is given in place (`entry` NULL). `is_found`: a
  * locator made them of the entry's settings, which have been judged: what the

@@ -117,13 +117,20 @@ static char *expand(struct resolver *r, const char *key, mp_view value,
 
 /* ---- settings ---- */
 
-static int no_fit(const struct resolver *r, const char *key, int rc,
+static int no_fit(const struct mp_entry *entry, const char *key, int rc,
                   struct mcplug_error *err)
 {
     if (rc == MCPLUG_ENOMEM)
         return mp_fail_nomem(err);
     return mp_fail(err, rc, "server \"%s\": %s cannot be set: there is too much of it",
-                   r->entry->name, key);
+                   entry->name, key);
+}
+
+/* Is it relative to the file? A program of one word is looked for in PATH. */
+static bool is_beside(const struct resolver *r, const char *key, const char *value)
+{
+    return value[0] != '/' && ((strcmp(key, "cwd") == 0 && !r->is_far) ||
+                               (strcmp(key, "program") == 0 && strchr(value, '/')));
 }
 
 /* Sets `key`, adds to its list or puts `name` into its map. */
@@ -136,8 +143,7 @@ static int put(struct resolver *r, mcplug_props *props, const char *key, bool to
 
     if (!value && !name_only)
         return err->code;
-    if (value && strcmp(key, "cwd") == 0 && value[0] != '/' && !r->is_far &&
-        !(path = mp_path_join(r->dir, value)))
+    if (value && is_beside(r, key, value) && !(path = mp_path_join(r->dir, value)))
         rc = MCPLUG_ENOMEM;
     if (rc == MCPLUG_OK)
         rc = to_list ? mp_props_add(props, key, value)
@@ -145,7 +151,7 @@ static int put(struct resolver *r, mcplug_props *props, const char *key, bool to
                      : mp_props_set(props, key, path ? path : value);
     mp_free(path);
     mcplug_text_free(value); /* it may be a secret */
-    return rc == MCPLUG_OK ? rc : no_fit(r, key, rc, err);
+    return rc == MCPLUG_OK ? rc : no_fit(r->entry, key, rc, err);
 }
 
 static int put_all(struct resolver *r, mcplug_props *props, const char *key, mp_view v,
@@ -170,6 +176,25 @@ static int put_all(struct resolver *r, mcplug_props *props, const char *key, mp_
     return rc;
 }
 
+/* What relative paths of the entry are relative to. give; NULL: no memory */
+static char *dir_of(const struct mp_entry *entry)
+{
+    const char *real = entry->source->real;
+    return real ? mp_path_dir(real) : mp_strdup(entry->config->paths.cwd);
+}
+
+int mp_entry_set_cwd(const struct mp_entry *entry, const struct mcplug_option *options,
+                     mcplug_props *props, struct mcplug_error *err)
+{
+    if (!mp_scope_needs_approval(entry->source->scope) || mp_props_get(props, "cwd") ||
+        !mp_option_find(options, mp_text("\"cwd\"")))
+        return MCPLUG_OK;
+    char *dir = dir_of(entry);
+    int rc = dir ? mp_props_set(props, "cwd", dir) : MCPLUG_ENOMEM;
+    mp_free(dir);
+    return rc == MCPLUG_OK ? rc : no_fit(entry, "cwd", rc, err);
+}
+
 /* Settings that the transport declares; the rest is left out. */
 static int fill(struct resolver *r, const struct mcplug_option *options,
                 mcplug_props *props, struct mcplug_error *err)
@@ -187,13 +212,8 @@ static int fill(struct resolver *r, const struct mcplug_option *options,
         if (o)
             rc = put_all(r, props, o->name, value, err);
     }
-    /* A project's server starts where the project is. */
-    if (rc == MCPLUG_OK && mp_scope_needs_approval(r->entry->source->scope) &&
-        mp_option_find(options, mp_text("\"cwd\"")) && !r->is_far &&
-        !mp_props_get(props, "cwd") &&
-        (rc = mp_props_set(props, "cwd", r->dir)) != MCPLUG_OK)
-        no_fit(r, "cwd", rc, err);
-    return rc;
+    return rc == MCPLUG_OK && !r->is_far ? mp_entry_set_cwd(r->entry, options, props, err)
+                                         : rc;
 }
 
 /* ---- policy ---- */
@@ -425,13 +445,6 @@ enum mcplug_entry_state mcplug_entry_state(const mcplug_entry *entry,
 }
 
 /* ---- the whole ---- */
-
-/* What relative paths of the entry are relative to. give; NULL: no memory */
-static char *dir_of(const struct mp_entry *entry)
-{
-    const char *real = entry->source->real;
-    return real ? mp_path_dir(real) : mp_strdup(entry->config->paths.cwd);
-}
 
 int mp_entry_resolve(const struct mp_entry *entry, const struct mcplug_option *options,
                      struct mp_resolved *out, struct mcplug_error *err)

@@ -56,8 +56,8 @@ static const struct mp_offer *locator_of(struct mp_connector *c,
     return offer->feature.kind == MCPLUG_LOCATOR ? offer : NULL;
 }
 
-/* The answer is checked as if it stood in the configuration, and leads to a transport:
- * there is one hop only. */
+/* The answer is completed and checked as if it stood in the configuration, and leads to a
+ * transport: there is one hop only. */
 static int accept(const struct mp_lookup *l, const char *locator,
                   const struct mcplug_place *place, const struct mp_offer **out,
                   struct mcplug_error *err)
@@ -74,7 +74,10 @@ static int accept(const struct mp_lookup *l, const char *locator,
         r = mp_frame_object(&params, place->greeting, &why);
     if (r != MCPLUG_OK)
         return mp_fail(err, r, "%s: %s", locator, why.text);
-    if (l->target->config)
+    if (l->target->entry)
+        r = mp_entry_set_cwd(l->target->entry, (*out)->feature.options,
+                             place->settings->props, &why);
+    if (r == MCPLUG_OK && l->target->config)
         r = mp_config_judge(l->target->config, l->target->entry, place->settings->props,
                             true, &why);
     return r == MCPLUG_OK ? r

@@ -6,17 +6,12 @@
 /* ---- kit ---- */
 
 static const struct mcplug_option options[] = {
-    {"command", "string", "", "program"},
-    {"args", "list", NULL, "arguments"},
-    {"env", "map", NULL, "variables"},
-    {"cwd", "string", "", "where"},
-    {"url", "string", "", "address"},
-    {"headers", "map", NULL, "fields"},
-    {"path", "string", "", "socket"},
-    {"host", "string", "", "name"},
-    {"port", "int", "", "number"},
-    {"label", "string", "", "a word"},
-    {NULL, NULL, NULL, NULL},
+    {"command", "string", "", "program"},  {"args", "list", NULL, "arguments"},
+    {"env", "map", NULL, "variables"},     {"cwd", "string", "", "where"},
+    {"url", "string", "", "address"},      {"headers", "map", NULL, "fields"},
+    {"path", "string", "", "socket"},      {"host", "string", "", "name"},
+    {"port", "int", "", "number"},         {"label", "string", "", "a word"},
+    {"program", "string", "", "a client"}, {NULL, NULL, NULL, NULL},
 };
 
 static struct mp_resolved got;
@@ -349,6 +344,20 @@ START_TEST(other_servers_start_where_we_are_unless_told)
 }
 END_TEST
 
+/* The client of another machine is here all the same. */
+START_TEST(a_program_with_a_slash_is_relative_to_its_file)
+{
+    resolves("{'type':'x','program':'docker'}");
+    ck_assert_str_eq(prop("program"), "docker");
+    resolves("{'type':'x','program':'/bin/docker'}");
+    ck_assert_str_eq(prop("program"), "/bin/docker");
+    resolves("{'type':'x','program':'sub/docker'}");
+    ck_assert_str_eq(prop("program"), at("home/.config/mcplug/sub/docker"));
+    resolves("{'type':'ssh','host':'h','program':'tools/ssh'}");
+    ck_assert_str_eq(prop("program"), at("home/.config/mcplug/tools/ssh"));
+}
+END_TEST
+
 START_TEST(on_another_machine_directories_are_not_ours)
 {
     make_dirs("project/sub/");
@@ -452,6 +461,7 @@ static void add(TCase *t)
     tcase_add_test(t, other_secrets_come_from_vaults);
     tcase_add_test(t, a_server_of_a_project_starts_where_its_file_is);
     tcase_add_test(t, other_servers_start_where_we_are_unless_told);
+    tcase_add_test(t, a_program_with_a_slash_is_relative_to_its_file);
     tcase_add_test(t, on_another_machine_directories_are_not_ours);
     tcase_add_test(t, a_transport_without_a_directory_gets_none);
     tcase_add_test(t, every_name_that_an_entry_asks_for_is_told);
