@@ -274,7 +274,7 @@ static void list(mcplug *host, const struct options *o)
     mcplug_list *tools = NULL;
     double begun = now_us();
 
-    if (mcplug_get_list_wait(server, MCPLUG_TOOLS, &tools, &err) != MCPLUG_OK)
+    if (mcplug_get_list_wait(server, MCPLUG_TOOLS, NULL, &tools, &err) != MCPLUG_OK)
         die("tools/list", err.text);
     double ms = (now_us() - begun) / 1e3;
     if (mcplug_list_count(tools) != o->count)

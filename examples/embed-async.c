@@ -1,5 +1,6 @@
 /* Many calls at once, on a loop of our own making: starts COUNT calls of a tool and
- * prints each result as it comes; what takes longer than a second times out.
+ * prints each result as it comes; what takes longer than a second times out. When one
+ * fails, the others are cancelled.
  *
  *   cc embed-async.c $(pkg-config --cflags --libs mcplug) -o embed-async
  *   ./embed-async COUNT TOOL ARGUMENTS COMMAND [ARGS..]
@@ -14,6 +15,7 @@ static struct {
     mcplug *host;
     const char *tool, *arguments;
     int wanted, open, failed;
+    mcplug_call **calls; /* references: some of them may have ended */
 } app;
 
 static void on_closed(void *arg)
@@ -42,6 +44,8 @@ static void on_done(void *arg, mcplug_call *call, mcplug_result *result,
         printf("%s\n", mcplug_result_json(result, NULL));
     if (why || mcplug_result_is_error(result))
         app.failed++;
+    for (int i = 0; why && i < app.wanted; i++)
+        mcplug_cancel(app.calls[i]);
     if (--app.open == 0)
         mcplug_close(server, on_closed, NULL);
 }
@@ -60,8 +64,10 @@ static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error
         return;
     }
     for (int i = 0; i < app.wanted; i++) {
-        if (mcplug_call_tool(server, app.tool, app.arguments, &options, on_done, server,
-                             &err))
+        mcplug_call *call = mcplug_call_tool(server, app.tool, app.arguments, &options,
+                                             on_done, server, &err);
+        app.calls[i] = mcplug_call_ref(call);
+        if (call)
             app.open++;
         else
             fprintf(stderr, "%s\n", err.text);
@@ -81,12 +87,13 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s COUNT TOOL ARGUMENTS COMMAND [ARGS..]\n", argv[0]);
         return 2;
     }
-    app.wanted = atoi(argv[1]);
+    app.wanted = atoi(argv[1]) > 0 ? atoi(argv[1]) : 0;
+    app.calls = calloc((size_t)app.wanted + 1, sizeof *app.calls);
     app.tool = argv[2];
     app.arguments = argv[3];
     app.host = mcplug_new(NULL, &err);
     mcplug_settings *settings = mcplug_settings_new("stdio");
-    if (!app.host || !settings)
+    if (!app.host || !settings || !app.calls)
         return 1;
     mcplug_settings_set(settings, "command", argv[4]);
     for (int i = 5; i < argc; i++)
@@ -99,6 +106,9 @@ int main(int argc, char **argv)
         app.failed = 1;
     }
     mcplug_settings_free(settings);
+    for (int i = 0; i < app.wanted; i++)
+        mcplug_call_unref(app.calls[i]);
+    free(app.calls);
     mcplug_free(app.host);
     return app.failed != 0;
 }

@@ -11,11 +11,18 @@
 static int call(mcplug_server *server, const char *tool, const char *arguments)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mcplug_call_options options = {.struct_size = sizeof options,
+                                          .timeout_ms = 5000};
     mcplug_result *result = NULL;
 
     if (mcplug_call_tool_wait(server, tool, arguments, NULL, &result, &err) !=
         MCPLUG_OK) {
         fprintf(stderr, "%s: %s\n", tool, err.text);
+        if (err.code == MCPLUG_ETIMEDOUT) /* is it the tool, or the server? */
+            fprintf(stderr, "the server %s\n",
+                    mcplug_ping_wait(server, &options, NULL) == MCPLUG_OK
+                        ? "is alive"
+                        : "does not answer");
         mcplug_result_unref(result);
         return 1;
     }

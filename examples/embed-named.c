@@ -102,7 +102,7 @@ static int list_tools(mcplug_server *server, struct mcplug_error *err)
 {
     mcplug_list *list = NULL;
 
-    if (mcplug_get_list_wait(server, MCPLUG_TOOLS, &list, err) != MCPLUG_OK) {
+    if (mcplug_get_list_wait(server, MCPLUG_TOOLS, NULL, &list, err) != MCPLUG_OK) {
         fprintf(stderr, "%s\n", err->text);
         return 0;
     }

@@ -7,6 +7,7 @@ unit_tests = \
 	tests/unit/api_admin_known \
 	tests/unit/api_admin_modules \
 	tests/unit/api_admin_names \
+	tests/unit/api_calls \
 	tests/unit/api_config \
 	tests/unit/api_edges \
 	tests/unit/api_events \

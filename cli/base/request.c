@@ -99,11 +99,13 @@ void cli_oneshot_ping(struct cli_oneshot *link, cli_result_fn *fn)
 
 /* ---- lists ---- */
 
-static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why)
+static void on_list(void *arg, mcplug_call *call, mcplug_list *list,
+                    const struct mcplug_error *why)
 {
     struct cli_list_wish *wish = arg;
     struct cli_oneshot *link = wish->link;
     struct mcplug_error none = MCPLUG_ERROR_INIT;
+    (void)call;
     none.code = MCPLUG_EPROTO;
     if (!link->finished)
         wish->fn(link, link->job, wish->kind, list, list ? NULL : why ? why : &none);
@@ -118,7 +120,7 @@ void cli_oneshot_list(struct cli_oneshot *link, enum mcplug_kind kind, cli_list_
                                              : 3;
     struct cli_list_wish *wish = &link->wishes[slot];
     *wish = (struct cli_list_wish){link, kind, fn};
-    if (mcplug_get_list(link->server, kind, on_list, wish, &err) != MCPLUG_OK)
+    if (!mcplug_get_list(link->server, kind, NULL, on_list, wish, &err))
         fn(link, link->job, kind, NULL, &err);
 }
 

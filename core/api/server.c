@@ -120,7 +120,7 @@ mcplug_call *mcplug_ping(mcplug_server *server, const struct mcplug_call_options
 
 void mcplug_cancel(mcplug_call *call)
 {
-    if (call)
+    if (call && call->cancel)
         call->cancel(call);
 }
 

@@ -172,32 +172,32 @@ static void on_reply(void *arg, mcplug_call *call, mcplug_result *result,
 
 static void start_request(struct wait *w)
 {
-    const struct mcplug_call_options *o = w->call_options;
-    mcplug_call *call =
-        w->method
-            ? mcplug_request(w->server, w->method, w->params, o, on_reply, w, w->err)
-            : mcplug_call_tool(w->server, w->tool, w->params, o, on_reply, w, w->err);
-    if (!call)
+    if (!mcplug_request(w->server, w->method, w->params, w->call_options, on_reply, w,
+                        w->err))
         not_started(w);
 }
 
-static int request_wait(mcplug_server *server, const char *method, const char *tool,
-                        const char *params, const struct mcplug_call_options *options,
-                        mcplug_result **out, struct mcplug_error *err)
+static void start_tool(struct wait *w)
 {
-    struct wait w = {.host = host_of(server),
-                     .start = start_request,
-                     .server = server,
-                     .method = method,
-                     .tool = tool,
-                     .params = params,
-                     .call_options = options};
+    if (!mcplug_call_tool(w->server, w->tool, w->params, w->call_options, on_reply, w,
+                          w->err))
+        not_started(w);
+}
 
-    int r = wait_for(&w, err);
-    if (out && w.reply && (r == MCPLUG_OK || r == MCPLUG_EPEER))
-        *out = w.reply;
+static void start_ping(struct wait *w)
+{
+    if (!mcplug_ping(w->server, w->call_options, on_reply, w, w->err))
+        not_started(w);
+}
+
+static int wait_for_reply(struct wait *w, mcplug_result **out, struct mcplug_error *err)
+{
+    w->host = host_of(w->server);
+    int r = wait_for(w, err);
+    if (out && w->reply && (r == MCPLUG_OK || r == MCPLUG_EPEER))
+        *out = w->reply;
     else
-        mcplug_result_unref(w.reply);
+        mcplug_result_unref(w->reply);
     return r;
 }
 
@@ -205,36 +205,59 @@ int mcplug_request_wait(mcplug_server *server, const char *method, const char *p
                         const struct mcplug_call_options *options, mcplug_result **out,
                         struct mcplug_error *err)
 {
-    return request_wait(server, method ? method : "", NULL, params, options, out, err);
+    struct wait w = {.start = start_request,
+                     .server = server,
+                     .method = method,
+                     .params = params,
+                     .call_options = options};
+    return wait_for_reply(&w, out, err);
 }
 
 int mcplug_call_tool_wait(mcplug_server *server, const char *tool, const char *arguments,
                           const struct mcplug_call_options *options, mcplug_result **out,
                           struct mcplug_error *err)
 {
-    return request_wait(server, NULL, tool, arguments, options, out, err);
+    struct wait w = {.start = start_tool,
+                     .server = server,
+                     .tool = tool,
+                     .params = arguments,
+                     .call_options = options};
+    return wait_for_reply(&w, out, err);
+}
+
+int mcplug_ping_wait(mcplug_server *server, const struct mcplug_call_options *options,
+                     struct mcplug_error *err)
+{
+    struct wait w = {.start = start_ping, .server = server, .call_options = options};
+    return wait_for_reply(&w, NULL, err);
 }
 
 /* ---- lists ---- */
 
-static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why)
+static void on_list(void *arg, mcplug_call *call, mcplug_list *list,
+                    const struct mcplug_error *why)
 {
     struct wait *w = arg;
+    (void)call;
     w->list = mcplug_list_ref(list);
     finished(w, why);
 }
 
 static void start_list(struct wait *w)
 {
-    if (mcplug_get_list(w->server, w->kind, on_list, w, w->err) != MCPLUG_OK)
+    if (!mcplug_get_list(w->server, w->kind, w->call_options, on_list, w, w->err))
         not_started(w);
 }
 
-int mcplug_get_list_wait(mcplug_server *server, enum mcplug_kind kind, mcplug_list **out,
+int mcplug_get_list_wait(mcplug_server *server, enum mcplug_kind kind,
+                         const struct mcplug_call_options *options, mcplug_list **out,
                          struct mcplug_error *err)
 {
-    struct wait w = {
-        .host = host_of(server), .start = start_list, .server = server, .kind = kind};
+    struct wait w = {.host = host_of(server),
+                     .start = start_list,
+                     .server = server,
+                     .kind = kind,
+                     .call_options = options};
 
     int r = wait_for(&w, err);
     if (r == MCPLUG_OK)

@@ -107,14 +107,14 @@ static void stop_waiting(struct mp_pending_call *c)
     mp_timer_stop(loop_of(c), &c->deadline);
 }
 
-/* It does not wait any more. */
+/* It does not wait any more. Its block stays as long as somebody has a reference. */
 static void call_free(struct mp_pending_call *c)
 {
     if (c->prev)
         mp_links_remove(c->service->last_call, c, next, prev);
     mp_job_drop(loop_of(c), &c->job);
     mp_request_clear(&c->request);
-    mp_free(c);
+    mcplug_call_unref(&c->request.base);
 }
 
 /* A server that nobody else waits for is asked whether it lives; one that is a single
@@ -137,6 +137,7 @@ static void finish(struct mp_pending_call *c, mcplug_result *result,
     bool was_sent = c->stage == SENT;
 
     set_stage(c, OVER);
+    c->request.base.cancel = NULL;
     s->ended[outcome]++;
     h->ended[outcome]++;
     stop_waiting(c);

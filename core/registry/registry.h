@@ -184,7 +184,7 @@ struct mcplug_server {
     bool closed, gone;  /* `gone`: the program knows */
     unsigned n_calls;   /* that hold on to it .. */
     unsigned under_way; /* .. of which these have not ended */
-    struct mp_list_wait *lists_waiting;
+    struct mp_list_call *list_calls;
     uint64_t told;      /* see mp_service.change */
     mcplug_list *tools; /* what the filter leaves of `tools_of` */
     mcplug_list *tools_of;

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/links.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "registry/filter.h"
 
 #include <stdlib.h>
@@ -52,159 +53,228 @@ static bool copy_options(mcplug_server *h, const struct mcplug_server_options *o
 /* ---- lists that it asked for ---- */
 
 /* One list that a server asked for, from the moment it did until it is told, once. */
-struct mp_list_wait {
-    mcplug_server *server; /* NULL: it was told already */
-    struct mp_list_wait *next, **prev;
+struct mp_list_call {
+    struct mcplug_call base;
+    mcplug_server *server;
+    struct mp_list_call *next, **prev;
     enum mcplug_kind kind;
     struct mp_waiter waiter;
-    bool fetching; /* the session has our callback, and we stay until it comes */
+    struct mp_session *session; /* that fetches it; NULL: none */
     unsigned fetches;
-    uint64_t deadline;
+    uint64_t timeout_ms, deadline;
+    struct mp_timer timer; /* where its caller has set a time */
+    struct mp_job job;     /* it was cancelled */
     mcplug_list_fn *done;
     void *arg;
 };
 
-static void unlink_wait(struct mp_list_wait *w)
+static struct mp_loop *loop_of(const struct mp_list_call *c)
 {
-    mp_links_drop(w, next, prev);
-    mp_waiter_leave(&w->waiter);
-    w->server = NULL;
+    return c->server->service->registry->o.loop;
+}
+
+/* It waits for nothing any more. */
+static void stop_waiting(struct mp_list_call *c)
+{
+    mp_waiter_leave(&c->waiter);
+    mp_timer_stop(loop_of(c), &c->timer);
+    if (c->session)
+        mp_lists_leave(c->session, c);
+    c->session = NULL;
+}
+
+static void leave(struct mp_list_call *c)
+{
+    stop_waiting(c);
+    mp_job_drop(loop_of(c), &c->job);
+    mp_links_drop(c, next, prev);
+    c->base.cancel = NULL;
 }
 
 /* Whoever hears it may close the server. */
-static void end_wait(struct mp_list_wait *w, mcplug_list *list,
+static void end_list(struct mp_list_call *c, mcplug_list *list,
                      const struct mcplug_error *why)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    mcplug_server *h = w->server;
     mcplug_list *own = NULL;
 
-    if (h) {
-        unlink_wait(w);
-        if (list && w->kind == MCPLUG_TOOLS && !(own = mp_server_filter(h, list))) {
-            mp_fail_nomem(&err);
-            why = &err;
-        }
-        w->done(w->arg, why ? NULL : own ? own : list, why);
-        mcplug_list_unref(own);
+    leave(c);
+    if (list && c->kind == MCPLUG_TOOLS && !(own = mp_server_filter(c->server, list))) {
+        mp_fail_nomem(&err);
+        why = &err;
     }
-    if (!w->fetching)
-        mp_free(w);
+    c->done(c->arg, &c->base, why ? NULL : own ? own : list, why);
+    mcplug_list_unref(own);
+    mcplug_call_unref(&c->base);
 }
 
-static uint64_t left_ms(const struct mp_list_wait *w)
+static void finish_cancelled(struct mp_job *job)
 {
-    uint64_t now = mp_loop_now(w->server->service->registry->o.loop);
-    return w->deadline > now ? w->deadline - now : 1;
+    static const struct mcplug_error why = {sizeof why, MCPLUG_ECANCELED, 0, 0,
+                                            "cancelled"};
+    end_list(MP_OF(job, struct mp_list_call, job), NULL, &why);
+}
+
+static void cancel_list(mcplug_call *call)
+{
+    struct mp_list_call *c = MP_OF(call, struct mp_list_call, base);
+
+    stop_waiting(c);
+    mp_job_defer(loop_of(c), &c->job, finish_cancelled);
+}
+
+static void on_late(struct mp_timer *timer)
+{
+    struct mp_list_call *c = MP_OF(timer, struct mp_list_call, timer);
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    char after[32];
+
+    mp_text_duration(after, sizeof after, c->timeout_ms, true);
+    mp_fail(&why, MCPLUG_ETIMEDOUT, "%s timed out after %s", mp_lists_method(c->kind),
+            after);
+    end_list(c, NULL, &why);
+}
+
+static uint64_t left_ms(const struct mp_list_call *c)
+{
+    uint64_t now = mp_loop_now(loop_of(c));
+    return c->deadline > now ? c->deadline - now : 1;
 }
 
 static void on_up(struct mp_waiter *waiter, const struct mcplug_error *why);
 
-static void wait_for_server(struct mp_list_wait *w)
+static void wait_for_server(struct mp_list_call *c)
 {
-    w->waiter.done = on_up;
-    mp_keeper_wait(&w->server->service->keeper, &w->waiter, left_ms(w));
+    c->waiter.done = on_up;
+    mp_keeper_wait(&c->server->service->keeper, &c->waiter, left_ms(c));
 }
 
 /* It is asked for again when it was lost with its connection: that costs nothing but
  * time. */
-static bool can_be_asked_again(const struct mp_list_wait *w,
+static bool can_be_asked_again(const struct mp_list_call *c,
                                const struct mcplug_error *why)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     bool lost = why->code == MCPLUG_ECLOSED || why->code == MCPLUG_ECANCELED;
 
-    return lost && w->server && w->fetches < FETCHES_MAX && left_ms(w) > 1 &&
-           mp_server_check(w->server, &err) == MCPLUG_OK;
+    return lost && c->fetches < FETCHES_MAX && left_ms(c) > 1 &&
+           mp_server_check(c->server, &err) == MCPLUG_OK;
 }
 
 #define METHOD_NOT_FOUND -32601 /* of JSON-RPC */
 
 static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why)
 {
-    struct mp_list_wait *w = arg;
+    struct mp_list_call *c = arg;
     mcplug_list *none = NULL;
 
-    w->fetching = false;
-    if (why && can_be_asked_again(w, why)) {
-        wait_for_server(w);
+    c->session = NULL;
+    if (why && can_be_asked_again(c, why)) {
+        wait_for_server(c);
         return;
     }
     /* a server that does not know such lists has none: it need not be asked again */
     if (why && why->code == MCPLUG_EPEER && why->peer_status == METHOD_NOT_FOUND)
-        none = mp_list_read(w->kind, mp_text("[]"));
-    if (w->server && (list || none))
-        mp_service_take_list(w->server->service, w->kind, list ? list : none);
+        none = mp_list_read(c->kind, mp_text("[]"));
+    if (list || none)
+        mp_service_take_list(c->server->service, c->kind, list ? list : none);
     mcplug_list_unref(none);
-    end_wait(w, list, why);
+    end_list(c, list, why);
 }
 
-static int fetch(struct mp_list_wait *w, struct mcplug_error *err)
+static int fetch(struct mp_list_call *c, struct mcplug_error *err)
 {
-    w->fetches++;
-    w->fetching =
-        mp_lists_get(w->server->service->session, w->kind, on_list, w, err) == MCPLUG_OK;
-    if (w->fetching)
+    struct mp_session *session = c->server->service->session;
+
+    c->fetches++;
+    if (mp_lists_get(session, c->kind, on_list, c, err) == MCPLUG_OK) {
+        c->session = session;
         return MCPLUG_OK;
-    if (!can_be_asked_again(w, err))
+    }
+    if (!can_be_asked_again(c, err))
         return err->code;
-    wait_for_server(w); /* it is about to be lost */
+    wait_for_server(c); /* it is about to be lost */
     return MCPLUG_OK;
 }
 
 static void on_up(struct mp_waiter *waiter, const struct mcplug_error *why)
 {
-    struct mp_list_wait *w = MP_OF(waiter, struct mp_list_wait, waiter);
+    struct mp_list_call *c = MP_OF(waiter, struct mp_list_call, waiter);
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
-    if (why || fetch(w, &err) != MCPLUG_OK)
-        end_wait(w, NULL, why ? why : &err);
+    if (why || fetch(c, &err) != MCPLUG_OK)
+        end_list(c, NULL, why ? why : &err);
 }
 
-int mcplug_get_list(mcplug_server *h, enum mcplug_kind kind, mcplug_list_fn *done,
-                    void *arg, struct mcplug_error *err)
+static int check_kind(enum mcplug_kind kind, struct mcplug_error *err)
 {
-    struct mp_service *s = h->service;
+    return kind == MCPLUG_TOOLS || kind == MCPLUG_PROMPTS || kind == MCPLUG_RESOURCES ||
+                   kind == MCPLUG_TEMPLATES
+               ? MCPLUG_OK
+               : mp_fail(err, MCPLUG_EINVAL, "no list of kind %d", (int)kind);
+}
+
+/* The time counts from now: as a deadline where the caller has set it, and else for the
+ * server, which has a limit of its own for each page then. */
+static int begin_list(struct mp_list_call *c, const struct mcplug_call_options *o,
+                      struct mcplug_error *err)
+{
+    uint64_t ms = o->timeout_ms ? o->timeout_ms : c->server->o.request_ms;
+    uint64_t left = ms > o->waited_ms ? ms - o->waited_ms : 0;
+
+    mp_loop_tick(loop_of(c));
+    uint64_t now = mp_loop_now(loop_of(c));
+    c->timeout_ms = ms;
+    c->deadline = left > UINT64_MAX - now ? UINT64_MAX : now + left;
+    if (o->timeout_ms &&
+        mp_timer_start(loop_of(c), &c->timer, left, on_late) != MCPLUG_OK)
+        return mp_fail_nomem(err);
+    if (mp_service_ready(c->server->service))
+        return fetch(c, err);
+    wait_for_server(c);
+    return MCPLUG_OK;
+}
+
+mcplug_call *mcplug_get_list(mcplug_server *h, enum mcplug_kind kind,
+                             const struct mcplug_call_options *options,
+                             mcplug_list_fn *done, void *arg, struct mcplug_error *err)
+{
     struct mcplug_error own = MCPLUG_ERROR_INIT;
+    struct mcplug_call_options o = {0};
 
     err = err ? err : &own;
-    if (kind != MCPLUG_TOOLS && kind != MCPLUG_PROMPTS && kind != MCPLUG_RESOURCES &&
-        kind != MCPLUG_TEMPLATES)
-        return mp_fail(err, MCPLUG_EINVAL, "no list of kind %d", (int)kind);
-    int r = mp_request_check(done != NULL, err);
-    if (r == MCPLUG_OK)
-        r = mp_server_check(h, err);
-    if (r != MCPLUG_OK)
-        return r;
-    struct mp_list_wait *w = mp_alloc(sizeof *w);
-    if (!w)
-        return mp_fail_nomem(err);
-    w->server = h;
-    w->kind = kind;
-    w->done = done;
-    w->arg = arg;
-    mp_loop_tick(s->registry->o.loop);
-    w->deadline = mp_loop_now(s->registry->o.loop) + h->o.request_ms;
-    mp_links_push(h->lists_waiting, w, next, prev);
-    if (!mp_service_ready(s)) {
-        wait_for_server(w);
-        return MCPLUG_OK;
+    if (check_kind(kind, err) != MCPLUG_OK ||
+        mp_request_check(done != NULL, err) != MCPLUG_OK ||
+        mp_take_options(&o, options, err) != MCPLUG_OK ||
+        mp_server_check(h, err) != MCPLUG_OK)
+        return NULL;
+    struct mp_list_call *c = mp_alloc(sizeof *c);
+    if (!c) {
+        mp_fail_nomem(err);
+        return NULL;
     }
-    r = fetch(w, err);
-    if (r != MCPLUG_OK) {
-        unlink_wait(w);
-        mp_free(w);
+    atomic_init(&c->base.refs, 1);
+    c->base.cancel = cancel_list;
+    c->server = h;
+    c->kind = kind;
+    c->done = done;
+    c->arg = arg;
+    mp_links_push(h->list_calls, c, next, prev);
+    if (begin_list(c, &o, err) != MCPLUG_OK) {
+        leave(c);
+        mcplug_call_unref(&c->base);
+        return NULL;
     }
-    return r;
+    return &c->base;
 }
 
 /* All of them end now. */
-static void cancel_waits(mcplug_server *h)
+static void cancel_lists(mcplug_server *h)
 {
     static const struct mcplug_error why = {sizeof why, MCPLUG_ECANCELED, 0, 0,
                                             "the server was closed"};
-    while (h->lists_waiting)
-        end_wait(h->lists_waiting, NULL, &why);
+    while (h->list_calls)
+        end_list(h->list_calls, NULL, &why);
 }
 
 /* ---- life ---- */
@@ -227,7 +297,7 @@ void mp_server_free(mcplug_server *h)
     unlink_server(h);
     h->service->n_alive -= !h->leaving;
     mp_waiter_leave(&h->waiter);
-    cancel_waits(h);
+    cancel_lists(h);
     mp_job_drop(h->service->registry->o.loop, &h->close_job);
     mcplug_list_unref(h->tools);
     mcplug_list_unref(h->tools_of);
@@ -256,7 +326,8 @@ static void tell_ready(mcplug_server *h, const struct mcplug_error *why)
     h->ready(h->ready_arg, h, why);
 }
 
-static void on_first_list(void *arg, mcplug_list *list, const struct mcplug_error *why);
+static void on_first_list(void *arg, mcplug_call *call, mcplug_list *list,
+                          const struct mcplug_error *why);
 
 /* One who came to a connection that was up without a list that he waits for. */
 static bool awaits_list(mcplug_server *h)
@@ -266,7 +337,7 @@ static bool awaits_list(mcplug_server *h)
     for (int i = 0; i < MP_FETCHED; i++) {
         enum mcplug_kind kind = MP_KIND(i);
         if (h->lists & kind & ~h->service->asked &&
-            mcplug_get_list(h, kind, on_first_list, h, &err) == MCPLUG_OK)
+            mcplug_get_list(h, kind, NULL, on_first_list, h, &err))
             return true;
         h->lists &= ~(unsigned)kind;
     }
@@ -274,10 +345,12 @@ static bool awaits_list(mcplug_server *h)
 }
 
 /* As when it starts, only the tools decide. */
-static void on_first_list(void *arg, mcplug_list *list, const struct mcplug_error *why)
+static void on_first_list(void *arg, mcplug_call *call, mcplug_list *list,
+                          const struct mcplug_error *why)
 {
     mcplug_server *h = arg;
     unsigned kind = h->lists & -h->lists; /* the first that is left */
+    (void)call;
 
     if (!h->ready_due || h->closed)
         return; /* it is told with the close */
@@ -363,7 +436,7 @@ static void finish_close(struct mp_job *job)
                                             "the server was closed before it was ready"};
     if (h->ready_due)
         tell_ready(h, &why);
-    cancel_waits(h);
+    cancel_lists(h);
     h->gone = true;
     mp_server_settle(h);
 }
@@ -382,8 +455,8 @@ void mcplug_close(mcplug_server *h, void (*closed)(void *arg), void *arg)
             break;
     h->closed = true;
     mp_waiter_leave(&h->waiter);
-    for (struct mp_list_wait *w = h->lists_waiting; w; w = w->next)
-        mp_waiter_leave(&w->waiter); /* they are cancelled later */
+    for (struct mp_list_call *c = h->list_calls; c; c = c->next)
+        stop_waiting(c); /* they are cancelled later */
     unlink_server(h);
     if (s->session)
         mp_inputs_pass_on(s->session, h, s->servers);

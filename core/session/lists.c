@@ -26,7 +26,7 @@ struct mcplug_list {
 
 struct waiter {
     struct waiter *next;
-    mcplug_list_fn *done;
+    mp_list_fn *done;
     void *arg;
 };
 
@@ -42,7 +42,9 @@ struct mp_fetch {
     char *cursor;             /* the last one, with its quotes */
     struct mp_mirror *mirror; /* of tools whose arguments go out as headers too */
     struct waiter *waiters;
-    struct mp_job job; /* ends one that needs no request */
+    struct mp_fetch *outer; /* one whose waiters are being called meanwhile */
+    bool abandoned;         /* nobody waits for it any more */
+    struct mp_job job;      /* ends one that needs no request */
 };
 
 static const struct {
@@ -61,6 +63,11 @@ static int index_of(enum mcplug_kind kind)
         if ((int)kind == 1 << i)
             return i;
     return -1;
+}
+
+const char *mp_lists_method(enum mcplug_kind kind)
+{
+    return kinds[index_of(kind)].method;
 }
 
 /* ---- lists ---- */
@@ -221,12 +228,25 @@ mcplug_list *mp_list_read(enum mcplug_kind kind, mp_view array)
 
 /* ---- a fetch and its end ---- */
 
+static void fetch_free(struct mp_fetch *f)
+{
+    mcplug_list_unref(f->list);
+    mp_job_drop(f->session->cfg.loop, &f->job);
+    mp_free(f->cursor);
+    mp_free(f);
+}
+
 static void finish(struct mp_fetch *f, const struct mcplug_error *why)
 {
     struct mp_session *s = f->session;
     struct mp_kept *kept = &s->lists.kept[f->index];
     mcplug_list *list = f->list;
 
+    if (f->abandoned) {
+        mp_mirror_free(f->mirror);
+        fetch_free(f);
+        return;
+    }
     kept->fetch = NULL;
     if (!why)
         mp_mirror_adopt(s, f->mirror);
@@ -246,16 +266,16 @@ static void finish(struct mp_fetch *f, const struct mcplug_error *why)
         kept->ttl_told = true;
     }
     kept->changed = false;
+    f->outer = s->lists.telling;
+    s->lists.telling = f;
     while (f->waiters) {
         struct waiter *w = f->waiters;
         f->waiters = w->next;
         w->done(w->arg, why ? NULL : list, why);
         mp_free(w);
     }
-    mcplug_list_unref(list);
-    mp_job_drop(s->cfg.loop, &f->job);
-    mp_free(f->cursor);
-    mp_free(f);
+    s->lists.telling = f->outer;
+    fetch_free(f);
 }
 
 static int next_page(struct mp_fetch *f, struct mcplug_error *err);
@@ -301,7 +321,7 @@ static enum mp_outcome page_done(struct mp_call *rpc, mp_message *m,
     mp_view array;
     int64_t ttl = 0;
 
-    if (why) {
+    if (why || f->abandoned) {
         finish(f, why);
         return MP_OK;
     }
@@ -397,8 +417,8 @@ static int start_fetch(struct mp_session *s, int index, struct mcplug_error *err
     return MCPLUG_OK;
 }
 
-int mp_lists_get(struct mp_session *s, enum mcplug_kind kind, mcplug_list_fn *done,
-                 void *arg, struct mcplug_error *err)
+int mp_lists_get(struct mp_session *s, enum mcplug_kind kind, mp_list_fn *done, void *arg,
+                 struct mcplug_error *err)
 {
     int index = index_of(kind);
 
@@ -423,7 +443,40 @@ int mp_lists_get(struct mp_session *s, enum mcplug_kind kind, mcplug_list_fn *do
     return MCPLUG_OK;
 }
 
-int mp_lists_refetch(struct mp_session *s, enum mcplug_kind kind, mcplug_list_fn *done,
+static bool drop_waiter(struct mp_fetch *f, const void *arg)
+{
+    for (struct waiter **at = f ? &f->waiters : NULL; at && *at; at = &(*at)->next) {
+        struct waiter *w = *at;
+        if (w->arg != arg)
+            continue;
+        *at = w->next;
+        mp_free(w);
+        return true;
+    }
+    return false;
+}
+
+void mp_lists_leave(struct mp_session *s, const void *arg)
+{
+    for (struct mp_fetch *f = s->lists.telling; f; f = f->outer)
+        if (drop_waiter(f, arg))
+            return;
+    for (int i = 0; i < MP_KINDS; i++) {
+        struct mp_kept *kept = &s->lists.kept[i];
+        struct mp_fetch *f = kept->fetch;
+        if (!drop_waiter(f, arg))
+            continue;
+        if (!f->waiters && !f->job.queued) { /* whoever asks next gets one of its own */
+            f->abandoned = true;
+            kept->fetch = NULL;
+            kept->changed = false;
+            mp_rpc_cancel(&f->rpc, "cancelled", true);
+        }
+        return;
+    }
+}
+
+int mp_lists_refetch(struct mp_session *s, enum mcplug_kind kind, mp_list_fn *done,
                      void *arg, struct mcplug_error *err)
 {
     int index = index_of(kind);

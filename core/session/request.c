@@ -32,6 +32,19 @@ static void leave(struct mp_request *call)
     call->session = NULL;
 }
 
+mcplug_call *mcplug_call_ref(mcplug_call *call)
+{
+    if (call)
+        atomic_fetch_add_explicit(&call->refs, 1, memory_order_relaxed);
+    return call;
+}
+
+void mcplug_call_unref(mcplug_call *call)
+{
+    if (call && atomic_fetch_sub_explicit(&call->refs, 1, memory_order_acq_rel) == 1)
+        mp_free(call);
+}
+
 void mp_request_clear(struct mp_request *call)
 {
     if (call->session)
@@ -326,6 +339,7 @@ int mp_request_init(struct mp_request *call, char *room, const struct mp_ask *as
     uint64_t spent = ask->o.waited_ms;
 
     memset(call, 0, sizeof *call);
+    atomic_init(&call->base.refs, 1);
     call->o = ask->o;
     call->done = ask->done;
     call->arg = ask->arg;

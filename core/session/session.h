@@ -8,6 +8,8 @@
 
 #include <mcplug/mcplug.h>
 
+#include <stdatomic.h>
+
 #define MP_REQUEST_MS 60000            /* for each request but tools/call */
 #define MP_FRAME_MAX ((size_t)1 << 30) /* of what we send */
 
@@ -159,9 +161,11 @@ void mp_request_result(const struct mp_request *call, const mp_message *reply,
                        const struct mcplug_error *why, struct mp_event_call *out);
 
 /* What a program holds: a request of a session, or anything else that can be cancelled.
- */
+ * It is the first thing in its block, which goes with the last reference. Its owner has
+ * one until it has ended, and clears everything else before it drops that. */
 struct mcplug_call {
-    void (*cancel)(struct mcplug_call *call);
+    void (*cancel)(struct mcplug_call *call); /* NULL: it has ended */
+    atomic_uint refs;
 };
 
 struct mp_request {
@@ -220,8 +224,13 @@ void mp_inputs_pass_on(struct mp_session *s, const void *owner, void *next);
 
 /* ---- lists.c ---- */
 
-int mp_lists_get(struct mp_session *s, enum mcplug_kind kind, mcplug_list_fn *done,
-                 void *arg, struct mcplug_error *err);
+typedef void mp_list_fn(void *arg, mcplug_list *list, const struct mcplug_error *why);
+int mp_lists_get(struct mp_session *s, enum mcplug_kind kind, mp_list_fn *done, void *arg,
+                 struct mcplug_error *err);
+/* Whoever asked with that `arg` does not wait any more, and is not called. A fetch that
+ * nobody is left to wait for is cancelled. */
+void mp_lists_leave(struct mp_session *s, const void *arg);
+const char *mp_lists_method(enum mcplug_kind kind); /* "tools/list" */
 /* For how long the list that was fetched last may still be used, after its server's word:
  * 0 when it is old already. false: the server said nothing of it, or there is no list. */
 bool mp_lists_ttl(const struct mp_session *s, enum mcplug_kind kind, uint64_t *ms);

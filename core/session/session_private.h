@@ -88,6 +88,7 @@ struct mp_client {
 /* What the server offers. */
 struct mp_lists {
     struct mp_kept kept[MP_KINDS];
+    struct mp_fetch *telling; /* has come, and those who waited for it are called */
     struct mp_mirror *mirror; /* of the newest list of tools; NULL: none yet */
 };
 
@@ -251,7 +252,7 @@ void mp_inputs_forget_all(struct mp_session *s);
 
 /* mp_lists_get(), but from the server: what is kept counts no more. A fetch that is on
  * its way to it already is joined. */
-int mp_lists_refetch(struct mp_session *s, enum mcplug_kind kind, mcplug_list_fn *done,
+int mp_lists_refetch(struct mp_session *s, enum mcplug_kind kind, mp_list_fn *done,
                      void *arg, struct mcplug_error *err);
 void mp_lists_changed(struct mp_session *s, unsigned kinds);
 void mp_lists_unwatched(struct mp_session *s); /* changes are not notified any more */

@@ -36,7 +36,7 @@ static void use_free(struct mp_use *use)
     mp_job_drop(use->box->registry->o.loop, &use->job);
     mp_message_unref(use->answer);
     mcplug_record_unref(use->record);
-    mp_free(use);
+    mcplug_call_unref(&use->base);
 }
 
 static void finish(struct mp_use *use, mcplug_result *result,
@@ -45,6 +45,7 @@ static void finish(struct mp_use *use, mcplug_result *result,
     struct mcplug_toolbox *box = use->box;
     struct mcplug_record *r = use->record;
 
+    use->base.cancel = NULL;
     mp_record_fill(r, result, ended, use->cancelled);
     if (r->code_index)
         mp_log(box->registry->o.log, MCPLUG_LOG_VERBOSE, "core",
@@ -81,7 +82,7 @@ static void cancel(mcplug_call *call)
 
     use->cancelled = true;
     if (use->call)
-        use->call->cancel(use->call);
+        mcplug_cancel(use->call);
     else
         mp_fail(&use->failure, MCPLUG_ECANCELED, "cancelled");
 }
@@ -250,6 +251,7 @@ mcplug_call *mcplug_toolbox_call(struct mcplug_toolbox *box, const char *name,
         mp_fail_nomem(err);
         return NULL;
     }
+    atomic_init(&use->base.refs, 1);
     use->base.cancel = cancel;
     use->box = box;
     use->member = tool->member;

@@ -111,7 +111,7 @@ void mp_kit_peer_close(struct mp_kit_peer *peer)
 static int ask_tools(mcplug_server *server, struct mp_str *out, struct mcplug_error *err)
 {
     mcplug_list *list = NULL;
-    int r = mcplug_get_list_wait(server, MCPLUG_TOOLS, &list, err);
+    int r = mcplug_get_list_wait(server, MCPLUG_TOOLS, NULL, &list, err);
 
     mp_str_adds(out, "{\"tools\":[");
     for (size_t i = 0; r == MCPLUG_OK && i < mcplug_list_count(list); i++) {

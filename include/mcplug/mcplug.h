@@ -55,7 +55,7 @@ extern "C" {
 typedef struct mcplug mcplug;                   /* a host: loop, modules, servers */
 typedef struct mcplug_settings mcplug_settings; /* how to reach a server */
 typedef struct mcplug_server mcplug_server;     /* a hold on one server */
-typedef struct mcplug_call mcplug_call;         /* one request under way */
+typedef struct mcplug_call mcplug_call;         /* one request; counted */
 typedef struct mcplug_result mcplug_result;     /* what came back; counted */
 typedef struct mcplug_list mcplug_list;         /* all pages of a list; counted */
 typedef struct mcplug_input mcplug_input;       /* a question of a server to us */
@@ -410,10 +410,10 @@ struct mcplug_call_options {
  * for, as long as the call's time allows, and 60 s at most. A call that was not written
  * when the connection went is sent again, one that was is not. In 2026-07-28 questions
  * that the result brings (input_required) are put to the handlers and the request goes
- * on with their answers; `done` runs with the final result. The call is valid until
- * `done` has returned. MCPLUG_ECONFIG: toolsAllowed or toolsDenied forbid it.
- * MCPLUG_EOVERLOADED: too many calls wait: told here, or in `done` when its queue is
- * full. MCPLUG_ECLOSED: the server was opened `once`, and has gone. */
+ * on with their answers; `done` runs with the final result. MCPLUG_ECONFIG: toolsAllowed
+ * or toolsDenied forbid it. MCPLUG_EOVERLOADED: too many calls wait: told here, or in
+ * `done` when its queue is full. MCPLUG_ECLOSED: the server was opened `once`, and has
+ * gone. */
 MCPLUG_API mcplug_call *mcplug_call_tool(mcplug_server *server, const char *tool,
                                          const char *arguments,
                                          const struct mcplug_call_options *options,
@@ -432,8 +432,12 @@ MCPLUG_API mcplug_call *mcplug_ping(mcplug_server *server,
                                     mcplug_done_fn *done, void *arg,
                                     struct mcplug_error *err);
 /* Ends the call with MCPLUG_ECANCELED and tells the server; `done` runs in this or
- * the next turn, not inside this call. */
+ * the next turn, not inside this call. A call that has ended stays as it is. */
 MCPLUG_API void mcplug_cancel(mcplug_call *call);
+/* [any] A call is valid until its last callback has returned, and as long as somebody has
+ * a reference to it. */
+MCPLUG_API mcplug_call *mcplug_call_ref(mcplug_call *call);
+MCPLUG_API void mcplug_call_unref(mcplug_call *call);
 
 /* give: mcplug_result_unref. With MCPLUG_EPEER `*out` is set too, to the error object. */
 MCPLUG_API int mcplug_call_tool_wait(mcplug_server *server, const char *tool,
@@ -444,6 +448,9 @@ MCPLUG_API int mcplug_request_wait(mcplug_server *server, const char *method,
                                    const char *params,
                                    const struct mcplug_call_options *options,
                                    mcplug_result **out, struct mcplug_error *err);
+MCPLUG_API int mcplug_ping_wait(mcplug_server *server,
+                                const struct mcplug_call_options *options,
+                                struct mcplug_error *err);
 
 /* `changed` is told from now on when that resource changes; also after a restart. */
 MCPLUG_API int mcplug_subscribe(mcplug_server *server, const char *uri,
@@ -486,17 +493,24 @@ MCPLUG_API int64_t mcplug_result_spill_read(const mcplug_result *result, size_t 
 
 /* ---- lists --------------------------------------------------------------- */
 
-typedef void mcplug_list_fn(void *arg, mcplug_list *list /* borrow */,
+typedef void mcplug_list_fn(void *arg, mcplug_call *call, mcplug_list *list /* borrow */,
                             const struct mcplug_error *why);
 
 /* Every page of one list, from what is kept while that is fresh; of tools, those that are
  * allowed. A server that is not up is waited for, as with a call. A server without the
  * capability has an empty list. Over HTTP, tools that want arguments sent as headers in a
- * way that can't be are left out, as the specification has it. */
-MCPLUG_API int mcplug_get_list(mcplug_server *server, enum mcplug_kind kind,
-                               mcplug_list_fn *done, void *arg, struct mcplug_error *err);
+ * way that can't be are left out, as the specification has it.
+ * Of `options` the times are used: `timeout_ms` is for the whole list, and without it the
+ * server's `request_ms` for each page. Who asks for the same list at the same time shares
+ * its requests; they are cancelled with the last who waits for them. No ledger has lists.
+ */
+MCPLUG_API mcplug_call *mcplug_get_list(mcplug_server *server, enum mcplug_kind kind,
+                                        const struct mcplug_call_options *options,
+                                        mcplug_list_fn *done, void *arg,
+                                        struct mcplug_error *err);
 /* give: mcplug_list_unref */
 MCPLUG_API int mcplug_get_list_wait(mcplug_server *server, enum mcplug_kind kind,
+                                    const struct mcplug_call_options *options,
                                     mcplug_list **out, struct mcplug_error *err);
 /* The same as it was found last, at once, also while the server is down; it is refreshed
  * in the background when it is old. NULL: not known; templates are not kept. Borrow,

@@ -228,7 +228,7 @@ int client_list(struct client *c, enum mcplug_kind kind, json_t **out)
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     mcplug_list *list = NULL;
 
-    if (mcplug_get_list_wait(c->server, kind, &list, &err) != MCPLUG_OK)
+    if (mcplug_get_list_wait(c->server, kind, NULL, &list, &err) != MCPLUG_OK)
         return client_fail("list %d: %s: %s", kind, mcplug_error_name(err.code),
                            err.text);
     json_t *items = json_array();

@@ -96,9 +96,10 @@ static void close_in_remark(void *arg, mcplug_server *server, const char *line,
     close_now(arg);
 }
 
-static void close_in_list(void *arg, mcplug_list *list, const struct mcplug_error *why)
+static void close_in_list(void *arg, mcplug_call *call, mcplug_list *list,
+                          const struct mcplug_error *why)
 {
-    (void)list, (void)why;
+    (void)call, (void)list, (void)why;
     lists++;
     close_now(arg);
 }
@@ -203,8 +204,8 @@ START_TEST(a_server_may_be_closed_in_the_end_of_a_list)
 
     ck_assert_int_eq(peer_open(p), 0);
     for (unsigned i = 0; i < 5; i++)
-        ck_assert_int_eq(
-            mcplug_get_list(p->server, MCPLUG_TOOLS, close_in_list, p, &p->err), 0);
+        ck_assert_ptr_nonnull(
+            mcplug_get_list(p->server, MCPLUG_TOOLS, NULL, close_in_list, p, &p->err));
     peer_until(p, is_closed, bound_ms());
     ck_assert_uint_eq(lists, 5);
     p->ready = 0;

@@ -241,7 +241,7 @@ END_TEST
 static mcplug_list *list_of(struct peer *p, int code, const char *text)
 {
     mcplug_list *list = NULL;
-    int r = mcplug_get_list_wait(p->server, MCPLUG_TOOLS, &list, &p->err);
+    int r = mcplug_get_list_wait(p->server, MCPLUG_TOOLS, NULL, &list, &p->err);
 
     ck_assert_msg(r == code, "%d: %s", r, p->err.text);
     if (code)

@@ -163,7 +163,7 @@ static void list_all(mcplug_server *server)
 
     for (int kind = MCPLUG_TOOLS; kind <= MCPLUG_TEMPLATES; kind <<= 1) {
         mcplug_list *list = NULL;
-        if (fine("list", mcplug_get_list_wait(server, kind, &list, &err), &err) &&
+        if (fine("list", mcplug_get_list_wait(server, kind, NULL, &list, &err), &err) &&
             (!list ||
              (example && kind == MCPLUG_TOOLS && mcplug_list_find(list, "echo") < 0)))
             broken("a list without what is in it");

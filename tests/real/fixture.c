@@ -516,9 +516,11 @@ struct listing {
     struct mcplug_error why;
 };
 
-static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why)
+static void on_list(void *arg, mcplug_call *call, mcplug_list *list,
+                    const struct mcplug_error *why)
 {
     struct listing *listing = arg;
+    (void)call;
 
     listing->done = true;
     if (why)
@@ -532,8 +534,8 @@ static mcplug_list *list_of(enum mcplug_kind kind) /* give: mcplug_list_unref */
     struct listing listing = {.why = MCPLUG_ERROR_INIT};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
-    int r = mcplug_get_list(real.server, kind, on_list, &listing, &err);
-    ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
+    mcplug_call *call = mcplug_get_list(real.server, kind, NULL, on_list, &listing, &err);
+    ck_assert_msg(call != NULL, "%s", err.text);
     REAL_UNTIL(listing.done);
     ck_assert_msg(listing.list != NULL, "%s", listing.why.text);
     return listing.list;

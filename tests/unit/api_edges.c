@@ -145,7 +145,7 @@ static void wait_here(void *arg)
     mcplug_list *list = NULL;
     refused(mcplug_call_tool_wait(server, "echo", "{}", NULL, &result, &err), &err);
     refused(mcplug_request_wait(server, "ping", NULL, NULL, &result, &err), &err);
-    refused(mcplug_get_list_wait(server, MCPLUG_TOOLS, &list, &err), &err);
+    refused(mcplug_get_list_wait(server, MCPLUG_TOOLS, NULL, &list, &err), &err);
     refused(mcplug_open_wait(host, s, NULL, &other, &err), &err);
     mcplug_settings_free(s);
 }

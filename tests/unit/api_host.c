@@ -63,7 +63,8 @@ START_TEST(the_blocking_forms_run_the_loop_themselves)
     echo_once(modern, "one");
     echo_once(legacy, "two");
     mcplug_list *tools = NULL;
-    ck_assert_int_eq(mcplug_get_list_wait(modern, MCPLUG_TOOLS, &tools, NULL), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_get_list_wait(modern, MCPLUG_TOOLS, NULL, &tools, NULL),
+                     MCPLUG_OK);
     ck_assert_int_ge(mcplug_list_find(tools, "echo"), 0);
     mcplug_close_wait(modern);
     ck_assert_str_eq(mcplug_list_name(tools, 0), "echo"); /* outlives its server */

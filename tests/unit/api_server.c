@@ -410,7 +410,7 @@ START_TEST(a_named_server_can_be_waited_for)
     if (_i)
         ck_assert_int_eq(mcplug_start_thread(host, &err), MCPLUG_OK);
     ck_assert_int_eq(mcplug_open_named_wait(host, conf, "e", NULL, &h, &err), 0);
-    ck_assert_int_eq(mcplug_get_list_wait(h, MCPLUG_TOOLS, &list, &err), 0);
+    ck_assert_int_eq(mcplug_get_list_wait(h, MCPLUG_TOOLS, NULL, &list, &err), 0);
     ck_assert_int_ge(mcplug_list_find(list, "echo"), 0);
     mcplug_list_unref(list);
     ck_assert_int_eq(mcplug_request_wait(h, "resources/list", NULL, NULL, &result, &err),

@@ -408,7 +408,7 @@ START_TEST(call_that_tells_nobody_is_refused)
         else if (i == 2)
             ck_assert_ptr_null(mcplug_ping(h, NULL, NULL, NULL, &err));
         else
-            mcplug_get_list(h, MCPLUG_TOOLS, NULL, NULL, &err);
+            mcplug_get_list(h, MCPLUG_TOOLS, NULL, NULL, NULL, &err);
         ck_assert_int_eq(err.code, MCPLUG_EINVAL);
         ck_assert_str_eq(err.text, "`done` must not be NULL");
     }

@@ -51,9 +51,10 @@ static void on_state(void *arg, mcplug_server *h, enum mcplug_state state,
 
 /* ---- once ---- */
 
-static void on_any_list(void *arg, mcplug_list *list, const struct mcplug_error *why)
+static void on_any_list(void *arg, mcplug_call *call, mcplug_list *list,
+                        const struct mcplug_error *why)
 {
-    (void)arg, (void)list, (void)why;
+    (void)arg, (void)call, (void)list, (void)why;
     ck_abort_msg("told of a list that was refused");
 }
 
@@ -73,7 +74,7 @@ static void is_gone_for_good(mcplug_server *h)
         else if (i == 3)
             mcplug_ping(h, NULL, on_outcome, &out, &err);
         else if (i == 4)
-            r = mcplug_get_list(h, MCPLUG_TOOLS, on_any_list, NULL, &err);
+            mcplug_get_list(h, MCPLUG_TOOLS, NULL, on_any_list, NULL, &err);
         else if (i == 5)
             r = mcplug_subscribe(h, "x:1", &err);
         else
@@ -195,12 +196,13 @@ START_TEST(once_no_list_is_fetched_but_any_can_be_had)
     ck_assert_uint_eq(booked('*'), (unsigned)_i);
     ck_assert_uint_eq(booked('p'), 0);
     ck_assert_int_eq(mcplug_server_list(h, MCPLUG_TOOLS) != NULL, _i);
-    ck_assert_int_eq(mcplug_get_list_wait(h, MCPLUG_TOOLS, &list, &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_get_list_wait(h, MCPLUG_TOOLS, NULL, &list, &err), MCPLUG_OK);
     ck_assert_uint_eq(mcplug_list_count(list), 2);
     mcplug_list_unref(list);
     ck_assert_uint_eq(booked('*'), 1);
     ck_assert_uint_eq(tools_of(h), 2); /* as it was found last */
-    ck_assert_int_eq(mcplug_get_list_wait(h, MCPLUG_PROMPTS, &list, &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_get_list_wait(h, MCPLUG_PROMPTS, NULL, &list, &err),
+                     MCPLUG_OK);
     ck_assert_uint_eq(mcplug_list_count(list), 0);
     mcplug_list_unref(list);
     ck_assert_uint_eq(booked('p'), 1);
@@ -256,10 +258,11 @@ START_TEST(ready_waits_for_the_lists_that_are_wanted_and_no_others)
     ck_assert_uint_eq(booked('p'), cases[_i].prompts);
     ck_assert_uint_eq(status(h).tools, 2 * cases[_i].tools);
     quick(h);
-    ck_assert_int_eq(mcplug_get_list_wait(h, MCPLUG_TOOLS, &list, &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_get_list_wait(h, MCPLUG_TOOLS, NULL, &list, &err), MCPLUG_OK);
     ck_assert_uint_eq(mcplug_list_count(list), 2);
     mcplug_list_unref(list);
-    ck_assert_int_eq(mcplug_get_list_wait(h, MCPLUG_PROMPTS, &list, &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_get_list_wait(h, MCPLUG_PROMPTS, NULL, &list, &err),
+                     MCPLUG_OK);
     mcplug_list_unref(list);
     ck_assert_uint_eq(booked('*'), 1);
     ck_assert_uint_eq(booked('p'), 1);
@@ -296,9 +299,11 @@ START_TEST(who_joins_a_server_that_is_up_without_lists_has_his)
 }
 END_TEST
 
-static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why)
+static void on_list(void *arg, mcplug_call *call, mcplug_list *list,
+                    const struct mcplug_error *why)
 {
     struct ready *r = arg;
+    (void)call;
     ck_assert((list == NULL) == (why != NULL));
     r->times++;
     r->code = why ? why->code : MCPLUG_OK;
@@ -321,7 +326,7 @@ START_TEST(a_list_that_is_waited_for_ends_with_the_close)
         ck_assert_int_eq(mcplug_open(host, s, &o, NULL, NULL, &other, &err), MCPLUG_OK);
     mcplug_server *h = open_for(s, &o, &ready);
     UNTIL(_i != 1 || ready.times);
-    ck_assert_int_eq(mcplug_get_list(h, MCPLUG_TOOLS, on_list, &listed, &err), MCPLUG_OK);
+    ck_assert_ptr_nonnull(mcplug_get_list(h, MCPLUG_TOOLS, NULL, on_list, &listed, &err));
     turn_for(50);
     ck_assert_uint_eq(listed.times, 0);
     mcplug_close(h, NULL, NULL);

@@ -16,6 +16,8 @@ static struct slot {
     bool used;
 } slots[CALLS];
 
+static mcplug_call *kept[16]; /* whether they have ended or not */
+
 static struct due { /* what somebody is to be told yet */
     long calls, lists, released, freed, ready, warm;
 } due;
@@ -37,6 +39,13 @@ static bool one_in(unsigned n)
 }
 
 static void act(void);
+
+static void keep(mcplug_call *c)
+{
+    mcplug_call **at = &kept[any(MP_COUNT(kept))];
+    mcplug_call_unref(*at);
+    *at = mcplug_call_ref(c);
+}
 
 static void told(void)
 {
@@ -97,8 +106,10 @@ static void on_ready(void *arg, mcplug_server *h, const struct mcplug_error *why
     on_one(arg);
 }
 
-static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why)
+static void on_list(void *arg, mcplug_call *call, mcplug_list *list,
+                    const struct mcplug_error *why)
 {
+    (void)call;
     HOLDS(!list == (why != NULL), "a list and a reason, or neither");
     HOLDS(!why || why->code, "no reason");
     on_one(arg);
@@ -244,6 +255,8 @@ static void begin_call(mcplug_server *h, mcplug_toolbox *b, const char *name)
         s->call = mcplug_call_tool(h, tool, a, &o, on_done, s, &err);
     s->used = s->call != NULL;
     due.calls += s->used;
+    if (one_in(3))
+        keep(s->call);
 }
 
 static void check_books(const struct mcplug_ledger *l)
@@ -277,9 +290,13 @@ static void ask_of(mcplug_server *h)
 {
     const char *uri = one_in(2) ? "example:///counter" : "x:1";
 
-    if (one_in(2))
-        due.lists += mcplug_get_list(h, 1 << any(4), on_list, &due.lists, &err) == 0;
-    else if (one_in(2))
+    if (one_in(2)) {
+        struct mcplug_call_options o = {.struct_size = sizeof o,
+                                        .timeout_ms = one_in(4) ? 1 + any(60) : 0};
+        mcplug_call *c = mcplug_get_list(h, 1 << any(4), &o, on_list, &due.lists, &err);
+        due.lists += c != NULL;
+        keep(c);
+    } else if (one_in(2))
         mcplug_subscribe(h, uri, &err);
     else
         mcplug_unsubscribe(h, uri, &err);
@@ -354,7 +371,9 @@ static void act(void)
         begin_call(*h, NULL, NULL);
     } else if (what == 12) {
         const struct slot *s = &slots[any(CALLS)];
-        if (s->used && s->call)
+        if (one_in(3))
+            mcplug_cancel(kept[any(MP_COUNT(kept))]);
+        else if (s->used && s->call)
             mcplug_cancel(s->call);
     } else if (what == 13) {
         if (one_in(3))
@@ -421,6 +440,10 @@ START_TEST(whatever_a_program_does_everybody_is_told_once)
     if (_i == 2)
         UNTIL(all_told());
     mcplug_free(host);
+    for (unsigned i = 0; i < MP_COUNT(kept); i++) {
+        mcplug_cancel(kept[i]);
+        mcplug_call_unref(kept[i]);
+    }
     HOLDS(all_told(),
           "not told: %ld calls, %ld lists, %ld released, %ld freed, %ld ready, %ld warm",
           due.calls, due.lists, due.released, due.freed, due.ready, due.warm);

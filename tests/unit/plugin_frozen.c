@@ -233,7 +233,8 @@ START_TEST(a_server_of_minor_1_gets_arguments_beside_a_call_and_is_told_its_end)
     place("old_1.so", "old-1.so");
     mcplug_server *server = connect("old-1");
     ck_assert_str_eq(mcplug_server_revision(server), "2026-07-28");
-    ck_assert_int_eq(mcplug_get_list_wait(server, MCPLUG_TOOLS, &tools, &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_get_list_wait(server, MCPLUG_TOOLS, NULL, &tools, &err),
+                     MCPLUG_OK);
     ck_assert_uint_eq(mcplug_list_count(tools), 1);
     mcplug_list_unref(tools);
     int r = mcplug_call_tool_wait(server, "where", "{\"region\":\"eu\"}", NULL, &result,

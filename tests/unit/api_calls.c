@@ -1,0 +1,305 @@
+/* Calls as programs hold them: references, lists, pings and subscriptions. */
+#include "api/host.h"
+#include "talker_kit.h"
+
+#include <pthread.h>
+
+/* ---- references ---- */
+
+static void *drop_call(void *arg)
+{
+    mcplug_call_unref(arg);
+    return NULL;
+}
+
+/* _i: 0 it is answered, 1 cancelled, 2 cancelled before it was sent, 3 ended with its
+ * server */
+START_TEST(call_that_has_ended_can_be_cancelled_by_who_has_a_reference)
+{
+    struct outcome out = {0};
+    struct mcplug_ledger l = {.struct_size = sizeof l};
+    pthread_t thread;
+    begin_bare();
+    mcplug_server *h = _i == 2 ? NULL : hold(talks("SLOW", "60"), NULL);
+    if (_i == 2) {
+        mcplug_settings *s = talks(NULL, NULL);
+        ck_assert_int_eq(mcplug_open(host, s, NULL, NULL, NULL, &h, &err), MCPLUG_OK);
+        mcplug_settings_free(s);
+    }
+    mcplug_call *c = mcplug_call_tool(h, _i % 3 ? "slow" : "quick", NULL, NULL,
+                                      on_outcome, &out, &err);
+    ck_assert_ptr_nonnull(c);
+    ck_assert_ptr_eq(mcplug_call_ref(c), c);
+    if (_i == 1)
+        turn_for(20);
+    if (_i == 1 || _i == 2)
+        mcplug_cancel(c);
+    if (_i == 3)
+        mcplug_close(h, NULL, NULL);
+    UNTIL(out.times);
+    ck_assert_int_eq(out.code, _i ? MCPLUG_ECANCELED : MCPLUG_OK);
+    for (int i = 0; i < 2; i++) {
+        mcplug_cancel(c);
+        turn_for(20);
+    }
+    ck_assert_uint_eq(out.times, 1);
+    if (_i != 3) {
+        mcplug_server_ledger(h, &l);
+        ck_assert_uint_eq(l.issued, 1);
+        ck_assert_uint_eq(l.cancelled, _i != 0);
+    }
+    end(); /* it outlives the host, too */
+    mcplug_cancel(c);
+    ck_assert_int_eq(pthread_create(&thread, NULL, drop_call, c), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    mcplug_call_unref(NULL);
+    ck_assert_ptr_null(mcplug_call_ref(NULL));
+    mcplug_cancel(NULL);
+}
+END_TEST
+
+static void on_use(void *arg, mcplug_call *call, const struct mcplug_record *record)
+{
+    (void)record;
+    mcplug_cancel(call); /* of no effect */
+    ++*(unsigned *)arg;
+}
+
+/* _i: 1 one that the toolbox answers itself */
+START_TEST(call_of_a_toolbox_that_has_ended_can_be_cancelled)
+{
+    unsigned n = 0;
+    begin(NULL);
+    put_in("a", example("modern"), NULL);
+    warm_up();
+    mcplug_call *c = mcplug_toolbox_call(box, _i ? "list-resources" : "mcp__a__echo",
+                                         "{\"text\":\"x\"}", NULL, on_use, &n, &err);
+    ck_assert_msg(c != NULL, "%s", err.text);
+    mcplug_call_ref(c);
+    UNTIL(n);
+    mcplug_cancel(c);
+    turn_for(20);
+    ck_assert_uint_eq(n, 1);
+    end();
+    mcplug_cancel(c);
+    mcplug_call_unref(c);
+}
+END_TEST
+
+/* ---- lists ---- */
+
+struct listed {
+    unsigned times;
+    int code;
+    size_t count;
+    char text[512];
+    mcplug_call *call;
+};
+
+static void on_list(void *arg, mcplug_call *call, mcplug_list *list,
+                    const struct mcplug_error *why)
+{
+    struct listed *l = arg;
+    ck_assert_ptr_eq(call, l->call);
+    ck_assert((list == NULL) == (why != NULL));
+    mcplug_cancel(call); /* of no effect */
+    l->times++;
+    l->code = why ? why->code : MCPLUG_OK;
+    l->count = mcplug_list_count(list);
+    snprintf(l->text, sizeof l->text, "%s", why ? why->text : "");
+}
+
+static void ask_list(mcplug_server *h, const struct mcplug_call_options *o,
+                     struct listed *l)
+{
+    *l = (struct listed){0};
+    l->call = mcplug_get_list(h, MCPLUG_TOOLS, o, on_list, l, &err);
+    ck_assert_msg(l->call != NULL, "%s", err.text);
+    mcplug_call_ref(l->call);
+}
+
+/* A list is given once $BOOK.go is there. */
+static mcplug_server *holds_lists_back(void)
+{
+    struct mcplug_server_options o = {.struct_size = sizeof o, .lists = MCPLUG_NO_LISTS};
+    let_go(false);
+    return hold(talks("BEFORE", "while [ ! -e \"$BOOK.go\" ]; do sleep 0.01; done"), &o);
+}
+
+/* _i: 0 it is on the wire, 1 its server is not up */
+START_TEST(list_can_be_cancelled)
+{
+    struct listed l;
+    begin_bare();
+    mcplug_server *h;
+    if (_i == 0) {
+        h = holds_lists_back();
+    } else {
+        mcplug_settings *s = SCRIPTED("FIRST", "exec cat > /dev/null");
+        ck_assert_int_eq(mcplug_open(host, s, NULL, NULL, NULL, &h, &err), MCPLUG_OK);
+        mcplug_settings_free(s);
+    }
+    ask_list(h, NULL, &l);
+    UNTIL(_i || booked('*') == 1);
+    mcplug_cancel(l.call);
+    mcplug_cancel(l.call);
+    ck_assert_uint_eq(l.times, 0); /* never inside */
+    UNTIL(l.times);
+    ck_assert_int_eq(l.code, MCPLUG_ECANCELED);
+    ck_assert_str_eq(l.text, "cancelled");
+    if (_i == 0) { /* the next one is asked for anew, and the late answer is dropped */
+        let_go(true);
+        struct listed again;
+        ask_list(h, NULL, &again);
+        UNTIL(again.times);
+        ck_assert_int_eq(again.code, MCPLUG_OK);
+        ck_assert_uint_eq(again.count, 2);
+        ck_assert_uint_eq(booked('*'), 2);
+        ck_assert_uint_eq(status(h).wire->late, 1);
+        ck_assert_uint_eq(status(h).calls->issued, 0);
+        mcplug_call_unref(again.call);
+    }
+    turn_for(20);
+    ck_assert_uint_eq(l.times, 1);
+    mcplug_cancel(l.call);
+    end();
+    mcplug_call_unref(l.call);
+}
+END_TEST
+
+START_TEST(list_that_others_wait_for_goes_on_without_who_cancels)
+{
+    struct listed l[3];
+    begin_bare();
+    mcplug_server *h = holds_lists_back();
+    for (int i = 0; i < 3; i++)
+        ask_list(h, NULL, &l[i]);
+    UNTIL(booked('*') == 1);
+    mcplug_cancel(l[1].call);
+    UNTIL(l[1].times);
+    ck_assert_int_eq(l[1].code, MCPLUG_ECANCELED);
+    let_go(true);
+    UNTIL(l[0].times && l[2].times);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_uint_eq(l[i].times, 1);
+        ck_assert_int_eq(l[i].code, i == 1 ? MCPLUG_ECANCELED : MCPLUG_OK);
+        mcplug_call_unref(l[i].call);
+    }
+    ck_assert_uint_eq(booked('*'), 1);
+    ck_assert_uint_eq(status(h).wire->late, 0);
+    end();
+}
+END_TEST
+
+static void on_list_cancels(void *arg, mcplug_call *call, mcplug_list *list,
+                            const struct mcplug_error *why)
+{
+    struct listed *both = arg;
+    (void)call, (void)list, (void)why;
+    both[0].times++;
+    mcplug_cancel(both[1].call);
+}
+
+START_TEST(list_can_be_cancelled_by_who_hears_the_same_list_first)
+{
+    struct listed l[2] = {0};
+    begin_bare();
+    mcplug_server *h = holds_lists_back();
+    ck_assert_ptr_nonnull(
+        mcplug_get_list(h, MCPLUG_TOOLS, NULL, on_list_cancels, l, &err));
+    ask_list(h, NULL, &l[1]);
+    let_go(true);
+    UNTIL(l[1].times);
+    ck_assert_uint_eq(l[0].times, 1);
+    ck_assert_int_eq(l[1].code, MCPLUG_ECANCELED);
+    end();
+    mcplug_call_unref(l[1].call);
+}
+END_TEST
+
+/* _i: 0 it is on the wire, 1 its server is not up, 2 the time was over before */
+START_TEST(list_has_a_time_of_its_own)
+{
+    struct mcplug_call_options o = {
+        .struct_size = sizeof o, .timeout_ms = 3000, .waited_ms = _i == 2 ? 3000 : 0};
+    struct listed l;
+    begin_bare();
+    mcplug_server *h;
+    if (_i != 1) {
+        h = holds_lists_back();
+    } else {
+        mcplug_settings *s = SCRIPTED("FIRST", "exec cat > /dev/null");
+        ck_assert_int_eq(mcplug_open(host, s, NULL, NULL, NULL, &h, &err), MCPLUG_OK);
+        mcplug_settings_free(s);
+    }
+    mp_loop_fake_clock(host->loop);
+    ask_list(h, &o, &l);
+    if (_i != 2) {
+        pass(2999);
+        ck_assert_uint_eq(l.times, 0);
+        pass(1);
+    }
+    SOON(l.times);
+    ck_assert_msg(l.code == MCPLUG_ETIMEDOUT, "%s", l.text);
+    if (_i != 1)
+        ck_assert_str_eq(l.text, "tools/list timed out after 3s");
+    let_go(true);
+    pass(100);
+    ck_assert_uint_eq(l.times, 1);
+    end();
+    mcplug_call_unref(l.call);
+}
+END_TEST
+
+START_TEST(blocking_list_has_a_time_of_its_own)
+{
+    struct mcplug_call_options o = {.struct_size = sizeof o, .timeout_ms = 20};
+    mcplug_list *list = NULL;
+    begin_bare();
+    mcplug_server *h = holds_lists_back();
+    ck_assert_int_eq(mcplug_get_list_wait(h, MCPLUG_TOOLS, &o, &list, &err),
+                     MCPLUG_ETIMEDOUT);
+    ck_assert_ptr_null(list);
+    let_go(true);
+    ck_assert_int_eq(mcplug_get_list_wait(h, MCPLUG_TOOLS, NULL, &list, &err), MCPLUG_OK);
+    ck_assert_uint_eq(mcplug_list_count(list), 2);
+    mcplug_list_unref(list);
+    end();
+}
+END_TEST
+
+/* ---- pings ---- */
+
+/* _i: 1 the server is busy */
+START_TEST(blocking_ping_tells_whether_it_is_alive)
+{
+    struct mcplug_call_options o = {.struct_size = sizeof o, .timeout_ms = _i ? 20 : 0};
+    struct outcome out = {0};
+    begin_bare();
+    mcplug_server *h = hold(talks("SLOW", "60"), NULL);
+    mcplug_call *c = NULL;
+    if (_i)
+        c = mcplug_call_tool(h, "slow", NULL, NULL, on_outcome, &out, &err);
+    ck_assert_int_eq(mcplug_ping_wait(h, &o, &err), _i ? MCPLUG_ETIMEDOUT : MCPLUG_OK);
+    mcplug_cancel(c);
+    end();
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+    tcase_add_loop_test(tc, call_that_has_ended_can_be_cancelled_by_who_has_a_reference,
+                        0, 4);
+    tcase_add_loop_test(tc, call_of_a_toolbox_that_has_ended_can_be_cancelled, 0, 2);
+    tcase_add_loop_test(tc, list_can_be_cancelled, 0, 2);
+    tcase_add_test(tc, list_that_others_wait_for_goes_on_without_who_cancels);
+    tcase_add_test(tc, list_can_be_cancelled_by_who_hears_the_same_list_first);
+    tcase_add_loop_test(tc, list_has_a_time_of_its_own, 0, 3);
+    tcase_add_test(tc, blocking_list_has_a_time_of_its_own);
+    tcase_add_loop_test(tc, blocking_ping_tells_whether_it_is_alive, 0, 2);
+}
+
+int main(void)
+{
+    return run_suite("api_calls", add);
+}
