@@ -11,6 +11,7 @@ unit_tests = \
 	tests/unit/api_config \
 	tests/unit/api_edges \
 	tests/unit/api_events \
+	tests/unit/api_fd \
 	tests/unit/api_host \
 	tests/unit/api_options \
 	tests/unit/api_server \

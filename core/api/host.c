@@ -201,7 +201,7 @@ void mcplug_stop(mcplug *host)
 
 int mcplug_fd(mcplug *host)
 {
-    return mp_loop_fd(host->loop);
+    return host->has_thread ? -1 : mp_loop_fd(host->loop);
 }
 
 int mcplug_timeout(mcplug *host)

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 #include <uv.h>
 
 /* A heap of timers, by due time. They live inside their owners, so starting one costs no
@@ -29,6 +31,9 @@ struct mp_loop {
     uv_async_t wake;   /* other threads, and jobs deferred outside of a turn */
     uint64_t alarm_at; /* 0: not armed */
     bool ringing;
+    struct mp_watch *tick; /* for a foreign loop, see mp_loop_fd(); NULL: there is none */
+    int tick_fd;
+    uint64_t tick_at; /* 0: not armed */
     struct timers timers;
     struct mp_job *first, **last; /* deferred */
     unsigned in_turn;
@@ -76,6 +81,8 @@ static void turn_end(struct mp_loop *loop)
     loop->in_turn--;
 }
 
+static void foresee(struct mp_loop *loop);
+
 void mp_loop_call(struct mp_loop *loop, void (*fn)(void *arg), void *arg)
 {
     if (loop->in_turn == 0) /* nobody may have turned it for long */
@@ -83,6 +90,7 @@ void mp_loop_call(struct mp_loop *loop, void (*fn)(void *arg), void *arg)
     turn_begin(loop);
     fn(arg);
     turn_end(loop);
+    foresee(loop);
 }
 
 void mp_job_defer(struct mp_loop *loop, struct mp_job *job, void (*fn)(struct mp_job *))
@@ -267,6 +275,7 @@ int mp_timer_start(struct mp_loop *loop, struct mp_timer *timer, uint64_t ms,
     if (!heap_add(&loop->timers, timer))
         return MCPLUG_ENOMEM;
     arm(loop, 0);
+    foresee(loop);
     return MCPLUG_OK;
 }
 
@@ -364,6 +373,9 @@ struct mp_loop *mp_loop_new(struct mcplug_error *err)
     pthread_mutex_init(&loop->lock, NULL);
     loop->posts_end = &loop->posts;
     loop->last = &loop->first;
+    /* registers the descriptor of `wake`, so that it can wake a foreign loop from now on
+     */
+    uv_run(&loop->uv, UV_RUN_NOWAIT);
     return loop;
 }
 
@@ -372,6 +384,10 @@ void mp_loop_free(struct mp_loop *loop)
     if (!loop)
         return;
     mp_loop_settle(loop);
+    if (loop->tick) {
+        mp_watch_stop(loop->tick);
+        close(loop->tick_fd);
+    }
     uv_close((uv_handle_t *)&loop->alarm, NULL);
     uv_close((uv_handle_t *)&loop->again, NULL);
     uv_close((uv_handle_t *)&loop->wake, NULL);
@@ -392,6 +408,7 @@ void mp_loop_run(struct mp_loop *loop)
     while (!atomic_load(&loop->stopping))
         uv_run(&loop->uv, UV_RUN_DEFAULT);
     atomic_store(&loop->stopping, false);
+    foresee(loop);
 }
 
 void mp_loop_turn(struct mp_loop *loop, bool wait)
@@ -403,6 +420,7 @@ void mp_loop_turn(struct mp_loop *loop, bool wait)
         wait = false;
     }
     uv_run(&loop->uv, wait ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+    foresee(loop);
 }
 
 void mp_loop_unstop(struct mp_loop *loop)
@@ -438,17 +456,59 @@ void mp_loop_stop(struct mp_loop *loop)
     uv_async_send(&loop->wake);
 }
 
-int mp_loop_fd(struct mp_loop *loop)
-{
-    return uv_backend_fd(&loop->uv);
-}
-
 int mp_loop_timeout(struct mp_loop *loop)
 {
     if (loop->first)
         return 0;
     uv_update_time(&loop->uv);
     return uv_backend_timeout(&loop->uv);
+}
+
+/* ---- for a foreign loop ---- */
+
+/* What is due runs with the alarm; the end of the turn arms this again. */
+static void on_tick(void *arg, unsigned events)
+{
+    struct mp_loop *loop = arg;
+    uint64_t times;
+    (void)events;
+
+    if (read(loop->tick_fd, &times, sizeof times) == sizeof times)
+        loop->tick_at = 0;
+}
+
+/* Outside of turns, whenever something may have become due earlier: a tick that comes
+ * sooner is left alone, as an alarm is. libuv registers descriptors when it is run, which
+ * is why there may be something to do at once. */
+static void foresee(struct mp_loop *loop)
+{
+    if (!loop->tick || loop->in_turn > 0)
+        return;
+    int ms = mp_loop_timeout(loop);
+    uint64_t at = uv_now(&loop->uv) + (unsigned)ms;
+    struct itimerspec in = {
+        .it_value = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}};
+    if (ms == 0)
+        uv_async_send(&loop->wake);
+    else if (ms > 0 && (!loop->tick_at || at < loop->tick_at) &&
+             timerfd_settime(loop->tick_fd, 0, &in, NULL) == 0)
+        loop->tick_at = at;
+}
+
+int mp_loop_fd(struct mp_loop *loop)
+{
+    if (!loop->tick) {
+        loop->tick_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+        if (loop->tick_fd < 0)
+            return -1;
+        loop->tick = mp_watch_start(loop, loop->tick_fd, MP_READABLE, on_tick, loop);
+        if (!loop->tick) {
+            close(loop->tick_fd);
+            return -1;
+        }
+        foresee(loop);
+    }
+    return uv_backend_fd(&loop->uv);
 }
 
 /* ---- descriptors ---- */
@@ -515,7 +575,9 @@ int mp_watch_update(struct mp_watch *watch, unsigned events)
     watch->events = events;
     /* libuv asserts that there are no others, which a module might have set */
     int known = (int)(events & (MP_READABLE | MP_WRITABLE));
-    return events ? uv_poll_start(&watch->uv, known, on_poll) : uv_poll_stop(&watch->uv);
+    int r = events ? uv_poll_start(&watch->uv, known, on_poll) : uv_poll_stop(&watch->uv);
+    foresee(watch->loop);
+    return r;
 }
 
 void mp_watch_stop(struct mp_watch *watch)

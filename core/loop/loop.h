@@ -32,9 +32,11 @@ void mp_loop_tick(struct mp_loop *loop);   /* brings mp_loop_now() up to date in
 void mp_loop_call(struct mp_loop *loop, void (*fn)(void *arg), void *arg); /* a turn */
 bool mp_loop_in_turn(const struct mp_loop *loop); /* inside one of its callbacks? */
 void mp_loop_settle(struct mp_loop *loop); /* runs what was posted, waits for the pool */
-/* For a foreign loop: a descriptor that is readable when there is something to do, and
- * how long to wait at most, -1: for ever. Call mp_loop_turn(loop, false) then. */
+/* For a foreign loop: a descriptor that is readable when there is something to do. Call
+ * mp_loop_turn(loop, false) then. The first call makes a timerfd that is inside of it, so
+ * that timers need no other wait. -1: there was no descriptor for that. */
 int mp_loop_fd(struct mp_loop *loop);
+/* How long to wait for that at most, in ms; -1: for ever. */
 int mp_loop_timeout(struct mp_loop *loop);
 
 /* ---- time ---- */

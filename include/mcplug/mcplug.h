@@ -120,9 +120,14 @@ MCPLUG_API void mcplug_stop(mcplug *host); /* [any] ends mcplug_run() */
 /* Runs the loop on a thread of ours until mcplug_free(). The *_wait forms may be used on
  * any other thread then. */
 MCPLUG_API int mcplug_start_thread(mcplug *host, struct mcplug_error *err);
-MCPLUG_API int mcplug_fd(mcplug *host); /* readable: call mcplug_turn() */
-MCPLUG_API int
-mcplug_timeout(mcplug *host); /* ms to wait for that at most; -1: no limit */
+/* For a loop that you have: a descriptor that is readable whenever mcplug_turn(host, 0)
+ * has something to do, time-outs included. Watch it level-triggered; it stays the same
+ * until mcplug_free(), and is not yours to close. -1: our own thread runs the loop, or no
+ * descriptor is left (the first call makes a timerfd). */
+MCPLUG_API int mcplug_fd(mcplug *host);
+/* For a loop around poll() that has time-outs of its own: ms to wait for that at most;
+ * -1: no limit. Ask anew before each wait. */
+MCPLUG_API int mcplug_timeout(mcplug *host);
 /* Does what is due; waits for something to do first when `wait`. */
 MCPLUG_API void mcplug_turn(mcplug *host, int wait);
 /* [any] Runs fn(arg) on the loop thread, never inside this call. */

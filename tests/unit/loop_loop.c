@@ -1,5 +1,7 @@
 #include "fake.h"
 
+#include <dirent.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -307,6 +309,179 @@ START_TEST(pool_work_runs_elsewhere_and_is_done_here)
 }
 END_TEST
 
+/* ---- for a foreign loop ---- */
+
+static unsigned n_timerfds(void)
+{
+    unsigned n = 0;
+    char link[64];
+    DIR *dir = opendir("/proc/self/fd");
+    for (const struct dirent *e; (e = readdir(dir));) {
+        ssize_t len = readlinkat(dirfd(dir), e->d_name, link, sizeof link - 1);
+        link[len < 0 ? 0 : len] = '\0';
+        n += strcmp(link, "anon_inode:[timerfd]") == 0;
+    }
+    closedir(dir);
+    return n;
+}
+
+static bool is_readable(int fd)
+{
+    struct pollfd p = {fd, POLLIN, 0};
+    return poll(&p, 1, 0) == 1;
+}
+
+/* Until it has nothing to do, without a wait. */
+static void turn_all(int fd)
+{
+    for (int i = 0; i < 10 && is_readable(fd); i++)
+        mp_loop_turn(loop, false);
+    ck_assert(!is_readable(fd));
+}
+
+/* One wait for as long as it takes, and the turn. */
+static void turn_when_readable(int fd)
+{
+    struct pollfd p = {fd, POLLIN, 0};
+    ck_assert_int_eq(poll(&p, 1, -1), 1);
+    mp_loop_turn(loop, false);
+}
+
+START_TEST(there_is_no_timerfd_before_a_foreign_loop_asks_for_the_descriptor)
+{
+    struct letter a = {.c = 'a'};
+    begin(false);
+    mp_timer_start(loop, &a.timer, 1, on_timer);
+    ck_assert_int_ge(mp_loop_timeout(loop), 0);
+    mp_loop_turn(loop, true);
+    ck_assert_uint_eq(n_timerfds(), 0);
+    int fd = mp_loop_fd(loop);
+    ck_assert_uint_eq(n_timerfds(), 1);
+    ck_assert_int_eq(mp_loop_fd(loop), fd);
+    ck_assert_uint_eq(n_timerfds(), 1);
+    mp_timer_stop(loop, &a.timer);
+    mp_loop_free(loop);
+    ck_assert_uint_eq(n_timerfds(), 0);
+}
+END_TEST
+
+static void start_next(struct mp_timer *t)
+{
+    struct letter *next = MP_OF(t, struct letter, timer) + 1;
+    on_timer(t);
+    mp_timer_start(loop, &next->timer, 10, on_timer);
+}
+
+/* Started before the descriptor was asked for, outside of a turn, and in one; a later one
+ * and an earlier one. */
+START_TEST(timers_make_the_descriptor_readable)
+{
+    struct letter all[] = {{.c = 'a'}, {.c = 'b'}, {.c = 'c'}, {.c = 'd'}};
+    begin(false);
+    mp_timer_start(loop, &all[2].timer, 40, start_next);
+    int fd = mp_loop_fd(loop);
+    turn_all(fd);
+    mp_timer_start(loop, &all[0].timer, 20, start_next);
+    while (strlen(order) < MP_COUNT(all))
+        turn_when_readable(fd);
+    ck_assert_str_eq(order, "abcd");
+    turn_all(fd);
+    mp_loop_free(loop);
+}
+END_TEST
+
+START_TEST(a_timer_that_is_due_already_makes_the_descriptor_readable_at_once)
+{
+    struct letter a = {.c = 'a'};
+    begin(false);
+    int fd = mp_loop_fd(loop);
+    turn_all(fd);
+    mp_timer_start(loop, &a.timer, 0, on_timer);
+    ck_assert(is_readable(fd));
+    turn_all(fd);
+    ck_assert_str_eq(order, "a");
+    mp_loop_free(loop);
+}
+END_TEST
+
+START_TEST(what_is_queued_outside_of_a_turn_makes_the_descriptor_readable)
+{
+    struct letter a = {.c = 'a'}, b = {.c = 'b'};
+    begin(false);
+    int fd = mp_loop_fd(loop);
+    turn_all(fd);
+    mp_job_defer(loop, &a.job, on_job);
+    ck_assert(is_readable(fd));
+    turn_all(fd);
+    ck_assert_str_eq(order, "a");
+    mp_loop_post(loop, post_note, (void *)"p");
+    ck_assert(is_readable(fd));
+    turn_all(fd);
+    ck_assert_str_eq(order, "ap");
+    mp_job_defer(loop, &b.job, on_job); /* with others that go on for ever */
+    mp_job_defer(loop, &first.job, again);
+    mp_loop_turn(loop, false);
+    ck_assert(is_readable(fd));
+    mp_job_drop(loop, &first.job);
+    turn_all(fd);
+    mp_loop_free(loop);
+}
+END_TEST
+
+static void watch_now(struct mp_job *job)
+{
+    (void)job;
+    watch = mp_watch_start(loop, pair[0], MP_READABLE, on_readable, NULL);
+}
+
+/* libuv registers a descriptor when it is run next. */
+START_TEST(a_descriptor_watched_since_the_last_turn_makes_it_readable)
+{
+    for (int in_turn = 0; in_turn < 2; in_turn++) {
+        begin(false);
+        received = 0;
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+        int fd = mp_loop_fd(loop);
+        turn_all(fd);
+        if (in_turn) {
+            mp_job_defer(loop, &first.job, watch_now);
+            mp_loop_post(loop, post_nothing, NULL);
+            turn_all(fd);
+        } else {
+            watch_now(NULL);
+        }
+        turn_all(fd);
+        ck_assert_int_eq(write(pair[1], "x", 1), 1);
+        turn_when_readable(fd);
+        ck_assert_uint_eq(received, 1);
+        close(pair[1]);
+        while (watch)
+            turn_when_readable(fd);
+        close(pair[0]);
+        mp_loop_free(loop);
+    }
+}
+END_TEST
+
+/* Deadlines of calls, all later than the first: no call of timerfd_settime for each. */
+START_TEST(a_tick_that_comes_sooner_is_left_alone)
+{
+    struct letter a = {.c = 'a'}, b = {.c = 'b'};
+    begin(false);
+    int fd = mp_loop_fd(loop);
+    mp_timer_start(loop, &a.timer, 20, on_timer);
+    mp_timer_start(loop, &b.timer, 30, on_timer);
+    mp_timer_stop(loop, &a.timer);
+    turn_all(fd);
+    turn_when_readable(fd); /* that of the one that was stopped */
+    ck_assert_str_eq(order, "");
+    while (!order[0])
+        turn_when_readable(fd);
+    ck_assert_str_eq(order, "b");
+    mp_loop_free(loop);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_test(tc, timers_run_in_order_of_their_time_and_only_then);
@@ -321,6 +496,12 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_descriptor_that_fails_is_read_to_its_end);
     tcase_add_test(tc, who_waits_to_write_hears_of_a_failure);
     tcase_add_test(tc, pool_work_runs_elsewhere_and_is_done_here);
+    tcase_add_test(tc, there_is_no_timerfd_before_a_foreign_loop_asks_for_the_descriptor);
+    tcase_add_test(tc, timers_make_the_descriptor_readable);
+    tcase_add_test(tc, a_timer_that_is_due_already_makes_the_descriptor_readable_at_once);
+    tcase_add_test(tc, what_is_queued_outside_of_a_turn_makes_the_descriptor_readable);
+    tcase_add_test(tc, a_descriptor_watched_since_the_last_turn_makes_it_readable);
+    tcase_add_test(tc, a_tick_that_comes_sooner_is_left_alone);
 }
 
 int main(void)
