@@ -223,7 +223,7 @@ static struct cli_member *member_of(const struct cli_connect_all *r, const char 
     return NULL;
 }
 
-static void on_event(void *arg, const struct mcplug_event *event)
+static void on_event(void *arg, const struct mcplug_activity *event)
 {
     struct cli_member *m = event->server ? member_of(arg, event->server) : NULL;
     if (m)

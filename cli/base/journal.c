@@ -475,24 +475,24 @@ void cli_journal_event(struct cli_journal *j, int level, const char *text)
     cli_journal_line(j, level, CLI_JOURNAL_EVENT, text, strlen(text));
 }
 
-void cli_journal_take(struct cli_journal *j, const struct mcplug_event *event)
+void cli_journal_take(struct cli_journal *j, const struct mcplug_activity *event)
 {
-    char line[MCPLUG_EVENT_LINE_MAX];
+    char line[MCPLUG_ACTIVITY_LINE_MAX];
 
     if (!j || event->level > MCPLUG_LOG_VERBOSE)
         return;
-    if (event->kind == MCPLUG_EVENT_REMARK) {
+    if (event->kind == MCPLUG_ACTIVITY_REMARK) {
         cli_journal_line(j, event->level, CLI_JOURNAL_STDERR, event->text, event->len);
         return;
     }
-    for (unsigned n = 0; mcplug_event_text(event, n, line); n++)
+    for (unsigned n = 0; mcplug_activity_text(event, n, line); n++)
         cli_journal_event(j, event->level, line);
 }
 
-mcplug_listener *cli_journal_listen(mcplug *host, mcplug_event_fn *fn, void *arg)
+mcplug_listener *cli_journal_listen(mcplug *host, mcplug_activity_fn *fn, void *arg)
 {
     return cli_journal_wanted()
-               ? mcplug_listen(host, MCPLUG_EVENT_ALL & ~MCPLUG_EVENT_FRAME,
+               ? mcplug_listen(host, MCPLUG_ACTIVITY_ALL & ~MCPLUG_ACTIVITY_FRAME,
                                MCPLUG_LOG_VERBOSE, fn, arg)
                : NULL;
 }

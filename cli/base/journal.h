@@ -34,10 +34,10 @@ void cli_journal_line(struct cli_journal *j, int level, enum cli_journal_kind ki
 void cli_journal_event(struct cli_journal *j, int level, const char *text);
 /* What happened to the server, or what it wrote to stderr. Frames are not kept, nor
  * events without a text. */
-void cli_journal_take(struct cli_journal *j, const struct mcplug_event *event);
+void cli_journal_take(struct cli_journal *j, const struct mcplug_activity *event);
 /* Tells `fn` all that may be worth a line. The host has it; NULL: nothing is to be kept,
  * or there is no memory. */
-mcplug_listener *cli_journal_listen(mcplug *host, mcplug_event_fn *fn, void *arg);
+mcplug_listener *cli_journal_listen(mcplug *host, mcplug_activity_fn *fn, void *arg);
 
 /* Forgets what is kept of that server. */
 void cli_journal_remove(const struct mcplug_paths *paths, const char *name);

@@ -25,7 +25,7 @@ static bool is_told(const struct cli_oneshot *link, int level, const char *sourc
            (!link->connected || strncmp(text, link->told, strlen(text)) == 0);
 }
 
-static void on_event(void *arg, const struct mcplug_event *event)
+static void on_event(void *arg, const struct mcplug_activity *event)
 {
     const struct cli_oneshot *link = arg;
 

@@ -139,18 +139,18 @@ static void on_logged(void *arg, mcplug_server *handle, const char *params, size
 
 /* Is it about this one? Those who share a connection share its events; before it is
  * acquired only its name is known. */
-static bool concerns(const struct mcplug_event *event, const struct cli_watched *s)
+static bool concerns(const struct mcplug_activity *event, const struct cli_watched *s)
 {
     if (!s->begun || !event->server)
         return false;
-    return s->handle ? mcplug_event_concerns(event, s->handle)
+    return s->handle ? mcplug_activity_concerns(event, s->handle)
                      : strcmp(event->server, mcplug_entry_name(s->member->entry)) == 0;
 }
 
-static void hear(struct cli_watched *s, const struct mcplug_event *event)
+static void hear(struct cli_watched *s, const struct mcplug_activity *event)
 {
     cli_journal_take(s->member->journal, event);
-    if (event->kind != MCPLUG_EVENT_REMARK)
+    if (event->kind != MCPLUG_ACTIVITY_REMARK)
         return;
     cli_kept_add(&s->kept, true, event->text, event->len);
     if (!s->leaving)
@@ -158,7 +158,7 @@ static void hear(struct cli_watched *s, const struct mcplug_event *event)
     s->watch->news(s->watch, s, false);
 }
 
-static void on_event(void *arg, const struct mcplug_event *event)
+static void on_event(void *arg, const struct mcplug_activity *event)
 {
     struct cli_watch *w = arg;
 
@@ -243,7 +243,7 @@ int cli_watch_init(struct cli_watch *w, struct cli *cli)
         return code;
     w->all = mp_alloc((w->roster.n + 1) * sizeof *w->all);
     w->host = w->all ? cli_host_new(cli, on_log, w, &err) : NULL;
-    if (!w->host || !mcplug_listen(w->host, MCPLUG_EVENT_ALL & ~MCPLUG_EVENT_FRAME,
+    if (!w->host || !mcplug_listen(w->host, MCPLUG_ACTIVITY_ALL & ~MCPLUG_ACTIVITY_FRAME,
                                    MCPLUG_LOG_VERBOSE, on_event, w)) {
         cli_error("%s", w->all && !w->host ? err.text : "out of memory");
         return CLI_FAILED;

@@ -11,24 +11,24 @@ struct mcplug_listener {
     struct mp_event_listener base;
     mcplug *host;
     struct mcplug_listener *next, **prev;
-    mcplug_event_fn *fn;
+    mcplug_activity_fn *fn;
     void *arg;
 };
 
-_Static_assert(MCPLUG_EVENT_CALL == MP_EVENT_BIT(MP_EVENT_CALL) &&
-                   MCPLUG_EVENT_SENT == MP_EVENT_BIT(MP_EVENT_SENT) &&
-                   MCPLUG_EVENT_RUNNING == MP_EVENT_BIT(MP_EVENT_RUNNING) &&
-                   MCPLUG_EVENT_PROGRESS == MP_EVENT_BIT(MP_EVENT_PROGRESS) &&
-                   MCPLUG_EVENT_RETURNED == MP_EVENT_BIT(MP_EVENT_RETURNED) &&
-                   MCPLUG_EVENT_ENDED == MP_EVENT_BIT(MP_EVENT_ENDED) &&
-                   MCPLUG_EVENT_STATE == MP_EVENT_BIT(MP_EVENT_STATE) &&
-                   MCPLUG_EVENT_STARTED == MP_EVENT_BIT(MP_EVENT_STARTED) &&
-                   MCPLUG_EVENT_DROPPED == MP_EVENT_BIT(MP_EVENT_DROPPED) &&
-                   MCPLUG_EVENT_FRAME == MP_EVENT_BIT(MP_EVENT_FRAME) &&
-                   MCPLUG_EVENT_REMARK == MP_EVENT_BIT(MP_EVENT_REMARK) &&
-                   MCPLUG_EVENT_LOGGED == MP_EVENT_BIT(MP_EVENT_LOGGED) &&
-                   MCPLUG_EVENT_LINE == MP_EVENT_BIT(MP_EVENT_LINE) &&
-                   (unsigned)MCPLUG_EVENT_ALL == MP_EVENT_ALL,
+_Static_assert(MCPLUG_ACTIVITY_CALL == MP_EVENT_BIT(MP_EVENT_CALL) &&
+                   MCPLUG_ACTIVITY_SENT == MP_EVENT_BIT(MP_EVENT_SENT) &&
+                   MCPLUG_ACTIVITY_RUNNING == MP_EVENT_BIT(MP_EVENT_RUNNING) &&
+                   MCPLUG_ACTIVITY_PROGRESS == MP_EVENT_BIT(MP_EVENT_PROGRESS) &&
+                   MCPLUG_ACTIVITY_RETURNED == MP_EVENT_BIT(MP_EVENT_RETURNED) &&
+                   MCPLUG_ACTIVITY_ENDED == MP_EVENT_BIT(MP_EVENT_ENDED) &&
+                   MCPLUG_ACTIVITY_STATE == MP_EVENT_BIT(MP_EVENT_STATE) &&
+                   MCPLUG_ACTIVITY_STARTED == MP_EVENT_BIT(MP_EVENT_STARTED) &&
+                   MCPLUG_ACTIVITY_DROPPED == MP_EVENT_BIT(MP_EVENT_DROPPED) &&
+                   MCPLUG_ACTIVITY_FRAME == MP_EVENT_BIT(MP_EVENT_FRAME) &&
+                   MCPLUG_ACTIVITY_REMARK == MP_EVENT_BIT(MP_EVENT_REMARK) &&
+                   MCPLUG_ACTIVITY_LOGGED == MP_EVENT_BIT(MP_EVENT_LOGGED) &&
+                   MCPLUG_ACTIVITY_LINE == MP_EVENT_BIT(MP_EVENT_LINE) &&
+                   (unsigned)MCPLUG_ACTIVITY_ALL == MP_EVENT_ALL,
                "kinds are the same inside and outside");
 _Static_assert((int)MCPLUG_OUTCOME_OK == (int)MP_OK &&
                    (int)MCPLUG_OUTCOME_TOOL_ERROR == (int)MP_TOOL_ERROR &&
@@ -38,17 +38,17 @@ _Static_assert((int)MCPLUG_OUTCOME_OK == (int)MP_OK &&
                    (int)MCPLUG_OUTCOME_CANCELLED == (int)MP_CANCELLED &&
                    (int)MCPLUG_OUTCOME_CANCELLED + 1 == (int)MP_OUTCOMES,
                "outcomes are, too");
-_Static_assert(MCPLUG_EVENT_LINE_MAX == MP_LINE_ROOM, "and so is the room for a line");
+_Static_assert(MCPLUG_ACTIVITY_LINE_MAX == MP_LINE_ROOM, "and so is the room for a line");
 
 /* ---- an event as programs see it ---- */
 
-static void put_text(struct mcplug_event *out, const char *text, size_t len)
+static void put_text(struct mcplug_activity *out, const char *text, size_t len)
 {
     out->text = text;
     out->len = text ? len : 0;
 }
 
-static void put_call(struct mcplug_event *out, const struct mp_event_call *call)
+static void put_call(struct mcplug_activity *out, const struct mp_event_call *call)
 {
     out->call = call->id;
     out->method = call->method;
@@ -62,7 +62,7 @@ static void put_call(struct mcplug_event *out, const struct mp_event_call *call)
     put_text(out, call->failure, call->failure ? strlen(call->failure) : 0);
 }
 
-static void put_data(struct mcplug_event *out, const struct mp_event *e)
+static void put_data(struct mcplug_activity *out, const struct mp_event *e)
 {
     switch (e->kind) {
     case MP_EVENT_CALL:
@@ -117,7 +117,7 @@ static void put_data(struct mcplug_event *out, const struct mp_event *e)
 static void on_event(void *arg, const struct mp_event *e)
 {
     const struct mcplug_listener *l = arg;
-    struct mcplug_event event = {
+    struct mcplug_activity event = {
         .struct_size = sizeof event,
         .kind = MP_EVENT_BIT(e->kind),
         .level = e->level,
@@ -134,7 +134,7 @@ static void on_event(void *arg, const struct mp_event *e)
 /* ---- who listens ---- */
 
 mcplug_listener *mcplug_listen(mcplug *host, uint32_t kinds, int level,
-                               mcplug_event_fn *fn, void *arg)
+                               mcplug_activity_fn *fn, void *arg)
 {
     struct mcplug_listener *l = mp_alloc(sizeof *l);
 
@@ -167,13 +167,14 @@ void mp_host_end_listeners(mcplug *host)
 
 /* ---- what is asked of an event ---- */
 
-int mcplug_event_text(const struct mcplug_event *event, unsigned n,
-                      char out[MCPLUG_EVENT_LINE_MAX])
+int mcplug_activity_text(const struct mcplug_activity *event, unsigned n,
+                         char out[MCPLUG_ACTIVITY_LINE_MAX])
 {
     return mp_event_text(event->inner, n, out);
 }
 
-int mcplug_event_concerns(const struct mcplug_event *event, const mcplug_server *server)
+int mcplug_activity_concerns(const struct mcplug_activity *event,
+                             const mcplug_server *server)
 {
     return strcmp(event->source, server->service->source) == 0;
 }

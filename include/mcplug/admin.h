@@ -459,24 +459,24 @@ MCPLUG_API int mcplug_block_write_data(const mcplug_result *result,
 /* What happens in a host, as it happens: log lines are made from the same. An event and
  * all that it points to is borrow until the callback returns. Listeners run inside the
  * functions of the library that have something to tell; of this library they may call
- * mcplug_listen(), mcplug_unlisten(), mcplug_event_*(), mcplug_post() and what only looks
- * at servers and lists, no other. */
+ * mcplug_listen(), mcplug_unlisten(), mcplug_activity_*(), mcplug_post() and what only
+ * looks at servers and lists, no other. */
 
-enum mcplug_event_kind {
-    MCPLUG_EVENT_CALL = 1 << 0,     /* a call is made */
-    MCPLUG_EVENT_SENT = 1 << 1,     /* a call goes to the server, each time it does */
-    MCPLUG_EVENT_RUNNING = 1 << 2,  /* a call of a tool runs still, every 30 s */
-    MCPLUG_EVENT_PROGRESS = 1 << 3, /* of a call that asked for it */
-    MCPLUG_EVENT_RETURNED = 1 << 4, /* a call is back, and may be sent once more */
-    MCPLUG_EVENT_ENDED = 1 << 5,    /* a call has ended, as its server's ledger has it */
-    MCPLUG_EVENT_STATE = 1 << 6,    /* the state of a server has changed */
-    MCPLUG_EVENT_STARTED = 1 << 7,  /* an attempt to start a server is over */
-    MCPLUG_EVENT_DROPPED = 1 << 8,  /* a connection that was up is lost */
-    MCPLUG_EVENT_FRAME = 1 << 9,    /* a message to or from a server, whole */
-    MCPLUG_EVENT_REMARK = 1 << 10,  /* a line of a server's stderr */
-    MCPLUG_EVENT_LOGGED = 1 << 11,  /* params of notifications/message */
-    MCPLUG_EVENT_LINE = 1 << 12,    /* a log line of nothing else */
-    MCPLUG_EVENT_ALL = (1 << 13) - 1
+enum mcplug_activity_kind {
+    MCPLUG_ACTIVITY_CALL = 1 << 0,     /* a call is made */
+    MCPLUG_ACTIVITY_SENT = 1 << 1,     /* a call goes to the server, each time it does */
+    MCPLUG_ACTIVITY_RUNNING = 1 << 2,  /* a call of a tool runs still, every 30 s */
+    MCPLUG_ACTIVITY_PROGRESS = 1 << 3, /* of a call that asked for it */
+    MCPLUG_ACTIVITY_RETURNED = 1 << 4, /* a call is back, and may be sent once more */
+    MCPLUG_ACTIVITY_ENDED = 1 << 5, /* a call has ended, as its server's ledger has it */
+    MCPLUG_ACTIVITY_STATE = 1 << 6, /* the state of a server has changed */
+    MCPLUG_ACTIVITY_STARTED = 1 << 7, /* an attempt to start a server is over */
+    MCPLUG_ACTIVITY_DROPPED = 1 << 8, /* a connection that was up is lost */
+    MCPLUG_ACTIVITY_FRAME = 1 << 9,   /* a message to or from a server, whole */
+    MCPLUG_ACTIVITY_REMARK = 1 << 10, /* a line of a server's stderr */
+    MCPLUG_ACTIVITY_LOGGED = 1 << 11, /* params of notifications/message */
+    MCPLUG_ACTIVITY_LINE = 1 << 12,   /* a log line of nothing else */
+    MCPLUG_ACTIVITY_ALL = (1 << 13) - 1
 };
 
 /* How a call ended: each has a number of that name in struct mcplug_ledger. */
@@ -489,7 +489,7 @@ enum mcplug_outcome {
     MCPLUG_OUTCOME_CANCELLED
 };
 
-struct mcplug_event {
+struct mcplug_activity {
     uint32_t struct_size;
     uint32_t kind;
     int32_t level;      /* MCPLUG_LOG_* */
@@ -527,24 +527,24 @@ struct mcplug_event {
 };
 
 typedef struct mcplug_listener mcplug_listener;
-typedef void mcplug_event_fn(void *arg, const struct mcplug_event *event);
+typedef void mcplug_activity_fn(void *arg, const struct mcplug_activity *event);
 
-/* Tells `fn` what happens from now on, of `kinds` (MCPLUG_EVENT_*, or-ed) and up to
+/* Tells `fn` what happens from now on, of `kinds` (MCPLUG_ACTIVITY_*, or-ed) and up to
  * `level`, in the order in which it happens. It ends with mcplug_unlisten(), or with the
  * host. What it causes itself it is not told; nor what modules log, who may be in any
  * thread: mcplug_options.log is. give; NULL: no memory. [loop] */
 MCPLUG_API mcplug_listener *mcplug_listen(mcplug *host, uint32_t kinds, int level,
-                                          mcplug_event_fn *fn, void *arg);
+                                          mcplug_activity_fn *fn, void *arg);
 MCPLUG_API void mcplug_unlisten(mcplug_listener *listener); /* [loop] */
 
-#define MCPLUG_EVENT_LINE_MAX 4160 /* bytes of a line, with its NUL */
+#define MCPLUG_ACTIVITY_LINE_MAX 4160 /* bytes of a line, with its NUL */
 /* Line `n`, from 0, of what the log has of it: escaped, and when it is cut, it says so at
  * its end. 0: there are no more lines, or none at all. */
-MCPLUG_API int mcplug_event_text(const struct mcplug_event *event, unsigned n,
-                                 char out[MCPLUG_EVENT_LINE_MAX]);
+MCPLUG_API int mcplug_activity_text(const struct mcplug_activity *event, unsigned n,
+                                    char out[MCPLUG_ACTIVITY_LINE_MAX]);
 /* Is it about the connection that `server` uses, which others may share? [loop] */
-MCPLUG_API int mcplug_event_concerns(const struct mcplug_event *event,
-                                     const mcplug_server *server);
+MCPLUG_API int mcplug_activity_concerns(const struct mcplug_activity *event,
+                                        const mcplug_server *server);
 MCPLUG_API const char *mcplug_outcome_name(enum mcplug_outcome outcome); /* "ok" [any] */
 
 #ifdef __cplusplus

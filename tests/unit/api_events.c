@@ -21,7 +21,7 @@ static void copy(char *out, size_t size, const char *text, size_t len)
     snprintf(out, size, "%.*s", (int)(len < size ? len : size - 1), text ? text : "");
 }
 
-static void on_event(void *arg, const struct mcplug_event *e)
+static void on_event(void *arg, const struct mcplug_activity *e)
 {
     (void)arg;
     ck_assert_uint_lt(n_heard, KEPT);
@@ -68,7 +68,7 @@ static unsigned count(uint32_t outcome)
 {
     unsigned n = 0;
     for (size_t i = 0; i < n_heard; i++)
-        n += heard[i].kind == MCPLUG_EVENT_ENDED && !heard[i].refused &&
+        n += heard[i].kind == MCPLUG_ACTIVITY_ENDED && !heard[i].refused &&
              heard[i].outcome == outcome;
     return n;
 }
@@ -105,12 +105,12 @@ static struct mcplug_server_options named(const char *name)
 
 START_TEST(a_call_is_told_from_its_making_to_its_end)
 {
-    static const uint32_t kinds[] = {MCPLUG_EVENT_CALL, MCPLUG_EVENT_SENT,
-                                     MCPLUG_EVENT_RETURNED, MCPLUG_EVENT_ENDED};
+    static const uint32_t kinds[] = {MCPLUG_ACTIVITY_CALL, MCPLUG_ACTIVITY_SENT,
+                                     MCPLUG_ACTIVITY_RETURNED, MCPLUG_ACTIVITY_ENDED};
     struct mcplug_server_options o = named("ex");
     begin_bare();
     mcplug_server *h = hold(example("modern"), &o);
-    listen_to(MCPLUG_EVENT_ALL & ~MCPLUG_EVENT_FRAME);
+    listen_to(MCPLUG_ACTIVITY_ALL & ~MCPLUG_ACTIVITY_FRAME);
     run(h, "echo", "{\"text\":\"x\"}", NULL);
     ck_assert_uint_eq(n_heard, MP_COUNT(kinds));
     for (size_t i = 0; i < MP_COUNT(kinds); i++) {
@@ -136,15 +136,15 @@ START_TEST(calls_end_as_the_ledger_has_it)
     unsigned times = 0;
     begin_bare();
     mcplug_server *h = hold(example("modern"), NULL);
-    listen_to(MCPLUG_EVENT_CALL | MCPLUG_EVENT_ENDED);
+    listen_to(MCPLUG_ACTIVITY_CALL | MCPLUG_ACTIVITY_ENDED);
     run(h, "echo", "{\"text\":\"x\"}", NULL);
     run(h, "echo", "{\"text\":\"x\"}", NULL);
     run(h, "fail", "{\"message\":\"no luck\"}", NULL);
-    ck_assert_str_eq(nth(MCPLUG_EVENT_ENDED, 2)->text, "no luck");
+    ck_assert_str_eq(nth(MCPLUG_ACTIVITY_ENDED, 2)->text, "no luck");
     run(h, "nothing", "{}", NULL);
-    ck_assert_int_eq(nth(MCPLUG_EVENT_ENDED, 3)->code, MCPLUG_EPEER);
+    ck_assert_int_eq(nth(MCPLUG_ACTIVITY_ENDED, 3)->code, MCPLUG_EPEER);
     run(h, "sleep", "{\"ms\":30000}", &brief);
-    ck_assert_uint_ge(nth(MCPLUG_EVENT_ENDED, 4)->latency_ms, 100);
+    ck_assert_uint_ge(nth(MCPLUG_ACTIVITY_ENDED, 4)->latency_ms, 100);
     mcplug_call *c =
         mcplug_call_tool(h, "sleep", "{\"ms\":30000}", NULL, on_done, &times, &err);
     turn_for(20);
@@ -178,20 +178,20 @@ START_TEST(a_call_that_is_refused_at_once_has_ended_and_is_in_no_ledger)
     o.queue = "q";
     mcplug_set_queue(host, "q", 1, 1);
     mcplug_server *h = hold(example("modern"), &o);
-    listen_to(MCPLUG_EVENT_CALL | MCPLUG_EVENT_SENT | MCPLUG_EVENT_ENDED);
+    listen_to(MCPLUG_ACTIVITY_CALL | MCPLUG_ACTIVITY_SENT | MCPLUG_ACTIVITY_ENDED);
     for (int i = 0; i < 2; i++)
         ck_assert_ptr_nonnull(
             mcplug_call_tool(h, "sleep", "{\"ms\":200}", NULL, on_done, &times, &err));
     ck_assert_ptr_null(
         mcplug_call_tool(h, "sleep", "{\"ms\":200}", NULL, on_done, &times, NULL));
     ck_assert_uint_eq(n_heard, 5); /* made and sent; made; made and refused */
-    ck_assert_uint_eq(heard[4].kind, MCPLUG_EVENT_ENDED);
+    ck_assert_uint_eq(heard[4].kind, MCPLUG_ACTIVITY_ENDED);
     ck_assert_uint_eq(heard[4].refused, 1);
     ck_assert_uint_eq(heard[4].call, heard[3].call);
     ck_assert_int_eq(heard[4].code, MCPLUG_EOVERLOADED);
     UNTIL(times == 2);
-    ck_assert_uint_ge(nth(MCPLUG_EVENT_SENT, 1)->queued_ms, 150);
-    ck_assert_uint_ge(nth(MCPLUG_EVENT_ENDED, 2)->queued_ms, 150);
+    ck_assert_uint_ge(nth(MCPLUG_ACTIVITY_SENT, 1)->queued_ms, 150);
+    ck_assert_uint_ge(nth(MCPLUG_ACTIVITY_ENDED, 2)->queued_ms, 150);
     mcplug_server_ledger(h, &l);
     ck_assert_uint_eq(l.issued, 2);
     end();
@@ -203,9 +203,9 @@ START_TEST(progress_is_told_of_calls_that_asked_for_it)
     struct mcplug_call_options o = {.struct_size = sizeof o, .progress = on_progress};
     begin_bare();
     mcplug_server *h = hold(example("modern"), NULL);
-    listen_to(MCPLUG_EVENT_PROGRESS | MCPLUG_EVENT_CALL);
+    listen_to(MCPLUG_ACTIVITY_PROGRESS | MCPLUG_ACTIVITY_CALL);
     run(h, "sleep", "{\"ms\":300}", &o);
-    const struct heard *p = nth(MCPLUG_EVENT_PROGRESS, 0);
+    const struct heard *p = nth(MCPLUG_ACTIVITY_PROGRESS, 0);
     ck_assert_ptr_nonnull(p);
     ck_assert_uint_eq(p->call, heard[0].call);
     ck_assert_str_eq(p->tool, "sleep");
@@ -219,22 +219,22 @@ START_TEST(starts_states_and_losses_are_told)
 {
     struct mcplug_server_options o = named("sh");
     begin_bare();
-    listen_to(MCPLUG_EVENT_STATE | MCPLUG_EVENT_STARTED | MCPLUG_EVENT_DROPPED |
-              MCPLUG_EVENT_REMARK);
+    listen_to(MCPLUG_ACTIVITY_STATE | MCPLUG_ACTIVITY_STARTED | MCPLUG_ACTIVITY_DROPPED |
+              MCPLUG_ACTIVITY_REMARK);
     mcplug_server *h = hold(SCRIPTED("TOOLS", TOOL("die"), "FIRST", "echo hi >&2"), &o);
-    UNTIL(nth(MCPLUG_EVENT_REMARK, 0));
-    ck_assert_str_eq(nth(MCPLUG_EVENT_REMARK, 0)->text, "hi");
-    ck_assert_uint_eq(nth(MCPLUG_EVENT_STARTED, 0)->tools, 1);
-    ck_assert_int_eq(nth(MCPLUG_EVENT_STARTED, 0)->code, MCPLUG_OK);
+    UNTIL(nth(MCPLUG_ACTIVITY_REMARK, 0));
+    ck_assert_str_eq(nth(MCPLUG_ACTIVITY_REMARK, 0)->text, "hi");
+    ck_assert_uint_eq(nth(MCPLUG_ACTIVITY_STARTED, 0)->tools, 1);
+    ck_assert_int_eq(nth(MCPLUG_ACTIVITY_STARTED, 0)->code, MCPLUG_OK);
     unsigned n = 0;
-    while (nth(MCPLUG_EVENT_STATE, n)->state != MCPLUG_STATE_READY)
+    while (nth(MCPLUG_ACTIVITY_STATE, n)->state != MCPLUG_STATE_READY)
         n++;
-    ck_assert_uint_eq(nth(MCPLUG_EVENT_STATE, n)->starts, 1);
+    ck_assert_uint_eq(nth(MCPLUG_ACTIVITY_STATE, n)->starts, 1);
     run(h, "die", "{}", NULL);
-    UNTIL(nth(MCPLUG_EVENT_STARTED, 1)); /* it was started anew */
-    ck_assert_ptr_nonnull(nth(MCPLUG_EVENT_DROPPED, 0));
-    ck_assert_int_ne(nth(MCPLUG_EVENT_DROPPED, 0)->code, MCPLUG_OK);
-    ck_assert_str_eq(nth(MCPLUG_EVENT_DROPPED, 0)->server, "sh");
+    UNTIL(nth(MCPLUG_ACTIVITY_STARTED, 1)); /* it was started anew */
+    ck_assert_ptr_nonnull(nth(MCPLUG_ACTIVITY_DROPPED, 0));
+    ck_assert_int_ne(nth(MCPLUG_ACTIVITY_DROPPED, 0)->code, MCPLUG_OK);
+    ck_assert_str_eq(nth(MCPLUG_ACTIVITY_DROPPED, 0)->server, "sh");
     LOGGED("ERR mcp:sh STDIO connection dropped after 0s uptime");
     LOGGED("VRB mcp:sh stderr: hi");
     LOGGED("VRB mcp:sh ready after ");
@@ -248,10 +248,10 @@ START_TEST(what_a_server_logs_is_told)
     begin_bare();
     o.log_level = "debug";
     mcplug_server *h = hold(example("legacy"), &o);
-    listen_to(MCPLUG_EVENT_LOGGED);
+    listen_to(MCPLUG_ACTIVITY_LOGGED);
     run(h, "log", "{\"level\":\"warning\",\"text\":\"hot\"}", NULL);
-    UNTIL(nth(MCPLUG_EVENT_LOGGED, 0));
-    ck_assert_ptr_nonnull(strstr(nth(MCPLUG_EVENT_LOGGED, 0)->text, "hot"));
+    UNTIL(nth(MCPLUG_ACTIVITY_LOGGED, 0));
+    ck_assert_ptr_nonnull(strstr(nth(MCPLUG_ACTIVITY_LOGGED, 0)->text, "hot"));
     end();
 }
 END_TEST
@@ -261,20 +261,20 @@ END_TEST
 #define MEGABYTE 1048576
 
 static size_t whole[2]; /* the longest frame that came, that was sent */
-static char lines[2][MCPLUG_EVENT_LINE_MAX];
+static char lines[2][MCPLUG_ACTIVITY_LINE_MAX];
 
-static void on_frame(void *arg, const struct mcplug_event *e)
+static void on_frame(void *arg, const struct mcplug_activity *e)
 {
     (void)arg;
-    ck_assert_uint_eq(e->kind, MCPLUG_EVENT_FRAME);
+    ck_assert_uint_eq(e->kind, MCPLUG_ACTIVITY_FRAME);
     if (e->len <= whole[e->is_sent])
         return;
     whole[e->is_sent] = e->len;
     ck_assert_int_eq(e->text[0], '{');
     ck_assert_int_eq(e->text[e->len - 1], '}');
     ck_assert_uint_eq(e->is_cut, 0);
-    ck_assert_int_eq(mcplug_event_text(e, 0, lines[e->is_sent]), 1);
-    ck_assert_int_eq(mcplug_event_text(e, 1, (char[MCPLUG_EVENT_LINE_MAX]){0}), 0);
+    ck_assert_int_eq(mcplug_activity_text(e, 0, lines[e->is_sent]), 1);
+    ck_assert_int_eq(mcplug_activity_text(e, 1, (char[MCPLUG_ACTIVITY_LINE_MAX]){0}), 0);
 }
 
 START_TEST(a_frame_of_a_megabyte_is_whole_and_its_line_says_that_it_is_cut)
@@ -285,7 +285,7 @@ START_TEST(a_frame_of_a_megabyte_is_whole_and_its_line_says_that_it_is_cut)
     mcplug_server *h = hold(example("modern"), NULL);
     memset(whole, 0, sizeof whole);
     ck_assert_ptr_nonnull(
-        mcplug_listen(host, MCPLUG_EVENT_FRAME, MCPLUG_LOG_TRACE, on_frame, NULL));
+        mcplug_listen(host, MCPLUG_ACTIVITY_FRAME, MCPLUG_LOG_TRACE, on_frame, NULL));
     strcpy(arguments, "{\"text\":\"");
     memset(arguments + 9, 'x', MEGABYTE);
     strcpy(arguments + 9 + MEGABYTE, "\"}");
@@ -307,7 +307,7 @@ END_TEST
 
 static mcplug_listener *leaver;
 
-static void on_leave(void *arg, const struct mcplug_event *e)
+static void on_leave(void *arg, const struct mcplug_activity *e)
 {
     (void)e;
     ++*(unsigned *)arg;
@@ -319,8 +319,8 @@ START_TEST(a_listener_may_leave_when_it_is_told_or_stay_until_the_host_ends)
     unsigned times = 0;
     begin_bare();
     mcplug_server *h = hold(example("modern"), NULL);
-    leaver = mcplug_listen(host, MCPLUG_EVENT_ALL, MCPLUG_LOG_TRACE, on_leave, &times);
-    listen_to(MCPLUG_EVENT_ENDED);
+    leaver = mcplug_listen(host, MCPLUG_ACTIVITY_ALL, MCPLUG_LOG_TRACE, on_leave, &times);
+    listen_to(MCPLUG_ACTIVITY_ENDED);
     run(h, "echo", "{\"text\":\"x\"}", NULL);
     ck_assert_uint_eq(times, 1);
     ck_assert_uint_eq(n_heard, 1);
@@ -334,11 +334,11 @@ struct whose {
     unsigned of_a, of_b;
 };
 
-static void on_whose(void *arg, const struct mcplug_event *e)
+static void on_whose(void *arg, const struct mcplug_activity *e)
 {
     struct whose *w = arg;
-    w->of_a += mcplug_event_concerns(e, w->a) != 0;
-    w->of_b += mcplug_event_concerns(e, w->b) != 0;
+    w->of_a += mcplug_activity_concerns(e, w->a) != 0;
+    w->of_b += mcplug_activity_concerns(e, w->b) != 0;
 }
 
 START_TEST(events_concern_those_who_share_the_connection)
@@ -350,7 +350,7 @@ START_TEST(events_concern_those_who_share_the_connection)
     mcplug_server *one = hold(example("modern"), &o);
     w.a = hold(example("modern"), &p); /* which shares it */
     w.b = hold(example("modern"), &q);
-    mcplug_listen(host, MCPLUG_EVENT_ENDED, MCPLUG_LOG_VERBOSE, on_whose, &w);
+    mcplug_listen(host, MCPLUG_ACTIVITY_ENDED, MCPLUG_LOG_VERBOSE, on_whose, &w);
     run(one, "echo", "{\"text\":\"x\"}", NULL);
     ck_assert_uint_eq(w.of_a, 1);
     ck_assert_uint_eq(w.of_b, 0);

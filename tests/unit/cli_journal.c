@@ -72,12 +72,12 @@ END_TEST
 static void take(enum mp_event_kind kind, int level, const char *text)
 {
     struct mp_event inner = {.kind = kind, .level = level, .source = "mcp:s"};
-    struct mcplug_event event = {.struct_size = sizeof event,
-                                 .kind = MP_EVENT_BIT(kind),
-                                 .level = level,
-                                 .text = text,
-                                 .len = strlen(text),
-                                 .inner = &inner};
+    struct mcplug_activity event = {.struct_size = sizeof event,
+                                    .kind = MP_EVENT_BIT(kind),
+                                    .level = level,
+                                    .text = text,
+                                    .len = strlen(text),
+                                    .inner = &inner};
 
     if (kind == MP_EVENT_FRAME) {
         inner.frame.text = text;
@@ -132,7 +132,7 @@ START_TEST(nothing_is_kept_where_nobody_wants_it_or_there_is_no_place)
     paths.state = NULL;
     ck_assert_ptr_null(cli_journal_open(&paths, "s"));
     cli_journal_event(NULL, MCPLUG_LOG_ERROR, "x");
-    cli_journal_take(NULL, &(struct mcplug_event){.struct_size = 0});
+    cli_journal_take(NULL, &(struct mcplug_activity){.struct_size = 0});
     cli_journal_remove(&paths, "s");
     cli_journal_close(NULL);
     ck_assert(!is_there("state"));
