@@ -104,6 +104,7 @@ unit_tests = \
 	tests/unit/rpc_exchange \
 	tests/unit/rpc_ids \
 	tests/unit/rpc_ledger \
+	tests/unit/rpc_link \
 	tests/unit/rpc_settled \
 	tests/unit/rpc_spill \
 	tests/unit/session_call_log \

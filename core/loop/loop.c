@@ -37,6 +37,7 @@ struct mp_loop {
     struct timers timers;
     struct mp_job *first, **last; /* deferred */
     unsigned in_turn;
+    uint64_t turns;   /* counts them */
     unsigned working; /* pool work under way */
     bool fake;
     uint64_t fake_now;
@@ -71,7 +72,8 @@ static void drain(struct mp_loop *loop)
 
 static void turn_begin(struct mp_loop *loop)
 {
-    loop->in_turn++;
+    if (loop->in_turn++ == 0)
+        loop->turns++;
 }
 
 static void turn_end(struct mp_loop *loop)
@@ -436,6 +438,11 @@ void mp_loop_tick(struct mp_loop *loop)
 bool mp_loop_in_turn(const struct mp_loop *loop)
 {
     return loop->in_turn > 0;
+}
+
+uint64_t mp_loop_turn_id(const struct mp_loop *loop)
+{
+    return loop->in_turn > 0 ? loop->turns : 0;
 }
 
 void mp_loop_settle(struct mp_loop *loop)

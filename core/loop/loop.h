@@ -31,6 +31,8 @@ void mp_loop_unstop(struct mp_loop *loop); /* forgets a stop that found nobody r
 void mp_loop_tick(struct mp_loop *loop);   /* brings mp_loop_now() up to date in a turn */
 void mp_loop_call(struct mp_loop *loop, void (*fn)(void *arg), void *arg); /* a turn */
 bool mp_loop_in_turn(const struct mp_loop *loop); /* inside one of its callbacks? */
+uint64_t
+mp_loop_turn_id(const struct mp_loop *loop); /* of this turn; 0: outside of one */
 void mp_loop_settle(struct mp_loop *loop); /* runs what was posted, waits for the pool */
 /* For a foreign loop: a descriptor that is readable when there is something to do. Call
  * mp_loop_turn(loop, false) then. The first call makes a timerfd that is inside of it, so

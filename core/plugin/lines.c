@@ -27,11 +27,14 @@ struct mcplug_framer {
     mcplug_watch *watch;
     unsigned idle_events; /* what the watch waits for when nothing is queued */
     struct frame *first, *last;
-    struct frame *spare; /* there whenever the queue is empty */
-    size_t sent;         /* bytes of the first line that have left */
-    size_t waiting;      /* bytes in the queue */
-    size_t limit;        /* for `waiting` */
-    int broken;          /* an errno */
+    struct frame *spare; /* at least one whenever the queue is empty */
+    size_t n_spare;
+    size_t sent;    /* bytes of the first line that have left */
+    size_t waiting; /* bytes in the queue, of so many lines */
+    size_t n_waiting;
+    size_t limit; /* for `waiting` */
+    int full;     /* the peer takes nothing now: the watch tells when it does again */
+    int broken;   /* an errno */
 };
 
 /* ---- in ---- */
@@ -113,7 +116,11 @@ static void end(mcplug_framer *f)
 
 /* ---- out ---- */
 
+/* Lines that wait for others of the same turn are written when they are so many, or
+ * so long: one system call is shared by enough of them then, and the peer, on another
+ * processor, can begin. */
 #define FRAMES_AT_ONCE 16
+#define BYTES_AT_ONCE 65536
 
 static void attach(mcplug_framer *f, int kind, int fd, mcplug_watch *watch,
                    unsigned idle_events)
@@ -164,21 +171,43 @@ static void append(mcplug_framer *f, struct frame *entry, mcplug_buf *frame,
         f->last->next = entry;
     f->last = entry;
     f->waiting += line_len;
+    f->n_waiting++;
 }
 
-/* Leaves the entry behind as the spare, if there is none. */
+/* give; NULL: out of memory, but never while the queue is empty */
+static struct frame *take_spare(mcplug_framer *f)
+{
+    struct frame *entry = f->spare;
+    if (entry == NULL)
+        return f->host->mem->alloc(sizeof *entry);
+    f->spare = entry->next;
+    f->n_spare--;
+    return entry;
+}
+
+/* Keeps the entry for later, if there are not enough. */
 static void drop_first(mcplug_framer *f)
 {
     struct frame *entry = f->first;
     f->first = entry->next;
     f->waiting -= entry->line_len;
+    f->n_waiting--;
     f->sent = 0;
     f->host->mem->buf_unref(entry->text);
-    entry->text = NULL;
-    if (f->spare == NULL)
-        f->spare = entry;
-    else
+    if (f->n_spare == FRAMES_AT_ONCE) {
         f->host->mem->free(entry);
+        return;
+    }
+    entry->next = f->spare;
+    f->spare = entry;
+    f->n_spare++;
+}
+
+/* The peer takes no more: the watch has to tell when it does. */
+static int wait_for_room(mcplug_framer *f)
+{
+    f->full = 1;
+    return f->host->loop->watch_update(f->watch, f->idle_events | MCPLUG_WRITABLE);
 }
 
 /* Nothing waits yet, and `sent` bytes of this line are out already. Half a
@@ -186,65 +215,35 @@ static void drop_first(mcplug_framer *f)
 static int queue_first(mcplug_framer *f, mcplug_buf *frame, uint64_t serial,
                        size_t line_len, struct mcplug_error *err)
 {
-    struct frame *entry = f->spare;
     int untouched = f->sent == 0;
-    f->spare = NULL;
-    append(f, entry, frame, serial, line_len);
-    unsigned events = f->idle_events | MCPLUG_WRITABLE;
-    if (f->host->loop->watch_update(f->watch, events) == 0)
+    append(f, take_spare(f), frame, serial, line_len);
+    if (wait_for_room(f) == 0)
         return MCPLUG_QUEUED;
     drop_first(f);
+    f->full = 0;
     if (untouched)
         return f->host->diag->fail(err, MCPLUG_EIO, "cannot wait for the peer to read");
     return break_off(f, EIO, err);
 }
 
+/* Behind others, or first of those that wait for the end of the turn. */
 static int queue_next(mcplug_framer *f, mcplug_buf *frame, uint64_t serial,
                       size_t line_len, struct mcplug_error *err)
 {
     const struct mcplug_host *host = f->host;
-    if (line_len > f->limit || f->waiting > f->limit - line_len) {
+    if (f->full && (line_len > f->limit || f->waiting > f->limit - line_len)) {
         host->mem->buf_unref(frame);
         return host->diag->fail(err, MCPLUG_EOVERLOADED,
                                 "the peer does not read: %zu bytes wait to be sent",
                                 f->waiting);
     }
-    struct frame *entry = host->mem->alloc(sizeof *entry);
+    struct frame *entry = take_spare(f);
     if (entry == NULL) {
         host->mem->buf_unref(frame);
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
     }
     append(f, entry, frame, serial, line_len);
     return MCPLUG_QUEUED;
-}
-
-static int send_line(mcplug_framer *f, mcplug_buf *frame, uint64_t serial,
-                     struct mcplug_error *err)
-{
-    const struct mcplug_mem *mem = f->host->mem;
-    struct mcplug_bytes text = mem->buf_bytes(frame);
-    struct iovec iov[2];
-
-    if (f->fd < 0 || f->broken) {
-        mem->buf_unref(frame);
-        return f->host->diag->fail(err, MCPLUG_ECLOSED, "the connection is closed");
-    }
-    if (f->first != NULL)
-        return queue_next(f, frame, serial, text.len + 1, err);
-
-    line_iov(text, 0, iov);
-    ssize_t n = write_some(f, iov, 2);
-    if (n < 0) {
-        int os_error = errno;
-        mem->buf_unref(frame);
-        return break_off(f, os_error, err);
-    }
-    if ((size_t)n == text.len + 1) {
-        mem->buf_unref(frame);
-        return MCPLUG_OK;
-    }
-    f->sent = (size_t)n;
-    return queue_first(f, frame, serial, text.len + 1, err);
 }
 
 /* Writes once, as many lines as fit in one call. Sets *all when nothing of them
@@ -265,7 +264,9 @@ static ssize_t write_queued(const mcplug_framer *f, int *all)
     return n;
 }
 
-static int flush(mcplug_framer *f, struct mcplug_error *err)
+/* Writes what waits, until the peer takes no more. written() is not told of the frame
+ * `untold`, which is the last one. */
+static int write_all(mcplug_framer *f, uint64_t untold, struct mcplug_error *err)
 {
     while (f->first != NULL) {
         int all;
@@ -278,14 +279,68 @@ static int flush(mcplug_framer *f, struct mcplug_error *err)
             uint64_t serial = f->first->serial;
             drop_first(f);
             f->sent = beyond;
-            f->host->wire->written(f->conn, serial);
+            if (serial != untold)
+                f->host->wire->written(f->conn, serial);
         }
         if (!all)
-            return MCPLUG_OK;
+            return f->full || wait_for_room(f) == 0 ? MCPLUG_QUEUED
+                                                    : break_off(f, EIO, err);
     }
-    /* Should this fail, the next event comes here again. */
-    f->host->loop->watch_update(f->watch, f->idle_events);
     return MCPLUG_OK;
+}
+
+static int send_first(mcplug_framer *f, mcplug_buf *frame, uint64_t serial,
+                      struct mcplug_error *err)
+{
+    const struct mcplug_mem *mem = f->host->mem;
+    struct mcplug_bytes text = mem->buf_bytes(frame);
+    struct iovec iov[2];
+
+    line_iov(text, 0, iov);
+    ssize_t n = write_some(f, iov, 2);
+    if (n < 0) {
+        int os_error = errno;
+        mem->buf_unref(frame);
+        return break_off(f, os_error, err);
+    }
+    if ((size_t)n == text.len + 1) {
+        mem->buf_unref(frame);
+        return MCPLUG_OK;
+    }
+    f->sent = (size_t)n;
+    return queue_first(f, frame, serial, text.len + 1, err);
+}
+
+static int send_line(mcplug_framer *f, mcplug_buf *frame,
+                     const struct mcplug_envelope *env, struct mcplug_error *err)
+{
+    size_t line_len = f->host->mem->buf_bytes(frame).len + 1;
+    int more = MCPLUG_KNOWS(env, struct mcplug_envelope, flags) &&
+               env->flags & MCPLUG_MORE && line_len < BYTES_AT_ONCE;
+
+    if (f->fd < 0 || f->broken) {
+        f->host->mem->buf_unref(frame);
+        return f->host->diag->fail(err, MCPLUG_ECLOSED, "the connection is closed");
+    }
+    if (f->first == NULL && !more)
+        return send_first(f, frame, env->serial, err);
+    int r = queue_next(f, frame, env->serial, line_len, err);
+    if (r < 0 || f->full)
+        return r;
+    if (more && f->n_waiting < FRAMES_AT_ONCE && f->waiting < BYTES_AT_ONCE)
+        return MCPLUG_QUEUED;
+    return write_all(f, env->serial, err);
+}
+
+static int flush(mcplug_framer *f, struct mcplug_error *err)
+{
+    int r = write_all(f, 0, err);
+    if (r == MCPLUG_OK && f->full) {
+        f->full = 0;
+        /* Should this fail, the next event comes here again. */
+        f->host->loop->watch_update(f->watch, f->idle_events);
+    }
+    return r < 0 ? r : MCPLUG_OK;
 }
 
 static int broken(const mcplug_framer *f)
@@ -301,6 +356,7 @@ static void detach(mcplug_framer *f)
         return;
     while (f->first != NULL)
         drop_first(f);
+    f->full = 0;
     f->fd = -1;
     f->watch = NULL;
 }
@@ -310,7 +366,8 @@ static void free_all(mcplug_framer *f)
     if (f == NULL)
         return;
     detach(f);
-    f->host->mem->free(f->spare);
+    while (f->spare != NULL)
+        f->host->mem->free(take_spare(f));
     f->host->mem->free(f);
 }
 
@@ -325,6 +382,7 @@ static mcplug_framer *create(const struct mcplug_host *host, mcplug_conn *conn,
     f->fd = -1;
     f->limit = limit;
     f->spare = host->mem->alloc(sizeof *f->spare);
+    f->n_spare = f->spare != NULL;
     if (f->spare == NULL) {
         free_all(f);
         return NULL;

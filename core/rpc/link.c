@@ -18,6 +18,8 @@ struct mcplug_conn {
     const struct mcplug_transport_ops *ops;
     void *transport;
     struct mp_job job;
+    struct mp_job flusher;     /* for frames that were kept to the end of the turn */
+    uint64_t sent_in;          /* the turn of the last frame; 0: none */
     struct stream shared;      /* exchange 0 */
     struct stream *streams;    /* the others */
     struct stream *spare;      /* one that is not in use */
@@ -252,6 +254,7 @@ const struct mcplug_wire mp_link_wire = {
 static void link_free(mcplug_conn *c)
 {
     mp_job_drop(c->o.loop, &c->job);
+    mp_job_drop(c->o.loop, &c->flusher);
     while (c->streams)
         stream_drop(c, c->streams->exchange);
     if (c->spare) {
@@ -355,6 +358,26 @@ mcplug_conn *mp_link_open(const struct mp_link_options *options, struct mcplug_e
     return c;
 }
 
+static void flush(struct mp_job *job)
+{
+    mcplug_conn *c = MP_OF(job, mcplug_conn, flusher);
+
+    if (!c->closing && !c->closed)
+        c->ops->flush(c->transport);
+}
+
+/* The first frame of a turn leaves at once, which is all there is for one call after the
+ * other, and lets the peer begin; those that follow in the same turn may be joined. */
+static uint64_t flags_of_next(mcplug_conn *c)
+{
+    uint64_t turn = mp_loop_turn_id(c->o.loop);
+    bool more = turn && turn == c->sent_in &&
+                MCPLUG_HAS(c->ops, struct mcplug_transport_ops, flush);
+
+    c->sent_in = turn;
+    return more ? MCPLUG_MORE : 0;
+}
+
 int mp_link_send(mcplug_conn *c, mcplug_buf *frame, struct mcplug_envelope *env,
                  struct mcplug_error *err)
 {
@@ -365,10 +388,13 @@ int mp_link_send(mcplug_conn *c, mcplug_buf *frame, struct mcplug_envelope *env,
     }
     struct mcplug_error own = MCPLUG_ERROR_INIT;
     env->struct_size = sizeof *env;
+    env->flags = flags_of_next(c);
     if (!err)
         err = &own;
     err->code = MCPLUG_OK;
     int r = c->ops->send(c->transport, frame, env, err);
+    if (r == MCPLUG_QUEUED && env->flags & MCPLUG_MORE)
+        mp_job_defer(c->o.loop, &c->flusher, flush);
     return r == MCPLUG_OK || r == MCPLUG_QUEUED ? r : must_tell(c, r, err);
 }
 
@@ -376,8 +402,11 @@ void mp_link_close(mcplug_conn *c)
 {
     if (c->closing || c->closed)
         return;
+    if (c->flusher.queued)
+        c->ops->flush(c->transport);
     c->closing = true;
-    c->ops->close(c->transport);
+    if (!c->closed) /* flush() may have found that out */
+        c->ops->close(c->transport);
 }
 
 uint64_t mp_link_heard_at(const mcplug_conn *c)

@@ -313,9 +313,15 @@ static void try_send(struct mp_kit *kit, const struct mp_offer *offer, void *t,
     static const char ping[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
     static const struct mcplug_pair meta[] = {{"method", "ping"},
                                               {"protocol-version", "2025-11-25"}};
-    const struct mcplug_envelope env = {sizeof env, MCPLUG_REQUEST, SERIAL,
-                                        EXCHANGE,   meta,           MP_COUNT(meta)};
     const struct mcplug_transport_ops *ops = offer->feature.ops;
+    bool can_flush = MCPLUG_HAS(ops, struct mcplug_transport_ops, flush);
+    const struct mcplug_envelope env = {.struct_size = sizeof env,
+                                        .kind = MCPLUG_REQUEST,
+                                        .serial = SERIAL,
+                                        .exchange = EXCHANGE,
+                                        .meta = meta,
+                                        .n_meta = MP_COUNT(meta),
+                                        .flags = can_flush ? MCPLUG_MORE : 0};
     const char *name = offer->feature.name;
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     mcplug_buf *frame = kit_buf_new(ping, sizeof ping - 1);
@@ -328,6 +334,11 @@ static void try_send(struct mp_kit *kit, const struct mp_offer *offer, void *t,
     int r = ops->send(t, frame, &env, &why);
     leave(kit, name, "send");
     conn->queued = r == MCPLUG_QUEUED;
+    if (can_flush && !conn->closed) {
+        enter(kit, name, "flush");
+        ops->flush(t);
+        leave(kit, name, "flush");
+    }
     if (r > MCPLUG_QUEUED)
         mp_kit_say(kit, false,
                    "transport \"%s\": send() returned %d, which means nothing", name, r);

@@ -228,6 +228,8 @@ enum {
     MCPLUG_LINES_SOCKET = 2 /* sent with MSG_NOSIGNAL */
 };
 
+struct mcplug_envelope; /* see below */
+
 struct mcplug_lines {
     uint32_t struct_size;
     /* For one connection; `host` is what init() got. `limit` bounds the bytes that wait
@@ -245,11 +247,11 @@ struct mcplug_lines {
     void (*feed)(mcplug_framer *f, struct mcplug_bytes read);
     /* The stream is over: a line without its end is ended, by a `last` of -1. */
     void (*end)(mcplug_framer *f);
-    /* As transport_ops.send(), with the serial of its envelope. take `frame`. */
-    int (*send)(mcplug_framer *f, mcplug_buf *frame, uint64_t serial,
+    /* As transport_ops.send(). take `frame` */
+    int (*send)(mcplug_framer *f, mcplug_buf *frame, const struct mcplug_envelope *env,
                 struct mcplug_error *err);
-    /* To be called when `fd` is writable; calls wire->written(). After a failure the
-     * caller has to end the connection. */
+    /* To be called when `fd` is writable, and from transport_ops.flush(); calls
+     * wire->written(). After a failure the caller has to end the connection. */
     int (*flush)(mcplug_framer *f, struct mcplug_error *err);
     /* After send() or flush() failed: an errno when the stream cannot be used any more
      * and the caller has to end the connection, else 0. */
@@ -281,7 +283,13 @@ struct mcplug_envelope {
     uint64_t exchange;              /* nonzero for requests; names the reply stream */
     const struct mcplug_pair *meta; /* "method", "name", "protocol-version", .. */
     size_t n_meta;
+    uint64_t flags; /* MCPLUG_MORE or 0; since minor 4 */
 };
+
+/* flags: others are likely to follow in this turn of the loop, so a transport may keep
+ * the frame, say MCPLUG_QUEUED, and write several at once: flush() follows. Only for a
+ * transport that has flush(). */
+#define MCPLUG_MORE 1u
 
 /* caps */
 #define MCPLUG_CAN_EXCHANGE 1u   /* replies come per request, cancel() ends one */
@@ -313,6 +321,9 @@ struct mcplug_transport_ops {
     /* Bytes that have left and that the peer has not taken yet: it may still be
      * starting. 0 also where nobody can know. Optional. Since minor 3. */
     uint64_t (*unread)(void *t);
+    /* No more frames come in this turn: those that were kept because of MCPLUG_MORE are
+     * to be written. Also before close(). Optional. Since minor 4. */
+    void (*flush)(void *t);
 };
 
 struct mcplug_probe_ops {

@@ -104,10 +104,17 @@ static int socket_send(void *t, mcplug_buf *frame, const struct mcplug_envelope 
                        struct mcplug_error *err)
 {
     struct link *l = t;
-    int r = l->lines->send(l->framer, frame, env->serial, err);
+    int r = l->lines->send(l->framer, frame, env, err);
     if (r < 0 && l->lines->broken(l->framer) != 0)
         write_failed(l);
     return r;
+}
+
+static void socket_flush(void *t)
+{
+    struct link *l = t;
+    if (l->lines->flush(l->framer, NULL) != MCPLUG_OK)
+        write_failed(l);
 }
 
 /* ---- connecting ----------------------------------------------------------- */
@@ -307,6 +314,7 @@ static const struct mcplug_transport_ops unix_ops = {
     .send = socket_send,
     .close = socket_close,
     .destroy = socket_destroy,
+    .flush = socket_flush,
 };
 
 static const struct mcplug_transport_ops tcp_ops = {
@@ -315,6 +323,7 @@ static const struct mcplug_transport_ops tcp_ops = {
     .send = socket_send,
     .close = socket_close,
     .destroy = socket_destroy,
+    .flush = socket_flush,
 };
 
 static const char *const unix_schemes[] = {"unix", NULL};

@@ -131,10 +131,15 @@ static int stdio_send(void *t, mcplug_buf *frame, const struct mcplug_envelope *
                       struct mcplug_error *err)
 {
     struct stdio_server *s = t;
-    int r = s->lines->send(s->framer, frame, env->serial, err);
+    int r = s->lines->send(s->framer, frame, env, err);
     if (r < 0 && s->lines->broken(s->framer) != 0)
         stdio_server_fail(s, s->lines->broken(s->framer));
     return r;
+}
+
+static void stdio_flush(void *t)
+{
+    stdio_streams_on_stdin(t, MCPLUG_WRITABLE);
 }
 
 /* In any other phase the end is on its way already. */
@@ -205,6 +210,7 @@ static const struct mcplug_transport_ops ops = {
     .close = stdio_close,
     .destroy = stdio_destroy,
     .unread = stdio_unread,
+    .flush = stdio_flush,
 };
 
 static const struct mcplug_feature features[] = {

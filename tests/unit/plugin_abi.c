@@ -133,15 +133,16 @@ static const struct {
     AT(mcplug_place_ops, greet, 48),
     AT(mcplug_place_ops, clean_up, 56),
 
-    SIZE(mcplug_envelope, 40),
+    SIZE(mcplug_envelope, 48),
     AT(mcplug_envelope, struct_size, 0),
     AT(mcplug_envelope, kind, 4),
     AT(mcplug_envelope, serial, 8),
     AT(mcplug_envelope, exchange, 16),
     AT(mcplug_envelope, meta, 24),
     AT(mcplug_envelope, n_meta, 32),
+    AT(mcplug_envelope, flags, 40),
 
-    SIZE(mcplug_transport_ops, 64),
+    SIZE(mcplug_transport_ops, 72),
     AT(mcplug_transport_ops, struct_size, 0),
     AT(mcplug_transport_ops, caps, 4),
     AT(mcplug_transport_ops, open, 8),
@@ -151,6 +152,7 @@ static const struct {
     AT(mcplug_transport_ops, cancel, 40),
     AT(mcplug_transport_ops, settled, 48),
     AT(mcplug_transport_ops, unread, 56),
+    AT(mcplug_transport_ops, flush, 64),
 
     SIZE(mcplug_probe_ops, 32),
     AT(mcplug_probe_ops, struct_size, 0),

@@ -119,11 +119,19 @@ END_TEST
 
 /* ---- out ---- */
 
+static int send_text(const char *text, size_t len, uint64_t serial, uint64_t flags,
+                     struct mcplug_error *err)
+{
+    const struct mcplug_envelope env = {
+        .struct_size = sizeof env, .serial = serial, .flags = flags};
+    return lines->send(framer, mp_buf_new(text, len), &env, err);
+}
+
 static int send_one(uint64_t serial, struct mcplug_error *err)
 {
     char text[FRAME];
     memset(text, 'a' + (int)(serial % 26), sizeof text);
-    return lines->send(framer, mp_buf_new(text, sizeof text), serial, err);
+    return send_text(text, sizeof text, serial, 0, err);
 }
 
 /* Until the peer takes no more; returns the serial of the first that waits. */
@@ -209,6 +217,118 @@ START_TEST(after_detach_nothing_is_sent_and_what_waited_is_dropped)
 }
 END_TEST
 
+/* ---- joined ---- */
+
+static int send_more(uint64_t serial)
+{
+    char text[8];
+    return send_text(text, (size_t)snprintf(text, sizeof text, "%d", (int)serial), serial,
+                     MCPLUG_MORE, NULL);
+}
+
+/* What one read brings now; valid until the next. */
+static const char *arrived(void)
+{
+    static char text[256];
+    ssize_t n = read(ends[1], text, sizeof text - 1);
+    text[n > 0 ? n : 0] = '\0';
+    return text;
+}
+
+START_TEST(frames_that_others_follow_wait_for_the_end_of_the_turn)
+{
+    for (uint64_t serial = 1; serial <= 3; serial++)
+        ck_assert_int_eq(send_more(serial), MCPLUG_QUEUED);
+    ck_assert_str_eq(arrived(), "");
+    ck_assert_str_eq(written, "");
+    ck_assert_int_eq(lines->flush(framer, NULL), MCPLUG_OK);
+    ck_assert_str_eq(arrived(), "1\n2\n3\n");
+    ck_assert_str_eq(written, "1 2 3 ");
+    ck_assert_int_eq(lines->flush(framer, NULL), MCPLUG_OK);
+    ck_assert_str_eq(arrived(), "");
+}
+END_TEST
+
+START_TEST(a_frame_that_nothing_follows_takes_those_that_wait_along)
+{
+    ck_assert_int_eq(send_more(1), MCPLUG_QUEUED);
+    ck_assert_int_eq(send_more(2), MCPLUG_QUEUED);
+    ck_assert_int_eq(send_text("3", 1, 3, 0, NULL), MCPLUG_OK);
+    ck_assert_str_eq(arrived(), "1\n2\n3\n");
+    ck_assert_str_eq(written, "1 2 "); /* of the last one send() itself has said so */
+}
+END_TEST
+
+START_TEST(the_sixteenth_frame_does_not_wait)
+{
+    for (uint64_t serial = 1; serial < 16; serial++)
+        ck_assert_int_eq(send_more(serial), MCPLUG_QUEUED);
+    ck_assert_str_eq(arrived(), "");
+    ck_assert_int_eq(send_more(16), MCPLUG_OK);
+    ck_assert_str_eq(arrived(),
+                     "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n");
+    ck_assert_str_eq(written, "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 ");
+}
+END_TEST
+
+START_TEST(a_long_frame_does_not_wait_and_keeps_its_place)
+{
+    static char text[65536];
+
+    memset(text, 'x', sizeof text);
+    ck_assert_int_eq(send_more(1), MCPLUG_QUEUED);
+    /* more than the peer takes at once */
+    ck_assert_int_eq(send_text(text, sizeof text, 2, MCPLUG_MORE, NULL), MCPLUG_QUEUED);
+    ck_assert_str_eq(written, "1 ");
+    ck_assert_uint_eq(drain(), 2 + sizeof text + 1);
+    ck_assert_str_eq(written, "1 2 ");
+}
+END_TEST
+
+START_TEST(frames_that_follow_one_the_peer_did_not_take_wait_for_it)
+{
+    char expected[64];
+    uint64_t first = fill();
+
+    written[0] = '\0';
+    ck_assert_int_eq(send_more(first + 1), MCPLUG_QUEUED);
+    ck_assert_int_eq(send_more(first + 2), MCPLUG_QUEUED);
+    ck_assert_int_eq(lines->flush(framer, NULL), MCPLUG_OK);
+    ck_assert_str_eq(written, "");
+    drain();
+    snprintf(expected, sizeof expected, "%d %d %d ", (int)first, (int)first + 1,
+             (int)first + 2);
+    ck_assert_str_eq(written, expected);
+    ck_assert_int_eq(send_one(first + 3, NULL), MCPLUG_OK);
+}
+END_TEST
+
+START_TEST(of_frames_that_wait_for_a_peer_that_is_gone_none_was_written)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    ck_assert_int_eq(send_more(1), MCPLUG_QUEUED);
+    ck_assert_int_eq(send_more(2), MCPLUG_QUEUED);
+    close(ends[1]);
+    ends[1] = -1;
+    ck_assert_int_eq(lines->flush(framer, &err), MCPLUG_ECLOSED);
+    ck_assert_int_eq(lines->broken(framer), EPIPE);
+    ck_assert_str_eq(written, "");
+}
+END_TEST
+
+/* The envelope of an older core ends before `flags`. */
+START_TEST(without_a_word_of_others_a_frame_does_not_wait)
+{
+    const struct mcplug_envelope env = {.struct_size =
+                                            offsetof(struct mcplug_envelope, flags),
+                                        .serial = 1,
+                                        .flags = MCPLUG_MORE};
+    ck_assert_int_eq(lines->send(framer, mp_buf_new("1", 1), &env, NULL), MCPLUG_OK);
+    ck_assert_str_eq(arrived(), "1\n");
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_checked_fixture(tc, setup, teardown);
@@ -219,6 +339,13 @@ static void add(TCase *tc)
     tcase_add_test(tc, what_waits_is_bounded_and_one_more_is_refused_but_breaks_nothing);
     tcase_add_test(tc, a_peer_that_is_gone_breaks_the_stream_without_a_signal);
     tcase_add_test(tc, after_detach_nothing_is_sent_and_what_waited_is_dropped);
+    tcase_add_test(tc, frames_that_others_follow_wait_for_the_end_of_the_turn);
+    tcase_add_test(tc, a_frame_that_nothing_follows_takes_those_that_wait_along);
+    tcase_add_test(tc, the_sixteenth_frame_does_not_wait);
+    tcase_add_test(tc, a_long_frame_does_not_wait_and_keeps_its_place);
+    tcase_add_test(tc, frames_that_follow_one_the_peer_did_not_take_wait_for_it);
+    tcase_add_test(tc, of_frames_that_wait_for_a_peer_that_is_gone_none_was_written);
+    tcase_add_test(tc, without_a_word_of_others_a_frame_does_not_wait);
 }
 
 int main(void)
