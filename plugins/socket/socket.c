@@ -23,6 +23,7 @@ struct module {
     const struct mcplug_host *host;
     mcplug_self *self;
     const struct mcplug_lines *lines;
+    unsigned char *chunk; /* what one read brings is fed before the next */
 };
 
 struct link {
@@ -38,7 +39,7 @@ struct link {
     int is_open, is_over;
     const struct mcplug_lines *lines;
     mcplug_framer *framer;
-    unsigned char chunk[CHUNK];
+    unsigned char *chunk; /* CHUNK bytes, for one read; all connections share it */
 };
 
 static int fail_os(const struct link *l, struct mcplug_error *err, int code, int os_error,
@@ -77,7 +78,7 @@ static void end(struct link *l, const struct mcplug_error *why)
 static void receive(struct link *l)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    ssize_t n = recv(l->fd, l->chunk, sizeof l->chunk, 0);
+    ssize_t n = recv(l->fd, l->chunk, CHUNK, 0);
     if (n > 0) {
         l->lines->feed(l->framer, (struct mcplug_bytes){l->chunk, (size_t)n});
         return;
@@ -247,6 +248,7 @@ static int link_open(const struct module *module, mcplug_conn *conn,
     l->where = *where;
     l->fd = -1;
     l->lines = module->lines;
+    l->chunk = module->chunk;
     l->framer = l->lines->create(host, conn, QUEUE_CEILING);
     int r = l->framer != NULL ? start(l, err)
                               : host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
@@ -282,9 +284,13 @@ static int socket_init(const struct mcplug_host *host, mcplug_self *self, void *
     if (lines == NULL)
         return host->diag->fail(err, MCPLUG_ENOTSUP, "this core has no service lines 1");
     struct module *module = host->mem->alloc(sizeof *module);
-    if (module == NULL)
+    unsigned char *chunk = host->mem->resize(NULL, CHUNK); /* not zeroed */
+    if (module == NULL || chunk == NULL) {
+        host->mem->free(module);
+        host->mem->free(chunk);
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
-    *module = (struct module){host, self, lines};
+    }
+    *module = (struct module){host, self, lines, chunk};
     *ctx = module;
     return MCPLUG_OK;
 }
@@ -292,7 +298,9 @@ static int socket_init(const struct mcplug_host *host, mcplug_self *self, void *
 static void socket_fini(void *ctx)
 {
     struct module *module = ctx;
-    module->host->mem->free(module);
+    const struct mcplug_mem *mem = module->host->mem;
+    mem->free(module->chunk);
+    mem->free(module);
 }
 
 static const struct mcplug_option unix_options[] = {

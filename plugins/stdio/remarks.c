@@ -15,14 +15,23 @@ static void pass_on(struct stdio_remarks *r, const unsigned char *line, size_t l
 static void pass_on_kept(struct stdio_remarks *r)
 {
     pass_on(r, r->line, r->len);
+    r->host->mem->free(r->line);
+    r->line = NULL;
     r->len = 0;
 }
 
+/* Without memory for it, the line is dropped. */
 static void keep(struct stdio_remarks *r, const unsigned char *data, size_t len)
 {
     size_t room = STDIO_REMARK_MAX - r->len;
-    if (r->full)
+    if (r->full || len == 0)
         return;
+    if (r->line == NULL)
+        r->line = r->host->mem->resize(NULL, STDIO_REMARK_MAX); /* not zeroed */
+    if (r->line == NULL) {
+        r->full = true;
+        return;
+    }
     if (len > room)
         len = room;
     memcpy(r->line + r->len, data, len);
@@ -89,5 +98,7 @@ void stdio_remarks_clear(struct stdio_remarks *r)
     if (r->timer != NULL)
         r->host->loop->timer_stop(r->timer);
     r->timer = NULL;
+    r->host->mem->free(r->line);
+    r->line = NULL;
     r->len = 0;
 }

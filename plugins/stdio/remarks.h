@@ -24,7 +24,7 @@ struct stdio_remarks {
     uint64_t since;      /* the line that waits began; ms */
     bool full;           /* this line was passed on; the rest of it is dropped */
     size_t len;          /* of the line that is not complete yet */
-    unsigned char line[STDIO_REMARK_MAX];
+    unsigned char *line; /* room for it, STDIO_REMARK_MAX bytes; NULL: there is none */
 };
 
 void stdio_remarks_take(struct stdio_remarks *r, const unsigned char *data, size_t len);

@@ -49,7 +49,7 @@ struct stdio_server {
     struct stdio_remarks remarks;
     char control[64]; /* a line from the reaper that is not complete yet */
     size_t control_len;
-    unsigned char *chunk; /* STDIO_CHUNK bytes, not zeroed */
+    unsigned char *chunk; /* STDIO_CHUNK bytes, for one read; all servers share it */
 };
 
 /* The only way to another phase. */

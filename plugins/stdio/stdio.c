@@ -14,6 +14,7 @@ struct module {
     const struct mcplug_host *host;
     mcplug_self *self;
     const struct mcplug_lines *lines;
+    unsigned char *chunk; /* what one read brings is fed before the next */
 };
 
 static int start_watches(struct stdio_server *s, struct mcplug_error *err)
@@ -47,12 +48,9 @@ static struct stdio_server *server_new(const struct module *module, mcplug_conn 
 {
     const struct mcplug_host *host = module->host;
     struct stdio_server *s = host->mem->alloc(sizeof *s);
-    unsigned char *chunk = s ? host->mem->resize(NULL, STDIO_CHUNK) : NULL;
-    if (chunk == NULL) {
-        host->mem->free(s);
+    if (s == NULL)
         return NULL;
-    }
-    s->chunk = chunk;
+    s->chunk = module->chunk;
     s->host = host;
     s->self = module->self;
     s->conn = conn;
@@ -75,7 +73,6 @@ static void server_free(struct stdio_server *s)
 {
     const struct mcplug_host *host = s->host;
     s->lines->free(s->framer);
-    host->mem->free(s->chunk);
     host->mem->free(s);
 }
 
@@ -173,9 +170,13 @@ static int stdio_init(const struct mcplug_host *host, mcplug_self *self, void **
     if (lines == NULL)
         return host->diag->fail(err, MCPLUG_ENOTSUP, "this core has no service lines 1");
     struct module *module = host->mem->alloc(sizeof *module);
-    if (module == NULL)
+    unsigned char *chunk = host->mem->resize(NULL, STDIO_CHUNK); /* not zeroed */
+    if (module == NULL || chunk == NULL) {
+        host->mem->free(module);
+        host->mem->free(chunk);
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
-    *module = (struct module){host, self, lines};
+    }
+    *module = (struct module){host, self, lines, chunk};
     *ctx = module;
     return MCPLUG_OK;
 }
@@ -183,7 +184,9 @@ static int stdio_init(const struct mcplug_host *host, mcplug_self *self, void **
 static void stdio_fini(void *ctx)
 {
     struct module *module = ctx;
-    module->host->mem->free(module);
+    const struct mcplug_mem *mem = module->host->mem;
+    mem->free(module->chunk);
+    mem->free(module);
 }
 
 static const struct mcplug_option options[] = {
