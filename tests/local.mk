@@ -177,6 +177,7 @@ test_modules = \
 	tests/modules/old_3.c \
 	tests/modules/chain.c \
 	tests/modules/locate.c \
+	tests/modules/needs.c \
 	tests/modules/probes.c \
 	tests/modules/unruly.c \
 	tests/modules/vault.c \

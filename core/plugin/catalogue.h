@@ -138,6 +138,9 @@ int mp_plugin_file_check(const char *file, const struct mp_file_owners *owners,
  * it is called but its constructors. */
 int mp_plugin_file_open(const char *real, const struct mcplug_plugin **out,
                         struct mcplug_error *err);
+/* Opens the libraries that this file needs, so that they are not bound at once with it.
+ * What cannot be opened is left to mp_plugin_file_open(). In needed.c */
+void mp_plugin_open_needed(const char *real);
 /* Has this file `text` as the end of a C string, whatever the case? When it cannot be
  * read, the answer is yes, so that loading it gets to say why. */
 bool mp_plugin_file_mentions(const char *file, const char *text);

@@ -199,6 +199,7 @@ static int fail_no_symbol(void *handle, const char *file, struct mcplug_error *e
 int mp_plugin_file_open(const char *real, const struct mcplug_plugin **out,
                         struct mcplug_error *err)
 {
+    mp_plugin_open_needed(real);
     /* Never unloaded, dlclose() or not: threads and exit handlers of a library that
      * the module brought along may outlive all we know of. */
     void *handle = dlopen(real, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

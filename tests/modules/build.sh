@@ -7,6 +7,7 @@
 #   old.so          old.c with the headers of ABI 1.0
 #   old_N.so        old_N.c with the headers of ABI 1.N
 #   chain-*.so      chain.c: modules that use each other's services
+#   needs*.so       needs.c: a library that lacks a function, and who needs it
 #   NAME.so         every other NAME.c
 # shellcheck disable=SC2086
 set -eu
@@ -52,9 +53,12 @@ chain chain-ping chain-pong
 chain chain-pong chain-ping
 chain chain-egg chain-hen -DCHAIN_EARLY
 chain chain-hen chain-egg -DCHAIN_EARLY
+compile needs_lib -DLIBRARY needs.c -Wl,-z,lazy
+compile needs needs.c "$out/needs_lib.so"
+compile needs_path needs.c "$out/needs_lib.so" -Wl,-rpath,/nowhere
 for file in *.c; do
     case $file in
-    wrong.c | unruly.c | asked.c | old.c | old_*.c) ;;
+    wrong.c | unruly.c | asked.c | needs.c | old.c | old_*.c) ;;
     *) compile "${file%.c}" "$file" ;;
     esac
 done

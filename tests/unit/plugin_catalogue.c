@@ -553,6 +553,22 @@ START_TEST(timers_and_watches_left_running_end_with_their_module)
 }
 END_TEST
 
+/* ---- libraries ---- */
+
+START_TEST(libraries_of_a_module_are_bound_as_they_are_used)
+{
+    ck_assert_msg(load(place("needs.so", "needs.so")) == MCPLUG_OK, "%s", err.text);
+}
+END_TEST
+
+START_TEST(libraries_on_a_search_path_of_the_module_are_found_by_the_loader_alone)
+{
+    const char *file = place("needs_path.so", "needs_path.so");
+    ck_assert_int_eq(load(file), MCPLUG_EINVAL); /* at once, with it */
+    ck_assert_ptr_nonnull(strstr(err.text, "undefined symbol: nowhere"));
+}
+END_TEST
+
 static Suite *make_suite(void)
 {
     Suite *suite = suite_create("plugin_catalogue");
@@ -586,6 +602,11 @@ static Suite *make_suite(void)
     tcase_add_test(tc, a_map_of_users_has_root_or_not);
     tcase_add_test(tc, who_stands_for_root_does_so_for_installed_files_alone);
     tcase_add_test(tc, what_is_not_a_file_is_refused);
+
+    tc = tcase(suite, "libraries");
+    tcase_add_test(tc, libraries_of_a_module_are_bound_as_they_are_used);
+    tcase_add_test(
+        tc, libraries_on_a_search_path_of_the_module_are_found_by_the_loader_alone);
 
     tc = tcase(suite, "tables");
     tcase_add_test(tc, log_lines_carry_the_name_of_the_module_from_init_to_fini);
