@@ -122,6 +122,7 @@ unit_tests = \
 	tests/unit/session_request \
 	tests/unit/toolbox_instructions \
 	tests/unit/toolbox_nomem \
+	tests/unit/toolbox_remove \
 	tests/unit/toolbox_toolbox \
 	tests/unit/toolbox_use \
 	tests/unit/toolbox_wait \

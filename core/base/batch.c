@@ -31,3 +31,12 @@ void mp_batch_done(struct mp_batch *b, size_t i)
     b->n_running--;
     memmove(&b->running[k], &b->running[k + 1], (b->n_running - k) * sizeof *b->running);
 }
+
+void mp_batch_remove(struct mp_batch *b, size_t i)
+{
+    mp_batch_done(b, i);
+    for (size_t k = 0; k < b->n_running; k++)
+        b->running[k] -= b->running[k] > i;
+    b->next -= b->next > i;
+    b->n -= b->n > i;
+}

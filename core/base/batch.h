@@ -32,5 +32,7 @@ bool mp_batch_may_begin(struct mp_batch *b);
 MP_SHARED bool mp_batch_begin(struct mp_batch *b);
 /* The i-th does not run any more; one that does not run is ignored. */
 MP_SHARED void mp_batch_done(struct mp_batch *b, size_t i);
+/* The i-th is none of them any more; those behind it move up. */
+void mp_batch_remove(struct mp_batch *b, size_t i);
 
 #endif

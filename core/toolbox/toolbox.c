@@ -52,15 +52,18 @@ static uint64_t hash_all(struct mcplug_toolbox *box)
     for (size_t i = 0; i < box->n_members; i++) {
         struct mp_box_server *m = box->members[i];
         const char *says = m->server->service->id.instructions;
+        uint64_t before = hash;
         for (int k = 0; k < MP_FETCHED; k++) {
             uint64_t key[] = {
-                i, (uint64_t)k,
+                (uint64_t)k,
                 hash_list(&m->hashed[k], mcplug_server_list(m->server, MP_KIND(k)))};
-            if (key[2])
+            if (key[1])
                 hash_bytes(&hash, key, sizeof key);
         }
         if (says && *says)
             hash_bytes(&hash, says, strlen(says));
+        if (hash != before) /* one that has nothing may come and go */
+            hash_bytes(&hash, m->name, strlen(m->name));
     }
     return hash;
 }
@@ -95,7 +98,7 @@ static void on_state(void *arg, mcplug_server *server, enum mcplug_state state,
         is_old(box);
     if (box->o.state)
         box->o.state(box->o.arg, box, m->name, state, why);
-    if (!box->freeing)
+    if (!box->freeing && !m->is_leaving)
         mp_warm_heard(m, state, why);
 }
 
@@ -151,9 +154,15 @@ int mp_toolbox_begin(struct mcplug_toolbox *box, const char *name,
     if (box->n_members >= MP_BOX_SERVERS)
         return mp_fail(err, MCPLUG_ETOOBIG, "a toolbox has %d servers at most",
                        MP_BOX_SERVERS);
+    bool is_new = !mp_names_namespace(box->names, name);
+    if (is_new && box->n_named >= MP_BOX_NAMES)
+        return mp_fail(err, MCPLUG_ETOOBIG,
+                       "a toolbox has servers of %d names at most, one after the other",
+                       MP_BOX_NAMES);
     struct mp_box_server *m = member_new(box, name);
     if (!m)
         return mp_fail_nomem(err);
+    box->n_named += is_new;
     *out = m;
     return MCPLUG_OK;
 }
@@ -494,7 +503,7 @@ static void finish_free(struct mp_job *job)
     void (*freed)(void *) = box->freed;
     void *arg = box->freed_arg;
 
-    if (box->n_closed < box->n_members || box->under_way)
+    if (box->n_closed < box->n_members || box->n_leaving || box->under_way)
         return;
     mp_warm_clear(box);
     mp_job_drop(box->registry->o.loop, &box->changed_job);
@@ -520,6 +529,48 @@ static void on_closed(void *arg)
     struct mcplug_toolbox *box = arg;
     box->n_closed++;
     mp_toolbox_settle(box);
+}
+
+static void on_left(void *arg)
+{
+    struct mp_box_server *m = arg;
+    struct mcplug_toolbox *box = m->box;
+    void (*closed)(void *) = m->closed;
+    void *closed_arg = m->closed_arg;
+
+    if (box->is_old) /* its tools may be among them still */
+        drop_tools(box);
+    member_free(m);
+    box->n_leaving--;
+    mp_toolbox_settle(box);
+    if (closed)
+        closed(closed_arg);
+}
+
+/* Calls that are under way end, and have all they need for that. */
+int mcplug_toolbox_remove(struct mcplug_toolbox *box, const char *server,
+                          void (*closed)(void *arg), void *arg, struct mcplug_error *err)
+{
+    struct mp_box_server *m =
+        box->freeing || !server ? NULL : mp_toolbox_member(box, server);
+
+    if (!m)
+        return mp_fail(err, MCPLUG_ENOTSUP, "the toolbox has no server \"%.64s\"",
+                       server ? server : "");
+    size_t index = m->index;
+    for (size_t i = index; i + 1 < box->n_members; i++) {
+        box->members[i] = box->members[i + 1];
+        box->members[i]->index = i;
+    }
+    box->n_members--;
+    box->n_leaving++;
+    m->is_leaving = true;
+    m->closed = closed;
+    m->closed_arg = arg;
+    mp_warm_removed(box, index);
+    is_old(box);
+    mcplug_close(m->server, on_left, m);
+    return MCPLUG_OK;
 }
 
 void mcplug_toolbox_free(struct mcplug_toolbox *box, void (*freed)(void *arg), void *arg)

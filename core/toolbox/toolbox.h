@@ -16,6 +16,7 @@
 
 #define MP_BATCH 3          /* servers that warm up at a time */
 #define MP_BOX_SERVERS 4096 /* of one toolbox */
+#define MP_BOX_NAMES 16384  /* of servers that it has had, which keep their names */
 
 struct mp_hashed { /* a list, or none */
     mcplug_list *list;
@@ -31,6 +32,10 @@ struct mp_box_server { /* one server */
     size_t index; /* among the members */
     enum { MP_COLD, MP_WARMING, MP_WARM, MP_FAILED_TO_WARM } warmth;
     uint64_t began_at;
+
+    bool is_leaving; /* not among the members any more */
+    void (*closed)(void *arg);
+    void *closed_arg;
 };
 
 struct mp_tool { /* one name */
@@ -54,6 +59,8 @@ struct mcplug_toolbox {
     struct mp_names *names;
     struct mp_box_server **members; /* in the order they were added */
     size_t n_members, cap;
+    size_t n_named;   /* servers that it has had */
+    size_t n_leaving; /* that are being closed */
 
     struct mp_tool *tools; /* as of the last time that somebody looked */
     struct mp_tool **by_name;
@@ -99,7 +106,8 @@ void mp_toolbox_settle(struct mcplug_toolbox *box);
 /* A server has come up, or has something against it. */
 void mp_warm_heard(struct mp_box_server *m, enum mcplug_state state,
                    const struct mcplug_error *why);
-void mp_warm_clear(struct mcplug_toolbox *box); /* tells those who wait */
+void mp_warm_removed(struct mcplug_toolbox *box, size_t index); /* it was a member */
+void mp_warm_clear(struct mcplug_toolbox *box);                 /* tells those who wait */
 
 /* ---- box_call.c ---- */
 

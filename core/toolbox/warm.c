@@ -157,6 +157,13 @@ int mcplug_toolbox_warm_up(struct mcplug_toolbox *box,
     return MCPLUG_OK;
 }
 
+void mp_warm_removed(struct mcplug_toolbox *box, size_t index)
+{
+    mp_batch_remove(&box->batch, index);
+    if (box->warm_ups) /* which may have waited for this one alone */
+        go_on(box);
+}
+
 void mp_warm_clear(struct mcplug_toolbox *box)
 {
     mp_job_drop(box->registry->o.loop, &box->warm_job);

@@ -59,6 +59,13 @@ MCPLUG_API int mcplug_toolbox_add_named(mcplug_toolbox *box, mcplug_config *conf
                                         const char *name,
                                         const struct mcplug_server_options *options,
                                         struct mcplug_error *err);
+/* One server less: its tools go, and its calls end with MCPLUG_ECANCELED. `closed`, which
+ * may be NULL, runs when it is closed, as with mcplug_close(). If it was being warmed up,
+ * `settled` does not run for it. The tools of one of the same name that is added later
+ * have the names they had. MCPLUG_ENOTSUP: there is none of that name. */
+MCPLUG_API int mcplug_toolbox_remove(mcplug_toolbox *box, const char *server,
+                                     void (*closed)(void *arg), void *arg,
+                                     struct mcplug_error *err);
 /* Starts all servers, a batch at a time. Whoever asks while that is being done waits for
  * the same; servers that are up are fine as they are. `done` may be NULL. */
 MCPLUG_API int mcplug_toolbox_warm_up(mcplug_toolbox *box,

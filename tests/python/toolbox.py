@@ -81,6 +81,24 @@ def a_record_may_be_kept_after_its_callback():
     told.drop()
 
 
+def a_server_can_be_removed():
+    box = Box()
+    box.warm_up()
+    assert M.mcplug_toolbox_count(box.box) > 0
+    seen = []
+
+    @function(None, ctypes.c_void_p)
+    def closed(arg):
+        seen.append(arg)
+        M.mcplug_stop(box.host)
+
+    check(M.mcplug_toolbox_remove, box.box, b"demo", closed, 7)
+    assert M.mcplug_toolbox_count(box.box) == 0
+    M.mcplug_run(box.host)
+    assert seen == [7], seen
+    box.free()
+
+
 def a_tool_that_is_not_there_is_told_by_its_code():
     box = Box()
     try:
@@ -104,5 +122,6 @@ sys.exit(run([
     the_version_is_a_number_and_a_text,
     the_tools_of_a_server_are_listed_and_called,
     a_record_may_be_kept_after_its_callback,
+    a_server_can_be_removed,
     a_tool_that_is_not_there_is_told_by_its_code,
 ]))

@@ -51,6 +51,31 @@ START_TEST(the_next_one_begins_when_one_is_done)
 }
 END_TEST
 
+START_TEST(those_behind_one_that_is_removed_move_up)
+{
+    b.size = 3;
+    while (mp_batch_begin(&b))
+        ;
+    ck_assert_uint_eq(b.next, 3); /* 0, 1 and 2 run */
+    mp_batch_remove(&b, 1);
+    ck_assert_uint_eq(b.n_running, 2);
+    ck_assert_uint_eq(b.running[0], 0);
+    ck_assert_uint_eq(b.running[1], 1);
+    ck_assert_uint_eq(b.next, 2);
+    ck_assert_uint_eq(b.n, ALL - 1);
+    mp_batch_remove(&b, 5); /* its turn has not come */
+    ck_assert_uint_eq(b.n_running, 2);
+    ck_assert_uint_eq(b.next, 2);
+    ck_assert_uint_eq(b.n, ALL - 2);
+    had[2] = false; /* the one that was the fourth */
+    ck_assert(mp_batch_may_begin(&b));
+    mp_batch_begin(&b);
+    ck_assert(had[2]);
+    mp_batch_remove(&b, ALL); /* there is none */
+    ck_assert_uint_eq(b.n, ALL - 2);
+}
+END_TEST
+
 START_TEST(one_that_is_done_twice_counts_once)
 {
     mp_batch_begin(&b);
@@ -115,6 +140,7 @@ int main(void)
     Suite *suite = suite_create("base_batch");
     TCase *tc = tcase_create("batch");
     tcase_add_checked_fixture(tc, setup, NULL);
+    tcase_add_test(tc, those_behind_one_that_is_removed_move_up);
     tcase_add_test(tc, the_next_one_begins_when_one_is_done);
     tcase_add_test(tc, one_that_is_done_twice_counts_once);
     tcase_add_test(tc, one_that_cannot_be_begun_takes_no_place);
