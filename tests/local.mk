@@ -120,6 +120,7 @@ unit_tests = \
 	tests/unit/session_renewal \
 	tests/unit/session_renewal_fails \
 	tests/unit/session_request \
+	tests/unit/toolbox_formats \
 	tests/unit/toolbox_instructions \
 	tests/unit/toolbox_nomem \
 	tests/unit/toolbox_remove \

@@ -205,6 +205,10 @@ static void drop_tools(struct mcplug_toolbox *box)
     mp_free(box->tools);
     mp_free(box->by_name);
     mp_free(box->instructions);
+    for (size_t i = 0; i < MP_COUNT(box->arrays); i++) {
+        mp_free(box->arrays[i].json);
+        box->arrays[i] = (struct mp_array){0};
+    }
     box->tools = NULL;
     box->by_name = NULL;
     box->n_tools = 0;
@@ -438,6 +442,62 @@ const char *mcplug_toolbox_tool(mcplug_toolbox *box, size_t i, size_t *len)
         t->json = with_name(t, &t->json_len);
     *len = t->json_len;
     return t->json;
+}
+
+static mp_view definition(const struct mp_tool *t)
+{
+    size_t len;
+
+    if (!t->member)
+        return mp_text(mp_own_tools[t->index]);
+    const char *json = mcplug_list_item(t->member->lists[0], t->index, &len);
+    return mp_bytes(json, len);
+}
+
+static void add_tool(struct mcplug_toolbox *box, struct mp_str *out, size_t i,
+                     enum mcplug_format format)
+{
+    const struct mp_tool *t = &box->tools[i];
+    size_t before = out->len, len;
+
+    mp_str_adds(out, before > 1 ? "," : "");
+    if (format == MCPLUG_FORMAT_MCP) {
+        const char *json = mcplug_toolbox_tool(box, i, &len);
+        out->failed = out->failed || !json || !mp_str_add(out, json, len);
+    } else if (!mp_format_tool(out, format, t->name, definition(t)) && !out->failed) {
+        mp_log(box->registry->o.log, MCPLUG_LOG_VERBOSE,
+               t->member ? t->member->server->service->source : "core",
+               "the tool %s is not given to a model", t->name);
+        out->len = before;
+        out->data[before] = '\0';
+    }
+}
+
+const char *mcplug_toolbox_json(mcplug_toolbox *box, enum mcplug_format format,
+                                size_t *len)
+{
+    struct mp_str out;
+    size_t max = 1024;
+
+    if ((unsigned)format >= MP_COUNT(box->arrays))
+        return NULL;
+    look_again(box);
+    struct mp_array *array = &box->arrays[format];
+    if (!array->json) {
+        for (size_t i = 0; i < box->n_tools; i++)
+            max += mp_format_max(definition(&box->tools[i]).len);
+        mp_str_init(&out, max);
+        mp_str_addc(&out, '[');
+        for (size_t i = 0; i < box->n_tools; i++)
+            add_tool(box, &out, i, format);
+        mp_str_addc(&out, ']');
+        array->len = out.len;
+        array->json = mp_str_take(&out);
+        mp_str_clear(&out);
+    }
+    if (array->json && len)
+        *len = array->len;
+    return array->json;
 }
 
 int mcplug_toolbox_find(mcplug_toolbox *box, const char *name, const char **server,

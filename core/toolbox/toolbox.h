@@ -6,6 +6,7 @@
  *   record.c        what is told of a call
  *   resources.c     the two tools of our own
  *   instructions.c  what the model is told
+ *   formats.c       tools as the APIs of models want them
  */
 #ifndef MP_TOOLBOX_TOOLBOX_H
 #define MP_TOOLBOX_TOOLBOX_H
@@ -68,6 +69,10 @@ struct mcplug_toolbox {
     bool is_old;     /* and has to be made anew */
     bool is_partial; /* there was no memory for all of it */
     char *instructions;
+    struct mp_array {
+        char *json; /* NULL until asked for */
+        size_t len;
+    } arrays[MCPLUG_FORMAT_ANTHROPIC + 1];
     uint64_t told; /* what there was when `changed` was told last, hashed */
     struct mp_job changed_job;
 
@@ -138,6 +143,14 @@ extern const char *const mp_own_tools[MP_OWN_TOOLS]; /* as JSON */
  * server; "" is all of them. */
 int mp_resources_list(struct mcplug_toolbox *box, const char *server, struct mp_str *out,
                       struct mcplug_error *err);
+
+/* ---- formats.c ---- */
+
+/* Adds a tool under our name; not for MCPLUG_FORMAT_MCP. false: it cannot be given to a
+ * model, and what was added is to be dropped. */
+size_t mp_format_max(size_t len); /* that a tool of that length comes to at most */
+bool mp_format_tool(struct mp_str *out, enum mcplug_format format, const char *name,
+                    mp_view tool);
 
 /* ---- instructions.c ---- */
 

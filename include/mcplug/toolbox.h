@@ -84,6 +84,22 @@ MCPLUG_API const char *mcplug_toolbox_name(mcplug_toolbox *box, size_t i);
 /* The i-th tool as a model gets it: the server's own words, under our name. JSON, not
  * NUL-ended. NULL: there is none, or no memory. */
 MCPLUG_API const char *mcplug_toolbox_tool(mcplug_toolbox *box, size_t i, size_t *len);
+enum mcplug_format {
+    MCPLUG_FORMAT_MCP,              /* as mcplug_toolbox_tool() has them */
+    MCPLUG_FORMAT_OPENAI,           /* "tools" of Chat Completions */
+    MCPLUG_FORMAT_OPENAI_RESPONSES, /* "tools" of Responses */
+    MCPLUG_FORMAT_ANTHROPIC         /* "tools" of Messages */
+};
+/* All tools as one JSON array, ready for a request, with a NUL behind it. It is kept
+ * until there are other tools. For models, what their APIs refuse is repaired: the schema
+ * of the arguments gets a root that is a plain object, into which allOf, anyOf, oneOf and
+ * $ref are merged (the server checks the arguments itself), and each tool a description.
+ * Left out are tools that are meant for user interfaces alone, and for Anthropic
+ * properties whose names it does not take, with their tool if that requires one. How many
+ * tools a request may have (OpenAI: 128) is up to the program. NULL: no memory, or no
+ * format. */
+MCPLUG_API const char *mcplug_toolbox_json(mcplug_toolbox *box, enum mcplug_format format,
+                                           size_t *len);
 /* Which tool of which server a name means; false: none. For our own tools the server is
  * "". */
 MCPLUG_API int mcplug_toolbox_find(mcplug_toolbox *box, const char *name,

@@ -99,6 +99,31 @@ def a_server_can_be_removed():
     box.free()
 
 
+def the_tools_are_ready_for_a_request_in_every_format():
+    box = Box()
+    box.warm_up()
+    of = {}
+    for name in ("MCP", "OPENAI", "OPENAI_RESPONSES", "ANTHROPIC"):
+        length = ctypes.c_size_t()
+        text = M.mcplug_toolbox_json(box.box, getattr(M, "MCPLUG_FORMAT_" + name),
+                                     ctypes.byref(length))
+        assert len(text) == length.value
+        of[name] = json.loads(text)
+        assert len(of[name]) == M.mcplug_toolbox_count(box.box), name
+    for mcp, chat, responses, anthropic in zip(*of.values()):
+        schema = mcp["inputSchema"]
+        assert chat["type"] == responses["type"] == "function"
+        plain = chat["function"]
+        assert mcp["name"] == plain["name"] == responses["name"] == anthropic["name"]
+        assert plain["parameters"] == responses["parameters"] == anthropic["input_schema"]
+        assert plain["parameters"]["type"] == "object"
+        assert plain["parameters"]["properties"] == schema.get("properties", {})
+        assert plain["description"] == responses["description"] == anthropic["description"]
+        assert responses["strict"] is False
+        assert set(anthropic) == {"name", "description", "input_schema"}
+    box.free()
+
+
 def a_tool_that_is_not_there_is_told_by_its_code():
     box = Box()
     try:
@@ -123,5 +148,6 @@ sys.exit(run([
     the_tools_of_a_server_are_listed_and_called,
     a_record_may_be_kept_after_its_callback,
     a_server_can_be_removed,
+    the_tools_are_ready_for_a_request_in_every_format,
     a_tool_that_is_not_there_is_told_by_its_code,
 ]))

@@ -47,8 +47,13 @@ static void try_use(struct seen *s, const char *name, const char *arguments)
 static void look_at_all(void)
 {
     const char *server, *tool, *names[TOOLS + 1] = {0};
-    size_t n = mcplug_toolbox_count(box);
 
+    for (int f = MCPLUG_FORMAT_MCP; f <= MCPLUG_FORMAT_ANTHROPIC; f++) {
+        size_t len = 0;
+        const char *array = mcplug_toolbox_json(box, (enum mcplug_format)f, &len);
+        ck_assert(!array || (array[0] == '[' && array[len - 1] == ']'));
+    }
+    size_t n = mcplug_toolbox_count(box);
     ck_assert_uint_le(n, TOOLS);
     for (size_t i = 0; i < n; i++) {
         size_t len = 0;
