@@ -36,7 +36,7 @@ static int run(struct cli *cli, int argc, char **argv)
     if (cli_args_parse(&cli->args, argc, argv, &err) != MCPLUG_OK) {
         const struct cli_command *c = cli->args.command;
         cli_error("%s", err.text);
-        cli_hint("`mcplug help%s%s` tells more.", c ? " " : "", c ? c->name : "");
+        cli_hint("See `mcplug help%s%s`.", c ? " " : "", c ? c->name : "");
         return CLI_USAGE;
     }
     if (cli->args.version) {

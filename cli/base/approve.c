@@ -122,7 +122,7 @@ static bool put_names(struct cli_out *out, const mcplug_entry *entry)
     while (mp_walk_element(&w, &name)) {
         char *text = mp_view_strdup(name);
         if (!any)
-            cli_out_s(out, "It is given these of your variables and secrets:\n");
+            cli_out_s(out, "It will receive these variables and secrets:\n");
         any = true;
         put_line(out, "  ", text ? text : "", 2);
         mp_free(text);
@@ -131,8 +131,9 @@ static bool put_names(struct cli_out *out, const mcplug_entry *entry)
     mp_str_clear(&names);
     if (cli_is_program_type(cli_entry_info(entry).type) &&
         !mp_view_get(json, "url").len && !inherits.len)
-        cli_out_s(out, "As a program that you start, it sees all variables of your "
-                       "environment.\n");
+        cli_out_s(
+            out,
+            "Like any program that you start, it also sees your whole environment.\n");
     return whole;
 }
 
@@ -179,17 +180,18 @@ bool cli_approve_ask(const mcplug_entry *entry)
     cli_out_init(out, STDERR_FILENO);
     cli_out_s(out, "The file ");
     cli_out_shown(out, e.file, strlen(e.file));
-    cli_out_s(out, " brings along the server \"");
+    cli_out_s(out, " defines the server \"");
     cli_out_shown(out, e.name, strlen(e.name));
     cli_out_s(out, "\":\n\n");
     bool changed = e.approval == MCPLUG_APPROVAL_CHANGED;
     bool shown = changed && put_diff(out, mp_bytes(e.approved, e.approved_len), json, 4);
     shown = shown || put_entry(out, json);
-    cli_out_s(out, changed ? "\nIt has changed since you approved it: lines with - are "
-                             "gone, lines with + are new.\n"
+    cli_out_s(out, changed ? "\n"
+                             "It has changed since you approved it: lines with - were "
+                             "removed, lines with + were added.\n"
                            : "\n");
     shown = put_names(out, entry) && shown;
-    cli_out_s(out, "Whoever can change that file has chosen this. Use it? [y/N] ");
+    cli_out_s(out, "Anyone who can edit that file controls this. Allow it? [y/N] ");
     cli_out_flush(out);
     shown = shown && !out->failed;
     mp_free(out);

@@ -15,16 +15,16 @@
 #define GLOBAL_OPTIONS(json_help)                                                        \
     {"json", 0, CLI_FLAG, NULL, json_help, .at = AT(json)},                              \
     {"plugin-dir", 0, CLI_LIST, "DIR",                                                   \
-     "look for modules in DIR before all other places; may be repeated",                 \
+     "search DIR for modules before all other directories; may be repeated",                 \
      AT(plugin_dirs), .complete.is = CLI_WORD_DIRECTORY},                                \
     {"verbose", 'v', CLI_COUNT, NULL,                                                    \
-     "log what happens, the server's stderr included; twice: everything",                \
+     "log connections, calls and the server's stderr; -vv logs every message as well",                \
      .at = AT(verbose)},                                                                 \
     {"quiet", 'q', CLI_FLAG, NULL, "log nothing, not even warnings", .at = AT(quiet)},   \
     {"log-file", 0, CLI_TEXT, "FILE",                                                    \
-     "add what happens to FILE, with the time of each line, whatever is shown here",     \
+     "append a timestamped log to FILE",     \
      AT(log_file), .complete.is = CLI_WORD_FILE},                                        \
-    {"help", 'h', CLI_FLAG, NULL, "explain the command", .at = AT(help)},                \
+    {"help", 'h', CLI_FLAG, NULL, "show help for the command", .at = AT(help)},                \
     {"version", 0, CLI_FLAG, NULL, "print the version", .at = AT(version)},              \
     {.name = NULL},
 /* clang-format on */
@@ -48,24 +48,23 @@ static const struct cli_choice levels[] = {
 
 static const struct cli_option server_options[] = {
     {"url", 0, CLI_TEXT, "URL",
-     "reach the server there instead of starting one: https://HOST/PATH, ws://HOST/PATH, "
-     "unix:PATH, tcp:HOST:PORT",
+     "connect to the server at URL instead of starting one: https://HOST/PATH, "
+     "ws://HOST/PATH, unix:PATH, tcp:HOST:PORT",
      AT(url), .complete.is = CLI_WORD_FREE},
     {"header", 'H', CLI_LIST, "NAME: VALUE",
-     "send a header with every request to the URL; @FILE reads them from there, one a "
-     "line, which keeps secrets off the command line; may be repeated",
+     "send a header with every request to the URL; @FILE reads headers from a file, one "
+     "per line, which keeps secrets off the command line; may be repeated",
      AT(headers), .complete.is = CLI_WORD_AT_FILE},
     {"insecure", 0, CLI_FLAG, NULL, "take any certificate of the server",
      .at = AT(insecure)},
     {"env", 0, CLI_LIST, "NAME=VALUE",
-     "set a variable of the server's environment; may "
-     "be repeated",
-     AT(env), .complete.is = CLI_WORD_FREE},
+     "set an environment variable of the server; may be repeated", AT(env),
+     .complete.is = CLI_WORD_FREE},
     {"cwd", 0, CLI_TEXT, "DIR", "start the server in DIR", AT(cwd),
      .complete.is = CLI_WORD_DIRECTORY},
     {"type", 0, CLI_TEXT, "NAME",
-     "the transport; by default stdio for a command, else what the URL says", AT(type),
-     .complete.is = CLI_WORD_TRANSPORT},
+     "the transport; by default stdio for a command, otherwise derived from the URL",
+     AT(type), .complete.is = CLI_WORD_TRANSPORT},
     {"set", 0, CLI_LIST, "NAME=VALUE",
      "any other setting of the transport (mcplug plugins TYPE lists them); NAME[]=VALUE "
      "adds to a list, NAME.KEY=VALUE sets an entry of a map",
@@ -74,39 +73,38 @@ static const struct cli_option server_options[] = {
      "give up on a request after TIME: 250ms, 2s, 5m, "
      "1h",
      AT(timeout), .complete.is = CLI_WORD_FREE},
-    {"connect-timeout", 0, CLI_DURATION, "TIME", "give up on connecting after TIME",
+    {"connect-timeout", 0, CLI_DURATION, "TIME", "give up connecting after TIME",
      AT(connect_timeout), .complete.is = CLI_WORD_FREE},
     {"revision", 0, CLI_TEXT, "DATE",
-     "speak that revision of the protocol and no other: 2025-11-25", AT(revision),
+     "use only that revision of the protocol, such as 2025-11-25", AT(revision),
      .complete.choices = revisions},
     {"log-level", 0, CLI_TEXT, "LEVEL",
-     "show what the server logs, from LEVEL on: debug, info, notice, warning, error, "
-     "critical, alert, emergency",
+     "show the server's log messages of LEVEL and above: debug, info, notice, warning, "
+     "error, critical, alert, emergency",
      AT(log_level), .complete.choices = levels},
-    {"root", 0, CLI_LIST, "DIR",
-     "tell the server that it may work in DIR; may be repeated", AT(roots),
-     .complete.is = CLI_WORD_DIRECTORY},
-    {"no-input", 0, CLI_FLAG, NULL, "never ask the user what the server wants to know",
-     .at = AT(no_input)},
+    {"root", 0, CLI_LIST, "DIR", "offer DIR to the server as a root; may be repeated",
+     AT(roots), .complete.is = CLI_WORD_DIRECTORY},
+    {"no-input", 0, CLI_FLAG, NULL,
+     "never prompt the user when the server asks for input", .at = AT(no_input)},
     {.name = NULL},
 };
 
 static const struct cli_option config_options[] = {
     {"mcp-config", 0, CLI_LIST, "JSON",
-     "more servers: a file, or the text itself; may be repeated, later ones win",
+     "add the servers of a file or of a JSON text; may be repeated, the last one wins",
      AT(mcp_config), .complete.is = CLI_WORD_FILE},
     {"strict-mcp-config", 0, CLI_FLAG, NULL,
-     "use the servers of --mcp-config alone, not those of files elsewhere",
+     "use only the servers of --mcp-config and ignore all other files",
      .at = AT(strict_mcp_config)},
     {.name = NULL},
 };
 
 static const struct cli_option request_options[] = {
-    {"meta", 0, CLI_TEXT, "JSON", "an object for the request's _meta", AT(meta),
+    {"meta", 0, CLI_TEXT, "JSON", "a JSON object for the request's _meta", AT(meta),
      .complete.is = CLI_WORD_AT_FILE},
-    {"progress", 0, CLI_FLAG, NULL,
-     "show progress on stderr even where that is no terminal", .at = AT(progress)},
-    {"no-progress", 0, CLI_FLAG, NULL, "show no progress", .at = AT(no_progress)},
+    {"progress", 0, CLI_FLAG, NULL, "show progress even if stderr is not a terminal",
+     .at = AT(progress)},
+    {"no-progress", 0, CLI_FLAG, NULL, "do not show progress", .at = AT(no_progress)},
     {.name = NULL},
 };
 
@@ -118,13 +116,13 @@ size_t cli_command_groups(const struct cli_command *command,
     if (command && command->options)
         out[n++] = (struct cli_group){"Options", command->options};
     if (command && command->flags & CLI_REQUEST)
-        out[n++] = (struct cli_group){"The request", request_options};
+        out[n++] = (struct cli_group){"Request options", request_options};
     if (command && command->flags & CLI_SERVER)
-        out[n++] = (struct cli_group){"The server", server_options};
+        out[n++] = (struct cli_group){"Server options", server_options};
     if (command && command->flags & (CLI_SERVER | CLI_CONFIG))
-        out[n++] = (struct cli_group){"The configuration", config_options};
-    out[n++] = (struct cli_group){"Options of every command",
-                                  lines ? line_options : global_options};
+        out[n++] = (struct cli_group){"Configuration options", config_options};
+    out[n++] =
+        (struct cli_group){"General options", lines ? line_options : global_options};
     return n;
 }
 
@@ -183,10 +181,10 @@ static int take_duration(const struct cli_option *o, const char *text, int64_t l
      * settings of modules mean milliseconds. */
     bool has_unit = len > 0 && strchr("smh", text[len - 1]);
     if (!has_unit || !mp_option_parse("duration", text, &ms) || ms < least)
-        return mp_fail(err, MCPLUG_EINVAL,
-                       "--%s wants a time with its unit, such as 500ms, 20s or 5m, not "
-                       "\"%s\"",
-                       o->name, text);
+        return mp_fail(
+            err, MCPLUG_EINVAL,
+            "--%s: expected a time with its unit, such as 500ms, 20s or 5m, got \"%s\"",
+            o->name, text);
     *out = (uint64_t)ms;
     return MCPLUG_OK;
 }
@@ -196,8 +194,9 @@ static int take_number(const struct cli_option *o, const char *text, int64_t lea
 {
     int64_t n;
     if (!mp_option_parse("int", text, &n) || n < least)
-        return mp_fail(err, MCPLUG_EINVAL, "--%s wants a number from %d on, not \"%s\"",
-                       o->name, (int)least, text);
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "--%s: expected a number of at least %d, got \"%s\"", o->name,
+                       (int)least, text);
     *out = (uint64_t)n;
     return MCPLUG_OK;
 }
@@ -237,8 +236,8 @@ static int take(struct reader *r, const struct cli_option *o, const char *value)
 static int take_next(struct reader *r, const struct cli_option *o)
 {
     if (r->at >= r->argc || strcmp(r->argv[r->at], "--") == 0)
-        return mp_fail(r->err, MCPLUG_EINVAL, "--%s wants a value: --%s %s", o->name,
-                       o->name, o->value);
+        return mp_fail(r->err, MCPLUG_EINVAL, "missing value of --%s. Usage: --%s %s",
+                       o->name, o->name, o->value);
     return take(r, o, r->argv[r->at++]);
 }
 
@@ -268,7 +267,7 @@ static int unknown_option(struct reader *r, const char *name, size_t len)
     for (size_t i = 0; !command && cli_commands[i]; i++)
         if (find_in(cli_commands[i], name, len, 0))
             return mp_fail(r->err, MCPLUG_EINVAL,
-                           "--%s belongs behind the command: mcplug %s --%s", word,
+                           "--%s must come after the command: mcplug %s --%s", word,
                            cli_commands[i]->name, word);
 
     const char *best = NULL;
@@ -302,11 +301,10 @@ static bool is_ours(const struct reader *r, const struct cli_option *o)
 static int not_ours(struct reader *r, const char *option)
 {
     const struct cli_list *words = &r->args->words;
-    return mp_fail(
-        r->err, MCPLUG_EINVAL,
-        "whose option is %.64s? Put -- before a command that has options of its "
-        "own, and ours before that: mcplug %s %.64s -- %.64s ..",
-        option, r->args->command->name, words->items[0], words->items[1]);
+    return mp_fail(r->err, MCPLUG_EINVAL,
+                   "%.64s is ambiguous: put -- before the server's command, and options "
+                   "of mcplug before the --: mcplug %s %.64s -- %.64s ..",
+                   option, r->args->command->name, words->items[0], words->items[1]);
 }
 
 static int take_long(struct reader *r, const char *text)
@@ -392,11 +390,12 @@ static int check_none(const struct cli_args *args, struct mcplug_error *err)
 {
     if (!(args->command->flags & CLI_ALL_SERVERS) || cli_args_alter(args))
         return mp_fail(err, MCPLUG_EINVAL,
-                       "which server? Name one of `mcplug list`, put its command behind "
-                       "--, or say --url URL");
+                       "no server given: use a name that `mcplug list` shows, put its "
+                       "command after --, or use --url URL");
     if (args->refresh)
-        return mp_fail(err, MCPLUG_EINVAL,
-                       "--refresh asks one server, so name it; `mcplug list` asks all");
+        return mp_fail(
+            err, MCPLUG_EINVAL,
+            "--refresh needs the name of a server; `mcplug list` asks all of them");
     return MCPLUG_OK;
 }
 
@@ -412,17 +411,18 @@ static int check_server(const struct cli_args *args, struct mcplug_error *err)
     const struct cli_command *c = args->command;
 
     if (args->server_command && !(c->flags & (CLI_SERVER | CLI_COMMAND)) && !args->check)
-        return mp_fail(err, MCPLUG_EINVAL, "\"%s\" %s", c->name,
-                       takes_names(c)
-                           ? "takes servers by name; `mcplug add` one first"
-                           : "talks to no server, so nothing can stand behind --");
+        return mp_fail(
+            err, MCPLUG_EINVAL, "\"%s\" %s", c->name,
+            takes_names(c)
+                ? "needs the name of a server; add the server with `mcplug add` first"
+                : "uses no server, so nothing can follow --");
     if (!(c->flags & CLI_SERVER))
         return MCPLUG_OK;
     if (args->server_command && !args->server_command[0])
-        return mp_fail(err, MCPLUG_EINVAL, "the server's command is missing behind --");
+        return mp_fail(err, MCPLUG_EINVAL, "missing server command after --");
     if (args->server_command && args->url)
         return mp_fail(err, MCPLUG_EINVAL,
-                       "give either --url or a command behind --, not both");
+                       "use either --url or a command after --, not both");
     if (!args->server && !args->server_command && !args->url && !args->type)
         return check_none(args, err);
     if (args->progress && args->no_progress)
@@ -439,18 +439,17 @@ static int check(const struct cli_args *args, struct mcplug_error *err)
     if (args->help || args->version)
         return MCPLUG_OK;
     if (!c)
-        return mp_fail(err, MCPLUG_EINVAL, "which command? Try: mcplug help");
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "no command given; `mcplug help` lists the commands");
     int r = check_server(args, err);
     if (r != MCPLUG_OK)
         return r;
     if (args->words.n < c->min_words)
-        return mp_fail(err, MCPLUG_EINVAL, "\"%s\" wants more words: mcplug %s %s%s",
-                       c->name, c->name, args->server ? "SERVER " : "", c->words);
+        return mp_fail(err, MCPLUG_EINVAL, "missing argument. Usage: mcplug %s %s%s",
+                       c->name, args->server ? "SERVER " : "", c->words);
     if (args->words.n > c->max_words)
-        return mp_fail(err, MCPLUG_EINVAL,
-                       "\"%s\" does not know what to do with "
-                       "\"%.64s\"%s",
-                       c->name, args->words.items[c->max_words],
+        return mp_fail(err, MCPLUG_EINVAL, "unexpected argument \"%.64s\" of \"%s\"%s",
+                       args->words.items[c->max_words], c->name,
                        c->flags & CLI_SERVER && !args->server_command
                            ? "; is a -- missing before the server's command?"
                            : "");

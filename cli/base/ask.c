@@ -83,11 +83,11 @@ static void show_question(const struct question *q)
     mp_str_init(&out, ASKED_MAX);
     mp_str_addf(&out, "Server \"%s\" asks: %s\n", q->server, message ? message : "");
     if (q->url && url) {
-        mp_str_adds(&out, "  It wants you to visit this page yourself:\n");
+        mp_str_adds(&out, "  It asks you to visit this page yourself:\n");
         mp_str_addf(&out, "  %s\n", url);
         show_host(url, &out);
     } else if (!q->yes_or_no) {
-        mp_str_adds(&out, "  (an empty line takes the default; !d declines, !c cancels)");
+        mp_str_adds(&out, "  (an empty line means the default; !d declines, !c cancels)");
     }
     cli_tell("", out.data, out.len);
     mp_str_clear(&out);
@@ -217,7 +217,7 @@ static void take_value(struct cli_ask *ask, const char *line)
     if (!*line) {
         value = json_incref(json_object_get(q->field, "default"));
         if (!value && is_required(q)) {
-            cli_hint("an answer is needed; !d declines, !c cancels");
+            cli_hint("an answer is required; !d declines, !c cancels");
             show_prompt(q);
             return;
         }
@@ -286,7 +286,7 @@ static void take_byte(struct cli_ask *ask, char c)
     ask->len = 0;
     ask->too_long = false;
     if (dropped && ask->first) {
-        cli_hint("that line is too long");
+        cli_hint("the line is too long");
         show_prompt(ask->first);
     } else {
         take_line(ask, ask->line);

@@ -114,13 +114,14 @@ void cli_tell_no_server(const struct cli *cli)
         return;
     }
     if (config.exclusive) {
-        cli_error("there is no server: only those of %s exist here, and it has none",
+        cli_error("no server is configured: only the servers of %s can be used here, and "
+                  "it has none",
                   cli->paths.managed);
         return;
     }
     cli_tell("", none, strlen(none));
     cli_hint("`mcplug add NAME -- COMMAND` or `mcplug add NAME URL` adds one,");
-    cli_hint("`mcplug import` finds those of other programs.");
+    cli_hint("`mcplug import` imports those of other programs.");
 }
 
 static void tell_unknown(const struct cli *cli, const char *name)
@@ -136,14 +137,14 @@ static void tell_unknown(const struct cli *cli, const char *name)
         cli_hint("It may be in a file that can't be used; `mcplug config` shows what is "
                  "wrong.");
     else if (config.exclusive)
-        cli_hint("Only the servers of %s exist here.", cli->paths.managed);
+        cli_hint("Only the servers of %s can be used here.", cli->paths.managed);
     else if (config.entries)
-        cli_hint("`mcplug list` shows the ones there are, `mcplug add` adds one.");
+        cli_hint("`mcplug list` shows all servers, `mcplug add` adds one.");
     else
-        cli_hint("None is configured yet: `mcplug add %.64s -- COMMAND` or "
-                 "`mcplug add %.64s URL` adds it, `mcplug import` finds those of other "
-                 "programs.",
-                 name, name);
+        cli_hint(
+            "No server is configured yet: `mcplug add %.64s -- COMMAND` or `mcplug add "
+            "%.64s URL` adds it, `mcplug import` imports those of other programs.",
+            name, name);
 }
 
 mcplug_entry *cli_by_name_find(struct cli *cli, const char *name)
@@ -183,13 +184,13 @@ static void tell_unqualified(const mcplug_config *config, const char *text)
     if (best)
         mcplug_entry_prefix(mcplug_entry_find(config, best), near, sizeof near);
     if (bare) {
-        cli_error("which tool of server \"%s\"? %.133s names none", bare, text);
-        cli_hint("`mcplug tools %s` lists the ones it has.", bare);
+        cli_error("%.133s names the server \"%s\", but no tool", text, bare);
+        cli_hint("`mcplug tools %s` lists its tools.", bare);
     } else {
-        cli_error("no server fits %.133s%s%s%.126s%s", text,
+        cli_error("no server matches %.133s%s%s%.126s%s", text,
                   *near ? "; did you mean " : "", near, *near ? end + 2 : "",
                   *near ? "?" : "");
-        cli_hint("Such a name is mcp__SERVER__TOOL; `mcplug list` shows the servers.");
+        cli_hint("The form is mcp__SERVER__TOOL; `mcplug list` shows the servers.");
     }
     mp_free(server);
 }
@@ -208,9 +209,9 @@ static mcplug_entry *find_qualified(struct cli *cli, const char *text)
     if (!other)
         return found;
     /* a guess could be what somebody else hopes for */
-    cli_error("%.133s may be of \"%s\" or of \"%s\"", text, mcplug_entry_name(other),
-              mcplug_entry_name(found));
-    cli_hint("`mcplug call SERVER TOOL` says which.");
+    cli_error("%.133s is ambiguous: it matches the servers \"%s\" and \"%s\"", text,
+              mcplug_entry_name(other), mcplug_entry_name(found));
+    cli_hint("Use `mcplug call SERVER TOOL` instead.");
     return NULL;
 }
 
@@ -234,13 +235,13 @@ static void advise(const char *name, enum mcplug_entry_state state)
 {
     switch (state) {
     case MCPLUG_ENTRY_DISABLED:
-        cli_hint("`mcplug enable %s` changes that.", name);
+        cli_hint("`mcplug enable %s` enables it.", name);
         break;
     case MCPLUG_ENTRY_NEEDS_APPROVAL:
-        cli_hint("`mcplug approve %s`, at a terminal, shows it and asks.", name);
+        cli_hint("Review and approve it at a terminal: `mcplug approve %s`.", name);
         break;
     case MCPLUG_ENTRY_BROKEN:
-        cli_hint("`mcplug config` lists everything that is wrong.");
+        cli_hint("`mcplug config` lists all problems.");
         break;
     default:
         break;
@@ -288,8 +289,8 @@ static int make_overlay(struct cli *cli, const mcplug_entry *entry, mcplug_setti
         return MCPLUG_OK;
     if (cli_config_info(cli->config).exclusive)
         return mp_fail(err, MCPLUG_EREFUSED,
-                       "server \"%s\" comes from %s and is used as it is, without --env, "
-                       "--header, --cwd, --set and --insecure",
+                       "server \"%s\" is defined in %s and cannot be changed with --env, "
+                       "--header, --cwd, --set or --insecure",
                        mcplug_entry_name(entry), cli->paths.managed);
     mcplug_settings *s = mcplug_settings_new(NULL);
     if (!s)

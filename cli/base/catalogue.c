@@ -63,8 +63,9 @@ void cli_tell_left_out(struct cli *cli, size_t left_out, bool others)
 
     if (!left_out)
         return;
-    snprintf(line, sizeof line, "(%zu tool%s not allowed: toolsAllowed, toolsDenied)",
-             left_out, left_out == 1 ? " is" : "s are");
+    snprintf(line, sizeof line,
+             "(%zu tool%s not allowed by toolsAllowed and toolsDenied)", left_out,
+             left_out == 1 ? " is" : "s are");
     if (others)
         cli_tell_dim(cli, line);
     else
@@ -170,14 +171,14 @@ int cli_catalogue_unknown(const struct cli_catalogue *c)
     if (c->n_unknown > NAMES_TOLD)
         snprintf(more, sizeof more, " and %zu more", c->n_unknown - NAMES_TOLD);
     mp_str_init(&line, 65536);
-    mp_str_addf(&line, "not known: %s%s (`mcplug list` asks %s)",
+    mp_str_addf(&line, "tools not known yet: %s%s (`mcplug list` asks %s)",
                 c->unknown.data ? c->unknown.data : "", more,
                 c->n_unknown == 1 ? "it" : "them");
     cli_out_flush(&c->cli->out);
     cli_tell("", line.data, line.len);
     mp_str_clear(&line);
     if (!can_keep(c->cli))
-        cli_hint("What servers say cannot be kept here: `mcplug doctor` tells why.");
+        cli_hint("Server lists cannot be stored here: `mcplug doctor` explains why.");
     return CLI_OK;
 }
 
@@ -205,7 +206,7 @@ static void put_server(struct cli_out *out, const char *name,
     cli_out_style(out, CLI_PLAIN);
     if (!info->fresh) {
         cli_out_style(out, CLI_DIM);
-        cli_out_f(out, " (stale, as of %s)", cli_age(info->at, age));
+        cli_out_f(out, " (stale, fetched %s)", cli_age(info->at, age));
         cli_out_style(out, CLI_PLAIN);
     }
     cli_out_s(out, "\n");

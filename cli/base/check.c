@@ -55,8 +55,7 @@ static int add_behind(struct words *w, char *const *given, struct mcplug_error *
     w->at[w->n++] = "--";
     for (size_t i = 0; given[i]; i++) {
         if (i == BEHIND_MAX)
-            return mp_fail(err, MCPLUG_EINVAL, "more than %d words behind --",
-                           BEHIND_MAX);
+            return mp_fail(err, MCPLUG_EINVAL, "more than %d words after --", BEHIND_MAX);
         w->at[w->n++] = given[i];
     }
     return MCPLUG_OK;

@@ -206,10 +206,10 @@ void cli_child_describe(const struct cli_child *child, unsigned ms, char *out, s
         snprintf(out, cap, "did not end within %u s", ms / 1000);
         break;
     case CLI_CHILD_LOST:
-        snprintf(out, cap, "no process could be started (%s)", strerror(child->number));
+        snprintf(out, cap, "could not be started (%s)", strerror(child->number));
         break;
     case CLI_CHILD_EXITED:
-        snprintf(out, cap, "ended our process (exit status %d)", child->number);
+        snprintf(out, cap, "ended the process (exit status %d)", child->number);
         break;
     }
 }

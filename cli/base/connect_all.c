@@ -61,7 +61,7 @@ static size_t batch_size(void)
     unsigned n = mcplug_batch_size(&wrong);
     char line[160];
 
-    snprintf(line, sizeof line, BATCH_SIZE " is a number from 1 to %d; it is taken as %u",
+    snprintf(line, sizeof line, BATCH_SIZE " must be a number from 1 to %d; using %u",
              MCPLUG_BATCH_MAX, n);
     if (wrong)
         cli_log_line(MCPLUG_LOG_WARN, "config", line);

@@ -18,7 +18,7 @@ bool cli_scope(struct cli *cli, enum mcplug_scope fallback, enum mcplug_scope *o
     *out = fallback;
     if (!name || (mcplug_scope_find(name, out) && mcplug_scope_info(*out)->is_writable))
         return true;
-    cli_error("--scope is local, project or user, not \"%.64s\"", name);
+    cli_error("--scope: expected local, project or user, got \"%.64s\"", name);
     return false;
 }
 
@@ -49,7 +49,7 @@ mcplug_entry *cli_entry_pick(struct cli *cli, const char *name)
         cli_by_name_find(cli, name); /* tells */
         return NULL;
     }
-    cli_error("server \"%.64s\" is in several scopes; say which with --scope", name);
+    cli_error("server \"%.64s\" is in several scopes; choose one with --scope", name);
     for (size_t i = 0; (entry = mcplug_entry_at(config, i)); i++)
         if (strcmp(mcplug_entry_name(entry), name) == 0) {
             struct mcplug_entry_info e = cli_entry_info(entry);

@@ -33,7 +33,7 @@ void cli_remarks_tell(const struct cli_remarks *r)
 {
     size_t first = r->n > CLI_REMARKS ? r->n - CLI_REMARKS : 0;
     if (r->n)
-        cli_hint("The server's last words on stderr:");
+        cli_hint("Last lines of the server's stderr:");
     for (size_t i = first; i < r->n; i++) {
         const char *line = r->lines[i % CLI_REMARKS];
         if (line)
@@ -109,24 +109,25 @@ static void advise(const struct cli_oneshot *link, const struct mcplug_error *wh
     if (!link->connected && why->code == MCPLUG_ETIMEDOUT && status.wire &&
         !status.wire
              ->noise) /* else it has time enough, but does not speak our language */
-        cli_hint("--connect-timeout TIME, or MCP_TIMEOUT in ms, waits longer.");
+        cli_hint(
+            "To wait longer, use --connect-timeout TIME or set MCP_TIMEOUT (in ms).");
     else if (!link->connected && why->code == MCPLUG_ENOTSUP)
-        cli_hint("`mcplug plugins%s` lists what there is.",
+        cli_hint("`mcplug plugins%s` lists the modules that are installed.",
                  same_dirs(args, dirs, sizeof dirs));
     else if (!link->connected && why->code == MCPLUG_ECONFIG)
-        cli_hint("`mcplug plugins %s%s` lists the settings.",
+        cli_hint("`mcplug plugins %s%s` lists its settings.",
                  *type        ? type
                  : args->type ? args->type
                               : "NAME",
                  same_dirs(args, dirs, sizeof dirs));
     else if (!link->connected && program &&
              (why->os_error == ENOENT || why->os_error == EACCES))
-        cli_hint("Is %s installed, executable and on the PATH?", program);
+        cli_hint("Check that %s is installed, executable and in PATH.", program);
     else if (link->connected && why->code == MCPLUG_EPEER && why->peer_status == -32601)
         cli_hint("`mcplug info%s%s` shows what this server can do.", space, name);
     else if (why->code == MCPLUG_EPEER && args->command->hint &&
              (why->peer_status == -32602 || why->peer_status == -32002))
-        cli_hint("`mcplug %s%s%s` shows what there is.", args->command->hint, space,
+        cli_hint("`mcplug %s%s%s` lists what the server has.", args->command->hint, space,
                  name);
 }
 
@@ -174,7 +175,7 @@ void cli_oneshot_fail(struct cli_oneshot *link, const struct mcplug_error *why,
 void cli_oneshot_done(struct cli_oneshot *link, int r, int exit_code)
 {
     if (r != MCPLUG_OK && !link->finished) {
-        cli_error("a long text of the result cannot be read back from its file");
+        cli_error("cannot read a long text of the result back from its temporary file");
         exit_code = CLI_FAILED;
     }
     cli_oneshot_finish(link, exit_code);

@@ -203,7 +203,7 @@ static int parse_boolean(const char *text, json_t **out, struct mcplug_error *er
                 *out = json_boolean(truth);
                 return MCPLUG_OK;
             }
-    return mp_fail(err, MCPLUG_EINVAL, "say yes or no, not \"%.64s\"", text);
+    return mp_fail(err, MCPLUG_EINVAL, "expected yes or no, got \"%.64s\"", text);
 }
 
 static int parse_choice(const json_t *schema, const char *text, json_t **out,
@@ -211,7 +211,7 @@ static int parse_choice(const json_t *schema, const char *text, json_t **out,
 {
     const char *value = choose(schema, text);
     if (!value)
-        return mp_fail(err, MCPLUG_EINVAL, "\"%.64s\" is none of the choices", text);
+        return mp_fail(err, MCPLUG_EINVAL, "\"%.64s\" is not one of the choices", text);
     *out = json_string(value);
     return *out ? MCPLUG_OK : mp_fail_nomem(err);
 }
@@ -298,16 +298,16 @@ static int parse_string(const json_t *schema, const char *text, json_t **out,
     json_int_t n = (json_int_t)characters(text);
 
     if (json_is_integer(low) && n < json_integer_value(low))
-        return mp_fail(err, MCPLUG_EINVAL, "that is shorter than %lld characters",
+        return mp_fail(err, MCPLUG_EINVAL, "the text is shorter than %lld characters",
                        (long long)json_integer_value(low));
     if (json_is_integer(high) && n > json_integer_value(high))
-        return mp_fail(err, MCPLUG_EINVAL, "that is longer than %lld characters",
+        return mp_fail(err, MCPLUG_EINVAL, "the text is longer than %lld characters",
                        (long long)json_integer_value(high));
     if (format && !has_format(format, text))
         return mp_fail(err, MCPLUG_EINVAL, "\"%.64s\" does not look like %s", text,
                        format);
     *out = json_string(text);
-    return *out ? MCPLUG_OK : mp_fail(err, MCPLUG_EINVAL, "that is not UTF-8");
+    return *out ? MCPLUG_OK : mp_fail(err, MCPLUG_EINVAL, "the text is not UTF-8");
 }
 
 int cli_field_parse(const json_t *schema, const char *text, json_t **out,

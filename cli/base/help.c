@@ -79,15 +79,16 @@ static void help_for(struct cli_out *out, const struct cli_command *c)
 static void help_for_all(struct cli_out *out)
 {
     static const char how[] =
-        "SERVER is a name that `mcplug add` has given, or it is given in place: "
-        "everything behind -- is its command and arguments. `mcplug help COMMAND` tells "
-        "the rest.";
+        "SERVER is a name that was added with `mcplug add`. Without a name, put the "
+        "server's command and its arguments after --, or use --url. See `mcplug help "
+        "COMMAND` for the options of a command.";
     struct cli_group groups[CLI_GROUPS];
 
-    cli_out_s(out, "Usage: mcplug COMMAND SERVER [WORDS...] [OPTIONS]\n"
-                   "       mcplug COMMAND [WORDS...] [OPTIONS] -- PROGRAM [ARGS...]\n"
-                   "       mcplug COMMAND [WORDS...] [OPTIONS] --url URL\n\n"
-                   "Talks to servers of the Model Context Protocol.\n\nCommands:\n");
+    cli_out_s(out, "Usage: mcplug COMMAND SERVER [ARGS...] [OPTIONS]\n"
+                   "       mcplug COMMAND [ARGS...] [OPTIONS] -- PROGRAM [ARGS...]\n"
+                   "       mcplug COMMAND [ARGS...] [OPTIONS] --url URL\n\n"
+                   "Uses servers of the Model Context Protocol (MCP) from the shell.\n\n"
+                   "Commands:\n");
     for (size_t i = 0; cli_commands[i]; i++)
         if (!cli_commands[i]->hidden)
             put_entry(out, cli_commands[i]->name, cli_commands[i]->summary);

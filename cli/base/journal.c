@@ -96,13 +96,13 @@ static int check(int fd, bool is_dir, const struct mcplug_paths *paths, const ch
                  struct stat *st, struct mcplug_error *err)
 {
     if (fstat(fd, st) != 0)
-        return fail_at(paths, file, errno, "cannot be looked at", err);
+        return fail_at(paths, file, errno, "cannot be accessed", err);
     if (!is_dir && !S_ISREG(st->st_mode))
-        return fail_at(paths, file, 0, "is no regular file", err);
+        return fail_at(paths, file, 0, "is not a regular file", err);
     if (st->st_uid != geteuid())
         return fail_at(paths, file, 0, "belongs to another user", err);
     if (st->st_mode & (S_IWGRP | S_IWOTH))
-        return fail_at(paths, file, 0, "can be written by other users", err);
+        return fail_at(paths, file, 0, "is writable by other users", err);
     return MCPLUG_OK;
 }
 
@@ -140,7 +140,7 @@ static int open_dir(const struct mcplug_paths *paths, bool make, int *out,
     if (above < 0)
         return errno == ENOENT && !make
                    ? MCPLUG_OK
-                   : fail_at(paths, "", errno, "cannot be made", err);
+                   : fail_at(paths, "", errno, "cannot be created", err);
     int e = make && mkdirat(above, DIR_NAME, 0700) != 0 && errno != EEXIST ? errno : 0;
     int fd = openat(above, DIR_NAME, flags | O_NOFOLLOW);
     if (fd < 0 && !e)
@@ -149,7 +149,7 @@ static int open_dir(const struct mcplug_paths *paths, bool make, int *out,
     if (fd < 0 && e == ENOENT && !make)
         return MCPLUG_OK;
     if (fd < 0 && (e == ENOTDIR || e == ELOOP))
-        return fail_at(paths, "", 0, "is a link, or no directory", err);
+        return fail_at(paths, "", 0, "is a symbolic link or not a directory", err);
     if (fd < 0)
         return fail_at(paths, "", e, "cannot be opened", err);
     int r = check(fd, true, paths, "", &st, err);
@@ -238,7 +238,7 @@ static void give_up(struct cli_journal *j, const struct mcplug_error *why)
     char text[sizeof why->text + 64];
 
     j->given_up = true;
-    snprintf(text, sizeof text, "%s; no more is kept there", why->text);
+    snprintf(text, sizeof text, "%s; nothing more is stored there", why->text);
     if (is_expected(why))
         cli_log_line(MCPLUG_LOG_VERBOSE, DIR_NAME, text);
     else if (!atomic_exchange(&told, true))
@@ -430,7 +430,7 @@ static void tell_left_out(struct cli_journal *j, enum cli_journal_kind kind)
     if (n == 0)
         return;
     j->budgets[kind].left_out = 0;
-    int len = snprintf(text, sizeof text, "%llu line%s left out", (unsigned long long)n,
+    int len = snprintf(text, sizeof text, "%llu line%s omitted", (unsigned long long)n,
                        n == 1 ? "" : "s");
     put_line(j, make_line(j, MCPLUG_LOG_WARN, kind, text, (size_t)len));
 }

@@ -97,7 +97,7 @@ char *cli_read_object(const char *option, const char *text, struct mcplug_error 
     if (mp_scan_text(json, strlen(json), &limits, NULL, &why) != MCPLUG_OK)
         mp_fail(err, MCPLUG_EINVAL, "%s is not JSON: %s", option, why.text);
     else if (json[strspn(json, " \t\r\n")] != '{')
-        mp_fail(err, MCPLUG_EINVAL, "%s wants a JSON object", option);
+        mp_fail(err, MCPLUG_EINVAL, "%s: expected a JSON object", option);
     else
         return json;
     mp_free(json);
@@ -110,8 +110,7 @@ static int read_word(const char *text, struct cli_word *out, struct mcplug_error
 {
     const char *equals = strchr(text, '=');
     if (!equals || equals == text)
-        return mp_fail(err, MCPLUG_EINVAL, "an argument is KEY=VALUE, not \"%.100s\"",
-                       text);
+        return mp_fail(err, MCPLUG_EINVAL, "expected KEY=VALUE, got \"%.100s\"", text);
     const char *value = equals + 1;
     out->from_file = value[0] == '@' && value[1] != '@';
     out->key = mp_strndup(text, (size_t)(equals - text));
@@ -171,9 +170,8 @@ static void warn_of_slip(const json_t *schema, const char *key)
         return;
     json_object_foreach(named, name, any) mp_nearest(key, name, &best);
     if (best)
-        cli_error(
-            "warning: the tool names no argument \"%.64s\"; did you mean \"%.64s\"?", key,
-            best);
+        cli_error("warning: the tool has no argument \"%.64s\"; did you mean \"%.64s\"?",
+                  key, best);
 }
 
 json_t *cli_words_typed(const struct cli_words *words, const json_t *schema,

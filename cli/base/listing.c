@@ -222,11 +222,11 @@ static int put_one(const struct job *job, struct cli *cli, const char *name)
               noun, name, best ? "; did you mean \"" : "", best ? best : "",
               best ? "\"?" : "");
     if (!best && any && entry)
-        cli_hint("`mcplug %s %s` lists the ones it has.", cli->args.command->name, entry);
+        cli_hint("`mcplug %s %s` lists all of them.", cli->args.command->name, entry);
     else if (!best && any)
-        cli_hint("Without \"%s\" the same command lists the ones it has.", name);
+        cli_hint("Without \"%s\" the same command lists all of them.", name);
     else if (!best)
-        cli_hint("It has no %ss at all.", noun);
+        cli_hint("The server has no %ss.", noun);
     mp_free(best);
     return CLI_USAGE;
 }
@@ -295,7 +295,7 @@ static void tell_age(struct cli *cli, int64_t at)
 {
     char age[CLI_AGE_SIZE], line[CLI_AGE_SIZE + 64];
 
-    snprintf(line, sizeof line, "(as of %s; --refresh asks the server)",
+    snprintf(line, sizeof line, "(fetched %s; --refresh asks the server)",
              cli_age(at, age));
     cli_tell_dim(cli, line);
     cli_log_line(MCPLUG_LOG_VERBOSE, "catalogue", line);
@@ -356,8 +356,7 @@ int cli_listing_run(struct cli *cli, const struct cli_listing *listing)
 }
 
 const struct cli_option cli_listing_options[] = {
-    {"refresh", 0, CLI_FLAG, NULL,
-     "ask the server, even if what it offered last is known and fresh",
+    {"refresh", 0, CLI_FLAG, NULL, "ask the server even if a fresh list is stored",
      .at = offsetof(struct cli_args, refresh)},
     {.name = NULL},
 };

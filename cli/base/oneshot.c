@@ -205,15 +205,15 @@ static int check_words(const struct cli_args *args, struct mcplug_error *err)
         known = strcmp(args->log_level, levels[i]) == 0;
     if (!known)
         return mp_fail(err, MCPLUG_EINVAL,
-                       "--log-level is one of debug, info, notice, warning, error, "
-                       "critical, alert and emergency, not \"%.64s\"",
+                       "--log-level: expected debug, info, notice, warning, error, "
+                       "critical, alert or emergency, got \"%.64s\"",
                        args->log_level);
 
     static const struct mp_scan_limits limits = {.depth = 64, .tokens = 100000};
     const char *meta = args->meta;
     if (meta && (mp_scan_text(meta, strlen(meta), &limits, NULL, err) != MCPLUG_OK ||
                  meta[strspn(meta, " \t\r\n")] != '{'))
-        return mp_fail(err, MCPLUG_EINVAL, "--meta wants a JSON object");
+        return mp_fail(err, MCPLUG_EINVAL, "--meta: expected a JSON object");
     return MCPLUG_OK;
 }
 

@@ -140,7 +140,7 @@ static char *make_params(const struct cli_list *words, size_t first, cli_params_
         params = make(words, arguments);
         text = params ? json_dumps(params, JSON_COMPACT) : NULL;
         if (!text)
-            mp_fail(err, MCPLUG_EINVAL, "a word is not UTF-8");
+            mp_fail(err, MCPLUG_EINVAL, "an argument is not UTF-8");
     }
     json_decref(params);
     json_decref(arguments);

@@ -18,8 +18,8 @@ int cli_setting_parse(const char *text, struct cli_setting *out, struct mcplug_e
 {
     const char *equals = strchr(text, '=');
     if (!equals || equals == text)
-        return mp_fail(err, MCPLUG_EINVAL, "a setting is NAME=VALUE, not \"%.100s\"",
-                       text);
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "expected a setting NAME=VALUE, got \"%.100s\"", text);
 
     memset(out, 0, sizeof *out);
     out->name = mp_strndup(text, (size_t)(equals - text));
@@ -57,7 +57,7 @@ static int apply(mcplug_settings *settings, const char *text, struct mcplug_erro
     else
         r = mcplug_settings_set(settings, s.name, s.value);
     if (r != MCPLUG_OK)
-        mp_fail(err, r, "--set %s does not fit what was set before", s.name);
+        mp_fail(err, r, "--set %s conflicts with an earlier --set", s.name);
     cli_setting_clear(&s);
     return r;
 }
@@ -66,7 +66,7 @@ static int put_env(mcplug_settings *settings, const char *text, struct mcplug_er
 {
     const char *equals = strchr(text, '=');
     if (!equals || equals == text)
-        return mp_fail(err, MCPLUG_EINVAL, "--env wants NAME=VALUE, not \"%.100s\"",
+        return mp_fail(err, MCPLUG_EINVAL, "--env: expected NAME=VALUE, got \"%.100s\"",
                        text);
     char *name = mp_strndup(text, (size_t)(equals - text));
     int r = name ? mcplug_settings_put(settings, "env", name, equals + 1) : MCPLUG_ENOMEM;
@@ -81,7 +81,7 @@ static int put_header(mcplug_settings *settings, const char *line,
 {
     const char *colon = strchr(line, ':');
     if (!colon || colon == line)
-        return mp_fail(err, MCPLUG_EINVAL, "--header wants \"NAME: VALUE\"%s",
+        return mp_fail(err, MCPLUG_EINVAL, "--header: expected \"NAME: VALUE\"%s",
                        colon ? "" : ", with a colon");
     char *name = mp_strndup(line, (size_t)(colon - line));
     const char *value = colon + 1 + strspn(colon + 1, " \t");

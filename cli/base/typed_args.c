@@ -103,7 +103,7 @@ static int refuse(const struct word *w, const struct mp_schemas *set, const char
     int len = shown_len(w->value);
 
     mp_schemas_describe(set, wanted, sizeof wanted);
-    return mp_fail(w->err, MCPLUG_EINVAL, "%.*s: %swants %s, not \"%.*s%s\"%s%s%s",
+    return mp_fail(w->err, MCPLUG_EINVAL, "%.*s: %sexpected %s, got \"%.*s%s\"%s%s%s",
                    shown_len(w->key), w->key, each, wanted, len, w->value,
                    w->value[len] ? ".." : "", json && *why->text ? " (as JSON: " : "",
                    json ? why->text : "", json && *why->text ? ")" : "");
@@ -131,7 +131,7 @@ static int add_element(const struct word *w, json_t *object, const char *name,
     mp_schemas_element(set, json_array_size(old), &element);
     int r = convert(w, &element, &value, &why);
     if (r == MCPLUG_OK && !value)
-        r = refuse(w, &element, "each element ", &why);
+        r = refuse(w, &element, "each element: ", &why);
     /* What begins like an array was meant to be all of it. */
     else if (r == MCPLUG_OK && *w->value == '[' && json_is_string(value))
         r = refuse(w, set, "", &why);
@@ -174,8 +174,8 @@ static int refuse_name(const struct word *w, const struct mp_schemas *set,
     const char *nearest = mp_schemas_nearest(set, name);
     return mp_fail(w->err, MCPLUG_EINVAL, "%.*s: there is no property \"%.*s\"%s%s%s",
                    shown_len(w->key), w->key, shown_len(name), name,
-                   nearest ? "; the nearest is \"" : "", nearest ? nearest : "",
-                   nearest ? "\"" : "");
+                   nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+                   nearest ? "\"?" : "");
 }
 
 static int set_at(const struct word *w, json_t *object, const struct mp_schemas *set,
@@ -190,7 +190,7 @@ static int set_inside(const struct word *w, json_t *object, const char *name, ch
     if (!mp_schemas_object(set) || (old && !json_is_object(old)))
         return mp_fail(w->err, MCPLUG_EINVAL, "%.*s: \"%.*s\" %s", shown_len(w->key),
                        w->key, shown_len(name), name,
-                       old ? "was given as something else than an object"
+                       old ? "was given before, and not as an object"
                            : "is not an object, so it has no members");
     if (levels == 0)
         return mp_fail(w->err, MCPLUG_EINVAL, "%.*s: more than %d levels",
@@ -286,5 +286,7 @@ int cli_typed_args_check_required(const json_t *args, const json_t *schema,
                      quoted);
         }
     }
-    return *missing ? mp_fail(err, MCPLUG_EINVAL, "missing: %s", missing) : MCPLUG_OK;
+    return *missing ? mp_fail(err, MCPLUG_EINVAL, "missing argument%s: %s",
+                              strchr(missing, ',') ? "s" : "", missing)
+                    : MCPLUG_OK;
 }

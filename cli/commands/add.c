@@ -95,7 +95,7 @@ static bool append(json_t *entry, const char *key, const char *text)
         return true;
     }
     json_decref(value);
-    cli_error(value ? "\"%.100s\" was given as a value and as a list"
+    cli_error(value ? "\"%.100s\" is given both as a value and as a list"
                     : "\"%.100s\" is not UTF-8",
               value ? key : text);
     return false;
@@ -106,7 +106,7 @@ static bool put(json_t *entry, const char *key, const char *name, const char *te
     json_t *map = member(entry, key, json_object);
     if (json_is_object(map))
         return set_text(map, name, text);
-    cli_error("\"%.100s\" was given as a value and as a map", key);
+    cli_error("\"%.100s\" is given both as a value and as a map", key);
     return false;
 }
 
@@ -129,12 +129,13 @@ static bool add_map(const struct cli_list *list, const char *key, char between,
     for (size_t i = 0; ok && i < list->n; i++) {
         const char *text = list->items[i], *at = strchr(text, between);
         if (text[0] == '@' && between == ':') {
-            cli_error("--header @FILE is for one call; in a file, a value of "
-                      "${file:PATH} is read when the server is used");
+            cli_error("--header @FILE cannot be stored; ${file:PATH} in the value is "
+                      "read when the server is used");
             return false;
         }
         if (!at || at == text) {
-            cli_error("--%s wants %s, not \"%.100s\"", between == '=' ? "env" : "header",
+            cli_error("--%s: expected %s, got \"%.100s\"",
+                      between == '=' ? "env" : "header",
                       between == '=' ? "NAME=VALUE" : "\"NAME: VALUE\"", text);
             return false;
         }
@@ -211,17 +212,19 @@ static bool check_words(struct cli *cli, const char *first, bool url)
     const struct cli_args *args = &cli->args;
     const char *type = args->type, *name = args->words.items[0];
     if (!first && !type)
-        cli_error("what is the server? mcplug add %.64s -- COMMAND [ARGS...], or "
-                  "mcplug add %.64s URL",
+        cli_error("missing command or URL. Usage: mcplug add %.64s -- COMMAND [ARGS...], "
+                  "or mcplug add %.64s URL",
                   name, name);
     else if (url && (args->words.n > 2 || (args->words.n == 2 && args->server_command)))
-        cli_error("a server behind a URL takes no arguments");
+        cli_error("a URL takes no arguments");
     else if (url && !is_url(cli, first))
-        cli_error("transport \"%.32s\" wants a URL, not \"%.100s\"", type, first);
+        cli_error("transport \"%.32s\": expected a URL, got \"%.100s\"", type, first);
     else if (first && !url && is_address(first))
-        cli_error("is \"%.100s\" a URL? Then it begins with http:// or the like", first);
+        cli_error("\"%.100s\" looks like a URL without a scheme; write http:// or the "
+                  "like before it",
+                  first);
     else if (first && !url && strstr(first, "://"))
-        cli_error("transport \"%.32s\" starts a program, and \"%.100s\" is a URL", type,
+        cli_error("transport \"%.32s\": expected a command, got the URL \"%.100s\"", type,
                   first);
     else
         return true;
@@ -290,11 +293,11 @@ static void tell_added(struct cli *cli, enum mcplug_scope scope, const char *nam
         cli_out_s(out, "\n");
     }
     if (other && cli_entry_info(other).scope < scope)
-        cli_error("note: \"%s\" of the %s scope hides it here: %s", name,
+        cli_error("note: \"%s\" of the %s scope takes precedence here: %s", name,
                   cli_scope_name(cli_entry_info(other).scope),
                   cli_entry_info(other).file);
     if (scope == MCPLUG_SCOPE_LOCAL && access(".git", F_OK) == 0 && !cli->args.quiet)
-        cli_hint("%s is yours alone: keep it out of version control.",
+        cli_hint("%s is private: keep it out of version control.",
                  strrchr(file, '/') + 1);
 }
 
@@ -364,26 +367,26 @@ static void offer_keys(struct cli_cursor *at)
 #define SCOPE_OPTION                                                                     \
     {                                                                                    \
         "scope", 's', CLI_TEXT, "SCOPE",                                                 \
-            "where to write it: user (the default), project (.mcp.json, to share), or "  \
-            "local (.mcplug.local.json)",                                                \
+            "which file to write: user (the default), project (.mcp.json, to share), "   \
+            "or local (.mcplug.local.json)",                                             \
             AT(scope), .complete.is = CLI_WORD_SCOPE                                     \
     }
 
 static const struct cli_option add_options[] = {
     SCOPE_OPTION,
     {"transport", 't', CLI_TEXT, "NAME",
-     "stdio, http, sse, websocket or what else a module offers; by default stdio for a "
-     "command, else what the URL says",
+     "stdio, http, sse, websocket or another transport that a module offers; by default "
+     "stdio for a command, otherwise derived from the URL",
      AT(type), .complete.is = CLI_WORD_TRANSPORT},
     {"env", 'e', CLI_LIST, "NAME=VALUE",
-     "a variable for the server; ${VAR} in VALUE is looked up when it is started; may be "
-     "repeated",
+     "set an environment variable of the server; ${VAR} in VALUE is expanded when the "
+     "server is used; may be repeated",
      AT(env), .complete.is = CLI_WORD_FREE},
     {"header", 'H', CLI_LIST, "NAME: VALUE",
-     "a header for every request to the URL; ${VAR} and ${file:PATH} are looked up when "
-     "it is used; may be repeated",
+     "send a header with every request to the URL; ${VAR} and ${file:PATH} are expanded "
+     "when the server is used; may be repeated",
      AT(headers), .complete.is = CLI_WORD_AT_FILE},
-    {"cwd", 0, CLI_TEXT, "DIR", "where the server starts", AT(cwd),
+    {"cwd", 0, CLI_TEXT, "DIR", "the working directory of the server", AT(cwd),
      .complete.is = CLI_WORD_DIRECTORY},
     {"set", 0, CLI_LIST, "NAME=VALUE",
      "any other key of the entry, or setting of the transport (mcplug plugins TYPE lists "
@@ -403,13 +406,11 @@ const struct cli_command cli_cmd_add = {
     .name = "add",
     .words = "NAME (URL | COMMAND [ARGS...])",
     .summary = "Add a server, to be used by its name.",
-    .details =
-        "Put -- before a command that has options of its own. Other commands take the "
-        "name then: `mcplug tools NAME`, `mcplug call NAME TOOL`.\n"
-        "\n"
-        "Secrets need not be in the file: ${VAR} in a value is looked up when the server "
-        "is used, and in --env and --header ${file:PATH}, ${cmd:COMMAND} and "
-        "${keyring:NAME} are, too. mcplug.json(5) tells more.",
+    .details = "Put -- before a command that has options of its own. Then use the name "
+               "with other commands: `mcplug tools NAME`, `mcplug call NAME TOOL`.\n\n"
+               "Secrets need not be in the file: ${VAR} in a value is expanded when the "
+               "server is used, and so are ${file:PATH}, ${cmd:COMMAND} and "
+               "${keyring:NAME} in --env and --header. See mcplug.json(5).",
     .options = add_options,
     .flags = CLI_CONFIG | CLI_COMMAND,
     .min_words = 1,
@@ -421,7 +422,7 @@ const struct cli_command cli_cmd_add = {
 const struct cli_command cli_cmd_add_json = {
     .name = "add-json",
     .words = "NAME JSON",
-    .summary = "Add a server as other programs describe it, in JSON.",
+    .summary = "Add a server from a JSON entry, as other programs write it.",
     .details = "JSON is the entry itself: {\"command\": ..}. - reads it from standard "
                "input, @FILE from a file.",
     .options = add_json_options,

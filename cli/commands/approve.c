@@ -35,17 +35,17 @@ static int approve_one(struct cli *cli, mcplug_entry *entry)
     struct cli_out *out = &cli->out;
 
     if (!is_asked(&e)) {
-        say(cli, "", entry, " is not of a project, and wants no approval.");
+        say(cli, "", entry, " is not a project's server and needs no approval.");
         return CLI_OK;
     }
     if (e.approval == MCPLUG_APPROVAL_GIVEN) {
-        say(cli, "", entry, " is approved as it is.");
+        say(cli, "", entry, " is already approved.");
         return CLI_OK;
     }
     if (e.broken)
         return cli_by_name_usable(cli, entry);
     if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
-        cli_error("\"%s\" is not approved: that takes a person at a terminal", e.name);
+        cli_error("\"%s\" is not approved: run this command at a terminal", e.name);
         return CLI_NO_SERVER;
     }
     cli_out_flush(out);
@@ -107,7 +107,7 @@ static int run_approve(struct cli *cli)
     if (cli->args.json)
         put_json(cli);
     else if (words->n == 0 && n == 0)
-        cli_out_s(&cli->out, "Nothing waits for approval here.\n");
+        cli_out_s(&cli->out, "No server needs approval here.\n");
     return worst;
 }
 
@@ -136,7 +136,7 @@ static int run_reset(struct cli *cli)
     size_t total = 0;
 
     if (cli->args.all && cli->args.words.n) {
-        cli_error("give either --all or names");
+        cli_error("use either --all or names, not both");
         return CLI_USAGE;
     }
     if (!cli_config(cli))
@@ -148,12 +148,12 @@ static int run_reset(struct cli *cli)
     if (cli->args.json)
         cli_out_f(&cli->out, "{\"forgotten\":%zu}\n", total);
     else
-        cli_out_f(&cli->out, "%zu approval%s forgotten.\n", total, total == 1 ? "" : "s");
+        cli_out_f(&cli->out, "%zu approval%s removed.\n", total, total == 1 ? "" : "s");
     return CLI_OK;
 }
 
 static const struct cli_option reset_options[] = {
-    {"all", 0, CLI_FLAG, NULL, "those of every project, not of this one alone",
+    {"all", 0, CLI_FLAG, NULL, "remove the approvals of all projects",
      .at = offsetof(struct cli_args, all)},
     {.name = NULL},
 };
@@ -161,13 +161,13 @@ static const struct cli_option reset_options[] = {
 const struct cli_command cli_cmd_approve = {
     .name = "approve",
     .words = "[NAME...]",
-    .summary = "Look at what a project's files want to run, and allow it.",
+    .summary = "Review and approve the servers of a project's files.",
     .details =
-        "Servers of .mcp.json and .mcplug.local.json are used only after somebody at a "
-        "terminal has seen them in full and agreed. The approval is of exactly what was "
-        "shown: when the entry changes, the question comes again, with the difference. "
-        "Without NAME all that wait for approval are gone through. What `mcplug add` "
-        "wrote by itself is approved.",
+        "Servers of .mcp.json and .mcplug.local.json are used only after the user has "
+        "seen them in full at a terminal and agreed. The approval covers exactly what "
+        "was shown: when the entry changes, the user is asked again and shown the "
+        "difference. Without NAME, all servers that need approval are shown, one after "
+        "the other. Entries that `mcplug add` writes are approved automatically.",
     .flags = CLI_CONFIG,
     .max_words = CLI_MANY,
     .complete = {{.is = CLI_WORD_SERVER_UNAPPROVED}},
@@ -177,7 +177,7 @@ const struct cli_command cli_cmd_approve = {
 const struct cli_command cli_cmd_reset_approvals = {
     .name = "reset-approvals",
     .words = "[NAME...]",
-    .summary = "Forget what was approved of this project.",
+    .summary = "Remove the approvals of this project.",
     .options = reset_options,
     .flags = CLI_CONFIG,
     .max_words = CLI_MANY,

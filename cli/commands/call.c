@@ -89,7 +89,7 @@ static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc 
         r = put_people(doc, &link->cli->out, &understood);
     if (!understood) {
         cli_error("Unexpected response format from tool %s", job->tool);
-        cli_hint("--json shows what it was.");
+        cli_hint("--json prints the whole result.");
         code = CLI_FAILED;
     }
     cli_oneshot_done(link, r, code);
@@ -102,22 +102,21 @@ static void usage_error(struct cli_oneshot *link, const char *tool,
 {
     cli_error("tool '%s': %s", tool, err->text);
     if (link->entry)
-        cli_hint("`mcplug tools %s %s` shows what it takes.",
+        cli_hint("`mcplug tools %s %s` shows its arguments.",
                  mcplug_entry_name(link->entry), tool);
     else
-        cli_hint("`mcplug tools %s` with the same server shows what it takes.", tool);
+        cli_hint("`mcplug tools %s` with the same server shows its arguments.", tool);
     cli_oneshot_finish(link, CLI_USAGE);
 }
 
 static void tell_tools(const struct cli_oneshot *link, size_t n)
 {
     if (!n)
-        cli_hint("It has no tools at all.");
+        cli_hint("The server has no tools.");
     else if (link->entry)
-        cli_hint("`mcplug tools %s` lists the ones it has.",
-                 mcplug_entry_name(link->entry));
+        cli_hint("`mcplug tools %s` lists its tools.", mcplug_entry_name(link->entry));
     else
-        cli_hint("`mcplug tools` with the same server lists the ones it has.");
+        cli_hint("`mcplug tools` with the same server lists its tools.");
 }
 
 static void unknown_tool(struct cli_oneshot *link, const struct job *job,
@@ -155,9 +154,9 @@ static void on_tools(struct cli_oneshot *link, void *arg, enum mcplug_kind kind,
                       ? mcplug_entry_find_tool(job->entry, list, job->cli->args.server)
                       : mcplug_list_find(list, job->tool);
     if (i == MCPLUG_TOOL_SEVERAL) {
-        cli_error("more than one tool of \"%s\" fits %s",
-                  mcplug_server_name(link->server), job->tool);
-        cli_hint("`mcplug call SERVER TOOL` says which.");
+        cli_error("%s matches more than one tool of server \"%s\"", job->tool,
+                  mcplug_server_name(link->server));
+        cli_hint("Use `mcplug call SERVER TOOL` instead.");
         cli_oneshot_finish(link, CLI_USAGE);
         return;
     }
@@ -222,7 +221,7 @@ static int prepare(struct cli *cli, struct job *job, struct mcplug_error *err)
         return r;
     if (args->arguments && args->words.n > 1)
         return mp_fail(err, MCPLUG_EINVAL,
-                       "give either --args or KEY=VALUE words, not both");
+                       "use either --args or KEY=VALUE arguments, not both");
     if (args->arguments) {
         job->arguments = cli_read_object("--args", args->arguments, err);
         return job->arguments ? MCPLUG_OK : MCPLUG_EINVAL;
@@ -257,15 +256,14 @@ const struct cli_command cli_cmd_call = {
     .words = "TOOL [KEY=VALUE...]",
     .summary = "Call a tool and print its result.",
     .details =
-        "Values become what the tool's schema wants: numbers, booleans, lists (also by "
-        "repeating KEY), objects as JSON or as KEY.MEMBER=VALUE. KEY=@FILE takes the "
-        "content of a file, KEY=@- standard input; a value that begins with @ is "
-        "written @@. The tool may also be given as mcp__SERVER__TOOL, as models name "
-        "it.\n"
-        "\n"
-        "Text is printed as it is; images and other data become a note. With --json the "
-        "result is printed as the server sent it. If the tool says that it failed, the "
-        "exit code is 1 and its message goes to standard error.",
+        "Values are converted to the types of the tool's schema: numbers, booleans, "
+        "lists (also by repeating KEY), objects as JSON or as KEY.MEMBER=VALUE. "
+        "KEY=@FILE reads the value from a file, KEY=@- from standard input; write @@ for "
+        "a value that begins with @. The tool may also be given as mcp__SERVER__TOOL, "
+        "the name that models use.\n\n"
+        "Text is printed unchanged; images and other data are replaced by a note. With "
+        "--json, the result is printed as the server sent it. If the tool reports an "
+        "error, the exit code is 1 and its message is printed on standard error.",
     .hint = "tools",
     .options = options,
     .flags = CLI_SERVER | CLI_REQUEST | CLI_QUALIFIED,

@@ -23,8 +23,8 @@ static void put_files(struct cli_out *out, const struct cli *cli)
     struct mcplug_config_file f = {.struct_size = sizeof f};
     const char *approvals = cli->paths.approvals;
 
-    cli_out_s(out, config.files ? "Files, the first that has a name wins:\n"
-                                : "There is no file with servers.\n");
+    cli_out_s(out, config.files ? "Files, highest precedence first:\n"
+                                : "There is no configuration file.\n");
     for (size_t i = 0; mcplug_config_file(cli->config, i, &f); i++) {
         if (approvals && strcmp(f.path, approvals) == 0)
             continue; /* it has a problem, but no servers */
@@ -36,9 +36,9 @@ static void put_files(struct cli_out *out, const struct cli *cli)
             cli_out_f(out, "  (%zu server%s)\n", f.entries, f.entries == 1 ? "" : "s");
     }
     if (config.exclusive)
-        cli_out_s(out, "The administrator's file is there, so it is the only one.\n");
+        cli_out_s(out, "The administrator's file exists, so no other file is used.\n");
     if (config.policy_error)
-        cli_out_s(out, "The policy can't be used, so nothing is allowed.\n");
+        cli_out_s(out, "The policy cannot be used, so no server is allowed.\n");
     else if (config.policy) {
         cli_out_s(out, "Policy: ");
         cli_out_shown(out, config.policy, strlen(config.policy));
@@ -203,10 +203,11 @@ static int run(struct cli *cli)
 const struct cli_command cli_cmd_config = {
     .name = "config",
     .words = "",
-    .summary = "Show which file gives which server, and everything that is wrong.",
-    .details = "Files are shown in the order of their scopes: enterprise, local, "
-               "project, user, dynamic (--mcp-config), package. A name in several of "
-               "them means the first one. The exit code is 2 if something is wrong.",
+    .summary = "Show which file defines which server, and all problems.",
+    .details =
+        "Files are shown in the order of their scopes: enterprise, local, project, user, "
+        "dynamic (--mcp-config), package. If several files define the same name, the "
+        "first one is used. The exit code is 2 if there is a problem.",
     .flags = CLI_CONFIG,
     .run = run,
 };

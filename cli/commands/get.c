@@ -36,7 +36,10 @@ static void put_names(struct cli_out *out, const mcplug_entry *entry)
     struct mp_walk w = mp_walk_into(mp_bytes(names.data, names.len));
     for (bool first = true; mp_walk_element(&w, &name); first = false) {
         char *text = mp_view_strdup(name);
-        cli_out_s(out, first ? "\nAsks for:\n  " : "  ");
+        cli_out_s(out, first ? "\n"
+                               "Requires:\n"
+                               "  "
+                             : "  ");
         cli_out_shown(out, text ? text : "", text ? strlen(text) : 0);
         cli_out_s(out,
                   text && !strchr(text, ':') && !getenv(text) ? " (not set)\n" : "\n");
@@ -67,7 +70,8 @@ static void put_people(struct cli *cli, const mcplug_entry *entry, const char *m
     for (size_t i = 0; (other = mcplug_entry_at(cli->config, i)); i++) {
         struct mcplug_entry_info hidden = cli_entry_info(other);
         if (hidden.shadowed_by == entry) {
-            cli_out_s(out, "\nIt hides another one.\n");
+            cli_out_s(out, "\n"
+                           "It overrides another server of this name.\n");
             put_place(out, &hidden);
         }
     }
@@ -131,7 +135,8 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"scope", 's', CLI_TEXT, "SCOPE", "that of this scope: local, project or user",
+    {"scope", 's', CLI_TEXT, "SCOPE",
+     "show the entry of this scope: local, project or user",
      offsetof(struct cli_args, scope), .complete.is = CLI_WORD_SCOPE},
     {.name = NULL},
 };
@@ -139,8 +144,8 @@ static const struct cli_option options[] = {
 const struct cli_command cli_cmd_get = {
     .name = "get",
     .words = "NAME",
-    .summary = "Show what the configuration has for a server.",
-    .details = "Nothing is started. What may be a secret is shown as ***.",
+    .summary = "Show a server's entry in the configuration.",
+    .details = "Nothing is started. Values that may be secret are shown as ***.",
     .options = options,
     .flags = CLI_CONFIG,
     .min_words = 1,

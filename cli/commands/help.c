@@ -29,7 +29,7 @@ static int run(struct cli *cli)
 const struct cli_command cli_cmd_help = {
     .name = "help",
     .words = "[COMMAND]",
-    .summary = "Explain a command, or list them all.",
+    .summary = "Show help for a command, or list all commands.",
     .max_words = 1,
     .complete = {{.is = CLI_WORD_COMMAND}},
     .run = run,

@@ -101,7 +101,8 @@ static void put_table(struct cli_out *out, const struct ide *ides, int n)
 static void tell_none(const struct ide_search *where)
 {
     char lines[8192];
-    static const char head[] = "No editor with a server is running. Looked in:\n  ";
+    static const char head[] = "No running editor with a server was found. Searched:\n"
+                               "  ";
     memcpy(lines, head, sizeof head);
     ide_places(where, "\n  ", lines + sizeof head - 1, sizeof lines - (sizeof head - 1));
     cli_tell("", lines, strlen(lines));
@@ -114,7 +115,7 @@ static void on_skipped(void *arg, const char *file, const char *why)
     struct mp_str line;
     (void)arg;
     mp_str_init(&line, 65536);
-    mp_str_adds(&line, "left out ");
+    mp_str_adds(&line, "ignored ");
     mp_str_add_escaped(&line, file, strlen(file), false);
     mp_str_addf(&line, ": %s", why);
     cli_log_line(MCPLUG_LOG_VERBOSE, "ide", line.data ? line.data : why);
@@ -150,16 +151,12 @@ const struct cli_command cli_cmd_ide = {
     .words = "",
     .summary = "List the editors on this machine that run a server.",
     .details =
-        "Editors say where they listen in files below the user's home and the directory "
-        "for temporary files. Shown are those that run: name, transport, port, process "
-        "and workspace, the best first. That is the editor around this terminal, then "
-        "those whose workspace holds the current directory, which are marked with *, "
-        "then "
-        "the one that was started last. The types ws-ide, sse-ide and http-ide take "
-        "the "
-        "first "
-        "of their kind.\n"
-        "\n"
-        "With --verbose, files that were left out are told with the reason.",
+        "Editors announce their servers in lock files below the user's home and the "
+        "directory for temporary files. Running editors are listed with name, transport, "
+        "port, process and workspace, the best match first: the editor around this "
+        "terminal, then those whose workspace contains the current directory, which are "
+        "marked with *, then the one that was started last. The types ws-ide, sse-ide "
+        "and http-ide use the first of their kind.\n\n"
+        "With --verbose, files that are ignored are listed with the reason.",
     .run = run,
 };

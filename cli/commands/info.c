@@ -184,7 +184,7 @@ static int run(struct cli *cli)
 const struct cli_command cli_cmd_info = {
     .name = "info",
     .words = "",
-    .summary = "Show who the server is and what it can do.",
+    .summary = "Show the server's name, version and capabilities.",
     .flags = CLI_SERVER,
     .run = run,
 };

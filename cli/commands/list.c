@@ -142,7 +142,7 @@ static void put_member(const struct job *job, const struct cli_member *m)
         add_identity(&text, m);
     mp_str_adds(&text, m->reason ? m->reason : "");
     if (m->state == CLI_STATE_NEEDS_APPROVAL)
-        mp_str_addf(&text, "; `mcplug approve %s` shows it and asks",
+        mp_str_addf(&text, "; review and approve it with `mcplug approve %s`",
                     mcplug_entry_name(m->entry));
     for (size_t i = 0; i < text.len; i++)
         if (text.data[i] == '\n')
@@ -320,7 +320,7 @@ static void on_done(struct cli_connect_all *r)
         struct cli_member *m = &r->members[i];
         if (m->state != CLI_STATE_PENDING)
             continue;
-        m->reason = mp_strdup("stopped before it was connected");
+        m->reason = mp_strdup("interrupted before it was connected");
         if (!job->cli->args.json)
             put_member(job, m);
     }
@@ -378,8 +378,7 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"no-connect", 0, CLI_FLAG, NULL,
-     "show what the configuration says, and start nothing",
+    {"no-connect", 0, CLI_FLAG, NULL, "show the configuration only and start nothing",
      .at = offsetof(struct cli_args, no_connect)},
     {"connect-timeout", 0, CLI_DURATION, "TIME", "give up on a server after TIME",
      offsetof(struct cli_args, connect_timeout), .complete.is = CLI_WORD_FREE},
@@ -389,15 +388,14 @@ static const struct cli_option options[] = {
 const struct cli_command cli_cmd_list = {
     .name = "list",
     .words = "[SERVER...]",
-    .summary = "Show the servers that are configured, and which of them work.",
+    .summary = "List the configured servers and their state.",
     .details =
-        "Connects to every server, a few at a time, and tells of each as soon as it is "
-        "known: connected, failed, disabled, needs-approval, needs-auth or pending, and "
-        "why. Nothing is asked and nothing is approved. The exit code is 3 if a server "
-        "that is not disabled could not be connected.\n"
-        "\n"
-        "MCP_SERVER_CONNECTION_BATCH_SIZE sets how many servers run at a time, 3 "
-        "without it; MCP_TIMEOUT, in ms, how long each may take to connect.",
+        "Connects to every server, a few at a time, and reports each one as soon as its "
+        "state is known: connected, failed, disabled, needs-approval, needs-auth or "
+        "pending, with the reason. It never prompts and approves nothing. The exit code "
+        "is 3 if a server that is not disabled could not be connected.\n\n"
+        "MCP_SERVER_CONNECTION_BATCH_SIZE sets how many servers are connected at a time "
+        "(default 3), MCP_TIMEOUT how many milliseconds each may take to connect.",
     .options = options,
     .flags = CLI_CONFIG,
     .max_words = CLI_MANY,

@@ -373,9 +373,9 @@ static void tell_none(struct cli *cli, const char *name)
 {
     if (cli->args.quiet)
         return;
-    cli_error("nothing is kept of server \"%s\" yet", name);
+    cli_error("server \"%s\" has no log yet", name);
     if (!cli_journal_wanted())
-        cli_hint(CLI_JOURNAL_OFF "=0 says that nothing is to be kept.");
+        cli_hint(CLI_JOURNAL_OFF "=0 is set, so no logs are stored.");
 }
 
 static int run(struct cli *cli)
@@ -409,12 +409,12 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"follow", 'f', CLI_FLAG, NULL, "go on with what is added, until Ctrl+C",
+    {"follow", 'f', CLI_FLAG, NULL, "follow the log until Ctrl+C",
      .at = offsetof(struct cli_args, follow)},
-    {"lines", 'n', CLI_LIMIT, "N",
-     "begin with the last N lines; 0: with what is added from now on",
+    {"lines", 'n', CLI_LIMIT, "N", "start with the last N lines; 0: only new lines",
      offsetof(struct cli_args, lines), .complete.is = CLI_WORD_FREE},
-    {"since", 0, CLI_AGE, "TIME", "begin with what is not older than TIME: 30s, 10m",
+    {"since", 0, CLI_AGE, "TIME",
+     "start with lines that are not older than TIME: 30s, 10m",
      offsetof(struct cli_args, since), .complete.is = CLI_WORD_FREE},
     {.name = NULL},
 };
@@ -422,13 +422,13 @@ static const struct cli_option options[] = {
 const struct cli_command cli_cmd_logs = {
     .name = "logs",
     .words = "NAME",
-    .summary = "Show what a server wrote to stderr, and what happened to it.",
-    .details = "Kept is what a server of the configuration wrote while mcplug used it, "
-               "and when it was connected, failed or was lost: up to 2 MiB each. Oldest "
-               "lines come first. With --json, each line is an object with the members "
+    .summary = "Show a server's log: its stderr, and when it connected or failed.",
+    .details = "The log has what a configured server wrote while mcplug used it, and "
+               "when it was connected, failed or was lost: up to 2 MiB per server, the "
+               "oldest line first. With --json, each line is an object with the members "
                "time, level, kind (stderr or event) and text.\n"
-               "MCPLUG_LOGS=0 in the environment keeps nothing. `mcplug remove` removes "
-               "what is kept.",
+               "MCPLUG_LOGS=0 in the environment turns logs off. `mcplug remove` removes "
+               "the log as well.",
     .options = options,
     .flags = CLI_CONFIG | CLI_LINES,
     .min_words = 1,

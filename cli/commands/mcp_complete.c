@@ -47,7 +47,7 @@ static int run(struct cli *cli)
     const char *what = cli->args.words.items[0];
 
     if (strcmp(what, "prompt") != 0 && strcmp(what, "resource") != 0) {
-        cli_error("complete a \"prompt\" or a \"resource\", not \"%s\"", what);
+        cli_error("expected \"prompt\" or \"resource\", got \"%s\"", what);
         return CLI_USAGE;
     }
     return cli_oneshot_run_words(cli, 4, make_params, on_ready);
@@ -76,12 +76,11 @@ static void offer_arguments(struct cli_cursor *at)
 const struct cli_command cli_cmd_complete = {
     .name = "complete",
     .words = "prompt|resource NAME ARGUMENT [VALUE [KEY=VALUE...]]",
-    .summary = "Ask the server how an argument may go on.",
-    .details =
-        "NAME is that of a prompt, or the URI of a resource template; ARGUMENT one "
-        "of its arguments or placeholders, VALUE what is typed of it so far. "
-        "Behind it may stand the arguments that have their value already. What "
-        "the server offers is printed, one per line.",
+    .summary = "Ask for completions of a partly typed argument.",
+    .details = "NAME is the name of a prompt or the URI of a resource template, ARGUMENT "
+               "one of its arguments or placeholders, VALUE what has been typed so far. "
+               "KEY=VALUE gives arguments that are already known. The server's "
+               "completions are printed, one per line.",
     .flags = CLI_SERVER | CLI_REQUEST,
     .min_words = 3,
     .max_words = CLI_MANY,

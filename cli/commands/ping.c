@@ -54,11 +54,11 @@ static void put_sum(const struct job *job, struct cli_out *out)
     }
     cli_out_f(out, "%llu answers: ", (unsigned long long)job->n);
     put_ms(out, least);
-    cli_out_s(out, " at least, ");
+    cli_out_s(out, " min, ");
     put_ms(out, sum / (double)job->n);
-    cli_out_s(out, " on average, ");
+    cli_out_s(out, " avg, ");
     put_ms(out, most);
-    cli_out_s(out, " at most\n");
+    cli_out_s(out, " max\n");
 }
 
 static void put_json(struct cli_oneshot *link, const struct job *job, struct cli_out *out)
@@ -85,7 +85,7 @@ static void on_answer(struct cli_oneshot *link, void *arg, const struct cli_doc 
 
     job->took[job->n++] = now_ms() - job->began;
     if (!link->cli->args.json) {
-        cli_out_s(out, "alive in ");
+        cli_out_s(out, "answered in ");
         put_ms(out, job->took[job->n - 1]);
         put_who(link, out);
         cli_out_flush(out);
@@ -121,7 +121,7 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"count", 'c', CLI_NUMBER, "N", "ask N times, one after the other",
+    {"count", 'c', CLI_NUMBER, "N", "send N pings, one after the other",
      offsetof(struct cli_args, count), .complete.is = CLI_WORD_FREE},
     {.name = NULL},
 };
@@ -129,7 +129,7 @@ static const struct cli_option options[] = {
 const struct cli_command cli_cmd_ping = {
     .name = "ping",
     .words = "",
-    .summary = "See if the server is alive, and how fast it answers.",
+    .summary = "Check that the server answers, and how fast.",
     .options = options,
     .flags = CLI_SERVER,
     .run = run,

@@ -244,7 +244,7 @@ static int put_named(struct cli *cli, const json_t *list, const char *name)
     }
     cli_error("no module offers \"%s\"%s%s%s", name, best ? "; did you mean \"" : "",
               best ? best : "", best ? "\"?" : "");
-    cli_hint("`mcplug plugins` lists what there is.");
+    cli_hint("`mcplug plugins` lists the modules that are installed.");
     return CLI_USAGE;
 }
 
@@ -279,7 +279,7 @@ static int run(struct cli *cli)
     if (args->check)
         return cli_modules_check(cli, args->check);
     if (args->words.n > 1) {
-        cli_error("\"plugins\" shows one module at a time");
+        cli_error("expected one module, got several");
         return CLI_USAGE;
     }
     return list_them(cli);
@@ -287,8 +287,8 @@ static int run(struct cli *cli)
 
 static const struct cli_option options[] = {
     {"check", 0, CLI_TEXT, "FILE.so",
-     "try the module against its contract; the words are settings to bring it to life "
-     "with, written as for --set",
+     "check the module against its contract; KEY=VALUE are settings to open it with, as "
+     "for --set",
      offsetof(struct cli_args, check), .complete.is = CLI_WORD_FILE},
     {"inspect", 0, CLI_TEXT, "FILE.so", NULL, offsetof(struct cli_args, inspect),
      .complete.is = CLI_WORD_FILE},
@@ -298,17 +298,16 @@ static const struct cli_option options[] = {
 const struct cli_command cli_cmd_plugins = {
     .name = "plugins",
     .words = "[NAME | KEY=VALUE... [-- SERVER...]]",
-    .summary = "List the modules that are found, show one in full, or check one.",
+    .summary = "List the installed modules, show one in full, or check one.",
     .details =
-        "Each file is looked at in a process of its own, so that one that "
-        "crashes costs a line and no more. With NAME, everything that a module "
-        "declares is shown, its settings included.\n"
-        "\n"
-        "With --check a module is loaded and used as the core would, and a line "
-        "tells about each promise it kept or broke; the exit code is 1 if it broke "
-        "any. A probe is tried with the server behind --, a command or a name of the "
-        "configuration; a vault is asked for the secret whose name stands there; a "
-        "locator is asked when it is given settings, or anything behind --.",
+        "Each file is inspected in a process of its own, so a module that crashes "
+        "affects only its own line. With NAME, everything that a module declares is "
+        "shown, including its settings.\n\n"
+        "With --check, a module is loaded and used as the core would use it, and each "
+        "rule of the contract is reported as kept or broken; the exit code is 1 if one "
+        "was broken. A probe is tried with the server after --, a command or a "
+        "configured name; a vault is asked for the secret of the name after --; a "
+        "locator is asked if there are settings, or anything after --.",
     .options = options,
     .max_words = CLI_MANY,
     .complete = {{.is = CLI_WORD_MODULE}, {.is = CLI_WORD_FREE}},

@@ -56,8 +56,8 @@ const struct cli_command cli_cmd_prompt = {
     .name = "prompt",
     .words = "NAME [KEY=VALUE...]",
     .summary = "Fill in a prompt and print its messages.",
-    .details = "Arguments are text. KEY=@FILE takes the content of a file, KEY=@- "
-               "standard input; a value that begins with @ is written @@.",
+    .details = "Arguments are text. KEY=@FILE reads the value from a file, KEY=@- from "
+               "standard input; write @@ for a value that begins with @.",
     .hint = "prompts",
     .flags = CLI_SERVER | CLI_REQUEST,
     .min_words = 1,

@@ -82,7 +82,7 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"output", 'o', CLI_TEXT, "FILE", "write there instead of standard output",
+    {"output", 'o', CLI_TEXT, "FILE", "write to FILE instead of standard output",
      offsetof(struct cli_args, output), .complete.is = CLI_WORD_FILE},
     {.name = NULL},
 };
@@ -91,8 +91,8 @@ const struct cli_command cli_cmd_read = {
     .name = "read",
     .words = "URI",
     .summary = "Read a resource.",
-    .details = "Text and data are written byte for byte; a terminal gets text escaped, "
-               "and a note instead of data.",
+    .details = "Text and data are written byte for byte. On a terminal, text is escaped "
+               "and data is replaced by a note.",
     .hint = "resources",
     .options = options,
     .flags = CLI_SERVER | CLI_REQUEST,

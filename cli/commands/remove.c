@@ -84,7 +84,7 @@ static int set_disabled(struct cli *cli, bool disabled)
     int r =
         disabled ? mcplug_entry_disable(entry, &err) : mcplug_entry_enable(entry, &err);
     if (r == MCPLUG_OK && cli_entry_info(entry).disabled == disabled && !cli->args.quiet)
-        cli_error("note: it was %s already", what);
+        cli_error("note: it was already %s", what);
     return finish(cli, r, what, entry, &err);
 }
 
@@ -100,7 +100,7 @@ static int run_disable(struct cli *cli)
 
 static const struct cli_option options[] = {
     {"scope", 's', CLI_TEXT, "SCOPE",
-     "which one, where several scopes have it: local, project or user",
+     "the scope, if several have the name: local, project or user",
      offsetof(struct cli_args, scope), .complete.is = CLI_WORD_SCOPE},
     {.name = NULL},
 };
@@ -120,7 +120,7 @@ const struct cli_command cli_cmd_remove = {
 const struct cli_command cli_cmd_enable = {
     .name = "enable",
     .words = "NAME",
-    .summary = "Let a server be used again.",
+    .summary = "Enable a server that was disabled.",
     .options = options,
     .flags = CLI_CONFIG,
     .min_words = 1,
@@ -132,7 +132,7 @@ const struct cli_command cli_cmd_enable = {
 const struct cli_command cli_cmd_disable = {
     .name = "disable",
     .words = "NAME",
-    .summary = "Keep a server in the configuration, but do not use it.",
+    .summary = "Disable a server, but keep it in the configuration.",
     .options = options,
     .flags = CLI_CONFIG,
     .min_words = 1,

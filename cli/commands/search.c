@@ -172,7 +172,7 @@ static void put_hits(const struct job *job)
     }
     cli_out_s(out, json ? "]\n" : "");
     if (job->found > job->n && !json) {
-        int n = snprintf(line, sizeof line, "and %zu more; --json has them",
+        int n = snprintf(line, sizeof line, "and %zu more; --json prints all",
                          job->found - job->n);
         cli_out_flush(out);
         if (!job->cli->args.quiet)
@@ -203,7 +203,7 @@ static bool take_words(struct job *job)
         }
     }
     if (!job->n_words)
-        cli_error("what to search for?");
+        cli_error("no search text given");
     return job->n_words > 0;
 }
 
@@ -217,7 +217,7 @@ static int search(struct job *job)
     if (code == CLI_OK && !job->failed) {
         put_hits(job);
         if (!job->found && cli_config_info(job->cli->config).entries)
-            cli_tell_aside(job->cli, "nothing was found");
+            cli_tell_aside(job->cli, "no matches");
         code = cli_catalogue_unknown(&c);
         if (code == CLI_OK && !job->found)
             code = CLI_NOTHING;
@@ -248,13 +248,12 @@ static int run(struct cli *cli)
 const struct cli_command cli_cmd_search = {
     .name = "search",
     .words = "TEXT...",
-    .summary = "Find tools and prompts by what they are called and do.",
+    .summary = "Search tools and prompts by name and description.",
     .details =
-        "Looks through the tools and prompts of all servers as they were last seen, for "
-        "those whose name, title or description has every word; no server is started. "
-        "The best come first, those with the words in their names, and 50 at most unless "
-        "--json is given. Words that begin with - stand behind --. The exit code is 1 if "
-        "there is none.",
+        "Searches the tools and prompts that all servers listed last for those whose "
+        "name, title or description contains every word; no server is started. Matches "
+        "in names come first, and at most 50 are shown unless --json is given. Put words "
+        "that begin with - after --. The exit code is 1 if nothing matches.",
     .flags = CLI_CONFIG | CLI_TEXTS,
     .min_words = 1,
     .max_words = CLI_MANY,

@@ -45,10 +45,10 @@ const struct cli_command cli_cmd_tools = {
     .words = "[NAME]",
     .summary = "List the server's tools, or show one in full.",
     .details =
-        "Each tool is shown with its arguments as NAME:TYPE, optional ones in "
-        "brackets, and the first line of its description. With NAME, its "
-        "description and schemas are shown whole. Without a server, the tools of all "
-        "that are configured are listed as they were last seen, and none is started.",
+        "Each tool is shown with its arguments as NAME:TYPE, optional ones in brackets, "
+        "and the first line of its description. With NAME, that tool is shown with its "
+        "whole description and schemas. Without a server, the tools that all configured "
+        "servers listed last are shown, and no server is started.",
     .options = cli_listing_options,
     .flags = CLI_SERVER | CLI_ALL_SERVERS,
     .max_words = 1,

@@ -289,7 +289,7 @@ static int run(struct cli *cli)
 const struct cli_command cli_cmd_candidates = {
     .name = "__complete",
     .words = "CWORD",
-    .summary = "What a word may become, for the scripts of mcplug completion.",
+    .summary = "Print completions of a word, for the scripts of mcplug completion.",
     .flags = CLI_COMMAND,
     .max_words = CLI_MANY,
     .hidden = true,

@@ -120,45 +120,41 @@ static const char bash_script[] =
 
 static const char zsh_script[] =
     "#compdef mcplug\n"
-    "# Completion of mcplug for zsh: as a file _mcplug in a directory of $fpath, or read in\n"
-    "# behind compinit.\n"
-    "\n"
-    "_mcplug()\n"
-    "{\n"
-    "    local line last head value about\n"
-    "    local -a lines open closed\n"
-    "    integer code=1\n"
-    "\n"
-    "    lines=(\"${(@f)$(command mcplug __complete $((CURRENT - 1)) -- \\\n"
-    "        \"${(@Q)words[1,CURRENT-1]}\" \"${(Q)PREFIX}\" \"${(@Q)words[CURRENT+1,-1]}\" \\\n"
-    "        2>/dev/null </dev/null)}\")\n"
-    "    last=$lines[-1]\n"
-    "    lines[-1]=()\n"
-    "    for line in \"${(@)lines}\"; do\n"
-    "        value=${line%%$'\\t'*}\n"
-    "        about=${${line#\"$value\"}#$'\\t'}\n"
-    "        value=${${value//\\\\/\\\\\\\\}//:/\\\\:}\n"
-    "        [[ -z $about ]] || value+=:${about//\\\\/\\\\\\\\}\n"
-    "        if [[ ${line%%$'\\t'*} == *= ]]; then open+=(\"$value\"); else closed+=(\"$value\"); fi\n"
-    "    done\n"
-    "    (( $#closed )) && _describe -t values value closed && code=0\n"
-    "    (( $#open )) && _describe -t values value open -S '' && code=0\n"
-    "\n"
-    "    if [[ $last == :[12]$'\\t'* ]]; then\n"
-    "        head=${last#*$'\\t'}\n"
-    "        [[ -z $head ]] || compset -P \"${(b)head}\" || return code\n"
-    "        if [[ $last == :2* ]]; then _files -/ && code=0; else _files && code=0; fi\n"
-    "    fi\n"
-    "    return code\n"
-    "}\n"
-    "\n"
-    "if [[ $funcstack[1] == _mcplug ]]; then\n"
-    "    _mcplug \"$@\"\n"
-    "elif (( $+functions[compdef] )); then\n"
-    "    compdef _mcplug mcplug\n"
-    "else\n"
-    "    print -ru2 -- 'mcplug: completion wants compinit to run first'\n"
-    "fi\n";
+"# Completion of mcplug for zsh: as a file _mcplug in a directory of $fpath, or read in\n"
+"# behind compinit.\n\n"
+"_mcplug()\n"
+"{\n"
+"    local line last head value about\n"
+"    local -a lines open closed\n"
+"    integer code=1\n\n"
+"    lines=(\"${(@f)$(command mcplug __complete $((CURRENT - 1)) -- \\\n"
+"        \"${(@Q)words[1,CURRENT-1]}\" \"${(Q)PREFIX}\" \"${(@Q)words[CURRENT+1,-1]}\" \\\n"
+"        2>/dev/null </dev/null)}\")\n"
+"    last=$lines[-1]\n"
+"    lines[-1]=()\n"
+"    for line in \"${(@)lines}\"; do\n"
+"        value=${line%%$'\\t'*}\n"
+"        about=${${line#\"$value\"}#$'\\t'}\n"
+"        value=${${value//\\\\/\\\\\\\\}//:/\\\\:}\n"
+"        [[ -z $about ]] || value+=:${about//\\\\/\\\\\\\\}\n"
+"        if [[ ${line%%$'\\t'*} == *= ]]; then open+=(\"$value\"); else closed+=(\"$value\"); fi\n"
+"    done\n"
+"    (( $#closed )) && _describe -t values value closed && code=0\n"
+"    (( $#open )) && _describe -t values value open -S '' && code=0\n\n"
+"    if [[ $last == :[12]$'\\t'* ]]; then\n"
+"        head=${last#*$'\\t'}\n"
+"        [[ -z $head ]] || compset -P \"${(b)head}\" || return code\n"
+"        if [[ $last == :2* ]]; then _files -/ && code=0; else _files && code=0; fi\n"
+"    fi\n"
+"    return code\n"
+"}\n\n"
+"if [[ $funcstack[1] == _mcplug ]]; then\n"
+"    _mcplug \"$@\"\n"
+"elif (( $+functions[compdef] )); then\n"
+"    compdef _mcplug mcplug\n"
+"else\n"
+"    print -ru2 -- 'mcplug: completion needs compinit; run it first'\n"
+"fi\n";
 
 static const char fish_script[] =
     "# Completion of mcplug for fish.\n"
@@ -211,11 +207,10 @@ static int run(struct cli *cli)
             return CLI_OK;
         }
     if (wanted)
-        cli_error("there is no completion for \"%s\"; there is for bash, zsh and fish",
-                  wanted);
+        cli_error("unknown shell \"%s\": expected bash, zsh or fish", wanted);
     else
-        cli_error("which shell? There is completion for bash, zsh and fish");
-    cli_hint("`mcplug help completion` tells how to install it.");
+        cli_error("no shell given: expected bash, zsh or fish");
+    cli_hint("`mcplug help completion` explains how to install it.");
     return CLI_USAGE;
 }
 
@@ -225,21 +220,17 @@ static const struct cli_choice shells[] = {
 const struct cli_command cli_cmd_completion = {
     .name = "completion",
     .words = "SHELL",
-    .summary = "Print the script that lets bash, zsh or fish complete commands.",
+    .summary = "Print the completion script for bash, zsh or fish.",
     .details =
-        "Install it for yourself with one of:\n"
-        "\n"
-        "  mcplug completion bash > "
-        "~/.local/share/bash-completion/completions/mcplug\n"
+        "Install it for yourself with one of:\n\n"
+        "  mcplug completion bash > ~/.local/share/bash-completion/completions/mcplug\n"
         "  mcplug completion zsh > ~/.zsh/_mcplug  (a directory of $fpath)\n"
-        "  mcplug completion fish > ~/.config/fish/completions/mcplug.fish\n"
-        "\n"
-        "Or try it in the shell at hand: source <(mcplug completion bash), the same for "
-        "zsh, and in fish: mcplug completion fish | source\n"
-        "\n"
-        "Commands, options and the names of servers are completed, and behind them "
-        "tools, prompts, resources and arguments, as the server listed them when it was "
-        "last used: nothing is started for it.",
+        "  mcplug completion fish > ~/.config/fish/completions/mcplug.fish\n\n"
+        "Or try it in the current shell: source <(mcplug completion bash), the same for "
+        "zsh, and in fish: mcplug completion fish | source\n\n"
+        "Commands, options and server names are completed, and also tools, prompts, "
+        "resources and arguments, as the server listed them when it was last used. No "
+        "server is started.",
     .max_words = 1,
     .complete = {{.choices = shells}},
     .run = run,

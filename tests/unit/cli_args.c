@@ -54,7 +54,7 @@ START_TEST(options_of_every_command_may_come_before_it)
     ck_assert_int_eq(args.verbose, 3);
     ck_assert_uint_eq(args.plugin_dirs.n, 2);
     ck_assert_str_eq(args.plugin_dirs.items[1], "b");
-    refused("--url x tools", "belongs behind the command");
+    refused("--url x tools", "must come after the command");
 }
 END_TEST
 
@@ -80,8 +80,8 @@ START_TEST(times_have_a_unit)
     refused("ping --timeout 0s -- s", "with its unit");
     refused("ping --timeout -5s -- s", "with its unit");
     refused("ping --timeout= -- s", "with its unit");
-    refused("ping -c 0 -- s", "from 1 on");
-    refused("ping -c x -- s", "from 1 on");
+    refused("ping -c 0 -- s", "of at least 1");
+    refused("ping -c x -- s", "of at least 1");
 }
 END_TEST
 
@@ -96,8 +96,8 @@ START_TEST(nothing_is_a_number_of_lines_and_an_age)
     ck_assert_int_eq(parse("logs s -n 7 --since 2s -n 9223372036854775807"), 0);
     ck_assert_uint_eq(args.lines, (uint64_t)1 << 63);
     ck_assert_uint_eq(args.since, 2001);
-    refused("logs s -n -1", "from 0 on");
-    refused("logs s -n x", "from 0 on");
+    refused("logs s -n -1", "of at least 0");
+    refused("logs s -n x", "of at least 0");
     refused("logs s --since 0", "with its unit");
     refused("logs s --since -1s", "with its unit");
 }
@@ -112,7 +112,7 @@ START_TEST(behind_two_dashes_come_words_of_a_search)
     ck_assert_str_eq(args.words.items[2], "--");
     ck_assert_str_eq(args.words.items[3], "-x");
     ck_assert_int_eq(parse("search -- echo"), 0);
-    refused("search --", "wants more words");
+    refused("search --", "missing argument. Usage: ");
 }
 END_TEST
 
@@ -129,12 +129,12 @@ END_TEST
 
 START_TEST(what_is_missing_is_named)
 {
-    refused("", "which command?");
+    refused("", "no command given");
     refused("call -- s", "mcplug call TOOL");
-    refused("ping", "which server?");
-    refused("ping --", "command is missing");
-    refused("ping --url", "--url wants a value: --url URL");
-    refused("ping --url -- s", "--url wants a value");
+    refused("ping", "no server given");
+    refused("ping --", "missing server command");
+    refused("ping --url", "missing value of --url. Usage: --url URL");
+    refused("ping --url -- s", "missing value of --url");
 }
 END_TEST
 
@@ -146,10 +146,10 @@ START_TEST(without_a_server_tools_are_those_of_all)
     ck_assert_int_eq(parse("tools --json --mcp-config x"), 0);
     ck_assert_int_eq(parse("tools s --refresh"), 0);
     ck_assert(args.refresh && !cli_args_alter(&args));
-    refused("tools --refresh", "name it");
-    refused("tools --env A=1", "which server?");
-    refused("prompts", "which server?");
-    refused("resources", "which server?");
+    refused("tools --refresh", "needs the name of a server");
+    refused("tools --env A=1", "no server given");
+    refused("prompts", "no server given");
+    refused("resources", "no server given");
 }
 END_TEST
 
@@ -177,15 +177,16 @@ START_TEST(what_is_too_much_is_named)
     refused("tools node server.js x", "is a -- missing");
     refused("ping --url u -- s", "not both");
     refused("ping --json=1 -- s", "takes no value");
-    refused("plugins -- s", "talks to no server");
-    refused("config -- s", "talks to no server");
-    refused("add-json x {} -- s", "talks to no server");
-    refused("add-from-claude-desktop x -- s", "talks to no server");
+    refused("plugins -- s", "uses no server");
+    refused("config -- s", "uses no server");
+    refused("add-json x {} -- s", "uses no server");
+    refused("add-from-claude-desktop x -- s", "uses no server");
     static const char *const named[] = {"watch", "list", "get", "logs x", "doctor"};
     for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
         char line[64];
         snprintf(line, sizeof line, "%s -- s", named[i]);
-        refused(line, "takes servers by name; `mcplug add` one first");
+        refused(line,
+                "needs the name of a server; add the server with `mcplug add` first");
     }
     refused("call t --progress --no-progress -- s", "exclude each other");
 }
@@ -213,10 +214,10 @@ START_TEST(the_first_word_names_a_server_unless_it_is_given_in_place)
     ck_assert_int_eq(parse("add x --env A=b -- cmd --json"), 0);
     ck_assert_ptr_null(args.server);
     ck_assert_str_eq(args.server_command[1], "--json");
-    refused("add x npx -y", "Put -- before a command");
-    refused("add x npx --yes", "Put -- before a command");
-    refused("add x docker run -e K=1 img", "whose option is -e?");
-    refused("add x docker run --env K=1 img", "whose option is --env");
+    refused("add x npx -y", "is ambiguous: put -- before the server's command");
+    refused("add x npx --yes", "is ambiguous: put -- before the server's command");
+    refused("add x docker run -e K=1 img", "-e is ambiguous");
+    refused("add x docker run --env K=1 img", "--env is ambiguous");
     ck_assert_int_eq(parse("add x node server.js --scope project"), 0);
     ck_assert_int_eq(parse("add x http://h/ -H a:b --env A=b"), 0);
 }

@@ -182,7 +182,7 @@ START_TEST(a_flood_is_cut_off_and_counted)
     reads(LOG, "VRB stderr x\nVRB stderr x\nVRB stderr x\nERR event died of it\n");
     end();
     reads(LOG, "VRB stderr x\nVRB stderr x\nVRB stderr x\nERR event died of it\n"
-               "WRN stderr 7 lines left out\n");
+               "WRN stderr 7 lines omitted\n");
 }
 END_TEST
 
@@ -200,7 +200,7 @@ START_TEST(bytes_count_as_well_as_lines)
     end();
     char *kept = text_of(LOG);
     ck_assert_uint_eq(lines_of(LOG), 3);
-    ck_assert_ptr_nonnull(strstr(kept, " WRN stderr 2 lines left out\n"));
+    ck_assert_ptr_nonnull(strstr(kept, " WRN stderr 2 lines omitted\n"));
     ck_assert_ptr_null(strstr(kept, "short"));
     mp_free(kept);
 }
@@ -227,13 +227,13 @@ START_TEST(after_a_while_lines_are_kept_again)
     tell("b");
     clock_ms += 1;
     tell("c");
-    reads(LOG, "VRB stderr a\nWRN stderr 1 line left out\nVRB stderr c\n");
+    reads(LOG, "VRB stderr a\nWRN stderr 1 line omitted\nVRB stderr c\n");
     tell("d");
     clock_ms += 1000000;
     tell("e");
     end();
-    reads(LOG, "VRB stderr a\nWRN stderr 1 line left out\nVRB stderr c\n"
-               "WRN stderr 1 line left out\nVRB stderr e\n");
+    reads(LOG, "VRB stderr a\nWRN stderr 1 line omitted\nVRB stderr c\n"
+               "WRN stderr 1 line omitted\nVRB stderr e\n");
 }
 END_TEST
 

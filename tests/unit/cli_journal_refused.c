@@ -36,7 +36,7 @@ START_TEST(links_are_not_followed)
     use(generous);
     tell("x");
     holds("victim", "mine\n");
-    warned("s.log: is a link; no more is kept there", 1);
+    warned("s.log: is a link; nothing more is stored there", 1);
 
     int fd;
     ck_assert_int_eq(cli_journal_look(&paths, "s", false, &fd, &err), MCPLUG_EREFUSED);
@@ -71,7 +71,7 @@ START_TEST(a_directory_that_is_a_link_is_not_used)
     use(generous);
     tell("x");
     ck_assert_uint_eq(count("elsewhere"), 0);
-    warned("logs: is a link, or no directory", 1);
+    warned("logs: is a symbolic link or not a directory", 1);
     put("elsewhere/s.log", "x\n", 0600);
     cli_journal_remove(&paths, "s");
     ck_assert(is_there("elsewhere/s.log"));
@@ -88,7 +88,7 @@ START_TEST(what_others_can_write_is_not_used)
     use(generous);
     tell("x");
     ck_assert_int_eq(look(LOG).st_size, 0);
-    warned("s.log: can be written by other users", 1);
+    warned("s.log: is writable by other users", 1);
     ck_assert_int_eq(chmod(at(LOG), 0644), 0); /* reading is what we can end */
     use(generous);
     tell("x");
@@ -133,7 +133,7 @@ START_TEST(pipes_and_directories_are_no_files)
     ck_assert_int_eq(mkfifo(at(LOG), 0600), 0);
     use(generous);
     tell("x");
-    warned("s.log: is no regular file", 1);
+    warned("s.log: is not a regular file", 1);
     ck_assert_int_eq(cli_journal_look(&paths, "s", false, &fd, &err), MCPLUG_EREFUSED);
     ck_assert_int_eq(unlink(at(LOG)), 0);
     ck_assert_int_eq(mkdir(at(LOG), 0700), 0);

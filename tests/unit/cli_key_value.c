@@ -53,9 +53,8 @@ START_TEST(values_are_typed_by_the_schema)
     ck_assert_str_eq(typed(schema, "s=@@x"), "{\"s\":\"@x\"}");
     ck_assert_str_eq(typed(schema, "s="), "{\"s\":\"\"}");
     ck_assert_ptr_nonnull(strstr(typed(schema, "n=x"), "n"));
-    ck_assert_str_eq(typed(schema, "nothing"),
-                     "an argument is KEY=VALUE, not \"nothing\"");
-    ck_assert_str_eq(typed(schema, "=x"), "an argument is KEY=VALUE, not \"=x\"");
+    ck_assert_str_eq(typed(schema, "nothing"), "expected KEY=VALUE, got \"nothing\"");
+    ck_assert_str_eq(typed(schema, "=x"), "expected KEY=VALUE, got \"=x\"");
 }
 END_TEST
 
@@ -107,7 +106,7 @@ START_TEST(whole_arguments_are_an_object)
     ck_assert_str_eq(text, " {\"a\":1}");
     mp_free(text);
     ck_assert_ptr_null(cli_read_object("--args", "[1]", &err));
-    ck_assert_str_eq(err.text, "--args wants a JSON object");
+    ck_assert_str_eq(err.text, "--args: expected a JSON object");
     ck_assert_ptr_null(cli_read_object("--args", "{", &err));
     ck_assert_ptr_nonnull(strstr(err.text, "--args is not JSON: "));
 }

@@ -111,12 +111,13 @@ START_TEST(an_integer_is_parsed)
     gives(X("{\"type\":\"integer\"}"), "x=-9223372036854775808",
           "{\"x\":-9223372036854775808}");
     gives(X("{\"type\":\"integer\"}"), "x= 7 ", "{\"x\":7}");
-    refused(X("{\"type\":\"integer\"}"), "x=abc", "x: wants an integer, not \"abc\"");
-    refused(X("{\"type\":\"integer\"}"), "x=1.5", "x: wants an integer, not \"1.5\"");
-    refused(X("{\"type\":\"integer\"}"), "x=", "x: wants an integer, not \"\"");
+    refused(X("{\"type\":\"integer\"}"), "x=abc", "x: expected an integer, got \"abc\"");
+    refused(X("{\"type\":\"integer\"}"), "x=1.5", "x: expected an integer, got \"1.5\"");
+    refused(X("{\"type\":\"integer\"}"), "x=", "x: expected an integer, got \"\"");
     refused(X("{\"type\":\"integer\"}"), "x=9223372036854775808",
-            "x: wants an integer, not \"9223372036854775808\"");
-    refused(X("{\"type\":\"integer\"}"), "x=null", "x: wants an integer, not \"null\"");
+            "x: expected an integer, got \"9223372036854775808\"");
+    refused(X("{\"type\":\"integer\"}"), "x=null",
+            "x: expected an integer, got \"null\"");
 }
 END_TEST
 
@@ -126,9 +127,9 @@ START_TEST(a_number_is_parsed)
     gives(X("{\"type\":\"number\"}"), "x=-1.5e3", "{\"x\":-1500.0}");
     gives(X("{\"type\":\"number\"}"), "x=18446744073709551616",
           "{\"x\":1.8446744073709552e19}");
-    refused(X("{\"type\":\"number\"}"), "x=1,5", "x: wants a number, not \"1,5\"");
-    refused(X("{\"type\":\"number\"}"), "x=1e999", "x: wants a number, not \"1e999\"");
-    refused(X("{\"type\":\"number\"}"), "x=NaN", "x: wants a number, not \"NaN\"");
+    refused(X("{\"type\":\"number\"}"), "x=1,5", "x: expected a number, got \"1,5\"");
+    refused(X("{\"type\":\"number\"}"), "x=1e999", "x: expected a number, got \"1e999\"");
+    refused(X("{\"type\":\"number\"}"), "x=NaN", "x: expected a number, got \"NaN\"");
 }
 END_TEST
 
@@ -137,19 +138,20 @@ START_TEST(booleans_and_null_are_parsed)
     gives(X("{\"type\":\"boolean\"}"), "x=true", "{\"x\":true}");
     gives(X("{\"type\":\"boolean\"}"), "x=false", "{\"x\":false}");
     gives(X("{\"type\":\"null\"}"), "x=null", "{\"x\":null}");
-    refused(X("{\"type\":\"boolean\"}"), "x=yes", "x: wants true or false, not \"yes\"");
-    refused(X("{\"type\":\"boolean\"}"), "x=1", "x: wants true or false, not \"1\"");
-    refused(X("{\"type\":\"null\"}"), "x=nil", "x: wants null, not \"nil\"");
+    refused(X("{\"type\":\"boolean\"}"), "x=yes",
+            "x: expected true or false, got \"yes\"");
+    refused(X("{\"type\":\"boolean\"}"), "x=1", "x: expected true or false, got \"1\"");
+    refused(X("{\"type\":\"null\"}"), "x=nil", "x: expected null, got \"nil\"");
 }
 END_TEST
 
 START_TEST(an_object_is_json_text)
 {
     gives(X("{\"type\":\"object\"}"), "x={\"a\":[1]}", "{\"x\":{\"a\":[1]}}");
-    refused(X("{\"type\":\"object\"}"), "x=a", "x: wants an object, not \"a\"");
-    refused(X("{\"type\":\"object\"}"), "x=[]", "x: wants an object, not \"[]\"");
+    refused(X("{\"type\":\"object\"}"), "x=a", "x: expected an object, got \"a\"");
+    refused(X("{\"type\":\"object\"}"), "x=[]", "x: expected an object, got \"[]\"");
     refused(X("{\"type\":\"object\"}"), "x={a:1}",
-            "x: wants an object, not \"{a:1}\" (as JSON: unexpected character 'a' at "
+            "x: expected an object, got \"{a:1}\" (as JSON: unexpected character 'a' at "
             "byte 1)");
 }
 END_TEST
@@ -171,18 +173,19 @@ START_TEST(an_array_is_json_text_or_repeated_keys)
     gives(X("{\"type\":\"array\"}"), "x=a|x=5", "{\"x\":[\"a\",5]}");
     gives(X("{\"items\":{\"type\":\"integer\"}}"), "x=[1]", "{\"x\":[1]}");
     refused(LIST("{\"type\":\"integer\"}"), "x=a",
-            "x: each element wants an integer, not \"a\"");
+            "x: each element: expected an integer, got \"a\"");
 }
 END_TEST
 
 START_TEST(what_begins_like_an_array_is_the_whole_array)
 {
     refused(LIST("{\"type\":\"string\"}"), "x=[a,b]",
-            "x: wants an array, not \"[a,b]\" (as JSON: unexpected character 'a' at "
+            "x: expected an array, got \"[a,b]\" (as JSON: unexpected character 'a' at "
             "byte 1)");
-    refused(LIST("{\"type\":\"string\"}"), "x=[1,2]", "x: wants an array, not \"[1,2]\"");
+    refused(LIST("{\"type\":\"string\"}"), "x=[1,2]",
+            "x: expected an array, got \"[1,2]\"");
     refused(LIST("{\"type\":\"integer\"}"), "x=[1,\"a\"]",
-            "x: each element wants an integer, not \"[1,\"a\"]\"");
+            "x: each element: expected an integer, got \"[1,\"a\"]\"");
     gives(LIST("{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}"), "x=[1,2]|x=[3]",
           "{\"x\":[[1,2],[3]]}");
     gives(LIST("{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}"), "x=[[1],[2]]",
@@ -201,7 +204,7 @@ START_TEST(elements_are_typed_by_their_place)
     gives(schemas[0], "x=1|x=2|x=true|x=false", "{\"x\":[1,\"2\",true,false]}");
     gives(schemas[1], "x=1|x=2|x=3", "{\"x\":[1,\"2\",3]}");
     gives(schemas[0], "x=[1,\"2\",true]", "{\"x\":[1,\"2\",true]}");
-    refused(schemas[0], "x=a", "x: each element wants an integer, not \"a\"");
+    refused(schemas[0], "x=a", "x: each element: expected an integer, got \"a\"");
 }
 END_TEST
 
@@ -222,9 +225,9 @@ START_TEST(of_several_types_the_narrowest_is_taken)
         gives(schemas[i], "x=true", "{\"x\":\"true\"}");
     }
     refused(X("{\"type\":[\"integer\",\"null\"]}"), "x=a",
-            "x: wants an integer or null, not \"a\"");
+            "x: expected an integer or null, got \"a\"");
     refused(X("{\"anyOf\":[{\"type\":\"number\"},{\"type\":\"boolean\"}]}"), "x=a",
-            "x: wants a number or true or false, not \"a\"");
+            "x: expected a number or true or false, got \"a\"");
 }
 END_TEST
 
@@ -246,7 +249,7 @@ START_TEST(all_of_several_must_accept)
           "x=5", "{\"x\":\"5\"}");
     gives(X("{\"allOf\":[{\"type\":\"integer\"},{\"minimum\":0}]}"), "x=5", "{\"x\":5}");
     refused(X("{\"allOf\":[{\"type\":\"integer\"},{\"minimum\":0}]}"), "x=a",
-            "x: wants an integer, not \"a\"");
+            "x: expected an integer, got \"a\"");
 }
 END_TEST
 
@@ -261,12 +264,12 @@ START_TEST(of_an_enum_one_must_be_given)
     gives(X("{\"const\":\"only\"}"), "x=only", "{\"x\":\"only\"}");
     gives(LIST("{\"enum\":[\"a\",\"b\"]}"), "x=a|x=b", "{\"x\":[\"a\",\"b\"]}");
     refused(X("{\"type\":\"string\",\"enum\":[\"fast\",\"slow\"]}"), "x=quick",
-            "x: wants \"fast\" or \"slow\", not \"quick\"");
-    refused(X("{\"const\":3}"), "x=4", "x: wants 3, not \"4\"");
+            "x: expected \"fast\" or \"slow\", got \"quick\"");
+    refused(X("{\"const\":3}"), "x=4", "x: expected 3, got \"4\"");
     refused(X("{\"anyOf\":[{\"enum\":[\"a\"]},{\"type\":\"null\"}]}"), "x=b",
-            "x: wants \"a\" or null, not \"b\"");
+            "x: expected \"a\" or null, got \"b\"");
     refused(LIST("{\"enum\":[\"a\",\"b\"]}"), "x=c",
-            "x: each element wants \"a\" or \"b\", not \"c\"");
+            "x: each element: expected \"a\" or \"b\", got \"c\"");
 }
 END_TEST
 
@@ -280,8 +283,9 @@ START_TEST(a_long_enum_is_cut_in_the_error)
         sprintf(schema + strlen(schema), ",\"choice number %d\"", i);
     strcat(schema, "]}}}");
     ck_assert_int_eq(set_all(args, schema, "x=last", &err), MCPLUG_EINVAL);
-    ck_assert_ptr_nonnull(strstr(err.text, "wants \"first\" or \"choice number 0\" or "));
-    ck_assert_ptr_nonnull(strstr(err.text, " or .., not \"last\""));
+    ck_assert_ptr_nonnull(
+        strstr(err.text, "expected \"first\" or \"choice number 0\" or "));
+    ck_assert_ptr_nonnull(strstr(err.text, " or .., got \"last\""));
     json_decref(args);
 }
 END_TEST
@@ -290,7 +294,7 @@ START_TEST(a_type_nobody_heard_of_is_left_to_the_server)
 {
     gives(X("{\"type\":\"date\"}"), "x=today", "{\"x\":\"today\"}");
     gives(X("{\"type\":7}"), "x=today", "{\"x\":\"today\"}");
-    refused(X("false"), "x=1", "x: wants another value, not \"1\"");
+    refused(X("false"), "x=1", "x: expected another value, got \"1\"");
 }
 END_TEST
 
@@ -314,7 +318,7 @@ START_TEST(local_references_are_followed)
           "x=5", "{\"x\":\"5\"}");
     refused(DEFS("{\"$ref\":\"#/$defs/A\"}",
                  "\"A\":{\"$ref\":\"#/$defs/B\"},\"B\":{\"type\":\"null\"}"),
-            "x=5", "x: wants null, not \"5\"");
+            "x=5", "x: expected null, got \"5\"");
 }
 END_TEST
 
@@ -385,7 +389,7 @@ START_TEST(what_is_no_object_has_no_members)
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     json_t *args = json_pack("{s:i}", "a", 1);
     ck_assert_int_eq(cli_typed_args_set(args, NULL, "a.b", "2", &err), MCPLUG_EINVAL);
-    ck_assert_str_eq(err.text, "a.b: \"a\" was given as something else than an object");
+    ck_assert_str_eq(err.text, "a.b: \"a\" was given before, and not as an object");
     ck_assert_int_eq(json_integer_value(json_object_get(args, "a")), 1);
     json_decref(args);
 }
@@ -416,13 +420,13 @@ START_TEST(an_unknown_name_is_refused_where_the_schema_says_so)
         "\"object\",\"properties\":{\"inner\":{}},"
         "\"additionalProperties\":false}},\"additionalProperties\":false}";
     refused(closed, "colour=red",
-            "colour: there is no property \"colour\"; the nearest is \"color\"");
+            "colour: there is no property \"colour\"; did you mean \"color\"?");
     refused(closed, "widht=1",
-            "widht: there is no property \"widht\"; the nearest is \"width\"");
+            "widht: there is no property \"widht\"; did you mean \"width\"?");
     refused(closed, "colour.x=1",
-            "colour.x: there is no property \"colour\"; the nearest is \"color\"");
+            "colour.x: there is no property \"colour\"; did you mean \"color\"?");
     refused(closed, "o.iner=1",
-            "o.iner: there is no property \"iner\"; the nearest is \"inner\"");
+            "o.iner: there is no property \"iner\"; did you mean \"inner\"?");
     refused("{\"additionalProperties\":false}", "a=1", "a: there is no property \"a\"");
     gives(closed, "o.inner=1", "{\"o\":{\"inner\":1}}");
     gives(X("{}"), "y=1", "{\"y\":1}");
@@ -440,7 +444,7 @@ START_TEST(properties_of_every_branch_are_known)
         "\"integer\"}}},{\"properties\":{\"b\":{\"type\":\"boolean\"}}}]}";
     gives(schema, "kind=1|a=2|b=3", "{\"a\":\"2\",\"b\":3,\"kind\":\"1\"}");
     gives(schema, "b=true", "{\"b\":true}");
-    refused(schema, "b=x", "b: wants an integer or true or false, not \"x\"");
+    refused(schema, "b=x", "b: expected an integer or true or false, got \"x\"");
 }
 END_TEST
 
@@ -485,8 +489,8 @@ START_TEST(missing_arguments_are_named)
         "{\"required\":[\"a\",\"b\"],\"allOf\":[{\"$ref\":\"#/$defs/D\"}],"
         "\"$defs\":{\"D\":{\"required\":[\"c\",\"a\",7]}},"
         "\"anyOf\":[{\"required\":[\"d\"]}]}";
-    ck_assert_str_eq(missing(schema, "{}"), "missing: \"a\", \"b\", \"c\"");
-    ck_assert_str_eq(missing(schema, "{\"a\":null,\"c\":1}"), "missing: \"b\"");
+    ck_assert_str_eq(missing(schema, "{}"), "missing arguments: \"a\", \"b\", \"c\"");
+    ck_assert_str_eq(missing(schema, "{\"a\":null,\"c\":1}"), "missing argument: \"b\"");
     ck_assert_str_eq(missing(schema, "{\"a\":1,\"b\":2,\"c\":3}"), "");
     ck_assert_str_eq(missing("{}", "{}"), "");
     ck_assert_str_eq(missing("true", "{}"), "");
