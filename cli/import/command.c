@@ -63,10 +63,10 @@ static void put_one(struct cli_out *out, const struct cli_imported *one, bool ex
         cli_out_shown(out, one->as, strlen(one->as));
         cli_out_s(out, ")");
     }
-    cli_out_s(out, exists ? " - is there already, left out\n" : "\n");
+    cli_out_s(out, exists ? " - already exists, skipped\n" : "\n");
     cli_out_wrapped(out, shown ? shown : "", shown ? strlen(shown) : 0, 2, 0);
     if (one->project) {
-        cli_out_s(out, "  meant for ");
+        cli_out_s(out, "  for the project ");
         cli_out_shown(out, one->project, strlen(one->project));
         cli_out_s(out, "\n");
     }
@@ -79,7 +79,7 @@ static void put_one(struct cli_out *out, const struct cli_imported *one, bool ex
 static void put_skipped(struct cli_out *out, const struct cli_import *import)
 {
     for (size_t i = 0; i < import->n_skipped; i++) {
-        cli_out_s(out, "left out: ");
+        cli_out_s(out, "skipped: ");
         cli_out_shown(out, import->skipped[i], strlen(import->skipped[i]));
         cli_out_s(out, "\n");
     }
@@ -233,7 +233,7 @@ static int survey(struct cli *cli)
     if (cli->args.json)
         cli_out_s(out, "]\n");
     else if (found)
-        cli_hint("`mcplug import PROGRAM` shows them, and adds them if you like.");
+        cli_hint("`mcplug import PROGRAM` shows them and asks before it adds them.");
     else
         cli_out_s(out, "No configuration of another program was found.\n");
     return CLI_OK;
@@ -245,7 +245,8 @@ static int run(struct cli *cli)
     if (!cli_config(cli))
         return CLI_FAILED;
     if (words->n == 0 && cli->args.file) {
-        cli_error("--file wants to know whose it is: mcplug import PROGRAM --file %s",
+        cli_error("--file needs the program that the file belongs to: mcplug import "
+                  "PROGRAM --file %s",
                   cli->args.file);
         return CLI_USAGE;
     }
@@ -254,7 +255,8 @@ static int run(struct cli *cli)
     const struct cli_importer *from = cli_importer_find(words->items[0]);
     if (from)
         return import_from(cli, from, 1);
-    cli_error("nothing is known of the program \"%.64s\"", words->items[0]);
+    cli_error("unknown program \"%.64s\"", words->items[0]);
+    cli_hint("Choose one of:");
     for (from = cli_importers; from->name; from++)
         cli_hint("%s: %s", from->name, from->title);
     return CLI_USAGE;
@@ -269,25 +271,25 @@ static int run_desktop(struct cli *cli)
 
 static const struct cli_option options[] = {
     {"scope", 's', CLI_TEXT, "SCOPE",
-     "where to write them: user (the default), project or local",
+     "which file to write: user (the default), project or local",
      offsetof(struct cli_args, scope), .complete.is = CLI_WORD_SCOPE},
-    {"file", 'f', CLI_TEXT, "FILE", "read FILE, and not where the program keeps it",
+    {"file", 'f', CLI_TEXT, "FILE", "read FILE instead of the program's own files",
      offsetof(struct cli_args, file), .complete.is = CLI_WORD_FILE},
-    {"yes", 'y', CLI_FLAG, NULL, "do not ask", .at = offsetof(struct cli_args, yes)},
+    {"yes", 'y', CLI_FLAG, NULL, "add the servers without asking",
+     .at = offsetof(struct cli_args, yes)},
     {.name = NULL},
 };
 
 const struct cli_command cli_cmd_import = {
     .name = "import",
     .words = "[PROGRAM [NAME...]]",
-    .summary = "Take over servers from another program's configuration.",
-    .details =
-        "PROGRAM is claude-desktop, claude-code, cursor, vscode, codex, gemini, windsurf "
-        "or zed; without it, those that have something are listed. What would be added "
-        "is shown first, with secrets as ***, and then you are asked. Names that are "
-        "there already are left alone. Files of the working directory, such as "
-        ".vscode/mcp.json, are read with --scope project or local only; what they bring "
-        "wants approval.",
+    .summary = "Import servers from another program's configuration.",
+    .details = "PROGRAM is claude-desktop, claude-code, cursor, vscode, codex, gemini, "
+               "windsurf or zed; without it, the programs that have servers are listed. "
+               "The servers to add are shown first, with secrets as ***, and then you "
+               "are asked. Names that already exist are skipped. Files of the working "
+               "directory, such as .vscode/mcp.json, are read only with --scope project "
+               "or local; their servers need approval.",
     .options = options,
     .flags = CLI_CONFIG,
     .max_words = CLI_MANY,
@@ -298,7 +300,7 @@ const struct cli_command cli_cmd_import = {
 const struct cli_command cli_cmd_add_from_claude_desktop = {
     .name = "add-from-claude-desktop",
     .words = "[NAME...]",
-    .summary = "The same as import claude-desktop.",
+    .summary = "Same as import claude-desktop.",
     .options = options,
     .flags = CLI_CONFIG,
     .max_words = CLI_MANY,

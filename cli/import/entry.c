@@ -220,11 +220,12 @@ static void look_at_command(struct cli_import_form *e)
 {
     char *command = mp_view_strdup(e->at[CLI_F_COMMAND]);
     if (command && e->at[CLI_F_ARGS].len == 0 && strchr(command, ' ') && e->rest.len == 0)
-        cli_import_note(e->notes,
-                        "the command has spaces; here it is the name of one program");
+        cli_import_note(
+            e->notes,
+            "the command contains spaces; here it must be the name of one program");
     if (command &&
         (strcasecmp(command, "cmd") == 0 || strcasecmp(command, "cmd.exe") == 0))
-        cli_import_note(e->notes, "the command is one of Windows");
+        cli_import_note(e->notes, "the command is for Windows");
     mp_free(command);
 }
 
@@ -235,7 +236,7 @@ static int note_env_file(struct cli_import_form *e)
     int r = cli_form_read(e, e->at[CLI_F_ENV_FILE], &path);
     if (!r) {
         cli_import_translate(&e->source, path.data, false, e->notes, &ours);
-        cli_import_note(e->notes, "the variables of %.400s are not read",
+        cli_import_note(e->notes, "the environment file %.400s is not read",
                         ours.data ? ours.data : "");
     }
     mp_str_clear(&path);
@@ -312,9 +313,8 @@ static int add_form(struct cli_import_form *e)
     if (!command && url.len == 0) {
         if (e->source.program == CLI_ZED &&
             !mp_view_equals(e->at[CLI_F_NOTHING], "custom"))
-            return cli_form_skip(
-                e, "has no command of its own; an extension of Zed brings it");
-        return cli_form_skip(e, e->at[CLI_F_TCP].len ? "tcp has no form here"
+            return cli_form_skip(e, "has no command; an extension of Zed provides it");
+        return cli_form_skip(e, e->at[CLI_F_TCP].len ? "tcp is not supported here"
                                                      : "has neither command nor url");
     }
     bool remote = !command || (url.len && (e->source.program == CLI_GEMINI ||
@@ -335,7 +335,7 @@ int cli_import_entry(const struct cli_import_source *source, const char *name,
         .source = *source, .name = name, .out = out, .notes = notes, .err = err};
 
     if (!mp_view_is_object(from))
-        return cli_form_skip(&e, "is no object");
+        return cli_form_skip(&e, "is not an object");
     int r = read_members(&e, from);
     mp_str_addc(out, '{');
     if (!r)

@@ -22,7 +22,7 @@ int cli_form_read(struct cli_import_form *e, mp_view v, struct mp_str *out)
 {
     mp_str_init(out, CLI_IMPORT_TEXT);
     if (v.len > CLI_IMPORT_TEXT)
-        return cli_form_skip(e, "has a text that is too long");
+        return cli_form_skip(e, "has a string that is too long");
     if (mp_view_is_string(v))
         mp_str_add_view(out, v);
     else
@@ -89,7 +89,7 @@ static int add_elements(struct cli_import_form *e, mp_view list, size_t first,
 
     for (size_t i = 0; mp_walk_element(&w, &v); i++) {
         if (!is_text(v))
-            return cli_form_skip(e, "has arguments that are no texts");
+            return cli_form_skip(e, "has arguments that are not strings");
         if (i < first)
             continue;
         if (*comma)
@@ -108,7 +108,7 @@ int cli_form_args(struct cli_import_form *e)
     bool comma = false;
 
     if (args.len && !mp_view_is_array(args))
-        return cli_form_skip(e, "has arguments that are no list");
+        return cli_form_skip(e, "has arguments that are not a list");
     if (mp_view_count(args) + mp_view_count(e->rest) > CLI_IMPORT_MEMBERS)
         return cli_form_skip(e, "has too many arguments");
     if (mp_view_count(args) == 0 && mp_view_count(e->rest) <= 1)

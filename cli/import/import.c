@@ -216,7 +216,7 @@ static int take_servers(void *arg, const struct cli_import_source *source,
     int r = MCPLUG_OK;
 
     if (!mp_view_is_object(servers))
-        return add_skipped(job, source, key, "is no object");
+        return add_skipped(job, source, key, "is not an object");
     while (!r && mp_walk_member(&w, &name, &value)) {
         if (job->out->n + job->out->n_skipped >= CLI_IMPORT_ENTRIES)
             return mp_fail(job->err, MCPLUG_ETOOBIG, "%.240s: more than %d servers",
@@ -347,7 +347,7 @@ static int read_places(const struct cli_importer *from,
         mp_free(path);
     }
     if (!r && found == 0)
-        r = mp_fail(err, MCPLUG_ENOTSUP, "no files of %s are here; looked at %s",
+        r = mp_fail(err, MCPLUG_ENOTSUP, "no configuration of %s was found; looked at %s",
                     from->title, looked.data ? looked.data : "none");
     mp_str_clear(&looked);
     return r;
@@ -369,7 +369,7 @@ int cli_import_read(const struct cli_importer *from,
         return mp_fail_nomem(err);
     int r = read_file(from, paths, file, project, seen, &found, out, err);
     if (!r && found == 0)
-        r = mp_fail(err, MCPLUG_ENOTSUP, "%.400s: there is no such file", file);
+        r = mp_fail(err, MCPLUG_ENOTSUP, "%.400s: no such file", file);
     mp_free(project);
     return r;
 }

@@ -79,7 +79,7 @@ char *cli_import_notes_take(struct cli_import_notes *notes)
     if (notes->left_out.len) {
         if (notes->lines.len)
             mp_str_addc(&notes->lines, '\n');
-        mp_str_addf(&notes->lines, "left out: %s", notes->left_out.data);
+        mp_str_addf(&notes->lines, "skipped: %s", notes->left_out.data);
     }
     return notes->lines.len ? mp_str_take(&notes->lines) : NULL;
 }

@@ -226,8 +226,8 @@ static int enter(struct toml *t, size_t at, const struct node *key, struct node 
     if (n->kind == TABLES)
         n = n->last;
     if (n->kind != TABLE || n->origin == INLINE)
-        return cli_toml_fail(&t->in, at, "\"%.*s\" has a value already and is no table",
-                             KEY(t, key));
+        return cli_toml_fail(
+            &t->in, at, "\"%.*s\" already has a value and is not a table", KEY(t, key));
     *table = n;
     return MCPLUG_OK;
 }
@@ -476,7 +476,7 @@ int cli_toml_to_json(mp_view text, struct mp_str *out, struct mp_place *at,
     if (!e) {
         write_node(&t, t.root, out);
         if (out->failed)
-            e = mp_fail(err, MCPLUG_ENOMEM, "no room for the values of the text");
+            e = mp_fail(err, MCPLUG_ENOMEM, "out of memory for the values of the text");
     } else if (at) {
         *at = mp_place_of(text, t.in.fault_at);
     }

@@ -74,7 +74,7 @@ static int read_code_point(struct cli_toml_reader *r, size_t digits, struct mp_s
         r->at++;
     }
     if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-        return cli_toml_fail(r, at, "U+%04X is no character", (unsigned)code);
+        return cli_toml_fail(r, at, "U+%04X is not a character", (unsigned)code);
     mp_str_add(out, utf8, mp_utf8_put(code, utf8));
     return MCPLUG_OK;
 }
@@ -107,9 +107,7 @@ static int read_escape(struct cli_toml_reader *r, bool multiline, struct mp_str 
     int c = cli_toml_peek(r, 1);
     const char *found = c > 0 ? strchr(letters, c) : NULL;
     if (!found && c != 'u' && c != 'U')
-        return cli_toml_fail(r, r->at,
-                             "an escape that TOML does not know; "
-                             "a backslash itself is written \\\\");
+        return cli_toml_fail(r, r->at, "unknown escape; write a backslash as \\\\");
     r->at += 2;
     if (!found)
         return read_code_point(r, c == 'u' ? 4 : 8, out);
@@ -435,14 +433,14 @@ int cli_toml_scalar(struct cli_toml_reader *r, struct mp_str *out)
         mp_str_adds(out, word);
     } else if (looks_like_date(word)) {
         if (!is_date(word))
-            return cli_toml_fail(r, r->at, "%.40s is no date or time", word);
+            return cli_toml_fail(r, r->at, "%.40s is not a date or time", word);
         mp_str_add_json(out, word, n);
     } else if (add_special(word, out)) {
         /* is there already */
     } else if (!is_digit(c) && !strchr("+-.", c)) {
-        return cli_toml_fail(r, r->at, "%.40s is no value; a text needs quotes", word);
+        return cli_toml_fail(r, r->at, "%.40s is not a value; text needs quotes", word);
     } else if (!add_number(word, out)) {
-        return cli_toml_fail(r, r->at, "%.40s is no number that can be read", word);
+        return cli_toml_fail(r, r->at, "%.40s is not a valid number", word);
     }
     r->at += n;
     return MCPLUG_OK;

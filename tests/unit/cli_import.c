@@ -277,14 +277,14 @@ START_TEST(without_files_the_places_are_named)
     tree_init(&t);
     ck_assert_int_eq(read_all(&t, "cursor", NULL, &import, &err), MCPLUG_ENOTSUP);
     snprintf(wanted, sizeof wanted,
-             "no files of Cursor are here; looked at %s/.cursor/mcp.json, "
+             "no configuration of Cursor was found; looked at %s/.cursor/mcp.json, "
              "%s/.cursor/mcp.json",
              t.home, t.cwd);
     ck_assert_str_eq(err.text, wanted);
     cli_import_clear(&import);
     ck_assert_int_eq(read_all(&t, "cursor", "/nowhere/mcp.json", &import, &err),
                      MCPLUG_ENOTSUP);
-    ck_assert_str_eq(err.text, "/nowhere/mcp.json: there is no such file");
+    ck_assert_str_eq(err.text, "/nowhere/mcp.json: no such file");
     cli_import_clear(&import);
 
     t.paths = (struct cli_import_places){NULL, NULL, NULL, false};

@@ -53,16 +53,16 @@ START_TEST(what_has_no_form_is_skipped_with_the_reason)
     is_skipped("cursor", "{\"command\":\"\"}", "f: x: has neither command nor url");
     is_skipped("cursor", "{\"command\":7}", "f: x: has neither command nor url");
     is_skipped("cursor", "{\"url\":[]}", "f: x: has neither command nor url");
-    is_skipped("cursor", "[1]", "f: x: is no object");
-    is_skipped("cursor", "null", "f: x: is no object");
+    is_skipped("cursor", "[1]", "f: x: is not an object");
+    is_skipped("cursor", "null", "f: x: is not an object");
     is_skipped("cursor", "{\"command\":\"a\",\"args\":\"b\"}",
-               "f: x: has arguments that are no list");
+               "f: x: has arguments that are not a list");
     is_skipped("cursor", "{\"command\":\"a\",\"args\":[\"b\",{}]}",
-               "f: x: has arguments that are no texts");
+               "f: x: has arguments that are not strings");
     is_skipped("cursor", "{\"command\":\"a\\u0000b\"}", "f: x: has a NUL character");
     is_skipped("cursor", "{\"command\":\"a\",\"disabledTools\":7}",
                "f: x: has a list of tools that can't be read");
-    is_skipped("gemini", "{\"tcp\":\"localhost:80\"}", "f: x: tcp has no form here");
+    is_skipped("gemini", "{\"tcp\":\"localhost:80\"}", "f: x: tcp is not supported here");
 }
 END_TEST
 
@@ -353,7 +353,7 @@ START_TEST(a_text_has_a_limit)
         struct cli_import import = read_text("cursor", s.data);
         ck_assert_uint_eq(import.n, n == CLI_IMPORT_TEXT - 2);
         if (import.n == 0)
-            ck_assert_str_eq(import.skipped[0], "f: x: has a text that is too long");
+            ck_assert_str_eq(import.skipped[0], "f: x: has a string that is too long");
         cli_import_clear(&import);
         mp_str_clear(&s);
     }

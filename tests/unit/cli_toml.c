@@ -143,9 +143,9 @@ START_TEST(a_table_given_twice_is_refused)
     fails("[a]\n[x]\n[a]\n", 3, 2, "given twice");
     fails("[a.b]\n[a.b]", 2, 4, "the table \"b\" is given twice");
     fails("[a]\nb = 1\n[a.b]\nc = 2", 3, 4, "\"b\" is given twice");
-    fails("[a]\nb = 1\n[a.b.c]", 3, 4, "is no table");
+    fails("[a]\nb = 1\n[a.b.c]", 3, 4, "is not a table");
     fails("[a]\nb.c = 1\n[a.b]\n", 3, 4, "the table \"b\" is given twice");
-    fails("a = {b = 1}\n[a.c]", 2, 2, "is no table");
+    fails("a = {b = 1}\n[a.c]", 2, 2, "is not a table");
     fails("a = {}\n[a]", 2, 2, "given twice");
 }
 END_TEST
@@ -184,7 +184,7 @@ START_TEST(arrays_of_tables_grow)
     fails("[f.x]\n[[f]]", 2, 3, "not as [[..]]");
     fails("f = []\n[[f]]", 2, 3, "not as [[..]]");
     fails("[[f]]\n[f]", 2, 2, "given twice");
-    fails("f = [{}]\n[f.x]", 2, 2, "is no table");
+    fails("f = [{}]\n[f.x]", 2, 2, "is not a table");
     fails("[[f]]\n[[f.v]]\n[f.v]", 3, 4, "given twice");
 }
 END_TEST
@@ -277,8 +277,8 @@ START_TEST(integers_have_signs_and_underscores)
        "{\"a\":99,\"b\":42,\"c\":0,\"d\":-17,\"e\":1000,\"f\":534,\"g\":-0,\"h\":0}");
     is("a = 9223372036854775807\nb = -9223372036854775808",
        "{\"a\":9223372036854775807,\"b\":-9223372036854775808}");
-    fails("a = 9223372036854775808", 1, 5, "no number");
-    fails("a = -9223372036854775809", 1, 5, "no number");
+    fails("a = 9223372036854775808", 1, 5, "not a valid number");
+    fails("a = -9223372036854775809", 1, 5, "not a valid number");
     static const char *const wrong[] = {"01",  "-01", "1__0", "_1", "1_",
                                         "+-1", "+",   "1a",   "--1"};
     for (size_t i = 0; i < MP_COUNT(wrong); i++) {
@@ -301,7 +301,7 @@ START_TEST(integers_have_other_bases)
     for (size_t i = 0; i < MP_COUNT(wrong); i++) {
         char text[48];
         snprintf(text, sizeof text, "a = %s", wrong[i]);
-        fails(text, 1, 5, "no number");
+        fails(text, 1, 5, "not a valid number");
     }
 }
 END_TEST
@@ -317,7 +317,7 @@ START_TEST(floats_become_numbers)
     for (size_t i = 0; i < MP_COUNT(wrong); i++) {
         char text[32];
         snprintf(text, sizeof text, "a = %s", wrong[i]);
-        fails(text, 1, 5, "no number");
+        fails(text, 1, 5, "not a valid number");
     }
 }
 END_TEST
@@ -334,9 +334,9 @@ END_TEST
 START_TEST(booleans_are_small_words)
 {
     is("a = true\nb = false", "{\"a\":true,\"b\":false}");
-    fails("a = True", 1, 5, "a text needs quotes");
-    fails("a = yes", 1, 5, "a text needs quotes");
-    fails("a = null", 1, 5, "a text needs quotes");
+    fails("a = True", 1, 5, "text needs quotes");
+    fails("a = yes", 1, 5, "text needs quotes");
+    fails("a = null", 1, 5, "text needs quotes");
     fails("a =", 1, 4, "the file ends where a value");
     fails("a = \nb = 1", 1, 5, "the line ends where a value");
 }
@@ -369,14 +369,14 @@ START_TEST(dates_become_strings)
     for (size_t i = 0; i < MP_COUNT(wrong); i++) {
         char text[64];
         snprintf(text, sizeof text, "a = %s", wrong[i]);
-        fails(text, 1, 5, "no date");
+        fails(text, 1, 5, "not a date");
     }
 }
 END_TEST
 
 START_TEST(columns_count_characters)
 {
-    fails("a = 1\n\"\xc3\xa9\xc3\xa9\" = x", 2, 8, "a text needs quotes");
+    fails("a = 1\n\"\xc3\xa9\xc3\xa9\" = x", 2, 8, "text needs quotes");
 }
 END_TEST
 
