@@ -41,6 +41,7 @@ unit_tests = \
 	tests/unit/cli_out \
 	tests/unit/cli_toml \
 	tests/unit/cli_tree \
+	tests/unit/cli_reason \
 	tests/unit/cli_typed_args \
 	tests/unit/common_header \
 	tests/unit/common_ide \

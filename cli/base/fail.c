@@ -7,6 +7,7 @@
 #include "base/stderr_hint.h"
 #include "cli/base/packages.h"
 #include "cli/base/message.h"
+#include "cli/base/reason.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -121,6 +122,7 @@ static void advise(const struct cli_oneshot *link, const struct mcplug_error *wh
                               : "NAME",
                  same_dirs(args, dirs, sizeof dirs));
     else if (!link->connected && program &&
+             !strstr(why->text, "cannot enter directory") &&
              (why->os_error == ENOENT || why->os_error == EACCES))
         cli_hint("Check that %s is installed, executable and in PATH.", program);
     else if (link->connected && why->code == MCPLUG_EPEER && why->peer_status == -32601)
@@ -157,13 +159,14 @@ void cli_oneshot_fail(struct cli_oneshot *link, const struct mcplug_error *why,
         return;
     }
     const char *text = why->text[0] ? why->text : mcplug_error_name(why->code);
+    char room[CLI_REASON_SIZE];
     snprintf(link->told, sizeof link->told, "%s", text);
     link->broke = why->code != MCPLUG_EPEER && why->code != MCPLUG_EINVAL;
     if (why->code == MCPLUG_EPEER)
         cli_error("server \"%s\" answered with error %d: %s",
                   mcplug_server_name(link->server), why->peer_status, text);
     else
-        cli_error("%s", text);
+        cli_error("%s", cli_reason(text, !link->connected, room));
     advise(link, why);
     if (!link->cli->args.verbose && why->code != MCPLUG_EPEER)
         cli_remarks_tell(&link->remarks);

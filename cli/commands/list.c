@@ -6,6 +6,7 @@
 #include "cli/base/entries.h"
 #include "cli/base/connect_all.h"
 #include "cli/base/message.h"
+#include "cli/base/reason.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -134,13 +135,15 @@ static void add_identity(struct mp_str *out, const struct cli_member *m)
 static void put_member(const struct job *job, const struct cli_member *m)
 {
     const char *remark = cli_member_remark(m);
+    char room[CLI_REASON_SIZE];
     struct mp_str text;
 
     put_head(job, m);
     mp_str_init(&text, TEXT_MAX);
     if (m->state == CLI_STATE_CONNECTED)
         add_identity(&text, m);
-    mp_str_adds(&text, m->reason ? m->reason : "");
+    if (m->reason)
+        mp_str_adds(&text, cli_reason(m->reason, true, room));
     if (m->state == CLI_STATE_NEEDS_APPROVAL)
         mp_str_addf(&text, "; review and approve it with `mcplug approve %s`",
                     mcplug_entry_name(m->entry));

@@ -1,6 +1,7 @@
 #include "cli/watch/watch.h"
 
 #include "cli/base/entries.h"
+#include "cli/base/reason.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -88,6 +89,7 @@ static void add_detail(struct mp_str *out, const struct cli_watched *s, bool tab
     const char *error = trouble(s, table);
     unsigned long long restarts = cli_watched_restarts(s);
     size_t tools = cli_watched_tools(s);
+    char room[CLI_REASON_SIZE];
 
     if (s->usable && status->state == MCPLUG_STATE_READY) {
         mp_str_addf(out, "%s (%s), %zu tool%s", status->revision,
@@ -98,7 +100,7 @@ static void add_detail(struct mp_str *out, const struct cli_watched *s, bool tab
         mp_str_addf(out, "%llus", cli_watched_seconds(s));
         mp_str_adds(out, error ? ": " : "");
     }
-    mp_str_adds(out, error ? error : "");
+    mp_str_adds(out, error ? cli_reason(error, false, room) : "");
 }
 
 static void put_line(struct cli_out *out, const struct cli_watched *s)

@@ -70,23 +70,6 @@ bool cli_watched_healthy(const struct cli_watched *s)
     return state == MCPLUG_STATE_READY || (state == MCPLUG_STATE_RESTING && s->was_ready);
 }
 
-/* "Process not found - .. (server exited with status 1)": what is in the brackets.
- * "Failed to spawn process - ..: No such file": what is behind the colon. */
-const char *cli_watched_fact(const struct cli_watched *s, char *room, size_t cap)
-{
-    const char *text = cli_watched_error(s), *from = strchr(text, '('), *colon;
-    size_t len = strlen(text);
-
-    if (from && text[len - 1] == ')' && strncmp(text, "Process not found - ", 20) == 0) {
-        snprintf(room, cap, "%.*s", (int)(text + len - from - 2), from + 1);
-        return room;
-    }
-    if (strncmp(text, "Failed to spawn process", 23) == 0 &&
-        (colon = strstr(text, ": ")) && colon[2])
-        return colon + 2;
-    return text;
-}
-
 size_t cli_watched_tools(const struct cli_watched *s)
 {
     return s->handle && !s->leaving

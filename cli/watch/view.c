@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/base/reason.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -192,8 +193,8 @@ static void draw_titles(struct cli_view *v, const struct layout *l, size_t at)
  * for both. */
 static void draw_error(struct cli_row *r, const struct cli_watched *s)
 {
-    char room[sizeof s->error.text];
-    const char *fact = cli_watched_fact(s, room, sizeof room);
+    char room[CLI_REASON_SIZE];
+    const char *fact = cli_reason(cli_watched_error(s), false, room);
     struct mp_str text;
 
     mp_str_init(&text, TEXT_MAX);

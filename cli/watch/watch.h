@@ -103,9 +103,6 @@ void cli_watched_look(struct cli_watched *s);
 const char *cli_watched_state(const struct cli_watched *s);
 /* What went wrong last, or why it is not started; "": nothing. borrow */
 const char *cli_watched_error(const struct cli_watched *s);
-/* The same, short: what is known of the cause, less what is always said. borrow, from
- * `room` too */
-const char *cli_watched_fact(const struct cli_watched *s, char *room, size_t cap);
 /* It failed, and is neither up nor on its way. */
 bool cli_watched_down(const struct cli_watched *s);
 /* Ready, or at rest since it was. */

@@ -209,7 +209,7 @@ static void server_not_started(struct stdio_server *s, int os_error, const char 
     bool in_chdir = strcmp(stage, "chdir") == 0;
     s->host->diag->fail(&s->why, MCPLUG_EREFUSED,
                         STDIO_SPAWN_FAILED "cannot %s \"%s\": %s",
-                        in_chdir ? "enter directory" : "run",
+                        in_chdir ? "enter directory" : "start",
                         in_chdir ? s->cwd : s->command, strerror(os_error));
     s->why.os_error = os_error;
     stdio_server_enter(s, STDIO_ENDED);
