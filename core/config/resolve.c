@@ -314,6 +314,20 @@ static bool is_detour(const mcplug_props *props)
     return insecure && strcmp(insecure, "false") != 0;
 }
 
+/* A probe that has settings of its own, as they stand in the entry, reaches the same
+ * address with what it has of the server's. */
+static bool probe_is_detour(const struct mp_entry *entry)
+{
+    mp_view probe = mp_view_get(entry->json, "healthProbe");
+    mcplug_props *props = mp_view_is_object(probe) ? mp_props_new() : NULL;
+    bool is = mp_view_is_object(probe) &&
+              (!props || mp_props_add_json(props, probe, "name", NULL) != MCPLUG_OK ||
+               is_detour(props));
+
+    mp_props_free(props);
+    return is;
+}
+
 /* `sure`: it is known what it comes to. Else it can be blocked, but who knows if it is
  * allowed? */
 static int judge_props(const struct mcplug_config *config, const struct mp_entry *entry,
@@ -352,7 +366,8 @@ static int judge_props(const struct mcplug_config *config, const struct mp_entry
             .env = names,
             .moved = is_relative(command) || is_relative(clean_up[0]) ||
                      (cwd && *cwd && !(home && strcmp(cwd, home) == 0)),
-            .detour = is_detour(props) || (image && mp_policy_is_telling(names))};
+            .detour = is_detour(props) || (entry && probe_is_detour(entry)) ||
+                      (image && mp_policy_is_telling(names))};
         verdict = judge_address(config, &subject, props);
     }
     mp_free(line);

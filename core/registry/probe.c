@@ -297,12 +297,17 @@ static bool same_origin(const char *a, const char *b)
            url_same_origin(&one, &other);
 }
 
-/* What a probe may have of the server's own settings, headers and certificates with their
- * secrets: nothing when it goes elsewhere. give; NULL: no memory */
-static mcplug_props *known_settings(const struct mcplug_feature *f, const char *url,
-                                    const struct mp_session *s)
+static bool is_elsewhere(const char *url, const struct mp_session *s)
 {
-    if (!s || (url && !same_origin(url, mp_props_get(mp_session_settings(s), "url"))))
+    return url && !same_origin(url, mp_props_get(mp_session_settings(s), "url"));
+}
+
+/* What a probe may have of the server's own settings, headers and certificates with their
+ * secrets: nothing when any address it was given is elsewhere. give; NULL: no memory */
+static mcplug_props *known_settings(const struct mcplug_feature *f, const char *url,
+                                    const char *other, const struct mp_session *s)
+{
+    if (!s || is_elsewhere(url, s) || is_elsewhere(other, s))
         return mp_props_new();
     return mp_props_known(mp_session_settings(s), f->options);
 }
@@ -332,7 +337,6 @@ static int make_settings(const struct mcplug_feature *f, const mcplug_props *own
                          struct mcplug_error *err)
 {
     const struct mcplug_option *o = f->options;
-    const char *elsewhere = mp_props_get(own, "url");
     char what[NAME_BYTES + 16];
 
     while (o && o->name && strcmp(o->name, url_option) != 0)
@@ -341,7 +345,7 @@ static int make_settings(const struct mcplug_feature *f, const mcplug_props *own
         url = NULL; /* the probe does not know it */
     else if (mp_props_get(own, url_option))
         url = mp_props_get(own, url_option);
-    mcplug_props *props = known_settings(f, url ? url : elsewhere, s);
+    mcplug_props *props = known_settings(f, url, mp_props_get(own, "url"), s);
     int r = props ? MCPLUG_OK : mp_fail_nomem(err);
     if (r == MCPLUG_OK && url)
         r = check_url(f, url, err);

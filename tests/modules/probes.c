@@ -212,6 +212,7 @@ static void probes_fini(void *ctx)
 static const struct mcplug_option options[] = {
     {"healthUrl", "string", NULL, "where to look"},
     {"headers", "map", NULL, "for the same origin"},
+    {"url", "string", "", "where to look as well"},
     {NULL, NULL, NULL, NULL},
 };
 static const struct mcplug_option measured[] = {

@@ -176,6 +176,8 @@ START_TEST(an_ipv6_address_is_judged_as_in_a_url)
 }
 END_TEST
 
+#define PROBED(settings) "{'url':'https://h/','healthProbe':{'name':'x'," settings "}}"
+
 START_TEST(what_changes_the_program_or_the_way_undoes_an_allowed_one)
 {
     static const struct row rows[] = {
@@ -190,6 +192,12 @@ START_TEST(what_changes_the_program_or_the_way_undoes_an_allowed_one)
         {ALLOW("'url':'https://h'"), "{'url':'https://h/','insecure':false}", READY},
         {ALLOW("'url':'https://h'"), "{'url':'https://h/','caFile':'/c'}", BLOCKED},
         {DENY("'url':'https://h'"), "{'url':'https://h/','caFile':'/c'}", BLOCKED},
+        {ALLOW("'url':'https://h'"), PROBED("'proxy':'http://p'"), BLOCKED},
+        {ALLOW("'url':'https://h'"), PROBED("'insecure':true"), BLOCKED},
+        {ALLOW("'url':'https://h'"), PROBED("'insecure':false"), READY},
+        {ALLOW("'url':'https://h'"), PROBED("'caFile':'/c'"), BLOCKED},
+        {ALLOW("'url':'https://h'"), PROBED("'limit':5"), READY},
+        {ALLOW("'name':'s'"), PROBED("'proxy':'http://p'"), READY},
     };
     check_rows(rows, MP_COUNT(rows));
 }

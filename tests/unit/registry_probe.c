@@ -371,6 +371,21 @@ START_TEST(a_url_among_the_settings_counts_like_the_one_beside_them)
 }
 END_TEST
 
+START_TEST(headers_stay_here_when_one_of_two_urls_is_elsewhere)
+{
+    mp_props_set(f.settings, "url", "https://example.org/mcp");
+    mp_props_put(f.settings, "headers", "Authorization", "Bearer s3cret");
+    fake_legacy(&f, NULL, "{}");
+    ck_assert_int_eq(start_at("{\"name\":\"odd-looks\","
+                              "\"url\":\"https://example.com/mcp\"}",
+                              "https://example.org/health"),
+                     MCPLUG_OK);
+    ends(MCPLUG_OK, "");
+    ck_assert(logged("https://example.org/health no header="));
+    ck_assert(!logged("s3cret"));
+}
+END_TEST
+
 static const struct {
     const char *name, *url;
     int code;
@@ -444,6 +459,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_probe_learns_about_its_target);
     tcase_add_test(tc, a_probe_gets_the_settings_beside_its_name);
     tcase_add_test(tc, a_url_among_the_settings_counts_like_the_one_beside_them);
+    tcase_add_test(tc, headers_stay_here_when_one_of_two_urls_is_elsewhere);
     tcase_add_loop_test(tc, the_servers_headers_go_to_its_own_origin_alone, 0, 3);
     tcase_add_loop_test(tc, what_a_probe_needs_is_known_before_a_server_starts, 0,
                         MP_COUNT(needs));
