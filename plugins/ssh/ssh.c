@@ -169,7 +169,8 @@ static int add_option(const struct mcplug_place_ops *ops, mcplug_place *place,
 }
 
 /* ssh keeps the first value of an option, so BatchMode is before the user's own: there
- * is nobody to ask. */
+ * is nobody to ask. ControlMaster is behind them, and before that of the configuration:
+ * a master would stay when the server has ended, unless somebody wants just that. */
 static int answer(const struct mcplug_host *host, const mcplug_props *settings,
                   const char *line, mcplug_place *place)
 {
@@ -178,7 +179,7 @@ static int answer(const struct mcplug_host *host, const mcplug_props *settings,
     const struct mcplug_place_ops *ops = host->place;
     const char *const *more = diag->prop_list(settings, "sshOptions");
     const char *name = diag->prop(settings, "host");
-    const char *const last[] = {"--", name, line, NULL};
+    const char *const last[] = {"-o", "ControlMaster=no", "--", name, line, NULL};
     int64_t port = diag->prop_int(settings, "port", 0);
     char digits[24] = "";
 
