@@ -88,6 +88,7 @@ unit_tests = \
 	tests/unit/plugin_props \
 	tests/unit/plugin_services \
 	tests/unit/connect_locate \
+	tests/unit/connect_locate_nomem \
 	tests/unit/plugin_use \
 	tests/unit/plugin_vault \
 	tests/unit/registry_filter \

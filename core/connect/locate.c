@@ -17,6 +17,7 @@ struct mp_search_thread {
     pthread_cond_t ended;
     unsigned refs;
     bool is_over;                 /* the thread is about to end */
+    struct mp_post post;          /* .. which it tells, even without memory */
     struct mp_searches *searches; /* NULL: the host is gone */
     struct mp_locate *locate;     /* who waits for it; NULL: nobody any more */
 
@@ -171,8 +172,7 @@ static void *run(void *arg)
     t->is_over = true;
     if (t->searches) {
         t->refs++;
-        if (mp_loop_post(t->searches->loop, on_answer, t) != MCPLUG_OK)
-            t->refs--; /* its time will pass */
+        mp_loop_post_own(t->searches->loop, &t->post, on_answer, t);
     }
     pthread_cond_signal(&t->ended);
     pthread_mutex_unlock(&t->lock);

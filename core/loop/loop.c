@@ -18,12 +18,6 @@ struct timers {
     uint64_t seq; /* counts what was started */
 };
 
-struct post {
-    struct post *next;
-    void (*fn)(void *arg);
-    void *arg;
-};
-
 struct mp_loop {
     uv_loop_t uv;
     uv_timer_t alarm;  /* armed for the earliest timer */
@@ -44,7 +38,7 @@ struct mp_loop {
     atomic_bool stopping;
 
     pthread_mutex_t lock;
-    struct post *posts, **posts_end; /* under lock */
+    struct mp_post *posts, **posts_end; /* under lock */
 };
 
 /* ---- turns ---- */
@@ -318,17 +312,18 @@ static void on_wake(uv_async_t *wake)
     struct mp_loop *loop = wake->data;
 
     pthread_mutex_lock(&loop->lock);
-    struct post *post = loop->posts;
+    struct mp_post *post = loop->posts;
     loop->posts = NULL;
     loop->posts_end = &loop->posts;
     pthread_mutex_unlock(&loop->lock);
 
     while (post) {
-        struct post *next = post->next;
+        struct mp_post *next = post->next;
+        struct mp_post *ours = post->is_allocated ? post : NULL;
         turn_begin(loop);
-        post->fn(post->arg);
+        post->fn(post->arg); /* another's may be gone with it */
         turn_end(loop);
-        mp_free(post);
+        mp_free(ours);
         post = next;
     }
     turn_begin(loop);
@@ -337,11 +332,10 @@ static void on_wake(uv_async_t *wake)
         uv_stop(&loop->uv);
 }
 
-int mp_loop_post(struct mp_loop *loop, void (*fn)(void *arg), void *arg)
+void mp_loop_post_own(struct mp_loop *loop, struct mp_post *post, void (*fn)(void *arg),
+                      void *arg)
 {
-    struct post *post = mp_alloc(sizeof *post);
-    if (!post)
-        return MCPLUG_ENOMEM;
+    post->next = NULL;
     post->fn = fn;
     post->arg = arg;
     pthread_mutex_lock(&loop->lock);
@@ -349,6 +343,15 @@ int mp_loop_post(struct mp_loop *loop, void (*fn)(void *arg), void *arg)
     loop->posts_end = &post->next;
     pthread_mutex_unlock(&loop->lock);
     uv_async_send(&loop->wake);
+}
+
+int mp_loop_post(struct mp_loop *loop, void (*fn)(void *arg), void *arg)
+{
+    struct mp_post *post = mp_alloc(sizeof *post);
+    if (!post)
+        return MCPLUG_ENOMEM;
+    post->is_allocated = true;
+    mp_loop_post_own(loop, post, fn, arg);
     return MCPLUG_OK;
 }
 
@@ -396,9 +399,10 @@ void mp_loop_free(struct mp_loop *loop)
     uv_run(&loop->uv, UV_RUN_DEFAULT);
     uv_loop_close(&loop->uv);
     while (loop->posts) {
-        struct post *post = loop->posts;
+        struct mp_post *post = loop->posts;
         loop->posts = post->next;
-        mp_free(post);
+        if (post->is_allocated)
+            mp_free(post);
     }
     pthread_mutex_destroy(&loop->lock);
     mp_free(loop->timers.heap);

@@ -74,6 +74,17 @@ void mp_job_drop(struct mp_loop *loop, struct mp_job *job);
 
 int mp_loop_post(struct mp_loop *loop, void (*fn)(void *arg), void *arg);
 
+struct mp_post {
+    struct mp_post *next;
+    void (*fn)(void *arg);
+    void *arg;
+    bool is_allocated; /* by mp_loop_post() */
+};
+/* The same with a post of the caller's, which is left alone until fn runs; so it cannot
+ * fail. */
+void mp_loop_post_own(struct mp_loop *loop, struct mp_post *post, void (*fn)(void *arg),
+                      void *arg);
+
 /* ---- descriptors ---- */
 
 struct mp_watch;

@@ -204,9 +204,11 @@ static void post_note(void *arg)
 
 static void *poster(void *arg)
 {
+    static struct mp_post own;
     (void)arg;
     for (int i = 0; i < 10; i++)
         mp_loop_post(loop, post_note, (void *)"p");
+    mp_loop_post_own(loop, &own, post_note, (void *)"o");
     mp_loop_post(loop, post_note, (void *)"z");
     return NULL;
 }
@@ -218,7 +220,7 @@ START_TEST(posts_from_another_thread_arrive_all_and_in_order)
     pthread_create(&t, NULL, poster, NULL);
     mp_loop_run(loop);
     pthread_join(t, NULL);
-    ck_assert_str_eq(order, "ppppppppppz");
+    ck_assert_str_eq(order, "ppppppppppoz");
     mp_loop_free(loop);
 }
 END_TEST
