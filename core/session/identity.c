@@ -16,6 +16,24 @@ static bool keep_object(char **text, mp_view object)
     return fresh;
 }
 
+/* Those of the connection before, or all. */
+static void drop_facts(struct mp_identity *id, bool all)
+{
+    struct mp_fact **at = &id->facts;
+
+    while (*at) {
+        struct mp_fact *fact = *at;
+        if (!all && !fact->is_old) {
+            at = &fact->next;
+            continue;
+        }
+        *at = fact->next;
+        id->n_facts--;
+        mp_free(fact->value);
+        mp_free(fact);
+    }
+}
+
 int mp_identity_take(struct mp_identity *id, mp_message *m, mp_view info,
                      struct mcplug_error *err)
 {
@@ -25,6 +43,7 @@ int mp_identity_take(struct mp_identity *id, mp_message *m, mp_view info,
         return mp_fail_nomem(err);
     mp_free(id->instructions);
     id->instructions = said;
+    drop_facts(id, false);
     return keep_object(&id->info, info) &&
                    keep_object(&id->capabilities, mp_message_inner(m, "capabilities"))
                ? MCPLUG_OK
@@ -59,6 +78,13 @@ void mp_identity_describe(struct mp_identity *id, const char *name, const char *
     }
     mp_free(fact->value);
     fact->value = copy;
+    fact->is_old = false;
+}
+
+void mp_identity_renew(struct mp_identity *id)
+{
+    for (struct mp_fact *fact = id->facts; fact; fact = fact->next)
+        fact->is_old = true;
 }
 
 const char *mp_identity_fact(const struct mp_identity *id, const char *name)
@@ -72,11 +98,6 @@ void mp_identity_clear(struct mp_identity *id)
     mp_free(id->info);
     mp_free(id->capabilities);
     mp_free(id->instructions);
-    while (id->facts) {
-        struct mp_fact *fact = id->facts;
-        id->facts = fact->next;
-        mp_free(fact->value);
-        mp_free(fact);
-    }
+    drop_facts(id, true);
     memset(id, 0, sizeof *id);
 }

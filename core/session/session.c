@@ -443,6 +443,7 @@ int mp_session_open(const struct mp_session_config *cfg, const struct mp_offer *
         if (ok)
             mp_frame_flatten(s->client.greeting_params, params.len);
     }
+    mp_identity_renew(id);
     for (size_t i = 0; i < o->n_facts; i++)
         mp_identity_describe(id, o->facts[i].name, o->facts[i].value);
     int r = ok ? mp_frame_client(s, err) : mp_fail_nomem(err);

@@ -26,6 +26,7 @@ enum mp_era { MP_ERA_UNKNOWN, MP_ERA_MODERN, MP_ERA_LEGACY, MP_ERA_OLDEST };
 struct mp_fact {
     struct mp_fact *next;
     char *value;
+    bool is_old; /* of the connection before */
     char name[];
 };
 

@@ -310,6 +310,9 @@ void mp_call_log_progress(struct mp_request *call, double done, double total,
 
 int mp_identity_take(struct mp_identity *id, mp_message *m, mp_view info,
                      struct mcplug_error *err);
+/* It is about to be reached anew, perhaps elsewhere: the facts so far go once it has
+ * answered, unless they are told again. */
+void mp_identity_renew(struct mp_identity *id);
 /* A fact for people: without memory, or above MP_FACTS_MAX, it is not kept. */
 void mp_identity_describe(struct mp_identity *id, const char *name, const char *value);
 

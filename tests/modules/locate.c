@@ -6,6 +6,7 @@
 
 struct module {
     const struct mcplug_host *host;
+    unsigned searches;
 };
 
 /* Starts "command" with "args" by the transport "to"; greets and cleans up as told. */
@@ -31,6 +32,8 @@ static int found(void *ctx, const mcplug_props *settings, mcplug_place *place,
         r = ops->add(place, "args", args[i]);
     if (r == MCPLUG_OK)
         r = ops->fact(place, "found", "by the locator");
+    if (r == MCPLUG_OK && __atomic_fetch_add(&m->searches, 1, __ATOMIC_RELAXED) == 0)
+        r = ops->fact(place, "first", "of all");
     if (r == MCPLUG_OK && greeting)
         r = ops->greet(place, greeting, diag->prop(settings, "params"));
     if (r == MCPLUG_OK && clean_up[0])

@@ -66,6 +66,20 @@ START_TEST(it_is_looked_for_again_at_each_start)
 }
 END_TEST
 
+START_TEST(facts_of_the_place_before_are_forgotten)
+{
+    begin_located();
+    mcplug_server *h = hold(located(), NULL);
+    int64_t pid = status(h).pid;
+    ck_assert_str_eq(mcplug_server_fact(h, "first"), "of all");
+    ck_assert_int_eq(mcplug_restart(h, &err), MCPLUG_OK);
+    UNTIL(status(h).state == MCPLUG_STATE_READY && status(h).pid != pid);
+    ck_assert_str_eq(mcplug_server_fact(h, "found"), "by the locator");
+    ck_assert_ptr_null(mcplug_server_fact(h, "first"));
+    mcplug_free(host);
+}
+END_TEST
+
 /* What the server has read so far. */
 static const char *heard(const char *file)
 {
@@ -208,6 +222,7 @@ static void add(TCase *tc)
 {
     tcase_add_test(tc, a_server_is_found_and_reached);
     tcase_add_test(tc, it_is_looked_for_again_at_each_start);
+    tcase_add_test(tc, facts_of_the_place_before_are_forgotten);
     tcase_add_loop_test(tc, its_greeting_is_said_once_the_session_is_up, 0, 2);
     tcase_add_loop_test(tc, what_a_locator_does_wrong_is_told_in_one_line, 0, 8);
     tcase_add_test(tc, one_that_hangs_is_left_behind);
