@@ -31,6 +31,7 @@ struct mp_endpoint {
     const mcplug_settings *settings;
     const struct mp_offer *offer;     /* the transport; NULL: to be found */
     const struct mcplug_place *place; /* that a locator found; NULL: none was asked */
+    uint64_t spent_ms;                /* of the time to connect, which that took */
 };
 
 /* The transport or locator of that type, or the one that the URL calls for. */

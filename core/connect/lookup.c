@@ -11,6 +11,7 @@ struct mp_lookup {
     void *arg;
     bool is_working, is_cancelled; /* a thread of the pool has it; nobody waits */
     mcplug_settings *settings;     /* with secrets */
+    uint64_t since;                /* when the locator was asked */
     struct mp_locate *locate;
     struct mcplug_error why;
 };
@@ -100,6 +101,7 @@ static void on_place(void *arg, const struct mcplug_place *place,
         tell(l, NULL, &err, false);
     } else {
         at.settings = place->settings;
+        at.spent_ms = mp_loop_now(l->connector->loop) - l->since;
         tell(l, &at, NULL, false);
     }
 }
@@ -112,6 +114,7 @@ static int locate(struct mp_lookup *l, const struct mp_offer *locator,
     mcplug_props *props = NULL;
     int r = mp_connector_check(locator, s->props, &props, err);
 
+    l->since = mp_loop_now(l->connector->loop);
     if (r == MCPLUG_OK)
         r = mp_locate_start(&l->connector->searches, locator, props, l->ms, on_place, l,
                             &l->locate, err);

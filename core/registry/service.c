@@ -543,6 +543,7 @@ static int open_session(struct mp_service *s, const struct mp_endpoint *at,
     struct mp_session_options o = s->o;
 
     o.arg = s;
+    o.spent_ms = at->spent_ms;
     o.changed = s->hears_changes ? on_changed : NULL;
     o.logged = on_logged;
     o.remark = on_remark;
@@ -559,11 +560,12 @@ static int open_session(struct mp_service *s, const struct mp_endpoint *at,
     }
     mp_uris_move(mp_session_uris(s->session), &s->uris); /* which its predecessor had */
     if (s->wanted) /* without memory the requests' own limits do */
-        mp_timer_start(r->o.loop, &s->limit, s->o.timeout_ms, on_limit);
+        mp_timer_start(r->o.loop, &s->limit, mp_session_connect_ms(&o), on_limit);
     return MCPLUG_OK;
 }
 
-/* The time to connect begins now: a secret may take its own. */
+/* The time to connect begins now, less what a locator took of it: a secret may take its
+ * own. */
 static void on_looked_up(void *arg, const struct mp_endpoint *at,
                          const struct mcplug_error *why, bool is_secret)
 {

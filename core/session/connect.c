@@ -449,8 +449,11 @@ static void on_connect_timeout(struct mp_timer *timer)
 
 static int dial(struct mp_session *s, struct mcplug_error *err)
 {
-    if (mp_timer_start(s->cfg.loop, &s->connecting.timer, s->o.timeout_ms,
-                       on_connect_timeout) != MCPLUG_OK)
+    uint64_t ms = mp_session_connect_ms(&s->o);
+
+    s->o.spent_ms = 0; /* once */
+    if (mp_timer_start(s->cfg.loop, &s->connecting.timer, ms, on_connect_timeout) !=
+        MCPLUG_OK)
         return mp_fail_nomem(err);
     return mp_rpc_connect(s->rpc, err);
 }

@@ -41,6 +41,7 @@ struct mp_identity {
 
 struct mp_session_options {
     uint32_t timeout_ms; /* to connect */
+    uint64_t spent_ms;   /* of that, to find out where the server is */
     uint32_t request_ms; /* for each request but tools/call; 0: MP_REQUEST_MS */
     uint64_t tool_ms;    /* for tools/call */
     uint64_t max_memory; /* of one message; 0: 16 MiB */
@@ -60,6 +61,12 @@ struct mp_session_options {
      * called after mp_session_close(). */
     void (*dropped)(void *arg, struct mp_session *s, const struct mcplug_error *why);
 };
+
+/* What is left of the time to connect. */
+static inline uint64_t mp_session_connect_ms(const struct mp_session_options *o)
+{
+    return o->timeout_ms > o->spent_ms ? o->timeout_ms - o->spent_ms : 1;
+}
 
 struct mp_uris {
     char **all;

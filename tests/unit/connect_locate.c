@@ -80,6 +80,24 @@ START_TEST(facts_of_the_place_before_are_forgotten)
 }
 END_TEST
 
+/* Each of them alone is in time; together they are not, however slow this machine is. */
+START_TEST(a_search_and_the_connection_share_one_time)
+{
+    char line[4400];
+
+    begin_located();
+    snprintf(line, sizeof line, "sleep 0.6; exec %s/examples/mcplug-example-server",
+             getenv("MCPLUG_BUILD"));
+    mcplug_settings *s = mcplug_settings_new("found");
+    mcplug_settings_set(s, "program", "sh");
+    mcplug_settings_add(s, "args", "-c");
+    mcplug_settings_add(s, "args", line);
+    mcplug_settings_set(s, "takes", "500ms");
+    ck_assert_int_eq(try(s, 1000), MCPLUG_ETIMEDOUT);
+    mcplug_free(host);
+}
+END_TEST
+
 /* What the server has read so far. */
 static const char *heard(const char *file)
 {
@@ -223,6 +241,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_server_is_found_and_reached);
     tcase_add_test(tc, it_is_looked_for_again_at_each_start);
     tcase_add_test(tc, facts_of_the_place_before_are_forgotten);
+    tcase_add_test(tc, a_search_and_the_connection_share_one_time);
     tcase_add_loop_test(tc, its_greeting_is_said_once_the_session_is_up, 0, 2);
     tcase_add_loop_test(tc, what_a_locator_does_wrong_is_told_in_one_line, 0, 8);
     tcase_add_test(tc, one_that_hangs_is_left_behind);
