@@ -118,8 +118,7 @@ static int place_clean_up(mcplug_place *place, const char *const *command)
 {
     int r = command && command[0] ? MCPLUG_OK : MCPLUG_EINVAL;
 
-    if (mp_props_list(place->settings->props, "cleanUp")[0])
-        r = MCPLUG_EINVAL;
+    mp_props_unset(place->settings->props, "cleanUp"); /* the last counts */
     for (size_t i = 0; r == MCPLUG_OK && command[i]; i++)
         r = i < MP_PLACE_WORDS && fits(command[i])
                 ? mp_props_add(place->settings->props, "cleanUp", command[i])

@@ -136,6 +136,16 @@ static int change(mcplug_props *props, const char *name, enum mp_shape shape,
     return append(s, items, n) ? MCPLUG_OK : MCPLUG_ENOMEM;
 }
 
+void mp_props_unset(mcplug_props *props, const char *name)
+{
+    struct setting *s = find(props, name);
+
+    if (!s)
+        return;
+    setting_clear(s);
+    *s = props->settings[--props->n];
+}
+
 int mp_props_set(mcplug_props *props, const char *name, const char *value)
 {
     return change(props, name, MP_VALUE, "", value);

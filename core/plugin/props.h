@@ -26,6 +26,7 @@ void mp_props_free(mcplug_props *props);                /* wipes: there may be s
  * everything is as before. */
 int mp_props_set(mcplug_props *props, const char *name, const char *value);
 int mp_props_add(mcplug_props *props, const char *name, const char *value); /* list */
+void mp_props_unset(mcplug_props *props, const char *name);
 int mp_props_put(mcplug_props *props, const char *name, const char *key,
                  const char *value); /* map; a key that is there is replaced */
 

@@ -160,8 +160,11 @@ struct mcplug_health {
 };
 
 /* What a locator says of the server it has found. Everything is copied. Each returns
- * MCPLUG_OK or MCPLUG_ENOMEM; one that fails fails the search. On the thread of
- * locate(), while that runs. Since minor 4. */
+ * MCPLUG_OK, MCPLUG_ENOMEM, MCPLUG_ETOOBIG for more than 256 settings or 4096 items of
+ * one, or MCPLUG_EINVAL: a NULL where a text is expected, a text of 64 KiB or more, an
+ * empty type, method or name of a setting, one that had another shape before, more than
+ * 32 facts, a command without words or of more than 64. One that fails fails the search.
+ * On the thread of locate(), while that runs. Since minor 4. */
 struct mcplug_place_ops {
     uint32_t struct_size;
     int (*transport)(mcplug_place *place, const char *type); /* must be called */

@@ -1,6 +1,8 @@
 /* Servers that a locator finds. */
 #include "server_kit.h"
 
+#include "connect/locate.h"
+
 #include <pthread.h>
 
 static void begin_located(void)
@@ -95,6 +97,30 @@ START_TEST(a_search_and_the_connection_share_one_time)
     mcplug_settings_set(s, "takes", "500ms");
     ck_assert_int_eq(try(s, 1000), MCPLUG_ETIMEDOUT);
     mcplug_free(host);
+}
+END_TEST
+
+START_TEST(the_last_clean_up_command_counts)
+{
+    const char *const first[] = {"a", "b", NULL}, *const last[] = {"c", NULL};
+    const char *words[MP_PLACE_WORDS + 2] = {NULL};
+    struct mcplug_place place = {.settings = mcplug_settings_new(NULL)};
+    const mcplug_props *props = place.settings->props;
+
+    ck_assert_int_eq(mp_place_ops.clean_up(&place, first), MCPLUG_OK);
+    ck_assert_int_eq(mp_place_ops.clean_up(&place, last), MCPLUG_OK);
+    ck_assert_str_eq(mp_props_list(props, "cleanUp")[0], "c");
+    ck_assert_ptr_null(mp_props_list(props, "cleanUp")[1]);
+    for (size_t i = 0; i < MP_PLACE_WORDS; i++)
+        words[i] = "w";
+    ck_assert_int_eq(mp_place_ops.clean_up(&place, words), MCPLUG_OK);
+    ck_assert_int_eq(place.failed, MCPLUG_OK);
+    words[MP_PLACE_WORDS] = "w";
+    ck_assert_int_eq(mp_place_ops.clean_up(&place, words), MCPLUG_EINVAL);
+    ck_assert_int_eq(mp_place_ops.clean_up(&place, words + MP_PLACE_WORDS + 1),
+                     MCPLUG_EINVAL);
+    ck_assert_int_eq(place.failed, MCPLUG_EINVAL);
+    mcplug_settings_free(place.settings);
 }
 END_TEST
 
@@ -242,6 +268,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, it_is_looked_for_again_at_each_start);
     tcase_add_test(tc, facts_of_the_place_before_are_forgotten);
     tcase_add_test(tc, a_search_and_the_connection_share_one_time);
+    tcase_add_test(tc, the_last_clean_up_command_counts);
     tcase_add_loop_test(tc, its_greeting_is_said_once_the_session_is_up, 0, 2);
     tcase_add_loop_test(tc, what_a_locator_does_wrong_is_told_in_one_line, 0, 8);
     tcase_add_test(tc, one_that_hangs_is_left_behind);
