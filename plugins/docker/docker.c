@@ -7,6 +7,8 @@
  * may still run: stdio puts it in. */
 #include <mcplug/plugin.h>
 
+#include "../common/command_line.h"
+
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,23 +112,6 @@ static int check(const struct mcplug_diag *diag, const mcplug_props *settings,
 
 /* ---- the answer ---- */
 
-static int add(const struct mcplug_place_ops *ops, mcplug_place *place,
-               const char *const *words)
-{
-    int r = MCPLUG_OK;
-
-    for (; r == MCPLUG_OK && *words; words++)
-        r = ops->add(place, "args", *words);
-    return r;
-}
-
-static int add_option(const struct mcplug_place_ops *ops, mcplug_place *place,
-                      const char *option, const char *value)
-{
-    const char *const words[] = {option, value, NULL};
-    return value && *value ? add(ops, place, words) : MCPLUG_OK;
-}
-
 /* Variables that the client itself would read. */
 static int is_for_client(const char *name)
 {
@@ -150,14 +135,14 @@ static int add_variable(const struct mcplug_host *host, mcplug_place *place,
 
     if (!is_for_client(name)) {
         int r = ops->put(place, "env", name, value);
-        return r == MCPLUG_OK ? add_option(ops, place, "-e", name) : r;
+        return r == MCPLUG_OK ? command_line_add_option(ops, place, "-e", name) : r;
     }
     size_t size = strlen(name) + strlen(value) + 2;
     char *pair = host->mem->alloc(size);
     if (!pair)
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
     snprintf(pair, size, "%s=%s", name, value);
-    int r = add_option(ops, place, "-e", pair);
+    int r = command_line_add_option(ops, place, "-e", pair);
     host->mem->free(pair);
     return r;
 }
@@ -174,10 +159,13 @@ static int add_options(const struct mcplug_host *host, const mcplug_props *setti
     for (size_t i = 0; r == MCPLUG_OK && env[i]; i += 2)
         r = add_variable(host, place, env[i], env[i + 1], err);
     for (size_t i = 0; r == MCPLUG_OK && mounts[i]; i++)
-        r = add_option(ops, place, "-v", mounts[i]);
+        r = command_line_add_option(ops, place, "-v", mounts[i]);
     if (r == MCPLUG_OK)
-        r = add_option(ops, place, "--network", diag->prop(settings, "network"));
-    return r == MCPLUG_OK ? add(ops, place, diag->prop_list(settings, "runArgs")) : r;
+        r = command_line_add_option(ops, place, "--network",
+                                    diag->prop(settings, "network"));
+    return r == MCPLUG_OK
+               ? command_line_add(ops, place, diag->prop_list(settings, "runArgs"))
+               : r;
 }
 
 static int answer(const struct mcplug_host *host, const mcplug_props *settings,
@@ -200,13 +188,13 @@ static int answer(const struct mcplug_host *host, const mcplug_props *settings,
     if (r == MCPLUG_OK)
         r = ops->set(place, "command", program);
     if (r == MCPLUG_OK)
-        r = add(ops, place, first);
+        r = command_line_add(ops, place, first);
     if (r == MCPLUG_OK)
         r = add_options(host, settings, place, err);
     if (r == MCPLUG_OK)
-        r = add(ops, place, last);
+        r = command_line_add(ops, place, last);
     if (r == MCPLUG_OK)
-        r = add(ops, place, diag->prop_list(settings, "args"));
+        r = command_line_add(ops, place, diag->prop_list(settings, "args"));
     if (r == MCPLUG_OK)
         r = ops->clean_up(place, clean_up);
     return r == MCPLUG_OK ? ops->set(place, "instance", name) : r;

@@ -6,6 +6,8 @@
  * quoted as POSIX shells want it, and comes out as it was, whatever bytes it has. */
 #include <mcplug/plugin.h>
 
+#include "../common/command_line.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -151,23 +153,6 @@ static int check(const struct mcplug_diag *diag, const mcplug_props *settings,
 
 /* ---- the answer ---- */
 
-static int add(const struct mcplug_place_ops *ops, mcplug_place *place,
-               const char *const *words)
-{
-    int r = MCPLUG_OK;
-
-    for (; r == MCPLUG_OK && *words; words++)
-        r = ops->add(place, "args", *words);
-    return r;
-}
-
-static int add_option(const struct mcplug_place_ops *ops, mcplug_place *place,
-                      const char *option, const char *value)
-{
-    const char *const words[] = {option, value, NULL};
-    return value && *value ? add(ops, place, words) : MCPLUG_OK;
-}
-
 /* ssh keeps the first value of an option, so BatchMode is before the user's own: there
  * is nobody to ask. ControlMaster is behind them, and before that of the configuration:
  * a master would stay when the server has ended, unless somebody wants just that. */
@@ -189,15 +174,16 @@ static int answer(const struct mcplug_host *host, const mcplug_props *settings,
     if (r == MCPLUG_OK)
         r = ops->set(place, "command", diag->prop(settings, "program"));
     if (r == MCPLUG_OK)
-        r = add(ops, place, batch);
+        r = command_line_add(ops, place, batch);
     if (r == MCPLUG_OK)
-        r = add_option(ops, place, "-p", digits);
+        r = command_line_add_option(ops, place, "-p", digits);
     if (r == MCPLUG_OK)
-        r = add_option(ops, place, "-i", diag->prop(settings, "identityFile"));
+        r = command_line_add_option(ops, place, "-i",
+                                    diag->prop(settings, "identityFile"));
     for (size_t i = 0; r == MCPLUG_OK && more[i]; i++)
-        r = add_option(ops, place, "-o", more[i]);
+        r = command_line_add_option(ops, place, "-o", more[i]);
     if (r == MCPLUG_OK)
-        r = add(ops, place, last);
+        r = command_line_add(ops, place, last);
     return r == MCPLUG_OK ? ops->fact(place, "host", name) : r;
 }
 
