@@ -112,13 +112,16 @@ static int check(const struct mcplug_diag *diag, const mcplug_props *settings,
 
 /* ---- the answer ---- */
 
-/* Variables that the client itself would read. */
-static int is_for_client(const char *name)
+/* Would the client itself heed it? A proxy with a password is a secret first. */
+static int is_for_client(const char *name, const char *value)
 {
     static const char *const names[] = {"PATH",      "HOME",       "TMPDIR",   "LD_*",
                                         "DOCKER_*",  "CONTAINER*", "PODMAN_*", "XDG_*",
-                                        "BUILDKIT*", "STORAGE_*",  "GODEBUG",  "SSH_*"};
+                                        "BUILDKIT*", "STORAGE_*",  "GODEBUG",  "SSH_*",
+                                        "SSL_CERT_*"};
 
+    if (fnmatch("*_PROXY", name, FNM_CASEFOLD) == 0)
+        return strchr(value, '@') == NULL;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (fnmatch(names[i], name, 0) == 0)
             return 1;
@@ -127,13 +130,14 @@ static int is_for_client(const char *name)
 
 /* Only the name stands on the command line, which everybody can read, and the client
  * takes the value from its own environment: it may be a secret. Those that the client
- * would heed itself are none, and are for the container alone. */
+ * would heed itself are none, and are for the container alone; but for a proxy with a
+ * password, which the client has as well then. */
 static int add_variable(const struct mcplug_host *host, mcplug_place *place,
                         const char *name, const char *value, struct mcplug_error *err)
 {
     const struct mcplug_place_ops *ops = host->place;
 
-    if (!is_for_client(name)) {
+    if (!is_for_client(name, value)) {
         int r = ops->put(place, "env", name, value);
         return r == MCPLUG_OK ? command_line_add_option(ops, place, "-e", name) : r;
     }
