@@ -3,15 +3,17 @@
 #include "base/error.h"
 #include "toolbox/toolbox.h"
 
+#include <errno.h>
+#include <semaphore.h>
+
 /* The blocking forms. With a loop thread of ours, the work is posted there and
  * waited for; else the loop is run here until the answer has come. */
 
 struct wait {
     mcplug *host;
     void (*start)(struct wait *w);
-    bool done;
-    pthread_mutex_t lock;
-    pthread_cond_t cond;
+    bool done;    /* where the loop is run here */
+    sem_t *ended; /* else; a lock and a condition would wake the waiter twice */
     int result;
     struct mcplug_error *err, own;
 
@@ -32,13 +34,12 @@ struct wait {
 
 static void finished(struct wait *w, const struct mcplug_error *why)
 {
-    pthread_mutex_lock(&w->lock);
     w->result = why ? why->code : MCPLUG_OK;
     if (why)
         mp_error_copy(w->err, why);
     w->done = true;
-    pthread_cond_signal(&w->cond);
-    pthread_mutex_unlock(&w->lock);
+    if (w->ended)
+        sem_post(w->ended); /* the waiter, and `w` with it, may be gone now */
 }
 
 /* After a start that failed, which told why in w->err. */
@@ -52,6 +53,22 @@ static void start_posted(void *arg)
 {
     struct wait *w = arg;
     w->start(w);
+}
+
+/* On another thread than the loop's. */
+static void wait_posted(struct wait *w)
+{
+    sem_t ended;
+
+    sem_init(&ended, 0, 0);
+    w->ended = &ended;
+    if (mp_loop_post(w->host->loop, start_posted, w) != MCPLUG_OK) {
+        w->result = mp_fail_nomem(w->err);
+    } else {
+        while (sem_wait(&ended) != 0 && errno == EINTR) {
+        }
+    }
+    sem_destroy(&ended);
 }
 
 static bool in_callback(mcplug *host)
@@ -70,22 +87,13 @@ static int wait_for(struct wait *w, struct mcplug_error *err)
     w->err = err ? err : &w->own;
     if (in_callback(w->host))
         return mp_fail(w->err, MCPLUG_EINVAL, "blocking call inside a callback");
-    pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->cond, NULL);
-    if (mp_host_here(w->host)) {
-        w->start(w);
-        while (!w->done)
-            mp_loop_turn(w->host->loop, true);
-    } else if (mp_loop_post(w->host->loop, start_posted, w) != MCPLUG_OK) {
-        w->result = mp_fail_nomem(w->err);
-    } else {
-        pthread_mutex_lock(&w->lock);
-        while (!w->done)
-            pthread_cond_wait(&w->cond, &w->lock);
-        pthread_mutex_unlock(&w->lock);
+    if (!mp_host_here(w->host)) {
+        wait_posted(w);
+        return w->result;
     }
-    pthread_cond_destroy(&w->cond);
-    pthread_mutex_destroy(&w->lock);
+    w->start(w);
+    while (!w->done)
+        mp_loop_turn(w->host->loop, true);
     return w->result;
 }
 
