@@ -2,12 +2,14 @@
 #include <mcplug/admin.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "json/walk.h"
 
 #include <stdio.h>
 
-#define PIECE 32768
+#define PIECE                                                                            \
+    ((size_t)1 << 18) /* of a string that was spilled, read and written at once */
 
 /* Where things go until there is an error, or the receiver wants no more. */
 struct sink {
@@ -65,12 +67,14 @@ static size_t whole(const char *data, size_t n)
 static void put_spill(struct sink *s, const mcplug_result *result, size_t i,
                       void (*put_piece)(struct sink *s, const char *data, size_t len))
 {
-    char piece[PIECE];
+    char *piece = mp_resize(NULL, PIECE);
     uint64_t at = 0;
     int64_t n = 1;
 
-    while (n > 0 && !s->ended) {
-        n = mcplug_result_spill_read(result, i, at, piece, sizeof piece);
+    if (!piece)
+        s->r = MCPLUG_ENOMEM;
+    while (piece && n > 0 && !s->ended) {
+        n = mcplug_result_spill_read(result, i, at, piece, PIECE);
         if (n < 0)
             s->r = MCPLUG_EIO;
         if (n > 0)
@@ -79,6 +83,7 @@ static void put_spill(struct sink *s, const mcplug_result *result, size_t i,
             put_piece(s, piece, (size_t)n);
         at += n > 0 ? (uint64_t)n : 0;
     }
+    mp_free(piece);
 }
 
 /* The first string from number `i` on that was spilled and begins in [at, end). */
@@ -94,6 +99,8 @@ static bool next_spill(const mcplug_result *result, size_t *i, size_t at, size_t
 
 static int end_of(const struct sink *s, struct mcplug_error *err)
 {
+    if (s->r == MCPLUG_ENOMEM)
+        return mp_fail_nomem(err);
     return s->r == MCPLUG_OK ? s->r
                              : mp_fail(err, s->r,
                                        "the spilled part of the result can't "

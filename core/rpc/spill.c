@@ -14,7 +14,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define CHUNK ((size_t)16384)
+#define CHUNK ((size_t)65536) /* what a pipe holds: one write for each read */
 #define SCRATCH (4 + 3 * CHUNK)
 /* That moves on: it is copied in one go, while everything else waits. */
 #define MOVED_MAX ((uint64_t)1 << 28)
