@@ -62,6 +62,11 @@ struct fetch_socket {
     mcplug_watch *watch;
 };
 
+/* Requests that have ended and are not told yet, in that order. */
+struct fetch_ended {
+    struct mcplug_fetch_request *first, **last;
+};
+
 struct mcplug_fetch_client {
     const struct mcplug_host *host;
     mcplug_self *self;
@@ -85,13 +90,14 @@ struct mcplug_fetch_client {
     int64_t due; /* when curl wants to be called; FETCH_NEVER */
 
     struct mcplug_fetch_request *requests; /* all under way */
+    struct fetch_ended ended;              /* told at the end of this turn, .. */
+    struct fetch_ended ended_early;        /* .. or of the next: inside of start() */
     CURL *spare[FETCH_SPARE_MAX];          /* for requests to the origin */
     size_t n_spare;
     size_t n_under_way, n_stopped, n_paused, n_broken, n_resumed;
     size_t n_late;  /* requests whose head is not told yet */
     size_t n_owing; /* requests that owe sent() */
     size_t budget;  /* bytes that may still come in this turn */
-    int running;    /* what curl says of them */
     int busy;       /* inside of curl, or of an event that it makes */
     int is_quiet;   /* inside of a function of the table: events come later */
     int telling;    /* going through the requests: none is freed */
@@ -110,10 +116,12 @@ struct mcplug_fetch_request {
     int is_own;      /* to the client's origin */
     uint64_t pulled; /* of the body, or MCPLUG_FETCH_STREAM; 0: none is */
     uint64_t n_pulled;
-    int is_later;    /* curl waits for more of it .. */
-    int is_resumed;  /* .. which there is */
-    int is_at_end;   /* all of a stream was pulled */
-    int paused;      /* the turn has had enough */
+    int is_later;   /* curl waits for more of it .. */
+    int is_resumed; /* .. which there is */
+    int is_at_end;  /* all of a stream was pulled */
+    int paused;     /* the turn has had enough */
+    struct mcplug_fetch_request *ended_next, **ended_before; /* NULL: has not ended */
+    CURLcode result;
     CURLcode broken; /* failed as it went on after that; no message of curl's follows */
     int told;        /* head() was called, or will be: */
     int is_late;     /* once nobody is inside of a function of the table */
@@ -157,7 +165,11 @@ void fetch_stop(mcplug_fetch_request *f);
 int fetch_is_written(const mcplug_fetch_request *f);
 /* It must be made once at most, and may have been. */
 int fetch_must_not_try(const struct mcplug_fetch_request *f);
-/* To be called when curl may have finished some. */
+/* Takes note of those that curl has finished; to be called whenever it was. */
+void fetch_note_ended(struct mcplug_fetch_client *client);
+/* Those that ended inside of start() are told with this turn. */
+void fetch_ended_join(struct mcplug_fetch_client *client);
+/* Tells what is due at the end of a turn. */
 void fetch_collect(struct mcplug_fetch_client *client);
 
 /* Is somebody inside of a function of the table, who does not expect events of it? */

@@ -12,13 +12,15 @@
 
 static void run(struct mcplug_fetch_client *client, curl_socket_t fd, int events)
 {
+    int running;
     if (client->busy || client->failed)
         return;
     client->busy = 1;
     if (fd == CURL_SOCKET_TIMEOUT)
         client->due = FETCH_NEVER;
-    if (curl_multi_socket_action(client->multi, fd, events, &client->running) != CURLM_OK)
+    if (curl_multi_socket_action(client->multi, fd, events, &running) != CURLM_OK)
         client->failed = 1;
+    fetch_note_ended(client);
     client->busy = 0;
 }
 
@@ -106,6 +108,7 @@ static void on_timer(void *arg)
     struct mcplug_fetch_client *client = arg;
     client->timer = NULL;
     refill(client);
+    fetch_ended_join(client);
     if (client->n_late > 0)
         fetch_collect(client); /* heads before bodies */
     go_on_all(client);
@@ -331,7 +334,6 @@ int fetch_loop_renew(struct mcplug_fetch_client *client)
 {
     close_all(client);
     client->busy = 0;
-    client->running = 0;
     client->failed = fetch_loop_init(client) != 0;
     return client->failed ? -1 : 0;
 }

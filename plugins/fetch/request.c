@@ -169,11 +169,65 @@ static void give_easy(struct mcplug_fetch_client *client, CURL *e, int is_own)
         curl_easy_cleanup(e);
 }
 
+/* ---- those that have ended ---- */
+
+static void ended_add(struct fetch_ended *list, struct mcplug_fetch_request *f)
+{
+    if (list->first == NULL)
+        list->last = &list->first;
+    f->ended_next = NULL;
+    f->ended_before = list->last;
+    *list->last = f;
+    list->last = &f->ended_next;
+}
+
+static void ended_remove(struct mcplug_fetch_request *f)
+{
+    struct mcplug_fetch_client *client = f->client;
+    if (f->ended_before == NULL)
+        return;
+    *f->ended_before = f->ended_next;
+    if (f->ended_next != NULL)
+        f->ended_next->ended_before = f->ended_before;
+    else if (client->ended.last == &f->ended_next)
+        client->ended.last = f->ended_before;
+    else
+        client->ended_early.last = f->ended_before;
+    f->ended_before = NULL;
+}
+
+/* A server may be so quick that its answer is in before start() returns. Were that told
+ * as soon as possible, its connection would be used again, and again, before those that
+ * have become readable meanwhile. */
+void fetch_note_ended(struct mcplug_fetch_client *client)
+{
+    CURLMsg *msg;
+    int left;
+    while ((msg = curl_multi_info_read(client->multi, &left)) != NULL) {
+        struct mcplug_fetch_request *f = NULL;
+        if (msg->msg != CURLMSG_DONE)
+            continue;
+        curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&f);
+        f->result = msg->data.result;
+        ended_add(client->is_quiet ? &client->ended_early : &client->ended, f);
+    }
+}
+
+void fetch_ended_join(struct mcplug_fetch_client *client)
+{
+    struct mcplug_fetch_request *f;
+    while ((f = client->ended_early.first) != NULL) {
+        ended_remove(f);
+        ended_add(&client->ended, f);
+    }
+}
+
 /* ---- one request ---- */
 
 static void request_free(struct mcplug_fetch_request *f)
 {
     struct mcplug_fetch_client *client = f->client;
+    ended_remove(f);
     if (f->added)
         curl_multi_remove_handle(client->multi, f->easy);
     if (f->easy != NULL)
@@ -367,9 +421,9 @@ int fetch_start(mcplug_fetch_client *client, const struct mcplug_fetch_ask *ask,
     f->written = fetch_is_written(f);
     f->owes = !f->written;
     client->n_owing += f->owes ? 1 : 0;
-    if (client->failed || (size_t)client->running < client->n_under_way ||
-        client->n_stopped > 0 || client->n_late > 0)
-        fetch_soon(client); /* it has failed already */
+    if (client->failed || client->ended_early.first != NULL || client->n_stopped > 0 ||
+        client->n_late > 0)
+        fetch_soon(client); /* it has ended already */
     return MCPLUG_OK;
 }
 
@@ -527,24 +581,24 @@ static void begin_anew(struct mcplug_fetch_client *client)
 
 void fetch_collect(struct mcplug_fetch_client *client)
 {
-    CURLMsg *msg;
-    int left, ended = 0;
+    struct mcplug_fetch_request *f;
+    int has_ended = 0;
+    if (client->failed || client->timer == NULL) /* none could be started */
+        fetch_ended_join(client);
     if (client->n_late > 0)
         tell_heads(client);
     tell_sent(client); /* before anything is told to have ended */
-    while ((msg = curl_multi_info_read(client->multi, &left)) != NULL) {
-        struct mcplug_fetch_request *f = NULL;
-        if (msg->msg != CURLMSG_DONE)
-            continue;
-        CURLcode code = msg->data.result;
-        curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&f);
-        finish(f, code);
-        ended = 1;
+    while ((f = client->ended.first) != NULL) {
+        ended_remove(f);
+        finish(f, f->result);
+        has_ended = 1;
     }
     if (client->n_broken > 0)
         finish_broken(client);
-    if (ended)
+    if (has_ended)
         fetch_kick(client); /* redirected ones */
+    if (client->ended.first != NULL)
+        fetch_soon(client);
     if (client->n_stopped > 0)
         sweep(client);
     if (client->failed)
