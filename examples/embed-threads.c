@@ -163,6 +163,14 @@ static void on_changed(void *arg, mcplug_server *server, int kind, const char *u
             give_job(NULL, *one); /* to read it means to wait */
 }
 
+static void on_subscribed(void *arg, mcplug_call *call, mcplug_result *result,
+                          const struct mcplug_error *why)
+{
+    (void)call, (void)result;
+    if (why && why->code != MCPLUG_ECANCELED)
+        fprintf(stderr, "%s: %s\n", (const char *)arg, why->text);
+}
+
 static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error *why)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
@@ -173,7 +181,7 @@ static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error
         add(&app.failed, 1);
     }
     for (char **uri = app.uris; !why && *uri; uri++)
-        if (mcplug_subscribe(server, *uri, &err) != MCPLUG_OK)
+        if (!mcplug_subscribe(server, *uri, NULL, on_subscribed, *uri, &err))
             fprintf(stderr, "%s: %s\n", *uri, err.text);
     add(&app.ready, 1);
 }
@@ -189,14 +197,14 @@ static void finish(void *arg)
     struct mcplug_ledger ledger = {.struct_size = sizeof ledger};
 
     (void)arg;
-    for (char **uri = app.uris; *uri; uri++)
-        mcplug_unsubscribe(app.server, *uri, NULL);
     mcplug_server_ledger(app.server, &ledger);
     fprintf(stderr, "%llu requests: %llu ok, %llu failed, %llu timed out\n",
             (unsigned long long)ledger.issued, (unsigned long long)ledger.ok,
             (unsigned long long)(ledger.tool_error + ledger.peer_error +
                                  ledger.transport_error),
             (unsigned long long)ledger.timed_out);
+    for (char **uri = app.uris; *uri; uri++)
+        mcplug_unsubscribe(app.server, *uri, NULL, NULL, NULL, NULL);
     mcplug_close(app.server, on_closed, NULL);
 }
 

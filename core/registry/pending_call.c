@@ -32,7 +32,9 @@ struct mp_pending_call {
     struct mp_job job;        /* ends it outside of the call that decided so */
     unsigned sends;
     bool cancelled;
-    mcplug_done_fn *done;
+    char *uri;            /* of a subscription */
+    mcplug_result *empty; /* what it ends with where the wire has no result for it */
+    mcplug_done_fn *done; /* NULL: nobody is told, of one of these */
     void *arg;
 };
 
@@ -114,6 +116,8 @@ static void call_free(struct mp_pending_call *c)
         mp_links_remove(c->service->last_call, c, next, prev);
     mp_job_drop(loop_of(c), &c->job);
     mp_request_clear(&c->request);
+    mp_message_unref(c->empty);
+    mp_free(c->uri);
     mcplug_call_unref(&c->request.base);
 }
 
@@ -147,9 +151,14 @@ static void finish(struct mp_pending_call *c, mcplug_result *result,
     if (was_sent && (outcome == MP_CANCELLED || outcome == MP_TIMED_OUT))
         doubt(s);
     h->under_way--;
+    if (c->request.uri && c->request.subscribes)
+        mp_server_subscribed(h, c->request.uri, why);
+    if (!result && !why)
+        result = c->empty;
     if (is_wanted(c, MP_EVENT_ENDED))
         tell(c, MP_EVENT_ENDED, false, result, why);
-    c->done(c->arg, &c->request.base, result, why);
+    if (c->done)
+        c->done(c->arg, &c->request.base, result, why);
     call_free(c);
     h->n_calls--; /* it had to stay until this was told */
     mp_server_settle(h);
@@ -162,6 +171,11 @@ static void finish_cancelled(struct mp_job *job)
     static const struct mcplug_error why = {sizeof why, MCPLUG_ECANCELED, 0, 0,
                                             "cancelled"};
     finish(MP_OF(job, struct mp_pending_call, job), NULL, &why);
+}
+
+static void finish_well(struct mp_job *job)
+{
+    finish(MP_OF(job, struct mp_pending_call, job), NULL, NULL);
 }
 
 static uint64_t left_ms(const struct mp_pending_call *c)
@@ -325,6 +339,7 @@ static void cancel(mcplug_call *call)
         return;
     }
     stop_waiting(c);
+    mp_job_drop(loop_of(c), &c->job);
     mp_job_defer(loop_of(c), &c->job, finish_cancelled);
 }
 
@@ -335,6 +350,26 @@ void mp_pending_calls_cancel(mcplug_server *h)
     for (struct mp_pending_call *c = h->service->calls; c; c = c->next)
         if (c->server == h)
             cancel(&c->request.base);
+}
+
+void mp_pending_calls_unsubscribe(mcplug_server *h, const char *uri)
+{
+    for (struct mp_pending_call *c = h->service->calls; c; c = c->next) {
+        struct mp_request *r = &c->request;
+        if (c->server != h || !r->uri || !r->subscribes ||
+            (uri && strcmp(r->uri, uri) != 0))
+            continue;
+        r->uri = NULL;
+        cancel(&r->base);
+    }
+}
+
+bool mp_pending_call_subscribes(const struct mp_service *s, const char *uri)
+{
+    for (const struct mp_pending_call *c = s->calls; c; c = c->next)
+        if (c->request.uri && c->request.subscribes && strcmp(c->request.uri, uri) == 0)
+            return true;
+    return false;
 }
 
 /* ---- the beginning ---- */
@@ -385,34 +420,22 @@ static int check(const mcplug_server *h, const char *method, const char *tool,
     return MCPLUG_OK;
 }
 
-mcplug_call *mp_pending_call_start(mcplug_server *h, const char *method, const char *tool,
-                                   const char *params,
-                                   const struct mcplug_call_options *options,
-                                   mcplug_done_fn *done, void *arg,
-                                   struct mcplug_error *err)
+/* give; it waits for nothing yet, and is in no list */
+static struct mp_pending_call *call_new(mcplug_server *h, struct mp_ask *ask,
+                                        const struct mcplug_call_options *options,
+                                        mcplug_done_fn *done, void *arg,
+                                        struct mcplug_error *err)
 {
     struct mp_service *s = h->service;
-    struct mp_ask ask = {.method = method ? method : "ping",
-                         .tool = tool,
-                         .tool_len = tool ? strlen(tool) : 0,
-                         .params = mp_text(params),
-                         .done = on_done};
-    struct mcplug_error own;
 
-    if (!err) { /* what ends early is told all the same */
-        own = (struct mcplug_error)MCPLUG_ERROR_INIT;
-        err = &own;
-    }
-    if (check(h, method, tool, err) != MCPLUG_OK ||
-        mp_request_check(done != NULL, err) != MCPLUG_OK ||
-        (options && mp_take_options(&ask.o, options, err) != MCPLUG_OK))
+    if (options && mp_take_options(&ask->o, options, err) != MCPLUG_OK)
         return NULL;
     mp_loop_tick(s->registry->o.loop); /* whoever calls may have been busy for long */
-    ask.now = mp_loop_now(s->registry->o.loop);
-    ask.timeout_ms = ask.o.timeout_ms ? ask.o.timeout_ms
-                     : tool           ? h->o.tool_ms
-                                      : h->o.request_ms;
-    struct mp_pending_call *c = mp_alloc_raw(sizeof *c + mp_request_room(&ask));
+    ask->now = mp_loop_now(s->registry->o.loop);
+    ask->timeout_ms = ask->o.timeout_ms ? ask->o.timeout_ms
+                      : ask->tool       ? h->o.tool_ms
+                                        : h->o.request_ms;
+    struct mp_pending_call *c = mp_alloc_raw(sizeof *c + mp_request_room(ask));
     if (!c) {
         mp_fail_nomem(err);
         return NULL;
@@ -423,20 +446,32 @@ mcplug_call *mp_pending_call_start(mcplug_server *h, const char *method, const c
     c->stage = OVER;
     c->done = done;
     c->arg = arg;
-    if (mp_request_init(&c->request, (char *)(c + 1), &ask, err) != MCPLUG_OK) {
+    if (mp_request_init(&c->request, (char *)(c + 1), ask, err) != MCPLUG_OK) {
         mp_free(c);
         return NULL;
     }
     c->request.arg = c;
     c->request.base.cancel = cancel;
-    c->request.pings = !method;
     c->request.number = ++s->registry->n_calls;
+    return c;
+}
+
+/* take `c`. `ask` false: the server need not be asked. */
+static mcplug_call *set_out(struct mp_pending_call *c, bool ask, struct mcplug_error *err)
+{
+    struct mp_service *s = c->service;
+    mcplug_server *h = c->server;
+
     if (is_wanted(c, MP_EVENT_CALL))
         tell(c, MP_EVENT_CALL, false, NULL, NULL);
     mp_keeper_use(&s->keeper);
     int r = find_queue(c, err);
-    if (r == MCPLUG_OK)
+    if (r == MCPLUG_OK && ask) {
         r = go_on(c, err);
+    } else if (r == MCPLUG_OK) {
+        set_stage(c, IN_QUEUE);
+        mp_job_defer(loop_of(c), &c->job, finish_well);
+    }
     if (r == MCPLUG_ETIMEDOUT)
         r = end_soon(c, err);
     if (r != MCPLUG_OK) {
@@ -454,4 +489,70 @@ mcplug_call *mp_pending_call_start(mcplug_server *h, const char *method, const c
     h->issued++;
     s->issued++;
     return &c->request.base;
+}
+
+mcplug_call *mp_pending_call_start(mcplug_server *h, const char *method, const char *tool,
+                                   const char *params,
+                                   const struct mcplug_call_options *options,
+                                   mcplug_done_fn *done, void *arg,
+                                   struct mcplug_error *err)
+{
+    struct mp_ask ask = {.method = method ? method : "ping",
+                         .tool = tool,
+                         .tool_len = tool ? strlen(tool) : 0,
+                         .params = mp_text(params),
+                         .done = on_done};
+    struct mcplug_error own;
+
+    if (!err) { /* what ends early is told all the same */
+        own = (struct mcplug_error)MCPLUG_ERROR_INIT;
+        err = &own;
+    }
+    if (check(h, method, tool, err) != MCPLUG_OK ||
+        mp_request_check(done != NULL, err) != MCPLUG_OK)
+        return NULL;
+    struct mp_pending_call *c = call_new(h, &ask, options, done, arg, err);
+    if (!c)
+        return NULL;
+    c->request.pings = !method;
+    return set_out(c, true, err);
+}
+
+mcplug_call *mp_pending_call_subscribe(mcplug_server *h, const char *uri, bool on,
+                                       bool ask_server,
+                                       const struct mcplug_call_options *options,
+                                       mcplug_done_fn *done, void *arg,
+                                       struct mcplug_error *err)
+{
+    struct mp_ask ask = {.method = on ? "resources/subscribe" : "resources/unsubscribe",
+                         .done = on_done};
+    struct mp_pending_call *c = NULL;
+    struct mp_str params;
+
+    if (check(h, ask.method, NULL, err) != MCPLUG_OK)
+        return NULL;
+    mp_str_init(&params, MP_FRAME_MAX);
+    mp_str_adds(&params, "{\"uri\":");
+    mp_str_add_json(&params, uri, strlen(uri));
+    mp_str_addc(&params, '}');
+    ask.params = mp_bytes(params.data, params.len);
+    if (params.failed)
+        mp_fail_nomem(err);
+    else
+        c = call_new(h, &ask, options, done, arg, err);
+    mp_str_clear(&params);
+    if (!c)
+        return NULL;
+    c->request.subscribes = on;
+    c->uri = mp_strdup(uri);
+    c->empty = mp_message_new("{}", 2, NULL);
+    if (c->empty)
+        mp_message_expose(c->empty, (struct mp_span){0, 2});
+    if (!c->uri || !c->empty) {
+        mp_fail_nomem(err);
+        call_free(c);
+        return NULL;
+    }
+    c->request.uri = c->uri;
+    return set_out(c, ask_server, err);
 }

@@ -204,6 +204,10 @@ mcplug_list *mp_server_filter(mcplug_server *h, mcplug_list *tools);
 void mp_server_settle(mcplug_server *h);
 void mp_server_gone(mcplug_server *h); /* frees it and tells */
 void mp_server_free(mcplug_server *h);
+/* The subscription to that resource has been asked for: `why` says how that ended, NULL:
+ * well. One that was refused or cancelled is over, any other stays wanted. */
+void mp_server_subscribed(mcplug_server *h, const char *uri,
+                          const struct mcplug_error *why);
 /* MCPLUG_ECLOSED: it has ended, or never will be up again. */
 int mp_server_check(const mcplug_server *h, struct mcplug_error *err);
 
@@ -216,6 +220,18 @@ mcplug_call *mp_pending_call_start(mcplug_server *h, const char *method, const c
                                    const struct mcplug_call_options *options,
                                    mcplug_done_fn *done, void *arg,
                                    struct mcplug_error *err);
+/* As mcplug_subscribe(), with `on`, or mcplug_unsubscribe(). Without `ask` the server
+ * need not be asked, and it ends well. */
+mcplug_call *mp_pending_call_subscribe(mcplug_server *h, const char *uri, bool on,
+                                       bool ask,
+                                       const struct mcplug_call_options *options,
+                                       mcplug_done_fn *done, void *arg,
+                                       struct mcplug_error *err);
+/* Has somebody asked for that subscription, and no answer yet? */
+bool mp_pending_call_subscribes(const struct mp_service *s, const char *uri);
+/* Calls of that server that ask for it end, as cancelled, and change nothing any more.
+ * NULL: for any. */
+void mp_pending_calls_unsubscribe(mcplug_server *h, const char *uri);
 /* Inside its `done`: what the event of its end says. */
 void mp_pending_call_end(const mcplug_call *call, const mcplug_result *result,
                          const struct mcplug_error *why, struct mp_event_call *out);

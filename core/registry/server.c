@@ -277,6 +277,103 @@ static void cancel_lists(mcplug_server *h)
         end_list(h->list_calls, NULL, &why);
 }
 
+/* ---- subscriptions ---- */
+
+static bool others_want(const mcplug_server *h, const char *uri)
+{
+    for (const mcplug_server *o = h->service->servers; o; o = o->next)
+        if (o != h && mp_uris_have(&o->uris, uri))
+            return true;
+    return false;
+}
+
+/* Those that the next connection is to have, or this one has. */
+static struct mp_uris *uris_of(struct mp_service *s)
+{
+    return s->session ? mp_session_uris(s->session) : &s->uris;
+}
+
+/* The service is not to hear of it any more, unless another user of it is. */
+static void drop_subscription(mcplug_server *h, const char *uri, bool tell)
+{
+    struct mp_service *s = h->service;
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    if (!others_want(h, uri) &&
+        (!tell || !mp_service_ready(s) || !mp_uris_have(uris_of(s), uri) ||
+         mp_notify_subscribe(s->session, uri, false, &err) != MCPLUG_OK))
+        mp_uris_set(uris_of(s), uri, false, NULL);
+    mp_uris_set(&h->uris, uri, false, NULL); /* last: it may be the one of this list */
+}
+
+void mp_server_subscribed(mcplug_server *h, const char *uri,
+                          const struct mcplug_error *why)
+{
+    struct mp_service *s = h->service;
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    if (!why)
+        return;
+    if (why->code == MCPLUG_EPEER || why->code == MCPLUG_ENOTSUP)
+        drop_subscription(h, uri, false);
+    else if (why->code == MCPLUG_ECANCELED)
+        drop_subscription(h, uri, true);
+    else if (!mp_uris_have(uris_of(s), uri) &&
+             (!s->session ||
+              mp_notify_subscribe(s->session, uri, true, &err) != MCPLUG_OK))
+        mp_uris_set(uris_of(s), uri, true, NULL); /* it is asked for at the next start */
+}
+
+static int check_uri(const mcplug_server *h, const char *uri, struct mcplug_error *err)
+{
+    return uri ? mp_server_check(h, err)
+               : mp_fail(err, MCPLUG_EINVAL, "`uri` must not be NULL");
+}
+
+mcplug_call *mcplug_subscribe(mcplug_server *h, const char *uri,
+                              const struct mcplug_call_options *options,
+                              mcplug_done_fn *done, void *arg, struct mcplug_error *err)
+{
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
+
+    err = err ? err : &own;
+    if (check_uri(h, uri, err) != MCPLUG_OK)
+        return NULL;
+    bool had = mp_uris_have(&h->uris, uri);
+    bool ask =
+        !(had || others_want(h, uri)) || mp_pending_call_subscribes(h->service, uri);
+    if (mp_uris_set(&h->uris, uri, true, err) != MCPLUG_OK)
+        return NULL;
+    mcplug_call *call =
+        mp_pending_call_subscribe(h, uri, true, ask, options, done, arg, err);
+    if (!call && !had)
+        mp_uris_set(&h->uris, uri, false, NULL);
+    return call;
+}
+
+mcplug_call *mcplug_unsubscribe(mcplug_server *h, const char *uri,
+                                const struct mcplug_call_options *options,
+                                mcplug_done_fn *done, void *arg, struct mcplug_error *err)
+{
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
+
+    err = err ? err : &own;
+    if (check_uri(h, uri, err) != MCPLUG_OK)
+        return NULL;
+    struct mp_service *s = h->service;
+    bool others = others_want(h, uri);
+    bool ask = !others && mp_service_ready(s) && mp_uris_have(uris_of(s), uri);
+    mcplug_call *call =
+        mp_pending_call_subscribe(h, uri, false, ask, options, done, arg, err);
+    if (!call)
+        return NULL;
+    mp_uris_set(&h->uris, uri, false, NULL);
+    mp_pending_calls_unsubscribe(h, uri);
+    if (!others)
+        mp_uris_set(uris_of(s), uri, false, NULL);
+    return call;
+}
+
 /* ---- life ---- */
 
 static void unlink_server(mcplug_server *h)
@@ -443,21 +540,19 @@ static void finish_close(struct mp_job *job)
 
 void mcplug_close(mcplug_server *h, void (*closed)(void *arg), void *arg)
 {
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
-
     if (!h || h->closed)
         return;
     struct mp_service *s = h->service;
     h->on_closed = closed;
     h->closed_arg = arg;
-    while (h->uris.n) /* what nobody else wants to hear */
-        if (mcplug_unsubscribe(h, h->uris.all[0], &err) != MCPLUG_OK)
-            break;
     h->closed = true;
+    mp_pending_calls_unsubscribe(h, NULL);
     mp_waiter_leave(&h->waiter);
     for (struct mp_list_call *c = h->list_calls; c; c = c->next)
         stop_waiting(c); /* they are cancelled later */
     unlink_server(h);
+    while (h->uris.n) /* what nobody else wants to hear */
+        drop_subscription(h, h->uris.all[0], true);
     if (s->session)
         mp_inputs_pass_on(s->session, h, s->servers);
     mp_pending_calls_cancel(h);
@@ -509,50 +604,6 @@ mcplug_list *mcplug_server_list(mcplug_server *h, enum mcplug_kind kind)
         h->tools_of = mcplug_list_ref(list);
     }
     return h->tools;
-}
-
-/* ---- subscriptions ---- */
-
-/* While the server is down it is noted, and asked for when it is up. */
-static int subscribe(mcplug_server *h, const char *uri, bool on, struct mcplug_error *err)
-{
-    struct mp_service *s = h->service;
-
-    for (const mcplug_server *o = s->servers; o; o = o->next)
-        if (o != h && mp_uris_have(&o->uris, uri))
-            return MCPLUG_OK; /* somebody else wants it */
-    if (mp_service_ready(s))
-        return mp_notify_subscribe(s->session, uri, on, err);
-    return mp_uris_set(s->session ? mp_session_uris(s->session) : &s->uris, uri, on, err);
-}
-
-static int set_subscribed(mcplug_server *h, const char *uri, bool on,
-                          struct mcplug_error *err)
-{
-    struct mcplug_error own = MCPLUG_ERROR_INIT;
-    bool had = mp_uris_have(&h->uris, uri);
-
-    err = err ? err : &own;
-    int r = mp_server_check(h, err);
-
-    if (r != MCPLUG_OK || had == on)
-        return r;
-    if (on && (r = mp_uris_set(&h->uris, uri, true, err)) != MCPLUG_OK)
-        return r;
-    r = subscribe(h, uri, on, err);
-    if (on == (r != MCPLUG_OK))
-        mp_uris_set(&h->uris, uri, false, NULL);
-    return r;
-}
-
-int mcplug_subscribe(mcplug_server *h, const char *uri, struct mcplug_error *err)
-{
-    return set_subscribed(h, uri, true, err);
-}
-
-int mcplug_unsubscribe(mcplug_server *h, const char *uri, struct mcplug_error *err)
-{
-    return set_subscribed(h, uri, false, err);
 }
 
 /* ---- what is known of it ---- */

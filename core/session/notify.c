@@ -88,6 +88,50 @@ static void listening_restored(struct mp_session *s)
     mp_notify_lists(s, kinds);
 }
 
+/* ---- calls that wait for an acknowledgement ---- */
+
+/* An acknowledgement has the subset of what was asked for that will be notified. */
+static bool is_granted(const mp_message *m, const char *uri)
+{
+    mp_view subset = mp_message_inner(m, "notifications"), item;
+    mp_view granted = mp_view_get(subset, "resourceSubscriptions");
+    struct mp_walk w = mp_walk_into(granted);
+
+    if (!mp_view_is_object(subset))
+        return true; /* it does not say */
+    while (mp_view_is_array(granted) && mp_walk_element(&w, &item))
+        if (mp_view_equals(item, uri))
+            return true;
+    return false;
+}
+
+/* All of them end: with `why`, or after the acknowledgement `m`. Whoever hears of one may
+ * change them all, so it is looked anew each time. */
+static void end_listening(struct mp_session *s, const mp_message *m,
+                          const struct mcplug_error *why)
+{
+    struct mp_request *call = s->calls.first;
+
+    while (s->phase == MP_READY && call) {
+        struct mcplug_error err = MCPLUG_ERROR_INIT;
+        if (!call->listens || call->cancel_job.queued) {
+            call = call->next;
+            continue;
+        }
+        if (!why && call->subscribes && !is_granted(m, call->uri))
+            mp_fail(&err, MCPLUG_ENOTSUP,
+                    "server \"%s\" does not report changes of %.200s", s->name,
+                    call->uri);
+        mp_request_finish(call, NULL, why ? why : err.code ? &err : NULL);
+        call = s->calls.first;
+    }
+}
+
+static void on_settled(struct mp_job *job)
+{
+    mp_request_finish(MP_OF(job, struct mp_request, settle_job), NULL, NULL);
+}
+
 /* ---- notifications ---- */
 
 static void on_progress(struct mp_session *s, mp_message *m)
@@ -163,8 +207,10 @@ static void on_acknowledged(struct mp_session *s, mp_message *m)
     if (!l->acknowledged)
         l->since = mp_loop_now(s->cfg.loop);
     l->acknowledged = true;
-    if (l == s->listening.newest)
+    if (l == s->listening.newest) {
         drop_listeners(l->older);
+        end_listening(s, m, NULL);
+    }
     listening_restored(s);
 }
 
@@ -248,6 +294,7 @@ static enum mp_outcome listen_done(struct mp_call *rpc, mp_message *m,
 {
     struct mp_listener *l = MP_OF(rpc, struct mp_listener, rpc), **at;
     struct mp_session *s = l->session;
+    struct mcplug_error ended = MCPLUG_ERROR_INIT;
     bool heard = l->acknowledged;
     bool stood = heard && mp_loop_now(s->cfg.loop) - l->since >= STOOD_MS;
     (void)m;
@@ -270,8 +317,13 @@ static enum mp_outcome listen_done(struct mp_call *rpc, mp_message *m,
         mp_lists_unwatched(s);
     }
     if (was_newest && why && why->code != MCPLUG_ECANCELED && why->code != MCPLUG_EPEER &&
-        s->phase == MP_READY && mp_rpc_has_exchanges(s->rpc))
-        listen_again(s, stood);
+        s->phase == MP_READY && mp_rpc_has_exchanges(s->rpc)) {
+        listen_again(s, stood); /* its calls wait for that one */
+    } else if (was_newest) {
+        if (!why)
+            mp_fail(&ended, MCPLUG_EPROTO, "the server ended subscriptions/listen");
+        end_listening(s, NULL, why ? why : &ended);
+    }
     return MP_OK;
 }
 
@@ -409,6 +461,44 @@ int mp_notify_subscribe(struct mp_session *s, const char *uri, bool on,
                          uri, err);
     if (r != MCPLUG_OK && on && !had)
         mp_uris_set(&s->listening.uris, uri, false, err);
+    return r;
+}
+
+/* In 2026-07-28 the subscription is replaced, and the call waits until the server
+ * acknowledges that. */
+static int begin_listening(struct mp_request *call, bool had, struct mcplug_error *err)
+{
+    struct mp_session *s = call->session;
+    const struct mp_listener *newest = s->listening.newest;
+    int r = had != call->subscribes || !newest ? listen_anew(s, err) : MCPLUG_OK;
+
+    if (r == MCPLUG_OK)
+        r = mp_request_wait_for_answers(call, err);
+    if (r != MCPLUG_OK)
+        return r;
+    newest = s->listening.newest;
+    call->listens = true;
+    if (!newest || newest->acknowledged || newest->rpc.job.queued)
+        mp_job_defer(s->cfg.loop, &call->settle_job,
+                     on_settled); /* nothing to wait for */
+    return MCPLUG_OK;
+}
+
+int mp_notify_begin(struct mp_request *call, struct mcplug_error *err)
+{
+    struct mp_session *s = call->session;
+    bool had = mp_uris_have(&s->listening.uris, call->uri);
+
+    if (call->subscribes && s->era == MP_ERA_LEGACY &&
+        !mp_session_can(s, "resources/subscribe"))
+        return mp_fail(err, MCPLUG_ENOTSUP, "server \"%s\" has no resource subscriptions",
+                       s->name);
+    int r = mp_uris_set(&s->listening.uris, call->uri, call->subscribes, err);
+    if (r == MCPLUG_OK)
+        r = s->era == MP_ERA_MODERN ? begin_listening(call, had, err)
+                                    : mp_request_send_round(call, err);
+    if (r != MCPLUG_OK && call->subscribes && !had)
+        mp_uris_set(&s->listening.uris, call->uri, false, NULL);
     return r;
 }
 

@@ -29,6 +29,7 @@ static void leave(struct mp_request *call)
     mp_free(call->refusal);
     mp_free(call->state);
     call->refusal = call->state = NULL;
+    call->listens = false;
     call->session = NULL;
 }
 
@@ -167,7 +168,7 @@ int mp_request_send(struct mp_request *call, const struct mp_frame_parts *parts,
     return r;
 }
 
-static int send_round(struct mp_request *call, struct mcplug_error *err)
+int mp_request_send_round(struct mp_request *call, struct mcplug_error *err)
 {
     struct mcplug_pair headers[MP_HEADERS_MAX];
     struct mp_str values;
@@ -201,7 +202,7 @@ void mp_request_answered(struct mp_request *call)
     else if (call->task)
         mp_task_answered(call);
     else
-        r = send_round(call, &err);
+        r = mp_request_send_round(call, &err);
     if (r != MCPLUG_OK)
         mp_request_finish(call, NULL, &err);
 }
@@ -424,6 +425,11 @@ static bool goes_to_new_session(struct mp_request *call, const struct mcplug_err
     return park(call, &err) == MCPLUG_OK;
 }
 
+static int send_first(struct mp_request *call, struct mcplug_error *err)
+{
+    return call->uri ? mp_notify_begin(call, err) : mp_request_send_round(call, err);
+}
+
 /* Whoever hears of a failure may change them all, so it is looked anew each time. */
 void mp_request_unpark(struct mp_session *s)
 {
@@ -437,7 +443,7 @@ void mp_request_unpark(struct mp_session *s)
         }
         call->is_parked = false;
         mp_timer_stop(s->cfg.loop, &call->patience);
-        if (!call->cancel_job.queued && send_round(call, &err) != MCPLUG_OK)
+        if (!call->cancel_job.queued && send_first(call, &err) != MCPLUG_OK)
             mp_request_finish(call, NULL, &err);
         call = s->calls.first;
     }
@@ -456,7 +462,7 @@ int mp_request_begin(struct mp_request *call, struct mp_session *s,
     call->rpc.written = false;
     call->reached = call->refetched = call->asking = call->refused = false;
     call->rounds = call->open_inputs = 0;
-    int r = s->renewal.under_way ? park(call, err) : send_round(call, err);
+    int r = s->renewal.under_way ? park(call, err) : send_first(call, err);
     if (r == MCPLUG_ECLOSED && may_be_renewed(s))
         r = park(call, err);
     if (r != MCPLUG_OK) {

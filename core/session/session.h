@@ -178,7 +178,7 @@ struct mcplug_call {
 
 struct mp_request {
     /* Whose block it is may read these, and sets `cancel`, `arg`, `number` and
-     * `pings`. */
+     * `pings`, `uri` and `subscribes`. */
     struct mcplug_call base;
     mcplug_done_fn *done;
     void *arg;
@@ -187,7 +187,11 @@ struct mp_request {
     uint64_t number;    /* for events; 0: of our own */
     uint64_t queued_ms; /* from when it was made until it was sent last */
     bool pings;         /* any answer is a success */
-    bool tool_failed;   /* its result says so */
+    /* resources/subscribe or resources/unsubscribe, whose answer in 2026-07-28 is the
+     * acknowledgement of subscriptions/listen; NULL: another request */
+    const char *uri;
+    bool subscribes;  /* to that */
+    bool tool_failed; /* its result says so */
 
     /* The rest is for core/session alone. */
     bool in_round;
@@ -206,6 +210,7 @@ struct mp_request {
     bool is_parked;         /* waits for a session to be renewed */
     bool resent;            /* was refused for its session, and goes to the next one */
     bool refetched;         /* the tools, because its headers were refused */
+    bool listens;           /* waits for that acknowledgement */
     struct mp_again *again; /* waits for them */
 
     /* questions and their answers */

@@ -220,6 +220,7 @@ void mp_request_answered(struct mp_request *call);
 int mp_request_wait_for_answers(struct mp_request *call, struct mcplug_error *err);
 /* Sends one request on behalf of the call: the next round, or one about its task.
  * `done` gets MP_OF(rpc, struct mp_request, rpc), with in_round reset by itself. */
+int mp_request_send_round(struct mp_request *call, struct mcplug_error *err);
 int mp_request_send(struct mp_request *call, const struct mp_frame_parts *parts,
                     enum mp_outcome (*done)(struct mp_call *, mp_message *,
                                             const struct mcplug_error *),
@@ -320,6 +321,8 @@ void mp_identity_describe(struct mp_identity *id, const char *name, const char *
 
 void mp_notify(struct mp_session *s, mp_message *m);
 void mp_notify_start(struct mp_session *s); /* connected: log level, subscriptions */
+/* Begins a request that has a `uri`. */
+int mp_notify_begin(struct mp_request *call, struct mcplug_error *err);
 /* The lists that are kept, fresh or not, as `changed` names them: templates are
  * resources. */
 unsigned mp_notify_kept(const struct mp_session *s);

@@ -457,11 +457,22 @@ MCPLUG_API int mcplug_ping_wait(mcplug_server *server,
                                 const struct mcplug_call_options *options,
                                 struct mcplug_error *err);
 
-/* `changed` is told from now on when that resource changes; also after a restart. */
-MCPLUG_API int mcplug_subscribe(mcplug_server *server, const char *uri,
-                                struct mcplug_error *err);
-MCPLUG_API int mcplug_unsubscribe(mcplug_server *server, const char *uri,
-                                  struct mcplug_error *err);
+/* Changes of that resource are reported to `changed` from now on, also after restarts,
+ * until mcplug_unsubscribe(). `done`, which may be NULL, gets the server's answer; the
+ * result is an empty object. A server that is not up is waited for, as with a call. After
+ * MCPLUG_EPEER and MCPLUG_ENOTSUP (the server refuses) and MCPLUG_ECANCELED there is no
+ * subscription; after any other failure it stays wanted, and is asked for again when the
+ * server is started anew. */
+MCPLUG_API mcplug_call *mcplug_subscribe(mcplug_server *server, const char *uri,
+                                         const struct mcplug_call_options *options,
+                                         mcplug_done_fn *done, void *arg,
+                                         struct mcplug_error *err);
+/* Nothing is reported from now on, whatever the server answers. A server that is not up,
+ * and one that others have subscribed at, need not be asked. */
+MCPLUG_API mcplug_call *mcplug_unsubscribe(mcplug_server *server, const char *uri,
+                                           const struct mcplug_call_options *options,
+                                           mcplug_done_fn *done, void *arg,
+                                           struct mcplug_error *err);
 
 /* How many calls of that queue run at once, and how many may wait. 0, or never set: 1 and
  * 1024. */

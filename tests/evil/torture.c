@@ -242,20 +242,38 @@ static void spill(mcplug_server *server)
     mcplug_result_unref(result);
 }
 
+typedef mcplug_call *subscribe_fn(mcplug_server *server, const char *uri,
+                                  const struct mcplug_call_options *options,
+                                  mcplug_done_fn *done, void *arg,
+                                  struct mcplug_error *err);
+
+static void subscribe_call(mcplug_server *server, const char *uri, subscribe_fn *fn)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mcplug_call_options o = {.struct_size = sizeof o, .timeout_ms = 1000};
+    struct call c = {0};
+
+    mcplug_call *call = fn(server, uri, &o, on_done, &c, &err);
+    if (!call)
+        fine("subscribe", err.code ? err.code : MCPLUG_EINVAL, &err);
+    while (call && !c.done)
+        mcplug_turn(turning, 1);
+}
+
 static void subscribe(mcplug_server *server)
 {
     static const char uri[] = "example:///counter";
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     mcplug_result *result = NULL;
 
-    fine("subscribe", mcplug_subscribe(server, uri, &err), &err);
+    subscribe_call(server, uri, mcplug_subscribe);
     call_and_wait(server, "touch", "{\"uri\":\"example:///counter\"}");
     fine("read",
          mcplug_request_wait(server, "resources/read", "{\"uri\":\"example:///counter\"}",
                              NULL, &result, &err),
          &err);
     mcplug_result_unref(result);
-    fine("unsubscribe", mcplug_unsubscribe(server, uri, &err), &err);
+    subscribe_call(server, uri, mcplug_unsubscribe);
 }
 
 static void ping(mcplug_server *server)

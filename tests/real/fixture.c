@@ -585,17 +585,25 @@ void real_ping(void)
 void real_subscribe(const char *uri)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    int r = mcplug_subscribe(real.server, uri, &err);
+    struct reply reply = {.done = false};
 
-    ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
+    if (!mcplug_subscribe(real.server, uri, NULL, on_done, &reply, &err))
+        ck_abort_msg("%s", err.text);
+    REAL_UNTIL(reply.done);
+    ck_assert_msg(reply.code == MCPLUG_OK, "%s", reply.why);
+    reply_clear(&reply);
 }
 
 void real_unsubscribe(const char *uri)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    int r = mcplug_unsubscribe(real.server, uri, &err);
+    struct reply reply = {.done = false};
 
-    ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
+    if (!mcplug_unsubscribe(real.server, uri, NULL, on_done, &reply, &err))
+        ck_abort_msg("%s", err.text);
+    REAL_UNTIL(reply.done);
+    ck_assert_msg(reply.code == MCPLUG_OK, "%s", reply.why);
+    reply_clear(&reply);
 }
 
 void real_add_many(const char *tool, int count, const char *(*says)(int a, int b))

@@ -286,6 +286,216 @@ START_TEST(blocking_ping_tells_whether_it_is_alive)
 }
 END_TEST
 
+/* ---- subscriptions ---- */
+
+static void on_changed(void *arg, mcplug_server *h, int kind, const char *uri)
+{
+    (void)h, (void)kind;
+    *(unsigned *)arg += uri != NULL;
+}
+
+static mcplug_call *subscribe(mcplug_server *h, const char *uri,
+                              const struct mcplug_call_options *o, struct outcome *out)
+{
+    memset(out, 0, sizeof *out);
+    mcplug_call *c = mcplug_subscribe(h, uri, o, on_outcome, out, &err);
+    ck_assert_msg(c != NULL, "%s", err.text);
+    ck_assert_uint_eq(out->times, 0);
+    return c;
+}
+
+static mcplug_call *unsubscribe(mcplug_server *h, const char *uri, struct outcome *out)
+{
+    memset(out, 0, sizeof *out);
+    mcplug_call *c = mcplug_unsubscribe(h, uri, NULL, on_outcome, out, &err);
+    ck_assert_msg(c != NULL, "%s", err.text);
+    ck_assert_uint_eq(out->times, 0);
+    return c;
+}
+
+static void ends(struct outcome *out, int code)
+{
+    UNTIL(out->times);
+    ck_assert_msg(out->code == code, "%d: %s", out->code, out->text);
+    ck_assert_uint_eq(out->times, 1);
+}
+
+static void start_again(mcplug_server *h)
+{
+    uint64_t starts = status(h).starts;
+    ck_assert_int_eq(mcplug_restart(h, &err), MCPLUG_OK);
+    UNTIL(status(h).starts > starts && status(h).state == MCPLUG_STATE_READY);
+    quick(h);
+}
+
+#define COUNTER "example:///counter"
+
+/* _i & 1: of the older era, & 2: before it is up */
+START_TEST(subscription_ends_with_the_answer_of_the_server)
+{
+    unsigned n = 0;
+    struct mcplug_server_options o = {
+        .struct_size = sizeof o, .changed = on_changed, .arg = &n};
+    struct mcplug_ledger l = {.struct_size = sizeof l};
+    struct outcome out, more;
+    begin_bare();
+    mcplug_settings *s = example(_i & 1 ? "legacy" : "modern");
+    mcplug_server *h = NULL;
+    if (_i & 2) {
+        ck_assert_int_eq(mcplug_open(host, s, &o, NULL, NULL, &h, &err), MCPLUG_OK);
+        mcplug_settings_free(s);
+    } else {
+        h = hold(s, &o);
+    }
+    subscribe(h, COUNTER, NULL, &out);
+    subscribe(h, COUNTER, NULL, &more); /* under way already */
+    ends(&out, MCPLUG_OK);
+    ends(&more, MCPLUG_OK);
+    ck_assert_str_eq(out.json, "{}");
+    subscribe(h, COUNTER, NULL, &out); /* and done already */
+    ends(&out, MCPLUG_OK);
+    ck_assert_str_eq(out.json, "{}");
+    ck_assert_int_eq(
+        mcplug_call_tool_wait(h, "touch", "{\"uri\":\"" COUNTER "\"}", NULL, NULL, &err),
+        MCPLUG_OK);
+    UNTIL(n == 1);
+    unsubscribe(h, COUNTER, &out);
+    ends(&out, MCPLUG_OK);
+    unsubscribe(h, COUNTER, &out);
+    ends(&out, MCPLUG_OK);
+    ck_assert_str_eq(out.json, "{}");
+    ck_assert_int_eq(
+        mcplug_call_tool_wait(h, "touch", "{\"uri\":\"" COUNTER "\"}", NULL, NULL, &err),
+        MCPLUG_OK);
+    turn_for(20);
+    ck_assert_uint_eq(n, 1);
+    mcplug_server_ledger(h, &l);
+    ck_assert_uint_eq(l.issued, 7);
+    ck_assert_uint_eq(l.ok, 7);
+    end();
+}
+END_TEST
+
+#define CAN_SUBSCRIBE "\"tools\":{},\"resources\":{\"subscribe\":true}"
+
+/* _i: 0 it can't, 1 it says no, 2 it was cancelled */
+START_TEST(subscription_that_is_refused_or_cancelled_is_over)
+{
+    struct mcplug_ledger l = {.struct_size = sizeof l};
+    struct outcome out = {0}, busy;
+    begin_bare();
+    mcplug_settings *s = talks("CAPS", _i ? CAN_SUBSCRIBE : "\"resources\":{}");
+    mcplug_settings_put(s, "env", "SLOW", "0.1");
+    if (_i == 1)
+        mcplug_settings_put(s, "env", "SUBSCRIBED",
+                            "is='\"error\":{\"code\":-32002,\"message\":\"none\"}'");
+    mcplug_server *h = hold(s, NULL);
+    if (_i == 2)
+        call(h, "slow", NULL, &busy);
+    mcplug_call *c = mcplug_subscribe(h, "x:1", NULL, on_outcome, &out, &err);
+    ck_assert_int_eq(c == NULL, _i == 0);
+    ck_assert_int_eq(err.code, _i ? MCPLUG_OK : MCPLUG_ENOTSUP);
+    if (_i == 2) {
+        turn_for(20);
+        mcplug_cancel(c);
+    }
+    if (_i)
+        ends(&out, _i == 1 ? MCPLUG_EPEER : MCPLUG_ECANCELED);
+    if (_i == 2) /* it may have it by then */
+        UNTIL(booked('u') == 1);
+    unsigned n = booked('s');
+    ck_assert_uint_eq(n, _i != 0);
+    start_again(h);
+    ck_assert_uint_eq(booked('s'), n);
+    mcplug_server_ledger(h, &l);
+    ck_assert_uint_eq(l.issued, l.ok + (_i != 0));
+    ck_assert_uint_eq(l.cancelled, _i == 2);
+    ck_assert_uint_eq(l.peer_error, _i == 1);
+    end();
+}
+END_TEST
+
+/* _i: 0 its answer takes too long, 1 its server does, 2 nobody wants to hear of it */
+START_TEST(subscription_stays_wanted_when_its_answer_does_not_come)
+{
+    struct mcplug_call_options o = {.struct_size = sizeof o, .timeout_ms = 20};
+    struct outcome out = {0}, busy;
+    begin_bare();
+    let_go(false);
+    mcplug_settings *s = talks("CAPS", CAN_SUBSCRIBE);
+    mcplug_settings_put(s, "env", "SLOW", "0.1");
+    if (_i == 1)
+        mcplug_settings_put(s, "env", "BEFORE",
+                            "while [ ! -e \"$BOOK.go\" ]; do sleep 0.01; done");
+    mcplug_server *h = NULL;
+    if (_i == 1) {
+        ck_assert_int_eq(mcplug_open(host, s, NULL, NULL, NULL, &h, &err), MCPLUG_OK);
+        mcplug_settings_free(s);
+    } else {
+        h = hold(s, NULL);
+    }
+    if (_i == 0)
+        call(h, "slow", NULL, &busy);
+    if (_i == 2) {
+        ck_assert_ptr_nonnull(mcplug_subscribe(h, "x:1", NULL, NULL, NULL, &err));
+    } else {
+        subscribe(h, "x:1", &o, &out);
+        ends(&out, MCPLUG_ETIMEDOUT);
+        ck_assert_msg(strstr(out.text, "timed out after 20ms") || _i == 1, "%s",
+                      out.text);
+    }
+    let_go(true);
+    UNTIL(booked('s') == 1);
+    UNTIL(status(h).state == MCPLUG_STATE_READY);
+    start_again(h);
+    ck_assert_uint_eq(booked('s'), 2);
+    let_go(false);
+    end();
+}
+END_TEST
+
+/* _i: 1 before it is up */
+START_TEST(subscription_under_way_ends_when_it_is_not_wanted_any_more)
+{
+    struct outcome out[3], busy;
+    begin_bare();
+    mcplug_settings *s = talks("CAPS", CAN_SUBSCRIBE);
+    mcplug_settings_put(s, "env", "SLOW", "0.1");
+    mcplug_server *h = NULL;
+    if (_i) {
+        ck_assert_int_eq(mcplug_open(host, s, NULL, NULL, NULL, &h, &err), MCPLUG_OK);
+        mcplug_settings_free(s);
+    } else {
+        h = hold(s, NULL);
+        call(h, "slow", NULL, &busy);
+    }
+    subscribe(h, "x:1", NULL, &out[0]);
+    unsubscribe(h, "x:1", &out[1]);
+    subscribe(h, "x:1", NULL, &out[2]); /* and again, which is the last word */
+    ends(&out[0], MCPLUG_ECANCELED);
+    ends(&out[1], MCPLUG_OK);
+    ends(&out[2], MCPLUG_OK);
+    unsigned n = booked('s');
+    ck_assert_uint_eq(n, _i ? 1 : 2);
+    ck_assert_uint_eq(booked('u'), !_i);
+    start_again(h);
+    ck_assert_uint_eq(booked('s'), n + 1);
+    mcplug_close_wait(h);
+    end();
+}
+END_TEST
+
+START_TEST(subscription_without_a_resource_is_refused)
+{
+    begin_bare();
+    mcplug_server *h = hold(talks("CAPS", CAN_SUBSCRIBE), NULL);
+    ck_assert_ptr_null(mcplug_subscribe(h, NULL, NULL, NULL, NULL, &err));
+    ck_assert_int_eq(err.code, MCPLUG_EINVAL);
+    ck_assert_ptr_null(mcplug_unsubscribe(h, NULL, NULL, NULL, NULL, NULL));
+    end();
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_loop_test(tc, call_that_has_ended_can_be_cancelled_by_who_has_a_reference,
@@ -297,6 +507,13 @@ static void add(TCase *tc)
     tcase_add_loop_test(tc, list_has_a_time_of_its_own, 0, 3);
     tcase_add_test(tc, blocking_list_has_a_time_of_its_own);
     tcase_add_loop_test(tc, blocking_ping_tells_whether_it_is_alive, 0, 2);
+    tcase_add_loop_test(tc, subscription_ends_with_the_answer_of_the_server, 0, 4);
+    tcase_add_loop_test(tc, subscription_that_is_refused_or_cancelled_is_over, 0, 3);
+    tcase_add_loop_test(tc, subscription_stays_wanted_when_its_answer_does_not_come, 0,
+                        3);
+    tcase_add_loop_test(tc, subscription_under_way_ends_when_it_is_not_wanted_any_more, 0,
+                        2);
+    tcase_add_test(tc, subscription_without_a_resource_is_refused);
 }
 
 int main(void)

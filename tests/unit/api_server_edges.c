@@ -341,7 +341,7 @@ START_TEST(resources_that_are_subscribed_to_stay_so_after_a_restart)
     begin_bare();
     mcplug_server *h =
         hold(talks("CAPS", "\"tools\":{},\"resources\":{\"subscribe\":true}"), &o);
-    ck_assert_int_eq(mcplug_subscribe(h, "x:1", &err), MCPLUG_OK);
+    ck_assert_ptr_nonnull(mcplug_subscribe(h, "x:1", NULL, NULL, NULL, &err));
     UNTIL(booked('s') == 1);
     for (unsigned i = 2; i < 4; i++) {
         if (i == 2)
@@ -352,7 +352,7 @@ START_TEST(resources_that_are_subscribed_to_stay_so_after_a_restart)
         UNTIL(n_changed == i - 1); /* it may have changed meanwhile */
         UNTIL(status(h).state == MCPLUG_STATE_READY);
     }
-    ck_assert_int_eq(mcplug_unsubscribe(h, "x:1", &err), MCPLUG_OK);
+    ck_assert_ptr_nonnull(mcplug_unsubscribe(h, "x:1", NULL, NULL, NULL, &err));
     ck_assert_int_eq(mcplug_restart(h, &err), MCPLUG_OK);
     UNTIL(status(h).starts == 4 && status(h).state == MCPLUG_STATE_READY);
     quick(h);
@@ -366,7 +366,7 @@ static void on_changed_leaves(void *arg, mcplug_server *h, int kind, const char 
 {
     char *told = arg;
     ck_assert_int_eq(kind, MCPLUG_RESOURCES);
-    mcplug_unsubscribe(h, uri, NULL);
+    mcplug_unsubscribe(h, uri, NULL, NULL, NULL, NULL);
     strcat(told, uri);
 }
 
@@ -378,8 +378,8 @@ START_TEST(whoever_hears_of_a_change_may_unsubscribe)
     begin_bare();
     mcplug_settings *s = talks("CAPS", "\"tools\":{},\"resources\":{\"subscribe\":true}");
     mcplug_server *h = hold(s, &o);
-    mcplug_subscribe(h, "x:1", &err);
-    mcplug_subscribe(h, "x:2", &err);
+    mcplug_subscribe(h, "x:1", NULL, NULL, NULL, &err);
+    mcplug_subscribe(h, "x:2", NULL, NULL, NULL, &err);
     UNTIL(booked('s') == 2);
     ck_assert_int_eq(mcplug_restart(h, &err), MCPLUG_OK);
     UNTIL(status(h).starts == 2 && status(h).state == MCPLUG_STATE_READY);

@@ -76,7 +76,7 @@ static void is_gone_for_good(mcplug_server *h)
         else if (i == 4)
             mcplug_get_list(h, MCPLUG_TOOLS, NULL, on_any_list, NULL, &err);
         else if (i == 5)
-            r = mcplug_subscribe(h, "x:1", &err);
+            mcplug_subscribe(h, "x:1", NULL, NULL, NULL, &err);
         else
             r = mcplug_restart(h, &err);
         ck_assert_msg(err.code == MCPLUG_ECLOSED && strstr(err.text, "\"single\""),

@@ -286,6 +286,21 @@ static void look_at(mcplug_server *h)
         kill((pid_t)s.pid, SIGKILL);
 }
 
+static void subscribe(mcplug_server *h, const char *uri)
+{
+    struct mcplug_call_options o = {.struct_size = sizeof o,
+                                    .timeout_ms = one_in(4) ? 1 + any(60) : 0};
+    struct slot *s = free_slot();
+
+    if (!s)
+        return;
+    s->used = true;
+    s->call = one_in(2) ? mcplug_subscribe(h, uri, &o, on_done, s, &err)
+                        : mcplug_unsubscribe(h, uri, &o, on_done, s, &err);
+    s->used = s->call != NULL;
+    due.calls += s->used;
+}
+
 static void ask_of(mcplug_server *h)
 {
     const char *uri = one_in(2) ? "example:///counter" : "x:1";
@@ -296,10 +311,13 @@ static void ask_of(mcplug_server *h)
         mcplug_call *c = mcplug_get_list(h, 1 << any(4), &o, on_list, &due.lists, &err);
         due.lists += c != NULL;
         keep(c);
-    } else if (one_in(2))
-        mcplug_subscribe(h, uri, &err);
-    else
-        mcplug_unsubscribe(h, uri, &err);
+    } else if (one_in(4)) {
+        keep(mcplug_subscribe(h, uri, NULL, NULL, NULL, &err));
+    } else if (one_in(4)) {
+        keep(mcplug_unsubscribe(h, uri, NULL, NULL, NULL, &err));
+    } else {
+        subscribe(h, uri);
+    }
 }
 
 static void open_box(mcplug_toolbox **at)

@@ -1,6 +1,8 @@
 /* subscriptions/listen where its stream can be lost alone: it is taken up again. */
 #include "fake.h"
 
+#include "base/mem.h"
+
 #include <errno.h>
 #include <stdio.h>
 
@@ -481,8 +483,120 @@ START_TEST(who_hears_of_the_gap_may_close_the_session)
 }
 END_TEST
 
+/* ---- calls that wait for the acknowledgement ---- */
+
+/* A request of its own block, whose URI lives as long as the test. */
+static struct mp_request *subscribe(bool on, struct outcome *out)
+{
+    static const char params[] = "{\"uri\":\"x:1\"}";
+    struct mp_ask ask = {.method = on ? "resources/subscribe" : "resources/unsubscribe",
+                         .params = mp_text(params),
+                         .timeout_ms = 5000,
+                         .now = mp_loop_now(f.loop),
+                         .done = on_outcome,
+                         .arg = out};
+    struct mp_request *r = mp_alloc(sizeof *r + mp_request_room(&ask));
+
+    memset(out, 0, sizeof *out);
+    ck_assert_ptr_nonnull(r);
+    ck_assert_int_eq(mp_request_init(r, (char *)(r + 1), &ask, NULL), MCPLUG_OK);
+    r->uri = "x:1";
+    r->subscribes = on;
+    ck_assert_int_eq(mp_request_begin(r, f.server, NULL), MCPLUG_OK);
+    return r;
+}
+
+static void acknowledge_with(uint64_t id, const char *subset)
+{
+    char line[512];
+    snprintf(line, sizeof line,
+             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/"
+             "acknowledged\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/"
+             "subscriptionId\":%llu},\"notifications\":%s}}",
+             ll(id), subset);
+    fake_say_on(&f, id, line);
+}
+
+START_TEST(subscription_ends_with_what_is_acknowledged)
+{
+    static const struct {
+        const char *subset;
+        int code;
+    } rows[] = {
+        {"{\"resourceSubscriptions\":[\"x:0\",\"x:1\"]}", MCPLUG_OK},
+        {"{\"toolsListChanged\":true}", MCPLUG_ENOTSUP},
+        {"{\"resourceSubscriptions\":[\"x:0\"]}", MCPLUG_ENOTSUP},
+        {"1", MCPLUG_OK}, /* it does not say */
+    };
+    struct outcome out;
+    uint64_t id = start(0);
+    acknowledge(id);
+    struct mp_request *r = subscribe(true, &out);
+    id = fake_expect(&f, "subscriptions/listen");
+    ck_assert_ptr_nonnull(
+        strstr(f.sent[f.n_seen - 1], "\"resourceSubscriptions\":[\"x:1\"]"));
+    fake_pass(&f, 4999);
+    ck_assert_uint_eq(out.times, 0);
+    acknowledge_with(id, rows[_i].subset);
+    ck_assert_uint_eq(out.times, 1);
+    ck_assert_int_eq(out.code, rows[_i].code);
+    if (out.code)
+        ck_assert_str_eq(out.text, "server \"fake\" does not report changes of x:1");
+    mp_request_clear(r);
+    mp_free(r);
+    fake_clear(&f);
+}
+END_TEST
+
+/* _i: 0 the server refuses to listen, 1 it ends it, 2 it is silent */
+START_TEST(subscription_fails_with_what_carries_it)
+{
+    static const int codes[] = {MCPLUG_EPEER, MCPLUG_EPROTO, MCPLUG_ETIMEDOUT};
+    struct outcome out;
+    uint64_t id = start(0);
+    acknowledge(id);
+    struct mp_request *r = subscribe(true, &out);
+    id = fake_expect(&f, "subscriptions/listen");
+    if (_i == 0)
+        fake_sayf(&f,
+                  "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"error\":{\"code\":-32603,"
+                  "\"message\":\"no\"}}",
+                  ll(id));
+    else if (_i == 1)
+        fake_sayf(&f, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{}}", ll(id));
+    else
+        fake_pass(&f, 5000);
+    ck_assert_uint_eq(out.times, 1);
+    ck_assert_int_eq(out.code, codes[_i]);
+    mp_request_clear(r);
+    mp_free(r);
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(subscription_goes_on_when_its_stream_is_lost_alone)
+{
+    struct outcome out;
+    uint64_t id = start(MCPLUG_CAN_EXCHANGE);
+    struct mp_request *r = subscribe(true, &out);
+    id = fake_expect(&f, "subscriptions/listen");
+    lose(id);
+    ck_assert_uint_eq(out.times, 0);
+    id = again_after(1000);
+    acknowledge_with(id, "{\"resourceSubscriptions\":[\"x:1\"]}");
+    ck_assert_uint_eq(out.times, 1);
+    ck_assert_int_eq(out.code, MCPLUG_OK);
+    mp_request_clear(r);
+    mp_free(r);
+    fake_clear(&f);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
+    tcase_add_loop_test(tc, subscription_ends_with_what_is_acknowledged, 0, 4);
+    tcase_add_loop_test(tc, subscription_fails_with_what_carries_it, 0, 3);
+    tcase_add_test(tc, subscription_goes_on_when_its_stream_is_lost_alone);
     tcase_add_test(tc, a_lost_stream_is_taken_up_again_ever_more_seldom);
     tcase_add_test(tc, one_that_stood_begins_with_the_shortest_pause);
     tcase_add_test(tc, one_that_stood_for_a_moment_is_taken_up_ever_more_seldom);

@@ -6,8 +6,9 @@
 #include "server_kit.h"
 
 /* A server that works one call after the other: `slow` takes $SLOW seconds. Every list of
- * tools is a * in the book, every subscription an s. $CAPS are its capabilities. $BEFORE
- * is done before it is given, $AFTER after, and $BETWEEN before the list of prompts. */
+ * tools is a * in the book, every subscription an s, and its end a u. $CAPS are its
+ * capabilities. $BEFORE is done before a list is given, $AFTER after, $BETWEEN before the
+ * list of prompts, and $SUBSCRIBED before the answer `is` to a subscription. */
 static const char talker[] =
     "put() { printf '{\"jsonrpc\":\"2.0\",%s}\\n' \"$1\"; }\n"
     "changed() { put '\"method\":\"notifications/tools/list_changed\"'; }\n"
@@ -28,7 +29,9 @@ static const char talker[] =
     "  *'\"prompts/list\"'*) eval \"$BETWEEN\"; is=$is'{\"prompts\":[]}';;\n"
     "  *'\"name\":\"slow\"'*) sleep \"$SLOW\"; is=$is'{\"content\":[]}';;\n"
     "  *'\"resources/list\"'*) is=$is'{\"resources\":[]}';;\n"
-    "  *'\"resources/subscribe\"'*) echo s >> \"$BOOK\"; is=$is'{}';;\n"
+    "  *'\"resources/subscribe\"'*) echo s >> \"$BOOK\"; is=$is'{}'\n"
+    "    eval \"$SUBSCRIBED\";;\n"
+    "  *'\"resources/unsubscribe\"'*) echo u >> \"$BOOK\"; is=$is'{}';;\n"
     "  *'\"tools/call\"'*) is=$is'{\"content\":[]}';;\n"
     "  *'\"ping\"'*) is=$is'{}';;\n"
     "  *) is='\"error\":{\"code\":-32601,\"message\":\"no\"}';;\n"
