@@ -30,56 +30,31 @@ static int may_use(mcplug_config *config, const char *name, struct mcplug_error 
            mcplug_config_check(config, name, err) == MCPLUG_ENTRY_READY;
 }
 
-static void put_escaped(const char *text, size_t len)
+/* Long strings were kept in a file while they came: each can be read alone, as text. */
+static void print_starts(const mcplug_result *result)
 {
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c < 0x20)
-            printf("\\u%04x", c);
-        else if (c == '"' || c == '\\')
-            printf("\\%c", c);
-        else
-            putchar(c);
-    }
-}
-
-/* One long string, from the file that it went to while it arrived. */
-static int print_spill(const mcplug_result *result, size_t i)
-{
-    char piece[65536];
-    uint64_t at = 0;
-    int64_t n;
-
-    putchar('"');
-    while ((n = mcplug_result_spill_read(result, i, at, piece, sizeof piece)) > 0) {
-        put_escaped(piece, (size_t)n);
-        at += (uint64_t)n;
-    }
-    putchar('"');
-    return n == 0;
-}
-
-/* The JSON of the result has long strings in a cut form; each is replaced by its whole.
- */
-static int print_whole(const mcplug_result *result)
-{
-    size_t len, at = 0;
-    const char *json = mcplug_result_json(result, &len);
-
     for (size_t i = 0; i < mcplug_result_spills(result); i++) {
         struct mcplug_spill spill = {.struct_size = sizeof spill};
-        if (mcplug_result_spill(result, i, &spill) != MCPLUG_OK)
-            return 0;
-        fprintf(stderr, "a string of %llu bytes was kept in a file\n",
-                (unsigned long long)spill.size);
-        fwrite(json + at, 1, spill.json_offset - at, stdout);
-        if (!print_spill(result, i))
-            return 0;
-        at = spill.json_offset + spill.json_len;
+        char start[20];
+        int64_t n = mcplug_result_spill_read(result, i, 0, start, sizeof start);
+        if (n > 0 && mcplug_result_spill(result, i, &spill) == MCPLUG_OK)
+            fprintf(stderr, "a string of %llu bytes was kept in a file: %.*s..\n",
+                    (unsigned long long)spill.size, (int)n, start);
     }
-    fwrite(json + at, 1, len - at, stdout);
+}
+
+/* The JSON of the result, whole: mcplug_result_json() has long strings in a cut form. */
+static int print_whole(const mcplug_result *result)
+{
+    struct mcplug_cursor at = {.struct_size = sizeof at};
+    char piece[65536];
+    int64_t n;
+
+    print_starts(result);
+    while ((n = mcplug_result_read(result, &at, piece, sizeof piece)) > 0)
+        fwrite(piece, 1, (size_t)n, stdout);
     putchar('\n');
-    return 1;
+    return n == 0;
 }
 
 static int call(mcplug_server *server, const char *tool, const char *arguments,

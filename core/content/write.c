@@ -1,4 +1,5 @@
-/* Results as they came, with what was spilled in its place: <mcplug/admin.h>. */
+/* Results as they came, with what was spilled in its place: mcplug_result_read() for
+ * programs, and what <mcplug/admin.h> has. */
 #include <mcplug/admin.h>
 
 #include "base/error.h"
@@ -7,6 +8,7 @@
 #include "json/walk.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define PIECE                                                                            \
     ((size_t)1 << 18) /* of a string that was spilled, read and written at once */
@@ -25,32 +27,6 @@ static void put(struct sink *s, const char *data, size_t len)
         s->ended = !s->write(s->arg, data, len);
 }
 
-/* As the inside of a JSON string. What was spilled is well-formed UTF-8, so only the few
- * bytes that JSON keeps for itself need care. */
-static void put_escaped(struct sink *s, const char *data, size_t len)
-{
-    const char *plain = data, *end = data + len;
-
-    for (const char *p = data; p < end; p++) {
-        unsigned char c = (unsigned char)*p;
-        if (c >= 0x20 && c != '"' && c != '\\')
-            continue;
-        put(s, plain, (size_t)(p - plain));
-        plain = p + 1;
-        char code[8];
-        static const char names[] = "btn\vfr";
-        int n;
-        if (c == '"' || c == '\\')
-            n = snprintf(code, sizeof code, "\\%c", c);
-        else if (c >= '\b' && c <= '\r' && c != '\v')
-            n = snprintf(code, sizeof code, "\\%c", names[c - '\b']);
-        else
-            n = snprintf(code, sizeof code, "\\u%04x", c);
-        put(s, code, (size_t)n);
-    }
-    put(s, plain, (size_t)(end - plain));
-}
-
 /* How many of `n` bytes of UTF-8 are whole characters. */
 static size_t whole(const char *data, size_t n)
 {
@@ -64,8 +40,7 @@ static size_t whole(const char *data, size_t n)
     return k - 1;
 }
 
-static void put_spill(struct sink *s, const mcplug_result *result, size_t i,
-                      void (*put_piece)(struct sink *s, const char *data, size_t len))
+static void put_spill(struct sink *s, const mcplug_result *result, size_t i)
 {
     char *piece = mp_resize(NULL, PIECE);
     uint64_t at = 0;
@@ -80,7 +55,7 @@ static void put_spill(struct sink *s, const mcplug_result *result, size_t i,
         if (n > 0)
             n = (int64_t)whole(piece, (size_t)n);
         if (n > 0)
-            put_piece(s, piece, (size_t)n);
+            put(s, piece, (size_t)n);
         at += n > 0 ? (uint64_t)n : 0;
     }
     mp_free(piece);
@@ -107,26 +82,160 @@ static int end_of(const struct sink *s, struct mcplug_error *err)
                                        "be read");
 }
 
+/* ---- JSON, piece by piece ---- */
+
+/* How one byte is written inside of a JSON string; 0: as it is. What was spilled is
+ * well-formed UTF-8, so only the few that JSON keeps for itself need care. */
+static size_t escape(unsigned char c, char code[8])
+{
+    static const char names[] = "btn\vfr";
+
+    if (c >= 0x20 && c != '"' && c != '\\')
+        return 0;
+    if (c == '"' || c == '\\')
+        return (size_t)snprintf(code, 8, "\\%c", c);
+    if (c >= '\b' && c <= '\r' && c != '\v')
+        return (size_t)snprintf(code, 8, "\\%c", names[c - '\b']);
+    return (size_t)snprintf(code, 8, "\\u%04x", c);
+}
+
+/* How many of the first `n` bytes are whole characters, of a text that goes on. */
+static size_t before_character(const char *data, size_t n)
+{
+    while (n && ((unsigned char)data[n] & 0xc0) == 0x80)
+        n--;
+    return n;
+}
+
+/* As much of `data` as fits into `buf`, whole characters, escaped. Returns what was put,
+ * and in `*n` how many bytes of `data` that were. */
+static size_t put_escaped(const char *data, size_t *n, char *buf, size_t len)
+{
+    size_t used = 0, put = 0;
+    char code[8];
+
+    while (used < *n) {
+        size_t run = used, more = 0;
+        while (run < *n && !(more = escape((unsigned char)data[run], code)))
+            run++;
+        size_t plain = run - used;
+        if (plain > len - put) {
+            plain = before_character(data + used, len - put);
+            more = 0;
+            run = *n; /* that was all */
+        }
+        memcpy(buf + put, data + used, plain);
+        put += plain;
+        used += plain;
+        if (run == *n || more > len - put)
+            break;
+        memcpy(buf + put, code, more);
+        put += more;
+        used++;
+    }
+    *n = used;
+    return put;
+}
+
+/* The next piece of a string that was spilled; behind it its closing quote. */
+static int64_t spilled_piece(const mcplug_result *result, struct mcplug_cursor *at,
+                             char *buf, size_t len)
+{
+    struct mcplug_spill spill = {.struct_size = sizeof spill};
+    char raw[PIECE];
+
+    if (mcplug_result_spill(result, at->part, &spill) != MCPLUG_OK ||
+        at->offset > spill.size)
+        return MCPLUG_EINVAL;
+    int64_t r = mcplug_result_spill_read(result, at->part, at->offset, raw,
+                                         len < sizeof raw ? len : sizeof raw);
+    if (r < 0)
+        return MCPLUG_EIO;
+    size_t n = whole(raw, (size_t)r);
+    if (!n) {
+        at->inside = 0;
+        at->part++;
+        at->offset = spill.json_offset + spill.json_len;
+        buf[0] = '"';
+        return 1;
+    }
+    r = (int64_t)put_escaped(raw, &n, buf, len);
+    at->offset += n;
+    return r;
+}
+
+/* What comes at `at` of the JSON up to `end`: in `buf`, or where it is, and then `most`
+ * bytes of it. Returns how many, 0 at the end, or an error. */
+static int64_t next_piece(const mcplug_result *result, struct mcplug_cursor *at,
+                          size_t end, char *buf, size_t len, size_t most,
+                          const char **out)
+{
+    struct mcplug_spill spill = {.struct_size = sizeof spill};
+    size_t i = at->part;
+
+    *out = buf;
+    if (at->inside)
+        return spilled_piece(result, at, buf, len);
+    if (at->offset > end)
+        return MCPLUG_EINVAL;
+    *out = mcplug_result_json(result, NULL) + at->offset;
+    bool has_spill = next_spill(result, &i, at->offset, end, &spill);
+    size_t n = (has_spill ? spill.json_offset + 1 : end) - at->offset;
+    at->part = i;
+    if (n > most) {
+        n = before_character(*out, most);
+    } else if (has_spill) {
+        at->inside = 1;
+        at->offset = 0;
+        return (int64_t)n;
+    }
+    at->offset += n;
+    return (int64_t)n;
+}
+
+int64_t mcplug_result_read(const mcplug_result *result, struct mcplug_cursor *at,
+                           void *buf, size_t len)
+{
+    const char *piece;
+    size_t all, put = 0;
+    int64_t n = 1;
+
+    if (!result || !at || at->struct_size < sizeof *at || !buf || len < MCPLUG_READ_MIN)
+        return MCPLUG_EINVAL;
+    mcplug_result_json(result, &all);
+    while (n > 0 && len - put >= MCPLUG_READ_MIN) {
+        char *to = (char *)buf + put;
+        n = next_piece(result, at, all, to, len - put, len - put, &piece);
+        if (n > 0 && piece != to)
+            memcpy(to, piece, (size_t)n);
+        put += n > 0 ? (size_t)n : 0;
+    }
+    return put ? (int64_t)put : n;
+}
+
 int mcplug_result_write(const mcplug_result *result, size_t at, size_t len,
                         mcplug_write_fn *write, void *arg, struct mcplug_error *err)
 {
     struct sink s = {.write = write, .arg = arg};
-    struct mcplug_spill spill = {.struct_size = sizeof spill};
-    size_t all, i = 0;
-    const char *json = mcplug_result_json(result, &all);
+    struct mcplug_cursor cursor = {.struct_size = sizeof cursor, .offset = at};
+    char buf[PIECE];
+    const char *piece;
+    size_t all;
+    int64_t n = 1;
 
+    mcplug_result_json(result, &all);
     if (at > all)
         return mp_fail(err, MCPLUG_EINVAL, "the part is not in the result");
     size_t end = len < all - at ? at + len : all;
-    while (s.r == MCPLUG_OK && next_spill(result, &i, at, end, &spill)) {
-        put(&s, json + at, spill.json_offset + 1 - at);
-        put_spill(&s, result, i, put_escaped);
-        put(&s, "\"", 1);
-        at = spill.json_offset + spill.json_len;
+    while (n > 0 && !s.ended) {
+        n = next_piece(result, &cursor, end, buf, sizeof buf, SIZE_MAX, &piece);
+        put(&s, piece, n > 0 ? (size_t)n : 0);
     }
-    put(&s, json + at, end - at);
+    s.r = n < 0 ? (int)n : MCPLUG_OK;
     return end_of(&s, err);
 }
+
+/* ---- one string ---- */
 
 int mcplug_result_write_string(const mcplug_result *result, size_t at,
                                mcplug_write_fn *write, void *arg,
@@ -140,7 +249,7 @@ int mcplug_result_write_string(const mcplug_result *result, size_t at,
     if (at >= all || json[at] != '"')
         return mp_fail(err, MCPLUG_EINVAL, "no string begins there");
     if (next_spill(result, &i, at, at + 1, &spill)) {
-        put_spill(&s, result, i, put);
+        put_spill(&s, result, i);
         return end_of(&s, err);
     }
     char piece[4 + 3 * 4096];

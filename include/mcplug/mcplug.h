@@ -484,7 +484,7 @@ MCPLUG_API int mcplug_set_queue(mcplug *host, const char *name, unsigned concurr
 MCPLUG_API mcplug_result *mcplug_result_ref(mcplug_result *result);
 MCPLUG_API void mcplug_result_unref(mcplug_result *result); /* NULL is fine */
 /* The result's JSON text with a NUL behind it. Strings that were too long for memory
- * are cut short here; their whole is in the spills. */
+ * are cut short here; mcplug_result_read() has them whole. */
 MCPLUG_API const char *mcplug_result_json(const mcplug_result *result, size_t *len);
 MCPLUG_API int mcplug_result_is_error(const mcplug_result *result); /* isError: true */
 /* The message of a tool's failure: content[0].text, else `error`, else "Unknown
@@ -506,6 +506,20 @@ MCPLUG_API int mcplug_result_spill(const mcplug_result *result, size_t i,
 /* Reads up to `len` bytes at `offset`; returns how many, 0 at the end, or an error. */
 MCPLUG_API int64_t mcplug_result_spill_read(const mcplug_result *result, size_t i,
                                             uint64_t offset, void *buf, size_t len);
+
+/* Where a reader of the whole is. Begin with struct_size set and all else 0. */
+struct mcplug_cursor {
+    uint32_t struct_size;
+    uint32_t inside; /* not 0: a spilled string */
+    uint64_t part;   /* which one that is, or comes next */
+    uint64_t offset; /* in it, or in mcplug_result_json() */
+};
+#define MCPLUG_READ_MIN 16 /* of `len` below: an escape and a character fit */
+/* Reads the result's JSON whole, spilled strings in their places, piece by piece: up to
+ * `len` bytes, and never a part of a character of UTF-8. Returns how many, 0 at the end,
+ * or an error: MCPLUG_EINVAL, or MCPLUG_EIO when the file cannot be read. */
+MCPLUG_API int64_t mcplug_result_read(const mcplug_result *result,
+                                      struct mcplug_cursor *at, void *buf, size_t len);
 
 /* ---- lists --------------------------------------------------------------- */
 

@@ -124,6 +124,35 @@ def the_tools_are_ready_for_a_request_in_every_format():
     box.free()
 
 
+def read_whole(result, size):
+    cursor = M.struct("mcplug_cursor")()
+    piece = ctypes.create_string_buffer(size)
+    whole = b""
+    while True:
+        n = M.mcplug_result_read(result, ctypes.byref(cursor), piece, size)
+        assert n >= 0, n
+        if n == 0:
+            return whole
+        whole += piece.raw[:n]
+
+
+def a_result_of_any_size_is_read_whole():
+    host = check(M.mcplug_new, None)
+    s = settings()
+    options = M.struct("mcplug_server_options")(once=1, max_memory=1 << 20)
+    server, result = ctypes.c_void_p(), ctypes.c_void_p()
+    check(M.mcplug_open_wait, host, s, ctypes.byref(options), ctypes.byref(server))
+    check(M.mcplug_call_tool_wait, server, b"big", b'{"bytes":5000000}', None,
+          ctypes.byref(result))
+    assert M.mcplug_result_spills(result) == 1
+    for size in (1 << 16, 1 << 23):
+        text = json.loads(read_whole(result, size))["content"][0]["text"]
+        assert len(text) == 5000000, len(text)
+    M.mcplug_result_unref(result)
+    M.mcplug_settings_free(s)
+    M.mcplug_free(host)
+
+
 def a_tool_that_is_not_there_is_told_by_its_code():
     box = Box()
     try:
@@ -149,5 +178,6 @@ sys.exit(run([
     a_record_may_be_kept_after_its_callback,
     a_server_can_be_removed,
     the_tools_are_ready_for_a_request_in_every_format,
+    a_result_of_any_size_is_read_whole,
     a_tool_that_is_not_there_is_told_by_its_code,
 ]))

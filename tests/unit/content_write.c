@@ -88,6 +88,85 @@ START_TEST(a_result_is_written_whole_as_it_came)
 }
 END_TEST
 
+/* What all pieces of `size` bytes come to is in `got`. */
+static void read_all(size_t size)
+{
+    struct mcplug_cursor at = {.struct_size = sizeof at};
+    char *piece = malloc(size);
+    int64_t n;
+
+    mp_str_reset(&got);
+    while ((n = mcplug_result_read(result, &at, piece, size)) > 0) {
+        ck_assert_uint_le((size_t)n, size);
+        ck_assert_uint_ne((unsigned char)piece[0] & 0xc0, 0x80); /* a whole character */
+        mp_str_add(&got, piece, (size_t)n);
+    }
+    ck_assert_int_eq(n, 0);
+    ck_assert_int_eq(mcplug_result_read(result, &at, piece, size), 0); /* still */
+    free(piece);
+}
+
+START_TEST(a_result_is_read_whole_in_pieces_of_any_size)
+{
+    static const size_t sizes[] = {MCPLUG_READ_MIN, 17,    18,     19, 23, 100, 4096,
+                                   32768,           40000, 1 << 22};
+
+    mp_str_adds(&text, "{\"\xe2\x82\xac\xf0\x9f\x98\x80\":");
+    add_long("x\\ny\\\"\\\\\\u0001\xe2\x82\xac\xf0\x9f\x98\x80", 30000);
+    mp_str_adds(&text, ",\"b\":[1,2],\"c\":");
+    add_long("plain", 60000);
+    mp_str_adds(&text, ",\"e\":");
+    add_long("\\u0001\\u0002", 60000);
+    mp_str_adds(&text, ",\"d\":\"short\\n\"}");
+    read_result();
+    ck_assert_uint_eq(mcplug_result_spills(result), 3);
+    for (size_t i = 0; i < MP_COUNT(sizes); i++) {
+        read_all(sizes[i]);
+        has(&text);
+    }
+}
+END_TEST
+
+START_TEST(a_result_without_spills_is_read_like_any_other)
+{
+    mp_str_adds(&text, "{\"a\":\"\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f\xc3\xa4\xc3\xb6\"}");
+    read_result();
+    for (size_t size = MCPLUG_READ_MIN; size < 40; size++) {
+        read_all(size);
+        has(&text);
+    }
+}
+END_TEST
+
+START_TEST(a_cursor_that_is_nowhere_is_refused)
+{
+    struct mcplug_cursor at = {.struct_size = sizeof at};
+    char buf[64];
+
+    mp_str_adds(&text, "{\"a\":");
+    add_long("first", 60000);
+    mp_str_adds(&text, "}");
+    read_result();
+    ck_assert_int_eq(mcplug_result_read(result, &at, buf, MCPLUG_READ_MIN - 1),
+                     MCPLUG_EINVAL);
+    ck_assert_int_eq(mcplug_result_read(result, &at, NULL, 64), MCPLUG_EINVAL);
+    ck_assert_int_eq(mcplug_result_read(result, NULL, buf, 64), MCPLUG_EINVAL);
+    ck_assert_int_eq(mcplug_result_read(NULL, &at, buf, 64), MCPLUG_EINVAL);
+    at.struct_size = 0;
+    ck_assert_int_eq(mcplug_result_read(result, &at, buf, 64), MCPLUG_EINVAL);
+    at = (struct mcplug_cursor){.struct_size = sizeof at, .offset = UINT64_MAX};
+    ck_assert_int_eq(mcplug_result_read(result, &at, buf, 64), MCPLUG_EINVAL);
+    at = (struct mcplug_cursor){.struct_size = sizeof at, .inside = 1, .part = 1};
+    ck_assert_int_eq(mcplug_result_read(result, &at, buf, 64), MCPLUG_EINVAL);
+    at = (struct mcplug_cursor){
+        .struct_size = sizeof at, .inside = 1, .offset = 5 * 60000 + 1};
+    ck_assert_int_eq(mcplug_result_read(result, &at, buf, 64), MCPLUG_EINVAL);
+    at = (struct mcplug_cursor){.struct_size = sizeof at, .part = UINT64_MAX};
+    ck_assert_int_gt(mcplug_result_read(result, &at, buf, 64),
+                     0); /* cut, as it is kept */
+}
+END_TEST
+
 START_TEST(a_part_is_written_without_its_neighbours)
 {
     mp_str_adds(&text, "{\"a\":");
@@ -237,6 +316,9 @@ static void add(TCase *tc)
 {
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_result_is_written_whole_as_it_came);
+    tcase_add_test(tc, a_result_is_read_whole_in_pieces_of_any_size);
+    tcase_add_test(tc, a_result_without_spills_is_read_like_any_other);
+    tcase_add_test(tc, a_cursor_that_is_nowhere_is_refused);
     tcase_add_test(tc, a_part_is_written_without_its_neighbours);
     tcase_add_test(tc, a_string_is_unescaped_wherever_it_is_kept);
     tcase_add_test(tc, who_wants_no_more_gets_no_more);
