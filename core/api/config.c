@@ -1,9 +1,9 @@
 /* Servers by name. */
 #include "api/host.h"
+#include "api/options.h"
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "config/supervision.h"
 #include "plugin/props.h"
 #include "registry/tool_cache.h"
 
@@ -42,29 +42,6 @@ static void use_queue(mcplug *host, const struct mcplug_config *config, const ch
     unsigned concurrent, waiting;
     if (name && mp_config_queue(config, name, &concurrent, &waiting))
         mcplug_set_queue(host, name, concurrent, waiting);
-}
-
-/* What the caller left open is as the entry has it. */
-static void fill_options(const struct mp_supervision *u, struct mcplug_server_options *o)
-{
-    const struct mp_timeouts *t = &u->timeouts;
-
-    o->timeout_ms = o->timeout_ms ? o->timeout_ms : t->connect_ms;
-    o->request_ms = o->request_ms ? o->request_ms : t->request_ms;
-    o->tool_ms = o->tool_ms ? o->tool_ms : t->tool_ms;
-    o->dedicated = o->dedicated || !u->shared;
-    o->probe = o->probe ? o->probe : u->probe;
-    o->probe_url = o->probe_url ? o->probe_url : u->probe_url;
-    o->idle_ms = o->idle_ms ? o->idle_ms : u->idle_ms;
-    o->queue = o->queue ? o->queue : u->queue;
-    if (!o->tool_queues)
-        o->tool_queues = (const char *const *)u->tool_queues;
-    if (!o->tools_allowed)
-        o->tools_allowed = (const char *const *)u->tools_allowed;
-    if (!o->tools_denied)
-        o->tools_denied = (const char *const *)u->tools_denied;
-    if (u->keep_alive && !o->keep_alive_ms)
-        o->keep_alive_ms = 50000;
 }
 
 static void warn(mcplug *host, const struct mcplug_server_options *o, const char *source,
@@ -109,9 +86,8 @@ static int open_entry(mcplug *host, mcplug_config *config, struct mp_entry *entr
                                &target, err);
     warn_all(host, o, config, entry, r == MCPLUG_OK ? resolved.missing : NULL);
     if (r == MCPLUG_OK)
-        r = mp_entry_supervision(entry, &supervision, err);
+        r = mp_server_options_fill(o, entry->json, &supervision, err);
     if (r == MCPLUG_OK) {
-        fill_options(&supervision, o);
         o->name = o->name ? o->name : entry->name;
         use_queue(host, config, o->queue);
         const char *const *tq = o->tool_queues;

@@ -1,4 +1,5 @@
 #include "api/host.h"
+#include "api/options.h"
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -56,11 +57,15 @@ unsigned mcplug_batch_size(int *wrong)
 }
 
 static int take_options(mcplug *host, const struct mcplug_options *given,
-                        struct mcplug_options *o, struct mcplug_error *err)
+                        struct mcplug_options *o, struct mp_host_json *json,
+                        struct mcplug_error *err)
 {
     *o = (struct mcplug_options){0};
-    if (mp_take_options(o, given, err) != MCPLUG_OK)
-        return MCPLUG_EINVAL;
+    int r = mp_take_options(o, given, err);
+    if (r == MCPLUG_OK)
+        r = mp_host_options_fill(o, json, err);
+    if (r != MCPLUG_OK)
+        return r;
     mp_events_init(&host->events, o->log, o->log_arg, o->log_level);
     host->client_name = mp_strdup(o->client_name ? o->client_name : "mcplug");
     host->client_version =
@@ -89,11 +94,12 @@ static void host_free(mcplug *host)
 mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *err)
 {
     struct mcplug_options o;
+    struct mp_host_json json = {0};
     mcplug *host = mp_alloc(sizeof *host);
 
     if (!host) {
         mp_fail_nomem(err);
-    } else if (take_options(host, options, &o, err) == MCPLUG_OK &&
+    } else if (take_options(host, options, &o, &json, err) == MCPLUG_OK &&
                (host->loop = mp_loop_new(err))) {
         struct mp_catalogue_options c = {.log = &host->events,
                                          .loop = host->loop,
@@ -106,6 +112,7 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
                                          .place = &mp_place_ops};
         host->catalogue = mp_catalogue_new(&c, err);
     }
+    mp_host_json_clear(&json);
     if (host && !host->catalogue) {
         host_free(host);
         return NULL;

@@ -1,4 +1,5 @@
 #include "api/host.h"
+#include "api/options.h"
 
 #include "base/error.h"
 
@@ -17,7 +18,8 @@ int mcplug_open(mcplug *host, const mcplug_settings *settings,
 {
     struct mcplug_error own = MCPLUG_ERROR_INIT;
     struct mcplug_server_options o = {0};
-    struct mp_target *target;
+    struct mp_supervision kept = {0};
+    struct mp_target *target = NULL;
 
     err = err ? err : &own;
     if (host->freeing)
@@ -26,11 +28,13 @@ int mcplug_open(mcplug *host, const mcplug_settings *settings,
         return mp_fail(err, MCPLUG_EINVAL, "`settings` and `out` must not be NULL");
     int r = mp_take_options(&o, options, err);
     if (r == MCPLUG_OK)
+        r = mp_server_options_fill(&o, mp_bytes(NULL, 0), &kept, err);
+    if (r == MCPLUG_OK)
         r = mp_target_of_settings(settings, o.policy, &target, err);
-    if (r != MCPLUG_OK)
-        return r;
-    r = mp_server_open(&host->registry, target, options, ready, ready_arg, out, err);
+    if (r == MCPLUG_OK)
+        r = mp_server_open(&host->registry, target, &o, ready, ready_arg, out, err);
     mp_target_unref(target);
+    mp_supervision_clear(&kept);
     return r;
 }
 

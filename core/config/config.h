@@ -112,6 +112,11 @@ int mp_config_note(struct mcplug_config *config, const struct mp_source *source,
 /* What can be said of an entry without its module: the shapes of the keys that every
  * server may have. */
 void mp_entry_check_shape(struct mp_entry *entry);
+/* Checks a part of an entry that a program gives in place: the keys of its transport, or
+ * those of its supervision. `name` begins messages; `json`, any text, becomes the object.
+ * MCPLUG_ECONFIG. */
+int mp_part_check(const char *name, bool settings, mp_view *json,
+                  struct mcplug_error *err);
 /* The first thing that is wrong with an entry, among the problems from `before` on;
  * change.c. MCPLUG_OK: it is not broken, else `code`. */
 int mp_entry_broken(const struct mp_entry *entry, size_t before, int code,

@@ -1,6 +1,7 @@
 /* What may stand in an entry. */
 #include "config/keys.h"
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "json/skip.h"
 #include "plugin/props.h"
@@ -70,23 +71,39 @@ static void complain_of_neither(struct mp_entry *entry, mp_view json)
                 : "\"command\" or \"url\" is missing");
 }
 
+static void check_probe_has_url(struct mp_entry *entry)
+{
+    mp_view probe = mp_view_get(entry->json, "healthProbe");
+
+    if (mp_view_equals(mp_probe_of(probe), "http") &&
+        !mp_view_get(entry->json, "healthUrl").len &&
+        !(mp_view_is_object(probe) && mp_view_get(probe, "healthUrl").len))
+        mp_entry_complain(entry, false, ".healthProbe", probe,
+                          "\"http\" needs \"healthUrl\", which is missing");
+}
+
+/* Complains if not. */
+static bool is_walkable(struct mp_entry *entry, const char *wanted)
+{
+    if (!mp_view_is_object(entry->json))
+        mp_entry_expected(entry, "", entry->json, wanted);
+    else if (entry->json.len > MP_ENTRY_MAX || too_deep(entry->json))
+        mp_entry_complain(entry, false, "", entry->json,
+                          "is too long, or nested too deeply");
+    else
+        return true;
+    return false;
+}
+
 void mp_entry_check_shape(struct mp_entry *entry)
 {
     struct mp_walk w = mp_walk_into(entry->json);
     mp_view name, value, command = mp_view_get(entry->json, "command");
     mp_view url = mp_view_get(entry->json, "url");
-    mp_view probe = mp_view_get(entry->json, "healthProbe");
     char below[96];
 
-    if (!mp_view_is_object(entry->json)) {
-        mp_entry_expected(entry, "", entry->json, "an object that describes a server");
+    if (!is_walkable(entry, "an object that describes a server"))
         return;
-    }
-    if (entry->json.len > MP_ENTRY_MAX || too_deep(entry->json)) {
-        mp_entry_complain(entry, false, "", entry->json,
-                          "is too long, or nested too deeply");
-        return;
-    }
     while (mp_walk_member(&w, &name, &value)) {
         const struct mp_key *key = find_key(name);
         snprintf(below, sizeof below, ".%s", key ? key->name : "");
@@ -98,11 +115,7 @@ void mp_entry_check_shape(struct mp_entry *entry)
         else if (key)
             key->check(entry, below, value);
     }
-    if (mp_view_equals(mp_probe_of(probe), "http") &&
-        !mp_view_get(entry->json, "healthUrl").len &&
-        !(mp_view_is_object(probe) && mp_view_get(probe, "healthUrl").len))
-        mp_entry_complain(entry, false, ".healthProbe", probe,
-                          "\"http\" needs \"healthUrl\", which is missing");
+    check_probe_has_url(entry);
     if (command.len && url.len)
         mp_entry_complain(entry, false, "", url,
                           "has both \"command\" and \"url\"; one must go");
@@ -112,6 +125,73 @@ void mp_entry_check_shape(struct mp_entry *entry)
                           "has \"url\" beside \"path\" or \"host\"; one must go");
     else if (!command.len && !url.len && !mp_view_get(entry->json, "type").len)
         complain_of_neither(entry, entry->json);
+}
+
+/* ---- parts of an entry that are given in place ---- */
+
+static void check_unknown_part(struct mp_entry *entry, mp_view name, bool is_setting)
+{
+    char *text = mp_view_strdup(name), below[160];
+    const char *best = NULL;
+
+    snprintf(below, sizeof below, ".%.128s", text ? text : "");
+    for (const struct mp_key *k = mp_keys; text && k->name; k++)
+        if (k->into)
+            mp_nearest(text, k->name, &best);
+    if (!text)
+        mp_entry_no_memory(entry);
+    else if (is_setting)
+        mp_entry_complain(entry, false, below, name,
+                          "is no setting of a transport, but of the server's options");
+    else
+        mp_entry_complain(entry, false, below, name, "is unknown%s%s%s",
+                          best ? "; did you mean \"" : "", best ? best : "",
+                          best ? "\"?" : "");
+    mp_free(text);
+}
+
+static void check_part(struct mp_entry *entry, bool settings)
+{
+    struct mp_walk w = mp_walk_into(entry->json);
+    mp_view name, value;
+    char below[96];
+
+    if (!is_walkable(entry, "an object"))
+        return;
+    while (mp_walk_member(&w, &name, &value)) {
+        const struct mp_key *key = mp_key_find(name);
+        bool is_type = key && strcmp(key->name, "type") == 0;
+        snprintf(below, sizeof below, ".%s", key ? key->name : "");
+        if (settings ? key && key->ours && !is_type : !key || !key->into)
+            check_unknown_part(entry, name, settings);
+        else if (key && key->check)
+            key->check(entry, below, value);
+    }
+    if (!settings)
+        check_probe_has_url(entry);
+}
+
+int mp_part_check(const char *name, bool settings, mp_view *json,
+                  struct mcplug_error *err)
+{
+    static char in_no_file[] = "";
+    struct mcplug_config *config = mp_alloc(sizeof *config);
+    struct mp_source source = {.scope = MCPLUG_SCOPE_DYNAMIC, .path = in_no_file};
+    struct mp_entry entry = {
+        .config = config, .name = (char *)(uintptr_t)name, .source = &source};
+
+    if (!config)
+        return mp_fail_nomem(err);
+    atomic_init(&config->refs, 1);
+    int r = mp_json_check_file(name, *json, err);
+    if (r == MCPLUG_OK) {
+        entry.json = *json = mp_view_trim(*json);
+        check_part(&entry, settings);
+        r = config->incomplete ? mp_fail_nomem(err)
+                               : mp_entry_broken(&entry, 0, MCPLUG_ECONFIG, err);
+    }
+    mcplug_config_free(config);
+    return r;
 }
 
 /* ---- with the transport's options ---- */

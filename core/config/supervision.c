@@ -11,18 +11,25 @@
 /* No variables: what is kept under a name, and which tools are allowed, must not depend
  * on who asks. */
 
-int mp_entry_supervision(const struct mp_entry *entry, struct mp_supervision *out,
-                         struct mcplug_error *err)
+int mp_supervision_read(mp_view first, mp_view entry, struct mp_supervision *out,
+                        struct mcplug_error *err)
 {
     bool ok = true;
 
     memset(out, 0, sizeof *out);
     out->shared = true;
     for (const struct mp_key *key = mp_keys; ok && key->name; key++) {
-        mp_view v = mp_view_get(entry->json, key->name);
+        mp_view v = mp_view_get(first, key->name);
+        v = v.len ? v : mp_view_get(entry, key->name);
         ok = !key->into || !v.len || key->into->read(v, (char *)out + key->at);
     }
     return ok ? MCPLUG_OK : mp_fail_nomem(err);
+}
+
+int mp_entry_supervision(const struct mp_entry *entry, struct mp_supervision *out,
+                         struct mcplug_error *err)
+{
+    return mp_supervision_read(mp_bytes(NULL, 0), entry->json, out, err);
 }
 
 void mp_supervision_clear(struct mp_supervision *supervision)

@@ -27,6 +27,10 @@ struct mp_supervision {
 /* Only for entries that are not broken. MCPLUG_ENOMEM. Clear in any case. */
 int mp_entry_supervision(const struct mp_entry *entry, struct mp_supervision *out,
                          struct mcplug_error *err);
+/* The same of an entry's text, where the members of another object, which have been
+ * checked, come first; either may be empty. */
+int mp_supervision_read(mp_view first, mp_view entry, struct mp_supervision *out,
+                        struct mcplug_error *err);
 void mp_supervision_clear(struct mp_supervision *supervision);
 
 #define MP_QUEUES_MAX 1000            /* that one file may name */

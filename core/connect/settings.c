@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "config/config.h"
 
 #include "../../plugins/common/url.h"
 
@@ -55,6 +56,48 @@ int mcplug_settings_put(mcplug_settings *s, const char *name, const char *key,
                         const char *value)
 {
     return mp_props_put(s->props, name, key, value);
+}
+
+/* "args": [] means that there are none. */
+static void drop_empty(mcplug_props *props, mp_view object)
+{
+    struct mp_walk w = mp_walk_into(object);
+    mp_view key, value;
+
+    while (mp_walk_member(&w, &key, &value)) {
+        bool is_empty = (mp_view_is_array(value) || mp_view_is_object(value)) &&
+                        !mp_view_count(value);
+        char *name = is_empty ? mp_view_strdup(key) : NULL;
+        mp_props_drop(props, name);
+        mp_free(name);
+    }
+}
+
+int mcplug_settings_json(mcplug_settings *s, const char *json, struct mcplug_error *err)
+{
+    mp_view object = mp_text(json);
+    struct mp_entry entry = {.json = object};
+    mcplug_props *props = mp_props_new();
+    char *type = NULL;
+
+    int r = props ? mp_part_check("settings", true, &object, err) : mp_fail_nomem(err);
+    entry.json = object;
+    if (r == MCPLUG_OK)
+        r = mp_entry_type(&entry, &type, err);
+    if (r == MCPLUG_OK)
+        r = mp_props_add_json(props, object, "type", err);
+    if (r == MCPLUG_OK && (r = mp_props_replace(s->props, props)) != MCPLUG_OK)
+        mp_fail(err, r, r == MCPLUG_ENOMEM ? "out of memory" : "too many settings");
+    if (r == MCPLUG_OK) {
+        drop_empty(s->props, object);
+        if (type && (!s->type || mp_view_get(object, "type").len)) {
+            mp_free(s->type);
+            s->type = mp_move(&type);
+        }
+    }
+    mp_free(type);
+    mp_props_free(props);
+    return r;
 }
 
 int mp_settings_merge(mcplug_settings *settings, const mcplug_settings *top,

@@ -169,6 +169,39 @@ const char *mp_props_map_get(const mcplug_props *props, const char *name, const 
     return value ? *value : NULL;
 }
 
+void mp_props_drop(mcplug_props *props, const char *name)
+{
+    struct setting *s = find(props, name);
+
+    if (!s)
+        return;
+    setting_clear(s);
+    size_t behind = (size_t)(&props->settings[--props->n] - s);
+    memmove(s, s + 1, behind * sizeof *s);
+}
+
+int mp_props_replace(mcplug_props *props, mcplug_props *from)
+{
+    size_t added = 0;
+
+    for (size_t i = 0; i < from->n; i++)
+        added += !find(props, from->settings[i].name);
+    if (props->n + added > MP_PROPS_MAX)
+        return MCPLUG_ETOOBIG;
+    if (!mp_grow(&props->settings, &props->cap, props->n + added))
+        return MCPLUG_ENOMEM;
+    for (size_t i = 0; i < from->n; i++) {
+        struct setting *s = find(props, from->settings[i].name);
+        if (s)
+            setting_clear(s);
+        else
+            s = &props->settings[props->n++];
+        *s = from->settings[i];
+    }
+    from->n = 0;
+    return MCPLUG_OK;
+}
+
 int mp_props_merge(mcplug_props *props, const mcplug_props *top)
 {
     int r = MCPLUG_OK;

@@ -38,6 +38,11 @@ const char *const *mp_props_list(const mcplug_props *props, const char *name);
 /* The value that a map has for `key`; NULL: none. */
 const char *mp_props_map_get(const mcplug_props *props, const char *name,
                              const char *key);
+/* Forgets the setting of that name, if there is one. */
+void mp_props_drop(mcplug_props *props, const char *name);
+/* Each setting of `from` takes the place of that of the same name, whatever its shape;
+ * `from` is empty after that. MCPLUG_ENOMEM or _ETOOBIG: all as before. */
+int mp_props_replace(mcplug_props *props, mcplug_props *from);
 /* Puts `top` on it: a value replaces one, a list goes on, a map gets more entries. As
  * mp_props_set() and the like fail. */
 int mp_props_merge(mcplug_props *props, const mcplug_props *top);

@@ -102,6 +102,10 @@ struct mcplug_options {
     /* The directory that has mcplug-reaper, without which no stdio server is started.
      * NULL: $MCPLUG_HELPER_PATH, else the one that the library was installed with. */
     const char *helper_dir;
+    /* Some of the above as a JSON object: clientName, clientVersion, pluginDirs,
+     * spillDir, helperDir, and logLevel ("error", "warn", "verbose", "trace"). Members
+     * that are set win. MCPLUG_ECONFIG: it is no such object, or has another key. */
+    const char *json;
 };
 
 /* give: mcplug_free. `options` may be NULL. */
@@ -145,6 +149,13 @@ MCPLUG_API int mcplug_settings_add(mcplug_settings *s, const char *name,
                                    const char *value); /* one more of a list: args */
 MCPLUG_API int mcplug_settings_put(mcplug_settings *s, const char *name, const char *key,
                                    const char *value); /* one entry of a map: env */
+/* Sets what a JSON object has, in the keys and forms of an entry in mcplug.json(5):
+ * {"type":"stdio","command":"x","args":["-v"],"env":{"A":"1"}}. A member replaces all
+ * that was set under its name. Values are taken as they are, without variables and
+ * secrets. MCPLUG_ECONFIG: it is no such object, and nothing was set; keys of an entry
+ * that are about supervision belong into mcplug_server_options.json. */
+MCPLUG_API int mcplug_settings_json(mcplug_settings *s, const char *json,
+                                    struct mcplug_error *err);
 
 /* ---- servers ------------------------------------------------------------- */
 
@@ -250,6 +261,11 @@ struct mcplug_server_options {
      * the settings now, and at each start what a locator finds for them. NULL: nothing
      * does. The server keeps it. */
     mcplug_config *policy;
+    /* The keys of an entry that are about supervision, as mcplug.json(5) has them:
+     * {"timeouts":{"tool":"10m"},"queue":"gpu","toolsAllowed":["get_*"],"idle":"5m"}. It
+     * comes before the entry of mcplug_open_named(); members above that are set win.
+     * MCPLUG_ECONFIG: it is no such object, or has a key that is none of these. */
+    const char *json;
 };
 
 /* `ready` runs once: when the server is ready, or with the reason why not. All who wait

@@ -6,9 +6,10 @@ import sys
 from mcplug import M, Error, check, example_server, function, run
 
 
-def settings():
-    s = M.mcplug_settings_new(b"stdio")
-    M.mcplug_settings_set(s, b"command", example_server())
+def settings(**members):
+    s = M.mcplug_settings_new(None)
+    entry = {"command": example_server().decode(), **members}
+    check(M.mcplug_settings_json, s, json.dumps(entry).encode())
     return s
 
 
@@ -153,6 +154,50 @@ def a_result_of_any_size_is_read_whole():
     M.mcplug_free(host)
 
 
+def options_and_settings_are_json():
+    options = M.struct("mcplug_options")(json=b'{"clientName":"snake"}')
+    host = check(M.mcplug_new, ctypes.byref(options))
+    box = check(M.mcplug_toolbox_new, host, None)
+    s = settings(args=["--era", "modern"], env={"FROM_JSON": "yes"})
+    kept = M.struct("mcplug_server_options")(json=b'{"toolsAllowed":["env","meta"]}')
+    check(M.mcplug_toolbox_add, box, b"demo", s, ctypes.byref(kept))
+    M.mcplug_settings_free(s)
+    check(M.mcplug_toolbox_warm_up_wait, box, None, None)
+    tools = json.loads(M.mcplug_toolbox_json(box, M.MCPLUG_FORMAT_MCP, None))
+    names = [tool["name"] for tool in tools if tool["name"].startswith("mcp__")]
+    assert names == ["mcp__demo__env", "mcp__demo__meta"], names
+    for tool, arguments, wanted in ((b"env", b'{"name":"FROM_JSON"}', "yes"),
+                                    (b"meta", b"{}", "snake")):
+        record = ctypes.c_void_p()
+        check(M.mcplug_toolbox_call_wait, box, b"mcp__demo__" + tool, arguments, None,
+              ctypes.byref(record))
+        told = Record(record.value)
+        assert wanted in told.json["result"], told.json
+        told.drop()
+    M.mcplug_free(host)
+
+
+def what_is_wrong_with_json_is_named():
+    host = check(M.mcplug_new, None)
+    s = settings()
+    server = ctypes.c_void_p()
+    kept = M.struct("mcplug_server_options")(json=b'{"timeout":5}')
+    for call, args, wanted in (
+            (M.mcplug_settings_json, (s, b'{"queue":"x"}'), "queue"),
+            (M.mcplug_open_wait, (host, s, ctypes.byref(kept), ctypes.byref(server)),
+             "timeouts"),
+            (M.mcplug_new, (ctypes.byref(M.struct("mcplug_options")(json=b'{"x":1}')),),
+             "clientName")):
+        try:
+            check(call, *args)
+        except Error as why:
+            assert why.code == M.MCPLUG_ECONFIG and wanted in str(why), why
+        else:
+            raise AssertionError("taken: " + wanted)
+    M.mcplug_settings_free(s)
+    M.mcplug_free(host)
+
+
 def a_tool_that_is_not_there_is_told_by_its_code():
     box = Box()
     try:
@@ -179,5 +224,7 @@ sys.exit(run([
     a_server_can_be_removed,
     the_tools_are_ready_for_a_request_in_every_format,
     a_result_of_any_size_is_read_whole,
+    options_and_settings_are_json,
+    what_is_wrong_with_json_is_named,
     a_tool_that_is_not_there_is_told_by_its_code,
 ]))
