@@ -132,3 +132,10 @@ mcplug_server *mcplug_input_server(mcplug_input *input)
 {
     return mp_input_owner(input);
 }
+
+mcplug_call *mcplug_input_call(mcplug_input *input)
+{
+    struct mp_request *request = mp_input_request(input);
+    mcplug_call *call = request ? &request->base : NULL;
+    return call && call->shown ? call->shown : call;
+}

@@ -259,9 +259,16 @@ void *mp_input_owner(const mcplug_input *in)
     return in->session ? in->owner : NULL;
 }
 
-const struct mp_request *mp_input_request(const mcplug_input *in)
+struct mp_request *mp_input_request(const mcplug_input *in)
 {
-    return in->call;
+    struct mp_request *call = in->call;
+
+    if (!call && in->session && in->exchange) {
+        call = in->session->calls.first;
+        while (call && !(call->in_round && call->rpc.id == in->exchange))
+            call = call->next;
+    }
+    return call && call->number ? call : NULL;
 }
 
 void mp_inputs_pass_on(struct mp_session *s, const void *owner, void *next)

@@ -173,6 +173,7 @@ void mp_request_result(const struct mp_request *call, const mp_message *reply,
  * one until it has ended, and clears everything else before it drops that. */
 struct mcplug_call {
     void (*cancel)(struct mcplug_call *call); /* NULL: it has ended */
+    struct mcplug_call *shown; /* what the program has instead; NULL: this one */
     atomic_uint refs;
 };
 
@@ -230,8 +231,9 @@ struct mp_request {
 void mp_input_own(mcplug_input *in, void *owner);
 void *
 mp_input_owner(const mcplug_input *in); /* NULL: the answer is not wanted any more */
-/* The request that it belongs to; NULL: not known. */
-const struct mp_request *mp_input_request(const mcplug_input *in);
+/* The request that it belongs to, as the wire says: it came in its result, or on its
+ * exchange. NULL: not known, over by now, or one of our own. */
+struct mp_request *mp_input_request(const mcplug_input *in);
 /* Questions of one owner belong to another from now on. */
 void mp_inputs_pass_on(struct mp_session *s, const void *owner, void *next);
 

@@ -266,6 +266,8 @@ mcplug_call *mcplug_toolbox_call(struct mcplug_toolbox *box, const char *name,
         use_free(use);
         return NULL;
     }
+    if (use->call)
+        use->call->shown = &use->base;
     mp_links_push(box->uses, use, next, prev);
     box->under_way++;
     return &use->base;

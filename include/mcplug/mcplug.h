@@ -578,6 +578,10 @@ MCPLUG_API ptrdiff_t mcplug_list_find(const mcplug_list *list, const char *name)
 
 /* Whom it is for; NULL: nobody waits for the answer any more. */
 MCPLUG_API mcplug_server *mcplug_input_server(mcplug_input *input);
+/* The call that it belongs to, where the wire says so: it came in the call's result
+ * (2026-07-28), or over HTTP on the answer to the call. NULL: not known, or that call has
+ * ended. Borrow: until the call ends. */
+MCPLUG_API mcplug_call *mcplug_input_call(mcplug_input *input);
 /* take. `result` is the JSON object of the answer (ElicitResult, CreateMessageResult,
  * ListRootsResult). MCPLUG_EINVAL when it is no JSON object: the question stays open. */
 MCPLUG_API int mcplug_input_answer(mcplug_input *input, const char *result);

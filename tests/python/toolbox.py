@@ -198,6 +198,34 @@ def what_is_wrong_with_json_is_named():
     M.mcplug_free(host)
 
 
+def a_question_tells_the_call_it_belongs_to():
+    host = check(M.mcplug_new, None)
+    box = check(M.mcplug_toolbox_new, host, None)
+    asked, ended = [], []
+
+    @function(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p,
+              ctypes.c_size_t)
+    def elicit(_arg, _server, question, _params, _len):
+        asked.append(M.mcplug_input_call(question))
+        M.mcplug_input_answer(question, b'{"action":"accept","content":{"name":"Ann"}}')
+
+    @function(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+    def done(_arg, _call, record):
+        ended.append(json.loads(M.mcplug_record_json(record))["result"])
+        M.mcplug_stop(host)
+
+    options = M.struct("mcplug_server_options")(elicit=elicit)
+    s = settings(args=["--era", "modern"])
+    check(M.mcplug_toolbox_add, box, b"demo", s, ctypes.byref(options))
+    M.mcplug_settings_free(s)
+    check(M.mcplug_toolbox_warm_up_wait, box, None, None)
+    call = check(M.mcplug_toolbox_call, box, b"mcp__demo__ask_name", None, None, done, None)
+    M.mcplug_run(host)
+    assert asked == [call], (asked, call)
+    assert "Hello, Ann" in ended[0], ended
+    M.mcplug_free(host)
+
+
 def a_tool_that_is_not_there_is_told_by_its_code():
     box = Box()
     try:
@@ -226,5 +254,6 @@ sys.exit(run([
     a_result_of_any_size_is_read_whole,
     options_and_settings_are_json,
     what_is_wrong_with_json_is_named,
+    a_question_tells_the_call_it_belongs_to,
     a_tool_that_is_not_there_is_told_by_its_code,
 ]))

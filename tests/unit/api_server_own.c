@@ -216,6 +216,7 @@ static struct asked {
     unsigned times;
     mcplug_server *of;
     mcplug_input *input;
+    mcplug_call *call; /* that it belongs to */
 } asked;
 
 static void on_elicit(void *arg, mcplug_server *server, mcplug_input *input,
@@ -228,6 +229,7 @@ static void on_elicit(void *arg, mcplug_server *server, mcplug_input *input,
     a->times++;
     a->of = server;
     a->input = input;
+    a->call = mcplug_input_call(input);
 }
 
 /* _i: 0 the call is known by which it came, 1 it is not: the oldest is asked */
@@ -244,9 +246,11 @@ START_TEST(a_question_is_of_the_server_whose_call_it_belongs_to)
     for (size_t i = 0; i < MP_COUNT(all); i++) {
         struct outcome out = {0};
         memset(&asked, 0, sizeof asked);
-        mcplug_call_tool(all[i], "ask_name", NULL, NULL, on_outcome, &out, &err);
+        mcplug_call *call =
+            mcplug_call_tool(all[i], "ask_name", NULL, NULL, on_outcome, &out, &err);
         UNTIL(asked.times);
         ck_assert_ptr_eq(asked.of, _i ? a : all[i]);
+        ck_assert_ptr_eq(asked.call, _i ? NULL : call);
         ck_assert_int_eq(mcplug_input_answer(asked.input, "{\"action\":\"accept\","
                                                           "\"content\":{\"name\":"
                                                           "\"Ann\"}}"),

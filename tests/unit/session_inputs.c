@@ -120,6 +120,72 @@ START_TEST(an_answer_after_the_server_is_gone_does_no_harm)
 }
 END_TEST
 
+static struct mp_request *call_of_program(uint64_t *id)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mcplug_call *c = fake_call(f.server, "t", NULL, NULL, on_outcome, &o, &err);
+    ck_assert_msg(c != NULL, "%s", err.text);
+    *id = fake_expect(&f, "tools/call");
+    struct mp_request *request = MP_OF(c, struct mp_request, base);
+    request->number = *id; /* not one of our own */
+    return request;
+}
+
+START_TEST(a_question_on_the_answer_to_a_call_belongs_to_it)
+{
+    struct mp_session_options so = {.roots = on_input};
+    uint64_t first, second;
+    char line[256];
+
+    memset(&o, 0, sizeof o);
+    n_asked = 0;
+    answer_at_once = NULL;
+    fake_init(&f);
+    f.ops.caps = MCPLUG_CAN_EXCHANGE;
+    fake_legacy(&f, &so, "{\"tools\":{}}");
+    struct mp_request *a = call_of_program(&first), *b = call_of_program(&second);
+    fake_say_on(&f, second, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"roots/list\"}");
+    fake_say_on(&f, first, "{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"roots/list\"}");
+    fake_say_on(&f, 0, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"roots/list\"}");
+    ck_assert_uint_eq(n_asked, 3);
+    ck_assert_ptr_eq(mp_input_request(asked[0]), b);
+    ck_assert_ptr_eq(mp_input_request(asked[1]), a);
+    ck_assert_ptr_null(mp_input_request(asked[2]));
+    ck_assert_ptr_eq(mcplug_input_call(asked[1]), &a->base);
+    a->number = 0;
+    ck_assert_ptr_null(mcplug_input_call(asked[1])); /* not the program's */
+    snprintf(line, sizeof line, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{}}",
+             ll(second));
+    fake_say_on(&f, second, line);
+    ck_assert_uint_eq(o.times, 1);
+    ck_assert_ptr_null(mcplug_input_call(asked[0])); /* it has ended */
+    for (size_t i = 0; i < n_asked; i++)
+        mcplug_input_answer(asked[i], "{\"roots\":[]}");
+    finish();
+}
+END_TEST
+
+START_TEST(a_question_in_the_result_of_a_call_belongs_to_it)
+{
+    uint64_t id;
+
+    start(true);
+    struct mp_request *a = call_of_program(&id);
+    fake_sayf(&f,
+              "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"resultType\":"
+              "\"input_required\",\"inputRequests\":{\"k\":" ELICIT "}}}",
+              ll(id));
+    ck_assert_uint_eq(n_asked, 1);
+    ck_assert_ptr_eq(mcplug_input_call(asked[0]), &a->base);
+    mcplug_cancel(&a->base);
+    fake_turn(&f);
+    ck_assert_uint_eq(o.times, 1);
+    ck_assert_ptr_null(mcplug_input_call(asked[0]));
+    mcplug_input_answer(asked[0], "{\"action\":\"decline\"}");
+    finish();
+}
+END_TEST
+
 START_TEST(open_questions_are_bounded)
 {
     start(false);
@@ -420,6 +486,8 @@ END_TEST
 
 static void add(TCase *tc)
 {
+    tcase_add_test(tc, a_question_on_the_answer_to_a_call_belongs_to_it);
+    tcase_add_test(tc, a_question_in_the_result_of_a_call_belongs_to_it);
     tcase_add_test(tc, a_legacy_question_is_answered_under_its_own_id);
     tcase_add_test(tc, a_refused_legacy_question_gets_its_code);
     tcase_add_test(tc, a_mode_without_a_handler_is_refused);

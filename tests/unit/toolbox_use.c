@@ -374,6 +374,32 @@ static void on_step_json(void *arg, mcplug_call *call, const char *params, size_
     s->params += strstr(params, "\"progressToken\"") != NULL;
 }
 
+static mcplug_call *asked_by;
+
+static void on_elicit(void *arg, mcplug_server *server, mcplug_input *input,
+                      const char *params, size_t len)
+{
+    (void)arg, (void)server, (void)params, (void)len;
+    asked_by = mcplug_input_call(input);
+    mcplug_input_answer(input, "{\"action\":\"decline\"}");
+}
+
+START_TEST(a_question_belongs_to_the_call_that_the_program_has)
+{
+    struct mcplug_server_options o = {.struct_size = sizeof o, .elicit = on_elicit};
+    struct seen s;
+
+    begin(NULL);
+    put_in("e", example("modern"), &o);
+    warm_up();
+    mcplug_call *call = use(&s, "mcp__e__ask_name", NULL);
+    UNTIL(asked_by);
+    ck_assert_ptr_eq(asked_by, call);
+    UNTIL(s.times);
+    end();
+}
+END_TEST
+
 /* _i: 0 legacy, 1 modern */
 START_TEST(x6_meta_arrives_and_progress_comes_back)
 {
@@ -474,6 +500,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, x2_the_time_for_a_tool_can_be_set_for_all);
     tcase_add_test(tc, x5_a_cancelled_call_has_no_words_and_nothing_failed);
     tcase_add_test(tc, x5_a_call_that_waits_for_its_server_can_be_cancelled);
+    tcase_add_test(tc, a_question_belongs_to_the_call_that_the_program_has);
     tcase_add_loop_test(tc, x6_meta_arrives_and_progress_comes_back, 0, 2);
     tcase_add_test(tc, many_calls_run_at_once_and_each_has_its_answer);
     tcase_add_test(tc, a_result_that_is_cut_short_says_so);
