@@ -14,6 +14,7 @@ unit_tests = \
 	tests/unit/api_fd \
 	tests/unit/api_host \
 	tests/unit/api_options \
+	tests/unit/api_pull \
 	tests/unit/api_server \
 	tests/unit/api_server_edges \
 	tests/unit/api_server_lists \

@@ -355,6 +355,11 @@ int mp_loop_post(struct mp_loop *loop, void (*fn)(void *arg), void *arg)
     return MCPLUG_OK;
 }
 
+void mp_loop_wake(struct mp_loop *loop)
+{
+    uv_async_send(&loop->wake);
+}
+
 /* ---- life ---- */
 
 struct mp_loop *mp_loop_new(struct mcplug_error *err)

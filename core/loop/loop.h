@@ -73,6 +73,7 @@ void mp_job_drop(struct mp_loop *loop, struct mp_job *job);
 /* ---- from other threads [any] ---- */
 
 int mp_loop_post(struct mp_loop *loop, void (*fn)(void *arg), void *arg);
+void mp_loop_wake(struct mp_loop *loop); /* to look at what was left for it */
 
 struct mp_post {
     struct mp_post *next;

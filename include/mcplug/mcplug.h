@@ -137,6 +137,42 @@ MCPLUG_API void mcplug_turn(mcplug *host, int wait);
 /* [any] Runs fn(arg) on the loop thread, never inside this call. */
 MCPLUG_API int mcplug_post(mcplug *host, void (*fn)(void *arg), void *arg);
 
+/* ---- events to pull ------------------------------------------------------ */
+
+/* For programs that would rather ask than be called, from another language say. The types
+ * that mcplug_options.events has are queued, each for those who have no callback for it:
+ * servers and toolboxes without `state`, `changed`, `logged`, `remark`; a host without
+ * `log`; calls made without `done`, which may be NULL then, and their progress, unless
+ * they have `progress`. All else stays as it is, questions of servers for example. */
+enum mcplug_event_type {
+    MCPLUG_EVENT_STATE,    /* state, why */
+    MCPLUG_EVENT_CHANGED,  /* kind; text: the URI of a resource, or NULL. Of a toolbox
+                              neither: its tools are others */
+    MCPLUG_EVENT_LOGGED,   /* text: params of notifications/message, as JSON */
+    MCPLUG_EVENT_REMARK,   /* text: a line of the server's stderr */
+    MCPLUG_EVENT_PROGRESS, /* call, progress, total; text: the message, or NULL */
+    MCPLUG_EVENT_DONE,     /* call, result or list, why */
+    MCPLUG_EVENT_LOG       /* kind: MCPLUG_LOG_*; text: the line */
+};
+#define MCPLUG_EVENT_BIT(type) (1u << (type))
+
+struct mcplug_event {
+    uint32_t struct_size;
+    uint32_t type;      /* enum mcplug_event_type */
+    uint64_t dropped;   /* how many are missing between the one before and this one */
+    const char *server; /* its name; NULL: it is about none */
+    void *arg;          /* of the options, or of the call */
+    mcplug_call *call;
+    uint32_t state;   /* enum mcplug_state */
+    uint32_t kind;    /* enum mcplug_kind, or MCPLUG_LOG_* */
+    const char *text; /* with a NUL behind it */
+    size_t len;
+    double progress, total; /* `total` < 0: not known */
+    mcplug_result *result;
+    mcplug_list *list;
+    const struct mcplug_error *why; /* NULL: it did not fail */
+};
+
 /* ---- how to reach a server [any, one thread at a time] ------------------- */
 
 /* give: mcplug_settings_free. `type` is a transport's name, "stdio"; NULL when a URL

@@ -1,0 +1,315 @@
+#include "api/pull.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <time.h>
+
+/* One event, and what it points to. */
+struct mp_pulled {
+    struct mcplug_event event;
+    struct mp_pull *pull;
+    struct mp_pulled *next, **prev; /* of all */
+    struct mp_pulled *newer;        /* of the same rank */
+    struct mcplug_error why;
+    size_t bytes;
+    char texts[];
+};
+
+static enum mp_pull_rank rank_of(const struct mp_pulled *p)
+{
+    return p->event.type == MCPLUG_EVENT_DONE    ? MP_PULL_DONE
+           : p->event.type == MCPLUG_EVENT_STATE ? MP_PULL_STATE
+                                                 : MP_PULL_NEWS;
+}
+
+/* ---- life ---- */
+
+int mp_pull_init(struct mp_pull *pull, uint32_t wanted, struct mcplug_error *err)
+{
+    pthread_condattr_t attr;
+
+    if (wanted >> (MCPLUG_EVENT_LOG + 1))
+        return mp_fail(err, MCPLUG_EINVAL, "`events` has bits of no event: 0x%x", wanted);
+    if (!wanted)
+        return MCPLUG_OK;
+    pull->last = &pull->first;
+    for (int i = 0; i < MP_PULL_RANKS; i++)
+        pull->newest[i] = &pull->oldest[i];
+    pthread_mutex_init(&pull->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&pull->cond, &attr);
+    pthread_condattr_destroy(&attr);
+    pull->wanted = wanted;
+    return MCPLUG_OK;
+}
+
+/* `texts`: room for them, besides the name of the server. */
+static struct mp_pulled *pulled_new(struct mp_pull *pull, const char *server,
+                                    size_t texts)
+{
+    size_t len = server ? strlen(server) + 1 : 0;
+    struct mp_pulled *p = texts > SIZE_MAX / 2 ? NULL : mp_alloc(sizeof *p + len + texts);
+
+    if (!p)
+        return NULL;
+    p->pull = pull;
+    p->bytes = len + texts;
+    p->event.struct_size = sizeof p->event;
+    if (server)
+        p->event.server = memcpy(p->texts + texts, server, len);
+    return p;
+}
+
+static void pulled_free(struct mp_pulled *p)
+{
+    if (!p)
+        return;
+    mcplug_result_unref(p->event.result);
+    mcplug_list_unref(p->event.list);
+    mcplug_call_unref(p->event.call);
+    mp_free(p);
+}
+
+void mp_pull_clear(struct mp_pull *pull)
+{
+    if (!pull->wanted)
+        return;
+    pulled_free(pull->current);
+    while (pull->first) {
+        struct mp_pulled *p = pull->first;
+        pull->first = p->next;
+        pulled_free(p);
+    }
+    pthread_cond_destroy(&pull->cond);
+    pthread_mutex_destroy(&pull->lock);
+    pull->wanted = 0;
+}
+
+/* ---- in and out, under the lock ---- */
+
+static void append(struct mp_pull *pull, struct mp_pulled *p)
+{
+    enum mp_pull_rank rank = rank_of(p);
+
+    p->event.dropped = pull->dropped;
+    pull->dropped = 0;
+    p->next = p->newer = NULL;
+    p->prev = pull->last;
+    *pull->last = p;
+    pull->last = &p->next;
+    *pull->newest[rank] = p;
+    pull->newest[rank] = &p->newer;
+    pull->count[rank]++;
+    pull->bytes += p->bytes;
+}
+
+/* The oldest of its rank, which is what goes both in order and when there is no room. */
+static struct mp_pulled *take_oldest(struct mp_pull *pull, enum mp_pull_rank rank)
+{
+    struct mp_pulled *p = pull->oldest[rank];
+
+    pull->oldest[rank] = p->newer;
+    if (!p->newer)
+        pull->newest[rank] = &pull->oldest[rank];
+    *p->prev = p->next;
+    if (p->next)
+        p->next->prev = p->prev;
+    else
+        pull->last = p->prev;
+    pull->count[rank]--;
+    pull->bytes -= p->bytes;
+    return p;
+}
+
+static size_t places_taken(const struct mp_pull *pull)
+{
+    return pull->count[MP_PULL_NEWS] + pull->count[MP_PULL_STATE] +
+           pull->count[MP_PULL_DONE] + pull->reserved;
+}
+
+/* Drops what is worth no more than `rank` until there is room for one more, and for so
+ * many bytes. false: that was not enough. The next one in line says how many are missing
+ * before it. */
+static bool make_room(struct mp_pull *pull, enum mp_pull_rank rank, size_t bytes)
+{
+    while (places_taken(pull) >= MP_PULL_MAX ||
+           (bytes && pull->bytes + bytes > MP_PULL_BYTES)) {
+        enum mp_pull_rank worst =
+            pull->oldest[MP_PULL_NEWS] ? MP_PULL_NEWS : MP_PULL_STATE;
+        if (worst > rank || worst == MP_PULL_DONE || !pull->oldest[worst])
+            return false;
+        struct mp_pulled *p = take_oldest(pull, worst);
+        uint64_t *missing = p->next ? &p->next->event.dropped : &pull->dropped;
+        *missing += p->event.dropped + 1;
+        pulled_free(p);
+    }
+    return true;
+}
+
+/* ---- adding ---- */
+
+static void copy_why(struct mp_pulled *p, const struct mcplug_error *why)
+{
+    if (!why)
+        return;
+    p->why = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    mp_error_copy(&p->why, why);
+    p->event.why = &p->why;
+}
+
+void mp_pull_add(struct mp_pull *pull, const struct mcplug_event *event)
+{
+    size_t texts = event->text ? event->len + 1 : 0;
+    struct mp_pulled *p = pulled_new(pull, event->server, texts);
+
+    if (p) {
+        const char *server = p->event.server;
+        p->event = *event;
+        p->event.struct_size = sizeof p->event;
+        p->event.server = server;
+        if (event->text)
+            p->event.text = memcpy(p->texts, event->text, event->len);
+        mcplug_call_ref(p->event.call);
+        copy_why(p, event->why);
+    }
+    pthread_mutex_lock(&pull->lock);
+    bool was_empty = !pull->first;
+    if (p && make_room(pull, rank_of(p), p->bytes)) {
+        append(pull, p);
+        p = NULL;
+    } else {
+        pull->dropped++;
+        was_empty = false;
+    }
+    pthread_cond_signal(&pull->cond);
+    pthread_mutex_unlock(&pull->lock);
+    pulled_free(p);
+    /* a line may come outside of a turn, and on any thread */
+    if (was_empty && event->type == MCPLUG_EVENT_LOG && pull->loop)
+        mp_loop_wake(pull->loop);
+}
+
+struct mp_pulled *mp_pull_reserve(struct mp_pull *pull, const char *server, void *arg,
+                                  struct mcplug_error *err)
+{
+    struct mp_pulled *p = pulled_new(pull, server, 0);
+    if (!p) {
+        mp_fail_nomem(err);
+        return NULL;
+    }
+    p->event.type = MCPLUG_EVENT_DONE;
+    p->event.arg = arg;
+    pthread_mutex_lock(&pull->lock);
+    bool has_room = make_room(pull, MP_PULL_DONE, 0);
+    pull->reserved += has_room;
+    pthread_mutex_unlock(&pull->lock);
+    if (has_room)
+        return p;
+    pulled_free(p);
+    mp_fail(err, MCPLUG_EOVERLOADED,
+            "the queue of events is full: %d calls are under way, or have ended and "
+            "were not pulled (mcplug_next_event)",
+            MP_PULL_MAX);
+    return NULL;
+}
+
+void mp_pull_cancel(struct mp_pulled *p)
+{
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->pull->lock);
+    p->pull->reserved--;
+    pthread_mutex_unlock(&p->pull->lock);
+    pulled_free(p);
+}
+
+static void call_ended(struct mp_pulled *p, mcplug_call *call,
+                       const struct mcplug_error *why)
+{
+    struct mp_pull *pull = p->pull;
+
+    p->event.call = mcplug_call_ref(call);
+    copy_why(p, why);
+    pthread_mutex_lock(&pull->lock);
+    pull->reserved--;
+    append(pull, p);
+    pthread_cond_signal(&pull->cond);
+    pthread_mutex_unlock(&pull->lock);
+}
+
+void mp_pull_done(void *place, mcplug_call *call, mcplug_result *result,
+                  const struct mcplug_error *why)
+{
+    struct mp_pulled *p = place;
+    p->event.result = mcplug_result_ref(result);
+    call_ended(p, call, why);
+}
+
+void mp_pull_list_done(void *place, mcplug_call *call, mcplug_list *list,
+                       const struct mcplug_error *why)
+{
+    struct mp_pulled *p = place;
+    p->event.list = mcplug_list_ref(list);
+    call_ended(p, call, why);
+}
+
+void mp_pull_progress(void *place, mcplug_call *call, double progress, double total,
+                      const char *message)
+{
+    const struct mp_pulled *p = place;
+    struct mcplug_event event = {.type = MCPLUG_EVENT_PROGRESS,
+                                 .server = p->event.server,
+                                 .arg = p->event.arg,
+                                 .call = call,
+                                 .text = message,
+                                 .len = message ? strlen(message) : 0,
+                                 .progress = progress,
+                                 .total = total};
+    mp_pull_add(p->pull, &event);
+}
+
+/* ---- pulling ---- */
+
+static struct mp_pulled *take_first(struct mp_pull *pull)
+{
+    return pull->first ? take_oldest(pull, rank_of(pull->first)) : NULL;
+}
+
+static const struct mcplug_event *show(struct mp_pull *pull, struct mp_pulled *p)
+{
+    pulled_free(pull->current);
+    pull->current = p;
+    return p ? &p->event : NULL;
+}
+
+const struct mcplug_event *mp_pull_next(struct mp_pull *pull)
+{
+    pthread_mutex_lock(&pull->lock);
+    struct mp_pulled *p = take_first(pull);
+    pthread_mutex_unlock(&pull->lock);
+    return show(pull, p);
+}
+
+const struct mcplug_event *mp_pull_wait(struct mp_pull *pull, int wait_ms)
+{
+    struct timespec until;
+    int r = 0;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += wait_ms / 1000;
+    until.tv_nsec += wait_ms % 1000 * 1000000L;
+    if (wait_ms > 0 && until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    pthread_mutex_lock(&pull->lock);
+    while (!pull->first && wait_ms != 0 && r != ETIMEDOUT)
+        r = wait_ms < 0 ? pthread_cond_wait(&pull->cond, &pull->lock)
+                        : pthread_cond_timedwait(&pull->cond, &pull->lock, &until);
+    struct mp_pulled *p = take_first(pull);
+    pthread_mutex_unlock(&pull->lock);
+    return show(pull, p);
+}

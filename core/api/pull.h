@@ -1,0 +1,61 @@
+/* The events that a program pulls instead of being called: mcplug_next_event(). *
+ * It is bounded. What is lost first is what a program can do without; the end of a call
+ * never is, for its place is reserved when the call is made. */
+#ifndef MP_API_PULL_H
+#define MP_API_PULL_H
+
+#include "loop/loop.h"
+
+#include <mcplug/mcplug.h>
+
+#include <pthread.h>
+
+#define MP_PULL_MAX 4096                         /* events, and places reserved */
+#define MP_PULL_BYTES ((size_t)64 * 1024 * 1024) /* of their texts */
+
+struct mp_pulled;
+
+/* How much it is worth. */
+enum mp_pull_rank { MP_PULL_NEWS, MP_PULL_STATE, MP_PULL_DONE, MP_PULL_RANKS };
+
+struct mp_pull {
+    struct mp_loop *loop;
+    uint32_t wanted;           /* of MCPLUG_EVENT_BIT(); fixed. 0: there is no queue */
+    struct mp_pulled *current; /* what the program looks at */
+
+    pthread_mutex_t lock; /* for all that follows */
+    pthread_cond_t cond;
+    struct mp_pulled *first, **last;
+    struct mp_pulled *oldest[MP_PULL_RANKS], **newest[MP_PULL_RANKS];
+    size_t count[MP_PULL_RANKS], reserved, bytes;
+    uint64_t dropped; /* since the last that is in here */
+};
+
+int mp_pull_init(struct mp_pull *pull, uint32_t wanted, struct mcplug_error *err);
+void mp_pull_clear(struct mp_pull *pull); /* the loop has ended */
+
+static inline bool mp_pull_wants(const struct mp_pull *pull, enum mcplug_event_type type)
+{
+    return pull->wanted >> type & 1;
+}
+
+/* Copies what `event` points to; its call gets a reference. Not for DONE. [any] */
+void mp_pull_add(struct mp_pull *pull, const struct mcplug_event *event);
+/* A place for the end of a call. give: it is the `arg` of the functions below, of which
+ * one is called once, or mp_pull_cancel() is. */
+struct mp_pulled *mp_pull_reserve(struct mp_pull *pull, const char *server, void *arg,
+                                  struct mcplug_error *err);
+void mp_pull_cancel(struct mp_pulled *place);
+void mp_pull_done(void *place, mcplug_call *call, mcplug_result *result,
+                  const struct mcplug_error *why);
+void mp_pull_list_done(void *place, mcplug_call *call, mcplug_list *list,
+                       const struct mcplug_error *why);
+void mp_pull_progress(void *place, mcplug_call *call, double progress, double total,
+                      const char *message);
+
+/* Takes the oldest; the one before is gone. NULL: there is none. */
+const struct mcplug_event *mp_pull_next(struct mp_pull *pull);
+/* The same, waiting for another thread to add one; `wait_ms` < 0: without limit. */
+const struct mcplug_event *mp_pull_wait(struct mp_pull *pull, int wait_ms);
+
+#endif
