@@ -417,14 +417,17 @@ tests_evil_failalloc_la_CFLAGS = $(WARN_CFLAGS) -pthread
 tests_evil_failalloc_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 
 # The examples, with what an embedder has: one header, one library.
-check_PROGRAMS += examples/embed-async examples/embed-blocking examples/embed-named \
-	examples/embed-poll examples/embed-threads examples/embed-toolbox
+check_PROGRAMS += examples/embed-async examples/embed-blocking examples/embed-epoll \
+	examples/embed-named examples/embed-poll examples/embed-threads examples/embed-toolbox
 examples_embed_async_CPPFLAGS = $(base_cppflags)
 examples_embed_async_LDADD = libmcplug.la
 examples_embed_async_LDFLAGS = -no-install
 examples_embed_blocking_CPPFLAGS = $(base_cppflags)
 examples_embed_blocking_LDADD = libmcplug.la
 examples_embed_blocking_LDFLAGS = -no-install
+examples_embed_epoll_CPPFLAGS = $(base_cppflags)
+examples_embed_epoll_LDADD = libmcplug.la
+examples_embed_epoll_LDFLAGS = -no-install
 examples_embed_named_CPPFLAGS = $(base_cppflags)
 examples_embed_named_LDADD = libmcplug.la
 examples_embed_named_LDFLAGS = -no-install

@@ -120,6 +120,7 @@ int mcplug_entry_open(mcplug *host, mcplug_entry *entry,
     if (r != MCPLUG_OK)
         return r;
     o.struct_size = sizeof o;
+    mp_pull_fill_server(&host->pull, &o);
     return open_entry(host, entry->config, entry, &o, ready, ready_arg, out, err);
 }
 

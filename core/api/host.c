@@ -64,9 +64,14 @@ static int take_options(mcplug *host, const struct mcplug_options *given,
     int r = mp_take_options(o, given, err);
     if (r == MCPLUG_OK)
         r = mp_host_options_fill(o, json, err);
+    if (r == MCPLUG_OK)
+        r = mp_pull_init(&host->pull, o->events, err);
     if (r != MCPLUG_OK)
         return r;
-    mp_events_init(&host->events, o->log, o->log_arg, o->log_level);
+    if (!o->log && mp_pull_wants(&host->pull, MCPLUG_EVENT_LOG))
+        mp_events_init(&host->events, mp_pull_log, &host->pull, o->log_level);
+    else
+        mp_events_init(&host->events, o->log, o->log_arg, o->log_level);
     host->client_name = mp_strdup(o->client_name ? o->client_name : "mcplug");
     host->client_version =
         mp_strdup(o->client_version ? o->client_version : PACKAGE_VERSION);
@@ -85,6 +90,7 @@ static void host_free(mcplug *host)
     mp_catalogue_free(host->catalogue);
     mp_host_end_listeners(host);
     mp_loop_free(host->loop);
+    mp_pull_clear(&host->pull);
     mp_free(host->client_name);
     mp_free(host->client_version);
     mp_free(host->spill_dir);
@@ -101,6 +107,7 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
         mp_fail_nomem(err);
     } else if (take_options(host, options, &o, &json, err) == MCPLUG_OK &&
                (host->loop = mp_loop_new(err))) {
+        host->pull.loop = host->loop;
         struct mp_catalogue_options c = {.log = &host->events,
                                          .loop = host->loop,
                                          .dirs = o.plugin_dirs,

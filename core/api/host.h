@@ -2,6 +2,7 @@
 #ifndef MP_API_HOST_H
 #define MP_API_HOST_H
 
+#include "api/pull.h"
 #include "config/config.h"
 #include "registry/registry.h"
 
@@ -12,6 +13,7 @@ struct mcplug {
     struct mp_catalogue *catalogue;
     struct mp_events events;
     struct mcplug_listener *listeners; /* of the program */
+    struct mp_pull pull;               /* likewise, for mcplug_next_event() */
     char *client_name, *client_version, *spill_dir;
     unsigned batch; /* servers that a toolbox starts at a time */
     mcplug_toolbox *boxes;

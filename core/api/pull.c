@@ -1,7 +1,9 @@
 #include "api/pull.h"
 
+#include "api/host.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "toolbox/toolbox.h"
 
 #include <errno.h>
 #include <time.h>
@@ -312,4 +314,163 @@ const struct mcplug_event *mp_pull_wait(struct mp_pull *pull, int wait_ms)
     struct mp_pulled *p = take_first(pull);
     pthread_mutex_unlock(&pull->lock);
     return show(pull, p);
+}
+
+static void on_waited(struct mp_timer *timer)
+{
+    (void)timer; /* it has ended the turn */
+}
+
+/* The loop runs here, until there is one. */
+static const struct mcplug_event *turn_until(struct mp_pull *pull, int wait_ms)
+{
+    const struct mcplug_event *event = mp_pull_next(pull);
+    struct mp_timer timer = {0};
+
+    if (!event && wait_ms > 0 &&
+        mp_timer_start(pull->loop, &timer, (unsigned)wait_ms, on_waited) != MCPLUG_OK)
+        wait_ms = 0;
+    bool more = !event;
+    while (more) {
+        mp_loop_turn(pull->loop, wait_ms != 0);
+        event = mp_pull_next(pull);
+        more = !event && (wait_ms < 0 || timer.slot != 0);
+    }
+    mp_timer_stop(pull->loop, &timer);
+    return event;
+}
+
+const struct mcplug_event *mcplug_next_event(mcplug *host, int wait_ms)
+{
+    struct mp_pull *pull = &host->pull;
+
+    if (!pull->wanted)
+        return NULL;
+    if (!mp_host_here(host))
+        return mp_pull_wait(pull, wait_ms);
+    if (mp_loop_in_turn(host->loop))
+        return mp_pull_next(pull);
+    return turn_until(pull, wait_ms);
+}
+
+/* ---- in place of a program's callbacks ---- */
+
+static struct mp_pull *pull_of(const struct mp_registry *registry)
+{
+    return &mp_host_of(registry)->pull;
+}
+
+static void on_state(void *arg, mcplug_server *server, enum mcplug_state state,
+                     const struct mcplug_error *why)
+{
+    struct mcplug_event event = {.type = MCPLUG_EVENT_STATE,
+                                 .server = server->name,
+                                 .arg = arg,
+                                 .state = state,
+                                 .why = why};
+    mp_pull_add(pull_of(server->service->registry), &event);
+}
+
+static void on_changed(void *arg, mcplug_server *server, int kind, const char *uri)
+{
+    struct mcplug_event event = {.type = MCPLUG_EVENT_CHANGED,
+                                 .server = server->name,
+                                 .arg = arg,
+                                 .kind = (uint32_t)kind,
+                                 .text = uri,
+                                 .len = uri ? strlen(uri) : 0};
+    mp_pull_add(pull_of(server->service->registry), &event);
+}
+
+static void on_logged(void *arg, mcplug_server *server, const char *params, size_t len)
+{
+    struct mcplug_event event = {.type = MCPLUG_EVENT_LOGGED,
+                                 .server = server->name,
+                                 .arg = arg,
+                                 .text = params,
+                                 .len = len};
+    mp_pull_add(pull_of(server->service->registry), &event);
+}
+
+static void on_remark(void *arg, mcplug_server *server, const char *line, size_t len)
+{
+    struct mcplug_event event = {.type = MCPLUG_EVENT_REMARK,
+                                 .server = server->name,
+                                 .arg = arg,
+                                 .text = line,
+                                 .len = len};
+    mp_pull_add(pull_of(server->service->registry), &event);
+}
+
+void mp_pull_fill_server(const struct mp_pull *pull, struct mcplug_server_options *o)
+{
+    if (!o->state && mp_pull_wants(pull, MCPLUG_EVENT_STATE))
+        o->state = on_state;
+    if (!o->changed && mp_pull_wants(pull, MCPLUG_EVENT_CHANGED))
+        o->changed = on_changed;
+    if (!o->logged && mp_pull_wants(pull, MCPLUG_EVENT_LOGGED))
+        o->logged = on_logged;
+    if (!o->remark && mp_pull_wants(pull, MCPLUG_EVENT_REMARK))
+        o->remark = on_remark;
+}
+
+static void on_box_state(void *arg, mcplug_toolbox *box, const char *server,
+                         enum mcplug_state state, const struct mcplug_error *why)
+{
+    struct mcplug_event event = {.type = MCPLUG_EVENT_STATE,
+                                 .server = server,
+                                 .arg = arg,
+                                 .state = state,
+                                 .why = why};
+    mp_pull_add(pull_of(box->registry), &event);
+}
+
+static void on_box_changed(void *arg, mcplug_toolbox *box)
+{
+    struct mcplug_event event = {.type = MCPLUG_EVENT_CHANGED, .arg = arg};
+    mp_pull_add(pull_of(box->registry), &event);
+}
+
+static void on_box_logged(void *arg, mcplug_toolbox *box, const char *server,
+                          const char *params, size_t len)
+{
+    struct mcplug_event event = {.type = MCPLUG_EVENT_LOGGED,
+                                 .server = server,
+                                 .arg = arg,
+                                 .text = params,
+                                 .len = len};
+    mp_pull_add(pull_of(box->registry), &event);
+}
+
+static void on_box_remark(void *arg, mcplug_toolbox *box, const char *server,
+                          const char *line, size_t len)
+{
+    struct mcplug_event event = {.type = MCPLUG_EVENT_REMARK,
+                                 .server = server,
+                                 .arg = arg,
+                                 .text = line,
+                                 .len = len};
+    mp_pull_add(pull_of(box->registry), &event);
+}
+
+void mp_pull_fill_toolbox(const struct mp_pull *pull, struct mcplug_toolbox_options *o)
+{
+    if (!o->state && mp_pull_wants(pull, MCPLUG_EVENT_STATE))
+        o->state = on_box_state;
+    if (!o->changed && mp_pull_wants(pull, MCPLUG_EVENT_CHANGED))
+        o->changed = on_box_changed;
+    if (!o->logged && mp_pull_wants(pull, MCPLUG_EVENT_LOGGED))
+        o->logged = on_box_logged;
+    if (!o->remark && mp_pull_wants(pull, MCPLUG_EVENT_REMARK))
+        o->remark = on_box_remark;
+}
+
+void mp_pull_log(void *arg, int level, const char *source, const char *text)
+{
+    struct mcplug_event event = {.type = MCPLUG_EVENT_LOG,
+                                 .server = strncmp(source, "mcp:", 4) ? NULL : source + 4,
+                                 .kind = (uint32_t)level,
+                                 .text = text,
+                                 .len = strlen(text)};
+    mp_pull_add(arg, &event);
 }

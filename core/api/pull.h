@@ -1,4 +1,7 @@
-/* The events that a program pulls instead of being called: mcplug_next_event(). *
+/* The events that a program pulls instead of being called: mcplug_next_event(). Its
+ * functions stand in for callbacks that the program did not give, so that nothing below
+ * knows of the queue, and a call costs nothing more without it.
+ *
  * It is bounded. What is lost first is what a program can do without; the end of a call
  * never is, for its place is reserved when the call is made. */
 #ifndef MP_API_PULL_H
@@ -57,5 +60,10 @@ void mp_pull_progress(void *place, mcplug_call *call, double progress, double to
 const struct mcplug_event *mp_pull_next(struct mp_pull *pull);
 /* The same, waiting for another thread to add one; `wait_ms` < 0: without limit. */
 const struct mcplug_event *mp_pull_wait(struct mp_pull *pull, int wait_ms);
+
+/* Stand in for callbacks that are not set and of which the queue wants the events. */
+void mp_pull_fill_server(const struct mp_pull *pull, struct mcplug_server_options *o);
+void mp_pull_fill_toolbox(const struct mp_pull *pull, struct mcplug_toolbox_options *o);
+void mp_pull_log(void *pull, int level, const char *source, const char *text); /* [any] */
 
 #endif

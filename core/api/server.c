@@ -31,8 +31,11 @@ int mcplug_open(mcplug *host, const mcplug_settings *settings,
         r = mp_server_options_fill(&o, mp_bytes(NULL, 0), &kept, err);
     if (r == MCPLUG_OK)
         r = mp_target_of_settings(settings, o.policy, &target, err);
-    if (r == MCPLUG_OK)
+    o.struct_size = sizeof o;
+    if (r == MCPLUG_OK) {
+        mp_pull_fill_server(&host->pull, &o);
         r = mp_server_open(&host->registry, target, &o, ready, ready_arg, out, err);
+    }
     mp_target_unref(target);
     mp_supervision_clear(&kept);
     return r;
@@ -92,6 +95,53 @@ const char *mcplug_server_fact(const mcplug_server *server, const char *name)
 
 /* ---- requests ---- */
 
+/* What a call without `done` is made with: the queue of events gets its end. */
+struct pulled_call {
+    struct mp_pulled *place;
+    struct mcplug_call_options o;
+};
+
+static int begin_pulled(struct pulled_call *p, const mcplug_server *server,
+                        const struct mcplug_call_options *options, void *arg,
+                        struct mcplug_error *err)
+{
+    struct mp_pull *pull = &mp_host_of(server->service->registry)->pull;
+
+    p->o = (struct mcplug_call_options){0};
+    if (!mp_pull_wants(pull, MCPLUG_EVENT_DONE))
+        return mp_fail(err, MCPLUG_EINVAL, "`done` must not be NULL");
+    if (mp_take_options(&p->o, options, err) != MCPLUG_OK)
+        return MCPLUG_EINVAL;
+    p->place = mp_pull_reserve(pull, server->name, arg, err);
+    if (!p->place)
+        return MCPLUG_EOVERLOADED;
+    p->o.struct_size = sizeof p->o;
+    if (!p->o.progress && !p->o.progress_arg &&
+        mp_pull_wants(pull, MCPLUG_EVENT_PROGRESS)) {
+        p->o.progress = mp_pull_progress;
+        p->o.progress_arg = p->place;
+    }
+    return MCPLUG_OK;
+}
+
+static mcplug_call *start(mcplug_server *server, const char *method, const char *tool,
+                          const char *params, const struct mcplug_call_options *options,
+                          mcplug_done_fn *done, void *arg, struct mcplug_error *err)
+{
+    struct pulled_call p;
+
+    if (done)
+        return mp_pending_call_start(server, method, tool, params, options, done, arg,
+                                     err);
+    if (begin_pulled(&p, server, options, arg, err) != MCPLUG_OK)
+        return NULL;
+    mcplug_call *call = mp_pending_call_start(server, method, tool, params, &p.o,
+                                              mp_pull_done, p.place, err);
+    if (!call)
+        mp_pull_cancel(p.place);
+    return call;
+}
+
 mcplug_call *mcplug_call_tool(mcplug_server *server, const char *tool,
                               const char *arguments,
                               const struct mcplug_call_options *options,
@@ -101,8 +151,7 @@ mcplug_call *mcplug_call_tool(mcplug_server *server, const char *tool,
         mp_fail(err, MCPLUG_EINVAL, "`tool` must not be NULL");
         return NULL;
     }
-    return mp_pending_call_start(server, "tools/call", tool, arguments, options, done,
-                                 arg, err);
+    return start(server, "tools/call", tool, arguments, options, done, arg, err);
 }
 
 mcplug_call *mcplug_request(mcplug_server *server, const char *method, const char *params,
@@ -113,13 +162,30 @@ mcplug_call *mcplug_request(mcplug_server *server, const char *method, const cha
         mp_fail(err, MCPLUG_EINVAL, "`method` must not be NULL");
         return NULL;
     }
-    return mp_pending_call_start(server, method, NULL, params, options, done, arg, err);
+    return start(server, method, NULL, params, options, done, arg, err);
 }
 
 mcplug_call *mcplug_ping(mcplug_server *server, const struct mcplug_call_options *options,
                          mcplug_done_fn *done, void *arg, struct mcplug_error *err)
 {
-    return mp_pending_call_start(server, NULL, NULL, NULL, options, done, arg, err);
+    return start(server, NULL, NULL, NULL, options, done, arg, err);
+}
+
+mcplug_call *mcplug_get_list(mcplug_server *server, enum mcplug_kind kind,
+                             const struct mcplug_call_options *options,
+                             mcplug_list_fn *done, void *arg, struct mcplug_error *err)
+{
+    struct pulled_call p;
+
+    if (done)
+        return mp_server_get_list(server, kind, options, done, arg, err);
+    if (begin_pulled(&p, server, options, arg, err) != MCPLUG_OK)
+        return NULL;
+    mcplug_call *call =
+        mp_server_get_list(server, kind, &p.o, mp_pull_list_done, p.place, err);
+    if (!call)
+        mp_pull_cancel(p.place);
+    return call;
 }
 
 void mcplug_cancel(mcplug_call *call)

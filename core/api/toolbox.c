@@ -13,7 +13,12 @@ mcplug_toolbox *mcplug_toolbox_new(mcplug *host,
         mp_fail(err, MCPLUG_ECLOSED, "the host is being freed");
         return NULL;
     }
-    return mp_toolbox_new(&host->registry, &host->boxes, options, host->batch, err);
+    struct mcplug_toolbox_options o = {0};
+    if (mp_take_options(&o, options, err) != MCPLUG_OK)
+        return NULL;
+    o.struct_size = sizeof o;
+    mp_pull_fill_toolbox(&host->pull, &o);
+    return mp_toolbox_new(&host->registry, &host->boxes, &o, host->batch, err);
 }
 
 int mcplug_toolbox_add(mcplug_toolbox *box, const char *name,

@@ -200,6 +200,11 @@ int mp_server_open(struct mp_registry *r, struct mp_target *target,
                    void *ready_arg, mcplug_server **out, struct mcplug_error *err);
 /* What the filter leaves of a list of tools. give; NULL: no memory */
 mcplug_list *mp_server_filter(mcplug_server *h, mcplug_list *tools);
+/* As mcplug_get_list(); `done` must not be NULL. */
+mcplug_call *mp_server_get_list(mcplug_server *h, enum mcplug_kind kind,
+                                const struct mcplug_call_options *options,
+                                mcplug_list_fn *done, void *arg,
+                                struct mcplug_error *err);
 /* Lets it go if nothing needs it any more. */
 void mp_server_settle(mcplug_server *h);
 void mp_server_gone(mcplug_server *h); /* frees it and tells */

@@ -235,9 +235,9 @@ static int begin_list(struct mp_list_call *c, const struct mcplug_call_options *
     return MCPLUG_OK;
 }
 
-mcplug_call *mcplug_get_list(mcplug_server *h, enum mcplug_kind kind,
-                             const struct mcplug_call_options *options,
-                             mcplug_list_fn *done, void *arg, struct mcplug_error *err)
+mcplug_call *mp_server_get_list(mcplug_server *h, enum mcplug_kind kind,
+                                const struct mcplug_call_options *options,
+                                mcplug_list_fn *done, void *arg, struct mcplug_error *err)
 {
     struct mcplug_error own = MCPLUG_ERROR_INIT;
     struct mcplug_call_options o = {0};
@@ -434,7 +434,7 @@ static bool awaits_list(mcplug_server *h)
     for (int i = 0; i < MP_FETCHED; i++) {
         enum mcplug_kind kind = MP_KIND(i);
         if (h->lists & kind & ~h->service->asked &&
-            mcplug_get_list(h, kind, NULL, on_first_list, h, &err))
+            mp_server_get_list(h, kind, NULL, on_first_list, h, &err))
             return true;
         h->lists &= ~(unsigned)kind;
     }

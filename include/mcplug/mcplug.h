@@ -80,7 +80,7 @@ struct mcplug_plugin; /* <mcplug/plugin.h> */
 
 struct mcplug_options {
     uint32_t struct_size;
-    int32_t log_level;       /* most verbose MCPLUG_LOG_* wanted; with log only */
+    int32_t log_level;       /* most verbose MCPLUG_LOG_* wanted, in the log */
     const char *client_name; /* what servers are told; default "mcplug" */
     const char *client_version;
     /* Directories searched for modules before all others, NULL-ended. */
@@ -106,6 +106,8 @@ struct mcplug_options {
      * spillDir, helperDir, and logLevel ("error", "warn", "verbose", "trace"). Members
      * that are set win. MCPLUG_ECONFIG: it is no such object, or has another key. */
     const char *json;
+    uint32_t events;   /* MCPLUG_EVENT_BIT()s: what mcplug_next_event() is for; 0: none */
+    uint32_t reserved; /* 0 */
 };
 
 /* give: mcplug_free. `options` may be NULL. */
@@ -172,6 +174,15 @@ struct mcplug_event {
     mcplug_list *list;
     const struct mcplug_error *why; /* NULL: it did not fail */
 };
+/* The oldest event; NULL: there is none. The event and all that it points to is borrow,
+ * until the next call of this function; mcplug_call_ref() and the like keep a part of it.
+ * Waits `wait_ms` for one at most, 0: not at all, -1: without limit. On the loop thread
+ * it runs the loop meanwhile, and once if `wait_ms` is 0; after mcplug_start_thread() it
+ * is for any one other thread. In a callback it does not wait.
+ * The queue holds 4096 events. When it is full, the oldest is dropped that is neither
+ * STATE nor DONE, then the oldest STATE. A DONE never is: a call without `done` reserves
+ * its place, and fails with MCPLUG_EOVERLOADED when there is none. */
+MCPLUG_API const struct mcplug_event *mcplug_next_event(mcplug *host, int wait_ms);
 
 /* ---- how to reach a server [any, one thread at a time] ------------------- */
 

@@ -1,11 +1,10 @@
 /* The queue of events: what is in it, in which order, and what is lost when it is full.
  */
-#include "fake.h"
+#include "server_kit.h"
 
-#include "api/pull.h"
+#include "api/host.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include <pthread.h>
 
 /* ---- the queue alone ---- */
 
@@ -157,6 +156,250 @@ START_TEST(texts_are_bounded_in_bytes_as_well)
 }
 END_TEST
 
+/* ---- a host ---- */
+
+static void begin_pull(uint32_t events)
+{
+    struct mcplug_options o = {
+        .struct_size = sizeof o, .log_level = MCPLUG_LOG_VERBOSE, .events = events};
+    err = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    host = mcplug_new(&o, &err);
+    ck_assert_msg(host != NULL, "%s", err.text);
+}
+
+#define BIT(type) MCPLUG_EVENT_BIT(MCPLUG_EVENT_##type)
+
+static mcplug_server *open_it(mcplug_settings *settings, void *arg)
+{
+    struct mcplug_server_options o = {.struct_size = sizeof o, .name = "it", .arg = arg};
+    mcplug_server *h = NULL;
+    int r = mcplug_open_wait(host, settings, &o, &h, &err);
+    ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
+    mcplug_settings_free(settings);
+    return h;
+}
+
+static const struct mcplug_event *next(enum mcplug_event_type type)
+{
+    const struct mcplug_event *e = mcplug_next_event(host, -1);
+    ck_assert_ptr_nonnull(e);
+    ck_assert_uint_eq(e->type, type);
+    return e;
+}
+
+START_TEST(a_call_without_done_ends_in_the_queue)
+{
+    begin_pull(BIT(DONE));
+    mcplug_server *h = open_it(example(NULL), NULL);
+    mcplug_call *call =
+        mcplug_call_tool(h, "echo", "{\"text\":\"hello\"}", NULL, NULL, &host, &err);
+    ck_assert_msg(call != NULL, "%s", err.text);
+    const struct mcplug_event *e = next(MCPLUG_EVENT_DONE);
+    ck_assert_ptr_eq(e->call, call);
+    ck_assert_ptr_eq(e->arg, &host);
+    ck_assert_str_eq(e->server, "it");
+    ck_assert_ptr_null(e->why);
+    ck_assert_ptr_nonnull(strstr(mcplug_result_json(e->result, NULL), "hello"));
+    mcplug_cancel(e->call); /* is still there, and has ended */
+    ck_assert_ptr_nonnull(mcplug_get_list(h, MCPLUG_TOOLS, NULL, NULL, NULL, &err));
+    e = next(MCPLUG_EVENT_DONE);
+    ck_assert_int_ge(mcplug_list_find(e->list, "echo"), 0);
+    ck_assert_ptr_nonnull(mcplug_ping(h, NULL, NULL, NULL, &err));
+    ck_assert_ptr_null(next(MCPLUG_EVENT_DONE)->why);
+    struct mcplug_call_options o = {.struct_size = sizeof o, .timeout_ms = 20};
+    ck_assert_ptr_nonnull(
+        mcplug_call_tool(h, "sleep", "{\"ms\":60000}", &o, NULL, NULL, &err));
+    e = next(MCPLUG_EVENT_DONE);
+    ck_assert_int_eq(e->why->code, MCPLUG_ETIMEDOUT);
+    ck_assert_ptr_null(mcplug_call_tool(h, NULL, NULL, NULL, NULL, NULL, &err));
+    ck_assert_ptr_null(mcplug_request(h, "tools/list", NULL, NULL, NULL, NULL, &err));
+    ck_assert_uint_eq(host->pull.reserved, 0);
+    ck_assert_ptr_null(mcplug_next_event(host, 0));
+    mcplug_free(host);
+}
+END_TEST
+
+START_TEST(a_call_without_done_is_refused_where_its_end_is_not_wanted)
+{
+    begin_pull(BIT(STATE));
+    mcplug_server *h = open_it(example(NULL), NULL);
+    ck_assert_ptr_null(mcplug_call_tool(h, "echo", "{}", NULL, NULL, NULL, &err));
+    ck_assert_int_eq(err.code, MCPLUG_EINVAL);
+    ck_assert_ptr_null(mcplug_get_list(h, MCPLUG_TOOLS, NULL, NULL, NULL, &err));
+    ck_assert_int_eq(err.code, MCPLUG_EINVAL);
+    mcplug_free(host);
+}
+END_TEST
+
+START_TEST(progress_comes_before_the_end_of_its_call)
+{
+    struct mcplug_call_options o = {.struct_size = sizeof o};
+    unsigned n = 0;
+    begin_pull(BIT(DONE) | BIT(PROGRESS));
+    mcplug_server *h = open_it(example(NULL), NULL);
+    mcplug_call *call = mcplug_call_tool(h, "sleep", "{\"ms\":250}", &o, NULL, &n, &err);
+    const struct mcplug_event *e;
+    while ((e = mcplug_next_event(host, -1))->type == MCPLUG_EVENT_PROGRESS) {
+        ck_assert_ptr_eq(e->call, call);
+        ck_assert_ptr_eq(e->arg, &n);
+        n++;
+    }
+    ck_assert_uint_eq(e->type, MCPLUG_EVENT_DONE);
+    ck_assert_uint_ge(n, 1);
+    mcplug_free(host);
+}
+END_TEST
+
+static unsigned n_told;
+
+static void on_state(void *arg, mcplug_server *h, enum mcplug_state state,
+                     const struct mcplug_error *why)
+{
+    (void)arg, (void)h, (void)state, (void)why;
+    n_told++;
+}
+
+START_TEST(states_and_remarks_are_queued_for_those_without_a_callback)
+{
+    struct mcplug_server_options o = {.struct_size = sizeof o, .state = on_state};
+    const struct mcplug_event *e;
+    bool remarked = false, ready = false;
+    int arg;
+    begin_pull(BIT(STATE) | BIT(REMARK));
+    open_it(scripted((const char *const[]){"FIRST", "echo it speaks >&2", NULL}), &arg);
+    while (!remarked || !ready) {
+        e = mcplug_next_event(host, -1);
+        ck_assert_ptr_eq(e->arg, &arg);
+        ck_assert_str_eq(e->server, "it");
+        if (e->type == MCPLUG_EVENT_REMARK)
+            remarked = strcmp(e->text, "it speaks") == 0 && e->len == 9;
+        else
+            ready = e->state == MCPLUG_STATE_READY;
+    }
+    while (mcplug_next_event(host, 0))
+        ;
+    mcplug_server *other = NULL;
+    mcplug_settings *s = example(NULL);
+    ck_assert_int_eq(mcplug_open_wait(host, s, &o, &other, &err), MCPLUG_OK);
+    mcplug_settings_free(s);
+    ck_assert_uint_gt(n_told, 0);
+    while ((e = mcplug_next_event(host, 0)))
+        ck_assert_uint_ne(e->type, MCPLUG_EVENT_STATE);
+    mcplug_free(host);
+}
+END_TEST
+
+START_TEST(a_toolbox_without_callbacks_has_its_states_in_the_queue)
+{
+    struct mcplug_toolbox_options o = {.struct_size = sizeof o, .arg = &pull};
+    begin_pull(BIT(STATE) | BIT(CHANGED));
+    box = mcplug_toolbox_new(host, &o, &err);
+    mcplug_settings *s = example(NULL);
+    ck_assert_int_eq(mcplug_toolbox_add(box, "mine", s, NULL, &err), MCPLUG_OK);
+    mcplug_settings_free(s);
+    ck_assert_int_eq(mcplug_toolbox_warm_up(box, NULL, NULL, &err), MCPLUG_OK);
+    bool ready = false, changed = false;
+    while (!ready || !changed) {
+        const struct mcplug_event *e = mcplug_next_event(host, -1);
+        ck_assert_ptr_eq(e->arg, &pull);
+        if (e->type == MCPLUG_EVENT_STATE) {
+            ck_assert_str_eq(e->server, "mine");
+            ready = ready || e->state == MCPLUG_STATE_READY;
+        } else {
+            changed = true;
+        }
+    }
+    mcplug_free(host);
+}
+END_TEST
+
+START_TEST(log_lines_are_queued_with_their_level)
+{
+    begin_pull(BIT(LOG));
+    open_it(example(NULL), NULL);
+    const struct mcplug_event *e = next(MCPLUG_EVENT_LOG);
+    while (!e->server) /* of modules, and of the core */
+        e = next(MCPLUG_EVENT_LOG);
+    ck_assert_str_eq(e->server, "it");
+    ck_assert_uint_le(e->kind, MCPLUG_LOG_VERBOSE);
+    ck_assert_uint_eq(e->len, strlen(e->text));
+    mcplug_free(host);
+}
+END_TEST
+
+START_TEST(a_wait_without_events_ends_in_its_time)
+{
+    begin_pull(BIT(DONE));
+    uint64_t before = now_ms();
+    ck_assert_ptr_null(mcplug_next_event(host, 0));
+    ck_assert_ptr_null(mcplug_next_event(host, 30));
+    ck_assert_uint_ge(now_ms() - before + 1, 30);
+    ck_assert_int_eq(mcplug_start_thread(host, &err), MCPLUG_OK);
+    before = now_ms();
+    ck_assert_ptr_null(mcplug_next_event(host, 0));
+    ck_assert_ptr_null(mcplug_next_event(host, 30));
+    ck_assert_uint_ge(now_ms() - before + 1, 30);
+    mcplug_free(host);
+    begin_pull(0);
+    ck_assert_ptr_null(mcplug_next_event(host, -1)); /* there never will be one */
+    mcplug_free(host);
+}
+END_TEST
+
+struct many {
+    mcplug_server *server;
+    int n;
+};
+
+static void make_calls(void *arg)
+{
+    const struct many *m = arg;
+    for (int i = 0; i < m->n; i++)
+        ck_assert_ptr_nonnull(mcplug_call_tool(m->server, "echo", "{\"text\":\"x\"}",
+                                               NULL, NULL, (void *)(intptr_t)i, NULL));
+}
+
+START_TEST(with_a_thread_of_ours_another_one_pulls)
+{
+    begin_pull(BIT(DONE));
+    ck_assert_int_eq(mcplug_start_thread(host, &err), MCPLUG_OK);
+    struct many m = {.server = open_it(example(NULL), NULL), .n = 500};
+    bool seen[500] = {false};
+    ck_assert_int_eq(mcplug_post(host, make_calls, &m), MCPLUG_OK);
+    for (int i = 0; i < m.n; i++) {
+        const struct mcplug_event *e = next(MCPLUG_EVENT_DONE);
+        ck_assert_ptr_null(e->why);
+        ck_assert(!seen[(intptr_t)e->arg]);
+        seen[(intptr_t)e->arg] = true;
+        ck_assert_ptr_nonnull(mcplug_result_json(e->result, NULL));
+    }
+    ck_assert_ptr_null(mcplug_next_event(host, 0));
+    mcplug_free(host);
+}
+END_TEST
+
+START_TEST(what_was_not_pulled_is_freed_with_the_host)
+{
+    begin_pull(BIT(DONE) | BIT(STATE) | BIT(LOG));
+    mcplug_server *h = open_it(example(NULL), NULL);
+    for (int i = 0; i < 10; i++)
+        ck_assert_ptr_nonnull(
+            mcplug_call_tool(h, "echo", "{\"text\":\"x\"}", NULL, NULL, NULL, &err));
+    ck_assert_ptr_nonnull(mcplug_next_event(host, -1));
+    mcplug_free(host); /* calls under way end in it */
+}
+END_TEST
+
+START_TEST(bits_of_no_event_are_refused)
+{
+    struct mcplug_options o = {.struct_size = sizeof o, .events = 1u << 7};
+    err = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    ck_assert_ptr_null(mcplug_new(&o, &err));
+    ck_assert_int_eq(err.code, MCPLUG_EINVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "events"));
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_test(tc, events_come_in_the_order_in_which_they_happened);
@@ -164,6 +407,16 @@ static void add(TCase *tc)
     tcase_add_test(tc, states_are_dropped_after_all_else);
     tcase_add_test(tc, the_end_of_a_call_has_its_place_whatever_else_comes);
     tcase_add_test(tc, texts_are_bounded_in_bytes_as_well);
+    tcase_add_test(tc, a_call_without_done_ends_in_the_queue);
+    tcase_add_test(tc, a_call_without_done_is_refused_where_its_end_is_not_wanted);
+    tcase_add_test(tc, progress_comes_before_the_end_of_its_call);
+    tcase_add_test(tc, states_and_remarks_are_queued_for_those_without_a_callback);
+    tcase_add_test(tc, a_toolbox_without_callbacks_has_its_states_in_the_queue);
+    tcase_add_test(tc, log_lines_are_queued_with_their_level);
+    tcase_add_test(tc, a_wait_without_events_ends_in_its_time);
+    tcase_add_test(tc, with_a_thread_of_ours_another_one_pulls);
+    tcase_add_test(tc, what_was_not_pulled_is_freed_with_the_host);
+    tcase_add_test(tc, bits_of_no_event_are_refused);
 }
 
 int main(void)
