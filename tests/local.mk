@@ -239,6 +239,7 @@ script_tests = \
 	tests/locate/docker.test \
 	tests/locate/ide.test \
 	tests/locate/ssh.test \
+	tests/loops.test \
 	tests/reaper/clean_up.test \
 	tests/reaper/survivors.test
 
@@ -416,7 +417,9 @@ tests_evil_failalloc_la_CPPFLAGS = $(base_cppflags)
 tests_evil_failalloc_la_CFLAGS = $(WARN_CFLAGS) -pthread
 tests_evil_failalloc_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 
-# The examples, with what an embedder has: one header, one library.
+# The examples, with what an embedder has: one header, one library. tests/loops.test has
+# those that need more than that.
+EXTRA_DIST += examples/embed-asyncio.py examples/embed-glib.c examples/embed-luajit.lua
 check_PROGRAMS += examples/embed-async examples/embed-blocking examples/embed-epoll \
 	examples/embed-named examples/embed-poll examples/embed-threads examples/embed-toolbox
 examples_embed_async_CPPFLAGS = $(base_cppflags)
