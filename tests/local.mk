@@ -232,6 +232,7 @@ script_tests = \
 	tests/install/lean.test \
 	tests/install/libraries.test \
 	tests/install/linked.test \
+	tests/install/manual.test \
 	tests/install/outoftree.test \
 	tests/install/unmapped.test \
 	tests/modules/frozen.test \
@@ -671,4 +672,4 @@ format:
 	  -name '*.[ch]' -print | xargs $(CLANG_FORMAT) -i
 
 clean-local:
-	rm -rf fuzz build-asan
+	rm -rf fuzz build-asan doc/man3
