@@ -20,7 +20,7 @@ static int check_output(struct cli_out *out, int code)
     if (out->failed == EPIPE)
         return CLI_BROKEN_PIPE;
     cli_error("cannot write the output: %s", strerror(out->failed));
-    return CLI_FAILED;
+    return CLI_IO_ERROR;
 }
 
 static int run(struct cli *cli, int argc, char **argv)
@@ -79,5 +79,5 @@ int main(int argc, char **argv)
     code = check_output(&cli.out, code);
     mcplug_config_free(cli.config);
     cli_args_clear(&cli.args);
-    return code;
+    return cli_exit_code(code);
 }

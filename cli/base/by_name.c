@@ -224,9 +224,14 @@ int cli_by_name_server(struct cli *cli, mcplug_entry **out)
     if (name && !cli->server)
         cli->server = qualified ? find_qualified(cli, name) : cli_by_name_find(cli, name);
     if (name && !cli->server)
-        return CLI_USAGE;
+        return cli_by_name_none(cli);
     *out = cli->server;
     return CLI_OK;
+}
+
+int cli_by_name_none(const struct cli *cli)
+{
+    return cli->config ? CLI_NOT_FOUND : CLI_BAD_CONFIG;
 }
 
 /* ---- using ---- */
@@ -248,6 +253,22 @@ static void advise(const char *name, enum mcplug_entry_state state)
     }
 }
 
+static int outcome_of(enum mcplug_entry_state state)
+{
+    switch (state) {
+    case MCPLUG_ENTRY_BROKEN:
+        return CLI_BAD_CONFIG;
+    case MCPLUG_ENTRY_BLOCKED:
+        return CLI_BLOCKED;
+    case MCPLUG_ENTRY_DISABLED:
+        return CLI_DISABLED;
+    case MCPLUG_ENTRY_NEEDS_APPROVAL:
+        return CLI_NEEDS_APPROVAL;
+    default:
+        return CLI_NOT_FOUND;
+    }
+}
+
 int cli_by_name_usable(struct cli *cli, mcplug_entry *entry)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
@@ -259,7 +280,7 @@ int cli_by_name_usable(struct cli *cli, mcplug_entry *entry)
         cli_approve_ask(entry)) {
         if (mcplug_entry_approve(entry, &err) != MCPLUG_OK) {
             cli_error("%s", err.text);
-            return CLI_FAILED;
+            return CLI_IO_ERROR;
         }
         state = mcplug_entry_state(entry, &err);
     }
@@ -269,7 +290,7 @@ int cli_by_name_usable(struct cli *cli, mcplug_entry *entry)
     }
     cli_error("%s", err.text);
     advise(mcplug_entry_name(entry), state);
-    return state == MCPLUG_ENTRY_BROKEN ? CLI_USAGE : CLI_NO_SERVER;
+    return outcome_of(state);
 }
 
 bool cli_by_name_asks(const mcplug_entry *entry)

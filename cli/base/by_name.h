@@ -35,6 +35,9 @@ mcplug_entry *cli_by_name_find(struct cli *cli, const char *name);
  * NULL. CLI_OK, with NULL for a server that is given in place; or the
  * exit code after having told that there is none, or more than one. */
 int cli_by_name_server(struct cli *cli, mcplug_entry **out);
+/* The outcome where cli_by_name_find() has found none: there is no such server, or no
+ * configuration. */
+int cli_by_name_none(const struct cli *cli);
 
 /* May it be used? Asks for approval where a person can be asked. CLI_OK, or the exit code
  * after having told why not. */

@@ -138,7 +138,7 @@ int cli_catalogue_walk(struct cli_catalogue *c)
 
     mp_str_init(&c->unknown, 65536);
     if (!config)
-        return CLI_FAILED;
+        return CLI_BAD_CONFIG;
     for (size_t i = 0; (entry = mcplug_entry_at(config, i)); i++)
         if (!cli_entry_info(entry).shadowed_by &&
             mcplug_entry_state(entry, NULL) == MCPLUG_ENTRY_READY)
@@ -165,7 +165,7 @@ int cli_catalogue_unknown(const struct cli_catalogue *c)
     if (config.entries == 0 && !args->json && !args->quiet)
         cli_tell_no_server(c->cli);
     if (config.entries == 0)
-        return config.damaged ? CLI_USAGE : CLI_OK;
+        return config.damaged ? CLI_BAD_CONFIG : CLI_OK;
     if (!c->n_unknown || args->json || args->quiet)
         return CLI_OK;
     if (c->n_unknown > NAMES_TOLD)

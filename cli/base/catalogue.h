@@ -31,7 +31,7 @@ struct cli_catalogue {
 };
 int cli_catalogue_walk(struct cli_catalogue *c); /* CLI_OK or the exit code */
 /* Names them on stderr, or tells that there is no server at all, unless --json or --quiet
- * is given. CLI_OK, or CLI_USAGE when no file with servers can be used. */
+ * is given. CLI_OK, or CLI_BAD_CONFIG when no file with servers can be used. */
 int cli_catalogue_unknown(const struct cli_catalogue *c);
 void cli_catalogue_clear(struct cli_catalogue *c);
 

@@ -137,12 +137,13 @@ static int run(struct cli *cli, const char *file, const struct words *words)
 {
     char *program = cli_helper_path("mcplug-check");
     struct cli_child child = {.program = program, .words = words->at};
-    int code = CLI_FAILED;
+    int code = CLI_INTERNAL;
 
     if (program)
         cli_children_run(&child, 1, CHECK_MS, true);
     if (!program) {
         cli_error("out of memory");
+        code = CLI_IO_ERROR;
     } else if (child.end == CLI_CHILD_LOST) {
         cli_error("cannot run %s: %s", program, strerror(child.number));
     } else {

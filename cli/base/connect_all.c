@@ -77,15 +77,15 @@ int cli_connect_all_init(struct cli_connect_all *r, struct cli *cli)
     memset(r, 0, sizeof *r);
     r->cli = cli;
     if (!config)
-        return CLI_FAILED;
+        return CLI_BAD_CONFIG;
     for (size_t i = 0; i < words->n; i++)
         if (!cli_by_name_find(cli, words->items[i]))
-            return CLI_USAGE;
+            return cli_by_name_none(cli);
     r->batch.size = batch_size();
     r->members = mp_alloc((mcplug_config_count(config) + 1) * sizeof *r->members);
     if (!r->members) {
         cli_error("out of memory");
-        return CLI_FAILED;
+        return CLI_INTERNAL;
     }
     for (size_t i = 0; (entry = mcplug_entry_at(config, i)); i++) {
         struct mcplug_entry_info e = cli_entry_info(entry);
@@ -440,7 +440,7 @@ int cli_connect_all_run(struct cli_connect_all *r)
     if (!r->host) {
         cli_error("%s", err.text);
         r->done(r);
-        code = CLI_FAILED;
+        code = CLI_INTERNAL;
     } else {
         cli_journal_listen(r->host, on_event, r);
         cli_loop_open(&r->loop, r->host);

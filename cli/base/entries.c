@@ -22,32 +22,36 @@ bool cli_scope(struct cli *cli, enum mcplug_scope fallback, enum mcplug_scope *o
     return false;
 }
 
-mcplug_entry *cli_entry_pick(struct cli *cli, const char *name)
+int cli_entry_pick(struct cli *cli, const char *name, mcplug_entry **out)
 {
     mcplug_config *config = cli_config(cli);
     mcplug_entry *found = NULL, *entry;
     enum mcplug_scope scope;
     size_t n = 0;
 
-    if (!config || !cli_scope(cli, MCPLUG_SCOPE_USER, &scope))
-        return NULL;
+    if (!config)
+        return CLI_BAD_CONFIG;
+    if (!cli_scope(cli, MCPLUG_SCOPE_USER, &scope))
+        return CLI_USAGE;
     if (cli->args.scope) {
         found = mcplug_entry_find_in(config, name, scope);
         if (!found && cli_by_name_find(cli, name))
             cli_error("server \"%.64s\" is not in the %s scope", name,
                       cli_scope_name(scope));
-        return found;
+        *out = found;
+        return found ? CLI_OK : CLI_NOT_FOUND;
     }
     for (size_t i = 0; (entry = mcplug_entry_at(config, i)); i++)
         if (strcmp(mcplug_entry_name(entry), name) == 0) {
             found = entry;
             n++;
         }
+    *out = found;
     if (n == 1)
-        return found;
+        return CLI_OK;
     if (n == 0) {
         cli_by_name_find(cli, name); /* tells */
-        return NULL;
+        return CLI_NOT_FOUND;
     }
     cli_error("server \"%.64s\" is in several scopes; choose one with --scope", name);
     for (size_t i = 0; (entry = mcplug_entry_at(config, i)); i++)
@@ -55,7 +59,7 @@ mcplug_entry *cli_entry_pick(struct cli *cli, const char *name)
             struct mcplug_entry_info e = cli_entry_info(entry);
             cli_hint("%s: %s", cli_scope_name(e.scope), e.file);
         }
-    return NULL;
+    return CLI_USAGE;
 }
 
 /* ---- checking ---- */
@@ -93,10 +97,13 @@ int cli_config_code(const struct mcplug_error *err)
 {
     switch (err->code) {
     case MCPLUG_EINVAL:
-    case MCPLUG_ECONFIG:
         return CLI_USAGE;
+    case MCPLUG_ECONFIG:
+        return CLI_BAD_CONFIG;
+    case MCPLUG_ENOMEM:
+        return CLI_INTERNAL;
     default:
-        return CLI_FAILED;
+        return CLI_IO_ERROR;
     }
 }
 
@@ -129,14 +136,15 @@ int cli_entry_add(struct cli *cli, enum mcplug_scope scope, const char *name,
     mcplug_config *config = cli_config(cli);
 
     if (!config)
-        return CLI_FAILED;
-    int r = mcplug_name_check(name, &err);
-    if (r == MCPLUG_OK && !check_new(cli, scope, name, json))
+        return CLI_BAD_CONFIG;
+    if (mcplug_name_check(name, &err) != MCPLUG_OK) {
+        cli_error("%s", err.text);
         return CLI_USAGE;
-    if (r == MCPLUG_OK)
-        r = mcplug_entry_add(config, scope, name, (const char *)json.data, json.len,
-                             approved, file, &err);
-    if (r == MCPLUG_OK)
+    }
+    if (!check_new(cli, scope, name, json))
+        return CLI_BAD_CONFIG;
+    if (mcplug_entry_add(config, scope, name, (const char *)json.data, json.len, approved,
+                         file, &err) == MCPLUG_OK)
         return CLI_OK;
     cli_error("%s", err.text);
     return cli_config_code(&err);

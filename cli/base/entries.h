@@ -9,8 +9,8 @@ const char *cli_scope_name(enum mcplug_scope scope); /* "project" */
 bool cli_scope(struct cli *cli, enum mcplug_scope fallback, enum mcplug_scope *out);
 
 /* The entry that NAME means for a command that changes it: of the scope of --scope, or
- * the only one there is. NULL: told. */
-mcplug_entry *cli_entry_pick(struct cli *cli, const char *name);
+ * the only one there is. CLI_OK, or the outcome after having told why there is none. */
+int cli_entry_pick(struct cli *cli, const char *name, mcplug_entry **out);
 
 /* Everything that can be said against an entry (NULL: against all of them), its
  * transport's settings included, is noted in the configuration. A host is made for it,
@@ -25,7 +25,7 @@ int cli_entry_add(struct cli *cli, enum mcplug_scope scope, const char *name,
 /* As long as nobody has tried: "pending", "failed", "disabled", "needs-approval". */
 const char *cli_state_name(enum mcplug_entry_state state);
 
-/* The exit code for what a function of the configuration returned. */
+/* The outcome of what a function that changes the configuration returned. */
 int cli_config_code(const struct mcplug_error *err);
 /* Adds `,"NAME":"TEXT"` (no comma behind a brace). */
 void cli_json_member(struct mp_str *out, const char *name, const char *text);

@@ -50,18 +50,53 @@ void cli_remarks_clear(struct cli_remarks *r)
     memset(r, 0, sizeof *r);
 }
 
-static int exit_code_of(const struct cli_oneshot *link, const struct mcplug_error *why)
+/* Before a connection, whatever has no reason of its own is that there is none. */
+static int outcome_of_connecting(const struct cli_oneshot *link,
+                                 const struct mcplug_error *why)
+{
+    switch (why->code) {
+    case MCPLUG_ECONFIG:
+    case MCPLUG_EINVAL:
+        return CLI_BAD_CONFIG;
+        return CLI_USAGE;
+    case MCPLUG_ENOTSUP:
+        return CLI_UNSUPPORTED;
+    case MCPLUG_EREFUSED: /* nobody was asked yet, so that it was us */
+        return link->server ? CLI_NO_SERVER : CLI_BLOCKED;
+    default:
+        return CLI_NO_SERVER;
+    }
+}
+
+static int outcome_of_request(const struct mcplug_error *why)
+{
+    switch (why->code) {
+    case MCPLUG_EPEER:
+        return CLI_PEER_ERROR;
+    case MCPLUG_EPROTO:
+        return CLI_BROKEN_PROTOCOL;
+    case MCPLUG_ETOOBIG:
+    case MCPLUG_EOVERLOADED:
+        return CLI_TOO_BIG;
+    case MCPLUG_EINVAL:
+        return CLI_BAD_ARGUMENTS;
+    default:
+        return CLI_LOST;
+    }
+}
+
+static int outcome_of(const struct cli_oneshot *link, const struct mcplug_error *why)
 {
     switch (why->code) {
     case MCPLUG_ETIMEDOUT:
         return CLI_TIMED_OUT;
-    case MCPLUG_ECONFIG:
-    case MCPLUG_EINVAL:
-        return link->connected ? CLI_FAILED : CLI_USAGE;
+    case MCPLUG_EAUTH:
+        return CLI_NEEDS_AUTH;
     case MCPLUG_ENOMEM:
-        return CLI_FAILED;
+        return CLI_INTERNAL;
     default:
-        return link->connected ? CLI_FAILED : CLI_NO_SERVER;
+        return link->connected ? outcome_of_request(why)
+                               : outcome_of_connecting(link, why);
     }
 }
 
@@ -172,14 +207,14 @@ void cli_oneshot_fail(struct cli_oneshot *link, const struct mcplug_error *why,
         cli_remarks_tell(&link->remarks);
     if (why->code == MCPLUG_EPEER)
         put_error_object(link, result);
-    cli_oneshot_finish(link, exit_code_of(link, why));
+    cli_oneshot_finish(link, outcome_of(link, why));
 }
 
 void cli_oneshot_done(struct cli_oneshot *link, int r, int exit_code)
 {
     if (r != MCPLUG_OK && !link->finished) {
         cli_error("cannot read a long text of the result back from its temporary file");
-        exit_code = CLI_FAILED;
+        exit_code = CLI_IO_ERROR;
     }
     cli_oneshot_finish(link, exit_code);
 }

@@ -228,7 +228,7 @@ static int put_one(const struct job *job, struct cli *cli, const char *name)
     else if (!best)
         cli_hint("The server has no %ss.", noun);
     mp_free(best);
-    return CLI_USAGE;
+    return CLI_NOT_FOUND;
 }
 
 static int put(const struct job *job, struct cli *cli)
@@ -345,7 +345,7 @@ int cli_listing_run(struct cli *cli, const struct cli_listing *listing)
     job.entry = entry;
     if (listing->kinds[0] == MCPLUG_TOOLS && cli->args.words.n &&
         !cli_allows_tell(entry, cli->args.words.items[0])) {
-        code = CLI_USAGE;
+        code = CLI_TOOL_DENIED;
     } else if (!entry || cli->args.refresh || cli_args_alter(&cli->args) ||
                !answer(cli, &job, &code)) {
         forget(&job);

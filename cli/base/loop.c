@@ -36,7 +36,7 @@ void cli_loop_leave(struct cli_loop *l, int exit_code)
     cli_status_show(NULL);
     if (l->restore)
         l->restore(l->arg);
-    _exit(exit_code);
+    _exit(cli_exit_code(exit_code));
 }
 
 void cli_loop_stop(struct cli_loop *l, int number)

@@ -117,7 +117,7 @@ int cli_modules_inspect(struct cli *cli, const char *file)
     mcplug *host = fd < 0 ? NULL : cli_modules_host(cli, false, &err);
 
     if (!host)
-        return CLI_FAILED;
+        return CLI_INTERNAL;
     char *described = mcplug_module_describe(host, file, &err);
     if (described) {
         cli_child_report(fd, described, strlen(described));

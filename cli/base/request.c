@@ -153,7 +153,7 @@ int cli_oneshot_run_words(struct cli *cli, size_t first, cli_params_fn *make,
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     char *params = make_params(&cli->args.words, first, make, &err);
-    int code = CLI_USAGE;
+    int code = CLI_BAD_ARGUMENTS;
 
     if (params)
         code = cli_oneshot_run(cli, ready, params);

@@ -46,12 +46,12 @@ static int approve_one(struct cli *cli, mcplug_entry *entry)
         return cli_by_name_usable(cli, entry);
     if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
         cli_error("\"%s\" is not approved: run this command at a terminal", e.name);
-        return CLI_NO_SERVER;
+        return CLI_NEEDS_APPROVAL;
     }
     cli_out_flush(out);
     if (!cli_approve_ask(entry)) {
         say(cli, "", entry, " is not approved.");
-        return CLI_NO_SERVER;
+        return CLI_NEEDS_APPROVAL;
     }
     if (mcplug_entry_approve(entry, &err) != MCPLUG_OK) {
         cli_error("%s", err.text);
@@ -90,18 +90,18 @@ static int run_approve(struct cli *cli)
     size_t n = 0;
 
     if (!config)
-        return CLI_FAILED;
+        return CLI_BAD_CONFIG;
     for (size_t i = 0; i < words->n; i++) {
         entry = cli_by_name_find(cli, words->items[i]);
-        int code = entry ? approve_one(cli, entry) : CLI_USAGE;
-        worst = code > worst ? code : worst;
+        int code = entry ? approve_one(cli, entry) : CLI_NOT_FOUND;
+        worst = cli_worse(worst, code);
     }
     for (size_t i = 0; words->n == 0 && (entry = mcplug_entry_at(config, i)); i++) {
         struct mcplug_entry_info e = cli_entry_info(entry);
         if (!waits(&e))
             continue;
         int code = approve_one(cli, entry);
-        worst = code > worst ? code : worst;
+        worst = cli_worse(worst, code);
         n++;
     }
     if (cli->args.json)
@@ -140,7 +140,7 @@ static int run_reset(struct cli *cli)
         return CLI_USAGE;
     }
     if (!cli_config(cli))
-        return CLI_FAILED;
+        return CLI_BAD_CONFIG;
     if (forget(cli, &total, &err) != MCPLUG_OK) {
         cli_error("%s", err.text);
         return cli_config_code(&err);

@@ -90,7 +90,7 @@ static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc 
     if (!understood) {
         cli_error("Unexpected response format from tool %s", job->tool);
         cli_hint("--json prints the whole result.");
-        code = CLI_FAILED;
+        code = CLI_BROKEN_PROTOCOL;
     }
     cli_oneshot_done(link, r, code);
 }
@@ -106,7 +106,7 @@ static void usage_error(struct cli_oneshot *link, const char *tool,
                  mcplug_entry_name(link->entry), tool);
     else
         cli_hint("`mcplug tools %s` with the same server shows its arguments.", tool);
-    cli_oneshot_finish(link, CLI_USAGE);
+    cli_oneshot_finish(link, CLI_BAD_ARGUMENTS);
 }
 
 static void tell_tools(const struct cli_oneshot *link, size_t n)
@@ -125,7 +125,7 @@ static void unknown_tool(struct cli_oneshot *link, const struct job *job,
     const char *best = NULL;
     size_t n = mcplug_list_count(list);
     if (!cli_allows_tell(job->entry, job->tool)) { /* the list is of the others */
-        cli_oneshot_finish(link, CLI_USAGE);
+        cli_oneshot_finish(link, CLI_TOOL_DENIED);
         return;
     }
     for (size_t i = 0; i < n; i++)
@@ -135,7 +135,7 @@ static void unknown_tool(struct cli_oneshot *link, const struct job *job,
               best ? "\"?" : "");
     if (!best)
         tell_tools(link, n);
-    cli_oneshot_finish(link, CLI_USAGE);
+    cli_oneshot_finish(link, CLI_NOT_FOUND);
 }
 
 static void on_tools(struct cli_oneshot *link, void *arg, enum mcplug_kind kind,
@@ -157,7 +157,7 @@ static void on_tools(struct cli_oneshot *link, void *arg, enum mcplug_kind kind,
         cli_error("%s matches more than one tool of server \"%s\"", job->tool,
                   mcplug_server_name(link->server));
         cli_hint("Use `mcplug call SERVER TOOL` instead.");
-        cli_oneshot_finish(link, CLI_USAGE);
+        cli_oneshot_finish(link, CLI_NOT_FOUND);
         return;
     }
     if (i < 0) {
@@ -190,15 +190,16 @@ static int prepare_tool(struct cli *cli, struct job *job)
 {
     mcplug_entry *entry;
 
-    if (cli_by_name_server(cli, &entry) != CLI_OK)
-        return MCPLUG_EINVAL;
+    int code = cli_by_name_server(cli, &entry);
+    if (code != CLI_OK)
+        return code;
     job->cli = cli;
     job->entry = entry;
     job->server = entry ? mcplug_entry_name(entry) : "";
     job->normalised = cli->tool != NULL;
     job->tool = job->normalised ? cli->tool : cli->args.words.items[0];
-    return job->normalised || cli_allows_tell(entry, job->tool) ? MCPLUG_OK
-                                                                : MCPLUG_EINVAL;
+    return job->normalised || cli_allows_tell(entry, job->tool) ? CLI_OK
+                                                                : CLI_TOOL_DENIED;
 }
 
 /* The list is fetched only where the schema is needed: a call without arguments, or
@@ -213,12 +214,9 @@ static void on_ready(struct cli_oneshot *link, void *arg)
                               on_result);
 }
 
-static int prepare(struct cli *cli, struct job *job, struct mcplug_error *err)
+static int read_arguments(const struct cli_args *args, struct job *job,
+                          struct mcplug_error *err)
 {
-    const struct cli_args *args = &cli->args;
-    int r = prepare_tool(cli, job);
-    if (r != MCPLUG_OK)
-        return r;
     if (args->arguments && args->words.n > 1)
         return mp_fail(err, MCPLUG_EINVAL,
                        "use either --args or KEY=VALUE arguments, not both");
@@ -233,12 +231,14 @@ static int run(struct cli *cli)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct job job = {0};
-    int code = CLI_USAGE;
-    if (prepare(cli, &job, &err) == MCPLUG_OK)
+    int code = prepare_tool(cli, &job);
+    if (code == CLI_OK && read_arguments(&cli->args, &job, &err) == MCPLUG_OK) {
         code = cli_oneshot_run(cli, on_ready, &job);
-    else if (err.text[0]) /* else it was told */
+    } else if (code == CLI_OK) {
         cli_error("%s", err.text);
-    cli_words_clear(&job.words);
+        cli_words_clear(&job.words);
+        code = CLI_BAD_ARGUMENTS;
+    }
     mp_free(job.arguments);
     return code;
 }

@@ -187,7 +187,7 @@ static int run(struct cli *cli)
     mcplug_config *config = cli_config_silent(cli, &err);
     if (!config) {
         cli_error("%s", err.text);
-        return CLI_FAILED;
+        return CLI_INTERNAL;
     }
     cli_entries_check(cli, NULL);
     if (cli->args.json) {
@@ -197,7 +197,7 @@ static int run(struct cli *cli)
         put_entries(&cli->out, config);
         put_problems(&cli->out, config);
     }
-    return errors(config) ? CLI_USAGE : CLI_OK;
+    return errors(config) ? CLI_BAD_CONFIG : CLI_OK;
 }
 
 const struct cli_command cli_cmd_config = {

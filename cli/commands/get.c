@@ -111,10 +111,14 @@ static int run(struct cli *cli)
     mcplug_entry *entry;
 
     if (!config)
-        return CLI_FAILED;
-    entry = cli->args.scope ? cli_entry_pick(cli, name) : cli_by_name_find(cli, name);
-    if (!entry)
-        return CLI_USAGE;
+        return CLI_BAD_CONFIG;
+    int code = CLI_OK;
+    if (cli->args.scope)
+        code = cli_entry_pick(cli, name, &entry);
+    else if (!(entry = cli_by_name_find(cli, name)))
+        code = CLI_NOT_FOUND;
+    if (code != CLI_OK)
+        return code;
     size_t before = cli_config_info(config).problems;
     cli_entries_check(cli, entry);
     enum mcplug_entry_state state = mcplug_entry_state(entry, &err);
@@ -122,7 +126,7 @@ static int run(struct cli *cli)
     char *masked = mcplug_json_masked((const char *)json.data, json.len);
     if (!masked) {
         cli_error("out of memory");
-        return CLI_FAILED;
+        return CLI_INTERNAL;
     }
     (cli->args.json ? put_json : put_people)(cli, entry, masked, cli_state_name(state),
                                              err.text);
@@ -131,7 +135,7 @@ static int run(struct cli *cli)
          i++)
         cli_log_line(p.is_warning ? MCPLUG_LOG_WARN : MCPLUG_LOG_ERROR, "config",
                      mcplug_config_problem(config, i));
-    return CLI_OK;
+    return code;
 }
 
 static const struct cli_option options[] = {

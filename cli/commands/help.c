@@ -19,7 +19,7 @@ static int run(struct cli *cli)
             cli_error("there is no command \"%s\"%s%s%s", name,
                       best ? "; did you mean \"" : "", best ? best : "",
                       best ? "\"?" : "");
-            return CLI_USAGE;
+            return CLI_NOT_FOUND;
         }
     }
     cli_help(&cli->out, command);

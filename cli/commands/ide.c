@@ -143,7 +143,7 @@ static int run(struct cli *cli)
     else
         put_table(&cli->out, ides, n);
     mp_free(ides);
-    return n < 0 ? CLI_FAILED : CLI_OK;
+    return n < 0 ? CLI_INTERNAL : CLI_OK;
 }
 
 const struct cli_command cli_cmd_ide = {

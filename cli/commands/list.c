@@ -375,7 +375,7 @@ static int run(struct cli *cli)
     if (code == CLI_OK)
         code = cli->args.no_connect ? list_offline(&job, &roster) : list_online(&roster);
     if (code == CLI_OK && damaged)
-        code = CLI_USAGE;
+        code = CLI_BAD_CONFIG;
     cli_connect_all_clear(&roster);
     return code;
 }

@@ -322,7 +322,7 @@ static int follow(struct look *l, int signal_fd, struct mcplug_error *err)
     while (code < 0) { /* it may have changed before it was watched */
         if (find_files(l, &changed, err) != MCPLUG_OK) {
             cli_error("%s", err->text);
-            code = CLI_FAILED;
+            code = CLI_IO_ERROR;
             break;
         }
         read_files(l);
@@ -337,7 +337,7 @@ static int follow(struct look *l, int signal_fd, struct mcplug_error *err)
         if (number)
             code = CLI_SIGNAL + number;
         else if (l->cli->out.failed)
-            code = CLI_FAILED; /* main() tells why */
+            code = CLI_IO_ERROR; /* main() tells why */
         else if (fds[2].revents & (POLLERR | POLLHUP | POLLNVAL))
             code = CLI_BROKEN_PIPE;
         else if (fds[0].revents)
@@ -385,16 +385,17 @@ static int run(struct cli *cli)
     int code = CLI_OK, signal_fd = -1;
 
     if (!cli_config(cli))
-        return CLI_FAILED;
+        return CLI_BAD_CONFIG;
     if (cli->args.since)
         set_since(&l, cli->args.since - 1);
     if (cli->args.follow)
         signal_fd = cli_signals_open();
     if (put_all(&l, &err) != MCPLUG_OK) {
         cli_error("%s", err.text);
-        code = CLI_FAILED;
+        code = CLI_IO_ERROR;
     } else if (l.n == 0 && !cli_by_name_find(cli, l.name)) {
-        code = CLI_USAGE; /* one that was removed may still have something kept */
+        code = cli_by_name_none(
+            cli); /* one that was removed may still have something kept */
     } else {
         if (l.n == 0)
             tell_none(cli, l.name);

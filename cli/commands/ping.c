@@ -115,7 +115,7 @@ static int run(struct cli *cli)
     if (job.wanted > COUNT_MAX)
         job.wanted = COUNT_MAX;
     job.took = mp_alloc(job.wanted * sizeof *job.took);
-    int code = job.took ? cli_oneshot_run(cli, on_ready, &job) : CLI_FAILED;
+    int code = job.took ? cli_oneshot_run(cli, on_ready, &job) : CLI_INTERNAL;
     mp_free(job.took);
     return code;
 }

@@ -240,12 +240,12 @@ static int put_named(struct cli *cli, const json_t *list, const char *name)
         } else {
             put_module(&cli->out, module);
         }
-        return error ? CLI_FAILED : CLI_OK;
+        return error ? CLI_BAD_MODULE : CLI_OK;
     }
     cli_error("no module offers \"%s\"%s%s%s", name, best ? "; did you mean \"" : "",
               best ? best : "", best ? "\"?" : "");
     cli_hint("`mcplug plugins` lists the modules that are installed.");
-    return CLI_USAGE;
+    return CLI_NOT_FOUND;
 }
 
 /* ---- the command ---- */
@@ -258,7 +258,7 @@ static int list_them(struct cli *cli)
 
     if (!list) {
         cli_error("%s", err.text);
-        return CLI_FAILED;
+        return CLI_INTERNAL;
     }
     if (cli->args.words.n) {
         code = put_named(cli, list, cli->args.words.items[0]);

@@ -48,7 +48,7 @@ static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc 
     (void)arg;
 
     if (!redirect(cli)) {
-        cli_oneshot_finish(link, CLI_FAILED);
+        cli_oneshot_finish(link, CLI_IO_ERROR);
         return;
     }
     if (cli_oneshot_put_json(link, doc, CLI_OK))
@@ -57,7 +57,7 @@ static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc 
         r = put_part(doc, &part, &cli->out);
     if (r == MCPLUG_EPROTO) {
         cli_error("the blob of %s is not Base64", cli->args.words.items[0]);
-        cli_oneshot_finish(link, CLI_FAILED);
+        cli_oneshot_finish(link, CLI_BROKEN_PROTOCOL);
         return;
     }
     cli_oneshot_done(link, r, CLI_OK);

@@ -65,9 +65,10 @@ static void forget(const struct cli *cli, const mcplug_entry *entry)
 static int run_remove(struct cli *cli)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    const mcplug_entry *entry = cli_entry_pick(cli, cli->args.words.items[0]);
-    if (!entry)
-        return CLI_USAGE;
+    mcplug_entry *entry = NULL;
+    int code = cli_entry_pick(cli, cli->args.words.items[0], &entry);
+    if (code != CLI_OK)
+        return code;
     int r = mcplug_entry_remove(entry, &err);
     if (r == MCPLUG_OK)
         forget(cli, entry);
@@ -78,9 +79,10 @@ static int set_disabled(struct cli *cli, bool disabled)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     const char *what = disabled ? "disabled" : "enabled";
-    const mcplug_entry *entry = cli_entry_pick(cli, cli->args.words.items[0]);
-    if (!entry)
-        return CLI_USAGE;
+    mcplug_entry *entry = NULL;
+    int code = cli_entry_pick(cli, cli->args.words.items[0], &entry);
+    if (code != CLI_OK)
+        return code;
     int r =
         disabled ? mcplug_entry_disable(entry, &err) : mcplug_entry_enable(entry, &err);
     if (r == MCPLUG_OK && cli_entry_info(entry).disabled == disabled && !cli->args.quiet)

@@ -232,10 +232,10 @@ static int run(struct cli *cli)
 
     job.hits = mp_alloc((job.max + 1) * sizeof *job.hits);
     job.failed = !job.hits;
-    int code = job.hits ? search(&job) : CLI_FAILED;
+    int code = job.hits ? search(&job) : CLI_INTERNAL;
     if (job.failed) {
         cli_error("out of memory");
-        code = CLI_FAILED;
+        code = CLI_INTERNAL;
     }
     for (size_t i = 0; i < job.n; i++)
         mp_free(job.hits[i].item);

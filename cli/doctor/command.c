@@ -167,10 +167,10 @@ static int run(struct cli *cli)
     d.config = cli_config_silent(cli, &err);
     if (!d.config) {
         cli_error("%s", err.text);
-        return CLI_FAILED;
+        return CLI_INTERNAL;
     }
     if (!names_exist(cli))
-        return CLI_USAGE;
+        return cli_by_name_none(cli);
     cli_doctor_gather(&d);
     cli_doctor_versions(&d);
     cli_doctor_modules(&d);
@@ -187,7 +187,7 @@ static int run(struct cli *cli)
     int code = d.counts[CLI_WRONG] ? 1 : CLI_OK;
     if (d.failed || !told) {
         cli_error("out of memory");
-        code = CLI_FAILED;
+        code = CLI_INTERNAL;
     }
     clear(&d);
     return code;

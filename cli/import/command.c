@@ -159,7 +159,7 @@ static int import_all(struct cli *cli, struct job *job, struct mp_str *json)
             int code = cli_entry_add(cli, job->scope, one->name, mp_text(one->entry),
                                      false, &written);
             state = code == CLI_OK ? "added" : "failed";
-            worst = code > worst ? code : worst;
+            worst = cli_worse(worst, code);
             done += code == CLI_OK;
         }
         add_json(json, one, state);
@@ -179,7 +179,8 @@ static int import_from(struct cli *cli, const struct cli_importer *from, size_t 
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct job job = {.first = first};
     struct mp_str json;
-    int code = CLI_USAGE;
+    int code = CLI_BAD_CONFIG;
+    bool found = false;
 
     if (!cli_scope(cli, MCPLUG_SCOPE_USER, &job.scope))
         return CLI_USAGE;
@@ -189,9 +190,11 @@ static int import_from(struct cli *cli, const struct cli_importer *from, size_t 
     int r = cli_import_read(from, &paths, cli->args.file, &job.import, &err);
     if (r != MCPLUG_OK)
         cli_error("%s", err.text);
-    else if (all_found(&cli->args, first, &job.import))
+    else if (!(found = all_found(&cli->args, first, &job.import)))
+        code = CLI_NOT_FOUND;
+    else
         code = import_all(cli, &job, &json);
-    if (r == MCPLUG_OK && cli->args.json) {
+    if (found && cli->args.json) {
         mp_str_adds(&json, "],\"skipped\":[");
         for (size_t i = 0; i < job.import.n_skipped; i++) {
             mp_str_adds(&json, i ? "," : "");
@@ -243,7 +246,7 @@ static int run(struct cli *cli)
 {
     const struct cli_list *words = &cli->args.words;
     if (!cli_config(cli))
-        return CLI_FAILED;
+        return CLI_BAD_CONFIG;
     if (words->n == 0 && cli->args.file) {
         cli_error("--file needs the program that the file belongs to: mcplug import "
                   "PROGRAM --file %s",
@@ -259,13 +262,13 @@ static int run(struct cli *cli)
     cli_hint("Choose one of:");
     for (from = cli_importers; from->name; from++)
         cli_hint("%s: %s", from->name, from->title);
-    return CLI_USAGE;
+    return CLI_NOT_FOUND;
 }
 
 static int run_desktop(struct cli *cli)
 {
     if (!cli_config(cli))
-        return CLI_FAILED;
+        return CLI_BAD_CONFIG;
     return import_from(cli, cli_importer_find("claude-desktop"), 0);
 }
 

@@ -37,7 +37,7 @@ static void check_reader(void *arg, short revents)
     struct cli_watch *w = arg;
 
     if (w->cli->out.failed)
-        cli_watch_leave(w, CLI_FAILED); /* main() tells why */
+        cli_watch_leave(w, CLI_IO_ERROR); /* main() tells why */
     else if (revents & (POLLERR | POLLNVAL))
         cli_watch_leave(w, CLI_BROKEN_PIPE);
 }
@@ -110,7 +110,7 @@ static int verdict(const struct cli_watch *w)
             return CLI_NOTHING;
     }
     /* nobody knows what else there should be */
-    return cli_config_info(w->cli->config).damaged ? CLI_USAGE : CLI_OK;
+    return cli_config_info(w->cli->config).damaged ? CLI_BAD_CONFIG : CLI_OK;
 }
 
 /* Nobody should have to find out from the exit code. */
@@ -333,7 +333,7 @@ static int tell_none(const struct cli *cli)
         cli_error("there is no server to watch");
         cli_hint("`mcplug list` tells more, `mcplug add NAME -- COMMAND` adds one.");
     }
-    return damaged ? CLI_USAGE : CLI_NO_SERVER;
+    return damaged ? CLI_BAD_CONFIG : CLI_NO_SERVER;
 }
 
 static int run(struct cli *cli)

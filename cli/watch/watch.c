@@ -246,7 +246,7 @@ int cli_watch_init(struct cli_watch *w, struct cli *cli)
     if (!w->host || !mcplug_listen(w->host, MCPLUG_ACTIVITY_ALL & ~MCPLUG_ACTIVITY_FRAME,
                                    MCPLUG_LOG_VERBOSE, on_event, w)) {
         cli_error("%s", w->all && !w->host ? err.text : "out of memory");
-        return CLI_FAILED;
+        return CLI_INTERNAL;
     }
     w->loop.host = w->host;
     w->n = w->roster.n;
