@@ -1,5 +1,5 @@
 /* mcplug: MCP servers from the shell. */
-#include "cli/base/cli.h"
+#include "cli/base/failure.h"
 #include "cli/base/help.h"
 #include "cli/base/message.h"
 
@@ -12,14 +12,19 @@
 #include <unistd.h>
 
 /* A command must not fail silently because its output had nowhere to go. */
-static int check_output(struct cli_out *out, int code)
+static int check_output(struct cli *cli, int code)
 {
+    struct cli_out *out = &cli->out;
+
+    cli_failure_put(cli, code, NULL, NULL);
     cli_out_close(out);
     if (!out->failed)
         return code;
     if (out->failed == EPIPE)
         return CLI_BROKEN_PIPE;
     cli_error("cannot write the output: %s", strerror(out->failed));
+    if (code == CLI_OK) /* standard output may be another than what failed */
+        cli_failure_put(cli, CLI_IO_ERROR, NULL, NULL);
     return CLI_IO_ERROR;
 }
 
@@ -33,7 +38,10 @@ static int run(struct cli *cli, int argc, char **argv)
         cli_help(out, NULL);
         return CLI_USAGE;
     }
-    if (cli_args_parse(&cli->args, argc, argv, &err) != MCPLUG_OK) {
+    int r = cli_args_parse(&cli->args, argc, argv, &err);
+    if (cli->args.json)
+        cli_failure_arm(cli);
+    if (r != MCPLUG_OK) {
         const struct cli_command *c = cli->args.command;
         cli_error("%s", err.text);
         cli_hint("See `mcplug help%s%s`.", c ? " " : "", c ? c->name : "");
@@ -49,7 +57,7 @@ static int run(struct cli *cli, int argc, char **argv)
     }
     const struct cli_args *args = &cli->args;
     cli_log_show(args->quiet ? -1 : MCPLUG_LOG_WARN + args->verbose);
-    int r = args->log_file ? cli_log_open(args->log_file) : 0;
+    r = args->log_file ? cli_log_open(args->log_file) : 0;
     if (r) {
         cli_error("cannot write the log %s: %s", args->log_file, strerror(r));
         return CLI_USAGE;
@@ -76,7 +84,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* a failed write says it as well */
     cli_out_init(&cli.out, STDOUT_FILENO);
     int code = run(&cli, argc, argv);
-    code = check_output(&cli.out, code);
+    code = check_output(&cli, code);
     mcplug_config_free(cli.config);
     cli_args_clear(&cli.args);
     return cli_exit_code(code);

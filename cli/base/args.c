@@ -441,6 +441,8 @@ static int check(const struct cli_args *args, struct mcplug_error *err)
     if (!c)
         return mp_fail(err, MCPLUG_EINVAL,
                        "no command given; `mcplug help` lists the commands");
+    if (args->json && c->hidden)
+        return mp_fail(err, MCPLUG_EINVAL, "\"%s\" has no --json", c->name);
     int r = check_server(args, err);
     if (r != MCPLUG_OK)
         return r;
@@ -454,6 +456,15 @@ static int check(const struct cli_args *args, struct mcplug_error *err)
                            ? "; is a -- missing before the server's command?"
                            : "");
     return MCPLUG_OK;
+}
+
+/* Whoever asked for JSON gets it, wherever the line goes wrong. */
+static bool asks_for_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--json") == 0 || strncmp(argv[i], "--json=", 7) == 0)
+            return true;
+    return false;
 }
 
 int cli_args_parse(struct cli_args *args, int argc, char **argv, struct mcplug_error *err)
@@ -481,5 +492,7 @@ int cli_args_parse(struct cli_args *args, int argc, char **argv, struct mcplug_e
     }
     if (rc == MCPLUG_OK)
         take_server(args);
+    else
+        args->json = args->json || asks_for_json(argc, argv);
     return rc ? rc : check(args, err);
 }

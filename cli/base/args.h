@@ -157,8 +157,9 @@ struct cli_group {
 size_t cli_command_groups(const struct cli_command *command,
                           struct cli_group out[CLI_GROUPS]);
 
-/* MCPLUG_EINVAL with a sentence for the user. With --help or --version given, nothing
- * is asked for. Clear `args` in either case. */
+/* MCPLUG_EINVAL with a sentence for the user; `args` knows then whether --json was given,
+ * also behind the mistake. With --help or --version given, nothing is asked for. Clear
+ * `args` in either case. */
 int cli_args_parse(struct cli_args *args, int argc, char **argv,
                    struct mcplug_error *err);
 void cli_args_clear(struct cli_args *args);

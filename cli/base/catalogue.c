@@ -162,7 +162,7 @@ int cli_catalogue_unknown(const struct cli_catalogue *c)
     char more[48] = "";
     struct mp_str line;
 
-    if (config.entries == 0 && !args->json && !args->quiet)
+    if (config.entries == 0 && (config.damaged || (!args->json && !args->quiet)))
         cli_tell_no_server(c->cli);
     if (config.entries == 0)
         return config.damaged ? CLI_BAD_CONFIG : CLI_OK;
@@ -251,11 +251,15 @@ int cli_catalogue_run(struct cli *cli, const struct cli_listing *listing)
     if (cli->args.json)
         cli_out_s(&cli->out, "[");
     int code = cli_catalogue_walk(&c);
-    if (cli->args.json)
+    if (cli->args.json && code == CLI_OK)
         cli_out_s(&cli->out, "]\n");
+    else if (cli->args.json)
+        cli_out_retract(&cli->out);
     if (code == CLI_OK) {
         cli_tell_left_out(cli, job.left_out, job.any);
         code = cli_catalogue_unknown(&c);
+        if (cli->args.json && code != CLI_OK) /* an empty list would be no answer */
+            cli_out_retract(&cli->out);
     }
     cli_catalogue_clear(&c);
     return code;

@@ -128,9 +128,7 @@ static int put_findings(struct cli *cli, const json_t *list)
         if (!cli->args.json)
             put_finding(&cli->out, finding);
     }
-    if (cli->args.json)
-        cli_out_tree(&cli->out, list);
-    return code;
+    return cli->args.json ? cli_put_tree(cli, list, code) : code;
 }
 
 static int run(struct cli *cli, const char *file, const struct words *words)
@@ -143,9 +141,9 @@ static int run(struct cli *cli, const char *file, const struct words *words)
         cli_children_run(&child, 1, CHECK_MS, true);
     if (!program) {
         cli_error("out of memory");
-        code = CLI_IO_ERROR;
     } else if (child.end == CLI_CHILD_LOST) {
         cli_error("cannot run %s: %s", program, strerror(child.number));
+        code = CLI_IO_ERROR;
     } else {
         json_t *list = read_findings(&child, file);
         code = put_findings(cli, list);

@@ -439,7 +439,6 @@ int cli_connect_all_run(struct cli_connect_all *r)
     r->host = cli_host_new(r->cli, on_log, r, &err);
     if (!r->host) {
         cli_error("%s", err.text);
-        r->done(r);
         code = CLI_INTERNAL;
     } else {
         cli_journal_listen(r->host, on_event, r);

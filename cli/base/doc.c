@@ -1,5 +1,7 @@
 #include "cli/base/doc.h"
 
+#include "cli/base/message.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,13 +65,30 @@ int cli_doc_json(const struct cli_doc *doc, mp_view part, struct cli_out *out)
     return MCPLUG_OK;
 }
 
-void cli_out_tree(struct cli_out *out, const json_t *tree)
+static int put_whole(struct cli *cli, const char *text, size_t len, int outcome)
+{
+    if (!text) {
+        cli_error("out of memory");
+        return CLI_INTERNAL;
+    }
+    cli_out_json(&cli->out, text, len);
+    cli_out_fresh_line(&cli->out);
+    return outcome;
+}
+
+int cli_put_document(struct cli *cli, struct mp_str *text, int outcome)
+{
+    int code = put_whole(cli, text->failed ? NULL : text->data, text->len, outcome);
+    mp_str_clear(text);
+    return code;
+}
+
+int cli_put_tree(struct cli *cli, const json_t *tree, int outcome)
 {
     char *text = json_dumps(tree, JSON_COMPACT);
-    const char *json = text ? text : "null";
-    cli_out_json(out, json, strlen(json));
-    cli_out_s(out, "\n");
+    int code = put_whole(cli, text, text ? strlen(text) : 0, outcome);
     free(text);
+    return code;
 }
 
 static void new_line(struct cli_out *out, size_t indent)

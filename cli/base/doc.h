@@ -3,8 +3,9 @@
 #ifndef CLI_DOC_H
 #define CLI_DOC_H
 
+#include "base/buf.h"
 #include "json/walk.h"
-#include "cli/base/out.h"
+#include "cli/base/cli.h"
 
 #include <mcplug/admin.h>
 
@@ -28,8 +29,12 @@ int cli_doc_text_sink(void *out, const char *data, size_t len);
 int cli_doc_json(const struct cli_doc *doc, mp_view part, struct cli_out *out);
 /* The same of JSON that is whole, as items of lists are. */
 void cli_out_item(struct cli_out *out, mp_view json);
-/* JSON of our own, and a newline. */
-void cli_out_tree(struct cli_out *out, const json_t *tree);
+/* JSON of our own as the one document of a command, whole or not at all. take `text`,
+ * which ends with a newline. Returns `outcome`, or CLI_INTERNAL after having told why
+ * there is no document. */
+int cli_put_document(struct cli *cli, struct mp_str *text, int outcome);
+/* The same of a tree, which the caller keeps. */
+int cli_put_tree(struct cli *cli, const json_t *tree, int outcome);
 /* `part` laid out for people: two spaces per level, every line after the first
  * indented by `indent`. No newline at the end. */
 int cli_doc_pretty(const struct cli_doc *doc, mp_view part, size_t indent,

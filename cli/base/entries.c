@@ -124,7 +124,7 @@ static bool check_new(struct cli *cli, enum mcplug_scope scope, const char *name
         if (!p.is_warning)
             cli_error("Invalid configuration: %s: %s", path, p.text);
         else if (!cli->args.quiet)
-            cli_error("warning: %s: %s", path, p.text);
+            cli_note("warning: %s: %s", path, p.text);
     }
     return ok;
 }

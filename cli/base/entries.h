@@ -3,6 +3,7 @@
 #define CLI_ENTRIES_H
 
 #include "cli/base/by_name.h"
+#include "cli/base/doc.h"
 
 const char *cli_scope_name(enum mcplug_scope scope); /* "project" */
 /* --scope, or `fallback`. false: told that there is no such scope to write to. */

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "cli/base/entries.h"
+#include "cli/base/failure.h"
 #include "json/walk.h"
 #include "base/stderr_hint.h"
 #include "cli/base/packages.h"
@@ -34,11 +35,11 @@ void cli_remarks_tell(const struct cli_remarks *r)
 {
     size_t first = r->n > CLI_REMARKS ? r->n - CLI_REMARKS : 0;
     if (r->n)
-        cli_hint("Last lines of the server's stderr:");
+        cli_detail("Last lines of the server's stderr:");
     for (size_t i = first; i < r->n; i++) {
         const char *line = r->lines[i % CLI_REMARKS];
         if (line)
-            cli_hint("| %s", line);
+            cli_detail("| %s", line);
     }
 }
 
@@ -56,8 +57,8 @@ static int outcome_of_connecting(const struct cli_oneshot *link,
 {
     switch (why->code) {
     case MCPLUG_ECONFIG:
-    case MCPLUG_EINVAL:
         return CLI_BAD_CONFIG;
+    case MCPLUG_EINVAL:
         return CLI_USAGE;
     case MCPLUG_ENOTSUP:
         return CLI_UNSUPPORTED;
@@ -169,17 +170,17 @@ static void advise(const struct cli_oneshot *link, const struct mcplug_error *wh
 }
 
 /* Whoever asked for JSON gets the error object whole, `data` included. */
-static void put_error_object(struct cli_oneshot *link, const mcplug_result *result)
+static void put_failure(struct cli_oneshot *link, int outcome,
+                        const mcplug_result *result)
 {
-    struct cli_doc doc;
-    if (!link->cli->args.json || !result)
-        return;
-    cli_doc_init(&doc, result);
-    if (!mp_view_is_object(cli_doc_view(&doc)))
-        return;
-    cli_out_s(&link->cli->out, "{\"error\":");
-    cli_doc_json(&doc, cli_doc_view(&doc), &link->cli->out);
-    cli_out_s(&link->cli->out, "}\n");
+    struct cli_doc peer;
+    bool has_object = false;
+
+    if (result) {
+        cli_doc_init(&peer, result);
+        has_object = mp_view_is_object(cli_doc_view(&peer));
+    }
+    cli_failure_put(link->cli, outcome, link->remarks.best, has_object ? &peer : NULL);
 }
 
 void cli_oneshot_fail(struct cli_oneshot *link, const struct mcplug_error *why,
@@ -201,12 +202,11 @@ void cli_oneshot_fail(struct cli_oneshot *link, const struct mcplug_error *why,
         cli_error("server \"%s\" answered with error %d: %s",
                   mcplug_server_name(link->server), why->peer_status, text);
     else
-        cli_error("%s", cli_reason(text, !link->connected, room));
+        cli_error_shown(text, cli_reason(text, !link->connected, room));
     advise(link, why);
     if (!link->cli->args.verbose && why->code != MCPLUG_EPEER)
         cli_remarks_tell(&link->remarks);
-    if (why->code == MCPLUG_EPEER)
-        put_error_object(link, result);
+    put_failure(link, outcome_of(link, why), why->code == MCPLUG_EPEER ? result : NULL);
     cli_oneshot_finish(link, outcome_of(link, why));
 }
 
@@ -214,6 +214,8 @@ void cli_oneshot_done(struct cli_oneshot *link, int r, int exit_code)
 {
     if (r != MCPLUG_OK && !link->finished) {
         cli_error("cannot read a long text of the result back from its temporary file");
+        if (link->cli->args.json)
+            cli_out_retract(&link->cli->out);
         exit_code = CLI_IO_ERROR;
     }
     cli_oneshot_finish(link, exit_code);

@@ -170,8 +170,8 @@ static void warn_of_slip(const json_t *schema, const char *key)
         return;
     json_object_foreach(named, name, any) mp_nearest(key, name, &best);
     if (best)
-        cli_error("warning: the tool has no argument \"%.64s\"; did you mean \"%.64s\"?",
-                  key, best);
+        cli_note("warning: the tool has no argument \"%.64s\"; did you mean \"%.64s\"?",
+                 key, best);
 }
 
 json_t *cli_words_typed(const struct cli_words *words, const json_t *schema,

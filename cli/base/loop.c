@@ -1,7 +1,7 @@
 #include "cli/base/loop.h"
 
 #include "base/mem.h"
-#include "cli/base/cli.h"
+#include "cli/base/failure.h"
 #include "cli/base/message.h"
 #include "cli/base/progress.h"
 #include "cli/base/signals.h"
@@ -36,6 +36,8 @@ void cli_loop_leave(struct cli_loop *l, int exit_code)
     cli_status_show(NULL);
     if (l->restore)
         l->restore(l->arg);
+    if (cli_kind_of(exit_code) == CLI_KIND_CANCELLED)
+        cli_failure_signal(exit_code - CLI_SIGNAL);
     _exit(cli_exit_code(exit_code));
 }
 

@@ -19,6 +19,7 @@
 /* The terminal is one for the whole process, and so is what stands on its last line. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char status[512];
+static char errors[CLI_REPORT_MAX], hints[CLI_REPORT_MAX]; /* of the process */
 static int shown_level = MCPLUG_LOG_WARN;
 static int log_fd = -1;
 
@@ -56,11 +57,23 @@ static void put_line(struct mp_str *line)
     mp_str_clear(line);
 }
 
-static void put_formatted(const char *head, const char *fmt, va_list ap)
+/* Adds a line; what does not fit is cut off. */
+static void keep(char report[CLI_REPORT_MAX], const char *text)
+{
+    size_t len = strlen(report);
+    snprintf(report + len, CLI_REPORT_MAX - len, "%s%s", len ? "\n" : "", text);
+}
+
+/* `report`: where the text is kept as well; NULL: nowhere. */
+static void put_formatted(char *report, const char *head, const char *fmt, va_list ap)
 {
     char raw[4096];
     struct mp_str line;
     vsnprintf(raw, sizeof raw, fmt, ap);
+    pthread_mutex_lock(&lock);
+    if (report == errors || (report && errors[0])) /* a hint is one about an error */
+        keep(report, raw);
+    pthread_mutex_unlock(&lock);
     mp_str_init(&line, LINE_MAX_BYTES);
     mp_str_adds(&line, head);
     mp_str_add_escaped(&line, raw, strlen(raw), false);
@@ -71,16 +84,57 @@ void cli_error(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    put_formatted("mcplug: ", fmt, ap);
+    put_formatted(errors, "mcplug: ", fmt, ap);
     va_end(ap);
+}
+
+void cli_error_shown(const char *text, const char *shown)
+{
+    struct mp_str line;
+
+    pthread_mutex_lock(&lock);
+    keep(errors, text);
+    pthread_mutex_unlock(&lock);
+    mp_str_init(&line, LINE_MAX_BYTES);
+    mp_str_adds(&line, "mcplug: ");
+    mp_str_add_escaped(&line, shown, strlen(shown), false);
+    put_line(&line);
 }
 
 void cli_hint(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    put_formatted("        ", fmt, ap);
+    put_formatted(hints, "        ", fmt, ap);
     va_end(ap);
+}
+
+void cli_note(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    put_formatted(NULL, "mcplug: ", fmt, ap);
+    va_end(ap);
+}
+
+void cli_detail(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    put_formatted(NULL, "        ", fmt, ap);
+    va_end(ap);
+}
+
+bool cli_reported(char message[CLI_REPORT_MAX], char hint[CLI_REPORT_MAX])
+{
+    pthread_mutex_lock(&lock);
+    bool any = errors[0];
+    if (message)
+        memcpy(message, errors, sizeof errors);
+    if (hint)
+        memcpy(hint, hints, sizeof hints);
+    pthread_mutex_unlock(&lock);
+    return any;
 }
 
 void cli_tell(const char *head, const char *text, size_t len)

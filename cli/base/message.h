@@ -7,10 +7,22 @@
 
 #include <stdbool.h>
 
-/* `mcplug: ` and one line. What the arguments bring is escaped. [any] */
+/* Why the command fails: `mcplug: ` and one line. What the arguments bring is escaped.
+ * The texts of these, and of the hints below them, are also kept for programs. [any] */
 void cli_error(const char *fmt, ...) MCPLUG_PRINTF(1, 2);
+/* The same where people read another text than programs and logs. [any] */
+void cli_error_shown(const char *text, const char *shown);
 /* A second line below it: what to do next. [any] */
 void cli_hint(const char *fmt, ...) MCPLUG_PRINTF(1, 2);
+/* Looks like an error, but the command goes on: a note or a warning. [any] */
+void cli_note(const char *fmt, ...) MCPLUG_PRINTF(1, 2);
+/* A line below an error that is no advice. [any] */
+void cli_detail(const char *fmt, ...) MCPLUG_PRINTF(1, 2);
+
+#define CLI_REPORT_MAX 8192
+/* What cli_error() and cli_hint() were given so far, each with newlines between; either
+ * may be NULL. false: no error was reported. [any] */
+bool cli_reported(char message[CLI_REPORT_MAX], char hint[CLI_REPORT_MAX]);
 /* A question: no newline behind it. What the arguments bring is escaped. */
 void cli_tell_prompt(const char *fmt, ...) MCPLUG_PRINTF(1, 2);
 /* The same, escaped, but lines stay lines. Ends with a newline. [any] */

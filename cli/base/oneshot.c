@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "json/walk.h"
 #include "cli/base/by_name.h"
+#include "cli/base/failure.h"
 #include "cli/base/signals.h"
 #include "cli/base/message.h"
 
@@ -263,6 +264,7 @@ static void let_go(struct cli_oneshot *link)
         cli_journal_event(link->journal, MCPLUG_LOG_ERROR, link->told);
     cli_progress_end(&link->progress);
     cli_ask_abandon(link->ask);
+    cli_failure_put(link->cli, link->exit_code, NULL, NULL);
     cli_out_close(&link->cli->out);
     mcplug_close(link->server, on_closed, link);
 }

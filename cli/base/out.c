@@ -52,6 +52,7 @@ static ssize_t write_open_eared(int fd, const char *data, size_t len)
 
 static void write_all(struct cli_out *out, const char *data, size_t len)
 {
+    out->sent = out->sent || len;
     while (len && !out->failed) {
         ssize_t n = write_open_eared(out->fd, data, len);
         if (n >= 0) {
@@ -70,6 +71,15 @@ void cli_out_flush(struct cli_out *out)
 {
     write_all(out, out->buf, out->len);
     out->len = 0;
+}
+
+bool cli_out_retract(struct cli_out *out)
+{
+    if (out->sent)
+        return false;
+    out->len = out->n_held = 0;
+    out->last = 0;
+    return true;
 }
 
 void cli_out_close(struct cli_out *out)

@@ -17,6 +17,7 @@ struct cli_out {
     bool closed;
     int failed; /* errno of the first write that failed; all later bytes are dropped */
     char last;  /* the last byte added; 0: none yet */
+    bool sent;  /* bytes have left, or may have */
     size_t n_held;
     char held[4]; /* the beginning of a character that a piece of text ended with */
     size_t len;
@@ -26,6 +27,9 @@ struct cli_out {
 void cli_out_init(struct cli_out *out, int fd);
 /* Sends what is buffered. SIGINT and SIGTERM get through while a write blocks. */
 void cli_out_flush(struct cli_out *out);
+/* Takes back what was added, which the writer turned out not to be able to end. false:
+ * some of it has left. */
+bool cli_out_retract(struct cli_out *out);
 /* Flushes, and unless it is a terminal lets go of the descriptor, so that a reader sees
  * the end and the file system its last chance to complain. Once is enough. */
 void cli_out_close(struct cli_out *out);

@@ -1,13 +1,15 @@
 /* How a command ends: the exit code, and for programs the kind of a failure.
  *
  * A command returns one of these. The exit code is the low byte, so that returning it
- * from main() is enough; the kind is above it. */
+ * from main() is enough; the kind is above it. With --json a program reads the kind in
+ * `{"error":{"kind": ..}}`. Names and exit codes of this list are kept; mcplug(1) has the
+ * same table, and tests/unit/cli_failure.c compares the two. */
 #ifndef CLI_OUTCOME_H
 #define CLI_OUTCOME_H
 
 #include <stddef.h>
 
-/* X(CLI_ name, kind, exit code, what it means) */
+/* X(CLI_ name, kind, exit code, message where no other was recorded) */
 #define CLI_FAILURES(X)                                                                  \
     X(USAGE, "usage", 2, "The command line is wrong")                                    \
     X(BAD_ARGUMENTS, "arguments", 2, "The arguments are wrong")                          \
@@ -59,5 +61,15 @@ static inline int cli_worse(int first, int second)
 {
     return cli_exit_code(second) > cli_exit_code(first) ? second : first;
 }
+
+struct cli_kind_info {
+    const char *name; /* what programs read */
+    int exit_code;    /* 128: and the number of the signal */
+    const char *text; /* the message where no other was recorded */
+};
+/* NULL for CLI_KIND_NONE and from CLI_KINDS on. */
+const struct cli_kind_info *cli_kind_info(enum cli_kind kind);
+/* Of a failure. One that is only an exit code is CLI_KIND_INTERNAL. */
+enum cli_kind cli_kind_of(int outcome);
 
 #endif

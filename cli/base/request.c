@@ -169,7 +169,8 @@ bool cli_oneshot_put_json(struct cli_oneshot *link, const struct cli_doc *doc,
     if (!link->cli->args.json)
         return false;
     int r = cli_doc_json(doc, cli_doc_view(doc), &link->cli->out);
-    cli_out_s(&link->cli->out, "\n");
+    if (r == MCPLUG_OK)
+        cli_out_s(&link->cli->out, "\n");
     cli_oneshot_done(link, r, exit_code);
     return true;
 }

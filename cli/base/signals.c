@@ -1,15 +1,16 @@
 #include "cli/base/signals.h"
 
-#include "cli/base/cli.h"
+#include "cli/base/failure.h"
 
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* Runs only while a write of ours blocks: everything else sees the signal through the
- * descriptor. */
+/* Runs only while a write of ours blocks, or before a command has a descriptor through
+ * which it sees the signal. */
 static void leave_at_once(int number)
 {
+    cli_failure_signal(number);
     _exit(CLI_SIGNAL + number);
 }
 
@@ -22,6 +23,14 @@ static void handle(int number, sigset_t *set)
         return;
     sigaction(number, &at_once, NULL);
     sigaddset(set, number);
+}
+
+void cli_signals_leave(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    handle(SIGINT, &set);
+    handle(SIGTERM, &set);
 }
 
 int cli_signals_open(void)

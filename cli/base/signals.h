@@ -6,6 +6,10 @@
  * guards their processes ends them. */
 #define CLI_LEAVE_MS 2000
 
+/* Until cli_signals_open() is called they end us at once, with the document that --json
+ * promises. */
+void cli_signals_leave(void);
+
 /* A descriptor that is readable once a signal has come; -1: there is none. Both are
  * blocked from now on, but while a write of ours blocks: then they end us at once. */
 int cli_signals_open(void);

@@ -266,12 +266,13 @@ static char *make_entry(struct cli *cli)
 
 /* ---- adding ---- */
 
-static void tell_added(struct cli *cli, enum mcplug_scope scope, const char *name,
-                       const char *file, mp_view json)
+static int tell_added(struct cli *cli, enum mcplug_scope scope, const char *name,
+                      const char *file, mp_view json)
 {
     struct cli_out *out = &cli->out;
     const mcplug_entry *other = mcplug_entry_find(cli->config, name);
     struct mp_str text;
+    int code = CLI_OK;
 
     if (cli->args.json) {
         mp_str_init(&text, ENTRY_MAX * 2);
@@ -282,8 +283,7 @@ static void tell_added(struct cli *cli, enum mcplug_scope scope, const char *nam
         mp_str_adds(&text, ",\"entry\":");
         cli_json_masked(&text, json);
         mp_str_adds(&text, "}\n");
-        cli_out_json(out, text.data, text.len);
-        mp_str_clear(&text);
+        code = cli_put_document(cli, &text, CLI_OK);
     } else {
         char type[MCPLUG_TYPE_MAX];
         mcplug_json_type((const char *)json.data, json.len, type);
@@ -293,12 +293,12 @@ static void tell_added(struct cli *cli, enum mcplug_scope scope, const char *nam
         cli_out_s(out, "\n");
     }
     if (other && cli_entry_info(other).scope < scope)
-        cli_error("note: \"%s\" of the %s scope takes precedence here: %s", name,
-                  cli_scope_name(cli_entry_info(other).scope),
-                  cli_entry_info(other).file);
+        cli_note("note: \"%s\" of the %s scope takes precedence here: %s", name,
+                 cli_scope_name(cli_entry_info(other).scope), cli_entry_info(other).file);
     if (scope == MCPLUG_SCOPE_LOCAL && access(".git", F_OK) == 0 && !cli->args.quiet)
         cli_hint("%s is private: keep it out of version control.",
                  strrchr(file, '/') + 1);
+    return code;
 }
 
 static int add(struct cli *cli, const char *name, mp_view json)
@@ -308,9 +308,7 @@ static int add(struct cli *cli, const char *name, mp_view json)
     if (!cli_scope(cli, MCPLUG_SCOPE_USER, &scope))
         return CLI_USAGE;
     int code = cli_entry_add(cli, scope, name, json, true, &file);
-    if (code == CLI_OK)
-        tell_added(cli, scope, name, file, json);
-    return code;
+    return code == CLI_OK ? tell_added(cli, scope, name, file, json) : code;
 }
 
 static int run_add(struct cli *cli)

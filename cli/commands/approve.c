@@ -61,7 +61,7 @@ static int approve_one(struct cli *cli, mcplug_entry *entry)
     return CLI_OK;
 }
 
-static void put_json(struct cli *cli)
+static int put_json(struct cli *cli, int outcome)
 {
     const mcplug_entry *entry;
     struct mp_str text;
@@ -77,8 +77,7 @@ static void put_json(struct cli *cli)
                     e.approval == MCPLUG_APPROVAL_GIVEN ? "true" : "false");
     }
     mp_str_adds(&text, "]}\n");
-    cli_out_json(&cli->out, text.data, text.len);
-    mp_str_clear(&text);
+    return cli_put_document(cli, &text, outcome);
 }
 
 static int run_approve(struct cli *cli)
@@ -104,9 +103,9 @@ static int run_approve(struct cli *cli)
         worst = cli_worse(worst, code);
         n++;
     }
-    if (cli->args.json)
-        put_json(cli);
-    else if (words->n == 0 && n == 0)
+    if (cli->args.json && (worst == CLI_OK || worst == CLI_NEEDS_APPROVAL))
+        worst = put_json(cli, worst);
+    else if (!cli->args.json && words->n == 0 && n == 0)
         cli_out_s(&cli->out, "No server needs approval here.\n");
     return worst;
 }

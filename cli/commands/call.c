@@ -236,9 +236,9 @@ static int run(struct cli *cli)
         code = cli_oneshot_run(cli, on_ready, &job);
     } else if (code == CLI_OK) {
         cli_error("%s", err.text);
-        cli_words_clear(&job.words);
         code = CLI_BAD_ARGUMENTS;
     }
+    cli_words_clear(&job.words);
     mp_free(job.arguments);
     return code;
 }

@@ -159,7 +159,7 @@ static void add_problems(struct mp_str *out, const mcplug_config *config)
     }
 }
 
-static void put_json(struct cli_out *out, const mcplug_config *config)
+static int put_json(struct cli *cli, const mcplug_config *config, int outcome)
 {
     struct mcplug_config_info info = cli_config_info(config);
     struct mp_str text;
@@ -177,8 +177,7 @@ static void put_json(struct cli_out *out, const mcplug_config *config)
     if (info.policy_error)
         cli_json_member(&text, "policyError", info.policy_error);
     mp_str_adds(&text, "}\n");
-    cli_out_json(out, text.data, text.len);
-    mp_str_clear(&text);
+    return cli_put_document(cli, &text, outcome);
 }
 
 static int run(struct cli *cli)
@@ -190,14 +189,13 @@ static int run(struct cli *cli)
         return CLI_INTERNAL;
     }
     cli_entries_check(cli, NULL);
-    if (cli->args.json) {
-        put_json(&cli->out, config);
-    } else {
-        put_files(&cli->out, cli);
-        put_entries(&cli->out, config);
-        put_problems(&cli->out, config);
-    }
-    return errors(config) ? CLI_BAD_CONFIG : CLI_OK;
+    int code = errors(config) ? CLI_BAD_CONFIG : CLI_OK;
+    if (cli->args.json)
+        return put_json(cli, config, code);
+    put_files(&cli->out, cli);
+    put_entries(&cli->out, config);
+    put_problems(&cli->out, config);
+    return code;
 }
 
 const struct cli_command cli_cmd_config = {

@@ -77,8 +77,8 @@ static void put_people(struct cli *cli, const mcplug_entry *entry, const char *m
     }
 }
 
-static void put_json(struct cli *cli, const mcplug_entry *entry, const char *masked,
-                     const char *state, const char *why)
+static int put_json(struct cli *cli, const mcplug_entry *entry, const char *masked,
+                    const char *state, const char *why)
 {
     struct mcplug_entry_info e = cli_entry_info(entry);
     struct mp_str text;
@@ -98,8 +98,7 @@ static void put_json(struct cli *cli, const mcplug_entry *entry, const char *mas
     mp_str_adds(&text, ",\"entry\":");
     mp_str_adds(&text, masked);
     mp_str_adds(&text, "}\n");
-    cli_out_json(&cli->out, text.data, text.len);
-    mp_str_clear(&text);
+    return cli_put_document(cli, &text, CLI_OK);
 }
 
 static int run(struct cli *cli)
@@ -128,8 +127,11 @@ static int run(struct cli *cli)
         cli_error("out of memory");
         return CLI_INTERNAL;
     }
-    (cli->args.json ? put_json : put_people)(cli, entry, masked, cli_state_name(state),
-                                             err.text);
+    const char *shown = cli_state_name(state);
+    if (cli->args.json)
+        code = put_json(cli, entry, masked, shown, err.text);
+    else
+        put_people(cli, entry, masked, shown, err.text);
     mcplug_text_free(masked);
     for (size_t i = before; !cli->args.quiet && mcplug_config_problem_info(config, i, &p);
          i++)

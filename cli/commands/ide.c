@@ -36,13 +36,14 @@ static json_t *ide_json(const struct ide *ide)
                      text(ide->file));
 }
 
-static void put_json(struct cli_out *out, const struct ide *ides, int n)
+static int put_json(struct cli *cli, const struct ide *ides, int n)
 {
     json_t *list = json_array();
     for (int i = 0; i < n; i++)
         json_array_append_new(list, ide_json(&ides[i]));
-    cli_out_tree(out, list);
+    int code = cli_put_tree(cli, list, CLI_OK);
     json_decref(list);
+    return code;
 }
 
 /* ---- for people ---- */
@@ -127,7 +128,7 @@ static int run(struct cli *cli)
     const struct cli_args *args = &cli->args;
     struct ide *ides = mp_alloc(IDES_MAX * sizeof *ides);
     struct ide_search where;
-    int n = MCPLUG_ENOMEM;
+    int n = MCPLUG_ENOMEM, code = CLI_OK;
 
     ide_search_from_environment(&where, mp_alloc, mp_free);
     if (args->verbose && !args->quiet)
@@ -137,13 +138,13 @@ static int run(struct cli *cli)
     if (n < 0)
         cli_error("out of memory");
     else if (args->json)
-        put_json(&cli->out, ides, n);
+        code = put_json(cli, ides, n);
     else if (n == 0)
         tell_none(&where);
     else
         put_table(&cli->out, ides, n);
     mp_free(ides);
-    return n < 0 ? CLI_INTERNAL : CLI_OK;
+    return n < 0 ? CLI_INTERNAL : code;
 }
 
 const struct cli_command cli_cmd_ide = {

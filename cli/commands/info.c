@@ -99,7 +99,7 @@ static void add_view(struct mp_str *out, const char *name, mp_view value)
         mp_str_adds(out, "null");
 }
 
-static void put_json(struct cli_oneshot *link, const struct job *job, struct cli_out *out)
+static int put_json(struct cli_oneshot *link, const struct job *job)
 {
     mcplug_server *server = link->server;
     mp_view info = mp_text(mcplug_server_info(server));
@@ -128,19 +128,19 @@ static void put_json(struct cli_oneshot *link, const struct job *job, struct cli
         else
             mp_str_addf(&s, ",\"%s\":null", kinds[i].name);
     }
-    mp_str_adds(&s, "}");
-    cli_out_json(out, s.data, s.len);
-    cli_out_s(out, "\n");
-    mp_str_clear(&s);
+    mp_str_adds(&s, "}\n");
+    return cli_put_document(link->cli, &s, CLI_OK);
 }
 
 static void show(struct cli_oneshot *link, const struct job *job)
 {
+    int code = CLI_OK;
+
     if (link->cli->args.json)
-        put_json(link, job, &link->cli->out);
+        code = put_json(link, job);
     else
         put_people(link, job, &link->cli->out);
-    cli_oneshot_finish(link, CLI_OK);
+    cli_oneshot_finish(link, code);
 }
 
 /* A list that cannot be had does not hide the rest; its count stays out. */

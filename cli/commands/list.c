@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/base/entries.h"
 #include "cli/base/connect_all.h"
+#include "cli/base/failure.h"
 #include "cli/base/message.h"
 #include "cli/base/reason.h"
 
@@ -15,12 +16,14 @@
 #define STATE_WIDTH 14 /* needs-approval */
 #define SCOPE_WIDTH 10 /* enterprise */
 #define TEXT_MAX ((size_t)8 << 20)
+#define JSON_MAX ((size_t)256 << 20)
 
 struct job {
     struct cli *cli;
     struct cli_out *out;
     size_t names, types; /* columns of the widest */
     bool status;         /* is there a terminal for the line that shows who is asked? */
+    int put;             /* the outcome of the document */
 };
 
 /* ---- parts of a line ---- */
@@ -295,19 +298,18 @@ static void add_json(struct mp_str *out, const struct cli_member *m)
     mp_str_addc(out, '}');
 }
 
-static void put_json(struct cli_out *out, const struct cli_connect_all *r)
+static int put_json(struct cli *cli, const struct cli_connect_all *r)
 {
     struct mp_str text;
 
-    cli_out_s(out, "{\"servers\":[");
+    mp_str_init(&text, JSON_MAX);
+    mp_str_adds(&text, "{\"servers\":[");
     for (size_t i = 0; i < r->n; i++) {
-        mp_str_init(&text, TEXT_MAX);
+        mp_str_adds(&text, i ? "," : "");
         add_json(&text, &r->members[i]);
-        cli_out_s(out, i ? "," : "");
-        cli_out_json(out, text.data ? text.data : "null", text.data ? text.len : 4);
-        mp_str_clear(&text);
     }
-    cli_out_s(out, "]}\n");
+    mp_str_adds(&text, "]}\n");
+    return cli_put_document(cli, &text, CLI_OK);
 }
 
 /* ---- the command ---- */
@@ -328,15 +330,16 @@ static void on_done(struct cli_connect_all *r)
             put_member(job, m);
     }
     if (job->cli->args.json)
-        put_json(job->out, r);
+        job->put = put_json(job->cli, r);
+    cli_failure_put(job->cli, job->put, NULL, NULL);
     cli_out_close(job->out);
 }
 
 static int list_offline(struct job *job, const struct cli_connect_all *r)
 {
     if (job->cli->args.json)
-        put_json(job->out, r);
-    for (size_t i = 0; i < r->n && !job->cli->args.json; i++)
+        return put_json(job->cli, r);
+    for (size_t i = 0; i < r->n; i++)
         put_offline(job, &r->members[i]);
     return CLI_OK;
 }
@@ -374,6 +377,8 @@ static int run(struct cli *cli)
     bool damaged = code == CLI_OK && cli_config_info(cli->config).damaged;
     if (code == CLI_OK)
         code = cli->args.no_connect ? list_offline(&job, &roster) : list_online(&roster);
+    if (job.put != CLI_OK)
+        code = job.put;
     if (code == CLI_OK && damaged)
         code = CLI_BAD_CONFIG;
     cli_connect_all_clear(&roster);

@@ -373,7 +373,7 @@ static void tell_none(struct cli *cli, const char *name)
 {
     if (cli->args.quiet)
         return;
-    cli_error("server \"%s\" has no log yet", name);
+    cli_note("server \"%s\" has no log yet", name);
     if (!cli_journal_wanted())
         cli_hint(CLI_JOURNAL_OFF "=0 is set, so no logs are stored.");
 }

@@ -106,7 +106,7 @@ static void put_table(struct cli_out *out, const json_t *list)
         }
     }
     if (json_array_size(list) == 0)
-        cli_error("no modules found");
+        cli_note("no modules found");
 }
 
 /* ---- one in full ---- */
@@ -233,14 +233,14 @@ static int put_named(struct cli *cli, const json_t *list, const char *name)
         if (!is_named(module, name, &best))
             continue;
         const char *error = json_string_value(json_object_get(module, "error"));
-        if (cli->args.json) {
-            cli_out_tree(&cli->out, module);
-        } else if (error) {
+        if (error) {
             cli_error("%s", error);
-        } else {
-            put_module(&cli->out, module);
+            return CLI_BAD_MODULE;
         }
-        return error ? CLI_BAD_MODULE : CLI_OK;
+        if (cli->args.json)
+            return cli_put_tree(cli, module, CLI_OK);
+        put_module(&cli->out, module);
+        return CLI_OK;
     }
     cli_error("no module offers \"%s\"%s%s%s", name, best ? "; did you mean \"" : "",
               best ? best : "", best ? "\"?" : "");
@@ -263,7 +263,7 @@ static int list_them(struct cli *cli)
     if (cli->args.words.n) {
         code = put_named(cli, list, cli->args.words.items[0]);
     } else if (cli->args.json) {
-        cli_out_tree(&cli->out, list);
+        code = cli_put_tree(cli, list, CLI_OK);
     } else {
         put_table(&cli->out, list);
     }

@@ -10,7 +10,7 @@
 
 #define TEXT_MAX ((size_t)1 << 20)
 
-static void tell(struct cli *cli, const char *what, const struct mcplug_entry_info *e)
+static int tell(struct cli *cli, const char *what, const struct mcplug_entry_info *e)
 {
     struct cli_out *out = &cli->out;
     if (cli->args.json) {
@@ -22,15 +22,14 @@ static void tell(struct cli *cli, const char *what, const struct mcplug_entry_in
         cli_json_member(&text, "scope", cli_scope_name(e->scope));
         cli_json_member(&text, "file", e->file);
         mp_str_adds(&text, "}\n");
-        cli_out_json(out, text.data, text.len);
-        mp_str_clear(&text);
-        return;
+        return cli_put_document(cli, &text, CLI_OK);
     }
     cli_out_f(out, "%c%s server \"%s\" ", what[0] - 'a' + 'A', what + 1, e->name);
     cli_out_f(out, "%s the %s scope: ", strcmp(what, "removed") == 0 ? "from" : "in",
               cli_scope_name(e->scope));
     cli_out_shown(out, e->file, strlen(e->file));
     cli_out_s(out, "\n");
+    return CLI_OK;
 }
 
 static int finish(struct cli *cli, int r, const char *what, const mcplug_entry *entry,
@@ -42,8 +41,7 @@ static int finish(struct cli *cli, int r, const char *what, const mcplug_entry *
         cli_error("%s", err->text);
         return cli_config_code(err);
     }
-    tell(cli, what, &e);
-    return CLI_OK;
+    return tell(cli, what, &e);
 }
 
 /* What is known of the definition goes with it; what is known of those that had the name
@@ -86,7 +84,7 @@ static int set_disabled(struct cli *cli, bool disabled)
     int r =
         disabled ? mcplug_entry_disable(entry, &err) : mcplug_entry_enable(entry, &err);
     if (r == MCPLUG_OK && cli_entry_info(entry).disabled == disabled && !cli->args.quiet)
-        cli_error("note: it was already %s", what);
+        cli_note("note: it was already %s", what);
     return finish(cli, r, what, entry, &err);
 }
 

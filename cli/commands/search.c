@@ -219,6 +219,8 @@ static int search(struct job *job)
         if (!job->found && cli_config_info(job->cli->config).entries)
             cli_tell_aside(job->cli, "no matches");
         code = cli_catalogue_unknown(&c);
+        if (code != CLI_OK && job->cli->args.json) /* an empty list would be no answer */
+            cli_out_retract(&job->cli->out);
         if (code == CLI_OK && !job->found)
             code = CLI_NOTHING;
     }

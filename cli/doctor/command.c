@@ -187,6 +187,8 @@ static int run(struct cli *cli)
     int code = d.counts[CLI_WRONG] ? 1 : CLI_OK;
     if (d.failed || !told) {
         cli_error("out of memory");
+        if (cli->args.json)
+            cli_out_retract(&cli->out);
         code = CLI_INTERNAL;
     }
     clear(&d);

@@ -201,7 +201,7 @@ static int import_from(struct cli *cli, const struct cli_importer *from, size_t 
             mp_str_add_json(&json, job.import.skipped[i], strlen(job.import.skipped[i]));
         }
         mp_str_adds(&json, "]}\n");
-        cli_out_json(&cli->out, json.data, json.len);
+        code = cli_put_document(cli, &json, code);
     }
     mp_str_clear(&json);
     cli_import_clear(&job.import);
@@ -228,7 +228,7 @@ static int survey(struct cli *cli)
             cli_out_f(out, "%-15s %zu server%s\n", from->name, import.n,
                       import.n == 1 ? "" : "s");
         else if (r != MCPLUG_ENOTSUP)
-            cli_error("%s", err.text);
+            cli_note("%s", err.text);
         found += r == MCPLUG_OK;
         cli_import_clear(&import);
     }

@@ -1,6 +1,7 @@
 #include "cli/commands/commands.h"
 
 #include "base/mem.h"
+#include "cli/base/failure.h"
 #include "cli/base/message.h"
 #include "cli/watch/watch.h"
 
@@ -151,6 +152,7 @@ static void run_until_ready(struct cli_watch *w)
             code = CLI_TIMED_OUT;
             tell_late(w);
         }
+        cli_failure_put(w->cli, code, NULL, NULL);
         cli_out_close(
             &w->cli->out); /* who reads it need not wait for the servers to go */
         cli_watch_leave(w, code);
