@@ -48,13 +48,12 @@ static int run(struct cli *cli, int argc, char **argv)
         return CLI_USAGE;
     }
     if (cli->args.version) {
-        cli_out_f(&cli->out, "mcplug %s\n", mcplug_version());
+        cli_out_f(&cli->out, cli->args.json ? "{\"version\":\"%s\"}\n" : "mcplug %s\n",
+                  mcplug_version());
         return CLI_OK;
     }
-    if (cli->args.help) {
-        cli_help(&cli->out, cli->args.command);
-        return CLI_OK;
-    }
+    if (cli->args.help)
+        return cli_help_run(cli, cli->args.command);
     const struct cli_args *args = &cli->args;
     cli_log_show(args->quiet ? -1 : MCPLUG_LOG_WARN + args->verbose);
     r = args->log_file ? cli_log_open(args->log_file) : 0;

@@ -22,8 +22,7 @@ static int run(struct cli *cli)
             return CLI_NOT_FOUND;
         }
     }
-    cli_help(&cli->out, command);
-    return CLI_OK;
+    return cli_help_run(cli, command);
 }
 
 const struct cli_command cli_cmd_help = {

@@ -3,6 +3,7 @@
 #include "cli/commands/commands.h"
 
 #include "base/mem.h"
+#include "cli/base/doc.h"
 #include "cli/base/message.h"
 
 #include <string.h>
@@ -194,6 +195,21 @@ static const char fish_script[] =
     "complete -c mcplug -k -f -n __mcplug_ask -a '$__mcplug_lines'\n";
 /* clang-format on */
 
+static int put(struct cli *cli, const char *shell, const char *script)
+{
+    json_t *tree;
+    int code;
+
+    if (!cli->args.json) {
+        cli_out_s(&cli->out, script);
+        return CLI_OK;
+    }
+    tree = json_pack("{s:s,s:s}", "shell", shell, "script", script);
+    code = cli_put_tree(cli, tree, CLI_OK);
+    json_decref(tree);
+    return code;
+}
+
 static int run(struct cli *cli)
 {
     static const struct {
@@ -202,10 +218,8 @@ static int run(struct cli *cli)
     const char *wanted = cli->args.words.n ? cli->args.words.items[0] : NULL;
 
     for (size_t i = 0; wanted && i < MP_COUNT(scripts); i++)
-        if (strcmp(wanted, scripts[i].shell) == 0) {
-            cli_out_s(&cli->out, scripts[i].script);
-            return CLI_OK;
-        }
+        if (strcmp(wanted, scripts[i].shell) == 0)
+            return put(cli, wanted, scripts[i].script);
     if (wanted)
         cli_error("unknown shell \"%s\": expected bash, zsh or fish", wanted);
     else
