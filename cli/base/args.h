@@ -134,6 +134,7 @@ struct cli_args {                      /* all strings belong to argv */
 
     const char *arguments; /* call --args */
     const char *output;    /* read --output */
+    bool raw;              /* call, read: add no newline */
     uint64_t count;        /* ping --count */
     bool follow;           /* logs */
     uint64_t lines, since; /* logs: how many, ms before now; both one more, 0: not said */

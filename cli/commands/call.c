@@ -30,7 +30,8 @@ struct job {
 
 /* ---- the result ---- */
 
-static int put_people(const struct cli_doc *doc, struct cli_out *out, bool *understood)
+static int put_people(const struct cli_doc *doc, struct cli_out *out, bool raw,
+                      bool *understood)
 {
     mp_view part;
     enum mcplug_answer answer = mcplug_result_answer(doc->result, &part);
@@ -43,7 +44,7 @@ static int put_people(const struct cli_doc *doc, struct cli_out *out, bool *unde
         r = cli_doc_text(doc, part, out);
     else if (answer == MCPLUG_ANSWER_JSON)
         r = cli_doc_pretty(doc, part, 0, out);
-    if (out->terminal || answer == MCPLUG_ANSWER_JSON)
+    if (!raw || out->terminal)
         cli_out_fresh_line(out);
     return r;
 }
@@ -86,7 +87,7 @@ static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc 
     if (code != CLI_OK)
         r = put_tool_error(doc, job->tool);
     else
-        r = put_people(doc, &link->cli->out, &understood);
+        r = put_people(doc, &link->cli->out, link->cli->args.raw, &understood);
     if (!understood) {
         cli_error("Unexpected response format from tool %s", job->tool);
         cli_hint("--json prints the whole result.");
@@ -248,6 +249,9 @@ static const struct cli_option options[] = {
      "all arguments as one JSON object; - reads it from "
      "standard input, @FILE from a file",
      offsetof(struct cli_args, arguments), .complete.is = CLI_WORD_AT_FILE},
+    {"raw", 0, CLI_FLAG, NULL,
+     "add no newline to text that ends without one; a terminal gets it anyway",
+     .at = offsetof(struct cli_args, raw)},
     {.name = NULL},
 };
 
@@ -261,7 +265,8 @@ const struct cli_command cli_cmd_call = {
         "KEY=@FILE reads the value from a file, KEY=@- from standard input; write @@ for "
         "a value that begins with @. The tool may also be given as mcp__SERVER__TOOL, "
         "the name that models use.\n\n"
-        "Text is printed unchanged; images and other data are replaced by a note. With "
+        "Text is printed unchanged, with a newline added if it ends without one; images "
+        "and other data are replaced by a note. With "
         "--json, the result is printed as the server sent it. If the tool reports an "
         "error, the exit code is 1 and its message is printed on standard error.",
     .hint = "tools",

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 /* From here on what is printed goes to the file of --output, if there is one. */
 static bool redirect(struct cli *cli)
@@ -25,7 +26,8 @@ static bool redirect(struct cli *cli)
     return true;
 }
 
-static int put_part(const struct cli_doc *doc, const struct mcplug_block *part,
+/* A file that is written is what the server has; what is printed ends its line. */
+static int put_part(const struct cli_doc *doc, const struct mcplug_block *part, bool raw,
                     struct cli_out *out)
 {
     if (!part->text.len && !part->data.len)
@@ -34,7 +36,7 @@ static int put_part(const struct cli_doc *doc, const struct mcplug_block *part,
         return out->terminal ? cli_content_block(doc, part, out)
                              : cli_content_data(doc, part, out);
     int r = cli_doc_text(doc, part->text, out);
-    if (out->terminal)
+    if (!raw || out->terminal)
         cli_out_fresh_line(out);
     return r;
 }
@@ -54,7 +56,8 @@ static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc 
     if (cli_oneshot_put_json(link, doc, CLI_OK))
         return;
     while (r == MCPLUG_OK && !cli->out.failed && mcplug_block_next(&parts, &part))
-        r = put_part(doc, &part, &cli->out);
+        r = put_part(doc, &part, cli->args.raw || cli->out.fd != STDOUT_FILENO,
+                     &cli->out);
     if (r == MCPLUG_EPROTO) {
         cli_error("the blob of %s is not Base64", cli->args.words.items[0]);
         cli_oneshot_finish(link, CLI_BROKEN_PROTOCOL);
@@ -84,6 +87,9 @@ static int run(struct cli *cli)
 static const struct cli_option options[] = {
     {"output", 'o', CLI_TEXT, "FILE", "write to FILE instead of standard output",
      offsetof(struct cli_args, output), .complete.is = CLI_WORD_FILE},
+    {"raw", 0, CLI_FLAG, NULL,
+     "add no newline to text that ends without one; a terminal gets it anyway",
+     .at = offsetof(struct cli_args, raw)},
     {.name = NULL},
 };
 
@@ -91,7 +97,8 @@ const struct cli_command cli_cmd_read = {
     .name = "read",
     .words = "URI",
     .summary = "Read a resource.",
-    .details = "Text and data are written byte for byte. On a terminal, text is escaped "
+    .details = "Text and data are written byte for byte; on standard output, a newline "
+               "is added to a text that ends without one. On a terminal, text is escaped "
                "and data is replaced by a note.",
     .hint = "resources",
     .options = options,
