@@ -251,6 +251,9 @@ tests_config_mcplug_SOURCES = cli/main.c tests/config/installed.c
 tests_config_mcplug_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_config_mcplug_LDADD = libmcplug-cli.la libmcplug-core.la
 
+# Every command in every way to fail.
+cli_tests = tests/cli/failures
+
 # Kills and fails a program at every system call of a write.
 check_PROGRAMS += tests/config/killer
 tests_config_killer_SOURCES = \
@@ -502,14 +505,14 @@ EXTRA_DIST += \
 # Those that take longest come first, so that none runs alone in the end.
 TESTS =
 if HAVE_CHECK
-TESTS += $(registry_tests) $(fault_tests)
+TESTS += $(registry_tests) $(fault_tests) $(cli_tests)
 endif
 TESTS += tests/soak/soak
 TESTS += $(script_tests)
 TEST_EXTENSIONS = .test
 TEST_LOG_COMPILER = $(SHELL)
 if HAVE_CHECK
-check_PROGRAMS += $(unit_tests) $(fault_tests) $(registry_tests)
+check_PROGRAMS += $(unit_tests) $(fault_tests) $(registry_tests) $(cli_tests)
 TESTS += $(unit_tests)
 endif
 
