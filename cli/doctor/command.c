@@ -106,8 +106,8 @@ static void put_people(struct cli_out *out, const struct cli_doctor *d)
     size_t wrong = d->counts[CLI_WRONG], warnings = d->counts[CLI_DOUBTFUL];
     for (size_t i = 0; i < d->n; i++)
         put_check(out, &d->checks[i]);
-    cli_out_f(out, "%zu wrong, %zu warning%s\n", wrong, warnings,
-              warnings == 1 ? "" : "s");
+    cli_out_f(out, "%zu problem%s, %zu warning%s\n", wrong, wrong == 1 ? "" : "s",
+              warnings, warnings == 1 ? "" : "s");
 }
 
 static bool put_json(struct cli_out *out, const struct cli_doctor *d)
@@ -198,14 +198,12 @@ static int run(struct cli *cli)
 const struct cli_command cli_cmd_doctor = {
     .name = "doctor",
     .words = "[NAME...]",
-    .summary = "Look for what is wrong with this installation, and say what to do.",
-    .details =
-        "Versions, modules, directories, the configuration, each server's command or URL "
-        "and what it asks for, and variables of the environment are looked at. Nothing "
-        "is connected to, no server is started, and secrets are not shown. With names, "
-        "only those servers are looked at.\n"
-        "\n"
-        "The exit code is 1 if something is wrong; warnings do not count.",
+    .summary = "Check the installation and the configuration, and suggest fixes.",
+    .details = "Checks versions, modules, directories, the configuration, each server's "
+               "command or URL with the variables and secrets that it needs, and "
+               "environment variables. Connects to nothing, starts no server and shows "
+               "no secrets. With names, only those servers are checked.\n\n"
+               "The exit code is 1 if there is a problem; warnings do not count.",
     .flags = CLI_CONFIG,
     .max_words = CLI_MANY,
     .complete = {{.is = CLI_WORD_SERVER}},

@@ -24,17 +24,17 @@ static void advise(struct cli_doctor *d, const struct mcplug_problem *p)
     else if (strstr(p->text, "chmod o-w"))
         cli_doctor_todo(d, "chmod o-w %s", p->file);
     else if (strstr(p->text, "no approval in it counts"))
-        cli_doctor_todo(d, "Make it yours, with chmod 600, if you trust what is in it; "
-                           "else remove it.");
+        cli_doctor_todo(d, "If you trust its content, take ownership and run chmod 600; "
+                           "otherwise remove it.");
     else if (strstr(p->text, "belongs to another user"))
-        cli_doctor_todo(d, "Make it yours with chown, if you trust what is in it.");
+        cli_doctor_todo(d, "If you trust its content, take ownership with chown.");
     else if (p->is_warning)
         cli_doctor_todo(d, "Correct %s%s.", p->file, line);
     else if (p->server)
-        cli_doctor_todo(d, "Correct %s%s; until then that server is left out.", p->file,
+        cli_doctor_todo(d, "Correct %s%s; until then that server is not used.", p->file,
                         line);
     else if (p->file_is_broken) /* of one that can be read, the rest is used */
-        cli_doctor_todo(d, "Correct %s%s; until then nothing in it is used.", p->file,
+        cli_doctor_todo(d, "Correct %s%s; until then the whole file is ignored.", p->file,
                         line);
     else if (strstr(p->text, "are ignored")) /* which says it all */
         cli_doctor_todo(d, "Correct %s%s.", p->file, line);
@@ -75,7 +75,7 @@ static void note_writable(struct cli_doctor *d, const struct mcplug_config_file 
     if (!all && !group)
         return;
     cli_doctor_note(d, CLI_DOUBTFUL, "configuration", "%s can change %s",
-                    all ? "everybody" : "a group", f->path);
+                    all ? "everyone" : "a group", f->path);
     cli_doctor_todo(d, "chmod %s %s", all ? "o-w" : "g-w", f->path);
 }
 
@@ -91,10 +91,10 @@ static void note_files(struct cli_doctor *d)
     cli_doctor_note(d, CLI_HEALTHY, "configuration", "%zu server%s in %zu file%s%s%s%s%s",
                     servers, servers == 1 ? "" : "s", files, files == 1 ? "" : "s",
                     policy ? "; the policy is " : "", policy ? config.policy : "",
-                    config.exclusive ? "; no servers exist but those of " : "",
+                    config.exclusive ? "; only the servers of this file are used: " : "",
                     config.exclusive ? d->cli->paths.managed : "");
     if (servers == 0 && !config.exclusive)
-        cli_doctor_todo(d, "`mcplug add` adds a server, `mcplug import` finds those of "
+        cli_doctor_todo(d, "`mcplug add` adds a server, `mcplug import` imports those of "
                            "other programs.");
 }
 
@@ -108,16 +108,16 @@ void cli_doctor_config(struct cli_doctor *d)
         cli_entries_check(d->cli, NULL);
     } else if (mcplug_config_count(d->config)) {
         cli_doctor_note(d, CLI_DOUBTFUL, "configuration",
-                        "settings of servers were not checked: that takes loading "
-                        "modules, and one of them is deadly");
-        cli_doctor_todo(d, "First do what is said above about modules.");
+                        "the settings of servers were not checked: that loads the "
+                        "modules, and one of them crashes");
+        cli_doctor_todo(d, "Fix the modules first, as shown above.");
     }
     note_files(d);
     if (policy_error) {
         cli_doctor_note(d, CLI_WRONG, "configuration",
-                        "the policy can't be used, so no server may be: %s",
+                        "the policy cannot be used, so no server is allowed: %s",
                         policy_error);
-        cli_doctor_todo(d, "The administrator has to mend %s.", d->cli->paths.policy);
+        cli_doctor_todo(d, "Ask the administrator to correct %s.", d->cli->paths.policy);
     }
     for (size_t i = 0; mcplug_config_problem_info(d->config, i, &p); i++)
         note_problem(d, &p, mcplug_config_problem(d->config, i));
@@ -160,13 +160,12 @@ static enum mcplug_entry_state note_state(struct cli_doctor *d, const mcplug_ent
 
     if (state == MCPLUG_ENTRY_NEEDS_APPROVAL) {
         cli_doctor_note(d, CLI_DOUBTFUL, about, "needs approval: %s", why.text);
-        cli_doctor_todo(d, "`mcplug approve %s` shows it and asks.",
+        cli_doctor_todo(d, "Review and approve it with `mcplug approve %s`.",
                         mcplug_entry_name(entry));
     } else if (state == MCPLUG_ENTRY_BLOCKED &&
                !cli_config_info(d->config).policy_error) {
         cli_doctor_note(d, CLI_DOUBTFUL, about, "blocked: %s", why.text);
-        cli_doctor_todo(d, "The administrator decides that, in %s.",
-                        d->cli->paths.policy);
+        cli_doctor_todo(d, "The administrator sets this in %s.", d->cli->paths.policy);
     }
     return state;
 }
@@ -198,7 +197,7 @@ static void check_server(struct cli_doctor *d, const mcplug_entry *entry,
                         off ? "disabled" : "usable", *e.type ? ", " : "", e.type, e.file,
                         e.line);
         if (off)
-            cli_doctor_todo(d, "`mcplug enable %s` changes that.", e.name);
+            cli_doctor_todo(d, "`mcplug enable %s` enables it.", e.name);
     }
 }
 
@@ -221,9 +220,9 @@ static void note_same(struct cli_doctor *d, const struct digest *list, size_t at
              !cli_doctor_wants(d, mcplug_entry_name(other))))
             continue;
         snprintf(about, sizeof about, "server %.64s", name);
-        cli_doctor_note(d, CLI_DOUBTFUL, about, "is the same as \"%s\" of %s",
+        cli_doctor_note(d, CLI_DOUBTFUL, about, "is identical to \"%s\" of %s",
                         mcplug_entry_name(other), cli_entry_info(other).file);
-        cli_doctor_todo(d, "`mcplug remove %s` leaves one of them.", name);
+        cli_doctor_todo(d, "`mcplug remove %s` removes this one.", name);
         return; /* of many, each is told of once */
     }
 }

@@ -50,10 +50,10 @@ static char *working_dir(struct look *l, bool *known)
     if (path && (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))) {
         char *name = shown(l, "cwd");
         cli_doctor_note(l->d, CLI_WRONG, l->about,
-                        "there is no directory \"%s\", its "
-                        "\"cwd\"",
+                        "its directory \"%s\" (\"cwd\") does not exist",
                         name ? name : "");
-        cli_doctor_todo(l->d, "Make it, or correct %s, line %zu.", l->e.file, l->e.line);
+        cli_doctor_todo(l->d, "Create it, or correct %s, line %zu.", l->e.file,
+                        l->e.line);
         mp_free(name);
         *known = false;
     }
@@ -121,10 +121,10 @@ static void check_url(struct look *l, mp_view given)
             cli_doctor_todo(l->d, "Correct %s, line %zu.", l->e.file, l->e.line);
         } else if (!url.secure && headers && !url_is_loopback(&url)) {
             cli_doctor_note(l->d, CLI_DOUBTFUL, l->about,
-                            "its headers travel in clear, for %s is not encrypted: "
-                            "whoever is on the way can read them",
+                            "its headers are sent unencrypted over %s: anyone on the "
+                            "network can read them",
                             name);
-            cli_doctor_todo(l->d, "Write %s:// if the server has it.",
+            cli_doctor_todo(l->d, "Use %s:// if the server supports it.",
                             url.scheme[0] == 'w' ? "wss" : "https");
         }
     }
@@ -144,10 +144,10 @@ static void check_insecure(struct look *l)
     if (!on)
         return;
     cli_doctor_note(l->d, CLI_DOUBTFUL, l->about,
-                    "takes any certificate, so anybody can pretend to be that server");
+                    "accepts any certificate, so anyone can impersonate the server");
     cli_doctor_todo(l->d,
-                    "Take \"insecure\" out of %s, line %zu, and name the "
-                    "certificate with \"caFile\" if it is your own.",
+                    "Remove \"insecure\" from %s, line %zu; if the certificate is your "
+                    "own, set \"caFile\" to it.",
                     l->e.file, l->e.line);
 }
 
@@ -179,8 +179,8 @@ static void check_times(struct look *l)
                 cli_doctor_todo(l->d, "Write a longer time, such as \"30s\".");
         } else if (i == 0 && ms > LONG_MS) {
             cli_doctor_note(l->d, CLI_DOUBTFUL, l->about,
-                            "timeouts.connect is %lld minutes: a server that does not "
-                            "answer is waited for that long",
+                            "timeouts.connect is %lld minutes: mcplug waits that long "
+                            "for a server that does not answer",
                             (long long)ms / 60000);
             cli_doctor_todo(l->d, "Write a shorter time, such as \"30s\".");
         }
@@ -199,7 +199,7 @@ static void check_probe(struct look *l)
     name = mp_view_strdup(mp_view_get(l->json, "healthProbe"));
     const char *package = cli_package_of(l->d->packages, "probe", plain);
     cli_doctor_note(l->d, CLI_WRONG, l->about,
-                    "no module offers the probe \"%s\", its \"healthProbe\"",
+                    "no module offers its probe \"%s\" (\"healthProbe\")",
                     name ? name : plain);
     mp_free(name);
     if (package)
@@ -236,10 +236,10 @@ static void check_patterns(struct look *l, const char *key, mp_view tools)
         l->d->failed |= !pattern;
         bool used = !pattern || is_used(l, pattern, tools);
         if (!used)
-            cli_doctor_note(l->d, CLI_DOUBTFUL, l->about,
-                            "\"%.128s\" of \"%s\" is no tool that it had when it was "
-                            "asked last",
-                            pattern, key);
+            cli_doctor_note(
+                l->d, CLI_DOUBTFUL, l->about,
+                "\"%.128s\" in \"%s\" is not a tool that the server listed last", pattern,
+                key);
         mp_free(pattern);
         if (!used)
             cli_doctor_todo(l->d,

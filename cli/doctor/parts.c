@@ -94,23 +94,23 @@ static void advise(struct cli_doctor *d, const json_t *module)
     const char *why = get(module, "error"), *file = get(module, "file");
 
     if (is_deadly(module))
-        cli_doctor_todo(d, "Take %s away: programs that load it end as well.", file);
+        cli_doctor_todo(d, "Remove %s: it crashes every program that loads it.", file);
     else if (strstr(why, "others than its owner can write it"))
         cli_doctor_todo(d, "chmod go-w %s", file);
     else if (strstr(why, "can write its directory"))
-        cli_doctor_todo(d, "Take the right to write from others, with chmod go-w, for "
-                           "that directory.");
+        cli_doctor_todo(d, "Run chmod go-w on that directory.");
     else if (strstr(why, "belongs to user"))
-        cli_doctor_todo(d, "Modules must be root's or yours, and so must every directory "
-                           "above them: chown mends that.");
+        cli_doctor_todo(d, "Modules and all directories above them must belong to root "
+                           "or to you; change the owner with chown.");
     else if (strstr(why, "ABI"))
-        cli_doctor_todo(d, "Install the version of it that was made for mcplug %s.",
+        cli_doctor_todo(d, "Install the version that was built for mcplug %s.",
                         mcplug_version());
     else if (strstr(why, "modules.allow"))
-        cli_doctor_todo(d, "The administrator's list says which modules may be loaded; "
-                           "`mcplug plugins --json` has what it wants to know.");
+        cli_doctor_todo(d,
+                        "Ask the administrator to add it to the list of allowed modules; "
+                        "`mcplug plugins --json` shows its name and SHA-256.");
     else
-        cli_doctor_todo(d, "Install it again, or take the file away.");
+        cli_doctor_todo(d, "Reinstall it, or remove the file.");
 }
 
 static void note_refused(struct cli_doctor *d)
@@ -210,14 +210,14 @@ static void note_missing(struct cli_doctor *d)
             list_add(&packages, package);
         if (!there && is_program) {
             cli_doctor_note(d, CLI_DOUBTFUL, "modules",
-                            "%s is not there, so no server can be a local program",
+                            "%s is missing, so no server can be a local program",
                             program);
             cli_doctor_todo(d, "Install the package %s.", package);
         }
     }
     if (names.len) {
         cli_doctor_note(d, CLI_HEALTHY, "modules", "not installed: %s", names.data);
-        cli_doctor_todo(d, "Should you need them: they are in %s.", packages.data);
+        cli_doctor_todo(d, "If you need them, install %s.", packages.data);
     }
     mp_str_clear(&names);
     mp_str_clear(&packages);
@@ -236,8 +236,8 @@ static void note_dirs(struct cli_doctor *d)
     for (size_t i = 1; dir && (next = mcplug_modules_dir(modules, i)); i++, dir = next) {
         if (stat(dir, &st) == 0 && S_ISDIR(st.st_mode))
             continue;
-        cli_doctor_note(d, CLI_DOUBTFUL, "modules", "%s is searched but no directory",
-                        dir);
+        cli_doctor_note(d, CLI_DOUBTFUL, "modules",
+                        "%s is searched for modules but is not a directory", dir);
         cli_doctor_todo(d, "Correct MCPLUG_PLUGIN_PATH or --plugin-dir.");
     }
     mcplug_modules_free(modules);
@@ -251,7 +251,7 @@ void cli_doctor_modules(struct cli_doctor *d)
     json_t *module;
 
     if (!d->modules) {
-        cli_doctor_note(d, CLI_WRONG, "modules", "they could not be listed");
+        cli_doctor_note(d, CLI_WRONG, "modules", "could not be listed");
         return;
     }
     mp_str_init(&names, 2048);
@@ -488,7 +488,7 @@ void cli_doctor_helper(struct cli_doctor *d)
                         strerror(errno));
     else if (!S_ISREG(st.st_mode) || faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) != 0)
         cli_doctor_note(d, CLI_WRONG, "helper",
-                        "%s can't be executed, so no server can be a local program",
+                        "%s cannot be executed, so no server can be a local program",
                         path);
     else
         cli_doctor_note(d, CLI_HEALTHY, "helper", "%s", path);
@@ -497,7 +497,7 @@ void cli_doctor_helper(struct cli_doctor *d)
             cli_doctor_todo(d, "Unset MCPLUG_HELPER_PATH, or set it to the directory "
                                "that has mcplug-reaper.");
         else
-            cli_doctor_todo(d, "Install %s%s again.", package ? "the package " : "mcplug",
+            cli_doctor_todo(d, "Reinstall %s%s.", package ? "the package " : "mcplug",
                             package ? package : "");
     }
     mp_free(path);

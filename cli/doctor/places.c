@@ -56,15 +56,14 @@ static bool note_unwritable(struct cli_doctor *d, const struct place *p, char **
     cli_doctor_note(d, p->worst, "places", "%s: %s: %s, so %s", p->what, *at, strerror(e),
                     p->consequence);
     if (e == ENOTDIR)
-        cli_doctor_todo(d, "There has to be a directory: move that file away, or set %s.",
+        cli_doctor_todo(d, "A directory is needed there: move the file away, or set %s.",
                         p->variable);
     else if (e == EROFS)
-        cli_doctor_todo(d,
-                        "Its file system can't be written; set %s to a directory that "
-                        "can.",
-                        p->variable);
+        cli_doctor_todo(
+            d, "Its file system is read-only; set %s to a directory that can be written.",
+            p->variable);
     else
-        cli_doctor_todo(d, "Make it a directory of yours, or set %s to one.",
+        cli_doctor_todo(d, "Make it a directory that you own, or set %s to one.",
                         p->variable);
     return true;
 }
@@ -77,18 +76,19 @@ static bool note_shared(struct cli_doctor *d, const struct place *p)
         return false;
     if (st.st_uid != geteuid() && st.st_uid != 0) {
         cli_doctor_note(d, CLI_WRONG, "places",
-                        "%s: %s belongs to another user, who can replace what is in it",
+                        "%s: %s belongs to another user, who can replace its files",
                         p->what, p->dir);
-        cli_doctor_todo(d, "Make it yours with chown, or set %s to a directory of yours.",
-                        p->variable);
+        cli_doctor_todo(
+            d, "Take ownership with chown, or set %s to a directory that you own.",
+            p->variable);
     } else if (st.st_mode & S_IWOTH && !(st.st_mode & S_ISVTX)) {
         cli_doctor_note(d, CLI_WRONG, "places",
-                        "%s: everybody can write %s, and replace what is in it", p->what,
+                        "%s: everyone can write to %s and replace its files", p->what,
                         p->dir);
         cli_doctor_todo(d, "chmod 700 %s", p->dir);
     } else if (p->secret && st.st_mode & (S_IRWXG | S_IRWXO)) {
         cli_doctor_note(d, CLI_DOUBTFUL, "places",
-                        "%s: others can look into %s (mode %04o)", p->what, p->dir,
+                        "%s: other users can read %s (mode %04o)", p->what, p->dir,
                         (unsigned)st.st_mode & 07777);
         cli_doctor_todo(d, "chmod 700 %s", p->dir);
     } else {
@@ -114,7 +114,7 @@ static void check_settings(struct cli_doctor *d, const char *file)
                       .dir = dir,
                       .levels = MANY,
                       .worst = CLI_DOUBTFUL,
-                      .consequence = "servers can't be added to your own file",
+                      .consequence = "servers cannot be added to your user file",
                       .variable = "XDG_CONFIG_HOME"};
     if (!dir) {
         d->failed = true;
@@ -144,7 +144,7 @@ static void check_approvals(struct cli_doctor *d, const char *file)
         return;
     }
     check_place(d, &(struct place){"approvals", dir, MANY, CLI_DOUBTFUL,
-                                   "servers of projects can't be approved",
+                                   "servers of projects cannot be approved",
                                    "XDG_STATE_HOME", true});
     mp_free(dir);
 }
@@ -157,7 +157,7 @@ static void check_logs(struct cli_doctor *d)
                       .dir = dir,
                       .levels = MANY,
                       .worst = CLI_DOUBTFUL,
-                      .consequence = "nothing is kept for `mcplug logs`",
+                      .consequence = "nothing is stored for `mcplug logs`",
                       .variable = "XDG_STATE_HOME",
                       .secret = true};
     struct stat st;
@@ -169,15 +169,15 @@ static void check_logs(struct cli_doctor *d)
     bool there = lstat(dir, &st) == 0;
     if (!cli_journal_wanted()) {
         cli_doctor_note(d, CLI_HEALTHY, "places",
-                        "logs: none are kept, for " CLI_JOURNAL_OFF " is 0");
+                        "logs: turned off, because " CLI_JOURNAL_OFF " is 0");
     } else if (there && S_ISLNK(st.st_mode)) {
         cli_doctor_note(d, CLI_DOUBTFUL, "places", "logs: %s is a link, so %s", dir,
                         p.consequence);
-        cli_doctor_todo(d, "Take the link away, or set XDG_STATE_HOME.");
+        cli_doctor_todo(d, "Remove the link, or set XDG_STATE_HOME.");
     } else if (there && S_ISDIR(st.st_mode) && st.st_uid != geteuid()) {
         cli_doctor_note(d, CLI_DOUBTFUL, "places",
                         "logs: %s belongs to another user, so %s", dir, p.consequence);
-        cli_doctor_todo(d, "Make it yours with chown, or set XDG_STATE_HOME.");
+        cli_doctor_todo(d, "Take ownership with chown, or set XDG_STATE_HOME.");
     } else {
         check_place(d, &p);
     }
@@ -195,8 +195,9 @@ static void note_room(struct cli_doctor *d, const struct place *p, const char *a
                     "%s: %s, %llu MiB free", p->what, p->dir,
                     (unsigned long long)(left >> 20));
     if (little)
-        cli_doctor_todo(d, "Make room there, or set %s to a directory on another disk.",
-                        p->variable);
+        cli_doctor_todo(
+            d, "Free some space there, or set %s to a directory on another disk.",
+            p->variable);
 }
 
 /* The first of the places for long answers that can be used; `at` as for cli_try_dir.
@@ -225,13 +226,13 @@ static void check_spill(struct cli_doctor *d)
                       .dir = wanted,
                       .levels = own ? 2 : 0,
                       .worst = CLI_WRONG,
-                      .consequence = "answers with long texts are lost",
+                      .consequence = "results with long texts are lost",
                       .variable = "XDG_CACHE_HOME"};
 
     mp_str_init(&lost, 8192);
     if (wanted)
         used = usable(&at);
-    if (used && mp_str_addf(&lost, "they go to %s", used)) {
+    if (used && mp_str_addf(&lost, "they are stored in %s", used)) {
         p.worst = CLI_DOUBTFUL;
         p.consequence = lost.data;
     }
@@ -255,8 +256,8 @@ void cli_doctor_places(struct cli_doctor *d)
 
     if (!paths->home) {
         cli_doctor_note(d, CLI_DOUBTFUL, "places",
-                        "your home directory is not known, so there may be no settings "
-                        "and approvals of yours");
+                        "your home directory is unknown, so your settings and approvals "
+                        "may not be found");
         cli_doctor_todo(d, "Set HOME.");
     }
     if (paths->settings)
@@ -266,7 +267,7 @@ void cli_doctor_places(struct cli_doctor *d)
     check_logs(d);
     if (paths->cache)
         check_place(d, &(struct place){"cache", paths->cache, MANY, CLI_DOUBTFUL,
-                                       "what could be remembered is asked for again",
+                                       "nothing is cached and servers are always asked",
                                        "XDG_CACHE_HOME", false});
     check_spill(d);
 }
@@ -283,19 +284,20 @@ static void check_directories(struct cli_doctor *d)
         const char *value = getenv(names[i]);
         if (!value || !*value || *value == '/')
             continue;
-        cli_doctor_note(d, CLI_DOUBTFUL, "environment",
-                        "%s is \"%.200s\", no absolute path, so it is ignored", names[i],
-                        value);
+        cli_doctor_note(
+            d, CLI_DOUBTFUL, "environment",
+            "%s is \"%.200s\", which is not an absolute path, so it is ignored", names[i],
+            value);
         cli_doctor_todo(d, "Set it to a path that begins with /, or unset it.");
     }
     for (const char *at = getenv("MCPLUG_PLUGIN_PATH"); at && *at;) {
         size_t len = strcspn(at, ":");
         if (len && *at != '/') {
             cli_doctor_note(d, CLI_DOUBTFUL, "environment",
-                            "MCPLUG_PLUGIN_PATH has \"%.*s\", no absolute path, which is "
-                            "not searched",
+                            "MCPLUG_PLUGIN_PATH contains \"%.*s\", which is not an "
+                            "absolute path, so it is not searched",
                             len < 200 ? (int)len : 200, at);
-            cli_doctor_todo(d, "Write it as a path that begins with /.");
+            cli_doctor_todo(d, "Use a path that begins with /.");
         }
         at += len + (at[len] == ':');
     }
@@ -319,13 +321,13 @@ static void check_numbers(struct cli_doctor *d)
         bool ms;
         const char *todo;
     } numbers[] = {
-        {"MCP_TIMEOUT", 0, true, "Write milliseconds, such as 30000, or unset it."},
-        {"MCP_TOOL_TIMEOUT", 0, true, "Write milliseconds, such as 600000, or unset it."},
+        {"MCP_TIMEOUT", 0, true, "Set it to milliseconds, such as 30000, or unset it."},
+        {"MCP_TOOL_TIMEOUT", 0, true,
+         "Set it to milliseconds, such as 600000, or unset it."},
         {"MCP_SERVER_CONNECTION_BATCH_SIZE", 64, false,
-         "Write a number from 1 to 64, or unset it."},
+         "Set it to a number from 1 to 64, or unset it."},
         {"MAX_MCP_OUTPUT_TOKENS", 0, false,
-         "Write a number, such as 25000, or unset "
-         "it."},
+         "Set it to a number, such as 25000, or unset it."},
     };
     for (size_t i = 0; i < MP_COUNT(numbers); i++) {
         const char *value = getenv(numbers[i].name);
@@ -334,8 +336,8 @@ static void check_numbers(struct cli_doctor *d)
             continue;
         if (!is_positive(value, &n) || (numbers[i].max && n > numbers[i].max))
             cli_doctor_note(d, CLI_DOUBTFUL, "environment",
-                            "%s is \"%.64s\", no %s, so it is ignored", numbers[i].name,
-                            value,
+                            "%s is \"%.64s\", which is not a %s, so it is ignored",
+                            numbers[i].name, value,
                             numbers[i].max ? "number from 1 to 64" : "positive number");
         else if (numbers[i].ms && n < 1000)
             cli_doctor_note(d, CLI_DOUBTFUL, "environment",
@@ -379,5 +381,5 @@ void cli_doctor_environment(struct cli_doctor *d)
     check_numbers(d);
     bool proxies = note_proxies(d);
     if (!proxies && cli_doctor_troubles(d) == before)
-        cli_doctor_note(d, CLI_HEALTHY, "environment", "nothing in it is ignored");
+        cli_doctor_note(d, CLI_HEALTHY, "environment", "OK");
 }

@@ -78,25 +78,25 @@ static const char *base_of(const char *path)
 static const char *install(const char *program)
 {
     static const char *const known[][2] = {
-        {"npx", "Install Node.js together with npm, which npx is a part of."},
+        {"npx", "Install Node.js with npm, which includes npx."},
         {"npm", "Install npm, which comes with Node.js."},
         {"node", "Install Node.js."},
         {"pnpm", "Install Node.js and pnpm."},
         {"yarn", "Install Node.js and Yarn."},
-        {"uvx", "Install uv, the package manager for Python, which uvx is a part of."},
+        {"uvx", "Install uv, the package manager for Python, which includes uvx."},
         {"uv", "Install uv, the package manager for Python."},
         {"python", "Install Python 3; its program may be called python3."},
         {"python3", "Install Python 3."},
         {"pipx", "Install pipx, which runs programs written in Python."},
-        {"docker", "Install Docker, and see that its service runs."},
+        {"docker", "Install Docker and start its service."},
         {"podman", "Install Podman."},
         {"deno", "Install Deno."},
         {"bun", "Install Bun."},
-        {"bunx", "Install Bun, which bunx is a part of."},
+        {"bunx", "Install Bun, which includes bunx."},
         {"java", "Install a Java runtime."},
         {"dotnet", "Install .NET."},
         {"go", "Install Go."},
-        {"cargo", "Install Rust, which cargo is a part of."},
+        {"cargo", "Install Rust, which includes cargo."},
         {"ruby", "Install Ruby."},
         {"php", "Install PHP."},
         {"perl", "Install Perl."},
@@ -118,14 +118,13 @@ static void advise_missing(struct cli_doctor *d, const struct cli_program *p)
     if (!is_path && ours && (!p->path || strcmp(p->path, ours) != 0) &&
         find_program(p, p->command, ours, &elsewhere) == 0)
         cli_doctor_todo(d,
-                        "It is in your PATH, but not in the one that the entry gives "
-                        "it: correct that in %s.",
+                        "It is in your PATH, but not in the PATH that the entry sets: "
+                        "correct that in %s.",
                         p->file);
     else if (strpbrk(p->command, " \t"))
-        cli_doctor_todo(d,
-                        "\"command\" is the program alone: its arguments belong into "
-                        "\"args\" in %s.",
-                        p->file);
+        cli_doctor_todo(
+            d, "\"command\" is only the program: put its arguments into \"args\" in %s.",
+            p->file);
     else if (hint)
         cli_doctor_todo(d, "%s", hint);
     else
@@ -142,14 +141,14 @@ static void note_missing(struct cli_doctor *d, const struct cli_program *p, int 
 
     if (e != EACCES) {
         cli_doctor_note(d, CLI_WRONG, p->about, "command \"%s\" %s", p->shown,
-                        is_path ? "is not there" : "is not found in PATH");
+                        is_path ? "does not exist" : "is not found in PATH");
         advise_missing(d, p);
     } else if (file && stat(file, &st) == 0 && !S_ISREG(st.st_mode)) {
         cli_doctor_note(d, CLI_WRONG, p->about, "command \"%s\" is %s", p->shown,
-                        S_ISDIR(st.st_mode) ? "a directory" : "no program");
-        cli_doctor_todo(d, "Name a program, in %s.", p->file);
+                        S_ISDIR(st.st_mode) ? "a directory" : "not a program");
+        cli_doctor_todo(d, "Set it to a program in %s.", p->file);
     } else {
-        cli_doctor_note(d, CLI_WRONG, p->about, "command \"%s\" may not be executed",
+        cli_doctor_note(d, CLI_WRONG, p->about, "command \"%s\" is not executable",
                         p->shown);
         cli_doctor_todo(d, "chmod +x %s", plain && file ? file : p->shown);
     }
@@ -190,10 +189,10 @@ static void check_script(struct cli_doctor *d, const struct cli_program *p,
         return;
     if (line[strlen(line) - 1] == '\r') {
         cli_doctor_note(d, CLI_WRONG, p->about,
-                        "command \"%s\" is a script with the line ends of Windows, so "
-                        "its interpreter is not found",
+                        "command \"%s\" is a script with Windows line endings, so its "
+                        "interpreter is not found",
                         p->shown);
-        cli_doctor_todo(d, "Save it with plain newlines.");
+        cli_doctor_todo(d, "Save it with Unix line endings.");
         return;
     }
     char *interpreter = strsep(&line, " \t"), *name = interpreter;
@@ -205,7 +204,7 @@ static void check_script(struct cli_doctor *d, const struct cli_program *p,
     if (name && *name && find_program(p, name, p->path, &found) != 0) {
         const char *hint = install(base_of(name));
         cli_doctor_note(d, CLI_WRONG, p->about,
-                        "command \"%s\" is a script for \"%.200s\", which is not there",
+                        "command \"%s\" is a script for \"%.200s\", which does not exist",
                         p->shown, name);
         cli_doctor_todo(d, "%s",
                         hint ? hint

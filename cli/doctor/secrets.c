@@ -101,11 +101,11 @@ static void check_file(struct visit *v, const char *name)
                         name, path ? strerror(errno) : "there is no home directory");
         cli_doctor_todo(v->d, "Put the secret into that file, with chmod 600.");
     } else if (!S_ISREG(st.st_mode)) {
-        cli_doctor_note(v->d, CLI_DOUBTFUL, v->about, "${file:%s} is no regular file",
+        cli_doctor_note(v->d, CLI_DOUBTFUL, v->about, "${file:%s} is not a regular file",
                         name);
         cli_doctor_todo(v->d, "Put the secret into a file of its own.");
     } else if (st.st_mode & S_IROTH) {
-        cli_doctor_note(v->d, CLI_DOUBTFUL, v->about, "everybody can read ${file:%s}",
+        cli_doctor_note(v->d, CLI_DOUBTFUL, v->about, "everyone can read ${file:%s}",
                         name);
         cli_doctor_todo(v->d, "chmod 600 %s", path);
     }
@@ -136,14 +136,14 @@ static void check_vault(struct visit *v, const char *kind)
     if (cli_doctor_feature(v->d, "vault", kind, NULL))
         return;
     cli_doctor_note(v->d, CLI_WRONG, v->about,
-                    "%s asks for ${%s:..}, and no module offers the vault \"%s\"", v->key,
+                    "%s uses ${%s:..}, but no module offers the vault \"%s\"", v->key,
                     kind, kind);
     mp_str_init(&others, 1024);
     name_vaults(v, &others);
     if (package)
         cli_doctor_todo(v->d, "Install the package %s.", package);
     else
-        cli_doctor_todo(v->d, "There are ${file:..} and ${cmd:..}%s.",
+        cli_doctor_todo(v->d, "Available are ${file:..} and ${cmd:..}%s.",
                         others.data ? others.data : "");
     mp_str_clear(&others);
 }
@@ -154,19 +154,19 @@ static void on_secret(void *arg, const char *kind, const char *name)
     enum mcplug_scope scope = v->entry->scope;
 
     if (strcmp(v->key, "env") != 0 && strcmp(v->key, "headers") != 0) {
-        cli_doctor_note(v->d, CLI_WRONG, v->about,
-                        "%s has ${%s:..}, which can stand in \"env\" and \"headers\" "
-                        "alone",
-                        v->key, kind);
-        cli_doctor_todo(v->d, "Hand the secret over in one of these.");
+        cli_doctor_note(
+            v->d, CLI_WRONG, v->about,
+            "%s has ${%s:..}, which is allowed only in \"env\" and \"headers\"", v->key,
+            kind);
+        cli_doctor_todo(v->d, "Pass the secret in one of these.");
     } else if (strcmp(kind, "file") == 0) {
         check_file(v, name);
     } else if (strcmp(kind, "cmd") != 0) {
         check_vault(v, kind);
     } else if (scope != MCPLUG_SCOPE_USER && scope != MCPLUG_SCOPE_ENTERPRISE) {
         cli_doctor_note(v->d, CLI_WRONG, v->about,
-                        "%s has ${cmd:..}, which works in your own file alone, not in "
-                        "the %s scope",
+                        "%s has ${cmd:..}, which is allowed only in your user file, not "
+                        "in the %s scope",
                         v->key, cli_scope_name(scope));
         cli_doctor_todo(v->d, "Use a variable, or move the server to the user scope.");
     }
@@ -265,7 +265,8 @@ void cli_doctor_references(struct cli_doctor *d, const struct mcplug_entry_info 
         mp_free(key);
     }
     if (v.missing.len) {
-        cli_doctor_note(d, CLI_DOUBTFUL, v.about, "asks for variables that are not set");
+        cli_doctor_note(d, CLI_DOUBTFUL, v.about,
+                        "needs environment variables that are not set");
         cli_doctor_todo(d, "Set the following environment variables: %s", v.missing.data);
     }
     mp_str_clear(&v.missing);
@@ -368,12 +369,12 @@ void cli_doctor_literals(struct cli_doctor *d, const struct mcplug_entry_info *e
     size_t n = project || open ? find_in(NULL, json, &names) : 0;
     if (n) {
         cli_doctor_note(d, CLI_DOUBTFUL, about,
-                        "what looks like %s stands in %s, which others can read: %s",
+                        "what looks like %s is in %s, which others can read: %s",
                         n == 1 ? "a secret" : "secrets", entry->file,
                         names.data ? names.data : "");
         if (project)
-            cli_doctor_todo(d, "Write ${VARIABLE} in its place, and set that variable: "
-                               "the file is for everybody who has the project.");
+            cli_doctor_todo(d, "Replace it with ${VARIABLE} and set that variable: "
+                               "everyone who has the project can read the file.");
         else
             cli_doctor_todo(d, "chmod 600 %s", entry->file);
     }

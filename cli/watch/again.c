@@ -49,7 +49,7 @@ static int fail_absent(mcplug_config *config, struct mcplug_error *err)
         if (!p.server && !p.is_warning)
             return mp_fail(err, MCPLUG_ECONFIG, "%.500s",
                            mcplug_config_problem(config, i));
-    return mp_fail(err, MCPLUG_ECONFIG, "it is not in the configuration any more");
+    return mp_fail(err, MCPLUG_ECONFIG, "it is no longer in the configuration");
 }
 
 /* In the file where it was? If that can't be read, another one may have the name. */
@@ -130,7 +130,7 @@ static int look_up(struct cli_watched *s, struct cli_reading *reading, bool *sam
 static int fail_unusable(const struct cli_watched *s, struct mcplug_error *err)
 {
     const char *why = s->member->reason;
-    return mp_fail(err, MCPLUG_ECONFIG, "it is not started: %.480s",
+    return mp_fail(err, MCPLUG_ECONFIG, "not started: %.480s",
                    why ? why : cli_member_state(s->member));
 }
 
@@ -157,7 +157,7 @@ static void on_gone(struct cli_watched *s)
 static int start_other(struct cli_watched *s, const struct mcplug_error *why,
                        struct mcplug_error *err)
 {
-    static const char note[] = "the configuration is read anew";
+    static const char note[] = "reading the configuration again";
     struct cli_watch *w = s->watch;
     bool alone = s->handle && cli_watched_others(s) == 0;
 
@@ -185,9 +185,9 @@ int cli_watched_restart(struct cli_watched *s, struct cli_reading **reading,
 
     *is_other = false;
     if (s->watch->loop.ending)
-        return mp_fail(err, MCPLUG_ECLOSED, "all are being closed");
+        return mp_fail(err, MCPLUG_ECLOSED, "all servers are being closed");
     if (s->usable && !s->handle)
-        return mp_fail(err, MCPLUG_ERESTARTING, "its turn has not come yet");
+        return mp_fail(err, MCPLUG_ERESTARTING, "waiting for its turn");
     cli_watched_look(s);
     int r = read_config(s->watch->cli, reading, err);
     if (r != MCPLUG_OK)

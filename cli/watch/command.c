@@ -127,7 +127,7 @@ static void tell_late(const struct cli_watch *w)
         if (w->all[i].usable && !cli_watched_healthy(&w->all[i]))
             mp_str_addf(&names, "%s%s", n++ ? ", " : "",
                         mcplug_entry_name(w->all[i].member->entry));
-    cli_error("not ready when --timeout, %llu%s, had passed: %s", whole ? ms / 1000 : ms,
+    cli_error("not ready within the --timeout of %llu%s: %s", whole ? ms / 1000 : ms,
               whole ? "s" : "ms", names.data ? names.data : "..");
     mp_str_clear(&names);
 }
@@ -333,7 +333,8 @@ static int tell_none(const struct cli *cli)
         cli_tell_no_server(cli);
     } else {
         cli_error("there is no server to watch");
-        cli_hint("`mcplug list` tells more, `mcplug add NAME -- COMMAND` adds one.");
+        cli_hint(
+            "`mcplug list` shows the servers, `mcplug add NAME -- COMMAND` adds one.");
     }
     return damaged ? CLI_BAD_CONFIG : CLI_NO_SERVER;
 }
@@ -344,7 +345,7 @@ static int run(struct cli *cli)
     int code = CLI_USAGE;
 
     if (cli->args.timeout && !cli->args.until_ready) {
-        cli_error("--timeout goes with --until-ready");
+        cli_error("--timeout needs --until-ready");
         return code;
     }
     code = cli_watch_init(&w, cli);
@@ -356,17 +357,17 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_option options[] = {
-    {"plain", 0, CLI_FLAG, NULL, "a line per event, at a terminal too",
+    {"plain", 0, CLI_FLAG, NULL, "print one line per event, even on a terminal",
      .at = offsetof(struct cli_args, plain)},
     {"until-ready", 0, CLI_FLAG, NULL,
-     "wait until each of them is ready or given up on, show how they are, and leave",
+     "wait until each server is ready or has failed, print their states, and exit",
      .at = offsetof(struct cli_args, until_ready)},
-    {"timeout", 0, CLI_DURATION, "TIME", "how long to wait until they are ready",
+    {"timeout", 0, CLI_DURATION, "TIME", "how long to wait until all are ready",
      offsetof(struct cli_args, timeout), .complete.is = CLI_WORD_FREE},
-    {"connect-timeout", 0, CLI_DURATION, "TIME", "give up on an attempt after TIME",
+    {"connect-timeout", 0, CLI_DURATION, "TIME", "give up an attempt after TIME",
      offsetof(struct cli_args, connect_timeout), .complete.is = CLI_WORD_FREE},
     {"env", 0, CLI_LIST, "NAME=VALUE",
-     "set a variable of the servers' environment; may be repeated",
+     "set an environment variable of the servers; may be repeated",
      offsetof(struct cli_args, env), .complete.is = CLI_WORD_FREE},
     {.name = NULL},
 };
@@ -374,27 +375,23 @@ static const struct cli_option options[] = {
 const struct cli_command cli_cmd_watch = {
     .name = "watch",
     .words = "[SERVER...]",
-    .summary = "Keep servers up, and show them as they come and go.",
+    .summary = "Keep servers running, and show their state live.",
     .details =
-        "Starts every server that may be used, a few at a time, and starts it again when "
-        "it goes: 0, 1, 2, 5, 10, 30, 60, 60 .. seconds after a failure. On a terminal "
-        "they are shown on a screen of their own. Keys there: up and down select a "
-        "server, r starts it anew, as the configuration has it then, R all that are "
-        "down, l or Enter shows its log, ? explains, q or Ctrl+C closes all of them and "
-        "leaves.\n"
-        "\n"
-        "Elsewhere, and with --plain, each event is a line: time, name, state, detail. "
-        "With "
-        "--json it is an object with the members time, server, state, revision, tools, "
-        "restarts, next_ms, error and stderr. That goes on until Ctrl+C or SIGTERM, and "
-        "until all servers have gone then; a second Ctrl+C leaves at once.\n"
-        "\n"
-        "With --until-ready the exit code is 0 if all are ready, or at rest since, 1 if "
-        "one is not, 2 if a file of the configuration can't be used, and 5 if the time "
-        "passed; one that was never ready is given up on after three "
-        "attempts, or one if its program cannot be run. MCP_SERVER_CONNECTION_BATCH_SIZE "
-        "sets how many servers are "
-        "started at a time at first, 3 without it.",
+        "Starts every server that may be used, a few at a time, and restarts it 0, 1, 2, "
+        "5, 10, 30, 60, 60 .. seconds after a failure. On a terminal, the servers are "
+        "shown on a full screen. Keys: up and down select a server, r restarts it with "
+        "its current configuration, R restarts all that are down, l or Enter shows its "
+        "log, ? shows help, q or Ctrl+C closes all servers and exits.\n\n"
+        "Without a terminal, and with --plain, each event is a line: time, name, state, "
+        "detail. With --json, it is an object with the members time, server, state, "
+        "revision, tools, restarts, next_ms, error and stderr. Ctrl+C or SIGTERM closes "
+        "all servers and exits when they have ended; a second Ctrl+C exits at once.\n\n"
+        "With --until-ready, the exit code is 0 if all servers are ready, or were and "
+        "are resting now, 1 if one is not, 2 if a configuration file cannot be used, and "
+        "5 if the time-out expired. A server that was never ready has failed after three "
+        "attempts, or after one if its program cannot be started. "
+        "MCP_SERVER_CONNECTION_BATCH_SIZE sets how many servers are first started at a "
+        "time (default 3).",
     .options = options,
     .flags = CLI_CONFIG | CLI_LINES,
     .max_words = CLI_MANY,

@@ -98,11 +98,11 @@ static void restart(struct cli_view *v, struct cli_watched *s)
     if (r != MCPLUG_OK)
         cli_view_note(v, "%.64s: %.500s", name, err.text);
     else if (others)
-        cli_view_note(v, "%.64s is started anew, for %u other%s as well, who share%s it",
-                      name, others, others == 1 ? "" : "s", others == 1 ? "s" : "");
+        cli_view_note(v, "restarting %.64s, also for %u other%s that share%s it", name,
+                      others, others == 1 ? "" : "s", others == 1 ? "s" : "");
     else
-        cli_view_note(v, "%.64s is started anew%s", name,
-                      is_other ? ", as the configuration has it now" : "");
+        cli_view_note(v, "restarting %.64s%s", name,
+                      is_other ? " with its current configuration" : "");
     cli_reading_drop(reading);
 }
 
@@ -122,9 +122,9 @@ static void restart_down(struct cli_view *v)
     }
     cli_reading_drop(reading);
     if (n)
-        cli_view_note(v, "%zu server%s started anew", n, n == 1 ? " is" : "s are");
+        cli_view_note(v, "restarting %zu server%s", n, n == 1 ? "" : "s");
     else
-        cli_view_note(v, "no server is down that could be started");
+        cli_view_note(v, "no server is down");
 }
 
 /* Moves within 0 .. last. */
