@@ -31,7 +31,8 @@ class Options(c.Structure):
                 ("plugin_dirs", c.c_void_p), ("spill_dir", c.c_char_p),
                 ("log", c.c_void_p), ("log_arg", c.c_void_p),
                 ("user_plugin_dirs", c.c_void_p), ("plugins", c.c_void_p),
-                ("helper_dir", c.c_char_p), ("events", c.c_uint32), ("reserved", c.c_uint32)]
+                ("helper_dir", c.c_char_p), ("json", c.c_char_p),
+                ("events", c.c_uint32), ("reserved", c.c_uint32)]
 
 
 class CallOptions(c.Structure):
