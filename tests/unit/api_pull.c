@@ -333,12 +333,12 @@ START_TEST(a_wait_without_events_ends_in_its_time)
     uint64_t before = now_ms();
     ck_assert_ptr_null(mcplug_next_event(host, 0));
     ck_assert_ptr_null(mcplug_next_event(host, 30));
-    ck_assert_uint_ge(now_ms() - before + 1, 30);
+    ck_assert_uint_ge(now_ms() - before, 25); /* clocks differ a little */
     ck_assert_int_eq(mcplug_start_thread(host, &err), MCPLUG_OK);
     before = now_ms();
     ck_assert_ptr_null(mcplug_next_event(host, 0));
     ck_assert_ptr_null(mcplug_next_event(host, 30));
-    ck_assert_uint_ge(now_ms() - before + 1, 30);
+    ck_assert_uint_ge(now_ms() - before, 25);
     mcplug_free(host);
     begin_pull(0);
     ck_assert_ptr_null(mcplug_next_event(host, -1)); /* there never will be one */

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 static struct mp_loop *loop;
@@ -336,9 +338,10 @@ static bool is_readable(int fd)
 /* Until it has nothing to do, without a wait. */
 static void turn_all(int fd)
 {
-    for (int i = 0; i < 10 && is_readable(fd); i++)
+    int turns = 0;
+    for (; turns < 10 && is_readable(fd); turns++)
         mp_loop_turn(loop, false);
-    ck_assert(!is_readable(fd));
+    ck_assert_int_lt(turns, 10);
 }
 
 /* One wait for as long as it takes, and the turn. */
@@ -382,11 +385,11 @@ START_TEST(timers_make_the_descriptor_readable)
     begin(false);
     mp_timer_start(loop, &all[2].timer, 40, start_next);
     int fd = mp_loop_fd(loop);
-    turn_all(fd);
     mp_timer_start(loop, &all[0].timer, 20, start_next);
     while (strlen(order) < MP_COUNT(all))
         turn_when_readable(fd);
-    ck_assert_str_eq(order, "abcd");
+    for (size_t i = 0; i < MP_COUNT(all); i++) /* how they mix is up to the machine */
+        ck_assert_ptr_nonnull(strchr(order, all[i].c));
     turn_all(fd);
     mp_loop_free(loop);
 }
@@ -465,21 +468,37 @@ START_TEST(a_descriptor_watched_since_the_last_turn_makes_it_readable)
 }
 END_TEST
 
+/* In place of libc's, to count. */
+static unsigned n_settime;
+int timerfd_settime(int fd, int flags, const struct itimerspec *new,
+                    struct itimerspec *old)
+{
+    n_settime++;
+    return (int)syscall(SYS_timerfd_settime, fd, flags, new, old);
+}
+
 /* Deadlines of calls, all later than the first: no call of timerfd_settime for each. */
 START_TEST(a_tick_that_comes_sooner_is_left_alone)
 {
-    struct letter a = {.c = 'a'}, b = {.c = 'b'};
+    struct letter all[] = {{.c = 'a'}, {.c = 'b'}, {.c = 'c'}, {.c = 'd'}};
     begin(false);
     int fd = mp_loop_fd(loop);
-    mp_timer_start(loop, &a.timer, 20, on_timer);
-    mp_timer_start(loop, &b.timer, 30, on_timer);
-    mp_timer_stop(loop, &a.timer);
     turn_all(fd);
-    turn_when_readable(fd); /* that of the one that was stopped */
+    mp_timer_start(loop, &all[0].timer, 1000000, on_timer);
+    ck_assert_uint_eq(n_settime, 1);
+    mp_timer_start(loop, &all[1].timer, 2000000, on_timer);
+    mp_timer_stop(loop, &all[0].timer);
+    turn_all(fd);
+    ck_assert_uint_eq(n_settime, 1);
+    mp_timer_start(loop, &all[2].timer, 500000, on_timer);
+    ck_assert_uint_eq(n_settime, 2);
+    mp_timer_start(loop, &all[3].timer, 20, on_timer);
+    mp_timer_stop(loop, &all[3].timer);
+    turn_when_readable(fd); /* for one that was stopped; it is armed for the next */
+    ck_assert_uint_eq(n_settime, 4);
     ck_assert_str_eq(order, "");
-    while (!order[0])
-        turn_when_readable(fd);
-    ck_assert_str_eq(order, "b");
+    mp_timer_stop(loop, &all[1].timer);
+    mp_timer_stop(loop, &all[2].timer);
     mp_loop_free(loop);
 }
 END_TEST
