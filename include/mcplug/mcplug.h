@@ -145,7 +145,8 @@ MCPLUG_API int mcplug_post(mcplug *host, void (*fn)(void *arg), void *arg);
  * that mcplug_options.events has are queued, each for those who have no callback for it:
  * servers and toolboxes without `state`, `changed`, `logged`, `remark`; a host without
  * `log`; calls made without `done`, which may be NULL then, and their progress, unless
- * they have `progress`. All else stays as it is, questions of servers for example. */
+ * they have `progress`, `progress_json` or `progress_arg`. All else stays as it is:
+ * questions of servers, calls of a toolbox, and subscribing, which needs no `done`. */
 enum mcplug_event_type {
     MCPLUG_EVENT_STATE,    /* state, why */
     MCPLUG_EVENT_CHANGED,  /* kind; text: the URI of a resource, or NULL. Of a toolbox

@@ -252,6 +252,27 @@ END_TEST
 
 static unsigned n_told;
 
+static void on_progress_json(void *arg, mcplug_call *call, const char *params, size_t len)
+{
+    (void)call, (void)params, (void)len;
+    ck_assert_ptr_null(arg);
+    n_told++;
+}
+
+START_TEST(progress_goes_to_a_callback_for_its_json_if_there_is_one)
+{
+    struct mcplug_call_options o = {.struct_size = sizeof o,
+                                    .progress_json = on_progress_json};
+    begin_pull(BIT(DONE) | BIT(PROGRESS));
+    mcplug_server *h = open_it(example(NULL), NULL);
+    ck_assert_ptr_nonnull(
+        mcplug_call_tool(h, "sleep", "{\"ms\":250}", &o, NULL, NULL, &err));
+    next(MCPLUG_EVENT_DONE);
+    ck_assert_uint_ge(n_told, 1);
+    mcplug_free(host);
+}
+END_TEST
+
 static void on_state(void *arg, mcplug_server *h, enum mcplug_state state,
                      const struct mcplug_error *why)
 {
@@ -410,6 +431,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_call_without_done_ends_in_the_queue);
     tcase_add_test(tc, a_call_without_done_is_refused_where_its_end_is_not_wanted);
     tcase_add_test(tc, progress_comes_before_the_end_of_its_call);
+    tcase_add_test(tc, progress_goes_to_a_callback_for_its_json_if_there_is_one);
     tcase_add_test(tc, states_and_remarks_are_queued_for_those_without_a_callback);
     tcase_add_test(tc, a_toolbox_without_callbacks_has_its_states_in_the_queue);
     tcase_add_test(tc, log_lines_are_queued_with_their_level);
