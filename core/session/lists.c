@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 /* What one server may offer, or it ends early, with a warning. */
-enum { PAGES_MAX = 64, ITEMS_MAX = 10000, CURSOR_MAX = 65536 };
+enum { PAGES_MAX = 64, ITEMS_FIRST = 16, ITEMS_MAX = 10000, CURSOR_MAX = 65536 };
 #define BYTES_MAX ((uint64_t)32 << 20)
 
 struct item {
@@ -161,15 +161,12 @@ static void warn_early_end(const struct mp_fetch *f, const char *why)
 static int add_items(mcplug_list *list, int index, mp_message *m, mp_view array,
                      struct mp_fetch *f, struct mcplug_error *err)
 {
-    size_t first = list->count, cap = first + mp_view_count(array), unnamed = 0;
-    struct item *items = mp_resize(list->items, (cap + 1) * sizeof *items);
+    size_t first = list->count, cap = first, unnamed = 0;
+    struct item *items = list->items;
     struct mp_walk w = mp_walk_into(array);
     struct mp_str names;
     mp_view item;
 
-    if (!items)
-        return mp_fail_nomem(err);
-    list->items = items;
     mp_str_init(&names, m->len + 1);
     while (mp_walk_element(&w, &item)) {
         mp_view name = mp_view_get(item, kinds[index].name);
@@ -192,18 +189,31 @@ static int add_items(mcplug_list *list, int index, mp_message *m, mp_view array,
             names.failed = true;
             break;
         }
-        if (usable)
-            items[list->count++] = (struct item){item, (const char *)at};
-        else
+        if (!usable) {
             names.len = at;
+            continue;
+        }
+        if (list->count == cap) { /* to count them first would be a walk of its own */
+            cap = cap < ITEMS_MAX / 2 ? 2 * cap + ITEMS_FIRST : ITEMS_MAX;
+            items = mp_resize(list->items, cap * sizeof *items);
+            if (!items) {
+                names.failed = true;
+                break;
+            }
+            list->items = items;
+        }
+        items[list->count++] = (struct item){item, (const char *)at};
     }
     char *block = mp_str_take(&names);
     if (!block) {
         list->count = first;
         return mp_fail_nomem(err);
     }
+    if (cap > list->count && list->count > 0 &&
+        (items = mp_resize(list->items, list->count * sizeof *items)) != NULL)
+        list->items = items;
     for (size_t i = first; i < list->count; i++)
-        items[i].name = block + (size_t)items[i].name;
+        list->items[i].name = block + (size_t)list->items[i].name;
     list->pages[list->n_pages] = mp_message_ref(m);
     list->names[list->n_pages++] = block;
     if (f && unnamed)
