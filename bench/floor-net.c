@@ -7,6 +7,7 @@
  * over a WebSocket all share one. Answers are not parsed but for their length and
  * id. Prints p50_us, p99_us, cpu_us_per_call and inflight64_per_s as floor.c does, and
  *
+ *   inflight64_p99_us  how long the slowest of a hundred takes then; over HTTP
  *   peak_kb      the most memory this process had
  *   connect_rtt  round trips before the first call, see client.h
  */
@@ -37,7 +38,8 @@ struct target {
 /* A connection. Input from `start`, ends at `have`. */
 struct wire {
     int fd;
-    long id; /* of the call under way, over HTTP */
+    long id;      /* of the call under way, over HTTP .. */
+    double begun; /* .. and when it was made */
     char *data;
     size_t start, have;
 };
@@ -263,9 +265,13 @@ static void flight_http(const struct target *t, long calls)
     struct epoll_event events[FLIGHT];
     struct wire wires[FLIGHT];
     char request[REQUEST_MAX];
+    double *took = malloc(sizeof *took * (size_t)calls);
     int epoll = epoll_create1(EPOLL_CLOEXEC);
     long sent = 0, got = 0;
     size_t len;
+
+    if (!took)
+        die("malloc");
 
     for (int i = 0; i < FLIGHT; i++) {
         wires[i] = wire_open(t);
@@ -276,6 +282,7 @@ static void flight_http(const struct target *t, long calls)
     double begun = now_us();
     for (; sent < FLIGHT && sent < calls; sent++) {
         wires[sent].id = 1000000 + sent;
+        wires[sent].begun = now_us();
         send_bytes(&wires[sent], request, wrap_echo(t, request, wires[sent].id));
     }
     while (got < calls) {
@@ -288,14 +295,19 @@ static void flight_http(const struct target *t, long calls)
                 continue;
             if (id_of(answer, len) != w->id)
                 die("an answer to another request");
-            got++;
+            took[got++] = now_us() - w->begun;
             if (sent == calls)
                 continue;
             w->id = 1000000 + sent++;
+            w->begun = now_us();
             send_bytes(w, request, wrap_echo(t, request, w->id));
         }
     }
-    printf(",\"inflight64_per_s\":%.0f", (double)calls / ((now_us() - begun) / 1e6));
+    begun = (now_us() - begun) / 1e6;
+    qsort(took, (size_t)calls, sizeof *took, by_size);
+    printf(",\"inflight64_per_s\":%.0f,\"inflight64_p99_us\":%.2f", (double)calls / begun,
+           took[calls * 99 / 100]);
+    free(took);
     for (int i = 0; i < FLIGHT; i++)
         wire_close(&wires[i]);
     close(epoll);

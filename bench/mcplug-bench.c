@@ -5,7 +5,7 @@
  *                                                         other, and nothing else
  *   mcplug-bench [--legacy] --big2g SERVER [ARG]...       a text of 2 GiB in bounded
  *                                                         memory, and a call after it
- *   mcplug-bench [--legacy] [--calls N | --flights N] --url URL
+ *   mcplug-bench [--legacy] [--calls N | --flights N | --list N] --url URL
  *                                                         the same for echo-net.c, and
  *                                                         what floor-net.c measures;
  *                                                         N calls, 64 under way
@@ -136,35 +136,41 @@ struct echoes {
     mcplug *host;
     mcplug_server *server;
     long calls, sent, got;
-    double begun;
     double *took; /* of each call; NULL when that is not wanted */
+};
+
+/* One of those under way at a time. */
+struct flight {
+    struct echoes *e;
+    double begun;
 };
 
 static mcplug_done_fn echoed;
 
-static void send_echo(struct echoes *e)
+static void send_echo(struct flight *f)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
-    e->sent++;
-    if (e->took)
-        e->begun = now_us();
-    if (!mcplug_call_tool(e->server, "echo", ECHO_ARGS, NULL, echoed, e, &err))
+    f->e->sent++;
+    if (f->e->took)
+        f->begun = now_us();
+    if (!mcplug_call_tool(f->e->server, "echo", ECHO_ARGS, NULL, echoed, f, &err))
         die("mcplug_call_tool", err.text);
 }
 
 static void echoed(void *arg, mcplug_call *call, mcplug_result *result,
                    const struct mcplug_error *why)
 {
-    struct echoes *e = arg;
+    struct flight *f = arg;
+    struct echoes *e = f->e;
 
     (void)call;
     expect_echo(result, why);
     if (e->took)
-        e->took[e->got] = now_us() - e->begun;
+        e->took[e->got] = now_us() - f->begun;
     e->got++;
     if (e->sent < e->calls)
-        send_echo(e);
+        send_echo(f);
     else if (e->got == e->calls)
         mcplug_stop(e->host);
 }
@@ -174,10 +180,13 @@ static double run_echoes(mcplug *host, mcplug_server *server, long calls, int fl
                          double *took)
 {
     struct echoes e = {.host = host, .server = server, .calls = calls, .took = took};
+    struct flight flights[FLIGHT];
     double begun = now_us();
 
-    for (int i = 0; i < flight && i < calls; i++)
-        send_echo(&e);
+    for (int i = 0; i < flight && i < calls; i++) {
+        flights[i].e = &e;
+        send_echo(&flights[i]);
+    }
     mcplug_run(host);
     return (now_us() - begun) / 1e6;
 }
@@ -194,6 +203,20 @@ static void sequential(mcplug *host, mcplug_server *server, long calls)
     qsort(took, (size_t)calls, sizeof *took, by_size);
     printf("\"p50_us\":%.2f,\"p99_us\":%.2f,\"cpu_us_per_call\":%.2f", took[calls / 2],
            took[calls * 99 / 100], cpu);
+    free(took);
+}
+
+/* 64 under way: how many in a second, and how long the slowest of a hundred takes. */
+static void in_flight(mcplug *host, mcplug_server *server, long calls)
+{
+    double *took = malloc(sizeof *took * (size_t)calls);
+
+    if (!took)
+        die("malloc", "no memory");
+    double seconds = run_echoes(host, server, calls, FLIGHT, took);
+    qsort(took, (size_t)calls, sizeof *took, by_size);
+    printf(",\"inflight64_per_s\":%.0f,\"inflight64_p99_us\":%.2f",
+           (double)calls / seconds, took[calls * 99 / 100]);
     free(took);
 }
 
@@ -279,7 +302,12 @@ static void list(mcplug *host, const struct options *o)
     double ms = (now_us() - begun) / 1e3;
     if (mcplug_list_count(tools) != o->count)
         die("tools/list", "tools are missing");
-    printf(",\"list%llu_ms\":%.2f", (unsigned long long)o->count, ms);
+    if (o->url)
+        printf("{\"list%llu_ms\":%.2f,\"list%llu_kb\":%ld}\n",
+               (unsigned long long)o->count, ms, (unsigned long long)o->count,
+               status_kb("VmHWM"));
+    else
+        printf(",\"list%llu_ms\":%.2f", (unsigned long long)o->count, ms);
     mcplug_list_unref(tools);
     mcplug_close_wait(server);
 }
@@ -392,8 +420,7 @@ static void all_net(mcplug *host, const struct options *o)
            o->legacy ? "legacy" : "modern");
     run_echoes(host, server, WARM_UP, 1, NULL);
     sequential(host, server, CALLS);
-    printf(",\"inflight64_per_s\":%.0f",
-           FLIGHT_CALLS_NET / run_echoes(host, server, FLIGHT_CALLS_NET, FLIGHT, NULL));
+    in_flight(host, server, FLIGHT_CALLS_NET);
     printf(",\"peak_kb\":%ld", status_kb("VmHWM"));
     mcplug_close_wait(server);
     printf(",\"connect_rtt\":%d}\n", count_round_trips(host, o));
@@ -450,8 +477,8 @@ static bool parse(int argc, char **argv, struct options *o)
     o->argc = argc - i;
     o->argv = argv + i;
     if (o->url) /* the other modes start servers of their own */
-        return o->argc == 0 &&
-               (o->mode == ALL || o->mode == ECHOES || o->mode == FLIGHTS);
+        return o->argc == 0 && (o->mode == ALL || o->mode == ECHOES ||
+                                o->mode == FLIGHTS || o->mode == LIST);
     return o->argc > 0 && o->argc <= ARGS_MAX;
 }
 

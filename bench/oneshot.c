@@ -7,6 +7,7 @@
  *   runs
  *   result_ms    until what it prints could be read
  *   exit_ms      until it was gone
+ *   peak_kb      the most memory that one of them had
  *
  * A shell's `time` is too coarse and a scripting language too slow to time a
  * program that takes a millisecond.
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -96,6 +98,7 @@ static double median(double *values, long n)
 int main(int argc, char **argv)
 {
     static double result_ms[RUNS_MAX], exit_ms[RUNS_MAX];
+    struct rusage usage;
     long runs = RUNS;
     int i = 1;
 
@@ -110,7 +113,8 @@ int main(int argc, char **argv)
     run_once(argv + i, result_ms, exit_ms); /* files get into the cache */
     for (long n = 0; n < runs; n++)
         run_once(argv + i, &result_ms[n], &exit_ms[n]);
-    printf("{\"runs\":%ld,\"result_ms\":%.3f,\"exit_ms\":%.3f}\n", runs,
-           median(result_ms, runs), median(exit_ms, runs));
+    getrusage(RUSAGE_CHILDREN, &usage);
+    printf("{\"runs\":%ld,\"result_ms\":%.3f,\"exit_ms\":%.3f,\"peak_kb\":%ld}\n", runs,
+           median(result_ms, runs), median(exit_ms, runs), usage.ru_maxrss);
     return 0;
 }
