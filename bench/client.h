@@ -34,6 +34,15 @@ static inline double cpu_us(void)
            (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
+/* How often this process gave way, by itself or not. */
+static inline double switches(void)
+{
+    struct rusage u;
+
+    getrusage(RUSAGE_SELF, &u);
+    return (double)(u.ru_nvcsw + u.ru_nivcsw);
+}
+
 /* A figure of /proc/self/status, in kB. */
 static inline long status_kb(const char *key)
 {

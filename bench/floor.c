@@ -9,6 +9,7 @@
  *
  *   p50_us, p99_us    one echo call after the other
  *   cpu_us_per_call   user and system time of this process during those
+ *   switches_per_call how often this process gave way to others in those
  *   inflight64_per_s  calls per second with 64 under way
  *   rss_kb            memory after that
  *   bigN_ms, _peak_kb a result of N million bytes, held whole, in a process of
@@ -154,19 +155,21 @@ static void handshake(struct link *l)
 /* ---- measurements ---- */
 
 struct figures {
-    double p50_us, p99_us, cpu_us_per_call, inflight_per_s;
+    double p50_us, p99_us, cpu_us_per_call, switches_per_call, inflight_per_s;
 };
 
 static void sequential(struct link *l, long calls, struct figures *f)
 {
-    double *took = malloc(sizeof *took * (size_t)calls), cpu = 0;
+    double *took = malloc(sizeof *took * (size_t)calls), cpu = 0, gave_way = 0;
 
     if (!took)
         die("malloc");
     for (long i = -WARM_UP; i < calls; i++) {
         size_t len;
-        if (i == 0)
+        if (i == 0) {
             cpu = cpu_us();
+            gave_way = switches();
+        }
         double begun = now_us();
         send_bytes(l, l->request, make_call(l->modern, l->request, i + WARM_UP + 1));
         char *line = read_line(l, &len);
@@ -176,6 +179,7 @@ static void sequential(struct link *l, long calls, struct figures *f)
             took[i] = now_us() - begun;
     }
     f->cpu_us_per_call = (cpu_us() - cpu) / (double)calls;
+    f->switches_per_call = (switches() - gave_way) / (double)calls;
     qsort(took, (size_t)calls, sizeof *took, by_size);
     f->p50_us = took[calls / 2];
     f->p99_us = took[calls * 99 / 100];
@@ -276,9 +280,10 @@ static void measure(char **argv, int argc, bool modern, long calls)
     sequential(&l, calls, &f);
     in_flight(&l, FLIGHT_CALLS, &f);
     printf("{\"name\":\"floor %s\",\"p50_us\":%.2f,\"p99_us\":%.2f,"
-           "\"cpu_us_per_call\":%.2f,\"inflight64_per_s\":%.0f,\"rss_kb\":%ld",
+           "\"cpu_us_per_call\":%.2f,\"switches_per_call\":%.2f,"
+           "\"inflight64_per_s\":%.0f,\"rss_kb\":%ld",
            modern ? "modern" : "legacy", f.p50_us, f.p99_us, f.cpu_us_per_call,
-           f.inflight_per_s, status_kb("VmRSS"));
+           f.switches_per_call, f.inflight_per_s, status_kb("VmRSS"));
     fflush(stdout);
     link_close(&l);
     print_big(argv, modern, 10);

@@ -3,6 +3,10 @@
  *   mcplug-bench [--legacy] SERVER [ARG]...               all measurements
  *   mcplug-bench [--legacy] --calls N SERVER [ARG]...     N echo calls, one after the
  *                                                         other, and nothing else
+ *   mcplug-bench [--legacy] --flights N [--under-way M] SERVER [ARG]...
+ *                                                         N calls, M (64) under way
+ *   mcplug-bench [--legacy] --waits N SERVER [ARG]...     N blocking calls, without and
+ *                                                         with a loop thread
  *   mcplug-bench [--legacy] --big2g SERVER [ARG]...       a text of 2 GiB in bounded
  *                                                         memory, and a call after it
  *   mcplug-bench [--legacy] [--calls N | --flights N | --list N] --url URL
@@ -17,6 +21,7 @@
  * prints, and
  *
  *   rss50_kb          memory with 50 servers connected, in a process of its own
+ *   server_kb         memory of each of them but the first five
  *   bigN_result_ms    until the call was done; bigN_ms ends when the caller has
  *                     read the whole text too
  *
@@ -46,11 +51,12 @@ enum {
 #define ECHO_ARGS "{\"text\":\"" TEXT "\"}"
 #define TWO_GIB ((uint64_t)2 << 30)
 
-enum mode { ALL, ECHOES, FLIGHTS, BIG, LIST, MANY, BIG2G };
+enum mode { ALL, ECHOES, FLIGHTS, WAITS, BIG, LIST, MANY, BIG2G };
 
 struct options {
     enum mode mode;
     uint64_t count; /* of calls, bytes, tools or servers */
+    int under_way;
     bool legacy;
     bool once, queue; /* opened so; calls go through a queue */
     const char *url;  /* NULL: the server is a command */
@@ -197,12 +203,14 @@ static void sequential(mcplug *host, mcplug_server *server, long calls)
 
     if (!took)
         die("malloc", "no memory");
-    double cpu = cpu_us();
+    double cpu = cpu_us(), gave_way = switches();
     run_echoes(host, server, calls, 1, took);
     cpu = (cpu_us() - cpu) / (double)calls;
+    gave_way = (switches() - gave_way) / (double)calls;
     qsort(took, (size_t)calls, sizeof *took, by_size);
-    printf("\"p50_us\":%.2f,\"p99_us\":%.2f,\"cpu_us_per_call\":%.2f", took[calls / 2],
-           took[calls * 99 / 100], cpu);
+    printf("\"p50_us\":%.2f,\"p99_us\":%.2f,\"cpu_us_per_call\":%.2f,"
+           "\"switches_per_call\":%.2f",
+           took[calls / 2], took[calls * 99 / 100], cpu, gave_way);
     free(took);
 }
 
@@ -315,9 +323,18 @@ static void list(mcplug *host, const struct options *o)
 /* Servers that have been of use, and idle now. */
 static void many(mcplug *host, const struct options *o)
 {
-    for (uint64_t i = 0; i < o->count; i++)
+    enum { FIRST = 5 };
+    long first = 0, kb = 0;
+
+    for (uint64_t i = 1; i <= o->count; i++) {
         run_echoes(host, connect_server(host, o, 0), 1, 1, NULL);
-    printf(",\"rss%llu_kb\":%ld", (unsigned long long)o->count, status_kb("VmRSS"));
+        kb = status_kb("VmRSS");
+        if (i == FIRST)
+            first = kb;
+    }
+    printf(",\"rss%llu_kb\":%ld", (unsigned long long)o->count, kb);
+    if (o->count > FIRST)
+        printf(",\"server_kb\":%.2f", (double)(kb - first) / (double)(o->count - FIRST));
 }
 
 /* False when the memory it took is above the limit. */
@@ -431,12 +448,53 @@ static void all_net(mcplug *host, const struct options *o)
 static void echoes(mcplug *host, const struct options *o, int flight)
 {
     mcplug_server *server = connect_server(host, o, 0);
-    double cpu = cpu_us();
+    double cpu = cpu_us(), gave_way = switches();
 
-    run_echoes(host, server, (long)o->count, flight, NULL);
-    printf("{\"calls\":%llu,\"cpu_us_per_call\":%.2f}\n", (unsigned long long)o->count,
-           (cpu_us() - cpu) / (double)o->count);
+    double seconds = run_echoes(host, server, (long)o->count, flight, NULL);
+    printf("{\"calls\":%llu,\"per_s\":%.0f,\"cpu_us_per_call\":%.2f,"
+           "\"switches_per_call\":%.2f}\n",
+           (unsigned long long)o->count, (double)o->count / seconds,
+           (cpu_us() - cpu) / (double)o->count,
+           (switches() - gave_way) / (double)o->count);
     mcplug_close_wait(server);
+}
+
+/* The median of blocking calls, in us. */
+static double wait_us(mcplug *host, const struct options *o)
+{
+    mcplug_server *server = connect_server(host, o, 0);
+    size_t calls = (size_t)o->count;
+    double *took = malloc(sizeof *took * calls);
+
+    if (!took)
+        die("malloc", "no memory");
+    for (size_t i = 0; i < calls; i++) {
+        struct mcplug_error err = MCPLUG_ERROR_INIT;
+        mcplug_result *result = NULL;
+        double begun = now_us();
+        if (mcplug_call_tool_wait(server, "echo", ECHO_ARGS, NULL, &result, &err) !=
+            MCPLUG_OK)
+            die("mcplug_call_tool_wait", err.text);
+        took[i] = now_us() - begun;
+        mcplug_result_unref(result);
+    }
+    mcplug_close_wait(server);
+    qsort(took, calls, sizeof *took, by_size);
+    double median = took[calls / 2];
+    free(took);
+    return median;
+}
+
+static void waits(mcplug *host, const struct options *o)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    mcplug *other = host_new();
+
+    if (mcplug_start_thread(other, &err) != MCPLUG_OK)
+        die("mcplug_start_thread", err.text);
+    printf("{\"wait_us\":%.2f,\"wait_thread_us\":%.2f}\n", wait_us(host, o),
+           wait_us(other, o));
+    mcplug_free(other);
 }
 
 static bool parse(int argc, char **argv, struct options *o)
@@ -448,7 +506,8 @@ static bool parse(int argc, char **argv, struct options *o)
     } modes[] = {{"--calls", ECHOES, true}, {"--flights", FLIGHTS, true},
                  {"--big", BIG, true},      {"--list", LIST, true},
                  {"--servers", MANY, true}, {"--big2g", BIG2G, false},
-                 {"--modern", ALL, false},  {"--legacy", ALL, false}};
+                 {"--waits", WAITS, true},  {"--modern", ALL, false},
+                 {"--legacy", ALL, false}};
     enum { MODES = sizeof modes / sizeof *modes };
     int i = 1;
 
@@ -456,6 +515,10 @@ static bool parse(int argc, char **argv, struct options *o)
         size_t m = 0;
         if (!strcmp(argv[i], "--url") && i + 1 < argc) {
             o->url = argv[++i];
+            continue;
+        }
+        if (!strcmp(argv[i], "--under-way") && i + 1 < argc) {
+            o->under_way = (int)strtol(argv[++i], NULL, 10);
             continue;
         }
         if (!strcmp(argv[i], "--once") || !strcmp(argv[i], "--queue")) {
@@ -484,14 +547,16 @@ static bool parse(int argc, char **argv, struct options *o)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.mode = ALL};
+    struct options o = {.mode = ALL, .under_way = FLIGHT};
     bool fine = true;
 
     if (!parse(argc, argv, &o)) {
-        fputs("usage: mcplug-bench [--legacy] [--once] [--queue]\n"
-              "                    [--calls N | --flights N | --big2g]\n"
-              "                    --url URL | SERVER [ARG]...\n",
-              stderr);
+        fputs(
+            "usage: mcplug-bench [--legacy] [--once] [--queue]\n"
+            "                    [--calls N | --flights N [--under-way M] | --waits N |\n"
+            "                     --big2g]\n"
+            "                    --url URL | SERVER [ARG]...\n",
+            stderr);
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
@@ -507,7 +572,10 @@ int main(int argc, char **argv)
         echoes(host, &o, 1);
         break;
     case FLIGHTS:
-        echoes(host, &o, FLIGHT);
+        echoes(host, &o, o.under_way);
+        break;
+    case WAITS:
+        waits(host, &o);
         break;
     case BIG:
         big(host, &o);
