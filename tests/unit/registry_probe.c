@@ -134,6 +134,31 @@ START_TEST(a_result_is_life)
 }
 END_TEST
 
+static unsigned questions;
+
+static void on_question(void *arg, struct mp_session *s, mcplug_input *in,
+                        const char *params, size_t len)
+{
+    (void)arg, (void)s, (void)params, (void)len;
+    questions++;
+    ck_assert_ptr_null(mp_input_request(in)); /* none that has a server */
+    mcplug_input_refuse(in, -1, "no");
+}
+
+START_TEST(a_question_on_the_answer_to_a_probe_belongs_to_no_call)
+{
+    struct mp_session_options so = {.roots = on_question};
+
+    questions = 0;
+    f.ops.caps = MCPLUG_CAN_EXCHANGE;
+    fake_legacy(&f, &so, "{\"tools\":{}}");
+    start("ping");
+    fake_say_on(&f, fake_expect(&f, "ping"),
+                "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"roots/list\"}");
+    ck_assert_uint_eq(questions, 1);
+}
+END_TEST
+
 START_TEST(an_error_is_life)
 {
     fake_sayf(&f,
@@ -441,6 +466,7 @@ static void add(TCase *tc)
     int n = MP_COUNT(ways);
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, a_result_is_life, 0, n);
+    tcase_add_test(tc, a_question_on_the_answer_to_a_probe_belongs_to_no_call);
     tcase_add_loop_test(tc, an_error_is_life, 0, n);
     tcase_add_loop_test(tc, silence_is_none, 0, n);
     tcase_add_loop_test(tc, a_connection_that_is_lost_is_none, 0, n);
