@@ -23,7 +23,7 @@ static void advise(struct cli_doctor *d, const struct mcplug_problem *p)
         cli_doctor_todo(d, "Install that package.");
     else if (strstr(p->text, "chmod o-w"))
         cli_doctor_todo(d, "chmod o-w %s", p->file);
-    else if (strstr(p->text, "no approval in it counts"))
+    else if (strstr(p->text, "so its approvals are not used"))
         cli_doctor_todo(d, "If you trust its content, take ownership and run chmod 600; "
                            "otherwise remove it.");
     else if (strstr(p->text, "belongs to another user"))

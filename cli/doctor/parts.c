@@ -95,9 +95,9 @@ static void advise(struct cli_doctor *d, const json_t *module)
 
     if (is_deadly(module))
         cli_doctor_todo(d, "Remove %s: it crashes every program that loads it.", file);
-    else if (strstr(why, "others than its owner can write it"))
+    else if (strstr(why, "it is writable by users other"))
         cli_doctor_todo(d, "chmod go-w %s", file);
-    else if (strstr(why, "can write its directory"))
+    else if (strstr(why, "is writable by users other"))
         cli_doctor_todo(d, "Run chmod go-w on that directory.");
     else if (strstr(why, "belongs to user"))
         cli_doctor_todo(d, "Modules and all directories above them must belong to root "

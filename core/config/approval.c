@@ -22,7 +22,7 @@ int mp_approvals_read(const char *path, struct mp_file *out, struct mcplug_error
     mp_view text = mp_bytes(out->text.data, out->text.len);
     if ((st->st_uid != geteuid() && st->st_uid != 0) || st->st_mode & (S_IWGRP | S_IWOTH))
         r = mp_fail(err, MCPLUG_ECONFIG,
-                    "%s: others can change it, so no approval in it counts", path);
+                    "%s: other users can change it, so its approvals are not used", path);
     else
         r = mp_json_check_file(path, text, err);
     if (r != MCPLUG_OK)
@@ -149,7 +149,7 @@ int mp_approvals_add(const char *path, const char *file, const char *name, mp_vi
     struct change c = {path, file, name, entry, 0};
     if (!path)
         return mp_fail(err, MCPLUG_EIO,
-                       "there is no home directory to keep approvals in");
+                       "there is no home directory to store approvals in");
     return mp_file_update(path, 0600, add, &c, err);
 }
 

@@ -52,8 +52,8 @@ static int apply(void *arg, const struct mp_file *old, struct mp_str *out,
         return mp_fail(err, MCPLUG_EINVAL, "MCP server %s already exists in %s", c->name,
                        c->path);
     if (!c->entry.len && !there.len)
-        return mp_fail(err, MCPLUG_EINVAL, "there is no server \"%s\" in %s any more",
-                       c->name, c->path);
+        return mp_fail(err, MCPLUG_EINVAL, "server \"%s\" is no longer in %s", c->name,
+                       c->path);
     if (c->entry.len) {
         r = mp_edit_set(text, path, c->entry, out, err);
         if (r == MCPLUG_OK && /* nothing is written that could not be read again */
@@ -120,7 +120,7 @@ static int check_new(struct mcplug_config *config, enum mcplug_scope scope,
     if (config->exclusive)
         return mp_fail(err, MCPLUG_ECONFIG,
                        "Cannot add MCP server \"%s\": not allowed by enterprise policy; "
-                       "%s has all the servers there are",
+                       "only the servers of %s can be used",
                        name, config->paths.managed);
     if (mcplug_entry_state(&entry, &why) != MCPLUG_ENTRY_READY) {
         const char *text = strstr(why.text, "\": ");
@@ -142,17 +142,17 @@ int mcplug_entry_add(mcplug_config *config, enum mcplug_scope scope, const char 
                 ? mcplug_name_check(name, err)
                 : mp_fail(err, MCPLUG_EINVAL, "there is no scope %d", (int)scope);
     if (r == MCPLUG_OK && strncmp(name, "mcp__", 5) == 0)
-        r = mp_fail(
-            err, MCPLUG_EINVAL,
-            "Invalid name %s. mcp__ begins the names of tools, mcp__SERVER__TOOL.", name);
+        r = mp_fail(err, MCPLUG_EINVAL,
+                    "Invalid name %s. Names cannot begin with mcp__, which names of "
+                    "tools begin with (mcp__SERVER__TOOL).",
+                    name);
     if (r == MCPLUG_OK)
         r = check_new(config, scope, name, entry, err);
     if (r != MCPLUG_OK)
         return r;
     if (!c.path)
         return mp_fail(err, MCPLUG_EINVAL,
-                       "nothing can be added to the %s scope; there are local, project "
-                       "and user",
+                       "cannot add a server to the %s scope; use local, project or user",
                        mp_scope_name(scope));
     approved = approved && mp_scope_needs_approval(scope);
     if (approved && !mp_is_utf8(c.path))
@@ -178,10 +178,10 @@ static int writable(const struct mp_entry *entry, struct mcplug_error *err)
     enum mcplug_scope scope = entry->source->scope;
     if (mcplug_scope_info(scope)->is_writable)
         return MCPLUG_OK;
-    return mp_fail(err, MCPLUG_EINVAL,
-                   "server \"%s\" comes from %s (%s scope), which is "
-                   "not changed from here",
-                   entry->name, entry->source->path, mp_scope_name(scope));
+    return mp_fail(
+        err, MCPLUG_EINVAL,
+        "server \"%s\" is defined in %s (%s scope), which mcplug does not change",
+        entry->name, entry->source->path, mp_scope_name(scope));
 }
 
 int mcplug_entry_remove(const mcplug_entry *entry, struct mcplug_error *err)

@@ -14,13 +14,13 @@
 #define IN_PLACE "--mcp-config"
 
 static const struct mcplug_scope_info scopes[MP_SCOPES] = {
-    [MCPLUG_SCOPE_ENTERPRISE] = {"enterprise", "what the administrator gives to all", 0,
-                                 0},
-    [MCPLUG_SCOPE_LOCAL] = {"local", "this directory, for you alone", 1, 1},
-    [MCPLUG_SCOPE_PROJECT] = {"project", "this directory, to share", 1, 1},
+    [MCPLUG_SCOPE_ENTERPRISE] = {"enterprise", "set by the administrator for all users",
+                                 0, 0},
+    [MCPLUG_SCOPE_LOCAL] = {"local", "this directory, private", 1, 1},
+    [MCPLUG_SCOPE_PROJECT] = {"project", "this directory, shared", 1, 1},
     [MCPLUG_SCOPE_USER] = {"user", "everywhere", 1, 0},
     [MCPLUG_SCOPE_DYNAMIC] = {"dynamic", "given with --mcp-config", 0, 0},
-    [MCPLUG_SCOPE_PACKAGE] = {"package", "what packages bring along", 0, 0},
+    [MCPLUG_SCOPE_PACKAGE] = {"package", "installed with packages", 0, 0},
 };
 
 const struct mcplug_scope_info *mcplug_scope_info(enum mcplug_scope scope)
@@ -195,16 +195,16 @@ static const char *mistrust(const struct mcplug_config *config,
     case MCPLUG_SCOPE_PACKAGE:
         if (st->st_uid != config->paths.owner && st->st_uid != 0)
             return "does not belong to root, so it is not used";
-        return st->st_mode & (S_IWGRP | S_IWOTH) ? "can be changed by others than root, "
-                                                   "so it is not used"
-                                                 : NULL;
+        return st->st_mode & (S_IWGRP | S_IWOTH)
+                   ? "is writable by users other than root, so it is not used"
+                   : NULL;
     case MCPLUG_SCOPE_USER:
     case MCPLUG_SCOPE_LOCAL:
         if (st->st_uid != geteuid() && st->st_uid != 0)
             return "belongs to another user, so it is not used";
-        return st->st_mode & S_IWOTH ? "can be changed by everybody, so it is not used; "
-                                       "chmod o-w mends that"
-                                     : NULL;
+        return st->st_mode & S_IWOTH
+                   ? "is writable by everyone, so it is not used; fix that with chmod o-w"
+                   : NULL;
     default:
         return NULL;
     }
@@ -432,7 +432,7 @@ static void read_entries(struct mcplug_config *config, struct mp_source *source)
         take_plugin_dirs(config, source, dirs);
     else if (dirs.len && !own)
         mp_config_note(config, source, NULL, true, "pluginDirs", dirs,
-                       "is for the user's own file alone, and ignored here");
+                       "is allowed only in the user's own file, and ignored here");
     if (!servers.len && mp_view_is_object(mp_view_get(text, "servers")))
         mp_config_note(config, source, NULL, true, "servers",
                        mp_view_get(text, "servers"),

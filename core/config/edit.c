@@ -238,12 +238,12 @@ static int descend(struct spot *at, const char *const **path, struct mcplug_erro
     struct object *o = &at->o;
 
     if (!mp_view_is_object(whole))
-        return mp_fail(err, MCPLUG_ECONFIG, "the whole is no object");
+        return mp_fail(err, MCPLUG_ECONFIG, "the document is not an object");
     read_object(o, whole, **path);
     while (o->has && (*path)[1]) {
         const struct member *m = &o->found;
         if (!mp_view_is_object(m->value))
-            return fail_key(MCPLUG_ECONFIG, "no object", **path, err);
+            return fail_key(MCPLUG_ECONFIG, "not an object", **path, err);
         if (!m->first && is_spacing(between(m->from, m->key.data)))
             at->comma = between(m->from, m->key.data);
         at->parent = *o;

@@ -56,7 +56,7 @@ static int take_name(struct pass *x, const char *from, size_t len)
 {
     if (len >= sizeof x->name)
         return mp_fail(x->err, MCPLUG_ETOOBIG,
-                       "what stands between \"${\" and \"}\" is longer than %zu bytes",
+                       "the text between \"${\" and \"}\" is longer than %zu bytes",
                        sizeof x->name - 1);
     memcpy(x->name, from, len);
     x->name[len] = '\0';
@@ -67,7 +67,7 @@ static int take_name(struct pass *x, const char *from, size_t len)
 static int take_variable(struct pass *x, const char *word, const char *end)
 {
     if (word == end)
-        return mp_fail(x->err, MCPLUG_ECONFIG, "\"${\" has no name behind it");
+        return mp_fail(x->err, MCPLUG_ECONFIG, "\"${\" is not followed by a name");
     const char *stop = word;
     while (stop < end && in_variable(*stop))
         stop++;
@@ -149,21 +149,20 @@ static int check_kind(struct pass *x, const char *word, const char *colon,
                        name, shown);
     if (len == 5 && memcmp(word, "input", 5) == 0)
         return mp_fail(x->err, MCPLUG_ECONFIG,
-                       "\"${input:%.*s}\": nobody is asked here; write \"${%.*s}\" for a "
-                       "variable or \"${keyring:%.*s}\" for a stored secret",
+                       "\"${input:%.*s}\": inputs are not supported; write \"${%.*s}\" "
+                       "for a variable or \"${keyring:%.*s}\" for a stored secret",
                        name, shown, name, shown, name, shown);
     if (len == 0)
-        return mp_fail(x->err, MCPLUG_ECONFIG, "\"${\" has no name behind it");
+        return mp_fail(x->err, MCPLUG_ECONFIG, "\"${\" is not followed by a name");
     while (word < colon && in_vault(*word))
         word++;
     if (word < colon)
-        return mp_fail(
-            x->err, MCPLUG_ECONFIG,
-            "\"${%.*s:\": a default begins with \":-\", and what keeps secrets "
-            "is named in small letters, digits and -",
-            len > 40 ? 40 : (int)len, word);
+        return mp_fail(x->err, MCPLUG_ECONFIG,
+                       "\"${%.*s:\": a default begins with \":-\", and the name of a "
+                       "vault has lower-case letters, digits and -",
+                       len > 40 ? 40 : (int)len, word);
     if (colon + 1 == close)
-        return mp_fail(x->err, MCPLUG_ECONFIG, "\"${%.*s:}\" has no name in it",
+        return mp_fail(x->err, MCPLUG_ECONFIG, "\"${%.*s:}\" has no name after the colon",
                        len > 40 ? 40 : (int)len, colon - len);
     return MCPLUG_OK;
 }
@@ -176,8 +175,8 @@ static int read_reference(struct pass *x, const char **at, const char *end,
     int r;
 
     if (depth >= MP_EXPAND_DEPTH)
-        return mp_fail(x->err, MCPLUG_ECONFIG, "\"${\" is nested more than %d deep",
-                       MP_EXPAND_DEPTH);
+        return mp_fail(x->err, MCPLUG_ECONFIG,
+                       "\"${\" is nested more than %d levels deep", MP_EXPAND_DEPTH);
     while (stop < end && (in_variable(*stop) || *stop == '-'))
         stop++;
     bool colon = stop < end && *stop == ':';
@@ -185,7 +184,7 @@ static int read_reference(struct pass *x, const char **at, const char *end,
     close =
         fallback ? find_close(stop + 2, end) : memchr(stop, '}', (size_t)(end - stop));
     if (!close)
-        return mp_fail(x->err, MCPLUG_ECONFIG, "\"${\" has no \"}\" that closes it");
+        return mp_fail(x->err, MCPLUG_ECONFIG, "\"${\" has no closing \"}\"");
     *at = close + 1;
     if (colon && !fallback) {
         r = check_kind(x, word, stop, close);

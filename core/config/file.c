@@ -145,7 +145,7 @@ static int read_opened(const char *path, int fd, struct mp_file *out,
     if (fd < 0)
         return mp_file_fail_os(err, path, errno, "cannot open", NULL);
     if (fstat(fd, &out->st) != 0)
-        r = mp_file_fail_os(err, path, errno, "cannot look at it", NULL);
+        r = mp_file_fail_os(err, path, errno, "cannot access it", NULL);
     else if (!S_ISREG(out->st.st_mode))
         r = mp_file_fail(err, MCPLUG_ECONFIG, path,
                          S_ISDIR(out->st.st_mode) ? "is a directory"
@@ -248,7 +248,7 @@ static int make_dirs(const char *path, char *dir, struct mcplug_error *err)
         *p = end;
     }
     if (e)
-        return mp_file_fail_os(err, path, e, "cannot make its directory", UNCHANGED);
+        return mp_file_fail_os(err, path, e, "cannot create its directory", UNCHANGED);
     return MCPLUG_OK;
 }
 
@@ -259,7 +259,7 @@ static int open_target(struct target *p, const char *at, struct mcplug_error *er
     int r = MCPLUG_OK;
 
     if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return mp_file_fail(err, MCPLUG_ECONFIG, p->path, "is no name of a file");
+        return mp_file_fail(err, MCPLUG_ECONFIG, p->path, "is not a file name");
     size_t len = slash == at ? 1 : slash ? (size_t)(slash - at) : 0;
     p->dir = len ? mp_strndup(at, len) : mp_strdup(".");
     p->name = mp_strdup(name);
@@ -545,7 +545,7 @@ static int write_temp(const struct target *p, int fd, const struct mp_file *old,
         e = keep_mode(p, fd, old, mode);
     }
     while (e == 0 && !p->is_cache && fsync(fd) != 0) {
-        step = "cannot write it out";
+        step = "cannot write it to disk";
         if (errno != EINTR)
             e = errno;
     }
@@ -579,7 +579,7 @@ static int replace(const struct target *p, const struct mp_file *old, mode_t mod
         return mp_file_fail_os(err, p->path, errno, "is read-only", UNCHANGED);
     int e = open_temp(p, temp, &fd);
     if (e)
-        return mp_file_fail_os(err, p->path, e, "cannot make a new file beside it",
+        return mp_file_fail_os(err, p->path, e, "cannot create a new file beside it",
                                UNCHANGED);
     int r = write_temp(p, fd, old, mode, text, err);
     if (r == MCPLUG_OK && !same_as_read(p, old))
@@ -593,7 +593,8 @@ static int replace(const struct target *p, const struct mp_file *old, mode_t mod
     }
     e = p->is_cache ? 0 : sync_dir(p->fd);
     return e ? mp_file_fail_os(err, p->path, e,
-                               "is changed, but might not outlast a crash", NULL)
+                               "was changed, but the change may not survive a crash",
+                               NULL)
              : MCPLUG_OK;
 }
 

@@ -80,8 +80,8 @@ static int say_word(struct trouble *t, const unsigned char *from)
     t->at = offset_of(t, from);
     int n = mp_json_shown((const char *)from, (size_t)(p - from));
     if ((*from | 0x20) >= 'a' && (*from | 0x20) <= 'z')
-        return wrong(t, "%.*s is no JSON value; text stands in double quotes", n, from);
-    return wrong(t, "%.*s is no number as JSON writes them", n, from);
+        return wrong(t, "%.*s is not a JSON value; put text in double quotes", n, from);
+    return wrong(t, "%.*s is not a JSON number", n, from);
 }
 
 /* Does the last token run into where the scan stopped, and makes no value? */
@@ -105,16 +105,16 @@ static int say_character(struct trouble *t)
     if (n == 0)
         return wrong(t, "a byte that is not UTF-8");
     if (n == 1 && (*p <= 0x20 || *p == 0x7f))
-        return wrong(t, "the control character 0x%02x has no place here", *p);
-    return wrong(t, "the character %.*s has no place here", (int)n, p);
+        return wrong(t, "unexpected control character 0x%02x", *p);
+    return wrong(t, "unexpected character %.*s", (int)n, p);
 }
 
 static int say_comment(struct trouble *t)
 {
     if (has(t, "/*") &&
         !memmem(t->text.data + t->at + 2, t->text.len - t->at - 2, "*/", 2))
-        return wrong(t, "a comment begins here and does not end");
-    return wrong(t, "comments are not part of JSON; take this one out");
+        return wrong(t, "this comment is not closed");
+    return wrong(t, "JSON has no comments; remove this one");
 }
 
 /* A closing bracket that nothing or something else waits for. */
@@ -123,7 +123,7 @@ static int say_closing(struct trouble *t, char c)
     const struct mp_tokens *r = &t->r;
 
     if (r->depth == 0)
-        return wrong(t, "'%c' closes nothing", c);
+        return wrong(t, "unmatched '%c'", c);
     size_t at = offset_of(t, r->open[r->depth - 1]);
     char opened = (char)t->text.data[at];
     struct mp_place where = mp_place_of(t->text, at);
@@ -132,7 +132,7 @@ static int say_closing(struct trouble *t, char c)
                      where.line, where.column);
     if (r->kind == ',') {
         t->at = offset_of(t, r->at);
-        return wrong(t, "the comma before the closing '%c' is one too many", c);
+        return wrong(t, "trailing comma before '%c'", c);
     }
     return wrong(t, "a value is missing before '%c'", c);
 }
@@ -159,11 +159,12 @@ static int say_after_value(struct trouble *t, unsigned char c)
     const char *what = mp_token_in_object(&t->r) ? "member" : "value";
 
     if (is_word(c) && t->r.kind == MP_STRING && t->r.p == t->text.data + t->at)
-        return wrong(t, "this stands outside of the quotes; is one missing before?");
+        return wrong(t, "text outside of quotes; is a quote missing before it?");
     if (c == '"' || c == '{' || c == '[' || is_word(c))
         return wrong(t, "a comma is missing before this %s", what);
     if (c == ':' && !mp_token_in_object(&t->r))
-        return wrong(t, "':' stands between a key and its value, in {} only");
+        return wrong(
+            t, "unexpected ':'; it is allowed only between a key and its value in {}");
     return say_character(t);
 }
 
@@ -178,15 +179,15 @@ static int say_unexpected(struct trouble *t)
     if (stopped_in_word(t))
         return say_word(t, r->at);
     if (c == '\'' || has(t, "\xe2\x80\x98") || has(t, "\xe2\x80\x99"))
-        return wrong(t, "single quotes; JSON has double quotes only");
+        return wrong(t, "single quotes; JSON allows only double quotes");
     if (has(t, "\xe2\x80\x9c") || has(t, "\xe2\x80\x9d") || has(t, "\xe2\x80\x9e"))
-        return wrong(t, "a typographic quote; JSON has the plain one only");
+        return wrong(t, "a typographic quote; JSON allows only the plain double quote");
     if (c == '}' || c == ']')
         return say_closing(t, (char)c);
     if (r->kind == '{' || (r->kind == ',' && mp_token_in_object(r)))
         return say_key_wanted(t, c);
     if (r->kind == MP_KEY)
-        return wrong(t, "a ':' is missing behind the key %.*s",
+        return wrong(t, "a ':' is missing after the key %.*s",
                      mp_json_shown((const char *)r->at, r->len), r->at);
     if (r->kind == ',' || r->kind == '[' || r->kind == ':' || r->kind == 0) {
         if (c == ',')
@@ -203,9 +204,9 @@ static int say_behind(struct trouble *t)
     if (stopped_in_word(t))
         return say_word(t, t->r.at);
     if (c == '"' || c == '{' || c == '[')
-        return wrong(t, "a second value; there may be one only");
+        return wrong(t, "a second value; only one is allowed");
     if (c == ',' || is_word(c))
-        return wrong(t, "nothing may stand behind the end");
+        return wrong(t, "unexpected text after the end");
     return say_unexpected(t);
 }
 
@@ -215,12 +216,12 @@ static int say_control(struct trouble *t)
 
     if (c == '\n' || c == '\r') {
         t->at = offset_of(t, t->r.at);
-        return wrong(t, "this string is not closed on its line; a line break in it is "
-                        "written \\n");
+        return wrong(t,
+                     "this string is not closed on its line; write a line break as \\n");
     }
     if (c == '\t')
-        return wrong(t, "a tab in a string; it is written \\t");
-    return wrong(t, "a control character in a string; it is written \\u%04x", c);
+        return wrong(t, "a tab in a string; write it as \\t");
+    return wrong(t, "a control character in a string; write it as \\u%04x", c);
 }
 
 static int say_escape(struct trouble *t)
@@ -230,9 +231,8 @@ static int say_escape(struct trouble *t)
     while (t->text.data[t->at] != '\\' || t->at == at)
         t->at--;
     if (t->text.data[t->at + 1] == 'u')
-        return wrong(t, "four hexadecimal digits are missing behind \\u");
-    return wrong(t,
-                 "this backslash begins no escape; a backslash itself is written \\\\");
+        return wrong(t, "four hexadecimal digits are missing after \\u");
+    return wrong(t, "unknown escape; write a backslash as \\\\");
 }
 
 static int say_end(struct trouble *t)
@@ -240,7 +240,7 @@ static int say_end(struct trouble *t)
     const struct mp_tokens *r = &t->r;
 
     if (r->kind == 0)
-        return wrong(t, "there is nothing in it");
+        return wrong(t, "is empty");
     if (r->depth == 0)
         return say_word(t, r->at);
     const unsigned char *from = r->open[r->depth - 1];
@@ -261,7 +261,7 @@ static int say(struct trouble *t, unsigned fault)
     case IN_ESCAPE:
         return say_escape(t);
     case TOO_DEEP:
-        return mp_fail(t->err, MCPLUG_ETOOBIG, "more than %d brackets inside each other",
+        return mp_fail(t->err, MCPLUG_ETOOBIG, "nested more than %d levels deep",
                        MP_CONFIG_DEPTH);
     case TOO_MANY:
         return mp_fail(t->err, MCPLUG_ETOOBIG, "more than %d keys and values",

@@ -154,7 +154,7 @@ static void check_members(struct mp_entry *entry, const char *below, mp_view v,
         if (!text)
             mp_entry_no_memory(entry);
         else if (!*text || (strcmp(below, ".env") == 0 && strchr(text, '=')))
-            mp_entry_complain(entry, false, path, name, "is no name");
+            mp_entry_complain(entry, false, path, name, "is not a name");
         mp_free(text);
     }
 }
@@ -407,13 +407,13 @@ const struct mp_key mp_keys[] = {
     {"args", "list", mp_check_strings, .judged = true,
      .help = "arguments of the program"},
     {"env", "map", mp_check_map, .judged = true, .shown = MP_HIDDEN,
-     .help = "variables for the program"},
+     .help = "environment variables of the program"},
     {"cwd", "string", check_text, .judged = true, .help = "the directory it starts in"},
     {"cleanUp", "list", mp_check_strings, .judged = true, .own = true,
      .help = "program and arguments to run once it has ended"},
     {"url", "string", check_text, .judged = true, .help = "where the server is"},
     {"headers", "map", mp_check_map, .shown = MP_HIDDEN,
-     .help = "what is sent with every request"},
+     .help = "headers sent with every request"},
     {"disabled", "bool", check_flag, OURS, .help = "true: keep the entry, do not use it"},
     {"timeouts", "map", check_timeouts, INTO(timeouts, timeouts), OURS,
      .help = "how long connect, request and tool may take"},

@@ -79,7 +79,7 @@ static int read_string(struct reading *r, mp_view value, const char *key, char *
     struct mp_str text;
 
     if (!mp_view_is_string(value))
-        return WRONG(r, value, "\"%s\" has to be a string", key);
+        return WRONG(r, value, "\"%s\" must be a string", key);
     mp_str_init(&text, value.len * 3);
     bool ok = mp_str_add_view(&text, value) && mp_str_reserve(&text, 0);
     bool has_nul = ok && memchr(text.data, '\0', text.len);
@@ -99,7 +99,7 @@ static int read_command(struct reading *r, mp_view value, struct rule *rule)
 
     if (!mp_view_is_array(value) || mp_view_count(value) == 0)
         return WRONG(r, value,
-                     "\"command\" has to be a list of strings, the command first");
+                     "\"command\" must be a list of strings, the command first");
     rule->command = mp_alloc((mp_view_count(value) + 1) * sizeof *rule->command);
     if (!rule->command)
         return mp_fail_nomem(r->err);
@@ -134,9 +134,9 @@ static int read_rule(struct reading *r, mp_view value, struct rule *rule)
     int code = MCPLUG_OK;
 
     if (!mp_view_is_object(value))
-        return WRONG(r, value, "a rule has to be an object");
+        return WRONG(r, value, "a rule must be an object");
     if (mp_view_count(value) == 0)
-        return WRONG(r, value, "a rule without a condition; name, command or url is one");
+        return WRONG(r, value, "a rule without a condition; use name, command or url");
     while (code == MCPLUG_OK && mp_walk_member(&w, &key, &part)) {
         if (mp_view_equals(key, "name"))
             code = mp_view_equals(part, "") ? WRONG(r, part, "\"name\" is empty")
@@ -160,7 +160,7 @@ static int read_rules(struct reading *r, mp_view value, const char *key,
     int code = MCPLUG_OK;
 
     if (!mp_view_is_array(value))
-        return WRONG(r, value, "\"%s\" has to be a list of rules", key);
+        return WRONG(r, value, "\"%s\" must be a list of rules", key);
     rules->given = true;
     rules->list = mp_alloc(mp_view_count(value) * sizeof *rules->list);
     if (!rules->list)
@@ -219,8 +219,8 @@ static int check_owner(const char *path, const char *what, const struct stat *st
                        path, what, (long)st->st_uid, owner ? "its owner" : "root");
     if (st->st_mode & (S_IWGRP | S_IWOTH))
         return mp_fail(err, MCPLUG_ECONFIG, SHOWN ": %s%s (mode %04o)", path, what,
-                       what[0] ? "can be written by others than its owner"
-                               : "others than its owner can write it",
+                       what[0] ? "is writable by users other than its owner"
+                               : "it is writable by users other than its owner",
                        (unsigned)st->st_mode & 07777);
     return MCPLUG_OK;
 }
@@ -284,7 +284,7 @@ int mp_policy_read(const char *path, uid_t owner, struct mp_policy **out,
         return r;
     r = mp_file_read(path, &file, err);
     if (r == MCPLUG_OK && !file.exists) /* a link; who removes its file gains nothing */
-        r = mp_fail(err, MCPLUG_ECONFIG, SHOWN ": leads to a file that is not there",
+        r = mp_fail(err, MCPLUG_ECONFIG, SHOWN ": leads to a file that does not exist",
                     path);
     if (r == MCPLUG_OK)
         r = check_owner(path, "", &file.st, owner, err);

@@ -8,7 +8,7 @@
 
 #define PASSES 8 /* how often something may be escaped */
 
-static const char no_memory[] = "does not fit into memory";
+static const char no_memory[] = "needs more memory than there is";
 
 /* ---- letters ---- */
 
@@ -152,7 +152,7 @@ static const char *respell(char *text, enum mp_spelling spelling, bool escapes,
         if (i == PASSES)
             return "has an escape of an escape of an escape";
     if (escapes && has_trick(text))
-        return "has an escape that is no character";
+        return "has an escape that is not a character";
     if (thorough)
         merge_slashes(text, escapes);
     if (remove_dots(text, thorough && escapes))
@@ -236,7 +236,7 @@ static const char *read_rest(const char *rest, struct mp_url_parts *out)
     bool dots;
 
     if (!rest[0])
-        return "has nothing behind its scheme";
+        return "has nothing after its scheme";
     const char *why = spell_all(rest, strlen(rest), false, out, &dots);
     if (!why && strcmp(out->scheme, "tcp") == 0)
         for (size_t i = 0; i < MP_SPELLINGS; i++) {
@@ -282,14 +282,15 @@ const char *mp_pattern_read(const char *text, struct mp_url_parts *out)
         return read_rest(text + at, out);
     for (const unsigned char *p = (const unsigned char *)text; *p; p++)
         if (*p <= ' ' || *p >= 0x7f || *p == '\\' || *p == '#')
-            return "has a character that no URL has: a blank, a backslash, #, or one "
-                   "beyond ASCII";
+            return "has a character that is not allowed in a URL: a blank, a backslash, "
+                   "#, or one beyond ASCII";
     if (strncmp(text + at, "//", 2) != 0)
-        return "has no // behind its scheme";
+        return "has no // after its scheme";
     if (text[at + 2 + strcspn(text + at + 2, "/?")] == '?')
-        return "has no / behind its host";
+        return "has no / after its host";
     const char *why = read_web(text, true, out, &dots);
-    return !why && dots ? "has a . or .. in its path, which no server gets to see" : why;
+    return !why && dots ? "has a . or .. in its path, which is never sent to a server"
+                        : why;
 }
 
 const char *mp_subject_url_read(const char *text, struct mp_url_parts *out)

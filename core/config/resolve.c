@@ -55,12 +55,12 @@ static int secret(void *arg, const char *kind, const char *name, struct mp_str *
 
     if (!r->secrets)
         return mp_fail(err, MCPLUG_ECONFIG,
-                       "${%s:..} can stand in \"env\" and \"headers\" alone", kind);
+                       "${%s:..} is allowed only in \"env\" and \"headers\"", kind);
     if (is_command && scope != MCPLUG_SCOPE_USER && scope != MCPLUG_SCOPE_ENTERPRISE)
-        return mp_fail(err, MCPLUG_ECONFIG,
-                       "${cmd:..} works in the user's own file alone, not in the %s "
-                       "scope",
-                       mp_scope_name(scope));
+        return mp_fail(
+            err, MCPLUG_ECONFIG,
+            "${cmd:..} is allowed only in the user's own file, not in the %s scope",
+            mp_scope_name(scope));
     r->has_secrets = true;
     if (!r->vaults)
         return mp_str_addf(out, "${%s:%s}", kind, name) ? MCPLUG_OK : mp_fail_nomem(err);
@@ -122,7 +122,7 @@ static int no_fit(const struct mp_entry *entry, const char *key, int rc,
 {
     if (rc == MCPLUG_ENOMEM)
         return mp_fail_nomem(err);
-    return mp_fail(err, rc, "server \"%s\": %s cannot be set: there is too much of it",
+    return mp_fail(err, rc, "server \"%s\": %s cannot be set: it is too long",
                    entry->name, key);
 }
 
@@ -381,11 +381,12 @@ static int judge_props(const struct mcplug_config *config, const struct mp_entry
 static bool has_policy(const struct mcplug_config *config, int *rc,
                        struct mcplug_error *err)
 {
-    *rc = config->policy_error
-              ? mp_fail(err, MCPLUG_EREFUSED,
-                        "the enterprise policy cannot be used, so no server is: %s",
-                        config->policy_error)
-              : MCPLUG_OK;
+    *rc =
+        config->policy_error
+            ? mp_fail(err, MCPLUG_EREFUSED,
+                      "the enterprise policy cannot be used, so no server is allowed: %s",
+                      config->policy_error)
+            : MCPLUG_OK;
     return *rc == MCPLUG_OK && config->policy;
 }
 

@@ -118,11 +118,11 @@ void mp_entry_check_shape(struct mp_entry *entry)
     check_probe_has_url(entry);
     if (command.len && url.len)
         mp_entry_complain(entry, false, "", url,
-                          "has both \"command\" and \"url\"; one must go");
+                          "has both \"command\" and \"url\"; remove one");
     else if (url.len && (mp_view_get(entry->json, "path").len ||
                          mp_view_get(entry->json, "host").len))
         mp_entry_complain(entry, false, "", url,
-                          "has \"url\" beside \"path\" or \"host\"; one must go");
+                          "has both \"url\" and \"path\" or \"host\"; remove one");
     else if (!command.len && !url.len && !mp_view_get(entry->json, "type").len)
         complain_of_neither(entry, entry->json);
 }
@@ -277,7 +277,7 @@ void mp_entry_check(struct mp_entry *entry, const char *transport,
         } else if (key && !key->ours && !o) {
             snprintf(below, sizeof below, ".%s", key->name);
             mp_entry_complain(entry, true, below, name,
-                              "means nothing to transport \"%.32s\"", transport);
+                              "is not used by transport \"%.32s\"", transport);
         } else if (!key && !o && !mp_key_is_foreign(name)) {
             check_unknown(entry, transport, options, name);
         }
@@ -327,9 +327,10 @@ void mp_entry_check_url(struct mp_entry *entry, const char *transport,
 
     if (url && memchr(url, '$', scheme) == NULL && accepts &&
         !accepts_scheme(accepts, url, scheme)) {
-        mp_entry_complain(entry, false, ".url", value,
-                          "transport \"%.32s\" takes no URL that begins with \"%.*s\"",
-                          transport, (int)(scheme < 32 ? scheme : 32), url);
+        mp_entry_complain(
+            entry, false, ".url", value,
+            "transport \"%.32s\" does not support URLs that begin with \"%.*s\"",
+            transport, (int)(scheme < 32 ? scheme : 32), url);
     } else if (url && !strstr(url, "${") && strstr(url, "://") &&
                (strncasecmp(url, "http", 4) == 0 || strncasecmp(url, "ws", 2) == 0)) {
         const char *wrong = url_parse(url, &parts);

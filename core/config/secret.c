@@ -63,7 +63,8 @@ static int hand_over(struct value *v, const char *source, struct mp_str *out,
         return mp_fail(err, MCPLUG_ECONFIG, "%s: has more than one line", source);
     if (!is_text(v))
         return mp_fail(err, MCPLUG_ECONFIG,
-                       "%s: is not a text (control characters, or not UTF-8)", source);
+                       "%s: is not text (it has control characters, or is not UTF-8)",
+                       source);
     return mp_str_add(out, v->data, v->len) ? MCPLUG_OK : mp_fail_nomem(err);
 }
 
@@ -218,7 +219,7 @@ static int start(struct run *run, const char *command, const char *dir,
     int out[2] = {-1, -1}, errs[2] = {-1, -1}, r = MCPLUG_OK;
 
     if (!open_pipe(out) || !open_pipe(errs)) {
-        r = mp_fail_os(err, MCPLUG_EIO, errno, "%s: no pipe", run->source);
+        r = mp_fail_os(err, MCPLUG_EIO, errno, "%s: cannot create a pipe", run->source);
     } else {
         int os_error = spawn(run, command, dir, out[1], errs[1]);
         if (os_error)
@@ -301,7 +302,7 @@ static int watch(struct run *run, struct mcplug_error *err)
             return MCPLUG_OK;
         int64_t left = run->deadline - now_ms();
         if (left <= 0)
-            return mp_fail(err, MCPLUG_ETIMEDOUT, "%s: did not end in time", run->source);
+            return mp_fail(err, MCPLUG_ETIMEDOUT, "%s: timed out", run->source);
         poll(fds, 2, left < SLICE_MS ? (int)left : SLICE_MS);
     }
 }
@@ -347,7 +348,7 @@ static int judge(const struct run *run, int status, struct mcplug_error *err)
     if (WIFEXITED(status))
         r = mp_fail(err, MCPLUG_EIO, "%s: exit status %d%s", run->source, code, said);
     else
-        r = mp_fail(err, MCPLUG_EIO, "%s: ended by signal %d%s", run->source,
+        r = mp_fail(err, MCPLUG_EIO, "%s: was killed by signal %d%s", run->source,
                     WTERMSIG(status), said);
     if (err)
         err->peer_status = code;
@@ -368,7 +369,7 @@ int mp_secret_command(const char *command, const char *dir, int ms, struct mp_st
     bool known = reap(&run, &status);
     if (r == MCPLUG_OK && !known)
         r = mp_fail(err, MCPLUG_EIO,
-                    "%s: its exit status went to somebody else (is SIGCHLD ignored?)",
+                    "%s: its exit status is lost (does the program ignore SIGCHLD?)",
                     run.source);
     if (r == MCPLUG_OK)
         r = judge(&run, status, err);

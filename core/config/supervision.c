@@ -79,7 +79,7 @@ static void check_queue(struct mcplug_config *config, const struct mp_source *so
     config->incomplete |= !text;
     int len = snprintf(path, sizeof path, "queues.%.128s", text ? text : "");
     if (text && !*text)
-        mp_config_note(config, source, NULL, false, path, name, "is no name");
+        mp_config_note(config, source, NULL, false, path, name, "is not a name");
     else if (!mp_view_is_object(value))
         check_number(config, source, path, value, &numbers[0]);
     while (!(text && !*text) && mp_view_is_object(value) &&
@@ -107,7 +107,7 @@ void mp_config_take_queues(struct mcplug_config *config, struct mp_source *sourc
         return;
     if (mp_scope_needs_approval(source->scope)) {
         mp_config_note(config, source, NULL, true, "queues", queues,
-                       "is not for files of a project, and ignored here");
+                       "is not allowed in files of a project, and ignored here");
         return;
     }
     if (!mp_view_is_object(queues)) {

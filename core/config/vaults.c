@@ -20,7 +20,7 @@ void mp_config_take_vaults(struct mcplug_config *config, struct mp_source *sourc
         return;
     if (!own) {
         mp_config_note(config, source, NULL, false, "vaults", vaults,
-                       "is for the user's own file alone, and ignored here");
+                       "is allowed only in the user's own file, and ignored here");
         return;
     }
     if (!mp_view_is_object(vaults)) {
@@ -34,7 +34,7 @@ void mp_config_take_vaults(struct mcplug_config *config, struct mp_source *sourc
         snprintf(path, sizeof path, "vaults.%.64s", text ? text : "");
         if (mp_view_equals(name, "file") || mp_view_equals(name, "cmd"))
             mp_config_note(config, source, NULL, false, path, name,
-                           "has no settings: it is no module's");
+                           "has no settings: it does not come from a module");
         else if (!mp_view_is_object(value))
             mp_config_note(config, source, NULL, false, path, value,
                            "expected an object with settings");

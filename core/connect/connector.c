@@ -104,7 +104,7 @@ int mp_connector_open(struct mp_connector *c, const struct mp_endpoint *at,
                               &offer, err);
     /* Its file could not be looked at when a lookup was to begin, but now it can. */
     if (r == MCPLUG_OK && offer->feature.kind == MCPLUG_LOCATOR)
-        r = mp_fail(err, MCPLUG_EIO, "the locator \"%s\" could not be asked",
+        r = mp_fail(err, MCPLUG_EIO, "the locator \"%s\" could not be called",
                     offer->feature.name);
     if (r == MCPLUG_OK)
         r = mp_connector_check(offer, settings->props, &props, err);

@@ -272,13 +272,14 @@ static void on_late(struct mp_timer *timer)
     mp_text_duration(after, sizeof after, l->ms, true);
     if (l->prev)
         mp_fail(&why, MCPLUG_EOVERLOADED,
-                "the locator \"%s\" was not asked: %d searches have not ended after %s",
+                "the locator \"%s\" was not called: %d earlier searches are still "
+                "running after %s",
                 name, MP_SEARCHES, after);
     else if (slot_of(l->searches, l->thread))
         mp_fail(&why, MCPLUG_ETIMEDOUT, "the locator \"%s\" did not answer within %s",
                 name, after);
     else
-        mp_fail(&why, MCPLUG_EIO, "there is no thread for the locator \"%s\"", name);
+        mp_fail(&why, MCPLUG_EIO, "cannot start a thread for the locator \"%s\"", name);
     tell(l, NULL, &why);
 }
 
@@ -296,7 +297,7 @@ static int check(struct mp_search_thread *t, struct mcplug_error *why)
         return mp_fail_nomem(why);
     if (t->place.failed)
         return mp_fail(why, MCPLUG_EINVAL,
-                       "the locator \"%s\" answered what can't be used", name);
+                       "the locator \"%s\" returned an invalid answer", name);
     if (!t->place.settings->type)
         return mp_fail(why, MCPLUG_EINVAL, "the locator \"%s\" named no transport", name);
     return MCPLUG_OK;

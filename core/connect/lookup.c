@@ -81,8 +81,9 @@ static int accept(const struct mp_lookup *l, const char *locator,
     if (r == MCPLUG_OK && l->target->config)
         r = mp_config_judge(l->target->config, l->target->entry, place->settings->props,
                             true, &why);
-    return r == MCPLUG_OK ? r
-                          : mp_fail(err, r, "%s: what it found: %s", locator, why.text);
+    return r == MCPLUG_OK
+               ? r
+               : mp_fail(err, r, "%s: the server that it found: %s", locator, why.text);
 }
 
 static void on_place(void *arg, const struct mcplug_place *place,

@@ -110,7 +110,7 @@ int mp_settings_merge(mcplug_settings *settings, const mcplug_settings *top,
     return r == MCPLUG_ENOMEM
                ? mp_fail_nomem(err)
                : mp_fail(err, r == MCPLUG_EINVAL ? MCPLUG_ECONFIG : r,
-                         "what is put on top of the settings does not fit them");
+                         "the settings that are added conflict with the entry's");
 }
 
 const char *mp_settings_name(const mcplug_settings *settings, char *buf, size_t size)

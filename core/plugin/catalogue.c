@@ -114,8 +114,10 @@ static int add_dirs_from_env(struct mp_catalogue *cat)
         else if (*dir == '/')
             r = add_dir(cat, dir);
         else if (*dir)
-            mp_log(cat->options.log, MCPLUG_LOG_WARN, "core",
-                   "MCPLUG_PLUGIN_PATH: \"%s\" is not absolute and not searched", dir);
+            mp_log(
+                cat->options.log, MCPLUG_LOG_WARN, "core",
+                "MCPLUG_PLUGIN_PATH: \"%s\" is not an absolute path and is not searched",
+                dir);
         mp_free(dir);
         at += len + (at[len] == ':');
     }
@@ -454,7 +456,7 @@ static int check_types(const struct mp_catalogue *cat, const struct record *reco
                 : NULL;
         if (other)
             return mp_plugin_fail(err, MCPLUG_EINVAL, where,
-                                  "offers the type \"%s\", which %s does already",
+                                  "offers the type \"%s\", which %s already offers",
                                   f->name,
                                   other->plugin->file ? other->plugin->file : BUILT_IN);
     }
@@ -475,13 +477,13 @@ static int admit(struct mp_catalogue *cat, const struct mcplug_plugin *d,
         }
         if (strcmp(other->descriptor->name, d->name) == 0)
             return mp_plugin_fail(err, MCPLUG_EINVAL, where,
-                                  "a module named \"%s\" is loaded already, from %s",
+                                  "a module named \"%s\" is already loaded, from %s",
                                   d->name, other->file ? other->file : BUILT_IN);
     }
     for (const struct record *l = cat->loading; l; l = l->outer)
         if (l->plugin.descriptor == d)
             return mp_plugin_fail(err, MCPLUG_EINVAL, where,
-                                  "is being loaded: it and \"%s\" use each other",
+                                  "is already being loaded: it and \"%s\" use each other",
                                   cat->loading->plugin.descriptor->name);
     struct record *record = record_new(cat, d, file);
     int r = record ? check_types(cat, record, where, err) : mp_fail_nomem(err);
@@ -532,7 +534,8 @@ int mp_catalogue_load(struct mp_catalogue *cat, const char *file,
     const struct mp_file_owners owners = {MCPLUG_PLUGIN_DIR, cat->unmapped_root};
     int r = mp_plugin_file_check(file, &owners, &real, err);
     if (r == MCPLUG_OK && stat(real, &st) != 0)
-        r = mp_plugin_fail(err, MCPLUG_EIO, file, "went away: %s", strerror(errno));
+        r = mp_plugin_fail(err, MCPLUG_EIO, file, "can no longer be accessed: %s",
+                           strerror(errno));
     /* A path or a link of another name for what is loaded already? */
     for (size_t i = 0; r == MCPLUG_OK && !record && i < cat->n; i++) {
         struct record *one = cat->records[i];
@@ -730,7 +733,7 @@ static int fail_nobody(const struct mp_catalogue *cat, const struct want *want,
     else if (by.package)
         mp_str_addf(&text, ": it comes with the package %.64s", by.package);
     else if (!want->accepts && (near = nearest(cat, want, files)))
-        mp_str_addf(&text, ", did you mean \"%s\"?", near);
+        mp_str_addf(&text, "; did you mean \"%s\"?", near);
     if (!why->code) {
         for (size_t i = 0; i < cat->n_dirs; i++)
             mp_str_addf(&text, "%s%s", i ? ", " : " (searched: ", cat->dirs[i]);

@@ -102,12 +102,13 @@ static int check_access(const char *file, const char *dir, const struct stat *st
     if (!of_root && st->st_uid != geteuid())
         return mp_plugin_fail(
             err, MCPLUG_EINVAL, file,
-            "%s%s%sbelongs to user %ld, neither root nor the one running this",
+            "%s%s%sbelongs to user %ld, who is neither root nor the current user",
             dir ? "its directory " : "", dir ? dir : "", dir ? " " : "",
             (long)st->st_uid);
     if (st->st_mode & (S_IWGRP | S_IWOTH) && !sticky)
         return mp_plugin_fail(
-            err, MCPLUG_EINVAL, file, "others than its owner can write %s%s (mode %04o)",
+            err, MCPLUG_EINVAL, file,
+            "%s%s is writable by users other than its owner (mode %04o)",
             dir ? "its directory " : "it", dir ? dir : "", (unsigned)st->st_mode & 07777);
     return MCPLUG_OK;
 }

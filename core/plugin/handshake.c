@@ -84,7 +84,7 @@ const char *mp_kind_name(uint32_t kind)
     };
     if (mp_kind_known(kind))
         return kinds[kind].name;
-    return kind < MP_COUNT(others) ? others[kind] : "a kind beyond 15";
+    return kind < MP_COUNT(others) ? others[kind] : "a kind above 15";
 }
 
 /* ---- one feature ---- */
@@ -165,9 +165,9 @@ static int check_feature(const struct mcplug_plugin *d, size_t i, const char *fi
         return BAD("the %s \"%s\" has no functions", kind->name, f.name);
     memcpy(&size, f.ops, sizeof size);
     if (size < kind->ops_size)
-        return BAD("the functions of the %s \"%s\" take %u bytes, and can't be less "
-                   "than %zu",
-                   kind->name, f.name, (unsigned)size, kind->ops_size);
+        return BAD(
+            "the functions of the %s \"%s\" take %u bytes, less than the minimum of %zu",
+            kind->name, f.name, (unsigned)size, kind->ops_size);
     for (const struct duty *duty = kind->duties; duty->name; duty++) {
         void *fn; /* only whether it is NULL */
         memcpy(&fn, (const char *)f.ops + duty->offset, sizeof fn);
@@ -195,14 +195,14 @@ int mp_plugin_handshake(const struct mcplug_plugin *d, const char *file,
                               "its descriptor is of module ABI %u, this core has %d",
                               d->abi_major, MCPLUG_ABI_MAJOR);
     if (d->struct_size < PLUGIN_SIZE_1_0)
-        return BAD("its descriptor has %u bytes, and can't have less than %zu",
+        return BAD("its descriptor has %u bytes, less than the minimum of %zu",
                    (unsigned)d->struct_size, PLUGIN_SIZE_1_0);
     if (d->abi_needs > MCPLUG_ABI_MINOR)
         return mp_plugin_fail(
             err, MCPLUG_ENOTSUP, file, "needs module ABI %d.%u, this core has %d.%d",
             MCPLUG_ABI_MAJOR, d->abi_needs, MCPLUG_ABI_MAJOR, MCPLUG_ABI_MINOR);
     if (d->feature_size < FEATURE_SIZE_1_0)
-        return BAD("its features have %u bytes each, and can't have less than %zu",
+        return BAD("its features have %u bytes each, less than the minimum of %zu",
                    d->feature_size, FEATURE_SIZE_1_0);
     if (!d->name || !*d->name)
         return BAD("has no name");

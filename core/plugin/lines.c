@@ -233,9 +233,9 @@ static int queue_next(mcplug_framer *f, mcplug_buf *frame, uint64_t serial,
     const struct mcplug_host *host = f->host;
     if (f->full && (line_len > f->limit || f->waiting > f->limit - line_len)) {
         host->mem->buf_unref(frame);
-        return host->diag->fail(err, MCPLUG_EOVERLOADED,
-                                "the peer does not read: %zu bytes wait to be sent",
-                                f->waiting);
+        return host->diag->fail(
+            err, MCPLUG_EOVERLOADED,
+            "the peer does not read: %zu bytes are waiting to be sent", f->waiting);
     }
     struct frame *entry = take_spare(f);
     if (entry == NULL) {

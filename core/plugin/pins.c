@@ -93,8 +93,8 @@ static int read_file(const struct mp_pins *pins, int fd, uid_t owner, char **tex
                        pins->path, (long)st.st_uid, owner ? "its owner" : "root");
     if (st.st_mode & (S_IWGRP | S_IWOTH))
         return mp_fail(err, MCPLUG_ECONFIG,
-                       "%s: others than its owner can write it (mode %04o)", pins->path,
-                       (unsigned)st.st_mode & 07777);
+                       "%s: it is writable by users other than its owner (mode %04o)",
+                       pins->path, (unsigned)st.st_mode & 07777);
     char *data = mp_alloc_raw(MP_PINS_BYTES + 2);
     if (!data)
         return mp_fail_nomem(err);

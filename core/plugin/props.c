@@ -314,7 +314,7 @@ static int fail_unknown(const char *name, const struct mcplug_option *options,
     for (size_t i = 0; options && i < MP_OPTIONS_MAX && options[i].name; i++)
         mp_nearest(name, options[i].name, &best);
     return mp_fail(err, MCPLUG_ECONFIG, "%s: unknown setting \"%s\"%s%s%s", what,
-                   show(name).text, best ? ", did you mean \"" : "", best ? best : "",
+                   show(name).text, best ? "; did you mean \"" : "", best ? best : "",
                    best ? "\"?" : "");
 }
 
@@ -328,11 +328,11 @@ static int check_setting(const struct setting *s, const struct mcplug_option *o,
         return mp_fail(err, MCPLUG_ECONFIG, "%s: the setting \"%s\" has no known type",
                        what, s->name);
     if (s->shape != t->shape)
-        return mp_fail(err, MCPLUG_ECONFIG, "%s: the setting \"%s\" wants %s, not %s",
+        return mp_fail(err, MCPLUG_ECONFIG, "%s: the setting \"%s\": expected %s, got %s",
                        what, s->name, shape_names[t->shape], shape_names[s->shape]);
     if (!t->parse || t->parse(s->items[0], &n))
         return MCPLUG_OK;
-    return mp_fail(err, MCPLUG_ECONFIG, "%s: the setting \"%s\" wants %s, not \"%s\"",
+    return mp_fail(err, MCPLUG_ECONFIG, "%s: the setting \"%s\": expected %s, got \"%s\"",
                    what, s->name, t->like, show(s->items[0]).text);
 }
 

@@ -37,7 +37,7 @@ static int add_secret(struct mcplug_bytes secret, const char *vault, const char 
     if (mp_str_add(out, secret.data, len))
         return MCPLUG_OK;
     if (out->len > out->max || len > out->max - out->len)
-        return mp_fail(err, MCPLUG_ETOOBIG, "%s: there is no room for the secret \"%s\"",
+        return mp_fail(err, MCPLUG_ETOOBIG, "%s: out of memory for the secret \"%s\"",
                        vault, name);
     return mp_fail_nomem(err);
 }
@@ -67,7 +67,7 @@ int mp_vault_ask(const struct mp_offer *offer, const mcplug_props *settings,
     why.text[sizeof why.text - 1] = '\0';
     if (r > 0)
         return mp_fail(err, MCPLUG_EINVAL,
-                       "the vault \"%s\" returned %d, which means nothing", vault, r);
+                       "the vault \"%s\" returned the unknown code %d", vault, r);
     if (r < 0 && why.text[0] == '\0') /* a module may have forgotten it */
         return mp_fail(err, r, "%s: no secret \"%s\": %s", vault, name, mp_error_name(r));
     if (r < 0) {
@@ -77,7 +77,7 @@ int mp_vault_ask(const struct mp_offer *offer, const mcplug_props *settings,
         return r;
     }
     if (!buf)
-        return mp_fail(err, MCPLUG_EINVAL, "the vault \"%s\" gave nothing", vault);
+        return mp_fail(err, MCPLUG_EINVAL, "the vault \"%s\" returned no secret", vault);
     struct mcplug_bytes secret = mp_buf_bytes(buf);
     r = add_secret(secret, vault, name, out, err);
     explicit_bzero((void *)secret.data, secret.len); /* ours alone, says the contract */

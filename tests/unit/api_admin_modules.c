@@ -106,7 +106,8 @@ START_TEST(a_module_that_is_refused_says_why)
     const char *file = place("good.so", "a.so");
     ck_assert_int_eq(chmod(file, 0666), 0);
     ck_assert_ptr_null(mcplug_module_describe(host, file, &err));
-    ck_assert_ptr_nonnull(strstr(err.text, "others than its owner can write it"));
+    ck_assert_ptr_nonnull(
+        strstr(err.text, "it is writable by users other than its owner"));
     ck_assert_ptr_null(mcplug_module_describe(host, "no-such-module", &err));
     mcplug_text_free(NULL);
 }

@@ -112,7 +112,7 @@ static const struct {
     {"sets_environment", 1, "FAILED " T "send() set the environment variable UNRULY"},
     {"unsets_environment", 1,
      "FAILED " T "send() removed the environment variable MCPLUG_UNRULY_TEST"},
-    {"strange_result", 1, "FAILED " T "send() returned 7, which means nothing"},
+    {"strange_result", 1, "FAILED " T "send() returned the unknown code 7"},
     {"ends_without_cap", 1,
      "FAILED " T "exchange_end() without MCPLUG_CAN_EXCHANGE in its caps"},
     {"endless_send", 1, "FAILED " T "send() did not return within 10 s"},
@@ -159,7 +159,7 @@ static const struct {
     {"vault_no_reason", "TOKEN", 1,
      "FAILED vault \"asked\": get() failed: it gave no reason"},
     {"vault_strange", "TOKEN", 1,
-     "FAILED vault \"asked\": get() returned 7, which means nothing"},
+     "FAILED vault \"asked\": get() returned the unknown code 7"},
     {"locator_good", NULL, 0,
      "ok locator \"asked\": not asked, give settings, or -- SERVER"},
     {"locator_good", "x", 0,
@@ -219,7 +219,7 @@ START_TEST(a_locator_is_asked_with_its_settings)
     ck_assert(found("ok locator \"asked\": found a server by the transport \"stdio\""));
     mp_props_set(settings, "progam", "x");
     ck_assert_int_eq(check("asked_locator_good.so", settings), 1);
-    ck_assert(found("FAILED locator \"asked\": unknown setting \"progam\", did you mean "
+    ck_assert(found("FAILED locator \"asked\": unknown setting \"progam\"; did you mean "
                     "\"program\"?"));
     mp_props_free(settings);
 }
@@ -276,7 +276,7 @@ START_TEST(settings_reach_the_module_and_wrong_ones_are_told)
     ck_assert_int_eq(check("good.so", settings), 0);
     mp_props_set(settings, "dealy", "20ms");
     ck_assert_int_eq(check("good.so", settings), 1);
-    ck_assert(found("FAILED transport \"loopback\": unknown setting \"dealy\", did you "
+    ck_assert(found("FAILED transport \"loopback\": unknown setting \"dealy\"; did you "
                     "mean \"delay\"?"));
     mp_props_free(settings);
 }

@@ -239,15 +239,15 @@ START_TEST(a_file_that_others_could_have_written_counts_as_empty)
 {
     approve(FILE_A, "s", ENTRY);
     ck_assert_int_eq(chmod(at(APPROVALS), 0602), 0);
-    refused("others can change it");
+    refused("other users can change it");
     ck_assert_int_eq(chmod(at(APPROVALS), 0620), 0);
-    refused("others can change it");
+    refused("other users can change it");
     ck_assert_int_eq(chmod(at(APPROVALS), 0600), 0);
     reread();
     ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_GIVEN);
     if (getuid() == 0) {
         ck_assert_int_eq(chown(at(APPROVALS), NOBODY, NOBODY), 0);
-        refused("others can change it");
+        refused("other users can change it");
     }
 }
 END_TEST

@@ -162,7 +162,7 @@ START_TEST(other_scopes_have_no_file_to_add_to)
     load();
     for (size_t i = 0; i < MP_COUNT(scopes); i++) {
         ck_assert_ptr_null(mcplug_config_scope_file(config, scopes[i]));
-        refused(scopes[i], "s", X, MCPLUG_EINVAL, "there are local, project and user");
+        refused(scopes[i], "s", X, MCPLUG_EINVAL, "use local, project or user");
     }
 }
 END_TEST
@@ -293,7 +293,7 @@ START_TEST(what_is_gone_cannot_be_removed_again)
     load();
     ck_assert_int_eq(mcplug_entry_remove(entry("s"), &err), MCPLUG_OK);
     ck_assert_int_eq(mcplug_entry_remove(entry("s"), &err), MCPLUG_EINVAL);
-    HAS(err.text, "there is no server \"s\" in ");
+    HAS(err.text, "server \"s\" is no longer in ");
     ck_assert_int_eq(mcplug_entry_disable(entry("s"), &err), MCPLUG_EINVAL);
 }
 END_TEST
@@ -318,7 +318,7 @@ START_TEST(what_comes_from_elsewhere_is_not_changed)
     static const char *const names[] = {"d", "g", "p"};
     for (size_t i = 0; i < MP_COUNT(names); i++) {
         ck_assert_int_eq(mcplug_entry_remove(entry(names[i]), &err), MCPLUG_EINVAL);
-        HAS(err.text, "which is not changed from here");
+        HAS(err.text, "which mcplug does not change");
         ck_assert_int_eq(mcplug_entry_disable(entry(names[i]), &err), MCPLUG_EINVAL);
     }
     give(MANAGED, "{'mcpServers':{'m':" X "}}");

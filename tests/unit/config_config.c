@@ -228,7 +228,7 @@ START_TEST(a_managed_file_that_cannot_be_used_still_keeps_all_others_out)
     load();
     ck_assert(config->exclusive);
     ck_assert_uint_eq(config->n_entries, 0);
-    HAS(problems(), "etc/managed.json: can be changed by others than root");
+    HAS(problems(), "etc/managed.json: is writable by users other than root");
     ck_assert_int_eq(unlink(at(MANAGED)), 0);
     ck_assert_int_eq(symlink("nowhere", at(MANAGED)), 0);
     load();
@@ -273,7 +273,7 @@ START_TEST(a_policy_that_cannot_be_read_allows_nothing)
     load();
     ck_assert_ptr_nonnull(config->policy_error);
     ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_BLOCKED);
-    HAS(err.text, "the enterprise policy cannot be used, so no server is: ");
+    HAS(err.text, "the enterprise policy cannot be used, so no server is allowed: ");
     give(POLICY, "{}");
     ck_assert_int_eq(chmod(at(POLICY), 0666), 0);
     load();
@@ -294,7 +294,8 @@ START_TEST(files_that_everybody_can_change_are_not_used)
         ck_assert_int_eq(chmod(at(files[i]), 0602), 0);
         load();
         ck_assert_str_ne(where("s"), i ? "user" : "local");
-        HAS(problems(), "can be changed by everybody, so it is not used; chmod o-w");
+        HAS(problems(),
+            "is writable by everyone, so it is not used; fix that with chmod o-w");
         ck_assert_int_eq(chmod(at(files[i]), 0600), 0);
         if (getuid() == 0) {
             ck_assert_int_eq(chown(at(files[i]), NOBODY, NOBODY), 0);
@@ -416,7 +417,7 @@ START_TEST(approvals_that_cannot_be_used_are_a_problem)
     ck_assert_int_eq(chmod(at(APPROVALS), 0606), 0);
     load();
     ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_NEEDS_APPROVAL);
-    HAS(problems(), APPROVALS ": others can change it");
+    HAS(problems(), APPROVALS ": other users can change it");
     ck_assert_uint_eq(config->n_entries, 1);
 }
 END_TEST
@@ -434,7 +435,7 @@ START_TEST(only_the_user_and_the_administrator_name_directories_of_modules)
     ck_assert_uint_eq(config->n_problems, 4);
     for (size_t i = 0; i < 4; i++)
         ck_assert(config->problems[i].is_warning);
-    HAS(problems(), "pluginDirs: is for the user's own file alone");
+    HAS(problems(), "pluginDirs: is allowed only in the user's own file");
     give(USER, "{'pluginDirs':['/one','/two']}");
     load();
     ck_assert_str_eq(config->plugin_dirs[0], "/one");

@@ -229,11 +229,11 @@ START_TEST(what_cannot_be_done_is_said)
         int code;
         const char *said;
     } cases[] = {
-        {"[]", "a", NULL, "1", MCPLUG_ECONFIG, "the whole is no object"},
-        {"1", "a", NULL, NULL, MCPLUG_ECONFIG, "the whole is no object"},
-        {"{\"m\":[]}", "m", "x", "1", MCPLUG_ECONFIG, "\"m\" is no object"},
-        {"{\"m\":null}", "m", "x", NULL, MCPLUG_ECONFIG, "\"m\" is no object"},
-        {"{\"m\":\"{}\"}", "m", "x", "1", MCPLUG_ECONFIG, "\"m\" is no object"},
+        {"[]", "a", NULL, "1", MCPLUG_ECONFIG, "the document is not an object"},
+        {"1", "a", NULL, NULL, MCPLUG_ECONFIG, "the document is not an object"},
+        {"{\"m\":[]}", "m", "x", "1", MCPLUG_ECONFIG, "\"m\" is not an object"},
+        {"{\"m\":null}", "m", "x", NULL, MCPLUG_ECONFIG, "\"m\" is not an object"},
+        {"{\"m\":\"{}\"}", "m", "x", "1", MCPLUG_ECONFIG, "\"m\" is not an object"},
         {"{\"m\":{}}", "m", "x", NULL, MCPLUG_EINVAL, "\"x\" is not there"},
         {"{}", "m", "x", NULL, MCPLUG_EINVAL, "\"m\" is not there"},
         {"  ", "m", NULL, NULL, MCPLUG_EINVAL, "\"m\" is not there"},

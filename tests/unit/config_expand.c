@@ -197,7 +197,7 @@ START_TEST(defaults_may_have_references_inside)
 
     for (size_t i = 0; i < MP_COUNT(rows); i++) {
         if (!rows[i][1]) {
-            fails(rows[i][0], "has no \"}\"");
+            fails(rows[i][0], "has no closing \"}\"");
             continue;
         }
         becomes(rows[i][0], rows[i][1]);
@@ -257,18 +257,18 @@ END_TEST
 START_TEST(what_cannot_be_read_is_refused_before_anything_is_asked_for)
 {
     static const char *const rows[][2] = {
-        {"${", "has no \"}\""},
-        {"${A", "has no \"}\""},
-        {"a ${A} ${B", "has no \"}\""},
-        {"${cmd:rm -r x} ${", "has no \"}\""},
-        {"${A:-x", "has no \"}\""},
-        {"${A:-${B}", "has no \"}\""},
-        {"${file:/x", "has no \"}\""},
-        {"${}", "no name behind it"},
-        {"${:-x}", "no name behind it"},
-        {"${:x}", "no name behind it"},
-        {"${file:}", "\"${file:}\" has no name in it"},
-        {"${keyring:}", "\"${keyring:}\" has no name in it"},
+        {"${", "has no closing \"}\""},
+        {"${A", "has no closing \"}\""},
+        {"a ${A} ${B", "has no closing \"}\""},
+        {"${cmd:rm -r x} ${", "has no closing \"}\""},
+        {"${A:-x", "has no closing \"}\""},
+        {"${A:-${B}", "has no closing \"}\""},
+        {"${file:/x", "has no closing \"}\""},
+        {"${}", "is not followed by a name"},
+        {"${:-x}", "is not followed by a name"},
+        {"${:x}", "is not followed by a name"},
+        {"${file:}", "\"${file:}\" has no name after the colon"},
+        {"${keyring:}", "\"${keyring:}\" has no name after the colon"},
         {"${A B}", "letters, digits and _"},
         {"${ A}", "letters, digits and _"},
         {"${A-b}", "letters, digits and _"},
@@ -281,9 +281,9 @@ START_TEST(what_cannot_be_read_is_refused_before_anything_is_asked_for)
         {"${a-b:-c}", "letters, digits and _"},
         {"${A:?x}", "a default begins with \":-\""},
         {"${A:=x}", "a default begins with \":-\""},
-        {"${File:x}", "small letters, digits and -"},
-        {"${my_vault:x}", "small letters, digits and -"},
-        {"${A:-${}}", "no name behind it"},
+        {"${File:x}", "lower-case letters, digits and -"},
+        {"${my_vault:x}", "lower-case letters, digits and -"},
+        {"${A:-${}}", "is not followed by a name"},
         {"${A:-${B C}}", "letters, digits and _"},
         {"${env:HOME}", "\"${env:HOME}\": write \"${HOME}\" for a variable"},
         {"${input:token}", "write \"${token}\" for a variable or \"${keyring:token}\""},
@@ -343,10 +343,10 @@ START_TEST(eight_levels_are_enough_and_nine_too_deep)
     becomes(text, "alpha");
     mp_free(text);
     text = nested(MP_EXPAND_DEPTH + 1);
-    fails(text, "nested more than 8 deep");
+    fails(text, "nested more than 8 levels deep");
     mp_free(text);
     text = nested(1000);
-    fails(text, "nested more than 8 deep");
+    fails(text, "nested more than 8 levels deep");
     mp_free(text);
 }
 END_TEST
@@ -404,7 +404,7 @@ START_TEST(a_million_open_references_take_no_time)
     mp_str_init(&s, 10000000);
     for (int i = 0; i < 1000000; i++)
         mp_str_add_lit(&s, "${A:-");
-    fails(s.data, "has no \"}\"");
+    fails(s.data, "has no closing \"}\"");
     mp_str_clear(&s);
 }
 END_TEST

@@ -309,9 +309,9 @@ END_TEST
 static void cannot_add_beside(void)
 {
     MUST(add_to("dir/a", "y") == MCPLUG_EIO);
-    MUST(strstr(err.text, "/a: cannot make a new file beside it: Permission denied"));
+    MUST(strstr(err.text, "/a: cannot create a new file beside it: Permission denied"));
     MUST(add_to("dir/b/c", "y") == MCPLUG_EIO);
-    MUST(strstr(err.text, "/c: cannot make its directory: Permission denied"));
+    MUST(strstr(err.text, "/c: cannot create its directory: Permission denied"));
 }
 
 START_TEST(a_directory_that_may_not_be_written_is_an_error)

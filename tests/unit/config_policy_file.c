@@ -36,8 +36,8 @@ START_TEST(a_policy_that_is_misread_is_an_error_with_its_place)
         size_t line, column;
         const char *why;
     } rows[] = {
-        {"", 1, 1, "nothing in it"},
-        {" \n", 0, 0, "nothing in it"},
+        {"", 1, 1, "is empty"},
+        {" \n", 0, 0, "is empty"},
         {"[]", 1, 1, "a policy is an object"},
         {"\n null", 2, 2, "a policy is an object"},
         {"{'allow':[]", 0, 0, ""},
@@ -46,33 +46,35 @@ START_TEST(a_policy_that_is_misread_is_an_error_with_its_place)
         {"{'deny':[{'name':'a','n\\u0061me':'b'}]}", 0, 0, "twice"},
         {"{\n 'alow': []}", 2, 2, "\"alow\" is unknown; a policy has allow and deny"},
         {"{'Deny':[]}", 1, 2, "\"Deny\" is unknown"},
-        {"{'allow':{}}", 1, 10, "\"allow\" has to be a list of rules"},
-        {"{'deny':null}", 1, 9, "\"deny\" has to be a list of rules"},
-        {"{'deny':['x']}", 1, 10, "a rule has to be an object"},
+        {"{'allow':{}}", 1, 10, "\"allow\" must be a list of rules"},
+        {"{'deny':null}", 1, 9, "\"deny\" must be a list of rules"},
+        {"{'deny':['x']}", 1, 10, "a rule must be an object"},
         {"{'deny':[{}]}", 1, 10, "a rule without a condition"},
         {"{'deny':[\n{'nme':'x'}]}", 2, 2, "\"nme\" is unknown; a rule has name"},
         {"{'deny':[{'name':'x','env':{}}]}", 1, 22, "\"env\" is unknown"},
         {"{'deny':[{'name':''}]}", 1, 18, "\"name\" is empty"},
-        {"{'deny':[{'name':1}]}", 1, 18, "\"name\" has to be a string"},
-        {"{'deny':[{'name':null}]}", 1, 18, "\"name\" has to be a string"},
+        {"{'deny':[{'name':1}]}", 1, 18, "\"name\" must be a string"},
+        {"{'deny':[{'name':null}]}", 1, 18, "\"name\" must be a string"},
         {"{'deny':[{'name':'a\\u0000b'}]}", 1, 18, "\"name\" has a NUL character"},
-        {"{'deny':[{'command':'npx'}]}", 1, 21, "\"command\" has to be a list"},
-        {"{'deny':[{'command':[]}]}", 1, 21, "\"command\" has to be a list"},
-        {"{'deny':[{'command':['a',1]}]}", 1, 26, "\"command\" has to be a string"},
+        {"{'deny':[{'command':'npx'}]}", 1, 21, "\"command\" must be a list"},
+        {"{'deny':[{'command':[]}]}", 1, 21, "\"command\" must be a list"},
+        {"{'deny':[{'command':['a',1]}]}", 1, 26, "\"command\" must be a string"},
         {"{'deny':[{'command':['','a']}]}", 1, 21, "begins with an empty string"},
-        {"{'deny':[{'url':7}]}", 1, 17, "\"url\" has to be a string"},
+        {"{'deny':[{'url':7}]}", 1, 17, "\"url\" must be a string"},
         {"{'deny':[{'url':''}]}", 1, 17, "\"url\" does not begin with a scheme"},
         {"{'deny':[{'url':'*'}]}", 1, 17, "\"url\" does not begin with a scheme"},
         {"{'deny':[{'url':'evil.net/*'}]}", 1, 17, "does not begin with a scheme"},
         {"{'deny':[{'url':'*://evil.net'}]}", 1, 17, "does not begin with a scheme"},
-        {"{'deny':[{'url':'https:evil.net'}]}", 1, 17, "has no // behind"},
+        {"{'deny':[{'url':'https:evil.net'}]}", 1, 17, "has no // after"},
         {"{'deny':[{'url':'https://'}]}", 1, 17, "has no host"},
         {"{'deny':[{'url':'https:///x'}]}", 1, 17, "has no host"},
         {"{'deny':[{'url':'https://u@h/'}]}", 1, 17, "has a user name"},
-        {"{'deny':[{'url':'https://h h/'}]}", 1, 17, "has a character that no URL has"},
+        {"{'deny':[{'url':'https://h h/'}]}", 1, 17,
+         "has a character that is not allowed in a URL"},
         {"{'deny':[{'url':'https://h\\\\x/'}]}", 1, 17,
-         "has a character that no URL has"},
-        {"{'deny':[{'url':'https://h/#x'}]}", 1, 17, "has a character that no URL has"},
+         "has a character that is not allowed in a URL"},
+        {"{'deny':[{'url':'https://h/#x'}]}", 1, 17,
+         "has a character that is not allowed in a URL"},
         {"{'deny':[{'url':'https://\\u00e4.de/'}]}", 1, 17, "beyond ASCII"},
         {"{'deny':[{'url':'https://a..b/'}]}", 1, 17, "has a malformed host"},
         {"{'deny':[{'url':'https://.b/'}]}", 1, 17, "has a malformed host"},
@@ -84,11 +86,11 @@ START_TEST(a_policy_that_is_misread_is_an_error_with_its_place)
         {"{'deny':[{'url':'https://h:0/'}]}", 1, 17, "has a malformed port"},
         {"{'deny':[{'url':'https://h:80*/'}]}", 1, 17, "has a malformed port"},
         {"{'deny':[{'url':'https://h:65536/'}]}", 1, 17, "has a port above 65535"},
-        {"{'deny':[{'url':'https://h?x'}]}", 1, 17, "has no / behind its host"},
+        {"{'deny':[{'url':'https://h?x'}]}", 1, 17, "has no / after its host"},
         {"{'deny':[{'url':'https://h/a/../b'}]}", 1, 17, "has a . or .. in its path"},
         {"{'deny':[{'url':'https://h/%2e%2E/b'}]}", 1, 17, "has a . or .. in its path"},
-        {"{'deny':[{'url':'https://h/%00'}]}", 1, 17, "no character"},
-        {"{'deny':[{'url':'unix:'}]}", 1, 17, "has nothing behind its scheme"},
+        {"{'deny':[{'url':'https://h/%00'}]}", 1, 17, "not a character"},
+        {"{'deny':[{'url':'unix:'}]}", 1, 17, "has nothing after its scheme"},
     };
 
     for (size_t i = 0; i < MP_COUNT(rows); i++) {
@@ -262,15 +264,16 @@ START_TEST(one_that_others_can_write_is_refused)
     write_to(file(), good, sizeof good - 1);
     ck_assert_int_eq(chmod(file(), 0664), 0);
     is_refused(geteuid(), MCPLUG_ECONFIG,
-               ": others than its owner can write it (mode 0664)");
+               ": it is writable by users other than its owner (mode 0664)");
     ck_assert_int_eq(chmod(file(), 0646), 0);
     is_refused(geteuid(), MCPLUG_ECONFIG,
-               ": others than its owner can write it (mode 0646)");
+               ": it is writable by users other than its owner (mode 0646)");
     ck_assert_int_eq(chmod(file(), 0644), 0);
     ck_assert_int_eq(chmod(dir, 0775), 0);
-    snprintf(why, sizeof why,
-             ": its directory %.50s/ can be written by others than its owner (mode 0775)",
-             dir);
+    snprintf(
+        why, sizeof why,
+        ": its directory %.50s/ is writable by users other than its owner (mode 0775)",
+        dir);
     is_refused(geteuid(), MCPLUG_ECONFIG, why);
     ck_assert_int_eq(chmod(dir, 01777), 0);
     is_refused(geteuid(), MCPLUG_ECONFIG, ": its directory ");
@@ -292,9 +295,10 @@ START_TEST(a_link_is_followed_where_only_the_owner_writes)
     ck_assert_ptr_nonnull(strstr(err.text, other));
     ck_assert_int_eq(chmod(other, 0700), 0);
     ck_assert_int_eq(chmod(real, 0666), 0);
-    is_refused(geteuid(), MCPLUG_ECONFIG, ": others than its owner");
+    is_refused(geteuid(), MCPLUG_ECONFIG,
+               ": it is writable by users other than its owner");
     ck_assert_int_eq(unlink(real), 0);
-    is_refused(geteuid(), MCPLUG_ECONFIG, ": leads to a file that is not there");
+    is_refused(geteuid(), MCPLUG_ECONFIG, ": leads to a file that does not exist");
 
     /* relative, and in the middle of a chain */
     write_to(in(dir, "here.json"), good, sizeof good - 1);

@@ -197,7 +197,7 @@ START_TEST(secrets_stand_in_env_and_headers_alone)
     put("home/key", "hidden\n", 0600);
     for (size_t i = 0; i < MP_COUNT(kinds); i++) {
         const char *kind = kinds[i];
-        snprintf(why, sizeof why, "${%s:..} can stand in \"env\" and \"headers\" alone",
+        snprintf(why, sizeof why, "${%s:..} is allowed only in \"env\" and \"headers\"",
                  kind);
         snprintf(body, sizeof body, "{'command':'${%s:x}'}", kind);
         fails(body, why);
@@ -256,7 +256,7 @@ START_TEST(commands_run_for_the_user_and_the_administrator_alone)
         load();
         approve_all();
         ck_assert_int_eq(resolve(NULL), MCPLUG_ECONFIG);
-        HAS(err.text, "${cmd:..} works in the user's own file alone");
+        HAS(err.text, "${cmd:..} is allowed only in the user's own file");
         ck_assert_int_eq(unlink(at(files[i])), 0);
     }
     snprintf(text, sizeof text, "{'mcpServers':{'s':%s}}", body);

@@ -110,11 +110,11 @@ START_TEST(an_entry_is_an_object_with_a_command_or_a_url)
          "2:1: " S ": \"url\" is missing; `mcplug import` reads "
          "the form of other programs"},
         {"{'type':'tcp','url':'tcp:h:1','host':'i','port':1}",
-         "2:21: " S ": has \"url\" beside \"path\" or \"host\"; one must go"},
+         "2:21: " S ": has both \"url\" and \"path\" or \"host\"; remove one"},
         {"{'type':'unix','url':'unix:/h','path':'/i'}",
-         "2:22: " S ": has \"url\" beside \"path\" or \"host\"; one must go"},
+         "2:22: " S ": has both \"url\" and \"path\" or \"host\"; remove one"},
         {"{'command':'x','url':'http://h'}",
-         "2:22: " S ": has both \"command\" and \"url\"; one must go"},
+         "2:22: " S ": has both \"command\" and \"url\"; remove one"},
     };
     check_shapes(rows, MP_COUNT(rows));
 }
@@ -242,11 +242,11 @@ START_TEST(maps_hold_texts_by_names)
          "2:27: " S ".env.A: expected a string, found null"},
         {"{'command':'x','env':{'A':{}}}",
          "2:27: " S ".env.A: expected a string, found an object"},
-        {"{'command':'x','env':{'A=B':'c'}}", "2:23: " S ".env.A=B: is no name"},
-        {"{'command':'x','env':{'':'c'}}", "2:23: " S ".env.: is no name"},
+        {"{'command':'x','env':{'A=B':'c'}}", "2:23: " S ".env.A=B: is not a name"},
+        {"{'command':'x','env':{'':'c'}}", "2:23: " S ".env.: is not a name"},
         {"{'command':'x','env':{'A':'\\u0000'}}",
          "2:27: " S ".env.A: has a NUL character"},
-        {"{'url':'http://h','headers':{'':'c'}}", "2:30: " S ".headers.: is no name"},
+        {"{'url':'http://h','headers':{'':'c'}}", "2:30: " S ".headers.: is not a name"},
         {"{'url':'http://h','headers':{'A':['b']}}",
          "2:34: " S ".headers.A: expected a string, found a list"},
         {"{'command':'x','toolQueues':7}",
@@ -460,13 +460,13 @@ START_TEST(keys_of_another_transport_mean_nothing)
 {
     static const struct row rows[] = {
         {"{'command':'x','headers':{}}",
-         "(warning) 2:16: " S ".headers: means nothing to transport \"x\""},
+         "(warning) 2:16: " S ".headers: is not used by transport \"x\""},
     };
     static const struct row others[] = {
         {"{'url':'http://h','token':'t','cwd':'/'}",
-         "(warning) 2:31: " S ".cwd: means nothing to transport \"x\""},
+         "(warning) 2:31: " S ".cwd: is not used by transport \"x\""},
         {"{'url':'http://h','token':'t','args':[]}",
-         "(warning) 2:31: " S ".args: means nothing to transport \"x\""},
+         "(warning) 2:31: " S ".args: is not used by transport \"x\""},
     };
     check_options(rows, MP_COUNT(rows), program);
     check_options(others, MP_COUNT(others), network);
@@ -518,7 +518,7 @@ START_TEST(what_a_transport_needs_and_is_not_there_is_told)
     check_options(rows, MP_COUNT(rows), network);
     load_entry("{'command':'x'}");
     mp_entry_check(entry("s"), "none", NULL);
-    HAS(problems(), "command: means nothing to transport \"none\"");
+    HAS(problems(), "command: is not used by transport \"none\"");
 }
 END_TEST
 
@@ -566,9 +566,10 @@ START_TEST(a_url_has_to_be_one_that_the_transport_takes)
         {"{'url':'http://${HOST}/mcp'}", NULL},
         {"{'command':'x'}", NULL},
         {"{'url':'ws://h/'}",
-         "2:8: " S ".url: transport \"x\" takes no URL that begins with \"ws\""},
+         "2:8: " S ".url: transport \"x\" does not support URLs that begin with \"ws\""},
         {"{'url':'h/mcp'}",
-         "2:8: " S ".url: transport \"x\" takes no URL that begins with \"h/mcp\""},
+         "2:8: " S
+         ".url: transport \"x\" does not support URLs that begin with \"h/mcp\""},
     };
     for (size_t i = 0; i < MP_COUNT(rows); i++) {
         load_entry(rows[i].body);

@@ -420,7 +420,7 @@ START_TEST(what_is_wrong_with_queues_is_told_with_its_place)
         {"{\n'a':{'waiting':true}}", "2:16: queues.a.waiting: " WAITING},
         {"{\n'a':{'limit':4}}", "2:6: queues.a.limit: is unknown; there are "
                                 "\"concurrent\" and \"waiting\""},
-        {"{'':4}", "1:12: queues.: is no name"},
+        {"{'':4}", "1:12: queues.: is not a name"},
     };
     char text[256], line[256];
 
@@ -478,8 +478,9 @@ START_TEST(files_that_need_approval_have_no_say_in_queues)
     queue_is("a", 1, 0);
     ck_assert(!has_queue("p"));
     ck_assert(!has_queue("l"));
-    HAS(problems(), "(warning) " PROJECT ":1:11: queues: is not for files of a project, "
-                    "and ignored here\n");
+    HAS(problems(),
+        "(warning) " PROJECT
+        ":1:11: queues: is not allowed in files of a project, and ignored here\n");
     HAS(problems(), "(warning) " LOCAL ":1:11: queues: ");
     ck_assert_uint_eq(config->n_problems, 2);
 }

@@ -77,9 +77,8 @@ START_TEST(no_other_file_has_a_say_in_where_secrets_are)
     give("servers.d/a.json", "{'vaults':{'desk':{'drawer':'a'}}}");
     ck_assert(load_with(more, false));
     ck_assert_uint_eq(config->n_problems, 4);
-    HAS(problems(),
-        PROJECT ":1:11: vaults: is for the user's own file alone, and ignored "
-                "here");
+    HAS(problems(), PROJECT
+        ":1:11: vaults: is allowed only in the user's own file, and ignored here");
     ck_assert_int_eq(ask(true, options), MCPLUG_OK);
     ck_assert_str_eq(mp_props_get(got, "drawer"), "top");
     clear();
@@ -135,8 +134,8 @@ START_TEST(vaults_have_a_shape)
     give(USER, "{'vaults':{'desk':7,'file':{},'cmd':{}}}");
     load();
     HAS(problems(), "vaults.desk: expected an object with settings");
-    HAS(problems(), "vaults.file: has no settings: it is no module's");
-    HAS(problems(), "vaults.cmd: has no settings: it is no module's");
+    HAS(problems(), "vaults.file: has no settings: it does not come from a module");
+    HAS(problems(), "vaults.cmd: has no settings: it does not come from a module");
     ck_assert_int_eq(ask(true, options), MCPLUG_OK);
     ck_assert_str_eq(mp_props_get(got, "drawer"), "top");
     clear();

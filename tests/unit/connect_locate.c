@@ -176,14 +176,14 @@ START_TEST(what_a_locator_does_wrong_is_told_in_one_line)
          MCPLUG_ECONFIG},
         {"found", "to", "nowhere", "found: no module offers the transport \"nowhere\"",
          MCPLUG_ENOTSUP},
-        {"found", "to", "", "the locator \"found\" answered what can't be used",
+        {"found", "to", "", "the locator \"found\" returned an invalid answer",
          MCPLUG_EINVAL},
         {"found", "to", "http", "transport \"http\": unknown setting \"command\"",
          MCPLUG_ECONFIG},
         {"says-nothing", NULL, NULL, "the locator \"says-nothing\" named no transport",
          MCPLUG_EINVAL},
         {"says-nonsense", NULL, NULL,
-         "the locator \"says-nonsense\" answered what can't be used", MCPLUG_EINVAL},
+         "the locator \"says-nonsense\" returned an invalid answer", MCPLUG_EINVAL},
         {"found", "colour", "red", "locator \"found\": unknown setting \"colour\"",
          MCPLUG_ECONFIG},
     };
@@ -209,7 +209,8 @@ START_TEST(one_that_hangs_is_left_behind)
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(try(mcplug_settings_new("hangs"), 100), MCPLUG_ETIMEDOUT);
     ck_assert_int_eq(try(located(), 100), MCPLUG_EOVERLOADED);
-    SAYS("the locator \"found\" was not asked: 4 searches have not ended after 100ms");
+    SAYS("the locator \"found\" was not called: 4 earlier searches are still running "
+         "after 100ms");
     ck_assert_int_eq(try(example(NULL), 0),
                      MCPLUG_OK); /* who needs none has no trouble */
     since = now_ms();

@@ -27,7 +27,7 @@ START_TEST(another_file_with_a_name_that_is_taken_is_refused)
     ck_assert_int_eq(load(first), MCPLUG_OK);
     ck_assert_int_eq(load(second), MCPLUG_EINVAL);
     snprintf(message, sizeof message,
-             "a module named \"good\" is loaded already, from %s", first);
+             "a module named \"good\" is already loaded, from %s", first);
     expect_error(second, message);
 }
 END_TEST
@@ -197,7 +197,7 @@ START_TEST(nobody_offers_it_names_the_nearest_file)
 {
     place("good.so", "loopback.so");
     ck_assert_ptr_null(find("lopback"));
-    ck_assert_ptr_nonnull(strstr(err.text, "no module offers the transport \"lopback\", "
+    ck_assert_ptr_nonnull(strstr(err.text, "no module offers the transport \"lopback\"; "
                                            "did you mean \"loopback\"? (searched: "));
     ck_assert(!is_mapped("loopback.so"));
 }
@@ -278,7 +278,7 @@ START_TEST(directories_are_searched_in_order_options_first_then_the_environment)
     open_catalogue((const char *const[]){own("a"), NULL});
     ck_assert_str_eq(find("loopback")->plugin->file, own("a/loopback.so"));
     ck_assert_str_eq(find("mirror")->plugin->file, own("b/mirror.so"));
-    ck_assert(logged("1 core: MCPLUG_PLUGIN_PATH: \"relative\" is not absolute"));
+    ck_assert(logged("1 core: MCPLUG_PLUGIN_PATH: \"relative\" is not an absolute path"));
     find("nobody");
     snprintf(path, sizeof path, "(searched: %s, %s, ", own("a"), own("b"));
     ck_assert_ptr_nonnull(strstr(err.text, path));
@@ -370,10 +370,10 @@ START_TEST(a_file_that_others_can_write_is_refused)
     const char *file = place("good.so", "loopback.so");
     chmod(file, 0664);
     ck_assert_int_eq(load(file), MCPLUG_EINVAL);
-    expect_error(file, "others than its owner can write it (mode 0664)");
+    expect_error(file, "it is writable by users other than its owner (mode 0664)");
     chmod(file, 0646);
     ck_assert_int_eq(load(file), MCPLUG_EINVAL);
-    expect_error(file, "others than its owner can write it (mode 0646)");
+    expect_error(file, "it is writable by users other than its owner (mode 0646)");
     ck_assert(!is_mapped("/loopback.so"));
     chmod(file, 0644);
     ck_assert_int_eq(load(file), MCPLUG_OK);
@@ -388,7 +388,8 @@ START_TEST(a_directory_that_others_can_write_is_refused)
     chmod(own("a/b"), 01775); /* sticky is not enough for the nearest one */
     ck_assert_int_eq(load(file), MCPLUG_EINVAL);
     snprintf(message, sizeof message,
-             "others than its owner can write its directory %s (mode 1775)", own("a/b"));
+             "its directory %s is writable by users other than its owner (mode 1775)",
+             own("a/b"));
     expect_error(file, message);
     chmod(own("a/b"), 0755);
     chmod(own("a"), 0777);
@@ -419,7 +420,8 @@ START_TEST(a_file_of_somebody_else_is_refused)
     if (chown(file, other, (gid_t)-1) != 0)
         return; /* only root can give files away */
     ck_assert_int_eq(load(file), MCPLUG_EINVAL);
-    snprintf(why, sizeof why, "belongs to user %u, neither root nor the one running this",
+    snprintf(why, sizeof why,
+             "belongs to user %u, who is neither root nor the current user",
              (unsigned)other);
     expect_error(file, why);
 }
@@ -459,8 +461,8 @@ START_TEST(who_stands_for_root_does_so_for_installed_files_alone)
     mp_free(real);
     owners.installed = "/usr";
     ck_assert_int_eq(mp_plugin_file_check(file, &owners, &real, &err), MCPLUG_EINVAL);
-    ck_assert_ptr_nonnull(
-        strstr(err.text, "belongs to user 65534, neither root nor the one running this"));
+    ck_assert_ptr_nonnull(strstr(
+        err.text, "belongs to user 65534, who is neither root nor the current user"));
     owners.installed = dir;
     owners.unmapped_root = 0;
     ck_assert_int_eq(mp_plugin_file_check(file, &owners, &real, &err), MCPLUG_EINVAL);
@@ -469,7 +471,8 @@ START_TEST(who_stands_for_root_does_so_for_installed_files_alone)
     owners.unmapped_root = 65534;
     ck_assert_int_eq(chmod(file, 0664), 0);
     ck_assert_int_eq(mp_plugin_file_check(file, &owners, &real, &err), MCPLUG_EINVAL);
-    ck_assert_ptr_nonnull(strstr(err.text, "others than its owner can write it"));
+    ck_assert_ptr_nonnull(
+        strstr(err.text, "it is writable by users other than its owner"));
     unlink(file);
     rmdir(dir);
     mp_free(file);

@@ -18,16 +18,17 @@ static const struct {
     {"abi_major", "its descriptor is of module ABI 3, this core has 1", MCPLUG_ENOTSUP},
     {"abi_needs", "needs module ABI 1.7, this core has 1.4", MCPLUG_ENOTSUP},
 #ifdef __LP64__
-    {"struct_size", "its descriptor has 80 bytes, and can't have less than 88",
+    {"struct_size", "its descriptor has 80 bytes, less than the minimum of 88",
      MCPLUG_EINVAL},
-    {"tiny", "its descriptor has 8 bytes, and can't have less than 88", MCPLUG_EINVAL},
-    {"feature_size", "its features have 40 bytes each, and can't have less than 48",
+    {"tiny", "its descriptor has 8 bytes, less than the minimum of 88", MCPLUG_EINVAL},
+    {"feature_size", "its features have 40 bytes each, less than the minimum of 48",
      MCPLUG_EINVAL},
     {"small_ops",
-     "the functions of the transport \"wrong\" take 32 bytes, and can't be less than 40",
+     "the functions of the transport \"wrong\" take 32 bytes, less than the minimum of "
+     "40",
      MCPLUG_EINVAL},
     {"small_vault",
-     "the functions of the vault \"wrong\" take 8 bytes, and can't be less than 16",
+     "the functions of the vault \"wrong\" take 8 bytes, less than the minimum of 16",
      MCPLUG_EINVAL},
 #endif
     {"no_name", "has no name", MCPLUG_EINVAL},

@@ -183,7 +183,8 @@ START_TEST(what_waits_is_bounded_and_one_more_is_refused_but_breaks_nothing)
     ck_assert_int_eq(send_one(first + 1, &err), MCPLUG_QUEUED);
     ck_assert_int_eq(send_one(first + 2, &err), MCPLUG_QUEUED);
     ck_assert_int_eq(send_one(first + 3, &err), MCPLUG_EOVERLOADED);
-    ck_assert_str_eq(err.text, "the peer does not read: 3003 bytes wait to be sent");
+    ck_assert_str_eq(err.text,
+                     "the peer does not read: 3003 bytes are waiting to be sent");
     ck_assert_int_eq(lines->broken(framer), 0);
     ck_assert_uint_eq(drain(), (first + 2) * (FRAME + 1));
 }

@@ -241,9 +241,9 @@ START_TEST(a_list_that_others_can_write_lets_nothing_load)
     write_pin("good", hex_of(place("good.so", "loopback.so")));
     open_pinned(geteuid());
     ck_assert_int_eq(chmod(list(), 0664), 0);
-    expect_nothing_loads(": others than its owner can write it (mode 0664)");
+    expect_nothing_loads(": it is writable by users other than its owner (mode 0664)");
     ck_assert_int_eq(chmod(list(), 0646), 0);
-    expect_nothing_loads(": others than its owner can write it (mode 0646)");
+    expect_nothing_loads(": it is writable by users other than its owner (mode 0646)");
 }
 END_TEST
 

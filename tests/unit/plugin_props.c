@@ -159,7 +159,7 @@ END_TEST
 START_TEST(an_unknown_name_is_refused_with_the_nearest_known_one)
 {
     mp_props_set(props, "comand", "cat");
-    expect(WHAT ": unknown setting \"comand\", did you mean \"command\"?");
+    expect(WHAT ": unknown setting \"comand\"; did you mean \"command\"?");
 }
 END_TEST
 
@@ -194,33 +194,34 @@ END_TEST
 START_TEST(a_list_where_a_value_belongs_is_refused_and_the_other_way_round)
 {
     mp_props_add(props, "command", "cat");
-    expect(WHAT ": the setting \"command\" wants a single value, not a list");
+    expect(WHAT ": the setting \"command\": expected a single value, got a list");
     teardown();
     setup();
     mp_props_set(props, "args", "cat");
-    expect(WHAT ": the setting \"args\" wants a list, not a single value");
+    expect(WHAT ": the setting \"args\": expected a list, got a single value");
     teardown();
     setup();
     mp_props_add(props, "env", "cat");
-    expect(WHAT ": the setting \"env\" wants a map, not a list");
+    expect(WHAT ": the setting \"env\": expected a map, got a list");
 }
 END_TEST
 
 START_TEST(a_malformed_value_is_shown_with_what_was_wanted)
 {
     mp_props_set(props, "timeout", "so\non");
-    expect(WHAT ": the setting \"timeout\" wants a duration like 250ms, 2s, 5m or 1h, "
-                "not \"so\\x0aon\"");
+    expect(WHAT
+           ": the setting \"timeout\": expected a duration like 250ms, 2s, 5m or 1h, "
+           "got \"so\\x0aon\"");
     mp_props_set(props, "timeout", "1s");
     mp_props_set(props, "limit", "16m");
-    expect(WHAT ": the setting \"limit\" wants a size like 512, 64k, 16M or 1G, not "
+    expect(WHAT ": the setting \"limit\": expected a size like 512, 64k, 16M or 1G, got "
                 "\"16m\"");
     mp_props_set(props, "limit", "1");
     mp_props_set(props, "retries", "1.5");
-    expect(WHAT ": the setting \"retries\" wants a number, not \"1.5\"");
+    expect(WHAT ": the setting \"retries\": expected a number, got \"1.5\"");
     mp_props_set(props, "retries", "-1");
     mp_props_set(props, "verbose", "YES");
-    expect(WHAT ": the setting \"verbose\" wants true or false, not \"YES\"");
+    expect(WHAT ": the setting \"verbose\": expected true or false, got \"YES\"");
 }
 END_TEST
 

@@ -73,7 +73,8 @@ START_TEST(modules_that_wait_for_each_other_are_refused)
     PLACE("chain-egg", "chain-hen");
     ck_assert_int_eq(depth("chain-egg"), -1);
     ck_assert_msg(
-        strstr(err.text, "is being loaded: it and \"chain-hen\" use each other") != NULL,
+        strstr(err.text,
+               "is already being loaded: it and \"chain-hen\" use each other") != NULL,
         "%s", err.text);
     ck_assert_int_eq(depth("chain-hen"), -1); /* nothing is left of it */
 }

@@ -76,8 +76,8 @@ static const struct {
 } bad[] = {
     {"absent", MCPLUG_EREFUSED, "table: there is no \"absent\""},
     {"silent", MCPLUG_EREFUSED, "table: no secret \"silent\": EREFUSED"},
-    {"strange", MCPLUG_EINVAL, "the vault \"table\" returned 7, which means nothing"},
-    {"nothing", MCPLUG_EINVAL, "the vault \"table\" gave nothing"},
+    {"strange", MCPLUG_EINVAL, "the vault \"table\" returned the unknown code 7"},
+    {"nothing", MCPLUG_EINVAL, "the vault \"table\" returned no secret"},
     {"two lines", MCPLUG_ECONFIG,
      "table: the secret \"two lines\" is not one line of UTF-8 text"},
     {"two newlines", MCPLUG_ECONFIG,
@@ -126,7 +126,7 @@ START_TEST(a_secret_without_room_is_too_big)
     struct mp_str small;
     mp_str_init(&small, 5);
     ck_assert_int_eq(get_from("table", "token", &small), MCPLUG_ETOOBIG);
-    ck_assert_str_eq(err.text, "table: there is no room for the secret \"token\"");
+    ck_assert_str_eq(err.text, "table: out of memory for the secret \"token\"");
     mp_str_clear(&small);
 }
 END_TEST
