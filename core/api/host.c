@@ -152,11 +152,11 @@ static void *run_thread(void *arg)
 int mcplug_start_thread(mcplug *host, struct mcplug_error *err)
 {
     if (host->has_thread)
-        return mp_fail(err, MCPLUG_EINVAL, "the loop's thread runs already");
+        return mp_fail(err, MCPLUG_EINVAL, "the loop thread is already running");
     mp_loop_unstop(host->loop);
     int r = pthread_create(&host->thread, NULL, run_thread, host);
     if (r != 0)
-        return mp_fail_os(err, MCPLUG_EIO, r, "no thread");
+        return mp_fail_os(err, MCPLUG_EIO, r, "cannot start a thread");
     host->has_thread = true;
     return MCPLUG_OK;
 }

@@ -32,7 +32,7 @@ int mcplug_toolbox_add(mcplug_toolbox *box, const char *name,
 
     int r = mp_take_options(&o, options, err);
     if (r == MCPLUG_OK && !box->freeing && (!name || !settings))
-        r = mp_fail(err, MCPLUG_EINVAL, "a server has a name and settings");
+        r = mp_fail(err, MCPLUG_EINVAL, "a server needs a name and settings");
     if (r == MCPLUG_OK)
         r = mp_toolbox_begin(box, name, &m, err);
     if (r != MCPLUG_OK)

@@ -91,7 +91,7 @@ static bool put_state(struct line *l, const struct mp_event *e)
         putf(l, "restart %u in %llums: %s", e->state.failures,
              (unsigned long long)e->state.next_ms, why);
     else if (e->state.state == MCPLUG_STATE_PARKED)
-        putf(l, "not tried again by itself: %s", why);
+        putf(l, "not retried automatically: %s", why);
     return e->state.state == MCPLUG_STATE_WAITING ||
            e->state.state == MCPLUG_STATE_PARKED;
 }

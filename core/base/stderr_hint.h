@@ -7,8 +7,8 @@
 
 #include "base/shared.h"
 
-#define MP_STDERR_HINT "; it said: " /* before that line, in an error */
-#define MP_STDERR_HINT_MAX 160       /* bytes of it that are kept */
+#define MP_STDERR_HINT "; stderr: " /* before that line, in an error */
+#define MP_STDERR_HINT_MAX 160      /* bytes of it that are kept */
 
 /* Does a line tell more than the one that was kept, `had` ("", or NULL: none)? Later ones
  * do, but for blank ones, details that belong to it, and what runtimes always end with.

@@ -373,7 +373,7 @@ struct mp_loop *mp_loop_new(struct mcplug_error *err)
     if (r == 0 && (r = uv_async_init(&loop->uv, &loop->wake, on_wake)) != 0)
         uv_loop_close(&loop->uv);
     if (r != 0) {
-        mp_fail_os(err, MCPLUG_EIO, -r, "no event loop");
+        mp_fail_os(err, MCPLUG_EIO, -r, "cannot create an event loop");
         mp_free(loop);
         return NULL;
     }

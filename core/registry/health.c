@@ -98,12 +98,13 @@ static void miss(struct mp_health *h, const struct mcplug_error *last)
     }
     h->watching = false;
     if (h->misses == 1)
-        mp_fail(&why, MCPLUG_ETIMEDOUT, "no sign of life: a health check failed: %.400s",
-                last->text);
-    else
         mp_fail(&why, MCPLUG_ETIMEDOUT,
-                "no sign of life: %u health checks failed, the last: %.400s", h->misses,
-                last->text);
+                "the server does not respond: a health check failed: %.400s", last->text);
+    else
+        mp_fail(
+            &why, MCPLUG_ETIMEDOUT,
+            "the server does not respond: %u health checks failed, the last one: %.400s",
+            h->misses, last->text);
     h->ops->dead(h, &why);
 }
 
@@ -121,7 +122,7 @@ static void begin(struct mp_health *h)
         return;
     h->checking = false;
     if (why.code == MCPLUG_OK)
-        mp_fail(&why, r, "the check could not begin: %s", mp_error_name(r));
+        mp_fail(&why, r, "the check could not be started: %s", mp_error_name(r));
     miss(h, &why);
 }
 

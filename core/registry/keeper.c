@@ -282,7 +282,7 @@ static void on_due(struct mp_timer *timer)
             return;
         }
         if (k->once)
-            mp_fail(&k->cause, MCPLUG_ECLOSED, "stopped for being idle");
+            mp_fail(&k->cause, MCPLUG_ECLOSED, "stopped because it was idle");
         stop(k, k->once ? MP_KEEPER_ENDED : MP_KEEPER_RESTING);
     }
 }

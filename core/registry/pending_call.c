@@ -281,10 +281,10 @@ static void on_done(void *arg, mcplug_call *base, mcplug_result *result,
         k->state == MP_KEEPER_STOPPING && !c->service->retired) {
         told = (struct mcplug_error)MCPLUG_ERROR_INIT;
         mp_fail(&told, MCPLUG_ECLOSED,
-                "the server was ended%s: %.300s (the request had been written)",
+                "the server was ended%s: %.300s (the request had already been sent)",
                 k->after == MP_KEEPER_RESTING || k->after == MP_KEEPER_ENDED
                     ? ""
-                    : " and started anew",
+                    : " and restarted",
                 k->cause.text);
         why = &told;
     }
@@ -414,8 +414,8 @@ static int check(const mcplug_server *h, const char *method, const char *tool,
                        tool, s->name);
     if (s->n_at_server >= MP_CALLS_WAITING)
         return mp_fail(err, MCPLUG_EOVERLOADED,
-                       "server \"%.64s\": overloaded, %u calls wait until it is up "
-                       "(limit %u)",
+                       "server \"%.64s\": overloaded, %u calls are waiting until it is "
+                       "up (limit %u)",
                        s->name, s->n_at_server, MP_CALLS_WAITING);
     return MCPLUG_OK;
 }

@@ -188,7 +188,8 @@ static void health_verdict(mcplug_check *c, const struct mcplug_error *why)
         if (c->why.code >= 0)
             c->why.code = MCPLUG_EIO;
         if (!c->why.text[0])
-            mp_fail(&c->why, c->why.code, "probe %s says no without a reason", c->name);
+            mp_fail(&c->why, c->why.code, "probe %s reports a failure without a reason",
+                    c->name);
     }
     mp_job_defer(c->loop, &c->job, on_verdict);
 }
@@ -352,8 +353,7 @@ static int make_settings(const struct mcplug_feature *f, const mcplug_props *own
     if (r == MCPLUG_OK && url && mp_props_set(props, url_option, url) != MCPLUG_OK)
         r = mp_fail_nomem(err);
     if (r == MCPLUG_OK && mp_props_merge(props, own) != MCPLUG_OK)
-        r = mp_fail(err, MCPLUG_ECONFIG, "probe \"%s\": its settings do not fit",
-                    f->name);
+        r = mp_fail(err, MCPLUG_ECONFIG, "probe \"%s\": invalid settings", f->name);
     snprintf(what, sizeof what, "probe \"%s\"", f->name);
     if (r == MCPLUG_OK)
         r = mp_props_check(props, f->options, what, err);

@@ -576,7 +576,7 @@ mcplug_list *mp_server_filter(mcplug_server *h, mcplug_list *tools)
     mcplug_list *left = mp_list_subset(tools, keep_tool, h);
     if (left)
         mp_log(h->service->registry->o.log, MCPLUG_LOG_VERBOSE, h->service->source,
-               "%zu of %zu tools are left by toolsAllowed and toolsDenied",
+               "%zu of %zu tools are allowed by toolsAllowed and toolsDenied",
                mcplug_list_count(left), mcplug_list_count(tools));
     return left;
 }
@@ -681,14 +681,14 @@ void mcplug_server_status(mcplug_server *h, struct mcplug_status *out)
 int mcplug_restart(mcplug_server *h, struct mcplug_error *err)
 {
     struct mp_service *s = h->service;
-    struct mcplug_error why = {sizeof why, MCPLUG_ECLOSED, 0, 0,
-                               "restarted as asked for"};
+    struct mcplug_error why = {sizeof why, MCPLUG_ECLOSED, 0, 0, "restarted on request"};
 
     enum mp_keeper_state state = s->keeper.state;
     if (state == MP_KEEPER_STOPPING) /* what counts is what comes of it */
         state = s->keeper.after;
     if (s->keeper.once)
-        return mp_fail(err, MCPLUG_ECLOSED, "server \"%.64s\" was opened once", s->name);
+        return mp_fail(err, MCPLUG_ECLOSED,
+                       "server \"%.64s\" was opened without supervision", s->name);
     if (state == MP_KEEPER_ENDED)
         return mp_fail(err, MCPLUG_ECLOSED, "server \"%.64s\" has ended", s->name);
     if (state == MP_KEEPER_QUEUED || state == MP_KEEPER_STARTING)

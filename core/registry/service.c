@@ -186,7 +186,7 @@ static void keep_known(struct mp_service *s, unsigned kinds, mcplug_list *templa
         return;
     s->registry->cache_failed = true; /* once is enough */
     mp_log(s->registry->o.log, MCPLUG_LOG_VERBOSE, "catalogue",
-           "what servers offer is not kept: %s", err.text);
+           "the lists of servers are not cached: %s", err.text);
 }
 
 /* It is asked for again, later and later. A server that refuses it knows what it says,
@@ -199,7 +199,7 @@ static void list_failed(struct mp_list_state *l, const struct mcplug_error *why)
     l->failures += l->failures < MP_RETRY_DOUBLINGS;
     if (why->code != MCPLUG_EPEER || ++l->refusals < MP_REFUSALS_MAX)
         l->stale = true;
-    log_line(s, MCPLUG_LOG_WARN, "its list of %s can't be had: %s", l->noun, why->text);
+    log_line(s, MCPLUG_LOG_WARN, "cannot get its list of %s: %s", l->noun, why->text);
 }
 
 static void on_others(struct mp_timer *timer)
@@ -376,7 +376,7 @@ static void ask(struct mp_service *s, int which, mcplug_input *input, const char
     mcplug_server *h = request ? mp_pending_call_server(request) : s->servers;
 
     if (!h || h->closed) {
-        mcplug_input_refuse(input, -32603, "nobody is left to answer");
+        mcplug_input_refuse(input, -32603, "no handler is left to answer");
         return;
     }
     mp_input_own(input, h);

@@ -340,7 +340,7 @@ int mp_tool_cache_save(const char *path, const struct mp_identity *id,
     struct change c = {.texts = {NULL}};
 
     if (!path)
-        return mp_fail(err, MCPLUG_EIO, "there is no place for it");
+        return mp_fail(err, MCPLUG_EIO, "there is no directory for it");
     remove_unreadable(path);
     for (int i = 0; i < MP_KINDS; i++) /* the first parts are these kinds */
         if (lists[i])

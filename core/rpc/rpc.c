@@ -45,8 +45,8 @@ static int unsent_room(struct unsent *w, size_t len, struct mcplug_error *err)
 {
     if (w->bytes + len > MP_QUEUE_MAX && w->bytes > 0)
         return mp_fail(err, MCPLUG_EOVERLOADED,
-                       "overloaded: %zu bytes in %zu messages wait to be written, the "
-                       "limit is %d bytes",
+                       "overloaded: %zu bytes in %zu messages are waiting to be written, "
+                       "the limit is %d bytes",
                        w->bytes, w->count, MP_QUEUE_MAX);
     if (w->first + w->count < w->cap)
         return MCPLUG_OK;
@@ -172,7 +172,7 @@ static void on_deadline(struct mp_timer *timer)
 
 static void say_if_written(const struct mp_call *call, struct mcplug_error *e)
 {
-    static const char note[] = " (the request had been written)";
+    static const char note[] = " (the request had already been sent)";
     size_t n = strlen(e->text);
 
     if (call->written && n + sizeof note <= sizeof e->text)
@@ -299,7 +299,7 @@ static struct mp_call *call_by_string(struct mp_rpc *rpc, const mp_message *m,
     if (call && rpc->ids == IDS_UNSEEN) {
         rpc->ids = IDS_STRINGS;
         mp_log(rpc->o.link.log, MCPLUG_LOG_VERBOSE, rpc->o.link.source,
-               "answers with strings for the numbers of requests");
+               "answers with strings instead of the numeric ids of requests");
     }
     if (rpc->ids == IDS_STRINGS)
         *id = n;
@@ -346,12 +346,12 @@ static void on_noise(struct mp_rpc *rpc, const char *what, const mp_message *m)
     if (noise->logged >= NOISE_LOGGED_MAX ||
         (noise->logged && strcmp(was, noise->last) == 0))
         return;
-    mp_log(rpc->o.link.log, MCPLUG_LOG_WARN, rpc->o.link.source, "skipped %s%s%s: %.*s",
+    mp_log(rpc->o.link.log, MCPLUG_LOG_WARN, rpc->o.link.source, "ignored %s%s%s: %.*s",
            what, m->error ? ": " : "", m->error ? m->error->text : "",
            m->len > NOISE_SHOWN_MAX ? NOISE_SHOWN_MAX : (int)m->len, m->text);
     if (++noise->logged == NOISE_LOGGED_MAX)
         mp_log(rpc->o.link.log, MCPLUG_LOG_WARN, rpc->o.link.source,
-               "more that is no message is only counted");
+               "further lines that are not JSON-RPC are counted, not logged");
 }
 
 static void on_unread(struct mp_rpc *rpc, mp_message *m)
@@ -362,7 +362,7 @@ static void on_unread(struct mp_rpc *rpc, mp_message *m)
     if (m->salvaged_id && (!m->salvaged_string || rpc->ids == IDS_STRINGS))
         call = mp_ledger_find(&rpc->calls, m->salvaged_id);
     if (m->state == MP_MESSAGE_NOISE || !call || call->job.queued) {
-        on_noise(rpc, "what is no message", m);
+        on_noise(rpc, "a line that is not JSON-RPC", m);
         return;
     }
     mp_fail(&why, m->error->code, "the reply could not be read: %s", m->error->text);
@@ -409,7 +409,7 @@ static void on_message(void *arg, mp_message *m)
         on_batch(rpc, m);
     } else if (env->method.len && !mp_view_is_string(mp_message_view(m, env->method))) {
         mp_log(rpc->o.link.log, MCPLUG_LOG_WARN, rpc->o.link.source,
-               "skipped a message whose method is not a string");
+               "ignored a message whose method is not a string");
     } else if (env->method.len && env->id.len && !env->result.len && !env->error.len) {
         rpc->o.events->request(rpc->o.arg, m);
     } else if (env->method.len && !env->id.len) {

@@ -163,9 +163,10 @@ int mp_spill_begin(struct mp_spill *s, const char *dirs, struct mcplug_error *er
             return MCPLUG_OK;
     }
     if (s->place > 1)
-        snprintf(others, sizeof others, ", nor in %zu other places", s->place - 1);
-    return s->place ? fail_at(dirs, 0, os_error, "no spill file in", others, err)
-                    : mp_fail_nomem(err);
+        snprintf(others, sizeof others, ", nor in %zu other directories", s->place - 1);
+    return s->place
+               ? fail_at(dirs, 0, os_error, "cannot create a spill file in", others, err)
+               : mp_fail_nomem(err);
 }
 
 /* ---- when a place is full ---- */

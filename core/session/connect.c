@@ -77,10 +77,10 @@ static void on_initialized(struct mp_session *s, mp_message *m)
 
     if (!text || !is_legacy(text) || !mp_view_equals(revision, text)) {
         mp_fail(&err, MCPLUG_EPROTO, "the server chose protocol revision \"%.40s\", %s",
-                text ? text : "", "which is none that was offered");
+                text ? text : "", "which was not offered");
     } else if (s->client.revision_wanted &&
                strcmp(s->client.revision_wanted, text) != 0) {
-        mp_fail(&err, MCPLUG_EPROTO, "revision %s was asked for, the server has %s",
+        mp_fail(&err, MCPLUG_EPROTO, "revision %s was requested, the server has %s",
                 s->client.revision_wanted, text);
     } else if (mp_identity_take(s->id, m, mp_message_inner(m, "serverInfo"), &err) ==
                MCPLUG_OK) {
@@ -222,8 +222,8 @@ static void fall_back(struct mp_session *s)
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
     if (s->client.revision_wanted && strcmp(s->client.revision_wanted, MP_MODERN) == 0) {
-        mp_fail(&err, MCPLUG_EPROTO, "revision %s was asked for, the server is older",
-                MP_MODERN);
+        mp_fail(&err, MCPLUG_EPROTO,
+                "revision %s was requested, the server only has older ones", MP_MODERN);
         mp_session_ready(s, &err);
     } else if (s->phase == MP_PROBING) {
         initialize(s);
@@ -372,7 +372,7 @@ static int use_transport(struct mp_session *s, struct mcplug_error *err)
     int r = s->cfg.fallback(s->cfg.arg, s->wire.transport->feature.next, s->wire.settings,
                             &other, &s->wire.fallback_settings, err);
     if (r == MCPLUG_OK) {
-        mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "going on with transport %s",
+        mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source, "continuing with transport %s",
                other->feature.name);
         mp_rpc_use(s->rpc, other, s->wire.fallback_settings);
     }
@@ -415,8 +415,10 @@ bool mp_connect_retry(struct mp_session *s, const struct mcplug_error *why)
                s->client.revision_wanted || why->code == MCPLUG_ENOMEM) {
         return false;
     } else {
-        mp_log(s->cfg.log, MCPLUG_LOG_VERBOSE, s->source,
-               "gone on server/discover (%s); once more with initialize", why->text);
+        mp_log(
+            s->cfg.log, MCPLUG_LOG_VERBOSE, s->source,
+            "the connection ended on server/discover (%s); trying again with initialize",
+            why->text);
         c->respawned = true;
         s->era = MP_ERA_LEGACY;
     }
@@ -440,10 +442,9 @@ static void on_connect_timeout(struct mp_timer *timer)
     size_t n = strlen(err.text);
     if (noise && !s->renewal.under_way) /* then it may be of long ago */
         snprintf(err.text + n, sizeof err.text - n,
-                 "; %llu line%s of its output %s no message%s, the last: %s",
+                 "; %llu line%s of its output %s not JSON-RPC, the last: %s",
                  (unsigned long long)noise, noise == 1 ? "" : "s",
-                 noise == 1 ? "is" : "are", noise == 1 ? "" : "s",
-                 mp_rpc_noise(s->rpc)->last);
+                 noise == 1 ? "is" : "are", mp_rpc_noise(s->rpc)->last);
     mp_session_ready(s, &err);
 }
 
@@ -488,7 +489,7 @@ bool mp_connect_renew(struct mp_session *s, const struct mcplug_error *why)
     r->last_at = now;
     if (++r->in_a_row > RENEWALS_MAX) /* it would be asked for ever */
         return false;
-    mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "%s; a new one is begun", why->text);
+    mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "%s; starting a new one", why->text);
     s->renewal.under_way = true;
     mp_session_enter(s, MP_OPENING);
     s->id->revision[0] = '\0';

@@ -146,7 +146,7 @@ static int ask_one(struct mp_request *call, mp_view key, mp_view question,
         r = mp_fail(err, MCPLUG_EPROTO, "the server's question has no method");
     else if (!handler)
         r = mp_fail(err, MCPLUG_EPROTO,
-                    "the server asks for %.100s, which it was not offered", text);
+                    "the server asks for %.100s, which the client did not declare", text);
     else if (input_of(call, key))
         r = mp_fail(err, MCPLUG_EPROTO, "the server asks twice under one key");
     else if (s->inputs.count >= MP_INPUTS_MAX)

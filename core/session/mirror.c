@@ -113,7 +113,7 @@ static const char *fault_of(const struct look *l, mp_view header, const char *na
     if (len > NAME_LENGTH_MAX)
         return "is longer than 256 bytes";
     if (!is_token(name, len))
-        return "is not a token as headers have it";
+        return "is not a valid header name";
     if (!mp_view_equals(type, "string") && !mp_view_equals(type, "integer") &&
         !mp_view_equals(type, "boolean"))
         return "is on a property whose type is not string, integer or boolean";
@@ -365,7 +365,7 @@ int mp_mirror_note(struct mp_session *s, struct mp_mirror *table, const char *na
     if (l.r == MCPLUG_ENOMEM)
         return mp_fail_nomem(err);
     if (l.r != MCPLUG_OK && table->dropped++ < WARNINGS_MAX)
-        mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "tool \"%.200s\" left out: %s",
+        mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "tool \"%.200s\" ignored: %s",
                name, why.text);
     *valid = l.r == MCPLUG_OK;
     return MCPLUG_OK;
@@ -377,7 +377,7 @@ void mp_mirror_adopt(struct mp_session *s, struct mp_mirror *table)
         return;
     if (table->dropped > WARNINGS_MAX)
         mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source,
-               "%zu more tools left out for their x-mcp-header",
+               "ignored %zu more tools because of their x-mcp-header",
                table->dropped - WARNINGS_MAX);
     mp_mirror_free(s->lists.mirror);
     s->lists.mirror = table;
@@ -468,10 +468,10 @@ int mp_mirror_pairs(const struct mp_request *call, const char *name,
             v = mp_view_is_object(v) ? last_of(mp_walk_into(v), step) : mp_bytes(NULL, 0);
         size_t at = values->len;
         if (at + v.len > VALUES_MAX && !mp_view_is_object(v) && !mp_view_is_array(v))
-            return mp_fail(err, MCPLUG_ETOOBIG,
-                           "the arguments that tool '%.200s' wants as headers are longer "
-                           "than 1 MiB",
-                           name);
+            return mp_fail(
+                err, MCPLUG_ETOOBIG,
+                "the arguments that tool '%.200s' takes as headers are longer than 1 MiB",
+                name);
         if (add_value(values, v)) /* the text still moves: offsets for now */
             pairs[count++] = (struct mcplug_pair){header, (const char *)at};
         if (values->failed)

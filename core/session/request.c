@@ -94,9 +94,10 @@ static int ask(struct mp_request *call, mp_message *m, struct mcplug_error *err)
     if (!call->tool && strcmp(call->method, "prompts/get") != 0 &&
         strcmp(call->method, "resources/read") != 0)
         return mp_fail(err, MCPLUG_EPROTO,
-                       "the server wants input for %s, which has none", call->method);
+                       "the server asks for input on %s, which cannot have any",
+                       call->method);
     if (++call->rounds > MP_ROUNDS_MAX)
-        return mp_fail(err, MCPLUG_EPROTO, "the server wants input for the %uth time",
+        return mp_fail(err, MCPLUG_EPROTO, "the server asks for input for the %uth time",
                        call->rounds);
     if (!state.len && !questions.len)
         return mp_fail(err, MCPLUG_EPROTO,

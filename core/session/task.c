@@ -110,7 +110,7 @@ static void on_task(struct mp_request *call, mp_message *m)
         give_up(call, MCPLUG_ECANCELED, "the server cancelled the task");
     } else if (mp_view_equals(status, "input_required")) {
         if (++call->rounds > MP_ROUNDS_MAX)
-            give_up(call, MCPLUG_EPROTO, "the task wants input again and again");
+            give_up(call, MCPLUG_EPROTO, "the task asks for input too often");
         else if (mp_inputs_ask(call, mp_message_inner(m, "inputRequests"), &err) != 0)
             mp_request_finish(call, NULL, &err);
     } else if (mp_view_equals(status, "working")) {
@@ -191,9 +191,11 @@ bool mp_task_begin(struct mp_request *call, mp_message *m, struct mcplug_error *
     struct mp_str members;
 
     if (!mp_view_is_string(id) || !call->tool) {
-        mp_fail(why, MCPLUG_EPROTO,
-                call->tool ? "the task has no taskId"
-                           : "a task came for what is no tool call");
+        mp_fail(
+            why, MCPLUG_EPROTO,
+            call->tool
+                ? "the task has no taskId"
+                : "the server answered a request that is not a tool call with a task");
         return false;
     }
     mp_task_free(call);

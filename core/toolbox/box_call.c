@@ -172,7 +172,7 @@ static int read_resource(struct mp_use *use, const char *arguments,
 
     mp_str_init(&params, MP_FRAME_MAX);
     if (!server || !uri)
-        r = mp_fail(err, MCPLUG_EINVAL, "%s wants \"server\" and \"uri\"", tool);
+        r = mp_fail(err, MCPLUG_EINVAL, "%s needs \"server\" and \"uri\"", tool);
     else if (!(use->member = mp_toolbox_member(use->box, server)))
         r = mp_fail(err, MCPLUG_EINVAL, "there is no server \"%.64s\"", server);
     else

@@ -230,7 +230,7 @@ static int name_tools(struct mp_box_server *m, const mcplug_list *list)
     mp_free(tools);
     if (r == MCPLUG_ETOOBIG)
         mp_log(m->box->registry->o.log, MCPLUG_LOG_WARN, m->server->service->source,
-               "its new tools have no names: it has had more than %d", MP_NAMES_TOOLS);
+               "its new tools get no names: it has had more than %d", MP_NAMES_TOOLS);
     return r == MCPLUG_ENOMEM ? r : MCPLUG_OK;
 }
 

@@ -13,7 +13,8 @@ START_TEST(a_line_of_endless_text_is_skipped_whole)
     ck_assert_int_eq(s->code, 0);
     ck_assert_str_eq(text_of(s), "fine");
     ck_assert_uint_eq(books(p).noise, 1);
-    ck_assert_uint_eq(logged(p, MCPLUG_LOG_WARN, "skipped what is no message: xxx"), 1);
+    ck_assert_uint_eq(
+        logged(p, MCPLUG_LOG_WARN, "ignored a line that is not JSON-RPC: xxx"), 1);
     check_good(p);
     check_memory(p, 4);
     peer_end(p);

@@ -222,7 +222,7 @@ START_TEST(a_peer_that_goes_takes_the_calls_under_way_with_it)
     ck_assert(now_ms() - since < bound_ms());
     for (unsigned i = 0; i < 100; i++) {
         check_call("gone", &s[i], MCPLUG_ECLOSED, 0, "");
-        ck_assert_msg(strstr(s[i].text, "(the request had been written)"), "%s",
+        ck_assert_msg(strstr(s[i].text, "(the request had already been sent)"), "%s",
                       s[i].text);
     }
     if (!p->dropped) { /* the next one finds nobody */

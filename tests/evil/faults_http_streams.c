@@ -116,7 +116,7 @@ START_TEST(a_call_that_is_not_answered_does_not_hold_up_the_new_session)
         check_call("good", &s[i], 0, 0, "good");
     for (unsigned i = 0; i < 2; i++)
         check_call("held", &held[i], MCPLUG_ECLOSED, 404,
-                   "(HTTP 404) (the request had been written)");
+                   "(HTTP 404) (the request had already been sent)");
     ck_assert_uint_eq(web_stat("good"), 10);
     ck_assert_uint_eq(web_stat("bad"), 3);
     ck_assert_uint_eq(web_stat("initializes"), 2);
@@ -163,7 +163,7 @@ START_TEST(a_call_whose_reply_had_begun_is_not_sent_again)
     struct peer *p = web_up("session");
     struct shot *s = shoot(p, "begun", 1, 1000 + bound_ms());
 
-    check_call("begun", s, MCPLUG_ECLOSED, 404, "(the request had been written)");
+    check_call("begun", s, MCPLUG_ECLOSED, 404, "(the request had already been sent)");
     check_good(p);
     ck_assert_uint_eq(web_stat("bad"), 1);
     ck_assert_uint_eq(web_stat("initializes"), 2);

@@ -34,7 +34,7 @@ static void check_death(int i, unsigned times)
                       s[k].code, s[k].text);
         ck_assert_msg(strstr(s[k].text, deaths[i].text), "%s", s[k].text);
         ck_assert_msg(strstr(s[k].text, deaths[i].detail), "%s", s[k].text);
-        ck_assert_msg(strstr(s[k].text, "(the request had been written)"), "%s",
+        ck_assert_msg(strstr(s[k].text, "(the request had already been sent)"), "%s",
                       s[k].text);
     }
     check_dropped(p, deaths[i].text);

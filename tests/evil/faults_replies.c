@@ -56,13 +56,13 @@ static const struct {
     {"cut-short", MCPLUG_EPROTO, 0, "text ends inside an array at byte ", 0, 0, 0},
     {"no-comma", MCPLUG_EPROTO, 0, "unexpected character '\"' at byte ", 0, 0, 0},
     {"input-not-offered", MCPLUG_EPROTO, 0,
-     "asks for sampling/createMessage, which it was not offered", 0, 0, 0},
+     "asks for sampling/createMessage, which the client did not declare", 0, 0, 0},
     {"input-empty", MCPLUG_EPROTO, 0, "neither inputRequests nor requestState", 0, 0, 0},
     {"input-array", MCPLUG_EPROTO, 0, "", 0, 0, 0},
     {"task-nameless", MCPLUG_EPROTO, 0, "the task has no taskId", 0, 0, 0},
     {"task-odd", MCPLUG_EPROTO, 0, "the task has an unknown status", 0, 0, 0},
-    {"state-forever", MCPLUG_EPROTO, 0, "wants input for the 33th time", 0, 0, 0},
-    {"input-forever", MCPLUG_EPROTO, 0, "wants input for the 33th time", 0, 0, 0},
+    {"state-forever", MCPLUG_EPROTO, 0, "asks for input for the 33th time", 0, 0, 0},
+    {"input-forever", MCPLUG_EPROTO, 0, "asks for input for the 33th time", 0, 0, 0},
 };
 enum { REPLIES = sizeof replies / sizeof *replies };
 

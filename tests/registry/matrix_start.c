@@ -277,21 +277,21 @@ START_TEST(what_a_server_said_last_is_part_of_why_it_did_not_start)
         "\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\"; done\n"
         "printf \"x$t\\n\" >&2; exit 7",
         "exit 7"};
-    static const char *const ends[] = {"; it said: no key h\303\244rd ? [1m", "\303\244",
+    static const char *const ends[] = {"; stderr: no key h\303\244rd ? [1m", "\303\244",
                                        "status 7)"};
     struct rig *r = rig_new(STDIO, "");
 
     set_shell(r, scripts[_i]);
     rig_add(r);
     UNTIL(r, 10000, rig_is(r, MCPLUG_STATE_WAITING) && rig_status(r).starts > 1);
-    const char *text = rig_status(r).error->text, *said = strstr(text, "; it said: ");
+    const char *text = rig_status(r).error->text, *said = strstr(text, "; stderr: ");
     size_t n = strlen(text), k = strlen(ends[_i]);
     ck_assert_msg(n > k && strcmp(text + n - k, ends[_i]) == 0, "%s", text);
     ck_assert_int_eq(said != NULL, _i < 2);
-    ck_assert(_i != 1 || strlen(said) == 11 + 159); /* whole characters */
+    ck_assert(_i != 1 || strlen(said) == 10 + 159); /* whole characters */
     ck_assert_ptr_nonnull(strstr(text, "exited with status 7"));
     if (said)
-        ck_assert_uint_ge(rig_logged(r, "; it said: "), 1);
+        ck_assert_uint_ge(rig_logged(r, "; stderr: "), 1);
     rig_end(r);
 }
 END_TEST
@@ -305,7 +305,7 @@ START_TEST(what_a_server_said_in_an_attempt_is_forgotten_with_the_next)
     r->ao.revision = "2026-07-28"; /* one process each */
     rig_add(r);
     UNTIL(r, 10000, rig_status(r).error);
-    ck_assert_msg(strstr(rig_status(r).error->text, "; it said: once"), "%s",
+    ck_assert_msg(strstr(rig_status(r).error->text, "; stderr: once"), "%s",
                   rig_status(r).error->text);
     UNTIL(r, 10000, rig_is(r, MCPLUG_STATE_WAITING) && rig_status(r).starts > 1);
     ck_assert_msg(!strstr(rig_status(r).error->text, "said"), "%s",

@@ -479,7 +479,7 @@ START_TEST(l1_every_line_has_its_severity_and_its_server)
     h = hold(talks(NULL, NULL), &o);
     LOGGED("VRB mcp:s ready after ");
     ck_assert_uint_eq(tools_of(h), 1);
-    LOGGED("VRB mcp:s 1 of 2 tools are left by toolsAllowed and toolsDenied");
+    LOGGED("VRB mcp:s 1 of 2 tools are allowed by toolsAllowed and toolsDenied");
     quick(h);
     LOGGED("VRB mcp:s Tool 'quick' completed successfully in ");
     mp_loop_fake_clock(host->loop);

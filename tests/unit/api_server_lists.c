@@ -81,7 +81,7 @@ static mcplug_server *hold_spoilt(mcplug_settings *s)
     mp_loop_fake_clock(host->loop);
     mp_service_recall(h->service, mp_strdup(at("kept.json")));
     let_go(true);
-    SOON(told_of("its list of tools can't be had") == 1);
+    SOON(told_of("cannot get its list of tools") == 1);
     return h;
 }
 
@@ -109,7 +109,7 @@ START_TEST(a_server_that_refuses_a_list_is_left_alone_until_it_changes_again)
     mcplug_server *h = hold_spoilt(spoils(REFUSAL, "5"));
     for (unsigned n = 2; n <= MP_REFUSALS_MAX; n++) {
         pass((uint64_t)MP_RETRY_MS << (n - 2));
-        SOON(told_of("can't be had") == n);
+        SOON(told_of("cannot get its list") == n);
     }
     pass(100000000);
     ck_assert_uint_eq(booked('*'), 1 + MP_REFUSALS_MAX);
@@ -130,9 +130,9 @@ START_TEST(a_list_that_makes_no_sense_is_asked_for_less_and_less_often)
     mcplug_server *h = hold_spoilt(spoils(NONSENSE, "99"));
     for (unsigned n = 2; n < 9; n++) {
         pass(ms - 1);
-        ck_assert_uint_eq(told_of("can't be had"), n - 1);
+        ck_assert_uint_eq(told_of("cannot get its list"), n - 1);
         pass(1);
-        SOON(told_of("can't be had") == n);
+        SOON(told_of("cannot get its list") == n);
         if (n <= MP_RETRY_DOUBLINGS + 1)
             ms *= 2;
     }

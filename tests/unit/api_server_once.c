@@ -139,7 +139,7 @@ START_TEST(once_gone_it_is_gone)
     mcplug_server *h = hold(talks("SLOW", "20"), &o);
     quick(h);
     ck_assert_int_eq(mcplug_restart(h, &err), MCPLUG_ECLOSED);
-    ck_assert_ptr_nonnull(strstr(err.text, "\"single\" was opened once"));
+    ck_assert_ptr_nonnull(strstr(err.text, "\"single\" was opened without supervision"));
     ck_assert_int_eq(status(h).state, MCPLUG_STATE_READY);
     call(h, "slow", NULL, &slow);
     call(h, "quick", NULL, &queued); /* never sent, and nothing can send it any more */
@@ -178,7 +178,7 @@ START_TEST(once_idle_it_is_gone_and_nothing_went_wrong)
     ck_assert_int_eq(mcplug_call_tool_wait(h, "quick", NULL, NULL, NULL, &err),
                      MCPLUG_ECLOSED);
     ck_assert_str_eq(err.text,
-                     "server \"single\" is not connected: stopped for being idle");
+                     "server \"single\" is not connected: stopped because it was idle");
     ck_assert_uint_eq(booked('+'), 1);
     end();
 }

@@ -41,8 +41,9 @@ START_TEST(three_misses_in_a_row_are_death)
     ck_assert_uint_eq(p.deaths, 0);
     misses("no answer within 3000ms");
     ck_assert_uint_eq(p.deaths, 1);
-    ck_assert_str_eq(p.why, "no sign of life: 3 health checks failed, the last: no "
-                            "answer within 3000ms");
+    ck_assert_str_eq(
+        p.why, "the server does not respond: 3 health checks failed, the last one: no "
+               "answer within 3000ms");
     pass(3600000);
     ck_assert_uint_eq(p.checks, 3); /* and that is the end of it */
     ck_assert_uint_eq(p.deaths, 1);
@@ -147,8 +148,10 @@ START_TEST(a_check_that_cannot_begin_is_a_miss)
     ck_assert_uint_eq(p.h.misses, 1);
     pass(2000);
     ck_assert_uint_eq(p.deaths, 1);
-    ck_assert_str_eq(p.why, "no sign of life: 3 health checks failed, the last: no way "
-                            "to ask");
+    ck_assert_str_eq(
+        p.why,
+        "the server does not respond: 3 health checks failed, the last one: no way "
+        "to ask");
 }
 END_TEST
 
@@ -200,7 +203,7 @@ START_TEST(a_suspect_is_checked_at_once_and_dead_after_fewer_misses)
     pass(3000);
     misses("gone");
     ck_assert_uint_eq(p.deaths, 1);
-    ck_assert_str_eq(p.why, "no sign of life: a health check failed: gone");
+    ck_assert_str_eq(p.why, "the server does not respond: a health check failed: gone");
 }
 END_TEST
 

@@ -262,7 +262,7 @@ START_TEST(a_no_without_a_reason_gets_one)
 {
     fake_legacy(&f, NULL, "{}");
     start("odd-mute");
-    ends(MCPLUG_EIO, "probe odd-mute says no without a reason");
+    ends(MCPLUG_EIO, "probe odd-mute reports a failure without a reason");
 }
 END_TEST
 

@@ -190,7 +190,8 @@ START_TEST(a_spill_that_cannot_be_written_fails_its_message_alone)
     char *text = reply("x", 500000);
     begin(256 * 1024, 1 << 30);
     a.limits.dir = "/proc/no/such/place";
-    check_broken(text, 65536, MCPLUG_EIO, "no spill file in /proc/no/such/place: ", 7);
+    check_broken(text, 65536, MCPLUG_EIO,
+                 "cannot create a spill file in /proc/no/such/place: ", 7);
     free(text);
     mp_assembler_clear(&a);
 }

@@ -10,7 +10,7 @@ static struct fake f;
 static struct outcome o;
 
 #define NOTE "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":%s}"
-#define WRITTEN "(the request had been written)"
+#define WRITTEN "(the request had already been sent)"
 
 static void begin(void)
 {

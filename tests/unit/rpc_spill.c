@@ -172,10 +172,11 @@ START_TEST(without_any_place_the_first_is_named_and_the_others_counted)
 {
     ck_assert_int_eq(mp_spill_begin(&s, "\n/proc/a/mcplug\n/proc/b\n/proc/c", &err),
                      MCPLUG_EIO);
-    ck_assert_str_eq(err.text, "no spill file in /proc/a/mcplug, nor in 2 other places: "
-                               "No such file or directory");
+    ck_assert_str_eq(err.text, "cannot create a spill file in /proc/a/mcplug, nor in 2 "
+                               "other directories: No such file or directory");
     ck_assert_int_eq(mp_spill_begin(&s, "/proc/a", &err), MCPLUG_EIO);
-    ck_assert_str_eq(err.text, "no spill file in /proc/a: No such file or directory");
+    ck_assert_str_eq(err.text,
+                     "cannot create a spill file in /proc/a: No such file or directory");
     ck_assert_int_eq(s.fd, -1);
     mp_spill_clear(&s);
 }

@@ -372,9 +372,9 @@ START_TEST(what_a_server_said_instead_is_told_with_the_time_out)
     ck_assert_str_eq(
         f.ready_why.text,
         _i ? "Connection to MCP server \"fake\" timed out after 30000ms; 2 lines of its "
-             "output are no messages, the last: Usage:  [1mserver [0m ?"
+             "output are not JSON-RPC, the last: Usage:  [1mserver [0m ?"
            : "Connection to MCP server \"fake\" timed out after 30000ms; 1 line of its "
-             "output is no message, the last: one");
+             "output is not JSON-RPC, the last: one");
     fake_clear(&f);
 }
 END_TEST

@@ -281,7 +281,7 @@ START_TEST(what_refuses_initialize_too_may_have_the_oldest_transport_alone)
     initialize_well();
     ck_assert_int_eq(f.era, MP_ERA_OLDEST);
     ck_assert_uint_eq(f.drops, 0);
-    ck_assert_ptr_nonnull(strstr(f.logged, "going on with transport older"));
+    ck_assert_ptr_nonnull(strstr(f.logged, "continuing with transport older"));
     fake_clear(&f);
 }
 END_TEST

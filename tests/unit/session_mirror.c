@@ -22,15 +22,21 @@ static const struct {
     {"{\"properties\":{" PROPERTY("a", "string", "") "}}",
      "x-mcp-header at \"a\" is empty"},
     {"{\"properties\":{" PROPERTY("a", "string", "My Region") "}}",
-     "x-mcp-header at \"a\" is not a token as headers have it"},
+     "x-mcp-header at \"a\" is not a valid header name"},
     {"{\"properties\":{" PROPERTY("a", "string", "Region:Primary") "}}",
-     "is not a token"},
-    {"{\"properties\":{" PROPERTY("a", "string", "R\xc3\xa9gion") "}}", "is not a token"},
-    {"{\"properties\":{" PROPERTY("a", "string", "A\\r\\nB") "}}", "is not a token"},
-    {"{\"properties\":{" PROPERTY("a", "string", "A\\u0000") "}}", "is not a token"},
-    {"{\"properties\":{" PROPERTY("a", "string", "A\\u007f") "}}", "is not a token"},
-    {"{\"properties\":{" PROPERTY("a", "string", "A@") "}}", "is not a token"},
-    {"{\"properties\":{" PROPERTY("a", "string", "[A]") "}}", "is not a token"},
+     "is not a valid header name"},
+    {"{\"properties\":{" PROPERTY("a", "string", "R\xc3\xa9gion") "}}",
+     "is not a valid header name"},
+    {"{\"properties\":{" PROPERTY("a", "string", "A\\r\\nB") "}}",
+     "is not a valid header name"},
+    {"{\"properties\":{" PROPERTY("a", "string", "A\\u0000") "}}",
+     "is not a valid header name"},
+    {"{\"properties\":{" PROPERTY("a", "string", "A\\u007f") "}}",
+     "is not a valid header name"},
+    {"{\"properties\":{" PROPERTY("a", "string", "A@") "}}",
+     "is not a valid header name"},
+    {"{\"properties\":{" PROPERTY("a", "string", "[A]") "}}",
+     "is not a valid header name"},
     {"{\"properties\":{" PROPERTY("a", "string", "Same") "," PROPERTY("b", "string",
                                                                       "Same") "}}",
      "x-mcp-header at \"b\" is a name that another property has"},
@@ -86,11 +92,11 @@ START_TEST(an_invalid_header_takes_its_tool_out_of_the_list_and_the_log_says_why
              invalid[_i].schema, GOOD);
     struct got g = list(tools);
     ck_assert_str_eq(g.names, "t good");
-    snprintf(line, sizeof line, "WRN mcp:fake tool \"bad\" left out: x-mcp-header");
+    snprintf(line, sizeof line, "WRN mcp:fake tool \"bad\" ignored: x-mcp-header");
     const char *at = strstr(f.logged, line);
     ck_assert_msg(at != NULL, "%s", f.logged);
     ck_assert_msg(strstr(at, invalid[_i].reason) != NULL, "%s", f.logged);
-    ck_assert_ptr_null(strstr(at + strlen(line), "left out"));
+    ck_assert_ptr_null(strstr(at + strlen(line), " ignored"));
     /* the others are as good as ever */
     call("t", "{\"region\":\"eu\"}");
     fake_expect(&f, "tools/call");
@@ -123,7 +129,7 @@ START_TEST(what_only_looks_like_a_header_does_no_harm)
              valid[_i]);
     struct got g = list(tools);
     ck_assert_msg(strcmp(g.names, "x y") == 0, "%s", f.logged);
-    ck_assert_ptr_null(strstr(f.logged, "left out"));
+    ck_assert_ptr_null(strstr(f.logged, " ignored"));
     fake_clear(&f);
 }
 END_TEST
@@ -210,7 +216,7 @@ START_TEST(all_tools_together_are_bounded)
     fclose(out);
     fake_say(&f, text);
     ck_assert_uint_eq(g.count, 16);
-    ck_assert_ptr_nonnull(strstr(f.logged, "tool \"big\" left out: x-mcp-header in all "
+    ck_assert_ptr_nonnull(strstr(f.logged, "tool \"big\" ignored: x-mcp-header in all "
                                            "tools takes more than 4 MiB"));
     free(text);
     free(tool);
@@ -232,11 +238,11 @@ START_TEST(a_hundred_bad_tools_are_named_and_the_rest_is_counted)
     start(true, MCPLUG_MIRRORS_PARAMS);
     struct got g = list(text);
     ck_assert_str_eq(g.names, "good");
-    for (const char *p = f.logged; (p = strstr(p, " left out: ")); p++)
+    for (const char *p = f.logged; (p = strstr(p, " ignored: ")); p++)
         lines++;
     ck_assert_uint_eq(lines, 100);
-    ck_assert_ptr_nonnull(
-        strstr(f.logged, "WRN mcp:fake 3 more tools left out for their x-mcp-header"));
+    ck_assert_ptr_nonnull(strstr(
+        f.logged, "WRN mcp:fake ignored 3 more tools because of their x-mcp-header"));
     free(text);
     fake_clear(&f);
 }
@@ -275,7 +281,7 @@ START_TEST(nothing_is_left_out_where_headers_are_not_sent)
         start(cases[i].modern, cases[i].caps);
         struct got g = list(REGION "," TOOL("bad", PROPERTY("a", "number", "A")));
         ck_assert_str_eq(g.names, "t bad");
-        ck_assert_ptr_null(strstr(f.logged, "left out"));
+        ck_assert_ptr_null(strstr(f.logged, " ignored"));
         call("t", "{\"region\":\"eu\"}");
         uint64_t id = fake_expect(&f, "tools/call");
         ck_assert_uint_eq(fake_metas(&f, "param:"), 0);

@@ -74,7 +74,7 @@ START_TEST(a_forgotten_session_is_begun_anew_without_a_word)
         still_works();
     }
     ck_assert_ptr_nonnull(
-        strstr(f.logged, "WRN mcp:fake " FORGOTTEN "; a new one is begun"));
+        strstr(f.logged, "WRN mcp:fake " FORGOTTEN "; starting a new one"));
     ck_assert_ptr_null(strstr(f.logged, "ERR "));
     fake_pass(&f, 100000); /* the time for connecting is not kept any more */
     still_works();
@@ -102,7 +102,8 @@ START_TEST(calls_under_way_fail_once_with_the_reason)
         ck_assert_uint_eq(others[i].times, 1);
         ck_assert_int_eq(others[i].code, MCPLUG_ECLOSED);
         ck_assert_int_eq(others[i].peer_status, 404);
-        ck_assert_str_eq(others[i].text, FORGOTTEN " (the request had been written)");
+        ck_assert_str_eq(others[i].text,
+                         FORGOTTEN " (the request had already been sent)");
     }
     ck_assert(fake_idle(&f)); /* they are not sent again */
     still_works();
@@ -182,7 +183,7 @@ START_TEST(lost_with_the_new_session_it_is_not_sent_a_third_time)
     fake_expect(&f, "tools/call");
     forget();
     ck_assert_uint_eq(o.times, 1);
-    ck_assert_str_eq(o.text, FORGOTTEN " (the request had been written)");
+    ck_assert_str_eq(o.text, FORGOTTEN " (the request had already been sent)");
     renew();
     ck_assert(fake_idle(&f));
     check_books();
@@ -204,7 +205,7 @@ START_TEST(calls_that_never_left_are_sent_in_the_new_session)
         fake_expect(&f, "tools/call");
     forget();
     ck_assert_uint_eq(o.times, 1);
-    ck_assert_str_eq(o.text, FORGOTTEN " (the request had been written)");
+    ck_assert_str_eq(o.text, FORGOTTEN " (the request had already been sent)");
     renew();
     for (int i = 0; i < 2; i++) {
         ck_assert_uint_eq(unsent[i].times, 0);

@@ -113,7 +113,7 @@ static const struct {
     {MCPLUG_EPEER, "no more"},
     {MCPLUG_ETIMEDOUT, "Connection to MCP server \"fake\" timed out after 30000ms"},
     {MCPLUG_EIO, "no socket left"},
-    {MCPLUG_EPROTO, "the server chose protocol revision \"\", which is none"},
+    {MCPLUG_EPROTO, "the server chose protocol revision \"\", which was not offered"},
 };
 
 static void check_dropped(int way)

@@ -365,7 +365,7 @@ START_TEST(a_lost_link_fails_every_call_once_and_says_if_it_was_written)
     for (size_t i = 0; i < 100; i++) {
         ck_assert_uint_eq(many[i].times, 1);
         ck_assert_int_eq(many[i].code, MCPLUG_ECLOSED);
-        ck_assert_int_eq(strstr(many[i].text, "had been written") != NULL, i < 50);
+        ck_assert_int_eq(strstr(many[i].text, "had already been sent") != NULL, i < 50);
     }
     ck_assert_uint_eq(f.drops, 1);
     assert_books_balance();
@@ -446,7 +446,7 @@ START_TEST(a_batch_is_taken_apart)
     ck_assert_str_eq(second.json, "{\"x\":1}");
     fake_say(&f, "[]");
     ck_assert_ptr_nonnull(
-        strstr(f.logged, "WRN mcp:fake skipped an array without messages"));
+        strstr(f.logged, "WRN mcp:fake ignored an array without messages"));
     fake_clear(&f);
 }
 END_TEST
@@ -460,15 +460,16 @@ START_TEST(noise_is_skipped_logged_and_bounded)
         fake_say(&f, "more noise");
     ck_assert_ptr_nonnull(strstr(f.logged, "Server listening\\x1b[31m on stdio"));
     size_t lines = 0;
-    for (char *p = f.logged; (p = strstr(p, "skipped what is no message")); p++)
+    for (char *p = f.logged; (p = strstr(p, "ignored a line that is not JSON-RPC")); p++)
         lines++;
     ck_assert_uint_eq(lines, 3); /* the same again is no news */
     for (int i = 0; i < 1000; i++)
         fake_sayf(&f, "noise %d", i);
-    for (char *p = f.logged; (p = strstr(p, "skipped what is no message")); p++)
+    for (char *p = f.logged; (p = strstr(p, "ignored a line that is not JSON-RPC")); p++)
         lines++;
     ck_assert_uint_eq(lines, 3 + 20);
-    ck_assert_ptr_nonnull(strstr(f.logged, "more that is no message is only counted"));
+    ck_assert_ptr_nonnull(
+        strstr(f.logged, "further lines that are not JSON-RPC are counted, not logged"));
     struct mcplug_ledger l = {.struct_size = sizeof l};
     fake_ledger(f.server, &l);
     ck_assert_uint_eq(l.noise, 2002);

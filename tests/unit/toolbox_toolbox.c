@@ -169,7 +169,7 @@ START_TEST(a_server_that_has_had_too_many_tools_keeps_those_it_has)
     ck_assert_uint_eq(mcplug_toolbox_count(box), 2);
     check_names("mcp__");
     ck_assert(find("mcp__s__a") && find("mcp__t__c") && !find("mcp__s__b"));
-    LOGGED("WRN mcp:s its new tools have no names: it has had more than 65536");
+    LOGGED("WRN mcp:s its new tools get no names: it has had more than 65536");
     ck_assert(!box->is_old); /* it is not tried over and over */
     end();
 }
@@ -201,7 +201,7 @@ START_TEST(r9_a_filtered_tool_is_not_listed_and_can_not_be_called)
                                         NULL, on_outcome, &s, &err));
     ck_assert_int_eq(err.code, MCPLUG_ECONFIG);
     ck_assert_uint_eq(s.times, 0);
-    LOGGED("VRB mcp:e 2 of 14 tools are left by toolsAllowed and toolsDenied");
+    LOGGED("VRB mcp:e 2 of 14 tools are allowed by toolsAllowed and toolsDenied");
     used(&s, "mcp__e__echo", "{\"text\":\"allowed\"}");
     ck_assert_str_eq(s.result, "allowed");
     end();
