@@ -15,7 +15,7 @@ struct wait {
     bool done;    /* where the loop is run here */
     sem_t *ended; /* else; a lock and a condition would wake the waiter twice */
     int result;
-    struct mcplug_error *err, own;
+    struct mcplug_error why;
 
     mcplug_server *server;
     const mcplug_settings *settings;
@@ -36,16 +36,16 @@ static void finished(struct wait *w, const struct mcplug_error *why)
 {
     w->result = why ? why->code : MCPLUG_OK;
     if (why)
-        mp_error_copy(w->err, why);
+        mp_error_copy(&w->why, why);
     w->done = true;
     if (w->ended)
         sem_post(w->ended); /* the waiter, and `w` with it, may be gone now */
 }
 
-/* After a start that failed, which told why in w->err. */
+/* After a start that failed, which told why in w->why. */
 static void not_started(struct wait *w)
 {
-    struct mcplug_error why = *w->err;
+    struct mcplug_error why = w->why;
     finished(w, &why);
 }
 
@@ -63,7 +63,7 @@ static void wait_posted(struct wait *w)
     sem_init(&ended, 0, 0);
     w->ended = &ended;
     if (mp_loop_post(w->host->loop, start_posted, w) != MCPLUG_OK) {
-        w->result = mp_fail_nomem(w->err);
+        w->result = mp_fail_nomem(&w->why);
     } else {
         while (sem_wait(&ended) != 0 && errno == EINTR) {
         }
@@ -83,17 +83,18 @@ static mcplug *host_of(const mcplug_server *server)
 
 static int wait_for(struct wait *w, struct mcplug_error *err)
 {
-    w->own = (struct mcplug_error)MCPLUG_ERROR_INIT;
-    w->err = err ? err : &w->own;
+    w->why = (struct mcplug_error)MCPLUG_ERROR_INIT;
     if (in_callback(w->host))
-        return mp_fail(w->err, MCPLUG_EINVAL, "blocking call inside a callback");
-    if (!mp_host_here(w->host)) {
+        return mp_fail(err, MCPLUG_EINVAL, "blocking call inside a callback");
+    if (mp_host_here(w->host)) {
+        w->start(w);
+        while (!w->done)
+            mp_loop_turn(w->host->loop, true);
+    } else {
         wait_posted(w);
-        return w->result;
     }
-    w->start(w);
-    while (!w->done)
-        mp_loop_turn(w->host->loop, true);
+    if (w->result != MCPLUG_OK)
+        mp_error_give(err, &w->why);
     return w->result;
 }
 
@@ -109,9 +110,9 @@ static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error
 static void start_open(struct wait *w)
 {
     int r = w->config ? mcplug_open_named(w->host, w->config, w->name, w->server_options,
-                                          on_ready, w, &w->server, w->err)
+                                          on_ready, w, &w->server, &w->why)
                       : mcplug_open(w->host, w->settings, w->server_options, on_ready, w,
-                                    &w->server, w->err);
+                                    &w->server, &w->why);
     if (r != MCPLUG_OK) {
         w->server = NULL;
         not_started(w);
@@ -181,20 +182,20 @@ static void on_reply(void *arg, mcplug_call *call, mcplug_result *result,
 static void start_request(struct wait *w)
 {
     if (!mcplug_request(w->server, w->method, w->params, w->call_options, on_reply, w,
-                        w->err))
+                        &w->why))
         not_started(w);
 }
 
 static void start_tool(struct wait *w)
 {
     if (!mcplug_call_tool(w->server, w->tool, w->params, w->call_options, on_reply, w,
-                          w->err))
+                          &w->why))
         not_started(w);
 }
 
 static void start_ping(struct wait *w)
 {
-    if (!mcplug_ping(w->server, w->call_options, on_reply, w, w->err))
+    if (!mcplug_ping(w->server, w->call_options, on_reply, w, &w->why))
         not_started(w);
 }
 
@@ -253,7 +254,7 @@ static void on_list(void *arg, mcplug_call *call, mcplug_list *list,
 
 static void start_list(struct wait *w)
 {
-    if (!mcplug_get_list(w->server, w->kind, w->call_options, on_list, w, w->err))
+    if (!mcplug_get_list(w->server, w->kind, w->call_options, on_list, w, &w->why))
         not_started(w);
 }
 
@@ -286,7 +287,7 @@ static void on_warm(void *arg, mcplug_toolbox *box, size_t ready, size_t failed)
 
 static void start_warm_up(struct wait *w)
 {
-    if (mcplug_toolbox_warm_up(w->box, on_warm, w, w->err) != MCPLUG_OK)
+    if (mcplug_toolbox_warm_up(w->box, on_warm, w, &w->why) != MCPLUG_OK)
         not_started(w);
 }
 
@@ -315,7 +316,7 @@ static void on_record(void *arg, mcplug_call *call, const struct mcplug_record *
 static void start_use(struct wait *w)
 {
     if (!mcplug_toolbox_call(w->box, w->tool, w->params, w->call_options, on_record, w,
-                             w->err))
+                             &w->why))
         not_started(w);
 }
 

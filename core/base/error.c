@@ -1,5 +1,6 @@
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,10 +11,24 @@ static void flatten(char *text)
             *text = ' ';
 }
 
+/* Who does not say how long theirs is has the oldest there is. */
+static bool has_flags(const struct mcplug_error *err)
+{
+    return err->struct_size >= offsetof(struct mcplug_error, reserved);
+}
+
+void mp_error_flag(struct mcplug_error *err, uint32_t flags)
+{
+    if (err && has_flags(err))
+        err->flags = flags;
+}
+
 int mp_failv(struct mcplug_error *err, int code, const char *fmt, va_list ap)
 {
     if (err) {
-        err->struct_size = sizeof *err;
+        if (err->struct_size == 0)
+            err->struct_size = offsetof(struct mcplug_error, flags);
+        mp_error_flag(err, 0);
         err->code = code;
         err->os_error = 0;
         err->peer_status = 0;
@@ -58,8 +73,21 @@ void mp_error_copy(struct mcplug_error *to, const struct mcplug_error *from)
     memset(to, 0, sizeof *to);
     memcpy(to, from, n);
     to->struct_size = sizeof *to;
+    to->flags &= MCPLUG_ERROR_SENT | MCPLUG_ERROR_RETRY;
+    to->reserved = 0;
     to->text[sizeof to->text - 1] = '\0';
     flatten(to->text);
+}
+
+void mp_error_give(struct mcplug_error *to, const struct mcplug_error *from)
+{
+    if (!to)
+        return;
+    to->code = from->code;
+    to->os_error = from->os_error;
+    to->peer_status = from->peer_status;
+    memcpy(to->text, from->text, sizeof to->text);
+    mp_error_flag(to, from->flags);
 }
 
 const char *mp_error_name(int code)

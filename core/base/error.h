@@ -20,8 +20,16 @@ MP_SHARED int mp_fail_os(struct mcplug_error *err, int code, int os_error,
 
 MP_SHARED int mp_fail_nomem(struct mcplug_error *err); /* MCPLUG_ENOMEM */
 
-/* Copies `from` into `to`, reading no more than its struct_size. */
+/* What is known of the request: MCPLUG_ERROR_*; filling an error says nothing of it.
+ * Written where the struct has it: it may be a module's or a program's. NULL is fine. */
+void mp_error_flag(struct mcplug_error *err, uint32_t flags);
+
+/* Copies `from` into `to`, reading no more than its struct_size: what comes from modules
+ * passes here. `to` need not be initialised, and is of this build. */
 MP_SHARED void mp_error_copy(struct mcplug_error *to, const struct mcplug_error *from);
+
+/* The other way: to a program, whose struct may be an older one. NULL is fine. */
+void mp_error_give(struct mcplug_error *to, const struct mcplug_error *from);
 
 const char *mp_error_name(int code); /* "ETIMEDOUT" .. */
 

@@ -24,7 +24,7 @@ int mp_plugin_fail(struct mcplug_error *err, int code, const char *file, const c
                    ...)
 {
     char shown[MP_PATH_SHOWN + 1];
-    struct mcplug_error reason;
+    struct mcplug_error reason = MCPLUG_ERROR_INIT;
     va_list ap;
 
     va_start(ap, fmt);

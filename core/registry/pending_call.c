@@ -131,6 +131,20 @@ static void doubt(struct mp_service *s)
         mp_health_suspect(&s->health, is_own_program ? 1 : MP_HEALTH_MISSES);
 }
 
+static void finish(struct mp_pending_call *c, mcplug_result *result,
+                   const struct mcplug_error *why);
+
+/* Whatever it failed of: may its request be made again? */
+static void fail(struct mp_pending_call *c, mcplug_result *result,
+                 const struct mcplug_error *why)
+{
+    struct mcplug_error told;
+
+    mp_error_copy(&told, why);
+    told.flags = mp_request_flags(&c->request, why);
+    finish(c, result, &told);
+}
+
 /* The one place where a call ends. What it held is free before anybody hears of it. */
 static void finish(struct mp_pending_call *c, mcplug_result *result,
                    const struct mcplug_error *why)
@@ -168,9 +182,9 @@ static void finish(struct mp_pending_call *c, mcplug_result *result,
 
 static void finish_cancelled(struct mp_job *job)
 {
-    static const struct mcplug_error why = {sizeof why, MCPLUG_ECANCELED, 0, 0,
-                                            "cancelled"};
-    finish(MP_OF(job, struct mp_pending_call, job), NULL, &why);
+    static const struct mcplug_error why = {
+        .struct_size = sizeof why, .code = MCPLUG_ECANCELED, .text = "cancelled"};
+    fail(MP_OF(job, struct mp_pending_call, job), NULL, &why);
 }
 
 static void finish_well(struct mp_job *job)
@@ -193,7 +207,7 @@ static void step(struct mp_pending_call *c)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     if (go_on(c, &why) != MCPLUG_OK)
-        finish(c, NULL, &why);
+        fail(c, NULL, &why);
 }
 
 static void on_up(struct mp_waiter *w, const struct mcplug_error *why)
@@ -201,7 +215,7 @@ static void on_up(struct mp_waiter *w, const struct mcplug_error *why)
     struct mp_pending_call *c = MP_OF(w, struct mp_pending_call, waiter);
 
     if (why)
-        finish(c, NULL, why);
+        fail(c, NULL, why);
     else
         step(c);
 }
@@ -225,7 +239,7 @@ static void on_late(struct mp_timer *timer)
     mp_fail(&why, MCPLUG_ETIMEDOUT, "%s%.200s%s timed out after %s%s",
             r->tool ? "MCP tool call '" : "", r->tool ? r->tool : r->method,
             r->tool ? "'" : "", after, where);
-    finish(c, NULL, &why);
+    fail(c, NULL, &why);
 }
 
 static void wait_for_server(struct mp_pending_call *c)
@@ -288,7 +302,10 @@ static void on_done(void *arg, mcplug_call *base, mcplug_result *result,
                 k->cause.text);
         why = &told;
     }
-    finish(c, result, why);
+    if (why)
+        fail(c, result, why);
+    else
+        finish(c, result, NULL);
 }
 
 /* The next thing on the way: the server, a turn in the queue, the wire. On failure it is
@@ -412,11 +429,14 @@ static int check(const mcplug_server *h, const char *method, const char *tool,
                        "tool '%.200s' of server \"%.64s\" is not allowed: toolsAllowed, "
                        "toolsDenied",
                        tool, s->name);
-    if (s->n_at_server >= MP_CALLS_WAITING)
-        return mp_fail(err, MCPLUG_EOVERLOADED,
-                       "server \"%.64s\": overloaded, %u calls are waiting until it is "
-                       "up (limit %u)",
-                       s->name, s->n_at_server, MP_CALLS_WAITING);
+    if (s->n_at_server >= MP_CALLS_WAITING) {
+        mp_fail(err, MCPLUG_EOVERLOADED,
+                "server \"%.64s\": overloaded, %u calls are waiting until it is up "
+                "(limit %u)",
+                s->name, s->n_at_server, MP_CALLS_WAITING);
+        mp_error_flag(err, MCPLUG_ERROR_RETRY);
+        return MCPLUG_EOVERLOADED;
+    }
     return MCPLUG_OK;
 }
 
@@ -477,6 +497,7 @@ static mcplug_call *set_out(struct mp_pending_call *c, bool ask, struct mcplug_e
     if (r != MCPLUG_OK) {
         set_stage(c, OVER);
         stop_waiting(c);
+        mp_error_flag(err, MCPLUG_ERROR_RETRY);
         if (is_wanted(c, MP_EVENT_ENDED))
             tell(c, MP_EVENT_ENDED, true, NULL, err);
         call_free(c);

@@ -13,8 +13,9 @@ void mp_registry_init(struct mp_registry *r, const struct mp_registry_options *o
 
 void mp_registry_end(struct mp_registry *r)
 {
-    struct mcplug_error why = {sizeof why, MCPLUG_ECANCELED, 0, 0,
-                               "the host is being freed"};
+    struct mcplug_error why = {.struct_size = sizeof why,
+                               .code = MCPLUG_ECANCELED,
+                               .text = "the host is being freed"};
 
     for (struct mp_service *s = r->services; s; s = s->next) {
         s->retired = true;

@@ -99,6 +99,11 @@ static void end_list(struct mp_list_call *c, mcplug_list *list,
     mcplug_list *own = NULL;
 
     leave(c);
+    if (why) {
+        mp_error_copy(&err, why);
+        err.flags = (c->fetches ? MCPLUG_ERROR_SENT : 0) | mp_error_retry(why);
+        why = &err;
+    }
     if (list && c->kind == MCPLUG_TOOLS && !(own = mp_server_filter(c->server, list))) {
         mp_fail_nomem(&err);
         why = &err;
@@ -110,8 +115,8 @@ static void end_list(struct mp_list_call *c, mcplug_list *list,
 
 static void finish_cancelled(struct mp_job *job)
 {
-    static const struct mcplug_error why = {sizeof why, MCPLUG_ECANCELED, 0, 0,
-                                            "cancelled"};
+    static const struct mcplug_error why = {
+        .struct_size = sizeof why, .code = MCPLUG_ECANCELED, .text = "cancelled"};
     end_list(MP_OF(job, struct mp_list_call, job), NULL, &why);
 }
 
@@ -271,8 +276,9 @@ mcplug_call *mp_server_get_list(mcplug_server *h, enum mcplug_kind kind,
 /* All of them end now. */
 static void cancel_lists(mcplug_server *h)
 {
-    static const struct mcplug_error why = {sizeof why, MCPLUG_ECANCELED, 0, 0,
-                                            "the server was closed"};
+    static const struct mcplug_error why = {.struct_size = sizeof why,
+                                            .code = MCPLUG_ECANCELED,
+                                            .text = "the server was closed"};
     while (h->list_calls)
         end_list(h->list_calls, NULL, &why);
 }
@@ -529,8 +535,10 @@ void mp_server_settle(mcplug_server *h)
 static void finish_close(struct mp_job *job)
 {
     mcplug_server *h = MP_OF(job, mcplug_server, close_job);
-    static const struct mcplug_error why = {sizeof why, MCPLUG_ECANCELED, 0, 0,
-                                            "the server was closed before it was ready"};
+    static const struct mcplug_error why = {
+        .struct_size = sizeof why,
+        .code = MCPLUG_ECANCELED,
+        .text = "the server was closed before it was ready"};
     if (h->ready_due)
         tell_ready(h, &why);
     cancel_lists(h);
@@ -681,7 +689,9 @@ void mcplug_server_status(mcplug_server *h, struct mcplug_status *out)
 int mcplug_restart(mcplug_server *h, struct mcplug_error *err)
 {
     struct mp_service *s = h->service;
-    struct mcplug_error why = {sizeof why, MCPLUG_ECLOSED, 0, 0, "restarted on request"};
+    struct mcplug_error why = {.struct_size = sizeof why,
+                               .code = MCPLUG_ECLOSED,
+                               .text = "restarted on request"};
 
     enum mp_keeper_state state = s->keeper.state;
     if (state == MP_KEEPER_STOPPING) /* what counts is what comes of it */

@@ -35,8 +35,9 @@ struct mp_rpc {
     struct mp_job ender; /* ends the calls of an rpc that was closed */
 };
 
-static const struct mcplug_error asked_for = {sizeof asked_for, MCPLUG_ECANCELED, 0, 0,
-                                              "the server was closed"};
+static const struct mcplug_error asked_for = {.struct_size = sizeof asked_for,
+                                              .code = MCPLUG_ECANCELED,
+                                              .text = "the server was closed"};
 
 /* ---- frames that wait ---- */
 

@@ -547,8 +547,9 @@ void mp_lists_unwatched(struct mp_session *s)
 /* Fetches that wait for the loop end here; those on the wire ended with it. */
 void mp_lists_clear(struct mp_session *s)
 {
-    static const struct mcplug_error closed = {sizeof closed, MCPLUG_ECANCELED, 0, 0,
-                                               "the server was closed"};
+    static const struct mcplug_error closed = {.struct_size = sizeof closed,
+                                               .code = MCPLUG_ECANCELED,
+                                               .text = "the server was closed"};
     for (int i = 0; i < MP_KINDS; i++) {
         if (s->lists.kept[i].fetch)
             finish(s->lists.kept[i].fetch, &closed);

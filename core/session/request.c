@@ -390,6 +390,45 @@ bool mp_request_was_written(const struct mp_request *call)
     return call->reached || call->rpc.written;
 }
 
+uint32_t mp_error_retry(const struct mcplug_error *why)
+{
+    switch (why->code) {
+    case MCPLUG_EREFUSED:
+    case MCPLUG_ETIMEDOUT:
+    case MCPLUG_ECANCELED:
+    case MCPLUG_ECLOSED:
+    case MCPLUG_EIO:
+    case MCPLUG_EOVERLOADED:
+    case MCPLUG_ERESTART:
+    case MCPLUG_ERESTARTING:
+        return MCPLUG_ERROR_RETRY;
+    default:
+        return 0; /* the cause lasts */
+    }
+}
+
+static bool has_effects(const struct mp_request *call)
+{
+    static const char *const harmless[] = {
+        "resources/read",      "prompts/get",           "completion/complete",
+        "resources/subscribe", "resources/unsubscribe", "resources/list",
+        "prompts/list",        "logging/setLevel",      "resources/templates/list"};
+
+    if (call->tool || call->pings)
+        return !call->pings;
+    for (size_t i = 0; i < MP_COUNT(harmless); i++)
+        if (strcmp(call->method, harmless[i]) == 0)
+            return false;
+    return true;
+}
+
+uint32_t mp_request_flags(const struct mp_request *call, const struct mcplug_error *why)
+{
+    if (!mp_request_was_written(call))
+        return MCPLUG_ERROR_RETRY;
+    return MCPLUG_ERROR_SENT | (has_effects(call) ? 0 : mp_error_retry(why));
+}
+
 /* ---- while the session is renewed ---- */
 
 /* Where sessions come and go on their own, a connection that is just being lost may be

@@ -162,6 +162,11 @@ int mp_request_check(bool has_done, struct mcplug_error *err);
 /* Has the server seen it, or part of it, or may it have? */
 bool mp_request_was_written(const struct mp_request *call);
 
+/* Of a failure: MCPLUG_ERROR_*. */
+uint32_t mp_request_flags(const struct mp_request *call, const struct mcplug_error *why);
+/* Of a failure of what has no effects. */
+uint32_t mp_error_retry(const struct mcplug_error *why);
+
 /* What it counts as, and what an event says of its result. */
 enum mp_outcome mp_request_outcome(const struct mp_request *call,
                                    const struct mcplug_error *why);

@@ -49,17 +49,28 @@ enum {
     MCPLUG_ERESTARTING = -16 /* mcp_restart_in_progress */
 };
 
-/* Caller-allocated, so a failure can be told even without memory. */
+/* What is known of a request that failed: mcplug_error.flags. */
+enum {
+    MCPLUG_ERROR_SENT = 1, /* it had left: the server may have carried it out */
+    /* It is safe to repeat, for it was not carried out, or it has no effects; which does
+     * not mean that it will succeed then. */
+    MCPLUG_ERROR_RETRY = 2
+};
+
+/* Caller-allocated, so a failure can be told even without memory. Begins as
+ * MCPLUG_ERROR_INIT; members behind struct_size are not written. */
 struct mcplug_error {
     uint32_t struct_size;
     int32_t code;        /* MCPLUG_E* */
     int32_t os_error;    /* errno, or 0 */
     int32_t peer_status; /* JSON-RPC or HTTP status, close code, exit status */
     char text[496];      /* one line, no trailing newline */
+    uint32_t flags;      /* MCPLUG_ERROR_*, or-ed; 0: it was no request */
+    uint32_t reserved;   /* 0 */
 };
 #define MCPLUG_ERROR_INIT                                                                \
     {                                                                                    \
-        sizeof(struct mcplug_error), 0, 0, 0, ""                                         \
+        sizeof(struct mcplug_error), 0, 0, 0, "", 0, 0                                   \
     }
 
 /* Severities, as they appear in log lines: ERR WRN VRB TRC. */

@@ -138,7 +138,10 @@ static void command(uint8_t c)
         break;
     case 7:
         if (f.conn) {
-            struct mcplug_error why = {sizeof why, MCPLUG_ECLOSED, 32, 0, "gone"};
+            struct mcplug_error why = {.struct_size = sizeof why,
+                                       .code = MCPLUG_ECLOSED,
+                                       .os_error = 32,
+                                       .text = "gone"};
             mcplug_conn *conn = f.conn;
             f.conn = NULL;
             mp_link_wire.closed(conn, &why);

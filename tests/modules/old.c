@@ -25,6 +25,28 @@ static int old_send(void *t, mcplug_buf *frame, const struct mcplug_envelope *en
     return MCPLUG_OK;
 }
 
+/* Hangs up instead, with a reason that is as long as it was then. */
+static int cut_send(void *t, mcplug_buf *frame, const struct mcplug_envelope *env,
+                    struct mcplug_error *err)
+{
+    struct mcplug_error cut = {sizeof cut, MCPLUG_EIO, 0, 0, "the old wire was cut"};
+    (void)env, (void)err;
+    host->mem->buf_unref(frame);
+    host->wire->closed(t, &cut);
+    return MCPLUG_OK;
+}
+
+static int cut_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
+                    void **out, struct mcplug_error *err)
+{
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
+    (void)err;
+    if (host->diag->fail(&own, MCPLUG_EIO, "%0500d", 1) != MCPLUG_EIO ||
+        own.struct_size != sizeof own)
+        return MCPLUG_EIO;
+    return old_open(ctx, conn, settings, out, err);
+}
+
 static void old_close(void *t)
 {
     host->wire->closed(t, NULL);
@@ -53,6 +75,14 @@ static const struct mcplug_transport_ops ops = {
     .destroy = old_destroy,
 };
 
+static const struct mcplug_transport_ops cut_ops = {
+    .struct_size = sizeof cut_ops,
+    .open = cut_open,
+    .send = cut_send,
+    .close = old_close,
+    .destroy = old_destroy,
+};
+
 static const char *const schemes[] = {"old", NULL};
 
 static const struct mcplug_feature features[] = {
@@ -61,6 +91,10 @@ static const struct mcplug_feature features[] = {
      .summary = "Echo of days gone by",
      .accepts = schemes,
      .ops = &ops},
+    {.kind = MCPLUG_TRANSPORT,
+     .name = "old-cut",
+     .summary = "Hangs up on whatever it is given",
+     .ops = &cut_ops},
 };
 
 MCPLUG_PLUGIN(old) = {

@@ -66,7 +66,8 @@ START(inside)
 
 START(twice)
 {
-    struct mcplug_error why = {sizeof why, MCPLUG_EIO, 0, 0, "the second word"};
+    struct mcplug_error why = {
+        .struct_size = sizeof why, .code = MCPLUG_EIO, .text = "the second word"};
     BEGIN();
     HEALTH(one)->verdict(check, NULL);
     HEALTH(one)->verdict(check, &why);

@@ -174,8 +174,8 @@ static void leak(void)
 static int unruly_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
                        void **out, struct mcplug_error *err)
 {
-    const struct mcplug_error refused = {sizeof refused, MCPLUG_EREFUSED, 0, 0,
-                                         "go away"};
+    const struct mcplug_error refused = {
+        .struct_size = sizeof refused, .code = MCPLUG_EREFUSED, .text = "go away"};
 
     (void)ctx, (void)settings;
     *out = conn;
@@ -207,7 +207,8 @@ static int unruly_send(void *t, mcplug_buf *frame, const struct mcplug_envelope 
     meddle();
     leak();
     if (IS(ends_by_itself) || IS(exchange_fails)) {
-        const struct mcplug_error lost = {sizeof lost, MCPLUG_EIO, 0, 0, "the peer left"};
+        const struct mcplug_error lost = {
+            .struct_size = sizeof lost, .code = MCPLUG_EIO, .text = "the peer left"};
         if (IS(exchange_fails))
             host->wire->exchange_end(t, env->exchange, &lost);
         else

@@ -3,6 +3,7 @@
 #include "talker_kit.h"
 
 #include <pthread.h>
+#include <signal.h>
 
 /* ---- references ---- */
 
@@ -496,6 +497,124 @@ START_TEST(subscription_without_a_resource_is_refused)
 }
 END_TEST
 
+/* ---- may it be repeated? ---- */
+
+struct failed {
+    unsigned times;
+    int code;
+    uint32_t flags;
+};
+
+static void on_failed(void *arg, mcplug_call *c, mcplug_result *result,
+                      const struct mcplug_error *why)
+{
+    struct failed *f = arg;
+    (void)c, (void)result;
+    ck_assert_ptr_nonnull(why);
+    ck_assert_uint_eq(why->struct_size, sizeof *why);
+    f->times++;
+    f->code = why->code;
+    f->flags = why->flags;
+}
+
+START_TEST(failure_tells_whether_its_request_had_left_and_may_be_repeated)
+{
+    enum { SENT = MCPLUG_ERROR_SENT, RETRY = MCPLUG_ERROR_RETRY };
+    static const struct {
+        const char *method, *tool;
+        bool is_down, cancel;
+        int code;
+        uint32_t flags;
+    } rows[] = {
+        {NULL, "die", false, false, MCPLUG_EIO, SENT},
+        {NULL, "hang", false, false, MCPLUG_ETIMEDOUT, SENT},
+        {NULL, "hang", false, true, MCPLUG_ECANCELED, SENT},
+        {NULL, "hang", true, false, MCPLUG_ETIMEDOUT, RETRY},
+        {NULL, "hang", true, true, MCPLUG_ECANCELED, RETRY},
+        {NULL, "x", false, false, MCPLUG_EPEER, SENT},
+        {"x/y", NULL, false, false, MCPLUG_EPEER, SENT},
+        {"resources/read", NULL, false, false, MCPLUG_EPEER, SENT}, /* it lasts */
+        {"resources/read", NULL, true, false, MCPLUG_ETIMEDOUT, RETRY},
+    };
+    struct mcplug_call_options o = {.struct_size = sizeof o, .timeout_ms = 50};
+    struct failed f = {0};
+    begin_bare();
+    mcplug_settings *s = SCRIPTED("ERROR", "{\"code\":-1,\"message\":\"no\"}", "FIRST",
+                                  rows[_i].is_down ? "exec cat > /dev/null" : "");
+    mcplug_server *h = NULL;
+    if (rows[_i].is_down) {
+        ck_assert_int_eq(mcplug_open(host, s, NULL, NULL, NULL, &h, &err), MCPLUG_OK);
+        mcplug_settings_free(s);
+    } else {
+        h = hold(s, NULL);
+    }
+    const struct mcplug_call_options *given =
+        rows[_i].code == MCPLUG_ETIMEDOUT ? &o : NULL;
+    const char *method = rows[_i].method;
+    if (method && !strcmp(method, "resources/read") && !rows[_i].is_down)
+        method =
+            "completion/complete"; /* which has no effects either, and is not known */
+    mcplug_call *c =
+        rows[_i].tool
+            ? mcplug_call_tool(h, rows[_i].tool, NULL, given, on_failed, &f, &err)
+            : mcplug_request(h, method, NULL, given, on_failed, &f, &err);
+    ck_assert_msg(c != NULL, "%s", err.text);
+    if (rows[_i].cancel) {
+        turn_for(20);
+        mcplug_cancel(c);
+    }
+    UNTIL(f.times);
+    ck_assert_msg(f.code == rows[_i].code ||
+                      (rows[_i].code == MCPLUG_EIO && f.code == MCPLUG_ECLOSED),
+                  "%s", mcplug_error_name(f.code));
+    ck_assert_uint_eq(f.flags, rows[_i].flags);
+    end();
+}
+END_TEST
+
+START_TEST(request_without_effects_may_be_repeated_after_its_server_has_gone)
+{
+    struct failed f[2] = {{0}};
+    struct outcome out;
+    begin_bare();
+    mcplug_server *h = hold(talks("SLOW", "60"), NULL);
+    call(h, "slow", NULL, &out); /* so that it answers nothing else */
+    ck_assert_ptr_nonnull(mcplug_ping(h, NULL, on_failed, &f[0], &err));
+    ck_assert_ptr_nonnull(
+        mcplug_request(h, "resources/list", NULL, NULL, on_failed, &f[1], &err));
+    turn_for(20);
+    kill((pid_t)status(h).pid, SIGKILL);
+    UNTIL(f[0].times && f[1].times);
+    for (int i = 0; i < 2; i++)
+        ck_assert_uint_eq(f[i].flags, MCPLUG_ERROR_SENT | MCPLUG_ERROR_RETRY);
+    end();
+}
+END_TEST
+
+/* A program of an older release has a shorter struct. */
+START_TEST(error_is_written_as_far_as_it_goes)
+{
+    struct mcplug_call_options o = {.struct_size = sizeof o, .timeout_ms = 20};
+    begin_bare();
+    mcplug_server *h = hold(talks("SLOW", "60"), NULL);
+    for (int i = 0; i < 2; i++) {
+        struct mcplug_error e = MCPLUG_ERROR_INIT;
+        if (i == 0)
+            e.struct_size = offsetof(struct mcplug_error, flags);
+        e.flags = 77;
+        ck_assert_int_eq(mcplug_call_tool_wait(h, "slow", NULL, &o, NULL, &e),
+                         MCPLUG_ETIMEDOUT);
+        ck_assert_str_eq(e.text, "MCP tool call 'slow' timed out after 20ms");
+        ck_assert_uint_eq(e.flags, i ? MCPLUG_ERROR_SENT : 77);
+        e.flags = 77;
+        ck_assert_int_eq(mcplug_call_tool_wait(h, NULL, NULL, &o, NULL, &e),
+                         MCPLUG_EINVAL);
+        ck_assert_uint_eq(e.flags, i ? 0 : 77);
+    }
+    end();
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_loop_test(tc, call_that_has_ended_can_be_cancelled_by_who_has_a_reference,
@@ -514,6 +633,10 @@ static void add(TCase *tc)
     tcase_add_loop_test(tc, subscription_under_way_ends_when_it_is_not_wanted_any_more, 0,
                         2);
     tcase_add_test(tc, subscription_without_a_resource_is_refused);
+    tcase_add_loop_test(
+        tc, failure_tells_whether_its_request_had_left_and_may_be_repeated, 0, 9);
+    tcase_add_test(tc, request_without_effects_may_be_repeated_after_its_server_has_gone);
+    tcase_add_test(tc, error_is_written_as_far_as_it_goes);
 }
 
 int main(void)

@@ -288,7 +288,10 @@ void fake_hang_up(struct fake *f, int os_error, const char *text)
 static struct mcplug_error reason(int code, int os_error, int peer_status,
                                   const char *text)
 {
-    struct mcplug_error why = {sizeof why, code, os_error, peer_status, ""};
+    struct mcplug_error why = {.struct_size = sizeof why,
+                               .code = code,
+                               .os_error = os_error,
+                               .peer_status = peer_status};
     snprintf(why.text, sizeof why.text, "%s", text ? text : "");
     return why;
 }

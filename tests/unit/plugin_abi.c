@@ -26,12 +26,14 @@ static const struct {
     AT(mcplug_pair, name, 0),
     AT(mcplug_pair, value, 8),
 
-    SIZE(mcplug_error, 512),
+    SIZE(mcplug_error, 520),
     AT(mcplug_error, struct_size, 0),
     AT(mcplug_error, code, 4),
     AT(mcplug_error, os_error, 8),
     AT(mcplug_error, peer_status, 12),
     AT(mcplug_error, text, 16),
+    AT(mcplug_error, flags, 512),
+    AT(mcplug_error, reserved, 516),
 
     SIZE(mcplug_mem, 64),
     AT(mcplug_mem, struct_size, 0),

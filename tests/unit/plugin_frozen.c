@@ -138,6 +138,7 @@ enum { NUMBERS_3(NOW_IS) };
 static void was_0(void)
 {
 #undef MCPLUG_TYPES_H
+#undef MCPLUG_ERROR_INIT
 #undef MCPLUG_PLUGIN_H
 #undef MCPLUG_ABI_MINOR
 #include "../modules/abi-1.0/mcplug/types.h"
@@ -150,6 +151,7 @@ static void was_0(void)
 static void was_1(void)
 {
 #undef MCPLUG_TYPES_H
+#undef MCPLUG_ERROR_INIT
 #undef MCPLUG_PLUGIN_H
 #undef MCPLUG_ABI_MINOR
 #include "../modules/abi-1.1/mcplug/types.h"
@@ -162,6 +164,7 @@ static void was_1(void)
 static void was_2(void)
 {
 #undef MCPLUG_TYPES_H
+#undef MCPLUG_ERROR_INIT
 #undef MCPLUG_PLUGIN_H
 #undef MCPLUG_ABI_MINOR
 #include "../modules/abi-1.2/mcplug/types.h"
@@ -174,6 +177,7 @@ static void was_2(void)
 static void was_3(void)
 {
 #undef MCPLUG_TYPES_H
+#undef MCPLUG_ERROR_INIT
 #undef MCPLUG_PLUGIN_H
 #undef MCPLUG_ABI_MINOR
 #include "../modules/abi-1.3/mcplug/types.h"
@@ -222,6 +226,24 @@ START_TEST(a_module_of_every_minor_loads)
     for (size_t i = 0; i < MP_COUNT(modules); i++)
         ck_assert_msg(load(place(modules[i], modules[i])) == MCPLUG_OK, "%s", err.text);
     was_0(), was_1(), was_2(), was_3(); /* they are checked already */
+}
+END_TEST
+
+/* Its structs are on its stack, and shorter than ours. */
+START_TEST(a_module_of_minor_0_hangs_up_with_a_reason_of_its_own_length)
+{
+    const struct mcplug_server_options o = {.struct_size = sizeof o, .once = 1};
+    mcplug_settings *settings = mcplug_settings_new("old-cut");
+    mcplug_server *server = NULL;
+
+    place("old.so", "old-cut.so");
+    err.struct_size = sizeof err;
+    err.flags = ~0u;
+    int r = mcplug_open_wait(host, settings, &o, &server, &err);
+    ck_assert_int_eq(r, MCPLUG_EIO);
+    ck_assert_msg(strstr(err.text, "the old wire was cut") != NULL, "%s", err.text);
+    ck_assert_uint_eq(err.flags, 0);
+    mcplug_settings_free(settings);
 }
 END_TEST
 
@@ -294,6 +316,7 @@ static Suite *make_suite(void)
     suite_add_tcase(suite, tc);
     tcase_add_test(tc,
                    a_server_of_minor_1_gets_arguments_beside_a_call_and_is_told_its_end);
+    tcase_add_test(tc, a_module_of_minor_0_hangs_up_with_a_reason_of_its_own_length);
     tcase_add_test(
         tc, a_server_of_minor_3_is_waited_for_while_it_starts_and_may_be_cut_short);
     return suite;

@@ -434,7 +434,10 @@ END_TEST
 
 START_TEST(a_call_made_before_the_loss_is_known_waits_too)
 {
-    struct mcplug_error why = {sizeof why, MCPLUG_ECLOSED, 0, 404, FORGOTTEN};
+    struct mcplug_error why = {.struct_size = sizeof why,
+                               .code = MCPLUG_ECLOSED,
+                               .peer_status = 404,
+                               .text = FORGOTTEN};
     mcplug_conn *conn;
 
     start();

@@ -140,8 +140,9 @@ static void check_dropped(int way)
 static void set_up(int way)
 {
     if (way == NOT_OPENED)
-        f.open_why =
-            (struct mcplug_error){sizeof f.open_why, MCPLUG_EIO, 0, 0, "no socket left"};
+        f.open_why = (struct mcplug_error){.struct_size = sizeof f.open_why,
+                                           .code = MCPLUG_EIO,
+                                           .text = "no socket left"};
 }
 
 START_TEST(when_the_renewal_fails_it_is_dropped_and_what_waits_fails_once)
@@ -274,7 +275,10 @@ END_TEST
 
 START_TEST(what_nobody_knows_to_be_ready_is_not_dropped)
 {
-    struct mcplug_error why = {sizeof why, MCPLUG_ECLOSED, 0, 404, FORGOTTEN};
+    struct mcplug_error why = {.struct_size = sizeof why,
+                               .code = MCPLUG_ECLOSED,
+                               .peer_status = 404,
+                               .text = FORGOTTEN};
     char line[256];
 
     fake_init(&f);
