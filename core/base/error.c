@@ -101,14 +101,33 @@ const char *mp_error_name(int code)
     return i >= 0 && i < (int)(sizeof names / sizeof names[0]) ? names[i] : "EUNKNOWN";
 }
 
-int mp_take_options_(void *own, uint32_t size, const void *given, uint32_t given_size,
-                     struct mcplug_error *err)
+enum { OPTIONS_MAX = 64 * 1024 }; /* bytes of a struct: more is no size */
+
+static bool is_zero(const unsigned char *p, size_t len)
 {
+    while (len && *p == 0)
+        p++, len--;
+    return len == 0;
+}
+
+int mp_take_options_(void *own, uint32_t size, size_t reserved, const void *given,
+                     uint32_t given_size, struct mcplug_error *err)
+{
+    const unsigned char *bytes = given;
+
     memcpy(own, &size, sizeof size);
     if (!given)
         return MCPLUG_OK;
-    if (given_size < sizeof size)
+    if (given_size < sizeof size || given_size > OPTIONS_MAX)
         return mp_fail(err, MCPLUG_EINVAL, "options without their struct_size");
+    if (given_size > size && !is_zero(bytes + size, given_size - size))
+        return mp_fail(err, MCPLUG_ENOTSUP,
+                       "options of a newer release: members behind the %u bytes that "
+                       "this library knows are set",
+                       size);
+    if (reserved && given_size >= reserved + sizeof(uint32_t) &&
+        !is_zero(bytes + reserved, sizeof(uint32_t)))
+        return mp_fail(err, MCPLUG_EINVAL, "`reserved` must be 0");
     memcpy(own, given, given_size < size ? given_size : size);
     memcpy(own, &size, sizeof size);
     return MCPLUG_OK;

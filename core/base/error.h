@@ -34,11 +34,18 @@ void mp_error_give(struct mcplug_error *to, const struct mcplug_error *from);
 const char *mp_error_name(int code); /* "ETIMEDOUT" .. */
 
 /* Fills the zeroed struct `own` with what the program's `given` has of it: NULL is fine,
- * and it may be older or newer. Both begin with struct_size. MCPLUG_EINVAL: it is 0. */
+ * and it may be older or newer. Both begin with struct_size. MCPLUG_EINVAL: that is 0, or
+ * `reserved` is not, so that it can get a meaning; MCPLUG_ENOTSUP: members that this
+ * build does not know are set. */
 #define mp_take_options(own, given, err)                                                 \
-    mp_take_options_(own, sizeof *(own), given, (given) ? (given)->struct_size : 0, err)
-int mp_take_options_(void *own, uint32_t size, const void *given, uint32_t given_size,
-                     struct mcplug_error *err);
+    mp_take_options_(own, sizeof *(own), offsetof(__typeof__(*(own)), reserved), given,  \
+                     (given) ? (given)->struct_size : 0, err)
+/* Of one that has no such member. */
+#define mp_take_bare_options(own, given, err)                                            \
+    mp_take_options_(own, sizeof *(own), 0, given, (given) ? (given)->struct_size : 0,   \
+                     err)
+int mp_take_options_(void *own, uint32_t size, size_t reserved, const void *given,
+                     uint32_t given_size, struct mcplug_error *err);
 
 /* The other way: `out` gets as much of `own` as it has room for; its struct_size stays.
  */

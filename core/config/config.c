@@ -534,7 +534,7 @@ mcplug_config *mcplug_config_load(const struct mcplug_config_options *options,
     struct mcplug_config_options given = {0};
     struct mcplug_error why = MCPLUG_ERROR_INIT;
 
-    if (mp_take_options(&given, options, err) != MCPLUG_OK)
+    if (mp_take_bare_options(&given, options, err) != MCPLUG_OK)
         return NULL;
     struct mcplug_config *config = mp_alloc(sizeof *config);
     if (!config) {

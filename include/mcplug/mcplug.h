@@ -29,8 +29,10 @@
  * drop with the function named after it. take: consumed. Strings, settings and
  * configurations that you pass are copied, or kept as long as they are needed: you may
  * free them at once. Structs that you pass begin with struct_size: set it to sizeof, and
- * zero what you do not use; options without it fail with MCPLUG_EINVAL, structs to be
- * filled are left alone. NULL is allowed in every _free, _close, _unref and _cancel.
+ * zero what you do not use. Options without it, and those whose `reserved` is not 0, fail
+ * with MCPLUG_EINVAL; those of a newer release with MCPLUG_ENOTSUP if members are set
+ * that this one does not know. Structs to be filled are left alone without it. NULL is
+ * allowed in every _free, _close, _unref and _cancel.
  *
  * Results. int functions return MCPLUG_OK (0) or a negative MCPLUG_E*, unless their
  * comment says otherwise; functions that return a pointer return NULL on failure. `err`

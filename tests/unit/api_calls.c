@@ -615,6 +615,50 @@ START_TEST(error_is_written_as_far_as_it_goes)
 }
 END_TEST
 
+/* ---- options ---- */
+
+START_TEST(options_that_nobody_knows_are_refused)
+{
+    struct {
+        struct mcplug_call_options o;
+        uint64_t more[2];
+    } newer = {.o.struct_size = sizeof newer};
+    struct mcplug_call_options o = {.struct_size = sizeof o, .reserved = 7};
+    struct mcplug_server_options s = {.struct_size = sizeof s, .reserved = 7};
+    struct mcplug_toolbox_options t = {.struct_size = sizeof t, .reserved = 7};
+    struct {
+        struct mcplug_options o;
+        uint64_t more;
+    } host_options = {.o.struct_size = sizeof host_options, .more = 1};
+    begin_bare();
+    mcplug_settings *settings = talks(NULL, NULL);
+    mcplug_server *h = NULL;
+    ck_assert_int_eq(mcplug_open(host, settings, &s, NULL, NULL, &h, &err),
+                     MCPLUG_EINVAL);
+    ck_assert_str_eq(err.text, "`reserved` must be 0");
+    ck_assert_ptr_null(mcplug_toolbox_new(host, &t, &err));
+    ck_assert_int_eq(err.code, MCPLUG_EINVAL);
+    ck_assert_ptr_null(mcplug_new(&host_options.o, &err));
+    ck_assert_int_eq(err.code, MCPLUG_ENOTSUP);
+    h = hold(settings, NULL);
+    for (int i = 0; i < 2; i++) {
+        newer.more[i] = 1; /* the last byte of what is not known counts, too */
+        ck_assert_int_eq(mcplug_ping_wait(h, &newer.o, &err), MCPLUG_ENOTSUP);
+        ck_assert_ptr_nonnull(strstr(err.text, "a newer release"));
+        newer.more[i] = 0;
+    }
+    ck_assert_int_eq(mcplug_ping_wait(h, &newer.o, &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_ping_wait(h, &o, &err), MCPLUG_EINVAL);
+    ck_assert_str_eq(err.text, "`reserved` must be 0");
+    ck_assert_ptr_null(mcplug_get_list(h, MCPLUG_TOOLS, &o, on_list, NULL, &err));
+    ck_assert_ptr_null(mcplug_subscribe(h, "x:1", &o, NULL, NULL, &err));
+    ck_assert_int_eq(err.code, MCPLUG_EINVAL);
+    o.struct_size = offsetof(struct mcplug_call_options, reserved); /* an older one */
+    ck_assert_int_eq(mcplug_ping_wait(h, &o, &err), MCPLUG_OK);
+    end();
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_loop_test(tc, call_that_has_ended_can_be_cancelled_by_who_has_a_reference,
@@ -637,6 +681,7 @@ static void add(TCase *tc)
         tc, failure_tells_whether_its_request_had_left_and_may_be_repeated, 0, 9);
     tcase_add_test(tc, request_without_effects_may_be_repeated_after_its_server_has_gone);
     tcase_add_test(tc, error_is_written_as_far_as_it_goes);
+    tcase_add_test(tc, options_that_nobody_knows_are_refused);
 }
 
 int main(void)
