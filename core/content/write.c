@@ -42,14 +42,14 @@ static size_t whole(const char *data, size_t n)
 
 static void put_spill(struct sink *s, const mcplug_result *result, size_t i)
 {
-    char *piece = mp_resize(NULL, PIECE);
+    char few[4096]; /* without memory it takes longer */
+    char *all = mp_alloc_raw(PIECE), *piece = all ? all : few;
+    size_t room = all ? PIECE : sizeof few;
     uint64_t at = 0;
     int64_t n = 1;
 
-    if (!piece)
-        s->r = MCPLUG_ENOMEM;
-    while (piece && n > 0 && !s->ended) {
-        n = mcplug_result_spill_read(result, i, at, piece, PIECE);
+    while (n > 0 && !s->ended) {
+        n = mcplug_result_spill_read(result, i, at, piece, room);
         if (n < 0)
             s->r = MCPLUG_EIO;
         if (n > 0)
@@ -58,7 +58,7 @@ static void put_spill(struct sink *s, const mcplug_result *result, size_t i)
             put(s, piece, (size_t)n);
         at += n > 0 ? (uint64_t)n : 0;
     }
-    mp_free(piece);
+    mp_free(all);
 }
 
 /* The first string from number `i` on that was spilled and begins in [at, end). */
@@ -74,8 +74,6 @@ static bool next_spill(const mcplug_result *result, size_t *i, size_t at, size_t
 
 static int end_of(const struct sink *s, struct mcplug_error *err)
 {
-    if (s->r == MCPLUG_ENOMEM)
-        return mp_fail_nomem(err);
     return s->r == MCPLUG_OK ? s->r
                              : mp_fail(err, s->r,
                                        "the spilled part of the result can't "
