@@ -530,7 +530,7 @@ int main(int argc, char **argv)
         return 2;
     }
     if (fcntl(LIFELINE, F_SETFD, FD_CLOEXEC) != 0) {
-        fputs("mcplug-reaper: descriptor 3 has to be the lifeline\n", stderr);
+        fputs("mcplug-reaper: descriptor 3 must be the lifeline\n", stderr);
         return 2;
     }
     if (!prepare(&r)) {

@@ -55,7 +55,7 @@ static const struct cli_option server_options[] = {
      "send a header with every request to the URL; @FILE reads headers from a file, one "
      "per line, which keeps secrets off the command line; may be repeated",
      AT(headers), .complete.is = CLI_WORD_AT_FILE},
-    {"insecure", 0, CLI_FLAG, NULL, "take any certificate of the server",
+    {"insecure", 0, CLI_FLAG, NULL, "accept any certificate of the server",
      .at = AT(insecure)},
     {"env", 0, CLI_LIST, "NAME=VALUE",
      "set an environment variable of the server; may be repeated", AT(env),

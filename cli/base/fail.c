@@ -151,6 +151,10 @@ static void advise(const struct cli_oneshot *link, const struct mcplug_error *wh
     else if (!link->connected && why->code == MCPLUG_ENOTSUP)
         cli_hint("`mcplug plugins%s` lists the modules that are installed.",
                  same_dirs(args, dirs, sizeof dirs));
+    else if (!link->connected && why->code == MCPLUG_EAUTH && why->peer_status == 401)
+        cli_hint(
+            "Pass credentials with --header 'Authorization: Bearer TOKEN', or in the "
+            "server's \"headers\".");
     else if (!link->connected && why->code == MCPLUG_ECONFIG)
         cli_hint("`mcplug plugins %s%s` lists its settings.",
                  *type        ? type

@@ -390,7 +390,7 @@ static const struct cli_option add_options[] = {
      "any other key of the entry, or setting of the transport (mcplug plugins TYPE lists "
      "them)",
      AT(set), .complete.offer = offer_keys},
-    {"insecure", 0, CLI_FLAG, NULL, "take any certificate of the server",
+    {"insecure", 0, CLI_FLAG, NULL, "accept any certificate of the server",
      .at = AT(insecure)},
     {.name = NULL},
 };

@@ -27,19 +27,20 @@ void mp_kit_vault(struct mp_kit *kit, const struct mp_offer *offer,
     mp_kit_leave(kit);
     why.text[sizeof why.text - 1] = '\0';
     if (r > 0)
-        mp_kit_say(kit, false, "vault \"%s\": get() returned %d, which means nothing",
-                   vault, r);
+        mp_kit_say(kit, false, "vault \"%s\": get() returned the unknown code %d", vault,
+                   r);
     else if (r == MCPLUG_OK && !buf)
-        mp_kit_say(kit, false, "vault \"%s\": get() gave nothing", vault);
+        mp_kit_say(kit, false, "vault \"%s\": get() returned no secret", vault);
     else if (r < 0 && !why.text[0])
-        mp_kit_say(kit, false, "vault \"%s\": get() failed: it gave no reason", vault);
+        mp_kit_say(kit, false, "vault \"%s\": get() failed without a reason", vault);
     else if (r < 0)
-        mp_kit_say(kit, true, "vault \"%s\": gives no secret: %s", vault, why.text);
+        mp_kit_say(kit, true, "vault \"%s\": returned no secret: %s", vault, why.text);
     else
-        mp_kit_say(kit, true, "vault \"%s\": gave a secret of %zu bytes", vault,
+        mp_kit_say(kit, true, "vault \"%s\": returned a secret of %zu bytes", vault,
                    mp_kit_mem.buf_bytes(buf).len);
     if (r < 0 && buf)
-        mp_kit_say(kit, false, "vault \"%s\": get() failed and gave a secret", vault);
+        mp_kit_say(kit, false, "vault \"%s\": get() failed, but returned a secret",
+                   vault);
     mp_kit_mem.buf_unref(buf);
 }
 
@@ -68,7 +69,7 @@ static void judge(struct mp_kit *kit, const char *name, const struct mcplug_plac
     const char *type = place->settings->type;
 
     if (place->failed && place->failed != MCPLUG_ENOMEM)
-        mp_kit_say(kit, false, "locator \"%s\": answered what cannot be used (%s)", name,
+        mp_kit_say(kit, false, "locator \"%s\": returned an invalid answer (%s)", name,
                    mp_error_name(place->failed));
     if (!type)
         mp_kit_say(kit, false, "locator \"%s\": named no transport", name);
@@ -77,7 +78,7 @@ static void judge(struct mp_kit *kit, const char *name, const struct mcplug_plac
     if (place->greeting && !is_object(place->greeting_params))
         mp_kit_say(
             kit, false,
-            "locator \"%s\": the parameters of its notification are no JSON object",
+            "locator \"%s\": the parameters of its notification are not a JSON object",
             name);
 }
 
@@ -102,11 +103,11 @@ void mp_kit_locate(struct mp_kit *kit, const struct mp_offer *offer,
     mp_kit_leave(kit);
     why.text[sizeof why.text - 1] = '\0';
     if (r > 0)
-        mp_kit_say(kit, false,
-                   "locator \"%s\": locate() returned %d, which means nothing", name, r);
+        mp_kit_say(kit, false, "locator \"%s\": locate() returned the unknown code %d",
+                   name, r);
     else if (r < 0)
         mp_kit_say(kit, false, "locator \"%s\": locate() failed: %s", name,
-                   why.text[0] ? why.text : "it gave no reason");
+                   why.text[0] ? why.text : "no reason given");
     if (r >= 0)
         judge(kit, name, place);
     if (kit->failed == before)

@@ -82,13 +82,13 @@ static void check_feature(struct mp_kit *kit, const struct mcplug_feature *f)
     if (empty(f->summary))
         mp_kit_say(kit, true, "warning: %s \"%s\": has no summary", kind, f->name);
     if (f->kind == MCPLUG_VAULT && f->accepts && f->accepts[0])
-        mp_kit_say(kit, true, "warning: vault \"%s\": nobody reads what a vault accepts",
+        mp_kit_say(kit, true, "warning: vault \"%s\": `accepts` of a vault is ignored",
                    f->name);
     if (f->kind == MCPLUG_VAULT && f->options && f->options[0].name &&
         !MCPLUG_HAS((const struct mcplug_vault_ops *)f->ops, struct mcplug_vault_ops,
                     get_with))
         mp_kit_say(kit, true,
-                   "warning: vault \"%s\": nobody reads its options, for it has no "
+                   "warning: vault \"%s\": its options are ignored, because it has no "
                    "get_with()",
                    f->name);
     for (size_t i = 0; f->options && f->options[i].name; i++)
@@ -99,8 +99,7 @@ static void check_feature(struct mp_kit *kit, const struct mcplug_feature *f)
             break;
         if (f->kind == MCPLUG_CONVERTER ? !is_mime(what) : !is_scheme(what))
             mp_kit_say(kit, false,
-                       "%s \"%s\": accepts \"%.64s\", which is no %s in "
-                       "lower case",
+                       "%s \"%s\": accepts \"%.64s\", which is not a %s in lower case",
                        kind, f->name, what,
                        f->kind == MCPLUG_CONVERTER ? "mime type" : "URL scheme");
     }
@@ -206,7 +205,7 @@ static void check_exports(struct mp_kit *kit, const struct mcplug_plugin *d)
     if (more)
         mp_kit_say(kit, true,
                    "warning: exports %zu symbols besides " MCPLUG_SYMBOL
-                   ", \"%s\" for one; -fvisibility=hidden keeps them in",
+                   ", such as \"%s\"; hide them with -fvisibility=hidden",
                    more, one);
     else
         mp_kit_say(kit, true, "exports nothing but " MCPLUG_SYMBOL);
@@ -231,7 +230,7 @@ static void try_settings(struct mp_kit *kit, const struct mp_offer *offer, bool 
     if (mp_props_missing(settings, f->options, &needs)) {
         mp_kit_say(kit, true, "%s \"%s\": needs: %s", kind, f->name,
                    needs.data ? needs.data : "settings");
-        mp_kit_say(kit, true, "%s \"%s\": %s not tried, give these settings", kind,
+        mp_kit_say(kit, true, "%s \"%s\": %s not checked: pass these settings", kind,
                    f->name, f->kind == MCPLUG_TRANSPORT ? "its life was" : "it was");
         mp_str_clear(&needs);
         return;
@@ -301,7 +300,7 @@ static void try_features(struct mp_kit *kit, const struct mp_plugin *plugin,
             try_settings(kit, &offer, takers == 1, settings, mp_kit_locate);
         else if (offer.feature.kind == MCPLUG_LOCATOR)
             mp_kit_say(kit, true,
-                       "locator \"%s\": not asked, give settings, or -- SERVER",
+                       "locator \"%s\": not called: pass settings, or -- SERVER",
                        offer.feature.name);
         else if (offer.feature.kind == MCPLUG_PROBE && kit->peer)
             try_settings(kit, &offer, takers == 1, settings, mp_kit_probe);
@@ -310,17 +309,20 @@ static void try_features(struct mp_kit *kit, const struct mp_plugin *plugin,
         else if (offer.feature.kind == MCPLUG_CONVERTER)
             try_converter(kit, &offer);
         else if (offer.feature.kind == MCPLUG_VAULT)
-            mp_kit_say(kit, true, "vault \"%s\": not asked, for it may ask a person",
+            mp_kit_say(kit, true,
+                       "vault \"%s\": not called, because it may prompt the user; pass "
+                       "-- SECRET",
                        offer.feature.name);
         else if (offer.feature.kind == MCPLUG_PROBE)
-            mp_kit_say(kit, true, "probe \"%s\": not started, for it needs a server",
-                       offer.feature.name);
+            mp_kit_say(
+                kit, true,
+                "probe \"%s\": not started, because it needs a server; pass -- SERVER",
+                offer.feature.name);
     }
     size_t running = kit->stuck ? 0 : mp_self_running(plugin->self);
     if (running)
         mp_kit_say(kit, true,
-                   "warning: %zu timers or watches run on without any "
-                   "instance",
+                   "warning: %zu timers or watches are running without any instance",
                    running);
 }
 

@@ -138,7 +138,7 @@ int main(int argc, char **argv)
             return usage();
         }
         if (r != MCPLUG_OK)
-            mp_fail(&err, r, "setting %s does not fit what was set before", argv[i + 1]);
+            mp_fail(&err, r, "setting %s conflicts with an earlier one", argv[i + 1]);
     }
     if (r == MCPLUG_OK)
         r = mp_plugin_contract(argv[1], settings, words, &to, &err);

@@ -304,7 +304,7 @@ void mp_kit_probe(struct mp_kit *kit, const struct mp_offer *offer,
     mp_kit_leave(kit);
     if (r != MCPLUG_OK) {
         mp_kit_say(kit, false, "probe \"%s\": start() failed: %s", name,
-                   why.text[0] ? why.text : "it gave no reason");
+                   why.text[0] ? why.text : "no reason given");
         if (c->verdicts)
             mp_kit_say(kit, false, "probe \"%s\": a verdict, and start() failed", name);
         check_free(c);

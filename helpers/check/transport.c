@@ -340,14 +340,13 @@ static void try_send(struct mp_kit *kit, const struct mp_offer *offer, void *t,
         leave(kit, name, "flush");
     }
     if (r > MCPLUG_QUEUED)
-        mp_kit_say(kit, false,
-                   "transport \"%s\": send() returned %d, which means nothing", name, r);
+        mp_kit_say(kit, false, "transport \"%s\": send() returned the unknown code %d",
+                   name, r);
     else if (r < 0 && why.text[0])
         mp_kit_say(kit, true, "warning: transport \"%s\": send() failed: %s", name,
                    why.text);
     else if (r < 0)
-        mp_kit_say(kit, false, "transport \"%s\": send() failed: it gave no reason",
-                   name);
+        mp_kit_say(kit, false, "transport \"%s\": send() failed: no reason given", name);
     if (conn->queued && !await(conn, is_written_or_closed, PATIENCE_MS))
         mp_kit_say(kit, false,
                    "transport \"%s\": written() did not follow MCPLUG_QUEUED within %d s",
@@ -389,11 +388,11 @@ static void sum_up(struct mp_kit *kit, const char *name, const mcplug_conn *conn
         mp_kit_say(kit, conn->opened, "%stransport \"%s\": %s: %s%s%s",
                    conn->opened ? "warning: " : "", name,
                    conn->opened ? "the connection ended by itself" : "could not connect",
-                   conn->why.text[0] ? conn->why.text : "it gave no reason",
+                   conn->why.text[0] ? conn->why.text : "no reason given",
                    conn->remark[0] ? "; the last remark was: " : "", conn->remark);
     if (conn->end.code)
         mp_kit_say(kit, true, "warning: transport \"%s\": the exchange failed: %s", name,
-                   conn->end.text[0] ? conn->end.text : "it gave no reason");
+                   conn->end.text[0] ? conn->end.text : "no reason given");
     if (kit->failed == failed_before)
         mp_kit_say(kit, true, "transport \"%s\": everything in order and counted%s", name,
                    conn->messages ? ", and an answer came" : "");
@@ -463,7 +462,7 @@ void mp_kit_live(struct mp_kit *kit, const struct mp_offer *offer,
     } else {
         await(conn, never, LATE_MS);
         mp_kit_say(kit, false, "transport \"%s\": open() failed: %s", name,
-                   why.text[0] ? why.text : "it gave no reason");
+                   why.text[0] ? why.text : "no reason given");
         if (is_open_or_closed(conn))
             mp_kit_say(kit, false,
                        "transport \"%s\": calls followed an open() that failed", name);

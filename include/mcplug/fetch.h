@@ -36,12 +36,14 @@ typedef struct mcplug_fetch_request mcplug_fetch_request;
 #define MCPLUG_FETCH_OPTIONS                                                             \
     {"headers", "map", NULL, "sent with every request, to this origin only"},            \
         {"caFile", "string", "", "certificates to trust instead of the system's (PEM)"}, \
-        {"certFile", "string", "", "our certificate, if the server wants one (PEM)"},    \
+        {"certFile", "string", "",                                                       \
+         "client certificate, if the server requires one (PEM)"},                        \
         {"keyFile", "string", "", "its private key (PEM)"},                              \
-        {"insecure", "bool", "false", "take any certificate of the server"},             \
-        {"proxy", "string", "", "URL of a proxy; none: not even the environment's"},     \
+        {"insecure", "bool", "false", "accept any certificate of the server"},           \
+        {"proxy", "string", "",                                                          \
+         "URL of a proxy; none: use no proxy, not even the environment's"},              \
     {                                                                                    \
-        "connectTimeout", "duration", "30s", "for the network connection"                \
+        "connectTimeout", "duration", "30s", "time-out of the network connection"        \
     }
 
 /* What a server answered, before its body. borrow, all of it */

@@ -182,7 +182,7 @@ static int open_place(const struct hunt *h, const struct place *place)
     int fd = open(place->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return -1;
-    const char *why = fstat(fd, &st) == 0 ? ide_mistrusted(&st) : "it can't be looked at";
+    const char *why = fstat(fd, &st) == 0 ? ide_mistrusted(&st) : "it cannot be accessed";
     if (why == NULL)
         return fd;
     skip(h, place->dir, why);
@@ -296,7 +296,7 @@ static void judge_all(struct hunt *h)
 {
     for (size_t i = 0; i < h->n_candidates; i++) {
         const struct candidate *c = &h->candidates[i];
-        const char *why = "nobody listens on its port";
+        const char *why = "no process listens on its port";
         memset(&h->ide, 0, sizeof h->ide);
         h->ide.port = c->port;
         h->ide.pid = c->pid;

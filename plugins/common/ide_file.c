@@ -18,8 +18,8 @@ const char *ide_mistrusted(const struct stat *st)
 {
     mode_t others = S_IWOTH | (st->st_gid == st->st_uid ? 0 : S_IWGRP);
     if (st->st_uid != geteuid() && st->st_uid != 0)
-        return "it belongs to someone else";
-    return st->st_mode & others ? "others may write to it" : NULL;
+        return "it belongs to another user";
+    return st->st_mode & others ? "other users can write to it" : NULL;
 }
 
 /* The whole file in r->text; its length, or -1 with the reason. */
@@ -31,11 +31,11 @@ static ssize_t read_file(struct ide_reader *r, int dir, const char *name,
     ssize_t n = 1;
     int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
-        *why = errno == ELOOP ? "it is a symbolic link" : "it can't be read";
+        *why = errno == ELOOP ? "it is a symbolic link" : "it cannot be read";
         return -1;
     }
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-        *why = "it is no regular file";
+        *why = "it is not a regular file";
     else
         *why = ide_mistrusted(&st);
     while (*why == NULL && n > 0 && len < sizeof r->text) {
@@ -43,7 +43,7 @@ static ssize_t read_file(struct ide_reader *r, int dir, const char *name,
         if (n < 0 && errno == EINTR)
             n = 1;
         else if (n < 0)
-            *why = "it can't be read";
+            *why = "it cannot be read";
         else
             len += (size_t)n;
     }
@@ -108,7 +108,7 @@ static const char *read_transport(struct ide_reader *r, struct mcplug_bytes obje
         known = "sse";
     r->free(said);
     if (known == NULL)
-        return "its transport is not known";
+        return "its transport is unknown";
     memcpy(r->ide->transport, known, strlen(known) + 1);
     return NULL;
 }
@@ -152,7 +152,7 @@ static const char *read_numbers(struct ide_reader *r, struct mcplug_bytes object
     if (r->ide->family == IDE_COMPANION && pid.len == 0)
         pid = get(r, object, "ppid");
     if (port.len && (!r->json->integer(port, &n) || n != r->ide->port))
-        return "its port is not the one of its name";
+        return "its port does not match its name";
     if (pid.len && r->ide->pid == 0) {
         if (!r->json->integer(pid, &n) || n < 1 || n > INT32_MAX)
             return "its pid is malformed";
@@ -160,7 +160,7 @@ static const char *read_numbers(struct ide_reader *r, struct mcplug_bytes object
     }
     r->ide->windows = windows.len == 4 && memcmp(windows.data, "true", 4) == 0;
     if (!r->ide->windows && r->ide->pid && kill(r->ide->pid, 0) != 0 && errno == ESRCH)
-        return "its process is gone";
+        return "its process has ended";
     return NULL;
 }
 
@@ -241,7 +241,7 @@ const char *ide_file_read(struct ide_reader *r, int dir, const char *name)
     struct mcplug_bytes object = object_in(r, len > 0 ? (size_t)len : 0);
 
     if (why == NULL && object.len == 0)
-        why = "it is no JSON object";
+        why = "it is not a JSON object";
     if (why == NULL)
         why = read_numbers(r, object);
     if (why == NULL)

@@ -400,16 +400,16 @@ const char *url_redirect(const char *from, const char *location, int status, int
     struct url a, b;
 
     if ((status == 301 || status == 302) && !is_get)
-        return "it would turn the request into another one";
+        return "it would change the request's method";
     if (status != 301 && status != 302 && status != 307 && status != 308)
-        return "it is none that may be followed";
+        return "it is not of a kind that is followed";
     if (hops >= REDIRECTS_MAX)
-        return "there were 3 in a row already";
+        return "it is the fourth in a row";
     if (!location || !location[0])
-        return "it does not say where to";
+        return "it has no location";
     if (url_parse(from, &a) || url_resolve(from, location, to, sizeof to) ||
         url_parse(to, &b))
-        return "its location is not a URL that can be used";
+        return "its location is not a valid URL";
     if (a.secure && !b.secure)
         return "it leads from https to http";
     if (!url_same_origin(&a, &b) || strcmp(a.scheme, b.scheme) != 0)

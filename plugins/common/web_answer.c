@@ -110,19 +110,19 @@ void web_answer_advise(const struct web_answer *a, char out[WEB_ADVICE_MAX])
     switch (a->status) {
     case 401:
         snprintf(out, WEB_ADVICE_MAX,
-                 "; it needs a login: set a header such as Authorization%s%s%s",
-                 a->scheme[0] != '\0' ? " (it asks for " : "", a->scheme,
+                 "; authentication required: set a header such as Authorization%s%s%s",
+                 a->scheme[0] != '\0' ? " (the server asks for " : "", a->scheme,
                  a->scheme[0] != '\0' ? ")" : "");
         break;
     case 403:
-        snprintf(out, WEB_ADVICE_MAX, "; what the headers say is not enough");
+        snprintf(out, WEB_ADVICE_MAX, "; the credentials do not grant access");
         break;
     case 407:
-        snprintf(out, WEB_ADVICE_MAX, "; the proxy wants a login");
+        snprintf(out, WEB_ADVICE_MAX, "; the proxy requires authentication");
         break;
     default:
         if (a->retry_after_ms > 0)
-            snprintf(out, WEB_ADVICE_MAX, "; it wants to be left alone for %llds",
+            snprintf(out, WEB_ADVICE_MAX, "; retry after %llds",
                      (long long)(a->retry_after_ms + 999) / 1000);
         break;
     }

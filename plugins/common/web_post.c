@@ -114,7 +114,7 @@ static void on_too_late(void *arg)
         return;
     }
     o->fetch->stop(p->request);
-    o->host->diag->fail(&why, MCPLUG_ETIMEDOUT, "no %s came within %d s",
+    o->host->diag->fail(&why, MCPLUG_ETIMEDOUT, "no %s within %d s",
                         p->kind == 0 ? "stream" : "answer", WEB_OPEN_MS / 1000);
     o->ops->done(p, &why);
 }
@@ -197,7 +197,7 @@ void web_post_end(struct web_post *p, const struct mcplug_error *why)
     else
         web_post_written(p); /* nobody waits for it, but it is counted */
     if (why != NULL && p->number == 0 && p->kind != 0)
-        o->host->diag->log(o->self, MCPLUG_LOG_WARN, "a %s was not taken: %s",
+        o->host->diag->log(o->self, MCPLUG_LOG_WARN, "a %s was refused: %s",
                            p->kind == MCPLUG_RESPONSE ? "response" : "notification",
                            why->text);
     o->ops->free(p);

@@ -83,7 +83,8 @@ struct web_outbox {
 
 /* The settings of every binding, but its URL. */
 #define WEB_OPTIONS                                                                      \
-    {"connections", "int", "128", "how many requests may be under way; more wait"},      \
+    {"connections", "int", "128",                                                        \
+     "how many requests may run at a time; the others wait"},                            \
         MCPLUG_FETCH_OPTIONS
 
 /* For open(). On failure there is nothing to clear. */

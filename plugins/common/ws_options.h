@@ -4,15 +4,18 @@
 #define MCPLUG_COMMON_WS_OPTIONS_H
 
 #define WS_OPTIONS                                                                       \
-    {"headers", "map", "", "header fields for the upgrade, such as Authorization"},      \
-        {"subprotocol", "string", "mcp", "what to ask for in Sec-WebSocket-Protocol"},   \
-        {"ping", "duration", "30s", "how long silence lasts until a ping; 0: never"},    \
-        {"connectTimeout", "duration", "60s", "for TCP, TLS and the upgrade together"},  \
+    {"headers", "map", "", "headers of the upgrade request, such as Authorization"},     \
+        {"subprotocol", "string", "mcp",                                                 \
+         "the subprotocol to request (Sec-WebSocket-Protocol)"},                         \
+        {"ping", "duration", "30s",                                                      \
+         "send a ping after this time without data; 0: never"},                          \
+        {"connectTimeout", "duration", "60s",                                            \
+         "time-out of TCP, TLS and the upgrade together"},                               \
         {"caFile", "string", "", "certificates to trust instead of the system's (PEM)"}, \
-        {"certFile", "string", "", "our certificate and its chain (PEM)"},               \
+        {"certFile", "string", "", "client certificate and its chain (PEM)"},            \
         {"keyFile", "string", "", "its private key (PEM), if not in certFile"},          \
     {                                                                                    \
-        "insecure", "bool", "false", "take any certificate of the server"                \
+        "insecure", "bool", "false", "accept any certificate of the server"              \
     }
 
 #endif /* MCPLUG_COMMON_WS_OPTIONS_H */

@@ -75,9 +75,9 @@ static int is_mount(const char *text)
 static const char *run_arg_fault(const char *word)
 {
     if (word[0] != '-' || !word[1] || strcmp(word, "--") == 0)
-        return "is no option; write --NAME=VALUE as one word";
+        return "is not an option; write --NAME=VALUE as one word";
     if (strcmp(word, "--name") == 0 || strncmp(word, "--name=", 7) == 0)
-        return "would hide the container from its clean-up";
+        return "would keep the container from being cleaned up";
     return NULL;
 }
 
@@ -94,10 +94,11 @@ static int check(const struct mcplug_diag *diag, const mcplug_props *settings,
                           image[0] ? "begins with a dash" : "is empty");
     for (const unsigned char *p = (const unsigned char *)image; *p; p++)
         if (*p <= ' ' || *p == 0x7f)
-            return diag->fail(err, MCPLUG_ECONFIG, "image has a blank in it");
+            return diag->fail(err, MCPLUG_ECONFIG, "image contains a blank");
     for (size_t i = 0; env[i]; i += 2)
         if (!env[i][0] || strchr(env[i], '='))
-            return diag->fail(err, MCPLUG_ECONFIG, "env: \"%.64s\" is no name", env[i]);
+            return diag->fail(err, MCPLUG_ECONFIG, "env: \"%.64s\" is not a name",
+                              env[i]);
     for (size_t i = 0; mounts[i]; i++)
         if (!is_mount(mounts[i]))
             return diag->fail(err, MCPLUG_ECONFIG,
@@ -214,9 +215,9 @@ static int docker_locate(void *ctx, const mcplug_props *settings, mcplug_place *
     if (r != MCPLUG_OK)
         return r;
     if (!program)
-        return host->diag->fail(err, MCPLUG_EREFUSED,
-                                "neither docker nor podman is in PATH; \"program\" names "
-                                "another one");
+        return host->diag->fail(
+            err, MCPLUG_EREFUSED,
+            "neither docker nor podman is in PATH; set \"program\" to another one");
     return answer(host, settings, program, place, err);
 }
 
@@ -242,12 +243,13 @@ static void docker_fini(void *ctx)
 
 static const struct mcplug_option options[] = {
     {"image", "string", NULL, "the image to run"},
-    {"args", "list", NULL, "arguments for what the image starts"},
-    {"env", "map", NULL, "variables for the container"},
+    {"args", "list", NULL, "arguments of the program in the image"},
+    {"env", "map", NULL, "environment variables of the container"},
     {"mounts", "list", NULL, "directories and volumes: SRC:DST or SRC:DST:ro"},
-    {"network", "string", "", "the network to join, such as none; the program's default"},
+    {"network", "string", "",
+     "the network to join, such as none; by default that of the program"},
     {"runArgs", "list", NULL, "more options of `run`, such as --memory=1g"},
-    {"program", "string", "", "docker, podman, or a path; the first that is in PATH"},
+    {"program", "string", "", "docker, podman, or a path; by default the first in PATH"},
     {NULL, NULL, NULL, NULL},
 };
 

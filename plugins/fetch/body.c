@@ -29,7 +29,7 @@ size_t fetch_body_pull(char *buf, size_t size, size_t n, void *arg)
     }
     if (got < 0)
         return refuse(f, got >= INT32_MIN ? (int)got : MCPLUG_EINVAL,
-                      "the body of the request could not be made");
+                      "the body of the request could not be read");
     if ((uint64_t)got > room)
         return refuse(f, MCPLUG_EINVAL, "the body of the request is too long");
     if (got == 0 && f->pulled != MCPLUG_FETCH_STREAM && left > 0)

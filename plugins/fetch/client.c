@@ -100,7 +100,7 @@ static int set_up(struct mcplug_fetch_client *client, const mcplug_props *settin
     if (wrong != NULL)
         return diag->fail(err, MCPLUG_ECONFIG, "url \"%.200s\" %s", url, wrong);
     if (strncmp(client->origin.scheme, "http", 4) != 0)
-        return diag->fail(err, MCPLUG_ECONFIG, "url \"%.200s\": http or https is wanted",
+        return diag->fail(err, MCPLUG_ECONFIG, "url \"%.200s\": expected http or https",
                           url);
     client->url = client->host->mem->alloc(strlen(url) + 1);
     if (client->url == NULL)

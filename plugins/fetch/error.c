@@ -69,9 +69,11 @@ static void broke_off(const struct mcplug_fetch_request *f, CURLcode code,
     long os_error = 0;
     curl_easy_getinfo(f->easy, CURLINFO_OS_ERRNO, &os_error);
     if (f->told)
-        diag->fail(why, MCPLUG_ECLOSED, "%s: the answer broke off (%s)", host, text);
+        diag->fail(why, MCPLUG_ECLOSED,
+                   "%s: the connection ended in the middle of the answer (%s)", host,
+                   text);
     else
-        diag->fail(why, MCPLUG_ECLOSED, "%s: no answer came (%s)", host, text);
+        diag->fail(why, MCPLUG_ECLOSED, "%s: no answer (%s)", host, text);
     why->os_error = code == CURLE_SEND_ERROR ? (os_error != 0 ? (int)os_error : EPIPE)
                                              : (code == CURLE_RECV_ERROR && os_error != 0
                                                     ? (int)os_error
@@ -103,9 +105,9 @@ void fetch_explain(const struct mcplug_fetch_request *f, CURLcode code,
     curl_easy_getinfo(f->easy, CURLINFO_HTTP_CONNECTCODE, &proxy_status);
     if (!f->told && proxy_status >= 300) {
         diag->fail(why, proxy_status == 407 ? MCPLUG_EAUTH : MCPLUG_EREFUSED,
-                   "the proxy does not let us through to %s port %u: HTTP %ld%s", host,
+                   "the proxy refuses to connect to %s port %u: HTTP %ld%s", host,
                    peer->port, proxy_status,
-                   proxy_status == 407 ? "; it wants a login" : "");
+                   proxy_status == 407 ? "; it requires authentication" : "");
         return;
     }
     switch (code) {
@@ -143,7 +145,9 @@ void fetch_explain(const struct mcplug_fetch_request *f, CURLcode code,
     case CURLE_PARTIAL_FILE:
     case CURLE_HTTP2:
     case CURLE_HTTP2_STREAM:
-        diag->fail(why, MCPLUG_ECLOSED, "%s: the answer broke off (%s)", host, text);
+        diag->fail(why, MCPLUG_ECLOSED,
+                   "%s: the connection ended in the middle of the answer (%s)", host,
+                   text);
         why->os_error = ECONNRESET;
         break;
     default:

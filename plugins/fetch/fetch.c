@@ -4,7 +4,7 @@ static int fetch_init(const struct mcplug_host *host, mcplug_self *self, void **
                       struct mcplug_error *err)
 {
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        return host->diag->fail(err, MCPLUG_EIO, "libcurl does not start");
+        return host->diag->fail(err, MCPLUG_EIO, "libcurl cannot be initialized");
     struct fetch_module *module = host->mem->alloc(sizeof *module);
     if (module == NULL) {
         curl_global_cleanup();

@@ -54,7 +54,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
     f->decoded += len;
     if (is_bomb(f)) {
         f->code = MCPLUG_ETOOBIG;
-        f->reason = "the answer becomes more than " FETCH_TEXT(
+        f->reason = "the answer decompresses to more than " FETCH_TEXT(
             FETCH_DECODED_MAX) " bytes, " FETCH_TEXT(FETCH_RATIO_MAX) " times its "
                                                                       "compressed "
                                                                       "size";
@@ -340,7 +340,7 @@ static int set_up(struct mcplug_fetch_request *f, const struct mcplug_fetch_ask 
         const char *wrong = url_parse(ask->url, &other);
         if (wrong != NULL || strncmp(other.scheme, "http", 4) != 0)
             return client->host->diag->fail(err, MCPLUG_EINVAL, "the address %s",
-                                            wrong != NULL ? wrong : "is not one of HTTP");
+                                            wrong != NULL ? wrong : "is not an HTTP URL");
         f->is_own = url_same_origin(&other, &client->origin);
     }
     if ((f->pulled > 0 && (f->body != NULL || f->events->pull == NULL)) ||
@@ -488,7 +488,7 @@ static void finish(struct mcplug_fetch_request *f, CURLcode code)
         fetch_explain(f, code, &why);
     } else if (!f->told) {
         struct url room;
-        f->client->host->diag->fail(&why, MCPLUG_EPROTO, "%s: an answer without a head",
+        f->client->host->diag->fail(&why, MCPLUG_EPROTO, "%s: the answer has no headers",
                                     fetch_peer(f, &room)->host);
     }
     int left = why.code != MCPLUG_OK && f->owes && may_have_left(f);

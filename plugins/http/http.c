@@ -239,7 +239,7 @@ static const struct mcplug_feature features[] = {
     {
         .kind = MCPLUG_PROBE,
         .name = "http",
-        .summary = "gets a URL, whose status tells",
+        .summary = "requests a URL and checks its HTTP status",
         .accepts = schemes,
         .options = http_probe_options,
         .ops = &http_probe_ops,

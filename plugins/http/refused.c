@@ -13,12 +13,13 @@ static void advise(const struct http_exchange *e, char out[WEB_ADVICE_MAX])
     struct url url;
     web_answer_advise(&e->post.answer, out);
     if (e->post.answer.status == 405)
-        snprintf(out, WEB_ADVICE_MAX, "; no endpoint for POST; is it of type sse?");
+        snprintf(out, WEB_ADVICE_MAX,
+                 "; the endpoint does not accept POST; is it of type sse?");
     else if (e->post.answer.status == 404)
-        snprintf(out, WEB_ADVICE_MAX, "; no such endpoint%s",
+        snprintf(out, WEB_ADVICE_MAX, "; there is no such endpoint%s",
                  url_parse(url_text, &url) == NULL &&
                          strncmp(url_text + url.target, "/mcp", 4) != 0
-                     ? "; is it /mcp?"
+                     ? "; try the path /mcp"
                      : "");
 }
 

@@ -46,7 +46,7 @@ static int look(struct search *s, mcplug_self *self, const char *name,
     const struct mcplug_json *json = host->service(self, "json", 1);
 
     if (json == NULL)
-        return host->diag->fail(err, MCPLUG_ENOTSUP, "the core reads no JSON for us");
+        return host->diag->fail(err, MCPLUG_ENOTSUP, "this core has no service json 1");
     ide_search_from_environment(&s->where, host->mem->alloc, host->mem->free);
     s->where.check_ports = 0; /* connecting will tell, and why */
     int r = ide_choose(json, &s->where, s->dialect->name, name, &s->ide, s->why,
@@ -182,7 +182,7 @@ static int locate(void *ctx, const struct dialect *dialect, const mcplug_props *
      "where the editor listens; found by its lock file by default"},                     \
         {"authToken", "secret", "", "the editor's token, 10 to 500 ASCII characters"},   \
     {                                                                                    \
-        "ideName", "string", "", "take the editor of this name"                          \
+        "ideName", "string", "", "use the editor of this name"                           \
     }
 
 static const struct mcplug_option web_options[] = {

@@ -81,14 +81,13 @@ static gboolean refuse_for(struct lookup *l, const char *what, GError *e)
         refuse_late(l);
     } else if (g_error_matches(e, G_DBUS_ERROR, G_DBUS_ERROR_SERVICE_UNKNOWN) ||
                g_error_matches(e, G_DBUS_ERROR, G_DBUS_ERROR_NAME_HAS_NO_OWNER)) {
-        refuse(
-            l, MCPLUG_EREFUSED,
-            "keyring: no keyring service is there in this desktop session, so there is "
-            "no secret \"%s\"",
-            l->name);
+        refuse(l, MCPLUG_EREFUSED,
+               "keyring: this desktop session has no keyring service, so there is no "
+               "secret \"%s\"",
+               l->name);
     } else if (g_error_matches(e, G_IO_ERROR, G_IO_ERROR_TIMED_OUT) ||
                g_error_matches(e, G_DBUS_ERROR, G_DBUS_ERROR_NO_REPLY)) {
-        refuse(l, MCPLUG_ETIMEDOUT, "keyring: the service gives no answer for \"%s\"",
+        refuse(l, MCPLUG_ETIMEDOUT, "keyring: the service does not answer for \"%s\"",
                l->name);
     } else {
         if (e)
@@ -133,8 +132,7 @@ static GAsyncResult *await(struct lookup *l)
         g_main_context_iteration(l->context, TRUE);
     if (!l->result && l->lost)
         refuse(l, MCPLUG_EREFUSED,
-               "keyring: the desktop session ended while it was asked for \"%s\"",
-               l->name);
+               "keyring: the desktop session ended during the lookup of \"%s\"", l->name);
     else if (!l->result)
         refuse_late(l);
     return g_steal_pointer(&l->result);
@@ -175,7 +173,7 @@ static gboolean reach_bus(struct lookup *l)
     l->bus = g_bus_get_finish(result, &e);
     g_object_unref(result);
     if (!l->bus)
-        return refuse_for(l, "the desktop session can't be asked for", e);
+        return refuse_for(l, "the desktop session cannot be asked for", e);
     l->exits = g_dbus_connection_get_exit_on_close(l->bus);
     g_dbus_connection_set_exit_on_close(l->bus, FALSE);
     return TRUE;
@@ -199,7 +197,7 @@ static gboolean reach_service(struct lookup *l)
         return FALSE;
     l->service = secret_service_open_finish(result, &e);
     g_object_unref(result);
-    return l->service || refuse_for(l, "the keyring can't be asked for", e);
+    return l->service || refuse_for(l, "the keyring cannot be asked for", e);
 }
 
 static gboolean search(struct lookup *l)
@@ -218,12 +216,11 @@ static gboolean search(struct lookup *l)
     l->items = secret_service_search_finish(l->service, result, &e);
     g_object_unref(result);
     if (e)
-        return refuse_for(l, "the keyring can't be searched for", e);
-    return l->items ||
-           refuse(l, MCPLUG_EREFUSED,
-                  "keyring: there is no secret \"%s\" (secret-tool store --label=NAME "
-                  "service mcplug name NAME makes one)",
-                  l->name);
+        return refuse_for(l, "the keyring cannot be searched for", e);
+    return l->items || refuse(l, MCPLUG_EREFUSED,
+                              "keyring: there is no secret \"%s\" (create it with: "
+                              "secret-tool store --label=NAME service mcplug name NAME)",
+                              l->name);
 }
 
 /* A person may be asked here. */
@@ -242,16 +239,17 @@ static gboolean unlock(struct lookup *l)
     g_object_unref(result);
     g_list_free_full(unlocked, g_object_unref);
     if (e)
-        return refuse_for(l, "the keyring is locked, and can't be unlocked for", e);
+        return refuse_for(l, "the keyring is locked, and cannot be unlocked for", e);
     if (n > 0)
         return TRUE;
     if (g_cancellable_is_cancelled(l->late))
         return refuse(
             l, MCPLUG_ETIMEDOUT,
-            "keyring: it is locked, and was not unlocked for \"%s\" within %d s", l->name,
-            LOOKUP_S);
+            "keyring: the keyring is locked, and was not unlocked for \"%s\" within %d s",
+            l->name, LOOKUP_S);
     return refuse(l, MCPLUG_EREFUSED,
-                  "keyring: it is locked, and was not unlocked for \"%s\"", l->name);
+                  "keyring: the keyring is locked, and was not unlocked for \"%s\"",
+                  l->name);
 }
 
 static gboolean read_secret(struct lookup *l)
@@ -266,9 +264,9 @@ static gboolean read_secret(struct lookup *l)
     gboolean loaded = secret_item_load_secret_finish(item, result, &e);
     g_object_unref(result);
     if (!loaded)
-        return refuse_for(l, "the keyring would not give", e);
+        return refuse_for(l, "the keyring refused to return", e);
     l->secret = secret_item_get_secret(item);
-    return l->secret || refuse_for(l, "the keyring would not give", NULL);
+    return l->secret || refuse_for(l, "the keyring refused to return", NULL);
 }
 
 /* ---- the thread ---- */
@@ -336,7 +334,7 @@ static int keyring_get(void *ctx, const char *name, mcplug_buf **out,
     gsize len = 0;
 
     if (!thread)
-        return host->diag->fail(err, MCPLUG_ENOMEM, "keyring: a thread can't be started");
+        return host->diag->fail(err, MCPLUG_ENOMEM, "keyring: cannot start a thread");
     g_thread_join(thread);
     if (!l.secret)
         return host->diag->fail(err, l.code, "%s", l.text);

@@ -76,7 +76,7 @@ int socket_address_tcp(const struct mcplug_host *host, const mcplug_props *setti
     }
     if (port < 1 || port > 65535)
         return host->diag->fail(err, MCPLUG_ECONFIG,
-                                "tcp: port has to be a number from 1 to 65535");
+                                "tcp: port must be a number from 1 to 65535");
     snprintf(out->port, sizeof out->port, "%d", (int)port);
     snprintf(out->text, sizeof out->text,
              strchr(out->node, ':') != NULL ? "tcp:[%s]:%s" : "tcp:%s:%s", out->node,

@@ -24,7 +24,7 @@ static void run(void *arg) /* the pool thread's part */
 static const char *reason(const struct socket_lookup *k, int work_status)
 {
     if (work_status != MCPLUG_OK)
-        return "the search was called off";
+        return "the lookup was cancelled";
     return k->os_error != 0 ? strerror(k->os_error) : gai_strerror(k->status);
 }
 

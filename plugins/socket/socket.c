@@ -86,7 +86,7 @@ static void receive(struct link *l)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n == 0)
-        l->host->diag->fail(&why, MCPLUG_ECLOSED, "%s: peer closed the connection",
+        l->host->diag->fail(&why, MCPLUG_ECLOSED, "%s: the server closed the connection",
                             l->where.text);
     else
         fail_os(l, &why, MCPLUG_ECLOSED, errno, "cannot read from");

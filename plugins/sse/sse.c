@@ -14,9 +14,9 @@ void sse_explain(const struct sse_link *l, const struct web_answer *a,
     char advice[WEB_ADVICE_MAX];
     web_answer_advise(a, advice);
     if (a->status == 404)
-        snprintf(advice, sizeof advice, "; no such endpoint; is it /sse?");
+        snprintf(advice, sizeof advice, "; there is no such endpoint; try the path /sse");
     else if (a->status == 405)
-        snprintf(advice, sizeof advice, "; no stream of events is to be had there");
+        snprintf(advice, sizeof advice, "; the endpoint has no event stream");
     web_answer_explain(l->outbox.host, a, advice, why);
 }
 
@@ -196,7 +196,7 @@ static int sse_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
 }
 
 static const struct mcplug_option options[] = {
-    {"url", "string", NULL, "of the stream: http://HOST[:PORT]/PATH or https://.."},
+    {"url", "string", NULL, "URL of the stream: http://HOST[:PORT]/PATH or https://.."},
     WEB_OPTIONS,
     {NULL, NULL, NULL, NULL},
 };

@@ -40,14 +40,14 @@ static void take_endpoint(struct sse_link *l, const char *said, size_t len)
     char reference[URL_MAX], to[URL_MAX];
     struct url here, there;
     if (len == 0 || len >= sizeof reference || memchr(said, '\0', len) != NULL) {
-        refuse(l, "the stream's endpoint is no address");
+        refuse(l, "the stream's endpoint is not a URL");
         return;
     }
     memcpy(reference, said, len);
     reference[len] = '\0';
     if (url_resolve(l->url, reference, to, sizeof to) != NULL ||
         url_parse(l->url, &here) != NULL || url_parse(to, &there) != NULL) {
-        refuse(l, "the stream's endpoint is no address");
+        refuse(l, "the stream's endpoint is not a URL");
         return;
     }
     if (!url_same_origin(&here, &there)) {
@@ -148,7 +148,7 @@ static void on_too_late(void *arg)
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     l->timer = NULL;
     l->outbox.fetch->stop(l->stream);
-    l->outbox.host->diag->fail(&why, MCPLUG_ETIMEDOUT, "no stream came within %d s",
+    l->outbox.host->diag->fail(&why, MCPLUG_ETIMEDOUT, "no event stream within %d s",
                                WEB_OPEN_MS / 1000);
     on_done(l, &why);
 }

@@ -123,7 +123,7 @@ static const char *host_fault(const char *host)
         return "is too long";
     for (const unsigned char *p = (const unsigned char *)host; *p; p++)
         if (*p <= ' ' || *p == 0x7f || strchr("/\\'\"`$;&|<>(){}*?", *p))
-            return "has a character that no name of a host has";
+            return "has a character that is not allowed in a host name";
     return NULL;
 }
 
@@ -147,7 +147,8 @@ static int check(const struct mcplug_diag *diag, const mcplug_props *settings,
         return diag->fail(err, MCPLUG_ECONFIG, "program is empty");
     for (size_t i = 0; env[i]; i += 2)
         if (!env[i][0] || env[i][0] == '-' || strchr(env[i], '='))
-            return diag->fail(err, MCPLUG_ECONFIG, "env: \"%.64s\" is no name", env[i]);
+            return diag->fail(err, MCPLUG_ECONFIG, "env: \"%.64s\" is not a name",
+                              env[i]);
     return MCPLUG_OK;
 }
 
@@ -232,11 +233,12 @@ static void ssh_fini(void *ctx)
 
 static const struct mcplug_option options[] = {
     {"host", "string", NULL, "[USER@]HOST, or a name of ssh's configuration"},
-    {"port", "int", "", "1 to 65535; ssh's own default"},
+    {"port", "int", "", "1 to 65535; by default that of ssh"},
     {"command", "string", NULL, "program to run there"},
     {"args", "list", NULL, "its arguments"},
-    {"env", "map", NULL, "its variables; they are seen in the process lists"},
-    {"cwd", "string", "", "directory to run it in, there; the user's home"},
+    {"env", "map", NULL, "its environment variables; visible in process lists"},
+    {"cwd", "string", "",
+     "directory on that machine to run it in; by default the user's home"},
     {"identityFile", "string", "", "the private key to use (ssh -i)"},
     {"sshOptions", "list", NULL, "more options, such as ConnectTimeout=5 (ssh -o)"},
     {"program", "string", "ssh", "the ssh client, looked for in PATH"},

@@ -40,7 +40,7 @@ static int measure(const struct mcplug_host *host, const char *const *env, size_
     for (size_t i = 0; env[i] != NULL; i += 2, ++*count) {
         if (env[i][0] == '\0' || strchr(env[i], '=') != NULL)
             return host->diag->fail(err, MCPLUG_ECONFIG,
-                                    "env: \"%s\" is no name for a variable", env[i]);
+                                    "env: \"%s\" is not the name of a variable", env[i]);
         *room += strlen(env[i]) + strlen(env[i + 1]) + 2;
     }
     return MCPLUG_OK;

@@ -83,7 +83,7 @@ int stdio_ends_open(const struct mcplug_host *host, struct stdio_ends *ours,
         return MCPLUG_OK;
 
     int os_error = errno;
-    host->diag->fail(err, MCPLUG_EIO, "cannot make pipes for a server: %s",
+    host->diag->fail(err, MCPLUG_EIO, "cannot create pipes for a server: %s",
                      strerror(os_error));
     if (err != NULL)
         err->os_error = os_error;
@@ -113,7 +113,7 @@ int stdio_instance(const struct mcplug_host *host, const mcplug_props *settings,
         from--;
     if (len - from < STDIO_INSTANCE_X || len >= STDIO_INSTANCE_MAX)
         return host->diag->fail(err, MCPLUG_ECONFIG,
-                                "instance is no name that ends in %d X or more",
+                                "instance must be a name that ends in %d X or more",
                                 STDIO_INSTANCE_X);
     if (getrandom(random, len - from, 0) != (ssize_t)(len - from))
         return host->diag->fail(err, MCPLUG_EIO, "no random bytes: %s", strerror(errno));

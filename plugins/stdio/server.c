@@ -82,7 +82,8 @@ static void patience_ended(struct stdio_server *s)
     case STDIO_KILLING:
     case STDIO_ENDED:
         s->host->diag->log(s->self, MCPLUG_LOG_WARN,
-                           "\"%s\": processes of the server cannot be ended", s->command);
+                           "\"%s\": processes of the server cannot be killed",
+                           s->command);
         stdio_server_enter(s, STDIO_OVER);
         break;
     case STDIO_STARTING:

@@ -195,14 +195,16 @@ static const struct mcplug_option options[] = {
     {"env", "map", NULL, "variables to add to its environment"},
     {"cwd", "string", "", "directory to run it in"},
     {"inheritEnv", "string", "true",
-     "which of our variables it gets: true, false, or names with commas"},
-    {"closeGrace", "duration", "2s", "time to end after its stdin was closed"},
-    {"termGrace", "duration", "2s", "time to end after SIGTERM, before SIGKILL"},
+     "which environment variables it inherits: true, false, or names with commas"},
+    {"closeGrace", "duration", "2s",
+     "how long it may take to exit after its stdin is closed"},
+    {"termGrace", "duration", "2s",
+     "how long it may take to exit after SIGTERM, before SIGKILL"},
     {"cleanUp", "list", NULL,
-     "program and arguments to run once it has ended; it has 10 s"},
+     "program and arguments to run after the server has ended, for at most 10 s"},
     {"instance", "string", "",
-     "a name such as srv-XXXXXXXX; words of args and cleanUp that are it become the name "
-     "of this start"},
+     "a name such as srv-XXXXXXXX; in args and cleanUp it is replaced by a name unique "
+     "to this start"},
     {NULL, NULL, NULL, NULL},
 };
 

@@ -142,7 +142,7 @@ static void on_found(void *arg, int work_status)
         go_on(d, 0);
         return;
     }
-    const char *reason = work_status != MCPLUG_OK ? "the search was called off"
+    const char *reason = work_status != MCPLUG_OK ? "the lookup was cancelled"
                          : d->os_error != 0       ? strerror(d->os_error)
                                                   : gai_strerror(d->status);
     d->host->diag->fail(&why, MCPLUG_EREFUSED, "cannot find %s: %s", d->what, reason);

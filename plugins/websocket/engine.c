@@ -179,7 +179,7 @@ static int site_open(struct ws_engine *e, struct ws_site *site,
     }
     site->vhost = lws_create_vhost(e->lws, &info);
     if (site->vhost == NULL)
-        return host->diag->fail(err, MCPLUG_ENOMEM, "libwebsockets has no memory");
+        return host->diag->fail(err, MCPLUG_ENOMEM, "libwebsockets is out of memory");
     return MCPLUG_OK;
 }
 
@@ -319,7 +319,7 @@ int ws_engine_start(struct ws_engine *e, struct mcplug_error *err)
     if (status != 0) {
         host->mem->free(e->out);
         e->out = NULL;
-        return host->diag->fail(err, MCPLUG_EIO, "no event loop: %s",
+        return host->diag->fail(err, MCPLUG_EIO, "cannot create an event loop: %s",
                                 uv_strerror(status));
     }
     int os_error = try_descriptors(e);
@@ -332,7 +332,7 @@ int ws_engine_start(struct ws_engine *e, struct mcplug_error *err)
         uv_run(&e->loop, UV_RUN_NOWAIT);
     ws_engine_stop(e);
     host->diag->fail(err, os_error != 0 ? MCPLUG_EIO : MCPLUG_ENOMEM,
-                     "libwebsockets does not start: %s",
+                     "libwebsockets cannot be initialized: %s",
                      os_error != 0 ? strerror(os_error) : "out of memory");
     if (err != NULL)
         err->os_error = os_error;

@@ -82,7 +82,7 @@ static void fail_status(const struct ws_link *l, unsigned status,
     l->host->diag->fail(why, is_auth ? MCPLUG_EAUTH : MCPLUG_EREFUSED,
                         "%s: the server answered the upgrade with HTTP status %u%s",
                         l->target.origin, status,
-                        is_auth                         ? " (credentials wanted)"
+                        is_auth                         ? " (authentication required)"
                         : status >= 300 && status < 400 ? " (redirections are not "
                                                           "followed)"
                                                         : "");
@@ -97,7 +97,7 @@ void ws_failure_shaking(const struct ws_link *l, struct lws *wsi,
     enum fate fate = fate_of(wsi);
     escape(what, text, sizeof text);
     if (l->fd >= 0)
-        l->host->diag->fail(why, MCPLUG_EIO, "%s: no handshake: out of resources",
+        l->host->diag->fail(why, MCPLUG_EIO, "%s: the handshake failed: out of resources",
                             l->target.origin);
     else if (!l->is_secured && l->tls_reason[0] != '\0')
         l->host->diag->fail(why, MCPLUG_EREFUSED, "%s: no TLS: %s", l->target.origin,
@@ -112,7 +112,8 @@ void ws_failure_shaking(const struct ws_link *l, struct lws *wsi,
     else if (fate == FATE_END)
         l->host->diag->fail(why, MCPLUG_ECLOSED,
                             "%s: the server closed the connection %s", l->target.origin,
-                            l->is_secured ? "instead of an upgrade" : "instead of TLS");
+                            l->is_secured ? "instead of upgrading it"
+                                          : "during the TLS handshake");
     else if (!l->is_secured)
         l->host->diag->fail(why, MCPLUG_EREFUSED, "%s: no TLS: the handshake failed",
                             l->target.origin);

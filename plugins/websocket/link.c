@@ -167,8 +167,7 @@ static void wait_for_word(struct ws_link *l, uint64_t ms)
     l->timer = l->host->loop->timer_start(l->self, ms, on_silence, l);
     if (l->timer == NULL)
         l->host->diag->log(l->self, MCPLUG_LOG_WARN,
-                           "%s: out of memory, there will be no more pings",
-                           l->target.origin);
+                           "%s: out of memory, no more pings are sent", l->target.origin);
 }
 
 static void ask(struct ws_link *l)
@@ -268,7 +267,7 @@ static void received(struct ws_link *l, struct lws *wsi, struct mcplug_bytes pie
     if (lws_frame_is_binary(wsi) && !l->warned_binary) {
         l->warned_binary = 1;
         l->host->diag->log(l->self, MCPLUG_LOG_WARN,
-                           "%s sends binary messages; they are taken for text",
+                           "%s sends binary messages; they are read as text",
                            l->target.origin);
     }
     if (piece.len > 0 || l->in_message)
@@ -439,7 +438,8 @@ static int shake(struct ws_link *l, struct mcplug_error *why)
     int local = listen_locally(address, sizeof address);
     if (local < 0) {
         int os_error = errno;
-        l->host->diag->fail(why, MCPLUG_EIO, "no local socket: %s", strerror(os_error));
+        l->host->diag->fail(why, MCPLUG_EIO, "cannot create a socket: %s",
+                            strerror(os_error));
         why->os_error = os_error;
         return MCPLUG_EIO;
     }

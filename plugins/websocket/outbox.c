@@ -18,9 +18,9 @@ int ws_outbox_add(struct ws_outbox *out, const struct mcplug_host *host,
     size_t len = host->mem->buf_bytes(frame).len;
     if (out->first != NULL && (len > CEILING || out->waiting > CEILING - len)) {
         host->mem->buf_unref(frame);
-        return host->diag->fail(err, MCPLUG_EOVERLOADED,
-                                "the peer does not read: %zu bytes wait to be sent",
-                                out->waiting);
+        return host->diag->fail(
+            err, MCPLUG_EOVERLOADED,
+            "the peer does not read: %zu bytes are waiting to be sent", out->waiting);
     }
     struct ws_message *m = out->spare;
     out->spare = NULL;

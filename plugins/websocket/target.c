@@ -45,16 +45,17 @@ static int check_header(const struct mcplug_host *host, const char *name,
                         const char *value, struct mcplug_error *err)
 {
     if (!header_is_name(name, strlen(name)))
-        return host->diag->fail(err, MCPLUG_ECONFIG, "headers: \"%.60s\" is no name",
+        return host->diag->fail(err, MCPLUG_ECONFIG, "headers: \"%.60s\" is not a name",
                                 name);
     if (header_is_reserved(name))
-        return host->diag->fail(err, MCPLUG_ECONFIG,
-                                "headers: %.60s belongs to the protocol", name);
+        return host->diag->fail(
+            err, MCPLUG_ECONFIG,
+            "headers: %.60s is set by the protocol and cannot be changed", name);
     if (!header_is_value(value))
-        return host->diag->fail(err, MCPLUG_ECONFIG,
-                                "headers: the value of %.60s has a character that no "
-                                "header may have",
-                                name);
+        return host->diag->fail(
+            err, MCPLUG_ECONFIG,
+            "headers: the value of %.60s has a character that is not allowed in a header",
+            name);
     return MCPLUG_OK;
 }
 

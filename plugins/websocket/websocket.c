@@ -89,7 +89,7 @@ static const struct mcplug_feature features[] = {
     {
         .kind = MCPLUG_TRANSPORT,
         .name = "ws",
-        .summary = "the same under a shorter name",
+        .summary = "the same as websocket",
         .accepts = schemes,
         .options = options,
         .ops = &ops,

@@ -21,10 +21,10 @@ static const struct {
     {"fin-before-status", MCPLUG_ECLOSED, 0, "", 0},
     {"reset-in-headers", MCPLUG_ECLOSED, 0, "", 0},
     {"fin-in-headers", MCPLUG_EPROTO, 0, "", 0},
-    {"reset-in-body", MCPLUG_ECLOSED, 0, "broke off", 0},
-    {"fin-in-body", MCPLUG_ECLOSED, 0, "broke off", 0},
-    {"reset-in-event", MCPLUG_ECLOSED, 0, "broke off", 0},
-    {"fin-in-event", MCPLUG_ECLOSED, 0, "broke off", 0},
+    {"reset-in-body", MCPLUG_ECLOSED, 0, "in the middle of the answer", 0},
+    {"fin-in-body", MCPLUG_ECLOSED, 0, "in the middle of the answer", 0},
+    {"reset-in-event", MCPLUG_ECLOSED, 0, "in the middle of the answer", 0},
+    {"fin-in-event", MCPLUG_ECLOSED, 0, "in the middle of the answer", 0},
     {"half-event", MCPLUG_EPROTO, 0, "", 0},
     {"no-reply", MCPLUG_EPROTO, 0, "without a reply", 0},
     {"empty-stream", MCPLUG_EPROTO, 0, "without a reply", 0},
@@ -35,9 +35,9 @@ static const struct {
     {"205", MCPLUG_EPROTO, 205, "205", 0},
     {"400-text", MCPLUG_EREFUSED, 400, "400", 0},
     {"400-json", MCPLUG_EPEER, -32602, "no good", 0},
-    {"401", MCPLUG_EAUTH, 401, "log", 0},
-    {"401-bare", MCPLUG_EAUTH, 401, "log", 0},
-    {"401-json", MCPLUG_EAUTH, 401, "log", 0},
+    {"401", MCPLUG_EAUTH, 401, "authentication required", 0},
+    {"401-bare", MCPLUG_EAUTH, 401, "authentication required", 0},
+    {"401-json", MCPLUG_EAUTH, 401, "authentication required", 0},
     {"403", MCPLUG_EAUTH, 403, "403", 0},
     {"403-json", MCPLUG_EAUTH, 403, "403", 0},
     {"404", MCPLUG_EREFUSED, 404, "404", 0},
@@ -63,7 +63,7 @@ static const struct {
     {"empty-body", MCPLUG_EPROTO, 0, "", 0},
     {"null-body", MCPLUG_EPROTO, 0, "", 0},
     {"text-body", MCPLUG_EPROTO, 0, "", 0},
-    {"long-length", MCPLUG_ECLOSED, 0, "broke off", 0},
+    {"long-length", MCPLUG_ECLOSED, 0, "in the middle of the answer", 0},
     {"short-length", MCPLUG_EPROTO, 0, "", 0},
     {"odd-length", MCPLUG_EPROTO, 0, "", 0},
     {"chunk-garbage", MCPLUG_EPROTO, 0, "", 0},
@@ -172,7 +172,7 @@ START_TEST(a_call_that_is_refused_again_and_again_is_given_up)
     struct shot *s = fire(p, "bad", 5, 0), *beside = shoot(p, "good", 1, 20000);
 
     for (unsigned i = 0; i < 5; i++)
-        check_call("429", &s[i], MCPLUG_EREFUSED, 429, "left alone for 1s");
+        check_call("429", &s[i], MCPLUG_EREFUSED, 429, "; retry after 1s");
     check_call("429", beside, 0, 0, "good");
     ck_assert(beside->ms < bound_ms());
     ck_assert_uint_eq(web_stat("bad"), 5 * 4);
@@ -236,7 +236,7 @@ START_TEST(a_call_that_was_sent_is_never_sent_again)
         check_call(modes[_i], &s[2], 0, 0, "good");
         s = shoot(p, "bad", 5, bound_ms());
         for (unsigned k = 0; k < 5; k++) {
-            check_call(modes[_i], &s[k], MCPLUG_ECLOSED, 0, "no answer came");
+            check_call(modes[_i], &s[k], MCPLUG_ECLOSED, 0, "no answer (");
             ck_assert_msg(strstr(s[k].text, "(the request had already been sent)") !=
                               NULL,
                           "%s", s[k].text);

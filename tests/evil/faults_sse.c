@@ -45,11 +45,11 @@ static const struct {
 } starts[] = {
     {"sse-other-origin", MCPLUG_EPROTO, 0, "another origin"},
     {"sse-slashes", MCPLUG_EPROTO, 0, "another origin"},
-    {"sse-file", MCPLUG_EPROTO, 0, "no address"},
-    {"sse-junk", MCPLUG_EPROTO, 0, "no address"},
+    {"sse-file", MCPLUG_EPROTO, 0, "is not a URL"},
+    {"sse-junk", MCPLUG_EPROTO, 0, "is not a URL"},
     {"sse-long-endpoint", MCPLUG_EPROTO, 0, ""},
     {"sse-404", MCPLUG_EREFUSED, 404, "404"},
-    {"sse-401", MCPLUG_EAUTH, 401, "log"},
+    {"sse-401", MCPLUG_EAUTH, 401, "authentication required"},
     {"sse-html", MCPLUG_EPROTO, 200, "text/html"},
     {"ok", MCPLUG_EREFUSED, 405, "405"},
 };

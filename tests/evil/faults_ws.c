@@ -196,7 +196,7 @@ static const struct {
     {"endless-head", MCPLUG_EPROTO, 0, 0, "not a WebSocket upgrade"},
     {"many-heads", MCPLUG_EPROTO, 0, 0, "not a WebSocket upgrade"},
     {"reset-upgrade", MCPLUG_ECLOSED, 0, ECONNRESET, "reset"},
-    {"fin-upgrade", MCPLUG_ECLOSED, 0, 0, "instead of an upgrade"},
+    {"fin-upgrade", MCPLUG_ECLOSED, 0, 0, "instead of upgrading it"},
     {"wrong-accept", MCPLUG_EPROTO, 0, 0, "not a WebSocket upgrade"},
     {"unasked-extension", MCPLUG_EPROTO, 0, 0, "not a WebSocket upgrade"},
     {"unasked-protocol", MCPLUG_EPROTO, 0, 0, "not a WebSocket upgrade"},

@@ -107,7 +107,7 @@ test_session 'a secret is still there in the next session, and so are changed on
     printf changed | store key
     ask key'
 test_session 'a secret that is not there is refused, and the message tells how to make one' \
-    10 'absent: EREFUSED: keyring: there is no secret "absent" (secret-tool store *' '
+    10 'absent: EREFUSED: keyring: there is no secret "absent" (create it with: secret-tool store *' '
     unlocked
     ask absent'
 test_session "another program's secret of that name is not taken" 10 \
@@ -168,12 +168,12 @@ lost: exit status 3 for: *there is no secret "nowhere"*' '
 # ---- nobody to ask ----
 
 test_session 'a locked keyring without anybody to unlock it is refused' 10 \
-    'key: EREFUSED: keyring: it is locked, and was not unlocked for "key"
+    'key: EREFUSED: keyring: the keyring is locked, and was not unlocked for "key"
 key: EREFUSED: *' '
     locked
     ask key key'
 test_session 'a session without a keyring is refused' 10 \
-    'key: EREFUSED: keyring: no keyring service is there in this desktop session, *' '
+    'key: EREFUSED: keyring: this desktop session has no keyring service, *' '
     ask key'
 test_session 'nothing is written to stderr' 10 '' '
     ask key 2>&1 >/dev/null'
@@ -201,7 +201,7 @@ test_session 'a session that ends while somebody is asked does not end the progr
     ask key'
 if [ "${MCPLUG_TEST_LONG:-0}" = 1 ]; then
     test_session 'a prompt that never comes up is waited for, but not for ever' 60 \
-        'key: E*: keyring: it is locked, and was not unlocked for "key"*' '
+        'key: E*: keyring: the keyring is locked, and was not unlocked for "key"*' '
         locked
         ask key'
     test_session 'a keyring that stops while somebody is asked is not waited for' 60 \

@@ -74,7 +74,7 @@ static const struct {
     {"exchange_fails", 0, "ok warning: " T "the exchange failed: the peer left"},
     {"logs_warning", 0, "ok warning: it logged: the moon is full"},
     {"send_fails", 0, "ok warning: " T "send() failed: one at a time"},
-    {"send_fails_silently", 1, "FAILED " T "send() failed: it gave no reason"},
+    {"send_fails_silently", 1, "FAILED " T "send() failed: no reason given"},
     {"no_license", 1, "FAILED the descriptor has no license"},
     {"bad_fallback", 1,
      "FAILED \"unruly\": the fallback \"soon\" of the option \"wait\" is not of its type "
@@ -82,13 +82,14 @@ static const struct {
     {"list_fallback", 1,
      "FAILED \"unruly\": the option \"tags\" is a list and cannot have a fallback"},
     {"upper_accepts", 1,
-     "FAILED transport \"unruly\": accepts \"Unruly\", which is no URL scheme in lower "
+     "FAILED transport \"unruly\": accepts \"Unruly\", which is not a URL scheme in "
+     "lower "
      "case"},
     {"exports", 0,
      "ok warning: exports 1 symbols besides mcplug_plugin_1, "
-     "\"helpful_little_function\" for one; -fvisibility=hidden keeps them in"},
+     "such as \"helpful_little_function\"; hide them with -fvisibility=hidden"},
     {"needs_settings", 0, "ok " T "needs: url, token"},
-    {"timer_left", 1, "ok warning: 1 timers or watches run on without any instance"},
+    {"timer_left", 1, "ok warning: 1 timers or watches are running without any instance"},
     {"timer_left", 1, "FAILED 1 timers or watches still run after fini()"},
     {"timer_after_fini", 1, "FAILED 1 timers or watches still run after fini()"},
     {"leaks_memory", 1,
@@ -146,30 +147,33 @@ static const struct {
     int failed;
     const char *finding;
 } asked[] = {
-    {"probe_good", NULL, 0, "ok probe \"asked\": not started, for it needs a server"},
+    {"probe_good", NULL, 0,
+     "ok probe \"asked\": not started, because it needs a server; pass -- SERVER"},
     {"probe_good", ".", 0, "ok probe \"asked\": says that " S " is alive"},
     {"probe_silent", ".", 1, "FAILED probe \"asked\": no verdict within 3 s"},
     {"probe_twice", ".", 1, "FAILED probe \"asked\": verdict() more than once"},
     {"probe_no_reason", ".", 1,
      "FAILED probe \"asked\": verdict() for a reason without a text"},
-    {"vault_good", NULL, 0, "ok vault \"asked\": not asked, for it may ask a person"},
-    {"vault_good", "TOKEN", 0, "ok vault \"asked\": gave a secret of 6 bytes"},
-    {"vault_good", "?", 0, "ok vault \"asked\": gives no secret: there is no \"?\""},
-    {"vault_nothing", "TOKEN", 1, "FAILED vault \"asked\": get() gave nothing"},
+    {"vault_good", NULL, 0,
+     "ok vault \"asked\": not called, because it may prompt the user; pass -- SECRET"},
+    {"vault_good", "TOKEN", 0, "ok vault \"asked\": returned a secret of 6 bytes"},
+    {"vault_good", "?", 0, "ok vault \"asked\": returned no secret: there is no \"?\""},
+    {"vault_nothing", "TOKEN", 1, "FAILED vault \"asked\": get() returned no secret"},
     {"vault_no_reason", "TOKEN", 1,
-     "FAILED vault \"asked\": get() failed: it gave no reason"},
+     "FAILED vault \"asked\": get() failed without a reason"},
     {"vault_strange", "TOKEN", 1,
      "FAILED vault \"asked\": get() returned the unknown code 7"},
     {"locator_good", NULL, 0,
-     "ok locator \"asked\": not asked, give settings, or -- SERVER"},
+     "ok locator \"asked\": not called: pass settings, or -- SERVER"},
     {"locator_good", "x", 0,
      "ok locator \"asked\": found a server by the transport \"stdio\""},
     {"locator_silent", "x", 1, "FAILED locator \"asked\": named no transport"},
     {"locator_itself", "x", 1, "FAILED locator \"asked\": names itself as the transport"},
     {"locator_nonsense", "x", 1,
-     "FAILED locator \"asked\": answered what cannot be used (EINVAL)"},
+     "FAILED locator \"asked\": returned an invalid answer (EINVAL)"},
     {"locator_greets_badly", "x", 1,
-     "FAILED locator \"asked\": the parameters of its notification are no JSON object"},
+     "FAILED locator \"asked\": the parameters of its notification are not a JSON "
+     "object"},
     {"locator_hangs", "x", 1,
      "FAILED locator \"asked\": locate() did not return within "
      "10 s"},
@@ -206,7 +210,8 @@ START_TEST(a_server_that_cannot_be_had_is_told)
 
     behind = words;
     ck_assert_int_eq(check("asked_probe_good.so", NULL), 1);
-    ck_assert(found("ok probe \"asked\": not started, for it needs a server"));
+    ck_assert(found(
+        "ok probe \"asked\": not started, because it needs a server; pass -- SERVER"));
 }
 END_TEST
 

@@ -84,7 +84,7 @@ START_TEST(an_editor_on_whose_port_nobody_listens_is_left_out)
     ck_assert_int_eq(find(), 1);
     close(fd);
     ck_assert_int_eq(find(), 0);
-    ck_assert_ptr_nonnull(strstr(why_skipped, "nobody listens on its port"));
+    ck_assert_ptr_nonnull(strstr(why_skipped, "no process listens on its port"));
     where.check_ports = 0;
     ck_assert_int_eq(find(), 1);
 }

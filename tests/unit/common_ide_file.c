@@ -120,23 +120,23 @@ START_TEST(what_is_no_object_of_the_kind_is_left_out)
     static const struct {
         const char *text, *why;
     } cases[] = {
-        {"", "no JSON"},
-        {"4321", "no JSON"},
-        {"[]", "no JSON"},
-        {"\"workspaceFolders\"", "no JSON"},
-        {"{\"workspaceFolders\":[]", "no JSON"},
-        {"{\"workspaceFolders\":[]}}", "no JSON"},
-        {"{\"workspaceFolders\":[\"\xff\"]}", "no JSON"},
+        {"", "not a JSON object"},
+        {"4321", "not a JSON object"},
+        {"[]", "not a JSON object"},
+        {"\"workspaceFolders\"", "not a JSON object"},
+        {"{\"workspaceFolders\":[]", "not a JSON object"},
+        {"{\"workspaceFolders\":[]}}", "not a JSON object"},
+        {"{\"workspaceFolders\":[\"\xff\"]}", "not a JSON object"},
         {"{}", "no workspace"},
         {"{\"workspaceFolders\":\"/\"}", "no workspace"},
         {"{\"workspaceFolders\":[],\"pid\":\"12\"}", "pid is malformed"},
         {"{\"workspaceFolders\":[],\"pid\":0}", "pid is malformed"},
         {"{\"workspaceFolders\":[],\"pid\":-1}", "pid is malformed"},
         {"{\"workspaceFolders\":[],\"pid\":4294967297}", "pid is malformed"},
-        {"{\"workspaceFolders\":[],\"port\":4320}", "port is not the one"},
-        {"{\"workspaceFolders\":[],\"port\":\"4321\"}", "port is not the one"},
-        {"{\"workspaceFolders\":[],\"transport\":\"gopher\"}", "transport is not known"},
-        {"{\"workspaceFolders\":[],\"transport\":7}", "transport is not known"},
+        {"{\"workspaceFolders\":[],\"port\":4320}", "port does not match its name"},
+        {"{\"workspaceFolders\":[],\"port\":\"4321\"}", "port does not match its name"},
+        {"{\"workspaceFolders\":[],\"transport\":\"gopher\"}", "transport is unknown"},
+        {"{\"workspaceFolders\":[],\"transport\":7}", "transport is unknown"},
     };
     for (size_t i = 0; i < MP_COUNT(cases); i++) {
         put("home/.claude/ide/4321.lock", 0, "%s", cases[i].text);
@@ -184,20 +184,20 @@ START_TEST(files_that_others_could_have_written_are_left_out)
     snprintf(dir, sizeof dir, "%s/home/.claude/ide", top);
     snprintf(path, sizeof path, "%s/home/.claude/ide/4321.lock", top);
     chmod(path, 0602);
-    is_skipped("others may write");
+    is_skipped("other users can write");
     chmod(path, 0600);
     chmod(dir, 0777);
-    is_skipped("others may write");
+    is_skipped("other users can write");
     chmod(dir, 0700);
     if (geteuid() == 0) {
         ck_assert_int_eq(chown(path, 0, 4711), 0);
         chmod(path, 0660);
-        is_skipped("others may write");
+        is_skipped("other users can write");
         ck_assert_int_eq(chown(path, 4711, 4711), 0);
-        is_skipped("belongs to someone else");
+        is_skipped("belongs to another user");
         ck_assert_int_eq(chown(path, 0, 0), 0);
         ck_assert_int_eq(chown(dir, 4711, 0), 0);
-        is_skipped("belongs to someone else");
+        is_skipped("belongs to another user");
         ck_assert_int_eq(chown(dir, 0, 0), 0);
     }
     chmod(path, 0644);
@@ -210,10 +210,10 @@ START_TEST(only_regular_files_are_opened)
     char path[256], target[256];
     snprintf(path, sizeof path, "%s/home/.claude/ide/4321.lock", top);
     ck_assert_int_eq(mkfifo(path, 0600), 0);
-    is_skipped("no regular file");
+    is_skipped("not a regular file");
     unlink(path);
     ck_assert_int_eq(mkdir(path, 0700), 0);
-    is_skipped("no regular file");
+    is_skipped("not a regular file");
     rmdir(path);
     put("code/4321.lock", 0, "{\"workspaceFolders\":[]}");
     snprintf(target, sizeof target, "%s/code/4321.lock", top);
@@ -247,7 +247,7 @@ START_TEST(an_editor_whose_process_is_gone_is_left_out)
     char name[128];
     int pid = dead_pid();
     put("home/.claude/ide/4321.lock", 0, "{\"workspaceFolders\":[],\"pid\":%d}", pid);
-    is_skipped("process is gone");
+    is_skipped("process has ended");
     put("home/.claude/ide/4321.lock", 0,
         "{\"workspaceFolders\":[],\"pid\":%d,\"runningInWindows\":true}", pid);
     ck_assert_int_eq(find(), 1); /* its pid is one of another system */
@@ -257,7 +257,7 @@ START_TEST(an_editor_whose_process_is_gone_is_left_out)
     unlink(below("home/.claude/ide/4321.lock"));
     snprintf(name, sizeof name, "tmp/gemini/ide/gemini-ide-server-%d-4321.json", pid);
     put(name, 0, "{\"workspacePath\":\"/\"}");
-    is_skipped("process is gone");
+    is_skipped("process has ended");
 }
 END_TEST
 

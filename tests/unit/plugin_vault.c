@@ -203,15 +203,16 @@ START_TEST(the_kit_asks_no_vault_and_warns_of_what_nobody_reads)
     ck_assert_int_eq(mp_plugin_contract(file, NULL, NULL, &report, &err), 0);
     static const char *const expected[] = {
         "ok loads as \"vault\" 1.0",
-        "ok warning: vault \"choosy\": nobody reads what a vault accepts",
-        "ok warning: vault \"deaf\": nobody reads its options, for it has no get_with()",
+        "ok warning: vault \"choosy\": `accepts` of a vault is ignored",
+        "ok warning: vault \"deaf\": its options are ignored, because it has no "
+        "get_with()",
         "ok descriptor: complete",
         "ok exports nothing but mcplug_plugin_1",
         "ok init() works again after fini()",
-        "ok vault \"table\": not asked, for it may ask a person",
-        "ok vault \"choosy\": not asked, for it may ask a person",
-        "ok vault \"desk\": not asked, for it may ask a person",
-        "ok vault \"deaf\": not asked, for it may ask a person",
+        "ok vault \"table\": not called, because it may prompt the user; pass -- SECRET",
+        "ok vault \"choosy\": not called, because it may prompt the user; pass -- SECRET",
+        "ok vault \"desk\": not called, because it may prompt the user; pass -- SECRET",
+        "ok vault \"deaf\": not called, because it may prompt the user; pass -- SECRET",
     };
     ck_assert_uint_eq(n_findings, MP_COUNT(expected));
     for (size_t i = 0; i < n_findings; i++)
