@@ -448,7 +448,7 @@ static int report(const struct mp_scan *s, struct mcplug_error *err)
 {
     static const char *const plain[] = {
         [UTF8] = "invalid UTF-8",
-        [BEHIND] = "unexpected text behind the value",
+        [BEHIND] = "unexpected text after the value",
         [NO_VALUE] = "text ends before a value",
         [ENDS_IN_STRING] = "text ends inside a string",
         [ENDS_IN_NUMBER] = "text ends inside a number",

@@ -68,7 +68,7 @@ static const struct {
     {"odd-length", MCPLUG_EPROTO, 0, "", 0},
     {"chunk-garbage", MCPLUG_EPROTO, 0, "", 0},
     {"chunk-huge", MCPLUG_EPROTO, 0, "", 0},
-    {"json-then-garbage", MCPLUG_EPROTO, 0, "unexpected text behind the value", 0},
+    {"json-then-garbage", MCPLUG_EPROTO, 0, "unexpected text after the value", 0},
     {"reply-wrong-id", MCPLUG_EPROTO, 0, "without a reply", 0},
     {"two-replies", 0, 0, "fine", 0},
 
