@@ -20,7 +20,7 @@
     X(UNSUPPORTED, "unsupported", 3, "No module offers that")                            \
     X(DISABLED, "disabled", 3, "The server is disabled")                                 \
     X(NEEDS_APPROVAL, "needs-approval", 3, "The server is not approved")                 \
-    X(NEEDS_AUTH, "needs-auth", 3, "The server wants credentials")                       \
+    X(NEEDS_AUTH, "needs-auth", 3, "The server requires credentials")                    \
     X(BLOCKED, "policy", 3, "The policy does not allow the server")                      \
     X(PEER_ERROR, "peer", 4, "The server answered with an error")                        \
     X(BROKEN_PROTOCOL, "protocol", 4, "The server broke the protocol")                   \

@@ -265,6 +265,14 @@ for file in tests/unit/*.c; do
         sed "s|.*|$file: the suite is called &, not $name|"
 done >>"$found"
 
+# ---- words of messages ----
+# Texts in the code are read by people who did not write it: "expected X, got Y", not
+# "wants X". The scripts of completion have comments of their own.
+grep -nE '"[^"]*\<([Ww]ants|[Nn]obody|[Ss]omebody|[Ww]hoever|anew|brings? along|by and by|mends|tells more)\>[^"]*"' \
+    $(sources core cli plugins helpers | grep -v '^cli/complete/script\.c$') |
+    grep -vE ':[0-9]+: *(/?\*|//)' | grep -vE '/\*[^"]*"[^"]*"[^*]*\*/ *$' |
+    sed 's/:\([0-9]*\):.*/:\1: a message in odd words; see HACKING, "Style, in short"/' >>"$found"
+
 # ---- layout ----
 
 format=${CLANG_FORMAT:-clang-format}
