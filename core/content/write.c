@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PIECE                                                                            \
-    ((size_t)1 << 18) /* of a string that was spilled, read and written at once */
+#define PIECE 32768                   /* on the stack */
+#define SPILL_PIECE ((size_t)1 << 18) /* of a spilled string, as it is */
 
 /* Where things go until there is an error, or the receiver wants no more. */
 struct sink {
@@ -43,8 +43,8 @@ static size_t whole(const char *data, size_t n)
 static void put_spill(struct sink *s, const mcplug_result *result, size_t i)
 {
     char few[4096]; /* without memory it takes longer */
-    char *all = mp_alloc_raw(PIECE), *piece = all ? all : few;
-    size_t room = all ? PIECE : sizeof few;
+    char *all = mp_alloc_raw(SPILL_PIECE), *piece = all ? all : few;
+    size_t room = all ? SPILL_PIECE : sizeof few;
     uint64_t at = 0;
     int64_t n = 1;
 
