@@ -194,7 +194,7 @@ MCPLUG_API int mcplug_entry_open(mcplug *host, mcplug_entry *entry,
                                  const struct mcplug_server_options *options,
                                  mcplug_ready_fn *ready, void *ready_arg,
                                  mcplug_server **out, struct mcplug_error *err);
-/* mcplug_close(), but a connection that nobody else uses does not linger for `idle_ms`.
+/* mcplug_close(), but a connection without other users does not linger for `idle_ms`.
  */
 MCPLUG_API void mcplug_server_end(mcplug_server *server, void (*closed)(void *arg),
                                   void *arg);

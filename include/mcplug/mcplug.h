@@ -83,7 +83,7 @@ struct mcplug_plugin; /* <mcplug/plugin.h> */
 struct mcplug_options {
     uint32_t struct_size;
     int32_t log_level;       /* most verbose MCPLUG_LOG_* wanted, in the log */
-    const char *client_name; /* what servers are told; default "mcplug" */
+    const char *client_name; /* sent to servers; default "mcplug" */
     const char *client_version;
     /* Directories searched for modules before all others, NULL-ended. */
     const char *const *plugin_dirs;
@@ -117,8 +117,8 @@ MCPLUG_API mcplug *mcplug_new(const struct mcplug_options *options,
                               struct mcplug_error *err);
 /* Closes every server, frees toolboxes, waits until all processes are
  * gone, ends our thread if one was started. Calls under way end with MCPLUG_ECANCELED.
- * Call it on the thread that made the host, not from a callback; what is still due to
- * be told is told inside it, on that thread. */
+ * Call it on the thread that made the host, not from a callback; pending callbacks run
+ * inside it, on that thread. */
 MCPLUG_API void mcplug_free(mcplug *host);
 
 /* ---- the loop ------------------------------------------------------------ */
@@ -134,7 +134,7 @@ MCPLUG_API int mcplug_start_thread(mcplug *host, struct mcplug_error *err);
  * descriptor is left (the first call makes a timerfd). */
 MCPLUG_API int mcplug_fd(mcplug *host);
 /* For a loop around poll() that has time-outs of its own: ms to wait for that at most;
- * -1: no limit. Ask anew before each wait. */
+ * -1: no limit. Call it again before each wait. */
 MCPLUG_API int mcplug_timeout(mcplug *host);
 /* Does what is due; waits for something to do first when `wait`. */
 MCPLUG_API void mcplug_turn(mcplug *host, int wait);
@@ -338,11 +338,11 @@ MCPLUG_API int mcplug_open_wait(mcplug *host, const mcplug_settings *settings,
 /* Ends the calls of this server (MCPLUG_ECANCELED). The last one to go ends the
  * connection. `closed`, which may be NULL, runs once: when the connection and its
  * processes are gone if this was its last user, else when the calls have ended. A shared
- * connection with `idle_ms` goes that much later, unless somebody opens it before. The
+ * connection with `idle_ms` closes that much later, unless it is opened again before. The
  * server must not be used after this call, except in the callbacks of what it ended. */
 MCPLUG_API void mcplug_close(mcplug_server *server, void (*closed)(void *arg), void *arg);
 MCPLUG_API void mcplug_close_wait(mcplug_server *server);
-/* Ends the connection and starts it anew, for all who share it; the delays between
+/* Restarts the connection, for all who share it; the delays between
  * attempts start over. MCPLUG_ERESTARTING: that is under way already. MCPLUG_ECLOSED: it
  * has ended, or was opened `once`. */
 MCPLUG_API int mcplug_restart(mcplug_server *server, struct mcplug_error *err);
@@ -505,7 +505,7 @@ MCPLUG_API mcplug_call *mcplug_ping(mcplug_server *server,
 /* Ends the call with MCPLUG_ECANCELED and tells the server; `done` runs in this or
  * the next turn, not inside this call. A call that has ended stays as it is. */
 MCPLUG_API void mcplug_cancel(mcplug_call *call);
-/* [any] A call is valid until its last callback has returned, and as long as somebody has
+/* [any] A call is valid until its last callback has returned, and as long as there is
  * a reference to it. */
 MCPLUG_API mcplug_call *mcplug_call_ref(mcplug_call *call);
 MCPLUG_API void mcplug_call_unref(mcplug_call *call);
@@ -528,7 +528,7 @@ MCPLUG_API int mcplug_ping_wait(mcplug_server *server,
  * result is an empty object. A server that is not up is waited for, as with a call. After
  * MCPLUG_EPEER and MCPLUG_ENOTSUP (the server refuses) and MCPLUG_ECANCELED there is no
  * subscription; after any other failure it stays wanted, and is asked for again when the
- * server is started anew. */
+ * server is restarted. */
 MCPLUG_API mcplug_call *mcplug_subscribe(mcplug_server *server, const char *uri,
                                          const struct mcplug_call_options *options,
                                          mcplug_done_fn *done, void *arg,
@@ -626,7 +626,7 @@ MCPLUG_API ptrdiff_t mcplug_list_find(const mcplug_list *list, const char *name)
 
 /* ---- answers to a server's questions ------------------------------------- */
 
-/* Whom it is for; NULL: nobody waits for the answer any more. */
+/* The server that it is for; NULL: the answer is no longer needed. */
 MCPLUG_API mcplug_server *mcplug_input_server(mcplug_input *input);
 /* The call that it belongs to, where the wire says so: it came in the call's result
  * (2026-07-28), or over HTTP on the answer to the call. NULL: not known, or that call has

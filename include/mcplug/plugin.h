@@ -314,15 +314,15 @@ struct mcplug_transport_ops {
                 struct mcplug_error *err);
     void (*close)(void *t);   /* asks; closed() follows, once */
     void (*destroy)(void *t); /* only after closed() */
-    /* Nobody waits for that request: what has not left is dropped, and with
+    /* The request was given up: what has not left is dropped, and with
      * MCPLUG_CAN_EXCHANGE its stream ended. Optional. */
     void (*cancel)(void *t, uint64_t exchange);
-    /* The call is over: what its stream may still say goes to nobody. exchange_end()
+    /* The call is over: the rest of its stream is ignored. exchange_end()
      * follows, as always. Optional, for MCPLUG_CAN_EXCHANGE; not after exchange_end().
      * Since minor 1. */
     void (*settled)(void *t, uint64_t exchange);
     /* Bytes that have left and that the peer has not taken yet: it may still be
-     * starting. 0 also where nobody can know. Optional. Since minor 3. */
+     * starting. 0 also where that is unknown. Optional. Since minor 3. */
     uint64_t (*unread)(void *t);
     /* No more frames come in this turn: those that were kept because of MCPLUG_MORE are
      * to be written. Also before close(). Optional. Since minor 4. */
@@ -380,8 +380,8 @@ struct mcplug_vault_ops {
      * while that runs, several at once: no statics, no host->loop, no host->wire. May
      * block, for a person may have to unlock something, but not for ever.
      * give `out`, made with buf_new() for this call: the caller overwrites its bytes.
-     * MCPLUG_EREFUSED: there is no such secret, it was not unlocked, or there is nobody
-     * to ask; the text says which, and never has a secret in it. */
+     * MCPLUG_EREFUSED: there is no such secret, it was not unlocked, or no user
+     * can be asked; the text says which, and never has a secret in it. */
     int (*get)(void *ctx, const char *name, mcplug_buf **out, struct mcplug_error *err);
     /* The same, with the settings that the user's or the administrator's file has for
      * this vault, checked against the feature's options. Called instead of get() if

@@ -66,8 +66,8 @@ MCPLUG_API int mcplug_toolbox_add_named(mcplug_toolbox *box, mcplug_config *conf
 MCPLUG_API int mcplug_toolbox_remove(mcplug_toolbox *box, const char *server,
                                      void (*closed)(void *arg), void *arg,
                                      struct mcplug_error *err);
-/* Starts all servers, a batch at a time. Whoever asks while that is being done waits for
- * the same; servers that are up are fine as they are. `done` may be NULL. */
+/* Starts all servers, a batch at a time. A second call meanwhile waits for
+ * the first; servers that are up are left alone. `done` may be NULL. */
 MCPLUG_API int mcplug_toolbox_warm_up(mcplug_toolbox *box,
                                       void (*done)(void *arg, mcplug_toolbox *box,
                                                    size_t ready, size_t failed),
@@ -106,8 +106,8 @@ MCPLUG_API int mcplug_toolbox_find(mcplug_toolbox *box, const char *name,
                                    const char **server, const char **tool);
 /* For a model's instructions: what each server says of itself, its prompts, and what it
  * says of single tools, in sections `#### MCP Server: NAME` and
- * `##### Tool: NAMESPACE__TOOL`. Of each server 256 KiB, then it is told
- * that there is more. "" when nobody says anything; NULL: no memory. */
+ * `##### Tool: NAMESPACE__TOOL`. At most 256 KiB of each server, then a
+ * note that there is more. "" if no server has any; NULL: no memory. */
 MCPLUG_API const char *mcplug_toolbox_instructions(mcplug_toolbox *box);
 
 struct mcplug_record { /* of one call; counted, whole without its toolbox */
