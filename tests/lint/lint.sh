@@ -134,11 +134,6 @@ grep -nE '"(stdio|https?|sse|websocket|wss?|unix|tcp|ssh|docker|podman|(sse|ws|h
 # what is public, the command, a module, an example that embeds the library, or a test of
 # a binding.
 awk '
-BEGIN {
-    # Part of what <mcplug/admin.h> is for, though the command has no need of it: to stop
-    # listening before the host ends, and to write outcomes as words.
-    exception["mcplug_unlisten"] = exception["mcplug_outcome_name"] = 1
-}
 function node_of(file) {
     if (file ~ /^core\//)
         return "MCPLUG_PRIVATE"
@@ -194,11 +189,8 @@ END {
             finding(declared[name], name " is in the wrong node of core/libmcplug.map")
         else if (shown[name] == "MCPLUG_PRIVATE" && !(name in used))
             finding(declared[name], name " is MP_SHARED, but the command does not use it")
-        else if (!(name in used) && !(name in exception))
+        else if (!(name in used))
             finding(declared[name], name " is used by no command, module, example or binding")
-    for (name in exception)
-        if (name in used || !(name in declared))
-            finding("tests/lint/lint.sh", "the exception " name " is not needed")
     for (name in shown)
         if (!(name in declared))
             finding("core/libmcplug.map", name " is declared in no header")

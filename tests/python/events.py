@@ -70,6 +70,29 @@ def states_come_with_the_arg_of_the_server_and_before_the_end_of_a_call():
     host.free()
 
 
+def a_listener_hears_how_calls_end_until_it_leaves():
+    host = Host("DONE")
+    host.open()
+    heard = []
+
+    @function(None, ctypes.c_void_p, ctypes.c_void_p)
+    def on_activity(_arg, at):
+        activity = M.struct("mcplug_activity").from_address(at)
+        heard.append((M.mcplug_outcome_name(activity.outcome), activity.call))
+
+    listener = M.mcplug_listen(host.host, M.MCPLUG_ACTIVITY_ENDED, M.MCPLUG_LOG_TRACE,
+                               on_activity, None)
+    for tool in (b"echo", b"no such tool"):
+        host.call(tool, {"text": "x"}, 1)
+        host.next()
+    assert heard == [(b"ok", 1), (b"peer_error", 2)], heard
+    M.mcplug_unlisten(listener)
+    host.call(b"echo", {"text": "x"}, 1)
+    host.next()
+    assert len(heard) == 2, heard
+    host.free()
+
+
 def a_time_out_is_kept_by_watching_the_descriptor_alone():
     host = Host("DONE")
     host.open()
@@ -117,6 +140,7 @@ def a_call_needs_done_where_its_end_is_not_wanted():
 sys.exit(run([
     calls_end_as_events_with_their_number,
     states_come_with_the_arg_of_the_server_and_before_the_end_of_a_call,
+    a_listener_hears_how_calls_end_until_it_leaves,
     a_time_out_is_kept_by_watching_the_descriptor_alone,
     with_a_thread_of_the_library_this_one_pulls,
     a_call_needs_done_where_its_end_is_not_wanted,

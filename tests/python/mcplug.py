@@ -19,7 +19,7 @@ SCALARS = {
 
 def read_headers():
     text = ""
-    for name in ("types.h", "mcplug.h", "toolbox.h"):
+    for name in ("types.h", "mcplug.h", "toolbox.h", "admin.h"):
         path = os.path.join(os.environ["MCPLUG_SRC"], "include", "mcplug", name)
         with open(path, encoding="utf-8") as file:
             text += file.read()
@@ -55,7 +55,7 @@ class Library:
         value = -1
         for item in filter(None, map(str.strip, body.split(","))):
             name, _, given = map(str.strip, item.partition("="))
-            value = int(given, 0) if given else value + 1
+            value = int(eval(given)) if given else value + 1
             self.constants[name] = value
 
     def struct(self, name):
