@@ -22,6 +22,7 @@ unit_tests = \
 	tests/unit/api_server_own \
 	tests/unit/api_server_rules \
 	tests/unit/api_stress \
+	tests/unit/api_threads \
 	tests/unit/api_two_hosts \
 	tests/unit/base_batch \
 	tests/unit/base_event \

@@ -129,7 +129,9 @@ int mcplug_open_named(mcplug *host, mcplug_config *config, const char *name,
                       void *ready_arg, mcplug_server **out, struct mcplug_error *err)
 {
     struct mp_entry *entry;
-    int r = find(config, name, &entry, err);
+    int r = mp_loop_check(host->loop, err);
+    if (r == MCPLUG_OK)
+        r = find(config, name, &entry, err);
     return r == MCPLUG_OK
                ? mcplug_entry_open(host, entry, options, ready, ready_arg, out, err)
                : r;

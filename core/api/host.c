@@ -107,6 +107,7 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
         mp_fail_nomem(err);
     } else if (take_options(host, options, &o, &json, err) == MCPLUG_OK &&
                (host->loop = mp_loop_new(err))) {
+        mp_loop_set_log(host->loop, &host->events);
         host->pull.loop = host->loop;
         struct mp_catalogue_options c = {.log = &host->events,
                                          .loop = host->loop,
@@ -153,11 +154,18 @@ int mcplug_start_thread(mcplug *host, struct mcplug_error *err)
 {
     if (host->has_thread)
         return mp_fail(err, MCPLUG_EINVAL, "the loop thread is already running");
+    if (mp_loop_check(host->loop, err) != MCPLUG_OK)
+        return MCPLUG_EINVAL;
+    if (mp_loop_is_running(host->loop))
+        return mp_fail(err, MCPLUG_EINVAL, "the loop is already running, on this thread");
     mp_loop_unstop(host->loop);
+    host->has_thread = true; /* for what runs there at once */
     int r = pthread_create(&host->thread, NULL, run_thread, host);
-    if (r != 0)
+    if (r != 0) {
+        host->has_thread = false;
         return mp_fail_os(err, MCPLUG_EIO, r, "cannot start a thread");
-    host->has_thread = true;
+    }
+    mp_loop_set_thread(host->loop, host->thread); /* it may not have come that far */
     return MCPLUG_OK;
 }
 
@@ -179,6 +187,8 @@ void mcplug_free(mcplug *host)
         mp_loop_stop(host->loop);
         pthread_join(host->thread, NULL);
         host->has_thread = false;
+    } else if (mp_loop_check(host->loop, NULL) != MCPLUG_OK) {
+        return;
     }
     host->freeing = true;
     mp_loop_call(host->loop, end_all, host);
@@ -190,11 +200,6 @@ void mcplug_free(mcplug *host)
     host_free(host);
 }
 
-bool mp_host_here(const mcplug *host)
-{
-    return !host->has_thread || pthread_equal(host->thread, pthread_self());
-}
-
 mcplug *mp_host_of(const struct mp_registry *registry)
 {
     return MP_OF(registry, mcplug, registry);
@@ -204,7 +209,8 @@ mcplug *mp_host_of(const struct mp_registry *registry)
 
 void mcplug_run(mcplug *host)
 {
-    mp_loop_run(host->loop);
+    if (mp_loop_check(host->loop, NULL) == MCPLUG_OK)
+        mp_loop_run(host->loop);
 }
 
 void mcplug_stop(mcplug *host)
@@ -215,17 +221,22 @@ void mcplug_stop(mcplug *host)
 
 int mcplug_fd(mcplug *host)
 {
-    return host->has_thread ? -1 : mp_loop_fd(host->loop);
+    if (host->has_thread || mp_loop_check(host->loop, NULL) != MCPLUG_OK)
+        return -1;
+    return mp_loop_fd(host->loop);
 }
 
 int mcplug_timeout(mcplug *host)
 {
+    if (mp_loop_check(host->loop, NULL) != MCPLUG_OK)
+        return -1;
     return mp_loop_timeout(host->loop);
 }
 
 void mcplug_turn(mcplug *host, int wait)
 {
-    mp_loop_turn(host->loop, wait);
+    if (mp_loop_check(host->loop, NULL) == MCPLUG_OK)
+        mp_loop_turn(host->loop, wait);
 }
 
 int mcplug_post(mcplug *host, void (*fn)(void *arg), void *arg)

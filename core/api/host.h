@@ -28,8 +28,6 @@ struct mcplug {
 /* All listeners are gone after this. */
 void mp_host_end_listeners(mcplug *host);
 
-/* Is the caller on the loop's thread, or is there none? */
-bool mp_host_here(const mcplug *host);
 mcplug *mp_host_of(const struct mp_registry *registry);
 
 #endif

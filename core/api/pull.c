@@ -346,7 +346,7 @@ const struct mcplug_event *mcplug_next_event(mcplug *host, int wait_ms)
 
     if (!pull->wanted)
         return NULL;
-    if (!mp_host_here(host))
+    if (!mp_loop_here(host->loop))
         return mp_pull_wait(pull, wait_ms);
     if (mp_loop_in_turn(host->loop))
         return mp_pull_next(pull);

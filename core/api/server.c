@@ -21,6 +21,8 @@ int mcplug_open(mcplug *host, const mcplug_settings *settings,
     struct mp_supervision kept = {0};
     struct mp_target *target = NULL;
 
+    if (mp_loop_check(host->loop, err) != MCPLUG_OK)
+        return MCPLUG_EINVAL;
     err = err ? err : &own;
     if (host->freeing)
         return mp_fail(err, MCPLUG_ECLOSED, "the host is being freed");
@@ -51,6 +53,8 @@ void mcplug_server_end(mcplug_server *server, void (*closed)(void *arg), void *a
 int mcplug_set_queue(mcplug *host, const char *name, unsigned concurrent,
                      unsigned waiting)
 {
+    if (mp_loop_check(host->loop, NULL) != MCPLUG_OK)
+        return MCPLUG_EINVAL;
     struct mp_queue *q = mp_registry_queue(&host->registry, name);
     if (!q)
         return MCPLUG_ENOMEM;
@@ -67,29 +71,39 @@ const char *mcplug_server_name(const mcplug_server *server)
 
 const char *mcplug_server_revision(const mcplug_server *server)
 {
+    if (mp_loop_check(mp_server_loop(server), NULL) != MCPLUG_OK)
+        return NULL;
     return server->service->revision;
 }
 
 const char *mcplug_server_info(const mcplug_server *server)
 {
+    if (mp_loop_check(mp_server_loop(server), NULL) != MCPLUG_OK)
+        return NULL;
     const char *info = server->service->id.info;
     return info ? info : "{}";
 }
 
 const char *mcplug_server_capabilities(const mcplug_server *server)
 {
+    if (mp_loop_check(mp_server_loop(server), NULL) != MCPLUG_OK)
+        return NULL;
     const char *capabilities = server->service->id.capabilities;
     return capabilities ? capabilities : "{}";
 }
 
 const char *mcplug_server_instructions(const mcplug_server *server)
 {
+    if (mp_loop_check(mp_server_loop(server), NULL) != MCPLUG_OK)
+        return NULL;
     const char *instructions = server->service->id.instructions;
     return instructions ? instructions : "";
 }
 
 const char *mcplug_server_fact(const mcplug_server *server, const char *name)
 {
+    if (mp_loop_check(mp_server_loop(server), NULL) != MCPLUG_OK)
+        return NULL;
     return mp_identity_fact(&server->service->id, name);
 }
 
@@ -147,6 +161,8 @@ mcplug_call *mcplug_call_tool(mcplug_server *server, const char *tool,
                               const struct mcplug_call_options *options,
                               mcplug_done_fn *done, void *arg, struct mcplug_error *err)
 {
+    if (mp_loop_check(mp_server_loop(server), err) != MCPLUG_OK)
+        return NULL;
     if (!tool) {
         mp_fail(err, MCPLUG_EINVAL, "`tool` must not be NULL");
         return NULL;
@@ -158,6 +174,8 @@ mcplug_call *mcplug_request(mcplug_server *server, const char *method, const cha
                             const struct mcplug_call_options *options,
                             mcplug_done_fn *done, void *arg, struct mcplug_error *err)
 {
+    if (mp_loop_check(mp_server_loop(server), err) != MCPLUG_OK)
+        return NULL;
     if (!method) {
         mp_fail(err, MCPLUG_EINVAL, "`method` must not be NULL");
         return NULL;
@@ -168,6 +186,8 @@ mcplug_call *mcplug_request(mcplug_server *server, const char *method, const cha
 mcplug_call *mcplug_ping(mcplug_server *server, const struct mcplug_call_options *options,
                          mcplug_done_fn *done, void *arg, struct mcplug_error *err)
 {
+    if (mp_loop_check(mp_server_loop(server), err) != MCPLUG_OK)
+        return NULL;
     return start(server, NULL, NULL, NULL, options, done, arg, err);
 }
 
@@ -177,6 +197,8 @@ mcplug_call *mcplug_get_list(mcplug_server *server, enum mcplug_kind kind,
 {
     struct pulled_call p;
 
+    if (mp_loop_check(mp_server_loop(server), err) != MCPLUG_OK)
+        return NULL;
     if (done)
         return mp_server_get_list(server, kind, options, done, arg, err);
     if (begin_pulled(&p, server, options, arg, err) != MCPLUG_OK)
@@ -190,17 +212,21 @@ mcplug_call *mcplug_get_list(mcplug_server *server, enum mcplug_kind kind,
 
 void mcplug_cancel(mcplug_call *call)
 {
-    if (call && call->cancel)
+    if (call && call->cancel && mp_loop_check(call->loop, NULL) == MCPLUG_OK)
         call->cancel(call);
 }
 
 mcplug_server *mcplug_input_server(mcplug_input *input)
 {
+    if (mp_input_check(input, __func__) != MCPLUG_OK)
+        return NULL;
     return mp_input_owner(input);
 }
 
 mcplug_call *mcplug_input_call(mcplug_input *input)
 {
+    if (mp_input_check(input, __func__) != MCPLUG_OK)
+        return NULL;
     struct mp_request *request = mp_input_request(input);
     mcplug_call *call = request ? &request->base : NULL;
     return call && call->shown ? call->shown : call;

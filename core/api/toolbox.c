@@ -9,6 +9,8 @@ mcplug_toolbox *mcplug_toolbox_new(mcplug *host,
                                    const struct mcplug_toolbox_options *options,
                                    struct mcplug_error *err)
 {
+    if (mp_loop_check(host->loop, err) != MCPLUG_OK)
+        return NULL;
     if (host->freeing) {
         mp_fail(err, MCPLUG_ECLOSED, "the host is being freed");
         return NULL;
@@ -30,7 +32,9 @@ int mcplug_toolbox_add(mcplug_toolbox *box, const char *name,
     mcplug_server *server = NULL;
     struct mp_box_server *m;
 
-    int r = mp_take_options(&o, options, err);
+    int r = mp_loop_check(box->registry->o.loop, err);
+    if (r == MCPLUG_OK)
+        r = mp_take_options(&o, options, err);
     if (r == MCPLUG_OK && !box->freeing && (!name || !settings))
         r = mp_fail(err, MCPLUG_EINVAL, "a server needs a name and settings");
     if (r == MCPLUG_OK)
@@ -51,7 +55,9 @@ int mcplug_toolbox_add_named(mcplug_toolbox *box, mcplug_config *config, const c
     mcplug_server *server = NULL;
     struct mp_box_server *m;
 
-    int r = mp_toolbox_begin(box, name, &m, err);
+    int r = mp_loop_check(box->registry->o.loop, err);
+    if (r == MCPLUG_OK)
+        r = mp_toolbox_begin(box, name, &m, err);
     if (r != MCPLUG_OK)
         return r;
     r = mcplug_open_named(mp_host_of(box->registry), config, name, options, NULL, NULL,

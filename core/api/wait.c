@@ -73,7 +73,7 @@ static void wait_posted(struct wait *w)
 
 static bool in_callback(mcplug *host)
 {
-    return mp_host_here(host) && mp_loop_in_turn(host->loop);
+    return mp_loop_here(host->loop) && mp_loop_in_turn(host->loop);
 }
 
 static mcplug *host_of(const mcplug_server *server)
@@ -86,7 +86,7 @@ static int wait_for(struct wait *w, struct mcplug_error *err)
     w->why = (struct mcplug_error)MCPLUG_ERROR_INIT;
     if (in_callback(w->host))
         return mp_fail(err, MCPLUG_EINVAL, "blocking call inside a callback");
-    if (mp_host_here(w->host)) {
+    if (mp_loop_here(w->host->loop)) {
         w->start(w);
         while (!w->done)
             mp_loop_turn(w->host->loop, true);

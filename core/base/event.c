@@ -149,6 +149,16 @@ void mp_logv_any(struct mp_events *events, int level, const char *source, const 
         tell_line(events, level, source, fmt, ap, false);
 }
 
+void mp_log_any(struct mp_events *events, int level, const char *source, const char *fmt,
+                ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    mp_logv_any(events, level, source, fmt, ap);
+    va_end(ap);
+}
+
 /* ---- names ---- */
 
 const char *mp_outcome_name(enum mp_outcome outcome)

@@ -166,6 +166,8 @@ void mp_log(struct mp_events *events, int level, const char *source, const char 
 void mp_logv(struct mp_events *events, int level, const char *source, const char *fmt,
              va_list ap);
 /* The same for the log alone, and in any thread. [any] */
+void mp_log_any(struct mp_events *events, int level, const char *source, const char *fmt,
+                ...) MCPLUG_PRINTF(4, 5);
 void mp_logv_any(struct mp_events *events, int level, const char *source, const char *fmt,
                  va_list ap);
 

@@ -1,11 +1,10 @@
 #include "loop/loop.h"
 
 #include "base/error.h"
+#include "base/event.h"
 #include "base/mem.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 #include <uv.h>
@@ -19,6 +18,8 @@ struct timers {
 };
 
 struct mp_loop {
+    struct mp_loop_owner owner;
+    struct mp_events *log; /* NULL: none */
     uv_loop_t uv;
     uv_timer_t alarm;  /* armed for the earliest timer */
     uv_idle_t again;   /* runs while timers are due that were started by timers */
@@ -414,12 +415,46 @@ void mp_loop_free(struct mp_loop *loop)
     mp_free(loop);
 }
 
+/* ---- whose it is ---- */
+
+int mp_loop_refuse(const struct mp_loop *loop, const char *function,
+                   struct mcplug_error *err)
+{
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
+
+    mp_fail(err ? err : &own, MCPLUG_EINVAL,
+            "%s: called on another thread than the loop's; use mcplug_post()", function);
+    if (!err && loop->log)
+        mp_log_any(loop->log, MCPLUG_LOG_ERROR, "core", "%s", own.text);
+    return MCPLUG_EINVAL;
+}
+
+void mp_loop_set_log(struct mp_loop *loop, struct mp_events *log)
+{
+    loop->log = log;
+}
+
+bool mp_loop_is_running(const struct mp_loop *loop)
+{
+    return atomic_load(&loop->owner.thread) != 0;
+}
+
+void mp_loop_set_thread(struct mp_loop *loop, pthread_t thread)
+{
+    atomic_store(&loop->owner.thread, (uintptr_t)thread);
+}
+
+/* ---- running ---- */
+
 void mp_loop_run(struct mp_loop *loop)
 {
+    uintptr_t before = atomic_exchange(&loop->owner.thread, (uintptr_t)pthread_self());
+
     while (!atomic_load(&loop->stopping))
         uv_run(&loop->uv, UV_RUN_DEFAULT);
     atomic_store(&loop->stopping, false);
     foresee(loop);
+    atomic_store(&loop->owner.thread, before);
 }
 
 void mp_loop_turn(struct mp_loop *loop, bool wait)

@@ -12,8 +12,11 @@
 
 #include <mcplug/types.h>
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
+struct mp_events;
 struct mp_loop;
 
 struct mp_loop *mp_loop_new(struct mcplug_error *err); /* give */
@@ -40,6 +43,29 @@ void mp_loop_settle(struct mp_loop *loop); /* runs what was posted, waits for th
 int mp_loop_fd(struct mp_loop *loop);
 /* How long to wait for that at most, in ms; -1: for ever. */
 int mp_loop_timeout(struct mp_loop *loop);
+
+/* ---- whose it is ---- */
+
+struct mp_loop_owner {       /* the first thing in a loop */
+    atomic_uintptr_t thread; /* that runs it; 0: none does */
+};
+/* While a thread is inside mp_loop_run(), the loop belongs to it. [any] */
+static inline bool mp_loop_here(const struct mp_loop *loop)
+{
+    const struct mp_loop_owner *owner = (const struct mp_loop_owner *)loop;
+    uintptr_t thread = atomic_load_explicit(&owner->thread, memory_order_relaxed);
+    return !thread || thread == (uintptr_t)pthread_self();
+}
+/* For the beginning of a public function. MCPLUG_EINVAL: it was called on another thread
+ * than the loop's, which `err` says, or if that is NULL, the log. [any] */
+#define mp_loop_check(loop, err)                                                         \
+    (mp_loop_here(loop) ? MCPLUG_OK : mp_loop_refuse(loop, __func__, err))
+int mp_loop_refuse(const struct mp_loop *loop, const char *function,
+                   struct mcplug_error *err);
+void mp_loop_set_log(struct mp_loop *loop, struct mp_events *log); /* borrow */
+bool mp_loop_is_running(const struct mp_loop *loop); /* inside mp_loop_run() */
+/* That thread is about to call mp_loop_run(). */
+void mp_loop_set_thread(struct mp_loop *loop, pthread_t thread);
 
 /* ---- time ---- */
 

@@ -472,6 +472,7 @@ static struct mp_pending_call *call_new(mcplug_server *h, struct mp_ask *ask,
     }
     c->request.arg = c;
     c->request.base.cancel = cancel;
+    c->request.base.loop = s->registry->o.loop;
     c->request.number = ++s->registry->n_calls;
     return c;
 }

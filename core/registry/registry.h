@@ -198,6 +198,10 @@ struct mcplug_server {
 int mp_server_open(struct mp_registry *r, struct mp_target *target,
                    const struct mcplug_server_options *options, mcplug_ready_fn *ready,
                    void *ready_arg, mcplug_server **out, struct mcplug_error *err);
+static inline struct mp_loop *mp_server_loop(const mcplug_server *h)
+{
+    return h->service->registry->o.loop;
+}
 /* What the filter leaves of a list of tools. give; NULL: no memory */
 mcplug_list *mp_server_filter(mcplug_server *h, mcplug_list *tools);
 /* As mcplug_get_list(); `done` must not be NULL. */

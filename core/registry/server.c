@@ -259,6 +259,7 @@ mcplug_call *mp_server_get_list(mcplug_server *h, enum mcplug_kind kind,
         return NULL;
     }
     atomic_init(&c->base.refs, 1);
+    c->base.loop = mp_server_loop(h);
     c->base.cancel = cancel_list;
     c->server = h;
     c->kind = kind;
@@ -343,7 +344,8 @@ mcplug_call *mcplug_subscribe(mcplug_server *h, const char *uri,
     struct mcplug_error own = MCPLUG_ERROR_INIT;
 
     err = err ? err : &own;
-    if (check_uri(h, uri, err) != MCPLUG_OK)
+    if (mp_loop_check(mp_server_loop(h), err) != MCPLUG_OK ||
+        check_uri(h, uri, err) != MCPLUG_OK)
         return NULL;
     bool had = mp_uris_have(&h->uris, uri);
     bool ask =
@@ -364,7 +366,8 @@ mcplug_call *mcplug_unsubscribe(mcplug_server *h, const char *uri,
     struct mcplug_error own = MCPLUG_ERROR_INIT;
 
     err = err ? err : &own;
-    if (check_uri(h, uri, err) != MCPLUG_OK)
+    if (mp_loop_check(mp_server_loop(h), err) != MCPLUG_OK ||
+        check_uri(h, uri, err) != MCPLUG_OK)
         return NULL;
     struct mp_service *s = h->service;
     bool others = others_want(h, uri);
@@ -548,7 +551,7 @@ static void finish_close(struct mp_job *job)
 
 void mcplug_close(mcplug_server *h, void (*closed)(void *arg), void *arg)
 {
-    if (!h || h->closed)
+    if (!h || mp_loop_check(mp_server_loop(h), NULL) != MCPLUG_OK || h->closed)
         return;
     struct mp_service *s = h->service;
     h->on_closed = closed;
@@ -596,7 +599,7 @@ mcplug_list *mcplug_server_list(mcplug_server *h, enum mcplug_kind kind)
 
     while (i < MP_FETCHED && MP_KIND(i) != kind)
         i++;
-    if (i == MP_FETCHED)
+    if (i == MP_FETCHED || mp_loop_check(mp_server_loop(h), NULL) != MCPLUG_OK)
         return NULL;
     mp_service_refresh_if_stale(s, i);
     mcplug_list *list = s->lists[i].list;
@@ -648,12 +651,16 @@ void mcplug_server_ledger(const mcplug_server *h, struct mcplug_ledger *out)
 {
     struct mcplug_ledger all;
 
+    if (mp_loop_check(mp_server_loop(h), NULL) != MCPLUG_OK)
+        return;
     fill_ledger(&all, h->issued, h->ended, h->under_way);
     mp_give_struct(out, all);
 }
 
 void mcplug_server_status(mcplug_server *h, struct mcplug_status *out)
 {
+    if (mp_loop_check(mp_server_loop(h), NULL) != MCPLUG_OK)
+        return;
     struct mp_service *s = h->service;
     const struct mp_keeper *k = &s->keeper;
     uint64_t now = mp_loop_now(s->registry->o.loop);
@@ -693,6 +700,8 @@ int mcplug_restart(mcplug_server *h, struct mcplug_error *err)
                                .code = MCPLUG_ECLOSED,
                                .text = "restarted on request"};
 
+    if (mp_loop_check(mp_server_loop(h), err) != MCPLUG_OK)
+        return MCPLUG_EINVAL;
     enum mp_keeper_state state = s->keeper.state;
     if (state == MP_KEEPER_STOPPING) /* what counts is what comes of it */
         state = s->keeper.after;

@@ -11,7 +11,8 @@ enum { ID_MAX = 1024 }; /* bytes of an id that is kept until somebody has answer
 struct mcplug_input {
     struct mp_session *session; /* NULL: nobody waits for the answer any more */
     struct mp_request *call;    /* which a modern one belongs to; NULL: a legacy one */
-    void *owner;                /* see mp_input_own() */
+    struct mp_loop *loop;
+    void *owner; /* see mp_input_own() */
     uint64_t exchange;
     bool wanted; /* the other side still waits */
     bool handed; /* the embedder has the handle */
@@ -45,6 +46,7 @@ static mcplug_input *input_new(struct mp_session *s, struct mp_request *call, mp
     if (in) {
         memcpy(in->id, id.data, id.len);
         in->session = s;
+        in->loop = s->cfg.loop;
         in->call = call;
         in->wanted = true;
         in->next = s->inputs.first;
@@ -254,6 +256,14 @@ void mp_input_own(mcplug_input *in, void *owner)
     in->owner = owner;
 }
 
+/* One that nobody waits for may have outlived the loop, and is its holder's alone. */
+int mp_input_check(const mcplug_input *in, const char *function)
+{
+    return !in->session || mp_loop_here(in->loop)
+               ? MCPLUG_OK
+               : mp_loop_refuse(in->loop, function, NULL);
+}
+
 void *mp_input_owner(const mcplug_input *in)
 {
     return in->session ? in->owner : NULL;
@@ -308,6 +318,8 @@ int mcplug_input_answer(mcplug_input *in, const char *result)
 {
     mp_view view = mp_text(result);
 
+    if (mp_input_check(in, __func__) != MCPLUG_OK)
+        return MCPLUG_EINVAL;
     if (!result || mp_frame_object(&view, "answer", NULL) != MCPLUG_OK)
         return MCPLUG_EINVAL;
     if (!memchr(view.data, '\n', view.len) && !memchr(view.data, '\r', view.len)) {
@@ -327,5 +339,6 @@ int mcplug_input_answer(mcplug_input *in, const char *result)
 
 void mcplug_input_refuse(mcplug_input *in, int code, const char *message)
 {
-    answer(in, mp_bytes(NULL, 0), code, message);
+    if (mp_input_check(in, __func__) == MCPLUG_OK)
+        answer(in, mp_bytes(NULL, 0), code, message);
 }

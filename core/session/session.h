@@ -179,11 +179,12 @@ void mp_request_result(const struct mp_request *call, const mp_message *reply,
 struct mcplug_call {
     void (*cancel)(struct mcplug_call *call); /* NULL: it has ended */
     struct mcplug_call *shown; /* what the program has instead; NULL: this one */
+    struct mp_loop *loop;      /* of what a program holds */
     atomic_uint refs;
 };
 
 struct mp_request {
-    /* Whose block it is may read these, and sets `cancel`, `arg`, `number` and
+    /* Whose block it is may read these, and sets `cancel`, `loop`, `arg`, `number`,
      * `pings`, `uri` and `subscribes`. */
     struct mcplug_call base;
     mcplug_done_fn *done;
@@ -234,6 +235,8 @@ struct mp_request {
 
 /* Whom the question is for: a pointer of the layer above, which is not read here. */
 void mp_input_own(mcplug_input *in, void *owner);
+/* MCPLUG_EINVAL: `function`, which is public, was called on a wrong thread; logged. */
+int mp_input_check(const mcplug_input *in, const char *function);
 void *
 mp_input_owner(const mcplug_input *in); /* NULL: the answer is not wanted any more */
 /* The request that it belongs to, as the wire says: it came in its result, or on its

@@ -231,7 +231,8 @@ mcplug_call *mcplug_toolbox_call(struct mcplug_toolbox *box, const char *name,
     struct mcplug_error own = MCPLUG_ERROR_INIT;
 
     err = err ? err : &own;
-    if (mp_request_check(done != NULL, err) != MCPLUG_OK)
+    if (mp_loop_check(box->registry->o.loop, err) != MCPLUG_OK ||
+        mp_request_check(done != NULL, err) != MCPLUG_OK)
         return NULL;
     if (box->freeing) {
         mp_fail(err, MCPLUG_ECLOSED, "the toolbox is being freed");
@@ -253,6 +254,7 @@ mcplug_call *mcplug_toolbox_call(struct mcplug_toolbox *box, const char *name,
     }
     atomic_init(&use->base.refs, 1);
     use->base.cancel = cancel;
+    use->base.loop = box->registry->o.loop;
     use->box = box;
     use->member = tool->member;
     use->is_own = !tool->member;

@@ -390,12 +390,16 @@ const struct mp_tool *mp_toolbox_find(struct mcplug_toolbox *box, const char *na
 
 size_t mcplug_toolbox_count(mcplug_toolbox *box)
 {
+    if (mp_loop_check(box->registry->o.loop, NULL) != MCPLUG_OK)
+        return 0;
     look_again(box);
     return box->n_tools;
 }
 
 const char *mcplug_toolbox_name(mcplug_toolbox *box, size_t i)
 {
+    if (mp_loop_check(box->registry->o.loop, NULL) != MCPLUG_OK)
+        return NULL;
     mp_toolbox_rebuild(box);
     return i < box->n_tools ? box->tools[i].name : NULL;
 }
@@ -429,6 +433,8 @@ const char *mcplug_toolbox_tool(mcplug_toolbox *box, size_t i, size_t *len)
 {
     size_t unwanted;
 
+    if (mp_loop_check(box->registry->o.loop, NULL) != MCPLUG_OK)
+        return NULL;
     mp_toolbox_rebuild(box);
     if (i >= box->n_tools)
         return NULL;
@@ -479,7 +485,8 @@ const char *mcplug_toolbox_json(mcplug_toolbox *box, enum mcplug_format format,
     struct mp_str out;
     size_t max = 1024;
 
-    if ((unsigned)format >= MP_COUNT(box->arrays))
+    if ((unsigned)format >= MP_COUNT(box->arrays) ||
+        mp_loop_check(box->registry->o.loop, NULL) != MCPLUG_OK)
         return NULL;
     look_again(box);
     struct mp_array *array = &box->arrays[format];
@@ -503,6 +510,8 @@ const char *mcplug_toolbox_json(mcplug_toolbox *box, enum mcplug_format format,
 int mcplug_toolbox_find(mcplug_toolbox *box, const char *name, const char **server,
                         const char **tool)
 {
+    if (mp_loop_check(box->registry->o.loop, NULL) != MCPLUG_OK)
+        return 0;
     const struct mp_tool *t = name ? mp_toolbox_find(box, name) : NULL;
     if (t && server)
         *server = t->member ? t->member->name : "";
@@ -513,12 +522,16 @@ int mcplug_toolbox_find(mcplug_toolbox *box, const char *name, const char **serv
 
 mcplug_server *mcplug_toolbox_server(mcplug_toolbox *box, const char *server)
 {
+    if (mp_loop_check(box->registry->o.loop, NULL) != MCPLUG_OK)
+        return NULL;
     struct mp_box_server *m = box->freeing ? NULL : mp_toolbox_member(box, server);
     return m ? m->server : NULL;
 }
 
 const char *mcplug_toolbox_instructions(mcplug_toolbox *box)
 {
+    if (mp_loop_check(box->registry->o.loop, NULL) != MCPLUG_OK)
+        return NULL;
     mp_toolbox_rebuild(box);
     if (box->freeing) /* the servers that had something to say may be gone */
         return box->instructions ? box->instructions : "";
@@ -611,6 +624,8 @@ static void on_left(void *arg)
 int mcplug_toolbox_remove(struct mcplug_toolbox *box, const char *server,
                           void (*closed)(void *arg), void *arg, struct mcplug_error *err)
 {
+    if (mp_loop_check(box->registry->o.loop, err) != MCPLUG_OK)
+        return MCPLUG_EINVAL;
     struct mp_box_server *m =
         box->freeing || !server ? NULL : mp_toolbox_member(box, server);
 
@@ -635,7 +650,7 @@ int mcplug_toolbox_remove(struct mcplug_toolbox *box, const char *server,
 
 void mcplug_toolbox_free(struct mcplug_toolbox *box, void (*freed)(void *arg), void *arg)
 {
-    if (!box || box->freeing)
+    if (!box || mp_loop_check(box->registry->o.loop, NULL) != MCPLUG_OK || box->freeing)
         return;
     box->freeing = true;
     box->freed = freed;

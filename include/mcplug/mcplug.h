@@ -22,7 +22,10 @@
  *
  * Threads: [any] may be called on any thread. All else belongs to the loop thread:
  * the one inside mcplug_run, our own after mcplug_start_thread, or, while no
- * loop runs, the thread that uses the host. mcplug_post takes you there.
+ * loop runs, the thread that uses the host. mcplug_post takes you there. While a thread
+ * is inside mcplug_run, or ours runs, the functions that belong to it fail on another one
+ * with MCPLUG_EINVAL (pointers: NULL, counts: 0); those without `err` log that as an
+ * error. The *_wait forms may be used there.
  *
  * Ownership. borrow, an argument of a callback: valid until the callback returns; a
  * returned pointer: until its object is freed, or as its comment says. give: yours to
@@ -117,7 +120,8 @@ MCPLUG_API mcplug *mcplug_new(const struct mcplug_options *options,
                               struct mcplug_error *err);
 /* Closes every server, frees toolboxes, waits until all processes are
  * gone, ends our thread if one was started. Calls under way end with MCPLUG_ECANCELED.
- * Call it on the thread that made the host, not from a callback; pending callbacks run
+ * Call it on the thread that made the host, not from a callback, nor while another thread
+ * is inside mcplug_run(), where it does nothing; pending callbacks run
  * inside it, on that thread. */
 MCPLUG_API void mcplug_free(mcplug *host);
 
@@ -406,7 +410,7 @@ MCPLUG_API int mcplug_open_named_wait(mcplug *host, mcplug_config *config,
 
 /* All of these are borrow: until the callback returns, or until you return to the loop.
  * They are the last known, also while the server is down. */
-MCPLUG_API const char *mcplug_server_name(const mcplug_server *server);
+MCPLUG_API const char *mcplug_server_name(const mcplug_server *server);     /* [any] */
 MCPLUG_API const char *mcplug_server_revision(const mcplug_server *server); /* or "" */
 /* JSON; "{}" when it told none. */
 MCPLUG_API const char *mcplug_server_info(const mcplug_server *server);

@@ -58,6 +58,7 @@ static inline struct mp_request *own_request(struct mp_session *s, const char *m
     ask.arg = own;
     if (mp_request_init(&own->request, (char *)(own + 1), &ask, err) == MCPLUG_OK) {
         own->request.base.cancel = own_request_cancel;
+        own->request.base.loop = s->cfg.loop;
         if (mp_request_begin(&own->request, s, err) == MCPLUG_OK)
             return &own->request;
         mp_request_clear(&own->request);
