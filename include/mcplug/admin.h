@@ -96,7 +96,7 @@ MCPLUG_API char *mcplug_spill_place(size_t i, int *own);
 
 struct mcplug_config_file {
     uint32_t struct_size;
-    enum mcplug_scope scope;
+    uint32_t scope;    /* enum mcplug_scope */
     const char *path;  /* as it was looked for; "--mcp-config" for text given in place */
     uint32_t in_place; /* it is no file */
     uint32_t broken;   /* not read, or no JSON: a problem tells why */
@@ -116,7 +116,8 @@ struct mcplug_problem {
     const char *path;        /* "mcpServers.github.args[1]"; "": the whole */
     const char *text;        /* what is wrong */
     size_t line, column;     /* from 1; 0: not known */
-    enum mcplug_scope scope; /* of the file; dynamic for mcplug_entry_check_new() */
+    uint32_t scope;          /* enum mcplug_scope, of the file; dynamic for
+                                mcplug_entry_check_new() */
     uint32_t file_is_broken; /* so nothing of it is used */
 };
 /* The problems that mcplug_config_problem() has as lines. 0: there are no more. */
@@ -147,7 +148,7 @@ enum mcplug_approval {
 
 struct mcplug_entry_info { /* borrow from the configuration */
     uint32_t struct_size;
-    enum mcplug_scope scope;
+    uint32_t scope; /* enum mcplug_scope */
     const char *name;
     const char *file;    /* where it stands; "--mcp-config" for text given in place */
     size_t line, column; /* there, from 1 */
@@ -157,9 +158,9 @@ struct mcplug_entry_info { /* borrow from the configuration */
     char type[MCPLUG_TYPE_MAX]; /* as mcplug_json_type() has it */
     uint32_t broken;            /* it has problems that are no warnings */
     uint32_t disabled;          /* says so itself */
-    enum mcplug_approval approval;
-    uint32_t mode;        /* permissions of the file, as stat() has them */
-    const char *approved; /* what was approved when it has changed since; NULL */
+    uint32_t approval;          /* enum mcplug_approval */
+    uint32_t mode;              /* permissions of the file, as stat() has them */
+    const char *approved;       /* what was approved when it has changed since; NULL */
     size_t approved_len;
     const mcplug_entry *shadowed_by; /* of the same name; NULL: this one is used */
 };

@@ -435,8 +435,8 @@ MCPLUG_API void mcplug_server_ledger(const mcplug_server *server,
 
 struct mcplug_status { /* of the connection, for all who share it */
     uint32_t struct_size;
-    enum mcplug_state state;
-    enum mcplug_state next_state;            /* what follows STOPPING */
+    uint32_t state;                          /* enum mcplug_state */
+    uint32_t next_state;                     /* likewise: what follows STOPPING */
     uint32_t reserved;                       /* 0 */
     const char *name, *transport, *revision; /* borrow; "" when not known */
     const char *source; /* in log lines: "mcp:" and the name of who opened it first */

@@ -265,6 +265,24 @@ grep -nE '"[^"]*\<([Ww]ants|[Nn]obody|[Ss]omebody|[Ww]hoever|anew|brings? along|
     grep -vE ':[0-9]+: *(/?\*|//)' | grep -vE '/\*[^"]*"[^"]*"[^*]*\*/ *$' |
     sed 's/:\([0-9]*\):.*/:\1: a message in odd words; see HACKING, "Style, in short"/' >>"$found"
 
+# ---- public structs: of a size that no compiler and no release changes ----
+# No enum as a member, whose size is up to the compiler, and no struct that grows
+# (struct_size) by value in another.
+
+awk '
+/^(typedef )?struct [a-z_]+ [{]/ { name = $1 == "typedef" ? $3 : $2; inside = 1 }
+inside && pass == 1 && /^ +uint32_t struct_size[;,]/ { grows[name] = 1 }
+inside && pass == 2 && /^ +enum ([a-z_]+ )?([a-z_]+(, [a-z_]+)*;|[{].*[}] [a-z_]+;)/ {
+    printf "%s:%d: an enum as a member of struct %s\n", FILENAME, FNR, name
+}
+inside && pass == 2 && /^ +(const )?struct [a-z_]+ [a-z_]+(\[.*\])?[;,]/ {
+    type = $1 == "const" ? $3 : $2
+    if (type in grows)
+        printf "%s:%d: struct %s, which grows, by value in struct %s\n", FILENAME, FNR, type, name
+}
+/^[}]/ { inside = 0 }
+' pass=1 include/mcplug/*.h pass=2 include/mcplug/*.h >>"$found"
+
 # ---- layout ----
 
 format=${CLANG_FORMAT:-clang-format}
@@ -279,7 +297,8 @@ fi
 # ---- each public header alone, as C and as C++ ----
 
 for header in include/mcplug/*.h; do
-    for compile in "${CC:-cc} -x c -std=c99" "${CXX:-c++} -x c++ -std=c++11"; do
+    for compile in "${CC:-cc} -x c -std=c99" "${CC:-cc} -x c -std=c11" \
+        "${CXX:-c++} -x c++ -std=c++11" "${CXX:-c++} -x c++ -std=c++17"; do
         said=$(printf '#include <%s>\n' "${header#include/}" |
             $compile -pedantic -Wall -Wextra -Werror -Iinclude -fsyntax-only - 2>&1) ||
             echo "$header: alone with $compile: $(echo "$said" | grep error | head -n 1)"
