@@ -32,7 +32,8 @@ class Options(c.Structure):
                 ("log", c.c_void_p), ("log_arg", c.c_void_p),
                 ("user_plugin_dirs", c.c_void_p), ("plugins", c.c_void_p),
                 ("helper_dir", c.c_char_p), ("json", c.c_char_p),
-                ("events", c.c_uint32), ("reserved", c.c_uint32)]
+                ("events", c.c_uint32), ("reserved", c.c_uint32),
+                ("free_arg", c.c_void_p)]
 
 
 class CallOptions(c.Structure):

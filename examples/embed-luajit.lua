@@ -23,7 +23,7 @@ struct mcplug_options {
     uint32_t struct_size; int32_t log_level; const char *client_name, *client_version;
     const char *const *plugin_dirs; const char *spill_dir; void *log, *log_arg;
     const char *const *user_plugin_dirs; const void *plugins;
-    const char *helper_dir, *json; uint32_t events, reserved;
+    const char *helper_dir, *json; uint32_t events, reserved; void *free_arg;
 };
 struct mcplug_call_options {
     uint32_t struct_size, reserved; uint64_t timeout_ms;

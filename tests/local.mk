@@ -12,6 +12,7 @@ unit_tests = \
 	tests/unit/api_edges \
 	tests/unit/api_events \
 	tests/unit/api_fd \
+	tests/unit/api_free_arg \
 	tests/unit/api_host \
 	tests/unit/api_options \
 	tests/unit/api_pull \

@@ -87,6 +87,9 @@ static int take_options(mcplug *host, const struct mcplug_options *given,
 
 static void host_free(mcplug *host)
 {
+    void (*free_log_arg)(void *) = host->free_log_arg;
+    void *log_arg = host->log_arg;
+
     mp_catalogue_free(host->catalogue);
     mp_host_end_listeners(host);
     mp_loop_free(host->loop);
@@ -95,6 +98,8 @@ static void host_free(mcplug *host)
     mp_free(host->client_version);
     mp_free(host->spill_dir);
     mp_free(host);
+    if (free_log_arg)
+        free_log_arg(log_arg);
 }
 
 mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *err)
@@ -140,6 +145,8 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
                                         .tool_ms = host->connector.tool_ms,
                                         .request_ms = MP_REQUEST_MS};
         mp_registry_init(&host->registry, &r);
+        host->free_log_arg = o.free_arg;
+        host->log_arg = o.log_arg;
     }
     return host;
 }

@@ -23,6 +23,8 @@ struct mcplug {
     pthread_t thread;
     bool has_thread;
     bool freeing;
+    void (*free_log_arg)(void *arg); /* of the program; NULL: none */
+    void *log_arg;
 };
 
 /* All listeners are gone after this. */

@@ -130,7 +130,7 @@ static int begin_pulled(struct pulled_call *p, const mcplug_server *server,
     if (!p->place)
         return MCPLUG_EOVERLOADED;
     p->o.struct_size = sizeof p->o;
-    if (!p->o.progress && !p->o.progress_json && !p->o.progress_arg &&
+    if (!p->o.progress && !p->o.progress_json && !p->o.progress_arg && !p->o.free_arg &&
         mp_pull_wants(pull, MCPLUG_EVENT_PROGRESS)) {
         p->o.progress = mp_pull_progress;
         p->o.progress_arg = p->place;

@@ -24,6 +24,7 @@ struct wait {
     const struct mcplug_server_options *server_options;
     const char *method, *params, *tool;
     const struct mcplug_call_options *call_options;
+    struct mcplug_call_options own_options; /* these without `free_arg` */
     enum mcplug_kind kind;
     mcplug_result *reply;
     mcplug_list *list;
@@ -86,6 +87,14 @@ static int wait_for(struct wait *w, struct mcplug_error *err)
     w->why = (struct mcplug_error)MCPLUG_ERROR_INIT;
     if (in_callback(w->host))
         return mp_fail(err, MCPLUG_EINVAL, "blocking call inside a callback");
+    if (w->call_options) {
+        int r = mp_take_options(&w->own_options, w->call_options, err);
+        if (r != MCPLUG_OK)
+            return r;
+        w->own_options.struct_size = sizeof w->own_options;
+        w->own_options.free_arg = NULL;
+        w->call_options = &w->own_options;
+    }
     if (mp_loop_here(w->host->loop)) {
         w->start(w);
         while (!w->done)
@@ -104,6 +113,8 @@ static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error
 {
     struct wait *w = arg;
     w->server = server->closed ? NULL : server; /* by a callback */
+    if (why)
+        server->free_arg = NULL; /* the function fails, and `arg` stays its caller's */
     finished(w, why);
 }
 

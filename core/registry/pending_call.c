@@ -173,6 +173,8 @@ static void finish(struct mp_pending_call *c, mcplug_result *result,
         tell(c, MP_EVENT_ENDED, false, result, why);
     if (c->done)
         c->done(c->arg, &c->request.base, result, why);
+    if (c->request.o.free_arg)
+        c->request.o.free_arg(c->request.o.progress_arg);
     call_free(c);
     h->n_calls--; /* it had to stay until this was told */
     mp_server_settle(h);

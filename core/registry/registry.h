@@ -193,6 +193,8 @@ struct mcplug_server {
     struct mp_job close_job;
     void (*on_closed)(void *arg);
     void *closed_arg;
+    void (*free_arg)(void *arg); /* NULL: none */
+    void *given_arg;             /* `arg` as the program gave it */
 };
 
 int mp_server_open(struct mp_registry *r, struct mp_target *target,

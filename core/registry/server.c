@@ -66,6 +66,8 @@ struct mp_list_call {
     struct mp_job job;     /* it was cancelled */
     mcplug_list_fn *done;
     void *arg;
+    void (*free_arg)(void *arg); /* NULL: none */
+    void *progress_arg;          /* for that alone */
 };
 
 static struct mp_loop *loop_of(const struct mp_list_call *c)
@@ -110,6 +112,8 @@ static void end_list(struct mp_list_call *c, mcplug_list *list,
     }
     c->done(c->arg, &c->base, why ? NULL : own ? own : list, why);
     mcplug_list_unref(own);
+    if (c->free_arg)
+        c->free_arg(c->progress_arg);
     mcplug_call_unref(&c->base);
 }
 
@@ -271,6 +275,8 @@ mcplug_call *mp_server_get_list(mcplug_server *h, enum mcplug_kind kind,
         mcplug_call_unref(&c->base);
         return NULL;
     }
+    c->free_arg = o.free_arg;
+    c->progress_arg = o.progress_arg;
     return &c->base;
 }
 
@@ -413,6 +419,8 @@ void mp_server_free(mcplug_server *h)
     mp_free_list(h->o.tool_queues);
     mp_free_list(h->o.tools_allowed);
     mp_free_list(h->o.tools_denied);
+    if (h->free_arg)
+        h->free_arg(h->given_arg);
     mp_free(h);
 }
 
@@ -511,6 +519,8 @@ int mp_server_open(struct mp_registry *r, struct mp_target *target,
         h->waiter.ready_ms = o.ready_ms;
         mp_keeper_wait(&s->keeper, &h->waiter, 0);
     }
+    h->free_arg = o.free_arg;
+    h->given_arg = o.arg;
     *out = h;
     return MCPLUG_OK;
 }

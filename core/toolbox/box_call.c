@@ -22,6 +22,7 @@ struct mp_use {
     void (*progress)(void *, mcplug_call *, double, double, const char *);
     void (*progress_json)(void *, mcplug_call *, const char *, size_t);
     void *progress_arg;
+    void (*free_arg)(void *);     /* for that; NULL: none */
     struct mcplug_record *record; /* empty until the call has ended */
 };
 
@@ -52,6 +53,8 @@ static void finish(struct mp_use *use, mcplug_result *result,
                "code index %s used by tool '%s': %s", r->code_index, r->tool,
                r->ok ? "ok" : "failed");
     use->done(use->arg, &use->base, r);
+    if (use->free_arg)
+        use->free_arg(use->progress_arg);
     use_free(use);
     mp_toolbox_settle(box);
 }
@@ -202,6 +205,8 @@ static int start(struct mp_use *use, const struct mp_tool *tool, const char *arg
     use->progress = o.progress;
     use->progress_json = o.progress_json;
     use->progress_arg = o.progress_arg;
+    use->free_arg = o.free_arg;
+    o.free_arg = NULL;
     o.progress = o.progress ? on_progress : NULL;
     o.progress_json = o.progress_json ? on_progress_json : NULL;
     o.progress_arg = use;

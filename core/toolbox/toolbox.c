@@ -575,6 +575,7 @@ static void finish_free(struct mp_job *job)
     struct mcplug_toolbox *box = MP_OF(job, struct mcplug_toolbox, freed_job);
     void (*freed)(void *) = box->freed;
     void *arg = box->freed_arg;
+    struct mcplug_toolbox_options o = box->o;
 
     if (box->n_closed < box->n_members || box->n_leaving || box->under_way)
         return;
@@ -587,6 +588,8 @@ static void finish_free(struct mp_job *job)
     mp_names_free(box->names);
     mp_links_drop(box, next, prev);
     mp_free(box);
+    if (o.free_arg)
+        o.free_arg(o.arg);
     if (freed)
         freed(arg);
 }

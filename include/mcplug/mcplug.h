@@ -31,11 +31,16 @@
  * returned pointer: until its object is freed, or as its comment says. give: yours to
  * drop with the function named after it. take: consumed. Strings, settings and
  * configurations that you pass are copied, or kept as long as they are needed: you may
- * free them at once. Structs that you pass begin with struct_size: set it to sizeof, and
- * zero what you do not use. Options without it, and those whose `reserved` is not 0, fail
- * with MCPLUG_EINVAL; those of a newer release with MCPLUG_ENOTSUP if members are set
- * that this one does not know. Structs to be filled are left alone without it. NULL is
- * allowed in every _free, _close, _unref and _cancel.
+ * free them at once. What a callback gets as `arg` stays yours. A callback that runs once
+ * (done, ready, closed, freed, what is posted) runs exactly once after the function that
+ * took it succeeded, so `arg` can go with it. For the others, options have `free_arg`: it
+ * runs once, on the loop thread, when none of the callbacks of that struct can run any
+ * more, and must not use what they were about. It does not run when the function that
+ * took the struct failed: then `arg` is still yours. Structs that you pass begin with
+ * struct_size: set it to sizeof, and zero what you do not use. Options without it, and
+ * those whose `reserved` is not 0, fail with MCPLUG_EINVAL; those of a newer release with
+ * MCPLUG_ENOTSUP if members are set that this one does not know. Structs to be filled are
+ * left alone without it. NULL is allowed in every _free, _close, _unref and _cancel.
  *
  * Results. int functions return MCPLUG_OK (0) or a negative MCPLUG_E*, unless their
  * comment says otherwise; functions that return a pointer return NULL on failure. `err`
@@ -113,6 +118,7 @@ struct mcplug_options {
     const char *json;
     uint32_t events;   /* MCPLUG_EVENT_BIT()s: what mcplug_next_event() is for; 0: none */
     uint32_t reserved; /* 0 */
+    void (*free_arg)(void *arg); /* for log_arg: the last thing in mcplug_free() */
 };
 
 /* give: mcplug_free. `options` may be NULL. */
@@ -142,7 +148,8 @@ MCPLUG_API int mcplug_fd(mcplug *host);
 MCPLUG_API int mcplug_timeout(mcplug *host);
 /* Does what is due; waits for something to do first when `wait`. */
 MCPLUG_API void mcplug_turn(mcplug *host, int wait);
-/* [any] Runs fn(arg) on the loop thread, never inside this call. */
+/* [any] Runs fn(arg) once on the loop thread, never inside this call; if the loop does
+ * not run any more, in mcplug_free(). */
 MCPLUG_API int mcplug_post(mcplug *host, void (*fn)(void *arg), void *arg);
 
 /* ---- events to pull ------------------------------------------------------ */
@@ -320,6 +327,8 @@ struct mcplug_server_options {
      * comes before the entry of mcplug_open_named(); members above that are set win.
      * MCPLUG_ECONFIG: it is no such object, or has a key that is none of these. */
     const char *json;
+    /* For `arg`: when the server has been closed, before `closed`. */
+    void (*free_arg)(void *arg);
 };
 
 /* `ready` runs once: when the server is ready, or with the reason why not. All who wait
@@ -479,6 +488,9 @@ struct mcplug_call_options {
      * wants what `progress` does not have. Either or both may be set; this one runs
      * first. Borrow; its `arg` is progress_arg. */
     void (*progress_json)(void *arg, mcplug_call *call, const char *params, size_t len);
+    /* For progress_arg: after `done`. The *_wait forms do not call it: when they return,
+     * nothing of the call runs any more. */
+    void (*free_arg)(void *arg);
 };
 
 /* tools/call; `arguments` is a JSON object or NULL. A server that is not up is waited

@@ -34,6 +34,8 @@ struct mcplug_toolbox_options {
                    size_t len);
     void (*remark)(void *arg, mcplug_toolbox *box, const char *server, const char *line,
                    size_t len);
+    /* For `arg`: when the toolbox has been freed, before `freed`. */
+    void (*free_arg)(void *arg);
 };
 
 /* give: mcplug_toolbox_free. `options` may be NULL. */
