@@ -546,7 +546,9 @@ ASAN_CFLAGS = -g1 -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefin
 	-fno-omit-frame-pointer
 
 # A build of its own. One in the source tree keeps configure from working elsewhere,
-# so that gets a copy of the sources first.
+# so that gets a copy of the sources first. intercept_tls_get_addr=0: the sanitizer of
+# GCC 12 reads the size of a TLS block from the 16 bytes before it if the block begins 16
+# bytes into a page. These are the allocator's, and the leak check crashes on them.
 check-asan:
 	@if test ! -f build-asan/Makefile; then \
 	  $(MKDIR_P) build-asan && src=$(abs_top_srcdir) && \
@@ -558,8 +560,8 @@ check-asan:
 	    CFLAGS='$(ASAN_CFLAGS)'; \
 	fi
 	$(MAKE) -C build-asan all
-	ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 MCPLUG_TEST_QUICK=1 \
-	  CK_TIMEOUT_MULTIPLIER=4 $(MAKE) -C build-asan check
+	ASAN_OPTIONS=detect_leaks=1:intercept_tls_get_addr=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	  MCPLUG_TEST_QUICK=1 CK_TIMEOUT_MULTIPLIER=4 $(MAKE) -C build-asan check
 
 check-valgrind: all
 	MCPLUG_TEST_VALGRIND=1 CK_TIMEOUT_MULTIPLIER=5 $(MAKE) check TESTS='$(unit_tests)' LOG_COMPILER='$(VALGRIND)' \
