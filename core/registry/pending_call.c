@@ -207,7 +207,9 @@ static int go_on(struct mp_pending_call *c, struct mcplug_error *err);
 /* For steps that nobody waits for. */
 static void step(struct mp_pending_call *c)
 {
-    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    struct mcplug_error why;
+
+    mp_error_init(&why);
     if (go_on(c, &why) != MCPLUG_OK)
         fail(c, NULL, &why);
 }

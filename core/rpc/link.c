@@ -386,11 +386,13 @@ int mp_link_send(mcplug_conn *c, mcplug_buf *frame, struct mcplug_envelope *env,
         return mp_fail(err, MCPLUG_ECLOSED, "the connection is %s",
                        c->opened ? "closed" : "not open yet");
     }
-    struct mcplug_error own = MCPLUG_ERROR_INIT;
+    struct mcplug_error own;
     env->struct_size = sizeof *env;
     env->flags = flags_of_next(c);
-    if (!err)
+    if (!err) {
+        mp_error_init(&own);
         err = &own;
+    }
     err->code = MCPLUG_OK;
     int r = c->ops->send(c->transport, frame, env, err);
     if (r == MCPLUG_QUEUED && env->flags & MCPLUG_MORE)

@@ -245,10 +245,11 @@ static void peer_error(mp_message *m, struct mcplug_error *why)
 
 static void on_reply(struct mp_call *call, mp_message *m)
 {
-    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    struct mcplug_error why;
     const struct mp_envelope *env = &m->env;
     const char *fault = NULL;
 
+    mp_error_init(&why);
     if (env->result.len + env->error.len > 0 && env->params.len)
         fault = "the reply has params";
     else if (env->result.len && env->error.len)

@@ -10,10 +10,10 @@
 
 int mp_frame_object(mp_view *text, const char *what, struct mcplug_error *err)
 {
-    struct mcplug_error why = MCPLUG_ERROR_INIT;
-
+    struct mcplug_error why;
     const unsigned char *end = text->data + text->len;
 
+    mp_error_init(&why);
     text->data = mp_skip_space(text->data, end);
     while (end > text->data && mp_is_space(end[-1]))
         end--;

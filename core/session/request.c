@@ -133,9 +133,10 @@ static enum mp_outcome round_done(struct mp_call *rpc, mp_message *m,
                                   const struct mcplug_error *why)
 {
     struct mp_request *call = MP_OF(rpc, struct mp_request, rpc);
-    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mcplug_error err;
     enum mp_outcome outcome = MP_OK;
 
+    mp_error_init(&err);
     call->in_round = false;
     if (why) {
         if (!goes_to_new_session(call, why) && !mp_mirror_again(call, m, why))
