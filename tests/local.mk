@@ -26,6 +26,7 @@ unit_tests = \
 	tests/unit/api_threads \
 	tests/unit/api_two_hosts \
 	tests/unit/base_batch \
+	tests/unit/base_error \
 	tests/unit/base_event \
 	tests/unit/base_nearest \
 	tests/unit/base_sha256 \

@@ -1,5 +1,7 @@
 #include "base/error.h"
 
+#include "base/mem.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -88,6 +90,33 @@ void mp_error_give(struct mcplug_error *to, const struct mcplug_error *from)
     to->peer_status = from->peer_status;
     memcpy(to->text, from->text, sizeof to->text);
     mp_error_flag(to, from->flags);
+}
+
+const struct mcplug_error mp_no_error = MCPLUG_ERROR_INIT;
+
+static const struct mcplug_error no_memory = {
+    .struct_size = sizeof no_memory, .code = MCPLUG_ENOMEM, .text = "out of memory"};
+
+static bool is_static(const struct mcplug_error *kept)
+{
+    return kept == &mp_no_error || kept == &no_memory;
+}
+
+void mp_error_keep(const struct mcplug_error **kept, const struct mcplug_error *why)
+{
+    struct mcplug_error *own =
+        is_static(*kept) ? mp_alloc(sizeof *own) : (struct mcplug_error *)*kept;
+
+    if (own && own != why)
+        mp_error_copy(own, why);
+    *kept = own ? own : &no_memory;
+}
+
+void mp_error_drop(const struct mcplug_error **kept)
+{
+    if (!is_static(*kept))
+        mp_free((struct mcplug_error *)*kept);
+    *kept = &mp_no_error;
 }
 
 const char *mp_error_name(int code)

@@ -41,6 +41,14 @@ MP_SHARED void mp_error_copy(struct mcplug_error *to, const struct mcplug_error 
 /* The other way: to a program, whose struct may be an older one. NULL is fine. */
 void mp_error_give(struct mcplug_error *to, const struct mcplug_error *from);
 
+/* An error that is kept for later, of which most objects never have one: a pointer that
+ * begins as &mp_no_error and is never NULL. Its block stays where it is until it is
+ * dropped. */
+extern const struct mcplug_error mp_no_error;
+/* Copies `why`; without memory the error that is kept says so instead. */
+void mp_error_keep(const struct mcplug_error **kept, const struct mcplug_error *why);
+void mp_error_drop(const struct mcplug_error **kept); /* it is &mp_no_error again */
+
 const char *mp_error_name(int code); /* "ETIMEDOUT" .. */
 
 /* Fills the zeroed struct `own` with what the program's `given` has of it: NULL is fine,

@@ -105,15 +105,15 @@ static void fill_cause(const struct mp_keeper *k, struct mcplug_error *err)
 {
     *err = (struct mcplug_error)MCPLUG_ERROR_INIT;
     if (is_over(k)) {
-        mp_error_copy(err, &k->cause);
+        mp_error_copy(err, k->cause);
         return;
     }
     uint64_t now = mp_loop_now(k->loop);
     uint64_t ago = now > k->failed_at ? (now - k->failed_at) / 1000 : 0;
-    mp_fail(err, code_of(k, k->cause.code ? k->cause.code : MCPLUG_ETIMEDOUT),
+    mp_fail(err, code_of(k, k->cause->code ? k->cause->code : MCPLUG_ETIMEDOUT),
             "%sserver \"%.64s\": initialization failed %llus ago%s%.300s", kind_of(k),
-            k->name, (unsigned long long)ago, k->cause.text[0] ? ": " : "",
-            k->cause.text);
+            k->name, (unsigned long long)ago, k->cause->text[0] ? ": " : "",
+            k->cause->text);
 }
 
 /* Those who waited have given up: whoever comes now fails at once. */
@@ -137,7 +137,7 @@ static void not_ready_within(struct mp_keeper *k, uint64_t ms, struct mcplug_err
     mp_text_duration(time, sizeof time, ms, true);
     mp_fail(why, code_of(k, MCPLUG_ETIMEDOUT),
             "%sserver \"%.64s\" was not ready within %s%s%.300s", kind_of(k), k->name,
-            time, k->cause.text[0] ? ": " : "", k->cause.text);
+            time, k->cause->text[0] ? ": " : "", k->cause->text);
 }
 
 /* All who wait for this server fail together. */
@@ -208,7 +208,8 @@ static void on_deadline(struct mp_timer *timer)
     mp_fail(&why, k->was_ready ? MCPLUG_ERESTARTING : MCPLUG_ETIMEDOUT,
             "%sserver \"%.64s\" is %s, and was not ready in time%s%.300s",
             k->was_ready ? "mcp_restart_in_progress: " : "", k->name,
-            mp_keeper_state_name(k->state), k->cause.text[0] ? ": " : "", k->cause.text);
+            mp_keeper_state_name(k->state), k->cause->text[0] ? ": " : "",
+            k->cause->text);
     w->done(w, &why);
 }
 
@@ -271,6 +272,10 @@ static void stop(struct mp_keeper *k, enum mp_keeper_state after)
     k->ops->stop(k);
 }
 
+static const struct mcplug_error was_idle = {.struct_size = sizeof was_idle,
+                                             .code = MCPLUG_ECLOSED,
+                                             .text = "stopped because it was idle"};
+
 static void on_due(struct mp_timer *timer)
 {
     struct mp_keeper *k = MP_OF(timer, struct mp_keeper, timer);
@@ -282,7 +287,7 @@ static void on_due(struct mp_timer *timer)
             return;
         }
         if (k->once)
-            mp_fail(&k->cause, MCPLUG_ECLOSED, "stopped because it was idle");
+            mp_error_keep(&k->cause, &was_idle);
         stop(k, k->once ? MP_KEEPER_ENDED : MP_KEEPER_RESTING);
     }
 }
@@ -312,7 +317,7 @@ static void watch_idle(struct mp_keeper *k)
 static void keep_cause(struct mp_keeper *k, const struct mcplug_error *why)
 {
     if (why)
-        mp_error_copy(&k->cause, why);
+        mp_error_keep(&k->cause, why);
 }
 
 /* ---- what is wanted ---- */
@@ -326,7 +331,7 @@ void mp_keeper_init(struct mp_keeper *k, const struct mp_keeper_ops *ops,
     k->starts = starts;
     k->name = name;
     k->last_waiter = &k->waiters;
-    k->cause = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    k->cause = &mp_no_error;
 }
 
 void mp_keeper_clear(struct mp_keeper *k)
@@ -335,6 +340,7 @@ void mp_keeper_clear(struct mp_keeper *k)
     mp_timer_stop(k->loop, &k->patience);
     mp_job_drop(k->loop, &k->job);
     queue_leave(k);
+    mp_error_drop(&k->cause);
 }
 
 void mp_keeper_want(struct mp_keeper *k)
@@ -415,7 +421,7 @@ void mp_keeper_end(struct mp_keeper *k, const struct mcplug_error *why)
     /* nobody has to wait for the processes to go */
     if (k->waiters) {
         struct mcplug_error err = MCPLUG_ERROR_INIT;
-        mp_error_copy(&err, &k->cause);
+        mp_error_copy(&err, k->cause);
         answer(k, ALL, &err);
     }
 }

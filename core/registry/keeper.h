@@ -104,8 +104,8 @@ struct mp_keeper {
     uint64_t failed_at; /* when those who waited gave up; 0: they did not */
     uint64_t due;       /* end of WAITING */
     bool has_slot;
-    bool is_hasty;             /* there was no memory for `patience` */
-    struct mcplug_error cause; /* of the last failure */
+    bool is_hasty;                    /* there was no memory for `patience` */
+    const struct mcplug_error *cause; /* of the last failure; kept */
 
     struct mp_timer timer; /* WAITING: the next attempt; READY: idle */
     struct mp_timer patience;

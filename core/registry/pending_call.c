@@ -303,7 +303,7 @@ static void on_done(void *arg, mcplug_call *base, mcplug_result *result,
                 k->after == MP_KEEPER_RESTING || k->after == MP_KEEPER_ENDED
                     ? ""
                     : " and restarted",
-                k->cause.text);
+                k->cause->text);
         why = &told;
     }
     if (why)

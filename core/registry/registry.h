@@ -111,16 +111,16 @@ struct mp_service {
     unsigned fetching;      /* lists that READY waits for now */
     struct mp_timer others; /* it has the tools, and waits for the others */
     struct mp_timer limit;  /* of the whole attempt */
-    struct mcplug_error fetch_error;
-    char revision[16]; /* the last one that it was ready with */
-    char *transport;   /* likewise; NULL: never ready */
+    const struct mcplug_error *fetch_error; /* kept, as those below */
+    char revision[16];                      /* the last one that it was ready with */
+    char *transport;                        /* likewise; NULL: never ready */
     uint64_t started_at;
-    struct mcplug_error error; /* the last thing that went wrong */
+    const struct mcplug_error *error; /* the last thing that went wrong */
     char
         said[MP_STDERR_HINT_MAX + 1]; /* the remark of this attempt that tells most; "" */
     struct mp_uris uris;      /* resources to subscribe to, while there is no session */
     struct mp_job settle_job; /* for the end of a start */
-    struct mcplug_error settled;
+    const struct mcplug_error *settled;
     struct mp_job stopped_job;
     struct mp_timer refetch; /* of lists that changed */
     uint64_t refetched_at;

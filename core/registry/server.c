@@ -639,7 +639,7 @@ int mp_server_check(const mcplug_server *h, struct mcplug_error *err)
     if (k->state == MP_KEEPER_ENDED ||
         (k->state == MP_KEEPER_STOPPING && k->after == MP_KEEPER_ENDED))
         return mp_fail(err, MCPLUG_ECLOSED, "server \"%.64s\" is not connected: %.300s",
-                       s->name, k->cause.text);
+                       s->name, k->cause->text);
     return MCPLUG_OK;
 }
 
@@ -692,7 +692,7 @@ void mcplug_server_status(mcplug_server *h, struct mcplug_status *out)
         .up_ms = mp_service_ready(s) ? now - k->ready_at : 0,
         .next_ms = k->state == MP_KEEPER_WAITING && k->due > now ? k->due - now : 0,
         .queued_ms = s->queued_ms,
-        .error = s->error.code ? &s->error : NULL,
+        .error = s->error->code ? s->error : NULL,
         .calls = &s->calls_told,
         .wire = &s->wire_told,
     };

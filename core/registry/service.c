@@ -56,7 +56,7 @@ static void tell_change(const struct mp_service *s)
         .kind = MP_EVENT_STATE,
         .level = is_down ? MCPLUG_LOG_WARN : MCPLUG_LOG_VERBOSE,
         .state = {.state = (int)k->state,
-                  .why = is_down ? &k->cause : NULL,
+                  .why = is_down ? k->cause : NULL,
                   .next_ms =
                       k->state == MP_KEEPER_WAITING && k->due > now ? k->due - now : 0,
                   .failures = k->failures,
@@ -117,7 +117,7 @@ static void tell_state_to(mcplug_server *h, const struct news *news)
     h->told = s->change;
     if (h->o.state)
         h->o.state(h->o.arg, h, (enum mcplug_state)state,
-                   failed && s->error.code ? &s->error : NULL);
+                   failed && s->error->code ? s->error : NULL);
 }
 
 static void tell_state(struct mp_job *job)
@@ -212,7 +212,7 @@ static void settle_soon(struct mp_service *s)
 {
     bool has_tools = s->wanted & MCPLUG_TOOLS && !s->lists[0].fetching;
 
-    if (!s->fetching || s->fetch_error.code)
+    if (!s->fetching || s->fetch_error->code)
         settle(s);
     else if (has_tools && !s->keeper.once && !s->others.slot &&
              mp_timer_start(s->registry->o.loop, &s->others, MP_LISTS_MS, on_others) !=
@@ -236,8 +236,8 @@ static void on_list(void *arg, mcplug_list *list, const struct mcplug_error *why
     if (s->keeper.state == MP_KEEPER_STARTING) {
         s->fetching--;
         if (why && i == 0 && !s->keeper.once) /* kept up without its tools it is no use */
-            mp_error_copy(&s->fetch_error, why);
-        if (!why || s->fetch_error.code || !mp_session_lost(s->session))
+            mp_error_keep(&s->fetch_error, why);
+        if (!why || s->fetch_error->code || !mp_session_lost(s->session))
             settle_soon(s); /* else the connection is gone, which is told next */
     } else if (mp_service_ready(s)) {
         if (l->stale) /* once more: it has changed meanwhile, or could not be had */
@@ -261,7 +261,7 @@ static void fetch(struct mp_service *s, int i)
         return;
     list_failed(l, &err);
     if (i == 0 && !s->keeper.once)
-        mp_error_copy(&s->fetch_error, &err);
+        mp_error_keep(&s->fetch_error, &err);
 }
 
 void mp_service_take_list(struct mp_service *s, enum mcplug_kind kind, mcplug_list *list)
@@ -423,7 +423,7 @@ static void failed(struct mp_service *s, const struct mcplug_error *cause, bool 
         snprintf(why.text, sizeof why.text, "%.300s" MP_STDERR_HINT "%s", cause->text,
                  s->said);
     tell_started(s, &why);
-    mp_error_copy(&s->error, &why);
+    mp_error_keep(&s->error, &why);
     mp_keeper_failed(&s->keeper, &why, lasting || lasts(cause));
     if (is_missing(s, &why))
         mp_keeper_fail_waiters(&s->keeper);
@@ -451,8 +451,8 @@ static void settle(struct mp_service *s)
 {
     mp_timer_stop(s->registry->o.loop, &s->others);
     mp_timer_stop(s->registry->o.loop, &s->limit);
-    if (s->fetch_error.code) {
-        failed(s, &s->fetch_error, false);
+    if (s->fetch_error->code) {
+        failed(s, s->fetch_error, false);
         return;
     }
     memcpy(s->revision, s->id.revision, sizeof s->revision);
@@ -481,7 +481,7 @@ static void on_ready(void *arg, struct mp_session *session,
         failed(s, why, false);
         return;
     }
-    s->fetch_error.code = MCPLUG_OK;
+    mp_error_drop(&s->fetch_error);
     s->fetching = 0;
     s->asked = s->wanted;
     for (int i = 0; i < MP_FETCHED; i++) {
@@ -500,7 +500,7 @@ static void on_dropped(void *arg, struct mp_session *session,
     struct mp_service *s = arg;
     (void)session;
 
-    mp_error_copy(&s->error, why);
+    mp_error_keep(&s->error, why);
     if (s->keeper.state == MP_KEEPER_STARTING)
         failed(s, why, false);
     else
@@ -520,7 +520,7 @@ static void not_connected(struct mp_service *s, const struct mcplug_error *why,
 static void tell_not_started(struct mp_job *job)
 {
     struct mp_service *s = MP_OF(job, struct mp_service, settle_job);
-    not_connected(s, &s->settled, false);
+    not_connected(s, s->settled, false);
 }
 
 /* Connecting has a limit of its own in the session; this one is for the lists after it.
@@ -583,22 +583,23 @@ static void start(struct mp_keeper *k)
 {
     struct mp_service *s = of_keeper(k);
     struct mp_registry *r = s->registry;
-    struct mcplug_error *err = &s->settled;
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
 
     s->started_at = mp_loop_now(r->o.loop);
     s->restarts += k->was_ready;
     s->said[0] = '\0';
-    *err = (struct mcplug_error)MCPLUG_ERROR_INIT;
-    int result = mp_probe_check(r->o.catalogue, s->probe, s->probe_url, err);
+    int result = mp_probe_check(r->o.catalogue, s->probe, s->probe_url, &err);
     const struct mp_endpoint at = {.settings = mp_target_settings(s->target),
                                    .offer = mp_target_offer(s->target)};
     if (result == MCPLUG_OK && mp_lookup_needed(r->o.connector, s->target))
         result = mp_lookup_start(r->o.connector, s->target, s->o.timeout_ms, on_looked_up,
-                                 s, &s->lookup, err);
+                                 s, &s->lookup, &err);
     else if (result == MCPLUG_OK)
-        result = open_session(s, &at, err);
-    if (result != MCPLUG_OK)
-        mp_job_defer(r->o.loop, &s->settle_job, tell_not_started);
+        result = open_session(s, &at, &err);
+    if (result == MCPLUG_OK)
+        return;
+    mp_error_keep(&s->settled, &err);
+    mp_job_defer(r->o.loop, &s->settle_job, tell_not_started);
 }
 
 static void tell_stopped(struct mp_job *job)
@@ -719,7 +720,7 @@ static void dead(struct mp_health *h, const struct mcplug_error *why)
 {
     struct mp_service *s = MP_OF(h, struct mp_service, health);
     log_line(s, MCPLUG_LOG_ERROR, "%s", why->text);
-    mp_error_copy(&s->error, why);
+    mp_error_keep(&s->error, why);
     mp_keeper_lost(&s->keeper, why);
 }
 
@@ -815,6 +816,9 @@ void mp_service_free(struct mp_service *s)
     mp_job_drop(loop, &s->end_job);
     for (int i = 0; i < MP_FETCHED; i++)
         mcplug_list_unref(s->lists[i].list);
+    mp_error_drop(&s->error);
+    mp_error_drop(&s->fetch_error);
+    mp_error_drop(&s->settled);
     mp_target_unref(s->target);
     mp_free((char *)s->o.log_level);
     mp_free((char *)s->o.revision);
@@ -909,7 +913,7 @@ int mp_service_new(struct mp_registry *r, struct mp_target *target,
         s->lists[i].service = s;
         s->lists[i].noun = nouns[i];
     }
-    s->error = s->fetch_error = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    s->error = s->fetch_error = s->settled = &mp_no_error;
     mp_str_init(&source, 256);
     mp_str_addf(&source, "mcp:%.200s", s->name ? s->name : "");
     s->source = mp_str_take(&source);

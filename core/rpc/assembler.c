@@ -4,6 +4,13 @@
 #include "base/mem.h"
 #include "json/skip.h"
 
+/* What is kept of a message that cannot be read: why, its first bytes and its last. */
+struct mp_unread {
+    struct mcplug_error error;
+    size_t head_len, tail_len;
+    char head[MP_EDGE], tail[MP_EDGE];
+};
+
 void mp_assembler_init(struct mp_assembler *a, const struct mp_assembler_limits *limits)
 {
     memset(a, 0, sizeof *a);
@@ -21,50 +28,54 @@ void mp_assembler_clear(struct mp_assembler *a)
     a->spills = NULL;
     a->n_spills = 0;
     a->mode = MP_AT_START;
-    a->head_len = a->tail_len = 0;
+    mp_free(a->unread);
+    a->unread = NULL;
     a->mark = 0;
     mp_scan_init(&a->scan, &a->limits.scan);
 }
 
 /* ---- what cannot be read ---- */
 
-/* Its first bytes and its last, MP_EDGE of either. */
-static void keep_edges(struct mp_assembler *a, const char *data, size_t len)
+static void keep_edges(struct mp_unread *u, const char *data, size_t len)
 {
-    size_t room = MP_EDGE - a->head_len, more = len < room ? len : room;
-
-    memcpy(a->head + a->head_len, data, more);
-    a->head_len += more;
+    if (!u)
+        return;
+    size_t room = MP_EDGE - u->head_len, more = len < room ? len : room;
+    memcpy(u->head + u->head_len, data, more);
+    u->head_len += more;
     if (len > MP_EDGE) {
         data += len - MP_EDGE;
         len = MP_EDGE;
     }
-    size_t keep = a->tail_len < MP_EDGE - len ? a->tail_len : MP_EDGE - len;
-    memmove(a->tail, a->tail + a->tail_len - keep, keep);
-    memcpy(a->tail + keep, data, len);
-    a->tail_len = keep + len;
+    size_t keep = u->tail_len < MP_EDGE - len ? u->tail_len : MP_EDGE - len;
+    memmove(u->tail, u->tail + u->tail_len - keep, keep);
+    memcpy(u->tail + keep, data, len);
+    u->tail_len = keep + len;
 }
 
 /* From here to its end the message is only looked through; what was kept is freed
- * but for its edges. */
-static void skip(struct mp_assembler *a, enum mp_message_state verdict, const char *rest,
-                 size_t len)
+ * but for its edges. `why` may be NULL where the verdict is MP_MESSAGE_NOISE. */
+static void skip(struct mp_assembler *a, enum mp_message_state verdict,
+                 const struct mcplug_error *why, const char *rest, size_t len)
 {
     a->verdict = verdict;
-    a->head_len = a->tail_len = 0;
+    a->unread = mp_alloc(sizeof *a->unread);
+    if (a->unread && why)
+        a->unread->error = *why;
     if (a->text.len)
-        keep_edges(a, a->text.data, a->text.len);
-    keep_edges(a, rest, len);
+        keep_edges(a->unread, a->text.data, a->text.len);
+    keep_edges(a->unread, rest, len);
     mp_str_clear(&a->text);
     mp_spill_clear(&a->spill);
     a->mode = MP_SKIPPING;
 }
 
 /* A line such as "[info] ready" looks like an array at first; it is noise. */
-static void broken(struct mp_assembler *a, const char *rest, size_t len)
+static void broken(struct mp_assembler *a, const struct mcplug_error *why,
+                   const char *rest, size_t len)
 {
     char first = a->text.len ? a->text.data[0] : len ? rest[0] : '{';
-    skip(a, first == '[' ? MP_MESSAGE_NOISE : MP_MESSAGE_BROKEN, rest, len);
+    skip(a, first == '[' ? MP_MESSAGE_NOISE : MP_MESSAGE_BROKEN, why, rest, len);
 }
 
 /* ---- long strings ---- */
@@ -94,15 +105,15 @@ static bool filling(const struct mp_assembler *a)
     return a->mode == MP_READING && a->text.len > a->limits.memory / 2;
 }
 
-static int divert(struct mp_assembler *a)
+static int divert(struct mp_assembler *a, struct mcplug_error *err)
 {
     size_t at = a->scan.string_at + 1;
     char *inside = a->text.data + at;
     size_t len = a->text.len - at;
 
-    int r = mp_spill_begin(&a->spill, a->limits.dir, &a->error);
+    int r = mp_spill_begin(&a->spill, a->limits.dir, err);
     if (r == MCPLUG_OK)
-        r = mp_spill_add(&a->spill, inside, len, a->limits.spill, &a->error);
+        r = mp_spill_add(&a->spill, inside, len, a->limits.spill, err);
     if (r != MCPLUG_OK)
         return r;
     size_t keep = whole_part(inside, len);
@@ -112,14 +123,14 @@ static int divert(struct mp_assembler *a)
     return MCPLUG_OK;
 }
 
-static int note_spilled(struct mp_assembler *a)
+static int note_spilled(struct mp_assembler *a, struct mcplug_error *err)
 {
-    int r = mp_spill_end(&a->spill, a->limits.spill, &a->error);
+    int r = mp_spill_end(&a->spill, a->limits.spill, err);
     if (r != MCPLUG_OK)
         return r;
     struct mp_spilled *more = mp_resize(a->spills, (a->n_spills + 1) * sizeof *a->spills);
     if (!more)
-        return mp_fail_nomem(&a->error);
+        return mp_fail_nomem(err);
     a->spills = more;
     a->spills[a->n_spills++] = (struct mp_spilled){
         .at = a->scan.string_at,
@@ -132,54 +143,59 @@ static int note_spilled(struct mp_assembler *a)
 
 /* ---- reading ---- */
 
-static int add_text(struct mp_assembler *a, const char *data, size_t len)
+static int add_text(struct mp_assembler *a, const char *data, size_t len,
+                    struct mcplug_error *err)
 {
     if (mp_str_add(&a->text, data, len))
         return MCPLUG_OK;
     a->text.failed = false;
     if (len > a->limits.memory || a->text.len > a->limits.memory - len)
-        return mp_fail(&a->error, MCPLUG_ETOOBIG,
+        return mp_fail(err, MCPLUG_ETOOBIG,
                        "message exceeds %zu bytes of memory without a string to spill",
                        a->limits.memory);
-    return mp_fail_nomem(&a->error);
+    return mp_fail_nomem(err);
 }
 
 /* One slice while a string goes to the file. */
 static int read_diverted(struct mp_assembler *a, const char *data, size_t len,
-                         size_t *used)
+                         size_t *used, struct mcplug_error *err)
 {
-    int r = mp_scan_feed(&a->scan, data, len, true, used, &a->error);
+    int r = mp_scan_feed(&a->scan, data, len, true, used, err);
     if (r != MCPLUG_OK)
         return r;
     bool ended = !a->scan.in_string;
     size_t inside = *used - (ended ? 1 : 0);
     mp_scan_dropped(&a->scan, inside);
-    r = mp_spill_add(&a->spill, data, inside, a->limits.spill, &a->error);
+    r = mp_spill_add(&a->spill, data, inside, a->limits.spill, err);
     if (r == MCPLUG_OK && ended) {
-        r = add_text(a, "\"", 1);
+        r = add_text(a, "\"", 1, err);
         if (r == MCPLUG_OK)
-            r = note_spilled(a);
+            r = note_spilled(a, err);
         a->mode = MP_READING;
     }
     return r;
 }
 
-static int read_plain(struct mp_assembler *a, const char *data, size_t len, size_t *used)
+static int read_plain(struct mp_assembler *a, const char *data, size_t len, size_t *used,
+                      struct mcplug_error *err)
 {
     size_t quarter = a->limits.memory / 4;
     size_t least = quarter < MP_SPILL_MIN ? quarter : MP_SPILL_MIN;
 
-    int r = mp_scan_feed(&a->scan, data, len, false, used, &a->error);
+    int r = mp_scan_feed(&a->scan, data, len, false, used, err);
     if (r == MCPLUG_OK)
-        r = add_text(a, data, *used);
+        r = add_text(a, data, *used, err);
     if (r == MCPLUG_OK && filling(a) && a->scan.in_string && a->scan.string_is_value &&
         a->text.len - a->scan.string_at > least)
-        r = divert(a);
+        r = divert(a, err);
     return r;
 }
 
 static void read_piece(struct mp_assembler *a, const char *data, size_t len)
 {
+    struct mcplug_error why;
+
+    mp_error_init(&why);
     while (len) {
         size_t most = filling(a) ? MP_SLICE_FILLING : MP_SLICE;
         size_t part = a->limits.memory / (filling(a) ? 16 : 4) + 1;
@@ -188,13 +204,13 @@ static void read_piece(struct mp_assembler *a, const char *data, size_t len)
         size_t used = slice;
         int r = MCPLUG_OK;
         if (a->mode == MP_SKIPPING)
-            keep_edges(a, data, slice);
+            keep_edges(a->unread, data, slice);
         else if (a->mode == MP_DIVERTING)
-            r = read_diverted(a, data, slice, &used);
+            r = read_diverted(a, data, slice, &used, &why);
         else
-            r = read_plain(a, data, slice, &used);
+            r = read_plain(a, data, slice, &used, &why);
         if (r != MCPLUG_OK) {
-            broken(a, data, slice);
+            broken(a, &why, data, slice);
             used = slice;
         }
         data += used;
@@ -206,7 +222,8 @@ static void read_piece(struct mp_assembler *a, const char *data, size_t len)
 
 static mp_message *deliver_unread(struct mp_assembler *a)
 {
-    mp_message *m = mp_message_new(a->head, a->head_len, NULL);
+    const struct mp_unread *u = a->unread;
+    mp_message *m = u ? mp_message_new(u->head, u->head_len, NULL) : NULL;
     if (!m)
         return NULL;
     m->state = a->verdict;
@@ -216,12 +233,12 @@ static mp_message *deliver_unread(struct mp_assembler *a)
             mp_message_unref(m);
             return NULL;
         }
-        *m->error = a->error;
-        mp_scan_salvage_id(a->head, a->head_len, a->tail, a->tail_len, false,
+        *m->error = u->error;
+        mp_scan_salvage_id(u->head, u->head_len, u->tail, u->tail_len, false,
                            &m->salvaged_id);
         if (!m->salvaged_id)
-            m->salvaged_string = mp_scan_salvage_id(a->head, a->head_len, a->tail,
-                                                    a->tail_len, true, &m->salvaged_id);
+            m->salvaged_string = mp_scan_salvage_id(u->head, u->head_len, u->tail,
+                                                    u->tail_len, true, &m->salvaged_id);
     }
     return m;
 }
@@ -251,13 +268,16 @@ static mp_message *deliver_read(struct mp_assembler *a)
  * that end. */
 static int finish(struct mp_assembler *a, enum mp_piece kind, mp_message **out)
 {
+    struct mcplug_error why;
+
     if (a->mode == MP_AT_START)
         return MCPLUG_OK;
-    if (a->mode != MP_SKIPPING && mp_scan_end(&a->scan, &a->error) != MCPLUG_OK) {
+    mp_error_init(&why);
+    if (a->mode != MP_SKIPPING && mp_scan_end(&a->scan, &why) != MCPLUG_OK) {
         if (kind == MP_PIECE_CUT)
-            skip(a, MP_MESSAGE_NOISE, "", 0);
+            skip(a, MP_MESSAGE_NOISE, NULL, "", 0);
         else
-            broken(a, "", 0);
+            broken(a, &why, "", 0);
     }
     *out = a->mode == MP_SKIPPING ? deliver_unread(a) : deliver_read(a);
     mp_assembler_clear(a);
@@ -271,8 +291,8 @@ static mp_message *read_at_once(struct mp_assembler *a, const char *data, size_t
     size_t used;
     if (len > MP_SLICE || len > a->limits.memory)
         return NULL;
-    if (mp_scan_feed(&a->scan, data, len, false, &used, &a->error) != MCPLUG_OK ||
-        mp_scan_end(&a->scan, &a->error) != MCPLUG_OK) {
+    if (mp_scan_feed(&a->scan, data, len, false, &used, NULL) != MCPLUG_OK ||
+        mp_scan_end(&a->scan, NULL) != MCPLUG_OK) {
         mp_scan_init(&a->scan, &a->limits.scan);
         return NULL;
     }
@@ -323,7 +343,7 @@ int mp_assembler_feed(struct mp_assembler *a, struct mcplug_bytes piece,
         if (cut || (*data != '{' && *data != '[')) {
             if (cut) /* it was no mark: noise begins with what there was of it */
                 mp_str_add(&a->text, byte_order_mark, a->mark);
-            skip(a, MP_MESSAGE_NOISE, data, len);
+            skip(a, MP_MESSAGE_NOISE, NULL, data, len);
             len = 0;
         }
     }
@@ -333,7 +353,7 @@ int mp_assembler_feed(struct mp_assembler *a, struct mcplug_bytes piece,
 
 const struct mcplug_error *mp_assembler_overrun(const struct mp_assembler *a)
 {
-    bool over = a->mode == MP_SKIPPING && a->verdict == MP_MESSAGE_BROKEN &&
-                a->error.code == MCPLUG_ETOOBIG;
-    return over ? &a->error : NULL;
+    bool over = a->mode == MP_SKIPPING && a->verdict == MP_MESSAGE_BROKEN && a->unread &&
+                a->unread->error.code == MCPLUG_ETOOBIG;
+    return over ? &a->unread->error : NULL;
 }

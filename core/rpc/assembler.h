@@ -36,9 +36,7 @@ struct mp_assembler {
     struct mp_spill spill;
     struct mp_spilled *spills;
     size_t n_spills;
-    struct mcplug_error error;
-    char head[MP_EDGE], tail[MP_EDGE]; /* while skipping */
-    size_t head_len, tail_len;
+    struct mp_unread *unread; /* while skipping; NULL: no memory for it */
 };
 
 void mp_assembler_init(struct mp_assembler *a, const struct mp_assembler_limits *limits);

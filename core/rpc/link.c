@@ -29,9 +29,8 @@ struct mcplug_conn {
     bool closing;  /* we asked */
     bool closed;   /* the module said so */
     bool complained;
-    bool has_why;
     uint64_t heard_at;
-    struct mcplug_error why;
+    const struct mcplug_error *why; /* kept */
 };
 
 static void deliver(struct mp_job *job);
@@ -63,8 +62,10 @@ static void give_up(mcplug_conn *c)
 {
     if (c->given_up || c->closing || c->closed)
         return;
-    mp_fail_nomem(&c->why);
-    c->has_why = true;
+    struct mcplug_error why;
+    mp_error_init(&why);
+    mp_fail_nomem(&why);
+    mp_error_keep(&c->why, &why);
     c->given_up = true;
     mp_job_defer(c->o.loop, &c->job, deliver);
 }
@@ -230,9 +231,10 @@ static void wire_closed(mcplug_conn *c, const struct mcplug_error *why)
     if (breaks(c, c->closed, "closed twice"))
         return;
     c->closed = true;
-    if (why && !c->has_why) {
-        take_reason(&c->why, why);
-        c->has_why = true;
+    if (why && !c->why->code) {
+        struct mcplug_error reason;
+        take_reason(&reason, why);
+        mp_error_keep(&c->why, &reason);
     }
     mp_job_defer(c->o.loop, &c->job, deliver);
 }
@@ -268,6 +270,7 @@ static void link_free(mcplug_conn *c)
         mp_message_unref(m);
     }
     mp_props_free(c->settings);
+    mp_error_drop(&c->why);
     mp_free(c);
 }
 
@@ -312,7 +315,7 @@ static void deliver(struct mp_job *job)
     }
     if (c->closed) {
         c->ops->destroy(c->transport);
-        c->o.events->closed(c->o.arg, c->has_why ? &c->why : NULL);
+        c->o.events->closed(c->o.arg, c->why->code ? c->why : NULL);
         link_free(c);
     } else if (c->given_up) {
         mp_link_close(c);
@@ -342,6 +345,7 @@ mcplug_conn *mp_link_open(const struct mp_link_options *options, struct mcplug_e
     }
     err->code = MCPLUG_OK;
     c->o = *options;
+    c->why = &mp_no_error;
     c->ops = options->transport->feature.ops;
     c->last = &c->first;
     mp_assembler_init(&c->shared.assembler, &options->limits);

@@ -110,7 +110,7 @@ static bool begin(void *arg, size_t i)
     if (!ready && s->keeper.state != MP_KEEPER_WAITING &&
         s->keeper.state != MP_KEEPER_PARKED)
         return true;
-    settled(m, ready ? NULL : &s->error);
+    settled(m, ready ? NULL : s->error);
     return false;
 }
 
