@@ -12,10 +12,11 @@
 struct wait {
     mcplug *host;
     void (*start)(struct wait *w);
-    bool done;    /* where the loop is run here */
-    sem_t *ended; /* else; a lock and a condition would wake the waiter twice */
+    struct mp_post post; /* to another thread's loop; needs no memory of its own */
+    bool done;           /* where the loop is run here */
+    sem_t *ended;        /* else; a lock and a condition would wake the waiter twice */
     int result;
-    struct mcplug_error why;
+    struct mcplug_error *why; /* on the stack of who waits */
 
     mcplug_server *server;
     const mcplug_settings *settings;
@@ -33,21 +34,26 @@ struct wait {
     const struct mcplug_record *record;
 };
 
-static void finished(struct wait *w, const struct mcplug_error *why)
+static void wake(struct wait *w)
 {
-    w->result = why ? why->code : MCPLUG_OK;
-    if (why)
-        mp_error_copy(&w->why, why);
     w->done = true;
     if (w->ended)
         sem_post(w->ended); /* the waiter, and `w` with it, may be gone now */
 }
 
+static void finished(struct wait *w, const struct mcplug_error *why)
+{
+    w->result = why ? why->code : MCPLUG_OK;
+    if (why)
+        mp_error_copy(w->why, why);
+    wake(w);
+}
+
 /* After a start that failed, which told why in w->why. */
 static void not_started(struct wait *w)
 {
-    struct mcplug_error why = w->why;
-    finished(w, &why);
+    w->result = w->why->code;
+    wake(w);
 }
 
 static void start_posted(void *arg)
@@ -63,11 +69,8 @@ static void wait_posted(struct wait *w)
 
     sem_init(&ended, 0, 0);
     w->ended = &ended;
-    if (mp_loop_post(w->host->loop, start_posted, w) != MCPLUG_OK) {
-        w->result = mp_fail_nomem(&w->why);
-    } else {
-        while (sem_wait(&ended) != 0 && errno == EINTR) {
-        }
+    mp_loop_post_own(w->host->loop, &w->post, start_posted, w);
+    while (sem_wait(&ended) != 0 && errno == EINTR) {
     }
     sem_destroy(&ended);
 }
@@ -84,7 +87,10 @@ static mcplug *host_of(const mcplug_server *server)
 
 static int wait_for(struct wait *w, struct mcplug_error *err)
 {
-    w->why = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    struct mcplug_error why;
+
+    mp_error_init(&why);
+    w->why = &why;
     if (in_callback(w->host))
         return mp_fail(err, MCPLUG_EINVAL, "blocking call inside a callback");
     if (w->call_options) {
@@ -103,7 +109,7 @@ static int wait_for(struct wait *w, struct mcplug_error *err)
         wait_posted(w);
     }
     if (w->result != MCPLUG_OK)
-        mp_error_give(err, &w->why);
+        mp_error_give(err, &why);
     return w->result;
 }
 
@@ -121,9 +127,9 @@ static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error
 static void start_open(struct wait *w)
 {
     int r = w->config ? mcplug_open_named(w->host, w->config, w->name, w->server_options,
-                                          on_ready, w, &w->server, &w->why)
+                                          on_ready, w, &w->server, w->why)
                       : mcplug_open(w->host, w->settings, w->server_options, on_ready, w,
-                                    &w->server, &w->why);
+                                    &w->server, w->why);
     if (r != MCPLUG_OK) {
         w->server = NULL;
         not_started(w);
@@ -193,20 +199,20 @@ static void on_reply(void *arg, mcplug_call *call, mcplug_result *result,
 static void start_request(struct wait *w)
 {
     if (!mcplug_request(w->server, w->method, w->params, w->call_options, on_reply, w,
-                        &w->why))
+                        w->why))
         not_started(w);
 }
 
 static void start_tool(struct wait *w)
 {
     if (!mcplug_call_tool(w->server, w->tool, w->params, w->call_options, on_reply, w,
-                          &w->why))
+                          w->why))
         not_started(w);
 }
 
 static void start_ping(struct wait *w)
 {
-    if (!mcplug_ping(w->server, w->call_options, on_reply, w, &w->why))
+    if (!mcplug_ping(w->server, w->call_options, on_reply, w, w->why))
         not_started(w);
 }
 
@@ -265,7 +271,7 @@ static void on_list(void *arg, mcplug_call *call, mcplug_list *list,
 
 static void start_list(struct wait *w)
 {
-    if (!mcplug_get_list(w->server, w->kind, w->call_options, on_list, w, &w->why))
+    if (!mcplug_get_list(w->server, w->kind, w->call_options, on_list, w, w->why))
         not_started(w);
 }
 
@@ -298,7 +304,7 @@ static void on_warm(void *arg, mcplug_toolbox *box, size_t ready, size_t failed)
 
 static void start_warm_up(struct wait *w)
 {
-    if (mcplug_toolbox_warm_up(w->box, on_warm, w, &w->why) != MCPLUG_OK)
+    if (mcplug_toolbox_warm_up(w->box, on_warm, w, w->why) != MCPLUG_OK)
         not_started(w);
 }
 
@@ -327,7 +333,7 @@ static void on_record(void *arg, mcplug_call *call, const struct mcplug_record *
 static void start_use(struct wait *w)
 {
     if (!mcplug_toolbox_call(w->box, w->tool, w->params, w->call_options, on_record, w,
-                             &w->why))
+                             w->why))
         not_started(w);
 }
 
