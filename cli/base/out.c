@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#define PIPE_SIZE (1 << 20)        /* for what is longer than the buffer */
 #define TEXT_MAX ((size_t)1 << 20) /* of one line or paragraph for people */
 
 void cli_out_init(struct cli_out *out, int fd)
@@ -52,6 +53,10 @@ static ssize_t write_open_eared(int fd, const char *data, size_t len)
 
 static void write_all(struct cli_out *out, const char *data, size_t len)
 {
+    if (len > CLI_OUT_BUFFER && !out->is_wide) {
+        out->is_wide = true;
+        fcntl(out->fd, F_SETPIPE_SZ, PIPE_SIZE); /* fails if it is none, and may */
+    }
     out->sent = out->sent || len;
     while (len && !out->failed) {
         ssize_t n = write_open_eared(out->fd, data, len);

@@ -15,9 +15,10 @@ struct cli_out {
     bool colour;
     size_t width; /* columns of the terminal; 0: no terminal, lines are never broken */
     bool closed;
-    int failed; /* errno of the first write that failed; all later bytes are dropped */
-    char last;  /* the last byte added; 0: none yet */
-    bool sent;  /* bytes have left, or may have */
+    int failed;   /* errno of the first write that failed; all later bytes are dropped */
+    char last;    /* the last byte added; 0: none yet */
+    bool sent;    /* bytes have left, or may have */
+    bool is_wide; /* something long was sent: a pipe has room for more of it */
     size_t n_held;
     char held[4]; /* the beginning of a character that a piece of text ended with */
     size_t len;

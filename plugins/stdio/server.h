@@ -11,7 +11,8 @@
 
 #include <stdbool.h>
 
-#define STDIO_CHUNK 65536 /* read at once: what a pipe holds */
+#define STDIO_CHUNK 65536  /* read at once: what a pipe holds */
+#define STDIO_PIPE 1048576 /* what it is to hold once it was full */
 
 enum stdio_phase {
     STDIO_STARTING,    /* the reaper has been started; the server is to follow */
@@ -37,6 +38,7 @@ struct stdio_server {
 
     enum stdio_phase phase;
     bool opened;
+    bool is_wide;            /* its stdout has room for STDIO_PIPE, or can't have */
     bool asked;              /* to close, before anything went wrong */
     struct mcplug_error why; /* code 0 while nothing did */
     pid_t pid;               /* of the server; 0 before it started */

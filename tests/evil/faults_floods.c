@@ -2,6 +2,7 @@
  * bounded, and the session goes on. */
 #include "faults.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -17,6 +18,32 @@ START_TEST(a_line_of_endless_text_is_skipped_whole)
         logged(p, MCPLUG_LOG_WARN, "ignored a line that is not JSON-RPC: xxx"), 1);
     check_good(p);
     check_memory(p, 4);
+    peer_end(p);
+}
+END_TEST
+
+static int widest_pipe(void)
+{
+    int most = 0;
+
+    for (int fd = 3; fd < 256; fd++) {
+        int size = fcntl(fd, F_GETPIPE_SZ);
+        most = size > most ? size : most;
+    }
+    return most;
+}
+
+START_TEST(only_a_long_line_gets_a_wider_pipe)
+{
+    struct peer *p = peer_up("endless-noise 4");
+    int before = widest_pipe();
+
+    check_good(p);
+    ck_assert_int_gt(before, 0);
+    ck_assert_int_eq(widest_pipe(), before);
+    struct shot *s = shoot(p, "bad", 1, 60000);
+    ck_assert_int_eq(s->code, 0);
+    ck_assert_int_gt(widest_pipe(), before);
     peer_end(p);
 }
 END_TEST
@@ -302,6 +329,7 @@ void add_flood_tests(Suite *suite)
 
     tcase_set_timeout(t, 120);
     tcase_add_test(t, a_line_of_endless_text_is_skipped_whole);
+    tcase_add_test(t, only_a_long_line_gets_a_wider_pipe);
     tcase_add_test(t, a_flood_of_stderr_is_read_away_while_calls_are_answered);
     tcase_add_test(t, a_burst_of_notifications_is_taken_in_bounded_memory);
     tcase_add_test(t, progress_of_unknown_calls_reaches_nobody);

@@ -9,6 +9,7 @@
 #include <check.h>
 #include <stdio.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -48,6 +49,24 @@ START_TEST(text_goes_through_a_pipe_byte_for_byte)
     cli_out_text(&out, "a\033[2J\xff\n", 7);
     cli_out_text_end(&out);
     ck_assert_str_eq(written(), "a\033[2J\xff\n");
+}
+END_TEST
+
+/* Nobody reads yet: without more room this would wait for ever. */
+START_TEST(a_long_text_gets_a_wider_pipe)
+{
+    static char text[4 * CLI_OUT_BUFFER];
+    int before = fcntl(reader, F_GETPIPE_SZ);
+
+    ck_assert_int_lt(before, (int)sizeof text);
+    memset(text, 'x', sizeof text);
+    cli_out_text(&out, text, 10);
+    cli_out_flush(&out);
+    ck_assert_int_eq(fcntl(reader, F_GETPIPE_SZ), before);
+    cli_out_text(&out, text, sizeof text);
+    cli_out_flush(&out);
+    ck_assert_int_gt(fcntl(reader, F_GETPIPE_SZ), (int)sizeof text);
+    ck_assert_int_eq(out.failed, 0);
 }
 END_TEST
 
@@ -194,6 +213,7 @@ int main(void)
     TCase *tc = tcase_create("out");
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, text_goes_through_a_pipe_byte_for_byte);
+    tcase_add_test(tc, a_long_text_gets_a_wider_pipe);
     tcase_add_test(tc, text_on_a_terminal_is_escaped_but_for_line_ends);
     tcase_add_test(tc, a_character_may_lie_across_pieces);
     tcase_add_test(tc, words_of_others_are_always_escaped_on_lines_for_people);
