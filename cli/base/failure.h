@@ -15,7 +15,8 @@
  * last line if an error was reported.
  *
  * `remark`: the line on the server's stderr that tells most; NULL: none. `peer`: the
- * error object of a server that answered with one; NULL: none. */
+ * error object of a server that answered with one, or a result that cannot be used; NULL:
+ * none. */
 void cli_failure_put(struct cli *cli, int outcome, const char *remark,
                      const struct cli_doc *peer);
 

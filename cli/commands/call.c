@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/base/content.h"
+#include "cli/base/failure.h"
 #include "cli/base/tree.h"
 #include "cli/base/oneshot.h"
 #include "cli/base/by_name.h"
@@ -30,23 +31,32 @@ struct job {
 
 /* ---- the result ---- */
 
-static int put_people(const struct cli_doc *doc, struct cli_out *out, bool raw,
-                      bool *understood)
+static int put_people(const struct cli_doc *doc, enum mcplug_answer answer, mp_view part,
+                      struct cli *cli)
 {
-    mp_view part;
-    enum mcplug_answer answer = mcplug_result_answer(doc->result, &part);
+    struct cli_out *out = &cli->out;
     int r = MCPLUG_OK;
 
-    *understood = answer != MCPLUG_ANSWER_UNKNOWN;
     if (answer == MCPLUG_ANSWER_BLOCKS)
         r = cli_content_blocks(doc, part, 0, out);
     else if (answer == MCPLUG_ANSWER_TEXT)
         r = cli_doc_text(doc, part, out);
     else if (answer == MCPLUG_ANSWER_JSON)
         r = cli_doc_pretty(doc, part, 0, out);
-    if (!raw || out->terminal)
+    if (!cli->args.raw || out->terminal)
         cli_out_fresh_line(out);
     return r;
+}
+
+/* A program has to notice as well, and gets it whole. */
+static void put_unknown(struct cli_oneshot *link, const struct cli_doc *doc,
+                        const char *tool)
+{
+    cli_error("Unexpected response format from tool %s", tool);
+    if (!link->cli->args.json)
+        cli_hint("--json prints the whole result.");
+    cli_failure_put(link->cli, CLI_BROKEN_PROTOCOL, NULL, doc);
+    cli_oneshot_finish(link, CLI_BROKEN_PROTOCOL);
 }
 
 /* The first block is in the message already; what else the tool had to say follows. */
@@ -79,20 +89,18 @@ static int put_tool_error(const struct cli_doc *doc, const char *tool)
 static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc *doc)
 {
     const struct job *job = arg;
-    int code = mcplug_result_is_error(doc->result) ? CLI_TOOL_ERROR : CLI_OK, r;
-    bool understood = true;
+    int code = mcplug_result_is_error(doc->result) ? CLI_TOOL_ERROR : CLI_OK;
+    mp_view part = {0};
+    enum mcplug_answer answer = mcplug_result_answer(doc->result, &part);
 
+    if (code == CLI_OK && answer == MCPLUG_ANSWER_UNKNOWN) {
+        put_unknown(link, doc, job->tool);
+        return;
+    }
     if (cli_oneshot_put_json(link, doc, code))
         return;
-    if (code != CLI_OK)
-        r = put_tool_error(doc, job->tool);
-    else
-        r = put_people(doc, &link->cli->out, link->cli->args.raw, &understood);
-    if (!understood) {
-        cli_error("Unexpected response format from tool %s", job->tool);
-        cli_hint("--json prints the whole result.");
-        code = CLI_BROKEN_PROTOCOL;
-    }
+    int r = code == CLI_OK ? put_people(doc, answer, part, link->cli)
+                           : put_tool_error(doc, job->tool);
     cli_oneshot_done(link, r, code);
 }
 

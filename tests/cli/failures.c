@@ -89,6 +89,10 @@ static void answer(const char *mode, const char *line)
         puts("\"result\":{]}");
         return;
     }
+    if (is_for(line, "tools/call") && strcmp(mode, "tool-babbles") == 0) {
+        puts("\"result\":{\"content\":\"nope\"}}");
+        return;
+    }
     if (is_for(line, "tools/call")) {
         printf("\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"said\"}]%s}}\n",
                strcmp(mode, "tool-fails") == 0 ? ",\"isError\":true" : "");
@@ -731,6 +735,14 @@ START_TEST(every_call_that_fails)
     run(&r);
     ck_assert_int_eq(judge(&r), CLI_KIND_NONE);
     ck_assert_int_eq(r.exit_code, CLI_TOOL_ERROR);
+    finish(&r);
+    /* what is no result of a tool is a failure, and is there to be looked at */
+    r = with_server(cli_command_find("call", 4), "", "tool-babbles");
+    run(&r);
+    ck_assert_int_eq(judge(&r), CLI_KIND_BROKEN_PROTOCOL);
+    ck_assert_msg(strstr(r.out, "\"hint\":null") &&
+                      strstr(r.out, "\"peer\":{\"content\":\"nope\"}"),
+                  "%s", r.out);
     finish(&r);
 }
 END_TEST
