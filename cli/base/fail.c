@@ -151,6 +151,9 @@ static void advise(const struct cli_oneshot *link, const struct mcplug_error *wh
     else if (!link->connected && why->code == MCPLUG_ENOTSUP)
         cli_hint("`mcplug plugins%s` lists the modules that are installed.",
                  same_dirs(args, dirs, sizeof dirs));
+    else if (why->code == MCPLUG_EAUTH &&
+             strstr(why->text, "rejected the Authorization header"))
+        cli_hint("Check that the token is valid and has not expired.");
     else if (!link->connected && why->code == MCPLUG_EAUTH && why->peer_status == 401)
         cli_hint(
             "Pass credentials with --header 'Authorization: Bearer TOKEN', or in the "

@@ -104,13 +104,16 @@ static void quote(const struct web_answer *a, char *out, size_t size)
     out[n] = '\0';
 }
 
-void web_answer_advise(const struct web_answer *a, char out[WEB_ADVICE_MAX])
+void web_answer_advise(const struct web_answer *a, int is_authorized,
+                       char out[WEB_ADVICE_MAX])
 {
     out[0] = '\0';
     switch (a->status) {
     case 401:
-        snprintf(out, WEB_ADVICE_MAX,
-                 "; authentication required: set a header such as Authorization%s%s%s",
+        snprintf(out, WEB_ADVICE_MAX, "%s%s%s%s",
+                 is_authorized ? "; the server rejected the Authorization header"
+                               : "; authentication required: set a header such as "
+                                 "Authorization",
                  a->scheme[0] != '\0' ? " (the server asks for " : "", a->scheme,
                  a->scheme[0] != '\0' ? ")" : "");
         break;
@@ -140,12 +143,14 @@ void web_answer_explain(const struct mcplug_host *host, const struct web_answer 
         host->diag->fail(why, MCPLUG_EPROTO, "HTTP %d without an answer", a->status);
     } else {
         quote(a, said, strcmp(a->type, "text/html") == 0 ? 1 : sizeof said);
+        if (said[0] == '\0' && advice[0] != '\0')
+            advice += 2; /* it is the reason then */
         host->diag->fail(why,
                          a->status == 401 || a->status == 403 || a->status == 407
                              ? MCPLUG_EAUTH
                              : MCPLUG_EREFUSED,
                          "HTTP %d %s%s%s%s", a->status, web_status_name(a->status),
-                         said[0] != '\0' ? ": " : "", said, advice);
+                         said[0] != '\0' || advice[0] != '\0' ? ": " : "", said, advice);
     }
     why->peer_status = a->status;
 }

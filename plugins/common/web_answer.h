@@ -31,8 +31,10 @@ void web_answer_clear(const struct mcplug_host *host, struct web_answer *a);
 
 /* "Not Found"; "" for the less known ones. */
 const char *web_status_name(int status);
-/* What to do about it; "": nobody knows. For what the bindings have in common. */
-void web_answer_advise(const struct web_answer *a, char out[WEB_ADVICE_MAX]);
+/* What to do about it, behind "; "; "": nobody knows. For what the bindings have in
+ * common. `is_authorized`: the request had an Authorization. */
+void web_answer_advise(const struct web_answer *a, int is_authorized,
+                       char out[WEB_ADVICE_MAX]);
 /* Puts it in words, `advice` behind them. */
 void web_answer_explain(const struct mcplug_host *host, const struct web_answer *a,
                         const char *advice, struct mcplug_error *why);

@@ -2,6 +2,8 @@
 
 #include "url.h"
 
+#include <strings.h>
+
 /* ---- life ---- */
 
 int web_outbox_init(struct web_outbox *o, const struct web_post_ops *ops,
@@ -26,6 +28,8 @@ int web_outbox_init(struct web_outbox *o, const struct web_post_ops *ops,
     o->last = &o->first;
     int64_t most = host->diag->prop_int(settings, "connections", 0);
     o->max_active = most < 1 ? 1 : most > 10000 ? 10000 : (size_t)most;
+    for (const char *const *h = host->diag->prop_list(settings, "headers"); *h; h += 2)
+        o->is_authorized |= strcasecmp(*h, "Authorization") == 0;
     url_parse(url_text, &url);
     url_origin(&url, peer, sizeof peer);
     host->wire->describe(conn, "peer", peer);

@@ -70,8 +70,9 @@ struct web_outbox {
     const struct mcplug_fetch *fetch; /* the service */
     mcplug_fetch_client *client;
     const struct web_post_ops *ops;
-    int replies; /* a request's answer is its reply */
-    int is_shut; /* nothing begins any more */
+    int replies;       /* a request's answer is its reply */
+    int is_shut;       /* nothing begins any more */
+    int is_authorized; /* the headers of the settings have an Authorization */
     size_t n_active, max_active;
     struct web_post *buckets[WEB_BUCKETS];
     struct web_post *first, **last; /* the queue */

@@ -11,7 +11,7 @@ static void advise(const struct http_exchange *e, char out[WEB_ADVICE_MAX])
 {
     const char *url_text = e->link->url;
     struct url url;
-    web_answer_advise(&e->post.answer, out);
+    web_answer_advise(&e->post.answer, e->post.outbox->is_authorized, out);
     if (e->post.answer.status == 405)
         snprintf(out, WEB_ADVICE_MAX,
                  "; the endpoint does not accept POST; is it of type sse?");

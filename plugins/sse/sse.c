@@ -12,7 +12,7 @@ void sse_explain(const struct sse_link *l, const struct web_answer *a,
                  struct mcplug_error *why)
 {
     char advice[WEB_ADVICE_MAX];
-    web_answer_advise(a, advice);
+    web_answer_advise(a, l->outbox.is_authorized, advice);
     if (a->status == 404)
         snprintf(advice, sizeof advice, "; there is no such endpoint; try the path /sse");
     else if (a->status == 405)

@@ -172,7 +172,7 @@ START_TEST(a_call_that_is_refused_again_and_again_is_given_up)
     struct shot *s = fire(p, "bad", 5, 0), *beside = shoot(p, "good", 1, 20000);
 
     for (unsigned i = 0; i < 5; i++)
-        check_call("429", &s[i], MCPLUG_EREFUSED, 429, "; retry after 1s");
+        check_call("429", &s[i], MCPLUG_EREFUSED, 429, ": retry after 1s");
     check_call("429", beside, 0, 0, "good");
     ck_assert(beside->ms < bound_ms());
     ck_assert_uint_eq(web_stat("bad"), 5 * 4);

@@ -49,7 +49,7 @@ static const struct {
     {"sse-junk", MCPLUG_EPROTO, 0, "is not a URL"},
     {"sse-long-endpoint", MCPLUG_EPROTO, 0, ""},
     {"sse-404", MCPLUG_EREFUSED, 404, "404"},
-    {"sse-401", MCPLUG_EAUTH, 401, "authentication required"},
+    {"sse-401", MCPLUG_EAUTH, 401, "rejected the Authorization header"},
     {"sse-html", MCPLUG_EPROTO, 200, "text/html"},
     {"ok", MCPLUG_EREFUSED, 405, "405"},
 };
