@@ -1,6 +1,7 @@
 /* From what went wrong to what a person is told, and the exit code. */
 #include "cli/base/oneshot.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "cli/base/entries.h"
 #include "cli/base/failure.h"
@@ -126,21 +127,41 @@ static const char *same_dirs(const struct cli_args *args, char *room, size_t siz
     return room;
 }
 
+/* The transport that the server has; "": that is not known. */
+static void type_of(const struct cli_oneshot *link, char out[MCPLUG_TYPE_MAX])
+{
+    const struct cli_args *args = &link->cli->args;
+    struct mp_str json;
+
+    out[0] = '\0';
+    if (link->entry) {
+        snprintf(out, MCPLUG_TYPE_MAX, "%s", cli_entry_info(link->entry).type);
+    } else if (args->type) {
+        snprintf(out, MCPLUG_TYPE_MAX, "%s", args->type);
+    } else if (args->server_command) {
+        cli_program_type(out);
+    } else if (args->url) {
+        mp_str_init(&json, (size_t)1 << 20);
+        mp_str_adds(&json, "{\"url\":");
+        mp_str_add_json(&json, args->url, strlen(args->url));
+        mp_str_addc(&json, '}');
+        if (!json.failed)
+            mcplug_json_type(json.data, json.len, out);
+        mp_str_clear(&json);
+    }
+}
+
 /* What to do next, where there is something to do. */
 static void advise(const struct cli_oneshot *link, const struct mcplug_error *why)
 {
     const struct cli_args *args = &link->cli->args;
-    char room[512], dirs[512], type[MCPLUG_TYPE_MAX] = "";
-    bool is_program = !link->entry && !args->type && args->server_command;
+    char room[512], dirs[512], type[MCPLUG_TYPE_MAX];
     const char *name = link->entry ? mcplug_entry_name(link->entry) : "",
                *space = *name ? " " : "";
     const char *program = program_of(link, room, sizeof room);
     struct mcplug_status status = {.struct_size = sizeof status};
 
-    if (link->entry)
-        snprintf(type, sizeof type, "%s", cli_entry_info(link->entry).type);
-    else if (is_program)
-        cli_program_type(type);
+    type_of(link, type);
     if (link->server)
         mcplug_server_status(link->server, &status);
     if (!link->connected && why->code == MCPLUG_ETIMEDOUT && status.wire &&
@@ -158,11 +179,8 @@ static void advise(const struct cli_oneshot *link, const struct mcplug_error *wh
         cli_hint(
             "Pass credentials with --header 'Authorization: Bearer TOKEN', or in the "
             "server's \"headers\".");
-    else if (!link->connected && why->code == MCPLUG_ECONFIG)
-        cli_hint("`mcplug plugins %s%s` lists its settings.",
-                 *type        ? type
-                 : args->type ? args->type
-                              : "NAME",
+    else if (!link->connected && why->code == MCPLUG_ECONFIG && *type)
+        cli_hint("`mcplug plugins %s%s` lists its settings.", type,
                  same_dirs(args, dirs, sizeof dirs));
     else if (!link->connected && program &&
              !strstr(why->text, "cannot enter directory") &&

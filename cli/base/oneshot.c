@@ -81,12 +81,25 @@ static void on_logged(void *arg, mcplug_server *server, const char *params, size
     mp_str_clear(&line);
 }
 
+/* No transport was found for the URL, since it has no scheme to find one by. */
+static bool lacks_scheme(const struct cli_args *args, const struct mcplug_error *why)
+{
+    return args->url && !args->type &&
+           (why->code == MCPLUG_ENOTSUP || why->code == MCPLUG_ECONFIG) &&
+           (cli_is_address(args->url) || !strchr(args->url, ':'));
+}
+
 static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error *why)
 {
     struct cli_oneshot *link = arg;
+    struct mcplug_error plain = MCPLUG_ERROR_INIT;
     (void)server;
     if (link->finished)
         return;
+    if (why && lacks_scheme(&link->cli->args, why)) {
+        mp_fail(&plain, MCPLUG_EINVAL, CLI_NO_SCHEME, link->cli->args.url);
+        why = &plain;
+    }
     if (why) {
         cli_oneshot_fail(link, why, NULL);
         return;

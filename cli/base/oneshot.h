@@ -114,6 +114,10 @@ void cli_remarks_clear(struct cli_remarks *r);
 
 /* settings.c: how to reach the server. give; NULL with `err`. */
 mcplug_settings *cli_settings(const struct cli_args *args, struct mcplug_error *err);
+/* HOST:PORT, perhaps with a path behind it. */
+bool cli_is_address(const char *word);
+#define CLI_NO_SCHEME                                                                    \
+    "\"%.100s\" looks like a URL without a scheme; write http:// or the like before it"
 /* Puts what the command line says on top of settings that are there. */
 int cli_settings_apply(mcplug_settings *s, const struct cli_args *args,
                        struct mcplug_error *err);

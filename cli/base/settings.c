@@ -141,6 +141,14 @@ int cli_settings_apply(mcplug_settings *s, const struct cli_args *args,
     return r;
 }
 
+bool cli_is_address(const char *word)
+{
+    const char *colon = strchr(word, ':');
+    size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+    return digits && colon > word && !memchr(word, '/', (size_t)(colon - word)) &&
+           (colon[1 + digits] == '\0' || colon[1 + digits] == '/');
+}
+
 mcplug_settings *cli_settings(const struct cli_args *args, struct mcplug_error *err)
 {
     char program[MCPLUG_TYPE_MAX];

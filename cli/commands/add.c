@@ -180,15 +180,6 @@ static bool add_settings(const struct cli_list *list, json_t *entry)
     return ok;
 }
 
-/* HOST:PORT, perhaps with a path behind it. */
-static bool is_address(const char *word)
-{
-    const char *colon = strchr(word, ':');
-    size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
-    return digits && colon > word && !memchr(word, '/', (size_t)(colon - word)) &&
-           (colon[1 + digits] == '\0' || colon[1 + digits] == '/');
-}
-
 /* A path that means the same from everywhere. give: mp_free; NULL: no memory */
 static char *from_here(const char *path, bool project)
 {
@@ -219,10 +210,8 @@ static bool check_words(struct cli *cli, const char *first, bool url)
         cli_error("a URL takes no arguments");
     else if (url && !is_url(cli, first))
         cli_error("transport \"%.32s\": expected a URL, got \"%.100s\"", type, first);
-    else if (first && !url && is_address(first))
-        cli_error("\"%.100s\" looks like a URL without a scheme; write http:// or the "
-                  "like before it",
-                  first);
+    else if (first && !url && cli_is_address(first))
+        cli_error(CLI_NO_SCHEME, first);
     else if (first && !url && strstr(first, "://"))
         cli_error("transport \"%.32s\": expected a command, got the URL \"%.100s\"", type,
                   first);
