@@ -59,7 +59,7 @@ static int run(struct cli *cli, int argc, char **argv)
     r = args->log_file ? cli_log_open(args->log_file) : 0;
     if (r) {
         cli_error("cannot write the log %s: %s", args->log_file, strerror(r));
-        return CLI_USAGE;
+        return CLI_IO_ERROR;
     }
     return args->command->run(cli);
 }

@@ -147,7 +147,8 @@ int cli_entry_add(struct cli *cli, enum mcplug_scope scope, const char *name,
                          file, &err) == MCPLUG_OK)
         return CLI_OK;
     cli_error("%s", err.text);
-    return cli_config_code(&err);
+    /* the words were fine, so it is the file that does not want it */
+    return err.code == MCPLUG_EINVAL ? CLI_BAD_CONFIG : cli_config_code(&err);
 }
 
 /* ---- words ---- */

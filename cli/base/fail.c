@@ -65,6 +65,8 @@ static int outcome_of_connecting(const struct cli_oneshot *link,
         return CLI_UNSUPPORTED;
     case MCPLUG_EREFUSED: /* nobody was asked yet, so that it was us */
         return link->server ? CLI_NO_SERVER : CLI_BLOCKED;
+    case MCPLUG_EIO: /* a file of headers */
+        return link->server ? CLI_NO_SERVER : CLI_IO_ERROR;
     default:
         return CLI_NO_SERVER;
     }

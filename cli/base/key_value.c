@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/nearest.h"
 #include "cli/base/message.h"
+#include "cli/base/outcome.h"
 #include "cli/base/typed_args.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ static int read_fd(int fd, const char *name, struct mp_str *out, struct mcplug_e
         if (n == 0)
             return MCPLUG_OK;
         if (n < 0 && errno != EINTR)
-            return mp_fail_os(err, MCPLUG_EINVAL, errno, "cannot read %s", name);
+            return mp_fail_os(err, MCPLUG_EIO, errno, "cannot read %s", name);
         if (n > 0)
             out->len += (size_t)n;
         if (out->len > CLI_FILE_MAX)
@@ -56,7 +57,7 @@ static char *read_file(const char *path, struct mcplug_error *err)
     int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     struct mp_str text;
     if (fd < 0) {
-        mp_fail_os(err, MCPLUG_EINVAL, errno, "cannot open %s", path);
+        mp_fail_os(err, MCPLUG_EIO, errno, "cannot open %s", path);
         return NULL;
     }
     mp_str_init(&text, CLI_FILE_MAX + 2 * STEP);
@@ -119,7 +120,7 @@ static int read_word(const char *text, struct cli_word *out, struct mcplug_error
     else
         out->value = mp_strdup(value[0] == '@' ? value + 1 : value);
     if (!out->value && out->from_file)
-        return MCPLUG_EINVAL;
+        return err->code;
     return out->key && out->value ? MCPLUG_OK : mp_fail_nomem(err);
 }
 
@@ -134,6 +135,11 @@ int cli_words_read(const char *const *words, size_t n, struct cli_words *out,
     for (out->n = 0; r == MCPLUG_OK && out->n < n; out->n++)
         r = read_word(words[out->n], &out->items[out->n], err);
     return r;
+}
+
+int cli_words_outcome(const struct mcplug_error *err)
+{
+    return err->code == MCPLUG_EIO ? CLI_IO_ERROR : CLI_BAD_ARGUMENTS;
 }
 
 void cli_words_clear(struct cli_words *words)

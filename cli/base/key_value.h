@@ -20,8 +20,8 @@ struct cli_words {
     size_t n;
 };
 
-/* Splits `n` words, and reads the files that they name. MCPLUG_EINVAL or _ENOMEM.
- * Clear `out` in either case. */
+/* Splits `n` words, and reads the files that they name. MCPLUG_EINVAL, _EIO
+ * for a file that cannot be read, or _ENOMEM. Clear `out` in either case. */
 int cli_words_read(const char *const *words, size_t n, struct cli_words *out,
                    struct mcplug_error *err);
 void cli_words_clear(struct cli_words *words);
@@ -32,8 +32,11 @@ json_t *cli_words_typed(const struct cli_words *words, const json_t *schema,
                         struct mcplug_error *err);
 /* As an object of strings, as prompts want them. give. */
 json_t *cli_words_strings(const struct cli_words *words, struct mcplug_error *err);
+/* How a command ends whose words failed with `err`. */
+int cli_words_outcome(const struct mcplug_error *err);
 
-/* `text` itself, or what it names: `-` is stdin, `@PATH` a file. give: mp_free */
+/* `text` itself, or what it names: `-` is stdin, `@PATH` a file. give: mp_free; NULL with
+ * `err`, MCPLUG_EIO when that cannot be read */
 char *cli_read_value(const char *text, struct mcplug_error *err);
 /* The same, and it is a JSON object. */
 char *cli_read_object(const char *option, const char *text, struct mcplug_error *err);

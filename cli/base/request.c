@@ -153,12 +153,14 @@ int cli_oneshot_run_words(struct cli *cli, size_t first, cli_params_fn *make,
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     char *params = make_params(&cli->args.words, first, make, &err);
-    int code = CLI_BAD_ARGUMENTS;
+    int code;
 
-    if (params)
+    if (params) {
         code = cli_oneshot_run(cli, ready, params);
-    else
+    } else {
         cli_error("%s", err.text);
+        code = cli_words_outcome(&err);
+    }
     free(params);
     return code;
 }

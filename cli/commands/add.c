@@ -322,13 +322,15 @@ static int run_add_json(struct cli *cli)
     size_t end = json.len;
     while (end > skip && strchr(" \t\r\n", text[end - 1]))
         end--;
-    if (!text)
+    if (!text) {
         cli_error("%s", err.text);
-    else if (mcplug_json_check(text, json.len, &line, &column, &err) != MCPLUG_OK)
+        code = err.code == MCPLUG_EIO ? CLI_IO_ERROR : CLI_USAGE;
+    } else if (mcplug_json_check(text, json.len, &line, &column, &err) != MCPLUG_OK) {
         cli_error("the entry is not JSON: line %zu, column %zu: %s", line, column,
                   err.text);
-    else
+    } else {
         code = add(cli, cli->args.words.items[0], mp_bytes(text + skip, end - skip));
+    }
     mp_free(text);
     return code;
 }

@@ -231,7 +231,7 @@ static int read_arguments(const struct cli_args *args, struct job *job,
                        "use either --args or KEY=VALUE arguments, not both");
     if (args->arguments) {
         job->arguments = cli_read_object("--args", args->arguments, err);
-        return job->arguments ? MCPLUG_OK : MCPLUG_EINVAL;
+        return job->arguments ? MCPLUG_OK : err->code;
     }
     return cli_words_read(args->words.items + 1, args->words.n - 1, &job->words, err);
 }
@@ -245,7 +245,7 @@ static int run(struct cli *cli)
         code = cli_oneshot_run(cli, on_ready, &job);
     } else if (code == CLI_OK) {
         cli_error("%s", err.text);
-        code = CLI_BAD_ARGUMENTS;
+        code = cli_words_outcome(&err);
     }
     cli_words_clear(&job.words);
     mp_free(job.arguments);

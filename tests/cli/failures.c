@@ -535,7 +535,8 @@ START_TEST(every_command_line_that_is_wrong)
             expect(run_of(c, "--json"), CLI_KIND_USAGE);
         if (c->max_words != CLI_MANY)
             expect(well(c, "a b c d e"), CLI_KIND_USAGE);
-        expect(well(c, "--log-file /nonexistent/log"), CLI_KIND_USAGE);
+        expect(well_with(c, "--log-file /nonexistent/log", ""),
+               c->hidden ? CLI_KIND_USAGE : CLI_KIND_IO_ERROR);
         if (!(c->flags & (CLI_SERVER | CLI_COMMAND | CLI_TEXTS)) &&
             strcmp(c->name, "plugins") != 0)
             expect(well(c, "-- more"), CLI_KIND_USAGE);
@@ -705,7 +706,10 @@ START_TEST(every_call_that_fails)
         {"call good echo", NULL, CLI_KIND_NONE},
         {"call good echo n=1", NULL, CLI_KIND_BAD_ARGUMENTS},
         {"call good echo text=a n=x", NULL, CLI_KIND_BAD_ARGUMENTS},
-        {"call good echo text=@/nonexistent", NULL, CLI_KIND_BAD_ARGUMENTS},
+        {"call good echo text=@/nonexistent", NULL, CLI_KIND_IO_ERROR},
+        {"call good echo --args @/nonexistent", NULL, CLI_KIND_IO_ERROR},
+        {"call good echo -H @/nonexistent", NULL, CLI_KIND_IO_ERROR},
+        {"prompt good p a=@/nonexistent", NULL, CLI_KIND_IO_ERROR},
         {"call good echo --args -", "[", CLI_KIND_BAD_ARGUMENTS},
         {"call good echo --args []", NULL, CLI_KIND_BAD_ARGUMENTS},
         {"call good echo --args {} text=a", NULL, CLI_KIND_BAD_ARGUMENTS},
@@ -757,10 +761,10 @@ START_TEST(what_other_commands_refuse)
         {"add x", CLI_KIND_USAGE},
         {"add x --scope nosuch ./program", CLI_KIND_USAGE},
         {"add x --set timeouts=3 ./program", CLI_KIND_BAD_CONFIG},
-        {"add good ./program", CLI_KIND_USAGE},
+        {"add good ./program", CLI_KIND_BAD_CONFIG},
         {"add banned --scope local ./program", CLI_KIND_BAD_CONFIG},
         {"add-json x {", CLI_KIND_USAGE},
-        {"add-json x @/nonexistent", CLI_KIND_USAGE},
+        {"add-json x @/nonexistent", CLI_KIND_IO_ERROR},
         {"add-json x {\"command\":1}", CLI_KIND_BAD_CONFIG},
         {"import nosuch", CLI_KIND_NOT_FOUND},
         {"import --file x", CLI_KIND_USAGE},
