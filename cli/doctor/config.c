@@ -103,6 +103,7 @@ void cli_doctor_config(struct cli_doctor *d)
     struct mcplug_problem p = {.struct_size = sizeof p};
     struct mcplug_config_file f = {.struct_size = sizeof f};
     const char *policy_error = cli_config_info(d->config).policy_error;
+    size_t first = d->n;
 
     if (d->loadable) {
         cli_entries_check(d->cli, NULL);
@@ -112,7 +113,6 @@ void cli_doctor_config(struct cli_doctor *d)
                         "modules, and one of them crashes");
         cli_doctor_todo(d, "Fix the modules first, as shown above.");
     }
-    note_files(d);
     if (policy_error) {
         cli_doctor_note(d, CLI_WRONG, "configuration",
                         "the policy cannot be used, so no server is allowed: %s",
@@ -123,6 +123,10 @@ void cli_doctor_config(struct cli_doctor *d)
         note_problem(d, &p, mcplug_config_problem(d->config, i));
     for (size_t i = 0; mcplug_config_file(d->config, i, &f); i++)
         note_writable(d, &f);
+    for (size_t i = first; i < d->n; i++)
+        if (strcmp(d->checks[i].about, "configuration") == 0)
+            return; /* which is no longer in order as a whole */
+    note_files(d);
 }
 
 /* ---- servers ---- */
@@ -235,7 +239,7 @@ static void check_doubles(struct cli_doctor *d)
 
     for (size_t i = 0; list && (entry = mcplug_entry_at(d->config, i)); i++) {
         struct mcplug_entry_info e = cli_entry_info(entry);
-        if (e.shadowed_by || e.broken || e.disabled)
+        if (e.shadowed_by || mcplug_entry_state(entry, NULL) != MCPLUG_ENTRY_READY)
             continue;
         if (mcplug_entry_digest(entry, list[i].hex) == MCPLUG_OK)
             list[i].entry = entry;
