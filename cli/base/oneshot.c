@@ -34,6 +34,17 @@ static void on_event(void *arg, const struct mcplug_activity *event)
         cli_journal_take(link->journal, event);
 }
 
+/* core/session/connect.c says so between the lines of the two. */
+static void on_line(void *arg, const struct mcplug_activity *event)
+{
+    static const char again[] = "the connection ended on server/discover";
+    struct cli_oneshot *link = arg;
+
+    if (event->text && event->len >= sizeof again &&
+        memcmp(event->text, again, sizeof again - 1) == 0)
+        link->started_again = true;
+}
+
 static void on_log(void *arg, int level, const char *source, const char *text)
 {
     const struct cli_oneshot *link = arg;
@@ -48,6 +59,9 @@ static void on_remark(void *arg, mcplug_server *server, const char *line, size_t
 {
     struct cli_oneshot *link = arg;
     (void)server;
+    if (link->started_again) /* it says the same once more */
+        cli_remarks_clear(&link->remarks);
+    link->started_again = false;
     cli_remarks_add(&link->remarks, line, len); /* the log has it as well */
 }
 
@@ -322,6 +336,9 @@ static void connect(struct cli_oneshot *link)
     link->host = cli_host_new(link->cli, on_log, link, &err);
     if (link->host && link->journal)
         cli_journal_listen(link->host, on_event, link);
+    if (link->host) /* without it, some lines are told twice */
+        mcplug_listen(link->host, MCPLUG_ACTIVITY_LINE, MCPLUG_LOG_VERBOSE, on_line,
+                      link);
     cli_loop_open(&link->loop, link->host);
     if (link->host && server_open(link, &err) == MCPLUG_OK) {
         run(link);

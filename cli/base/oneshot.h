@@ -51,6 +51,7 @@ struct cli_oneshot {
     char told[512];       /* the failure that was told; "": none */
     bool broke;           /* and it is one of the connection or of a request */
     struct cli_remarks remarks;
+    bool started_again; /* since the last of them */
     struct cli_progress progress;
     struct cli_ask *ask; /* NULL: nobody to ask */
     bool asking;         /* it waited for a line when the loop was turned */
