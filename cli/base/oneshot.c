@@ -21,9 +21,13 @@
 static bool is_told(const struct cli_oneshot *link, int level, const char *source,
                     const char *text)
 {
+    /* that of core/base/event_text.c; the reason of the loss is the error */
+    bool dropped = (!link->finished || link->broke) &&
+                   strstr(text, " connection dropped after ") != NULL;
+
     return level == MCPLUG_LOG_ERROR && !link->cli->args.verbose &&
            strncmp(source, "mcp:", 4) == 0 &&
-           (!link->connected || strncmp(text, link->told, strlen(text)) == 0);
+           (!link->connected || dropped || strncmp(text, link->told, strlen(text)) == 0);
 }
 
 static void on_event(void *arg, const struct mcplug_activity *event)
