@@ -126,8 +126,8 @@ const char *mp_error_name(int code)
         "EAUTH", "EPROTO",      "ETOOBIG", "ETIMEDOUT", "ECANCELED",   "ECLOSED",
         "EIO",   "EOVERLOADED", "EPEER",   "ERESTART",  "ERESTARTING",
     };
-    int i = -code;
-    return i >= 0 && i < (int)(sizeof names / sizeof names[0]) ? names[i] : "EUNKNOWN";
+    unsigned i = 0u - (unsigned)code; /* INT_MIN has no opposite */
+    return i < sizeof names / sizeof names[0] ? names[i] : "EUNKNOWN";
 }
 
 enum { OPTIONS_MAX = 64 * 1024 }; /* bytes of a struct: more is no size */

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 static void check_escaped(const char *in, size_t len, bool multiline, const char *want)
@@ -96,6 +97,9 @@ START_TEST(an_error_is_one_line_and_keeps_its_errno)
     ck_assert_int_eq(mp_fail(NULL, MCPLUG_EINVAL, "x"), MCPLUG_EINVAL);
     ck_assert_str_eq(mp_error_name(MCPLUG_EPEER), "EPEER");
     ck_assert_str_eq(mp_error_name(-99), "EUNKNOWN");
+    ck_assert_str_eq(mp_error_name(1), "EUNKNOWN");
+    ck_assert_str_eq(mp_error_name(INT_MAX), "EUNKNOWN");
+    ck_assert_str_eq(mp_error_name(INT_MIN), "EUNKNOWN");
 }
 END_TEST
 
