@@ -126,7 +126,7 @@ size_t mcplug_list_count(const mcplug_list *list)
 
 const char *mcplug_list_item(const mcplug_list *list, size_t i, size_t *len)
 {
-    if (i >= list->count)
+    if (i >= mcplug_list_count(list))
         return NULL;
     if (len)
         *len = list->items[i].json.len;
@@ -135,12 +135,12 @@ const char *mcplug_list_item(const mcplug_list *list, size_t i, size_t *len)
 
 const char *mcplug_list_name(const mcplug_list *list, size_t i)
 {
-    return i < list->count ? list->items[i].name : NULL;
+    return i < mcplug_list_count(list) ? list->items[i].name : NULL;
 }
 
 ptrdiff_t mcplug_list_find(const mcplug_list *list, const char *name)
 {
-    for (size_t i = 0; i < list->count; i++)
+    for (size_t i = 0; i < mcplug_list_count(list); i++)
         if (strcmp(list->items[i].name, name) == 0)
             return (ptrdiff_t)i;
     return -1;

@@ -629,7 +629,7 @@ MCPLUG_API int mcplug_get_list_wait(mcplug_server *server, enum mcplug_kind kind
  * until the next callback. */
 MCPLUG_API mcplug_list *mcplug_server_list(mcplug_server *server, enum mcplug_kind kind);
 
-/* [any] */
+/* [any] NULL is a list without items. */
 MCPLUG_API mcplug_list *mcplug_list_ref(mcplug_list *list);
 MCPLUG_API void mcplug_list_unref(mcplug_list *list);
 MCPLUG_API size_t mcplug_list_count(const mcplug_list *list);

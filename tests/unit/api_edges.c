@@ -453,6 +453,17 @@ START_TEST(every_thread_reads_the_same_error_text)
 }
 END_TEST
 
+START_TEST(no_list_is_an_empty_list)
+{
+    size_t len = 7;
+    ck_assert_uint_eq(mcplug_list_count(NULL), 0);
+    ck_assert_ptr_null(mcplug_list_item(NULL, 0, &len));
+    ck_assert_uint_eq(len, 7);
+    ck_assert_ptr_null(mcplug_list_name(NULL, 0));
+    ck_assert_int_eq(mcplug_list_find(NULL, "echo"), -1);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
     tcase_add_test(tc, a_program_that_was_elsewhere_for_long_gets_its_whole_timeout);
@@ -470,6 +481,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_long_string_beside_the_result_is_no_spill_of_it);
     tcase_add_test(tc, long_strings_spill_also_where_memory_is_short);
     tcase_add_test(tc, every_thread_reads_the_same_error_text);
+    tcase_add_test(tc, no_list_is_an_empty_list);
 }
 
 int main(void)
