@@ -13,6 +13,7 @@ struct own {
     struct mcplug_record record;
     atomic_uint refs;
     struct mp_str text, json;
+    struct mp_str copy_json; /* of a copy that a program made, and may have changed */
     struct mcplug_error why;
     char names[]; /* namespace, server, tool */
 };
@@ -86,6 +87,7 @@ struct mcplug_record *mp_record_new(const char *kind, const char *name_space,
     atomic_init(&own->refs, 1);
     mp_str_init(&own->text, MP_FRAME_MAX);
     mp_str_init(&own->json, MP_FRAME_MAX);
+    mp_str_init(&own->copy_json, MP_FRAME_MAX);
     own->record = (struct mcplug_record){.struct_size = sizeof own->record,
                                          .own = own,
                                          .kind = kind,
@@ -138,6 +140,7 @@ void mcplug_record_unref(const struct mcplug_record *record)
     mcplug_result_unref(own->record.extras);
     mp_str_clear(&own->text);
     mp_str_clear(&own->json);
+    mp_str_clear(&own->copy_json);
     mp_free(own);
 }
 
@@ -145,9 +148,13 @@ void mcplug_record_unref(const struct mcplug_record *record)
 
 const char *mcplug_record_json(const struct mcplug_record *record)
 {
-    struct mp_str *out = &((struct own *)record->own)->json;
+    struct own *own = record->own;
+    bool is_copy = record != &own->record;
+    struct mp_str *out = is_copy ? &own->copy_json : &own->json;
     size_t len;
 
+    if (!is_copy && out->len && !out->failed) /* somebody may read it */
+        return out->data;
     mp_str_reset(out);
     mp_str_addf(out, "{\"ok\":%s,\"result\":", record->ok ? "true" : "false");
     mp_str_add_json(out, record->result, record->result_len);

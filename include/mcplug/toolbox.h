@@ -134,7 +134,8 @@ MCPLUG_API const struct mcplug_record *
 mcplug_record_ref(const struct mcplug_record *record);
 MCPLUG_API void mcplug_record_unref(const struct mcplug_record *record);
 /* {"ok":true,"result":"..","latencyMs":12,"kind":"mcp","namespace":"..","extras":{..}};
- * borrow, as long as the record; NULL: no memory. [any, one thread at a time] */
+ * borrow, as long as the record (of a copy of the struct: until the next call for one);
+ * NULL: no memory. [any, one thread at a time] */
 MCPLUG_API const char *mcplug_record_json(const struct mcplug_record *record);
 
 /* MCPLUG_ENOTSUP: there is no such tool. */

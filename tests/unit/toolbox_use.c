@@ -49,6 +49,29 @@ START_TEST(l3_a_record_has_what_became_of_a_call)
 }
 END_TEST
 
+static void on_record_json(void *arg, mcplug_call *call, const struct mcplug_record *r)
+{
+    (void)call;
+    *(const struct mcplug_record **)arg = mcplug_record_ref(r);
+}
+
+START_TEST(the_json_of_a_record_is_written_once)
+{
+    const struct mcplug_record *r = NULL;
+    begin_with_example(NULL);
+    ck_assert_ptr_nonnull(mcplug_toolbox_call(box, "mcp__ex_ample__echo",
+                                              "{\"text\":\"x\"}", NULL, on_record_json,
+                                              &r, &err));
+    UNTIL(r);
+    char *json = (char *)(uintptr_t)mcplug_record_json(r);
+    json[0] = '!'; /* would be gone if it were written again */
+    ck_assert_ptr_eq(mcplug_record_json(r), json);
+    ck_assert_int_eq(json[0], '!');
+    mcplug_record_unref(r);
+    end();
+}
+END_TEST
+
 /* The server's part of the answer, and the text for a model. */
 static const struct {
     const char *result, *text;
@@ -488,6 +511,7 @@ END_TEST
 static void add(TCase *tc)
 {
     tcase_add_test(tc, l3_a_record_has_what_became_of_a_call);
+    tcase_add_test(tc, the_json_of_a_record_is_written_once);
     tcase_add_loop_test(tc, l3_the_result_is_the_text_there_is, 0, MP_COUNT(shapes));
     tcase_add_test(tc, l3_a_tools_own_failure_is_not_ok_and_has_its_words);
     tcase_add_test(tc, l3_an_error_of_the_protocol_is_not_ok_and_says_why);
