@@ -198,7 +198,8 @@ int64_t mcplug_result_read(const mcplug_result *result, struct mcplug_cursor *at
     size_t all, put = 0;
     int64_t n = 1;
 
-    if (!result || !at || at->struct_size < sizeof *at || !buf || len < MCPLUG_READ_MIN)
+    if (!result || !at || at->struct_size < MP_SIZE_UP_TO(struct mcplug_cursor, offset) ||
+        !buf || len < MCPLUG_READ_MIN)
         return MCPLUG_EINVAL;
     mcplug_result_json(result, &all);
     while (n > 0 && len - put >= MCPLUG_READ_MIN) {

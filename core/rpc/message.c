@@ -1,6 +1,7 @@
 #include "rpc/message.h"
 
 #include "base/buf.h"
+#include "base/error.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -138,12 +139,13 @@ size_t mcplug_result_spills(const mcplug_result *result)
 
 int mcplug_result_spill(const mcplug_result *result, size_t i, struct mcplug_spill *out)
 {
-    if (i >= result->n_spills || out->struct_size < sizeof *out)
+    if (i >= result->n_spills ||
+        out->struct_size < MP_SIZE_UP_TO(struct mcplug_spill, json_len))
         return MCPLUG_EINVAL;
     const struct mp_spilled *s = &result->spills[i];
-    out->size = s->size;
-    out->json_offset = s->at - result->body.at;
-    out->json_len = s->len;
+    struct mcplug_spill own = {
+        .size = s->size, .json_offset = s->at - result->body.at, .json_len = s->len};
+    mp_give_struct(out, own);
     return MCPLUG_OK;
 }
 

@@ -167,6 +167,29 @@ START_TEST(a_cursor_that_is_nowhere_is_refused)
 }
 END_TEST
 
+/* As long as they were in the first release, whatever members they get later. */
+START_TEST(a_spill_and_a_cursor_of_the_first_release_are_taken)
+{
+    struct mcplug_cursor at = {.struct_size = 24};
+    struct mcplug_spill spill = {.struct_size = 16 + 2 * sizeof(size_t)};
+    char buf[64];
+
+    mp_str_adds(&text, "{\"a\":");
+    add_long("first", 60000);
+    mp_str_adds(&text, "}");
+    read_result();
+    ck_assert_int_eq(mcplug_result_read(result, &at, buf, 64), 64);
+    ck_assert_int_eq(mcplug_result_spill(result, 0, &spill), MCPLUG_OK);
+    ck_assert_uint_eq(spill.struct_size, 16 + 2 * sizeof(size_t));
+    ck_assert_uint_eq(spill.size, 5 * 60000);
+    ck_assert_uint_eq(spill.json_offset, 5);
+    spill.struct_size--;
+    ck_assert_int_eq(mcplug_result_spill(result, 0, &spill), MCPLUG_EINVAL);
+    at.struct_size--;
+    ck_assert_int_eq(mcplug_result_read(result, &at, buf, 64), MCPLUG_EINVAL);
+}
+END_TEST
+
 START_TEST(a_part_is_written_without_its_neighbours)
 {
     mp_str_adds(&text, "{\"a\":");
@@ -319,6 +342,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_result_is_read_whole_in_pieces_of_any_size);
     tcase_add_test(tc, a_result_without_spills_is_read_like_any_other);
     tcase_add_test(tc, a_cursor_that_is_nowhere_is_refused);
+    tcase_add_test(tc, a_spill_and_a_cursor_of_the_first_release_are_taken);
     tcase_add_test(tc, a_part_is_written_without_its_neighbours);
     tcase_add_test(tc, a_string_is_unescaped_wherever_it_is_kept);
     tcase_add_test(tc, who_wants_no_more_gets_no_more);
