@@ -139,8 +139,8 @@ static bool is_zero(const unsigned char *p, size_t len)
     return len == 0;
 }
 
-int mp_take_options_(void *own, uint32_t size, size_t reserved, const void *given,
-                     uint32_t given_size, struct mcplug_error *err)
+int mp_take_options_(void *own, uint32_t size, size_t align, size_t reserved,
+                     const void *given, uint32_t given_size, struct mcplug_error *err)
 {
     const unsigned char *bytes = given;
 
@@ -149,6 +149,10 @@ int mp_take_options_(void *own, uint32_t size, size_t reserved, const void *give
         return MCPLUG_OK;
     if (given_size < sizeof size || given_size > OPTIONS_MAX)
         return mp_fail(err, MCPLUG_EINVAL, "options without their struct_size");
+    if (given_size > sizeof size && given_size % align != 0) /* it may halve a pointer */
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "options whose struct_size is %u, which is the size of no release",
+                       given_size);
     if (given_size > size && !is_zero(bytes + size, given_size - size))
         return mp_fail(err, MCPLUG_ENOTSUP,
                        "options of a newer release: members behind the %u bytes that "

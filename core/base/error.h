@@ -52,18 +52,19 @@ void mp_error_drop(const struct mcplug_error **kept); /* it is &mp_no_error agai
 const char *mp_error_name(int code); /* "ETIMEDOUT" .. */
 
 /* Fills the zeroed struct `own` with what the program's `given` has of it: NULL is fine,
- * and it may be older or newer. Both begin with struct_size. MCPLUG_EINVAL: that is 0, or
- * `reserved` is not, so that it can get a meaning; MCPLUG_ENOTSUP: members that this
- * build does not know are set. */
+ * and it may be older or newer. Both begin with struct_size. MCPLUG_EINVAL: that is 0 or
+ * no size that the struct can have had, or `reserved` is not 0, so that it can get a
+ * meaning; MCPLUG_ENOTSUP: members that this build does not know are set. */
 #define mp_take_options(own, given, err)                                                 \
-    mp_take_options_(own, sizeof *(own), offsetof(__typeof__(*(own)), reserved), given,  \
+    mp_take_options_(own, sizeof *(own), _Alignof(__typeof__(*(own))),                   \
+                     offsetof(__typeof__(*(own)), reserved), given,                      \
                      (given) ? (given)->struct_size : 0, err)
 /* Of one that has no such member. */
 #define mp_take_bare_options(own, given, err)                                            \
-    mp_take_options_(own, sizeof *(own), 0, given, (given) ? (given)->struct_size : 0,   \
-                     err)
-int mp_take_options_(void *own, uint32_t size, size_t reserved, const void *given,
-                     uint32_t given_size, struct mcplug_error *err);
+    mp_take_options_(own, sizeof *(own), _Alignof(__typeof__(*(own))), 0, given,         \
+                     (given) ? (given)->struct_size : 0, err)
+int mp_take_options_(void *own, uint32_t size, size_t align, size_t reserved,
+                     const void *given, uint32_t given_size, struct mcplug_error *err);
 
 /* The size of a struct that ends with that member: of the release that had no more. */
 #define MP_SIZE_UP_TO(type, member)                                                      \

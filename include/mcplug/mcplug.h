@@ -37,7 +37,8 @@
  * runs once, on the loop thread, when none of the callbacks of that struct can run any
  * more, and must not use what they were about. It does not run when the function that
  * took the struct failed: then `arg` is still yours. Structs that you pass begin with
- * struct_size: set it to sizeof, and zero what you do not use. Options without it, and
+ * struct_size: set it to sizeof, and zero what you do not use. Options without it, with
+ * one that ends inside a member, and
  * those whose `reserved` is not 0, fail with MCPLUG_EINVAL; those of a newer release with
  * MCPLUG_ENOTSUP if members are set that this one does not know. Structs to be filled are
  * left alone without it. NULL is allowed in every _free, _close, _unref and _cancel.

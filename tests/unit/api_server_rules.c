@@ -200,6 +200,29 @@ START_TEST(as_many_calls_wait_as_the_queue_may_hold)
 }
 END_TEST
 
+START_TEST(a_size_that_cuts_a_member_is_refused)
+{
+    char name[] = "half a pointer to this would be used";
+    struct mcplug_options o = {.client_name = name};
+    size_t at = offsetof(struct mcplug_options, client_name);
+
+    err = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    for (size_t i = 1; i < sizeof o.client_name; i++) {
+        o.struct_size = (uint32_t)(at + i);
+        ck_assert_ptr_null(mcplug_new(&o, &err));
+        ck_assert_int_eq(err.code, MCPLUG_EINVAL);
+        ck_assert_ptr_nonnull(strstr(err.text, "struct_size"));
+    }
+    o.struct_size = (uint32_t)(at + sizeof o.client_name);
+    mcplug *h = mcplug_new(&o, &err);
+    ck_assert_msg(h != NULL, "%s", err.text);
+    mcplug_free(h);
+    o.struct_size = sizeof o.struct_size; /* has no members at all */
+    ck_assert_ptr_nonnull(h = mcplug_new(&o, &err));
+    mcplug_free(h);
+}
+END_TEST
+
 START_TEST(options_without_their_size_are_refused)
 {
     struct mcplug_options ho = {.log_level = 1};
@@ -338,6 +361,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_server_has_its_own_name);
     tcase_add_test(tc, as_many_calls_wait_as_the_queue_may_hold);
     tcase_add_test(tc, options_without_their_size_are_refused);
+    tcase_add_test(tc, a_size_that_cuts_a_member_is_refused);
     tcase_add_test(tc, what_is_not_there_is_refused_or_left_alone);
     tcase_add_test(tc, who_is_told_while_the_host_is_freed_can_not_wait);
     tcase_add_test(tc, who_calls_again_whenever_it_fails_stops_nobody);
