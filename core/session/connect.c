@@ -438,6 +438,7 @@ static void on_connect_timeout(struct mp_timer *timer)
     mp_fail(&err, MCPLUG_ETIMEDOUT,
             "Connection to MCP server \"%s\" timed out after %ums", s->name,
             s->o.timeout_ms);
+    mp_session_add_delay(s, &err);
     uint64_t noise = mp_rpc_noise(s->rpc)->count;
     size_t n = strlen(err.text);
     if (noise && !s->renewal.under_way) /* then it may be of long ago */

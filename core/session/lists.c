@@ -367,6 +367,7 @@ static void on_timed_out(struct mp_call *rpc, struct mcplug_error *err)
     struct mp_fetch *f = MP_OF(rpc, struct mp_fetch, rpc);
     mp_fail(err, MCPLUG_ETIMEDOUT, "%s timed out after %ums", kinds[f->index].method,
             f->session->o.request_ms);
+    mp_session_add_delay(f->session, err);
 }
 
 static int next_page(struct mp_fetch *f, struct mcplug_error *err)

@@ -80,6 +80,7 @@ static void on_timed_out(struct mp_call *rpc, struct mcplug_error *err)
                 call->tool, after);
     else
         mp_fail(err, MCPLUG_ETIMEDOUT, "%.200s timed out after %s", call->method, after);
+    mp_session_add_delay(call->session, err);
 }
 
 /* ---- rounds ---- */

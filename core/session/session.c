@@ -15,6 +15,15 @@ static void on_described(void *arg, const char *name, const char *value)
     mp_identity_describe(s->id, name, value);
 }
 
+void mp_session_add_delay(const struct mp_session *s, struct mcplug_error *err)
+{
+    const char *delay = mp_identity_fact(s->id, "delay");
+    size_t n = strlen(err->text);
+
+    if (delay && *delay)
+        snprintf(err->text + n, sizeof err->text - n, "; %s", delay);
+}
+
 const char *mp_session_name(const struct mp_session *s)
 {
     return s->name;

@@ -160,6 +160,8 @@ struct mp_session {
 /* The next phase, with all that it starts and stops. A session that is closing stays so:
  * callbacks of the program, those for log lines too, may close it at any time. */
 void mp_session_enter(struct mp_session *s, enum mp_phase phase);
+/* Adds to a time-out why the transport holds messages back, if it does. */
+void mp_session_add_delay(const struct mp_session *s, struct mcplug_error *err);
 /* Connecting has come to an end, well or not. */
 void mp_session_ready(struct mp_session *s, const struct mcplug_error *why);
 

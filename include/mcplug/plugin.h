@@ -125,7 +125,8 @@ struct mcplug_wire {
     void (*written)(mcplug_conn *conn, uint64_t serial);
     /* A line the peer wrote beside the protocol (stderr). borrow */
     void (*remark)(mcplug_conn *conn, struct mcplug_bytes line);
-    /* A fact for people and probes: "pid", "peer", .. borrow */
+    /* A fact for people and probes: "pid", "peer", .. borrow. "delay": why messages are
+     * held back right now, which errors of time-outs say as well; "": they are not. */
     void (*describe)(mcplug_conn *conn, const char *name, const char *value);
     /* Last call for this conn; the core then calls destroy(). why == NULL: as
      * asked for. */

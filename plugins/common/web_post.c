@@ -1,5 +1,6 @@
 #include "web_post.h"
 
+#include <stdio.h>
 #include <string.h>
 
 int web_post_init(struct web_post *p, struct web_outbox *o, mcplug_buf *frame,
@@ -164,6 +165,7 @@ static void on_again(void *arg)
     p->timer = NULL;
     if (p->outbox->is_shut)
         return; /* it goes with the connection */
+    p->outbox->host->wire->describe(p->outbox->conn, "delay", "");
     if (p->outbox->ops->begin(p, &err) != MCPLUG_OK)
         web_post_end(p, &err);
 }
@@ -179,10 +181,17 @@ void web_post_again_in(struct web_post *p, int64_t ms)
 int web_post_waits(struct web_post *p)
 {
     const struct web_answer *a = &p->answer;
+    const struct web_outbox *o = p->outbox;
+    char delay[128];
     if ((a->status != 429 && a->status != 503) || a->retry_after_ms < 0 ||
         a->retry_after_ms > WEB_RETRY_AFTER_MAX || p->retries >= WEB_RETRIES_MAX)
         return 0;
     p->retries++;
+    snprintf(delay, sizeof delay, "HTTP %d %s: the server asked to retry after %llds",
+             a->status, web_status_name(a->status),
+             (long long)(a->retry_after_ms + 999) / 1000);
+    o->host->diag->log(o->self, MCPLUG_LOG_VERBOSE, "%s", delay);
+    o->host->wire->describe(o->conn, "delay", delay); /* for who does not wait as long */
     web_post_again_in(p, a->retry_after_ms);
     return 1;
 }

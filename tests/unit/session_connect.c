@@ -359,6 +359,24 @@ START_TEST(connecting_times_out_with_name_and_limit)
 }
 END_TEST
 
+START_TEST(why_messages_are_held_back_is_told_with_the_time_out)
+{
+    struct mp_session_options o = {0};
+    fake_init(&f);
+    fake_session(&f, &o);
+    mp_link_wire.describe(f.conn, "delay", "HTTP 429: retry after 7s");
+    if (_i)
+        mp_link_wire.describe(f.conn, "delay", ""); /* no longer */
+    fake_pass(&f, 30000);
+    ck_assert_int_eq(f.ready_why.code, MCPLUG_ETIMEDOUT);
+    ck_assert_str_eq(f.ready_why.text,
+                     _i ? "Connection to MCP server \"fake\" timed out after 30000ms"
+                        : "Connection to MCP server \"fake\" timed out after 30000ms; "
+                          "HTTP 429: retry after 7s");
+    fake_clear(&f);
+}
+END_TEST
+
 START_TEST(what_a_server_said_instead_is_told_with_the_time_out)
 {
     struct mp_session_options o = {0};
@@ -519,6 +537,7 @@ static void add(TCase *tc)
                    a_server_that_exits_on_discover_is_started_once_more_with_initialize);
     tcase_add_test(tc, a_server_that_exits_twice_has_failed_with_its_reason);
     tcase_add_test(tc, connecting_times_out_with_name_and_limit);
+    tcase_add_loop_test(tc, why_messages_are_held_back_is_told_with_the_time_out, 0, 2);
     tcase_add_loop_test(tc, what_a_server_said_instead_is_told_with_the_time_out, 0, 2);
     tcase_add_test(tc, a_transport_that_never_opens_times_out_too);
     tcase_add_test(tc, a_revision_that_was_not_offered_is_refused);

@@ -235,10 +235,11 @@ START_TEST(a_tool_call_times_out_with_its_name_and_tells_the_server)
     uint64_t id = fake_expect(&f, "tools/call");
     fake_pass(&f, 1999);
     ck_assert_uint_eq(o.times, 0);
+    mp_link_wire.describe(f.conn, "delay", "HTTP 429");
     fake_pass(&f, 1);
     ck_assert_uint_eq(o.times, 1);
     ck_assert_int_eq(o.code, MCPLUG_ETIMEDOUT);
-    ck_assert_str_eq(o.text, "MCP tool call 'slow' timed out after 2s");
+    ck_assert_str_eq(o.text, "MCP tool call 'slow' timed out after 2s; HTTP 429");
     const char *frame = fake_next(&f);
     ck_assert_ptr_nonnull(strstr(frame, "notifications/cancelled"));
     char want[64];
