@@ -166,6 +166,7 @@ int mcplug_start_thread(mcplug *host, struct mcplug_error *err)
     if (mp_loop_is_running(host->loop))
         return mp_fail(err, MCPLUG_EINVAL, "the loop is already running, on this thread");
     mp_loop_unstop(host->loop);
+    mp_pull_unstop(&host->pull);
     host->has_thread = true; /* for what runs there at once */
     int r = pthread_create(&host->thread, NULL, run_thread, host);
     if (r != 0) {
@@ -197,6 +198,7 @@ void mcplug_free(mcplug *host)
     } else if (mp_loop_check(host->loop, NULL) != MCPLUG_OK) {
         return;
     }
+    mp_pull_end(&host->pull);
     host->freeing = true;
     mp_loop_call(host->loop, end_all, host);
     while (!mp_registry_idle(&host->registry) || host->boxes)
@@ -222,6 +224,7 @@ void mcplug_run(mcplug *host)
 
 void mcplug_stop(mcplug *host)
 {
+    mp_pull_stop(&host->pull);
     if (!host->has_thread) /* ours ends in mcplug_free() */
         mp_loop_stop(host->loop);
 }

@@ -75,6 +75,39 @@ static void pulled_free(struct mp_pulled *p)
     mp_free(p);
 }
 
+void mp_pull_stop(struct mp_pull *pull)
+{
+    if (!pull->wanted)
+        return;
+    pthread_mutex_lock(&pull->lock);
+    pull->stopped = true;
+    pthread_cond_broadcast(&pull->cond);
+    pthread_mutex_unlock(&pull->lock);
+}
+
+bool mp_pull_unstop(struct mp_pull *pull)
+{
+    if (!pull->wanted)
+        return false;
+    pthread_mutex_lock(&pull->lock);
+    bool stopped = pull->stopped;
+    pull->stopped = false;
+    pthread_mutex_unlock(&pull->lock);
+    return stopped;
+}
+
+void mp_pull_end(struct mp_pull *pull)
+{
+    if (!pull->wanted)
+        return;
+    pthread_mutex_lock(&pull->lock);
+    pull->ended = true;
+    pthread_cond_broadcast(&pull->cond);
+    while (pull->waiting)
+        pthread_cond_wait(&pull->cond, &pull->lock);
+    pthread_mutex_unlock(&pull->lock);
+}
+
 void mp_pull_clear(struct mp_pull *pull)
 {
     if (!pull->wanted)
@@ -308,12 +341,21 @@ const struct mcplug_event *mp_pull_wait(struct mp_pull *pull, int wait_ms)
         until.tv_nsec -= 1000000000;
     }
     pthread_mutex_lock(&pull->lock);
-    while (!pull->first && wait_ms != 0 && r != ETIMEDOUT)
+    pull->waiting++;
+    while (!pull->first && !pull->ended && !pull->stopped && wait_ms != 0 &&
+           r != ETIMEDOUT)
         r = wait_ms < 0 ? pthread_cond_wait(&pull->cond, &pull->lock)
                         : pthread_cond_timedwait(&pull->cond, &pull->lock, &until);
-    struct mp_pulled *p = take_first(pull);
+    bool is_over = pull->ended || (pull->stopped && wait_ms != 0);
+    pull->stopped = pull->stopped && wait_ms == 0;
+    struct mp_pulled *p = is_over ? NULL : take_first(pull), *before = pull->current;
+    pull->current = p;
+    pull->waiting--;
+    if (pull->ended) /* the host may be gone from here on */
+        pthread_cond_broadcast(&pull->cond);
     pthread_mutex_unlock(&pull->lock);
-    return show(pull, p);
+    pulled_free(before);
+    return p ? &p->event : NULL;
 }
 
 static void on_waited(struct mp_timer *timer)
@@ -324,19 +366,23 @@ static void on_waited(struct mp_timer *timer)
 /* The loop runs here, until there is one. */
 static const struct mcplug_event *turn_until(struct mp_pull *pull, int wait_ms)
 {
-    const struct mcplug_event *event = mp_pull_next(pull);
+    bool stopped = wait_ms != 0 && mp_pull_unstop(pull);
+    const struct mcplug_event *event = stopped ? show(pull, NULL) : mp_pull_next(pull);
     struct mp_timer timer = {0};
 
-    if (!event && wait_ms > 0 &&
+    if (!event && !stopped && wait_ms > 0 &&
         mp_timer_start(pull->loop, &timer, (unsigned)wait_ms, on_waited) != MCPLUG_OK)
         wait_ms = 0;
-    bool more = !event;
+    bool more = !event && !stopped;
     while (more) {
         mp_loop_turn(pull->loop, wait_ms != 0);
-        event = mp_pull_next(pull);
-        more = !event && (wait_ms < 0 || timer.slot != 0);
+        stopped = wait_ms != 0 && mp_pull_unstop(pull);
+        event = stopped ? NULL : mp_pull_next(pull);
+        more = !event && !stopped && (wait_ms < 0 || timer.slot != 0);
     }
     mp_timer_stop(pull->loop, &timer);
+    if (stopped) /* nor does mcplug_run() end by it */
+        mp_loop_unstop(pull->loop);
     return event;
 }
 

@@ -32,10 +32,20 @@ struct mp_pull {
     struct mp_pulled *oldest[MP_PULL_RANKS], **newest[MP_PULL_RANKS];
     size_t count[MP_PULL_RANKS], reserved, bytes;
     uint64_t dropped; /* since the last that is in here */
+    bool stopped;     /* who waits, or is about to, is to return */
+    bool ended;       /* nobody waits any more */
+    unsigned waiting; /* threads inside mp_pull_wait() */
 };
 
 int mp_pull_init(struct mp_pull *pull, uint32_t wanted, struct mcplug_error *err);
+/* Lets who is inside mp_pull_wait() return, and waits until they have. [loop] */
+void mp_pull_end(struct mp_pull *pull);
 void mp_pull_clear(struct mp_pull *pull); /* the loop has ended */
+/* Who waits for an event returns without one; if nobody does, the next who would. [any]
+ */
+void mp_pull_stop(struct mp_pull *pull);
+/* Forgets that; true: there was a stop. */
+bool mp_pull_unstop(struct mp_pull *pull);
 
 static inline bool mp_pull_wants(const struct mp_pull *pull, enum mcplug_event_type type)
 {
@@ -58,7 +68,8 @@ void mp_pull_progress(void *place, mcplug_call *call, double progress, double to
 
 /* Takes the oldest; the one before is gone. NULL: there is none. */
 const struct mcplug_event *mp_pull_next(struct mp_pull *pull);
-/* The same, waiting for another thread to add one; `wait_ms` < 0: without limit. */
+/* The same, waiting for another thread to add one; `wait_ms` < 0: without limit. NULL
+ * after mp_pull_stop(), and from mp_pull_end() on. */
 const struct mcplug_event *mp_pull_wait(struct mp_pull *pull, int wait_ms);
 
 /* Stand in for callbacks that are not set and of which the queue wants the events. */

@@ -134,8 +134,11 @@ MCPLUG_API void mcplug_free(mcplug *host);
 
 /* ---- the loop ------------------------------------------------------------ */
 
-MCPLUG_API void mcplug_run(mcplug *host);  /* until mcplug_stop() */
-MCPLUG_API void mcplug_stop(mcplug *host); /* [any] ends mcplug_run() */
+MCPLUG_API void mcplug_run(mcplug *host); /* until mcplug_stop() */
+/* [any] Ends mcplug_run(), and a mcplug_next_event() that waits: it returns NULL. If there
+ * is none, the next one returns at once. After mcplug_start_thread() our thread goes on.
+ */
+MCPLUG_API void mcplug_stop(mcplug *host);
 /* Runs the loop on a thread of ours until mcplug_free(). The *_wait forms may be used on
  * any other thread then. */
 MCPLUG_API int mcplug_start_thread(mcplug *host, struct mcplug_error *err);
@@ -193,7 +196,9 @@ struct mcplug_event {
  * until the next call of this function; mcplug_call_ref() and the like keep a part of it.
  * Waits `wait_ms` for one at most, 0: not at all, -1: without limit. On the loop thread
  * it runs the loop meanwhile, and once if `wait_ms` is 0; after mcplug_start_thread() it
- * is for any one other thread. In a callback it does not wait.
+ * is for any one other thread. In a callback it does not wait. A wait ends with NULL
+ * after mcplug_stop() and in mcplug_free(), which frees the last event, too: a thread
+ * that pulls must not use it, nor call this function, once mcplug_free() has begun.
  * The queue holds 4096 events. When it is full, the oldest is dropped that is neither
  * STATE nor DONE, then the oldest STATE. A DONE never is: a call without `done` reserves
  * its place, and fails with MCPLUG_EOVERLOADED when there is none. */

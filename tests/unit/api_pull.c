@@ -411,6 +411,86 @@ START_TEST(what_was_not_pulled_is_freed_with_the_host)
 }
 END_TEST
 
+struct puller {
+    pthread_t thread;
+    const struct mcplug_event *got;
+};
+
+static void *pull_without_limit(void *arg)
+{
+    struct puller *p = arg;
+    p->got = mcplug_next_event(host, -1);
+    return NULL;
+}
+
+static void begin_puller(struct puller *p)
+{
+    bool waits = false;
+    p->got = &(struct mcplug_event){0};
+    ck_assert_int_eq(pthread_create(&p->thread, NULL, pull_without_limit, p), 0);
+    while (!waits) {
+        pthread_mutex_lock(&host->pull.lock);
+        waits = host->pull.waiting > 0;
+        pthread_mutex_unlock(&host->pull.lock);
+    }
+}
+
+static void puller_got_nothing(struct puller *p)
+{
+    pthread_join(p->thread, NULL);
+    ck_assert_ptr_null(p->got);
+}
+
+START_TEST(a_thread_that_waits_for_an_event_returns_when_the_host_is_freed)
+{
+    struct puller p;
+    begin_pull(BIT(DONE));
+    ck_assert_int_eq(mcplug_start_thread(host, &err), MCPLUG_OK);
+    begin_puller(&p);
+    mcplug_free(host);
+    puller_got_nothing(&p);
+}
+END_TEST
+
+START_TEST(a_stop_ends_a_wait_for_an_event_on_another_thread)
+{
+    struct puller p;
+    begin_pull(BIT(DONE));
+    mcplug_stop(host); /* before our thread: finds nobody */
+    ck_assert_int_eq(mcplug_start_thread(host, &err), MCPLUG_OK);
+    begin_puller(&p);
+    mcplug_stop(host);
+    puller_got_nothing(&p);
+    mcplug_stop(host); /* nobody waits now: the next who would does not */
+    ck_assert_ptr_null(mcplug_next_event(host, 0));
+    ck_assert_ptr_null(mcplug_next_event(host, -1));
+    struct many m = {.server = open_it(example(NULL), NULL), .n = 1};
+    ck_assert_int_eq(mcplug_post(host, make_calls, &m), MCPLUG_OK);
+    next(MCPLUG_EVENT_DONE); /* our thread goes on */
+    mcplug_free(host);
+}
+END_TEST
+
+static void stop_it(void *arg)
+{
+    mcplug_stop(arg);
+}
+
+START_TEST(a_stop_ends_a_wait_for_an_event_on_the_loop_thread)
+{
+    begin_pull(BIT(DONE));
+    ck_assert_int_eq(mcplug_post(host, stop_it, host), MCPLUG_OK);
+    ck_assert_ptr_null(mcplug_next_event(host, -1));
+    mcplug_stop(host);
+    ck_assert_ptr_null(mcplug_next_event(host, 0));
+    ck_assert_ptr_null(mcplug_next_event(host, 600000));
+    struct many m = {.server = open_it(example(NULL), NULL), .n = 1};
+    make_calls(&m);
+    next(MCPLUG_EVENT_DONE);
+    mcplug_free(host);
+}
+END_TEST
+
 START_TEST(bits_of_no_event_are_refused)
 {
     struct mcplug_options o = {.struct_size = sizeof o, .events = 1u << 7};
@@ -438,6 +518,9 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_wait_without_events_ends_in_its_time);
     tcase_add_test(tc, with_a_thread_of_ours_another_one_pulls);
     tcase_add_test(tc, what_was_not_pulled_is_freed_with_the_host);
+    tcase_add_test(tc, a_thread_that_waits_for_an_event_returns_when_the_host_is_freed);
+    tcase_add_test(tc, a_stop_ends_a_wait_for_an_event_on_another_thread);
+    tcase_add_test(tc, a_stop_ends_a_wait_for_an_event_on_the_loop_thread);
     tcase_add_test(tc, bits_of_no_event_are_refused);
 }
 
