@@ -151,15 +151,20 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
     return host;
 }
 
+/* A mcplug_stop() that did not know of this thread does not end it. */
 static void *run_thread(void *arg)
 {
-    mp_loop_run(((mcplug *)arg)->loop);
+    mcplug *host = arg;
+
+    mp_loop_set_thread(host->loop, pthread_self());
+    while (!atomic_load(&host->thread_ends))
+        mp_loop_run(host->loop);
     return NULL;
 }
 
 int mcplug_start_thread(mcplug *host, struct mcplug_error *err)
 {
-    if (host->has_thread)
+    if (atomic_load(&host->has_thread))
         return mp_fail(err, MCPLUG_EINVAL, "the loop thread is already running");
     if (mp_loop_check(host->loop, err) != MCPLUG_OK)
         return MCPLUG_EINVAL;
@@ -167,10 +172,10 @@ int mcplug_start_thread(mcplug *host, struct mcplug_error *err)
         return mp_fail(err, MCPLUG_EINVAL, "the loop is already running, on this thread");
     mp_loop_unstop(host->loop);
     mp_pull_unstop(&host->pull);
-    host->has_thread = true; /* for what runs there at once */
+    atomic_store(&host->has_thread, true); /* for what runs there at once */
     int r = pthread_create(&host->thread, NULL, run_thread, host);
     if (r != 0) {
-        host->has_thread = false;
+        atomic_store(&host->has_thread, false);
         return mp_fail_os(err, MCPLUG_EIO, r, "cannot start a thread");
     }
     mp_loop_set_thread(host->loop, host->thread); /* it may not have come that far */
@@ -191,10 +196,12 @@ void mcplug_free(mcplug *host)
 {
     if (!host)
         return;
-    if (host->has_thread) {
+    if (atomic_load(&host->has_thread)) {
+        atomic_store(&host->thread_ends, true); /* before the loop is stopped for it */
         mp_loop_stop(host->loop);
         pthread_join(host->thread, NULL);
-        host->has_thread = false;
+        atomic_store(&host->has_thread, false);
+        mp_loop_disown(host->loop);
     } else if (mp_loop_check(host->loop, NULL) != MCPLUG_OK) {
         return;
     }
@@ -225,13 +232,13 @@ void mcplug_run(mcplug *host)
 void mcplug_stop(mcplug *host)
 {
     mp_pull_stop(&host->pull);
-    if (!host->has_thread) /* ours ends in mcplug_free() */
+    if (!atomic_load(&host->has_thread)) /* ours ends in mcplug_free() */
         mp_loop_stop(host->loop);
 }
 
 int mcplug_fd(mcplug *host)
 {
-    if (host->has_thread || mp_loop_check(host->loop, NULL) != MCPLUG_OK)
+    if (atomic_load(&host->has_thread) || mp_loop_check(host->loop, NULL) != MCPLUG_OK)
         return -1;
     return mp_loop_fd(host->loop);
 }

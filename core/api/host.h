@@ -21,7 +21,8 @@ struct mcplug {
     struct mp_registry registry;
 
     pthread_t thread;
-    bool has_thread;
+    atomic_bool has_thread;  /* ours runs the loop, or is about to */
+    atomic_bool thread_ends; /* it does so no longer */
     bool freeing;
     void (*free_log_arg)(void *arg); /* of the program; NULL: none */
     void *log_arg;

@@ -444,6 +444,11 @@ void mp_loop_set_thread(struct mp_loop *loop, pthread_t thread)
     atomic_store(&loop->owner.thread, (uintptr_t)thread);
 }
 
+void mp_loop_disown(struct mp_loop *loop)
+{
+    atomic_store(&loop->owner.thread, 0);
+}
+
 /* ---- running ---- */
 
 void mp_loop_run(struct mp_loop *loop)

@@ -66,6 +66,7 @@ void mp_loop_set_log(struct mp_loop *loop, struct mp_events *log); /* borrow */
 bool mp_loop_is_running(const struct mp_loop *loop); /* inside mp_loop_run() */
 /* That thread is about to call mp_loop_run(). */
 void mp_loop_set_thread(struct mp_loop *loop, pthread_t thread);
+void mp_loop_disown(struct mp_loop *loop); /* that thread has ended */
 
 /* ---- time ---- */
 

@@ -1,4 +1,5 @@
 /* The embedding API against the example server, through the real stdio module. */
+#include "api/host.h"
 #include "fake.h"
 
 #include <poll.h>
@@ -108,6 +109,38 @@ START_TEST(a_stop_that_found_nobody_does_not_end_our_thread)
 }
 END_TEST
 
+START_TEST(a_stop_that_was_on_its_way_does_not_end_our_thread)
+{
+    begin();
+    ck_assert_int_eq(mcplug_start_thread(host, NULL), MCPLUG_OK);
+    mp_loop_stop(host->loop); /* as one that did not see the thread yet */
+    mcplug_server *server = open_example(NULL);
+    echo_once(server, "still there");
+    mcplug_free(host);
+}
+END_TEST
+
+static void *stop_often(void *arg)
+{
+    for (int i = 0; i < 2000; i++)
+        mcplug_stop(arg);
+    return NULL;
+}
+
+START_TEST(a_thread_of_ours_starts_and_ends_while_others_stop)
+{
+    pthread_t other;
+    begin();
+    ck_assert_ptr_nonnull(mcplug_toolbox_new(host, NULL, NULL)); /* goes with the host */
+    ck_assert_int_eq(pthread_create(&other, NULL, stop_often, host), 0);
+    ck_assert_int_eq(mcplug_start_thread(host, NULL), MCPLUG_OK);
+    mcplug_server *server = open_example(NULL);
+    echo_once(server, "still there");
+    pthread_join(other, NULL);
+    mcplug_free(host);
+}
+END_TEST
+
 static struct outcome last;
 static void on_ready(void *arg, mcplug_server *server, const struct mcplug_error *why)
 {
@@ -182,6 +215,8 @@ static void add(TCase *tc)
     tcase_add_test(tc, the_blocking_forms_run_the_loop_themselves);
     tcase_add_test(tc, with_a_thread_of_ours_any_thread_may_wait);
     tcase_add_test(tc, a_stop_that_found_nobody_does_not_end_our_thread);
+    tcase_add_test(tc, a_stop_that_was_on_its_way_does_not_end_our_thread);
+    tcase_add_test(tc, a_thread_of_ours_starts_and_ends_while_others_stop);
     tcase_add_test(tc, a_foreign_loop_polls_the_descriptor);
     tcase_add_test(tc, settings_that_no_transport_takes_are_refused_with_their_name);
     tcase_add_test(tc, the_era_of_a_server_is_remembered);
