@@ -187,11 +187,29 @@ static void end_all(void *arg)
     mcplug *host = arg;
 
     for (mcplug_toolbox *box = host->boxes; box; box = box->next)
-        mcplug_toolbox_free(box, NULL, NULL);
+        mp_toolbox_end(box);
     mp_registry_end(&host->registry);
+    for (mcplug_toolbox *box = host->boxes; box; box = box->next)
+        mp_warm_clear(box);
 }
 
-/* What is told on the way is told in turns, as always. */
+static bool is_idle(const mcplug *host)
+{
+    bool idle = mp_registry_idle(&host->registry);
+
+    for (const mcplug_toolbox *box = host->boxes; box; box = box->next)
+        idle = idle && mp_toolbox_idle(box);
+    return idle;
+}
+
+static void close_boxes(void *arg)
+{
+    for (mcplug_toolbox *box = ((mcplug *)arg)->boxes; box; box = box->next)
+        mp_toolbox_close(box);
+}
+
+/* What is told on the way is told in turns, as always. Servers and toolboxes are there
+ * until nothing is told any more, but for those that the program has closed. */
 void mcplug_free(mcplug *host)
 {
     if (!host)
@@ -208,6 +226,9 @@ void mcplug_free(mcplug *host)
     mp_pull_end(&host->pull);
     host->freeing = true;
     mp_loop_call(host->loop, end_all, host);
+    while (!is_idle(host))
+        mp_loop_turn(host->loop, true);
+    mp_loop_call(host->loop, close_boxes, host);
     while (!mp_registry_idle(&host->registry) || host->boxes)
         mp_loop_turn(host->loop, true);
     mp_registry_clear(&host->registry);

@@ -17,10 +17,10 @@ void mp_registry_end(struct mp_registry *r)
                                .code = MCPLUG_ECANCELED,
                                .text = "the host is being freed"};
 
-    for (struct mp_service *s = r->services; s; s = s->next) {
-        s->retired = true;
+    for (struct mp_service *s = r->services; s; s = s->next)
+        s->retired = true; /* before anybody is told of one */
+    for (struct mp_service *s = r->services; s; s = s->next)
         mp_keeper_end(&s->keeper, &why);
-    }
 }
 
 bool mp_registry_idle(const struct mp_registry *r)

@@ -718,7 +718,7 @@ int mcplug_restart(mcplug_server *h, struct mcplug_error *err)
     if (s->keeper.once)
         return mp_fail(err, MCPLUG_ECLOSED,
                        "server \"%.64s\" was opened without supervision", s->name);
-    if (state == MP_KEEPER_ENDED)
+    if (state == MP_KEEPER_ENDED || s->retired)
         return mp_fail(err, MCPLUG_ECLOSED, "server \"%.64s\" has ended", s->name);
     if (state == MP_KEEPER_QUEUED || state == MP_KEEPER_STARTING)
         return mp_fail(err, MCPLUG_ERESTARTING,

@@ -596,7 +596,7 @@ static void finish_free(struct mp_job *job)
 
 void mp_toolbox_settle(struct mcplug_toolbox *box)
 {
-    if (box->freeing)
+    if (box->is_closing)
         mp_job_defer(box->registry->o.loop, &box->freed_job, finish_free);
 }
 
@@ -658,8 +658,29 @@ void mcplug_toolbox_free(struct mcplug_toolbox *box, void (*freed)(void *arg), v
     box->freeing = true;
     box->freed = freed;
     box->freed_arg = arg;
+    mp_toolbox_close(box);
+    mp_uses_cancel(box);
+}
+
+void mp_toolbox_end(struct mcplug_toolbox *box)
+{
+    if (box->freeing)
+        return;
+    box->freeing = true;
+    mp_uses_cancel(box);
+}
+
+bool mp_toolbox_idle(const struct mcplug_toolbox *box)
+{
+    return !box->under_way && !box->n_leaving;
+}
+
+void mp_toolbox_close(struct mcplug_toolbox *box)
+{
+    if (box->is_closing)
+        return;
+    box->is_closing = true;
     for (size_t i = 0; i < box->n_members; i++)
         mcplug_close(box->members[i]->server, on_closed, box);
-    mp_uses_cancel(box);
     mp_toolbox_settle(box);
 }

@@ -83,7 +83,8 @@ struct mcplug_toolbox {
     struct mp_use *uses;
     unsigned under_way; /* of these */
     size_t n_closed;
-    bool freeing;
+    bool freeing;    /* nothing begins any more */
+    bool is_closing; /* its servers are; it goes with the last */
     void (*freed)(void *arg);
     void *freed_arg;
     struct mp_job freed_job;
@@ -105,6 +106,13 @@ const struct mp_tool *mp_toolbox_find(struct mcplug_toolbox *box, const char *na
 
 /* Frees it, if that is wanted and nothing stands in the way. */
 void mp_toolbox_settle(struct mcplug_toolbox *box);
+
+/* For a host that is being freed: nothing begins in any toolbox from mp_toolbox_end() on,
+ * and all are there until each of them is idle, since the callbacks of one may use
+ * another. Then they are closed. */
+void mp_toolbox_end(struct mcplug_toolbox *box);
+bool mp_toolbox_idle(const struct mcplug_toolbox *box);
+void mp_toolbox_close(struct mcplug_toolbox *box);
 
 /* ---- warm.c ---- */
 

@@ -129,7 +129,8 @@ MCPLUG_API mcplug *mcplug_new(const struct mcplug_options *options,
  * gone, ends our thread if one was started. Calls under way end with MCPLUG_ECANCELED.
  * Call it on the thread that made the host, not from a callback, nor while another thread
  * is inside mcplug_run(), where it does nothing; pending callbacks run
- * inside it, on that thread. */
+ * inside it, on that thread. In these, all servers and toolboxes are valid that were not
+ * closed or freed before; functions that begin something fail with MCPLUG_ECLOSED. */
 MCPLUG_API void mcplug_free(mcplug *host);
 
 /* ---- the loop ------------------------------------------------------------ */

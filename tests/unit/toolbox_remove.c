@@ -207,6 +207,78 @@ START_TEST(a_toolbox_is_freed_when_those_that_leave_have_left)
 }
 END_TEST
 
+static mcplug_toolbox *other;
+static mcplug_server *others;
+static unsigned n_tried;
+
+/* Nothing begins any more, but all handles are valid. */
+static void try_other(void)
+{
+    struct mcplug_status s = {.struct_size = sizeof s};
+    mcplug_settings *settings = example(NULL);
+
+    n_tried++;
+    ck_assert_int_eq(mcplug_toolbox_add(other, "new", settings, NULL, &err),
+                     MCPLUG_ECLOSED);
+    mcplug_settings_free(settings);
+    ck_assert_int_eq(mcplug_toolbox_warm_up(other, NULL, NULL, &err), MCPLUG_ECLOSED);
+    ck_assert_ptr_null(
+        mcplug_toolbox_call(other, "mcp__two__a", NULL, NULL, on_record, NULL, &err));
+    ck_assert_int_eq(err.code, MCPLUG_ECLOSED);
+    ck_assert_uint_eq(mcplug_toolbox_count(other), 1);
+    ck_assert_str_eq(mcplug_toolbox_name(other, 0), "mcp__two__a");
+    mcplug_server_status(others, &s);
+    ck_assert_int_eq(mcplug_restart(others, &err), MCPLUG_ECLOSED);
+    mcplug_toolbox_free(other, NULL, NULL); /* is being freed anyway */
+}
+
+static void last_record(void *arg, mcplug_call *c, const struct mcplug_record *r)
+{
+    (void)arg, (void)c;
+    ck_assert_int_eq(r->why->code, MCPLUG_ECANCELED);
+    try_other();
+}
+
+static void last_state(void *arg, mcplug_toolbox *b, const char *server,
+                       enum mcplug_state state, const struct mcplug_error *why)
+{
+    (void)arg, (void)b, (void)server, (void)why;
+    if (state == MCPLUG_STATE_ENDED || state == MCPLUG_STATE_STOPPING)
+        try_other();
+}
+
+static void last_warm(void *arg, mcplug_toolbox *b, size_t ready, size_t failed)
+{
+    (void)arg, (void)b, (void)ready, (void)failed;
+    try_other();
+}
+
+/* The other one has a server that is gone at once, and is done first. */
+START_TEST(all_toolboxes_are_there_for_what_is_told_while_the_host_is_freed)
+{
+    struct mcplug_toolbox_options o = {.struct_size = sizeof o, .state = last_state};
+
+    begin(&o);
+    put_in("one", SCRIPTED("TOOLS", TOOL("hang"), "FIRST", "trap 'sleep 0.2; exit' EXIT"),
+           NULL);
+    warm_up();
+    mcplug_toolbox *first = box;
+    box = other = mcplug_toolbox_new(host, NULL, &err);
+    put_in("two", SCRIPTED("TOOLS", TOOL("a")), NULL);
+    warm_up();
+    ck_assert_uint_eq(mcplug_toolbox_count(other), 1);
+    others = mcplug_toolbox_server(other, "two");
+    box = first;
+    put_in("slow", SCRIPTED("TOOLS", TOOL("a"), "DELAY", "100"), NULL);
+    ck_assert_int_eq(mcplug_toolbox_warm_up(box, last_warm, NULL, &err), MCPLUG_OK);
+    ck_assert_ptr_nonnull(
+        mcplug_toolbox_call(box, "mcp__one__hang", NULL, NULL, last_record, NULL, &err));
+    n_tried = 0;
+    end();
+    ck_assert_uint_ge(n_tried, 3);
+}
+END_TEST
+
 START_TEST(the_names_that_a_toolbox_has_had_are_limited)
 {
     mcplug_settings *s = example(NULL);
@@ -231,6 +303,7 @@ static void add(TCase *tc)
     tcase_add_loop_test(tc, who_warms_up_does_not_wait_for_one_that_was_removed, 0, 3);
     tcase_add_loop_test(tc, a_callback_may_remove_any_server, 0, 3);
     tcase_add_test(tc, a_toolbox_is_freed_when_those_that_leave_have_left);
+    tcase_add_test(tc, all_toolboxes_are_there_for_what_is_told_while_the_host_is_freed);
     tcase_add_test(tc, the_names_that_a_toolbox_has_had_are_limited);
 }
 
