@@ -67,8 +67,7 @@ int mp_take_options_(void *own, uint32_t size, size_t align, size_t reserved,
                      const void *given, uint32_t given_size, struct mcplug_error *err);
 
 /* The size of a struct that ends with that member: of the release that had no more. */
-#define MP_SIZE_UP_TO(type, member)                                                      \
-    (offsetof(type, member) + sizeof(((type *)0)->member))
+#define MP_SIZE_UP_TO(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
 
 /* The other way: `out` gets as much of `own` as it has room for; its struct_size stays.
  */

@@ -59,9 +59,8 @@ START_TEST(the_json_of_a_record_is_written_once)
 {
     const struct mcplug_record *r = NULL;
     begin_with_example(NULL);
-    ck_assert_ptr_nonnull(mcplug_toolbox_call(box, "mcp__ex_ample__echo",
-                                              "{\"text\":\"x\"}", NULL, on_record_json,
-                                              &r, &err));
+    ck_assert_ptr_nonnull(mcplug_toolbox_call(
+        box, "mcp__ex_ample__echo", "{\"text\":\"x\"}", NULL, on_record_json, &r, &err));
     UNTIL(r);
     char *json = (char *)(uintptr_t)mcplug_record_json(r);
     json[0] = '!'; /* would be gone if it were written again */
