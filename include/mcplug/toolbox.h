@@ -80,7 +80,9 @@ MCPLUG_API int mcplug_toolbox_warm_up_wait(mcplug_toolbox *box, size_t *ready,
 /* One of its servers, borrow; NULL: there is none of that name. */
 MCPLUG_API mcplug_server *mcplug_toolbox_server(mcplug_toolbox *box, const char *server);
 
-/* All of these are borrow, until the next callback. */
+/* All of these are borrow, until the next callback or turn of the loop, and until a
+ * function about the tools is called after mcplug_toolbox_add(), mcplug_toolbox_remove()
+ * or a failure for lack of memory. */
 MCPLUG_API size_t mcplug_toolbox_count(mcplug_toolbox *box);
 MCPLUG_API const char *mcplug_toolbox_name(mcplug_toolbox *box, size_t i);
 /* The i-th tool as a model gets it: the server's own words, under our name. JSON, not
@@ -115,8 +117,9 @@ MCPLUG_API const char *mcplug_toolbox_instructions(mcplug_toolbox *box);
 struct mcplug_record { /* of one call; counted, whole without its toolbox */
     uint32_t struct_size;
     int32_t ok;         /* not 0: there is a result, and it is no error */
-    const char *result; /* text for a model; of a failure, why. "" after a cancel. What
-                           is too long for memory is cut short, and says so */
+    const char *result; /* text for a model; of a failure, why. "" after mcplug_cancel()
+                           and when the toolbox or the host was freed. What is too
+                           long for memory is cut short, and says so */
     size_t result_len;
     uint64_t latency_ms;
     const char *kind;       /* "mcp"; "mcp_resource" for our own two tools */
