@@ -91,7 +91,8 @@ struct mcplug_plugin; /* <mcplug/plugin.h> */
 
 struct mcplug_options {
     uint32_t struct_size;
-    int32_t log_level;       /* most verbose MCPLUG_LOG_* wanted, in the log */
+    int32_t log_level;       /* most verbose MCPLUG_LOG_* wanted, in the log. 0, which is
+                                MCPLUG_LOG_ERROR, counts as not set for `json` */
     const char *client_name; /* sent to servers; default "mcplug" */
     const char *client_version;
     /* Directories searched for modules before all others, NULL-ended. */
@@ -115,7 +116,9 @@ struct mcplug_options {
     const char *helper_dir;
     /* Some of the above as a JSON object: clientName, clientVersion, pluginDirs,
      * spillDir, helperDir, and logLevel ("error", "warn", "verbose", "trace"). Members
-     * that are set win. MCPLUG_ECONFIG: it is no such object, or has another key. */
+     * that are not 0 or NULL win; so "logLevel" wins over a log_level of
+     * MCPLUG_LOG_ERROR, which is 0: leave it out, or write "error", to have that.
+     * MCPLUG_ECONFIG: it is no such object, or has another key. */
     const char *json;
     uint32_t events;   /* MCPLUG_EVENT_BIT()s: what mcplug_next_event() is for; 0: none */
     uint32_t reserved; /* 0 */
@@ -127,17 +130,22 @@ MCPLUG_API mcplug *mcplug_new(const struct mcplug_options *options,
                               struct mcplug_error *err);
 /* Closes every server, frees toolboxes, waits until all processes are
  * gone, ends our thread if one was started. Calls under way end with MCPLUG_ECANCELED.
- * Call it on the thread that made the host, not from a callback, nor while another thread
- * is inside mcplug_run(), where it does nothing; pending callbacks run
- * inside it, on that thread. In these, all servers and toolboxes are valid that were not
- * closed or freed before; functions that begin something fail with MCPLUG_ECLOSED. */
+ * Call it on any one thread, once no other uses the host: not from a callback, nor on our
+ * own thread, nor while another thread is inside mcplug_run(), where it does nothing;
+ * pending callbacks run inside it, on that thread. In these, all servers and toolboxes
+ * are valid that were not closed or freed before; functions that begin something fail
+ * with MCPLUG_ECLOSED. */
 MCPLUG_API void mcplug_free(mcplug *host);
 
 /* ---- the loop ------------------------------------------------------------ */
 
-MCPLUG_API void mcplug_run(mcplug *host); /* until mcplug_stop() */
-/* [any] Ends mcplug_run(), and a mcplug_next_event() that waits: it returns NULL. If there
- * is none, the next one returns at once. After mcplug_start_thread() our thread goes on.
+/* Until mcplug_stop(). Neither this nor mcplug_turn() may be used inside a callback.
+ * After mcplug_start_thread() both do nothing but log an error, and mcplug_timeout() is
+ * -1. */
+MCPLUG_API void mcplug_run(mcplug *host);
+/* [any] Ends mcplug_run(), and a mcplug_next_event() that waits: it returns NULL. If
+ * there is none, the next one returns at once. After mcplug_start_thread() our thread
+ * goes on.
  */
 MCPLUG_API void mcplug_stop(mcplug *host);
 /* Runs the loop on a thread of ours until mcplug_free(). The *_wait forms may be used on
@@ -200,9 +208,13 @@ struct mcplug_event {
  * is for any one other thread. In a callback it does not wait. A wait ends with NULL
  * after mcplug_stop() and in mcplug_free(), which frees the last event, too: a thread
  * that pulls must not use it, nor call this function, once mcplug_free() has begun.
- * The queue holds 4096 events. When it is full, the oldest is dropped that is neither
- * STATE nor DONE, then the oldest STATE. A DONE never is: a call without `done` reserves
- * its place, and fails with MCPLUG_EOVERLOADED when there is none. */
+ * With mcplug_fd(): after each mcplug_turn(), call it with 0 until it returns NULL; the
+ * descriptor does not tell of events that are left. A call of which the DONE was pulled
+ * is valid until the next event is pulled, unless it was referenced. The queue holds 4096
+ * events and 64 MiB of their texts (results and lists do not count). When it is full, the
+ * oldest is dropped that is neither STATE nor DONE, then the oldest STATE. A DONE never
+ * is: a call without `done` reserves its place, and fails with MCPLUG_EOVERLOADED when
+ * there is none. */
 MCPLUG_API const struct mcplug_event *mcplug_next_event(mcplug *host, int wait_ms);
 
 /* ---- how to reach a server [any, one thread at a time] ------------------- */
@@ -618,7 +630,8 @@ typedef void mcplug_list_fn(void *arg, mcplug_call *call, mcplug_list *list /* b
 /* Every page of one list, from what is kept while that is fresh; of tools, those that are
  * allowed. A server that is not up is waited for, as with a call. A server without the
  * capability has an empty list. Over HTTP, tools that want arguments sent as headers in a
- * way that can't be are left out, as the specification has it.
+ * way that can't be are left out, as the specification has it. A list ends after 10,000
+ * items, 64 pages or 32 MiB, which a line in the log says.
  * Of `options` the times are used: `timeout_ms` is for the whole list, and without it the
  * server's `request_ms` for each page. Who asks for the same list at the same time shares
  * its requests; they are cancelled with the last who waits for them. No ledger has lists.

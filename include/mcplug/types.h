@@ -44,9 +44,11 @@ enum {
     MCPLUG_EIO = -12,
     MCPLUG_EOVERLOADED = -13, /* a queue is full; try again later */
     MCPLUG_EPEER = -14,       /* peer answered with an error; see peer_status */
-    MCPLUG_ERESTART =
-        -15, /* mcp_restart_failed: it was up once, and does not come back */
-    MCPLUG_ERESTARTING = -16 /* mcp_restart_in_progress */
+    /* The server was up once, and an attempt to start it again failed; the text begins
+     * with mcp_restart_failed. Attempts go on. */
+    MCPLUG_ERESTART = -15,
+    /* It is being started already; the text begins with mcp_restart_in_progress. */
+    MCPLUG_ERESTARTING = -16
 };
 
 /* What is known of a request that failed: mcplug_error.flags. */
