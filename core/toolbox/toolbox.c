@@ -460,6 +460,26 @@ static mp_view definition(const struct mp_tool *t)
     return mp_bytes(json, len);
 }
 
+static void log_left_out(struct mcplug_toolbox *box, const struct mp_tool *t,
+                         enum mp_formatted why)
+{
+    const char *source = t->member ? t->member->server->service->source : "core";
+
+    if (why == MP_FORMAT_TOO_COSTLY)
+        mp_log(box->registry->o.log, MCPLUG_LOG_WARN, source,
+               "the tool %s is not given to a model: merging its schema takes more than "
+               "%d steps per byte",
+               t->name, MP_FORMAT_WORK);
+    else if (why == MP_FORMAT_TOO_DEEP)
+        mp_log(box->registry->o.log, MCPLUG_LOG_WARN, source,
+               "the tool %s is not given to a model: its schema has more than %d levels "
+               "of allOf, anyOf, oneOf and $ref",
+               t->name, MP_FORMAT_DEPTH);
+    else
+        mp_log(box->registry->o.log, MCPLUG_LOG_VERBOSE, source,
+               "the tool %s is not given to a model", t->name);
+}
+
 static void add_tool(struct mcplug_toolbox *box, struct mp_str *out, size_t i,
                      enum mcplug_format format)
 {
@@ -470,10 +490,11 @@ static void add_tool(struct mcplug_toolbox *box, struct mp_str *out, size_t i,
     if (format == MCPLUG_FORMAT_MCP) {
         const char *json = mcplug_toolbox_tool(box, i, &len);
         out->failed = out->failed || !json || !mp_str_add(out, json, len);
-    } else if (!mp_format_tool(out, format, t->name, definition(t)) && !out->failed) {
-        mp_log(box->registry->o.log, MCPLUG_LOG_VERBOSE,
-               t->member ? t->member->server->service->source : "core",
-               "the tool %s is not given to a model", t->name);
+        return;
+    }
+    enum mp_formatted result = mp_format_tool(out, format, t->name, definition(t));
+    if (result != MP_FORMATTED && !out->failed) {
+        log_left_out(box, t, result);
         out->len = before;
         out->data[before] = '\0';
     }

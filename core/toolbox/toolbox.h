@@ -154,11 +154,23 @@ int mp_resources_list(struct mcplug_toolbox *box, const char *server, struct mp_
 
 /* ---- formats.c ---- */
 
-/* Adds a tool under our name; not for MCPLUG_FORMAT_MCP. false: it cannot be given to a
- * model, and what was added is to be dropped. */
+/* What it may take to merge a schema into a plain object. The work of an array is in
+ * proportion to its length, and no tool takes the share of another. */
+#define MP_FORMAT_WORK 32  /* steps per byte of the schema */
+#define MP_FORMAT_DEPTH 32 /* of allOf, anyOf, oneOf and $ref in each other */
+
+enum mp_formatted {
+    MP_FORMATTED,
+    MP_FORMAT_UNFIT, /* not meant for models, or requires a name that they do not take */
+    MP_FORMAT_TOO_COSTLY,
+    MP_FORMAT_TOO_DEEP,
+};
+
 size_t mp_format_max(size_t len); /* that a tool of that length comes to at most */
-bool mp_format_tool(struct mp_str *out, enum mcplug_format format, const char *name,
-                    mp_view tool);
+/* Adds a tool under our name; not for MCPLUG_FORMAT_MCP. What was added of a tool that is
+ * not MP_FORMATTED is to be dropped. */
+enum mp_formatted mp_format_tool(struct mp_str *out, enum mcplug_format format,
+                                 const char *name, mp_view tool);
 
 /* ---- instructions.c ---- */
 

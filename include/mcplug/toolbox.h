@@ -99,9 +99,10 @@ enum mcplug_format {
  * of the arguments gets a root that is a plain object, into which allOf, anyOf, oneOf and
  * $ref are merged (the server checks the arguments itself), and each tool a description.
  * Left out are tools that are meant for user interfaces alone, and for Anthropic
- * properties whose names it does not take, with their tool if that requires one. How many
- * tools a request may have (OpenAI: 128) is up to the program. NULL: no memory, or no
- * format. */
+ * properties whose names it does not take, with their tool if that requires one. Left out
+ * with a warning in the log are tools whose schema has more than 32 levels of allOf,
+ * anyOf, oneOf and $ref, or takes more than 32 steps per byte to merge. How many tools a
+ * request may have (OpenAI: 128) is up to the program. NULL: no memory, or no format. */
 MCPLUG_API const char *mcplug_toolbox_json(mcplug_toolbox *box, enum mcplug_format format,
                                            size_t *len);
 /* Which tool of which server a name means; false: none. For our own tools the server is

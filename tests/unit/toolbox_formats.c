@@ -1,6 +1,7 @@
 /* Tools as the APIs of models want them. */
-#include "box_kit.h"
+#include "nomem_kit.h" /* counts allocations */
 
+#include "box_kit.h"
 #include "toolbox/toolbox.h"
 
 #include <jansson.h>
@@ -12,7 +13,7 @@ static json_t *formatted(enum mcplug_format format, const char *tool)
     json_t *parsed = NULL;
 
     mp_str_init(&out, 1 << 20);
-    if (mp_format_tool(&out, format, "n", mp_text(tool))) {
+    if (mp_format_tool(&out, format, "n", mp_text(tool)) == MP_FORMATTED) {
         ck_assert(!out.failed);
         parsed = json_loads(out.data, JSON_REJECT_DUPLICATES, NULL);
         ck_assert_msg(parsed != NULL, "%s", out.data);
@@ -117,6 +118,18 @@ START_TEST(the_root_of_a_schema_is_a_plain_object)
         {"{\"allOf\":[{\"properties\":{\"a\":{}},\"required\":[\"a\"]},"
          "{\"properties\":{\"b\":{}}}],\"oneOf\":[{\"required\":[\"b\"]},{}]}",
          "{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":{}},\"required\":[\"a\"]}"},
+        /* so is what a shared base requires, in each branch and behind a reference */
+        {"{\"anyOf\":[{\"required\":[\"c\",\"b\",\"b\"],\"oneOf\":[{\"$ref\":\"#/x\"},"
+         "{\"required\":[\"a\"]}]},{\"required\":[\"b\",\"d\"],\"$ref\":\"#/x\"}],"
+         "\"x\":{\"properties\":{\"a\":{},\"b\":{},\"c\":{},\"d\":{}},"
+         "\"required\":[\"a\"],\"$ref\":\"#\"}}",
+         "{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":{},\"c\":{},\"d\":{}},"
+         "\"required\":[\"a\",\"b\"],\"x\":{\"properties\":{\"a\":{},\"b\":{},\"c\":{},"
+         "\"d\":{}},\"required\":[\"a\"],\"$ref\":\"#\"}}"},
+        /* names may have escapes */
+        {"{\"properties\":{\"a\":{}},\"allOf\":[{\"required\":[\"\\u0061\"],"
+         "\"properties\":{\"\\u0061\":{\"z\":1}}}]}",
+         "{\"type\":\"object\",\"properties\":{\"a\":{}},\"required\":[\"a\"]}"},
         {"{\"$ref\":\"#/$defs/a~1b\",\"$defs\":{\"a/b\":{\"properties\":{\"q\":{}},"
          "\"required\":[\"q\"]}}}",
          "{\"type\":\"object\",\"properties\":{\"q\":{}},\"required\":[\"q\"],\"$defs\":{"
@@ -176,6 +189,16 @@ START_TEST(a_tool_for_user_interfaces_alone_is_left_out)
 }
 END_TEST
 
+/* The tool has so many properties, and requires so many of them. */
+static void counts(const char *tool, size_t properties, size_t required)
+{
+    json_t *is = formatted(MCPLUG_FORMAT_OPENAI, tool);
+    json_t *got = json_object_get(json_object_get(is, "function"), "parameters");
+    ck_assert_uint_eq(json_object_size(json_object_get(got, "properties")), properties);
+    ck_assert_uint_eq(json_array_size(json_object_get(got, "required")), required);
+    json_decref(is);
+}
+
 /* Without limits this would take for ever, or all memory. */
 START_TEST(a_schema_that_goes_round_in_circles_ends)
 {
@@ -193,13 +216,121 @@ START_TEST(a_schema_that_goes_round_in_circles_ends)
         n +=
             (size_t)sprintf(tool + n, ",{\"$ref\":\"#\",\"properties\":{\"q%d\":{}}}", i);
     sprintf(tool + n, "]}}");
-    json_t *is = formatted(MCPLUG_FORMAT_OPENAI, tool);
-    json_t *properties = json_object_get(
-        json_object_get(json_object_get(is, "function"), "parameters"), "properties");
-    ck_assert_uint_ge(json_object_size(properties), 5001);
-    json_decref(is);
+    counts(tool, 6001, 0);
 }
 END_TEST
+
+START_TEST(all_properties_behind_a_reference_stay)
+{
+    static char tool[100000];
+    size_t n = 0;
+
+    n += (size_t)sprintf(tool, "{\"inputSchema\":{\"allOf\":[{\"$ref\":\"#/$defs/all\"}],"
+                               "\"$defs\":{\"all\":{\"properties\":{\"p0\":{}");
+    for (int i = 1; i < 300; i++)
+        n += (size_t)sprintf(tool + n, ",\"p%d\":{\"description\":\"%0150d\"}", i, i);
+    n += (size_t)sprintf(tool + n, "},\"required\":[\"p0\"");
+    for (int i = 1; i < 300; i++)
+        n += (size_t)sprintf(tool + n, ",\"p%d\"", i);
+    sprintf(tool + n, "]}}}}");
+    counts(tool, 300, 300);
+}
+END_TEST
+
+START_TEST(all_branches_of_a_choice_count)
+{
+    static char tool[100000];
+    size_t n = 0;
+
+    n += (size_t)sprintf(tool,
+                         "{\"inputSchema\":{\"$defs\":{\"base\":{\"properties\":{"
+                         "\"id\":{}},\"required\":[\"id\"]}},\"properties\":{\"r\":{}},"
+                         "\"required\":[\"r\"],\"oneOf\":[{\"$ref\":\"#/$defs/base\"}");
+    for (int i = 0; i < 1000; i++)
+        n += (size_t)sprintf(tool + n,
+                             ",{\"allOf\":[{\"$ref\":\"#/$defs/base\"}],\"properties\":"
+                             "{\"p%d\":{}},\"required\":[\"p%d\"]}",
+                             i, i);
+    sprintf(tool + n, "]}}");
+    counts(tool, 1002, 2); /* r and id */
+}
+END_TEST
+
+/* Eight references to itself were followed eight levels deep, a path allocated for each.
+ * Now the work is the same for each tool, however many there are. */
+START_TEST(a_reference_is_followed_once)
+{
+    static const char tool[] =
+        "{\"inputSchema\":{\"allOf\":[{\"$ref\":\"#\"},{\"$ref\":\"#\"},{\"$ref\":"
+        "\"#\"},{\"$ref\":\"#\"},{\"$ref\":\"#\"},{\"$ref\":\"#\"},{\"$ref\":\"#\"},"
+        "{\"$ref\":\"#\"}],\"properties\":{\"a\":{}}}}";
+    unsigned long before = calls;
+
+    counts(tool, 1, 0);
+    ck_assert_uint_lt(calls - before, 32);
+}
+END_TEST
+
+static void merge_one(void)
+{
+    static const char tool[] =
+        "{\"inputSchema\":{\"anyOf\":[{\"$ref\":\"#/x\"},{\"$ref\":\"#/x\"}],\"x\":{"
+        "\"properties\":{\"a\":{},\"b\":{}},\"required\":[\"b\"]}}}";
+    struct mp_str out;
+
+    mp_str_init(&out, 1 << 20);
+    enum mp_formatted r = mp_format_tool(&out, MCPLUG_FORMAT_OPENAI, "n", mp_text(tool));
+    ck_assert_msg(out.failed || (r == MP_FORMATTED &&
+                                 strstr(out.data, "\"properties\":{\"a\":{},\"b\":{}},"
+                                                  "\"required\":[\"b\"]}}}")),
+                  "%s: %s", when(), out.data);
+    mp_str_clear(&out);
+}
+
+START_TEST(without_memory_nothing_is_lost_unnoticed)
+{
+    torture(NULL, merge_one, NULL);
+}
+END_TEST
+
+/* `n` schemas, each with nothing but a reference to the next one. */
+static char *chain(size_t n)
+{
+    static char tool[10000];
+    size_t len = (size_t)sprintf(tool, "{\"name\":\"deep\",\"inputSchema\":{\"$ref\":"
+                                       "\"#/$defs/d1\",\"$defs\":{");
+    for (size_t i = 1; i < n; i++)
+        len += (size_t)sprintf(tool + len, "\"d%zu\":{\"$ref\":\"#/$defs/d%zu\"},", i,
+                               i + 1);
+    sprintf(tool + len, "\"d%zu\":{\"properties\":{\"a\":{}},\"required\":[\"a\"]}}}}",
+            n);
+    return tool;
+}
+
+/* `n` references to a schema that requires `n` arguments. */
+static char *square(size_t n)
+{
+    static char tool[100000];
+    size_t len = (size_t)sprintf(tool, "{\"name\":\"costly\",\"inputSchema\":{\"$defs\":{"
+                                       "\"x\":{\"properties\":{\"a\":{}},\"required\":[");
+    for (size_t i = 0; i < n; i++)
+        len += (size_t)sprintf(tool + len, "\"p%zu\",", i);
+    len += (size_t)sprintf(tool + len, "\"a\"]}},\"allOf\":[{}");
+    for (size_t i = 0; i < n; i++)
+        len += (size_t)sprintf(tool + len, ",{\"$ref\":\"#/$defs/x\"}");
+    sprintf(tool + len, "]}}");
+    return tool;
+}
+
+static enum mp_formatted result_of(const char *tool)
+{
+    struct mp_str out;
+
+    mp_str_init(&out, 1 << 20);
+    enum mp_formatted r = mp_format_tool(&out, MCPLUG_FORMAT_OPENAI, "n", mp_text(tool));
+    mp_str_clear(&out);
+    return r;
+}
 
 static json_t *array_of(enum mcplug_format format)
 {
@@ -211,6 +342,29 @@ static json_t *array_of(enum mcplug_format format)
     ck_assert_msg(json_is_array(array), "%s", text);
     return array;
 }
+
+START_TEST(a_tool_beyond_a_limit_is_left_out_with_a_warning)
+{
+    counts(chain(MP_FORMAT_DEPTH), 1, 1);
+    ck_assert_int_eq(result_of(chain(MP_FORMAT_DEPTH + 1)), MP_FORMAT_TOO_DEEP);
+    counts(square(200), 1, 1);
+    ck_assert_int_eq(result_of(square(2000)), MP_FORMAT_TOO_COSTLY);
+
+    begin(NULL);
+    put_in("d", SCRIPTED("TOOLS", chain(MP_FORMAT_DEPTH + 1)), NULL);
+    put_in("c", SCRIPTED("TOOLS", square(2000)), NULL);
+    put_in("s", SCRIPTED("TOOLS", TOOL("a")), NULL);
+    warm_up();
+    json_t *array = array_of(MCPLUG_FORMAT_OPENAI);
+    ck_assert_uint_eq(json_array_size(array), 1);
+    json_decref(array);
+    LOGGED("WRN mcp:d the tool mcp__d__deep is not given to a model: its schema has more "
+           "than 32 levels of allOf, anyOf, oneOf and $ref\n");
+    LOGGED("WRN mcp:c the tool mcp__c__costly is not given to a model: merging its "
+           "schema takes more than 32 steps per byte\n");
+    end();
+}
+END_TEST
 
 START_TEST(all_tools_of_a_toolbox_are_one_array)
 {
@@ -253,6 +407,11 @@ static void add(TCase *tc)
     tcase_add_test(tc, anthropic_is_spared_the_names_it_refuses);
     tcase_add_test(tc, a_tool_for_user_interfaces_alone_is_left_out);
     tcase_add_test(tc, a_schema_that_goes_round_in_circles_ends);
+    tcase_add_test(tc, all_properties_behind_a_reference_stay);
+    tcase_add_test(tc, all_branches_of_a_choice_count);
+    tcase_add_test(tc, a_reference_is_followed_once);
+    tcase_add_test(tc, without_memory_nothing_is_lost_unnoticed);
+    tcase_add_test(tc, a_tool_beyond_a_limit_is_left_out_with_a_warning);
     tcase_add_test(tc, all_tools_of_a_toolbox_are_one_array);
 }
 
