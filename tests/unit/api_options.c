@@ -61,7 +61,9 @@ START_TEST(helpers_are_where_the_program_says)
     char *right = strdup(helpers);
     struct mcplug_options o = {.struct_size = sizeof o, .helper_dir = "/nonexistent"};
     ck_assert_int_ne(open_with(&o, &err), MCPLUG_OK);
-    ck_assert_msg(strstr(err.text, "/nonexistent/mcplug-reaper") != NULL, "%s", err.text);
+    if (!getenv("MCPLUG_TEST_VALGRIND")) /* where posix_spawn() does not see it fail */
+        ck_assert_msg(strstr(err.text, "/nonexistent/mcplug-reaper") != NULL, "%s",
+                      err.text);
     setenv("MCPLUG_HELPER_PATH", "/nonexistent", 1);
     o.helper_dir = right;
     ck_assert_msg(open_with(&o, &err) == MCPLUG_OK, "%s", err.text);
@@ -195,8 +197,8 @@ START_TEST(options_of_a_server_come_as_an_object_too)
 {
     struct mcplug_server_options o = {
         .struct_size = sizeof o,
-        .request_ms = 77,
-        .json = "{\"timeouts\":{\"connect\":\"2s\",\"request\":5,\"tool\":\"1m\"},"
+        .request_ms = 77000,
+        .json = "{\"timeouts\":{\"connect\":\"20s\",\"request\":5,\"tool\":\"1m\"},"
                 "\"queue\":\"q\",\"toolQueues\":{\"a\":\"b\"},\"toolsAllowed\":[\"e*\"],"
                 "\"toolsDenied\":[\"env\"],\"idle\":\"5m\",\"shared\":false,"
                 "\"keepAlive\":true,\"healthProbe\":\"listTools\"}"};
@@ -204,8 +206,8 @@ START_TEST(options_of_a_server_come_as_an_object_too)
     mcplug_list *tools = NULL;
     mcplug_server *server = open_json(host, &o);
 
-    ck_assert_uint_eq(server->o.timeout_ms, 2000);
-    ck_assert_uint_eq(server->o.request_ms, 77); /* a member wins */
+    ck_assert_uint_eq(server->o.timeout_ms, 20000);
+    ck_assert_uint_eq(server->o.request_ms, 77000); /* a member wins */
     ck_assert_uint_eq(server->o.tool_ms, 60000);
     ck_assert_uint_eq(server->o.idle_ms, 300000);
     ck_assert_uint_eq(server->o.dedicated, 1);
