@@ -185,7 +185,7 @@ judge 'without a session it is refused, and none is started' 5 \
 began=$(date +%s)
 said=$(. "$tmp/lib" && DBUS_SESSION_BUS_ADDRESS="unix:path=$tmp/none" ask key 2>&1)
 judge 'a session that is over is refused' 5 \
-    'key: EREFUSED: keyring: the desktop session can'\''t be asked for "key": Could not *'
+    'key: EREFUSED: keyring: the desktop session cannot be asked for "key": Could not *'
 
 # A prompter that is started and never comes up.
 cat >"$tmp/services/prompter.service" <<END

@@ -388,7 +388,7 @@ verdict 'import: a server of Claude Desktop'
 
 m 0 . '' add files -- npx -y @modelcontextprotocol/server-filesystem "$tmp/project"
 head -c 15000000 /dev/urandom | base64 -w 76 | head -c 20000000 >long.txt
-m 0 . '' call files read_text_file "path=$tmp/project/long.txt"
+m 0 . '' call --raw files read_text_file "path=$tmp/project/long.txt"
 cmp -s "$tmp/out" long.txt || wrong "$(wc -c <"$tmp/out") bytes, or others"
 left="$(ls -A "$tmp/tmp") $(ls -A "$XDG_CACHE_HOME/mcplug")"
 [ "$left" = 'gemini known' ] || wrong "left over: $left"
