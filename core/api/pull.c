@@ -401,20 +401,29 @@ const struct mcplug_event *mcplug_next_event(mcplug *host, int wait_ms)
 
 /* ---- in place of a program's callbacks ---- */
 
-static struct mp_pull *pull_of(const struct mp_registry *registry)
+static void add_state(const struct mp_registry *registry, const char *server, void *arg,
+                      enum mcplug_state state, const struct mcplug_error *why)
 {
-    return &mp_host_of(registry)->pull;
+    struct mcplug_event event = {.type = MCPLUG_EVENT_STATE,
+                                 .server = server,
+                                 .arg = arg,
+                                 .state = state,
+                                 .why = why};
+    mp_pull_add(&mp_host_of(registry)->pull, &event);
+}
+
+static void add_text(const struct mp_registry *registry, enum mcplug_event_type type,
+                     const char *server, void *arg, const char *text, size_t len)
+{
+    struct mcplug_event event = {
+        .type = type, .server = server, .arg = arg, .text = text, .len = len};
+    mp_pull_add(&mp_host_of(registry)->pull, &event);
 }
 
 static void on_state(void *arg, mcplug_server *server, enum mcplug_state state,
                      const struct mcplug_error *why)
 {
-    struct mcplug_event event = {.type = MCPLUG_EVENT_STATE,
-                                 .server = server->name,
-                                 .arg = arg,
-                                 .state = state,
-                                 .why = why};
-    mp_pull_add(pull_of(server->service->registry), &event);
+    add_state(server->service->registry, server->name, arg, state, why);
 }
 
 static void on_changed(void *arg, mcplug_server *server, int kind, const char *uri)
@@ -425,27 +434,19 @@ static void on_changed(void *arg, mcplug_server *server, int kind, const char *u
                                  .kind = (uint32_t)kind,
                                  .text = uri,
                                  .len = uri ? strlen(uri) : 0};
-    mp_pull_add(pull_of(server->service->registry), &event);
+    mp_pull_add(&mp_host_of(server->service->registry)->pull, &event);
 }
 
 static void on_logged(void *arg, mcplug_server *server, const char *params, size_t len)
 {
-    struct mcplug_event event = {.type = MCPLUG_EVENT_LOGGED,
-                                 .server = server->name,
-                                 .arg = arg,
-                                 .text = params,
-                                 .len = len};
-    mp_pull_add(pull_of(server->service->registry), &event);
+    add_text(server->service->registry, MCPLUG_EVENT_LOGGED, server->name, arg, params,
+             len);
 }
 
 static void on_remark(void *arg, mcplug_server *server, const char *line, size_t len)
 {
-    struct mcplug_event event = {.type = MCPLUG_EVENT_REMARK,
-                                 .server = server->name,
-                                 .arg = arg,
-                                 .text = line,
-                                 .len = len};
-    mp_pull_add(pull_of(server->service->registry), &event);
+    add_text(server->service->registry, MCPLUG_EVENT_REMARK, server->name, arg, line,
+             len);
 }
 
 void mp_pull_fill_server(const struct mp_pull *pull, struct mcplug_server_options *o)
@@ -463,40 +464,24 @@ void mp_pull_fill_server(const struct mp_pull *pull, struct mcplug_server_option
 static void on_box_state(void *arg, mcplug_toolbox *box, const char *server,
                          enum mcplug_state state, const struct mcplug_error *why)
 {
-    struct mcplug_event event = {.type = MCPLUG_EVENT_STATE,
-                                 .server = server,
-                                 .arg = arg,
-                                 .state = state,
-                                 .why = why};
-    mp_pull_add(pull_of(box->registry), &event);
+    add_state(box->registry, server, arg, state, why);
 }
 
 static void on_box_changed(void *arg, mcplug_toolbox *box)
 {
-    struct mcplug_event event = {.type = MCPLUG_EVENT_CHANGED, .arg = arg};
-    mp_pull_add(pull_of(box->registry), &event);
+    add_text(box->registry, MCPLUG_EVENT_CHANGED, NULL, arg, NULL, 0);
 }
 
 static void on_box_logged(void *arg, mcplug_toolbox *box, const char *server,
                           const char *params, size_t len)
 {
-    struct mcplug_event event = {.type = MCPLUG_EVENT_LOGGED,
-                                 .server = server,
-                                 .arg = arg,
-                                 .text = params,
-                                 .len = len};
-    mp_pull_add(pull_of(box->registry), &event);
+    add_text(box->registry, MCPLUG_EVENT_LOGGED, server, arg, params, len);
 }
 
 static void on_box_remark(void *arg, mcplug_toolbox *box, const char *server,
                           const char *line, size_t len)
 {
-    struct mcplug_event event = {.type = MCPLUG_EVENT_REMARK,
-                                 .server = server,
-                                 .arg = arg,
-                                 .text = line,
-                                 .len = len};
-    mp_pull_add(pull_of(box->registry), &event);
+    add_text(box->registry, MCPLUG_EVENT_REMARK, server, arg, line, len);
 }
 
 void mp_pull_fill_toolbox(const struct mp_pull *pull, struct mcplug_toolbox_options *o)
