@@ -1,6 +1,7 @@
 #include "base/text.h"
 
 #include "base/buf.h"
+#include "base/mem.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,12 +64,54 @@ uint32_t mp_utf8_get(const unsigned char *p, size_t n)
     return code;
 }
 
+/* By their first character, the last included. Beside control characters, these are
+ * Default_Ignorable_Code_Point of Unicode, separators of lines, annotations, and
+ * characters whose glyph is empty. Spaces of other widths show as what they are. */
+static const struct {
+    uint32_t first, last;
+} deceiving[] = {
+    {0x00, 0x1f},       /* C0 */
+    {0x7f, 0x9f},       /* DEL, C1 */
+    {0xad, 0xad},       /* soft hyphen */
+    {0x34f, 0x34f},     /* combining grapheme joiner */
+    {0x61c, 0x61c},     /* Arabic letter mark, of direction */
+    {0x70f, 0x70f},     /* Syriac abbreviation mark */
+    {0x115f, 0x1160},   /* Hangul fillers */
+    {0x17b4, 0x17b5},   /* Khmer inherent vowels */
+    {0x180b, 0x180f},   /* Mongolian variation selectors, vowel separator */
+    {0x200b, 0x200f},   /* zero width, direction */
+    {0x2028, 0x202e},   /* separators of lines, embedding and override of direction */
+    {0x2060, 0x206f},   /* invisible operators, isolates of direction */
+    {0x2800, 0x2800},   /* Braille without dots */
+    {0x3164, 0x3164},   /* Hangul filler */
+    {0xfe00, 0xfe0f},   /* variation selectors */
+    {0xfeff, 0xfeff},   /* byte order mark */
+    {0xffa0, 0xffa0},   /* Hangul filler of half width */
+    {0xfff0, 0xfffc},   /* reserved, annotations, object replacement */
+    {0x13430, 0x1343f}, /* controls of hieroglyphs */
+    {0x16fe4, 0x16fe4}, /* Khitan filler */
+    {0x1bca0, 0x1bca3}, /* controls of shorthand */
+    {0x1d159, 0x1d159}, /* null notehead */
+    {0x1d173, 0x1d17a}, /* controls of musical notation */
+    {0xe0000, 0xe0fff}, /* tags, more variation selectors */
+};
+
 bool mp_utf8_deceives(uint32_t c)
 {
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x61c ||
-           (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-           (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) ||
-           (c >= 0xe0000 && c <= 0xe007f);
+    size_t low = 0, high = MP_COUNT(deceiving);
+
+    if (c >= 0x20 && c < 0x7f)
+        return false;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (c > deceiving[middle].last)
+            low = middle + 1;
+        else if (c < deceiving[middle].first)
+            high = middle;
+        else
+            return true;
+    }
+    return false;
 }
 
 size_t mp_escape(const char *text, size_t *len, bool multiline, bool more, char *out,

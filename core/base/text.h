@@ -26,7 +26,8 @@ static inline int mp_hex_value(char c)
 
 /* The character of the `n` bytes there, which mp_utf8_len() told. */
 MP_SHARED uint32_t mp_utf8_get(const unsigned char *p, size_t n);
-/* Can it lie about what stands on the screen? Control characters can. */
+/* Can it lie about what stands on the screen? Control characters can, and so can what
+ * shows nothing or turns text round. */
 MP_SHARED bool mp_utf8_deceives(uint32_t code);
 /* Writes `code` as UTF-8 (surrogates and what is above U+10FFFF as U+FFFD);
  * returns its length. */
@@ -43,8 +44,8 @@ static inline char mp_lower(char c)
 bool mp_glob(const char *pattern, const char *text, bool any_case);
 
 /* Makes bytes fit for a terminal: control characters (but newline and tab when
- * `multiline`), escape sequences, bidi overrides, zero-width and tag characters
- * and bytes that are not UTF-8 become visible \x.. or \u{....}. Reads at most
+ * `multiline`), escape sequences, bidi overrides, characters that show nothing and bytes
+ * that are not UTF-8 become visible \x.. or \u{....}. Reads at most
  * `*len` bytes and writes at most `cap`; `*len` becomes what was read. With `more`,
  * an incomplete sequence at the end is left unread. Returns what was written. */
 MP_SHARED size_t mp_escape(const char *text, size_t *len, bool multiline, bool more,

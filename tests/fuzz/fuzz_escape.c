@@ -18,6 +18,10 @@ static void check(const unsigned char *p, size_t len)
             ((p[i + 2] >= 0x8b && p[i + 2] <= 0x8f) ||
              (p[i + 2] >= 0xa8 && p[i + 2] <= 0xae)))
             abort();
+        if (n == 3 && p[i] == 0xef && p[i + 1] == 0xb8 && p[i + 2] <= 0x8f)
+            abort();                                    /* variation selectors */
+        if (n == 4 && p[i] == 0xf3 && p[i + 1] == 0xa0) /* tags */
+            abort();
         i += n;
     }
 }

@@ -4,6 +4,7 @@
 #include "base/text.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static void check_escaped(const char *in, size_t len, bool multiline, const char *want)
@@ -31,6 +32,41 @@ START_TEST(what_could_deceive_a_terminal_becomes_visible)
     ESCAPED("bad\xff\xc3", "bad\\xff\\xc3");
     ESCAPED("lines\n\tstay\r", "lines\n\tstay\\x0d");
     check_escaped("one\nline", 8, false, "one\\x0aline");
+}
+END_TEST
+
+START_TEST(what_shows_nothing_or_turns_text_round_becomes_visible)
+{
+    /* first and last of each range, and the neighbours that people do write */
+    static const uint32_t hidden[] = {
+        0x0,     0x1f,    0x7f,    0x80,    0x9f,    0xad,    0x34f,   0x61c,   0x70f,
+        0x115f,  0x1160,  0x17b4,  0x17b5,  0x180b,  0x180c,  0x180d,  0x180e,  0x180f,
+        0x200b,  0x200c,  0x200d,  0x200e,  0x200f,  0x2028,  0x2029,  0x202a,  0x202e,
+        0x2060,  0x2061,  0x2066,  0x2069,  0x206f,  0x2800,  0x3164,  0xfe00,  0xfe0f,
+        0xfeff,  0xffa0,  0xfff0,  0xfff9,  0xfffb,  0xfffc,  0x13430, 0x1343f, 0x16fe4,
+        0x1bca0, 0x1bca3, 0x1d159, 0x1d173, 0x1d17a, 0xe0000, 0xe0001, 0xe0020, 0xe007f,
+        0xe0100, 0xe01ef, 0xe0fff,
+    };
+    static const uint32_t shown[] = {
+        ' ',     '~',     0xa0,    0xac,    0xae,    0xe9,    0x34e,    0x350,
+        0x61b,   0x61d,   0x115e,  0x1161,  0x17b3,  0x17b6,  0x180a,   0x1810,
+        0x200a,  0x2010,  0x2027,  0x202f,  0x205f,  0x2070,  0x27ff,   0x2801,
+        0x3000,  0x3163,  0x3165,  0xfdff,  0xfe10,  0xff9f,  0xffa1,   0xfffd,
+        0x1f600, 0x1d158, 0x1d172, 0x1d17b, 0xdffff, 0xe1000, 0x10ffff,
+    };
+    char in[4], want[16];
+
+    for (size_t i = 0; i < MP_COUNT(hidden); i++) {
+        size_t n = mp_utf8_put(hidden[i], in);
+        snprintf(want, sizeof want, hidden[i] < 0x80 ? "\\x%02x" : "\\u{%x}",
+                 (unsigned)hidden[i]);
+        check_escaped(in, n, false, want);
+    }
+    for (size_t i = 0; i < MP_COUNT(shown); i++) {
+        size_t n = mp_utf8_put(shown[i], in);
+        snprintf(want, sizeof want, "%.*s", (int)n, in);
+        check_escaped(in, n, false, want);
+    }
 }
 END_TEST
 
@@ -129,6 +165,7 @@ END_TEST
 static void add(TCase *tc)
 {
     tcase_add_test(tc, what_could_deceive_a_terminal_becomes_visible);
+    tcase_add_test(tc, what_shows_nothing_or_turns_text_round_becomes_visible);
     tcase_add_test(tc, utf8_is_judged_strictly);
     tcase_add_test(tc, strings_written_as_json_are_valid_whatever_they_hold);
     tcase_add_test(tc, a_string_never_grows_beyond_its_maximum);
