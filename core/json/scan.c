@@ -124,8 +124,11 @@ static const unsigned char *open_container(struct mp_scan *s, const struct piece
         return fail(s, in, p, TOO_DEEP);
     s->depth++;
     s->is_object = s->is_object << 1 | object;
-    if (s->depth == 2)
+    if (s->depth == 2) {
         s->inner = object && s->slot >= PARAMS;
+        if (!s->bare)
+            s->met = 0;
+    }
     s->state = object ? FIRST_KEY : FIRST_VALUE;
     return p + 1;
 }
@@ -139,15 +142,14 @@ static const unsigned char *close_container(struct mp_scan *s, const struct piec
     return p + 1;
 }
 
-static const unsigned char *open_string(struct mp_scan *s, const struct piece *in,
-                                        const unsigned char *p, bool is_value)
+static void open_string(struct mp_scan *s, const struct piece *in, const unsigned char *p,
+                        bool is_value)
 {
     s->in_string = true;
     s->string_is_value = is_value;
     s->string_at = offset(s, in, p);
     s->key_len = 0;
     s->state = STRING;
-    return p + 1;
 }
 
 /* ---- strings ---- */
@@ -163,40 +165,97 @@ static void note_key(struct mp_scan *s, const unsigned char *from, size_t len)
     s->key_len += (uint8_t)len;
 }
 
-static unsigned find_slot(const struct mp_scan *s)
+/* An escape in a name of level 1 or 2; only those of \uXXXX can be of a known one. */
+static void note_escape(struct mp_scan *s, bool hex)
 {
-    static const unsigned char by_length[] = {OTHER, OTHER, ID,     OTHER,
-                                              OTHER, ERROR, METHOD, JSONRPC};
-    unsigned i = s->key_len < sizeof by_length ? by_length[s->key_len] : OTHER;
-
-    if (i == METHOD && s->key[0] != 'm') /* the one length that three of them have */
-        i = s->key[0] == 'p' ? PARAMS : RESULT;
-    return i != OTHER && memcmp(slots[i].name, s->key, s->key_len) == 0 ? i : OTHER;
+    if (s->string_is_value)
+        return;
+    if (s->depth == 1 && !hex)
+        s->key_len = sizeof s->key + 1;
+    if (s->depth == 1 ? s->bare : s->depth == 2 && s->inner)
+        s->env.names |= MP_KEYS_ESCAPED;
 }
 
-static const unsigned char *end_string(struct mp_scan *s, const struct piece *in,
-                                       const unsigned char *p)
+static void note_code(struct mp_scan *s)
 {
-    size_t at = offset(s, in, p) + 1;
+    unsigned char c = (unsigned char)s->code;
 
-    s->in_string = false;
-    if (s->string_is_value) {
-        end_value(s, at);
-        return p + 1;
+    if (s->code < 0x80)
+        note_key(s, &c, 1);
+    else
+        s->key_len = sizeof s->key + 1;
+}
+
+/* Lengths that are constants are compared without a call. */
+static uint8_t find_slot(const void *key, size_t len)
+{
+    switch (len) {
+    case 2:
+        return memcmp(key, "id", 2) == 0 ? ID : OTHER;
+    case 5:
+        return memcmp(key, "error", 5) == 0 ? ERROR : OTHER;
+    case 6:
+        return memcmp(key, "result", 6) == 0   ? RESULT
+               : memcmp(key, "method", 6) == 0 ? METHOD
+               : memcmp(key, "params", 6) == 0 ? PARAMS
+                                               : OTHER;
+    case 7:
+        return memcmp(key, "jsonrpc", 7) == 0 ? JSONRPC : OTHER;
+    default:
+        return OTHER;
     }
+}
+
+/* A name of the object that is watched, whose closing quote is at `p`. One that did not
+ * come in one piece is not looked at: it may be like another. */
+static void watch_name(struct mp_scan *s, const struct piece *in, const unsigned char *p)
+{
+    if (s->string_at < s->at) {
+        s->env.names |= MP_KEYS_ALIKE;
+        return;
+    }
+    const unsigned char *name = in->start + (s->string_at - s->at) + 1;
+    size_t len = (size_t)(p - name);
+    uint64_t bit = (uint64_t)1 << ((len * 11 + name[0] * 5u + p[-1]) & 63);
+
+    if (s->met & bit)
+        s->env.names |= MP_KEYS_ALIKE;
+    s->met |= bit;
+    if (len == 5 && memcmp(name, "_meta", 5) == 0)
+        s->env.names |= MP_KEYS_META;
+}
+
+/* The quote at `p` ends a name, which began at `string_at`; `key` is the name at level 1,
+ * as far as it may be a known one. */
+static const unsigned char *end_name(struct mp_scan *s, const struct piece *in,
+                                     const unsigned char *p, const void *key, size_t len)
+{
     s->state = COLON;
     if (s->depth == 1 && !s->bare) {
-        s->slot = (uint8_t)find_slot(s);
+        s->slot = find_slot(key, len);
         if (s->slot != OTHER && s->slots & 1u << s->slot) {
             fail(s, in, p, TWICE);
-            s->fault_at -= s->key_len + 1u; /* where the key began */
+            s->fault_at -= offset(s, in, p) - s->string_at; /* where the key began */
             return p;
         }
         s->slots |= (uint8_t)(1u << s->slot);
     } else if (s->depth == 2 && s->inner) {
         s->inner_key.at = s->string_at;
-        s->inner_key.len = at - s->string_at;
+        s->inner_key.len = offset(s, in, p) + 1 - s->string_at;
+        watch_name(s, in, p);
+    } else if (s->depth == 1) {
+        watch_name(s, in, p);
     }
+    return p + 1;
+}
+
+static const unsigned char *end_string(struct mp_scan *s, const struct piece *in,
+                                       const unsigned char *p)
+{
+    s->in_string = false;
+    if (!s->string_is_value)
+        return end_name(s, in, p, s->key, s->key_len);
+    end_value(s, offset(s, in, p) + 1);
     return p + 1;
 }
 
@@ -256,12 +315,12 @@ static const unsigned char *string(struct mp_scan *s, const struct piece *in,
                 return p;
             if (*p == '"')
                 return end_string(s, in, p);
-            s->key_len = sizeof s->key + 1; /* no known name has such a byte */
             if (*p == '\\') {
                 s->state = ESCAPE;
                 p++;
                 break;
             }
+            s->key_len = sizeof s->key + 1; /* no known name has such a byte */
             if (*p < 0x20)
                 return fail(s, in, p, CONTROL);
             s->want = 0;
@@ -272,18 +331,45 @@ static const unsigned char *string(struct mp_scan *s, const struct piece *in,
         case ESCAPE:
             if (!is_escape(*p))
                 return fail(s, in, p, IN_ESCAPE);
+            note_escape(s, *p == 'u');
             s->want = 4;
+            s->code = 0;
             s->state = *p++ == 'u' ? HEX : STRING;
             break;
         default:
             if (mp_hex_value((char)*p) < 0)
                 return fail(s, in, p, IN_ESCAPE);
-            if (--s->want == 0)
+            s->code = (uint16_t)(s->code << 4 | mp_hex_value((char)*p));
+            if (--s->want == 0) {
                 s->state = STRING;
+                if (s->depth == 1 && !s->string_is_value)
+                    note_code(s);
+            }
             p++;
         }
     }
     return p;
+}
+
+/* The string that begins at `p`. Most are plain and end in the same piece: those never
+ * enter the states of strings. */
+static const unsigned char *begin_string(struct mp_scan *s, const struct piece *in,
+                                         const unsigned char *p, bool is_value)
+{
+    const unsigned char *from = p + 1, *quote = mp_skip_plain(from, in->end);
+
+    if (quote == in->end || *quote != '"') {
+        open_string(s, in, p, is_value);
+        if (s->depth == 1 && !is_value)
+            note_key(s, from, (size_t)(quote - from));
+        return string(s, in, quote);
+    }
+    if (!is_value) {
+        s->string_at = offset(s, in, p);
+        return end_name(s, in, quote, from, (size_t)(quote - from));
+    }
+    end_value(s, offset(s, in, quote) + 1);
+    return quote + 1;
 }
 
 /* ---- numbers and literals ---- */
@@ -369,7 +455,7 @@ static const unsigned char *begin_value(struct mp_scan *s, const struct piece *i
         return fail(s, in, p, TOO_MANY);
     switch (*p) {
     case '"':
-        return string(s, in, open_string(s, in, p, true));
+        return begin_string(s, in, p, true);
     case '{':
     case '[':
         return open_container(s, in, p);
@@ -423,7 +509,11 @@ static const unsigned char *structure(struct mp_scan *s, const struct piece *in,
                 return fail(s, in, p, CHARACTER);
             if (!count_token(s, 0))
                 return fail(s, in, p, TOO_MANY);
-            p = string(s, in, open_string(s, in, p, false));
+            p = begin_string(s, in, p, false);
+            if (s->state != COLON || p == in->end || *p != ':')
+                break;
+            s->state = VALUE; /* no space between the key and its colon */
+            p++;
             break;
         case FIRST_VALUE:
             if (*p == ']') {
@@ -478,8 +568,8 @@ static int report(const struct mp_scan *s, struct mcplug_error *err)
         return mp_fail(err, MCPLUG_ETOOBIG, "more than %u values at byte %llu",
                        s->limits.tokens, at);
     case TWICE:
-        return mp_fail(err, MCPLUG_EPROTO, "duplicate member \"%.*s\" at byte %llu",
-                       (int)s->key_len, s->key, at);
+        return mp_fail(err, MCPLUG_EPROTO, "duplicate member \"%s\" at byte %llu",
+                       slots[s->slot].name, at);
     default:
         return mp_fail(err, MCPLUG_EPROTO, "%s at byte %llu", plain[s->fault], at);
     }

@@ -28,6 +28,13 @@ struct mp_scan_limits {
 
 enum { MP_INNER_MAX = 12 };
 
+/* What is to be known of the names in one object. */
+enum mp_key_facts {
+    MP_KEYS_ALIKE = 1,   /* two of them may be the same: mp_view_unique() tells */
+    MP_KEYS_ESCAPED = 2, /* one has an escape */
+    MP_KEYS_META = 4     /* one is "_meta" */
+};
+
 /* For whatever comes from outside: 64 levels, a million values. */
 extern const struct mp_scan_limits mp_scan_defaults;
 
@@ -39,6 +46,7 @@ struct mp_envelope {
      * message with two of the three they stand here one after the other. */
     uint32_t n_inner;
     uint32_t n_inner_seen; /* may be more than were noted */
+    uint8_t names;         /* of them all: enum mp_key_facts */
     struct mp_member inner[MP_INNER_MAX];
 };
 
@@ -58,13 +66,15 @@ struct mp_scan {
     uint8_t low, high; /* what the next continuation byte may be */
     uint8_t slot;      /* which envelope member the value at level 1 is; 0: another */
     uint8_t slots;     /* one bit per envelope member met so far */
-    bool bare;         /* not an envelope: nothing to note */
+    bool bare;         /* not an envelope: nothing to note but `env.names` */
     bool inner;        /* level 2 is an object whose members are noted */
     uint8_t key_len;   /* of `key`; more than it holds: cannot be a known name */
-    char key[7];       /* the open or last key at level 1, as it is written */
+    char key[7];       /* the open or last key at level 1, unescaped */
+    uint16_t code;     /* of an escape, as far as its digits have come */
     uint8_t fault, fault_byte;
     uint64_t fault_at;
     uint32_t depth, tokens;
+    uint64_t met;        /* one bit per hash of a name, of the object that is watched */
     uint64_t is_object;  /* one bit per level, the deepest lowest: object, not array */
     const char *literal; /* the rest of true, false or null */
     size_t value_at, inner_value_at;
@@ -96,7 +106,8 @@ int mp_scan_end(struct mp_scan *s, struct mcplug_error *err);
 void mp_scan_dropped(struct mp_scan *s, size_t count);
 
 /* Scans a whole text at once: is it one JSON value? `env` may be NULL: then the value
- * is no envelope, and members with the names of one may come twice. */
+ * is no envelope, and members with the names of one may come twice. With a scan of one's
+ * own that is `bare`, env.names is of the names of that value, if it is an object. */
 MP_SHARED int mp_scan_text(const char *text, size_t len,
                            const struct mp_scan_limits *limits, struct mp_envelope *env,
                            struct mcplug_error *err);

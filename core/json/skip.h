@@ -67,7 +67,7 @@ static inline bool mp_is_space(unsigned char c)
 static inline const unsigned char *mp_skip_space(const unsigned char *p,
                                                  const unsigned char *end)
 {
-    while (p < end && mp_is_space(*p))
+    while (p < end && *p <= ' ' && mp_is_space(*p))
         p++;
     return p;
 }

@@ -229,6 +229,23 @@ bool mp_view_is_null(mp_view v)
     return mp_bytes_eq(v, "null");
 }
 
+bool mp_view_same(mp_view a, mp_view b)
+{
+    struct mp_str x, y;
+
+    if (a.len == b.len && memcmp(a.data, b.data, a.len) == 0)
+        return true;
+    if (!memchr(a.data, '\\', a.len) && !memchr(b.data, '\\', b.len))
+        return false;
+    mp_str_init(&x, a.len);
+    mp_str_init(&y, b.len);
+    bool same = mp_str_add_view(&x, a) && mp_str_add_view(&y, b) && x.len == y.len &&
+                memcmp(x.data, y.data, x.len) == 0;
+    mp_str_clear(&x);
+    mp_str_clear(&y);
+    return same;
+}
+
 bool mp_view_true(mp_view v)
 {
     return mp_bytes_eq(v, "true");

@@ -36,8 +36,16 @@ MP_SHARED bool mp_view_is_null(mp_view v);
 MP_SHARED bool mp_view_true(mp_view v); /* is it the literal true? */
 MP_SHARED size_t mp_view_count(mp_view container);
 
+/* Every member of the object has a name of its own, escapes resolved: "a" and "\u0061"
+ * are one. Of two, some parsers take the first and some the last, so what is judged by
+ * its members must have each once. MCPLUG_OK, also for what is no object; MCPLUG_EPROTO
+ * and which; MCPLUG_ENOMEM. n log n, whatever the names. */
+int mp_view_unique(mp_view object, struct mcplug_error *err);
+
 /* The key or string, unescaped, equals `text`? */
 MP_SHARED bool mp_view_equals(mp_view string, const char *text);
+/* The same of two keys or strings. */
+bool mp_view_same(mp_view a, mp_view b);
 /* Integers only, as written without fraction or exponent; false when it does not fit. */
 MP_SHARED bool mp_view_int(mp_view v, int64_t *out);
 MP_SHARED bool mp_view_double(mp_view v, double *out);

@@ -88,7 +88,7 @@ START_TEST(names_are_exact)
     struct mp_envelope none = {0};
     static const char *const texts[] = {
         "{\"ID\":1,\"Method\":2,\"PARAMS\":{\"a\":1}}",
-        "{\"i\\u0064\":1,\"\\u0069d\":2,\"result\\u0000\":{}}",
+        "{\"result\\u0000\":{},\"i\\n\":1,\"\\u0130d\":2,\"\\/\":3}",
         "{\"\":1,\"i\":2,\"idd\":3,\"jsonrpc2\":4,\"a-longer-name\":5}",
         "{\"x\":{\"id\":1,\"id\":2}}",
         "{\"\xc3\xa9id\":1,\"error\xc3\xa9\":2}",
@@ -119,6 +119,59 @@ START_TEST(each_of_the_six_may_come_once_only)
                          MCPLUG_EPROTO);
         ck_assert_str_eq(err.text, expected);
         ck_assert_int_eq(mp_scan_text(text, strlen(text), &wide, NULL, &err), MCPLUG_OK);
+
+        /* an escape does not make another name of it */
+        snprintf(text, sizeof text, "{\"\\u00%02x%s\":1,\"%s\":1}", names[i][0],
+                 names[i] + 1, names[i]);
+        snprintf(expected, sizeof expected, "duplicate member \"%s\" at byte %zu",
+                 names[i], strlen(names[i]) + 11);
+        ck_assert_int_eq(mp_scan_text(text, strlen(text), &wide, &env, &err),
+                         MCPLUG_EPROTO);
+        ck_assert_str_eq(err.text, expected);
+    }
+}
+END_TEST
+
+START_TEST(names_may_be_escaped)
+{
+    const char *text = "{\"i\\u0064\":1,\"\\u0070aram\\u0073\":{\"\\u0061\":2}}";
+    struct mp_envelope env = scan(text);
+
+    is_span(text, env.id, "1");
+    is_span(text, env.params, "{\"\\u0061\":2}");
+    ck_assert_uint_eq(env.n_inner, 1);
+    ck_assert_uint_eq(env.names, MP_KEYS_ESCAPED);
+}
+END_TEST
+
+/* However the text is cut, two equal names are never missed. */
+START_TEST(names_that_may_be_the_same_are_noted)
+{
+    static const struct {
+        const char *text;
+        unsigned names;
+    } texts[] = {
+        {"{\"result\":{\"content\":[],\"isError\":true},\"id\":1}", 0},
+        {"{\"result\":{\"content\":[],\"content\":[]},\"id\":1}", MP_KEYS_ALIKE},
+        {"{\"result\":{\"_meta\":{},\"x\":1}}", MP_KEYS_META},
+        {"{\"result\":{\"\":1,\"\":2}}", MP_KEYS_ALIKE},
+        {"{\"other\":{\"a\":1,\"a\":2}}", 0},
+    };
+
+    for (size_t i = 0; i < MP_COUNT(texts); i++) {
+        size_t len = strlen(texts[i].text), used;
+        ck_assert_uint_eq(scan(texts[i].text).names, texts[i].names);
+        for (size_t cut = 1; cut < len; cut++) {
+            struct mp_scan s;
+            mp_scan_init(&s, &wide);
+            ck_assert_int_eq(mp_scan_feed(&s, texts[i].text, cut, false, &used, NULL), 0);
+            ck_assert_int_eq(
+                mp_scan_feed(&s, texts[i].text + cut, len - cut, false, &used, NULL), 0);
+            ck_assert_int_eq(mp_scan_end(&s, NULL), 0);
+            ck_assert_uint_eq(s.env.names & texts[i].names & MP_KEYS_ALIKE,
+                              texts[i].names & MP_KEYS_ALIKE);
+            ck_assert(!(texts[i].names & MP_KEYS_META) || s.env.names);
+        }
     }
 }
 END_TEST
@@ -231,6 +284,8 @@ START_TEST(spans_are_right_in_what_is_kept_of_the_text)
                 mp_str_addc(&kept, '\0');
                 /* what was kept is a text of its own, with the same spans */
                 struct mp_envelope env = scan(kept.data);
+                ck_assert(env.names == s.env.names || s.env.names & MP_KEYS_ALIKE);
+                s.env.names = env.names;
                 ck_assert_mem_eq(&env, &s.env, noted_size(&s.env));
                 mp_str_clear(&kept);
             }
@@ -354,6 +409,8 @@ int main(void)
     tcase_add_test(t, only_objects_have_inner_members);
     tcase_add_test(t, names_are_exact);
     tcase_add_test(t, each_of_the_six_may_come_once_only);
+    tcase_add_test(t, names_may_be_escaped);
+    tcase_add_test(t, names_that_may_be_the_same_are_noted);
     tcase_add_test(t, more_inner_members_than_are_noted_are_counted);
     tcase_add_test(t, a_feed_stops_behind_the_string_that_was_open);
     tcase_add_test(t, a_key_is_told_from_a_value);

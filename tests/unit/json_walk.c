@@ -56,6 +56,72 @@ START_TEST(the_elements_of_an_array_come_in_order)
 }
 END_TEST
 
+START_TEST(members_with_one_name_are_found)
+{
+    static const struct {
+        const char *text, *twice;
+    } texts[] = {
+        {"{}", NULL},
+        {"[1,1]", NULL},
+        {"\"a\"", NULL},
+        {"{\"a\":{\"b\":1},\"b\":2,\"c\":[\"a\"]}", NULL},
+        {"{\"a\":1,\"b\":2,\"a\":3}", "duplicate member \"a\""},
+        {"{\"name\":1,\"n\\u0061me\":2}", "duplicate member \"n\\u0061me\""},
+        {"{\"\\u00e9\":1,\"\xc3\xa9\":2}", "duplicate member \"\xc3\xa9\""},
+        {"{\"\\ud83d\\ude00\":1,\"\xf0\x9f\x98\x80\":2}",
+         "duplicate member \"\xf0\x9f\x98\x80\""},
+        {"{\"a\\/b\":1,\"a/b\":2}", "duplicate member \"a/b\""},
+        {"{\"a\\u0000b\":1,\"a\":2,\"a\\u0000c\":3}", NULL},
+        {"{\"\":1,\"\":2}", "duplicate member \"\""},
+    };
+
+    for (size_t i = 0; i < MP_COUNT(texts); i++) {
+        struct mcplug_error err = MCPLUG_ERROR_INIT;
+        int r = mp_view_unique(mp_text(texts[i].text), &err);
+        ck_assert_int_eq(r, texts[i].twice ? MCPLUG_EPROTO : MCPLUG_OK);
+        ck_assert_str_eq(err.text, texts[i].twice ? texts[i].twice : "");
+    }
+}
+END_TEST
+
+START_TEST(one_pair_among_many_members_is_found)
+{
+    for (size_t n = 2; n < 60; n++)
+        for (size_t twice = 0; twice < n; twice++) {
+            struct mp_str s;
+            mp_str_init(&s, 4096);
+            for (size_t i = 0; i < n; i++)
+                mp_str_addf(&s, "%c\"%s%zu\":1", i ? ',' : '{', i % 3 ? "k" : "\\u006b",
+                            i);
+            ck_assert_int_eq(mp_view_unique(mp_bytes(s.data, s.len + 1), NULL),
+                             MCPLUG_OK);
+            mp_str_addf(&s, ",\"k%zu\":2}", twice);
+            ck_assert_int_eq(mp_view_unique(mp_bytes(s.data, s.len), NULL),
+                             MCPLUG_EPROTO);
+            mp_str_clear(&s);
+        }
+}
+END_TEST
+
+static void look_for_twice(size_t n)
+{
+    static struct mp_str s;
+
+    if (!s.max)
+        mp_str_init(&s, 1 << 24);
+    mp_str_reset(&s);
+    for (size_t i = 0; i < n; i++)
+        mp_str_addf(&s, "%c\"%zu\":1", i ? ',' : '{', 1000000 + i * 7919 % n);
+    mp_str_addc(&s, '}');
+    ck_assert_int_eq(mp_view_unique(mp_bytes(s.data, s.len), NULL), MCPLUG_OK);
+}
+
+START_TEST(many_members_take_little_longer_than_few)
+{
+    ck_assert_double_lt(grows_by(look_for_twice, 3000), 24);
+}
+END_TEST
+
 START_TEST(what_is_no_container_has_nothing_inside)
 {
     static const char *const texts[] = {"",   "1",    "\"abc\"", "null", "{}",
@@ -433,6 +499,9 @@ int main(void)
 
     tcase_add_test(t, the_members_of_an_object_come_in_order);
     tcase_add_test(t, the_elements_of_an_array_come_in_order);
+    tcase_add_test(t, members_with_one_name_are_found);
+    tcase_add_test(t, one_pair_among_many_members_is_found);
+    tcase_add_test(t, many_members_take_little_longer_than_few);
     tcase_add_test(t, what_is_no_container_has_nothing_inside);
     tcase_add_test(t, an_object_has_no_elements_and_an_array_no_members);
     tcase_add_test(t, text_that_no_scan_passed_ends_the_walk);
@@ -451,6 +520,7 @@ int main(void)
     tcase_add_test(t, a_string_beyond_the_maximum_fails);
     tcase_add_test(t, pieces_are_unescaped_like_the_whole);
     tcase_add_test(t, an_escape_that_was_cut_off_is_left_out);
+    tcase_set_timeout(t, 60); /* some are large, and valgrind is slow */
     suite_add_tcase(suite, t);
 
     return run_to_end(suite);

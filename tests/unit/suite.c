@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 int run_to_end(Suite *suite)
 {
@@ -26,4 +27,26 @@ bool offered(const char *name)
     printf("skipped what needs: %s\n", name);
     fflush(stdout);
     return false;
+}
+
+static double seconds(void (*work)(size_t n), size_t n)
+{
+    struct timespec from, to;
+    double best = 1e9;
+
+    for (int i = 0; i < 5; i++) {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+        work(n);
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
+        double took =
+            (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
+        best = took < best ? took : best;
+    }
+    return best;
+}
+
+double grows_by(void (*work)(size_t n), size_t n)
+{
+    double small = seconds(work, n), large = seconds(work, 8 * n);
+    return small > 0 ? large / small : 0;
 }
