@@ -33,11 +33,14 @@ size_t mp_distance(const char *a, const char *b)
 
 void mp_nearest(const char *word, const char *candidate, const char **best)
 {
-    size_t d = mp_distance(word, candidate), len = strlen(word);
+    size_t len = strlen(word), other = strlen(candidate);
     size_t most = len < 3 ? 1 : len < 8 ? 2 : 3; /* more is no typing mistake */
 
+    if (other > len + most || len > other + most) /* there may be very many */
+        return;
+    size_t d = mp_distance(word, candidate);
     /* One edit in a word of one or two letters makes any other such word. */
-    if (d > most || (len < 3 && strlen(candidate) <= len))
+    if (d > most || (len < 3 && other <= len))
         return;
     if (!*best || d < mp_distance(word, *best))
         *best = candidate;

@@ -291,14 +291,35 @@ static void read_in(struct mcplug_config *config, enum mcplug_scope scope,
     mp_free(path);
 }
 
+/* What a file took to read; of one that was refused the text is gone. */
+static size_t source_cost(const struct mp_source *source)
+{
+    return source->file.text.len ? source->file.text.len : MP_PROJECT_MAX / 16;
+}
+
+/* Of the directories above others may be the authors: large files there would make every
+ * command slow, and every TAB. */
 static void read_project(struct mcplug_config *config)
 {
     char *dir = mp_strdup(config->paths.cwd);
+    size_t cost = 0;
+
     if (!dir)
         config->incomplete = true;
     while (dir) {
+        size_t before = config->n_sources;
         read_in(config, MCPLUG_SCOPE_PROJECT, dir, MP_PROJECT_FILE);
         bool top = strcmp(dir, "/") == 0;
+        if (config->n_sources > before)
+            cost += source_cost(&config->sources[before]);
+        if (cost > MP_PROJECT_MAX && !top) {
+            mp_config_note(config, &config->sources[before], NULL, false, "",
+                           (mp_view){0},
+                           "with this one, more than %zu MiB of " MP_PROJECT_FILE
+                           " were read; those in the directories above are ignored",
+                           MP_PROJECT_MAX >> 20);
+            break;
+        }
         char *up = top ? NULL : mp_path_dir(dir);
         if (!top && !up)
             config->incomplete = true;
@@ -480,11 +501,17 @@ static int by_name(const void *a, const void *b)
 static void find_winners(struct mcplug_config *config)
 {
     const struct mp_entry *winner = NULL;
+
+    config->winners = mp_alloc((config->n_entries + 1) * sizeof(struct mp_entry *));
+    if (!config->winners) {
+        config->incomplete = true;
+        return;
+    }
     qsort(config->entries, config->n_entries, sizeof *config->entries, by_name);
     for (size_t i = 0; i < config->n_entries; i++) {
         struct mp_entry *entry = &config->entries[i];
         if (!winner || strcmp(winner->name, entry->name) != 0)
-            winner = entry;
+            winner = config->winners[config->n_winners++] = entry;
         else
             entry->by = winner;
     }
@@ -566,6 +593,8 @@ mcplug_config *mcplug_config_load(const struct mcplug_config_options *options,
     for (size_t i = 0; config->entries && i < config->n_sources; i++)
         if (!config->sources[i].broken)
             read_entries(config, &config->sources[i]);
+    if (config->entries)
+        find_winners(config);
     if (!config->entries || config->incomplete) {
         /* a part of it could be the part that forbids something */
         mp_fail(err, MCPLUG_ENOMEM, "out of memory for the configuration");
@@ -576,7 +605,6 @@ mcplug_config *mcplug_config_load(const struct mcplug_config_options *options,
         mp_config_note(config, &config->sources[MP_CONFIG_FILES - 1], NULL, false, "",
                        (mp_view){0}, "more than %d files; those that follow are ignored",
                        MP_CONFIG_FILES);
-    find_winners(config);
     return config;
 }
 
@@ -605,6 +633,7 @@ void mcplug_config_free(struct mcplug_config *config)
     mp_free(config->new_project);
     mp_free(config->sources);
     mp_free(config->entries);
+    mp_free(config->winners);
     mp_free(config->problems);
     mp_free(config->policy_error);
     mp_policy_free(config->policy);
@@ -617,18 +646,12 @@ void mcplug_config_free(struct mcplug_config *config)
 
 size_t mcplug_config_count(const mcplug_config *config)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < config->n_entries; i++)
-        n += config->entries[i].by == NULL;
-    return n;
+    return config ? config->n_winners : 0;
 }
 
 const char *mcplug_config_name(const mcplug_config *config, size_t i)
 {
-    for (size_t k = 0; k < config->n_entries; k++)
-        if (!config->entries[k].by && i-- == 0)
-            return config->entries[k].name;
-    return NULL;
+    return config && i < config->n_winners ? config->winners[i]->name : NULL;
 }
 
 const char *mcplug_config_problem(mcplug_config *config, size_t i)
@@ -658,9 +681,18 @@ mcplug_entry *mcplug_entry_at(const mcplug_config *config, size_t i)
 
 mcplug_entry *mcplug_entry_find(const mcplug_config *config, const char *name)
 {
-    for (size_t i = 0; i < config->n_entries; i++)
-        if (!config->entries[i].by && strcmp(config->entries[i].name, name) == 0)
-            return &config->entries[i];
+    size_t low = 0, high = config && name ? config->n_winners : 0;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(config->winners[middle]->name, name);
+        if (order == 0)
+            return config->winners[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
     return NULL;
 }
 

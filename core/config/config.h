@@ -27,7 +27,9 @@
 #define MP_ENTRY_DEPTH 32               /* brackets in brackets */
 #define MP_CONFIG_FILES 256             /* that are read, all scopes together */
 #define MP_CONFIG_SERVERS 4096          /* entries of one file */
-#define MP_TIME_MAX (365 * 86400000LL)  /* ms that an entry may say */
+#define MP_PROJECT_MAX                                                                   \
+    ((size_t)4 << 20) /* bytes of project files, after which none is read */
+#define MP_TIME_MAX (365 * 86400000LL)    /* ms that an entry may say */
 #define MP_PROBLEMS_MAX 1000
 
 #define MP_SCOPES (MCPLUG_SCOPE_PACKAGE + 1)
@@ -76,6 +78,8 @@ struct mcplug_config {
     size_t n_sources;
     struct mp_entry *entries; /* by name; of one name, the winner first */
     size_t n_entries;
+    struct mp_entry **winners; /* of each name, in the same order */
+    size_t n_winners;
     struct mp_problem *problems;
     size_t n_problems;
     bool too_many;   /* files */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Schemas come from peers: some refer to themselves, and some do so from many places
- * at every level. */
+ * at every level. A step is the look at one schema, type, choice or element. */
 enum { DEPTH_MAX = 32, STEPS_MAX = 100000, NAMES_MAX = 10000 };
 
 /* ---- references ---- */
@@ -92,7 +92,8 @@ void mp_schemas_add(struct mp_schemas *set, const json_t *schema)
 static void add_all(struct mp_schemas *set, const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list) && set->n < MP_COUNT(set->of); i++)
-        mp_schemas_add(set, json_array_get(list, i));
+        if (!json_is_true(json_array_get(list, i))) /* which says nothing */
+            mp_schemas_add(set, json_array_get(list, i));
 }
 
 void mp_schemas_expand(struct mp_schemas *set, bool choices)
@@ -109,22 +110,25 @@ void mp_schemas_expand(struct mp_schemas *set, bool choices)
     }
 }
 
-/* The types that `schema` itself names, one after the other; NULL: there are no more. */
-static const char *type_of(const json_t *schema, size_t i)
+/* The types that `schema` itself names, one after the other, from `*i` = 0; NULL: there
+ * are no more. */
+static const char *next_type(const json_t *schema, size_t *i)
 {
     const json_t *type = json_object_get(schema, "type");
+    const char *name = NULL;
+
     if (!json_is_array(type))
-        return i == 0 ? json_string_value(type) : NULL;
-    while (i < json_array_size(type) && !json_is_string(json_array_get(type, i)))
-        i++;
-    return json_string_value(json_array_get(type, i));
+        return (*i)++ == 0 ? json_string_value(type) : NULL;
+    while (!name && *i < json_array_size(type))
+        name = json_string_value(json_array_get(type, (*i)++));
+    return name;
 }
 
 static bool names_type(const json_t *schema, const char *name)
 {
     const char *type;
 
-    for (size_t i = 0; (type = type_of(schema, i)); i++)
+    for (size_t i = 0; (type = next_type(schema, &i));)
         if (strcmp(type, name) == 0)
             return true;
     return false;
@@ -222,11 +226,36 @@ struct check {
 static bool accepts(struct check *c, const json_t *schema, const json_t *value,
                     unsigned depth);
 
+/* That many are looked at, which there may be no steps for: the last ones are for free,
+ * so that a list has an answer. */
+static void spend(struct check *c, size_t steps)
+{
+    c->steps -= steps < c->steps ? (unsigned)steps : c->steps;
+}
+
+/* What it takes to compare with it. */
+static size_t weight(const json_t *value)
+{
+    return 1 + json_array_size(value) + json_object_size(value) +
+           json_string_length(value) / 1024;
+}
+
 static bool same(const json_t *a, const json_t *b)
 {
     if (json_is_number(a) && json_is_number(b) && json_typeof(a) != json_typeof(b))
         return json_number_value(a) == json_number_value(b);
     return json_equal(a, b);
+}
+
+/* 1.0 and 1e3 are integers, and so is every double from 2^53 on. */
+static bool is_whole(const json_t *value)
+{
+    const double exact = 9007199254740992;
+    double d = json_real_value(value);
+
+    if (!json_is_real(value))
+        return json_is_integer(value);
+    return d <= -exact || d >= exact || d == (double)(int64_t)d;
 }
 
 static bool is_type(const json_t *value, const char *name)
@@ -242,17 +271,20 @@ static bool is_type(const json_t *value, const char *name)
         return true;
     if (strcmp(name, "number") == 0)
         return json_is_number(value);
+    if (strcmp(name, "integer") == 0)
+        return is_whole(value);
     for (size_t i = 0; i < MP_COUNT(names); i++)
         known = known || strcmp(names[i], name) == 0;
     return !known; /* a type that we never heard of is the peer's affair */
 }
 
-static bool type_accepts(const json_t *schema, const json_t *value)
+static bool type_accepts(struct check *c, const json_t *schema, const json_t *value)
 {
     const json_t *type = json_object_get(schema, "type");
     const char *name;
 
-    for (size_t i = 0; (name = type_of(schema, i)); i++)
+    spend(c, json_array_size(type));
+    for (size_t i = 0; (name = next_type(schema, &i));)
         if (is_type(value, name))
             return true;
     return !json_is_string(type) && json_array_size(type) == 0;
@@ -262,7 +294,7 @@ static bool lists(struct check *c, const json_t *choices, const json_t *value)
 {
     size_t n = json_array_size(choices);
 
-    c->steps -= n < c->steps ? (unsigned)n : c->steps;
+    spend(c, n * weight(value));
     for (size_t i = 0; i < n; i++)
         if (same(json_array_get(choices, i), value))
             return true;
@@ -273,16 +305,16 @@ static bool lists(struct check *c, const json_t *choices, const json_t *value)
 static bool list_accepts(struct check *c, const json_t *list, const json_t *value,
                          bool all, unsigned depth)
 {
-    for (size_t i = 0; i < json_array_size(list); i++)
+    for (size_t i = 0; i < json_array_size(list) && c->steps; i++)
         if (accepts(c, json_array_get(list, i), value, depth) != all)
             return !all;
-    return all || json_array_size(list) == 0;
+    return all || !c->steps || json_array_size(list) == 0;
 }
 
 static bool elements_accept(struct check *c, const json_t *schema, const json_t *array,
                             unsigned depth)
 {
-    for (size_t i = 0; i < json_array_size(array); i++) {
+    for (size_t i = 0; i < json_array_size(array) && c->steps; i++) {
         const json_t *of = element_of(schema, i);
         if (of && !accepts(c, of, json_array_get(array, i), depth))
             return false;
@@ -305,7 +337,7 @@ static bool accepts(struct check *c, const json_t *schema, const json_t *value,
     const json_t *target = referred(c->root, schema);
     const json_t *choices = json_object_get(schema, "enum");
     const json_t *only = json_object_get(schema, "const");
-    return type_accepts(schema, value) &&
+    return type_accepts(c, schema, value) &&
            (!json_is_array(choices) || lists(c, choices, value)) &&
            (!only || same(only, value)) &&
            (!target || accepts(c, target, value, depth)) &&
@@ -384,7 +416,7 @@ static void say_schema(struct words *w, const json_t *schema)
         say_value(w, only);
     if (only || json_array_size(choices))
         return;
-    for (size_t i = 0; (type = type_of(schema, i)); i++)
+    for (size_t i = 0; (type = next_type(schema, &i));)
         say_type(w, type);
 }
 

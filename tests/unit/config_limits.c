@@ -93,6 +93,41 @@ START_TEST(a_working_directory_of_any_depth_is_no_failure)
 }
 END_TEST
 
+/* A tree of directories with large files must not make every command slow. */
+START_TEST(of_project_files_those_above_the_limit_are_not_read)
+{
+    const char *large = servers(4000, "{\"command\":\"a command of two hundred letters .."
+                                      "................................................"
+                                      "................................................"
+                                      "................................................"
+                                      "...\"}");
+    size_t fit = MP_PROJECT_MAX / text.len + 1;
+    size_t len = text.len;
+    char name[32];
+
+    give(ABOVE, "{'mcpServers':{'too-far':{}}}");
+    for (size_t i = 0; i < 2 * fit; i++) {
+        int fd = open(MP_PROJECT_FILE, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        ck_assert_int_eq(write(fd, large, len), (ssize_t)len);
+        close(fd);
+        snprintf(name, sizeof name, "%zu", i);
+        ck_assert_int_eq(mkdir(name, 0700), 0);
+        ck_assert_int_eq(chdir(name), 0);
+    }
+    load();
+    ck_assert_uint_eq(config->n_sources, fit);
+    ck_assert_uint_eq(config->n_entries, fit * 4000);
+    ck_assert_uint_eq(mcplug_config_count(config), 4000);
+    ck_assert_ptr_null(mcplug_entry_find(config, "too-far"));
+    ck_assert_ptr_nonnull(mcplug_entry_find(config, "s0"));
+    ck_assert_ptr_nonnull(mcplug_entry_find(config, "s3999"));
+    ck_assert_ptr_null(mcplug_entry_find(config, "s4000"));
+    ck_assert_uint_eq(config->n_problems, 1);
+    ck_assert_ptr_nonnull(strstr(mcplug_config_problem(config, 0),
+                                 "those in the directories above are ignored"));
+}
+END_TEST
+
 START_TEST(as_many_servers_as_the_limit_are_read_and_not_one_more)
 {
     make_dirs(USER);
@@ -285,6 +320,7 @@ static void add(TCase *t)
     tcase_add_test(t, files_beyond_the_limit_are_a_problem);
     tcase_add_test(t, of_more_given_files_than_the_limit_the_first_are_left_out);
     tcase_add_test(t, a_working_directory_of_any_depth_is_no_failure);
+    tcase_add_test(t, of_project_files_those_above_the_limit_are_not_read);
     tcase_add_test(t, as_many_servers_as_the_limit_are_read_and_not_one_more);
     tcase_add_test(t, an_entry_of_the_limit_is_read_and_one_byte_more_breaks_it);
     tcase_add_test(t, an_entry_as_deep_as_the_limit_is_read_and_one_deeper_is_broken);
