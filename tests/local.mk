@@ -51,6 +51,7 @@ unit_tests = \
 	tests/unit/common_header \
 	tests/unit/common_ide \
 	tests/unit/common_ide_file \
+	tests/unit/common_ip \
 	tests/unit/common_ports \
 	tests/unit/common_sse \
 	tests/unit/common_url \

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/option.h"
+#include "plugins/common/url.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -290,7 +291,7 @@ static bool is_ours(const struct reader *r, const struct cli_option *o)
     const struct cli_list *words = &r->args->words;
     const struct cli_command *c = r->args->command;
 
-    if (!c || !(c->flags & CLI_COMMAND) || words->n < 2 || strstr(words->items[1], "://"))
+    if (!c || !(c->flags & CLI_COMMAND) || words->n < 2 || url_scheme(words->items[1]))
         return true;
     for (size_t i = 0; o && i < MP_COUNT(ours); i++)
         if (strcmp(o->name, ours[i]) == 0)

@@ -9,6 +9,7 @@
 #include "cli/base/packages.h"
 #include "cli/base/key_value.h"
 #include "cli/complete/words.h"
+#include "plugins/common/url.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static bool is_url(struct cli *cli, const char *word)
     char scheme[33];
     size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyz");
 
-    if (strstr(word, "://"))
+    if (url_scheme(word))
         return true;
     if (n < 2 || n >= sizeof scheme || word[n] != ':')
         return false;
@@ -212,7 +213,7 @@ static bool check_words(struct cli *cli, const char *first, bool url)
         cli_error("transport \"%.32s\": expected a URL, got \"%.100s\"", type, first);
     else if (first && !url && cli_is_address(first))
         cli_error(CLI_NO_SCHEME, first);
-    else if (first && !url && strstr(first, "://"))
+    else if (first && !url && url_scheme(first))
         cli_error("transport \"%.32s\": expected a command, got the URL \"%.100s\"", type,
                   first);
     else

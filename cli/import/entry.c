@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "plugins/common/url.h"
 
 #include <strings.h>
 
@@ -290,6 +291,14 @@ static void open_command(struct cli_import_form *e)
         e->at[CLI_F_COMMAND] = mp_bytes(NULL, 0);
 }
 
+static bool is_url(mp_view text)
+{
+    char *copy = mp_view_strdup(text);
+    bool is = copy && url_scheme(copy);
+    mp_free(copy);
+    return is;
+}
+
 /* The URL that the program would use. */
 static mp_view choose_url(const struct cli_import_form *e)
 {
@@ -297,8 +306,7 @@ static mp_view choose_url(const struct cli_import_form *e)
         return e->at[CLI_F_HTTP_URL];
     if (cli_form_is_said(e->at[CLI_F_URL]))
         return e->at[CLI_F_URL];
-    if (cli_form_is_said(e->at[CLI_F_TCP]) &&
-        memmem(e->at[CLI_F_TCP].data, e->at[CLI_F_TCP].len, "://", 3))
+    if (cli_form_is_said(e->at[CLI_F_TCP]) && is_url(e->at[CLI_F_TCP]))
         return e->at[CLI_F_TCP];
     return mp_bytes(NULL, 0);
 }

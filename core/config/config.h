@@ -114,7 +114,7 @@ int mp_config_note(struct mcplug_config *config, const struct mp_source *source,
 /* ---- schema.c ---- */
 
 /* What can be said of an entry without its module: the shapes of the keys that every
- * server may have. */
+ * server may have, and whether its URL is one that all read alike. */
 void mp_entry_check_shape(struct mp_entry *entry);
 /* Checks a part of an entry that a program gives in place: the keys of its transport, or
  * those of its supervision. `name` begins messages; `json`, any text, becomes the object.
@@ -130,8 +130,8 @@ int mp_entry_broken(const struct mp_entry *entry, size_t before, int code,
 void mp_entry_check(struct mp_entry *entry, const char *transport,
                     const struct mcplug_option *options);
 
-/* And its URL, as far as it can be told without variables: one that can be read, of a
- * scheme that the transport takes (`accepts` as in its feature; NULL: any). */
+/* And its URL, as far as it can be told without variables: of a scheme that the transport
+ * takes (`accepts` as in its feature; NULL: any). */
 void mp_entry_check_url(struct mp_entry *entry, const char *transport,
                         const char *const *accepts);
 /* The settings beside the name of its probe, against what that declares. */

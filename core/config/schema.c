@@ -95,6 +95,39 @@ static bool is_walkable(struct mp_entry *entry, const char *wanted)
     return false;
 }
 
+static bool accepts_scheme(const char *const *accepts, const char *url, size_t len)
+{
+    for (size_t i = 0; accepts[i]; i++)
+        if (strlen(accepts[i]) == len && strncasecmp(accepts[i], url, len) == 0)
+            return true;
+    return false;
+}
+
+/* Whatever follows the colon: url_parse() says what is wrong with it. */
+static bool is_web(const char *url, size_t scheme)
+{
+    static const char *const web[] = {"http", "https", "ws", "wss", NULL};
+    return url[scheme] == ':' && accepts_scheme(web, url, scheme);
+}
+
+/* Before anyone is asked whether it may be used: a host that a person would read as
+ * another one is never shown for approval. One with variables is seen when they are
+ * known. */
+static void check_web(struct mp_entry *entry, mp_view value)
+{
+    char *url = mp_view_strdup(value);
+    struct url parts;
+
+    if (!url && mp_view_is_string(value))
+        mp_entry_no_memory(entry);
+    if (url && !strstr(url, "${") && is_web(url, strcspn(url, ":"))) {
+        const char *wrong = url_parse(url, &parts);
+        if (wrong)
+            mp_entry_complain(entry, false, ".url", value, "%s", wrong);
+    }
+    mp_free(url);
+}
+
 void mp_entry_check_shape(struct mp_entry *entry)
 {
     struct mp_walk w = mp_walk_into(entry->json);
@@ -116,6 +149,7 @@ void mp_entry_check_shape(struct mp_entry *entry)
             key->check(entry, below, value);
     }
     check_probe_has_url(entry);
+    check_web(entry, url);
     if (command.len && url.len)
         mp_entry_complain(entry, false, "", url,
                           "has both \"command\" and \"url\"; remove one");
@@ -309,21 +343,12 @@ void mp_entry_check_probe(struct mp_entry *entry, const char *probe,
         mp_options_check(&check, settings);
 }
 
-static bool accepts_scheme(const char *const *accepts, const char *url, size_t len)
-{
-    for (size_t i = 0; accepts[i]; i++)
-        if (strlen(accepts[i]) == len && strncasecmp(accepts[i], url, len) == 0)
-            return true;
-    return false;
-}
-
 void mp_entry_check_url(struct mp_entry *entry, const char *transport,
                         const char *const *accepts)
 {
     mp_view value = mp_view_get(entry->json, "url");
     char *url = mp_view_strdup(value);
     size_t scheme = url ? strcspn(url, ":") : 0;
-    struct url parts;
 
     if (url && memchr(url, '$', scheme) == NULL && accepts &&
         !accepts_scheme(accepts, url, scheme)) {
@@ -331,11 +356,6 @@ void mp_entry_check_url(struct mp_entry *entry, const char *transport,
             entry, false, ".url", value,
             "transport \"%.32s\" does not support URLs that begin with \"%.*s\"",
             transport, (int)(scheme < 32 ? scheme : 32), url);
-    } else if (url && !strstr(url, "${") && strstr(url, "://") &&
-               (strncasecmp(url, "http", 4) == 0 || strncasecmp(url, "ws", 2) == 0)) {
-        const char *wrong = url_parse(url, &parts);
-        if (wrong)
-            mp_entry_complain(entry, false, ".url", value, "%s", wrong);
     }
     mp_free(url);
 }

@@ -1,6 +1,8 @@
 /* plugins/common/url.c - the addresses of servers, see url.h */
 #include "url.h"
 
+#include "ip.h"
+
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +12,9 @@ enum { NAME_MAX_LEN = 253, LABEL_MAX_LEN = 63, REDIRECTS_MAX = 3 };
 static const char too_long[] = "is too long";
 static const char bad_scheme[] = "does not begin with http://, https://, ws:// or wss://";
 static const char bad_host[] = "has a malformed host name";
+static const char beyond_ascii[] = "has a character beyond ASCII, which needs an escape";
+static const char foreign_host[] =
+    "has letters beyond ASCII in its host name; write that in its xn-- form";
 
 /* ---- letters, whatever the locale ------------------------------------------ */
 
@@ -44,11 +49,19 @@ static const char *check_text(const char *text)
         if (*p <= ' ' || *p == 0x7F)
             return "has a blank or control character";
         if (*p > 0x7F)
-            return "has a character beyond ASCII, which needs an escape";
+            return beyond_ascii;
         if (*p == '\\')
             return "has a backslash";
     }
     return NULL;
+}
+
+static int has_beyond_ascii(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)text[i] > 0x7F)
+            return 1;
+    return 0;
 }
 
 /* Returns the length of the scheme with "://", 0 when it is none of ours. */
@@ -193,12 +206,14 @@ static const char *parse(const char *text, int pattern, struct url *out)
     if (!text || !text[0])
         return "is empty";
     const char *why = check_text(text);
+    size_t at = why && why != beyond_ascii ? 0 : parse_scheme(text, &url);
+    size_t len = strcspn(text + at, "/?#");
+    if (why == beyond_ascii && at > 0 && has_beyond_ascii(text + at, len))
+        return foreign_host;
     if (why)
         return why;
-    size_t at = parse_scheme(text, &url);
     if (at == 0)
         return bad_scheme;
-    size_t len = strcspn(text + at, "/?#");
     why = parse_authority(text + at, len, pattern, &url);
     if (why)
         return why;
@@ -242,16 +257,9 @@ int url_same_origin(const struct url *a, const struct url *b)
 
 int url_is_loopback(const struct url *url)
 {
-    static const char name[] = "localhost";
-    size_t len = strlen(url->host), tail = sizeof name - 1;
-    struct in_addr address;
+    char host[URL_HOST_MAX];
 
-    if (url->is_ipv6)
-        return strcmp(url->host, "::1") == 0;
-    if (inet_pton(AF_INET, url->host, &address) == 1)
-        return strncmp(url->host, "127.", 4) == 0;
-    return len >= tail && strcmp(url->host + len - tail, name) == 0 &&
-           (len == tail || url->host[len - tail - 1] == '.');
+    return ip_plain_host(url->host, host, sizeof host) && ip_host_is_loopback(host);
 }
 
 void url_origin(const struct url *url, char *out, size_t size)
@@ -264,20 +272,47 @@ void url_origin(const struct url *url, char *out, size_t size)
     snprintf(out, size, "%s://%s%s%s%s", url->scheme, open, url->host, close, port);
 }
 
+size_t url_scheme(const char *text)
+{
+    size_t n = 0;
+
+    while (is_letter(text[n]) ||
+           (n > 0 && text[n] && (is_digit(text[n]) || strchr("+.-", text[n]))))
+        n++;
+    return strncmp(text + n, "://", 3) == 0 ? n : 0;
+}
+
+/* Where the host begins behind a user name, in a text that has one which every reader
+ * takes for that; 0: it has none, or readers differ. */
+static size_t behind_login(const char *text)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                  "0123456789-._~!$&'()*+,;=:%";
+    size_t scheme = url_scheme(text), at = scheme + 3;
+
+    if (scheme == 0)
+        return 0;
+    at += strspn(text + at, letters);
+    if (text[at] != '@')
+        return 0;
+    at++;
+    size_t host = strspn(text + at, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                    "0123456789-._:[]");
+    return host > 0 && (!text[at + host] || strchr("/?#", text[at + host])) ? at : 0;
+}
+
 void url_place(const char *text, char *out, size_t size)
 {
-    const char *slashes = strstr(text, "://"), *host = slashes ? slashes + 3 : "";
-    const char *sign = memrchr(host, '@', strcspn(host, "/?#"));
-    size_t len = strcspn(text, "?#");
+    size_t len = strcspn(text, "?#"), host;
     struct url url;
 
     if (!url_parse(text, &url)) {
         url_origin(&url, out, size);
         size_t at = strlen(out);
         snprintf(out + at, size - at, "%.*s", (int)(len - url.target), text + url.target);
-    } else if (sign && !strchr(sign + 1, '@')) {
-        snprintf(out, size, "%.*s%.*s", (int)(host - text), text,
-                 (int)strcspn(sign + 1, "?#"), sign + 1);
+    } else if ((host = behind_login(text)) > 0 && !strchr(text + host, '@')) {
+        snprintf(out, size, "%.*s%.*s", (int)(url_scheme(text) + 3), text,
+                 (int)strcspn(text + host, "?#"), text + host);
     } else { /* what is before a later @ may be a password with a slash in it */
         snprintf(out, size, "%.*s", (int)(strchr(text, '@') ? strcspn(text, ":") : len),
                  text);

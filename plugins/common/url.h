@@ -1,8 +1,9 @@
 /* plugins/common/url.h - the addresses of servers, and where a request may go.
  *
  * Strict on purpose: what is accepted here means the same to every other reader of
- * URLs. No user names, no backslashes, no blanks or control characters, no escapes in
- * host names, ports from 1 to 65535. Pure functions, no memory.
+ * URLs. No user names, no backslashes, no blanks or control characters, no escapes and no
+ * letters beyond ASCII in host names (xn-- is their form on the wire, and what a person
+ * can tell from others), ports from 1 to 65535. Pure functions, no memory.
  */
 #ifndef MCPLUG_COMMON_URL_H
 #define MCPLUG_COMMON_URL_H
@@ -26,8 +27,13 @@ struct url {
  * name; use a header"). */
 const char *url_parse(const char *text, struct url *out);
 
+/* The length of the scheme that `text` begins with, of any kind, when :// follows it; 0:
+ * it is not such a URL. What is a URL is asked here, and its parts are taken from
+ * url_parse(): readers of their own differ in some case. */
+size_t url_scheme(const char *text);
+
 /* The same for a pattern of URLs: * may stand in the host and for the port, which is 0
- * then, and IPv4 addresses may have any spelling. */
+ * then, and IPv4 addresses may have any spelling (ip.h). */
 const char *url_parse_pattern(const char *text, struct url *out);
 
 /* The address that a host is, one of IPv4 as ::ffff:a.b.c.d, in whatever spelling some
@@ -37,15 +43,15 @@ int url_address(const char *host, unsigned char out[16]);
 /* Scheme, host and port alike. ws counts as http, wss as https. */
 int url_same_origin(const struct url *a, const struct url *b);
 
-/* Is it this machine: localhost, *.localhost, 127.0.0.0/8, ::1? */
+/* Is it this machine, see ip_host_is_loopback()? */
 int url_is_loopback(const struct url *url);
 
 /* "scheme://host[:port]" without the default port; for messages. */
 void url_origin(const struct url *url, char *out, size_t size);
 
 /* The same with the path, of any text that may be an address: without user name and
- * query, and where it can't be told what is a password, the scheme alone. For messages.
- */
+ * query, and where readers differ on what is a password and what the host, the scheme
+ * alone. For messages. */
 void url_place(const char *text, char *out, size_t size);
 
 /* Resolves `reference` (absolute, //host, /path, path, ?query; dot segments are removed)

@@ -15,6 +15,7 @@
 #ifndef MCPLUG_FETCH_CLIENT_H
 #define MCPLUG_FETCH_CLIENT_H
 
+#include "../common/ip.h"
 #include "../common/url.h"
 
 #include <curl/curl.h>

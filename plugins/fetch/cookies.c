@@ -137,14 +137,14 @@ static int is_ours(const struct mcplug_fetch_client *client, struct part domain)
 {
     const char *host = client->origin.host;
     size_t n = strlen(host);
-    unsigned char address[16];
+    unsigned char address[IP_BYTES];
     if (domain.len > 0 && *domain.at == '.') {
         domain.at++;
         domain.len--;
     }
     if (domain.len == n)
         return strncasecmp(host, domain.at, n) == 0;
-    return domain.len > 0 && domain.len < n && !url_address(host, address) &&
+    return domain.len > 0 && domain.len < n && !ip_read(host, address) &&
            host[n - domain.len - 1] == '.' &&
            strncasecmp(host + n - domain.len, domain.at, domain.len) == 0;
 }

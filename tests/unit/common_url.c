@@ -141,10 +141,20 @@ START_TEST(what_others_might_read_differently_is_refused)
         {"http://h/#\x7f", "control"},
         {"http://h/\x80", "ASCII"},
         {"http://h/\xc3\xa9", "ASCII"},
+        {"http://h/\xd0\xb0", "needs an escape"},
         {"http://b\xc3\xbc"
          "cher.example/",
-         "ASCII"},
-        {"http://\xef\xbd\x88/", "ASCII"},
+         "xn--"},
+        {"http://\xd0\xb0pple.example/x", "xn--"},
+        {"http://\xef\xbd\x88/", "xn--"},
+        {"http://\xef\xbd\x88", "xn--"},
+        {"http://h\xef\xbc\x8f@evil/", "xn--"},
+        {"http://evil.example\\@\xd0\xb0/", "backslash"},
+        {"\xd0\xb0://h/", "ASCII"},
+        {"https:x/?://good/", "begin with"},
+        {"https:///good/", "no host"},
+        {"https:////good/", "no host"},
+        {"http://h\t/", "control"},
         {"http://127.1/", "IPv4"},
         {"http://2130706433/", "IPv4"},
         {"http://0/", "IPv4"},
@@ -275,9 +285,11 @@ START_TEST(this_machine_is_known_by_its_names)
         {"http://localhost.evil/", 0}, {"http://notlocalhost/", 0},
         {"http://127.0.0.1.evil/", 0}, {"http://127.evil/", 0},
         {"http://128.0.0.1/", 0},      {"http://12.7.0.1/", 0},
-        {"http://[::2]/", 0},          {"http://[::]/", 0},
-        {"http://0.0.0.0/", 0},        {"http://example.com/localhost", 0},
-        {"http://h?localhost", 0},
+        {"http://[::2]/", 0},          {"http://[::]/", 1},
+        {"http://0.0.0.0/", 1},        {"http://example.com/localhost", 0},
+        {"http://h?localhost", 0},     {"http://localhost./", 1},
+        {"http://a.localhost./", 1},   {"http://[::ffff:127.0.0.1]/", 1},
+        {"http://0.0.0.1/", 0},        {"http://[::ffff:128.0.0.1]/", 0},
     };
     for (size_t i = 0; i < COUNT(table); i++) {
         struct url u;
@@ -311,6 +323,22 @@ START_TEST(an_origin_is_written_without_the_default_port)
 }
 END_TEST
 
+START_TEST(a_scheme_is_what_stands_before_two_slashes)
+{
+    static const struct {
+        const char *text;
+        size_t want;
+    } table[] = {
+        {"http://h", 4}, {"HTTPS://", 5},  {"git+ssh://h", 7},      {"a://", 1},
+        {"1a://h", 0},   {"http:/h", 0},   {"https:x/?://good", 0}, {"./x://h", 0},
+        {"://h", 0},     {" http://h", 0}, {"ht\ttp://h", 0},       {"", 0},
+        {"x", 0},        {"a b://h", 0},   {"\xd0\xb0://h", 0},     {"-://h", 0},
+    };
+    for (size_t i = 0; i < COUNT(table); i++)
+        ck_assert_msg(url_scheme(table[i].text) == table[i].want, "%s", table[i].text);
+}
+END_TEST
+
 START_TEST(a_place_has_no_query_and_no_user_name)
 {
     static const char *const table[][2] = {
@@ -326,6 +354,15 @@ START_TEST(a_place_has_no_query_and_no_user_name)
         {"https://h h/x?y=a@b", "https"},
         {"other://h/x#y", "other://h/x"},
         {"other:me@h", "other"},
+        {"ssh://me@h/x?y", "ssh://h/x"},
+        {"https://evil.example\\@good.example/", "https"},
+        {"https://evil.example/@good.example/", "https://evil.example/@good.example/"},
+        {"https://evil.example\t@good.example/", "https"},
+        {"https://evil.example%5c@good.example\\x/", "https"},
+        {"https://a@b\xd0\xb0.example/", "https"},
+        {"https:x/?://me@good.example/", "https"},
+        {"https://me@[::1]:8/x", "https://[::1]:8/x"},
+        {"://me@h", ""},
         {"", ""},
     };
     char out[URL_HOST_MAX + 32];
@@ -594,6 +631,7 @@ int main(void)
     tcase_add_test(t, origins_are_compared_by_scheme_host_and_port);
     tcase_add_test(t, this_machine_is_known_by_its_names);
     tcase_add_test(t, an_origin_is_written_without_the_default_port);
+    tcase_add_test(t, a_scheme_is_what_stands_before_two_slashes);
     tcase_add_test(t, a_place_has_no_query_and_no_user_name);
     tcase_add_test(t, a_pattern_may_have_stars_in_host_and_port);
     tcase_add_test(t, one_address_is_the_same_in_all_its_spellings);

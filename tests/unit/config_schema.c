@@ -576,14 +576,17 @@ START_TEST(a_url_has_to_be_one_that_the_transport_takes)
         mp_entry_check_url(entry("s"), "x", schemes);
         check_row(&rows[i], i);
     }
-    static const char *const wrong[] = {"http://", "http://h:0/", "https://a b/",
-                                        "ws://[::1/"};
+    static const char *const wrong[] = {
+        "http://",           "http://h:0/",     "https://a b/", "ws://[::1/",
+        "https:x/?://good/", "https:///good/",  "https:h",      "HTTPS:/h",
+        "https://e@good/",   "https://e%5c@h/", "wss:h"};
     for (size_t i = 0; i < MP_COUNT(wrong); i++) {
         char body[64];
         snprintf(body, sizeof body, "{'url':'%s'}", wrong[i]);
         load_entry(body);
-        mp_entry_check_url(entry("s"), "x", NULL);
         ck_assert_msg(entry("s")->broken, "%s", wrong[i]);
+        mp_entry_check_url(entry("s"), "x", NULL);
+        ck_assert_uint_eq(config->n_problems, 1);
     }
     load_entry("{'url':'odd:thing'}");
     mp_entry_check_url(entry("s"), "x", NULL);
