@@ -1,5 +1,6 @@
 #include "base/sha256.h"
 
+#include "../../plugins/common/fds.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -112,7 +113,7 @@ int mp_sha256_file(const char *path, unsigned char out[MP_SHA256_BYTES])
     ssize_t n;
 
     /* O_NONBLOCK: a pipe of that name must not stop us. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = fds_high(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (fd < 0)
         return errno;
     int os_error = fstat(fd, &st) != 0 ? errno : S_ISREG(st.st_mode) ? 0 : EINVAL;

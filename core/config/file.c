@@ -3,6 +3,7 @@
  * who does not ask for the lock (an editor) is found out just before the rename. */
 #include "config/file.h"
 
+#include "../../plugins/common/fds.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -167,7 +168,7 @@ int mp_file_read_up_to(const char *path, size_t max, struct mp_file *out,
                        struct mcplug_error *err)
 {
     file_init(out, max);
-    return read_opened(path, open(path, READ_FLAGS), out, err);
+    return read_opened(path, fds_high(open(path, READ_FLAGS)), out, err);
 }
 
 int mp_file_read(const char *path, struct mp_file *out, struct mcplug_error *err)
@@ -178,7 +179,7 @@ int mp_file_read(const char *path, struct mp_file *out, struct mcplug_error *err
 int mp_file_read_own(const char *path, struct mp_file *out, struct mcplug_error *err)
 {
     file_init(out, MP_FILE_MAX);
-    return read_opened(path, open(path, READ_FLAGS | O_NOFOLLOW), out, err);
+    return read_opened(path, fds_high(open(path, READ_FLAGS | O_NOFOLLOW)), out, err);
 }
 
 /* ---- where it is ---- */
@@ -218,7 +219,7 @@ static int sync_parent(const char *path)
 
     if (slash)
         slash[slash == above] = '\0';
-    int fd = above ? open(slash ? above : ".", DIR_FLAGS) : -1;
+    int fd = above ? fds_high(open(slash ? above : ".", DIR_FLAGS)) : -1;
     int e = 0;
     if (fd >= 0)
         e = sync_dir(fd); /* one that we may not open is not ours to care for */
@@ -265,10 +266,10 @@ static int open_target(struct target *p, const char *at, struct mcplug_error *er
     p->name = mp_strdup(name);
     if (!p->dir || !p->name)
         return mp_fail_nomem(err);
-    p->fd = open(p->dir, DIR_FLAGS);
+    p->fd = fds_high(open(p->dir, DIR_FLAGS));
     if (p->fd < 0 && errno == ENOENT) {
         r = make_dirs(p->path, p->dir, err);
-        p->fd = r == MCPLUG_OK ? open(p->dir, DIR_FLAGS) : -1;
+        p->fd = r == MCPLUG_OK ? fds_high(open(p->dir, DIR_FLAGS)) : -1;
     }
     if (r == MCPLUG_OK && p->fd < 0)
         r = mp_file_fail_os(err, p->path, errno, "cannot open its directory", UNCHANGED);
@@ -363,9 +364,9 @@ static int open_lock_file(struct target *p, mode_t mode)
     char name[NAME_MAX + 1];
 
     snprintf(name, sizeof name, ".%.*s.lock", MP_FILE_NAME_KEPT, p->name);
-    p->lock_fd = openat(p->fd, name,
-                        O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
-                        mode & 0666);
+    p->lock_fd = fds_high(openat(
+        p->fd, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+        mode & 0666));
     if (p->lock_fd < 0 || fstat(p->lock_fd, &st) != 0)
         return errno;
     return S_ISREG(st.st_mode) ? 0 : EINVAL;
@@ -423,7 +424,7 @@ static void remove_stale(const struct target *p)
     file_name prefix;
     struct stat st;
     size_t len = temp_prefix(p, prefix);
-    int fd = openat(p->fd, ".", DIR_FLAGS);
+    int fd = fds_high(openat(p->fd, ".", DIR_FLAGS));
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     struct dirent *e;
 
@@ -456,8 +457,8 @@ static int open_temp(const struct target *p, file_name name, int *out)
             return n < 0 ? errno : EIO;
         snprintf(name + len, sizeof(file_name) - len, "%016llx",
                  (unsigned long long)bits);
-        *out = openat(p->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                      0600);
+        *out = fds_high(openat(
+            p->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
         if (*out >= 0)
             return 0;
         if (errno != EEXIST || tries == NAMES_MAX)
@@ -510,7 +511,7 @@ static int keep_owner(int fd, const struct stat *old, mode_t *mode)
  * The list is not kept, so neither are they. */
 static bool has_list(const struct target *p)
 {
-    int fd = openat(p->fd, p->name, READ_FLAGS | O_NOFOLLOW);
+    int fd = fds_high(openat(p->fd, p->name, READ_FLAGS | O_NOFOLLOW));
     ssize_t n = fd >= 0 ? fgetxattr(fd, "system.posix_acl_access", NULL, 0) : -1;
     bool has = n > 0 || (n < 0 && errno != ENODATA && errno != ENOTSUP);
 
@@ -613,7 +614,7 @@ static int update(const char *path, mode_t mode, unsigned wait_ms, bool is_cache
     p.is_cache = is_cache;
     if (r == MCPLUG_OK) {
         remove_stale(&p);
-        int fd = openat(p.fd, p.name, READ_FLAGS | O_NOFOLLOW);
+        int fd = fds_high(openat(p.fd, p.name, READ_FLAGS | O_NOFOLLOW));
         r = read_opened(path, fd, &old, err);
     }
     if (r == MCPLUG_OK)

@@ -1,5 +1,6 @@
 #include "config/secret.h"
 
+#include "../../plugins/common/fds.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -122,7 +123,7 @@ int mp_secret_file(const char *path, const char *home, const char *dir,
     if (r == MCPLUG_OK) {
         snprintf(source, sizeof source, "file:%.250s", full.data);
         /* O_NONBLOCK: a fifo must not hold us up before we see that it is one. */
-        fd = open(full.data, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        fd = fds_high(open(full.data, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
         ssize_t n = fd >= 0 ? fstat(fd, &st) : -1;
         bool regular = n == 0 && S_ISREG(st.st_mode);
         if (regular)

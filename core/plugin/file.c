@@ -5,6 +5,7 @@
  * nothing, and debuggers would lose the path. */
 #include "plugin/catalogue.h"
 
+#include "../../plugins/common/fds.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -61,7 +62,7 @@ bool mp_uid_map_has_root(const char *map)
 /* Small files of /proc, whole. False: it cannot be read. */
 static bool read_small(const char *path, char *text, size_t size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = fds_high(open(path, O_RDONLY | O_CLOEXEC));
     ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
 
     if (fd >= 0)
@@ -230,7 +231,7 @@ bool mp_plugin_file_mentions(const char *file, const char *text)
 
     /* O_NONBLOCK: a pipe of that name must not stop us. Read, not mapped: whoever can
      * cut the file short while we look could kill us with that. */
-    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = fds_high(open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (fd < 0)
         return true;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || len > sizeof data / 2)

@@ -5,6 +5,7 @@
  */
 #include "plugin/catalogue.h"
 
+#include "../../plugins/common/fds.h"
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -73,7 +74,7 @@ static uint64_t names_offset(const struct image *m)
 
 void mp_plugin_open_needed(const char *real)
 {
-    struct image m = {.fd = open(real, O_RDONLY | O_CLOEXEC)};
+    struct image m = {.fd = fds_high(open(real, O_RDONLY | O_CLOEXEC))};
     char name[NAME_MAX_LEN + 1];
 
     /* One that has a search path of its own may mean other libraries than we would find

@@ -1,5 +1,6 @@
 #include "plugin/catalogue.h"
 
+#include "../../plugins/common/fds.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -35,7 +36,7 @@ static bool read_line(char *line, struct mp_packaged *out)
 
 static int read_file(const char *path, char *out, size_t max, size_t *len)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = fds_high(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     ssize_t n = fd < 0 ? -1 : 0;
 
     *len = 0;

@@ -1,5 +1,6 @@
 #include "plugin/pins.h"
 
+#include "../../plugins/common/fds.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -122,7 +123,7 @@ int mp_pins_read(struct mp_pins *pins, const char *path, uid_t owner,
 
     memset(pins, 0, sizeof *pins);
     pins->path = path;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = fds_high(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (fd < 0 && errno == ENOENT)
         return MCPLUG_OK;
     if (fd < 0)

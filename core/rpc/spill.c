@@ -1,5 +1,6 @@
 #include "rpc/spill.h"
 
+#include "../../plugins/common/fds.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -94,15 +95,18 @@ char *mp_spill_place(const char *dirs, size_t i, bool *own)
 /* In directories that others can write, too: no name is ever opened that was there. */
 static int open_nameless(const char *dir)
 {
-    int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    int fd = fds_high(open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
         return fd;
 
+    struct fds_plugs plugs;
     struct mp_str path;
     mp_str_init(&path, 4096);
     mp_str_addf(&path, "%s/spill-XXXXXX", dir);
     char *name = mp_str_take(&path);
+    fds_plug(&plugs);
     fd = name ? mkostemp(name, O_CLOEXEC) : -1;
+    fds_unplug(&plugs);
     if (fd >= 0)
         unlink(name);
     mp_free(name);

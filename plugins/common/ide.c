@@ -1,6 +1,7 @@
 /* plugins/common/ide.c - finds editors, see ide.h */
 #include "ide.h"
 
+#include "fds.h"
 #include "ide_file.h"
 #include "ports.h"
 
@@ -179,7 +180,7 @@ static void skip(const struct hunt *h, const char *file, const char *why)
 static int open_place(const struct hunt *h, const struct place *place)
 {
     struct stat st;
-    int fd = open(place->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+    int fd = fds_high(open(place->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK));
     if (fd < 0)
         return -1;
     const char *why = fstat(fd, &st) == 0 ? ide_mistrusted(&st) : "it cannot be accessed";
@@ -222,7 +223,7 @@ static void list_place(struct hunt *h, int place)
 {
     struct candidate c = {.place = place};
     const struct dirent *entry;
-    int fd = fcntl(h->dirs[place], F_DUPFD_CLOEXEC, 0);
+    int fd = fcntl(h->dirs[place], F_DUPFD_CLOEXEC, 3);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     if (dir == NULL) {
         if (fd >= 0)

@@ -1,6 +1,8 @@
 /* plugins/common/ide_file.c - reads what an editor wrote, see ide_file.h */
 #include "ide_file.h"
 
+#include "fds.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -29,7 +31,8 @@ static ssize_t read_file(struct ide_reader *r, int dir, const char *name,
     struct stat st = {0};
     size_t len = 0;
     ssize_t n = 1;
-    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = fds_high(
+        openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (fd < 0) {
         *why = errno == ELOOP ? "it is a symbolic link" : "it cannot be read";
         return -1;

@@ -1,6 +1,8 @@
 /* plugins/common/ports.c - who listens, see ports.h */
 #include "ports.h"
 
+#include "fds.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -23,7 +25,7 @@ static long now_ms(void)
 static int knock(int port, unsigned char *open)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = fds_high(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     *open = fd < 0;
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof to) != 0 &&

@@ -1,5 +1,7 @@
 #include "client.h"
 
+#include "../common/fds.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -282,7 +284,8 @@ curl_socket_t fetch_open_socket(void *arg, curlsocktype purpose,
         errno = ECONNRESET;
         return CURL_SOCKET_BAD;
     }
-    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    int fd = fds_high(
+        socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol));
     fd = renumbered(client, fd);
     if (fd < 0)
         return CURL_SOCKET_BAD;
@@ -308,9 +311,13 @@ int fetch_close_socket(void *arg, curl_socket_t fd)
 
 int fetch_loop_init(struct mcplug_fetch_client *client)
 {
+    struct fds_plugs plugs;
+
     client->due = FETCH_NEVER;
     refill(client);
+    fds_plug(&plugs); /* it has descriptors to wake itself */
     client->multi = curl_multi_init();
+    fds_unplug(&plugs);
     if (client->multi == NULL)
         return -1;
     curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, on_curl_socket);

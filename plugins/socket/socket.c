@@ -6,6 +6,7 @@
  * what the core sees. Addresses and names have files of their own; plugins/echo is a
  * smaller one to begin with.
  */
+#include "../common/fds.h"
 #include "address.h"
 #include "lookup.h"
 
@@ -140,7 +141,8 @@ static void tune_tcp(int fd)
 static int dial(struct link *l, const struct sockaddr *to, socklen_t len,
                 struct mcplug_error *err)
 {
-    l->fd = socket(to->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    l->fd =
+        fds_high(socket(to->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (l->fd >= 0 && to->sa_family != AF_UNIX)
         tune_tcp(l->fd);
     if (l->fd >= 0 && (connect(l->fd, to, len) == 0 || errno == EINPROGRESS))

@@ -8,6 +8,8 @@
  */
 #include "server.h"
 
+#include "../common/fds.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -55,7 +57,7 @@ static void on_reaper(void *arg, unsigned events)
 static bool watch_reaper(struct stdio_server *s)
 {
     if (s->reaper_fd < 0) {
-        s->reaper_fd = (int)syscall(SYS_pidfd_open, s->reaper, 0U);
+        s->reaper_fd = fds_high((int)syscall(SYS_pidfd_open, s->reaper, 0U));
         if (s->reaper_fd >= 0)
             s->reaper_watch = s->host->loop->watch_start(s->self, s->reaper_fd,
                                                          MCPLUG_READABLE, on_reaper, s);

@@ -1,6 +1,8 @@
 /* plugins/websocket/dial.c - from a name to a connected TCP socket, see dial.h */
 #include "dial.h"
 
+#include "../common/fds.h"
+
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -69,7 +71,8 @@ static void on_event(void *arg, unsigned events);
 /* Begins with one address; 0 or an errno. */
 static int try(struct ws_dial *d, const struct addrinfo *to)
 {
-    d->fd = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    d->fd =
+        fds_high(socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (d->fd >= 0) {
         tune(d->fd);
         if (connect(d->fd, to->ai_addr, to->ai_addrlen) == 0 || errno == EINPROGRESS)

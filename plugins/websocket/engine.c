@@ -1,6 +1,7 @@
 /* plugins/websocket/engine.c - libwebsockets on the core's loop, see engine.h */
 #include "engine.h"
 
+#include "../common/fds.h"
 #include "link.h"
 #include "tls.h"
 
@@ -276,7 +277,7 @@ static int try_descriptors(const struct ws_engine *e)
 {
     int fds[NEEDED_FDS], n = 0, os_error = 0;
     while (n < NEEDED_FDS && os_error == 0) {
-        fds[n] = fcntl(uv_backend_fd(&e->loop), F_DUPFD_CLOEXEC, 0);
+        fds[n] = fcntl(uv_backend_fd(&e->loop), F_DUPFD_CLOEXEC, 3);
         if (fds[n] < 0)
             os_error = errno;
         else
@@ -315,8 +316,11 @@ int ws_engine_start(struct ws_engine *e, struct mcplug_error *err)
     e->out = host->mem->alloc(LWS_PRE + WS_FRAGMENT);
     if (e->out == NULL)
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
+    struct fds_plugs plugs;
+    fds_plug(&plugs); /* neither libuv nor libwebsockets may close one of these */
     int status = uv_loop_init(&e->loop);
     if (status != 0) {
+        fds_unplug(&plugs);
         host->mem->free(e->out);
         e->out = NULL;
         return host->diag->fail(err, MCPLUG_EIO, "cannot create an event loop: %s",
@@ -326,6 +330,7 @@ int ws_engine_start(struct ws_engine *e, struct mcplug_error *err)
     e->pipe_fd = -1;
     if (os_error == 0)
         create(e);
+    fds_unplug(&plugs);
     if (e->lws != NULL && e->pipe_fd >= 0)
         return MCPLUG_OK;
     for (int i = 0; i < RUNS_AT_ONCE; i++) /* if it has given up by itself */
@@ -343,7 +348,7 @@ int ws_engine_start(struct ws_engine *e, struct mcplug_error *err)
  * that the handle is closed. In between the number may be another thread's. */
 static void run_down(struct ws_engine *e)
 {
-    int theirs = fcntl(e->pipe_fd, F_DUPFD_CLOEXEC, 0);
+    int theirs = fcntl(e->pipe_fd, F_DUPFD_CLOEXEC, 3);
     int flags = theirs >= 0 ? fcntl(e->pipe_fd, F_GETFD) : 0;
     int held = theirs < 0 && e->pipe_fd >= 0
                    ? fcntl(uv_backend_fd(&e->loop), F_DUPFD_CLOEXEC, e->pipe_fd)

@@ -4,6 +4,8 @@
  */
 #include "link.h"
 
+#include "../common/fds.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -395,7 +397,7 @@ static int listen_locally(char *address, size_t size)
 {
     struct sockaddr_un un = {.sun_family = AF_UNIX};
     socklen_t len = sizeof un;
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = fds_high(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (fd >= 0 &&
         (bind(fd, (struct sockaddr *)&un, sizeof un.sun_family) != 0 || /* any name */
          listen(fd, SOMAXCONN) != 0 ||
@@ -443,7 +445,10 @@ static int shake(struct ws_link *l, struct mcplug_error *why)
         why->os_error = os_error;
         return MCPLUG_EIO;
     }
+    struct fds_plugs plugs;
+    fds_plug(&plugs);
     struct lws *wsi = lws_client_connect_via_info(&info);
+    fds_unplug(&plugs);
     close(local);
     if (wsi != NULL && l->wsi == NULL && l->state == WS_SHAKING)
         l->wsi = wsi; /* waits for the local socket: it must go before we do */
