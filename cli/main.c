@@ -81,6 +81,7 @@ int main(int argc, char **argv)
     hold_descriptors();
     memset(&cli, 0, offsetof(struct cli, out));
     signal(SIGPIPE, SIG_IGN); /* a failed write says it as well */
+    signal(SIGXFSZ, SIG_IGN); /* and so it does beyond RLIMIT_FSIZE */
     cli_out_init(&cli.out, STDOUT_FILENO);
     int code = run(&cli, argc, argv);
     code = check_output(&cli, code);

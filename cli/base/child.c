@@ -58,6 +58,7 @@ static int spawn(struct cli_child *c, int out, bool heard)
     sigemptyset(&none);
     sigemptyset(&back);
     sigaddset(&back, SIGPIPE);
+    sigaddset(&back, SIGXFSZ);
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);

@@ -5,6 +5,7 @@
 
 #include "../../plugins/common/fds.h"
 #include "base/error.h"
+#include "base/fsize.h"
 #include "base/mem.h"
 #include "base/path.h"
 
@@ -468,15 +469,21 @@ static int open_temp(const struct target *p, file_name name, int *out)
 
 /* ---- writing ---- */
 
+/* A new file. 0 or an errno. */
 static int write_all(int fd, const char *data, size_t len)
 {
+    uint64_t at = 0;
+
+    if (mp_fsize_room(0) < len)
+        return EFBIG;
     while (len) {
-        ssize_t n = write(fd, data, len);
+        ssize_t n = mp_fsize_write(fd, at, data, len);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
             return n < 0 ? errno : EIO;
         data += n;
+        at += (uint64_t)n;
         len -= (size_t)n;
     }
     return 0;

@@ -3,6 +3,7 @@
 #include "../../plugins/common/fds.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/fsize.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -190,6 +191,8 @@ static bool copy(int from, int to, uint64_t size)
 {
     off_t at = 0;
 
+    if (mp_fsize_room(0) < size)
+        return false;
     while ((uint64_t)at < size) {
         ssize_t n = sendfile(to, from, &at, (size_t)(size - (uint64_t)at));
         if (n == 0 || (n < 0 && errno != EINTR))
@@ -229,10 +232,13 @@ static int write_out(struct mp_spill *s, const char *data, size_t len, uint64_t 
                        "strings of the message exceed %llu bytes, the limit for spilling",
                        (unsigned long long)max);
     while (len) {
-        ssize_t n = write(s->fd, data, len);
+        ssize_t n = mp_fsize_write(s->fd, s->size, data, len);
         int e = n < 0 ? errno : ENOSPC;
         if (n < 0 && e == EINTR)
             continue;
+        if (n < 0 && e == EFBIG) /* it would be so everywhere */
+            return fail_at(s->dirs, s->place, e, "cannot write the spill file in",
+                           ", because of RLIMIT_FSIZE", err);
         if (n <= 0 && !move_on(s))
             return fail_at(s->dirs, s->place, e, "cannot write the spill file in", "",
                            err);

@@ -1,5 +1,6 @@
 #include "file_kit.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/xattr.h>
@@ -290,6 +291,23 @@ START_TEST(text_of_the_limit_is_written_and_one_byte_more_is_not)
 }
 END_TEST
 
+/* The system would end the process for it. */
+START_TEST(a_text_that_is_longer_than_the_process_may_write_leaves_the_file)
+{
+    const struct rlimit limit = {100000, RLIM_INFINITY};
+    size_t n = 100001;
+    put("a", "x", 0600);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    ck_assert_int_eq(mp_file_update(at("a"), 0600, fill, &n, &err), MCPLUG_EIO);
+    ck_assert_int_eq(err.os_error, EFBIG);
+    holds("a", "x");
+    ck_assert_uint_eq(count("."), 1);
+    n--;
+    ck_assert_int_eq(mp_file_update(at("a"), 0600, fill, &n, &err), MCPLUG_OK);
+    ck_assert_int_eq(look("a").st_size, 100000);
+}
+END_TEST
+
 static void cannot_add(void)
 {
     MUST(add_to("a", "y") == MCPLUG_EIO);
@@ -445,6 +463,7 @@ static void add(TCase *t)
     tcase_add_test(t, unchanged_text_touches_nothing);
     tcase_add_test(t, a_change_that_fails_leaves_the_file);
     tcase_add_test(t, text_of_the_limit_is_written_and_one_byte_more_is_not);
+    tcase_add_test(t, a_text_that_is_longer_than_the_process_may_write_leaves_the_file);
     tcase_add_test(t, a_file_that_may_not_be_written_is_not_replaced);
     tcase_add_test(t, a_directory_that_may_not_be_written_is_an_error);
     tcase_add_test(t, what_an_editor_wrote_meanwhile_is_not_lost);

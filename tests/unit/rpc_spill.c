@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -291,6 +292,26 @@ static int fill_given(const char *dirs)
     return 0;
 }
 
+/* The system would end the process for it. */
+START_TEST(what_is_longer_than_the_process_may_write_is_an_error)
+{
+    const struct rlimit limit = {MB + 10, RLIM_INFINITY};
+    char want[256];
+
+    snprintf(want, sizeof want,
+             "cannot write the spill file in %s, because of RLIMIT_FSIZE: File too large",
+             root);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    ck_assert_int_eq(mp_spill_begin(&s, root, &err), MCPLUG_OK);
+    ck_assert_int_eq(write_megabytes(1), MCPLUG_OK);
+    ck_assert_int_eq(mp_spill_add(&s, "0123456789", 10, 2 * MB, &err), MCPLUG_OK);
+    ck_assert_int_eq(mp_spill_add(&s, "x", 1, 2 * MB, &err), MCPLUG_EIO);
+    ck_assert_int_eq(err.os_error, EFBIG);
+    ck_assert_str_eq(err.text, want);
+    mp_spill_clear(&s);
+}
+END_TEST
+
 enum { NOT_ALLOWED = 99 };
 
 static void check_full(const char *a_size, const char *b_size,
@@ -347,6 +368,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, what_a_full_place_holds_moves_to_the_next);
     tcase_add_test(tc, when_all_are_full_the_last_is_named);
     tcase_add_test(tc, a_given_directory_that_is_full_is_named);
+    tcase_add_test(tc, what_is_longer_than_the_process_may_write_is_an_error);
     tcase_add_test(tc, what_is_too_long_to_be_moved_stays_where_it_is);
 }
 
