@@ -84,6 +84,7 @@ unit_tests = \
 	tests/unit/json_envelope \
 	tests/unit/json_scan \
 	tests/unit/json_walk \
+	tests/unit/loop_guard \
 	tests/unit/loop_loop \
 	tests/unit/plugin_abi \
 	tests/unit/plugin_catalogue \

@@ -1,13 +1,44 @@
+/* libuv ends the process when something goes wrong that it does not expect, and a library
+ * must not. These are the functions of libuv 1.44 that are called here and can, and what
+ * keeps them from it; tests/unit/loop_guard.c tries each.
+ *
+ * uv_loop_init   The first one of a process gets no pipe, or its table cannot grow: the
+ *                same descriptors are opened before it, and as much memory is asked for.
+ * uv_loop_close  A descriptor of it is 0, 1 or 2: these are plugged while it is made.
+ * in fork()      The child's pipe is 0, 1 or 2, and it forks again: likewise, by handlers
+ *                of ours.
+ * uv_poll_start  Its table cannot grow: as much memory is asked for. Events are set that
+ *                it does not know: they are masked.
+ * uv_run         A descriptor cannot be added to epoll, without memory or with too many:
+ *                it is added before, where that can be told, by admit(). It runs already:
+ *                mcplug_turn() and mcplug_run() are refused.
+ * uv_run, uv_async_send
+ *                epoll or the eventfd were closed by others: mp_loop_intact(), where a
+ *                program enters.
+ * all of them    In a child of fork() they would act on what is the parent's:
+ *                mp_loop_here(), mp_loop_forked().
+ * uv_queue_work  No thread can be started: not used, see work_through().
+ * uv_close       Twice for one handle: a watch is taken by its end.
+ *
+ * There is no guard against another thread that takes the last descriptor or the last
+ * memory between a guard and what it is for, nor against one that closes what is watched.
+ */
 #include "loop/loop.h"
 
+#include "../../plugins/common/fds.h"
 #include "base/error.h"
 #include "base/event.h"
 #include "base/mem.h"
 
 #include <errno.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 #include <uv.h>
+
+#define WORKERS_MAX 4 /* threads of one loop */
 
 /* A heap of timers, by due time. They live inside their owners, so starting one costs no
  * allocation but the heap's own growth. */
@@ -18,7 +49,7 @@ struct timers {
 };
 
 struct mp_loop {
-    struct mp_loop_owner owner;
+    struct mp_loop_head head;
     struct mp_events *log; /* NULL: none */
     uv_loop_t uv;
     uv_timer_t alarm;  /* armed for the earliest timer */
@@ -33,14 +64,25 @@ struct mp_loop {
     struct mp_job *first, **last; /* deferred */
     unsigned in_turn;
     uint64_t turns;   /* counts them */
-    unsigned working; /* pool work under way */
+    unsigned working; /* work of threads that is not done */
+    unsigned threads; /* that were not joined yet */
     bool fake;
     uint64_t fake_now;
     atomic_bool stopping;
+    atomic_bool broken; /* mp_loop_intact() has failed */
 
     pthread_mutex_t lock;
     struct mp_post *posts, **posts_end; /* under lock */
+    struct work *queue, **queue_end;    /* likewise; that no thread has begun */
+    unsigned workers;                   /* likewise: threads that look there for more */
 };
+
+/* To look at what was left for it. [any] */
+static void wake(struct mp_loop *loop)
+{
+    if (!atomic_load_explicit(&loop->broken, memory_order_relaxed))
+        uv_async_send(&loop->wake);
+}
 
 /* ---- turns ---- */
 
@@ -52,7 +94,7 @@ static void drain(struct mp_loop *loop)
 {
     for (unsigned n = 0; loop->first; n++) {
         if (n == JOBS_MAX) {
-            uv_async_send(&loop->wake);
+            wake(loop);
             return;
         }
         struct mp_job *job = loop->first;
@@ -100,7 +142,7 @@ void mp_job_defer(struct mp_loop *loop, struct mp_job *job, void (*fn)(struct mp
     *loop->last = job;
     loop->last = &job->next;
     if (loop->in_turn == 0)
-        uv_async_send(&loop->wake);
+        wake(loop);
 }
 
 void mp_job_drop(struct mp_loop *loop, struct mp_job *job)
@@ -343,7 +385,7 @@ void mp_loop_post_own(struct mp_loop *loop, struct mp_post *post, void (*fn)(voi
     *loop->posts_end = post;
     loop->posts_end = &post->next;
     pthread_mutex_unlock(&loop->lock);
-    uv_async_send(&loop->wake);
+    wake(loop);
 }
 
 int mp_loop_post(struct mp_loop *loop, void (*fn)(void *arg), void *arg)
@@ -358,23 +400,118 @@ int mp_loop_post(struct mp_loop *loop, void (*fn)(void *arg), void *arg)
 
 void mp_loop_wake(struct mp_loop *loop)
 {
-    uv_async_send(&loop->wake);
+    wake(loop);
+}
+
+/* ---- after fork() ---- */
+
+/* In the child libuv opens a pipe anew; see the table above. Our handlers run before and
+ * after its own. */
+static struct fds_plugs child_plugs;
+
+static void plug_in_child(void)
+{
+    fds_plug(&child_plugs);
+}
+
+static void unplug_in_child(void)
+{
+    fds_unplug(&child_plugs);
+}
+
+static void plug_forks(void)
+{
+    pthread_atfork(NULL, NULL, plug_in_child);
+}
+
+static void unplug_forks(void)
+{
+    pthread_atfork(NULL, NULL, unplug_in_child);
+}
+
+/* Where fork() cannot clear it (Linux before 4.14), a child is not told apart. */
+static struct mp_loop_owner *owner_new(void)
+{
+    struct mp_loop_owner *owner = mmap(NULL, sizeof *owner, PROT_READ | PROT_WRITE,
+                                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (owner == MAP_FAILED)
+        return NULL;
+    madvise(owner, sizeof *owner, MADV_WIPEONFORK);
+    atomic_init(&owner->thread, MP_LOOP_RESTS);
+    return owner;
+}
+
+static void owner_free(struct mp_loop_owner *owner)
+{
+    if (owner)
+        munmap(owner, sizeof *owner);
 }
 
 /* ---- life ---- */
 
+/* Can the table of libuv, which has a power of two of places, grow up to that one? */
+static bool has_room(const uv_loop_t *uv, int fd)
+{
+    size_t places = 2;
+
+    if ((unsigned)fd < uv->nwatchers)
+        return true;
+    while (places < (size_t)fd + 3)
+        places *= 2;
+    void *block = mp_alloc_raw(places * sizeof(void *));
+    mp_free(block);
+    return block != NULL;
+}
+
+/* Opens what uv_loop_init() will. 0 or an errno. */
+static int try_descriptors(void)
+{
+    static const uv_loop_t empty;
+    int fds[] = {-1, -1, -1, -1, -1, -1}, os_error = 0;
+
+    if ((fds[0] = epoll_create1(EPOLL_CLOEXEC)) < 0 || pipe2(&fds[1], O_CLOEXEC) != 0 ||
+        pipe2(&fds[3], O_CLOEXEC) != 0 || (fds[5] = eventfd(0, EFD_CLOEXEC)) < 0)
+        os_error = errno;
+    for (size_t i = 0; i < MP_COUNT(fds); i++) {
+        if (os_error == 0 && !has_room(&empty, fds[i]))
+            os_error = ENOMEM;
+        if (fds[i] >= 0)
+            close(fds[i]);
+    }
+    return os_error;
+}
+
+/* 0 or an errno. */
+static int init(struct mp_loop *loop)
+{
+    static pthread_once_t before = PTHREAD_ONCE_INIT, after = PTHREAD_ONCE_INIT;
+    struct fds_plugs plugs;
+
+    fds_plug(&plugs);
+    int os_error = try_descriptors();
+    if (os_error == 0) {
+        pthread_once(&before, plug_forks);
+        os_error = -uv_loop_init(&loop->uv);
+        pthread_once(&after, unplug_forks);
+    }
+    if (os_error == 0 && (os_error = -uv_async_init(&loop->uv, &loop->wake, on_wake)))
+        uv_loop_close(&loop->uv);
+    fds_unplug(&plugs);
+    return os_error;
+}
+
 struct mp_loop *mp_loop_new(struct mcplug_error *err)
 {
     struct mp_loop *loop = mp_alloc(sizeof *loop);
-    if (!loop) {
+    if (!loop || !(loop->head.owner = owner_new())) {
+        mp_free(loop);
         mp_fail_nomem(err);
         return NULL;
     }
-    int r = uv_loop_init(&loop->uv);
-    if (r == 0 && (r = uv_async_init(&loop->uv, &loop->wake, on_wake)) != 0)
-        uv_loop_close(&loop->uv);
-    if (r != 0) {
-        mp_fail_os(err, MCPLUG_EIO, -r, "cannot create an event loop");
+    int os_error = init(loop);
+    if (os_error != 0) {
+        mp_fail_os(err, MCPLUG_EIO, os_error, "cannot create an event loop");
+        owner_free(loop->head.owner);
         mp_free(loop);
         return NULL;
     }
@@ -383,11 +520,30 @@ struct mp_loop *mp_loop_new(struct mcplug_error *err)
     loop->wake.data = loop->alarm.data = loop->again.data = loop;
     pthread_mutex_init(&loop->lock, NULL);
     loop->posts_end = &loop->posts;
+    loop->queue_end = &loop->queue;
     loop->last = &loop->first;
     /* registers the descriptor of `wake`, so that it can wake a foreign loop from now on
      */
     uv_run(&loop->uv, UV_RUN_NOWAIT);
     return loop;
+}
+
+/* The eventfd is in there already, as long as both are what they were. */
+int mp_loop_intact(struct mp_loop *loop, struct mcplug_error *err)
+{
+    int fd = loop->uv.async_io_watcher.fd, epoll_fd = uv_backend_fd(&loop->uv);
+    struct epoll_event none = {.events = 0};
+    int r = epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &none);
+
+    if (r != 0 && errno == EEXIST)
+        return MCPLUG_OK;
+    if (r == 0)
+        epoll_ctl(epoll_fd, EPOLL_CTL_DEL, fd, &none);
+    atomic_store(&loop->broken, true);
+    return mp_fail(err, MCPLUG_EIO,
+                   "descriptors of the event loop (%d, %d) were closed, but not by us; "
+                   "the host cannot be used any more",
+                   epoll_fd, fd);
 }
 
 void mp_loop_free(struct mp_loop *loop)
@@ -411,6 +567,7 @@ void mp_loop_free(struct mp_loop *loop)
             mp_free(post);
     }
     pthread_mutex_destroy(&loop->lock);
+    owner_free(loop->head.owner);
     mp_free(loop->timers.heap);
     mp_free(loop);
 }
@@ -422,6 +579,11 @@ int mp_loop_refuse(const struct mp_loop *loop, const char *function,
 {
     struct mcplug_error own = MCPLUG_ERROR_INIT;
 
+    if (mp_loop_forked(loop))
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "%s: the host was made before fork(), and is the parent's; make "
+                       "another one",
+                       function);
     mp_fail(err ? err : &own, MCPLUG_EINVAL,
             "%s: called on another thread than the loop's; use mcplug_post()", function);
     if (!err && loop->log)
@@ -436,30 +598,31 @@ void mp_loop_set_log(struct mp_loop *loop, struct mp_events *log)
 
 bool mp_loop_is_running(const struct mp_loop *loop)
 {
-    return atomic_load(&loop->owner.thread) != 0;
+    return atomic_load(&loop->head.owner->thread) != MP_LOOP_RESTS;
 }
 
 void mp_loop_set_thread(struct mp_loop *loop, pthread_t thread)
 {
-    atomic_store(&loop->owner.thread, (uintptr_t)thread);
+    atomic_store(&loop->head.owner->thread, (uintptr_t)thread);
 }
 
 void mp_loop_disown(struct mp_loop *loop)
 {
-    atomic_store(&loop->owner.thread, 0);
+    atomic_store(&loop->head.owner->thread, MP_LOOP_RESTS);
 }
 
 /* ---- running ---- */
 
 void mp_loop_run(struct mp_loop *loop)
 {
-    uintptr_t before = atomic_exchange(&loop->owner.thread, (uintptr_t)pthread_self());
+    atomic_uintptr_t *thread = &loop->head.owner->thread;
+    uintptr_t before = atomic_exchange(thread, (uintptr_t)pthread_self());
 
     while (!atomic_load(&loop->stopping))
         uv_run(&loop->uv, UV_RUN_DEFAULT);
     atomic_store(&loop->stopping, false);
     foresee(loop);
-    atomic_store(&loop->owner.thread, before);
+    atomic_store(thread, before);
 }
 
 void mp_loop_turn(struct mp_loop *loop, bool wait)
@@ -499,17 +662,17 @@ void mp_loop_settle(struct mp_loop *loop)
     bool posts;
 
     do {
-        mp_loop_turn(loop, loop->working > 0);
+        mp_loop_turn(loop, loop->threads > 0);
         pthread_mutex_lock(&loop->lock);
         posts = loop->posts != NULL;
         pthread_mutex_unlock(&loop->lock);
-    } while (loop->working || posts);
+    } while (loop->working || loop->threads || posts);
 }
 
 void mp_loop_stop(struct mp_loop *loop)
 {
     atomic_store(&loop->stopping, true);
-    uv_async_send(&loop->wake);
+    wake(loop);
 }
 
 int mp_loop_timeout(struct mp_loop *loop)
@@ -545,7 +708,7 @@ static void foresee(struct mp_loop *loop)
     struct itimerspec in = {
         .it_value = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}};
     if (ms == 0)
-        uv_async_send(&loop->wake);
+        wake(loop);
     else if (ms > 0 && (!loop->tick_at || at < loop->tick_at) &&
              timerfd_settime(loop->tick_fd, 0, &in, NULL) == 0)
         loop->tick_at = at;
@@ -554,7 +717,8 @@ static void foresee(struct mp_loop *loop)
 int mp_loop_fd(struct mp_loop *loop)
 {
     if (!loop->tick) {
-        loop->tick_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+        loop->tick_fd =
+            fds_high(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
         if (loop->tick_fd < 0)
             return -1;
         loop->tick = mp_watch_start(loop, loop->tick_fd, MP_READABLE, on_tick, loop);
@@ -615,7 +779,7 @@ struct mp_watch *mp_watch_start(struct mp_loop *loop, int fd, unsigned events,
     watch->loop = loop;
     watch->fn = fn;
     watch->arg = arg;
-    int r = uv_poll_init(&loop->uv, &watch->uv, fd);
+    int r = has_room(&loop->uv, fd) ? uv_poll_init(&loop->uv, &watch->uv, fd) : UV_ENOMEM;
     if (r != 0)
         mp_free(watch);
     else if ((r = mp_watch_update(watch, events)) != 0)
@@ -626,12 +790,32 @@ struct mp_watch *mp_watch_start(struct mp_loop *loop, int fd, unsigned events,
     return NULL;
 }
 
+/* Adds the descriptor to epoll, as libuv will when it is run: it finds it there then. 0
+ * or a negative errno. */
+static int admit(const struct mp_watch *watch, unsigned events)
+{
+    uv_os_fd_t fd;
+    int r = uv_fileno((const uv_handle_t *)&watch->uv, &fd);
+    struct epoll_event e = {.events = (events & MP_READABLE ? EPOLLIN : 0) |
+                                      (events & MP_WRITABLE ? EPOLLOUT : 0)};
+
+    if (r != 0)
+        return r;
+    e.data.fd = fd; /* as libuv has it */
+    r = epoll_ctl(uv_backend_fd(&watch->loop->uv), EPOLL_CTL_ADD, fd, &e);
+    return r == 0 || errno == EEXIST ? 0 : -errno;
+}
+
 int mp_watch_update(struct mp_watch *watch, unsigned events)
 {
-    watch->events = events;
     /* libuv asserts that there are no others, which a module might have set */
-    int known = (int)(events & (MP_READABLE | MP_WRITABLE));
-    int r = events ? uv_poll_start(&watch->uv, known, on_poll) : uv_poll_stop(&watch->uv);
+    unsigned known = events & (MP_READABLE | MP_WRITABLE);
+
+    watch->events = events;
+    int r = events ? uv_poll_start(&watch->uv, (int)known, on_poll)
+                   : uv_poll_stop(&watch->uv);
+    if (r == 0 && known && (r = admit(watch, known)) != 0)
+        uv_poll_stop(&watch->uv);
     foresee(watch->loop);
     return r;
 }
@@ -642,32 +826,103 @@ void mp_watch_stop(struct mp_watch *watch)
         uv_close((uv_handle_t *)&watch->uv, on_watch_closed);
 }
 
-/* ---- pool ---- */
+/* ---- work of threads ---- */
 
 struct work {
-    uv_work_t uv;
+    struct mp_post post; /* when it is done */
     struct mp_loop *loop;
+    struct work *next;
     void (*run)(void *arg);
     void (*done)(void *arg, int status);
     void *arg;
 };
 
-static void on_work(uv_work_t *req)
+/* A thread, until there is no more work. */
+struct worker {
+    struct mp_post post; /* when it ends */
+    struct mp_loop *loop;
+    pthread_t thread;
+};
+
+static void on_work_done(void *arg)
 {
-    struct work *work = (struct work *)req;
-    work->run(work->arg);
+    struct work *work = arg;
+
+    work->loop->working--;
+    work->done(work->arg, MCPLUG_OK);
+    mp_free(work);
 }
 
-static void on_work_done(uv_work_t *req, int status)
+static void on_worker_ended(void *arg)
 {
-    struct work *work = (struct work *)req;
-    struct mp_loop *loop = work->loop;
+    struct worker *worker = arg;
 
-    loop->working--;
-    turn_begin(loop);
-    work->done(work->arg, status ? MCPLUG_ECANCELED : MCPLUG_OK);
-    turn_end(loop);
-    mp_free(work);
+    pthread_join(worker->thread, NULL);
+    worker->loop->threads--;
+    mp_free(worker);
+}
+
+/* The next in the queue; NULL: none, and this thread does not ask again. */
+static struct work *take_work(struct mp_loop *loop)
+{
+    pthread_mutex_lock(&loop->lock);
+    struct work *work = loop->queue;
+    if (work) {
+        loop->queue = work->next;
+        if (!loop->queue)
+            loop->queue_end = &loop->queue;
+    } else {
+        loop->workers--;
+    }
+    pthread_mutex_unlock(&loop->lock);
+    return work;
+}
+
+static void *work_through(void *arg)
+{
+    struct worker *worker = arg;
+    struct mp_loop *loop = worker->loop;
+    struct work *work;
+
+    while ((work = take_work(loop))) {
+        work->run(work->arg);
+        mp_loop_post_own(loop, &work->post, on_work_done, work);
+    }
+    mp_loop_post_own(loop, &worker->post, on_worker_ended, worker);
+    return NULL;
+}
+
+static bool start_worker(struct mp_loop *loop)
+{
+    struct worker *worker = mp_alloc(sizeof *worker);
+
+    if (!worker)
+        return false;
+    worker->loop = loop;
+    if (pthread_create(&worker->thread, NULL, work_through, worker) != 0) {
+        mp_free(worker);
+        return false;
+    }
+    loop->threads++;
+    return true;
+}
+
+/* No thread could be started for it. false: there is none that will do it, and it is out
+ * of the queue again. */
+static bool left_to_others(struct mp_loop *loop, const struct work *work)
+{
+    pthread_mutex_lock(&loop->lock);
+    bool others = --loop->workers > 0;
+    struct work **at = &loop->queue;
+    while (*at && *at != work)
+        at = &(*at)->next;
+    others = others || !*at;
+    if (!others) { /* it was the last to come */
+        *at = NULL;
+        loop->queue_end = at;
+    }
+    pthread_mutex_unlock(&loop->lock);
+    return others;
 }
 
 int mp_loop_work(struct mp_loop *loop, void (*run)(void *arg),
@@ -680,10 +935,16 @@ int mp_loop_work(struct mp_loop *loop, void (*run)(void *arg),
     work->run = run;
     work->done = done;
     work->arg = arg;
-    if (uv_queue_work(&loop->uv, &work->uv, on_work, on_work_done) != 0) {
-        mp_free(work);
-        return MCPLUG_EIO;
-    }
     loop->working++;
-    return MCPLUG_OK;
+    pthread_mutex_lock(&loop->lock);
+    *loop->queue_end = work;
+    loop->queue_end = &work->next;
+    bool more = loop->workers < WORKERS_MAX;
+    loop->workers += more;
+    pthread_mutex_unlock(&loop->lock);
+    if (!more || start_worker(loop) || left_to_others(loop, work))
+        return MCPLUG_OK;
+    loop->working--;
+    mp_free(work);
+    return MCPLUG_EIO;
 }

@@ -1,5 +1,5 @@
-/* The loop: one thread, timers, watched descriptors, pool work, and jobs that wait
- * for the end of the current callback. The only place that knows libuv.
+/* The loop: one thread, timers, watched descriptors, work of other threads, and jobs that
+ * wait for the end of the current callback. The only place that knows libuv.
  *
  * A *turn* is one callback from the loop into the program (a timer, a watch, a
  * posted function). Jobs deferred during a turn run when that callback has
@@ -20,8 +20,11 @@ struct mp_events;
 struct mp_loop;
 
 struct mp_loop *mp_loop_new(struct mcplug_error *err); /* give */
-/* Every timer, watch and job must be gone; waits for pool work under way. */
+/* Every timer, watch and job must be gone; waits for work of threads under way. */
 void mp_loop_free(struct mp_loop *loop);
+/* MCPLUG_EIO: its own descriptors were closed by somebody else, and to run it, or to free
+ * it, would end the process; from then on nobody can wake it. Costs a system call. */
+int mp_loop_intact(struct mp_loop *loop, struct mcplug_error *err);
 
 /* ---- running [loop] ---- */
 
@@ -36,7 +39,7 @@ void mp_loop_call(struct mp_loop *loop, void (*fn)(void *arg), void *arg); /* a 
 bool mp_loop_in_turn(const struct mp_loop *loop); /* inside one of its callbacks? */
 uint64_t
 mp_loop_turn_id(const struct mp_loop *loop); /* of this turn; 0: outside of one */
-void mp_loop_settle(struct mp_loop *loop); /* runs what was posted, waits for the pool */
+void mp_loop_settle(struct mp_loop *loop);   /* runs what was posted, waits for threads */
 /* For a foreign loop: a descriptor that is readable when there is something to do. Call
  * mp_loop_turn(loop, false) then. The first call makes a timerfd that is inside of it, so
  * that timers need no other wait. -1: there was no descriptor for that. */
@@ -46,18 +49,34 @@ int mp_loop_timeout(struct mp_loop *loop);
 
 /* ---- whose it is ---- */
 
-struct mp_loop_owner {       /* the first thing in a loop */
-    atomic_uintptr_t thread; /* that runs it; 0: none does */
+/* On a page of its own, which fork() clears in the child: what is open is the parent's.
+ * So the child is told apart without a system call. */
+struct mp_loop_owner {
+    atomic_uintptr_t thread; /* that runs it; MP_LOOP_RESTS; 0: we are the child */
 };
+#define MP_LOOP_RESTS 1 /* no thread runs it */
+struct mp_loop_head {   /* the first thing in a loop */
+    struct mp_loop_owner *owner;
+};
+static inline uintptr_t mp_loop_thread(const struct mp_loop *loop)
+{
+    const struct mp_loop_owner *owner = ((const struct mp_loop_head *)loop)->owner;
+    return atomic_load_explicit(&owner->thread, memory_order_relaxed);
+}
 /* While a thread is inside mp_loop_run(), the loop belongs to it. [any] */
 static inline bool mp_loop_here(const struct mp_loop *loop)
 {
-    const struct mp_loop_owner *owner = (const struct mp_loop_owner *)loop;
-    uintptr_t thread = atomic_load_explicit(&owner->thread, memory_order_relaxed);
-    return !thread || thread == (uintptr_t)pthread_self();
+    uintptr_t thread = mp_loop_thread(loop);
+    return thread == MP_LOOP_RESTS || thread == (uintptr_t)pthread_self();
+}
+/* It was made by the process that forked this one: nothing of it may be used. [any] */
+static inline bool mp_loop_forked(const struct mp_loop *loop)
+{
+    return mp_loop_thread(loop) == 0;
 }
 /* For the beginning of a public function. MCPLUG_EINVAL: it was called on another thread
- * than the loop's, which `err` says, or if that is NULL, the log. [any] */
+ * than the loop's, which `err` says, or if that is NULL, the log; or after fork(), which
+ * is not logged: locks may be held by threads that are not there. [any] */
 #define mp_loop_check(loop, err)                                                         \
     (mp_loop_here(loop) ? MCPLUG_OK : mp_loop_refuse(loop, __func__, err))
 int mp_loop_refuse(const struct mp_loop *loop, const char *function,
@@ -124,8 +143,10 @@ struct mp_watch *mp_watch_start(struct mp_loop *loop, int fd, unsigned events,
 int mp_watch_update(struct mp_watch *watch, unsigned events);
 void mp_watch_stop(struct mp_watch *watch); /* take; before the fd is closed */
 
-/* ---- pool ---- */
+/* ---- work of threads ---- */
 
+/* Runs run(arg) on a thread, four of them at a time, then done(arg, MCPLUG_OK) in a turn.
+ * MCPLUG_ENOMEM; MCPLUG_EIO: no thread can be started. */
 int mp_loop_work(struct mp_loop *loop, void (*run)(void *arg),
                  void (*done)(void *arg, int status), void *arg);
 

@@ -2,6 +2,7 @@
 #include "matrix.h"
 #include "matrix_kit.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -363,6 +364,25 @@ START_TEST(clock_jump_of_an_hour_in_a_crash_loop_makes_one_attempt)
 }
 END_TEST
 
+/* As daemons may run: the next descriptors that are opened would have these numbers. */
+START_TEST(host_without_descriptors_0_1_and_2_leaves_them_alone_on_every_wire)
+{
+    struct rig *r = rig_new((enum wire)_i, "");
+
+    for (int fd = 0; fd < 3; fd++)
+        close(fd);
+    r->n_fds -= 3;
+    rig_add(r);
+    UNTIL(r, 10000, rig_is(r, MCPLUG_STATE_READY));
+    rig_good(r);
+    for (int fd = 0; fd < 3; fd++)
+        ck_assert_msg(fcntl(fd, F_GETFD) < 0, "descriptor %d is in use", fd);
+    rig_end(r);
+    for (int fd = 0; fd < 3; fd++)
+        ck_assert_msg(fcntl(fd, F_GETFD) < 0, "descriptor %d is in use at the end", fd);
+}
+END_TEST
+
 void add_start_tests(Suite *suite)
 {
     TCase *t = tcase_create("started");
@@ -374,6 +394,8 @@ void add_start_tests(Suite *suite)
         (int)(sizeof early / sizeof *early));
     tcase_add_loop_test(t, release_while_connecting_leaves_no_connection, 0, WIRES);
     tcase_add_loop_test(t, host_that_is_freed_ends_every_call_and_every_wait, 0, 4);
+    tcase_add_loop_test(
+        t, host_without_descriptors_0_1_and_2_leaves_them_alone_on_every_wire, 0, WIRES);
     tcase_add_test(t, host_that_is_freed_ends_servers_that_nobody_holds);
     tcase_add_loop_test(t, second_restart_at_once_is_mcp_restart_in_progress, 0, WIRES);
     tcase_add_loop_test(t, cancel_during_a_restart_ends_only_that_call, 0, WIRES);
