@@ -10,7 +10,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,7 +23,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char status[512];
 static char errors[CLI_REPORT_MAX], hints[CLI_REPORT_MAX]; /* of the process */
 static int shown_level = MCPLUG_LOG_WARN;
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static int log_fd = -1;
+static char *log_path, *log_older; /* NULL: it is no file that could be put aside */
 
 #define ERASE "\r\033[K"
 
@@ -173,13 +177,50 @@ int cli_log_show(int level)
     return before;
 }
 
+#define LOG_FILE_MAX ((off_t)64 << 20)
+#define LOG_FLAGS (O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC)
+
 int cli_log_open(const char *path)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    struct stat st;
+    int fd = open(path, LOG_FLAGS, 0600);
     if (fd < 0)
         return errno;
     log_fd = fd;
-    return 0;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return 0;
+    log_path = realpath(path, NULL); /* a link to it stays one */
+    if (log_path && asprintf(&log_older, "%s.1", log_path) < 0)
+        log_older = NULL;
+    return log_path && log_older ? 0 : ENOMEM;
+}
+
+static bool is_same_file(const struct stat *a, const char *path)
+{
+    struct stat b;
+    return stat(path, &b) == 0 && a->st_dev == b.st_dev && a->st_ino == b.st_ino;
+}
+
+/* Puts a file that has become long aside, and begins a new one. Other processes may write
+ * there, too, and one of them may have done so. Where it cannot be done, that is the end
+ * of the log: it is never longer. */
+static void bound_log(void)
+{
+    struct stat st;
+
+    if (!log_older || fstat(log_fd, &st) != 0 || st.st_size < LOG_FILE_MAX)
+        return;
+    flock(log_fd, LOCK_EX);
+    int fd = !is_same_file(&st, log_path) || rename(log_path, log_older) == 0
+                 ? open(log_path, LOG_FLAGS, 0600)
+                 : -1;
+    int number = errno;
+    close(log_fd); /* and unlocks it */
+    log_fd = fd;
+    if (fd < 0)
+        cli_note("warning: the log %s is full and cannot be renamed: %s; nothing more is "
+                 "logged there",
+                 log_path, strerror(number));
 }
 
 /* In one write, so that lines of several processes do not mix. */
@@ -196,7 +237,12 @@ static void put_in_file(const struct mp_str *line)
     mp_str_addf(&whole, "%s.%03ldZ ", at, now.tv_nsec / 1000000);
     mp_str_add(&whole, line->data, line->len);
     mp_str_addc(&whole, '\n');
-    put(log_fd, whole.data, whole.len);
+    pthread_mutex_lock(&log_lock);
+    if (log_fd >= 0)
+        bound_log();
+    if (log_fd >= 0)
+        put(log_fd, whole.data, whole.len);
+    pthread_mutex_unlock(&log_lock);
     mp_str_clear(&whole);
 }
 

@@ -36,7 +36,8 @@ void cli_log_file(int level, const char *source, const char *text);
 /* The most verbose level that is shown on stderr; -1: none. MCPLUG_LOG_WARN at first.
  * Returns the one before. */
 int cli_log_show(int level);
-/* Lines go to the end of that file too, each with its time. 0, or an errno. */
+/* Lines go to the end of that file too, each with its time. With 64 MiB it is renamed to
+ * PATH.1, and another is begun. 0, or an errno. */
 int cli_log_open(const char *path);
 
 /* ---- the status line ---- */

@@ -27,7 +27,8 @@ void mp_events_init(struct mp_events *events,
                                 const char *text),
                     void *arg, int level)
 {
-    memset(events, 0, sizeof *events);
+    memset(events, 0, offsetof(struct mp_events, rate));
+    mp_log_rate_init(&events->rate);
     events->log = log;
     events->log_arg = arg;
     events->log_level = log ? level : -1;
@@ -64,14 +65,45 @@ void mp_events_remove(struct mp_events *events, struct mp_event_listener *listen
 
 /* ---- telling ---- */
 
+/* Those that a peer or a module can cause as often as it likes. */
+#define COUNTED                                                                          \
+    (MP_EVENT_BIT(MP_EVENT_LINE) | MP_EVENT_BIT(MP_EVENT_REMARK) |                       \
+     MP_EVENT_BIT(MP_EVENT_LOGGED) | MP_EVENT_BIT(MP_EVENT_PROGRESS))
+
+static void tell_dropped(struct mp_events *events)
+{
+    struct mp_log_kind k;
+    char line[MP_LOG_RATE_TEXT + 64];
+
+    while (mp_log_rate_over(&events->rate, &k)) {
+        snprintf(line, sizeof line, "%llu more in %d s: %s", (unsigned long long)k.more,
+                 MP_LOG_RATE_MS / 1000, k.text);
+        events->log(events->log_arg, k.level, k.from, line);
+    }
+}
+
+/* The one place where lines get to the log, and are kept from flooding it. */
 static void tell_log(struct mp_events *events, const struct mp_event *event)
 {
     char line[MP_LINE_ROOM];
+    enum mp_log_verdict verdict = MP_LOG_PASS;
 
     if (!events->log || event->level > events->log_level)
         return;
-    for (unsigned n = 0; mp_event_text(event, n, line); n++)
+    tell_dropped(events);
+    for (unsigned n = 0; verdict != MP_LOG_DROP && mp_event_text(event, n, line); n++) {
+        if (n == 0 && COUNTED & MP_EVENT_BIT(event->kind))
+            verdict = mp_log_rate_count(&events->rate, event->source, (int)event->kind,
+                                        event->like, event->level, line);
+        if (verdict != MP_LOG_DROP)
+            events->log(events->log_arg, event->level, event->source, line);
+    }
+    if (verdict == MP_LOG_LAST) {
+        snprintf(line, sizeof line,
+                 "more lines like this are counted, not logged, for %d s",
+                 MP_LOG_RATE_MS / 1000);
         events->log(events->log_arg, event->level, event->source, line);
+    }
 }
 
 static void tell(struct mp_events *events, struct mp_event_listener *l,
@@ -113,7 +145,8 @@ void mp_events_tell(struct mp_events *events, struct mp_event *event)
 static void tell_line(struct mp_events *events, int level, const char *source,
                       const char *fmt, va_list ap, bool to_all)
 {
-    struct mp_event event = {.kind = MP_EVENT_LINE, .level = level, .source = source};
+    struct mp_event event = {
+        .kind = MP_EVENT_LINE, .level = level, .source = source, .like = fmt};
     char room[MP_LINE_MAX];
     int wanted = vsnprintf(room, sizeof room, fmt, ap);
     size_t len = strlen(room);

@@ -8,6 +8,8 @@
 #ifndef MP_BASE_EVENT_H
 #define MP_BASE_EVENT_H
 
+#include "base/log_rate.h"
+
 #include <mcplug/types.h>
 
 #include <stdarg.h>
@@ -68,6 +70,7 @@ struct mp_event {
     int level;          /* MCPLUG_LOG_* */
     uint64_t time_ms;   /* since the epoch */
     const char *source; /* "mcp:NAME", "plugin:NAME", "core", "config" */
+    const void *like;   /* of a line: its format */
     union {
         struct mp_event_call call;
         struct {
@@ -131,6 +134,7 @@ struct mp_events {
     void (*log)(void *arg, int level, const char *source, const char *text);
     void *log_arg;
     int log_level;
+    struct mp_log_rate rate; /* last: most of it is not used, nor touched */
 };
 
 /* `log` NULL: no log. Zeroed, it is a stream without one. */

@@ -322,6 +322,150 @@ START_TEST(a_long_log_line_is_cut_and_says_so)
 }
 END_TEST
 
+/* ---- floods ---- */
+
+static void count_event(void *arg, const struct mp_event *event)
+{
+    (void)event;
+    ++*(unsigned *)arg;
+}
+
+static uint64_t clock_ms;
+static unsigned n_lines;
+static char last_line[MP_LINE_ROOM];
+
+static uint64_t stopped_clock(void)
+{
+    return clock_ms;
+}
+
+static void on_line(void *arg, int level, const char *source, const char *text)
+{
+    (void)arg, (void)level;
+    n_lines++;
+    snprintf(last_line, sizeof last_line, "%s %s", source, text);
+}
+
+static void start_log(int level)
+{
+    clock_ms = 1000000;
+    n_lines = 0;
+    mp_events_init(&events, on_line, NULL, level);
+    events.rate.clock = stopped_clock;
+}
+
+static void flood(int level, const char *source, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        mp_log(&events, level, source, "wrong again: %u", i);
+}
+
+START_TEST(a_flood_of_lines_is_counted_instead)
+{
+    start_log(MCPLUG_LOG_WARN);
+    flood(MCPLUG_LOG_WARN, "mcp:a", 5000);
+    ck_assert_uint_eq(n_lines, MP_LOG_RATE_WARN + 1);
+    ck_assert_str_eq(last_line,
+                     "mcp:a more lines like this are counted, not logged, for 10 s");
+    clock_ms += MP_LOG_RATE_MS - 1;
+    flood(MCPLUG_LOG_WARN, "mcp:a", 1);
+    ck_assert_uint_eq(n_lines, MP_LOG_RATE_WARN + 1);
+
+    /* another line, of whatever, tells how many there were */
+    clock_ms += 1;
+    mp_log(&events, MCPLUG_LOG_WARN, "core", "something else");
+    ck_assert_uint_eq(n_lines, MP_LOG_RATE_WARN + 3);
+    ck_assert_str_eq(last_line, "core something else");
+    n_lines = 0;
+    flood(MCPLUG_LOG_WARN, "mcp:a", 5000); /* it begins anew */
+    ck_assert_uint_eq(n_lines, MP_LOG_RATE_WARN + 1);
+    clock_ms += MP_LOG_RATE_MS;
+    n_lines = 0;
+    flood(MCPLUG_LOG_WARN, "mcp:a", 1);
+    ck_assert_uint_eq(n_lines, 2);
+    ck_assert_str_eq(last_line, "mcp:a wrong again: 0");
+}
+END_TEST
+
+static char first_line[MP_LINE_ROOM];
+
+static void on_first_line(void *arg, int level, const char *source, const char *text)
+{
+    (void)arg, (void)level;
+    if (!n_lines++)
+        snprintf(first_line, sizeof first_line, "%s %s", source, text);
+}
+
+START_TEST(the_number_of_dropped_lines_is_told)
+{
+    start_log(MCPLUG_LOG_WARN);
+    flood(MCPLUG_LOG_WARN, "mcp:a", 350);
+    clock_ms += MP_LOG_RATE_MS;
+    events.log = on_first_line;
+    n_lines = 0;
+    mp_log(&events, MCPLUG_LOG_WARN, "mcp:a", "another");
+    ck_assert_uint_eq(n_lines, 2);
+    ck_assert_str_eq(first_line, "mcp:a 250 more in 10 s: wrong again: 100");
+}
+END_TEST
+
+START_TEST(a_flood_hides_nothing_of_others)
+{
+    start_log(MCPLUG_LOG_VERBOSE);
+    flood(MCPLUG_LOG_WARN, "mcp:a", 5000);
+    n_lines = 0;
+    flood(MCPLUG_LOG_WARN, "mcp:b", 1);
+    ck_assert_uint_eq(n_lines, 1);
+    mp_log(&events, MCPLUG_LOG_WARN, "mcp:a", "another kind");
+    ck_assert_uint_eq(n_lines, 2);
+    flood(MCPLUG_LOG_ERROR, "mcp:a", 1);
+    ck_assert_uint_eq(n_lines, 3);
+    n_lines = 0;
+    flood(MCPLUG_LOG_VERBOSE, "mcp:a", 5000);
+    ck_assert_uint_eq(n_lines, MP_LOG_RATE_MORE + 1);
+
+    struct mp_event remark = {.kind = MP_EVENT_REMARK,
+                              .level = MCPLUG_LOG_VERBOSE,
+                              .source = "mcp:a",
+                              .text = {.data = "x", .len = 1}};
+    n_lines = 0;
+    for (int i = 0; i < 5000; i++)
+        mp_events_tell(&events, &remark);
+    ck_assert_uint_eq(n_lines, MP_LOG_RATE_MORE + 1);
+}
+END_TEST
+
+/* More kinds than there are places for: still no more lines than all of them may have. */
+START_TEST(many_sources_do_no_harm)
+{
+    char name[32];
+
+    start_log(MCPLUG_LOG_WARN);
+    for (int i = 0; i < 3 * MP_LOG_RATE_KINDS; i++) {
+        snprintf(name, sizeof name, "mcp:%d", i);
+        flood(MCPLUG_LOG_WARN, name, 3);
+    }
+    ck_assert_uint_eq(n_lines, 9 * MP_LOG_RATE_KINDS);
+    ck_assert_uint_eq(events.rate.n, MP_LOG_RATE_KINDS);
+}
+END_TEST
+
+/* Listeners decide for themselves. */
+START_TEST(listeners_hear_all_of_a_flood)
+{
+    static unsigned heard_all;
+    start_log(MCPLUG_LOG_WARN);
+    struct mp_event_listener all = {.kinds = MP_EVENT_BIT(MP_EVENT_LINE),
+                                    .level = MCPLUG_LOG_WARN,
+                                    .fn = count_event,
+                                    .arg = &heard_all};
+    mp_events_add(&events, &all);
+    flood(MCPLUG_LOG_WARN, "mcp:a", 5000);
+    ck_assert_uint_eq(heard_all, 5000);
+    mp_events_remove(&events, &all);
+}
+END_TEST
+
 START_TEST(names_are_those_of_the_ledger_and_of_the_server)
 {
     struct mp_event e = {.source = "mcp:git"};
@@ -352,6 +496,11 @@ int main(void)
     tcase_add_test(tc, a_dropped_connection_has_two_lines);
     tcase_add_test(tc, a_line_that_is_cut_says_so);
     tcase_add_test(tc, a_long_log_line_is_cut_and_says_so);
+    tcase_add_test(tc, a_flood_of_lines_is_counted_instead);
+    tcase_add_test(tc, the_number_of_dropped_lines_is_told);
+    tcase_add_test(tc, a_flood_hides_nothing_of_others);
+    tcase_add_test(tc, many_sources_do_no_harm);
+    tcase_add_test(tc, listeners_hear_all_of_a_flood);
     tcase_add_test(tc, names_are_those_of_the_ledger_and_of_the_server);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
