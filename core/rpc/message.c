@@ -53,8 +53,8 @@ mp_view mp_message_view(const mp_message *m, struct mp_span span)
     return mp_bytes(span.len ? m->text + span.at : NULL, span.len);
 }
 
-/* Names in messages are plain, so comparing the quoted bytes is enough; with more
- * members than were noted, the walker looks at them all. */
+/* Names in messages are plain, so comparing the quoted bytes is enough; with an escape,
+ * or more members than were noted, the walker looks at them all. */
 mp_view mp_message_inner(const mp_message *m, const char *name)
 {
     size_t len = strlen(name);
@@ -64,12 +64,32 @@ mp_view mp_message_inner(const mp_message *m, const char *name)
         if (in->key.len == len + 2 && memcmp(m->text + in->key.at + 1, name, len) == 0)
             return mp_message_view(m, in->value);
     }
-    if (m->env.n_inner_seen == m->env.n_inner)
+    if (m->env.n_inner_seen == m->env.n_inner && !(m->env.names & MP_KEYS_ESCAPED))
         return mp_bytes(NULL, 0);
     struct mp_span whole = m->env.params.len   ? m->env.params
                            : m->env.result.len ? m->env.result
                                                : m->env.error;
     return mp_view_get(mp_message_view(m, whole), name);
+}
+
+static int part_unique(const mp_message *m, struct mp_span part, struct mcplug_error *err)
+{
+    mp_view object = mp_message_view(m, part);
+    int r = mp_view_unique(object, err);
+
+    return r == MCPLUG_OK ? mp_view_unique(mp_view_get(object, "_meta"), err) : r;
+}
+
+int mp_message_unique(const mp_message *m, struct mcplug_error *err)
+{
+    int r = MCPLUG_OK;
+
+    if (!m->env.names) /* as nearly always */
+        return r;
+    r = part_unique(m, m->env.params, err);
+    if (r == MCPLUG_OK)
+        r = part_unique(m, m->env.result, err);
+    return r == MCPLUG_OK ? part_unique(m, m->env.error, err) : r;
 }
 
 void mp_message_expose(mp_message *m, struct mp_span body)

@@ -62,6 +62,10 @@ mp_view mp_message_view(const mp_message *m, struct mp_span span);
 /* A member of its params, result or error. */
 mp_view mp_message_inner(const mp_message *m, const char *name);
 
+/* Every member of its params, result and error, and of the `_meta` there, has a name of
+ * its own: mp_view_unique(). */
+int mp_message_unique(const mp_message *m, struct mcplug_error *err);
+
 /* Chooses the part that the embedder sees and ends it with a NUL; the text behind
  * it is no longer whole after that. Spilled strings outside of it are forgotten. */
 void mp_message_expose(mp_message *m, struct mp_span body);

@@ -261,6 +261,11 @@ static void on_reply(struct mp_call *call, mp_message *m)
     if (fault) {
         mp_fail(&why, MCPLUG_EPROTO, "%s", fault);
         complete(call, NULL, &why);
+    } else if (mp_message_unique(m, NULL) != MCPLUG_OK) {
+        struct mcplug_error twice = MCPLUG_ERROR_INIT;
+        int r = mp_message_unique(m, &twice);
+        mp_fail(&why, r, r == MCPLUG_EPROTO ? "the reply has a %s" : "%s", twice.text);
+        complete(call, NULL, &why);
     } else if (env->result.len) {
         mp_message_expose(m, env->result);
         complete(call, m, NULL);

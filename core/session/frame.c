@@ -11,6 +11,8 @@
 int mp_frame_object(mp_view *text, const char *what, struct mcplug_error *err)
 {
     struct mcplug_error why;
+    struct mp_scan scan;
+    size_t used;
     const unsigned char *end = text->data + text->len;
 
     mp_error_init(&why);
@@ -18,12 +20,20 @@ int mp_frame_object(mp_view *text, const char *what, struct mcplug_error *err)
     while (end > text->data && mp_is_space(end[-1]))
         end--;
     text->len = (size_t)(end - text->data);
-    if (mp_scan_text((const char *)text->data, text->len, &mp_scan_defaults, NULL,
-                     &why) != MCPLUG_OK)
+    mp_scan_init(&scan, &mp_scan_defaults);
+    scan.bare = true;
+    int r = mp_scan_feed(&scan, (const char *)text->data, text->len, false, &used, &why);
+    if (r == MCPLUG_OK)
+        r = mp_scan_end(&scan, &why);
+    if (r != MCPLUG_OK)
         return mp_fail(err, MCPLUG_EINVAL, "%s: %s", what, why.text);
     if (!mp_view_is_object(*text))
         return mp_fail(err, MCPLUG_EINVAL, "%s: not a JSON object", what);
-    return MCPLUG_OK;
+    if (scan.env.names & (MP_KEYS_ALIKE | MP_KEYS_ESCAPED))
+        r = mp_view_unique(*text, &why);
+    return r == MCPLUG_EPROTO ? mp_fail(err, MCPLUG_EINVAL, "%s: %s", what, why.text)
+           : r == MCPLUG_OK   ? r
+                              : mp_fail_nomem(err);
 }
 
 void mp_frame_flatten(char *text, size_t len)
@@ -137,7 +147,7 @@ static bool has_key(mp_view object, mp_view wanted)
     mp_view key, value;
 
     while (mp_walk_member(&w, &key, &value))
-        if (key.len == wanted.len && memcmp(key.data, wanted.data, key.len) == 0)
+        if (mp_view_same(key, wanted))
             return true;
     return false;
 }

@@ -94,9 +94,13 @@ void mp_inputs_request(struct mp_session *s, mp_message *m)
     mp_view method = mp_message_view(m, m->env.method);
     mp_view params = mp_message_view(m, m->env.params);
     mp_input_fn *handler = handler_of(s, method, params);
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
     mcplug_input *in = NULL;
 
-    if (mp_view_equals(method, "ping")) {
+    if (mp_message_unique(m, &err) != MCPLUG_OK) {
+        if (s->era != MP_ERA_MODERN)
+            mp_frame_answer(s, id, m->exchange, none, INVALID_REQUEST, err.text);
+    } else if (mp_view_equals(method, "ping")) {
         mp_frame_answer(s, id, m->exchange, mp_text("{}"), 0, NULL);
     } else if (s->era == MP_ERA_MODERN) { /* no answers of ours: they go with a retry */
         mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source,
@@ -130,7 +134,7 @@ void mp_inputs_cancelled(struct mp_session *s, mp_message *m)
 static mcplug_input *input_of(const struct mp_request *call, mp_view key)
 {
     for (mcplug_input *in = call->session->inputs.first; in; in = in->next)
-        if (in->call == call && !in->handed && mp_bytes_eq(key, in->id))
+        if (in->call == call && !in->handed && mp_view_same(key, mp_text(in->id)))
             return in;
     return NULL;
 }
@@ -140,11 +144,16 @@ static int ask_one(struct mp_request *call, mp_view key, mp_view question,
 {
     struct mp_session *s = call->session;
     mp_view method = mp_view_get(question, "method");
-    mp_input_fn *handler = handler_of(s, method, mp_view_get(question, "params"));
+    mp_view params = mp_view_get(question, "params");
+    mp_input_fn *handler = handler_of(s, method, params);
+    struct mcplug_error twice = MCPLUG_ERROR_INIT;
     char *text = mp_view_strdup(method);
     int r = MCPLUG_OK;
 
-    if (!text)
+    if (mp_view_unique(question, &twice) != MCPLUG_OK ||
+        mp_view_unique(params, &twice) != MCPLUG_OK)
+        r = mp_fail(err, twice.code, "the server's question: %s", twice.text);
+    else if (!text)
         r = mp_fail(err, MCPLUG_EPROTO, "the server's question has no method");
     else if (!handler)
         r = mp_fail(err, MCPLUG_EPROTO,

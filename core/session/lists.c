@@ -161,7 +161,7 @@ static void warn_early_end(const struct mp_fetch *f, const char *why)
 static int add_items(mcplug_list *list, int index, mp_message *m, mp_view array,
                      struct mp_fetch *f, struct mcplug_error *err)
 {
-    size_t first = list->count, cap = first, unnamed = 0;
+    size_t first = list->count, cap = first, unnamed = 0, doubtful = 0;
     struct item *items = list->items;
     struct mp_walk w = mp_walk_into(array);
     struct mp_str names;
@@ -179,6 +179,15 @@ static int add_items(mcplug_list *list, int index, mp_message *m, mp_view array,
         }
         if (!mp_view_is_string(name)) {
             unnamed++;
+            continue;
+        }
+        int r = mp_view_unique(item, NULL);
+        if (r == MCPLUG_ENOMEM) {
+            names.failed = true;
+            break;
+        }
+        if (r != MCPLUG_OK) { /* which name is meant depends on who reads it */
+            doubtful++;
             continue;
         }
         mp_str_add_view(&names, name);
@@ -219,6 +228,10 @@ static int add_items(mcplug_list *list, int index, mp_message *m, mp_view array,
     if (f && unnamed)
         mp_log(f->session->cfg.log, MCPLUG_LOG_WARN, f->session->source,
                "%s: %zu items without a name left out", kinds[index].method, unnamed);
+    if (f && doubtful)
+        mp_log(f->session->cfg.log, MCPLUG_LOG_WARN, f->session->source,
+               "%s: %zu items with duplicate members left out", kinds[index].method,
+               doubtful);
     return MCPLUG_OK;
 }
 

@@ -385,38 +385,21 @@ void mp_mirror_adopt(struct mp_session *s, struct mp_mirror *table)
 
 /* ---- the values of a call ---- */
 
-static bool same_name(mp_view a, mp_view b)
+/* `name` has quotes. */
+static mp_view member_in(struct mp_walk w, mp_view name)
 {
-    struct mp_str x, y;
-
-    if (a.len == b.len && memcmp(a.data, b.data, a.len) == 0)
-        return true;
-    if (!memchr(a.data, '\\', a.len) && !memchr(b.data, '\\', b.len))
-        return false;
-    mp_str_init(&x, a.len);
-    mp_str_init(&y, b.len);
-    bool same = mp_str_add_view(&x, a) && mp_str_add_view(&y, b) && x.len == y.len &&
-                memcmp(x.data, y.data, x.len) == 0;
-    mp_str_clear(&x);
-    mp_str_clear(&y);
-    return same;
-}
-
-/* Of members with one name the last, as servers take it. `name` has quotes. */
-static mp_view last_of(struct mp_walk w, mp_view name)
-{
-    mp_view key, value, found = mp_bytes(NULL, 0);
+    mp_view key, value;
 
     while (mp_walk_member(&w, &key, &value))
-        if (same_name(key, name))
-            found = value;
-    return found;
+        if (mp_view_same(key, name))
+            return value;
+    return mp_bytes(NULL, 0);
 }
 
 static mp_view member_of(mp_view members, const char *name_in_quotes)
 {
     struct mp_walk w = {members.data, members.data + members.len};
-    return last_of(w, mp_text(name_in_quotes));
+    return member_in(w, mp_text(name_in_quotes));
 }
 
 /* Adds the value as a C string. False when it is not one that is sent, or has a NUL. */
@@ -464,8 +447,15 @@ int mp_mirror_pairs(const struct mp_request *call, const char *name,
     for (unsigned i = 0; i < tool->n_headers; i++, header = behind(behind(header))) {
         struct mp_walk steps = mp_walk_into(mp_text(behind(header)));
         mp_view step, v = arguments;
-        while (mp_walk_element(&steps, &step))
-            v = mp_view_is_object(v) ? last_of(mp_walk_into(v), step) : mp_bytes(NULL, 0);
+        while (mp_walk_element(&steps, &step)) {
+            struct mcplug_error twice = MCPLUG_ERROR_INIT;
+            int r = mp_view_unique(v, &twice); /* a header has one of them only */
+            if (r != MCPLUG_OK)
+                return mp_fail(err, r == MCPLUG_EPROTO ? MCPLUG_EINVAL : r,
+                               "arguments: %s", twice.text);
+            v = mp_view_is_object(v) ? member_in(mp_walk_into(v), step)
+                                     : mp_bytes(NULL, 0);
+        }
         size_t at = values->len;
         if (at + v.len > VALUES_MAX && !mp_view_is_object(v) && !mp_view_is_array(v))
             return mp_fail(

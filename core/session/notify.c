@@ -232,10 +232,16 @@ static bool is_duplicate(const struct mp_session *s, mp_message *m)
 void mp_notify(struct mp_session *s, mp_message *m)
 {
     mp_view method = mp_message_view(m, m->env.method);
+    struct mcplug_error why;
 
     if (s->phase == MP_CLOSING)
         return;
-    if (mp_view_equals(method, "notifications/subscriptions/acknowledged"))
+    mp_error_init(&why);
+    if (mp_message_unique(m, &why) != MCPLUG_OK)
+        mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "ignored %.*s: %s",
+               method.len > 100 ? 100 : (int)method.len, (const char *)method.data,
+               why.text);
+    else if (mp_view_equals(method, "notifications/subscriptions/acknowledged"))
         on_acknowledged(s, m);
     else if (is_duplicate(s, m))
         return;

@@ -315,6 +315,11 @@ static int other_members(struct mp_request *call, mp_view params,
     mp_str_init(&members, MP_FRAME_MAX);
     bool ok = mp_frame_members(params, &members, &meta);
     size_t len = members.len;
+    int r = mp_view_is_object(meta) ? mp_frame_object(&meta, "params._meta", err) : 0;
+    if (r != MCPLUG_OK) {
+        mp_str_clear(&members);
+        return r;
+    }
     if (ok && len)
         ok = (call->long_members = mp_str_take(&members));
     if (ok && call->long_members)

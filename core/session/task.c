@@ -70,6 +70,10 @@ static void completed(struct mp_request *call, mp_message *m)
         give_up(call, MCPLUG_EPROTO, "the task completed without a result");
         return;
     }
+    if (mp_view_unique(result, NULL) == MCPLUG_EPROTO) {
+        give_up(call, MCPLUG_EPROTO, "the task's result has a duplicate member");
+        return;
+    }
     mp_message *lifted = lift(m, result);
     if (lifted) {
         call->tool_failed = mcplug_result_is_error(lifted);

@@ -512,21 +512,22 @@ struct mcplug_call_options {
     void (*free_arg)(void *arg);
 };
 
-/* tools/call; `arguments` is a JSON object or NULL. A server that is not up is waited
- * for, as long as the call's time allows, and 60 s at most. A call that was not written
- * when the connection went is sent again, one that was is not. In 2026-07-28 questions
- * that the result brings (input_required) are put to the handlers and the request goes
- * on with their answers; `done` runs with the final result. MCPLUG_ECONFIG: toolsAllowed
- * or toolsDenied forbid it. MCPLUG_EOVERLOADED: too many calls wait: told here, or in
- * `done` when its queue is full. MCPLUG_ECLOSED: the server was opened `once`, and has
- * gone. */
+/* tools/call; `arguments` is a JSON object or NULL. Two members with one name are
+ * refused, here and in `meta` (MCPLUG_EINVAL), for who reads them may take either. A
+ * server that is not up is waited for, as long as the call's time allows, and 60 s at
+ * most. A call that was not written when the connection went is sent again, one that was
+ * is not. In 2026-07-28 questions that the result brings (input_required) are put to the
+ * handlers and the request goes on with their answers; `done` runs with the final result.
+ * MCPLUG_ECONFIG: toolsAllowed or toolsDenied forbid it. MCPLUG_EOVERLOADED: too many
+ * calls wait: told here, or in `done` when its queue is full. MCPLUG_ECLOSED: the server
+ * was opened `once`, and has gone. */
 MCPLUG_API mcplug_call *mcplug_call_tool(mcplug_server *server, const char *tool,
                                          const char *arguments,
                                          const struct mcplug_call_options *options,
                                          mcplug_done_fn *done, void *arg,
                                          struct mcplug_error *err);
-/* Any other request: `params` is a JSON object or NULL. MCPLUG_EINVAL for tools/call and
- * tools/list, which have functions of their own. */
+/* Any other request: `params` is a JSON object or NULL. MCPLUG_EINVAL for duplicate
+ * members, and for tools/call and tools/list, which have functions of their own. */
 MCPLUG_API mcplug_call *mcplug_request(mcplug_server *server, const char *method,
                                        const char *params,
                                        const struct mcplug_call_options *options,

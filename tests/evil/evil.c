@@ -122,6 +122,7 @@ static const struct script {
     S("duplicate-id", HEAD "\"id\":@,\"result\":{}}\n"),
     S("duplicate-result", HEAD "\"result\":{},\"result\":{\"x\":1}}\n"),
     S("duplicate-inside", OK_WITH(",\"x\":1,\"x\":2") "\n"),
+    S("duplicate-deep", OK_WITH(",\"y\":{\"x\":1,\"x\":2}") "\n"),
     S("result-type", HEAD "\"result\":{\"resultType\":\"surprise\"}}\n"),
     S("result-type-number", HEAD "\"result\":{\"resultType\":7}}\n"),
     S("two-in-a-line", OK " " OK "\n"),

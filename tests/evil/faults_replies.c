@@ -48,7 +48,9 @@ static const struct {
     {"duplicate-id", MCPLUG_EPROTO, 0, "duplicate member \"id\" at byte ", 0, 0, 0},
     {"duplicate-result", MCPLUG_EPROTO, 0, "duplicate member \"result\" at byte ", 0, 0,
      0},
-    {"duplicate-inside", 0, 0, "fine", 0, 0, 0},
+    {"duplicate-inside", MCPLUG_EPROTO, 0, "the reply has a duplicate member \"x\"", 0, 0,
+     0},
+    {"duplicate-deep", 0, 0, "fine", 0, 0, 0}, /* nothing of ours reads it */
     {"result-type", MCPLUG_EPROTO, 0, "type \"surprise\" is unknown", 0, 0, 0},
     {"result-type-number", MCPLUG_EPROTO, 0, "type 7 is unknown", 0, 0, 0},
     {"two-in-a-line", MCPLUG_EPROTO, 0, "unexpected text after the value", 0, 0, 0},

@@ -225,6 +225,30 @@ START_TEST(two_questions_under_one_key_fail_the_call)
 }
 END_TEST
 
+/* What is asked, and in which mode, must not depend on who reads it. */
+START_TEST(a_question_with_duplicate_members_fails_the_call)
+{
+    static const char *const questions[] = {
+        "{\"a\":" ELICIT ",\"\\u0061\":" ELICIT "}",
+        "{\"a\":{\"method\":\"elicitation/create\",\"method\":\"roots/"
+        "list\",\"params\":{}}}",
+        "{\"a\":{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"form\","
+        "\"message\":\"n?\",\"m\\u006fde\":\"url\"}}}",
+    };
+
+    for (size_t i = 0; i < MP_COUNT(questions); i++) {
+        start(true);
+        call(NULL, NULL);
+        say_questions(fake_expect(&f, "tools/call"), questions[i]);
+        ck_assert_uint_eq(n_asked, 0);
+        ck_assert_uint_eq(o.times, 1);
+        ck_assert_int_eq(o.code, MCPLUG_EPROTO);
+        ck_assert(fake_idle(&f));
+        fake_clear(&f);
+    }
+}
+END_TEST
+
 START_TEST(a_request_of_a_modern_server_is_not_answered)
 {
     start(true);
@@ -578,6 +602,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, the_longest_of_all_timeouts_never_comes);
     tcase_add_test(tc, a_question_may_be_refused_without_a_word);
     tcase_add_test(tc, two_questions_under_one_key_fail_the_call);
+    tcase_add_test(tc, a_question_with_duplicate_members_fails_the_call);
     tcase_add_test(tc, a_request_of_a_modern_server_is_not_answered);
     tcase_add_test(tc, a_log_message_without_params_is_none);
     tcase_add_test(tc, an_error_without_id_is_not_taken_for_the_end_of_a_subscription);

@@ -84,6 +84,43 @@ START_TEST(a_refused_legacy_question_gets_its_code)
 }
 END_TEST
 
+START_TEST(a_legacy_question_with_duplicate_members_is_refused)
+{
+    static const char *const params_of[] = {
+        "{\"mode\":\"form\",\"message\":\"n?\",\"mode\":\"url\"}",
+        "{\"mode\":\"form\",\"mess\\u0061ge\":\"a\",\"message\":\"n?\"}",
+        "{\"message\":\"n?\",\"_meta\":{\"a\":1,\"a\":2}}",
+    };
+
+    start(false);
+    for (size_t i = 0; i < MP_COUNT(params_of); i++) {
+        fake_sayf(&f,
+                  "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"elicitation/create\","
+                  "\"params\":%s}",
+                  params_of[i]);
+        ck_assert_uint_eq(n_asked, 0);
+        const char *answer = fake_next(&f);
+        ck_assert_ptr_nonnull(strstr(answer, "\"id\":3,\"error\":{\"code\":-32600"));
+        ck_assert_ptr_nonnull(strstr(answer, "duplicate member"));
+    }
+    finish();
+}
+END_TEST
+
+START_TEST(a_notification_with_duplicate_members_is_ignored)
+{
+    start(false);
+    fake_say(&f, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"roots/list\"}");
+    fake_say(&f,
+             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+             "\"requestId\":3,\"requestId\":4}}");
+    ck_assert_ptr_nonnull(strstr(f.logged, "duplicate member \"requestId\""));
+    mcplug_input_answer(asked[0], "{\"roots\":[]}");
+    ck_assert_ptr_nonnull(strstr(fake_next(&f), "\"id\":3,\"result\""));
+    finish();
+}
+END_TEST
+
 START_TEST(a_mode_without_a_handler_is_refused)
 {
     start(false);
@@ -439,6 +476,19 @@ START_TEST(a_task_is_polled_until_its_result_is_there)
 }
 END_TEST
 
+START_TEST(the_result_of_a_task_has_each_member_once)
+{
+    start(true);
+    say_task(call("t"), "task", "working", "");
+    fake_pass(&f, 200);
+    say_task(fake_expect(&f, "tasks/get"), "complete", "completed",
+             ",\"result\":{\"isError\":false,\"isError\":true,\"content\":[]}");
+    ck_assert_uint_eq(o.times, 1);
+    ck_assert_int_eq(o.code, MCPLUG_EPROTO);
+    finish();
+}
+END_TEST
+
 START_TEST(a_task_may_ask)
 {
     start(true);
@@ -491,6 +541,8 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_legacy_question_is_answered_under_its_own_id);
     tcase_add_test(tc, a_refused_legacy_question_gets_its_code);
     tcase_add_test(tc, a_mode_without_a_handler_is_refused);
+    tcase_add_test(tc, a_legacy_question_with_duplicate_members_is_refused);
+    tcase_add_test(tc, a_notification_with_duplicate_members_is_ignored);
     tcase_add_test(tc, a_question_that_the_server_cancelled_is_not_answered);
     tcase_add_test(tc, an_answer_after_the_server_is_gone_does_no_harm);
     tcase_add_test(tc, open_questions_are_bounded);
@@ -510,6 +562,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, an_answer_and_a_cancel_in_one_turn_end_the_call_once);
     tcase_add_test(tc, an_unknown_result_type_is_invalid);
     tcase_add_test(tc, a_task_is_polled_until_its_result_is_there);
+    tcase_add_test(tc, the_result_of_a_task_has_each_member_once);
     tcase_add_test(tc, a_task_may_ask);
     tcase_add_test(tc, cancelling_a_call_cancels_its_task);
 }

@@ -344,6 +344,23 @@ START_TEST(items_without_a_name_are_left_out_with_a_warning)
 }
 END_TEST
 
+/* A filter reads one name, and a model may be given the other. */
+START_TEST(items_with_duplicate_members_are_left_out_with_a_warning)
+{
+    struct got g = {0};
+    fake_init(&f);
+    fake_modern(&f, NULL, "{\"tools\":{}}");
+    get(MCPLUG_TOOLS, &g);
+    say_tools(fake_expect(&f, "tools/list"),
+              "{\"name\":\"good\",\"name\":\"evil\"}," A
+              ",{\"name\":\"good\",\"n\\u0061me\":\"evil\"}",
+              "");
+    ck_assert_uint_eq(g.count, 1);
+    ck_assert_ptr_nonnull(strstr(f.logged, "2 items with duplicate members left out"));
+    fake_clear(&f);
+}
+END_TEST
+
 START_TEST(a_list_of_the_wrong_shape_is_an_error)
 {
     struct got g = {0};
@@ -544,6 +561,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_change_during_a_fetch_is_not_lost);
     tcase_add_test(tc, callers_share_one_fetch);
     tcase_add_test(tc, items_without_a_name_are_left_out_with_a_warning);
+    tcase_add_test(tc, items_with_duplicate_members_are_left_out_with_a_warning);
     tcase_add_test(tc, a_list_of_the_wrong_shape_is_an_error);
     tcase_add_test(tc, a_modern_server_is_listened_to_for_what_it_offers);
     tcase_add_test(tc, a_list_fetched_when_nobody_listens_any_more_is_not_kept);

@@ -47,7 +47,6 @@ static const struct {
     {NULL, NULL},
     {"{\"v\":\"a\\u0000b\"}", NULL},
     {"{\"\\u0076\":\"escaped name\"}", "escaped name"},
-    {"{\"v\":\"first\",\"v\":\"last\"}", "last"},
     {"{\n \"w\" : [1,\n {\"v\":3}] ,\n \"v\" :\n \"spaced\" }", "spaced"},
 };
 
@@ -65,6 +64,23 @@ START_TEST(a_value_goes_along_as_it_is_in_the_arguments)
         ck_assert_ptr_null(value);
     }
     ck_assert_uint_eq(fake_metas(&f, "param:"), value ? 1 : 0);
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(duplicate_members_on_the_way_to_a_value_fail_the_call)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    start(true, MCPLUG_MIRRORS_PARAMS);
+    list("{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"o\":{"
+         "\"type\":\"object\",\"properties\":{" PROPERTY("v", "string", "V") "}}}}}");
+    ck_assert_ptr_null(fake_call(f.server, "t",
+                                 "{\"o\":{\"v\":\"first\",\"v\":\"last\"}}", NULL,
+                                 on_outcome, &o, &err));
+    ck_assert_int_eq(err.code, MCPLUG_EINVAL);
+    ck_assert_str_eq(err.text, "arguments: duplicate member \"v\"");
+    ck_assert(fake_idle(&f));
     fake_clear(&f);
 }
 END_TEST
@@ -445,7 +461,7 @@ static const struct {
 } names[] = {
     {"prompts/get", "{\"name\":\"p \\u00e9\",\"arguments\":{}}", "p \xc3\xa9"},
     {"resources/read", "{\"_meta\":{},\"uri\":\"file:///a%20b\"}", "file:///a%20b"},
-    {"resources/read", "{\"uri\":\"first\",\"\\u0075ri\":\"last\"}", "last"},
+    {"resources/read", "{\"\\u0075ri\":\"escaped\"}", "escaped"},
     {"tools/call", "{\"arguments\":{\"name\":\"inner\"},\"name\":\"t\"}", "t"},
     {"tasks/get", "{\"taskId\":\"k\"}", "k"},
     {"prompts/get", "{\"name\":\"\"}", ""},
@@ -479,6 +495,7 @@ static void add(TCase *tc)
 {
     tcase_add_loop_test(tc, a_value_goes_along_as_it_is_in_the_arguments, 0,
                         MP_COUNT(values));
+    tcase_add_test(tc, duplicate_members_on_the_way_to_a_value_fail_the_call);
     tcase_add_test(tc, a_nested_argument_is_found_by_its_exact_path);
     tcase_add_test(tc, names_with_a_nul_in_them_are_told_apart);
     tcase_add_test(tc, a_tool_without_headers_has_no_pairs);

@@ -187,6 +187,111 @@ START_TEST(replies_of_the_wrong_shape_fail_their_own_call)
 }
 END_TEST
 
+/* Of two members with one name some take the first, some the last. */
+START_TEST(a_reply_with_duplicate_members_fails_its_own_call)
+{
+    static const struct {
+        const char *members, *name;
+    } replies[] = {
+        {"\"result\":{\"isError\":false,\"content\":[],\"isError\":true}", "\"isError\""},
+        {"\"result\":{\"content\":[],\"c\\u006fntent\":[]}", "ntent\""},
+        {"\"result\":{\"content\":[],\"_meta\":{\"a\":1,\"\\u0061\":2}}", "duplicate"},
+        {"\"result\":{\"content\":[],\"\\u005fmeta\":{\"a\":1,\"a\":2}}", "\"a\""},
+        {"\"result\":{\"_meta\":{},\"content\":[],\"_meta\":{}}", "\"_meta\""},
+        {"\"result\":{\"1\":1,\"2\":1,\"3\":1,\"4\":1,\"5\":1,\"6\":1,\"7\":1,\"8\":1,"
+         "\"9\":1,"
+         "\"10\":1,\"11\":1,\"12\":1,\"13\":1,\"14\":1,\"15\":1,\"16\":1,\"17\":1,"
+         "\"13\":1}",
+         "\"13\""},
+        {"\"error\":{\"code\":1,\"message\":\"a\",\"code\":2}", "\"code\""},
+    };
+    start(true, NULL);
+    for (size_t i = 0; i < MP_COUNT(replies); i++) {
+        memset(&o, 0, sizeof o);
+        call_with("t", NULL, NULL);
+        fake_sayf(&f, "{\"jsonrpc\":\"2.0\",\"id\":%llu,%s}",
+                  ll(fake_expect(&f, "tools/call")), replies[i].members);
+        ck_assert_uint_eq(o.times, 1);
+        ck_assert_int_eq(o.code, MCPLUG_EPROTO);
+        ck_assert_msg(strstr(o.text, "duplicate member") &&
+                          strstr(o.text, replies[i].name),
+                      "%s", o.text);
+        assert_books_balance();
+    }
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(names_in_a_reply_may_be_escaped)
+{
+    start(true, NULL);
+    call_with("t", NULL, NULL);
+    fake_sayf(
+        &f,
+        "{\"jsonrpc\":\"2.0\",\"\\u0069d\":%llu,\"res\\u0075lt\":{\"is\\u0045rror\":"
+        "true,\"content\":[]}}",
+        ll(fake_expect(&f, "tools/call")));
+    ck_assert_uint_eq(o.times, 1);
+    ck_assert_int_eq(o.code, 0);
+    ck_assert(o.is_error);
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(names_that_are_only_alike_do_no_harm)
+{
+    start(true, NULL);
+    for (int i = 0; i < 2; i++) {
+        memset(&o, 0, sizeof o);
+        call_with("t", "{\"ab\":1,\"aab\":2,\"Ab\":3,\"\":4,\"a\\u0062c\":5}", NULL);
+        fake_sayf(&f,
+                  "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{%s\"content\":[],\"a\":1,"
+                  "\"content \":2,\"Content\":3,\"\":4,\"\\u00e9\":5,\"\xc3\xa8\":6}}",
+                  ll(fake_expect(&f, "tools/call")),
+                  i ? "\"b1\":1,\"b2\":1,\"b3\":1,\"b4\":1,\"b5\":1,\"b6\":1,\"b7\":1,"
+                      "\"b8\":1,\"b9\":1,\"b10\":1,\"b11\":1,\"b12\":1,\"b13\":1,"
+                    : "");
+        ck_assert_uint_eq(o.times, 1);
+        ck_assert_int_eq(o.code, 0);
+    }
+    fake_clear(&f);
+}
+END_TEST
+
+START_TEST(what_callers_give_with_duplicate_members_is_refused)
+{
+    static const char *const bad[] = {
+        "{\"a\":1,\"a\":2}",
+        "{\"name\":1,\"n\\u0061me\":2}",
+        "{\"x\":{},\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,\"i\":1,\"j\":"
+        "1,"
+        "\"k\":1,\"l\":1,\"m\":1,\"n\":1,\"o\":1,\"p\":1,\"q\":1,\"x\":1}",
+    };
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    char text[400];
+
+    start(true, NULL);
+    for (size_t i = 0; i < MP_COUNT(bad); i++) {
+        struct mcplug_call_options co = {.struct_size = sizeof co, .meta = bad[i]};
+        ck_assert_ptr_null(fake_call(f.server, "t", bad[i], NULL, on_outcome, &o, &err));
+        ck_assert_int_eq(err.code, MCPLUG_EINVAL);
+        ck_assert_ptr_nonnull(strstr(err.text, "arguments: duplicate member"));
+        ck_assert_ptr_null(fake_call(f.server, "t", "{}", &co, on_outcome, &o, &err));
+        ck_assert_ptr_nonnull(strstr(err.text, "_meta: duplicate member"));
+        ck_assert_ptr_null(
+            fake_request(f.server, "x/y", bad[i], NULL, on_outcome, &o, &err));
+        ck_assert_ptr_nonnull(strstr(err.text, "params: duplicate member"));
+        snprintf(text, sizeof text, "{\"_meta\":%s}", bad[i]);
+        ck_assert_ptr_null(
+            fake_request(f.server, "x/y", text, NULL, on_outcome, &o, &err));
+        ck_assert_ptr_nonnull(strstr(err.text, "params._meta: duplicate member"));
+    }
+    ck_assert(fake_idle(&f));
+    ck_assert_uint_eq(o.times, 0);
+    fake_clear(&f);
+}
+END_TEST
+
 START_TEST(an_unreadable_reply_fails_its_own_call_at_once_and_no_other)
 {
     struct outcome other = {0};
@@ -488,6 +593,10 @@ static void add(TCase *tc)
     tcase_add_test(tc, the_error_text_is_content_else_error_else_unknown);
     tcase_add_test(tc, a_peer_error_has_code_message_and_object);
     tcase_add_test(tc, replies_of_the_wrong_shape_fail_their_own_call);
+    tcase_add_test(tc, a_reply_with_duplicate_members_fails_its_own_call);
+    tcase_add_test(tc, names_in_a_reply_may_be_escaped);
+    tcase_add_test(tc, names_that_are_only_alike_do_no_harm);
+    tcase_add_test(tc, what_callers_give_with_duplicate_members_is_refused);
     tcase_add_test(tc, an_unreadable_reply_fails_its_own_call_at_once_and_no_other);
     tcase_add_test(tc, duplicate_unknown_and_late_answers_are_counted_and_dropped);
     tcase_add_test(tc, a_tool_call_times_out_with_its_name_and_tells_the_server);
