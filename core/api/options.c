@@ -19,6 +19,7 @@ static void fill_options(const struct mp_supervision *u, struct mcplug_server_op
     o->probe = o->probe ? o->probe : u->probe;
     o->probe_url = o->probe_url ? o->probe_url : u->probe_url;
     o->idle_ms = o->idle_ms ? o->idle_ms : u->idle_ms;
+    o->max_spill = o->max_spill ? o->max_spill : u->max_spill;
     o->queue = o->queue ? o->queue : u->queue;
     if (!o->tool_queues)
         o->tool_queues = (const char *const *)u->tool_queues;

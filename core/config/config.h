@@ -30,6 +30,7 @@
 #define MP_PROJECT_MAX                                                                   \
     ((size_t)4 << 20) /* bytes of project files, after which none is read */
 #define MP_TIME_MAX (365 * 86400000LL)    /* ms that an entry may say */
+#define MP_SPILL_LIMIT ((int64_t)1 << 40) /* bytes on disk that an entry may say */
 #define MP_PROBLEMS_MAX 1000
 
 #define MP_SCOPES (MCPLUG_SCOPE_PACKAGE + 1)

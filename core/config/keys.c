@@ -220,6 +220,23 @@ static void check_time(struct mp_entry *entry, const char *below, mp_view v)
     check_duration(entry, below, v, 0, "10m");
 }
 
+static void check_bytes(struct mp_entry *entry, const char *below, mp_view v)
+{
+    char *text = mp_view_strdup(v);
+    int64_t n = 0;
+
+    if (!text && mp_view_is_string(v))
+        mp_entry_no_memory(entry);
+    bool ok =
+        is_number(v) ? mp_view_int(v, &n) : text && mp_option_parse("bytes", text, &n);
+    if (!ok || n < 1)
+        mp_entry_complain(entry, false, below, v,
+                          "expected bytes, or a size such as \"8G\"");
+    else if (n > MP_SPILL_LIMIT)
+        mp_entry_complain(entry, false, below, v, "is more than 1024G");
+    mp_free(text);
+}
+
 /* Modules may offer more than the four, so only what looks like a slip is refused. */
 static void check_probe_name(struct mp_entry *entry, const char *below, mp_view v)
 {
@@ -357,20 +374,30 @@ static bool read_flag(mp_view v, void *out)
     return true;
 }
 
-static bool read_time(mp_view v, void *out)
+static bool read_amount(const char *type, mp_view v, void *out)
 {
     char *text = mp_view_strdup(v);
-    int64_t ms = 0;
+    int64_t n = 0;
 
     if (mp_view_is_string(v) && !text)
         return false;
     if (text)
-        mp_option_parse("duration", text, &ms);
+        mp_option_parse(type, text, &n);
     else
-        mp_view_int(v, &ms);
+        mp_view_int(v, &n);
     mp_free(text);
-    *(uint64_t *)out = ms > 0 ? (uint64_t)ms : 0;
+    *(uint64_t *)out = n > 0 ? (uint64_t)n : 0;
     return true;
+}
+
+static bool read_time(mp_view v, void *out)
+{
+    return read_amount("duration", v, out);
+}
+
+static bool read_bytes(mp_view v, void *out)
+{
+    return read_amount("bytes", v, out);
 }
 
 static bool read_timeouts(mp_view v, void *out)
@@ -392,6 +419,7 @@ static const struct mp_key_reader probe = {read_probe, clear_text};
 static const struct mp_key_reader list = {read_list, clear_list};
 static const struct mp_key_reader flag = {read_flag, NULL};
 static const struct mp_key_reader duration = {read_time, NULL};
+static const struct mp_key_reader bytes = {read_bytes, NULL};
 static const struct mp_key_reader timeouts = {read_timeouts, NULL};
 
 /* ---- the table ---- */
@@ -431,6 +459,8 @@ const struct mp_key mp_keys[] = {
      .help = "ping, listTools, discover, http, .."},
     {"healthUrl", "string", check_probe_url, INTO(text, probe_url), .ours = true,
      .help = "what the probe http asks for"},
+    {"maxSpill", "bytes", check_bytes, INTO(bytes, max_spill), OURS,
+     .help = "how much of one result may be kept on disk"},
     {"queue", "string", check_text, INTO(text, queue), OURS,
      .help = "the queue that its calls go through"},
     {"toolQueues", "map", check_named, INTO(list, tool_queues), OURS,

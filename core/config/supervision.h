@@ -18,6 +18,7 @@ struct mp_supervision {
     char *probe;                 /* "healthProbe"; NULL: by era */
     char *probe_url;             /* "healthUrl"; NULL: none */
     uint64_t idle_ms;            /* "idle", a duration; 0: never stopped for being idle */
+    uint64_t max_spill;          /* "maxSpill", bytes; 0: as it is by default */
     char *queue;                 /* "queue"; NULL: none */
     char **tool_queues;   /* "toolQueues": TOOL, QUEUE, TOOL, QUEUE .. NULL-ended; NULL */
     char **tools_allowed; /* NULL-ended; NULL: all */

@@ -105,6 +105,27 @@ static bool filling(const struct mp_assembler *a)
     return a->mode == MP_READING && a->text.len > a->limits.memory / 2;
 }
 
+/* Nothing that was not asked for is to cost disk. What is a batch is never spilled: its
+ * messages could not be told apart. */
+static bool is_wanted(const struct mp_assembler *a)
+{
+    const struct mp_envelope *env = &a->scan.env;
+    mp_view id = mp_bytes(env->id.len ? a->text.data + env->id.at : NULL, env->id.len);
+
+    if (env->method.len || a->text.data[0] == '[')
+        return false;
+    return !a->limits.wanted || a->limits.wanted(a->limits.arg, id);
+}
+
+/* What was diverted before its id had come may turn out to be nobody's, and a call may
+ * end before its answer does. */
+static int check_wanted(const struct mp_assembler *a, struct mcplug_error *err)
+{
+    return a->spill.fd < 0 || is_wanted(a)
+               ? MCPLUG_OK
+               : mp_fail(err, MCPLUG_ETOOBIG, "a long message that no call waits for");
+}
+
 static int divert(struct mp_assembler *a, struct mcplug_error *err)
 {
     size_t at = a->scan.string_at + 1;
@@ -166,7 +187,9 @@ static int read_diverted(struct mp_assembler *a, const char *data, size_t len,
     bool ended = !a->scan.in_string;
     size_t inside = *used - (ended ? 1 : 0);
     mp_scan_dropped(&a->scan, inside);
-    r = mp_spill_add(&a->spill, data, inside, a->limits.spill, err);
+    r = check_wanted(a, err);
+    if (r == MCPLUG_OK)
+        r = mp_spill_add(&a->spill, data, inside, a->limits.spill, err);
     if (r == MCPLUG_OK && ended) {
         r = add_text(a, "\"", 1, err);
         if (r == MCPLUG_OK)
@@ -186,9 +209,9 @@ static int read_plain(struct mp_assembler *a, const char *data, size_t len, size
     if (r == MCPLUG_OK)
         r = add_text(a, data, *used, err);
     if (r == MCPLUG_OK && filling(a) && a->scan.in_string && a->scan.string_is_value &&
-        a->text.len - a->scan.string_at > least)
+        a->text.len - a->scan.string_at > least && is_wanted(a))
         r = divert(a, err);
-    return r;
+    return r == MCPLUG_OK ? check_wanted(a, err) : r;
 }
 
 static void read_piece(struct mp_assembler *a, const char *data, size_t len)
@@ -234,6 +257,8 @@ static mp_message *deliver_unread(struct mp_assembler *a)
             return NULL;
         }
         *m->error = u->error;
+        if (a->scan.env.method.len) /* the id is the peer's own */
+            return m;
         mp_scan_salvage_id(u->head, u->head_len, u->tail, u->tail_len, false,
                            &m->salvaged_id);
         if (!m->salvaged_id)

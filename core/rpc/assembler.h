@@ -2,8 +2,9 @@
  * every byte once, keeps what fits in memory, and diverts long strings to a file
  * while they arrive: once the text of a message has reached half of its memory, a
  * string that is longer than MP_SPILL_MIN goes to the file, and only its beginning
- * stays. What cannot be read is delivered too, with the reason and the id of the
- * call it meant to answer, so that this call can fail at once. */
+ * stays, if there is somebody who asked for it. What cannot be read is delivered too,
+ * with the reason and the id of the call it meant to answer, so that this call can fail
+ * at once. */
 #ifndef MP_RPC_ASSEMBLER_H
 #define MP_RPC_ASSEMBLER_H
 
@@ -24,6 +25,11 @@ struct mp_assembler_limits {
     size_t memory;   /* of one message */
     uint64_t spill;  /* of one message */
     const char *dir; /* for spill files, see mp_spill_dir; borrow */
+    /* Is there a use for the long strings of a message with that id (len 0: not known
+     * yet) which is no request or notification? Asked before the first is diverted, and
+     * with every slice behind it: a call may end. NULL: there is. */
+    bool (*wanted)(void *arg, mp_view id);
+    void *arg;
 };
 
 struct mp_assembler {

@@ -376,6 +376,23 @@ static void on_unread(struct mp_rpc *rpc, mp_message *m)
     complete(call, NULL, &why);
 }
 
+/* Inside a call of the module: a message has become long. */
+static bool is_wanted(void *arg, mp_view raw)
+{
+    const struct mp_rpc *rpc = arg;
+    const struct mp_call *call = rpc->calls.oldest;
+    uint64_t id;
+
+    if (raw.len) {
+        bool known = id_of(raw, &id) || quoted_id_of(raw, &id);
+        call = known ? mp_ledger_find(&rpc->calls, id) : NULL;
+        return call && call->spills && !call->job.queued;
+    }
+    while (call && !call->spills)
+        call = call->newer;
+    return call != NULL;
+}
+
 static void on_message(void *arg, mp_message *m);
 
 /* 2025-03-26 lets a peer send several messages as one array. */
@@ -589,6 +606,8 @@ struct mp_rpc *mp_rpc_new(const struct mp_rpc_options *options, struct mcplug_er
     rpc->o = *options;
     rpc->o.link.events = &link_events;
     rpc->o.link.arg = rpc;
+    rpc->o.link.limits.wanted = is_wanted;
+    rpc->o.link.limits.arg = rpc;
     return rpc;
 }
 

@@ -29,6 +29,7 @@ struct mp_call {
     bool written;       /* the whole request has left */
     bool tell;          /* the peer, when it is cancelled */
     bool standing;      /* stays open: its answer is its end */
+    bool spills;        /* its owner can use an answer with strings in a file */
     bool stream_over;   /* its exchange has ended */
     const char *ending; /* why, when it is cancelled; static text */
     /* reply is borrow; with MCPLUG_EPEER it is the error answer. Counted by what

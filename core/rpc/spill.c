@@ -133,6 +133,46 @@ static int open_at(const char *dir, bool own)
     return open_nameless(dir);
 }
 
+/* ---- free space ---- */
+
+#define RESERVE_MAX ((uint64_t)1 << 30)
+#define BUDGET_MAX ((uint64_t)1 << 26)
+
+/* Of an error: not all of the disk was ours to fill. */
+#define KEPT_FREE " (5 % of it or 1 GiB stay free)"
+
+uint64_t mp_spill_reserve(uint64_t total)
+{
+    return total / 20 < RESERVE_MAX ? total / 20 : RESERVE_MAX;
+}
+
+/* What may be written there; 0 as well where it cannot be told. */
+static uint64_t usable(int fd)
+{
+    struct statvfs fs;
+
+    if (fstatvfs(fd, &fs) != 0)
+        return 0;
+    uint64_t reserve = mp_spill_reserve((uint64_t)fs.f_blocks * fs.f_frsize);
+    uint64_t available = (uint64_t)fs.f_bavail * fs.f_frsize;
+    return available > reserve ? available - reserve : 0;
+}
+
+/* Is there room for `len` more? It is looked at ever more often as it gets less, for
+ * others write there, too. */
+static bool has_budget(struct mp_spill *s, size_t len)
+{
+    if (s->budget < len) {
+        uint64_t left = usable(s->fd);
+        s->budget = left / 2 < BUDGET_MAX ? left / 2 : BUDGET_MAX;
+        if (left < len)
+            return false;
+        if (s->budget < len)
+            s->budget = len;
+    }
+    return true;
+}
+
 /* MCPLUG_EIO: `what`, the directory of place `i`, and `more`. */
 static int fail_at(const char *dirs, size_t i, int os_error, const char *what,
                    const char *more, struct mcplug_error *err)
@@ -164,11 +204,19 @@ int mp_spill_begin(struct mp_spill *s, const char *dirs, struct mcplug_error *er
         if (s->fd < 0 && s->place == 0)
             os_error = errno;
         mp_free(dir);
-        if (s->fd >= 0)
+        s->budget = 0;
+        if (s->fd >= 0 && has_budget(s, 1))
             return MCPLUG_OK;
+        if (s->fd >= 0) {
+            os_error = s->place == 0 ? ENOSPC : os_error;
+            close(s->fd);
+            s->fd = -1;
+        }
     }
     if (s->place > 1)
         snprintf(others, sizeof others, ", nor in %zu other directories", s->place - 1);
+    else if (os_error == ENOSPC)
+        snprintf(others, sizeof others, "%s", KEPT_FREE);
     return s->place
                ? fail_at(dirs, 0, os_error, "cannot create a spill file in", others, err)
                : mp_fail_nomem(err);
@@ -181,10 +229,9 @@ int mp_spill_begin(struct mp_spill *s, const char *dirs, struct mcplug_error *er
 static bool has_room(int old, int fd, uint64_t size)
 {
     struct stat a, b;
-    struct statvfs fs;
 
     return fstat(old, &a) == 0 && fstat(fd, &b) == 0 && a.st_dev != b.st_dev &&
-           fstatvfs(fd, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize > size;
+           usable(fd) > size;
 }
 
 static bool copy(int from, int to, uint64_t size)
@@ -216,6 +263,7 @@ static bool move_on(struct mp_spill *s)
             close(s->fd);
             s->fd = fd;
             s->place = i;
+            s->budget = 0;
             return true;
         }
         if (fd >= 0)
@@ -232,7 +280,8 @@ static int write_out(struct mp_spill *s, const char *data, size_t len, uint64_t 
                        "strings of the message exceed %llu bytes, the limit for spilling",
                        (unsigned long long)max);
     while (len) {
-        ssize_t n = mp_fsize_write(s->fd, s->size, data, len);
+        bool has_room = has_budget(s, len);
+        ssize_t n = has_room ? mp_fsize_write(s->fd, s->size, data, len) : 0;
         int e = n < 0 ? errno : ENOSPC;
         if (n < 0 && e == EINTR)
             continue;
@@ -240,12 +289,13 @@ static int write_out(struct mp_spill *s, const char *data, size_t len, uint64_t 
             return fail_at(s->dirs, s->place, e, "cannot write the spill file in",
                            ", because of RLIMIT_FSIZE", err);
         if (n <= 0 && !move_on(s))
-            return fail_at(s->dirs, s->place, e, "cannot write the spill file in", "",
-                           err);
+            return fail_at(s->dirs, s->place, e, "cannot write the spill file in",
+                           has_room ? "" : KEPT_FREE, err);
         if (n > 0) {
             data += n;
             len -= (size_t)n;
             s->size += (uint64_t)n;
+            s->budget -= (uint64_t)n;
         }
     }
     return MCPLUG_OK;

@@ -11,6 +11,7 @@ struct mp_spill {
     uint64_t start;   /* where the string being written begins */
     const char *dirs; /* as given to begin; borrow */
     size_t place;     /* of `dirs`, where the file is */
+    uint64_t budget;  /* that may be written before free space is looked at again */
     struct mp_unescape unescape;
     char *scratch;
 };
@@ -28,10 +29,13 @@ char *mp_spill_dir(const char *dir);
  * it, both private. give; NULL: there are no more, or no memory. */
 char *mp_spill_place(const char *dirs, size_t i, bool *own);
 
+/* What is never taken of a file system of that size: 5 %, or 1 GiB. */
+uint64_t mp_spill_reserve(uint64_t total);
+
 /* Begins a string; opens the file for the first one, in the first of the places where
  * that can be done. `dirs` must stay until clear. When a place is full later, the file,
  * if it has no more than 256 MiB yet, is copied to the next one on another disk that has
- * room. */
+ * room. A place is full when its reserve is all that is free. */
 int mp_spill_begin(struct mp_spill *s, const char *dirs, struct mcplug_error *err);
 /* Adds raw bytes of the inside of a JSON string; they are written unescaped. */
 int mp_spill_add(struct mp_spill *s, const char *raw, size_t len, uint64_t max,

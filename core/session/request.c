@@ -165,7 +165,7 @@ int mp_request_send(struct mp_request *call, const struct mp_frame_parts *parts,
         return MCPLUG_ETIMEDOUT;
     }
     call->reached = call->reached || call->rpc.written;
-    call->rpc = (struct mp_call){.done = done, .timed_out = on_timed_out};
+    call->rpc = (struct mp_call){.done = done, .timed_out = on_timed_out, .spills = true};
     int r = mp_frame_send(s, &call->rpc, parts, call->deadline - now, err);
     call->in_round = r == MCPLUG_OK;
     return r;

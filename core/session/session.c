@@ -430,7 +430,7 @@ int mp_session_open(const struct mp_session_config *cfg, const struct mp_offer *
     if (!s->o.max_memory)
         s->o.max_memory = 16 * 1024 * 1024;
     if (!s->o.max_spill)
-        s->o.max_spill = 8ull * 1024 * 1024 * 1024;
+        s->o.max_spill = 4ull * 1024 * 1024 * 1024;
 
     struct mp_str source;
     mp_str_init(&source, 256);

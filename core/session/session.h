@@ -45,7 +45,7 @@ struct mp_session_options {
     uint32_t request_ms; /* for each request but tools/call; 0: MP_REQUEST_MS */
     uint64_t tool_ms;    /* for tools/call */
     uint64_t max_memory; /* of one message; 0: 16 MiB */
-    uint64_t max_spill;  /* of one message; 0: 8 GiB */
+    uint64_t max_spill;  /* of one message; 0: 4 GiB */
     const char *log_level, *revision;
     uint32_t keep_alive_ms;
     const struct mcplug_pair *facts; /* known before it is reached */

@@ -293,7 +293,7 @@ struct mcplug_server_options {
     uint64_t ready_ms; /* how long `ready` waits; 0: 60000, counted from the first of all
                           who wait for the connection */
     uint64_t max_memory; /* of one message; 0: 16 MiB. Longer strings spill */
-    uint64_t max_spill;  /* of one message; 0: 8 GiB */
+    uint64_t max_spill;  /* of one message, on disk; 0: 4 GiB, or maxSpill of `json` */
     /* What the server may log: "debug" .. "emergency"; NULL: off. */
     const char *log_level;
     const char *revision; /* "2025-11-25": that one and no other; NULL: find out */

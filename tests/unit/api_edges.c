@@ -392,6 +392,39 @@ static struct spilled reply_long(uint64_t memory, size_t size, bool inside)
     return s;
 }
 
+/* Told by what is logged of them: in memory they do not fit. */
+START_TEST(what_no_call_waits_for_does_not_spill)
+{
+    static const char *const heads[] = {
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"a\":",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\",\"params\":{\"a\":",
+        "{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{\"a\":",
+    };
+    enum { MEMORY = 100000 };
+    struct mp_session_options so = {.max_memory = MEMORY};
+    struct spilled s = {0};
+    char text[3 * MEMORY + 1];
+
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    fake_init(&f);
+    fake_modern(&f, &so, "{\"tools\":{}}");
+    fake_call(f.server, "t", NULL, NULL, on_spilled, &s, NULL);
+    unsigned long long id = ll(fake_expect(&f, "tools/call"));
+    for (size_t i = 0; i < MP_COUNT(heads); i++) {
+        f.logged[0] = '\0';
+        fake_sayf(&f, "%s\"%s\"}}", heads[i], text);
+        ck_assert_msg(strstr(f.logged, "exceeds 100000 bytes of memory"), "%s", f.logged);
+        ck_assert_uint_eq(s.times, 0);
+    }
+    fake_sayf(&f, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"a\":\"%s\"}}", id,
+              text);
+    ck_assert_uint_eq(s.times, 1);
+    ck_assert_uint_eq(s.spills, 1);
+    fake_clear(&f);
+}
+END_TEST
+
 START_TEST(a_long_string_beside_the_result_is_no_spill_of_it)
 {
     static const size_t memory[] = {16384, 1 << 20};
@@ -478,6 +511,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, who_closes_or_frees_while_connecting_is_told_once);
     tcase_add_test(tc, a_second_close_is_harmless);
     tcase_add_test(tc, a_host_that_is_being_freed_opens_no_server);
+    tcase_add_test(tc, what_no_call_waits_for_does_not_spill);
     tcase_add_test(tc, a_long_string_beside_the_result_is_no_spill_of_it);
     tcase_add_test(tc, long_strings_spill_also_where_memory_is_short);
     tcase_add_test(tc, every_thread_reads_the_same_error_text);

@@ -200,7 +200,8 @@ START_TEST(options_of_a_server_come_as_an_object_too)
         .request_ms = 77000,
         .json = "{\"timeouts\":{\"connect\":\"20s\",\"request\":5,\"tool\":\"1m\"},"
                 "\"queue\":\"q\",\"toolQueues\":{\"a\":\"b\"},\"toolsAllowed\":[\"e*\"],"
-                "\"toolsDenied\":[\"env\"],\"idle\":\"5m\",\"shared\":false,"
+                "\"toolsDenied\":[\"env\"],\"idle\":\"5m\",\"maxSpill\":\"6G\","
+                "\"shared\":false,"
                 "\"keepAlive\":true,\"healthProbe\":\"listTools\"}"};
     mcplug *host = new_host(NULL);
     mcplug_list *tools = NULL;
@@ -210,6 +211,7 @@ START_TEST(options_of_a_server_come_as_an_object_too)
     ck_assert_uint_eq(server->o.request_ms, 77000); /* a member wins */
     ck_assert_uint_eq(server->o.tool_ms, 60000);
     ck_assert_uint_eq(server->o.idle_ms, 300000);
+    ck_assert_uint_eq(server->o.max_spill, (uint64_t)6 << 30);
     ck_assert_uint_eq(server->o.dedicated, 1);
     ck_assert_uint_eq(server->o.keep_alive_ms, 50000);
     ck_assert_str_eq(server->o.queue, "q");

@@ -255,6 +255,11 @@ START_TEST(idle_is_a_time)
     check_keys("'idle':'10'", "8: " S ".idle: is it \"10ms\" or \"10s\"?");
     check_keys("'idle':'9999999999h'", "8: " S ".idle: is more than 365 days");
     check_keys("'idle':31536000001", "8: " S ".idle: is more than 365 days");
+    check_keys("'maxSpill':0",
+               "12: " S ".maxSpill: expected bytes, or a size such as \"8G\"");
+    check_keys("'maxSpill':'8 GiB'",
+               "12: " S ".maxSpill: expected bytes, or a size such as \"8G\"");
+    check_keys("'maxSpill':'1025G'", "12: " S ".maxSpill: is more than 1024G");
 }
 END_TEST
 
@@ -300,6 +305,7 @@ START_TEST(an_entry_that_says_nothing_is_shared_and_not_kept_alive)
     ck_assert_ptr_null(supervision.probe);
     ck_assert_ptr_null(supervision.probe_url);
     ck_assert_uint_eq(supervision.idle_ms, 0);
+    ck_assert_uint_eq(supervision.max_spill, 0);
     ck_assert_ptr_null(supervision.queue);
     ck_assert_ptr_null(supervision.tool_queues);
     ck_assert_ptr_null(supervision.tools_allowed);
@@ -313,13 +319,14 @@ END_TEST
 START_TEST(an_entry_may_say_it_all)
 {
     keep("'shared':false,'keepAlive':true,'healthProbe':'mine','healthUrl':'http://h/',"
-         "'idle':'1s','queue':'q','toolQueues':{'a':'q1','b':'2','c':''},"
+         "'idle':'1s','maxSpill':'8G','queue':'q','toolQueues':{'a':'q1','b':'2','c':''},"
          "'toolsAllowed':['get_*','x\\u0079'],'toolsDenied':['z','7']");
     ck_assert(!supervision.shared);
     ck_assert(supervision.keep_alive);
     ck_assert_str_eq(supervision.probe, "mine");
     ck_assert_str_eq(supervision.probe_url, "http://h/");
     ck_assert_uint_eq(supervision.idle_ms, 1000);
+    ck_assert_uint_eq(supervision.max_spill, (uint64_t)8 << 30);
     ck_assert_str_eq(supervision.queue, "q");
     IS_LIST(supervision.tool_queues, "a", "q1", "b", "2", "c", "");
     IS_LIST(supervision.tools_allowed, "get_*", "xy");

@@ -197,6 +197,137 @@ START_TEST(a_spill_that_cannot_be_written_fails_its_message_alone)
 }
 END_TEST
 
+/* ---- what nobody asked for ---- */
+
+static bool any, seven; /* a call is under way; that with id 7 is */
+
+static bool is_wanted(void *arg, mp_view id)
+{
+    ck_assert_ptr_eq(arg, &any);
+    return id.len ? seven && mp_bytes_eq(id, "7") : any;
+}
+
+/* Feeds it up to the beginning of `until`, in pieces; was there ever a file? */
+static bool spills_before(const char *text, const char *until)
+{
+    size_t len = until ? (size_t)(strstr(text, until) - text) : strlen(text);
+    bool spilled = false;
+
+    for (size_t at = 0; at < len; at += 5000) {
+        mp_message *m = feed(text + at, len - at < 5000 ? len - at : 5000, false);
+        ck_assert_ptr_null(m);
+        spilled = spilled || a.spill.fd >= 0;
+    }
+    return spilled;
+}
+
+static void expect_broken(const char *words, uint64_t id)
+{
+    mp_message *m = feed("", 0, true);
+
+    ck_assert_int_eq(a.spill.fd, -1);
+    ck_assert_int_eq(m->state, MP_MESSAGE_BROKEN);
+    ck_assert_int_eq(m->error->code, MCPLUG_ETOOBIG);
+    ck_assert_ptr_nonnull(strstr(m->error->text, words));
+    ck_assert_uint_eq(m->salvaged_id, id);
+    mp_message_unref(m);
+}
+
+static char *around(const char *head, const char *tail)
+{
+    enum { LONG = 900000 };
+    char *text = malloc(strlen(head) + LONG + strlen(tail) + 1), *p = stpcpy(text, head);
+
+    memset(p, 'x', LONG);
+    strcpy(p + LONG, tail);
+    return text;
+}
+
+static void begin_asked(void)
+{
+    begin(256 * 1024, 1 << 30);
+    a.limits.wanted = is_wanted;
+    a.limits.arg = &any;
+    any = seven = true;
+}
+
+START_TEST(only_answers_to_calls_under_way_spill)
+{
+    static const struct {
+        const char *head, *tail;
+        bool any;
+        uint64_t id; /* of the call that is failed */
+    } texts[] = {
+        {"{\"method\":\"notifications/message\",\"params\":{\"data\":\"", "\"}}", true,
+         0},
+        {"{\"id\":7,\"method\":\"sampling/createMessage\",\"params\":{\"a\":\"", "\"}}",
+         true, 0},
+        {"{\"id\":8,\"result\":{\"a\":\"", "\"}}", true, 8},
+        {"{\"id\":\"seven\",\"result\":{\"a\":\"", "\"}}", true, 0},
+        {"{\"result\":{\"a\":\"", "\"},\"id\":7}", false, 7},
+        {"[{\"id\":7,\"result\":{\"a\":\"", "\"}}]", true, 0},
+    };
+
+    begin_asked();
+    for (size_t i = 0; i < MP_COUNT(texts); i++) {
+        char *text = around(texts[i].head, texts[i].tail);
+        any = texts[i].any;
+        ck_assert_msg(!spills_before(text, NULL), "%s", texts[i].head);
+        if (text[0] == '[')
+            mp_message_unref(feed("", 0, true));
+        else
+            expect_broken("exceeds 262144 bytes of memory", texts[i].id);
+        free(text);
+    }
+    any = true;
+    char *text = around("{\"id\":7,\"result\":{\"a\":\"", "\"}}");
+    ck_assert(spills_before(text, NULL));
+    mp_message *m = feed("", 0, true);
+    ck_assert_int_eq(m->state, MP_MESSAGE_READ);
+    ck_assert_uint_eq(m->n_spills, 1);
+    mp_message_unref(m);
+    free(text);
+    mp_assembler_clear(&a);
+}
+END_TEST
+
+START_TEST(what_turns_out_to_be_nobodys_leaves_the_disk)
+{
+    char *text = around("{\"result\":{\"a\":\"", "\"},\"id\":8 }");
+    begin_asked();
+    ck_assert(spills_before(text, "\"id\"")); /* it could be anybody's answer */
+    feed("\"id\":8 }", 8, false);
+    ck_assert_int_eq(a.spill.fd, -1);
+    expect_broken("no call waits for", 8);
+    free(text);
+
+    text = around("{\"result\":{\"a\":\"", "\"},\"method\":\"m\",\"id\":7}");
+    ck_assert(spills_before(text, "\"method\""));
+    feed("\"method\":\"m\",", 13, false);
+    ck_assert_int_eq(a.spill.fd, -1);
+    feed("\"id\":7}", 7, false);
+    expect_broken("no call waits for", 0);
+    free(text);
+    mp_assembler_clear(&a);
+}
+END_TEST
+
+START_TEST(the_answer_to_a_call_that_has_ended_leaves_the_disk)
+{
+    char *text = around("{\"id\":7,\"result\":{\"a\":\"", "\"}}");
+    begin_asked();
+    ck_assert(spills_before(text, "\"}}"));
+    ck_assert_int_ge(a.spill.fd, 0);
+    seven = false; /* it was cancelled */
+    feed("xxx", 3, false);
+    ck_assert_int_eq(a.spill.fd, -1);
+    feed("\"}}", 3, false);
+    expect_broken("no call waits for", 7);
+    free(text);
+    mp_assembler_clear(&a);
+}
+END_TEST
+
 START_TEST(unreadable_messages_keep_the_id_wherever_it_stands)
 {
     begin(1 << 20, 0);
@@ -305,6 +436,9 @@ static void add(TCase *tc)
     tcase_add_test(tc, several_long_strings_share_one_file);
     tcase_add_test(tc, what_exceeds_the_limits_fails_with_the_limit_and_its_id);
     tcase_add_test(tc, a_spill_that_cannot_be_written_fails_its_message_alone);
+    tcase_add_test(tc, only_answers_to_calls_under_way_spill);
+    tcase_add_test(tc, what_turns_out_to_be_nobodys_leaves_the_disk);
+    tcase_add_test(tc, the_answer_to_a_call_that_has_ended_leaves_the_disk);
     tcase_add_test(tc, unreadable_messages_keep_the_id_wherever_it_stands);
     tcase_add_test(tc, what_the_end_of_the_stream_cuts_short_is_noise);
     tcase_add_test(tc, what_does_not_begin_as_json_is_noise_of_which_little_is_kept);

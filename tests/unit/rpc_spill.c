@@ -11,6 +11,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -253,8 +254,11 @@ static int fill_first(const char *dirs)
 static int fill_all(const char *dirs)
 {
     char want[256];
-    snprintf(want, sizeof want,
-             "cannot write the spill file in %s: No space left on device", below("b"));
+    snprintf(
+        want, sizeof want,
+        "cannot write the spill file in %s (5 %% of it or 1 GiB stay free): No space "
+        "left on device",
+        below("b"));
     if (mp_spill_begin(&s, dirs, &err) != MCPLUG_OK)
         return 1;
     if (write_megabytes(6) != MCPLUG_EIO || err.os_error != ENOSPC)
@@ -312,6 +316,39 @@ START_TEST(what_is_longer_than_the_process_may_write_is_an_error)
 }
 END_TEST
 
+/* It is never filled to the brim. */
+static int fill_to_reserve(const char *dirs)
+{
+    static char block[4096];
+    struct statvfs fs;
+    (void)dirs;
+
+    if (mp_spill_begin(&s, below("a"), &err) != MCPLUG_OK)
+        return 1;
+    while (mp_spill_add(&s, block, sizeof block, 1000 * MB, &err) == MCPLUG_OK)
+        ;
+    if (err.os_error != ENOSPC || !strstr(err.text, "(5 % of it or 1 GiB stay free)"))
+        return 2;
+    if (s.size < 36 * MB || s.size > 38 * MB || statvfs(below("a"), &fs) != 0)
+        return 3;
+    if ((uint64_t)fs.f_bavail * fs.f_frsize < 2 * MB)
+        return 4;
+    mp_spill_clear(&s);
+
+    /* and when others have filled it so far, the next place is used, if there is one */
+    int other = open(below("a/other"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (other < 0 || posix_fallocate(other, 0, (off_t)(39 * MB)) != 0)
+        return 5;
+    close(other);
+    if (mp_spill_begin(&s, below("a"), &err) != MCPLUG_EIO || err.os_error != ENOSPC)
+        return 6;
+    mp_spill_clear(&s);
+    if (mp_spill_begin(&s, dirs, &err) != MCPLUG_OK || s.place != 1)
+        return 7;
+    mp_spill_clear(&s);
+    return 0;
+}
+
 enum { NOT_ALLOWED = 99 };
 
 static void check_full(const char *a_size, const char *b_size,
@@ -335,6 +372,21 @@ static void check_full(const char *a_size, const char *b_size,
 START_TEST(what_a_full_place_holds_moves_to_the_next)
 {
     check_full("2m", "20m", fill_first);
+}
+END_TEST
+
+START_TEST(a_part_of_every_disk_stays_free)
+{
+    check_full("40m", "20m", fill_to_reserve);
+}
+END_TEST
+
+START_TEST(the_reserve_is_five_percent_or_a_gibibyte)
+{
+    ck_assert_uint_eq(mp_spill_reserve(0), 0);
+    ck_assert_uint_eq(mp_spill_reserve(1000), 50);
+    ck_assert_uint_eq(mp_spill_reserve((uint64_t)20 << 30), (uint64_t)1 << 30);
+    ck_assert_uint_eq(mp_spill_reserve((uint64_t)900 << 30), (uint64_t)1 << 30);
 }
 END_TEST
 
@@ -366,6 +418,8 @@ static void add(TCase *tc)
     tcase_add_test(tc, where_no_file_can_be_made_the_next_place_takes_it);
     tcase_add_test(tc, without_any_place_the_first_is_named_and_the_others_counted);
     tcase_add_test(tc, what_a_full_place_holds_moves_to_the_next);
+    tcase_add_test(tc, a_part_of_every_disk_stays_free);
+    tcase_add_test(tc, the_reserve_is_five_percent_or_a_gibibyte);
     tcase_add_test(tc, when_all_are_full_the_last_is_named);
     tcase_add_test(tc, a_given_directory_that_is_full_is_named);
     tcase_add_test(tc, what_is_longer_than_the_process_may_write_is_an_error);
