@@ -16,10 +16,18 @@ enum id_form { IDS_UNSEEN, IDS_NUMBERS, IDS_STRINGS };
 struct unsent {
     struct unsent_frame {
         uint64_t serial;
-        size_t len;
-    } * frames; /* those from `first` on, oldest first */
+        uint32_t len;
+        bool aside; /* an answer or a notification */
+    } * frames;     /* those from `first` on, oldest first */
     size_t first, count, cap;
-    size_t bytes; /* of all */
+    size_t bytes;       /* of all */
+    size_t aside_bytes; /* of those that are aside */
+};
+
+/* Answers that the peer did not take in time. */
+struct dropped {
+    uint64_t count;     /* since the last log line */
+    uint64_t logged_at; /* loop time; 0: never */
 };
 
 struct mp_rpc {
@@ -30,6 +38,7 @@ struct mp_rpc {
     struct mp_noise noise;
     uint64_t serial; /* of the last frame; ids are serials */
     struct unsent unsent;
+    struct dropped dropped;
     enum id_form ids;
     bool closing;
     struct mp_job ender; /* ends the calls of an rpc that was closed */
@@ -42,8 +51,13 @@ static const struct mcplug_error asked_for = {.struct_size = sizeof asked_for,
 /* ---- frames that wait ---- */
 
 /* Is there room for one more? MCPLUG_EOVERLOADED, _ENOMEM */
-static int unsent_room(struct unsent *w, size_t len, struct mcplug_error *err)
+static int unsent_room(struct unsent *w, size_t len, bool aside, struct mcplug_error *err)
 {
+    if (aside && w->aside_bytes >= MP_ASIDE_MAX)
+        return mp_fail(err, MCPLUG_EOVERLOADED,
+                       "overloaded: %zu bytes of answers and notifications are waiting "
+                       "to be written, the limit is %d bytes",
+                       w->aside_bytes, MP_ASIDE_MAX);
     if (w->bytes + len > MP_QUEUE_MAX && w->bytes > 0)
         return mp_fail(err, MCPLUG_EOVERLOADED,
                        "overloaded: %zu bytes in %zu messages are waiting to be written, "
@@ -57,6 +71,14 @@ static int unsent_room(struct unsent *w, size_t len, struct mcplug_error *err)
         return MCPLUG_OK;
     }
     return mp_grow(&w->frames, &w->cap, w->cap + 1) ? MCPLUG_OK : mp_fail_nomem(err);
+}
+
+static void unsent_add(struct unsent *w, uint64_t serial, size_t len, bool aside)
+{
+    w->frames[w->first + w->count++] =
+        (struct unsent_frame){serial, (uint32_t)len, aside};
+    w->bytes += len;
+    w->aside_bytes += aside ? len : 0;
 }
 
 /* It was written, or its answer is not awaited any more; none is fine. */
@@ -75,6 +97,7 @@ static void unsent_forget(struct unsent *w, uint64_t serial)
     if (at >= end)
         return;
     w->bytes -= f[at].len;
+    w->aside_bytes -= f[at].aside ? f[at].len : 0;
     w->count--;
     if (at > w->count / 2) {
         memmove(f + at, f + at + 1, (w->count - at) * sizeof *f);
@@ -136,6 +159,8 @@ static void tell_cancelled(const struct mp_call *call, const char *reason)
         if (!call->written)
             return; /* it never got there */
     }
+    if (rpc->unsent.aside_bytes >= MP_CANCELS_MAX)
+        return; /* a peer that reads nothing would not read that either */
     rpc->o.events->cancelled(rpc->o.arg, call, reason);
 }
 
@@ -517,8 +542,9 @@ static int send_frame(struct mp_rpc *rpc, mcplug_buf *frame, struct mcplug_envel
                       struct mcplug_error *err)
 {
     struct mcplug_bytes bytes = mp_buf_bytes(frame);
+    bool aside = env->kind != MCPLUG_REQUEST;
 
-    int r = rpc->link ? unsent_room(&rpc->unsent, bytes.len, err)
+    int r = rpc->link ? unsent_room(&rpc->unsent, bytes.len, aside, err)
                       : mp_fail(err, MCPLUG_ECLOSED, "not connected");
     if (r != MCPLUG_OK) {
         mp_buf_unref(frame);
@@ -527,11 +553,8 @@ static int send_frame(struct mp_rpc *rpc, mcplug_buf *frame, struct mcplug_envel
     if (mp_events_want(rpc->o.link.log, MP_EVENT_FRAME, MCPLUG_LOG_TRACE))
         tell_frame(rpc, (const char *)bytes.data, bytes.len, true, false);
     r = mp_link_send(rpc->link, frame, env, err);
-    if (r == MCPLUG_QUEUED) {
-        struct unsent *w = &rpc->unsent;
-        w->frames[w->first + w->count++] = (struct unsent_frame){env->serial, bytes.len};
-        w->bytes += bytes.len;
-    }
+    if (r == MCPLUG_QUEUED)
+        unsent_add(&rpc->unsent, env->serial, bytes.len, aside);
     return r;
 }
 
@@ -572,6 +595,21 @@ int mp_rpc_call(struct mp_rpc *rpc, struct mp_call *call, mcplug_buf *frame,
     return MCPLUG_OK;
 }
 
+static void note_dropped(struct mp_rpc *rpc, const struct mcplug_error *why)
+{
+    struct dropped *d = &rpc->dropped;
+    uint64_t now = mp_loop_now(rpc->o.link.loop);
+
+    d->count++;
+    if (d->logged_at && now - d->logged_at < MP_DROPPED_MS)
+        return;
+    mp_log(rpc->o.link.log, MCPLUG_LOG_WARN, rpc->o.link.source,
+           "dropped %llu answer%s to requests of the server: %s",
+           (unsigned long long)d->count, d->count == 1 ? "" : "s", why->text);
+    d->logged_at = now ? now : 1;
+    d->count = 0;
+}
+
 int mp_rpc_send(struct mp_rpc *rpc, int kind, uint64_t exchange, mcplug_buf *frame,
                 const struct mcplug_pair *meta, size_t n_meta, struct mcplug_error *err)
 {
@@ -580,7 +618,13 @@ int mp_rpc_send(struct mp_rpc *rpc, int kind, uint64_t exchange, mcplug_buf *fra
                                   .exchange = exchange,
                                   .meta = meta,
                                   .n_meta = n_meta};
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
+
+    if (!err)
+        err = &own;
     int r = send_frame(rpc, frame, &env, err);
+    if (r == MCPLUG_EOVERLOADED && kind == MCPLUG_RESPONSE)
+        note_dropped(rpc, err);
     return r < 0 ? r : MCPLUG_OK;
 }
 

@@ -10,7 +10,14 @@
 
 struct mp_rpc;
 
-enum { MP_QUEUE_MAX = 16 * 1024 * 1024 }; /* bytes that wait to be written */
+enum {
+    MP_QUEUE_MAX = 16 * 1024 * 1024, /* bytes that wait to be written */
+    /* Of them, answers and notifications, which the peer can make us send without end:
+     * when so many wait, further ones are dropped, and cancellations before others. */
+    MP_ASIDE_MAX = 1024 * 1024,
+    MP_CANCELS_MAX = MP_ASIDE_MAX / 2,
+    MP_DROPPED_MS = 10000 /* between log lines about answers that were dropped */
+};
 
 /* What a peer says that is no message: counted, and the first of it logged. */
 struct mp_noise {
@@ -95,7 +102,8 @@ int mp_rpc_call(struct mp_rpc *rpc, struct mp_call *call, mcplug_buf *frame,
 void mp_rpc_cancel(struct mp_call *call, const char *text, bool tell);
 
 /* A notification, or the answer to a request that came on `exchange`: `kind` is that of
- * the envelope. take `frame` */
+ * the envelope. take `frame`. MCPLUG_EOVERLOADED: too many wait; that answers were
+ * dropped for it is counted and logged here. */
 int mp_rpc_send(struct mp_rpc *rpc, int kind, uint64_t exchange, mcplug_buf *frame,
                 const struct mcplug_pair *meta, size_t n_meta, struct mcplug_error *err);
 

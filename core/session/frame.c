@@ -298,7 +298,7 @@ void mp_frame_answer(struct mp_session *s, mp_view id, uint64_t exchange, mp_vie
         mp_fail_nomem(&err);
     else
         mp_rpc_send(s->rpc, MCPLUG_RESPONSE, exchange, frame, pairs, n, &err);
-    if (err.code)
+    if (err.code && err.code != MCPLUG_EOVERLOADED) /* those are counted below us */
         mp_log(s->cfg.log, MCPLUG_LOG_WARN, s->source, "an answer could not be sent: %s",
                err.text);
 }

@@ -48,6 +48,15 @@ static void drop_listeners(struct mp_listener *l)
         mp_rpc_cancel(&l->rpc, "replaced", true);
 }
 
+/* A server that acknowledges nothing must not collect them: behind the newest few, only
+ * one that is in force stays until the newest is. */
+static void drop_unacknowledged(struct mp_listener *l)
+{
+    for (unsigned n = 0; l; l = l->older)
+        if (++n > MP_LISTENERS_MAX && !l->acknowledged)
+            mp_rpc_cancel(&l->rpc, "replaced", true);
+}
+
 /* ---- changes that may have been missed ---- */
 
 unsigned mp_notify_kept(const struct mp_session *s)
@@ -373,6 +382,7 @@ static int listen_anew(struct mp_session *s, struct mcplug_error *err)
     mp_timer_stop(s->cfg.loop, &s->listening.timer);
     l->older = s->listening.newest;
     s->listening.newest = l;
+    drop_unacknowledged(l);
     return MCPLUG_OK;
 }
 

@@ -531,13 +531,21 @@ struct background {
     const char *method; /* static text */
 };
 
+static unsigned *counter_of(struct mp_session *s, const char *method)
+{
+    return strcmp(method, "tasks/cancel") == 0 ? &s->calls.task_cancels : NULL;
+}
+
 static enum mp_outcome background_done(struct mp_call *rpc, mp_message *m,
                                        const struct mcplug_error *why)
 {
     struct background *e = MP_OF(rpc, struct background, rpc);
     bool pings = !strcmp(e->method, "ping") || !strcmp(e->method, "server/discover");
+    unsigned *counter = counter_of(e->session, e->method);
     (void)m;
 
+    if (counter)
+        --*counter;
     if (why && why->code != MCPLUG_ECANCELED &&
         !(pings && why->code == MCPLUG_EPEER)) /* any answer is life */
         mp_log(e->session->cfg.log, MCPLUG_LOG_WARN, e->session->source, "%s: %s",
@@ -555,8 +563,11 @@ int mp_request_background(struct mp_session *s, const char *method, mp_view memb
     if (!e)
         return mp_fail_nomem(err);
     *e = (struct background){{.done = background_done}, s, method};
+    unsigned *counter = counter_of(s, method);
     int r = mp_frame_send(s, &e->rpc, &parts, s->o.request_ms, err);
     if (r != MCPLUG_OK)
         mp_free(e);
+    else if (counter)
+        ++*counter;
     return r;
 }

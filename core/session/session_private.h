@@ -22,7 +22,13 @@
 #define MP_MODERN "2026-07-28"
 #define MP_LEGACY "2025-11-25" /* the newest revision with `initialize` */
 
-enum { MP_INPUTS_MAX = 64, MP_FACTS_MAX = 32, MP_ROUNDS_MAX = 32 };
+enum {
+    MP_INPUTS_MAX = 64,
+    MP_FACTS_MAX = 32,
+    MP_ROUNDS_MAX = 32,
+    MP_TASK_CANCELS_MAX = 128,
+    MP_LISTENERS_MAX = 4
+};
 
 /* What a connection is doing; changed by mp_session_enter() alone. */
 enum mp_phase {
@@ -97,6 +103,7 @@ struct mp_calls {
     struct mp_request *first, **last;
     struct mp_timer beat; /* tools that run are logged */
     struct mp_timer keep_alive;
+    unsigned task_cancels; /* tasks/cancel that are not answered yet */
 };
 
 /* The server's questions that are open. */

@@ -226,6 +226,8 @@ void mp_task_cancel(struct mp_request *call)
     if (!task || task->over || mp_rpc_idle(call->session->rpc))
         return;
     task->over = true;
+    if (call->session->calls.task_cancels >= MP_TASK_CANCELS_MAX)
+        return; /* a server that answers none of them gets no more */
     mp_request_background(call->session, "tasks/cancel", mp_text(task->members), task->id,
                           NULL);
 }

@@ -35,9 +35,8 @@ static void on_timer(void *arg);
 
 /* An alarm that rings too early costs one empty turn, and saves starting it anew each
  * time. */
-static void arm(struct ws_engine *e)
+static void arm_in(struct ws_engine *e, int wait)
 {
-    int wait = uv_backend_timeout(&e->loop);
     if (wait < 0 || e->watch == NULL)
         return;
     uint64_t due = e->host->loop->now(e->self) + (uint64_t)wait;
@@ -55,7 +54,12 @@ static void run(struct ws_engine *e)
     do
         uv_run(&e->loop, UV_RUN_NOWAIT);
     while (--left > 0 && uv_backend_timeout(&e->loop) == 0);
-    arm(e);
+    arm_in(e, uv_backend_timeout(&e->loop));
+}
+
+void ws_engine_soon(struct ws_engine *e)
+{
+    arm_in(e, 0);
 }
 
 void ws_engine_enter(struct ws_engine *e, struct ws_guard *guard)

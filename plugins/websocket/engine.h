@@ -62,6 +62,8 @@ struct ws_guard {
 void ws_engine_enter(struct ws_engine *engine, struct ws_guard *guard);
 /* With `run`, libwebsockets gets to do what the calls left to be done. */
 void ws_engine_leave(struct ws_engine *engine, struct ws_guard *guard, int run);
+/* The same in a turn of its own. */
+void ws_engine_soon(struct ws_engine *engine);
 
 /* To be called when the first link has come, and the last one gone. */
 int ws_engine_wake(struct ws_engine *engine, struct mcplug_error *err);

@@ -143,16 +143,14 @@ int ws_link_send(struct ws_link *l, mcplug_buf *frame, uint64_t serial,
     int r = ws_outbox_add(&l->out, l->host, frame, serial, err);
     if (r != MCPLUG_OK)
         return r;
-    l->sending = serial; /* written() is for what we have said MCPLUG_QUEUED of */
     ws_engine_enter(l->engine, &guard);
-    int is_broken = flush(l, serial) < 0;
+    int is_broken = flush(l, serial) < 0; /* written() is for what is MCPLUG_QUEUED */
     if (is_broken)
         write_failed(l);
     int is_left = !is_broken && ws_outbox_has(&l->out, serial);
-    ws_engine_leave(l->engine, &guard, is_left); /* it may leave, or end, in here */
-    l->sending = 0;
-    if (!is_broken && l->state == WS_OPEN)
-        is_left = ws_outbox_has(&l->out, serial);
+    if (is_left) /* not in here: more would be read for each answer, without an end */
+        ws_engine_soon(l->engine);
+    ws_engine_leave(l->engine, &guard, 0);
     if (!is_broken)
         return is_left ? MCPLUG_QUEUED : MCPLUG_OK;
     kill_wsi(l);
@@ -282,7 +280,7 @@ static int writable(struct ws_link *l)
     int is_ping_due = l->out.is_ping_due;
     if (l->state != WS_OPEN)
         return 0;
-    if (flush(l, l->sending) != 0) {
+    if (flush(l, 0) != 0) {
         write_failed(l);
         return -1;
     }

@@ -31,7 +31,6 @@ struct ws_link {
     uint64_t asked;      /* when a ping went out that nothing came after; 0: none */
     int is_excused;      /* a ping was late, but so were we */
     struct ws_outbox out;
-    uint64_t sending;  /* serial whose send() has not returned; 0: none */
     int is_secured;    /* TLS is up, or not wanted */
     int in_message;    /* some of it has been fed */
     int warned_binary; /* once is enough */

@@ -169,6 +169,14 @@ static void ask_ping(struct evil *e, uint64_t id)
     ask(e, id, "ping", (unsigned)e->arg);
 }
 
+/* Without an end, and without reading what is answered. */
+static void ping_forever(struct evil *e, uint64_t id)
+{
+    (void)e, (void)id;
+    for (unsigned long i = 0;; i++)
+        sayf("{\"jsonrpc\":\"2.0\",\"id\":%lu,\"method\":\"ping\"}\n", i);
+}
+
 static void count_answer(struct evil *e, const char *line)
 {
     char text[128];
@@ -412,6 +420,7 @@ const struct act acts[] = {
     {"ask-unknown", .call = ask_unknown, .answer = count_answer},
     {"ask-sampling", .call = ask_sampling, .answer = count_answer},
     {"ask-ping", .call = ask_ping, .answer = count_answer},
+    {"ping-forever", .call = ping_forever},
     {"endless-pages", .list = endless_pages},
     {"same-cursor", .list = same_cursor},
     {"empty-cursor", .list = empty_cursor},

@@ -337,6 +337,14 @@ static void ping_flood(struct guest *g, uint64_t id)
     ok(g, id, "fine");
 }
 
+/* Requests without an end, and their answers are not read. */
+static void ping_forever(struct guest *g, uint64_t id)
+{
+    (void)id;
+    for (;;)
+        say(g, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}");
+}
+
 static void empty_flood(struct guest *g, uint64_t id)
 {
     for (int i = 0; i < 100000; i++)
@@ -386,6 +394,7 @@ const struct act call_acts[] = {
     {"big", big},
     {"ping-flood", ping_flood},
     {"empty-flood", empty_flood},
+    {"ping-forever", ping_forever},
     {"sleepy", sleepy},
     {"die", die},
     {"silent", silent},

@@ -74,6 +74,7 @@ void peer_end(struct peer *p);
 void peer_until(struct peer *p, bool (*fn)(struct peer *p), unsigned ms);
 void peer_run(struct peer *p, unsigned ms);
 bool all_ended(struct peer *p);
+bool last_ended(struct peer *p); /* the last that was fired */
 bool was_dropped(struct peer *p);
 void on_state(void *arg, mcplug_server *server, enum mcplug_state state,
               const struct mcplug_error *why);

@@ -194,6 +194,28 @@ START_TEST(ten_thousand_pings_are_answered)
 }
 END_TEST
 
+static bool has_dropped_answers(struct peer *p)
+{
+    return logged(p, MCPLUG_LOG_WARN, "dropped ") > 0;
+}
+
+START_TEST(answers_that_the_peer_does_not_read_are_dropped)
+{
+    struct peer *p = peer_up("--legacy ping-forever");
+
+    fire(p, "bad", 1, 0);
+    peer_until(p, has_dropped_answers, 20 * bound_ms());
+    unsigned n_fds = open_fds();
+    struct shot *next = fire(p, "good", 1, 500);
+    peer_until(p, last_ended, 500 + bound_ms());
+    ck_assert_int_eq(next->code, MCPLUG_ETIMEDOUT);
+    ck_assert_uint_eq(open_fds(), n_fds);
+    ck_assert_uint_le(p->n_bad, 4); /* not one for each */
+    check_memory(p, 24);
+    peer_end(p);
+}
+END_TEST
+
 /* ---- rounds ---- */
 
 START_TEST(a_question_that_nobody_answers_ends_with_the_calls_time)
@@ -339,6 +361,7 @@ void add_flood_tests(Suite *suite)
     tcase_add_test(
         t, questions_that_are_open_when_the_server_is_closed_may_be_answered_later);
     tcase_add_test(t, ten_thousand_pings_are_answered);
+    tcase_add_test(t, answers_that_the_peer_does_not_read_are_dropped);
     tcase_add_test(t, a_question_that_nobody_answers_ends_with_the_calls_time);
     tcase_add_test(t, a_task_that_never_ends_ends_with_the_calls_time);
     tcase_add_test(t,

@@ -341,6 +341,11 @@ bool all_ended(struct peer *p)
     return true;
 }
 
+bool last_ended(struct peer *p)
+{
+    return p->shots[p->n_shots - 1].ended > 0;
+}
+
 bool was_dropped(struct peer *p)
 {
     return p->dropped > 0;

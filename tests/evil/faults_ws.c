@@ -298,11 +298,6 @@ END_TEST
 
 /* ---- connections that break ---- */
 
-static bool last_ended(struct peer *p)
-{
-    return p->shots[p->n_shots - 1].ended > 0;
-}
-
 static void shoot_counts(struct peer *p)
 {
     fire(p, "counts", 1, 0);
@@ -459,6 +454,28 @@ START_TEST(wrong_utf8_is_the_fault_of_its_message_alone)
 }
 END_TEST
 
+static bool has_dropped_answers(struct peer *p)
+{
+    return logged(p, MCPLUG_LOG_WARN, "dropped ") > 0;
+}
+
+START_TEST(answers_that_the_peer_does_not_read_are_dropped)
+{
+    struct peer *p = ws_up("ping-forever");
+
+    fire(p, "bad", 1, 0);
+    peer_until(p, has_dropped_answers, 20 * bound_ms());
+    unsigned n_fds = open_fds();
+    struct shot *next = fire(p, "good", 1, 500);
+    peer_until(p, last_ended, 500 + bound_ms());
+    ck_assert_int_eq(next->code, MCPLUG_ETIMEDOUT);
+    ck_assert_uint_eq(open_fds(), n_fds);
+    ck_assert_uint_le(p->n_bad, 4); /* not one for each */
+    check_memory(p, 24);
+    peer_end(p);
+}
+END_TEST
+
 static const char *const floods[] = {"ping-flood", "empty-flood"};
 
 START_TEST(a_flood_of_frames_is_taken_in_bounded_memory)
@@ -534,6 +551,10 @@ static Suite *suite(void)
     tcase_add_loop_test(c, a_flood_of_frames_is_taken_in_bounded_memory, 0,
                         COUNT(floods));
     tcase_add_test(c, a_peer_that_does_not_read_for_a_while_gets_everything);
+    suite_add_tcase(s, c);
+    c = tcase_create("ws budget");
+    tcase_set_timeout(c, 120);
+    tcase_add_test(c, answers_that_the_peer_does_not_read_are_dropped);
     suite_add_tcase(s, c);
     return s;
 }

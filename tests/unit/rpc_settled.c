@@ -484,6 +484,89 @@ START_TEST(frames_that_do_wait_are_counted_in_whatever_order_they_go)
 }
 END_TEST
 
+/* ---- answers and cancellations that are not taken ---- */
+
+/* A request of the server's that is answered with a long frame. */
+static void ping(void)
+{
+    char id[1001];
+
+    memset(id, 'p', sizeof id - 1);
+    id[sizeof id - 1] = '\0';
+    fake_sayf(&f, "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"method\":\"ping\"}", id);
+}
+
+/* Answers are queued until so many bytes of them wait. Returns how many are. */
+static size_t queue_answers(size_t bytes)
+{
+    size_t n = 0, have = 0;
+
+    f.queues = true;
+    while (have < bytes) {
+        ping();
+        have += strlen(fake_next(&f));
+        ck_assert_uint_eq(fake_kind(&f), MCPLUG_RESPONSE);
+        n++;
+    }
+    return n;
+}
+
+static unsigned times_logged(const char *text)
+{
+    unsigned n = 0;
+
+    for (const char *at = f.logged; (at = strstr(at, text)); at++)
+        n++;
+    return n;
+}
+
+START_TEST(answers_beyond_the_limit_are_dropped_and_calls_go_on)
+{
+    start(false);
+    size_t n = queue_answers(MP_ASIDE_MAX);
+    uint64_t first = f.serials[f.n_sent - n];
+
+    for (int i = 0; i < 100; i++)
+        ping();
+    ck_assert(fake_idle(&f));
+    ck_assert_uint_eq(times_logged("dropped"), 1);
+    ck_assert_uint_eq(times_logged("dropped 1 answer to requests of the server: "), 1);
+    call();
+    fake_pass(&f, MP_DROPPED_MS);
+    ping();
+    ck_assert_uint_eq(times_logged("dropped"), 2);
+    ck_assert_uint_eq(times_logged("dropped 100 answers to"), 1);
+    mp_link_wire.written(f.conn, first);
+    ping();
+    ck_assert_uint_eq(fake_kind(&f), MCPLUG_REQUEST);
+    fake_next(&f);
+    ck_assert_uint_eq(fake_kind(&f), MCPLUG_RESPONSE);
+    fake_clear(&f);
+}
+END_TEST
+
+/* _i: before the limit, and at it */
+START_TEST(cancellations_are_dropped_before_answers)
+{
+    mcplug_call *c;
+
+    start(false);
+    f.queues = false; /* the server has it */
+    call_with(NULL, NULL, &c);
+    queue_answers(_i ? MP_CANCELS_MAX : MP_CANCELS_MAX - 2000);
+    mcplug_cancel(c);
+    fake_turn(&f);
+    ck_assert_uint_eq(o.times, 1);
+    if (!_i)
+        ck_assert_ptr_nonnull(strstr(fake_next(&f), "notifications/cancelled"));
+    ck_assert(fake_idle(&f));
+    ping();
+    fake_next(&f);
+    ck_assert_uint_eq(fake_kind(&f), MCPLUG_RESPONSE);
+    fake_clear(&f);
+}
+END_TEST
+
 /* ---- what goes along ---- */
 
 static void on_elicit(void *arg, struct mp_session *s, mcplug_input *in, const char *p,
@@ -581,6 +664,8 @@ static void add(TCase *tc)
     tcase_add_loop_test(tc, frames_that_wait_are_forgotten_with_their_exchange, 0, 4);
     tcase_add_test(tc, frames_of_cancelled_calls_do_not_wait_any_more);
     tcase_add_test(tc, frames_that_do_wait_are_counted_in_whatever_order_they_go);
+    tcase_add_test(tc, answers_beyond_the_limit_are_dropped_and_calls_go_on);
+    tcase_add_loop_test(tc, cancellations_are_dropped_before_answers, 0, 2);
     tcase_add_loop_test(tc, the_revision_goes_along_once_it_is_settled, 0, 2);
     tcase_add_test(tc, an_answer_before_the_revision_is_settled_carries_none);
 }

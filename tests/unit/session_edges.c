@@ -501,7 +501,7 @@ START_TEST(facts_are_bounded)
 }
 END_TEST
 
-static uint64_t serials[60000];
+static uint64_t serials[28000];
 static size_t n_serials;
 
 static int queue(void *t, mcplug_buf *frame, const struct mcplug_envelope *env,

@@ -200,6 +200,38 @@ START_TEST(a_task_is_cancelled_when_its_question_gets_no_answer)
 }
 END_TEST
 
+START_TEST(no_more_tasks_are_cancelled_than_a_server_answers)
+{
+    struct mcplug_call_options co = {.struct_size = sizeof co, .timeout_ms = 500};
+    uint64_t last = 0;
+
+    start(NULL);
+    for (int i = 0; i < MP_TASK_CANCELS_MAX + 20; i++) {
+        call(&co, on_outcome);
+        fake_sayf(&f,
+                  "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"resultType\":\"task\","
+                  "\"taskId\":\"T%d\",\"status\":\"working\"}}",
+                  ll(fake_expect(&f, "tools/call")), i);
+    }
+    fake_pass(&f, 500);
+    ck_assert_uint_eq(o.times, MP_TASK_CANCELS_MAX + 20);
+    for (int i = 0; i < MP_TASK_CANCELS_MAX; i++)
+        last = fake_expect(&f, "tasks/cancel");
+    ck_assert(fake_idle(&f));
+    fake_sayf(&f, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{}}", ll(last));
+    for (int i = 0; i < 2; i++) {
+        call(&co, on_outcome);
+        fake_sayf(&f,
+                  "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"result\":{\"resultType\":\"task\","
+                  "\"taskId\":\"N%d\",\"status\":\"working\"}}",
+                  ll(fake_expect(&f, "tools/call")), i);
+    }
+    fake_pass(&f, 500);
+    ck_assert_uint_eq(told("tasks/cancel"), 1);
+    fake_clear(&f);
+}
+END_TEST
+
 START_TEST(a_task_is_cancelled_when_it_cannot_be_understood)
 {
     begin_task(500, "strange", "");
@@ -490,6 +522,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_cancel_inside_done_comes_too_late);
     tcase_add_test(tc, a_task_is_cancelled_when_its_call_times_out);
     tcase_add_test(tc, a_task_is_cancelled_when_its_question_gets_no_answer);
+    tcase_add_test(tc, no_more_tasks_are_cancelled_than_a_server_answers);
     tcase_add_test(tc, a_task_is_cancelled_when_it_cannot_be_understood);
     tcase_add_test(tc, a_task_that_has_ended_is_not_cancelled);
     tcase_add_test(tc, dropped_never_comes_before_ready);

@@ -260,6 +260,37 @@ START_TEST(the_loss_of_one_that_is_replaced_is_none)
 }
 END_TEST
 
+/* _i: the first of them was acknowledged */
+START_TEST(of_those_that_are_replaced_few_stay_open)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mcplug_ledger l = {.struct_size = sizeof l};
+    uint64_t first = start(MCPLUG_CAN_EXCHANGE), last = 0;
+
+    if (_i)
+        acknowledge(first);
+    for (int i = 0; i < 50; i++) {
+        char uri[32];
+        snprintf(uri, sizeof uri, "file:///%d", i);
+        ck_assert_int_eq(mp_notify_subscribe(f.server, uri, true, &err), MCPLUG_OK);
+        last = fake_expect(&f, "subscriptions/listen");
+        fake_turn(&f);
+    }
+    fake_ledger(f.server, &l);
+    ck_assert_uint_eq(l.under_way, MP_LISTENERS_MAX + (_i ? 1 : 0));
+    ck_assert_uint_eq(f.n_cancelled, 51 - l.under_way);
+    if (_i)
+        say_changed(first);
+    ck_assert_uint_eq(changes, _i ? 1 : 0);
+    acknowledge(last);
+    fake_turn(&f);
+    l = (struct mcplug_ledger){.struct_size = sizeof l};
+    fake_ledger(f.server, &l);
+    ck_assert_uint_eq(l.under_way, 1);
+    fake_clear(&f);
+}
+END_TEST
+
 START_TEST(nothing_wanted_is_nothing_to_take_up)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
@@ -608,6 +639,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_wish_in_the_pause_is_told_at_once_and_ends_the_pause);
     tcase_add_test(tc, a_wish_that_was_lost_alone_is_told_again);
     tcase_add_test(tc, the_loss_of_one_that_is_replaced_is_none);
+    tcase_add_loop_test(tc, of_those_that_are_replaced_few_stay_open, 0, 2);
     tcase_add_test(tc, nothing_wanted_is_nothing_to_take_up);
     tcase_add_test(tc, what_cannot_be_asked_for_now_is_asked_for_later);
     tcase_add_test(tc, what_may_have_changed_unheard_is_asked_anew);

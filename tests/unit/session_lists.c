@@ -434,6 +434,15 @@ START_TEST(a_list_fetched_when_nobody_listens_any_more_is_not_kept)
 }
 END_TEST
 
+static void acknowledge(uint64_t subscription)
+{
+    fake_sayf(&f,
+              "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/"
+              "acknowledged\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/"
+              "subscriptionId\":%llu}}}",
+              ll(subscription));
+}
+
 START_TEST(resource_subscriptions_replace_the_listener)
 {
     struct mp_session_options so = {.changed = on_changed};
@@ -443,16 +452,13 @@ START_TEST(resource_subscriptions_replace_the_listener)
     ck_assert_int_eq(mp_notify_subscribe(f.server, "x:1", true, NULL), MCPLUG_OK);
     const char *frame = fake_next(&f);
     ck_assert_ptr_nonnull(strstr(frame, "\"resourceSubscriptions\":[\"x:1\"]"));
+    acknowledge(fake_id(frame));
     ck_assert_int_eq(mp_notify_subscribe(f.server, "x:2", true, NULL), MCPLUG_OK);
     frame = fake_next(&f); /* at once, and before the old one goes */
     ck_assert_ptr_nonnull(strstr(frame, "\"resourceSubscriptions\":[\"x:1\",\"x:2\"]"));
     fake_turn(&f);
     ck_assert(fake_idle(&f));
-    fake_sayf(&f,
-              "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/"
-              "acknowledged\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/"
-              "subscriptionId\":%llu}}}",
-              ll(fake_id(frame)));
+    acknowledge(fake_id(frame));
     fake_expect(&f, "notifications/cancelled");
     change.times = 0;
     fake_say(&f, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\","
@@ -479,16 +485,13 @@ START_TEST(a_change_is_told_once_while_one_subscription_replaces_another)
     fake_modern(&f, &so, "{\"resources\":{\"subscribe\":true}}");
     mp_notify_subscribe(f.server, "x:1", true, NULL);
     uint64_t old = fake_expect(&f, "subscriptions/listen");
+    acknowledge(old);
     mp_notify_subscribe(f.server, "x:2", true, NULL);
     uint64_t young = fake_expect(&f, "subscriptions/listen");
     change.times = 0;
     say_updated(old); /* the new one does not stand yet */
     ck_assert_uint_eq(change.times, 1);
-    fake_sayf(&f,
-              "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/"
-              "acknowledged\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/"
-              "subscriptionId\":%llu}}}",
-              ll(young));
+    acknowledge(young);
     say_updated(old);
     say_updated(young);
     ck_assert_uint_eq(change.times, 2);
