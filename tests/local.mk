@@ -333,6 +333,7 @@ tests_evil_faults_http_SOURCES = \
 tests_evil_faults_web_SOURCES = \
 	tests/evil/faults.h \
 	tests/evil/faults_http.h \
+	tests/evil/faults_http_budget.c \
 	tests/evil/faults_http_floods.c \
 	tests/evil/faults_http_kit.c \
 	tests/evil/faults_http_streams.c \

@@ -25,7 +25,8 @@ int web_outbox_init(struct web_outbox *o, const struct web_post_ops *ops,
     o->conn = conn;
     o->fetch = module->fetch;
     o->ops = ops;
-    o->last = &o->first;
+    o->requests.last = &o->requests.first;
+    o->asides.last = &o->asides.first;
     int64_t most = host->diag->prop_int(settings, "connections", 0);
     o->max_active = most < 1 ? 1 : most > 10000 ? 10000 : (size_t)most;
     for (const char *const *h = host->diag->prop_list(settings, "headers"); *h; h += 2)
@@ -69,26 +70,28 @@ void web_outbox_enlist(struct web_outbox *o, struct web_post *p)
     *at = p;
 }
 
-static void enqueue(struct web_outbox *o, struct web_post *p)
+static void enqueue(struct web_queue *queue, struct web_post *p)
 {
-    p->is_queued = 1;
+    p->queue = queue;
     p->owes = 1;
     p->later = NULL;
-    p->before = o->last;
-    *o->last = p;
-    o->last = &p->later;
+    p->before = queue->last;
+    *queue->last = p;
+    queue->last = &p->later;
+    queue->count++;
 }
 
 static void unqueue(struct web_post *p)
 {
-    if (!p->is_queued)
+    if (p->queue == NULL)
         return;
     *p->before = p->later;
     if (p->later != NULL)
         p->later->before = p->before;
     else
-        p->outbox->last = p->before;
-    p->is_queued = 0;
+        p->queue->last = p->before;
+    p->queue->count--;
+    p->queue = NULL;
 }
 
 void web_outbox_delist(struct web_post *p)
@@ -109,28 +112,40 @@ struct web_post *web_outbox_find(struct web_outbox *o, uint64_t number)
 
 /* ---- whose turn it is ---- */
 
-static int may_begin(const struct web_outbox *o)
+/* A request waits for the barrier and for a connection. Answers and notifications have
+ * connections of their own: a call may wait for one. */
+static int may_begin(const struct web_outbox *o, const struct web_post *p)
 {
+    if (p->number == 0)
+        return p->is_initialized || (o->n_aside < WEB_ASIDE_MAX && !o->is_shut);
     return o->barrier == NULL && o->hold == NULL && !o->is_shut &&
            o->n_active < o->max_active;
 }
 
-void web_outbox_pump(struct web_outbox *o)
+static void pump(struct web_outbox *o, struct web_queue *queue)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    if (o->is_shut && o->n_active == 0 && o->ops->drained != NULL)
-        o->ops->drained(o);
-    while (o->first != NULL && may_begin(o)) {
-        struct web_post *p = o->first;
+    while (queue->first != NULL && may_begin(o, queue->first)) {
+        struct web_post *p = queue->first;
         unqueue(p);
         if (o->ops->begin(p, &err) != MCPLUG_OK) {
             if (p->number != 0)
                 o->host->wire->exchange_end(o->conn, p->number, &err);
+            else
+                web_post_written(p); /* it waits no more */
             o->ops->free(p);
         } else if (o->fetch->is_written(p->request)) {
             web_post_written(p);
         }
     }
+}
+
+void web_outbox_pump(struct web_outbox *o)
+{
+    if (o->is_shut && o->n_active == 0 && o->ops->drained != NULL)
+        o->ops->drained(o);
+    pump(o, &o->asides);
+    pump(o, &o->requests);
 }
 
 static void on_held(void *arg)
@@ -146,14 +161,31 @@ void web_outbox_hold(struct web_outbox *o, uint64_t ms)
     o->hold = o->host->loop->timer_start(o->self, ms, on_held, o);
 }
 
+/* How many requests wait, the core bounds. MCPLUG_QUEUED, MCPLUG_EOVERLOADED */
+static int wait_for_turn(struct web_outbox *o, struct web_post *p,
+                         struct mcplug_error *err)
+{
+    size_t limit = p->is_cancel ? WEB_CANCELS_WAITING : WEB_ASIDE_WAITING;
+    if (p->number == 0 && o->asides.count >= limit)
+        return o->host->diag->fail(
+            err, MCPLUG_EOVERLOADED,
+            "overloaded: %d messages are under way and %zu wait; the server answers them "
+            "too slowly",
+            WEB_ASIDE_MAX, o->asides.count);
+    enqueue(p->number == 0 ? &o->asides : &o->requests, p);
+    return MCPLUG_QUEUED;
+}
+
 int web_outbox_send(struct web_outbox *o, struct web_post *p, struct mcplug_error *err)
 {
-    /* Answers and notifications never wait: a call may wait for them. */
-    if (p->number != 0 && !may_begin(o)) {
-        enqueue(o, p);
-        return MCPLUG_QUEUED;
+    int r = MCPLUG_OK;
+    if (!may_begin(o, p)) {
+        r = wait_for_turn(o, p, err);
+        if (r != MCPLUG_QUEUED)
+            o->ops->free(p);
+        return r;
     }
-    int r = o->ops->begin(p, err);
+    r = o->ops->begin(p, err);
     if (r != MCPLUG_OK) {
         o->ops->free(p);
         return r;

@@ -21,6 +21,7 @@ int web_post_init(struct web_post *p, struct web_outbox *o, mcplug_buf *frame,
     p->is_initialize = method != NULL && strcmp(method, "initialize") == 0;
     p->is_initialized =
         method != NULL && strcmp(method, "notifications/initialized") == 0;
+    p->is_cancel = method != NULL && strcmp(method, "notifications/cancelled") == 0;
     p->is_standing = method != NULL && strcmp(method, "subscriptions/listen") == 0;
     web_outbox_enlist(o, p);
     return env == NULL || web_headers_take(p, env) == 0 ? MCPLUG_OK : MCPLUG_ENOMEM;
@@ -45,8 +46,9 @@ void web_post_clear(struct web_post *p)
     struct web_outbox *o = p->outbox;
     stop(p);
     web_outbox_delist(p);
-    if (p->is_active)
-        o->n_active--;
+    o->n_active -= p->is_active ? 1 : 0;
+    o->n_late -= p->is_late ? 1 : 0;
+    o->n_aside -= p->is_aside ? 1 : 0;
     if (o->barrier == p)
         o->barrier = NULL;
     o->host->mem->buf_unref(p->frame);
@@ -61,6 +63,12 @@ void web_post_rest(struct web_post *p)
 }
 
 /* ---- its POST ---- */
+
+/* How long one that awaits no reply may take. */
+static unsigned patience(const struct web_post *p)
+{
+    return p->is_cancel ? WEB_CANCEL_MS : WEB_OPEN_MS;
+}
 
 int web_post_start(struct web_post *p, const char *url, const struct mcplug_pair *more,
                    size_t n_more, const char *const *wants,
@@ -82,13 +90,18 @@ int web_post_start(struct web_post *p, const char *url, const struct mcplug_pair
     };
     if (p->number == 0 || !o->replies)
         web_post_allow(p, p->is_initialized || p->number != 0 ? WEB_BARRIER_MS
-                                                              : WEB_OPEN_MS);
+                                                              : patience(p));
     int r = o->fetch->start(o->client, &ask, events, p, &p->request, err);
-    if (r == MCPLUG_OK && p->number != 0 && !p->is_active && !p->is_standing) {
+    if (r != MCPLUG_OK)
+        return r;
+    if (p->number != 0 && !p->is_active && !p->is_late && !p->is_standing) {
         p->is_active = 1;
         o->n_active++;
+    } else if (p->number == 0 && !p->is_aside) {
+        p->is_aside = 1;
+        o->n_aside++;
     }
-    return r;
+    return MCPLUG_OK;
 }
 
 void web_post_written(void *arg)
@@ -99,6 +112,19 @@ void web_post_written(void *arg)
     p->owes = 0;
 }
 
+/* The reply comes by another way: the POST gives its place to another request, unless
+ * there are as many of its kind as there may be requests. */
+static void give_way(struct web_post *p)
+{
+    struct web_outbox *o = p->outbox;
+    if (!p->is_active || o->n_late >= o->max_active)
+        return;
+    p->is_active = 0;
+    o->n_active--;
+    p->is_late = 1;
+    o->n_late++;
+}
+
 static void on_too_late(void *arg)
 {
     struct web_post *p = arg;
@@ -107,16 +133,16 @@ static void on_too_late(void *arg)
     p->timer = NULL;
     if (o->barrier == p || p->number != 0) { /* others have waited long enough for it */
         o->barrier = o->barrier == p ? NULL : o->barrier;
-        o->n_active -= p->is_active ? 1 : 0;
-        p->is_active = 0;
-        if (p->number == 0) /* else its reply comes by another way */
+        if (p->number == 0)
             web_post_allow(p, WEB_OPEN_MS);
+        else
+            give_way(p);
         web_outbox_pump(o);
         return;
     }
     o->fetch->stop(p->request);
-    o->host->diag->fail(&why, MCPLUG_ETIMEDOUT, "no %s within %d s",
-                        p->kind == 0 ? "stream" : "answer", WEB_OPEN_MS / 1000);
+    o->host->diag->fail(&why, MCPLUG_ETIMEDOUT, "no %s within %u s",
+                        p->kind == 0 ? "stream" : "answer", patience(p) / 1000);
     o->ops->done(p, &why);
 }
 
@@ -206,7 +232,8 @@ void web_post_end(struct web_post *p, const struct mcplug_error *why)
     else
         web_post_written(p); /* nobody waits for it, but it is counted */
     if (why != NULL && p->number == 0 && p->kind != 0)
-        o->host->diag->log(o->self, MCPLUG_LOG_WARN, "a %s was refused: %s",
+        o->host->diag->log(o->self, p->is_cancel ? MCPLUG_LOG_VERBOSE : MCPLUG_LOG_WARN,
+                           "a %s was refused: %s",
                            p->kind == MCPLUG_RESPONSE ? "response" : "notification",
                            why->text);
     o->ops->free(p);

@@ -25,26 +25,42 @@ enum {
     WEB_RETRIES_MAX = 3,
     WEB_OPEN_MS = 60000,   /* for an answer to begin */
     WEB_BARRIER_MS = 5000, /* for a POST to be taken; then others go on */
-    WEB_LINGER_MS = 2000   /* for an answer to end that nobody waits for */
+    WEB_CANCEL_MS = 5000,  /* for a cancellation to be answered */
+    WEB_LINGER_MS = 2000,  /* for an answer to end that nobody waits for */
+    /* Messages that await no reply, of one connection. Calls cannot take their places,
+     * nor they those of calls. */
+    WEB_ASIDE_MAX = 16,      /* under way */
+    WEB_ASIDE_WAITING = 256, /* that wait for their turn; further ones are refused .. */
+    WEB_CANCELS_WAITING = 64 /* .. and cancellations before others */
 };
 
 struct web_outbox;
+struct web_post;
+
+/* Posts that have not begun, in the order in which they came. */
+struct web_queue {
+    struct web_post *first, **last;
+    size_t count;
+};
 
 /* A frame on its way. */
 struct web_post {
     struct web_outbox *outbox;
-    struct web_post *next, **prev;    /* in its bucket */
-    struct web_post *later, **before; /* in the queue */
-    uint32_t kind;                    /* 0: no frame; the binding's own request */
-    uint64_t serial, number;          /* number 0: no reply is awaited */
+    struct web_post *next, **prev; /* in its bucket */
+    struct web_queue *queue;       /* NULL: has begun */
+    struct web_post *later, **before;
+    uint32_t kind;           /* 0: no frame; the binding's own request */
+    uint64_t serial, number; /* number 0: no reply is awaited */
     mcplug_buf *frame;
     struct mcplug_pair *headers; /* with their text behind them */
     size_t n_headers;
     int is_modern, once, is_initialize, is_initialized;
     int is_standing; /* a stream that lives as long as the connection: never counted */
-    int is_queued;   /* has not begun */
+    int is_cancel;   /* notifications/cancelled */
     int owes;        /* the core waits to hear that it was written */
     int is_active;   /* counts as one of the requests under way */
+    int is_late;     /* does not any more: its POST was not answered in time */
+    int is_aside;    /* counts as one of those under way that await no reply */
 
     mcplug_fetch_request *request;
     mcplug_timer *timer;
@@ -73,11 +89,12 @@ struct web_outbox {
     int replies;       /* a request's answer is its reply */
     int is_shut;       /* nothing begins any more */
     int is_authorized; /* the headers of the settings have an Authorization */
-    size_t n_active, max_active;
+    size_t n_active, n_late, max_active;
+    size_t n_aside;
     struct web_post *buckets[WEB_BUCKETS];
-    struct web_post *first, **last; /* the queue */
-    struct web_post *barrier;       /* all others wait until it is answered */
-    mcplug_timer *hold;             /* requests wait */
+    struct web_queue requests, asides;
+    struct web_post *barrier; /* all others wait until it is answered */
+    mcplug_timer *hold;       /* requests wait */
 };
 
 /* ---- web_outbox.c ---- */

@@ -124,13 +124,14 @@ static int set_up(struct mcplug_fetch_client *client, const mcplug_props *settin
 int fetch_client_new(void *ctx, const mcplug_props *settings, const char *url,
                      mcplug_fetch_client **out, struct mcplug_error *err)
 {
-    const struct fetch_module *module = ctx;
+    struct fetch_module *module = ctx;
     const struct mcplug_host *host = module->host;
     struct mcplug_fetch_client *client = host->mem->alloc(sizeof *client);
     if (client == NULL)
         return out_of_memory(host, err);
     client->host = host;
     client->self = module->self;
+    client->module = module;
     int r = set_up(client, settings, url, err);
     if (r == MCPLUG_OK)
         *out = client;

@@ -3,6 +3,7 @@
  *   fetch.c    what the core and other modules see: the service
  *   client.c   what the settings say about the network
  *   request.c  one request, from its start to its end
+ *   share.c    whose turn it is, when a host has many under way
  *   lines.c    its headers: those of the settings, replaced by its own
  *   body.c     its body, if that is pulled in pieces
  *   cookies.c  cookies of the origin
@@ -30,7 +31,10 @@ enum {
     FETCH_COOKIE_MAX = 4096,         /* .. one as it comes, .. */
     FETCH_COOKIE_AGE_MAX = 34560000, /* .. and how many seconds it lives: 400 days */
     FETCH_SPARE_MAX = 64,            /* idle easy handles that are kept */
-    FETCH_TURN = 131072,             /* bytes that may come in one turn of the loop .. */
+    FETCH_SHARE_MIN = 64,   /* requests of one host under way: a quarter of the .. */
+    FETCH_SHARE_MAX = 4096, /* .. descriptors that the process may have, within these */
+    FETCH_RESERVED = 8,     /* that each client may have even so */
+    FETCH_TURN = 131072,    /* bytes that may come in one turn of the loop .. */
     FETCH_TURN_CODED = 1 << 20 /* .. and if they were compressed, which curl keeps */
 };
 #define FETCH_NEVER INT64_MAX
@@ -48,6 +52,13 @@ enum {
 struct fetch_module {
     const struct mcplug_host *host;
     mcplug_self *self;
+    size_t share;       /* requests under way, of all clients, .. */
+    size_t n_begun;     /* .. and how many are */
+    size_t n_connected; /* sockets, those of idle connections too */
+    struct fetch_waiting {
+        struct mcplug_fetch_request *first, **last;
+    } waiting;           /* requests, as they came */
+    mcplug_timer *timer; /* looks whose turn it is */
 };
 
 /* A descriptor of curl's that is watched. Those of connections stay watched while they
@@ -71,6 +82,7 @@ struct fetch_ended {
 struct mcplug_fetch_client {
     const struct mcplug_host *host;
     mcplug_self *self;
+    struct fetch_module *module;
     CURLM *multi;
     struct url origin;
     char *url;                /* of the settings */
@@ -95,6 +107,7 @@ struct mcplug_fetch_client {
     struct fetch_ended ended_early;        /* .. or of the next: inside of start() */
     CURL *spare[FETCH_SPARE_MAX];          /* for requests to the origin */
     size_t n_spare;
+    size_t n_begun; /* of them, those that do not wait for their turn */
     size_t n_under_way, n_stopped, n_paused, n_broken, n_resumed;
     size_t n_late;  /* requests whose head is not told yet */
     size_t n_owing; /* requests that owe sent() */
@@ -111,6 +124,9 @@ struct mcplug_fetch_request {
     const struct mcplug_fetch_events *events;
     void *arg;
     struct mcplug_fetch_request *prev, *next;
+    struct mcplug_fetch_request *later, **before; /* NULL: does not wait for its turn */
+    int has_turn;                                 /* counts as one under way */
+    int has_begun;                                /* curl has had it */
     mcplug_buf *body;
     const char *method;
     int once, is_eager, hops, added, stopped, lost;
@@ -173,10 +189,24 @@ void fetch_ended_join(struct mcplug_fetch_client *client);
 /* Tells what is due at the end of a turn. */
 void fetch_collect(struct mcplug_fetch_client *client);
 
+/* Begins one that had to wait; tells its end if that fails. */
+void fetch_begin(struct mcplug_fetch_request *f);
+
 /* Is somebody inside of a function of the table, who does not expect events of it? */
 int fetch_is_quiet(const struct mcplug_fetch_request *f);
 /* Tells the head that had to wait. */
 void fetch_tell_head(struct mcplug_fetch_request *f);
+
+/* ---- share.c ---- */
+
+void fetch_share_init(struct fetch_module *module);
+void fetch_share_clear(struct fetch_module *module);
+/* True: it may begin. Else fetch_begin() follows when others have ended. */
+int fetch_share_take(struct mcplug_fetch_request *f);
+void fetch_share_give(struct mcplug_fetch_request *f); /* it ends; none taken is fine */
+/* Is its connection to be closed with it? */
+int fetch_share_is_exceeded(const struct mcplug_fetch_request *f);
+
 /* ---- body.c ---- */
 
 /* For curl's read function. */

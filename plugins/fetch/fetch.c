@@ -10,7 +10,9 @@ static int fetch_init(const struct mcplug_host *host, mcplug_self *self, void **
         curl_global_cleanup();
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
     }
-    *module = (struct fetch_module){host, self};
+    module->host = host;
+    module->self = self;
+    fetch_share_init(module);
     *ctx = module;
     return MCPLUG_OK;
 }
@@ -18,6 +20,7 @@ static int fetch_init(const struct mcplug_host *host, mcplug_self *self, void **
 static void fetch_fini(void *ctx)
 {
     struct fetch_module *module = ctx;
+    fetch_share_clear(module);
     module->host->mem->free(module);
     curl_global_cleanup();
 }

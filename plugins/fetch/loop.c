@@ -296,6 +296,7 @@ curl_socket_t fetch_open_socket(void *arg, curlsocktype purpose,
         return CURL_SOCKET_BAD;
     }
     s->is_ours = 1;
+    client->module->n_connected++;
     s->inode = now.st_ino;
     tune(fd);
     return fd;
@@ -303,7 +304,9 @@ curl_socket_t fetch_open_socket(void *arg, curlsocktype purpose,
 
 int fetch_close_socket(void *arg, curl_socket_t fd)
 {
-    forget(arg, fd);
+    struct mcplug_fetch_client *client = arg;
+    forget(client, fd);
+    client->module->n_connected--;
     return close(fd);
 }
 

@@ -70,7 +70,7 @@ static int may_have_left(const struct mcplug_fetch_request *f)
 {
     long size = 0;
     curl_easy_getinfo(f->easy, CURLINFO_REQUEST_SIZE, &size);
-    return f->written || size > 0;
+    return f->written || (f->has_begun && size > 0);
 }
 
 /* curl sends a request again, on its own, when a connection that was kept alive turns
@@ -228,6 +228,7 @@ static void request_free(struct mcplug_fetch_request *f)
 {
     struct mcplug_fetch_client *client = f->client;
     ended_remove(f);
+    fetch_share_give(f);
     if (f->added)
         curl_multi_remove_handle(client->multi, f->easy);
     if (f->easy != NULL)
@@ -304,6 +305,7 @@ static int begin(struct mcplug_fetch_request *f)
     curl_easy_setopt(e, CURLOPT_PRIVATE, f);
     curl_easy_setopt(e, CURLOPT_MAXAGE_CONN,
                      f->client->idle_s > 0 ? f->client->idle_s : 60L);
+    curl_easy_setopt(e, CURLOPT_FORBID_REUSE, fetch_share_is_exceeded(f) ? 1L : 0L);
     if (fetch_cookies_write(f) != 0)
         return -1;
     curl_easy_setopt(e, CURLOPT_HTTPHEADER,
@@ -313,6 +315,7 @@ static int begin(struct mcplug_fetch_request *f)
     if (curl_multi_add_handle(f->client->multi, e) != CURLM_OK)
         return -1;
     f->added = 1;
+    f->has_begun = 1;
     return 0;
 }
 
@@ -321,6 +324,8 @@ static int begin(struct mcplug_fetch_request *f)
 int fetch_is_written(const struct mcplug_fetch_request *f)
 {
     curl_off_t sent = 0;
+    if (!f->has_begun)
+        return 0;
     if (f->written || (f->body == NULL && f->pulled == 0))
         return 1;
     curl_easy_getinfo(f->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
@@ -360,7 +365,7 @@ static int set_up(struct mcplug_fetch_request *f, const struct mcplug_fetch_ask 
         return r;
     f->easy = take_easy(client, f->is_own ? &client->origin : &other, f->is_own);
     if ((client->multi == NULL && fetch_loop_renew(client) != 0) || f->easy == NULL ||
-        begin(f) != 0)
+        (fetch_share_take(f) && begin(f) != 0))
         return out_of_memory(client, err);
     return MCPLUG_OK;
 }
@@ -503,6 +508,17 @@ static void finish(struct mcplug_fetch_request *f, CURLcode code)
         events->done(arg, why.code != MCPLUG_OK ? &why : NULL);
 }
 
+void fetch_begin(struct mcplug_fetch_request *f)
+{
+    struct mcplug_fetch_client *client = f->client;
+    if ((client->multi == NULL && fetch_loop_renew(client) != 0) || begin(f) != 0) {
+        finish(f, CURLE_OUT_OF_MEMORY);
+        return;
+    }
+    fetch_kick(client);
+    fetch_collect(client);
+}
+
 /* A request that was stopped from inside of curl and has not ended by itself. */
 static void sweep(struct mcplug_fetch_client *client)
 {
@@ -567,7 +583,7 @@ static void begin_anew(struct mcplug_fetch_client *client)
         if (f->added)
             curl_multi_remove_handle(client->multi, f->easy);
         f->added = 0;
-        f->lost = 1;
+        f->lost = f->has_begun;
     }
     fetch_loop_renew(client);
     for (;;) { /* what is told may end others, or begin some */

@@ -19,12 +19,16 @@
 #include "../common/web_post.h"
 
 enum {
-    HTTP_PAUSE_MIN = 50,   /* ms; before a stream is taken up again */
-    HTTP_HOLD_MS = 250,    /* for the session's stream, before the first request */
-    HTTP_LINGER_MAX = 16,  /* streams at a time that have said everything */
-    HTTP_DELETE_MS = 2000, /* for the end of a session */
-    HTTP_OVER_MS = 1000,   /* for the answers of a session that the server has ended */
-    HTTP_LOSSES_MAX = 3    /* of the session's stream in a row: the server is gone */
+    HTTP_PAUSE_MIN = 50,    /* ms; before a stream is taken up again, .. */
+    HTTP_STOOD_MS = 1000,   /* .. but if it ended within so long .. */
+    HTTP_SHORT_MAX = 4,     /* .. so often in a row, twice that, and so on, .. */
+    HTTP_DOUBLINGS = 5,     /* .. up to so often: 1.6 s, and 25.6 s .. */
+    HTTP_OWN_DOUBLINGS = 9, /* .. for the session's own stream */
+    HTTP_HOLD_MS = 250,     /* for the session's stream, before the first request */
+    HTTP_LINGER_MAX = 16,   /* streams at a time that have said everything */
+    HTTP_DELETE_MS = 2000,  /* for the end of a session */
+    HTTP_OVER_MS = 1000,    /* for the answers of a session that the server has ended */
+    HTTP_LOSSES_MAX = 3     /* of the session's stream in a row: the server is gone */
 };
 
 enum http_reading { HTTP_NOTHING, HTTP_JSON, HTTP_EVENTS, HTTP_PROBLEM };
@@ -44,6 +48,8 @@ struct http_exchange {
     unsigned losses;
     struct mcplug_error *lost; /* why its stream broke off; NULL: it did not */
     uint64_t began;            /* of a stream */
+    uint64_t since;            /* the same of the current one; 0: did not begin */
+    unsigned n_short;          /* streams in a row that ended soon */
 };
 
 struct http_link {

@@ -86,7 +86,7 @@ static void stream_began(struct http_exchange *e)
 {
     const struct web_outbox *o = e->post.outbox;
     e->losses = 0;
-    e->began = o->host->loop->now(o->self) + 1; /* never 0 */
+    e->began = e->since = o->host->loop->now(o->self) + 1; /* never 0 */
 }
 
 static int is_type(const struct mcplug_fetch_head *head, const char *type)

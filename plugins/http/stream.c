@@ -8,6 +8,24 @@ int http_is_resumable(const struct http_exchange *e)
            header_is_value(e->events->id);
 }
 
+/* A stream has ended. However soon the server wants it taken up again, one that always
+ * ends at once is taken up ever more seldom. */
+static void note_end(struct http_exchange *e)
+{
+    const struct web_outbox *o = e->post.outbox;
+    int stood =
+        e->since != 0 && o->host->loop->now(o->self) + 1 - e->since >= HTTP_STOOD_MS;
+    e->since = 0;
+    e->n_short = stood ? 0 : e->n_short + 1;
+}
+
+static int64_t least_pause(const struct http_exchange *e)
+{
+    unsigned most = e->post.kind == 0 ? HTTP_OWN_DOUBLINGS : HTTP_DOUBLINGS;
+    unsigned n = e->n_short > HTTP_SHORT_MAX ? e->n_short - HTTP_SHORT_MAX : 0;
+    return (int64_t)HTTP_PAUSE_MIN << (n < most ? n : most);
+}
+
 static int64_t pause_before(const struct http_exchange *e)
 {
     int64_t wanted = e->events != NULL && e->events->retry_ms >= 0
@@ -16,8 +34,8 @@ static int64_t pause_before(const struct http_exchange *e)
     int64_t patience = e->losses > 1 ? 500LL << (e->losses < 7 ? e->losses : 7) : 0;
     if (wanted > WEB_RETRY_AFTER_MAX)
         wanted = WEB_RETRY_AFTER_MAX;
-    if (wanted < HTTP_PAUSE_MIN)
-        wanted = HTTP_PAUSE_MIN; /* or a stream that ends at once keeps us busy */
+    if (wanted < least_pause(e))
+        wanted = least_pause(e);
     return wanted > patience ? wanted : patience;
 }
 
@@ -25,6 +43,7 @@ void http_stream_ended(struct http_exchange *e, const struct mcplug_error *why)
 {
     struct http_link *l = e->link;
     int status = e->post.answer.status;
+    note_end(e);
     if (why == NULL && e->reading != HTTP_EVENTS) {
         if (e->began != 0 && (status == 429 || status >= 500)) {
             e->losses++; /* of whoever stands before the server: it may pass */
@@ -64,6 +83,7 @@ void http_reply_ended(struct http_exchange *e, const struct mcplug_error *why)
     } else if (e->reading == HTTP_EVENTS && http_is_resumable(e)) {
         if (why != NULL)
             keep_loss(e, why);
+        note_end(e);
         e->losses += why != NULL;
         web_post_again_in(&e->post, pause_before(e));
     } else if (why != NULL && e->lost != NULL) {

@@ -7,6 +7,7 @@
  *   legacy      server/discover is a 400 of plain text; initialize leads to 2025-06-18
  *   sse         answers are event streams
  *   at=connect  it misbehaves at every request, from the first on
+ *   deaf        what awaits no reply gets no answer, but for notifications/initialized
  *   n=NUMBER    up to the mode
  *
  * The second port is another origin, which nothing of ours should ever reach. It keeps
@@ -134,6 +135,8 @@ void answer_post(struct conn *c, const struct request *r)
         say_answer(c, "404 Not Found", "text/plain", "", "no such mode");
     else if (r->at_connect || (call && !good))
         act->call(c, r);
+    else if (!is_request(r) && r->deaf && !asks(r, "notifications/initialized"))
+        wait_left(c);
     else if (!is_request(r))
         say_answer(c, "202 Accepted", NULL, "", "");
     else if (asks(r, "server/discover"))

@@ -26,7 +26,7 @@ struct request {
     char *head;      /* the whole of it, NUL-ended */
     char *body;      /* NUL-ended */
     uint64_t id;     /* of the JSON-RPC request; 0: none */
-    bool legacy, sse, at_connect;
+    bool legacy, sse, at_connect, deaf;
 };
 
 /* What /stats tells. */
@@ -55,6 +55,7 @@ void say_answer(struct conn *c, const char *status, const char *type, const char
 void say_stream(struct conn *c);
 void say_piece(struct conn *c, const char *data, size_t len);
 void say_event(struct conn *c, const char *fields, const char *json);
+void say_pings(struct conn *c); /* a hundred requests, as events */
 void say_end(struct conn *c);
 /* A JSON-RPC message as the request wants it: as JSON, or as a stream. */
 void say_message(struct conn *c, const struct request *r, const char *json);

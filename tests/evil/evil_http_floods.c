@@ -29,6 +29,27 @@ static void endless_notes(struct conn *c, const struct request *r)
         say_event(c, "", "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/unheard_of\"}");
 }
 
+void say_pings(struct conn *c)
+{
+    char text[100 * 64];
+    size_t n = 0;
+
+    for (int i = 0; i < 100; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              "data: {\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"}"
+                              "\n\n",
+                              i);
+    say_piece(c, text, n);
+}
+
+static void ping_flood(struct conn *c, const struct request *r)
+{
+    (void)r;
+    say_stream(c);
+    while (!c->over)
+        say_pings(c);
+}
+
 /* A field that is never ended. */
 static void endless_field(struct conn *c, const struct request *r)
 {
@@ -258,6 +279,7 @@ static void data_first(struct conn *c, const struct request *r)
 const struct act more_acts[] = {
     {"endless-comments", endless_comments},
     {"endless-notes", endless_notes},
+    {"ping-flood", ping_flood},
     {"endless-id", endless_field},
     {"endless-event", endless_field},
     {"endless-body", endless_body},

@@ -314,6 +314,18 @@ static void sse_reply(const struct request *r, int sid, bool bad)
     pthread_mutex_unlock(&streams_lock);
 }
 
+/* Without an end; others may say something in between. */
+static void sse_flood(int sid)
+{
+    for (bool go_on = true; go_on;) {
+        pthread_mutex_lock(&streams_lock);
+        go_on = streams[sid].c && !streams[sid].c->over;
+        if (go_on)
+            say_pings(streams[sid].c);
+        pthread_mutex_unlock(&streams_lock);
+    }
+}
+
 /* What the POST of a bad call is answered with; true: nothing more is to be said. */
 static bool sse_bad_post(struct conn *c, const struct request *r, int sid)
 {
@@ -327,7 +339,8 @@ static bool sse_bad_post(struct conn *c, const struct request *r, int sid)
         say_answer(c, "404 Not Found", NULL, "", "");
     else if (strcmp(kind, "-post-reset") == 0)
         reset(c);
-    else if (strcmp(kind, "-post-silent") == 0 || strcmp(kind, "-post-held") == 0)
+    else if (strcmp(kind, "-post-silent") == 0 || strcmp(kind, "-post-held") == 0 ||
+             strcmp(kind, "-post-deaf") == 0)
         wait_left(c);
     else
         say_answer(c, "202 Accepted", NULL, "", "");
@@ -337,8 +350,11 @@ static bool sse_bad_post(struct conn *c, const struct request *r, int sid)
     if (strcmp(kind, "-breaks") == 0)
         streams[sid].fate = BREAKS;
     pthread_mutex_unlock(&streams_lock);
-    return strncmp(kind, "-post", 5) == 0 || strcmp(kind, "-dies") == 0 ||
-           strcmp(kind, "-breaks") == 0 || strcmp(kind, "-mute") == 0;
+    if (strcmp(kind, "-ping-flood") == 0)
+        sse_flood(sid);
+    return strncmp(kind, "-post", 5) == 0 || strcmp(kind, "-ping-flood") == 0 ||
+           strcmp(kind, "-dies") == 0 || strcmp(kind, "-breaks") == 0 ||
+           strcmp(kind, "-mute") == 0;
 }
 
 static void sse_post(struct conn *c, const struct request *r)
@@ -349,6 +365,12 @@ static void sse_post(struct conn *c, const struct request *r)
 
     if (bad && sse_bad_post(c, r, sid))
         return;
+    if (!is_request(r) && !asks(r, "notifications/initialized") &&
+        (strcmp(r->mode, "sse-ping-flood") == 0 ||
+         strcmp(r->mode, "sse-post-deaf") == 0)) {
+        wait_left(c);
+        return;
+    }
     if (!bad)
         say_answer(c, "202 Accepted", "text/plain", "", "Accepted");
     if (is_request(r))

@@ -214,6 +214,7 @@ static void parse_target(struct request *r)
     char value[16];
     r->legacy = query_value(r, "legacy", value, sizeof value);
     r->sse = query_value(r, "sse", value, sizeof value);
+    r->deaf = query_value(r, "deaf", value, sizeof value);
     r->at_connect =
         query_value(r, "at", value, sizeof value) && !strcmp(value, "connect");
 }

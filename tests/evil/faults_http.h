@@ -33,6 +33,7 @@ void check_call(const char *where, const struct shot *s, int code, int status,
 void add_http_reply_tests(Suite *suite);
 void add_http_connect_tests(Suite *suite);
 void add_http_flood_tests(Suite *suite);
+void add_http_budget_tests(Suite *suite);
 void add_http_stream_tests(Suite *suite);
 void add_http_load_tests(Suite *suite);
 void add_sse_tests(Suite *suite);

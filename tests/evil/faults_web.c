@@ -8,6 +8,7 @@ int main(void)
     Suite *suite = suite_create("faults_web");
 
     add_http_flood_tests(suite);
+    add_http_budget_tests(suite);
     add_http_stream_tests(suite);
     return run_faults(suite);
 }
