@@ -312,6 +312,9 @@ endif
 endif
 if MODULE_WEBSOCKET
 fault_tests += tests/evil/faults_ws
+if MODULE_SOCKET
+fault_tests += tests/evil/faults_names
+endif
 endif
 tests_evil_faults_SOURCES = \
 	tests/evil/faults.c tests/evil/faults.h tests/evil/run.h \
@@ -350,6 +353,10 @@ tests_evil_faults_ws_SOURCES = \
 	tests/evil/faults.h \
 	tests/evil/faults_kit.c \
 	tests/evil/faults_ws.c
+tests_evil_faults_names_SOURCES = \
+	tests/evil/faults.h \
+	tests/evil/faults_kit.c \
+	tests/evil/faults_names.c
 
 # Servers that stay up, whatever happens to them: ten seconds here, ten minutes with
 # make soak.

@@ -8,7 +8,7 @@
  */
 #include "../common/fds.h"
 #include "address.h"
-#include "lookup.h"
+#include "../common/lookup.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -24,6 +24,7 @@ struct module {
     const struct mcplug_host *host;
     mcplug_self *self;
     const struct mcplug_lines *lines;
+    struct lookups *lookups;
     unsigned char *chunk; /* what one read brings is fed before the next */
 };
 
@@ -32,10 +33,11 @@ struct link {
     mcplug_self *self;
     mcplug_conn *conn;
     struct socket_address where;
-    struct socket_lookup *lookup; /* while a name is looked up */
-    struct addrinfo *all;         /* what was found .. */
-    struct addrinfo *untried;     /* .. and where to go on should this one fail */
-    int fd;                       /* -1: none */
+    struct lookups *lookups;
+    struct lookup *lookup;    /* while a name is looked up */
+    struct addrinfo *all;     /* what was found .. */
+    struct addrinfo *untried; /* .. and where to go on should this one fail */
+    int fd;                   /* -1: none */
     mcplug_watch *watch;
     int is_open, is_over;
     const struct mcplug_lines *lines;
@@ -167,13 +169,18 @@ static void dial_next(struct link *l, struct mcplug_error *why)
     end(l, why);
 }
 
-static void on_lookup(void *arg, struct addrinfo *found, const struct mcplug_error *why)
+static void on_lookup(void *arg, struct addrinfo *found, const char *reason, int os_error)
 {
     struct link *l = arg;
-    struct mcplug_error last = *why;
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
     l->lookup = NULL;
     l->all = l->untried = found;
-    dial_next(l, &last);
+    if (found == NULL) {
+        l->host->diag->fail(&why, MCPLUG_EREFUSED, "cannot find %s: %s", l->where.text,
+                            reason);
+        why.os_error = os_error;
+    }
+    dial_next(l, &why);
 }
 
 static void connected_or_not(struct link *l)
@@ -217,7 +224,7 @@ static void socket_close(void *t)
 static void socket_destroy(void *t)
 {
     struct link *l = t;
-    socket_lookup_abandon(l->lookup);
+    lookup_stop(l->lookup);
     l->lines->free(l->framer);
     hang_up(l);
     if (l->all != NULL)
@@ -229,10 +236,11 @@ static int start(struct link *l, struct mcplug_error *err)
 {
     if (l->where.node[0] == '\0')
         return dial(l, (struct sockaddr *)&l->where.un, sizeof l->where.un, err);
-    l->lookup = socket_lookup_start(l->host, l->self, &l->where, on_lookup, l);
-    if (l->lookup == NULL)
-        return l->host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
-    return MCPLUG_OK;
+    l->lookup = lookup_start(l->lookups, l->where.node, l->where.port, on_lookup, l);
+    return l->lookup != NULL
+               ? MCPLUG_OK
+               : fail_os(l, err, errno == ENOMEM ? MCPLUG_ENOMEM : MCPLUG_EIO, errno,
+                         "cannot look up");
 }
 
 /* After a failure there is nothing to destroy. */
@@ -249,6 +257,7 @@ static int link_open(const struct module *module, mcplug_conn *conn,
     l->conn = conn;
     l->where = *where;
     l->fd = -1;
+    l->lookups = module->lookups;
     l->lines = module->lines;
     l->chunk = module->chunk;
     l->framer = l->lines->create(host, conn, QUEUE_CEILING);
@@ -287,12 +296,14 @@ static int socket_init(const struct mcplug_host *host, mcplug_self *self, void *
         return host->diag->fail(err, MCPLUG_ENOTSUP, "this core has no service lines 1");
     struct module *module = host->mem->alloc(sizeof *module);
     unsigned char *chunk = host->mem->resize(NULL, CHUNK); /* not zeroed */
-    if (module == NULL || chunk == NULL) {
+    struct lookups *lookups = lookups_new(host, self);
+    if (module == NULL || chunk == NULL || lookups == NULL) {
+        lookups_free(lookups);
         host->mem->free(module);
         host->mem->free(chunk);
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
     }
-    *module = (struct module){host, self, lines, chunk};
+    *module = (struct module){host, self, lines, lookups, chunk};
     *ctx = module;
     return MCPLUG_OK;
 }
@@ -301,6 +312,7 @@ static void socket_fini(void *ctx)
 {
     struct module *module = ctx;
     const struct mcplug_mem *mem = module->host->mem;
+    lookups_free(module->lookups);
     mem->free(module->chunk);
     mem->free(module);
 }

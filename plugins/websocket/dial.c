@@ -4,7 +4,6 @@
 #include "../common/fds.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -15,20 +14,19 @@
 struct ws_dial {
     const struct mcplug_host *host;
     mcplug_self *self;
-    const char *what;
-    ws_dial_fn *fn; /* NULL: stopped */
+    const struct ws_target *to;
+    ws_dial_fn *fn;
     void *arg;
-    char node[256], port[8]; /* the pool thread's own copies */
-    int is_looking;          /* the pool has it */
-    int status, os_error;    /* of the search */
-    struct addrinfo *all;    /* what was found .. */
-    struct addrinfo *next;   /* .. and where to go on should this one fail */
-    int fd;                  /* -1: none */
+    struct lookup *lookup; /* NULL: it has ended */
+    struct addrinfo *all;  /* what was found .. */
+    struct addrinfo *next; /* .. and where to go on should this one fail */
+    int fd;                /* -1: none */
     mcplug_watch *watch;
 };
 
 static void drop(struct ws_dial *d)
 {
+    lookup_stop(d->lookup);
     if (d->watch != NULL)
         d->host->loop->watch_stop(d->watch); /* before its descriptor is closed */
     if (d->fd >= 0)
@@ -99,8 +97,8 @@ static void go_on(struct ws_dial *d, int os_error)
         if (os_error == 0)
             return;
     }
-    d->host->diag->fail(&why, MCPLUG_EREFUSED, "cannot connect to %s: %s", d->what,
-                        strerror(os_error));
+    d->host->diag->fail(&why, MCPLUG_EREFUSED, "cannot connect to %s: %s",
+                        d->to->origin, strerror(os_error));
     why.os_error = os_error;
     finish(d, &why);
 }
@@ -123,49 +121,35 @@ static void on_event(void *arg, unsigned events)
     go_on(d, os_error);
 }
 
-static void look_up(void *arg) /* the pool thread's part */
-{
-    struct ws_dial *d = arg;
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-    d->status = getaddrinfo(d->node, d->port, &hints, &d->all);
-    d->os_error = d->status == EAI_SYSTEM ? errno : 0;
-}
-
-static void on_found(void *arg, int work_status)
+static void on_found(void *arg, struct addrinfo *found, const char *reason, int os_error)
 {
     struct ws_dial *d = arg;
     struct mcplug_error why = MCPLUG_ERROR_INIT;
-    d->is_looking = 0;
-    if (d->fn == NULL) {
-        drop(d);
-        return;
-    }
-    d->next = d->all;
-    if (d->all != NULL) {
+    d->lookup = NULL;
+    d->all = d->next = found;
+    if (found != NULL) {
         go_on(d, 0);
         return;
     }
-    const char *reason = work_status != MCPLUG_OK ? "the lookup was cancelled"
-                         : d->os_error != 0       ? strerror(d->os_error)
-                                                  : gai_strerror(d->status);
-    d->host->diag->fail(&why, MCPLUG_EREFUSED, "cannot find %s: %s", d->what, reason);
-    why.os_error = d->os_error;
+    d->host->diag->fail(&why, MCPLUG_EREFUSED, "cannot find %s: %s", d->to->origin,
+                        reason);
+    why.os_error = os_error;
     finish(d, &why);
 }
 
 struct ws_dial *ws_dial_start(const struct mcplug_host *host, mcplug_self *self,
-                              const char *node, uint16_t port, const char *what,
+                              struct lookups *lookups, const struct ws_target *to,
                               ws_dial_fn *fn, void *arg)
 {
     struct ws_dial *d = host->mem->alloc(sizeof *d);
+    char digits[8];
     if (d == NULL)
         return NULL;
     *d = (struct ws_dial){
-        .host = host, .self = self, .what = what, .fn = fn, .arg = arg, .fd = -1};
-    snprintf(d->node, sizeof d->node, "%s", node);
-    snprintf(d->port, sizeof d->port, "%u", port);
-    d->is_looking = 1;
-    if (host->loop->work(self, look_up, on_found, d) == MCPLUG_OK)
+        .host = host, .self = self, .to = to, .fn = fn, .arg = arg, .fd = -1};
+    snprintf(digits, sizeof digits, "%u", to->url.port);
+    d->lookup = lookup_start(lookups, to->url.host, digits, on_found, d);
+    if (d->lookup != NULL)
         return d;
     host->mem->free(d);
     return NULL;
@@ -173,9 +157,6 @@ struct ws_dial *ws_dial_start(const struct mcplug_host *host, mcplug_self *self,
 
 void ws_dial_stop(struct ws_dial *dial)
 {
-    if (dial == NULL)
-        return;
-    dial->fn = NULL;
-    if (!dial->is_looking) /* else on_found() does it */
+    if (dial != NULL)
         drop(dial);
 }

@@ -6,7 +6,8 @@
 #ifndef WEBSOCKET_DIAL_H
 #define WEBSOCKET_DIAL_H
 
-#include <mcplug/plugin.h>
+#include "../common/lookup.h"
+#include "target.h"
 
 struct ws_dial;
 
@@ -14,9 +15,9 @@ struct ws_dial;
  * and `why` tells the failure of the last address. The dial is gone by then. */
 typedef void ws_dial_fn(void *arg, int fd, const struct mcplug_error *why);
 
-/* NULL: no memory. `what` is for messages; both strings must outlive the dial. */
+/* NULL: errno tells. `to` must outlive the dial. */
 struct ws_dial *ws_dial_start(const struct mcplug_host *host, mcplug_self *self,
-                              const char *node, uint16_t port, const char *what,
+                              struct lookups *lookups, const struct ws_target *to,
                               ws_dial_fn *fn, void *arg);
 void ws_dial_stop(struct ws_dial *dial); /* NULL is fine */
 

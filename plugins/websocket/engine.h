@@ -34,6 +34,7 @@ struct ws_site {
 struct ws_engine {
     const struct mcplug_host *host;
     mcplug_self *self;
+    struct lookups *lookups;
     struct ws_link *links; /* all that are not freed */
     unsigned n_links;
     struct lws_context *lws; /* NULL: not started */

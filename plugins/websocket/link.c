@@ -501,11 +501,14 @@ static int start(struct ws_link *l, struct mcplug_error *err)
         return r;
     l->timer =
         l->host->loop->timer_start(l->self, l->target.connect_ms, on_connect_timeout, l);
-    if (l->timer != NULL)
-        l->dial = ws_dial_start(l->host, l->self, l->target.url.host, l->target.url.port,
-                                l->target.origin, on_dialled, l);
-    if (l->dial == NULL)
+    if (l->timer == NULL)
         return l->host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
+    l->dial =
+        ws_dial_start(l->host, l->self, l->engine->lookups, &l->target, on_dialled, l);
+    if (l->dial == NULL)
+        return l->host->diag->fail(err, errno == ENOMEM ? MCPLUG_ENOMEM : MCPLUG_EIO,
+                                   "cannot look up %s: %s", l->target.origin,
+                                   strerror(errno));
     return MCPLUG_OK;
 }
 

@@ -46,8 +46,10 @@ static int websocket_init(const struct mcplug_host *host, mcplug_self *self, voi
                           struct mcplug_error *err)
 {
     struct ws_engine *engine = host->mem->alloc(sizeof *engine);
-    if (engine == NULL)
+    if (engine == NULL || (engine->lookups = lookups_new(host, self)) == NULL) {
+        host->mem->free(engine);
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
+    }
     engine->host = host;
     engine->self = self;
     *ctx = engine;
@@ -58,6 +60,7 @@ static void websocket_fini(void *ctx)
 {
     struct ws_engine *engine = ctx;
     ws_engine_stop(engine);
+    lookups_free(engine->lookups);
     engine->host->mem->free(engine);
 }
 
