@@ -27,7 +27,8 @@ static void advise(struct cli_doctor *d, const struct mcplug_problem *p)
         cli_doctor_todo(d, "If you trust its content, take ownership and run chmod 600; "
                            "otherwise remove it.");
     else if (strstr(p->text, "belongs to another user"))
-        cli_doctor_todo(d, "If you trust its content, take ownership with chown.");
+        cli_doctor_todo(d, "If you trust its content, take ownership with chown, or "
+                           "name the file with --mcp-config.");
     else if (p->is_warning)
         cli_doctor_todo(d, "Correct %s%s.", p->file, line);
     else if (p->server)

@@ -5,10 +5,15 @@
 #include "config/edit.h"
 #include "config/jsontext.h"
 
+#include <stdint.h>
+#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
-#define APPROVED "approved" /* {"approved": {FILE: {NAME: {digest, at, entry}}}} */
+/* {"approved": {FILE: {NAME: {digest, at, owners, entry}}}} */
+#define APPROVED "approved"
+
+typedef char owners_text[48]; /* "1000 0": of the file, and of its directory */
 
 int mp_approvals_read(const char *path, struct mp_file *out, struct mcplug_error *err)
 {
@@ -62,8 +67,16 @@ static bool add_digested(mp_view entry, struct mp_str *out)
     return mp_str_addc(out, '}');
 }
 
-bool mp_approval_digest(const char *file, const char *name, mp_view entry,
-                        char out[MP_SHA256_HEX + 1])
+static const char *write_owners(struct mp_owners owners, owners_text out)
+{
+    snprintf(out, sizeof(owners_text), "%ju %ju", (uintmax_t)owners.file,
+             (uintmax_t)owners.dir);
+    return out;
+}
+
+/* `owners` NULL: they do not count. */
+static bool make_digest(const char *owners, const char *file, const char *name,
+                        mp_view entry, char out[MP_SHA256_HEX + 1])
 {
     unsigned char digest[MP_SHA256_BYTES];
     struct mp_sha256 sha;
@@ -73,6 +86,8 @@ bool mp_approval_digest(const char *file, const char *name, mp_view entry,
     bool ok = add_digested(entry, &text);
     if (ok) {
         mp_sha256_init(&sha);
+        if (owners)
+            mp_sha256_add(&sha, owners, strlen(owners) + 1);
         mp_sha256_add(&sha, file, strlen(file) + 1); /* its NUL keeps the parts apart */
         mp_sha256_add(&sha, name, strlen(name) + 1);
         mp_sha256_add(&sha, text.data, text.len);
@@ -83,15 +98,24 @@ bool mp_approval_digest(const char *file, const char *name, mp_view entry,
     return ok;
 }
 
+bool mp_approval_digest(const char *file, const char *name, mp_view entry,
+                        char out[MP_SHA256_HEX + 1])
+{
+    return make_digest(NULL, file, name, entry, out);
+}
+
 enum mcplug_approval mp_approvals_of(const struct mp_file *approvals, const char *file,
-                                     const char *name, mp_view entry, mp_view *was)
+                                     struct mp_owners owners, const char *name,
+                                     mp_view entry, mp_view *was)
 {
     mp_view known = find(value_of(approvals), file, name);
     char digest[MP_SHA256_HEX + 1];
+    owners_text whose;
 
-    if (!mp_view_is_object(known))
+    if (!mp_view_is_object(known) ||
+        !mp_view_equals(mp_view_get(known, "owners"), write_owners(owners, whose)))
         return MCPLUG_APPROVAL_NONE;
-    if (mp_approval_digest(file, name, entry, digest) &&
+    if (make_digest(whose, file, name, entry, digest) &&
         mp_view_equals(mp_view_get(known, "digest"), digest))
         return MCPLUG_APPROVAL_GIVEN;
     *was = mp_view_get(known, "entry");
@@ -102,6 +126,7 @@ enum mcplug_approval mp_approvals_of(const struct mp_file *approvals, const char
 
 struct change {
     const char *path, *file, *name;
+    struct mp_owners owners;
     mp_view entry;
     size_t removed;
 };
@@ -119,6 +144,7 @@ static int add(void *arg, const struct mp_file *old, struct mp_str *out,
     const struct change *c = arg;
     const char *path[] = {APPROVED, c->file, c->name, NULL};
     char digest[MP_SHA256_HEX + 1], at[32];
+    owners_text whose;
     time_t now = time(NULL);
     struct tm tm;
     struct mp_str value;
@@ -126,11 +152,14 @@ static int add(void *arg, const struct mp_file *old, struct mp_str *out,
     int r = check_old(c, old, err);
     if (r != MCPLUG_OK)
         return r;
-    if (!mp_approval_digest(c->file, c->name, c->entry, digest))
+    write_owners(c->owners, whose);
+    if (!make_digest(whose, c->file, c->name, c->entry, digest))
         return mp_fail_nomem(err);
     strftime(at, sizeof at, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &tm));
     mp_str_init(&value, MP_FILE_MAX * 2);
-    mp_str_addf(&value, "{\"digest\":\"%s\",\"at\":\"%s\",\"entry\":", digest, at);
+    mp_str_addf(&value,
+                "{\"digest\":\"%s\",\"at\":\"%s\",\"owners\":\"%s\",\"entry\":", digest,
+                at, whose);
     mp_json_canonical(c->entry, &value);
     if (mp_str_addc(&value, '}'))
         r = mp_edit_set(mp_bytes(old->text.data, old->text.len), path,
@@ -143,10 +172,10 @@ static int add(void *arg, const struct mp_file *old, struct mp_str *out,
     return r;
 }
 
-int mp_approvals_add(const char *path, const char *file, const char *name, mp_view entry,
-                     struct mcplug_error *err)
+int mp_approvals_add(const char *path, const char *file, struct mp_owners owners,
+                     const char *name, mp_view entry, struct mcplug_error *err)
 {
-    struct change c = {path, file, name, entry, 0};
+    struct change c = {path, file, name, owners, entry, 0};
     if (!path)
         return mp_fail(err, MCPLUG_EIO,
                        "there is no home directory to store approvals in");

@@ -7,13 +7,14 @@
 #include "config/edit.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 struct change {
     const char *path, *name;
     mp_view entry; /* len 0: take it away */
     bool disable, enable;
+    const char *approvals; /* where its approval is to be written */
+    char *approved;        /* the file for which it was; NULL: for none so far */
 };
 
 /* The text must be one that can be changed without losing anything. */
@@ -130,14 +131,68 @@ static int check_new(struct mcplug_config *config, enum mcplug_scope scope,
     return MCPLUG_OK;
 }
 
+/* An entry and its approval come together. */
+static int approve_new(void *arg, const char *real, struct mp_owners owners,
+                       struct mcplug_error *err)
+{
+    struct change *c = arg;
+    bool strange_dir = owners.dir != geteuid() && owners.dir != 0;
+
+    if (strange_dir || (owners.file != geteuid() && owners.file != 0))
+        return mp_fail(
+            err, MCPLUG_EINVAL,
+            "%s: %s belongs to another user, so its servers would not be used; "
+            "nothing was changed",
+            c->path, strange_dir ? "its directory" : "it");
+    char *copy = mp_strdup(real);
+    int r = copy ? mp_approvals_add(c->approvals, real, owners, c->name, c->entry, err)
+                 : mp_fail_nomem(err);
+    if (r == MCPLUG_OK)
+        c->approved = mp_move(&copy);
+    mp_free(copy);
+    return r;
+}
+
+/* Both files are locked at once, by their directories: that must not be the same one. */
+static bool is_beside(const char *path, const char *other)
+{
+    char *one = mp_path_dir(path), *two = other ? mp_path_dir(other) : NULL;
+    struct stat a, b;
+    bool same = one && two && stat(one, &a) == 0 && stat(two, &b) == 0 &&
+                a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    mp_free(one);
+    mp_free(two);
+    return same;
+}
+
+static int add_approved(struct change *c, mode_t mode, struct mcplug_error *err)
+{
+    struct mcplug_error ignored = MCPLUG_ERROR_INIT;
+    size_t removed;
+
+    if (!mp_is_utf8(c->path))
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "the name of this directory is not UTF-8, so nothing in it can be "
+                       "approved");
+    if (is_beside(c->path, c->approvals))
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "%s: a project cannot be where approvals are stored", c->path);
+    int r = mp_file_update_with(c->path, mode, apply, approve_new, c, err);
+    if (r != MCPLUG_OK && c->approved) /* of nothing: the rename failed */
+        mp_approvals_remove(c->approvals, c->approved, c->name, &removed, &ignored);
+    mp_free(c->approved);
+    return r;
+}
+
 int mcplug_entry_add(mcplug_config *config, enum mcplug_scope scope, const char *name,
                      const char *json, size_t len, int approved, const char **file,
                      struct mcplug_error *err)
 {
     mp_view entry = mp_bytes(json, len);
-    struct change c = {
-        .name = name, .entry = entry, .path = mcplug_config_scope_file(config, scope)};
-
+    struct change c = {.name = name,
+                       .entry = entry,
+                       .path = mcplug_config_scope_file(config, scope),
+                       .approvals = config->paths.approvals};
     int r = mcplug_scope_info(scope)
                 ? mcplug_name_check(name, err)
                 : mp_fail(err, MCPLUG_EINVAL, "there is no scope %d", (int)scope);
@@ -154,19 +209,11 @@ int mcplug_entry_add(mcplug_config *config, enum mcplug_scope scope, const char 
         return mp_fail(err, MCPLUG_EINVAL,
                        "cannot add a server to the %s scope; use local, project or user",
                        mp_scope_name(scope));
-    approved = approved && mp_scope_needs_approval(scope);
-    if (approved && !mp_is_utf8(c.path))
-        return mp_fail(err, MCPLUG_EINVAL,
-                       "the name of this directory is not UTF-8, so nothing in it can be "
-                       "approved");
-    r = mp_file_update(c.path, scope == MCPLUG_SCOPE_PROJECT ? 0644 : 0600, apply, &c,
-                       err);
-    if (r == MCPLUG_OK && approved) {
-        char *real = realpath(c.path, NULL);
-        r = mp_approvals_add(config->paths.approvals, real ? real : c.path, name, entry,
-                             err);
-        free(real);
-    }
+    mode_t mode = scope == MCPLUG_SCOPE_PROJECT ? 0644 : 0600;
+    if (approved && mp_scope_needs_approval(scope))
+        r = add_approved(&c, mode, err);
+    else
+        r = mp_file_update(c.path, mode, apply, &c, err);
     if (r == MCPLUG_OK && file)
         *file = c.path;
     return r;
@@ -223,7 +270,7 @@ int mcplug_entry_approve(mcplug_entry *entry, struct mcplug_error *err)
     if (!mp_scope_needs_approval(entry->source->scope))
         return MCPLUG_OK;
     int r = mp_approvals_add(entry->config->paths.approvals, entry->source->real,
-                             entry->name, entry->json, err);
+                             entry->source->file.owners, entry->name, entry->json, err);
     if (r == MCPLUG_OK)
         entry->approval = MCPLUG_APPROVAL_GIVEN;
     return r;

@@ -183,8 +183,10 @@ static mp_view source_value(const struct mp_source *source)
     return mp_view_trim(source_text(source));
 }
 
-/* Who could have written this file? Projects are anybody's, which approval is for; the
- * administrator's and the user's own must be theirs. */
+/* Who could have written this file? The administrator's and the user's own must be
+ * theirs. A project's must be the user's or root's, for who owns it, or its directory,
+ * can put another one there after it was approved; what came with it is for approval to
+ * judge. */
 static const char *mistrust(const struct mcplug_config *config,
                             const struct mp_source *source)
 {
@@ -218,7 +220,11 @@ static void source_check(struct mcplug_config *config, struct mp_source *source)
     mp_view text = source_text(source), none = {0};
     const char *doubt = source->real ? mistrust(config, source) : NULL;
 
-    if (doubt) {
+    if (source->file.stranger) {
+        source->broken = source->strange = true;
+        mp_config_note(config, source, NULL, true, "", none, "%s, so it is not used",
+                       source->file.stranger);
+    } else if (doubt) {
         source->broken = true;
         mp_config_note(config, source, NULL, false, "", none, "%s", doubt);
     } else if (source_value(source).len == 0) {
@@ -255,7 +261,9 @@ static void read_file(struct mcplug_config *config, enum mcplug_scope scope,
     mp_view none = {0};
     if (!source)
         return;
-    int r = mp_file_read(path, &source->file, &why);
+    int r = mp_scope_needs_approval(scope)
+                ? mp_file_read_placed(path, &source->file, &why)
+                : mp_file_read(path, &source->file, &why);
     if (r == MCPLUG_OK && !source->file.exists && !asked) {
         source_clear(source);
         config->n_sources--;
@@ -409,8 +417,8 @@ static void entry_add(struct mcplug_config *config, struct mp_source *source, mp
     }
     mp_entry_check_shape(entry);
     if (mp_scope_needs_approval(source->scope) && source->real)
-        entry->approval =
-            mp_approvals_of(&config->approvals, source->real, name, value, &entry->was);
+        entry->approval = mp_approvals_of(&config->approvals, source->real,
+                                          source->file.owners, name, value, &entry->was);
 }
 
 static void take_plugin_dirs(struct mcplug_config *config, const struct mp_source *source,
@@ -709,7 +717,7 @@ mcplug_entry *mcplug_entry_find_in(const mcplug_config *config, const char *name
 bool mp_config_damaged(const struct mcplug_config *config)
 {
     for (size_t i = 0; i < config->n_sources; i++)
-        if (config->sources[i].broken)
+        if (config->sources[i].broken && !config->sources[i].strange)
             return true;
     return false;
 }

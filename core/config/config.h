@@ -44,6 +44,7 @@ struct mp_source { /* one file */
     char *real; /* without links; NULL for text given in place */
     struct mp_file file;
     bool broken;    /* not read, or no JSON; its problem tells why */
+    bool strange;   /* and that is since it is somebody else's */
     mp_view queues; /* in its text; len 0: none that count */
     mp_view vaults; /* the same */
 };
@@ -103,7 +104,8 @@ const struct mp_problem *mp_config_problem_of(const struct mcplug_config *config
 /* "FILE:LINE:COLUMN: PATH: TEXT"; borrow from the configuration. */
 const char *mp_problem_text(struct mp_problem *p);
 
-/* Is there a file that can't be used? What it has is not known then. */
+/* Is there a file that can't be used? What it has is not known then. Projects of others
+ * do not count: anyone can put one above a directory that all may write. */
 bool mp_config_damaged(const struct mcplug_config *config);
 
 /* Notes a problem; `at` is a part of the source's text (len 0: the file as a whole).

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/xattr.h>
@@ -38,9 +39,11 @@ struct target {
     const char *path; /* as the caller says it, borrowed */
     char *dir;
     char *name;
-    int fd;        /* the directory, and its lock */
-    int lock_fd;   /* of a lock file, where directories cannot be locked */
-    bool is_cache; /* what is written need not outlast a crash of the machine */
+    int fd;                 /* the directory, and its lock */
+    int lock_fd;            /* of a lock file, where directories cannot be locked */
+    bool is_cache;          /* what is written need not outlast a crash of the machine */
+    mp_file_commit *commit; /* NULL: there is none */
+    void *arg;
 };
 
 /* ---- errors ---- */
@@ -82,6 +85,7 @@ void mp_file_clear(struct mp_file *file)
     wipe(&file->text);
     memset(&file->st, 0, sizeof file->st);
     file->exists = false;
+    file->stranger = NULL;
 }
 
 static void file_init(struct mp_file *file, size_t max)
@@ -254,19 +258,26 @@ static int make_dirs(const char *path, char *dir, struct mcplug_error *err)
     return MCPLUG_OK;
 }
 
-/* Takes `at`, a path, apart and opens the directory. */
-static int open_target(struct target *p, const char *at, struct mcplug_error *err)
+/* Takes `at`, a path, apart. */
+static int split_target(struct target *p, const char *at, struct mcplug_error *err)
 {
     const char *slash = strrchr(at, '/'), *name = slash ? slash + 1 : at;
-    int r = MCPLUG_OK;
 
     if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         return mp_file_fail(err, MCPLUG_ECONFIG, p->path, "is not a file name");
     size_t len = slash == at ? 1 : slash ? (size_t)(slash - at) : 0;
     p->dir = len ? mp_strndup(at, len) : mp_strdup(".");
     p->name = mp_strdup(name);
-    if (!p->dir || !p->name)
-        return mp_fail_nomem(err);
+    return p->dir && p->name ? MCPLUG_OK : mp_fail_nomem(err);
+}
+
+/* And opens the directory, which is made where it is missing. */
+static int open_target(struct target *p, const char *at, struct mcplug_error *err)
+{
+    int r = split_target(p, at, err);
+
+    if (r != MCPLUG_OK)
+        return r;
     p->fd = fds_high(open(p->dir, DIR_FLAGS));
     if (p->fd < 0 && errno == ENOENT) {
         r = make_dirs(p->path, p->dir, err);
@@ -277,15 +288,16 @@ static int open_target(struct target *p, const char *at, struct mcplug_error *er
     return r;
 }
 
-/* give; where the link at the target leads to, as a path; NULL in `*out` when there is no
- * link. */
-static int follow(const struct target *p, char **out, struct mcplug_error *err)
+/* give; where the link `name` in `fd` leads to, or the link `fd` itself where that is "",
+ * as a path; NULL in `*out` when there is no link. */
+static int follow(const struct target *p, int fd, const char *name, char **out,
+                  struct mcplug_error *err)
 {
     char to[PATH_MAX];
     struct mp_str next;
 
     *out = NULL;
-    ssize_t n = readlinkat(p->fd, p->name, to, sizeof to);
+    ssize_t n = readlinkat(fd, name, to, sizeof to);
     if (n < 0 && (errno == EINVAL || errno == ENOENT))
         return MCPLUG_OK;
     if (n < 0 || (size_t)n == sizeof to)
@@ -310,7 +322,7 @@ static int find_target(struct target *p, struct mcplug_error *err)
         target_clear(p);
         r = open_target(p, at, err);
         if (r == MCPLUG_OK)
-            r = follow(p, &next, err);
+            r = follow(p, p->fd, p->name, &next, err);
         mp_free(at);
         at = mp_move(&next);
         if (r == MCPLUG_OK && at && links == MP_FILE_LINKS)
@@ -329,6 +341,89 @@ static bool still_there(const struct target *p)
     return fstat(p->fd, &ours) == 0 && stat(p->dir, &there) == 0 &&
            ours.st_dev == there.st_dev && ours.st_ino == there.st_ino &&
            readlinkat(p->fd, p->name, to, sizeof to) < 0;
+}
+
+/* ---- whose it is ---- */
+
+static bool is_strange(const struct stat *st)
+{
+    return st->st_uid != geteuid() && st->st_uid != 0;
+}
+
+/* One step of the way: the directory is opened and looked at, and what is there under the
+ * name, which is not opened yet. `next` gets where a link leads to. */
+static int look_at(struct target *p, const char *at, bool first, struct mp_file *out,
+                   char **next, struct mcplug_error *err)
+{
+    struct stat st;
+
+    int r = split_target(p, at, err);
+    if (r != MCPLUG_OK)
+        return r;
+    p->fd = fds_high(open(p->dir, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (p->fd < 0 || fstat(p->fd, &st) != 0)
+        return mp_file_fail_os(err, p->path, errno, "cannot access its directory", NULL);
+    out->owners.dir = st.st_uid;
+    if (is_strange(&st)) {
+        out->stranger = first ? "its directory belongs to another user"
+                              : "it leads to a directory that belongs to another user";
+        return MCPLUG_OK;
+    }
+    int fd = fds_high(openat(p->fd, p->name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (fd < 0 && errno == ENOENT) /* it has just gone */
+        return MCPLUG_OK;
+    if (fd < 0 || fstat(fd, &st) != 0)
+        r = mp_file_fail_os(err, p->path, errno, "cannot access it", NULL);
+    else if (is_strange(&st))
+        out->stranger = S_ISLNK(st.st_mode) ? "it is a link that belongs to another user"
+                                            : "it belongs to another user";
+    else if (S_ISLNK(st.st_mode))
+        r = follow(p, fd, "", next, err);
+    close_fd(&fd);
+    return r;
+}
+
+/* The last step: it may be another file by now, so this one is looked at, too. */
+static int read_found(const struct target *p, struct mp_file *out,
+                      struct mcplug_error *err)
+{
+    int fd = fds_high(openat(p->fd, p->name, READ_FLAGS | O_NOFOLLOW));
+    int r = read_opened(p->path, fd, out, err);
+
+    out->owners.file = out->st.st_uid;
+    if (r == MCPLUG_OK && out->exists && is_strange(&out->st)) {
+        mp_file_clear(out);
+        out->stranger = "it belongs to another user";
+    }
+    return r;
+}
+
+int mp_file_read_placed(const char *path, struct mp_file *out, struct mcplug_error *err)
+{
+    struct target p = {.path = path, .fd = -1, .lock_fd = -1};
+    char *at = NULL, *next = NULL;
+    int r = MCPLUG_OK;
+
+    file_init(out, MP_FILE_MAX);
+    if (access(path, F_OK) != 0 && errno == ENOENT) /* most are not there */
+        return MCPLUG_OK;
+    if (!(at = mp_strdup(path)))
+        return mp_fail_nomem(err);
+    for (int links = 0; r == MCPLUG_OK && at; links++) {
+        target_clear(&p);
+        r = look_at(&p, at, links == 0, out, &next, err);
+        mp_free(at);
+        at = mp_move(&next);
+        if (r == MCPLUG_OK && at && links == MP_FILE_LINKS)
+            r = mp_file_fail_os(err, path, ELOOP, "cannot follow it", NULL);
+    }
+    mp_free(at);
+    if (r == MCPLUG_OK && !out->stranger)
+        r = read_found(&p, out, err);
+    if (r == MCPLUG_OK && out->stranger)
+        out->exists = true;
+    target_clear(&p);
+    return r;
 }
 
 /* ---- the lock ---- */
@@ -577,6 +672,23 @@ static bool same_as_read(const struct target *p, const struct mp_file *old)
            st.st_mtim.tv_nsec == old->st.st_mtim.tv_nsec;
 }
 
+static int run_commit(const struct target *p, const char *temp, struct mcplug_error *err)
+{
+    struct stat file, dir;
+
+    if (fstatat(p->fd, temp, &file, AT_SYMLINK_NOFOLLOW) != 0 || fstat(p->fd, &dir) != 0)
+        return mp_file_fail_os(err, p->path, errno, "cannot access it", UNCHANGED);
+    char *place = realpath(p->dir, NULL);
+    char *real = mp_path_join(place ? place : p->dir, p->name);
+    int r =
+        real ? p->commit(p->arg, real,
+                         (struct mp_owners){.file = file.st_uid, .dir = dir.st_uid}, err)
+             : mp_fail_nomem(err);
+    free(place);
+    mp_free(real);
+    return r;
+}
+
 static int replace(const struct target *p, const struct mp_file *old, mode_t mode,
                    const struct mp_str *text, struct mcplug_error *err)
 {
@@ -593,6 +705,8 @@ static int replace(const struct target *p, const struct mp_file *old, mode_t mod
     if (r == MCPLUG_OK && !same_as_read(p, old))
         r = mp_file_fail(err, MCPLUG_EIO, p->path,
                          "another program has changed it meanwhile");
+    if (r == MCPLUG_OK && p->commit)
+        r = run_commit(p, temp, err);
     if (r == MCPLUG_OK && renameat(p->fd, temp, p->fd, p->name) != 0)
         r = mp_file_fail_os(err, p->path, errno, "cannot replace it", UNCHANGED);
     if (r != MCPLUG_OK) {
@@ -609,7 +723,8 @@ static int replace(const struct target *p, const struct mp_file *old, mode_t mod
 /* ---- all of it ---- */
 
 static int update(const char *path, mode_t mode, unsigned wait_ms, bool is_cache,
-                  mp_file_change *change, void *arg, struct mcplug_error *err)
+                  mp_file_change *change, mp_file_commit *commit, void *arg,
+                  struct mcplug_error *err)
 {
     struct target p;
     struct mp_file old;
@@ -619,6 +734,8 @@ static int update(const char *path, mode_t mode, unsigned wait_ms, bool is_cache
     mp_str_init(&out, MP_FILE_MAX);
     int r = target_lock(&p, path, mode, wait_ms, err);
     p.is_cache = is_cache;
+    p.commit = commit;
+    p.arg = arg;
     if (r == MCPLUG_OK) {
         remove_stale(&p);
         int fd = fds_high(openat(p.fd, p.name, READ_FLAGS | O_NOFOLLOW));
@@ -641,11 +758,17 @@ static int update(const char *path, mode_t mode, unsigned wait_ms, bool is_cache
 int mp_file_update(const char *path, mode_t mode, mp_file_change *change, void *arg,
                    struct mcplug_error *err)
 {
-    return update(path, mode, MP_FILE_LOCK_MS, false, change, arg, err);
+    return update(path, mode, MP_FILE_LOCK_MS, false, change, NULL, arg, err);
+}
+
+int mp_file_update_with(const char *path, mode_t mode, mp_file_change *change,
+                        mp_file_commit *commit, void *arg, struct mcplug_error *err)
+{
+    return update(path, mode, MP_FILE_LOCK_MS, false, change, commit, arg, err);
 }
 
 int mp_file_update_cache(const char *path, mode_t mode, unsigned wait_ms,
                          mp_file_change *change, void *arg, struct mcplug_error *err)
 {
-    return update(path, mode, wait_ms, true, change, arg, err);
+    return update(path, mode, wait_ms, true, change, NULL, arg, err);
 }

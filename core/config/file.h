@@ -11,10 +11,18 @@
 #define MP_FILE_LINKS 40              /* that are followed, as many as the kernel does */
 #define MP_FILE_NAME_KEPT 200 /* of a file's name in the names that are made from it */
 
+/* To whom a file belongs, and the directory that it is in: either can change it. */
+struct mp_owners {
+    uid_t file, dir;
+};
+
 struct mp_file {
     bool exists;
     struct stat st; /* when it exists */
     struct mp_str text;
+    struct mp_owners owners; /* of mp_file_read_placed() alone */
+    const char *stranger; /* likewise; what belongs to neither us nor root, such as "its
+                             directory belongs to another user": there is no text then */
 };
 
 /* Reads the regular file at `path`, through links. One that is not there is no failure:
@@ -26,6 +34,11 @@ MP_SHARED int mp_file_read_up_to(const char *path, size_t max, struct mp_file *o
                                  struct mcplug_error *err);
 /* The same, but a link at the end of the path is refused. */
 int mp_file_read_own(const char *path, struct mp_file *out, struct mcplug_error *err);
+/* The same, through links, for a file that others may have put there: one of a `stranger`
+ * is not read. To whom the file, its directory and the links on the way belong is asked
+ * of descriptors that are open: what is read is what was looked at, whoever renames
+ * things meanwhile. */
+int mp_file_read_placed(const char *path, struct mp_file *out, struct mcplug_error *err);
 MP_SHARED void mp_file_clear(struct mp_file *file); /* wipes: there may be secrets */
 
 /* Makes the new text from the old one (empty when there is no file). Returning anything
@@ -47,8 +60,20 @@ typedef int mp_file_change(void *arg, const struct mp_file *old, struct mp_str *
 int mp_file_update(const char *path, mode_t mode, mp_file_change *change, void *arg,
                    struct mcplug_error *err);
 
-/* The same for what can be had again: without fsync, so that after a crash of the machine
- * it may be empty or broken, and with less time to wait for the lock. */
+/* What has to be written elsewhere together with a file. It is called when the new text
+ * is on the disk under a temporary name; `real` is where the file will be, without links,
+ * and `owners` are those that it will have. Returning anything but MCPLUG_OK leaves the
+ * file as it is. It may not update a file in the same directory. */
+typedef int mp_file_commit(void *arg, const char *real, struct mp_owners owners,
+                           struct mcplug_error *err);
+
+/* mp_file_update(), with `commit` before the file is replaced. Only a rename can fail
+ * after that. */
+int mp_file_update_with(const char *path, mode_t mode, mp_file_change *change,
+                        mp_file_commit *commit, void *arg, struct mcplug_error *err);
+
+/* mp_file_update() for what can be had again: without fsync, so that after a crash of the
+ * machine it may be empty or broken, and with less time to wait for the lock. */
 int mp_file_update_cache(const char *path, mode_t mode, unsigned wait_ms,
                          mp_file_change *change, void *arg, struct mcplug_error *err);
 

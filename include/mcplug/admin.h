@@ -257,7 +257,8 @@ MCPLUG_API ptrdiff_t mcplug_entry_find_tool(const mcplug_entry *entry,
 
 /* Adds an entry to the file of that scope. Its name, its shape and the policy are checked
  * first; a name that the file has is refused. `approved`: the user wrote it, so it has
- * the approval that its scope wants. `file`, which may be NULL, gets the file, borrow. */
+ * the approval that its scope wants; both are written, or neither. `file`, which may be
+ * NULL, gets the file, borrow. */
 MCPLUG_API int mcplug_entry_add(mcplug_config *config, enum mcplug_scope scope,
                                 const char *name, const char *json, size_t len,
                                 int approved, const char **file,

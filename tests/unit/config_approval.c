@@ -3,9 +3,11 @@
 #include "config_kit.h"
 
 static struct mp_file approvals;
+static struct mp_owners owners;
 
-#define FILE_A "/p/.mcp.json"
-#define FILE_B "/q/.mcp.json"
+/* in directories that there are */
+#define FILE_A "/usr/.mcp.json"
+#define FILE_B "/etc/.mcp.json"
 #define ENTRY "{'command':'x','args':['a','b'],'env':{'K':'v'}}"
 
 static void reread(void)
@@ -23,7 +25,8 @@ static void forget(void)
 
 static void approve(const char *file, const char *name, const char *text)
 {
-    int r = mp_approvals_add(at(APPROVALS), file, name, mp_text(json(text)), &err);
+    int r =
+        mp_approvals_add(at(APPROVALS), file, owners, name, mp_text(json(text)), &err);
     ck_assert_msg(r == MCPLUG_OK, "%s", err.text);
 }
 
@@ -31,7 +34,7 @@ static enum mcplug_approval ask(const char *file, const char *name, const char *
 {
     mp_view was = {0};
     enum mcplug_approval got =
-        mp_approvals_of(&approvals, file, name, mp_text(json(text)), &was);
+        mp_approvals_of(&approvals, file, owners, name, mp_text(json(text)), &was);
     ck_assert((got == MCPLUG_APPROVAL_CHANGED) == (was.len != 0));
     return got;
 }
@@ -66,6 +69,49 @@ START_TEST(an_approval_is_of_one_file_one_name_and_one_text)
     ck_assert_int_eq(ask(FILE_A, "t", ENTRY), MCPLUG_APPROVAL_NONE);
     ck_assert_int_eq(ask(FILE_A, "S", ENTRY), MCPLUG_APPROVAL_NONE);
     ck_assert_int_eq(ask(FILE_A, "s", "{'command':'x'}"), MCPLUG_APPROVAL_CHANGED);
+}
+END_TEST
+
+START_TEST(an_approval_is_of_a_file_of_the_same_users)
+{
+    static const struct mp_owners others[] = {
+        {1000, 0}, {0, 1000}, {1000, 1000}, {0, 10000}};
+
+    approve(FILE_A, "s", ENTRY);
+    reread();
+    for (size_t i = 0; i < MP_COUNT(others); i++) {
+        owners = others[i];
+        ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_NONE);
+        ck_assert_int_eq(ask(FILE_A, "s", "{'command':'y'}"), MCPLUG_APPROVAL_NONE);
+    }
+    approve(FILE_A, "s", ENTRY);
+    reread();
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_GIVEN);
+    owners = (struct mp_owners){0, 0};
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_NONE);
+}
+END_TEST
+
+/* One that does not say whose the file was, or of which that was changed. */
+START_TEST(whose_it_was_is_covered_by_the_digest)
+{
+    struct mp_file file;
+
+    approve(FILE_A, "s", ENTRY);
+    ck_assert_int_eq(mp_file_read(at(APPROVALS), &file, &err), MCPLUG_OK);
+    char *text = strdup(file.text.data), *at_owners = strstr(text, "\"0 0\"");
+    mp_file_clear(&file);
+    ck_assert_ptr_nonnull(at_owners);
+    at_owners[1] = '7';
+    put(APPROVALS, text, 0600);
+    reread();
+    owners.file = 7;
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_CHANGED);
+    memcpy(strstr(text, "owners"), "0wners", 6);
+    put(APPROVALS, text, 0600);
+    reread();
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_NONE);
+    free(text);
 }
 END_TEST
 
@@ -116,9 +162,9 @@ START_TEST(what_was_approved_is_kept_to_be_shown)
     mp_view was = {0};
     approve(FILE_A, "s", "{ 'command' : 'x' , 'disabled':true}");
     reread();
-    ck_assert_int_eq(
-        mp_approvals_of(&approvals, FILE_A, "s", mp_text(json("{'command':'y'}")), &was),
-        MCPLUG_APPROVAL_CHANGED);
+    ck_assert_int_eq(mp_approvals_of(&approvals, FILE_A, owners, "s",
+                                     mp_text(json("{'command':'y'}")), &was),
+                     MCPLUG_APPROVAL_CHANGED);
     struct mp_str text;
     mp_str_init(&text, 1000);
     ck_assert(mp_json_canonical(was, &text));
@@ -155,12 +201,18 @@ END_TEST
 
 START_TEST(paths_of_any_kind_can_be_keys)
 {
-    static const char *const files[] = {"/with space/.mcp.json", "/a\"b\\c/.mcp.json",
-                                        "/new\nline/.mcp.json",
-                                        "/\xc3\xa4/\xe2\x82\xac.json", "/"};
+    static const char *const names[] = {"with space/.mcp.json", "a\"b\\c/.mcp.json",
+                                        "new\nline/.mcp.json",
+                                        "\xc3\xa4/\xe2\x82\xac.json"};
+    char files[MP_COUNT(names) + 1][512] = {"", "", "", "", "/"};
 
-    for (size_t i = 0; i < MP_COUNT(files); i++)
+    for (size_t i = 0; i < MP_COUNT(files); i++) {
+        if (i < MP_COUNT(names)) {
+            make_dirs(names[i]);
+            snprintf(files[i], sizeof files[i], "%s", at(names[i]));
+        }
         approve(files[i], "s", ENTRY);
+    }
     reread();
     for (size_t i = 0; i < MP_COUNT(files); i++)
         ck_assert_int_eq(ask(files[i], "s", ENTRY), MCPLUG_APPROVAL_GIVEN);
@@ -181,6 +233,10 @@ START_TEST(a_digest_alone_or_an_entry_alone_approves_nothing)
     reread();
     ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_NONE);
     give(APPROVALS, "{'approved':{'" FILE_A "':{'s':{'entry':" ENTRY "}}}}");
+    reread();
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_NONE);
+    give(APPROVALS,
+         "{'approved':{'" FILE_A "':{'s':{'owners':'0 0','entry':" ENTRY "}}}}");
     reread();
     ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_CHANGED);
     give(APPROVALS, "{'approved':{'" FILE_A "':{'s':{'digest':''}}}}");
@@ -259,7 +315,7 @@ START_TEST(a_broken_file_counts_as_empty_and_is_not_overwritten)
     give(APPROVALS, "{'approved':\n {'" FILE_A "':{'s':{}},}}");
     refused("approvals.json:2:");
     ck_assert_int_eq(
-        mp_approvals_add(at(APPROVALS), FILE_A, "s", mp_text(json(ENTRY)), &err),
+        mp_approvals_add(at(APPROVALS), FILE_A, owners, "s", mp_text(json(ENTRY)), &err),
         MCPLUG_ECONFIG);
     HAS(err.text, "approvals.json:2:");
     ck_assert_int_eq(mp_approvals_remove(at(APPROVALS), FILE_A, "s", &removed, &err),
@@ -272,7 +328,7 @@ START_TEST(a_broken_file_counts_as_empty_and_is_not_overwritten)
     holds(APPROVALS, "{}\n"); /* to forget everything mends it */
     give(APPROVALS, "{'approved':[]}");
     ck_assert_int_eq(
-        mp_approvals_add(at(APPROVALS), FILE_A, "s", mp_text(json(ENTRY)), &err),
+        mp_approvals_add(at(APPROVALS), FILE_A, owners, "s", mp_text(json(ENTRY)), &err),
         MCPLUG_ECONFIG);
     holds(APPROVALS, json("{'approved':[]}"));
 }
@@ -308,8 +364,9 @@ END_TEST
 START_TEST(without_a_home_nothing_can_be_kept)
 {
     size_t removed = 7;
-    ck_assert_int_eq(mp_approvals_add(NULL, FILE_A, "s", mp_text(json(ENTRY)), &err),
-                     MCPLUG_EIO);
+    ck_assert_int_eq(
+        mp_approvals_add(NULL, FILE_A, owners, "s", mp_text(json(ENTRY)), &err),
+        MCPLUG_EIO);
     HAS(err.text, "no home directory");
     ck_assert_int_eq(mp_approvals_remove(NULL, NULL, NULL, &removed, &err), MCPLUG_OK);
     ck_assert_uint_eq(removed, 0);
@@ -324,7 +381,7 @@ START_TEST(one_those_of_a_file_or_all_can_be_taken_back)
     approve(FILE_A, "t", ENTRY);
     approve(FILE_A, "u", ENTRY);
     approve(FILE_B, "s", ENTRY);
-    approve("/r/.mcp.json", "s", ENTRY);
+    approve("/dev/.mcp.json", "s", ENTRY);
     ck_assert_uint_eq(drop(FILE_A, "none"), 0);
     ck_assert_uint_eq(drop("/none", NULL), 0);
     ck_assert_uint_eq(drop(FILE_A, "s"), 1);
@@ -356,6 +413,8 @@ static void add(TCase *t)
     tcase_add_checked_fixture(t, NULL, forget);
     tcase_add_test(t, what_was_never_asked_is_not_approved);
     tcase_add_test(t, an_approval_is_of_one_file_one_name_and_one_text);
+    tcase_add_test(t, an_approval_is_of_a_file_of_the_same_users);
+    tcase_add_test(t, whose_it_was_is_covered_by_the_digest);
     tcase_add_test(t, layout_spelling_and_disabled_do_not_count);
     tcase_add_test(t, every_other_change_has_to_be_approved_again);
     tcase_add_test(t, what_was_approved_is_kept_to_be_shown);

@@ -212,6 +212,127 @@ START_TEST(what_was_added_is_approved_as_it_is_written_and_no_other_way)
 }
 END_TEST
 
+/* ---- an entry and its approval, or neither ---- */
+
+#define STATE "home/.local/state/mcplug"
+
+/* The file that is there, or that there is none. */
+static void still(const char *name, const char *text)
+{
+    if (text)
+        holds(name, json(text));
+    else
+        ck_assert(!is_there(name));
+}
+
+START_TEST(without_a_place_for_its_approval_nothing_is_added)
+{
+    const char *before = _i ? ONE : NULL;
+
+    if (before)
+        give(PROJECT, before);
+    load();
+    give("home/.local/state", "no directory");
+    refused(MCPLUG_SCOPE_PROJECT, "new", X, MCPLUG_EIO, "approvals.json: ");
+    still(PROJECT, before);
+    ck_assert_uint_eq(count("project"), before ? 1 : 0); /* no temporary file */
+    ck_assert_int_eq(unlink(at("home/.local/state")), 0);
+    give(APPROVALS, "{'approved':{,}}");
+    refused(MCPLUG_SCOPE_PROJECT, "new", X, MCPLUG_ECONFIG, "approvals.json:1:14: ");
+    still(PROJECT, before);
+    still(APPROVALS, "{'approved':{,}}");
+    give(APPROVALS, "{'approved':[]}");
+    refused(MCPLUG_SCOPE_PROJECT, "new", X, MCPLUG_ECONFIG, "approvals.json: ");
+    still(PROJECT, before);
+    ck_assert_uint_eq(count("project"), before ? 1 : 0);
+}
+END_TEST
+
+START_TEST(what_cannot_be_added_is_not_approved)
+{
+    const char *before = _i ? "{'approved':{'/p':{'s':{'digest':'d'}}}}" : NULL;
+
+    if (before)
+        give(APPROVALS, before);
+    give(PROJECT "/x", "in the way");
+    load();
+    refused(MCPLUG_SCOPE_PROJECT, "new", X, MCPLUG_ECONFIG, ".mcp.json: is a directory");
+    still(APPROVALS, before);
+    ck_assert_int_eq(unlink(at(PROJECT "/x")), 0);
+    ck_assert_int_eq(rmdir(at(PROJECT)), 0);
+    give(PROJECT, "{'mcpServers':{'new':{'command':'y'}}}");
+    refused(MCPLUG_SCOPE_PROJECT, "new", X, MCPLUG_EINVAL, "already exists");
+    still(APPROVALS, before);
+}
+END_TEST
+
+/* One of two directories may not be written to. */
+static void add_as_nobody(void)
+{
+    const char *text = json(X), *file = NULL;
+    struct mcplug_config_options options = {.struct_size = sizeof options};
+
+    config = mcplug_config_load(&options, &err);
+    MUST(config);
+    for (int i = 0; i < 2; i++) {
+        const char *closed = at(i ? STATE : "project"), *why = i ? STATE : PROJECT;
+        MUST(chmod(closed, 0500) == 0);
+        MUST(mcplug_entry_add(config, MCPLUG_SCOPE_PROJECT, "new", text, strlen(text), 1,
+                              &file, &err) == MCPLUG_EIO);
+        MUST(strstr(err.text, why));
+        MUST(!file && access(at(PROJECT), F_OK) != 0 && access(at(APPROVALS), F_OK) != 0);
+        MUST(chmod(closed, 0700) == 0);
+    }
+    MUST(mcplug_entry_add(config, MCPLUG_SCOPE_PROJECT, "new", text, strlen(text), 1,
+                          &file, &err) == MCPLUG_OK);
+    MUST(access(at(PROJECT), F_OK) == 0 && access(at(APPROVALS), F_OK) == 0);
+}
+
+START_TEST(in_a_place_that_is_read_only_nothing_is_added)
+{
+    static const char *const dirs[] = {
+        "project", "home", "home/.local", "home/.local/state", STATE, "etc", "servers.d"};
+
+    make_dirs(STATE "/");
+    for (size_t i = 0; getuid() == 0 && i < MP_COUNT(dirs); i++)
+        ck_assert_int_eq(chown(at(dirs[i]), NOBODY, NOBODY), 0);
+    as_nobody(add_as_nobody);
+}
+END_TEST
+
+START_TEST(a_project_is_not_where_approvals_are)
+{
+    make_dirs(STATE "/");
+    ck_assert_int_eq(chdir(at(STATE)), 0);
+    load();
+    refused(MCPLUG_SCOPE_PROJECT, "new", X, MCPLUG_EINVAL, "where approvals are stored");
+    ck_assert_uint_eq(count(STATE), 0);
+}
+END_TEST
+
+START_TEST(nothing_is_added_to_what_belongs_to_somebody_else)
+{
+    uid_t us = geteuid(), other = somebody_else();
+
+    if (us != 0) {
+        printf("skipped: only root can make somebody else's files\n");
+        return;
+    }
+    load();
+    ck_assert_int_eq(chown(at("project"), other, other), 0);
+    refused(MCPLUG_SCOPE_PROJECT, "new", X, MCPLUG_EINVAL,
+            ".mcp.json: its directory belongs to another user");
+    ck_assert_uint_eq(count("project"), 0);
+    ck_assert_int_eq(chown(at("project"), us, us), 0);
+    give(PROJECT, ONE);
+    ck_assert_int_eq(chown(at(PROJECT), other, other), 0);
+    refused(MCPLUG_SCOPE_PROJECT, "new", X, MCPLUG_EINVAL,
+            ".mcp.json: it belongs to another user");
+    still(PROJECT, ONE);
+    ck_assert(!is_there(APPROVALS));
+}
+END_TEST
+
 START_TEST(adding_approves_nothing_else_in_the_file)
 {
     give(PROJECT, "{'mcpServers':{'evil':{'command':'e'}}}");
@@ -436,6 +557,11 @@ static void add(TCase *t)
     tcase_add_test(t, a_file_that_is_no_configuration_is_not_touched);
     tcase_add_test(t, an_empty_file_becomes_one_with_a_server);
     tcase_add_test(t, what_was_added_is_approved_as_it_is_written_and_no_other_way);
+    tcase_add_loop_test(t, without_a_place_for_its_approval_nothing_is_added, 0, 2);
+    tcase_add_loop_test(t, what_cannot_be_added_is_not_approved, 0, 2);
+    tcase_add_test(t, in_a_place_that_is_read_only_nothing_is_added);
+    tcase_add_test(t, a_project_is_not_where_approvals_are);
+    tcase_add_test(t, nothing_is_added_to_what_belongs_to_somebody_else);
     tcase_add_test(t, adding_approves_nothing_else_in_the_file);
     tcase_add_test(t, without_its_approval_what_is_added_waits_for_one);
     tcase_add_test(t, what_is_no_json_is_not_written);

@@ -308,15 +308,95 @@ START_TEST(files_that_everybody_can_change_are_not_used)
 }
 END_TEST
 
-START_TEST(a_project_may_be_anybodys_for_it_wants_approval)
+START_TEST(a_project_may_be_writable_for_it_wants_approval)
 {
     give(PROJECT, SERVER("s"));
     ck_assert_int_eq(chmod(at(PROJECT), 0666), 0);
-    if (getuid() == 0)
-        ck_assert_int_eq(chown(at(PROJECT), NOBODY, NOBODY), 0);
     load();
     ck_assert_str_eq(problems(), "");
     ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_NEEDS_APPROVAL);
+}
+END_TEST
+
+static void is_ignored(const char *file, const char *why)
+{
+    char line[256];
+
+    load();
+    ck_assert_ptr_null(mcplug_entry_find(config, "s"));
+    snprintf(line, sizeof line, "(warning) %s: %s, so it is not used\n", file, why);
+    ck_assert_str_eq(problems(), line);
+    ck_assert(!mp_config_damaged(config));
+}
+
+START_TEST(a_project_of_somebody_else_is_ignored)
+{
+    static const char *const files[] = {PROJECT, LOCAL, ABOVE};
+    uid_t other = somebody_else(), us = geteuid();
+
+    if (us != 0) {
+        printf("skipped: only root can make somebody else's files\n");
+        return;
+    }
+    const char *file = files[_i], *dir = _i == 2 ? "" : "project";
+    give(file, SERVER("s"));
+    load();
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_NEEDS_APPROVAL);
+
+    ck_assert_int_eq(chown(at(file), other, other), 0);
+    is_ignored(file, "it belongs to another user");
+    ck_assert_int_eq(chmod(at(file), 0600), 0);
+    is_ignored(file, "it belongs to another user");
+    ck_assert_int_eq(chown(at(file), us, us), 0);
+
+    ck_assert_int_eq(chown(at(dir), other, other), 0);
+    is_ignored(file, "its directory belongs to another user");
+    give(file, "{"); /* what is in it does not matter */
+    is_ignored(file, "its directory belongs to another user");
+    ck_assert_int_eq(unlink(at(file)), 0);
+    ck_assert_int_eq(mkfifo(at(file), 0600), 0);
+    is_ignored(file, "its directory belongs to another user");
+    ck_assert_int_eq(unlink(at(file)), 0);
+    ck_assert_int_eq(chown(at(dir), us, us), 0);
+
+    give("other/real.json", SERVER("s")); /* by a link */
+    ck_assert_int_eq(symlink(at("other/real.json"), at(file)), 0);
+    load();
+    ck_assert_int_eq(state_of("s"), MCPLUG_ENTRY_NEEDS_APPROVAL);
+    ck_assert_int_eq(lchown(at(file), other, other), 0);
+    is_ignored(file, "it is a link that belongs to another user");
+    ck_assert_int_eq(lchown(at(file), us, us), 0);
+    ck_assert_int_eq(chown(at("other"), other, other), 0);
+    is_ignored(file, "it leads to a directory that belongs to another user");
+    ck_assert_int_eq(chown(at("other"), us, us), 0);
+    ck_assert_int_eq(chown(at("other/real.json"), other, other), 0);
+    is_ignored(file, "it belongs to another user");
+}
+END_TEST
+
+/* As a user, what root has is as good as one's own. */
+static void load_as_nobody(void)
+{
+    struct mcplug_config_options options = {.struct_size = sizeof options};
+
+    config = mcplug_config_load(&options, &err);
+    MUST(config);
+    MUST(mcplug_entry_find(config, "s"));
+    MUST(strcmp(problems(), "") == 0);
+}
+
+START_TEST(a_project_of_root_is_used_by_others)
+{
+    if (geteuid() != 0) {
+        printf("skipped: only root can make root's files\n");
+        return;
+    }
+    give(PROJECT, SERVER("s"));
+    ck_assert_int_eq(chmod(at(PROJECT), 0644), 0);
+    static const char *const dirs[] = {"project", "home", "etc", "servers.d"};
+    for (size_t i = 0; i < MP_COUNT(dirs); i++)
+        ck_assert_int_eq(chmod(at(dirs[i]), 0755), 0);
+    as_nobody(load_as_nobody);
 }
 END_TEST
 
@@ -483,7 +563,9 @@ static void add(TCase *t)
     tcase_add_test(t, what_does_not_belong_to_the_administrator_is_not_used);
     tcase_add_test(t, a_policy_that_cannot_be_read_allows_nothing);
     tcase_add_test(t, files_that_everybody_can_change_are_not_used);
-    tcase_add_test(t, a_project_may_be_anybodys_for_it_wants_approval);
+    tcase_add_test(t, a_project_may_be_writable_for_it_wants_approval);
+    tcase_add_loop_test(t, a_project_of_somebody_else_is_ignored, 0, 3);
+    tcase_add_test(t, a_project_of_root_is_used_by_others);
     tcase_add_test(t, a_broken_file_hides_itself_alone);
     tcase_add_test(t, a_broken_entry_hides_itself_alone);
     tcase_add_test(t, a_broken_entry_still_hides_the_one_below_it);

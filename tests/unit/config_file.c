@@ -445,8 +445,51 @@ START_TEST(no_descriptor_is_left_open_or_passed_on)
 }
 END_TEST
 
+/* ---- whose it is ---- */
+
+START_TEST(a_file_that_is_exchanged_while_it_is_read_is_never_a_strangers)
+{
+    uid_t other = somebody_else();
+    struct mp_file file;
+    int seen[3] = {0};
+
+    if (geteuid() != 0) {
+        printf("skipped: only root can make somebody else's files\n");
+        return;
+    }
+    put("mine", "mine", 0644);
+    put("theirs", "theirs", 0644);
+    ck_assert_int_eq(chown(at("theirs"), other, other), 0);
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    for (unsigned i = 0; pid == 0; i++) {
+        unlink(at("next"));
+        if (i % 3 == 2 ? symlink(at("theirs"), at("next")) != 0
+                       : link(at(i % 3 ? "mine" : "theirs"), at("next")) != 0)
+            _exit(1);
+        if (rename(at("next"), at("file")) != 0)
+            _exit(1);
+    }
+    for (int i = 0; i < 30000; i++) {
+        memset(&err, 0, sizeof err);
+        int r = mp_file_read_placed(at("file"), &file, &err);
+        if (r == MCPLUG_OK && file.exists && !file.stranger) {
+            ck_assert_str_eq(file.text.data, "mine");
+            ck_assert_uint_eq(file.owners.file, 0);
+        }
+        seen[r != MCPLUG_OK || !file.exists ? 0 : file.stranger ? 1 : 2]++;
+        ck_assert(!file.stranger || file.text.len == 0);
+        mp_file_clear(&file);
+    }
+    kill(pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    printf("%d failed, %d of a stranger, %d ours\n", seen[0], seen[1], seen[2]);
+}
+END_TEST
+
 static void add(TCase *t)
 {
+    tcase_add_test(t, a_file_that_is_exchanged_while_it_is_read_is_never_a_strangers);
     tcase_add_test(t, a_file_that_is_not_there_is_no_failure);
     tcase_add_test(t, a_file_is_read_whole_with_its_mode_and_through_links);
     tcase_add_test(t, what_is_no_regular_file_is_refused_without_waiting);

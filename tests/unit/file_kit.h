@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -122,6 +123,15 @@ static inline void says(const char *path, const char *what)
     size_t len = strlen(path);
     ck_assert_msg(strncmp(err.text, path, len) == 0, "%s", err.text);
     ck_assert_str_eq(err.text + len, what);
+}
+
+/* A number that nobody has: neither the one who runs this, nor root. */
+static inline uid_t somebody_else(void)
+{
+    uid_t uid = 54321;
+    while (uid == geteuid() || uid == getuid() || getpwuid(uid))
+        uid++;
+    return uid;
 }
 
 /* Runs `what` in a process of its own that has no privileges. */
