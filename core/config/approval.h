@@ -14,6 +14,9 @@
 
 #include <mcplug/admin.h>
 
+#define MP_APPROVALS_MAX 1000                /* that are kept */
+#define MP_APPROVALS_BYTES (MP_FILE_MAX / 2) /* of them; one alone may have more */
+
 /* Reads the file at `path`, which may be missing; NULL: there are none. One that others
  * can write, that is not ours or that is broken is MCPLUG_ECONFIG, and counts as empty.
  * Clear in any case. */
@@ -30,7 +33,10 @@ enum mcplug_approval mp_approvals_of(const struct mp_file *approvals, const char
 bool mp_approval_digest(const char *file, const char *name, mp_view entry,
                         char out[MP_SHA256_HEX + 1]);
 
-/* Both write. `file` or `name` NULL: all of them; `removed` gets how many there were. */
+/* Both write, and messages begin with the path. What is added replaces what there was of
+ * that name in that file. Approvals of files whose directory is gone are forgotten with
+ * that, and the oldest ones of too many. `file` or `name` NULL: all of them; `removed`
+ * gets how many there were. */
 int mp_approvals_add(const char *path, const char *file, struct mp_owners owners,
                      const char *name, mp_view entry, struct mcplug_error *err);
 int mp_approvals_remove(const char *path, const char *file, const char *name,

@@ -407,6 +407,152 @@ START_TEST(taking_back_where_there_is_nothing_makes_no_file)
 }
 END_TEST
 
+/* ---- forgetting ---- */
+
+START_TEST(what_was_approved_in_a_directory_that_is_gone_is_forgotten)
+{
+    char gone[512], kept[512];
+
+    make_dirs("gone/");
+    make_dirs("kept/");
+    snprintf(gone, sizeof gone, "%s", at("gone/.mcp.json"));
+    snprintf(kept, sizeof kept, "%s",
+             at("kept/.mcp.json")); /* the file need not be there */
+    approve(gone, "s", ENTRY);
+    approve(gone, "t", ENTRY);
+    approve(kept, "s", ENTRY);
+    ck_assert_int_eq(rmdir(at("gone")), 0);
+    reread();
+    ck_assert_int_eq(ask(gone, "s", ENTRY),
+                     MCPLUG_APPROVAL_GIVEN); /* reading writes nothing */
+    approve(FILE_A, "s", ENTRY);
+    reread();
+    ck_assert_int_eq(ask(gone, "s", ENTRY), MCPLUG_APPROVAL_NONE);
+    ck_assert_int_eq(ask(gone, "t", ENTRY), MCPLUG_APPROVAL_NONE);
+    ck_assert_int_eq(ask(kept, "s", ENTRY), MCPLUG_APPROVAL_GIVEN);
+    ck_assert_int_eq(ask(FILE_A, "s", ENTRY), MCPLUG_APPROVAL_GIVEN);
+    ck_assert_ptr_null(strstr(approvals.text.data, "gone"));
+    put("kept/x", "", 0600); /* what is not a directory any more is gone, too */
+    snprintf(gone, sizeof gone, "%s", at("kept/x/.mcp.json"));
+    approve(gone, "s", ENTRY);
+    approve(FILE_B, "s", ENTRY);
+    reread();
+    ck_assert_int_eq(ask(gone, "s", ENTRY), MCPLUG_APPROVAL_NONE);
+    ck_assert_int_eq(ask(kept, "s", ENTRY), MCPLUG_APPROVAL_GIVEN);
+}
+END_TEST
+
+/* Approvals "sN" of FILE_A, from the oldest on, each with `size` bytes; and a member that
+ * is none of ours. */
+static void fill(size_t n, size_t size)
+{
+    struct mp_str text;
+    char *pad = calloc(1, size + 1);
+
+    memset(pad, 'x', size);
+    mp_str_init(&text, (size_t)4 << 20);
+    mp_str_adds(&text, "{\"mine\":1,\"approved\":{\"" FILE_A "\":{");
+    for (size_t i = 0; i < n; i++) {
+        size_t k = (i * 11 + 3) % n; /* in no order */
+        mp_str_addf(
+            &text,
+            "%s\"s%zu\":{\"at\":\"2020-01-01T00:%02zu:%02zuZ\",\"owners\":\"0 0\","
+            "\"entry\":{\"x\":\"",
+            i ? "," : "", k, k / 60, k % 60);
+        mp_str_add(&text, pad, size);
+        mp_str_adds(&text, "\"}}");
+    }
+    mp_str_adds(&text, "}}}\n");
+    make_dirs(APPROVALS);
+    put(APPROVALS, text.data, 0600);
+    mp_str_clear(&text);
+    free(pad);
+}
+
+static size_t kept_of(size_t n, size_t *oldest)
+{
+    size_t found = 0;
+    char name[32];
+
+    *oldest = n;
+    for (size_t i = n; i-- > 0;) {
+        snprintf(name, sizeof name, "s%zu", i);
+        if (ask(FILE_A, name, ENTRY) == MCPLUG_APPROVAL_CHANGED) {
+            found++;
+            *oldest = i;
+        }
+    }
+    return found;
+}
+
+START_TEST(the_oldest_of_too_many_are_forgotten)
+{
+    size_t oldest;
+
+    fill(MP_APPROVALS_MAX, 1);
+    reread();
+    ck_assert_uint_eq(kept_of(MP_APPROVALS_MAX, &oldest), MP_APPROVALS_MAX);
+    approve(FILE_A, "s5", ENTRY); /* in place of another */
+    reread();
+    ck_assert_uint_eq(kept_of(MP_APPROVALS_MAX, &oldest), MP_APPROVALS_MAX - 1);
+    ck_assert_uint_eq(oldest, 0);
+    ck_assert_int_eq(ask(FILE_A, "s5", ENTRY), MCPLUG_APPROVAL_GIVEN);
+    approve(FILE_B, "new", ENTRY);
+    reread();
+    ck_assert_uint_eq(kept_of(MP_APPROVALS_MAX, &oldest), MP_APPROVALS_MAX - 2);
+    ck_assert_uint_eq(oldest, 1);
+    ck_assert_int_eq(ask(FILE_B, "new", ENTRY), MCPLUG_APPROVAL_GIVEN);
+    ck_assert_int_eq(ask(FILE_A, "s5", ENTRY), MCPLUG_APPROVAL_GIVEN);
+    fill(MP_APPROVALS_MAX + 50, 1);
+    approve(FILE_B, "new", ENTRY);
+    reread();
+    ck_assert_uint_eq(kept_of(MP_APPROVALS_MAX + 50, &oldest), MP_APPROVALS_MAX - 1);
+    ck_assert_uint_eq(oldest, 51);
+    HAS(approvals.text.data, "\"mine\"");
+}
+END_TEST
+
+START_TEST(approvals_never_fill_their_file)
+{
+    size_t oldest, n = MP_FILE_MAX / 60000 - 1, fit = MP_APPROVALS_BYTES / 60000;
+
+    fill(n, 59800);
+    reread();
+    ck_assert_uint_eq(kept_of(n, &oldest), n);
+    approve(FILE_B, "new", ENTRY);
+    reread();
+    ck_assert_uint_eq(kept_of(n, &oldest), fit);
+    ck_assert_uint_eq(oldest, n - fit);
+    ck_assert_int_eq(ask(FILE_B, "new", ENTRY), MCPLUG_APPROVAL_GIVEN);
+    ck_assert_uint_lt(approvals.text.len, MP_FILE_MAX / 2 + 1000);
+}
+END_TEST
+
+START_TEST(messages_name_the_file)
+{
+    size_t removed;
+
+    give(APPROVALS, "{'approved':[]}");
+    ck_assert_int_eq(
+        mp_approvals_add(at(APPROVALS), FILE_A, owners, "s", mp_text(json(ENTRY)), &err),
+        MCPLUG_ECONFIG);
+    says(at(APPROVALS), ": \"approved\" is not an object");
+    give(APPROVALS, "{'approved':{'" FILE_A "':7}}");
+    memset(&err, 0, sizeof err);
+    ck_assert_int_eq(
+        mp_approvals_add(at(APPROVALS), FILE_A, owners, "s", mp_text(json(ENTRY)), &err),
+        MCPLUG_ECONFIG);
+    ck_assert_msg(strncmp(err.text, at(APPROVALS), strlen(at(APPROVALS))) == 0, "%s",
+                  err.text);
+    give(APPROVALS, "{");
+    memset(&err, 0, sizeof err);
+    ck_assert_int_eq(mp_approvals_remove(at(APPROVALS), FILE_A, "s", &removed, &err),
+                     MCPLUG_ECONFIG);
+    ck_assert_msg(strncmp(err.text, at(APPROVALS), strlen(at(APPROVALS))) == 0, "%s",
+                  err.text);
+}
+END_TEST
+
 static void add(TCase *t)
 {
     tcase_add_checked_fixture(t, world, unload);
@@ -432,6 +578,10 @@ static void add(TCase *t)
     tcase_add_test(t, without_a_home_nothing_can_be_kept);
     tcase_add_test(t, one_those_of_a_file_or_all_can_be_taken_back);
     tcase_add_test(t, taking_back_where_there_is_nothing_makes_no_file);
+    tcase_add_test(t, what_was_approved_in_a_directory_that_is_gone_is_forgotten);
+    tcase_add_test(t, the_oldest_of_too_many_are_forgotten);
+    tcase_add_test(t, approvals_never_fill_their_file);
+    tcase_add_test(t, messages_name_the_file);
 }
 
 int main(void)
