@@ -72,6 +72,7 @@ unit_tests = \
 	tests/unit/config_paths \
 	tests/unit/config_policy \
 	tests/unit/config_policy_file \
+	tests/unit/config_policy_hosts \
 	tests/unit/config_resolve \
 	tests/unit/config_schema \
 	tests/unit/config_secret \

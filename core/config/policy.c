@@ -419,6 +419,41 @@ static bool is_allowed(const struct rules *rules, const struct mp_subject *subje
     return fits && clean_up_fits;
 }
 
+/* One of the other URLs is let in by a rule that is about URLs, whether or not that is
+ * about the command as well. */
+static bool is_allowed_beside(const struct rules *rules, const struct mp_subject *beside,
+                              const struct mp_url_parts *url)
+{
+    struct mp_subject alone = *beside;
+
+    alone.command = NULL;
+    for (size_t i = 0; i < rules->n; i++) {
+        const struct rule *rule = &rules->list[i];
+        if ((rule->url || !rule->command) &&
+            (rule_fits(rule, beside, url, false) || rule_fits(rule, &alone, url, false)))
+            return true;
+    }
+    return false;
+}
+
+static enum mp_verdict judge_beside(const struct mp_policy *policy,
+                                    const struct mp_subject *subject, const char *text)
+{
+    struct mp_url_parts parts = {.memory = NULL}, *url = NULL;
+    struct mp_subject beside = *subject;
+    enum mp_verdict verdict = MP_ALLOWED;
+
+    beside.url = text;
+    if (!mp_subject_url_read(text, &parts))
+        url = &parts;
+    if (is_denied(&policy->deny, &beside, url))
+        verdict = MP_BLOCKED;
+    else if (policy->allow.given && !is_allowed_beside(&policy->allow, &beside, url))
+        verdict = MP_NOT_ALLOWED;
+    mp_url_parts_clear(&parts);
+    return verdict;
+}
+
 enum mp_verdict mp_policy_judge(const struct mp_policy *policy,
                                 const struct mp_subject *subject)
 {
@@ -436,7 +471,43 @@ enum mp_verdict mp_policy_judge(const struct mp_policy *policy,
     else if (policy->allow.given && !is_allowed(&policy->allow, subject, &after, url))
         verdict = MP_NOT_ALLOWED;
     mp_url_parts_clear(&parts);
+    for (size_t i = 0; subject->urls && subject->urls[i]; i++) {
+        enum mp_verdict other = judge_beside(policy, subject, subject->urls[i]);
+        verdict = other > verdict ? other : verdict;
+    }
     return verdict;
+}
+
+static bool addresses_for(const struct mp_policy *policy,
+                          const struct mp_subject *subject, const char *text,
+                          bool (*add)(void *arg, const char *address), void *arg)
+{
+    char found[MP_RULE_ADDRESSES][MP_RULE_ADDRESS];
+    struct mp_url_parts url = {.memory = NULL};
+    bool ok = true, readable = text && !mp_subject_url_read(text, &url);
+
+    for (size_t i = 0; readable && i < policy->deny.n; i++) {
+        const struct rule *rule = &policy->deny.list[i];
+        const char *name = subject->name ? subject->name : "";
+        if (!rule->url || (rule->name && !mp_glob(rule->name, name, false)) ||
+            (rule->command && !command_fits(rule, subject, true)))
+            continue;
+        size_t n = mp_pattern_addresses(rule->url, &url, found);
+        for (size_t k = 0; ok && k < n; k++)
+            ok = add(arg, found[k]);
+    }
+    mp_url_parts_clear(&url);
+    return ok;
+}
+
+bool mp_policy_addresses(const struct mp_policy *policy, const struct mp_subject *subject,
+                         bool (*add)(void *arg, const char *address), void *arg)
+{
+    bool ok = addresses_for(policy, subject, subject->url, add, arg);
+
+    for (size_t i = 0; ok && subject->urls && subject->urls[i]; i++)
+        ok = addresses_for(policy, subject, subject->urls[i], add, arg);
+    return ok;
 }
 
 const char *mp_verdict_text(enum mp_verdict verdict)

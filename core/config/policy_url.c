@@ -3,7 +3,10 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include "../../plugins/common/ip.h"
+
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <string.h>
 
 #define PASSES 8 /* how often something may be escaped */
@@ -230,6 +233,38 @@ static void respell_tcp(char *text)
         memmove(colon - 1, colon, strlen(colon) + 1);
 }
 
+/* HOST, HOST:PORT, [IPV6]:PORT. */
+struct tcp_parts {
+    char host[IP_HOST_MAX]; /* plain */
+    const char *port;       /* "": none */
+};
+
+static bool split_tcp(const char *text, struct tcp_parts *out)
+{
+    char host[IP_HOST_MAX];
+    const char *bracket = text[0] == '[' ? strchr(text, ']') : NULL;
+    const char *colon = bracket ? bracket + 1 : strrchr(text, ':');
+    const char *end = colon ? colon : text + strlen(text);
+    size_t len = (size_t)(end - text);
+
+    if (len >= sizeof host || (*end && *end != ':'))
+        return false;
+    memcpy(host, text, len);
+    host[len] = '\0';
+    out->port = *end ? end + 1 : end;
+    return ip_plain_host(host, out->host, sizeof out->host);
+}
+
+static const char *check_tcp(const char *text)
+{
+    struct tcp_parts parts;
+
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+        if (*p <= ' ' || *p >= 0x7f || *p == '\\')
+            return "has a character that is not allowed in a host";
+    return split_tcp(text, &parts) ? NULL : "has a malformed host";
+}
+
 /* What is behind the colon of unix:, tcp: and what other modules may know. */
 static const char *read_rest(const char *rest, struct mp_url_parts *out)
 {
@@ -238,12 +273,13 @@ static const char *read_rest(const char *rest, struct mp_url_parts *out)
     if (!rest[0])
         return "has nothing after its scheme";
     const char *why = spell_all(rest, strlen(rest), false, out, &dots);
-    if (!why && strcmp(out->scheme, "tcp") == 0)
-        for (size_t i = 0; i < MP_SPELLINGS; i++) {
-            strcpy(out->path[i], rest);
-            respell_tcp(out->path[i]);
-        }
-    return why;
+    if (why || strcmp(out->scheme, "tcp") != 0)
+        return why;
+    for (size_t i = 0; i < MP_SPELLINGS; i++) {
+        strcpy(out->path[i], rest);
+        respell_tcp(out->path[i]);
+    }
+    return check_tcp(out->path[MP_RAW]);
 }
 
 /* ---- patterns ---- */
@@ -257,10 +293,8 @@ static const char *read_web(const char *text, bool pattern, struct mp_url_parts 
 
     if (why)
         return why;
-    memcpy(out->host, url.host, sizeof out->host);
-    size_t len = strlen(out->host);
-    if (len > 1 && out->host[len - 1] == '.')
-        out->host[len - 1] = '\0';
+    if (!ip_plain_host(url.host, out->host, sizeof out->host))
+        return "has a malformed host name";
     out->is_ipv6 = url.is_ipv6;
     out->port = url.port;
     return pattern && !url.target_len
@@ -309,58 +343,92 @@ const char *mp_subject_url_read(const char *text, struct mp_url_parts *out)
 
 static bool same_address(const char *a, const char *b)
 {
-    unsigned char x[16], y[16];
+    unsigned char x[IP_BYTES], y[IP_BYTES];
 
-    return url_address(a, x) && url_address(b, y) && memcmp(x, y, sizeof x) == 0;
+    return ip_read(a, x) && ip_read(b, y) && memcmp(x, y, sizeof x) == 0;
 }
 
-/* An IPv4 address that is written as one of IPv6, in its own form. */
-static bool unmap(const char *host, char out[INET_ADDRSTRLEN])
-{
-    static const unsigned char mapped[12] = {[10] = 0xff, 0xff};
-    unsigned char address[16];
+/* By what other names a rule of "deny" may mean that host: its address in one spelling,
+ * and where it is this machine, whatever that is called. */
+struct names {
+    const char *list[5]; /* NULL-ended */
+    char address[IP_TEXT];
+};
 
-    return strchr(host, ':') && url_address(host, address) &&
-           memcmp(address, mapped, sizeof mapped) == 0 &&
-           inet_ntop(AF_INET, address + 12, out, INET_ADDRSTRLEN);
+static void names_of(const char *host, struct names *out)
+{
+    unsigned char address[IP_BYTES];
+    size_t n = 0;
+
+    out->list[n++] = host;
+    if (ip_read(host, address)) {
+        ip_text(address, out->address);
+        out->list[n++] = out->address;
+    }
+    if (ip_host_is_loopback(host)) {
+        out->list[n++] = "localhost";
+        out->list[n++] = "127.0.0.1";
+    }
+    out->list[n] = NULL;
+}
+
+/* Both are plain. Every address and name of this machine is this machine. */
+static bool is_same_host(const char *pattern, const char *host)
+{
+    return same_address(pattern, host) ||
+           (ip_host_is_loopback(pattern) && ip_host_is_loopback(host));
+}
+
+/* A rule of "allow" that is about addresses does not fit a name that looks like one:
+ * 10.evil.example. */
+static bool is_no_address(const char *pattern, const char *host)
+{
+    struct in_addr four;
+
+    return ip_is_pattern(pattern) && inet_pton(AF_INET, host, &four) != 1;
 }
 
 static bool host_fits(const struct mp_url_parts *pattern, const struct mp_url_parts *url,
                       bool deny)
 {
-    char four[INET_ADDRSTRLEN];
+    struct names names;
 
     if (pattern->host[strspn(pattern->host, "*")] == '\0')
         return true;
-    if (pattern->is_ipv6 == url->is_ipv6 && mp_glob(pattern->host, url->host, false))
-        return true; /* there is no star in an IPv6 address */
     if (!deny)
-        return false;
-    return same_address(pattern->host, url->host) ||
-           (unmap(url->host, four) && mp_glob(pattern->host, four, false));
+        return pattern->is_ipv6 == url->is_ipv6 && /* which has no stars */
+               !is_no_address(pattern->host, url->host) &&
+               mp_glob(pattern->host, url->host, false);
+    if (is_same_host(pattern->host, url->host))
+        return true;
+    names_of(url->host, &names);
+    for (size_t i = 0; names.list[i]; i++)
+        if (!strchr(names.list[i], ':') && mp_glob(pattern->host, names.list[i], false))
+            return true;
+    return false;
 }
 
-/* tcp:HOST:PORT, where the hosts are two spellings of one address. */
-static bool same_tcp(const char *pattern, const char *url)
+static bool tcp_fits(const char *pattern, const char *url, bool deny)
 {
-    char hosts[2][URL_HOST_MAX];
-    const char *texts[2] = {pattern, url}, *ports[2];
+    struct tcp_parts want, have;
+    struct names names;
+    char text[2 * IP_HOST_MAX];
 
-    for (int i = 0; i < 2; i++) {
-        const char *from = texts[i], *end = strrchr(texts[i], ':');
-        if (!end)
-            return false;
-        ports[i] = end;
-        if (from[0] == '[' && end > from && end[-1] == ']') {
-            from++;
-            end--;
-        }
-        if (end < from || (size_t)(end - from) >= sizeof hosts[i])
-            return false;
-        memcpy(hosts[i], from, (size_t)(end - from));
-        hosts[i][end - from] = '\0';
+    if (!split_tcp(pattern, &want) || !split_tcp(url, &have))
+        return deny;
+    if (!deny)
+        return !is_no_address(want.host, have.host) && mp_glob(pattern, url, false);
+    if (mp_glob(pattern, url, false) ||
+        (mp_glob(want.port, have.port, false) && is_same_host(want.host, have.host)))
+        return true;
+    names_of(have.host, &names);
+    for (size_t i = 0; names.list[i]; i++) { /* a star may stand for host and port */
+        snprintf(text, sizeof text, "%s%s%s", names.list[i], *have.port ? ":" : "",
+                 have.port);
+        if (mp_glob(pattern, text, false))
+            return true;
     }
-    return mp_glob(ports[0], ports[1], false) && same_address(hosts[0], hosts[1]);
+    return false;
 }
 
 /* `deny`: a rule for a path is one for it with any query, too. */
@@ -377,23 +445,84 @@ static bool path_fits(const char *pattern, const char *path, bool deny)
     return mp_glob(pattern, alone, false);
 }
 
-bool mp_pattern_fits(const struct mp_url_parts *pattern, const struct mp_url_parts *url,
-                     bool deny)
+static bool paths_fit(const struct mp_url_parts *pattern, const struct mp_url_parts *url,
+                      bool deny)
 {
     bool web = has_host(url->scheme);
 
-    if (strcmp(pattern->scheme, url->scheme) != 0)
-        return false;
-    if (web &&
-        ((pattern->port && pattern->port != url->port) || !host_fits(pattern, url, deny)))
-        return false;
     if (!pattern->path[MP_RAW])
-        return true;
-    if (deny && strcmp(url->scheme, "tcp") == 0 &&
-        same_tcp(pattern->path[MP_RAW], url->path[MP_RAW]))
         return true;
     for (int i = deny || !web ? MP_RAW : MP_PLAIN; i < MP_SPELLINGS; i++)
         if (path_fits(pattern->path[i], url->path[i], deny && web) == deny)
             return deny;
     return !deny;
+}
+
+static bool port_fits(const struct mp_url_parts *pattern, const struct mp_url_parts *url)
+{
+    return !pattern->port || pattern->port == url->port;
+}
+
+bool mp_pattern_fits(const struct mp_url_parts *pattern, const struct mp_url_parts *url,
+                     bool deny)
+{
+    if (strcmp(pattern->scheme, url->scheme) != 0)
+        return false;
+    if (strcmp(url->scheme, "tcp") == 0)
+        return tcp_fits(pattern->path[MP_RAW], url->path[MP_RAW], deny);
+    return (!has_host(url->scheme) ||
+            (port_fits(pattern, url) && host_fits(pattern, url, deny))) &&
+           paths_fit(pattern, url, deny);
+}
+
+/* ---- what it means for a socket ---- */
+
+/* Any of this machine's addresses is all of them, also where a pattern has but one. */
+static size_t addresses_of(const char *host, const char *port,
+                           char out[MP_RULE_ADDRESSES][MP_RULE_ADDRESS])
+{
+    static const char *const local[] = {"127.*", "0.0.0.0", "[::1]", "[::]"};
+    unsigned char address[IP_BYTES];
+    char text[IP_TEXT];
+    size_t n = 0;
+    bool is_local = ip_host_is_loopback(host) || mp_glob(host, "127.0.0.1", false);
+
+    for (size_t i = 0; is_local && i < MP_COUNT(local); i++)
+        snprintf(out[n++], MP_RULE_ADDRESS, "%s:%s", local[i], port);
+    if (ip_read(host, address)) {
+        ip_text(address, text);
+        snprintf(out[n++], MP_RULE_ADDRESS, strchr(text, ':') ? "[%s]:%s" : "%s:%s", text,
+                 port);
+    } else if (ip_is_pattern(host)) {
+        snprintf(out[n++], MP_RULE_ADDRESS, "%s:%s", host, port);
+    }
+    return n;
+}
+
+size_t mp_pattern_addresses(const struct mp_url_parts *pattern,
+                            const struct mp_url_parts *url,
+                            char out[MP_RULE_ADDRESSES][MP_RULE_ADDRESS])
+{
+    struct tcp_parts want, have;
+    char port[16] = "*";
+
+    if (strcmp(pattern->scheme, url->scheme) != 0)
+        return 0;
+    if (strcmp(url->scheme, "tcp") == 0) {
+        if (!split_tcp(pattern->path[MP_RAW], &want) ||
+            !split_tcp(url->path[MP_RAW], &have))
+            return 0;
+        size_t len = strlen(want.host); /* a star at its end may stand for a port */
+        const char *ports =
+            !*want.port && len && want.host[len - 1] == '*' ? "*" : want.port;
+        return mp_glob(ports, have.port, false) && strlen(ports) < 16
+                   ? addresses_of(want.host, ports, out)
+                   : 0;
+    }
+    if (!has_host(url->scheme) || !port_fits(pattern, url) ||
+        !paths_fit(pattern, url, true))
+        return 0;
+    if (pattern->port)
+        snprintf(port, sizeof port, "%u", pattern->port);
+    return addresses_of(pattern->host, port, out);
 }

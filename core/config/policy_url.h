@@ -32,6 +32,13 @@ const char *mp_pattern_read(const char *text, struct mp_url_parts *out);
 const char *mp_subject_url_read(const char *text, struct mp_url_parts *out);
 void mp_url_parts_clear(struct mp_url_parts *parts);
 
+/* Addresses that a rule of "deny" names, where all of it but the host fits `url`: a name
+ * may lead to one of them. As a setting of type "addresses" has them; how many. */
+enum { MP_RULE_ADDRESSES = 5, MP_RULE_ADDRESS = URL_HOST_MAX + 32 };
+size_t mp_pattern_addresses(const struct mp_url_parts *pattern,
+                            const struct mp_url_parts *url,
+                            char out[MP_RULE_ADDRESSES][MP_RULE_ADDRESS]);
+
 /* `deny`: does it fit in any spelling? Else: in all of them that are without tricks? */
 bool mp_pattern_fits(const struct mp_url_parts *pattern, const struct mp_url_parts *url,
                      bool deny);

@@ -233,20 +233,6 @@ const char *url_parse_pattern(const char *text, struct url *out)
     return parse(text, 1, out);
 }
 
-int url_address(const char *host, unsigned char out[16])
-{
-    struct in_addr four;
-
-    if (inet_pton(AF_INET6, host, out) == 1)
-        return 1;
-    if (!host[0] || host[strspn(host, "0123456789abcdefx.")] || !inet_aton(host, &four))
-        return 0;
-    memset(out, 0, 10);
-    memset(out + 10, 0xff, 2);
-    memcpy(out + 12, &four, 4);
-    return 1;
-}
-
 /* ---- origins --------------------------------------------------------------- */
 
 int url_same_origin(const struct url *a, const struct url *b)

@@ -36,10 +36,6 @@ size_t url_scheme(const char *text);
  * then, and IPv4 addresses may have any spelling (ip.h). */
 const char *url_parse_pattern(const char *text, struct url *out);
 
-/* The address that a host is, one of IPv4 as ::ffff:a.b.c.d, in whatever spelling some
- * reader takes: 127.1, 0x7f.1. 0: it is a name. */
-int url_address(const char *host, unsigned char out[16]);
-
 /* Scheme, host and port alike. ws counts as http, wss as https. */
 int url_same_origin(const struct url *a, const struct url *b);
 

@@ -406,26 +406,6 @@ START_TEST(a_pattern_may_have_stars_in_host_and_port)
 }
 END_TEST
 
-START_TEST(one_address_is_the_same_in_all_its_spellings)
-{
-    static const char *const same[] = {"127.0.0.1",        "127.1",
-                                       "0x7f.1",           "2130706433",
-                                       "::ffff:127.0.0.1", "::FFFF:7f00:1"};
-    static const char *const names[] = {"",          "localhost", "dead.beef", "[::1]",
-                                        "1.2.3.4.5", "::1%lo",    "*"};
-    unsigned char first[16], other[16];
-    ck_assert(url_address(same[0], first));
-    for (size_t i = 0; i < COUNT(same); i++) {
-        ck_assert(url_address(same[i], other));
-        ck_assert_mem_eq(first, other, sizeof first);
-    }
-    ck_assert(url_address("::1", other));
-    ck_assert_mem_ne(first, other, sizeof first);
-    for (size_t i = 0; i < COUNT(names); i++)
-        ck_assert_msg(!url_address(names[i], other), "%s", names[i]);
-}
-END_TEST
-
 START_TEST(references_are_resolved_as_rfc_3986_says)
 {
     static const char *const table[][2] = {
@@ -634,7 +614,6 @@ int main(void)
     tcase_add_test(t, a_scheme_is_what_stands_before_two_slashes);
     tcase_add_test(t, a_place_has_no_query_and_no_user_name);
     tcase_add_test(t, a_pattern_may_have_stars_in_host_and_port);
-    tcase_add_test(t, one_address_is_the_same_in_all_its_spellings);
     tcase_add_test(t, references_are_resolved_as_rfc_3986_says);
     tcase_add_test(t, bases_without_a_path_or_with_a_query_serve_too);
     tcase_add_test(t, references_that_lead_nowhere_are_refused);
