@@ -209,8 +209,10 @@ int mp_config_judge(const struct mcplug_config *config, const struct mp_entry *e
 
 /* Adds the entry with what may be a secret replaced by "***": values of "env" and
  * "headers", user info and query of URLs, what follows a name that tells, and PEM blocks.
- * A token in the path of a URL, or behind a name that does not tell, is shown. References
- * to variables and secrets are shown, they are what keeps secrets out of files; but not
+ * Not what chooses programs: variables such as PATH, the host of a URL, and code behind
+ * -c and -e but for the one word, or quoted text, that follows a name that tells. A token
+ * in the path of a URL, or behind a name that does not tell, is shown. References to
+ * variables and secrets are shown, they are what keeps secrets out of files; but not
  * defaults and commands, which may hold one. */
 bool mp_mask_entry(mp_view entry, struct mp_str *out);
 

@@ -1,5 +1,6 @@
 /* The keys of an entry: their checkers, their readers, and the table. */
 #include "config/keys.h"
+#include "config/policy.h"
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -567,6 +568,9 @@ enum mp_shown mp_key_shown(mp_view key, enum mp_shown outer, bool *failed)
     else if (outer == MP_SHOWN_MASKED && (!name || strncasecmp(name, "env", 3) == 0 ||
                                           mp_key_tells(name, strlen(name))))
         outer = MP_HIDDEN;
+    else if (outer == MP_HIDDEN && name && !mp_key_tells(name, strlen(name)) &&
+             mp_policy_is_telling((const char *const[]){name, NULL}))
+        outer = MP_SHOWN_MASKED; /* it chooses what runs */
     mp_free(name);
     return outer;
 }

@@ -8,7 +8,10 @@
 #define LOWER "abcdefghijklmnopqrstuvwxyz0123456789-."
 #define NAME LOWER "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 #define BLANKS " \t\r\n'\"`\\"
-enum next { SHOW, HIDE_VALUE, HIDE }; /* what of the next argument; VALUE: behind = */
+#define METAS ";|&<>()`"
+/* What of the next argument; VALUE: behind =; CODE: one word at a time, for the rest is
+ * what runs; EITHER: -e is followed by a variable or by code. */
+enum next { SHOW, HIDE_VALUE, HIDE, CODE, EITHER };
 
 /* Hides all up to `end`, or the end of a reference there; "Bearer" and its like stay. */
 static const char *add_hidden(struct mp_str *out, const char *p, const char *end)
@@ -32,20 +35,33 @@ static const char *add_hidden(struct mp_str *out, const char *p, const char *end
     return p;
 }
 
-/* From the // of a URL on. An @ behind the host may be part of a password with a slash.
- */
+/* Can it be nothing but a host, with a port or without? */
+static bool is_host(const char *p, const char *stop)
+{
+    const char *name = p + strspn(p, LOWER);
+    const char *port = *name == ':' ? name + 1 + strspn(name + 1, "0123456789") : name;
+    return name > p && port == stop;
+}
+
+/* From the // of a URL on. An @ behind the host may be part of a password with a slash,
+ * but what every reader takes for the host is shown. */
 static const char *add_authority(struct mp_str *out, const char *p, const char *end)
 {
     const char *host = p + 2, *stop = host + strcspn(host, "/?#" BLANKS "<>");
     const char *sign = memrchr(host, '@', (size_t)(stop - host));
     const char *last = memrchr(stop, '@', (size_t)(end - stop));
-    size_t name = strspn(host, LOWER);
+    const char *name = sign ? sign + 1 : host;
+    bool sure = is_host(name, stop) && (sign || memchr(host, '.', (size_t)(stop - host)));
 
-    if (last && (host + name < stop || !memchr(host, '.', name) ||
-                 stop + strspn(stop, NAME "/") < last))
-        sign = end;
     mp_str_add(out, p, 2);
-    return sign ? add_hidden(out, host, sign) : host;
+    if (last && !sure)
+        return add_hidden(out, host, end);
+    if (sign)
+        add_hidden(out, host, sign);
+    if (!last || (!sign && stop + strspn(stop, NAME "/") >= last))
+        return sign ? sign : host;
+    mp_str_add(out, sign ? sign : host, (size_t)(stop - (sign ? sign : host)));
+    return add_hidden(out, stop, last);
 }
 
 /* Where the secret begins that a name announces: --key, -pX, -sSu; NULL: nowhere. */
@@ -62,19 +78,64 @@ static const char *secret_after(const char *name, size_t len)
     return sure && mp_key_tells(name, len) ? sign + strspn(sign, "=:>" BLANKS) : NULL;
 }
 
-/* Adds what may be seen of a text; `value`: what follows = may not. */
-static enum next add_text(struct mp_str *out, const char *p, bool value)
+/* The quote that is open at `end`, if `quote` was at `p`; '\0': none. */
+static char quote_at(char quote, const char *p, const char *end)
+{
+    for (; p < end; p++)
+        if (quote ? *p == quote : *p == '\'' || *p == '"')
+            quote = quote ? '\0' : *p;
+    return quote;
+}
+
+/* The end of a secret in code: of the quoted text, or of the word. What a shell runs to
+ * get it is no secret. */
+static const char *word_end(const char *p, char quote, bool pem)
+{
+    if (!quote && (*p == '\'' || *p == '"'))
+        quote = *p++;
+    if (pem && !quote)
+        return p + strcspn(p, METAS "\n'\"$");
+    for (; *p && *p != quote; p++)
+        if ((!quote && strchr(METAS BLANKS, *p)) ||
+            (quote != '\'' && (*p == '`' || (p[0] == '$' && p[1] == '('))))
+            break;
+    return p;
+}
+
+/* Do options of that spelling have code behind them? sh -c, bash -lc, node --eval */
+static bool takes_code(const char *text)
+{
+    size_t n = strlen(text);
+    return (n >= 2 && n <= 5 && text[0] == '-' && text[n - 1] == 'c' &&
+            strspn(text + 1, "abcdefghijklmnopqrstuvwxyz") == n - 1) ||
+           strcmp(text, "--eval") == 0;
+}
+
+/* Adds what may be seen of a text. `next` is HIDE_VALUE: what follows = may not; CODE: a
+ * secret ends with its word, else with the text. */
+static enum next add_text(struct mp_str *out, const char *p, enum next next)
 {
     const char *text = p, *word = p, *stop, *secret = NULL;
+    bool code = next == CODE, value = next == HIDE_VALUE;
+    char quote = '\0';
 
     for (bool url = false; *p; p = stop, url = url && p < word) {
         size_t name = strspn(p, NAME), reference = mp_expand_reference(p);
-        word = p < word ? word : p + strcspn(p, BLANKS "<>");
+        word = p < word ? word
+               : code   ? p + strcspn(p, quote ? BLANKS "<>" : BLANKS METAS)
+                        : p + strcspn(p, BLANKS "<>");
         bool pem = strncmp(p, "-----BEGIN", 10) == 0; /* a key */
         if (pem || (name && (p == text || !strchr("/@\\", p[-1]))))
             secret = pem ? p : secret_after(p, name);
         stop = p + (name ? name : reference ? reference : 1);
-        if (secret) {
+        if (secret && code) {
+            mp_str_add(out, p, (size_t)(secret - p));
+            quote = quote_at(quote, p, secret);
+            stop = word_end(secret, quote, pem);
+            add_hidden(out, secret, stop);
+            p = secret;
+            secret = NULL;
+        } else if (secret) {
             mp_str_add(out, p, (size_t)(secret - p));
             add_hidden(out, secret, secret + strlen(secret));
             return !*secret || (secret == p + 2 && mp_key_tells(p, name)) ? HIDE : SHOW;
@@ -83,27 +144,32 @@ static enum next add_text(struct mp_str *out, const char *p, bool value)
             url = true;
         } else if ((url && strchr("?#", *p)) || (value && *p == '=')) {
             mp_str_addc(out, *p);
-            stop = add_hidden(out, p + 1, value ? p + strlen(p) : word);
+            stop = !value ? word : code ? word_end(p + 1, quote, false) : p + strlen(p);
+            stop = add_hidden(out, p + 1, stop);
         } else {
             mp_str_add(out, p, (size_t)(stop - p));
             value |= (name == 2 && !memcmp(p, "-e", 2)) ||
                      (name == 5 && !memcmp(p, "--env", 5));
-            if (value && !*stop && *p == '-')
-                return HIDE_VALUE;
+            if (value && !*stop && *p == '-' && !code)
+                return p == text && name == 2 ? EITHER : HIDE_VALUE;
         }
+        quote = code ? quote_at(quote, p, stop) : '\0';
     }
-    return SHOW;
+    return !code && takes_code(text) ? CODE : SHOW;
 }
 
 static enum next add_string(struct mp_str *out, enum mp_shown shown, enum next next,
                             mp_view v)
 {
-    bool hidden = shown == MP_HIDDEN || next == HIDE;
     char *text = mp_view_strdup(v);
+    bool option = text && (strcmp(text, "-c") == 0 || strcmp(text, "-e") == 0);
+    bool hidden = shown == MP_HIDDEN || (next == HIDE && !option);
     struct mp_str seen;
 
     mp_str_init(&seen, MP_FILE_MAX * 4);
-    next = text ? add_text(&seen, text, next == HIDE_VALUE) : SHOW;
+    if (next == EITHER && text)
+        next = text[strcspn(text, BLANKS "()")] ? CODE : HIDE_VALUE;
+    next = text ? add_text(&seen, text, next) : SHOW;
     if (text && hidden) {
         seen.len = 0;
         add_hidden(&seen, text, text + strlen(text));

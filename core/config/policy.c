@@ -302,51 +302,84 @@ int mp_policy_read(const char *path, uid_t owner, struct mp_policy **out,
 
 /* ---- judging ---- */
 
-/* Variables that make a command line run another program, or that program other code:
- * where programs and libraries are looked for, what interpreters read before the script,
- * and where launchers such as npx and uvx get what they start. * stands for the rest. */
+/* Variables that make a command line run another program, or that program other code, or
+ * that lead it over another wire: where programs, libraries and plugins are looked for,
+ * what interpreters read before the script, where launchers such as npx and uvx get what
+ * they start, which proxy, certificates, resolver or engine is asked, and files that say
+ * any of this. Not what a program of its own accord takes for an address of its service:
+ * DATABASE_URL. * stands for any characters. */
 /* clang-format off */
 static const char *const telling[] = {
     /* the system's */
     "PATH", "LD_*", "DYLD_*", "LIBPATH", "SHLIB_PATH", "GCONV_PATH", "GLIBC_TUNABLES",
-    "LOCPATH", "HOME", "IFS", "XDG_CONFIG_*", "XDG_DATA_*", "XDG_CACHE_HOME",
-    "OPENSSL_CONF", "OPENSSL_ENGINES", "OPENSSL_MODULES", "SSL_CERT_*",
-    "GTK_*MODULES", "QT_*PLUGIN*",
-    /* shells */
+    "LOCPATH", "HOME", "IFS", "XDG_CONFIG_*", "XDG_DATA_*", "XDG_*_HOME",
+    "XDG_RUNTIME_DIR", "OPENSSL_CONF", "OPENSSL_ENGINES", "OPENSSL_MODULES", "SSL_CERT_*",
+    "SSLKEYLOGFILE", "GTK_*MODULES", "GTK_PATH", "GIO_*MODULE*", "GST_PLUGIN_*",
+    "GST_REGISTRY*", "QT_*PLUGIN*", "DBUS_*_ADDRESS", "KRB5_CONFIG", "KRB5_TRACE",
+    "ODBCINI", "ODBCSYSINI",
+    /* who is asked for a name, and by whom a request goes */
+    "*_PROXY", "NODE_USE_*", "HOSTALIASES", "RES_OPTIONS", "LOCALDOMAIN",
+    /* certificates of others */
+    "CURL_*", "*_CA_BUNDLE", "*_CA_CERTS", "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
+    /* shells, and what programs run for people */
     "BASH_*", "ENV", "SHELL", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND",
-    "ZDOTDIR", "FPATH",
+    "ZDOTDIR", "FPATH", "EDITOR", "*_EDITOR", "VISUAL", "PAGER", "*PAGER", "BROWSER",
+    "LESSOPEN", "LESSCLOSE", "*_ASKPASS", "*_ASKPASS_*",
     /* interpreters */
-    "NODE_OPTIONS", "NODE_PATH", "NODE_REPL_*", "NODE_TLS_*", "NODE_EXTRA_CA_CERTS",
-    "ELECTRON_RUN_AS_NODE", "TS_NODE_*", "TSX_*", "BUN_*", "DENO_*", "PYTHON*",
-    "VIRTUAL_ENV", "PERL*", "RUBY*", "GEM_*", "BUNDLE_*", "BUNDLER_*", "LUA_*",
-    "PHPRC", "PHP_INI_*", "CLASSPATH", "JAVA_*", "_JAVA_*", "JDK_*",
-    "DOTNET_STARTUP_HOOKS", "DOTNET_ADDITIONAL_DEPS", "DOTNET_SHARED_STORE",
-    "DOTNET_ROOT*", "CORECLR_*", "COR_*", "ERL_*", "ELIXIR_*", "JULIA_*",
-    "R_PROFILE*", "R_ENVIRON*", "R_LIBS*", "R_HOME",
-    /* launchers, and what they fetch with */
+    "NODE_OPTIONS", "NODE_PATH", "NODE_REPL_*", "NODE_TLS_*", "NODE_COMPILE_CACHE",
+    "ELECTRON_RUN_AS_NODE", "TS_NODE_*", "TSX_*", "BUN_*", "DENO_*",
+    "PYTHON*", "VIRTUAL_ENV", "PERL*", "RUBY*", "GEM_*", "BUNDLE_*", "BUNDLER_*",
+    "LUA_*", "PHPRC", "PHP_INI_*", "COMPOSER_*", "CLASSPATH", "JAVA_*", "_JAVA_*",
+    "JDK_*", "MAVEN_*", "GRADLE_*", "DOTNET_STARTUP_HOOKS", "DOTNET_ADDITIONAL_DEPS",
+    "DOTNET_SHARED_STORE", "DOTNET_ROOT*", "NUGET_*", "CORECLR_*", "COR_*", "ERL_*",
+    "ELIXIR_*", "MIX_*", "JULIA_*", "R_PROFILE*", "R_ENVIRON*", "R_LIBS*", "R_HOME",
+    "GUILE_*", "TCLLIBPATH", "CAML_LD_*", "OCAMLPATH", "EMACSLOADPATH",
+    /* launchers, and what they fetch and build with */
     "NPM_CONFIG_*", "PREFIX", "YARN_*", "PNPM_*", "COREPACK_*", "NVM_*", "FNM_*",
-    "VOLTA_*", "ASDF_*", "MISE_*", "UV_*", "PIP_*", "PIPX_*", "POETRY_*", "CONDA_*",
-    "PYENV_*", "CARGO_*", "RUSTUP_*", "RUSTC*", "RUSTFLAGS", "GOPROXY", "GOFLAGS",
-    "GOPATH", "GOBIN", "GOROOT", "GOENV", "GOTOOLCHAIN", "GONOSUMDB", "GOSUMDB",
-    "GOPRIVATE", "GOINSECURE", "NIX_*", "DOCKER_HOST", "DOCKER_CONFIG",
-    "DOCKER_CONTEXT", "DOCKER_TLS*", "DOCKER_CERT_PATH", "DOCKER_CONTENT_TRUST*",
-    "CONTAINER_HOST", "CONTAINERS_*", "GIT_SSH*", "GIT_EXEC_PATH", "GIT_CONFIG*",
-    "GIT_PROXY_*", "GIT_SSL_*", "GIT_ASKPASS", "GIT_EXTERNAL_*", "GIT_TEMPLATE_DIR",
-    "SSH_ASKPASS", "REQUESTS_CA_BUNDLE", "CURL_HOME", "CURL_CA_BUNDLE",
+    "VOLTA_*", "ASDF_*", "MISE_*", "UV_*", "PIP_*", "PIPX_*", "POETRY_*", "PDM_*",
+    "PIPENV_*", "HATCH_*", "CONDA_*", "MAMBA_*", "PYENV_*", "RBENV_*", "CARGO_*",
+    "RUSTUP_*", "RUSTC*", "RUSTFLAGS", "GOPROXY", "GOFLAGS", "GOPATH", "GOBIN", "GOROOT",
+    "GOENV", "GOTOOLCHAIN", "GONOSUMDB", "GONOPROXY", "GOSUMDB", "GOPRIVATE",
+    "GOINSECURE", "GOVCS", "GOAUTH", "NIX_*", "HOMEBREW_*", "MAKE", "MAKEFLAGS",
+    "MAKEFILES", "GNUMAKEFLAGS", "CC", "CXX", "CPP", "LD", "AR", "CFLAGS", "CPPFLAGS",
+    "CXXFLAGS", "LDFLAGS", "CMAKE_*", "PKG_CONFIG*", "GIT_*", "SSH_SK_*",
+    /* browsers that servers start */
+    "*_EXECUTABLE_PATH", "*_DOWNLOAD_HOST", "*_DOWNLOAD_BASE_URL", "*_BROWSERS_PATH",
+    "CHROME_PATH", "CHROME_BIN", "FIREFOX_BIN",
+    /* engines and clouds, and files that name programs and endpoints for them */
+    "DOCKER_HOST", "DOCKER_CONFIG", "DOCKER_CONTEXT", "DOCKER_TLS*", "DOCKER_CERT_PATH",
+    "DOCKER_CONTENT_TRUST*", "BUILDKIT_HOST", "CONTAINER_HOST", "CONTAINERD_*",
+    "CONTAINERS_*", "PODMAN_*", "REGISTRY_AUTH_FILE", "KUBECONFIG", "KUBERNETES_SERVICE_*",
+    "HELM_*", "TF_CLI_*", "TF_PLUGIN_*", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE",
+    "AWS_ENDPOINT_URL*", "AWS_CONTAINER_*", "AWS_EC2_METADATA_*",
+    "AWS_WEB_IDENTITY_TOKEN_FILE", "BOTO_CONFIG", "CLOUDSDK_*",
+    "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_EXTERNAL_ACCOUNT_*", "GCE_METADATA_*",
+    "AZURE_CONFIG_DIR", "AZURE_AUTHORITY_HOST", "AZURE_EXTENSION_DIR", "MSI_ENDPOINT",
+    "IDENTITY_ENDPOINT",
+};
+/* What these take in, and is only words. */
+static const char *const harmless[] = {
+    "GIT_AUTHOR_*", "GIT_COMMITTER_*", "GIT_TERMINAL_PROMPT",
 };
 /* clang-format on */
+
+static bool is_among(const char *const *list, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (mp_glob(list[i], name, true))
+            return true;
+    return false;
+}
 
 /* In either case, for some are read in both; and a = ends the name that a process sees,
  * whatever it was meant to be. */
 static bool is_telling(const char *name)
 {
-    char copy[64];
+    char copy[256];
 
     snprintf(copy, sizeof copy, "%.*s", (int)strcspn(name, "="), name);
-    for (size_t i = 0; i < MP_COUNT(telling); i++)
-        if (mp_glob(telling[i], copy, true))
-            return true;
-    return false;
+    return is_among(telling, MP_COUNT(telling), copy) &&
+           !is_among(harmless, MP_COUNT(harmless), copy);
 }
 
 bool mp_policy_is_telling(const char *const *env)

@@ -63,12 +63,12 @@ void mp_policy_free(struct mp_policy *policy);
  * fits every "deny" rule with a URL and none of "allow". */
 enum mp_verdict mp_policy_judge(const struct mp_policy *policy,
                                 const struct mp_subject *subject);
-/* Is there a variable among them that changes what a command line runs? */
 /* Calls `add` for every address, as a setting of type "addresses" has them, that rules of
  * "deny" name and that a URL of the subject could lead to by its name. False: an `add`
  * was. */
 bool mp_policy_addresses(const struct mp_policy *policy, const struct mp_subject *subject,
                          bool (*add)(void *arg, const char *address), void *arg);
+/* Is there a variable among them that changes what a command line runs or reaches? */
 bool mp_policy_is_telling(const char *const *env);
 /* "server is explicitly blocked by enterprise policy"; "" for MP_ALLOWED. */
 const char *mp_verdict_text(enum mp_verdict verdict);

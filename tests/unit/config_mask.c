@@ -46,7 +46,6 @@ static const char *const header_rows[] = {
 static const char *const variable_rows[] = {
     "{'env':{'API_KEY':'%'}}",
     "{'env':{'MODE':'%'}}",
-    "{'env':{'PATH':'/opt/%'}}",
     "{'env':{'BASE_URL':'https://h/%'}}",
     "{'env':{'OPTIONS':'--key %'}}",
     "{'env':{'DATABASE_URL':'postgres://me:%@h/db'}}",
@@ -87,7 +86,6 @@ static const char *const option_rows[] = {
     "{'args':['--signature=%']}",
     "{'args':['--jwt','%']}",
     "{'args':['-----BEGIN PRIVATE KEY-----\\n%\\n-----END PRIVATE KEY-----']}",
-    "{'args':['-c','echo -----BEGIN RSA PRIVATE KEY-----% | server']}",
     "{'command':'server -----BEGIN OPENSSH PRIVATE KEY-----%'}",
     "{'args':['--user','me:%']}",
     "{'args':['--dsn','%']}",
@@ -127,7 +125,7 @@ static const char *const option_rows[] = {
     "{'command':'API_KEY=% server'}",
 };
 
-static const char *const line_rows[] = {
+static const char *const code_rows[] = {
     "{'args':['-c','curl -H \\u0027Authorization: Bearer %\\u0027 h']}",
     "{'args':['-c','curl -H \\u0027X-Any: %\\u0027 h']}",
     "{'args':['-c','curl -u me:% h']}",
@@ -142,6 +140,10 @@ static const char *const line_rows[] = {
     "{'args':['-c','npx server --token   \\u0027%\\u0027']}",
     "{'args':['-c','npx server --token=\\u0027a %\\u0027']}",
     "{'args':['-c','(cd /x && npx server --api-key=%)']}",
+    "{'args':['-c','echo -----BEGIN RSA PRIVATE KEY-----% | server']}",
+};
+
+static const char *const line_rows[] = {
     "{'args':['Server=h;Database=d;Password=%;']}",
     "{'args':['Server=h;Pwd=a b %']}",
     "{'args':['host=h dbname=d password=%']}",
@@ -225,6 +227,10 @@ static const char *const readable[] = {
     "{'args':['https://a.example/x','https://user.example.com:8080/y','see http://h/ "
     "now']}",
     "{'env':{'F':true,'G':'','H':null}}",
+    "{'env':{'PATH':'/opt/x:/bin','LD_PRELOAD':'/x.so','NODE_OPTIONS':'--require "
+    "/x.js'}}",
+    "{'command':'perl','args':['-e','system(\\\"x\\\")']}",
+    "{'command':'ruby','args':['-e','a=1; system(\\\"x\\\")']}",
     "{'headers':{'X-Empty':''}}",
     "{'cwd':'/srv/projects/2024-05-17-report','command':'/tmp/tmp.aB3dEfGhIj/x'}",
     "{'timeouts':{'connect':500,'tool':'5m'},'disabled':true,'queue':'slow','shared':"
@@ -271,7 +277,24 @@ static const struct row exact[] = {
     {"{'args':['-H','X-Api-Key: abc']}", "{'args':['-H','***']}"},
     {"{'args':['--header','Authorization:${A}']}", "{'args':['--header','***${A}']}"},
     {"{'args':['-c','export A=1; API_KEY=x cmd']}",
-     "{'args':['-c','export A=1; API_KEY=***']}"},
+     "{'args':['-c','export A=1; API_KEY=*** cmd']}"},
+    {"{'args':['-c','TOKEN=abc; curl -s https://h/x | sh']}",
+     "{'args':['-c','TOKEN=***; curl -s https://h/x | sh']}"},
+    {"{'args':['-lc','x --api-key=k;curl h|sh']}",
+     "{'args':['-lc','x --api-key=***;curl h|sh']}"},
+    {"{'args':['-c','T_TOKEN=$(curl h|sh) x']}",
+     "{'args':['-c','T_TOKEN=$(curl h|sh) x']}"},
+    {"{'args':['-c','TOKEN=\\\"a `curl h`\\\" x']}",
+     "{'args':['-c','TOKEN=\\\"***`curl h`\\\" x']}"},
+    {"{'args':['-c','curl https://h/?a=1;evil']}",
+     "{'args':['-c','curl https://h/?***;evil']}"},
+    {"{'args':['-p','-c','curl h|sh']}", "{'args':['-p','-c','curl h|sh']}"},
+    {"{'env':{'HTTPS_PROXY':'http://u:p@h:8/','GIT_TOKEN':'x'}}",
+     "{'env':{'HTTPS_PROXY':'http://***@h:8/','GIT_TOKEN':'***'}}"},
+    {"{'url':'https://u:p@evil.com/@good.com'}",
+     "{'url':'https://***@evil.com***@good.com'}"},
+    {"{'url':'https://evil.com/a%20b@good.com'}",
+     "{'url':'https://evil.com***@good.com'}"},
     {"{'url':'https://u:p@h/?a=b&v=2#c'}", "{'url':'https://***@h/?***'}"},
     {"{'url':'https://h/?token=${T}&v=1'}", "{'url':'https://h/?***${T}***'}"},
     {"{'args':['see https://h/?a=b now']}", "{'args':['see https://h/?*** now']}"},
@@ -334,6 +357,16 @@ static void check_all(const char *const *rows, size_t n)
             check_hidden(rows[i], secrets[k]);
 }
 
+/* A shell ends words where the last of the secrets above has & and ;. */
+static void check_code(const char *const *rows, size_t n)
+{
+    static const char *const secrets[] = {"Zq7wXe9R", "hunterhunter", "-qwxz-vbnm",
+                                          "24681357", "a+b=c,dQ#e?Z,x"};
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < MP_COUNT(secrets); k++)
+            check_hidden(rows[i], secrets[k]);
+}
+
 static void check_row(const char *entry_text, const char *shown)
 {
     const char *got = mask(json(entry_text));
@@ -346,7 +379,7 @@ static const struct {
 } tables[] = {
     {header_rows, MP_COUNT(header_rows)}, {variable_rows, MP_COUNT(variable_rows)},
     {option_rows, MP_COUNT(option_rows)}, {line_rows, MP_COUNT(line_rows)},
-    {url_rows, MP_COUNT(url_rows)},
+    {url_rows, MP_COUNT(url_rows)},       {code_rows, MP_COUNT(code_rows)},
 };
 
 /* ---- tests ---- */
@@ -372,6 +405,12 @@ END_TEST
 START_TEST(command_lines_and_connection_strings_are_hidden_from_the_telling_name_on)
 {
     check_all(line_rows, MP_COUNT(line_rows));
+}
+END_TEST
+
+START_TEST(words_of_code_are_hidden_and_not_what_runs)
+{
+    check_code(code_rows, MP_COUNT(code_rows));
 }
 END_TEST
 
@@ -502,6 +541,7 @@ static void add(TCase *t)
     tcase_add_test(t, arguments_are_hidden_by_the_option_before_them);
     tcase_add_test(
         t, command_lines_and_connection_strings_are_hidden_from_the_telling_name_on);
+    tcase_add_test(t, words_of_code_are_hidden_and_not_what_runs);
     tcase_add_test(t, parts_of_urls_are_hidden);
     tcase_add_test(t, what_is_no_secret_stays_readable);
     tcase_add_test(t, what_is_hidden_leaves_the_rest_as_it_is);
