@@ -97,6 +97,7 @@ unit_tests = \
 	tests/unit/plugin_services \
 	tests/unit/connect_locate \
 	tests/unit/connect_locate_nomem \
+	tests/unit/connect_policy \
 	tests/unit/plugin_use \
 	tests/unit/plugin_vault \
 	tests/unit/registry_filter \

@@ -2,6 +2,7 @@
 #include <mcplug/admin.h>
 
 #include "api/host.h"
+#include "base/option.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -148,9 +149,13 @@ static void add_feature(struct mp_str *out, const struct mcplug_feature *f)
         mp_str_add_json(out, f->accepts[i], strlen(f->accepts[i]));
     }
     mp_str_adds(out, "],\"options\":[");
+    bool any = false;
     for (size_t i = 0; known && f->options && f->options[i].name; i++) {
-        mp_str_adds(out, i ? "," : "");
+        if (strcmp(f->options[i].type, MP_ADDRESSES) == 0)
+            continue; /* people cannot set it */
+        mp_str_adds(out, any ? "," : "");
         add_option(out, &f->options[i]);
+        any = true;
     }
     mp_str_adds(out, "]}");
 }

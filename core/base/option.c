@@ -3,6 +3,7 @@
 #include "base/mem.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* Decimal digits up to the first other character; false when there are none or
  * they do not fit. */
@@ -82,8 +83,10 @@ static const struct mp_option_type types[] = {
     {"duration", MP_VALUE, parse_duration, "a duration like 250ms, 2s, 5m or 1h"},
     {"bytes", MP_VALUE, parse_bytes, "a size like 512, 64k, 16M or 1G"},
     {"secret", MP_VALUE, NULL, NULL},
+    {"url", MP_VALUE, NULL, NULL},
     {"list", MP_LIST, NULL, NULL},
     {"map", MP_MAP, NULL, NULL},
+    {MP_ADDRESSES, MP_LIST, NULL, NULL},
 };
 
 const struct mp_option_type *mp_option_type(const char *name)
@@ -92,6 +95,14 @@ const struct mp_option_type *mp_option_type(const char *name)
         if (strcmp(name, types[i].name) == 0)
             return &types[i];
     return NULL;
+}
+
+bool mp_option_is_url(const char *name, const char *type)
+{
+    size_t len = strlen(name);
+
+    return (type && strcmp(type, "url") == 0) || strcmp(name, "proxy") == 0 ||
+           (len >= 3 && strcasecmp(name + len - 3, "url") == 0);
 }
 
 bool mp_option_parse(const char *type, const char *text, int64_t *out)

@@ -201,9 +201,21 @@ int mp_entry_set_cwd(const struct mp_entry *entry, const struct mcplug_option *o
  * on top of an entry, or of a server that is given in place (`entry` NULL). `is_found`: a
  * locator made them of the entry's settings, which have been judged: what the
  * administrator blocks is blocked here too, while it is the entry that must be allowed,
- * for nobody can write down beforehand what a locator finds. */
+ * for nobody can write down beforehand what a locator finds. Every setting that is a URL
+ * is judged (mp_props_each_url()), also those of its health check: `probe`, or, where
+ * that is NULL, as the entry has them. */
 int mp_config_judge(const struct mcplug_config *config, const struct mp_entry *entry,
-                    const mcplug_props *props, bool is_found, struct mcplug_error *err);
+                    const mcplug_props *props, const mcplug_props *probe, bool is_found,
+                    struct mcplug_error *err);
+
+/* Adds to checked settings, as mp_props_deny() does, which addresses the policy denies to
+ * what their URLs name: it is the module that sees what a name leads to. */
+int mp_config_fence(const struct mcplug_config *config, const struct mp_entry *entry,
+                    mcplug_props *props, struct mcplug_error *err);
+/* The same for the settings of a health check of the server with `props`. */
+int mp_config_fence_probe(const struct mcplug_config *config,
+                          const struct mp_entry *entry, const mcplug_props *props,
+                          mcplug_props *probe, struct mcplug_error *err);
 
 /* ---- mask.c ---- */
 

@@ -58,7 +58,9 @@ static void check_member(const struct member *m, const struct mcplug_option *o, 
     struct mp_walk w = mp_walk_into(v);
     mp_view name, item;
 
-    if (strcmp(o->type, "list") == 0 && !mp_view_is_array(v))
+    if (strcmp(o->type, MP_ADDRESSES) == 0)
+        complain(m, v, "cannot be set: it is the policy's");
+    else if (strcmp(o->type, "list") == 0 && !mp_view_is_array(v))
         complain(m, v, "expected a list");
     else if (strcmp(o->type, "map") == 0 && !mp_view_is_object(v))
         complain(m, v, "expected an object");

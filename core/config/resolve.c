@@ -9,6 +9,8 @@
 #include "config/supervision.h"
 #include "plugin/props.h"
 
+#include "../../plugins/common/url.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -223,10 +225,37 @@ static enum mp_verdict worse(enum mp_verdict a, enum mp_verdict b)
     return a > b ? a : b;
 }
 
+/* What the policy is asked of settings: a verdict, or which addresses they must not lead
+ * to. */
+struct judging {
+    const struct mcplug_config *config;
+    mcplug_props *fence; /* takes the addresses; NULL: a verdict */
+    bool is_probe;       /* the addresses are for its URLs alone */
+};
+
+/* A module that has no setting for them connects to names as it likes. */
+static bool deny_address(void *arg, const char *address)
+{
+    int rc = mp_props_deny(arg, address);
+    return rc == MCPLUG_OK || rc == MCPLUG_ENOTSUP;
+}
+
+static enum mp_verdict ask(const struct judging *j, const struct mp_subject *subject)
+{
+    struct mp_subject s = *subject;
+
+    if (!j->fence)
+        return mp_policy_judge(j->config->policy, subject);
+    s.url = j->is_probe ? NULL : subject->url;
+    return mp_policy_addresses(j->config->policy, &s, deny_address, j->fence)
+               ? MP_ALLOWED
+               : MP_BLOCKED;
+}
+
 /* A socket in parts is judged as the URL that it comes to. */
-static enum mp_verdict judge_socket(const struct mcplug_config *config,
-                                    struct mp_subject *subject, const char *scheme,
-                                    const char *first, const char *second)
+static enum mp_verdict judge_socket(const struct judging *j, struct mp_subject *subject,
+                                    const char *scheme, const char *first,
+                                    const char *second)
 {
     struct mp_str url;
     mp_str_init(&url, MP_EXPAND_MAX);
@@ -237,30 +266,28 @@ static enum mp_verdict judge_socket(const struct mcplug_config *config,
         mp_str_adds(&url, second);
     }
     subject->url = url.data;
-    enum mp_verdict verdict =
-        url.failed ? MP_NOT_ALLOWED : mp_policy_judge(config->policy, subject);
+    enum mp_verdict verdict = url.failed ? MP_BLOCKED : ask(j, subject);
     mp_str_clear(&url);
     return verdict;
 }
 
 /* By all its spellings. */
-static enum mp_verdict judge_path(const struct mcplug_config *config,
-                                  struct mp_subject *subject, const char *path)
+static enum mp_verdict judge_path(const struct judging *j, struct mp_subject *subject,
+                                  const char *path)
 {
     char *joined =
-        path[0] == '/' ? mp_strdup(path) : mp_path_join(config->paths.cwd, path);
+        path[0] == '/' ? mp_strdup(path) : mp_path_join(j->config->paths.cwd, path);
     char *real = joined ? realpath(joined, NULL) : NULL;
     enum mp_verdict verdict =
-        joined ? judge_socket(config, subject, "unix:", joined, NULL) : MP_NOT_ALLOWED;
+        joined ? judge_socket(j, subject, "unix:", joined, NULL) : MP_BLOCKED;
     if (real)
-        verdict = worse(verdict, judge_socket(config, subject, "unix:", real, NULL));
+        verdict = worse(verdict, judge_socket(j, subject, "unix:", real, NULL));
     mp_free(joined);
     free(real);
     return verdict;
 }
 
-static enum mp_verdict judge_address(const struct mcplug_config *config,
-                                     struct mp_subject *subject,
+static enum mp_verdict judge_address(const struct judging *j, struct mp_subject *subject,
                                      const mcplug_props *props)
 {
     const char *url = mp_props_get(props, "url"), *path = mp_props_get(props, "path");
@@ -271,7 +298,7 @@ static enum mp_verdict judge_address(const struct mcplug_config *config,
     if (!path && url && strncasecmp(url, "unix:", 5) == 0)
         path = url + 5;
     if (path)
-        verdict = judge_path(config, subject, path);
+        verdict = judge_path(j, subject, path);
     if (host) { /* as it would stand in a URL: IPv6 in brackets, a port without zeros;
                    who logs in there (USER@HOST) is no part of it */
         char name[512];
@@ -281,13 +308,13 @@ static enum mp_verdict judge_address(const struct mcplug_config *config,
         snprintf(name, sizeof name, "%s%.500s%s", bare ? "[" : "", host, bare ? "]" : "");
         while (port && port[0] == '0' && port[1])
             port++;
-        verdict = worse(verdict, judge_socket(config, subject, "tcp:", name, port));
+        verdict = worse(verdict, judge_socket(j, subject, "tcp:", name, port));
     }
     if (image)
-        verdict = worse(verdict, judge_socket(config, subject, "docker:", image, NULL));
+        verdict = worse(verdict, judge_socket(j, subject, "docker:", image, NULL));
     subject->url = url;
     if (url || (!path && !host && !image))
-        verdict = worse(verdict, mp_policy_judge(config->policy, subject));
+        verdict = worse(verdict, ask(j, subject));
     return verdict;
 }
 
@@ -306,45 +333,78 @@ static bool is_detour(const mcplug_props *props)
     const char *insecure = mp_props_get(props, "insecure");
 
     for (size_t i = 0; i < MP_COUNT(texts); i++)
-        if (mp_props_get(props, texts[i]))
+        if (mp_props_is_set(props, texts[i])) /* what a module does anyway is none */
             return true;
     for (size_t i = 0; i < MP_COUNT(lists); i++)
         if (mp_props_list(props, lists[i])[0])
             return true;
-    return insecure && strcmp(insecure, "false") != 0;
+    return mp_props_is_set(props, "insecure") &&
+           (!insecure || strcmp(insecure, "false") != 0);
 }
 
-/* A probe that has settings of its own, as they stand in the entry, reaches the same
- * address with what it has of the server's. */
-static bool probe_is_detour(const struct mp_entry *entry)
+/* URLs beside the one that is called so. */
+struct urls {
+    char **list; /* NULL-ended */
+    size_t n, cap;
+    bool failed;
+};
+
+/* A proxy needs no scheme, and a login for it is no part of where it is. */
+static void proxy_place(const char *proxy, char out[URL_MAX + 8])
+{
+    char text[URL_MAX + 8];
+
+    snprintf(text, sizeof text, "%s%.*s", url_scheme(proxy) ? "" : "http://", URL_MAX,
+             proxy);
+    url_place(text, out, URL_MAX + 8);
+}
+
+static void add_url(void *arg, const char *name, const char *url)
+{
+    struct urls *urls = arg;
+    bool is_proxy = strcmp(name, "proxy") == 0;
+    char place[URL_MAX + 8];
+
+    if (strcmp(name, "url") == 0 || !*url || (is_proxy && strcmp(url, "none") == 0))
+        return;
+    if (is_proxy)
+        proxy_place(url, place);
+    if (!mp_grow(&urls->list, &urls->cap, urls->n + 2) ||
+        !(urls->list[urls->n] = mp_strdup(is_proxy ? place : url)))
+        urls->failed = true;
+    else
+        urls->list[++urls->n] = NULL;
+}
+
+/* A probe may have a "url" as well, and that is not the server's. */
+static void add_probe_url(void *arg, const char *name, const char *url)
+{
+    add_url(arg, strcmp(name, "url") == 0 ? "" : name, url);
+}
+
+/* The settings of the probe, as they stand in the entry; NULL: it has none. */
+static int entry_probe(const struct mp_entry *entry, mcplug_props **out,
+                       struct mcplug_error *err)
 {
     mp_view probe = mp_view_get(entry->json, "healthProbe");
     mcplug_props *props = mp_view_is_object(probe) ? mp_props_new() : NULL;
-    bool is = mp_view_is_object(probe) &&
-              (!props || mp_props_add_json(props, probe, "name", NULL) != MCPLUG_OK ||
-               is_detour(props));
+    int rc = MCPLUG_OK;
 
+    *out = NULL;
+    if (mp_view_is_object(probe))
+        rc = props ? mp_props_add_json(props, probe, "name", err) : mp_fail_nomem(err);
+    if (rc == MCPLUG_OK)
+        *out = mp_move(&props);
     mp_props_free(props);
-    return is;
+    return rc;
 }
 
-/* `sure`: it is known what it comes to. Else it can be blocked, but who knows if it is
- * allowed? */
-static int judge_props(const struct mcplug_config *config, const struct mp_entry *entry,
-                       const mcplug_props *props, bool sure, struct mcplug_error *err)
+/* The command line, and behind it names of variables; NULL: no memory. */
+static const char **words_of(const mcplug_props *props, const char *first,
+                             const char *const **env_names)
 {
-    const char *command = mp_props_get(props, "command"),
-               *cwd = mp_props_get(props, "cwd"), *image = mp_props_get(props, "image");
     const char *const *args = mp_props_list(props, "args");
-    const char *const *clean_up = mp_props_list(props, "cleanUp");
-    const char *const *env =
-        mp_props_list(props, "env"); /* name, value, name, value .. */
-    /* where its server starts unless it says otherwise; not on another machine */
-    char *home = entry && !mp_props_get(props, "host") &&
-                         mp_scope_needs_approval(entry->source->scope) &&
-                         entry->source->real
-                     ? mp_path_dir(entry->source->real)
-                     : NULL;
+    const char *const *env = mp_props_list(props, "env"); /* name, value, name, .. */
     size_t n = 0, m = 0;
 
     while (args[n])
@@ -352,26 +412,57 @@ static int judge_props(const struct mcplug_config *config, const struct mp_entry
     while (env[m])
         m++;
     const char **line = mp_alloc((n + 2 + m / 2 + 1) * sizeof *line);
-    const char **names = line ? line + n + 2 : NULL;
-    enum mp_verdict verdict = MP_NOT_ALLOWED;
-    if (line) {
-        line[0] = command ? command : image ? image : "";
-        memcpy(line + 1, args, n * sizeof *line);
-        for (size_t i = 0; i < m; i += 2)
-            names[i / 2] = env[i];
+    if (!line)
+        return NULL;
+    line[0] = first;
+    memcpy(line + 1, args, n * sizeof *line);
+    for (size_t i = 0; i < m; i += 2)
+        line[n + 2 + i / 2] = env[i];
+    *env_names = line + n + 2;
+    return line;
+}
+
+/* `sure`: it is known what it comes to. Else it can be blocked, but who knows if it is
+ * allowed? */
+static int judge_props(const struct judging *j, const struct mp_entry *entry,
+                       const mcplug_props *props, const mcplug_props *probe, bool sure,
+                       struct mcplug_error *err)
+{
+    const char *command = mp_props_get(props, "command"),
+               *cwd = mp_props_get(props, "cwd"), *image = mp_props_get(props, "image");
+    const char *const *clean_up = mp_props_list(props, "cleanUp"), *const *names = NULL;
+    struct urls urls = {.list = NULL};
+    /* where its server starts unless it says otherwise; not on another machine */
+    char *home = entry && !mp_props_get(props, "host") &&
+                         mp_scope_needs_approval(entry->source->scope) &&
+                         entry->source->real
+                     ? mp_path_dir(entry->source->real)
+                     : NULL;
+    const char **line = words_of(props, command ? command : image ? image : "", &names);
+
+    mp_props_each_url(props, add_url, &urls);
+    if (probe)
+        mp_props_each_url(probe, add_probe_url, &urls);
+    enum mp_verdict verdict = MP_ALLOWED;
+    bool failed = !line || urls.failed;
+    if (!failed) {
         struct mp_subject subject = {
             .name = entry ? entry->name : "",
-            .command = command || n ? line : NULL,
+            .command = command || line[1] ? line : NULL,
             .clean_up = clean_up[0] ? clean_up : NULL,
             .env = names,
+            .urls = (const char *const *)urls.list,
             .moved = is_relative(command) || is_relative(clean_up[0]) ||
                      (cwd && *cwd && !(home && strcmp(cwd, home) == 0)),
-            .detour = is_detour(props) || (entry && probe_is_detour(entry)) ||
+            .detour = is_detour(props) || (probe && is_detour(probe)) ||
                       (image && mp_policy_is_telling(names))};
-        verdict = judge_address(config, &subject, props);
+        verdict = judge_address(j, &subject, props);
     }
+    mp_free_list((const char *const *)urls.list);
     mp_free(line);
     mp_free(home);
+    if (failed)
+        return mp_fail_nomem(err);
     return verdict == MP_ALLOWED || (!sure && verdict == MP_NOT_ALLOWED)
                ? MCPLUG_OK
                : mp_fail(err, MCPLUG_EREFUSED, "%s", mp_verdict_text(verdict));
@@ -391,12 +482,61 @@ static bool has_policy(const struct mcplug_config *config, int *rc,
 }
 
 int mp_config_judge(const struct mcplug_config *config, const struct mp_entry *entry,
-                    const mcplug_props *props, bool is_found, struct mcplug_error *err)
+                    const mcplug_props *props, const mcplug_props *probe, bool is_found,
+                    struct mcplug_error *err)
 {
+    const struct judging j = {.config = config};
+    mcplug_props *own = NULL;
     int rc;
-    return has_policy(config, &rc, err)
-               ? judge_props(config, entry, props, !is_found, err)
-               : rc;
+
+    if (!has_policy(config, &rc, err))
+        return rc;
+    if (entry && !probe)
+        rc = entry_probe(entry, &own, err);
+    if (rc == MCPLUG_OK)
+        rc = judge_props(&j, entry, props, probe ? probe : own, !is_found, err);
+    mp_props_free(own);
+    return rc;
+}
+
+int mp_config_fence(const struct mcplug_config *config, const struct mp_entry *entry,
+                    mcplug_props *props, struct mcplug_error *err)
+{
+    const struct judging j = {.config = config, .fence = props};
+    int rc;
+
+    return has_policy(config, &rc, err) ? judge_props(&j, entry, props, NULL, true, err)
+                                        : rc;
+}
+
+int mp_config_fence_probe(const struct mcplug_config *config,
+                          const struct mp_entry *entry, const mcplug_props *props,
+                          mcplug_props *probe, struct mcplug_error *err)
+{
+    const struct judging j = {.config = config, .fence = probe, .is_probe = true};
+    int rc;
+
+    return has_policy(config, &rc, err) ? judge_props(&j, entry, props, probe, true, err)
+                                        : rc;
+}
+
+/* Settings that no row of the table has, and whose names say what they are. Those that
+ * only their module knows are judged with what it declares, when they are used. */
+static int put_urls(struct resolver *r, mcplug_props *props, struct mcplug_error *err)
+{
+    struct mp_walk w = mp_walk_into(r->entry->json);
+    mp_view name, value;
+    int rc = MCPLUG_OK;
+
+    while (rc == MCPLUG_OK && mp_walk_member(&w, &name, &value)) {
+        char *text = mp_key_find(name) ? NULL : mp_view_strdup(name);
+        if (text && mp_option_is_url(text, NULL))
+            rc = put_all(r, props, text, value, err);
+        else if (!text && !mp_key_find(name))
+            rc = mp_fail_nomem(err);
+        mp_free(text);
+    }
+    return rc;
 }
 
 /* The same of an entry, by what a policy looks at. Variables count once the entry may see
@@ -406,22 +546,28 @@ static int judge(const struct mp_entry *entry, bool approved, struct mcplug_erro
     struct resolver r = {.entry = entry,
                          .dir = entry->config->paths.cwd,
                          .is_far = mp_view_get(entry->json, "host").len != 0,
-                         .literal = !approved,
                          .names_only = true};
+    const struct judging j = {.config = entry->config};
     int rc;
 
     if (!has_policy(entry->config, &rc, err))
         return rc;
-    mcplug_props *props = mp_props_new();
+    mcplug_props *props = mp_props_new(), *probe = NULL;
     mp_str_init(&r.names, NAMES_MAX);
-    rc = props ? MCPLUG_OK : mp_fail_nomem(err);
-    for (const struct mp_key *k = mp_keys; rc == MCPLUG_OK && k->name; k++)
+    rc = props ? entry_probe(entry, &probe, err) : mp_fail_nomem(err);
+    for (const struct mp_key *k = mp_keys; rc == MCPLUG_OK && k->name; k++) {
+        r.literal = !approved || k->ours; /* nothing is put into those */
         if (k->judged)
             rc = put_all(&r, props, k->name, mp_view_get(entry->json, k->name), err);
+    }
+    r.literal = !approved;
     if (rc == MCPLUG_OK)
-        rc = judge_props(entry->config, entry, props, approved, err);
+        rc = put_urls(&r, props, err);
+    if (rc == MCPLUG_OK)
+        rc = judge_props(&j, entry, props, probe, approved, err);
     mp_str_clear(&r.names);
     mp_props_free(props);
+    mp_props_free(probe);
     return rc;
 }
 

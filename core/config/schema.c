@@ -236,7 +236,9 @@ static void check_option(struct mp_entry *entry, const struct mcplug_option *o, 
     int64_t number;
 
     snprintf(below, sizeof below, ".%.64s", o->name);
-    if (strcmp(o->type, "list") == 0) {
+    if (strcmp(o->type, MP_ADDRESSES) == 0) {
+        mp_entry_complain(entry, false, below, v, "cannot be set: it is the policy's");
+    } else if (strcmp(o->type, "list") == 0) {
         mp_check_strings(entry, below, v);
     } else if (strcmp(o->type, "map") == 0) {
         mp_check_map(entry, below, v);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "connect/target.h"
 
 #include <stdio.h>
 
@@ -86,6 +87,20 @@ int mp_connector_type(struct mp_connector *c, const char *type, const char *url,
 
 /* ---- opening ---- */
 
+/* The last word, on what will be dialled: all that was put in, on top and found is in it,
+ * and its module has said which settings are URLs. */
+static int judge(const struct mp_endpoint *at, mcplug_props *props,
+                 struct mcplug_error *err)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    int r = mp_target_judge(at->target, props, at->place != NULL, &why);
+
+    if (r == MCPLUG_OK)
+        r = mp_target_fence(at->target, props, &why);
+    return r == MCPLUG_OK ? r
+                          : mp_fail(err, r, "Cannot use this MCP server: %s", why.text);
+}
+
 int mp_connector_open(struct mp_connector *c, const struct mp_endpoint *at,
                       const struct mp_session_options *options, const char *name,
                       struct mp_identity *id,
@@ -96,7 +111,7 @@ int mp_connector_open(struct mp_connector *c, const struct mp_endpoint *at,
     const mcplug_settings *settings = at->settings;
     const struct mp_offer *offer = at->offer;
     struct mp_session_options o = *options;
-    mcplug_props *props;
+    mcplug_props *props = NULL;
     int r = MCPLUG_OK;
 
     if (!offer)
@@ -108,8 +123,12 @@ int mp_connector_open(struct mp_connector *c, const struct mp_endpoint *at,
                     offer->feature.name);
     if (r == MCPLUG_OK)
         r = mp_connector_check(offer, settings->props, &props, err);
-    if (r != MCPLUG_OK)
+    if (r == MCPLUG_OK)
+        r = judge(at, props, err);
+    if (r != MCPLUG_OK) {
+        mp_props_free(props);
         return r;
+    }
     o.timeout_ms = o.timeout_ms ? o.timeout_ms : c->connect_ms;
     o.tool_ms = o.tool_ms ? o.tool_ms : c->tool_ms;
     if (at->place) {

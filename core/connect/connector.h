@@ -26,8 +26,11 @@ struct mp_connector {
     size_t n_eras;
 };
 
+struct mp_target;
+
 /* How a server is reached at this start. borrow, all of it */
 struct mp_endpoint {
+    const struct mp_target *target; /* whose it is, for the policy; NULL: none is asked */
     const mcplug_settings *settings;
     const struct mp_offer *offer;     /* the transport; NULL: to be found */
     const struct mcplug_place *place; /* that a locator found; NULL: none was asked */

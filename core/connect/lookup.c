@@ -78,9 +78,8 @@ static int accept(const struct mp_lookup *l, const char *locator,
     if (l->target->entry)
         r = mp_entry_set_cwd(l->target->entry, (*out)->feature.options,
                              place->settings->props, &why);
-    if (r == MCPLUG_OK && l->target->config)
-        r = mp_config_judge(l->target->config, l->target->entry, place->settings->props,
-                            true, &why);
+    if (r == MCPLUG_OK)
+        r = mp_target_judge(l->target, place->settings->props, true, &why);
     return r == MCPLUG_OK
                ? r
                : mp_fail(err, r, "%s: the server that it found: %s", locator, why.text);
@@ -90,7 +89,7 @@ static void on_place(void *arg, const struct mcplug_place *place,
                      const struct mcplug_error *why)
 {
     struct mp_lookup *l = arg;
-    struct mp_endpoint at = {.place = place};
+    struct mp_endpoint at = {.target = l->target, .place = place};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     const struct mp_offer *locator = locator_of(l->connector, l->target);
 
@@ -116,6 +115,8 @@ static int locate(struct mp_lookup *l, const struct mp_offer *locator,
     int r = mp_connector_check(locator, s->props, &props, err);
 
     l->since = mp_loop_now(l->connector->loop);
+    if (r == MCPLUG_OK)
+        r = mp_target_judge(l->target, props, false, err);
     if (r == MCPLUG_OK)
         r = mp_locate_start(&l->connector->searches, locator, props, l->ms, on_place, l,
                             &l->locate, err);
@@ -154,7 +155,8 @@ static void look_up(void *arg)
 static void on_looked_up(void *arg, int status)
 {
     struct mp_lookup *l = arg;
-    struct mp_endpoint at = {.settings = l->settings,
+    struct mp_endpoint at = {.target = l->target,
+                             .settings = l->settings,
                              .offer = mp_target_offer(l->target)};
 
     l->is_working = false;

@@ -12,6 +12,7 @@ static void target_free(struct mp_target *t)
     mcplug_settings_free(t->overlay);
     mp_props_free(t->variables);
     mcplug_config_free(t->config);
+    mcplug_config_free(t->judge);
     while (t->vaults) {
         struct mp_target_vault *v = t->vaults;
         t->vaults = v->next;
@@ -43,7 +44,7 @@ static int judge_in_place(const struct mcplug_config *config,
                        "this server is not allowed by enterprise policy: only those of "
                        "%s are",
                        config->paths.managed);
-    int r = mp_config_judge(config, NULL, settings->props, false, &why);
+    int r = mp_config_judge(config, NULL, settings->props, NULL, false, &why);
     return r == MCPLUG_OK ? r
                           : mp_fail(err, MCPLUG_EREFUSED,
                                     "Cannot use this MCP server: %s", why.text);
@@ -63,6 +64,7 @@ int mp_target_of_settings(const mcplug_settings *settings, struct mcplug_config 
     }
     t->refs = 1;
     t->config = policy ? mp_config_ref(policy) : NULL;
+    t->judge = policy && policy->policy ? mp_config_ref(policy) : NULL;
     t->hash = mp_props_hash(t->settings->props);
     *out = t;
     return MCPLUG_OK;
@@ -74,7 +76,7 @@ int mp_target_of_settings(const mcplug_settings *settings, struct mcplug_config 
 static int find_transport(struct mp_connector *c, const struct mp_entry *entry,
                           const struct mp_offer **out, struct mcplug_error *err)
 {
-    static const struct mcplug_option only_url[] = {{"url", "string", "", ""},
+    static const struct mcplug_option only_url[] = {{"url", "url", "", ""},
                                                     {NULL, NULL, NULL, NULL}};
     struct mp_resolved first;
     char *type = NULL;
@@ -214,10 +216,12 @@ int mp_target_of_entry(struct mp_connector *c, struct mcplug_config *config,
                                     &t->settings, err);
     /* What is put on top counts as much; and a key that the type does not know, and which
      * an allow rule is about, does not. */
-    if (r == MCPLUG_OK &&
-        mp_config_judge(config, entry, t->settings->props, false, &why) != MCPLUG_OK)
+    if (r == MCPLUG_OK && mp_config_judge(config, entry, t->settings->props, NULL, false,
+                                          &why) != MCPLUG_OK)
         r = mp_fail(err, MCPLUG_EREFUSED, "Cannot use MCP server \"%s\": %s", entry->name,
                     why.text);
+    t->judge = config->policy ? mp_config_ref(config) : NULL;
+    t->judged = entry;
     t->has_secrets = resolved->has_secrets;
     t->is_elsewhere = overlay && mp_props_get(overlay->props, "url");
     /* A URL that was put on top may lead to a locator. */
@@ -231,6 +235,35 @@ int mp_target_of_entry(struct mp_connector *c, struct mcplug_config *config,
     t->hash = mp_props_hash(t->settings->props);
     *out = t;
     return MCPLUG_OK;
+}
+
+/* ---- what it comes to ---- */
+
+int mp_target_judge(const struct mp_target *t, const mcplug_props *props, bool is_found,
+                    struct mcplug_error *err)
+{
+    return t && t->judge
+               ? mp_config_judge(t->judge, t->judged, props, NULL, is_found, err)
+               : MCPLUG_OK;
+}
+
+int mp_target_fence(const struct mp_target *t, mcplug_props *props,
+                    struct mcplug_error *err)
+{
+    return t && t->judge ? mp_config_fence(t->judge, t->judged, props, err) : MCPLUG_OK;
+}
+
+int mp_target_judge_probe(const struct mp_target *t, mcplug_props *probe,
+                          struct mcplug_error *err)
+{
+    const mcplug_props *props = t ? t->settings->props : NULL;
+    int r = MCPLUG_OK;
+
+    if (t && t->judge)
+        r = mp_config_judge(t->judge, t->judged, props, probe, false, err);
+    if (t && t->judge && r == MCPLUG_OK)
+        r = mp_config_fence_probe(t->judge, t->judged, props, probe, err);
+    return r;
 }
 
 /* ---- what it is ---- */
@@ -255,9 +288,18 @@ static bool same_source(const struct mp_target *a, const struct mp_target *b)
                : !a->entry && !b->entry && a->config == b->config;
 }
 
+/* What a name may lead to depends on the rules, and these may be about a server's name.
+ */
+static bool same_rules(const struct mp_target *a, const struct mp_target *b)
+{
+    return !a->judge || !b->judge ? !a->judge && !b->judge
+                                  : mp_text_same(a->judged ? a->judged->name : NULL,
+                                                 b->judged ? b->judged->name : NULL);
+}
+
 bool mp_target_equal(const struct mp_target *a, const struct mp_target *b)
 {
-    return a->hash == b->hash && same_source(a, b) &&
+    return a->hash == b->hash && same_source(a, b) && same_rules(a, b) &&
            mp_text_same(a->settings->type, b->settings->type) &&
            mp_props_equal(a->settings->props, b->settings->props);
 }

@@ -33,6 +33,17 @@ const struct mp_offer *mp_target_offer(const struct mp_target *target);
 /* Would the same server be reached, with the same secrets? */
 bool mp_target_equal(const struct mp_target *a, const struct mp_target *b);
 
+/* What the policy says of settings as they are about to be used, with what their module
+ * declares; `is_found`: a locator made them. `t` may be NULL: nobody is asked. */
+int mp_target_judge(const struct mp_target *t, const mcplug_props *props, bool is_found,
+                    struct mcplug_error *err);
+/* Adds the addresses that the policy denies, for their module, to such settings. */
+int mp_target_fence(const struct mp_target *t, mcplug_props *props,
+                    struct mcplug_error *err);
+/* Both for the settings of a health check of that server. */
+int mp_target_judge_probe(const struct mp_target *t, mcplug_props *probe,
+                          struct mcplug_error *err);
+
 /* ---- lookup.c ---- */
 
 /* What is found out anew at each start: secrets, on a thread of the pool, for a keyring

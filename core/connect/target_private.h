@@ -19,6 +19,10 @@ struct mp_target {
     bool has_secrets;
     uint64_t hash;
 
+    /* The policy that judges what it comes to; NULL: there is none. */
+    struct mcplug_config *judge;
+    const struct mp_entry *judged; /* NULL: it was given in place */
+
     /* For what is looked up at each start. `config` NULL: there is nothing that could
      * be, or nobody to judge it; `entry` NULL: its settings were given in place. */
     struct mcplug_config *config;

@@ -18,6 +18,7 @@ struct mcplug_props {
     struct setting *settings;
     size_t n, cap;
     const struct mcplug_option *options; /* once checked; borrowed for ever */
+    bool denies; /* addresses that the policy set, see mp_props_deny() */
 };
 
 /* ---- storage ---- */
@@ -236,10 +237,12 @@ static mcplug_props *copy_some(const mcplug_props *props, bool all,
             ok = add_setting(copy, s->name, s->shape, (const char *const *)s->items,
                              s->n) == MCPLUG_OK;
     }
-    if (ok)
+    if (ok) {
         copy->options = props->options;
-    else
+        copy->denies = props->denies;
+    } else {
         mp_props_free(mp_move(&copy));
+    }
     return copy;
 }
 
@@ -269,6 +272,11 @@ const char *mp_props_get(const mcplug_props *props, const char *name)
     return given ? o->fallback : NULL;
 }
 
+bool mp_props_is_set(const mcplug_props *props, const char *name)
+{
+    return find(props, name) != NULL;
+}
+
 int64_t mp_props_int(const mcplug_props *props, const char *name, int64_t fallback)
 {
     const char *text = mp_props_get(props, name);
@@ -289,6 +297,43 @@ const char *const *mp_props_list(const mcplug_props *props, const char *name)
     static const char *const none[] = {NULL};
     const struct setting *s = find(props, name);
     return s && s->shape != MP_VALUE ? (const char *const *)s->items : none;
+}
+
+void mp_props_each_url(const mcplug_props *props,
+                       void (*fn)(void *arg, const char *name, const char *url),
+                       void *arg)
+{
+    const struct mcplug_option *o = props->options;
+
+    for (size_t i = 0; i < props->n; i++) {
+        const struct setting *s = &props->settings[i];
+        const struct mcplug_option *declared = option(o, s->name);
+        if (s->shape == MP_VALUE &&
+            mp_option_is_url(s->name, declared ? declared->type : NULL))
+            fn(arg, s->name, s->items[0]);
+    }
+    for (size_t i = 0; o && i < MP_OPTIONS_MAX && o[i].name; i++)
+        if (mp_option_is_url(o[i].name, o[i].type) && !find(props, o[i].name) &&
+            mp_props_get(props, o[i].name))
+            fn(arg, o[i].name, mp_props_get(props, o[i].name));
+}
+
+int mp_props_deny(mcplug_props *props, const char *address)
+{
+    const struct mcplug_option *o = props->options;
+    size_t i = 0;
+
+    while (o && i < MP_OPTIONS_MAX && o[i].name && strcmp(o[i].type, MP_ADDRESSES) != 0)
+        i++;
+    if (!o || i == MP_OPTIONS_MAX || !o[i].name)
+        return MCPLUG_ENOTSUP;
+    const char *const *known = mp_props_list(props, o[i].name);
+    for (; props->denies && *known; known++)
+        if (strcmp(*known, address) == 0)
+            return MCPLUG_OK;
+    int r = mp_props_add(props, o[i].name, address);
+    props->denies |= r == MCPLUG_OK;
+    return r;
 }
 
 /* ---- checking ---- */
@@ -312,7 +357,8 @@ static int fail_unknown(const char *name, const struct mcplug_option *options,
 {
     const char *best = NULL;
     for (size_t i = 0; options && i < MP_OPTIONS_MAX && options[i].name; i++)
-        mp_nearest(name, options[i].name, &best);
+        if (strcmp(options[i].type, MP_ADDRESSES) != 0) /* people cannot set it */
+            mp_nearest(name, options[i].name, &best);
     return mp_fail(err, MCPLUG_ECONFIG, "%s: unknown setting \"%s\"%s%s%s", what,
                    show(name).text, best ? "; did you mean \"" : "", best ? best : "",
                    best ? "\"?" : "");
@@ -359,8 +405,13 @@ int mp_props_check(mcplug_props *props, const struct mcplug_option *options,
     for (size_t i = 0; r == MCPLUG_OK && i < props->n; i++) {
         const struct setting *s = &props->settings[i];
         const struct mcplug_option *o = option(options, s->name);
-        r = o ? check_setting(s, o, what, err)
-              : fail_unknown(s->name, options, what, err);
+        if (o && strcmp(o->type, MP_ADDRESSES) == 0 && !props->denies)
+            r = mp_fail(err, MCPLUG_ECONFIG,
+                        "%s: the setting \"%s\" cannot be set: it is the policy's", what,
+                        s->name);
+        else
+            r = o ? check_setting(s, o, what, err)
+                  : fail_unknown(s->name, options, what, err);
     }
     if (r != MCPLUG_OK)
         return r;

@@ -35,9 +35,20 @@ int mp_props_put(mcplug_props *props, const char *name, const char *key,
 const char *mp_props_get(const mcplug_props *props, const char *name);
 int64_t mp_props_int(const mcplug_props *props, const char *name, int64_t fallback);
 const char *const *mp_props_list(const mcplug_props *props, const char *name);
+/* Was it given, so that it is no fallback? */
+bool mp_props_is_set(const mcplug_props *props, const char *name);
 /* The value that a map has for `key`; NULL: none. */
 const char *mp_props_map_get(const mcplug_props *props, const char *name,
                              const char *key);
+/* Calls `fn` for each setting that is a URL, be it by what its module declares, once that
+ * is attached, or by its name; also for a fallback. borrow */
+void mp_props_each_url(const mcplug_props *props,
+                       void (*fn)(void *arg, const char *name, const char *url),
+                       void *arg);
+/* Adds an address that must not be connected to, HOST:PORT as in ip.h, to the setting
+ * that takes them, once options are attached. MCPLUG_ENOTSUP: there is none. A check
+ * refuses such a setting that came in by another way. */
+int mp_props_deny(mcplug_props *props, const char *address);
 /* Forgets the setting of that name, if there is one. */
 void mp_props_drop(mcplug_props *props, const char *name);
 /* Each setting of `from` takes the place of that of the same name, whatever its shape;

@@ -332,9 +332,20 @@ static int check_url(const struct mcplug_feature *f, const char *url,
                    f->name, parts.scheme);
 }
 
+/* What it comes to counts, whoever set it: the entry, or the program that opened it. */
+static int judge(const struct mp_target *target, mcplug_props *props, const char *what,
+                 struct mcplug_error *err)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    int r = mp_target_judge_probe(target, props, &why);
+
+    return r == MCPLUG_OK ? r : mp_fail(err, r, "%s: %s", what, why.text);
+}
+
 /* `own` are those that were given for the probe itself. give `out` */
-static int make_settings(const struct mcplug_feature *f, const mcplug_props *own,
-                         const char *url, const struct mp_session *s, mcplug_props **out,
+static int make_settings(const struct mcplug_feature *f, const struct mp_target *target,
+                         const mcplug_props *own, const char *url,
+                         const struct mp_session *s, mcplug_props **out,
                          struct mcplug_error *err)
 {
     const struct mcplug_option *o = f->options;
@@ -358,13 +369,15 @@ static int make_settings(const struct mcplug_feature *f, const mcplug_props *own
     if (r == MCPLUG_OK)
         r = mp_props_check(props, f->options, what, err);
     if (r == MCPLUG_OK)
+        r = judge(target, props, what, err);
+    if (r == MCPLUG_OK)
         *out = mp_move(&props);
     mp_props_free(props);
     return r;
 }
 
-int mp_probe_check(struct mp_catalogue *catalogue, const char *name, const char *url,
-                   struct mcplug_error *err)
+int mp_probe_check(struct mp_catalogue *catalogue, const struct mp_target *target,
+                   const char *name, const char *url, struct mcplug_error *err)
 {
     const struct mp_offer *offer = NULL;
     mcplug_props *settings = NULL, *own = NULL;
@@ -373,7 +386,7 @@ int mp_probe_check(struct mp_catalogue *catalogue, const char *name, const char 
         return MCPLUG_OK;
     int r = find(catalogue, name, &offer, &own, err);
     if (r == MCPLUG_OK)
-        r = make_settings(&offer->feature, own, url, NULL, &settings, err);
+        r = make_settings(&offer->feature, target, own, url, NULL, &settings, err);
     mp_props_free(own);
     mp_props_free(settings);
     return r;
@@ -436,7 +449,8 @@ int mp_probe_start(const struct mp_probe_options *o,
     mcplug_props *own = NULL;
     int r = o->name ? find(o->catalogue, o->name, &offer, &own, err) : MCPLUG_OK;
     if (r == MCPLUG_OK && offer)
-        r = make_settings(&offer->feature, own, o->url, o->session, &c->settings, err);
+        r = make_settings(&offer->feature, o->target, own, o->url, o->session,
+                          &c->settings, err);
     mp_props_free(own);
     if (r == MCPLUG_OK) {
         c->ops = offer ? offer->feature.ops : &own_ops;

@@ -588,8 +588,9 @@ static void start(struct mp_keeper *k)
     s->started_at = mp_loop_now(r->o.loop);
     s->restarts += k->was_ready;
     s->said[0] = '\0';
-    int result = mp_probe_check(r->o.catalogue, s->probe, s->probe_url, &err);
-    const struct mp_endpoint at = {.settings = mp_target_settings(s->target),
+    int result = mp_probe_check(r->o.catalogue, s->target, s->probe, s->probe_url, &err);
+    const struct mp_endpoint at = {.target = s->target,
+                                   .settings = mp_target_settings(s->target),
                                    .offer = mp_target_offer(s->target)};
     if (result == MCPLUG_OK && mp_lookup_needed(r->o.connector, s->target))
         result = mp_lookup_start(r->o.connector, s->target, s->o.timeout_ms, on_looked_up,
@@ -702,6 +703,7 @@ static int check(struct mp_health *h, struct mcplug_error *err)
         .log = s->registry->o.log,
         .catalogue = s->registry->o.catalogue,
         .session = s->session,
+        .target = s->target,
         .name = s->probe,
         .url = s->probe_url,
         .timeout_ms = MP_HEALTH_CHECK_MS,

@@ -40,8 +40,10 @@ typedef struct mcplug_fetch_request mcplug_fetch_request;
          "client certificate, if the server requires one (PEM)"},                        \
         {"keyFile", "string", "", "its private key (PEM)"},                              \
         {"insecure", "bool", "false", "accept any certificate of the server"},           \
-        {"proxy", "string", "",                                                          \
+        {"proxy", "url", "",                                                             \
          "URL of a proxy; none: use no proxy, not even the environment's"},              \
+        {"denyAddresses", "addresses", "",                                               \
+         "set by the policy: what must not be connected to"},                            \
     {                                                                                    \
         "connectTimeout", "duration", "30s", "time-out of the network connection"        \
     }

@@ -415,7 +415,10 @@ struct mcplug_service_ops {
 struct mcplug_option {
     const char *name;     /* NULL ends the list */
     const char *type;     /* "string" "int" "bool" "duration" "bytes" "secret"
-                             "list" "map" */
+                             "list" "map"; since minor 4 "url": a string that says where
+                             to connect to, which the administrator's policy judges,
+                             "addresses": a list that the core sets and people cannot,
+                             of what must not be connected to */
     const char *fallback; /* NULL: required, but for lists and maps; "": none */
     const char *help;
 };

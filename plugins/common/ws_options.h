@@ -14,6 +14,8 @@
         {"caFile", "string", "", "certificates to trust instead of the system's (PEM)"}, \
         {"certFile", "string", "", "client certificate and its chain (PEM)"},            \
         {"keyFile", "string", "", "its private key (PEM), if not in certFile"},          \
+        {"denyAddresses", "addresses", "",                                               \
+         "set by the policy: what must not be connected to"},                            \
     {                                                                                    \
         "insecure", "bool", "false", "accept any certificate of the server"              \
     }

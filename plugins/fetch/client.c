@@ -75,6 +75,39 @@ static int take(struct mcplug_fetch_client *client, const mcplug_props *settings
     return 0;
 }
 
+static int take_denied(struct mcplug_fetch_client *client, const mcplug_props *settings)
+{
+    const struct mcplug_host *host = client->host;
+    const char *const *list = host->diag->prop_list(settings, "denyAddresses");
+    size_t n = 0;
+    while (list[n] != NULL)
+        n++;
+    if (n == 0)
+        return 0;
+    client->denied = host->mem->alloc((n + 1) * sizeof *client->denied);
+    for (size_t i = 0; client->denied != NULL && i < n; i++) {
+        client->denied[i] = host->mem->alloc(strlen(list[i]) + 1);
+        if (client->denied[i] == NULL)
+            return -1;
+        strcpy(client->denied[i], list[i]);
+    }
+    return client->denied != NULL ? 0 : -1;
+}
+
+int fetch_is_denied(struct mcplug_fetch_request *f, const struct sockaddr *to)
+{
+    const char *const *denied = (const char *const *)f->client->denied;
+    return denied != NULL && ip_is_denied_socket(denied, to, f->denied);
+}
+
+int fetch_is_denied_peer(struct mcplug_fetch_request *f, const char *ip, int port)
+{
+    const char *const *denied = (const char *const *)f->client->denied;
+    unsigned char address[IP_BYTES];
+    return denied != NULL && ip != NULL && ip_read(ip, address) &&
+           ip_is_denied(denied, address, (unsigned)port, f->denied);
+}
+
 /* curl reads https_proxy, HTTPS_PROXY, ALL_PROXY and NO_PROXY itself, and http_proxy in
  * small letters only, because HTTP_PROXY is what a CGI program gets from a request. */
 const char *fetch_proxy(const struct mcplug_fetch_client *client, const struct url *url)
@@ -113,7 +146,8 @@ static int set_up(struct mcplug_fetch_client *client, const mcplug_props *settin
     if (take(client, settings, "caFile", &client->ca) != 0 ||
         take(client, settings, "certFile", &client->cert) != 0 ||
         take(client, settings, "keyFile", &client->key) != 0 ||
-        take(client, settings, "proxy", &client->proxy) != 0)
+        take(client, settings, "proxy", &client->proxy) != 0 ||
+        take_denied(client, settings) != 0)
         return out_of_memory(client->host, err);
     int r = set_headers(client, settings, err);
     if (r == MCPLUG_OK && fetch_loop_init(client) != 0)
@@ -159,5 +193,8 @@ void fetch_client_free(mcplug_fetch_client *client)
     mem->free(client->cert);
     mem->free(client->key);
     mem->free(client->proxy);
+    for (size_t i = 0; client->denied != NULL && client->denied[i] != NULL; i++)
+        mem->free(client->denied[i]);
+    mem->free(client->denied);
     mem->free(client);
 }

@@ -89,6 +89,7 @@ struct mcplug_fetch_client {
     struct curl_slist *fixed; /* header lines of every request to the origin */
     char user_agent[64];      /* our own; that of the settings is among `fixed` */
     char *ca, *cert, *key, *proxy;
+    char **denied; /* addresses that the policy denies; NULL-ended; NULL: none */
     int insecure;
     long connect_ms;
     struct fetch_cookie *cookies; /* NULL: none so far */
@@ -156,9 +157,10 @@ struct mcplug_fetch_request {
     char *location;
     unsigned left_out; /* bits: values that are too long; behind them the location */
     const char *url;
-    char *moved;        /* where it is after a redirect */
-    int code;           /* ours, when we ended it .. */
-    const char *reason; /* .. and why; static text */
+    char *moved;          /* where it is after a redirect */
+    int code;             /* ours, when we ended it .. */
+    const char *reason;   /* .. and why; static text */
+    char denied[IP_TEXT]; /* an address that it was not let connect to; "": none */
     char problem[CURL_ERROR_SIZE];
     struct curl_slist *lines; /* with their text behind them */
     struct curl_slist cookie; /* before them, if it has a text */
@@ -172,6 +174,11 @@ int fetch_client_new(void *ctx, const mcplug_props *settings, const char *url,
 void fetch_client_free(mcplug_fetch_client *client);
 /* The proxy for that address: "" none, NULL what curl finds in the environment. */
 const char *fetch_proxy(const struct mcplug_fetch_client *client, const struct url *url);
+
+/* Does the policy deny that address, before and after it is connected to? The request
+ * takes note. */
+int fetch_is_denied(struct mcplug_fetch_request *f, const struct sockaddr *to);
+int fetch_is_denied_peer(struct mcplug_fetch_request *f, const char *ip, int port);
 
 /* ---- request.c ---- */
 

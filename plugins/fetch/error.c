@@ -95,6 +95,15 @@ void fetch_explain(const struct mcplug_fetch_request *f, CURLcode code,
         diag->fail(why, MCPLUG_EREFUSED, "TLS with %s failed: %s", host, text);
         return;
     }
+    if (f->denied[0] != '\0' &&
+        (code == CURLE_COULDNT_CONNECT || code == CURLE_ABORTED_BY_CALLBACK)) {
+        diag->fail(
+            why, MCPLUG_EREFUSED,
+            "cannot connect to %s port %u: its address %s is blocked by enterprise "
+            "policy",
+            host, peer->port, f->denied);
+        return;
+    }
     long sent = 0;
     curl_easy_getinfo(f->easy, CURLINFO_REQUEST_SIZE, &sent);
     if (code == CURLE_COULDNT_CONNECT && sent > 0) { /* curl's own second try */

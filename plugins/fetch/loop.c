@@ -275,10 +275,15 @@ static int renumbered(struct mcplug_fetch_client *client, int fd)
 curl_socket_t fetch_open_socket(void *arg, curlsocktype purpose,
                                 struct curl_sockaddr *address)
 {
-    const struct mcplug_fetch_request *f = arg;
+    struct mcplug_fetch_request *f = arg;
     struct mcplug_fetch_client *client = f->client;
     struct stat now;
     (void)purpose;
+
+    if (fetch_is_denied(f, &address->addr)) {
+        errno = EACCES;
+        return CURL_SOCKET_BAD;
+    }
 
     if (fetch_must_not_try(f)) {
         errno = ECONNRESET;

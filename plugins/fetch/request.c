@@ -79,8 +79,8 @@ static int may_have_left(const struct mcplug_fetch_request *f)
 static int on_again(void *arg, char *ip, char *local_ip, int port, int local_port)
 {
     struct mcplug_fetch_request *f = arg;
-    (void)ip, (void)local_ip, (void)port, (void)local_port;
-    int stops = fetch_must_not_try(f);
+    (void)local_ip, (void)local_port;
+    int stops = fetch_must_not_try(f) || fetch_is_denied_peer(f, ip, port);
     f->tries++;
     return stops ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
@@ -292,7 +292,7 @@ static CURLcode set_method(struct mcplug_fetch_request *f)
 static int begin(struct mcplug_fetch_request *f)
 {
     CURL *e = f->easy;
-    f->problem[0] = '\0';
+    f->problem[0] = f->denied[0] = '\0';
     f->code = MCPLUG_OK;
     f->header_bytes = 0;
     f->decoded = 0;

@@ -208,7 +208,7 @@ static int http_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
 }
 
 static const struct mcplug_option options[] = {
-    {"url", "string", NULL, "http://HOST[:PORT]/PATH or https://.."},
+    {"url", "url", NULL, "http://HOST[:PORT]/PATH or https://.."},
     WEB_OPTIONS,
     {NULL, NULL, NULL, NULL},
 };

@@ -120,7 +120,7 @@ static void probe_destroy(void *p)
 }
 
 const struct mcplug_option http_probe_options[] = {
-    {"healthUrl", "string", NULL, "http://HOST[:PORT]/PATH or https://.."},
+    {"healthUrl", "url", NULL, "http://HOST[:PORT]/PATH or https://.."},
     MCPLUG_FETCH_OPTIONS,
     {NULL, NULL, NULL, NULL},
 };

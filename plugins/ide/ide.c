@@ -178,8 +178,7 @@ static int locate(void *ctx, const struct dialect *dialect, const mcplug_props *
 /* ---- the dialects ---- */
 
 #define IDE_OPTIONS                                                                      \
-    {"url", "string", "",                                                                \
-     "where the editor listens; found by its lock file by default"},                     \
+    {"url", "url", "", "where the editor listens; found by its lock file by default"},   \
         {"authToken", "secret", "", "the editor's token, 10 to 500 ASCII characters"},   \
     {                                                                                    \
         "ideName", "string", "", "use the editor of this name"                           \

@@ -59,7 +59,8 @@ int socket_address_tcp(const struct mcplug_host *host, const mcplug_props *setti
     const char *node = text_of(host, settings, "host");
     const char *url = text_of(host, settings, "url");
     int64_t port = host->diag->prop_int(settings, "port", 0);
-    *out = (struct socket_address){.text = ""};
+    *out = (struct socket_address){.denied =
+                                       host->diag->prop_list(settings, "denyAddresses")};
     if (node[0] != '\0') {
         if (strlen(node) >= sizeof out->node)
             return host->diag->fail(err, MCPLUG_ECONFIG, "tcp: host is too long");

@@ -12,6 +12,7 @@ struct socket_address {
     struct sockaddr_un un; /* of "unix" */
     char node[256];        /* of "tcp" */
     char port[8];
+    const char *const *denied; /* addresses, see ../common/ip.h; NULL: none */
 };
 
 /* From the setting `path`, or from `url` = unix:PATH. */

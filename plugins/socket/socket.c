@@ -8,6 +8,7 @@
  */
 #include "../common/fds.h"
 #include "address.h"
+#include "../common/ip.h"
 #include "../common/lookup.h"
 
 #include <errno.h>
@@ -157,13 +158,26 @@ static int dial(struct link *l, const struct sockaddr *to, socklen_t len,
     return fail_os(l, err, MCPLUG_EREFUSED, os_error, "cannot connect to");
 }
 
+/* The administrator's policy denies it, whatever name led there. */
+static int fail_denied(const struct link *l, const char *address,
+                       struct mcplug_error *err)
+{
+    return l->host->diag->fail(
+        err, MCPLUG_EREFUSED,
+        "cannot connect to %s: its address %s is blocked by enterprise policy",
+        l->where.text, address);
+}
+
 /* Goes on to the next address; `why` ends up as the last one's failure. */
 static void dial_next(struct link *l, struct mcplug_error *why)
 {
+    char denied[IP_TEXT];
     while (l->untried != NULL) {
         struct addrinfo *to = l->untried;
         l->untried = to->ai_next;
-        if (dial(l, to->ai_addr, to->ai_addrlen, why) == MCPLUG_OK)
+        if (ip_is_denied_socket(l->where.denied, to->ai_addr, denied))
+            fail_denied(l, denied, why);
+        else if (dial(l, to->ai_addr, to->ai_addrlen, why) == MCPLUG_OK)
             return;
     }
     end(l, why);
@@ -186,9 +200,17 @@ static void on_lookup(void *arg, struct addrinfo *found, const char *reason, int
 static void connected_or_not(struct link *l)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
+    char denied[IP_TEXT];
     int os_error = 0;
     socklen_t len = sizeof os_error;
     getsockopt(l->fd, SOL_SOCKET, SO_ERROR, &os_error, &len);
+    if (os_error == 0 && l->where.denied != NULL &&
+        ip_is_denied_peer(l->where.denied, l->fd, denied)) {
+        hang_up(l);
+        fail_denied(l, denied, &why);
+        dial_next(l, &why);
+        return;
+    }
     if (os_error == 0 && l->host->loop->watch_update(l->watch, MCPLUG_READABLE) != 0)
         os_error = EIO;
     if (os_error != 0) {
@@ -319,14 +341,16 @@ static void socket_fini(void *ctx)
 
 static const struct mcplug_option unix_options[] = {
     {"path", "string", "", "the socket's path; this or url is needed"},
-    {"url", "string", "", "unix:PATH"},
+    {"url", "url", "", "unix:PATH"},
     {NULL, NULL, NULL, NULL},
 };
 
 static const struct mcplug_option tcp_options[] = {
     {"host", "string", "", "name or address; host and port, or url, are needed"},
     {"port", "int", "", "1 to 65535"},
-    {"url", "string", "", "tcp:HOST:PORT, tcp://HOST:PORT, tcp:[IPV6]:PORT"},
+    {"url", "url", "", "tcp:HOST:PORT, tcp://HOST:PORT, tcp:[IPV6]:PORT"},
+    {"denyAddresses", "addresses", "",
+     "set by the policy: what must not be connected to"},
     {NULL, NULL, NULL, NULL},
 };
 

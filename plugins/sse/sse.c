@@ -196,7 +196,7 @@ static int sse_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
 }
 
 static const struct mcplug_option options[] = {
-    {"url", "string", NULL, "URL of the stream: http://HOST[:PORT]/PATH or https://.."},
+    {"url", "url", NULL, "URL of the stream: http://HOST[:PORT]/PATH or https://.."},
     WEB_OPTIONS,
     {NULL, NULL, NULL, NULL},
 };

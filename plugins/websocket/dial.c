@@ -2,6 +2,7 @@
 #include "dial.h"
 
 #include "../common/fds.h"
+#include "../common/ip.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -15,6 +16,7 @@ struct ws_dial {
     const struct mcplug_host *host;
     mcplug_self *self;
     const struct ws_target *to;
+    char denied[IP_TEXT]; /* an address that was passed over; "": none */
     ws_dial_fn *fn;
     void *arg;
     struct lookup *lookup; /* NULL: it has ended */
@@ -69,6 +71,8 @@ static void on_event(void *arg, unsigned events);
 /* Begins with one address; 0 or an errno. */
 static int try(struct ws_dial *d, const struct addrinfo *to)
 {
+    if (ip_is_denied_socket(d->to->denied, to->ai_addr, d->denied))
+        return EACCES;
     d->fd =
         fds_high(socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (d->fd >= 0) {
@@ -97,8 +101,14 @@ static void go_on(struct ws_dial *d, int os_error)
         if (os_error == 0)
             return;
     }
-    d->host->diag->fail(&why, MCPLUG_EREFUSED, "cannot connect to %s: %s",
-                        d->to->origin, strerror(os_error));
+    if (os_error == EACCES && d->denied[0] != '\0')
+        d->host->diag->fail(
+            &why, MCPLUG_EREFUSED,
+            "cannot connect to %s: its address %s is blocked by enterprise policy",
+            d->to->origin, d->denied);
+    else
+        d->host->diag->fail(&why, MCPLUG_EREFUSED, "cannot connect to %s: %s",
+                            d->to->origin, strerror(os_error));
     why.os_error = os_error;
     finish(d, &why);
 }
@@ -110,6 +120,8 @@ static void on_event(void *arg, unsigned events)
     socklen_t len = sizeof os_error;
     (void)events;
     getsockopt(d->fd, SOL_SOCKET, SO_ERROR, &os_error, &len);
+    if (os_error == 0 && ip_is_denied_peer(d->to->denied, d->fd, d->denied))
+        os_error = EACCES;
     if (os_error == 0) {
         finish(d, NULL);
         return;

@@ -15,7 +15,8 @@ struct ws_dial;
  * and `why` tells the failure of the last address. The dial is gone by then. */
 typedef void ws_dial_fn(void *arg, int fd, const struct mcplug_error *why);
 
-/* NULL: errno tells. `to` must outlive the dial. */
+/* NULL: errno tells. `to` must outlive the dial. Addresses that it denies are not
+ * connected to, whatever name leads to them. */
 struct ws_dial *ws_dial_start(const struct mcplug_host *host, mcplug_self *self,
                               struct lookups *lookups, const struct ws_target *to,
                               ws_dial_fn *fn, void *arg);

@@ -132,6 +132,7 @@ int ws_target_init(struct ws_target *target, const struct mcplug_host *host,
     target->ping_ms = (uint64_t)host->diag->prop_int(settings, "ping", 30000);
     target->connect_ms =
         (uint64_t)host->diag->prop_int(settings, "connectTimeout", 60000);
+    target->denied = host->diag->prop_list(settings, "denyAddresses");
     int r = read_url(target, host, settings, err);
     if (r == MCPLUG_OK)
         r = read_protocol(target, host, settings, err);

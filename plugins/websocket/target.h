@@ -25,6 +25,7 @@ struct ws_target {
     uint64_t connect_ms;
     const char *ca_file, *cert_file, *key_file; /* NULL: none */
     int insecure;
+    const char *const *denied; /* addresses, see ip.h */
 };
 
 /* `settings` must outlive the target. After a failure there is nothing to clear. */

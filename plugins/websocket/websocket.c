@@ -65,7 +65,7 @@ static void websocket_fini(void *ctx)
 }
 
 static const struct mcplug_option options[] = {
-    {"url", "string", NULL, "ws://HOST[:PORT][/PATH], or wss:// with TLS"},
+    {"url", "url", NULL, "ws://HOST[:PORT][/PATH], or wss:// with TLS"},
     WS_OPTIONS,
     {NULL, NULL, NULL, NULL},
 };
@@ -100,7 +100,7 @@ static const struct mcplug_feature features[] = {
 };
 
 MCPLUG_PLUGIN(websocket) = {
-    MCPLUG_HEAD(0),         MCPLUG_FEATURES(features),
+    MCPLUG_HEAD(4),         MCPLUG_FEATURES(features),
     .name = "websocket",    .version = "1.0",
     .license = "MIT",       .summary = "Servers behind a WebSocket",
     .init = websocket_init, .fini = websocket_fini,

@@ -30,8 +30,18 @@ static int64_t prop_int(const mcplug_props *props, const char *name, int64_t fal
     return fallback;
 }
 
-static const struct mcplug_diag diag = {
-    .struct_size = sizeof diag, .prop = prop, .prop_int = prop_int, .fail = fail};
+static const char *const *prop_list(const mcplug_props *props, const char *name)
+{
+    static const char *const none[] = {NULL};
+    (void)props, (void)name;
+    return none;
+}
+
+static const struct mcplug_diag diag = {.struct_size = sizeof diag,
+                                        .prop = prop,
+                                        .prop_int = prop_int,
+                                        .prop_list = prop_list,
+                                        .fail = fail};
 static const struct mcplug_host host = {.struct_size = sizeof host, .diag = &diag};
 
 static void check(int r, const struct mcplug_error *err, const struct socket_address *a)

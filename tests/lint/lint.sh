@@ -146,6 +146,11 @@ FNR == 1 { is_plugged = 0; before = "" }
 { before = $0 }
 ' $(sources core plugins | grep -vE '^(core/loop/loop|core/config/secret|plugins/stdio/process)\.c$|/fds\.h$') >>"$found"
 
+# ---- every address is declared as one ----
+# The policy judges settings by their type; modules of others are also judged by names.
+grep -nE '\{"([a-zA-Z]*[uU]rl|proxy)", *"(string|secret)"' $(sources core plugins include) |
+    sed 's/:\([0-9]*\):.*/:\1: an option that is an address has the type url/' >>"$found"
+
 # ---- what the library shows ----
 # Every function of a public header and everything that is MP_SHARED is in the map once, in
 # the node of its header, and the map has nothing else. What is shared, the command uses;

@@ -1,6 +1,7 @@
 /* Locators: one that finds what it is told to, and some that no good module would be. */
 #include <mcplug/plugin.h>
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,7 +10,14 @@ struct module {
     unsigned searches;
 };
 
-/* Starts "command" with "args" by the transport "to"; greets and cleans up as told. */
+static const char *near(const char *host, char *out, size_t size)
+{
+    snprintf(out, size, "ws://%s/", host);
+    return out;
+}
+
+/* Starts "program" with "args" by the transport "to", or finds it "at" a URL; greets and
+ * cleans up as told. */
 static int found(void *ctx, const mcplug_props *settings, mcplug_place *place,
                  struct mcplug_error *err)
 {
@@ -20,13 +28,18 @@ static int found(void *ctx, const mcplug_props *settings, mcplug_place *place,
     const char *const *clean_up = diag->prop_list(settings, "after");
     const char *const *args = diag->prop_list(settings, "args");
     int64_t ms = diag->prop_int(settings, "takes", 0);
+    char url[300];
 
     if (ms)
         usleep((useconds_t)ms * 1000);
     if (diag->prop(settings, "fails"))
         return diag->fail(err, MCPLUG_EREFUSED, "%s", diag->prop(settings, "fails"));
     int r = ops->transport(place, diag->prop(settings, "to"));
-    if (r == MCPLUG_OK)
+    if (r == MCPLUG_OK && diag->prop(settings, "at"))
+        r = ops->set(place, "url", diag->prop(settings, "at"));
+    else if (r == MCPLUG_OK && diag->prop(settings, "near"))
+        r = ops->set(place, "url", near(diag->prop(settings, "near"), url, sizeof url));
+    else if (r == MCPLUG_OK)
         r = ops->set(place, "command", diag->prop(settings, "program"));
     for (size_t i = 0; r == MCPLUG_OK && args[i]; i++)
         r = ops->add(place, "args", args[i]);
@@ -83,6 +96,8 @@ static const struct mcplug_option options[] = {
     {"url", "string", "", "found: and anything"},
     {"program", "string", "true", "what is started"},
     {"args", "list", NULL, "its arguments"},
+    {"at", "url", "", "or where it is"},
+    {"near", "string", "", "or the host that it is on"},
     {"greeting", "string", "", "a method"},
     {"params", "string", "{}", "and its parameters"},
     {"after", "list", NULL, "a clean-up command"},

@@ -203,6 +203,55 @@ START_TEST(what_changes_the_program_or_the_way_undoes_an_allowed_one)
 }
 END_TEST
 
+/* Every setting that says where something connects to, not only the one called "url". */
+START_TEST(every_url_of_an_entry_is_judged)
+{
+#define EVIL DENY("'url':'http://evil:*'")
+#define BOTH "{'allow':[{'command':['x']},{'url':'http://h/*'}]}"
+    static const struct row rows[] = {
+        {EVIL, "{'command':'x','healthUrl':'http://evil/up'}", BLOCKED},
+        {EVIL, "{'command':'x','healthUrl':'http://EVIL.:81/up'}", BLOCKED},
+        {EVIL, "{'command':'x','healthUrl':'http://good/up'}", READY},
+        {EVIL, "{'url':'https://h/','healthUrl':'http://evil/'}", BLOCKED},
+        {DENY("'url':'http://localhost:*'"),
+         "{'command':'x','healthUrl':'http://0.0.0.0:9/'}", BLOCKED},
+        {EVIL, "{'command':'x','healthProbe':{'name':'http','healthUrl':'http://evil/'}}",
+         BLOCKED},
+        {EVIL, PROBED("'url':'http://evil/'"), BLOCKED},
+        {EVIL, PROBED("'reportUrl':'http://evil/'"), BLOCKED},
+        {EVIL, PROBED("'reportUrl':'http://good/'"), READY},
+        {EVIL, "{'type':'made','feedUrl':'http://evil/'}", BLOCKED},
+        {EVIL, "{'type':'made','feedURL':'http://${V}/'}", BLOCKED},
+        {EVIL, "{'type':'made','feedUrl':'http://good/'}", READY},
+        {EVIL, "{'url':'http://h/','proxy':'http://evil:3128'}", BLOCKED},
+        {EVIL, "{'url':'http://h/','proxy':'evil:3128'}", BLOCKED},
+        {EVIL, "{'url':'http://h/','proxy':'http://me:secret@evil:3128/'}", BLOCKED},
+        {EVIL, "{'url':'http://h/','proxy':'http://me:secret@good:3128/'}", READY},
+        {EVIL, "{'url':'http://h/','proxy':'http://good:3128'}", READY},
+        {EVIL, "{'url':'http://h/','proxy':'none'}", READY},
+        {EVIL, PROBED("'proxy':'http://evil:3128'"), BLOCKED},
+        /* as a clean-up command: a rule for the server and one for the URL */
+        {ALLOW("'command':['x']"), "{'command':'x','healthUrl':'http://h/'}", BLOCKED},
+        {BOTH, "{'command':'x','healthUrl':'http://h/'}", READY},
+        {BOTH, "{'command':'x','healthUrl':'http://evil/'}", BLOCKED},
+        {BOTH, "{'url':'http://h/mcp','healthUrl':'http://h/up'}", READY},
+        {BOTH, "{'url':'http://h/mcp','healthUrl':'http://evil/up'}", BLOCKED},
+        {BOTH, "{'url':'http://evil/mcp','healthUrl':'http://h/up'}", BLOCKED},
+        {ALLOW("'name':'s'"), "{'command':'x','healthUrl':'http://evil/'}", READY},
+        {ALLOW("'command':['x'],'url':'http://h'"),
+         "{'command':'x','healthUrl':'http://h/'}", BLOCKED},
+        {"{'allow':[{'command':['x']},{'command':['x'],'url':'http://h'}]}",
+         "{'command':'x','healthUrl':'http://h/'}", READY},
+        {DENY("'command':['x'],'url':'http://h'"),
+         "{'command':'x','healthUrl':'http://h/'}", BLOCKED},
+        {DENY("'command':['x'],'url':'http://h'"),
+         "{'command':'y','healthUrl':'http://h/'}", READY},
+    };
+    setenv("V", "evil", 1);
+    check_rows(rows, MP_COUNT(rows));
+}
+END_TEST
+
 START_TEST(a_path_is_judged_wherever_it_leads)
 {
     char policy[512], body[512];
@@ -317,17 +366,20 @@ START_TEST(a_server_that_stands_in_no_file_is_judged_too)
     mp_props_add(by_command, "args", "y");
     mp_props_set(by_url, "url", "https://evil.net/");
     load();
-    ck_assert_int_eq(mp_config_judge(config, NULL, by_command, false, &err), MCPLUG_OK);
+    ck_assert_int_eq(mp_config_judge(config, NULL, by_command, NULL, false, &err),
+                     MCPLUG_OK);
     give(POLICY, ALLOW("'command':['x','y']"));
     load();
-    ck_assert_int_eq(mp_config_judge(config, NULL, by_command, false, &err), MCPLUG_OK);
-    ck_assert_int_eq(mp_config_judge(config, NULL, by_url, false, &err), MCPLUG_EREFUSED);
+    ck_assert_int_eq(mp_config_judge(config, NULL, by_command, NULL, false, &err),
+                     MCPLUG_OK);
+    ck_assert_int_eq(mp_config_judge(config, NULL, by_url, NULL, false, &err),
+                     MCPLUG_EREFUSED);
     mp_props_put(by_command, "env", "LD_PRELOAD", "/x.so");
-    ck_assert_int_eq(mp_config_judge(config, NULL, by_command, false, &err),
+    ck_assert_int_eq(mp_config_judge(config, NULL, by_command, NULL, false, &err),
                      MCPLUG_EREFUSED);
     give(POLICY, "nonsense");
     load();
-    ck_assert_int_eq(mp_config_judge(config, NULL, by_command, false, &err),
+    ck_assert_int_eq(mp_config_judge(config, NULL, by_command, NULL, false, &err),
                      MCPLUG_EREFUSED);
     HAS(err.text, "the enterprise policy cannot be used");
     mp_props_free(by_command);
@@ -416,6 +468,7 @@ static void add(TCase *t)
     tcase_add_test(t, zeros_before_a_port_do_not_hide_it);
     tcase_add_test(t, an_ipv6_address_is_judged_as_in_a_url);
     tcase_add_test(t, what_changes_the_program_or_the_way_undoes_an_allowed_one);
+    tcase_add_test(t, every_url_of_an_entry_is_judged);
     tcase_add_test(t, a_path_is_judged_wherever_it_leads);
     tcase_add_test(t, variables_are_put_in_before_the_policy_looks);
     tcase_add_test(t, before_its_approval_an_entry_sees_no_variable);

@@ -387,6 +387,83 @@ START_TEST(the_hash_is_the_same_on_every_machine)
 }
 END_TEST
 
+static void note_url(void *arg, const char *name, const char *url)
+{
+    struct mp_str *out = arg;
+    mp_str_addf(out, "%s=%s ", name, url);
+}
+
+START_TEST(urls_are_known_by_their_declaration_and_their_name)
+{
+    static const struct mcplug_option declared[] = {
+        {"where", "url", "", "help"},
+        {"other", "url", "http://fallback/", "help"},
+        {"feedURL", "string", "", "help"},
+        {"proxy", "string", "", "help"},
+        {"text", "string", "http://text/", "help"},
+        {"urls", "list", "", "help"},
+        {NULL, NULL, NULL, NULL},
+    };
+    mcplug_props *p = mp_props_new();
+    struct mp_str out;
+
+    mp_str_init(&out, 4096);
+    mp_props_set(p, "where", "http://a/");
+    mp_props_set(p, "feedURL", "http://b/");
+    mp_props_set(p, "proxy", "c:1");
+    mp_props_set(p, "text", "http://d/");
+    mp_props_add(p, "urls", "http://e/");
+    mp_props_each_url(p, note_url, &out); /* nothing is attached: by name alone */
+    ck_assert_str_eq(out.data, "feedURL=http://b/ proxy=c:1 ");
+    mp_str_clear(&out);
+    mp_str_init(&out, 4096);
+    ck_assert_int_eq(mp_props_check(p, declared, "x", NULL), MCPLUG_OK);
+    mp_props_each_url(p, note_url, &out);
+    ck_assert_str_eq(
+        out.data, "where=http://a/ feedURL=http://b/ proxy=c:1 other=http://fallback/ ");
+    mp_str_clear(&out);
+    mp_props_free(p);
+}
+END_TEST
+
+START_TEST(addresses_are_set_by_the_policy_alone)
+{
+    static const struct mcplug_option declared[] = {
+        {"denied", "addresses", "", "help"},
+        {NULL, NULL, NULL, NULL},
+    };
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    mcplug_props *p = mp_props_new();
+
+    mp_props_add(p, "denied", "10.*:*");
+    ck_assert_int_eq(mp_props_check(p, declared, "x", &why), MCPLUG_ECONFIG);
+    ck_assert_str_eq(why.text,
+                     "x: the setting \"denied\" cannot be set: it is the policy's");
+    mp_props_free(p);
+
+    p = mp_props_new();
+    mp_props_add(p, "denyed", "10.*:*");
+    ck_assert_int_eq(mp_props_check(p, declared, "x", &why), MCPLUG_ECONFIG);
+    ck_assert_str_eq(why.text, "x: unknown setting \"denyed\"");
+    mp_props_free(p);
+
+    p = mp_props_new();
+    ck_assert_int_eq(mp_props_deny(p, "10.*:*"), MCPLUG_ENOTSUP);
+    ck_assert_int_eq(mp_props_check(p, declared, "x", &why), MCPLUG_OK);
+    ck_assert_int_eq(mp_props_deny(p, "10.*:*"), MCPLUG_OK);
+    ck_assert_int_eq(mp_props_deny(p, "10.*:*"), MCPLUG_OK);
+    ck_assert_int_eq(mp_props_deny(p, "[::1]:80"), MCPLUG_OK);
+    mcplug_props *copy = mp_props_copy(p); /* it goes on to another transport, too */
+    ck_assert_int_eq(mp_props_check(copy, declared, "x", &why), MCPLUG_OK);
+    const char *const *list = mp_props_list(copy, "denied");
+    ck_assert_str_eq(list[0], "10.*:*");
+    ck_assert_str_eq(list[1], "[::1]:80");
+    ck_assert_ptr_null(list[2]);
+    mp_props_free(copy);
+    mp_props_free(p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("plugin_props");
@@ -414,6 +491,8 @@ int main(void)
     tcase_add_test(tc, the_order_of_settings_and_of_maps_does_not_change_the_hash);
     tcase_add_test(tc, different_settings_have_different_hashes);
     tcase_add_test(tc, the_hash_is_the_same_on_every_machine);
+    tcase_add_test(tc, addresses_are_set_by_the_policy_alone);
+    tcase_add_test(tc, urls_are_known_by_their_declaration_and_their_name);
     suite_add_tcase(suite, tc);
 
     return run_to_end(suite);

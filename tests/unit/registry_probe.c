@@ -452,7 +452,7 @@ static const struct {
 START_TEST(what_a_probe_needs_is_known_before_a_server_starts)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    int r = mp_probe_check(cat, needs[_i].name, needs[_i].url, &err);
+    int r = mp_probe_check(cat, NULL, needs[_i].name, needs[_i].url, &err);
     ck_assert_msg(r == needs[_i].code, "%d %s", r, err.text);
     ck_assert_ptr_nonnull(strstr(err.text, needs[_i].text));
     ck_assert_ptr_null(strstr(err.text, "s3cret"));

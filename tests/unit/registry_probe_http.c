@@ -269,7 +269,7 @@ int main(void)
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct mp_loop *loop = mp_loop_new(&err);
     struct mp_catalogue *c = loop ? open_catalogue(loop) : NULL;
-    int there = c ? mp_probe_check(c, "http", "http://localhost/", &err) : err.code;
+    int there = c ? mp_probe_check(c, NULL, "http", "http://localhost/", &err) : err.code;
 
     mp_catalogue_free(c);
     mp_loop_free(loop);
