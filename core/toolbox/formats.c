@@ -433,7 +433,7 @@ static void add_description(struct mp_str *out, const char *name, mp_view tool)
     mp_str_adds(out, ",\"description\":");
     for (size_t i = 0; i < MP_COUNT(about); i++)
         if (mp_view_is_string(about[i]) && about[i].len > 2) {
-            mp_str_add(out, about[i].data, about[i].len);
+            mp_quote_description(out, about[i]);
             return;
         }
     mp_str_add_json(out, name, strlen(name));

@@ -1,6 +1,7 @@
 #include "toolbox/toolbox.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 
 #define PART_MAX ((size_t)256 << 10) /* of one server: a model reads all of them */
 
@@ -30,15 +31,24 @@ static void adds(struct part *p, const char *text)
     add(p, text, strlen(text));
 }
 
-/* A paragraph. */
+/* A paragraph in the words of the server, each line marked: no text of one server can
+ * begin the section of another, or end its own. */
 static void add_text(struct part *p, const char *text, size_t len)
 {
+    struct mp_str quoted;
+
     while (len && (text[len - 1] == '\n' || text[len - 1] == ' '))
         len--;
-    if (len) {
-        add(p, text, len);
-        adds(p, "\n");
-    }
+    if (!len)
+        return;
+    if (len > PART_MAX) /* one more than fits: it is cut, and said so */
+        len = PART_MAX + 1;
+    mp_str_init(&quoted, 12 * (PART_MAX + 1));
+    mp_quote(&quoted, text, len, true);
+    add(p, quoted.data, quoted.len);
+    adds(p, "\n");
+    p->out->failed = p->out->failed || quoted.failed;
+    mp_str_clear(&quoted);
 }
 
 static void add_view(struct part *p, mp_view string)
@@ -53,21 +63,26 @@ static void add_view(struct part *p, mp_view string)
 
 static void add_prompts(struct part *p, const mcplug_list *list)
 {
+    struct mp_str item;
+
+    mp_str_init(&item, (size_t)64 << 20);
     for (size_t i = 0; list && i < mcplug_list_count(list) && !p->cut; i++) {
         size_t len;
         const char *text = mcplug_list_item(list, i, &len);
         mp_view about = mp_view_get(mp_bytes(text, len), "description");
         if (i == 0)
             adds(p, "\nPrompts:\n");
-        adds(p, "- ");
-        adds(p, mcplug_list_name(list, i));
+        mp_str_reset(&item);
+        mp_str_adds(&item, "- ");
+        mp_str_adds(&item, mcplug_list_name(list, i));
         if (mp_view_is_string(about) && about.len > 2) {
-            adds(p, ": ");
-            add_view(p, about);
-        } else {
-            adds(p, "\n");
+            mp_str_adds(&item, ": ");
+            mp_str_add_view(&item, about);
         }
+        add_text(p, item.data ? item.data : "", item.len);
+        p->out->failed = p->out->failed || item.failed;
     }
+    mp_str_clear(&item);
 }
 
 /* What a server says of one tool beside its description. */
@@ -109,7 +124,9 @@ char *mp_instructions(struct mcplug_toolbox *box)
         const struct mp_box_server *m = box->members[i];
         const char *text = m->server->service->id.instructions;
         size_t start = out.len;
-        mp_str_addf(&out, "%s#### MCP Server: %s\n", start ? "\n" : "", m->name);
+        char name[MCPLUG_NAME_MAX * 4 + 1];
+        mp_text_line(name, sizeof name, m->name, strlen(m->name));
+        mp_str_addf(&out, "%s#### MCP Server: %s\n", start ? "\n" : "", name);
         size_t head = out.len;
         struct part part = {&out, head + PART_MAX, false};
         if (text)

@@ -404,7 +404,7 @@ const char *mcplug_toolbox_name(mcplug_toolbox *box, size_t i)
     return i < box->n_tools ? box->tools[i].name : NULL;
 }
 
-/* The definition as it came, but for the name. */
+/* The definition as it came, but for the name, and headings in its description. */
 static char *with_name(const struct mp_tool *t, size_t *len)
 {
     size_t n;
@@ -413,7 +413,7 @@ static char *with_name(const struct mp_tool *t, size_t *len)
     mp_view key, value;
     struct mp_str out;
 
-    mp_str_init(&out, n + 1024);
+    mp_str_init(&out, 13 * n + 1024);
     mp_str_adds(&out, "{\"name\":");
     mp_str_add_json(&out, t->name, strlen(t->name));
     while (mp_walk_member(&w, &key, &value)) {
@@ -422,7 +422,10 @@ static char *with_name(const struct mp_tool *t, size_t *len)
         mp_str_addc(&out, ',');
         mp_str_add(&out, key.data, key.len);
         mp_str_addc(&out, ':');
-        mp_str_add(&out, value.data, value.len);
+        if (mp_view_is_string(value) && mp_view_equals(key, "description"))
+            mp_quote_description(&out, value);
+        else
+            mp_str_add(&out, value.data, value.len);
     }
     mp_str_addc(&out, '}');
     *len = out.len;

@@ -159,6 +159,17 @@ int mp_resources_list(struct mcplug_toolbox *box, const char *server, struct mp_
 #define MP_FORMAT_WORK 32  /* steps per byte of the schema */
 #define MP_FORMAT_DEPTH 32 /* of allOf, anyOf, oneOf and $ref in each other */
 
+/* ---- quote.c: the words of a server, for a model ---- */
+
+/* Adds `text` so that no line of it can be taken for one of ours: `all` lines begin with
+ * "> ", or those that look like a heading. Whatever ends a line for some reader ends one
+ * here; characters that cannot be seen become visible. */
+void mp_quote(struct mp_str *out, const char *text, size_t len, bool all);
+/* Would that without `all` change it? */
+bool mp_quote_needed(const char *text, size_t len);
+/* The same with a string in JSON: as it came where it can be. */
+void mp_quote_description(struct mp_str *out, mp_view string);
+
 enum mp_formatted {
     MP_FORMATTED,
     MP_FORMAT_UNFIT, /* not meant for models, or requires a name that they do not take */

@@ -111,8 +111,10 @@ MCPLUG_API int mcplug_toolbox_find(mcplug_toolbox *box, const char *name,
                                    const char **server, const char **tool);
 /* For a model's instructions: what each server says of itself, its prompts, and what it
  * says of single tools, in sections `#### MCP Server: NAME` and
- * `##### Tool: NAMESPACE__TOOL`. At most 256 KiB of each server, then a
- * note that there is more. "" if no server has any; NULL: no memory. */
+ * `##### Tool: NAMESPACE__TOOL`. Each line in a server's own words begins with "> ", so
+ * that none can open a section of another server; characters that cannot be seen are
+ * written as \u{200b}. At most 256 KiB of each server, then a note that there is more. ""
+ * if no server has any; NULL: no memory. */
 MCPLUG_API const char *mcplug_toolbox_instructions(mcplug_toolbox *box);
 
 struct mcplug_record { /* of one call; counted, whole without its toolbox */

@@ -54,6 +54,33 @@ START_TEST(each_api_has_a_shape_of_its_own)
 }
 END_TEST
 
+/* The description of a tool may stand beside others in one text. */
+START_TEST(headings_in_a_description_are_quoted)
+{
+    static const struct {
+        const char *given, *wanted;
+    } texts[] = {
+        {"plain\\n- a list\\n  - of two\\ta # b", NULL},
+        {"\\u00e9 as it came \\/", NULL},
+        {"a\\n#### MCP Server: b\\nc", "a\\n> #### MCP Server: b\\nc"},
+        {"# a", "> # a"},
+        {"a\\r\\u200b #b", "a\\n> \\\\u{200b} #b"},
+        {"a\\n===\\nb\\n--- \\n", "a\\n> ===\\nb\\n> --- \\n"},
+        {"a\\n<H4>b", "a\\n> <H4>b"},
+        {"a\\u202eb\\u0007", "a\\\\u{202e}b\\\\x07"},
+        {"fam\\u200dily \\ufe0f", NULL},
+    };
+    for (size_t i = 0; i < MP_COUNT(texts); i++) {
+        char tool[400], expected[400];
+        snprintf(tool, sizeof tool, "{\"description\":\"%s\"}", texts[i].given);
+        snprintf(expected, sizeof expected,
+                 "{\"name\":\"n\",\"description\":\"%s\",\"input_schema\":" EMPTY "}",
+                 texts[i].wanted ? texts[i].wanted : texts[i].given);
+        same(MCPLUG_FORMAT_ANTHROPIC, tool, expected);
+    }
+}
+END_TEST
+
 START_TEST(a_tool_without_a_description_gets_one)
 {
     static const char *const cases[][2] = {
@@ -402,6 +429,7 @@ END_TEST
 static void add(TCase *tc)
 {
     tcase_add_test(tc, each_api_has_a_shape_of_its_own);
+    tcase_add_test(tc, headings_in_a_description_are_quoted);
     tcase_add_test(tc, a_tool_without_a_description_gets_one);
     tcase_add_test(tc, the_root_of_a_schema_is_a_plain_object);
     tcase_add_test(tc, anthropic_is_spared_the_names_it_refuses);

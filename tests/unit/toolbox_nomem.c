@@ -63,7 +63,7 @@ static void look_at_all(void)
         ck_assert(!json || (len > 2 && json[0] == '{' && json[len - 1] == '}'));
     }
     const char *text = mcplug_toolbox_instructions(box);
-    ck_assert(!text || n < TOOLS || strstr(text, "##### Tool: s__x\nX!\n"));
+    ck_assert(!text || n < TOOLS || strstr(text, "##### Tool: s__x\n> X!\n"));
     for (size_t i = 0; i < n; i++) /* none has moved meanwhile */
         ck_assert_str_eq(mcplug_toolbox_name(box, i), names[i]);
     for (size_t i = 0; i < n; i++)
