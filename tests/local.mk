@@ -15,6 +15,7 @@ unit_tests = \
 	tests/unit/api_free_arg \
 	tests/unit/api_host \
 	tests/unit/api_options \
+	tests/unit/api_process \
 	tests/unit/api_pull \
 	tests/unit/api_server \
 	tests/unit/api_server_edges \

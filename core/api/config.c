@@ -84,7 +84,9 @@ static int open_entry(mcplug *host, mcplug_config *config, struct mp_entry *entr
 
     int r = mp_target_of_entry(&host->connector, config, entry, o->overlay, &resolved,
                                &target, err);
+    host->reporting++;
     warn_all(host, o, config, entry, r == MCPLUG_OK ? resolved.missing : NULL);
+    host->reporting--;
     if (r == MCPLUG_OK)
         r = mp_server_options_fill(o, entry->json, &supervision, err);
     if (r == MCPLUG_OK) {

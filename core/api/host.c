@@ -164,9 +164,9 @@ static void *run_thread(void *arg)
 
 int mcplug_start_thread(mcplug *host, struct mcplug_error *err)
 {
-    if (atomic_load(&host->has_thread))
+    if (host && atomic_load(&host->has_thread))
         return mp_fail(err, MCPLUG_EINVAL, "the loop thread is already running");
-    if (mp_loop_check(host->loop, err) != MCPLUG_OK)
+    if (mp_host_check(host, err) != MCPLUG_OK)
         return MCPLUG_EINVAL;
     if (mp_loop_is_running(host->loop))
         return mp_fail(err, MCPLUG_EINVAL, "the loop is already running, on this thread");
@@ -208,20 +208,58 @@ static void close_boxes(void *arg)
         mp_toolbox_close(box);
 }
 
+/* In a child of fork() all that is open belongs to the parent, locks may be held for
+ * ever, and a module would say goodbye to its peers. So what connections have is left as
+ * it is, and so is the loop, by which the rest is refused. */
+static void forget(mcplug *host)
+{
+    mp_pull_forget(&host->pull);
+    mp_free(mp_move(&host->client_name));
+    mp_free(mp_move(&host->client_version));
+    mp_free(mp_move(&host->spill_dir));
+}
+
+/* On the thread that calls, is the program being called by the host? */
+static bool in_callback(const mcplug *host)
+{
+    if (mp_events_telling(&host->events))
+        return true;
+    if (atomic_load(&host->has_thread))
+        return pthread_equal(pthread_self(), host->thread);
+    return mp_loop_in_turn(host->loop) || host->reporting;
+}
+
+static bool may_be_freed(mcplug *host)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+
+    if (!atomic_load(&host->has_thread) && !mp_loop_here(host->loop)) {
+        mp_loop_refuse(host->loop, "mcplug_free", NULL);
+        return false;
+    }
+    if (in_callback(host))
+        mp_fail(&why, MCPLUG_EINVAL,
+                "mcplug_free: called inside a callback; the host is not freed");
+    else if (mp_loop_intact(host->loop, &why) == MCPLUG_OK)
+        return true;
+    if (!host->refusing) { /* or the line would lead to the next one */
+        host->refusing = true;
+        mp_log_any(&host->events, MCPLUG_LOG_ERROR, "core", "%s", why.text);
+        host->refusing = false;
+    }
+    return false;
+}
+
 /* What is told on the way is told in turns, as always. Servers and toolboxes are there
  * until nothing is told any more, but for those that the program has closed. */
-void mcplug_free(mcplug *host)
+static void end(mcplug *host)
 {
-    if (!host)
-        return;
     if (atomic_load(&host->has_thread)) {
         atomic_store(&host->thread_ends, true); /* before the loop is stopped for it */
         mp_loop_stop(host->loop);
         pthread_join(host->thread, NULL);
         atomic_store(&host->has_thread, false);
         mp_loop_disown(host->loop);
-    } else if (mp_loop_check(host->loop, NULL) != MCPLUG_OK) {
-        return;
     }
     mp_pull_end(&host->pull);
     host->freeing = true;
@@ -237,6 +275,14 @@ void mcplug_free(mcplug *host)
     host_free(host);
 }
 
+void mcplug_free(mcplug *host)
+{
+    if (host && mp_loop_forked(host->loop))
+        forget(host);
+    else if (host && may_be_freed(host))
+        end(host);
+}
+
 mcplug *mp_host_of(const struct mp_registry *registry)
 {
     return MP_OF(registry, mcplug, registry);
@@ -244,14 +290,31 @@ mcplug *mp_host_of(const struct mp_registry *registry)
 
 /* ---- the loop ---- */
 
+/* For what runs the loop: it is ours to run, and not running. */
+static int may_run(mcplug *host, const char *function)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    int r = MCPLUG_OK;
+
+    if (mp_loop_in_turn(host->loop))
+        r = mp_fail(&why, MCPLUG_EINVAL, "%s: called inside a callback", function);
+    else
+        r = mp_loop_intact(host->loop, &why);
+    if (r != MCPLUG_OK)
+        mp_log(&host->events, MCPLUG_LOG_ERROR, "core", "%s", why.text);
+    return r;
+}
+
 void mcplug_run(mcplug *host)
 {
-    if (mp_loop_check(host->loop, NULL) == MCPLUG_OK)
+    if (mp_host_check(host, NULL) == MCPLUG_OK && may_run(host, __func__) == MCPLUG_OK)
         mp_loop_run(host->loop);
 }
 
 void mcplug_stop(mcplug *host)
 {
+    if (!host || mp_loop_forked(host->loop))
+        return;
     mp_pull_stop(&host->pull);
     if (!atomic_load(&host->has_thread)) /* ours ends in mcplug_free() */
         mp_loop_stop(host->loop);
@@ -259,25 +322,30 @@ void mcplug_stop(mcplug *host)
 
 int mcplug_fd(mcplug *host)
 {
-    if (atomic_load(&host->has_thread) || mp_loop_check(host->loop, NULL) != MCPLUG_OK)
+    if (!host || atomic_load(&host->has_thread) ||
+        mp_loop_check(host->loop, NULL) != MCPLUG_OK)
         return -1;
     return mp_loop_fd(host->loop);
 }
 
 int mcplug_timeout(mcplug *host)
 {
-    if (mp_loop_check(host->loop, NULL) != MCPLUG_OK)
+    if (mp_host_check(host, NULL) != MCPLUG_OK)
         return -1;
     return mp_loop_timeout(host->loop);
 }
 
-void mcplug_turn(mcplug *host, int wait)
+int mcplug_turn(mcplug *host, int wait)
 {
-    if (mp_loop_check(host->loop, NULL) == MCPLUG_OK)
+    int r = mp_host_check(host, NULL);
+
+    if (r == MCPLUG_OK && (r = may_run(host, __func__)) == MCPLUG_OK)
         mp_loop_turn(host->loop, wait);
+    return r;
 }
 
 int mcplug_post(mcplug *host, void (*fn)(void *arg), void *arg)
 {
-    return mp_loop_post(host->loop, fn, arg);
+    return host && fn && !mp_loop_forked(host->loop) ? mp_loop_post(host->loop, fn, arg)
+                                                     : MCPLUG_EINVAL;
 }

@@ -24,12 +24,18 @@ struct mcplug {
     atomic_bool has_thread;  /* ours runs the loop, or is about to */
     atomic_bool thread_ends; /* it does so no longer */
     bool freeing;
+    unsigned reporting;              /* to the program, inside a call of its own */
+    bool refusing;                   /* to be freed, and is logging that */
     void (*free_log_arg)(void *arg); /* of the program; NULL: none */
     void *log_arg;
 };
 
 /* All listeners are gone after this. */
 void mp_host_end_listeners(mcplug *host);
+
+/* For the beginning of a public function: as mp_loop_check(), and it is not NULL. */
+#define mp_host_check(host, err)                                                         \
+    ((host) ? mp_loop_check((host)->loop, err) : mp_fail_null(err, "`host`"))
 
 mcplug *mp_host_of(const struct mp_registry *registry);
 

@@ -108,19 +108,26 @@ void mp_pull_end(struct mp_pull *pull)
     pthread_mutex_unlock(&pull->lock);
 }
 
-void mp_pull_clear(struct mp_pull *pull)
+void mp_pull_forget(struct mp_pull *pull)
 {
     if (!pull->wanted)
         return;
-    pulled_free(pull->current);
+    pulled_free(mp_move(&pull->current));
     while (pull->first) {
         struct mp_pulled *p = pull->first;
         pull->first = p->next;
         pulled_free(p);
     }
+    pull->wanted = 0;
+}
+
+void mp_pull_clear(struct mp_pull *pull)
+{
+    if (!pull->wanted)
+        return;
+    mp_pull_forget(pull);
     pthread_cond_destroy(&pull->cond);
     pthread_mutex_destroy(&pull->lock);
-    pull->wanted = 0;
 }
 
 /* ---- in and out, under the lock ---- */
@@ -388,9 +395,9 @@ static const struct mcplug_event *turn_until(struct mp_pull *pull, int wait_ms)
 
 const struct mcplug_event *mcplug_next_event(mcplug *host, int wait_ms)
 {
-    struct mp_pull *pull = &host->pull;
+    struct mp_pull *pull = host ? &host->pull : NULL;
 
-    if (!pull->wanted)
+    if (!pull || !pull->wanted || mp_loop_forked(host->loop))
         return NULL;
     if (!mp_loop_here(host->loop))
         return mp_pull_wait(pull, wait_ms);

@@ -41,6 +41,8 @@ int mp_pull_init(struct mp_pull *pull, uint32_t wanted, struct mcplug_error *err
 /* Lets who is inside mp_pull_wait() return, and waits until they have. [loop] */
 void mp_pull_end(struct mp_pull *pull);
 void mp_pull_clear(struct mp_pull *pull); /* the loop has ended */
+/* The same in a child of fork(), where a lock may be held by nobody. */
+void mp_pull_forget(struct mp_pull *pull);
 /* Who waits for an event returns without one; if nobody does, the next who would. [any]
  */
 void mp_pull_stop(struct mp_pull *pull);

@@ -91,6 +91,8 @@ static int wait_for(struct wait *w, struct mcplug_error *err)
 
     mp_error_init(&why);
     w->why = &why;
+    if (mp_loop_forked(w->host->loop))
+        return mp_loop_refuse(w->host->loop, "mcplug", err);
     if (in_callback(w->host))
         return mp_fail(err, MCPLUG_EINVAL, "blocking call inside a callback");
     if (w->call_options) {

@@ -68,6 +68,11 @@ int mp_fail_nomem(struct mcplug_error *err)
     return mp_fail(err, MCPLUG_ENOMEM, "out of memory");
 }
 
+int mp_fail_null(struct mcplug_error *err, const char *what)
+{
+    return mp_fail(err, MCPLUG_EINVAL, "%s must not be NULL", what);
+}
+
 void mp_error_copy(struct mcplug_error *to, const struct mcplug_error *from)
 {
     size_t n = from->struct_size < sizeof *to ? from->struct_size : sizeof *to;

@@ -30,6 +30,9 @@ MP_SHARED int mp_fail_os(struct mcplug_error *err, int code, int os_error,
 
 MP_SHARED int mp_fail_nomem(struct mcplug_error *err); /* MCPLUG_ENOMEM */
 
+/* MCPLUG_EINVAL, for public functions: `what`, "`host` and `out`", must not be NULL. */
+int mp_fail_null(struct mcplug_error *err, const char *what);
+
 /* What is known of the request: MCPLUG_ERROR_*; filling an error says nothing of it.
  * Written where the struct has it: it may be a module's or a program's. NULL is fine. */
 void mp_error_flag(struct mcplug_error *err, uint32_t flags);

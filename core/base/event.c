@@ -65,6 +65,27 @@ void mp_events_remove(struct mp_events *events, struct mp_event_listener *listen
 
 /* ---- telling ---- */
 
+/* Who is telling on this thread, in whose callback. */
+struct told {
+    const struct mp_events *events;
+    const struct told *outer;
+};
+static _Thread_local const struct told *innermost;
+
+static void told_begin(struct told *told, const struct mp_events *events)
+{
+    *told = (struct told){events, innermost};
+    innermost = told;
+}
+
+bool mp_events_telling(const struct mp_events *events)
+{
+    const struct told *t = innermost;
+    while (t && t->events != events)
+        t = t->outer;
+    return t != NULL;
+}
+
 /* Those that a peer or a module can cause as often as it likes. */
 #define COUNTED                                                                          \
     (MP_EVENT_BIT(MP_EVENT_LINE) | MP_EVENT_BIT(MP_EVENT_REMARK) |                       \
@@ -127,9 +148,11 @@ void mp_events_tell(struct mp_events *events, struct mp_event *event)
     struct mp_events_cursor at = {.next = events->first, .outer = events->cursors};
     uint64_t newest = events->seq;
     struct timespec now;
+    struct told told;
 
     clock_gettime(CLOCK_REALTIME, &now);
     event->time_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    told_begin(&told, events);
     tell_log(events, event);
     events->cursors = &at;
     while (at.next && at.next->seq <= newest) {
@@ -138,6 +161,7 @@ void mp_events_tell(struct mp_events *events, struct mp_event *event)
         tell(events, l, event);
     }
     events->cursors = at.outer;
+    innermost = told.outer;
 }
 
 /* ---- lines ---- */
@@ -154,10 +178,14 @@ static void tell_line(struct mp_events *events, int level, const char *source,
     event.text.data = room;
     event.text.len = len;
     event.text.cut = wanted > 0 && (size_t)wanted > len ? (size_t)wanted - len : 0;
-    if (to_all)
+    if (to_all) {
         mp_events_tell(events, &event);
-    else
+    } else {
+        struct told told;
+        told_begin(&told, events);
         tell_log(events, &event);
+        innermost = told.outer;
+    }
 }
 
 void mp_logv(struct mp_events *events, int level, const char *source, const char *fmt,

@@ -157,6 +157,8 @@ static inline bool mp_events_want(const struct mp_events *events, enum mp_event_
 /* Tells all who want it, in the order in which they were added, the log first. The time
  * is filled in here. */
 void mp_events_tell(struct mp_events *events, struct mp_event *event);
+/* On this thread, is the log or a listener being told? [any] */
+bool mp_events_telling(const struct mp_events *events);
 
 const char *mp_outcome_name(enum mp_outcome outcome);
 /* The server that it is about, as its messages name it; NULL: none */

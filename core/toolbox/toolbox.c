@@ -677,11 +677,15 @@ int mcplug_toolbox_remove(struct mcplug_toolbox *box, const char *server,
 
 void mcplug_toolbox_free(struct mcplug_toolbox *box, void (*freed)(void *arg), void *arg)
 {
-    if (!box || mp_loop_check(box->registry->o.loop, NULL) != MCPLUG_OK || box->freeing)
+    if (!box || mp_box_check(box, NULL) != MCPLUG_OK)
+        return;
+    if (!box->freed) {
+        box->freed = freed;
+        box->freed_arg = arg;
+    }
+    if (box->freeing) /* by the host, which is being freed and closes it */
         return;
     box->freeing = true;
-    box->freed = freed;
-    box->freed_arg = arg;
     mp_toolbox_close(box);
     mp_uses_cancel(box);
 }

@@ -90,6 +90,10 @@ struct mcplug_toolbox {
     struct mp_job freed_job;
 };
 
+/* For the beginning of a public function: as mp_loop_check(), and it is not NULL. */
+#define mp_box_check(box, err)                                                           \
+    ((box) ? mp_loop_check((box)->registry->o.loop, err) : mp_fail_null(err, "`box`"))
+
 /* It is put into `list`, and leaves it when nothing of it is left. */
 struct mcplug_toolbox *mp_toolbox_new(struct mp_registry *r, struct mcplug_toolbox **list,
                                       const struct mcplug_toolbox_options *options,

@@ -43,6 +43,19 @@
  * MCPLUG_ENOTSUP if members are set that this one does not know. Structs to be filled are
  * left alone without it. NULL is allowed in every _free, _close, _unref and _cancel.
  *
+ * Processes. A host belongs to the process that made it. In a child of fork() that does
+ * not exec, all that is about it fails with MCPLUG_EINVAL (pointers: NULL, counts: 0),
+ * and the parent notices nothing; results, lists, records and configurations can be used,
+ * and so can a host that the child makes. The child has copies of the host's descriptors,
+ * which are closed on exec. While it has them, a server of the parent does not see the
+ * end of its stdin, nor the end of the parent: a child that lives on closes them. A host
+ * may run without descriptors 0, 1 and 2: the library gives none of these numbers to what
+ * it keeps open. To close a descriptor of the library in its own process is undefined,
+ * except that mcplug_turn() and mcplug_run() fail when it was one of the loop's, and
+ * mcplug_free() leaves the host as it is; all log it. No signal is handled, blocked or
+ * ignored, and no limit is changed: a file is not written beyond RLIMIT_FSIZE, so that
+ * there is no SIGXFSZ.
+ *
  * Results. int functions return MCPLUG_OK (0) or a negative MCPLUG_E*, unless their
  * comment says otherwise; functions that return a pointer return NULL on failure. `err`
  * may be NULL, and is written on failure only. When a function that takes a callback
@@ -131,17 +144,19 @@ MCPLUG_API mcplug *mcplug_new(const struct mcplug_options *options,
 /* Closes every server, frees toolboxes, waits until all processes are
  * gone, ends our thread if one was started. Calls under way end with MCPLUG_ECANCELED.
  * Call it on any one thread, once no other uses the host: not from a callback, nor on our
- * own thread, nor while another thread is inside mcplug_run(), where it does nothing;
- * pending callbacks run inside it, on that thread. In these, all servers and toolboxes
- * are valid that were not closed or freed before; functions that begin something fail
- * with MCPLUG_ECLOSED. */
+ * own thread, nor while another thread is inside mcplug_run(). There it does nothing but
+ * log an error, the host stays as it is, and a later call frees it. Pending callbacks run
+ * inside it, on that thread. In these, all servers and toolboxes are valid that were not
+ * closed or freed before; functions that begin something fail with MCPLUG_ECLOSED. In a
+ * child of fork() it frees memory of the host, but not that of its connections, and runs
+ * no callback: servers are the parent's, and go on. */
 MCPLUG_API void mcplug_free(mcplug *host);
 
 /* ---- the loop ------------------------------------------------------------ */
 
-/* Until mcplug_stop(). Neither this nor mcplug_turn() may be used inside a callback.
- * After mcplug_start_thread() both do nothing but log an error, and mcplug_timeout() is
- * -1. */
+/* Until mcplug_stop(). Inside a callback, and after mcplug_start_thread(), this and
+ * mcplug_turn() do nothing but log an error, and mcplug_timeout() is -1 after the
+ * latter. */
 MCPLUG_API void mcplug_run(mcplug *host);
 /* [any] Ends mcplug_run(), and a mcplug_next_event() that waits: it returns NULL. If
  * there is none, the next one returns at once. After mcplug_start_thread() our thread
@@ -159,8 +174,9 @@ MCPLUG_API int mcplug_fd(mcplug *host);
 /* For a loop around poll() that has time-outs of its own: ms to wait for that at most;
  * -1: no limit. Call it again before each wait. */
 MCPLUG_API int mcplug_timeout(mcplug *host);
-/* Does what is due; waits for something to do first when `wait`. */
-MCPLUG_API void mcplug_turn(mcplug *host, int wait);
+/* Does what is due; waits for something to do first when `wait`. MCPLUG_EINVAL: as above.
+ * MCPLUG_EIO: the loop's own descriptors were closed by somebody else. */
+MCPLUG_API int mcplug_turn(mcplug *host, int wait);
 /* [any] Runs fn(arg) once on the loop thread, never inside this call; if the loop does
  * not run any more, in mcplug_free(). */
 MCPLUG_API int mcplug_post(mcplug *host, void (*fn)(void *arg), void *arg);
