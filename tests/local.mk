@@ -246,6 +246,7 @@ script_tests = \
 	tests/install/unmapped.test \
 	tests/modules/frozen.test \
 	tests/python/events.test \
+	tests/python/nulls.test \
 	tests/python/toolbox.test \
 	tests/locate/docker.test \
 	tests/locate/ide.test \
@@ -543,7 +544,7 @@ AM_TESTS_ENVIRONMENT = \
 	MCPLUG_TEST_MODULES='$(abs_top_builddir)/tests/modules'; export MCPLUG_TEST_MODULES; \
 	CC='$(CC)'; export CC;
 
-EXTRA_DIST += tests/python/events.py tests/python/mcplug.py tests/python/toolbox.py
+EXTRA_DIST += tests/python/events.py tests/python/mcplug.py tests/python/nulls.py tests/python/toolbox.py
 EXTRA_DIST += tests/cli/kit.sh tests/config/import tests/npm-install.sh tests/install/console.sh tests/install/pipe.c tests/install/stage.sh
 EXTRA_DIST += $(script_tests) $(fuzz_files) tests/lint/lint.sh tests/fuzz/run.sh \
 	tests/valgrind.supp tests/evil/torture.sh

@@ -21,6 +21,8 @@
 
 void mcplug_config_info(const mcplug_config *config, struct mcplug_config_info *out)
 {
+    if (!config || !out)
+        return;
     bool policy = config->policy || config->policy_error;
     const struct mcplug_config_info own = {
         .exclusive = config->exclusive,
@@ -36,6 +38,8 @@ void mcplug_config_info(const mcplug_config *config, struct mcplug_config_info *
 
 void mcplug_config_paths(const mcplug_config *config, struct mcplug_paths *out)
 {
+    if (!config || !out)
+        return;
     const struct mp_paths *p = &config->paths;
     const struct mcplug_paths own = {
         .cwd = p->cwd,
@@ -57,7 +61,7 @@ char *mcplug_spill_place(size_t i, int *own)
 
     if (dirs)
         place = mp_spill_place(dirs, i, &is_own);
-    if (place)
+    if (place && own)
         *own = is_own;
     mp_free(dirs);
     return place;
@@ -66,7 +70,7 @@ char *mcplug_spill_place(size_t i, int *own)
 int mcplug_config_file(const mcplug_config *config, size_t i,
                        struct mcplug_config_file *out)
 {
-    if (i >= config->n_sources)
+    if (!config || !out || i >= config->n_sources)
         return 0;
     const struct mp_source *source = &config->sources[i];
     struct mcplug_config_file own = {
@@ -86,7 +90,7 @@ int mcplug_config_file(const mcplug_config *config, size_t i,
 int mcplug_config_problem_info(const mcplug_config *config, size_t i,
                                struct mcplug_problem *out)
 {
-    if (i >= config->n_problems)
+    if (!config || !out || i >= config->n_problems)
         return 0;
     const struct mp_problem *p = &config->problems[i];
     struct mcplug_problem own = {
@@ -112,6 +116,8 @@ int mcplug_config_problem_info(const mcplug_config *config, size_t i,
 
 void mcplug_entry_info(const mcplug_entry *entry, struct mcplug_entry_info *out)
 {
+    if (!entry || !out)
+        return;
     const struct mp_source *source = entry->source;
     struct mcplug_entry_info own = {
         .scope = source->scope,
@@ -139,12 +145,14 @@ void mcplug_entry_info(const mcplug_entry *entry, struct mcplug_entry_info *out)
 
 const char *mcplug_entry_name(const mcplug_entry *entry)
 {
-    return entry->name;
+    return entry ? entry->name : NULL;
 }
 
 void mcplug_entry_probe(const mcplug_entry *entry, char out[MCPLUG_TYPE_MAX])
 {
     _Static_assert(MCPLUG_TYPE_MAX == MP_PROBE_NAME, "a name");
+    if (!entry || !out)
+        return;
     mp_view probe = mp_probe_of(mp_view_get(entry->json, "healthProbe"));
     char *name = mp_view_strdup(probe);
     mp_probe_name(name ? name : "", out);
@@ -154,6 +162,8 @@ void mcplug_entry_probe(const mcplug_entry *entry, char out[MCPLUG_TYPE_MAX])
 int mcplug_entry_digest(const mcplug_entry *entry, char out[65])
 {
     _Static_assert(MP_SHA256_HEX + 1 == 65, "a digest");
+    if (!entry || !out)
+        return MCPLUG_EINVAL;
     return mp_approval_digest("", "", entry->json, out) ? MCPLUG_OK : MCPLUG_ENOMEM;
 }
 
@@ -163,7 +173,7 @@ int mcplug_config_key(size_t i, struct mcplug_key *out)
     while (mp_keys[n].name && n < i)
         n++;
     const struct mp_key *key = &mp_keys[n];
-    if (!key->name)
+    if (!key->name || !out)
         return 0;
     const struct mcplug_key own = {.is_setting = !key->ours,
                                    .name = key->name,
@@ -175,7 +185,7 @@ int mcplug_config_key(size_t i, struct mcplug_key *out)
 
 int mcplug_name_is_telling(const char *name)
 {
-    return mp_key_tells(name, strlen(name));
+    return name && mp_key_tells(name, strlen(name));
 }
 
 /* ---- which tools ---- */
@@ -183,13 +193,18 @@ int mcplug_name_is_telling(const char *name)
 int mcplug_tool_matches(const char *pattern, const char *tool)
 {
     const char *const list[] = {pattern, NULL};
-    return mp_filter_match(list, tool) != NULL;
+    return pattern && tool && mp_filter_match(list, tool) != NULL;
 }
 
 int mcplug_entry_allows(const mcplug_entry *entry, const char *tool,
                         struct mcplug_error *why)
 {
     struct mp_supervision s = {0};
+
+    if (!entry || !tool) {
+        mp_fail_null(why, "`entry` and `tool`");
+        return 0;
+    }
     bool listed = mp_view_get(entry->json, "toolsAllowed").len ||
                   mp_view_get(entry->json, "toolsDenied").len;
     bool allowed = entry->broken || !listed;
@@ -222,7 +237,8 @@ void mcplug_entry_check(mcplug_entry *entry, mcplug *host)
     const struct mp_offer *offer;
     char *type = NULL, *url = NULL;
 
-    if (entry->broken || mp_entry_type(entry, &type, &why) != MCPLUG_OK)
+    if (!entry || mp_host_check(host, NULL) != MCPLUG_OK || entry->broken ||
+        mp_entry_type(entry, &type, &why) != MCPLUG_OK)
         return;
     if (!type) {
         url = mp_view_strdup(mp_view_get(entry->json, "url"));
@@ -259,6 +275,10 @@ int mcplug_entry_check_new(mcplug_config *config, enum mcplug_scope scope,
                              .source = &source,
                              .json = mp_bytes(json, len)};
 
+    if (mp_host_check(host, err) != MCPLUG_OK)
+        return MCPLUG_EINVAL;
+    if (!config || !name || !json)
+        return mp_fail_null(err, "`config`, `name` and `json`");
     source.file.text.data = (char *)(uintptr_t)json; /* for lines and columns */
     source.file.text.len = len;
     size_t before = config->n_problems;
@@ -273,9 +293,14 @@ int mcplug_json_check(const char *json, size_t len, size_t *line, size_t *column
                       struct mcplug_error *err)
 {
     struct mp_place at = {0, 0};
+
+    if (!json)
+        return mp_fail_null(err, "`json`");
     int r = mp_json_check(mp_bytes(json, len), &at, err);
-    *line = at.line;
-    *column = at.column;
+    if (line)
+        *line = at.line;
+    if (column)
+        *column = at.column;
     return r;
 }
 
@@ -285,8 +310,10 @@ void mcplug_json_type(const char *text, size_t len, char out[MCPLUG_TYPE_MAX])
     const struct mp_entry entry = {.json = mp_bytes(text, len)};
     char *type = NULL, *url = NULL;
 
+    if (!out)
+        return;
     out[0] = '\0';
-    if (!mp_view_is_object(entry.json))
+    if (!text || !mp_view_is_object(entry.json))
         return;
     if (mp_entry_type(&entry, &type, NULL) == MCPLUG_OK && type) {
         snprintf(out, MCPLUG_TYPE_MAX, "%s", type);
@@ -310,6 +337,8 @@ static char *made(bool (*make)(mp_view json, struct mp_str *out), const char *js
 {
     struct mp_str out;
 
+    if (!json)
+        return NULL;
     mp_str_init(&out, TEXT_MAX);
     char *text = make(mp_bytes(json, len), &out) ? mp_str_take(&out) : NULL;
     mp_str_clear(&out);
@@ -361,6 +390,11 @@ char *mcplug_expand(const char *text, const struct mcplug_expansion *expansion,
     const struct mp_expansion e = {variable, tell_secret, tell_missing, &own};
     char *expanded = NULL;
     struct mp_str out;
+
+    if (!text) {
+        mp_fail_null(err, "`text`");
+        return NULL;
+    }
 
     mp_str_init(&out, MP_EXPAND_MAX);
     if (mp_take_options(&own, expansion, err) == MCPLUG_OK &&

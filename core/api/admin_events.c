@@ -136,7 +136,7 @@ static void on_event(void *arg, const struct mp_event *e)
 mcplug_listener *mcplug_listen(mcplug *host, uint32_t kinds, int level,
                                mcplug_activity_fn *fn, void *arg)
 {
-    struct mcplug_listener *l = mp_alloc(sizeof *l);
+    struct mcplug_listener *l = host && fn ? mp_alloc(sizeof *l) : NULL;
 
     if (!l)
         return NULL;
@@ -170,13 +170,14 @@ void mp_host_end_listeners(mcplug *host)
 int mcplug_activity_text(const struct mcplug_activity *event, unsigned n,
                          char out[MCPLUG_ACTIVITY_LINE_MAX])
 {
-    return mp_event_text(event->inner, n, out);
+    return event && event->inner && out && mp_event_text(event->inner, n, out);
 }
 
 int mcplug_activity_concerns(const struct mcplug_activity *event,
                              const mcplug_server *server)
 {
-    return strcmp(event->source, server->service->source) == 0;
+    return event && event->source && server &&
+           strcmp(event->source, server->service->source) == 0;
 }
 
 const char *mcplug_outcome_name(enum mcplug_outcome outcome)

@@ -14,7 +14,7 @@ struct mcplug_known {
 
 mcplug_known *mcplug_known_new(const mcplug_entry *entry)
 {
-    mcplug_known *known = mp_alloc(sizeof *known);
+    mcplug_known *known = entry ? mp_alloc(sizeof *known) : NULL;
 
     if (known && !mp_tool_cache_load(&entry->config->paths, entry, &known->cache)) {
         mcplug_known_free(known);
@@ -33,6 +33,8 @@ void mcplug_known_free(mcplug_known *known)
 const char *mcplug_known_items(const mcplug_known *known, enum mcplug_kind kind,
                                size_t *len)
 {
+    if (!known || !len)
+        return NULL;
     mp_view items = mp_tool_cache_items(&known->cache, kind);
 
     *len = items.len;
@@ -42,7 +44,7 @@ const char *mcplug_known_items(const mcplug_known *known, enum mcplug_kind kind,
 int mcplug_known_info(const mcplug_known *known, enum mcplug_kind kind,
                       struct mcplug_known_info *out)
 {
-    if (!mp_tool_cache_items(&known->cache, kind).len)
+    if (!known || !out || !mp_tool_cache_items(&known->cache, kind).len)
         return 0;
     struct mcplug_known_info info = {
         .whole = mp_tool_cache_whole(&known->cache, kind),
@@ -55,6 +57,8 @@ int mcplug_known_info(const mcplug_known *known, enum mcplug_kind kind,
 
 void mcplug_known_forget(const mcplug_entry *entry, int all)
 {
+    if (!entry)
+        return;
     if (all)
         mp_tool_cache_forget_name(&entry->config->paths, entry->name);
     else

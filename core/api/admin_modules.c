@@ -43,6 +43,10 @@ static bool note(void *arg, const struct mp_listed *one)
 
 mcplug_modules *mcplug_modules_new(mcplug *host, struct mcplug_error *err)
 {
+    if (!host) {
+        mp_fail_null(err, "`host`");
+        return NULL;
+    }
     mcplug_modules *m = mp_alloc(sizeof *m);
 
     if (m) {
@@ -71,7 +75,7 @@ void mcplug_modules_free(mcplug_modules *modules)
 
 int mcplug_modules_get(const mcplug_modules *modules, size_t i, struct mcplug_module *out)
 {
-    if (i >= modules->n)
+    if (!modules || !out || i >= modules->n)
         return 0;
     const struct listed *l = &modules->list[i];
     struct mcplug_module m = {.again = l->again, .name = l->name, .file = l->file};
@@ -81,7 +85,7 @@ int mcplug_modules_get(const mcplug_modules *modules, size_t i, struct mcplug_mo
 
 const char *mcplug_modules_dir(const mcplug_modules *modules, size_t i)
 {
-    return mp_catalogue_dir(modules->catalogue, i);
+    return modules ? mp_catalogue_dir(modules->catalogue, i) : NULL;
 }
 
 /* ---- packages ---- */
@@ -105,7 +109,7 @@ static bool pass_on(void *arg, const struct mp_packaged *one)
 int mcplug_packages_each(int (*fn)(void *arg, const struct mcplug_packaged *one),
                          void *arg)
 {
-    return mp_packages_each(NULL, pass_on, &(struct each){fn, arg});
+    return fn ? mp_packages_each(NULL, pass_on, &(struct each){fn, arg}) : MCPLUG_EINVAL;
 }
 
 /* ---- describing ---- */
@@ -192,6 +196,12 @@ static const struct mcplug_plugin *built_in(mcplug *host, const char *name)
 
 char *mcplug_module_describe(mcplug *host, const char *module, struct mcplug_error *err)
 {
+    if (mp_host_check(host, err) != MCPLUG_OK)
+        return NULL;
+    if (!module) {
+        mp_fail_null(err, "`module`");
+        return NULL;
+    }
     const struct mcplug_plugin *d = strchr(module, '/') ? NULL : built_in(host, module);
     const char *file = d ? NULL : module;
     const struct mp_plugin *plugin = NULL;

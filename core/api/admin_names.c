@@ -36,6 +36,8 @@ static const char *tool_behind(const char *text, const char *name)
 
 int mcplug_entry_prefix(const mcplug_entry *entry, char *out, size_t size)
 {
+    if (!entry || !out)
+        return 0;
     size_t n = strlen(entry->name), head = strlen(PREFIX);
     if (head + n + sizeof BETWEEN > size)
         return 0;
@@ -86,6 +88,8 @@ mcplug_entry *mcplug_entry_find_qualified(const mcplug_config *config, const cha
 {
     struct mp_entry *found = NULL;
 
+    if (!config || !name || !tool || !other)
+        return NULL;
     *other = NULL;
     if (strncmp(name, PREFIX, strlen(PREFIX)) != 0)
         return NULL;
@@ -124,6 +128,8 @@ static ptrdiff_t find_given(const mcplug_entry *entry, const mcplug_list *tools,
 ptrdiff_t mcplug_entry_find_tool(const mcplug_entry *entry, const mcplug_list *tools,
                                  const char *name)
 {
+    if (!entry || !name)
+        return MCPLUG_TOOL_NONE;
     size_t head = strlen(PREFIX);
     const char *text = strncmp(name, PREFIX, head) == 0 ? name + head : name;
     const char *tool = tool_behind(text, entry->name);

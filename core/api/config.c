@@ -14,6 +14,8 @@
 static int find(const mcplug_config *config, const char *name, struct mp_entry **out,
                 struct mcplug_error *err)
 {
+    if (!config || !name)
+        return mp_fail_null(err, "`config` and `name`");
     *out = mcplug_entry_find(config, name);
     return *out ? MCPLUG_OK
                 : mp_fail(err, MCPLUG_ECONFIG, "there is no server \"%.128s\"", name);
@@ -113,11 +115,13 @@ int mcplug_entry_open(mcplug *host, mcplug_entry *entry,
     struct mcplug_error own = MCPLUG_ERROR_INIT;
     struct mcplug_server_options o = {0};
 
+    if (mp_host_check(host, err) != MCPLUG_OK)
+        return MCPLUG_EINVAL;
     err = err ? err : &own;
     if (host->freeing)
         return mp_fail(err, MCPLUG_ECLOSED, "the host is being freed");
-    if (!out)
-        return mp_fail(err, MCPLUG_EINVAL, "`out` must not be NULL");
+    if (!entry || !out)
+        return mp_fail_null(err, "`entry` and `out`");
     int r = mp_take_options(&o, options, err);
     if (r != MCPLUG_OK)
         return r;
@@ -131,7 +135,7 @@ int mcplug_open_named(mcplug *host, mcplug_config *config, const char *name,
                       void *ready_arg, mcplug_server **out, struct mcplug_error *err)
 {
     struct mp_entry *entry;
-    int r = mp_loop_check(host->loop, err);
+    int r = mp_host_check(host, err);
     if (r == MCPLUG_OK)
         r = find(config, name, &entry, err);
     return r == MCPLUG_OK

@@ -21,13 +21,13 @@ int mcplug_open(mcplug *host, const mcplug_settings *settings,
     struct mp_supervision kept = {0};
     struct mp_target *target = NULL;
 
-    if (mp_loop_check(host->loop, err) != MCPLUG_OK)
+    if (mp_host_check(host, err) != MCPLUG_OK)
         return MCPLUG_EINVAL;
     err = err ? err : &own;
     if (host->freeing)
         return mp_fail(err, MCPLUG_ECLOSED, "the host is being freed");
     if (!settings || !out)
-        return mp_fail(err, MCPLUG_EINVAL, "`settings` and `out` must not be NULL");
+        return mp_fail_null(err, "`settings` and `out`");
     int r = mp_take_options(&o, options, err);
     if (r == MCPLUG_OK)
         r = mp_server_options_fill(&o, mp_bytes(NULL, 0), &kept, err);
@@ -53,7 +53,7 @@ void mcplug_server_end(mcplug_server *server, void (*closed)(void *arg), void *a
 int mcplug_set_queue(mcplug *host, const char *name, unsigned concurrent,
                      unsigned waiting)
 {
-    if (mp_loop_check(host->loop, NULL) != MCPLUG_OK)
+    if (mp_host_check(host, NULL) != MCPLUG_OK || !name)
         return MCPLUG_EINVAL;
     struct mp_queue *q = mp_registry_queue(&host->registry, name);
     if (!q)
@@ -66,19 +66,19 @@ int mcplug_set_queue(mcplug *host, const char *name, unsigned concurrent,
 
 const char *mcplug_server_name(const mcplug_server *server)
 {
-    return server->name;
+    return server ? server->name : NULL;
 }
 
 const char *mcplug_server_revision(const mcplug_server *server)
 {
-    if (mp_loop_check(mp_server_loop(server), NULL) != MCPLUG_OK)
+    if (mp_server_here(server, NULL) != MCPLUG_OK)
         return NULL;
     return server->service->revision;
 }
 
 const char *mcplug_server_info(const mcplug_server *server)
 {
-    if (mp_loop_check(mp_server_loop(server), NULL) != MCPLUG_OK)
+    if (mp_server_here(server, NULL) != MCPLUG_OK)
         return NULL;
     const char *info = server->service->id.info;
     return info ? info : "{}";
@@ -86,7 +86,7 @@ const char *mcplug_server_info(const mcplug_server *server)
 
 const char *mcplug_server_capabilities(const mcplug_server *server)
 {
-    if (mp_loop_check(mp_server_loop(server), NULL) != MCPLUG_OK)
+    if (mp_server_here(server, NULL) != MCPLUG_OK)
         return NULL;
     const char *capabilities = server->service->id.capabilities;
     return capabilities ? capabilities : "{}";
@@ -94,7 +94,7 @@ const char *mcplug_server_capabilities(const mcplug_server *server)
 
 const char *mcplug_server_instructions(const mcplug_server *server)
 {
-    if (mp_loop_check(mp_server_loop(server), NULL) != MCPLUG_OK)
+    if (mp_server_here(server, NULL) != MCPLUG_OK)
         return NULL;
     const char *instructions = server->service->id.instructions;
     return instructions ? instructions : "";
@@ -102,9 +102,9 @@ const char *mcplug_server_instructions(const mcplug_server *server)
 
 const char *mcplug_server_fact(const mcplug_server *server, const char *name)
 {
-    if (mp_loop_check(mp_server_loop(server), NULL) != MCPLUG_OK)
+    if (mp_server_here(server, NULL) != MCPLUG_OK)
         return NULL;
-    return mp_identity_fact(&server->service->id, name);
+    return name ? mp_identity_fact(&server->service->id, name) : NULL;
 }
 
 /* ---- requests ---- */
@@ -123,7 +123,7 @@ static int begin_pulled(struct pulled_call *p, const mcplug_server *server,
 
     p->o = (struct mcplug_call_options){0};
     if (!mp_pull_wants(pull, MCPLUG_EVENT_DONE))
-        return mp_fail(err, MCPLUG_EINVAL, "`done` must not be NULL");
+        return mp_fail_null(err, "`done`");
     if (mp_take_options(&p->o, options, err) != MCPLUG_OK)
         return MCPLUG_EINVAL;
     p->place = mp_pull_reserve(pull, server->name, arg, err);
@@ -161,10 +161,10 @@ mcplug_call *mcplug_call_tool(mcplug_server *server, const char *tool,
                               const struct mcplug_call_options *options,
                               mcplug_done_fn *done, void *arg, struct mcplug_error *err)
 {
-    if (mp_loop_check(mp_server_loop(server), err) != MCPLUG_OK)
+    if (mp_server_here(server, err) != MCPLUG_OK)
         return NULL;
     if (!tool) {
-        mp_fail(err, MCPLUG_EINVAL, "`tool` must not be NULL");
+        mp_fail_null(err, "`tool`");
         return NULL;
     }
     return start(server, "tools/call", tool, arguments, options, done, arg, err);
@@ -174,10 +174,10 @@ mcplug_call *mcplug_request(mcplug_server *server, const char *method, const cha
                             const struct mcplug_call_options *options,
                             mcplug_done_fn *done, void *arg, struct mcplug_error *err)
 {
-    if (mp_loop_check(mp_server_loop(server), err) != MCPLUG_OK)
+    if (mp_server_here(server, err) != MCPLUG_OK)
         return NULL;
     if (!method) {
-        mp_fail(err, MCPLUG_EINVAL, "`method` must not be NULL");
+        mp_fail_null(err, "`method`");
         return NULL;
     }
     return start(server, method, NULL, params, options, done, arg, err);
@@ -186,7 +186,7 @@ mcplug_call *mcplug_request(mcplug_server *server, const char *method, const cha
 mcplug_call *mcplug_ping(mcplug_server *server, const struct mcplug_call_options *options,
                          mcplug_done_fn *done, void *arg, struct mcplug_error *err)
 {
-    if (mp_loop_check(mp_server_loop(server), err) != MCPLUG_OK)
+    if (mp_server_here(server, err) != MCPLUG_OK)
         return NULL;
     return start(server, NULL, NULL, NULL, options, done, arg, err);
 }
@@ -197,7 +197,7 @@ mcplug_call *mcplug_get_list(mcplug_server *server, enum mcplug_kind kind,
 {
     struct pulled_call p;
 
-    if (mp_loop_check(mp_server_loop(server), err) != MCPLUG_OK)
+    if (mp_server_here(server, err) != MCPLUG_OK)
         return NULL;
     if (done)
         return mp_server_get_list(server, kind, options, done, arg, err);
@@ -218,14 +218,14 @@ void mcplug_cancel(mcplug_call *call)
 
 mcplug_server *mcplug_input_server(mcplug_input *input)
 {
-    if (mp_input_check(input, __func__) != MCPLUG_OK)
+    if (!input || mp_input_check(input, __func__) != MCPLUG_OK)
         return NULL;
     return mp_input_owner(input);
 }
 
 mcplug_call *mcplug_input_call(mcplug_input *input)
 {
-    if (mp_input_check(input, __func__) != MCPLUG_OK)
+    if (!input || mp_input_check(input, __func__) != MCPLUG_OK)
         return NULL;
     struct mp_request *request = mp_input_request(input);
     mcplug_call *call = request ? &request->base : NULL;

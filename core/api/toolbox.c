@@ -9,7 +9,7 @@ mcplug_toolbox *mcplug_toolbox_new(mcplug *host,
                                    const struct mcplug_toolbox_options *options,
                                    struct mcplug_error *err)
 {
-    if (mp_loop_check(host->loop, err) != MCPLUG_OK)
+    if (mp_host_check(host, err) != MCPLUG_OK)
         return NULL;
     if (host->freeing) {
         mp_fail(err, MCPLUG_ECLOSED, "the host is being freed");
@@ -32,11 +32,11 @@ int mcplug_toolbox_add(mcplug_toolbox *box, const char *name,
     mcplug_server *server = NULL;
     struct mp_box_server *m;
 
-    int r = mp_loop_check(box->registry->o.loop, err);
+    int r = mp_box_check(box, err);
     if (r == MCPLUG_OK)
         r = mp_take_options(&o, options, err);
     if (r == MCPLUG_OK && !box->freeing && (!name || !settings))
-        r = mp_fail(err, MCPLUG_EINVAL, "a server needs a name and settings");
+        r = mp_fail_null(err, "`name` and `settings`");
     if (r == MCPLUG_OK)
         r = mp_toolbox_begin(box, name, &m, err);
     if (r != MCPLUG_OK)
@@ -55,7 +55,9 @@ int mcplug_toolbox_add_named(mcplug_toolbox *box, mcplug_config *config, const c
     mcplug_server *server = NULL;
     struct mp_box_server *m;
 
-    int r = mp_loop_check(box->registry->o.loop, err);
+    int r = mp_box_check(box, err);
+    if (r == MCPLUG_OK && !box->freeing && (!config || !name))
+        r = mp_fail_null(err, "`config` and `name`");
     if (r == MCPLUG_OK)
         r = mp_toolbox_begin(box, name, &m, err);
     if (r != MCPLUG_OK)

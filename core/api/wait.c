@@ -80,9 +80,15 @@ static bool in_callback(mcplug *host)
     return mp_loop_here(host->loop) && mp_loop_in_turn(host->loop);
 }
 
+/* NULL: there is no server. */
 static mcplug *host_of(const mcplug_server *server)
 {
-    return mp_host_of(server->service->registry);
+    return server ? mp_host_of(server->service->registry) : NULL;
+}
+
+static mcplug *host_of_box(const mcplug_toolbox *box)
+{
+    return box ? mp_host_of(box->registry) : NULL;
 }
 
 static int wait_for(struct wait *w, struct mcplug_error *err)
@@ -91,6 +97,8 @@ static int wait_for(struct wait *w, struct mcplug_error *err)
 
     mp_error_init(&why);
     w->why = &why;
+    if (!w->host)
+        return mp_fail_null(err, "the host, server or toolbox");
     if (mp_loop_forked(w->host->loop))
         return mp_loop_refuse(w->host->loop, "mcplug", err);
     if (in_callback(w->host))
@@ -140,6 +148,8 @@ static void start_open(struct wait *w)
 
 static int open_wait(struct wait *w, mcplug_server **out, struct mcplug_error *err)
 {
+    if (!out)
+        return mp_fail_null(err, "`out`");
     w->start = start_open;
     int r = wait_for(w, err);
     if (r == MCPLUG_OK)
@@ -163,6 +173,9 @@ int mcplug_open_named_wait(mcplug *host, mcplug_config *config, const char *name
 {
     struct wait w = {
         .host = host, .config = config, .name = name, .server_options = options};
+
+    if (!config)
+        return mp_fail_null(err, "`config`");
     return open_wait(&w, out, err);
 }
 
@@ -287,6 +300,8 @@ int mcplug_get_list_wait(mcplug_server *server, enum mcplug_kind kind,
                      .kind = kind,
                      .call_options = options};
 
+    if (!out)
+        return mp_fail_null(err, "`out`");
     int r = wait_for(&w, err);
     if (r == MCPLUG_OK)
         *out = w.list;
@@ -313,8 +328,7 @@ static void start_warm_up(struct wait *w)
 int mcplug_toolbox_warm_up_wait(mcplug_toolbox *box, size_t *ready, size_t *failed,
                                 struct mcplug_error *err)
 {
-    struct wait w = {
-        .host = mp_host_of(box->registry), .start = start_warm_up, .box = box};
+    struct wait w = {.host = host_of_box(box), .start = start_warm_up, .box = box};
 
     int r = wait_for(&w, err);
     if (r == MCPLUG_OK && ready)
@@ -343,7 +357,7 @@ int mcplug_toolbox_call_wait(mcplug_toolbox *box, const char *name, const char *
                              const struct mcplug_call_options *options,
                              const struct mcplug_record **out, struct mcplug_error *err)
 {
-    struct wait w = {.host = mp_host_of(box->registry),
+    struct wait w = {.host = host_of_box(box),
                      .start = start_use,
                      .box = box,
                      .tool = name,
@@ -367,8 +381,7 @@ void mcplug_toolbox_free_wait(mcplug_toolbox *box)
 {
     if (!box)
         return;
-    struct wait w = {
-        .host = mp_host_of(box->registry), .start = start_toolbox_free, .box = box};
+    struct wait w = {.host = host_of_box(box), .start = start_toolbox_free, .box = box};
     if (in_callback(w.host))
         mcplug_toolbox_free(box, NULL, NULL);
     else

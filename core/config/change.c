@@ -76,6 +76,8 @@ static int apply(void *arg, const struct mp_file *old, struct mp_str *out,
 const char *mcplug_config_scope_file(struct mcplug_config *config,
                                      enum mcplug_scope scope)
 {
+    if (!config)
+        return NULL;
     if (scope == MCPLUG_SCOPE_USER)
         return config->paths.settings;
     if (!mcplug_scope_info(scope) || !mp_scope_needs_approval(scope))
@@ -188,6 +190,8 @@ int mcplug_entry_add(mcplug_config *config, enum mcplug_scope scope, const char 
                      const char *json, size_t len, int approved, const char **file,
                      struct mcplug_error *err)
 {
+    if (!config || !name || !json)
+        return mp_fail_null(err, "`config`, `name` and `json`");
     mp_view entry = mp_bytes(json, len);
     struct change c = {.name = name,
                        .entry = entry,
@@ -222,6 +226,8 @@ int mcplug_entry_add(mcplug_config *config, enum mcplug_scope scope, const char 
 /* Scopes that have a file of the user's. */
 static int writable(const struct mp_entry *entry, struct mcplug_error *err)
 {
+    if (!entry)
+        return mp_fail_null(err, "`entry`");
     enum mcplug_scope scope = entry->source->scope;
     if (mcplug_scope_info(scope)->is_writable)
         return MCPLUG_OK;
@@ -233,11 +239,12 @@ static int writable(const struct mp_entry *entry, struct mcplug_error *err)
 
 int mcplug_entry_remove(const mcplug_entry *entry, struct mcplug_error *err)
 {
+    int r = writable(entry, err);
+    if (r != MCPLUG_OK)
+        return r;
     struct change c = {.name = entry->name, .path = entry->source->path};
     size_t removed;
-    int r = writable(entry, err);
-    if (r == MCPLUG_OK)
-        r = mp_file_update(c.path, 0600, apply, &c, err);
+    r = mp_file_update(c.path, 0600, apply, &c, err);
     if (r == MCPLUG_OK && mp_scope_needs_approval(entry->source->scope))
         r = mp_approvals_remove(entry->config->paths.approvals, entry->source->real,
                                 entry->name, &removed, err);
@@ -247,12 +254,14 @@ int mcplug_entry_remove(const mcplug_entry *entry, struct mcplug_error *err)
 /* Sets or takes away "disabled". */
 static int disable(const mcplug_entry *entry, bool disabled, struct mcplug_error *err)
 {
+    int r = writable(entry, err);
+    if (r != MCPLUG_OK)
+        return r;
     struct change c = {.name = entry->name,
                        .path = entry->source->path,
                        .disable = disabled,
                        .enable = !disabled};
-    int r = writable(entry, err);
-    return r == MCPLUG_OK ? mp_file_update(c.path, 0600, apply, &c, err) : r;
+    return mp_file_update(c.path, 0600, apply, &c, err);
 }
 
 int mcplug_entry_disable(const mcplug_entry *entry, struct mcplug_error *err)
@@ -267,6 +276,8 @@ int mcplug_entry_enable(const mcplug_entry *entry, struct mcplug_error *err)
 
 int mcplug_entry_approve(mcplug_entry *entry, struct mcplug_error *err)
 {
+    if (!entry)
+        return mp_fail_null(err, "`entry`");
     if (!mp_scope_needs_approval(entry->source->scope))
         return MCPLUG_OK;
     int r = mp_approvals_add(entry->config->paths.approvals, entry->source->real,
@@ -280,7 +291,7 @@ int mcplug_approvals_reset(mcplug_config *config, const char *name, size_t *forg
                            struct mcplug_error *err)
 {
     size_t total = 0, n;
-    int r = MCPLUG_OK;
+    int r = config ? MCPLUG_OK : mp_fail_null(err, "`config`");
 
     for (size_t i = 0; r == MCPLUG_OK && i < config->n_sources; i++) {
         const struct mp_source *source = &config->sources[i];
@@ -289,7 +300,7 @@ int mcplug_approvals_reset(mcplug_config *config, const char *name, size_t *forg
         r = mp_approvals_remove(config->paths.approvals, source->real, name, &n, err);
         total += r == MCPLUG_OK ? n : 0;
     }
-    if (r == MCPLUG_OK)
+    if (r == MCPLUG_OK && forgotten)
         *forgotten = total;
     return r;
 }
@@ -297,5 +308,10 @@ int mcplug_approvals_reset(mcplug_config *config, const char *name, size_t *forg
 int mcplug_approvals_reset_all(mcplug_config *config, size_t *forgotten,
                                struct mcplug_error *err)
 {
-    return mp_approvals_remove(config->paths.approvals, NULL, NULL, forgotten, err);
+    size_t n;
+
+    if (!config)
+        return mp_fail_null(err, "`config`");
+    return mp_approvals_remove(config->paths.approvals, NULL, NULL,
+                               forgotten ? forgotten : &n, err);
 }

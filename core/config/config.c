@@ -35,7 +35,7 @@ const char *mp_scope_name(enum mcplug_scope scope)
 
 int mcplug_scope_find(const char *name, enum mcplug_scope *out)
 {
-    for (size_t i = 0; i < MP_SCOPES; i++)
+    for (size_t i = 0; name && out && i < MP_SCOPES; i++)
         if (strcmp(scopes[i].name, name) == 0) {
             *out = (enum mcplug_scope)i;
             return 1;
@@ -52,7 +52,9 @@ int mcplug_name_check(const char *name, struct mcplug_error *err)
 {
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
-    size_t len = strlen(name);
+    size_t len = name ? strlen(name) : 0;
+    if (!name)
+        return mp_fail_null(err, "`name`");
     if (len == 0 || strspn(name, letters) != len)
         return mp_fail(err, MCPLUG_ECONFIG,
                        "Invalid name %.128s. Names can only contain letters, numbers, "
@@ -664,19 +666,20 @@ const char *mcplug_config_name(const mcplug_config *config, size_t i)
 
 const char *mcplug_config_problem(mcplug_config *config, size_t i)
 {
-    return i < config->n_problems ? mp_problem_text(&config->problems[i]) : NULL;
+    return config && i < config->n_problems ? mp_problem_text(&config->problems[i])
+                                            : NULL;
 }
 
 const char *const *mcplug_config_plugin_dirs(const mcplug_config *config)
 {
-    return (const char *const *)config->plugin_dirs;
+    return config ? (const char *const *)config->plugin_dirs : NULL;
 }
 
 const char *mcplug_config_entry(const mcplug_config *config, const char *name,
                                 size_t *len)
 {
     const struct mp_entry *entry = mcplug_entry_find(config, name);
-    if (!entry)
+    if (!entry || !len)
         return NULL;
     *len = entry->json.len;
     return (const char *)entry->json.data;
@@ -684,7 +687,7 @@ const char *mcplug_config_entry(const mcplug_config *config, const char *name,
 
 mcplug_entry *mcplug_entry_at(const mcplug_config *config, size_t i)
 {
-    return i < config->n_entries ? &config->entries[i] : NULL;
+    return config && i < config->n_entries ? &config->entries[i] : NULL;
 }
 
 mcplug_entry *mcplug_entry_find(const mcplug_config *config, const char *name)
@@ -707,7 +710,7 @@ mcplug_entry *mcplug_entry_find(const mcplug_config *config, const char *name)
 mcplug_entry *mcplug_entry_find_in(const mcplug_config *config, const char *name,
                                    enum mcplug_scope scope)
 {
-    for (size_t i = 0; i < config->n_entries; i++)
+    for (size_t i = 0; config && name && i < config->n_entries; i++)
         if (config->entries[i].source->scope == scope &&
             strcmp(config->entries[i].name, name) == 0)
             return &config->entries[i];

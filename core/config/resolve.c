@@ -575,6 +575,11 @@ enum mcplug_entry_state mcplug_entry_state(const mcplug_entry *entry,
                                            struct mcplug_error *err)
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
+
+    if (!entry) {
+        mp_fail_null(err, "`entry`");
+        return MCPLUG_ENTRY_NONE;
+    }
     bool approved = !mp_scope_needs_approval(entry->source->scope) ||
                     entry->approval == MCPLUG_APPROVAL_GIVEN;
 
@@ -703,7 +708,7 @@ char *mcplug_entry_missing(const mcplug_entry *entry)
     struct resolver r = {.entry = entry};
 
     mp_str_init(&r.names, NAMES_MAX);
-    for (size_t i = 0; i < MP_COUNT(keys); i++)
+    for (size_t i = 0; entry && i < MP_COUNT(keys); i++)
         each_text(mp_view_get(entry->json, keys[i]), note_missing, &r);
     char *names = r.names.len ? mp_str_take(&r.names) : NULL;
     mp_str_clear(&r.names);
@@ -724,6 +729,8 @@ static void each_name(void *arg, const char *text)
 void mcplug_entry_each_name(const mcplug_entry *entry,
                             void (*fn)(void *arg, const char *name), void *arg)
 {
+    if (!entry || !fn)
+        return;
     struct names names = {fn, arg};
     struct mp_walk w = mp_walk_into(entry->json);
     mp_view key, value;

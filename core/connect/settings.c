@@ -44,18 +44,19 @@ void mcplug_settings_free(mcplug_settings *s)
 
 int mcplug_settings_set(mcplug_settings *s, const char *name, const char *value)
 {
-    return mp_props_set(s->props, name, value);
+    return s && name && value ? mp_props_set(s->props, name, value) : MCPLUG_EINVAL;
 }
 
 int mcplug_settings_add(mcplug_settings *s, const char *name, const char *value)
 {
-    return mp_props_add(s->props, name, value);
+    return s && name && value ? mp_props_add(s->props, name, value) : MCPLUG_EINVAL;
 }
 
 int mcplug_settings_put(mcplug_settings *s, const char *name, const char *key,
                         const char *value)
 {
-    return mp_props_put(s->props, name, key, value);
+    return s && name && key && value ? mp_props_put(s->props, name, key, value)
+                                     : MCPLUG_EINVAL;
 }
 
 /* "args": [] means that there are none. */
@@ -75,6 +76,8 @@ static void drop_empty(mcplug_props *props, mp_view object)
 
 int mcplug_settings_json(mcplug_settings *s, const char *json, struct mcplug_error *err)
 {
+    if (!s || !json)
+        return mp_fail_null(err, "`s` and `json`");
     mp_view object = mp_text(json);
     struct mp_entry entry = {.json = object};
     mcplug_props *props = mp_props_new();

@@ -15,6 +15,9 @@ enum mcplug_answer mcplug_result_answer(const mcplug_result *result,
                                         struct mcplug_bytes *part)
 {
     size_t len;
+
+    if (!result || !part)
+        return MCPLUG_ANSWER_UNKNOWN;
     const char *json = mcplug_result_json(result, &len);
     mp_view all = mp_bytes(json, len), structured = mp_view_get(all, "structuredContent");
     mp_view blocks = mp_view_get(all, "content"), old = mp_view_get(all, "toolResult");
@@ -91,6 +94,8 @@ static struct mcplug_block read_block(mp_view json)
 /* Between two elements `rest` begins with a comma, which no value does. */
 int mcplug_block_next(struct mcplug_bytes *rest, struct mcplug_block *out)
 {
+    if (!rest || !out)
+        return 0;
     struct mp_walk w = {rest->data, rest->data + rest->len};
     mp_view json;
 
@@ -142,6 +147,9 @@ int mcplug_block_write_data(const mcplug_result *result, const struct mcplug_blo
                             mcplug_write_fn *write, void *arg, struct mcplug_error *err)
 {
     struct decoder d = {.write = write, .arg = arg};
+
+    if (!result || !block || !write)
+        return mp_fail_null(err, "`result`, `block` and `write`");
     int r = write_string(result, block->data, decode, &d, err);
 
     if (r == MCPLUG_OK && d.state.malformed)
@@ -213,6 +221,8 @@ int mcplug_block_write(const mcplug_result *result, const struct mcplug_block *b
     struct mp_str note;
     int more = 1;
 
+    if (!result || !block || !write)
+        return mp_fail_null(err, "`result`, `block` and `write`");
     if (block->kind == MCPLUG_BLOCK_OTHER) {
         const char *json = mcplug_result_json(result, NULL);
         return mcplug_result_write(result,

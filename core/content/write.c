@@ -222,6 +222,8 @@ int mcplug_result_write(const mcplug_result *result, size_t at, size_t len,
     size_t all;
     int64_t n = 1;
 
+    if (!result || !write)
+        return mp_fail_null(err, "`result` and `write`");
     mcplug_result_json(result, &all);
     if (at > all)
         return mp_fail(err, MCPLUG_EINVAL, "the part is not in the result");
@@ -243,8 +245,10 @@ int mcplug_result_write_string(const mcplug_result *result, size_t at,
     struct sink s = {.write = write, .arg = arg};
     struct mcplug_spill spill = {.struct_size = sizeof spill};
     size_t all, i = 0;
-    const char *json = mcplug_result_json(result, &all);
 
+    if (!result || !write)
+        return mp_fail_null(err, "`result` and `write`");
+    const char *json = mcplug_result_json(result, &all);
     if (at >= all || json[at] != '"')
         return mp_fail(err, MCPLUG_EINVAL, "no string begins there");
     if (next_spill(result, &i, at, at + 1, &spill)) {

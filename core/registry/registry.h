@@ -204,6 +204,9 @@ static inline struct mp_loop *mp_server_loop(const mcplug_server *h)
 {
     return h->service->registry->o.loop;
 }
+/* For the beginning of a public function: as mp_loop_check(), and it is not NULL. */
+#define mp_server_here(h, err)                                                           \
+    ((h) ? mp_loop_check(mp_server_loop(h), err) : mp_fail_null(err, "`server`"))
 /* What the filter leaves of a list of tools. give; NULL: no memory */
 mcplug_list *mp_server_filter(mcplug_server *h, mcplug_list *tools);
 /* As mcplug_get_list(); `done` must not be NULL. */

@@ -339,8 +339,7 @@ void mp_server_subscribed(mcplug_server *h, const char *uri,
 
 static int check_uri(const mcplug_server *h, const char *uri, struct mcplug_error *err)
 {
-    return uri ? mp_server_check(h, err)
-               : mp_fail(err, MCPLUG_EINVAL, "`uri` must not be NULL");
+    return uri ? mp_server_check(h, err) : mp_fail_null(err, "`uri`");
 }
 
 mcplug_call *mcplug_subscribe(mcplug_server *h, const char *uri,
@@ -350,8 +349,7 @@ mcplug_call *mcplug_subscribe(mcplug_server *h, const char *uri,
     struct mcplug_error own = MCPLUG_ERROR_INIT;
 
     err = err ? err : &own;
-    if (mp_loop_check(mp_server_loop(h), err) != MCPLUG_OK ||
-        check_uri(h, uri, err) != MCPLUG_OK)
+    if (mp_server_here(h, err) != MCPLUG_OK || check_uri(h, uri, err) != MCPLUG_OK)
         return NULL;
     bool had = mp_uris_have(&h->uris, uri);
     bool ask =
@@ -372,8 +370,7 @@ mcplug_call *mcplug_unsubscribe(mcplug_server *h, const char *uri,
     struct mcplug_error own = MCPLUG_ERROR_INIT;
 
     err = err ? err : &own;
-    if (mp_loop_check(mp_server_loop(h), err) != MCPLUG_OK ||
-        check_uri(h, uri, err) != MCPLUG_OK)
+    if (mp_server_here(h, err) != MCPLUG_OK || check_uri(h, uri, err) != MCPLUG_OK)
         return NULL;
     struct mp_service *s = h->service;
     bool others = others_want(h, uri);
@@ -561,7 +558,7 @@ static void finish_close(struct mp_job *job)
 
 void mcplug_close(mcplug_server *h, void (*closed)(void *arg), void *arg)
 {
-    if (!h || mp_loop_check(mp_server_loop(h), NULL) != MCPLUG_OK || h->closed)
+    if (!h || mp_server_here(h, NULL) != MCPLUG_OK || h->closed)
         return;
     struct mp_service *s = h->service;
     h->on_closed = closed;
@@ -604,13 +601,13 @@ mcplug_list *mp_server_filter(mcplug_server *h, mcplug_list *tools)
 
 mcplug_list *mcplug_server_list(mcplug_server *h, enum mcplug_kind kind)
 {
-    struct mp_service *s = h->service;
     int i = 0;
 
     while (i < MP_FETCHED && MP_KIND(i) != kind)
         i++;
-    if (i == MP_FETCHED || mp_loop_check(mp_server_loop(h), NULL) != MCPLUG_OK)
+    if (i == MP_FETCHED || mp_server_here(h, NULL) != MCPLUG_OK)
         return NULL;
+    struct mp_service *s = h->service;
     mp_service_refresh_if_stale(s, i);
     mcplug_list *list = s->lists[i].list;
     if (!list || kind != MCPLUG_TOOLS)
@@ -661,7 +658,7 @@ void mcplug_server_ledger(const mcplug_server *h, struct mcplug_ledger *out)
 {
     struct mcplug_ledger all;
 
-    if (mp_loop_check(mp_server_loop(h), NULL) != MCPLUG_OK)
+    if (mp_server_here(h, NULL) != MCPLUG_OK || !out)
         return;
     fill_ledger(&all, h->issued, h->ended, h->under_way);
     mp_give_struct(out, all);
@@ -669,7 +666,7 @@ void mcplug_server_ledger(const mcplug_server *h, struct mcplug_ledger *out)
 
 void mcplug_server_status(mcplug_server *h, struct mcplug_status *out)
 {
-    if (mp_loop_check(mp_server_loop(h), NULL) != MCPLUG_OK)
+    if (mp_server_here(h, NULL) != MCPLUG_OK || !out)
         return;
     struct mp_service *s = h->service;
     const struct mp_keeper *k = &s->keeper;
@@ -705,13 +702,13 @@ void mcplug_server_status(mcplug_server *h, struct mcplug_status *out)
 
 int mcplug_restart(mcplug_server *h, struct mcplug_error *err)
 {
-    struct mp_service *s = h->service;
     struct mcplug_error why = {.struct_size = sizeof why,
                                .code = MCPLUG_ECLOSED,
                                .text = "restarted on request"};
 
-    if (mp_loop_check(mp_server_loop(h), err) != MCPLUG_OK)
+    if (mp_server_here(h, err) != MCPLUG_OK)
         return MCPLUG_EINVAL;
+    struct mp_service *s = h->service;
     enum mp_keeper_state state = s->keeper.state;
     if (state == MP_KEEPER_STOPPING) /* what counts is what comes of it */
         state = s->keeper.after;

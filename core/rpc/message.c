@@ -120,6 +120,8 @@ void mcplug_result_unref(mcplug_result *result)
 
 const char *mcplug_result_json(const mcplug_result *result, size_t *len)
 {
+    if (!result)
+        return NULL;
     if (len)
         *len = result->body.len;
     return result->text + result->body.at;
@@ -127,15 +129,18 @@ const char *mcplug_result_json(const mcplug_result *result, size_t *len)
 
 int mcplug_result_is_error(const mcplug_result *result)
 {
-    return result->env.result.len && mp_view_true(mp_message_inner(result, "isError"));
+    return result && result->env.result.len &&
+           mp_view_true(mp_message_inner(result, "isError"));
 }
 
 const char *mcplug_result_error_text(const mcplug_result *result)
 {
     mcplug_result *m = (mcplug_result *)result; /* the text is kept for the next time */
     mp_view first, text;
-    struct mp_walk w = mp_walk_into(mp_message_inner(m, "content"));
 
+    if (!m)
+        return NULL;
+    struct mp_walk w = mp_walk_into(mp_message_inner(m, "content"));
     char *kept = atomic_load(&m->error_text), *made;
     if (kept)
         return kept;
@@ -154,12 +159,12 @@ const char *mcplug_result_error_text(const mcplug_result *result)
 
 size_t mcplug_result_spills(const mcplug_result *result)
 {
-    return result->n_spills;
+    return result ? result->n_spills : 0;
 }
 
 int mcplug_result_spill(const mcplug_result *result, size_t i, struct mcplug_spill *out)
 {
-    if (i >= result->n_spills ||
+    if (i >= mcplug_result_spills(result) || !out ||
         out->struct_size < MP_SIZE_UP_TO(struct mcplug_spill, json_len))
         return MCPLUG_EINVAL;
     const struct mp_spilled *s = &result->spills[i];
@@ -172,7 +177,7 @@ int mcplug_result_spill(const mcplug_result *result, size_t i, struct mcplug_spi
 int64_t mcplug_result_spill_read(const mcplug_result *result, size_t i, uint64_t offset,
                                  void *buf, size_t len)
 {
-    if (i >= result->n_spills)
+    if (i >= mcplug_result_spills(result) || !buf)
         return MCPLUG_EINVAL;
     const struct mp_spilled *s = &result->spills[i];
     if (offset >= s->size)

@@ -327,7 +327,7 @@ int mcplug_input_answer(mcplug_input *in, const char *result)
 {
     mp_view view = mp_text(result);
 
-    if (mp_input_check(in, __func__) != MCPLUG_OK)
+    if (!in || mp_input_check(in, __func__) != MCPLUG_OK)
         return MCPLUG_EINVAL;
     if (!result || mp_frame_object(&view, "answer", NULL) != MCPLUG_OK)
         return MCPLUG_EINVAL;
@@ -348,6 +348,6 @@ int mcplug_input_answer(mcplug_input *in, const char *result)
 
 void mcplug_input_refuse(mcplug_input *in, int code, const char *message)
 {
-    if (mp_input_check(in, __func__) == MCPLUG_OK)
+    if (in && mp_input_check(in, __func__) == MCPLUG_OK)
         answer(in, mp_bytes(NULL, 0), code, message);
 }

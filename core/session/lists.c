@@ -140,7 +140,7 @@ const char *mcplug_list_name(const mcplug_list *list, size_t i)
 
 ptrdiff_t mcplug_list_find(const mcplug_list *list, const char *name)
 {
-    for (size_t i = 0; i < mcplug_list_count(list); i++)
+    for (size_t i = 0; name && i < mcplug_list_count(list); i++)
         if (strcmp(list->items[i].name, name) == 0)
             return (ptrdiff_t)i;
     return -1;

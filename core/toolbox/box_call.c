@@ -236,7 +236,7 @@ mcplug_call *mcplug_toolbox_call(struct mcplug_toolbox *box, const char *name,
     struct mcplug_error own = MCPLUG_ERROR_INIT;
 
     err = err ? err : &own;
-    if (mp_loop_check(box->registry->o.loop, err) != MCPLUG_OK ||
+    if (mp_box_check(box, err) != MCPLUG_OK ||
         mp_request_check(done != NULL, err) != MCPLUG_OK)
         return NULL;
     if (box->freeing) {

@@ -148,11 +148,13 @@ void mcplug_record_unref(const struct mcplug_record *record)
 
 const char *mcplug_record_json(const struct mcplug_record *record)
 {
-    struct own *own = record->own;
-    bool is_copy = record != &own->record;
-    struct mp_str *out = is_copy ? &own->copy_json : &own->json;
+    struct own *own = record ? record->own : NULL;
     size_t len;
 
+    if (!own)
+        return NULL;
+    bool is_copy = record != &own->record;
+    struct mp_str *out = is_copy ? &own->copy_json : &own->json;
     if (!is_copy && out->len && !out->failed) /* somebody may read it */
         return out->data;
     mp_str_reset(out);

@@ -390,7 +390,7 @@ const struct mp_tool *mp_toolbox_find(struct mcplug_toolbox *box, const char *na
 
 size_t mcplug_toolbox_count(mcplug_toolbox *box)
 {
-    if (mp_loop_check(box->registry->o.loop, NULL) != MCPLUG_OK)
+    if (mp_box_check(box, NULL) != MCPLUG_OK)
         return 0;
     look_again(box);
     return box->n_tools;
@@ -398,7 +398,7 @@ size_t mcplug_toolbox_count(mcplug_toolbox *box)
 
 const char *mcplug_toolbox_name(mcplug_toolbox *box, size_t i)
 {
-    if (mp_loop_check(box->registry->o.loop, NULL) != MCPLUG_OK)
+    if (mp_box_check(box, NULL) != MCPLUG_OK)
         return NULL;
     mp_toolbox_rebuild(box);
     return i < box->n_tools ? box->tools[i].name : NULL;
@@ -436,7 +436,7 @@ const char *mcplug_toolbox_tool(mcplug_toolbox *box, size_t i, size_t *len)
 {
     size_t unwanted;
 
-    if (mp_loop_check(box->registry->o.loop, NULL) != MCPLUG_OK)
+    if (mp_box_check(box, NULL) != MCPLUG_OK)
         return NULL;
     mp_toolbox_rebuild(box);
     if (i >= box->n_tools)
@@ -509,8 +509,7 @@ const char *mcplug_toolbox_json(mcplug_toolbox *box, enum mcplug_format format,
     struct mp_str out;
     size_t max = 1024;
 
-    if ((unsigned)format >= MP_COUNT(box->arrays) ||
-        mp_loop_check(box->registry->o.loop, NULL) != MCPLUG_OK)
+    if (mp_box_check(box, NULL) != MCPLUG_OK || (unsigned)format >= MP_COUNT(box->arrays))
         return NULL;
     look_again(box);
     struct mp_array *array = &box->arrays[format];
@@ -534,7 +533,7 @@ const char *mcplug_toolbox_json(mcplug_toolbox *box, enum mcplug_format format,
 int mcplug_toolbox_find(mcplug_toolbox *box, const char *name, const char **server,
                         const char **tool)
 {
-    if (mp_loop_check(box->registry->o.loop, NULL) != MCPLUG_OK)
+    if (mp_box_check(box, NULL) != MCPLUG_OK)
         return 0;
     const struct mp_tool *t = name ? mp_toolbox_find(box, name) : NULL;
     if (t && server)
@@ -546,15 +545,16 @@ int mcplug_toolbox_find(mcplug_toolbox *box, const char *name, const char **serv
 
 mcplug_server *mcplug_toolbox_server(mcplug_toolbox *box, const char *server)
 {
-    if (mp_loop_check(box->registry->o.loop, NULL) != MCPLUG_OK)
+    if (mp_box_check(box, NULL) != MCPLUG_OK)
         return NULL;
-    struct mp_box_server *m = box->freeing ? NULL : mp_toolbox_member(box, server);
+    struct mp_box_server *m =
+        box->freeing || !server ? NULL : mp_toolbox_member(box, server);
     return m ? m->server : NULL;
 }
 
 const char *mcplug_toolbox_instructions(mcplug_toolbox *box)
 {
-    if (mp_loop_check(box->registry->o.loop, NULL) != MCPLUG_OK)
+    if (mp_box_check(box, NULL) != MCPLUG_OK)
         return NULL;
     mp_toolbox_rebuild(box);
     if (box->freeing) /* the servers that had something to say may be gone */
@@ -651,14 +651,15 @@ static void on_left(void *arg)
 int mcplug_toolbox_remove(struct mcplug_toolbox *box, const char *server,
                           void (*closed)(void *arg), void *arg, struct mcplug_error *err)
 {
-    if (mp_loop_check(box->registry->o.loop, err) != MCPLUG_OK)
+    if (mp_box_check(box, err) != MCPLUG_OK)
         return MCPLUG_EINVAL;
-    struct mp_box_server *m =
-        box->freeing || !server ? NULL : mp_toolbox_member(box, server);
+    if (!server)
+        return mp_fail_null(err, "`server`");
+    struct mp_box_server *m = box->freeing ? NULL : mp_toolbox_member(box, server);
 
     if (!m)
         return mp_fail(err, MCPLUG_ENOTSUP, "the toolbox has no server \"%.64s\"",
-                       server ? server : "");
+                       server);
     size_t index = m->index;
     for (size_t i = index; i + 1 < box->n_members; i++) {
         box->members[i] = box->members[i + 1];

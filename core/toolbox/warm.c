@@ -137,7 +137,7 @@ int mcplug_toolbox_warm_up(struct mcplug_toolbox *box,
                            void (*done)(void *, struct mcplug_toolbox *, size_t, size_t),
                            void *arg, struct mcplug_error *err)
 {
-    if (mp_loop_check(box->registry->o.loop, err) != MCPLUG_OK)
+    if (mp_box_check(box, err) != MCPLUG_OK)
         return MCPLUG_EINVAL;
     struct mp_warm_up *w = mp_alloc(sizeof *w), **end = &box->warm_ups;
     if (!w)

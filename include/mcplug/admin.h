@@ -90,8 +90,8 @@ MCPLUG_API void mcplug_config_paths(const mcplug_config *config,
                                     struct mcplug_paths *out);
 
 /* Where long strings of answers go while they arrive: place `i` of those that are tried.
- * `own`: it is made when it is missing, as is the directory above it. give; NULL: there
- * are no more. [any] */
+ * `own`, which may be NULL: it is made when it is missing, as is the directory above it.
+ * give; NULL: there are no more. [any] */
 MCPLUG_API char *mcplug_spill_place(size_t i, int *own);
 
 struct mcplug_config_file {
@@ -269,7 +269,7 @@ MCPLUG_API int mcplug_entry_enable(const mcplug_entry *entry, struct mcplug_erro
 /* The user was shown the entry and said yes. */
 MCPLUG_API int mcplug_entry_approve(mcplug_entry *entry, struct mcplug_error *err);
 /* Forgets what was approved of the files of this directory and those above; `name` NULL:
- * of all servers. `forgotten` gets how many there were. */
+ * of all servers. `forgotten`, which may be NULL, gets how many there were. */
 MCPLUG_API int mcplug_approvals_reset(mcplug_config *config, const char *name,
                                       size_t *forgotten, struct mcplug_error *err);
 /* The same for every project there is. */
@@ -279,7 +279,7 @@ MCPLUG_API int mcplug_approvals_reset_all(mcplug_config *config, size_t *forgott
 /* -- text of entries, for people -- */
 
 /* Is it one JSON value? `err` says what is wrong in words for people, without the place,
- * which `line` and `column` get. */
+ * which `line` and `column` get, if they are not NULL. */
 MCPLUG_API int mcplug_json_check(const char *json, size_t len, size_t *line,
                                  size_t *column, struct mcplug_error *err);
 /* The following take what has passed that. */
@@ -305,8 +305,8 @@ struct mcplug_expansion {
     /* A secret is asked for, ${KIND:NAME}; nothing is put in its place. */
     void (*secret)(void *arg, const char *kind, const char *name);
 };
-/* A text of an entry with variables put in, as when the server is used. give; NULL: `err`
- * tells why it can't be read, without values. */
+/* A text of an entry with variables put in, as when the server is used. `expansion` may
+ * be NULL. give; NULL: `err` tells why it can't be read, without values. */
 MCPLUG_API char *mcplug_expand(const char *text, const struct mcplug_expansion *expansion,
                                struct mcplug_error *err);
 

@@ -41,7 +41,7 @@
  * one that ends inside a member, and
  * those whose `reserved` is not 0, fail with MCPLUG_EINVAL; those of a newer release with
  * MCPLUG_ENOTSUP if members are set that this one does not know. Structs to be filled are
- * left alone without it. NULL is allowed in every _free, _close, _unref and _cancel.
+ * left alone without it.
  *
  * Processes. A host belongs to the process that made it. In a child of fork() that does
  * not exec, all that is about it fails with MCPLUG_EINVAL (pointers: NULL, counts: 0),
@@ -55,6 +55,11 @@
  * mcplug_free() leaves the host as it is; all log it. No signal is handled, blocked or
  * ignored, and no limit is changed: a file is not written beyond RLIMIT_FSIZE, so that
  * there is no SIGXFSZ.
+ *
+ * NULL is allowed in every _free, _close, _ref, _unref and _cancel, for `err`, `arg` and
+ * `options`, and where a comment says so. For any other pointer a function does nothing
+ * and returns MCPLUG_EINVAL, one that returns a pointer NULL; those that answer a
+ * question or count return what they do for no or none.
  *
  * Results. int functions return MCPLUG_OK (0) or a negative MCPLUG_E*, unless their
  * comment says otherwise; functions that return a pointer return NULL on failure. `err`
@@ -562,7 +567,8 @@ MCPLUG_API void mcplug_cancel(mcplug_call *call);
 MCPLUG_API mcplug_call *mcplug_call_ref(mcplug_call *call);
 MCPLUG_API void mcplug_call_unref(mcplug_call *call);
 
-/* give: mcplug_result_unref. With MCPLUG_EPEER `*out` is set too, to the error object. */
+/* give: mcplug_result_unref. With MCPLUG_EPEER `*out` is set too, to the error object.
+ * `out` may be NULL. */
 MCPLUG_API int mcplug_call_tool_wait(mcplug_server *server, const char *tool,
                                      const char *arguments,
                                      const struct mcplug_call_options *options,
@@ -602,7 +608,7 @@ MCPLUG_API int mcplug_set_queue(mcplug *host, const char *name, unsigned concurr
 MCPLUG_API mcplug_result *mcplug_result_ref(mcplug_result *result);
 MCPLUG_API void mcplug_result_unref(mcplug_result *result); /* NULL is fine */
 /* The result's JSON text with a NUL behind it. Strings that were too long for memory
- * are cut short here; mcplug_result_read() has them whole. */
+ * are cut short here; mcplug_result_read() has them whole. `len` may be NULL. */
 MCPLUG_API const char *mcplug_result_json(const mcplug_result *result, size_t *len);
 MCPLUG_API int mcplug_result_is_error(const mcplug_result *result); /* isError: true */
 /* The message of a tool's failure: content[0].text, else `error`, else "Unknown
@@ -670,7 +676,7 @@ MCPLUG_API mcplug_list *mcplug_server_list(mcplug_server *server, enum mcplug_ki
 MCPLUG_API mcplug_list *mcplug_list_ref(mcplug_list *list);
 MCPLUG_API void mcplug_list_unref(mcplug_list *list);
 MCPLUG_API size_t mcplug_list_count(const mcplug_list *list);
-/* The i-th item as JSON, not NUL-ended; borrow from the list. */
+/* The i-th item as JSON, not NUL-ended; borrow from the list. `len` may be NULL. */
 MCPLUG_API const char *mcplug_list_item(const mcplug_list *list, size_t i, size_t *len);
 /* Its name; for resources and templates the URI. Borrow from the list. */
 MCPLUG_API const char *mcplug_list_name(const mcplug_list *list, size_t i);
@@ -688,6 +694,7 @@ MCPLUG_API mcplug_call *mcplug_input_call(mcplug_input *input);
 /* take. `result` is the JSON object of the answer (ElicitResult, CreateMessageResult,
  * ListRootsResult). MCPLUG_EINVAL when it is no JSON object: the question stays open. */
 MCPLUG_API int mcplug_input_answer(mcplug_input *input, const char *result);
+/* take. `message` may be NULL. */
 MCPLUG_API void mcplug_input_refuse(mcplug_input *input, int code, const char *message);
 
 #ifdef __cplusplus

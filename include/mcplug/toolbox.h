@@ -86,7 +86,7 @@ MCPLUG_API mcplug_server *mcplug_toolbox_server(mcplug_toolbox *box, const char 
 MCPLUG_API size_t mcplug_toolbox_count(mcplug_toolbox *box);
 MCPLUG_API const char *mcplug_toolbox_name(mcplug_toolbox *box, size_t i);
 /* The i-th tool as a model gets it: the server's own words, under our name. JSON, not
- * NUL-ended. NULL: there is none, or no memory. */
+ * NUL-ended. NULL: there is none, or no memory. `len` may be NULL, here and below. */
 MCPLUG_API const char *mcplug_toolbox_tool(mcplug_toolbox *box, size_t i, size_t *len);
 enum mcplug_format {
     MCPLUG_FORMAT_MCP,              /* as mcplug_toolbox_tool() has them */
@@ -106,7 +106,7 @@ enum mcplug_format {
 MCPLUG_API const char *mcplug_toolbox_json(mcplug_toolbox *box, enum mcplug_format format,
                                            size_t *len);
 /* Which tool of which server a name means; false: none. For our own tools the server is
- * "". */
+ * "". `server` and `tool` may be NULL. */
 MCPLUG_API int mcplug_toolbox_find(mcplug_toolbox *box, const char *name,
                                    const char **server, const char **tool);
 /* For a model's instructions: what each server says of itself, its prompts, and what it
@@ -144,7 +144,8 @@ MCPLUG_API void mcplug_record_unref(const struct mcplug_record *record);
  * NULL: no memory. [any, one thread at a time] */
 MCPLUG_API const char *mcplug_record_json(const struct mcplug_record *record);
 
-/* MCPLUG_ENOTSUP: there is no such tool. */
+/* MCPLUG_ENOTSUP: there is no such tool. `name` and `arguments` may be NULL, for models
+ * that leave them out. */
 MCPLUG_API mcplug_call *mcplug_toolbox_call(mcplug_toolbox *box, const char *name,
                                             const char *arguments,
                                             const struct mcplug_call_options *options,

@@ -42,7 +42,8 @@ class Library:
         self.constants = {}
         for body in re.findall(r"enum\s*\w*\s*\{(.*?)\}", self.text, re.S):
             self._enumerate(body)
-        for name, value in re.findall(r"#define (MCPLUG_\w+) (-?\w+)$", self.text, re.M):
+        for name, value in re.findall(r"#define (MCPLUG_\w+) \(?(-?\w+)\)?\s*$",
+                                      self.text, re.M):
             try:
                 self.constants[name] = int(value, 0)
             except ValueError:
@@ -77,8 +78,9 @@ class Library:
                 one = one.replace("*", "").strip()
                 size = re.search(r"\[(\w+)\]", one)
                 kind = type_of(base + stars, False)
-                fields.append((re.sub(r"\[.*", "", one),
-                               kind * int(size.group(1)) if size else kind))
+                count = self.constants.get(size.group(1)) or int(size.group(1)) \
+                    if size else 0
+                fields.append((re.sub(r"\[.*", "", one), kind * count if size else kind))
 
         def init(this, **members):
             ctypes.Structure.__init__(this)
@@ -108,6 +110,7 @@ class Library:
         result, arguments = found.groups()
         # a callback among the arguments counts as one
         arguments = re.sub(r"\w+\s*\(\*\w+\)\s*\([^()]*\)", "void *fn", arguments)
+        arguments = re.sub(r"(\w+)\[\w+\]", r"*\1", arguments)
         function = getattr(self.so, name)
         result = result.strip()
         function.restype = None if result == "void" else type_of(result, True)

@@ -143,7 +143,7 @@ START_TEST(settings_that_are_none_change_nothing)
         ck_assert_str_eq(mp_props_get(s->props, "command"), "c");
         ck_assert_ptr_null(mp_props_get(s->props, "x"));
     }
-    ck_assert_int_eq(mcplug_settings_json(s, NULL, NULL), MCPLUG_ECONFIG);
+    ck_assert_int_eq(mcplug_settings_json(s, NULL, NULL), MCPLUG_EINVAL);
     mcplug_settings_free(s);
 }
 END_TEST

@@ -86,7 +86,7 @@ START_TEST(the_tools_of_a_server_that_was_removed_are_gone)
     ck_assert(s.ok);
     ck_assert_int_eq(mcplug_toolbox_remove(box, "two", NULL, NULL, &err), MCPLUG_ENOTSUP);
     ck_assert_str_eq(err.text, "the toolbox has no server \"two\"");
-    ck_assert_int_eq(mcplug_toolbox_remove(box, NULL, NULL, NULL, NULL), MCPLUG_ENOTSUP);
+    ck_assert_int_eq(mcplug_toolbox_remove(box, NULL, NULL, NULL, NULL), MCPLUG_EINVAL);
     end();
     ck_assert_uint_eq(n_closed, 1);
 }
