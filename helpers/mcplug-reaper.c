@@ -8,9 +8,12 @@
  * It starts with the server's stdin, stdout and stderr as 0, 1, 2 and with one
  * end of a socket pair, the lifeline, as 3. Over the lifeline go
  *
- *   to the host    "S <pid>\n"            the server runs
+ *   to the host    "S <pid> <how>\n"      the server runs; its processes are found in a
+ *                                         "cgroup", in the "tree" of /proc, or "blind",
+ *                                         without it
  *                  "E <errno> <stage>\n"  it could not be started: fork, chdir, exec
  *                  "X <status>\n"         it ended: exit code, or minus the signal
+ *                  "G\n"                  nothing is left of it
  *                  "A <errno> <stage>\n"  the clean-up command could not be started
  *   from the host  "T"                    SIGTERM for the whole tree
  *                  "K"                    SIGKILL for the whole tree
@@ -25,15 +28,29 @@
  * "waitpid has no child for me" means that nothing is left. All of this has to
  * live in a program of its own: a library may not make its host a subreaper.
  *
+ * Where it can have one, the server has a cgroup of its own (plugins/common/cgroup.h),
+ * which no process leaves by forking, and by which all of them are ended at once.
+ *
+ * A server can stop or kill this process. Stopped, it is woken by the host, with each
+ * order, and by the kernel, when the host dies. Killed, it leaves the lifeline without a
+ * "G", and the host ends what is in that cgroup or has the server's mark in its
+ * environment (plugins/common/mark.h). The mark is looked for here too when the tree had
+ * to be killed or had orphans: processes that other programs started for it are not in
+ * the tree.
+ *
  * The clean-up command runs once, when the tree is gone or could not be started,
  * with the server's environment, in the directory that the reaper was started in.
  * A forked copy of the reaper starts it, gives it and all that it starts 10 s, and
  * ends what is left then. The reaper itself exits at once, and the host, which waits
  * for that, need not wait for the clean-up.
  */
+#include "../plugins/common/cgroup.h"
+#include "../plugins/common/mark.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -56,6 +73,11 @@
 #define KILL_SLOW_MS 100     /* .. and once they have not helped for .. */
 #define KILL_EAGER_MS 1000   /* .. this long (processes stuck in the kernel) */
 #define CLEAN_UP_MS 10000    /* for the clean-up command, with its tree */
+#define BLIND_MS 30000       /* for all of that where there is no /proc */
+#define BLIND_NEAR 256       /* rounds of likely pids, before one of all */
+#define MARK_ROUNDS 1        /* what could run away from us is in the tree, and gone */
+#define PID_MAX 4194304      /* of any kernel .. */
+#define PID_MAX_LEAST 32768  /* .. and as it is set on most */
 #define PROCESSES_MAX 65536  /* looked at in one round; memory is used as needed */
 
 struct process {
@@ -67,14 +89,20 @@ enum phase { WATCHING, TERMINATING, KILLING };
 struct reaper {
     enum phase phase;
     int64_t phase_began;
-    pid_t server;         /* 0 once it has been waited for */
-    pid_t group;          /* of the server; outlives it */
-    int signals;          /* signalfd */
-    int host;             /* pidfd of our parent, or -1 */
-    bool lifeline_cut;    /* or the host died, or we were told to end */
-    char **clean_up;      /* the command for afterwards; NULL: none */
-    int dir;              /* that it runs in */
-    bool cleaning;        /* we are the copy that watches over it */
+    pid_t server;      /* 0 once it has been waited for */
+    pid_t group;       /* of the server; outlives it */
+    int signals;       /* signalfd */
+    int host;          /* pidfd of our parent, or -1 */
+    bool lifeline_cut; /* or the host died, or we were told to end */
+    char **clean_up;   /* the command for afterwards; NULL: none */
+    int dir;           /* that it runs in */
+    bool cleaning;     /* we are the copy that watches over it */
+    const char *mark;  /* of this start; NULL: none */
+    bool has_proc;     /* /proc can be read */
+    int own_cgroup;    /* where `cgroup` is; -1: none */
+    int cgroup;        /* of the server, and locked; -1: none */
+    unsigned blind_rounds;
+    bool was_rough;       /* the tree had to be killed, or had orphans */
     struct process *seen; /* PROCESSES_MAX */
 };
 
@@ -201,12 +229,64 @@ static void signal_process(const struct process *p, int sig)
         kill(-p->group, sig);
 }
 
-/* False when only the server's own group could be reached, for want of /proc. */
+static void read_signals(struct reaper *r)
+{
+    struct signalfd_siginfo info;
+    while (read(r->signals, &info, sizeof info) == (ssize_t)sizeof info)
+        if (info.ssi_signo != SIGCHLD)
+            r->lifeline_cut = true;
+}
+
+/* The pid that a new process gets now; 0: none can be made. Its SIGCHLD is no news, or
+ * there would be no pause between two rounds, in which others can die. */
+static pid_t next_pid(struct reaper *r)
+{
+    pid_t pid = vfork();
+    if (pid == 0)
+        _exit(0);
+    if (pid < 0)
+        return 0;
+    waitpid(pid, NULL, 0);
+    read_signals(r);
+    return pid;
+}
+
+static void kill_children_among(pid_t first, pid_t last)
+{
+    for (pid_t pid = first; pid <= last; pid++) {
+        siginfo_t info;
+        if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+            continue;
+        struct process child = {pid, 0, getpgid(pid)};
+        signal_process(&child, SIGKILL);
+    }
+}
+
+/* Without /proc the kernel still says of any pid whether it is a child of ours, and once
+ * these are dead, their children are. Pids are given in turn, so those of the tree follow
+ * the server's, from a lowest one on again behind the highest, which is 32768 or a
+ * multiple of it. Now and then all are tried: each may have been given since. */
+static void kill_blindly(struct reaper *r)
+{
+    const pid_t last = next_pid(r), step = PID_MAX_LEAST;
+    if (last == 0 || ++r->blind_rounds % BLIND_NEAR == 0) {
+        kill_children_among(2, PID_MAX);
+    } else if (last > r->group) {
+        kill_children_among(r->group, last);
+    } else {
+        kill_children_among(r->group, (r->group + step - 1) / step * step);
+        kill_children_among(2, last);
+    }
+}
+
+/* False when the tree cannot be seen, for want of /proc. */
 static bool signal_tree(struct reaper *r, int sig)
 {
     size_t count = look_around(r, sig == SIGKILL);
     if (count == 0) {
         kill(-r->group, sig);
+        if (sig == SIGKILL)
+            kill_blindly(r);
         return false;
     }
     size_t tree = find_tree(r->seen, count);
@@ -221,8 +301,11 @@ static void enter(struct reaper *r, enum phase next)
         return;
     r->phase = next;
     r->phase_began = now_ms();
+    r->was_rough |= next == KILLING;
     if (next == TERMINATING)
         signal_tree(r, SIGTERM);
+    else if (r->cgroup >= 0)
+        cgroup_kill(r->cgroup);
 }
 
 /* ---- starting a command --------------------------------------------------- */
@@ -231,6 +314,7 @@ static bool prepare(struct reaper *r)
 {
     sigset_t all, awaited;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
+    prctl(PR_SET_PDEATHSIG, SIGCONT); /* does nothing, but for one who is stopped */
     setsid();
     close_from(LIFELINE + 1);
 
@@ -244,6 +328,10 @@ static bool prepare(struct reaper *r)
     sigaddset(&awaited, SIGHUP);
     r->signals = signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK);
     r->host = (int)syscall(SYS_pidfd_open, getppid(), 0U);
+    r->mark = mark_last(getenv(MARK_VARIABLE));
+    r->own_cgroup = cgroup_open_own(&r->has_proc);
+    if (r->own_cgroup >= 0 && r->mark != NULL)
+        r->cgroup = cgroup_make(r->own_cgroup, r->mark);
     r->dir = r->clean_up ? open(".", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 
     void *room = mmap(NULL, PROCESSES_MAX * sizeof *r->seen, PROT_READ | PROT_WRITE,
@@ -284,17 +372,44 @@ static void tell_failure(char what, const struct start_failure *failure)
     tell_host(line);
 }
 
+/* vfork, but into a cgroup. To move there later would make every fork of the system wait
+ * for a moment, and take longer. The child has our stack, so it may not return from a
+ * function that we are in: no call of clone3() can be made with C alone. Where it is not
+ * made in line, the child gets a copy of our memory, for 60 us more. */
+static inline __attribute__((always_inline)) pid_t vfork_into(int cgroup)
+{
+    struct clone_args args = {
+        .flags = CLONE_VFORK | CLONE_INTO_CGROUP,
+        .exit_signal = SIGCHLD,
+        .cgroup = (uint64_t)cgroup,
+    };
+#if defined __x86_64__ && defined __LP64__
+    long r = SYS_clone3;
+    args.flags |= CLONE_VM;
+    __asm__ volatile("syscall"
+                     : "+a"(r)
+                     : "D"(&args), "S"(sizeof args)
+                     : "rcx", "r11", "memory");
+    if (r < 0)
+        errno = (int)-r;
+    return r < 0 ? -1 : (pid_t)r;
+#else
+    return (pid_t)syscall(SYS_clone3, &args, sizeof args);
+#endif
+}
+
 /* vfork copies nothing, and is over when the command runs or has failed. What went
  * wrong comes through a pipe all the same, which exec closes: not everywhere
  * does vfork share memory. A child that dies in between counts as started.
- * Returns its pid, or -1. */
-static pid_t start(char **command, const char *dir, struct start_failure *failure)
+ * Without a `cgroup`, -1, it starts in ours. Returns its pid, or -1. */
+static pid_t start(char **command, const char *dir, int cgroup,
+                   struct start_failure *failure)
 {
     int report[2] = {-1, -1};
     pid_t pid = -1;
     *failure = (struct start_failure){0, "fork"};
     if (pipe2(report, O_CLOEXEC) == 0)
-        pid = vfork();
+        pid = cgroup >= 0 ? vfork_into(cgroup) : vfork();
     if (pid == 0)
         become(command, dir, report[1]);
     if (pid < 0)
@@ -309,17 +424,34 @@ static pid_t start(char **command, const char *dir, struct start_failure *failur
     return pid;
 }
 
+/* False when something is left in it. */
+static bool end_cgroup(struct reaper *r)
+{
+    bool is_gone = r->cgroup < 0 || cgroup_end(r->own_cgroup, r->mark);
+    if (r->cgroup >= 0)
+        close(r->cgroup);
+    r->cgroup = -1;
+    return is_gone;
+}
+
+/* Kernels before 5.7 cannot start a process in a cgroup, some sandboxes forbid it, and
+ * there are cgroups in which no process may be. */
 static bool start_server(struct reaper *r, char **command, const char *dir)
 {
     struct start_failure failure;
     char line[32];
-    pid_t pid = start(command, dir, &failure);
+    pid_t pid = start(command, dir, r->cgroup, &failure);
+    if (pid < 0 && r->cgroup >= 0 && strcmp(failure.stage, "fork") == 0) {
+        end_cgroup(r);
+        pid = start(command, dir, -1, &failure);
+    }
     if (pid < 0) {
         tell_failure('E', &failure);
         return false;
     }
     r->server = r->group = pid;
-    snprintf(line, sizeof line, "S %d\n", (int)pid);
+    const char *how = r->has_proc ? "tree" : "blind";
+    snprintf(line, sizeof line, "S %d %s\n", (int)pid, r->cgroup >= 0 ? "cgroup" : how);
     tell_host(line);
     return true;
 }
@@ -347,6 +479,8 @@ static bool reap(struct reaper *r)
             return errno != ECHILD;
         if (pid == r->server)
             server_ended(r, status);
+        else
+            r->was_rough = true;
     }
 }
 
@@ -362,14 +496,6 @@ static void read_lifeline(struct reaper *r)
         else if (orders[i] == 'K')
             enter(r, KILLING);
     }
-}
-
-static void read_signals(struct reaper *r)
-{
-    struct signalfd_siginfo info;
-    while (read(r->signals, &info, sizeof info) == (ssize_t)sizeof info)
-        if (info.ssi_signo != SIGCHLD)
-            r->lifeline_cut = true;
 }
 
 static int64_t spent_in_phase(const struct reaper *r)
@@ -411,8 +537,8 @@ static bool must_end(const struct reaper *r)
     return r->lifeline_cut || r->server == 0;
 }
 
-/* Returns when nothing is left, or when without /proc the rest can't be found. */
-static void watch_over(struct reaper *r)
+/* False when without /proc the rest was not found; else nothing is left. */
+static bool watch_over(struct reaper *r)
 {
     while (reap(r)) {
         if (must_end(r))
@@ -420,10 +546,17 @@ static void watch_over(struct reaper *r)
         if (r->phase == TERMINATING && spent_in_phase(r) >= TERM_PATIENCE_MS)
             enter(r, KILLING);
         if (r->phase == KILLING && !signal_tree(r, SIGKILL) &&
-            spent_in_phase(r) >= KILL_EAGER_MS)
-            return;
+            spent_in_phase(r) >= BLIND_MS)
+            return false;
         wait_for_news(r);
     }
+    return true;
+}
+
+/* What is in no tree of ours. False when something is left. */
+static bool end_marked(const struct reaper *r)
+{
+    return r->mark == NULL || !r->was_rough || mark_sweep(r->mark, MARK_ROUNDS).left == 0;
 }
 
 /* The server's pipes must end when the server does, so they may not stay open
@@ -455,7 +588,7 @@ static void clean_up(struct reaper *r)
     if (fchdir(r->dir) != 0)
         failure.error = errno;
     else
-        pid = start(r->clean_up, NULL, &failure);
+        pid = start(r->clean_up, NULL, -1, &failure);
     if (pid < 0)
         tell_failure('A', &failure);
     close(LIFELINE);
@@ -521,7 +654,7 @@ static int take_options(struct reaper *r, int argc, char **argv, const char **di
 
 int main(int argc, char **argv)
 {
-    struct reaper r = {.phase = WATCHING};
+    struct reaper r = {.phase = WATCHING, .own_cgroup = -1, .cgroup = -1};
     const char *dir = NULL;
     int at = take_options(&r, argc, argv, &dir);
     if (at == 0) {
@@ -540,8 +673,13 @@ int main(int argc, char **argv)
     }
     bool started = start_server(&r, argv + at, dir);
     let_go();
-    if (started)
-        watch_over(&r);
+    bool is_any_left = r.own_cgroup >= 0 && cgroup_end_stale(r.own_cgroup, r.cgroup >= 0);
+    bool is_gone = !started || watch_over(&r);
+    is_gone = end_cgroup(&r) && is_gone;
+    if (is_any_left)
+        cgroup_end_stale(r.own_cgroup, false); /* what took a moment to die */
+    if (is_gone && end_marked(&r))
+        tell_host("G\n");
     if (r.clean_up != NULL)
         hand_over_clean_up(&r);
     return started ? 0 : 1;

@@ -19,11 +19,19 @@ static bool is_listed(const char *list, const char *name, size_t name_len)
     return false;
 }
 
+static bool is_mark(const char *name, size_t name_len)
+{
+    return name_len == sizeof MARK_VARIABLE - 1 &&
+           memcmp(name, MARK_VARIABLE, name_len) == 0;
+}
+
 /* `variable` is NAME=VALUE, as in environ; `env` is name, value, name, value .. */
 static bool is_inherited(const char *inherit, const char *const *env,
                          const char *variable)
 {
     size_t name_len = strcspn(variable, "=");
+    if (is_mark(variable, name_len))
+        return false;
     for (size_t i = 0; env[i] != NULL; i += 2)
         if (strlen(env[i]) == name_len && memcmp(env[i], variable, name_len) == 0)
             return false;
@@ -46,8 +54,18 @@ static int measure(const struct mcplug_host *host, const char *const *env, size_
     return MCPLUG_OK;
 }
 
+/* The marks that this process has itself are inherited in any case. */
+static void write_mark(const char *mark, char out[MARKS_ROOM])
+{
+    const char *inherited = NULL;
+    for (size_t i = 0; environ != NULL && environ[i] != NULL; i++)
+        if (is_mark(environ[i], strcspn(environ[i], "=")))
+            inherited = environ[i] + sizeof MARK_VARIABLE;
+    mark_variable(inherited, mark, out);
+}
+
 int stdio_environment(const struct mcplug_host *host, const mcplug_props *settings,
-                      char ***out, struct mcplug_error *err)
+                      const char *mark, char ***out, struct mcplug_error *err)
 {
     const char *inherit = host->diag->prop(settings, "inheritEnv");
     const char *const *env = host->diag->prop_list(settings, "env");
@@ -58,15 +76,21 @@ int stdio_environment(const struct mcplug_host *host, const mcplug_props *settin
         return r;
     while (environ != NULL && environ[inherited] != NULL)
         inherited++;
-    char **list = host->mem->alloc((inherited + count + 1) * sizeof *list + room);
+    size_t words = inherited + count + 2; /* the mark, NULL */
+    char **list = host->mem->alloc(words * sizeof *list + MARKS_ROOM + room);
     if (list == NULL)
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
 
-    char *text = (char *)(list + inherited + count + 1);
+    char *text = (char *)(list + words);
+    write_mark(mark, text);
+    list[n++] = text;
+    text += MARKS_ROOM;
     for (size_t i = 0; i < inherited; i++)
         if (is_inherited(inherit, env, environ[i]))
             list[n++] = environ[i];
     for (size_t i = 0; env[i] != NULL; i += 2) {
+        if (is_mark(env[i], strlen(env[i])))
+            continue;
         list[n++] = text;
         text += sprintf(text, "%s=%s", env[i], env[i + 1]) + 1;
     }

@@ -196,13 +196,13 @@ static int spawn(char **argv, char **envp, const int fds[CONTROL_FD + 1], pid_t 
 }
 
 int stdio_spawn(const struct mcplug_host *host, const mcplug_props *settings,
-                const char *instance, const struct stdio_ends *ours,
+                const char *instance, const char *mark, const struct stdio_ends *ours,
                 const struct stdio_far_ends *theirs, pid_t *out, struct mcplug_error *err)
 {
     const int fds[] = {ours->stdin_reader, theirs->to_stdout, theirs->to_stderr,
                        theirs->control};
     char **envp = NULL;
-    int r = stdio_environment(host, settings, &envp, err);
+    int r = stdio_environment(host, settings, mark, &envp, err);
     if (r != MCPLUG_OK)
         return r;
     char **argv = reaper_command(host, settings, instance);

@@ -2,6 +2,8 @@
 #ifndef MCPLUG_STDIO_PROCESS_H
 #define MCPLUG_STDIO_PROCESS_H
 
+#include "../common/mark.h"
+
 #include <mcplug/plugin.h>
 
 #include <sys/types.h>
@@ -46,15 +48,16 @@ int stdio_instance(const struct mcplug_host *host, const mcplug_props *settings,
                    char out[STDIO_INSTANCE_MAX], struct mcplug_error *err);
 
 /* Starts the reaper, which starts the command of `settings`. In arguments and clean-up,
- * `instance` takes the place of the words that are its setting. */
+ * `instance` takes the place of the words that are its setting; `mark` is in the
+ * environment. */
 int stdio_spawn(const struct mcplug_host *host, const mcplug_props *settings,
-                const char *instance, const struct stdio_ends *ours,
+                const char *instance, const char *mark, const struct stdio_ends *ours,
                 const struct stdio_far_ends *theirs, pid_t *out,
                 struct mcplug_error *err);
 
-/* The environment of the server: the host's, as far as `inheritEnv` lets it
+/* The environment of the server: `mark`, the host's, as far as `inheritEnv` lets it
  * through, with `env` over it. One block, for host->mem->free. give `out`. */
 int stdio_environment(const struct mcplug_host *host, const mcplug_props *settings,
-                      char ***out, struct mcplug_error *err);
+                      const char *mark, char ***out, struct mcplug_error *err);
 
 #endif /* MCPLUG_STDIO_PROCESS_H */

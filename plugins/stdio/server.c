@@ -5,6 +5,10 @@
  * whole tree goes when we ask, or when we die. closed() is only told when the
  * reaper is gone, and with it every process of the server. A clean-up command may
  * still run then: whoever waits for the server's end does not wait for that.
+ *
+ * A server can stop the reaper, or kill it. Each order wakes it first. If it goes without
+ * the word that nothing is left, or does not go, we look for the rest ourselves
+ * (sweep.h).
  */
 #include "server.h"
 
@@ -21,14 +25,23 @@
 
 #define MUTE_PATIENCE_MS 1000 /* from the end of stdout to the server's */
 #define KILL_PATIENCE_MS 5000 /* for processes the kernel cannot end */
-#define REAP_STEP_MS 1        /* where an exit cannot be watched */
+#define SWEEP_PATIENCE_MS 5000
+#define REAP_STEP_MS 1 /* where an exit cannot be watched */
 
 /* ---- phases --------------------------------------------------------------- */
 
+/* The server may have stopped it. */
+static void wake_reaper(const struct stdio_server *s)
+{
+    kill(s->reaper, SIGCONT);
+}
+
 static void order_reaper(const struct stdio_server *s, char order)
 {
+    wake_reaper(s);
     ssize_t sent = send(s->ends.control, &order, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-    (void)sent; /* a reaper that cannot hear is gone, and its end of file comes */
+    (void)sent;     /* a reaper that cannot hear is gone, and its end of file comes */
+    wake_reaper(s); /* in case it was stopped once more */
 }
 
 static void blame(struct stdio_server *s, int code, int os_error, const char *text)
@@ -65,6 +78,40 @@ static bool watch_reaper(struct stdio_server *s)
     return s->reaper_watch != NULL;
 }
 
+static void warn_unkillable(struct stdio_server *s)
+{
+    s->host->diag->log(s->self, MCPLUG_LOG_WARN,
+                       "\"%s\": processes of the server cannot be killed", s->command);
+}
+
+static void on_swept(void *arg, struct mark_sweep found)
+{
+    struct stdio_server *s = arg;
+    s->sweep = NULL;
+    if (!found.has_proc)
+        s->host->diag->log(s->self, MCPLUG_LOG_WARN,
+                           "\"%s\": cannot search for processes that outlived "
+                           "mcplug-reaper: /proc is not mounted",
+                           s->command);
+    else if (found.left > 0)
+        warn_unkillable(s);
+    else if (found.killed > 0)
+        s->host->diag->log(s->self, MCPLUG_LOG_WARN,
+                           "\"%s\": processes of the server outlived mcplug-reaper "
+                           "and were killed",
+                           s->command);
+    stdio_server_enter(s, STDIO_REAPING);
+}
+
+/* A reaper that did not end in time is ended now. Its control socket has not, so the pid
+ * is still its own. */
+static void sweep(struct stdio_server *s)
+{
+    if (s->gave_up)
+        kill(s->reaper, SIGKILL);
+    s->sweep = stdio_sweep_start(s->host, s->self, s->mark, on_swept, s);
+}
+
 static void patience_ended(struct stdio_server *s)
 {
     switch (s->phase) {
@@ -79,14 +126,19 @@ static void patience_ended(struct stdio_server *s)
         stdio_server_enter(s, STDIO_KILLING);
         break;
     case STDIO_REAPING:
-        stdio_server_enter(s, STDIO_REAPING);
+        stdio_server_enter(s, s->gave_up ? STDIO_OVER : STDIO_REAPING);
         break;
     case STDIO_KILLING:
     case STDIO_ENDED:
-        s->host->diag->log(s->self, MCPLUG_LOG_WARN,
-                           "\"%s\": processes of the server cannot be killed",
-                           s->command);
-        stdio_server_enter(s, STDIO_OVER);
+        s->gave_up = true;
+        stdio_streams_unwatch(s, &s->control_watch);
+        stdio_server_enter(s, STDIO_SWEEPING);
+        break;
+    case STDIO_SWEEPING:
+        stdio_sweep_abandon(s->sweep);
+        s->sweep = NULL;
+        warn_unkillable(s);
+        stdio_server_enter(s, STDIO_REAPING);
         break;
     case STDIO_STARTING:
     case STDIO_RUNNING:
@@ -131,10 +183,12 @@ void stdio_server_enter(struct stdio_server *s, enum stdio_phase next)
     case STDIO_RUNNING:
         break;
     case STDIO_MUTE:
+        wake_reaper(s); /* it is to say that the server ended */
         be_patient(s, MUTE_PATIENCE_MS);
         break;
     case STDIO_LEAVING:
         stdio_streams_close_stdin(s);
+        wake_reaper(s); /* likewise */
         be_patient(s, s->close_grace);
         break;
     case STDIO_TERMINATING:
@@ -150,12 +204,20 @@ void stdio_server_enter(struct stdio_server *s, enum stdio_phase next)
     case STDIO_ENDED:
         stdio_streams_close_stdin(s);
         stdio_streams_finish(s);
-        start_timer(s, KILL_PATIENCE_MS); /* likewise */
+        start_timer(s, KILL_PATIENCE_MS); /* as there */
+        break;
+    case STDIO_SWEEPING:
+        stdio_streams_close_stdin(s);
+        stdio_streams_finish(s);
+        start_timer(s, SWEEP_PATIENCE_MS); /* as there, with the end of the sweep */
+        sweep(s);
         break;
     case STDIO_REAPING: /* the last resort blocks, but for microseconds */
         if (reaper_is_gone(s, WNOHANG) ||
             (!watch_reaper(s) && !start_timer(s, REAP_STEP_MS) && reaper_is_gone(s, 0)))
             stdio_server_enter(s, STDIO_OVER);
+        else if (s->gave_up && s->reaper_watch != NULL)
+            start_timer(s, KILL_PATIENCE_MS); /* even SIGKILL may have to wait */
         break;
     case STDIO_OVER:
         stdio_server_release(s);
@@ -175,6 +237,8 @@ void stdio_server_fail(struct stdio_server *s, int os_error)
 void stdio_server_release(struct stdio_server *s)
 {
     stop_timer(s);
+    stdio_sweep_abandon(s->sweep);
+    s->sweep = NULL;
     stdio_remarks_clear(&s->remarks);
     stdio_streams_close_stdin(s);
     stdio_streams_unwatch(s, &s->out_watch);
@@ -187,10 +251,24 @@ void stdio_server_release(struct stdio_server *s)
 
 /* ---- what the reaper says ------------------------------------------------- */
 
-static void server_started(struct stdio_server *s, int pid)
+static void warn_of_proc(struct stdio_server *s)
+{
+    if (!*s->warned_of_proc)
+        s->host->diag->log(s->self, MCPLUG_LOG_WARN,
+                           "/proc is not mounted: processes of a server that kills "
+                           "mcplug-reaper cannot be found");
+    *s->warned_of_proc = true;
+}
+
+/* `how` its processes are found. */
+static void server_started(struct stdio_server *s, int pid, const char *how)
 {
     char text[16];
     s->pid = pid;
+    s->host->diag->log(s->self, MCPLUG_LOG_TRACE, "\"%s\": its processes are found by %s",
+                       s->command, how);
+    if (strcmp(how, "blind") == 0)
+        warn_of_proc(s);
     if (s->phase != STDIO_STARTING)
         return;
     snprintf(text, sizeof text, "%d", pid);
@@ -253,15 +331,17 @@ static void clean_up_not_started(struct stdio_server *s, int os_error, const cha
 static void take_line(struct stdio_server *s, const char *line)
 {
     int number;
-    char stage[8];
-    if (sscanf(line, "S %d", &number) == 1)
-        server_started(s, number);
-    else if (sscanf(line, "E %d %7s", &number, stage) == 2)
-        server_not_started(s, number, stage);
+    char word[8];
+    if (sscanf(line, "S %d %7s", &number, word) == 2)
+        server_started(s, number, word);
+    else if (sscanf(line, "E %d %7s", &number, word) == 2)
+        server_not_started(s, number, word);
     else if (sscanf(line, "X %d", &number) == 1)
         server_ended(s, number);
-    else if (sscanf(line, "A %d %7s", &number, stage) == 2)
-        clean_up_not_started(s, number, stage);
+    else if (strcmp(line, "G") == 0)
+        s->is_gone = true;
+    else if (sscanf(line, "A %d %7s", &number, word) == 2)
+        clean_up_not_started(s, number, word);
 }
 
 static void take_control(struct stdio_server *s, const char *text, size_t len)
@@ -278,7 +358,7 @@ static void take_control(struct stdio_server *s, const char *text, size_t len)
 }
 
 /* A reaper that goes without a word about the server was killed. The server died
- * with it, and its group is all of the tree that we can still reach. */
+ * with it, and its group too, before the rest is looked for. */
 static void reaper_left(struct stdio_server *s)
 {
     stdio_streams_unwatch(s, &s->control_watch);
@@ -292,7 +372,7 @@ static void reaper_left(struct stdio_server *s)
                   STDIO_SPAWN_FAILED "mcplug-reaper ended before the server began");
         stdio_server_enter(s, STDIO_ENDED);
     }
-    stdio_server_enter(s, STDIO_REAPING);
+    stdio_server_enter(s, s->is_gone ? STDIO_REAPING : STDIO_SWEEPING);
 }
 
 void stdio_server_on_control(void *arg, unsigned events)

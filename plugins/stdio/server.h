@@ -8,6 +8,7 @@
 
 #include "process.h"
 #include "remarks.h"
+#include "sweep.h"
 
 #include <stdbool.h>
 
@@ -22,6 +23,7 @@ enum stdio_phase {
     STDIO_TERMINATING, /* the tree got SIGTERM */
     STDIO_KILLING,     /* the tree got SIGKILL */
     STDIO_ENDED,       /* the server ended; the reaper still clears up */
+    STDIO_SWEEPING,    /* the reaper did not; we look for what is left */
     STDIO_REAPING,     /* nothing left but to wait for the reaper */
     STDIO_OVER         /* closed() was told */
 };
@@ -35,11 +37,15 @@ struct stdio_server {
     const char *command, *cwd, *clean_up; /* programs and directory; NULL: none */
     uint64_t close_grace, term_grace;     /* ms */
     char instance[STDIO_INSTANCE_MAX];    /* the name of this start; empty: none */
+    char mark[MARK_LEN + 1];              /* in the environment of its processes */
 
     enum stdio_phase phase;
     bool opened;
     bool is_wide;            /* its stdout has room for STDIO_PIPE, or can't have */
     bool asked;              /* to close, before anything went wrong */
+    bool is_gone;            /* the reaper says that nothing is left */
+    bool gave_up;            /* the reaper did not end in time */
+    bool *warned_of_proc;    /* all servers share it */
     struct mcplug_error why; /* code 0 while nothing did */
     pid_t pid;               /* of the server; 0 before it started */
     pid_t reaper;
@@ -47,7 +53,8 @@ struct stdio_server {
 
     struct stdio_ends ends;
     mcplug_watch *in_watch, *out_watch, *err_watch, *control_watch, *reaper_watch;
-    mcplug_timer *timer; /* when the patience of this phase ends */
+    struct stdio_sweep *sweep; /* while it runs */
+    mcplug_timer *timer;       /* when the patience of this phase ends */
     struct stdio_remarks remarks;
     char control[64]; /* a line from the reaper that is not complete yet */
     size_t control_len;

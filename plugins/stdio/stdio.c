@@ -5,6 +5,8 @@
  */
 #include "server.h"
 
+#include <errno.h>
+#include <string.h>
 #include <sys/ioctl.h>
 
 #define QUEUE_CEILING (64u << 20) /* the core's own limit comes first */
@@ -15,6 +17,7 @@ struct module {
     mcplug_self *self;
     const struct mcplug_lines *lines;
     unsigned char *chunk; /* what one read brings is fed before the next */
+    bool warned_of_proc;
 };
 
 static int start_watches(struct stdio_server *s, struct mcplug_error *err)
@@ -43,7 +46,7 @@ static uint64_t grace(const struct mcplug_host *host, const mcplug_props *settin
     return ms > 0 ? (uint64_t)ms : 0;
 }
 
-static struct stdio_server *server_new(const struct module *module, mcplug_conn *conn,
+static struct stdio_server *server_new(struct module *module, mcplug_conn *conn,
                                        const mcplug_props *settings)
 {
     const struct mcplug_host *host = module->host;
@@ -51,6 +54,7 @@ static struct stdio_server *server_new(const struct module *module, mcplug_conn 
     if (s == NULL)
         return NULL;
     s->chunk = module->chunk;
+    s->warned_of_proc = &module->warned_of_proc;
     s->host = host;
     s->self = module->self;
     s->conn = conn;
@@ -83,6 +87,8 @@ static int server_start(struct stdio_server *s, const mcplug_props *settings,
     const struct mcplug_host *host = s->host;
     struct stdio_far_ends theirs = {-1, -1, -1};
     int r = stdio_instance(host, settings, s->instance, err);
+    if (r == MCPLUG_OK && !mark_make(s->mark))
+        r = host->diag->fail(err, MCPLUG_EIO, "no random bytes: %s", strerror(errno));
     if (r == MCPLUG_OK) {
         s->framer = s->lines->create(host, s->conn, QUEUE_CEILING);
         if (s->framer == NULL)
@@ -93,7 +99,8 @@ static int server_start(struct stdio_server *s, const mcplug_props *settings,
     if (r == MCPLUG_OK)
         r = start_watches(s, err);
     if (r == MCPLUG_OK)
-        r = stdio_spawn(host, settings, s->instance, &s->ends, &theirs, &s->reaper, err);
+        r = stdio_spawn(host, settings, s->instance, s->mark, &s->ends, &theirs,
+                        &s->reaper, err);
     if (r == MCPLUG_OK)
         s->lines->attach(s->framer, MCPLUG_LINES_PIPE, s->ends.to_stdin, s->in_watch, 0);
     stdio_far_ends_close(&theirs);
@@ -103,7 +110,7 @@ static int server_start(struct stdio_server *s, const mcplug_props *settings,
 static int stdio_open(void *ctx, mcplug_conn *conn, const mcplug_props *settings,
                       void **out, struct mcplug_error *err)
 {
-    const struct module *module = ctx;
+    struct module *module = ctx;
     const struct mcplug_host *host = module->host;
     const char *command = host->diag->prop(settings, "command");
     if (command == NULL || command[0] == '\0')
@@ -176,7 +183,7 @@ static int stdio_init(const struct mcplug_host *host, mcplug_self *self, void **
         host->mem->free(chunk);
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
     }
-    *module = (struct module){host, self, lines, chunk};
+    *module = (struct module){host, self, lines, chunk, false};
     *ctx = module;
     return MCPLUG_OK;
 }
