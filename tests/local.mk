@@ -49,10 +49,12 @@ unit_tests = \
 	tests/unit/cli_tree \
 	tests/unit/cli_reason \
 	tests/unit/cli_typed_args \
+	tests/unit/common_cgroup \
 	tests/unit/common_header \
 	tests/unit/common_ide \
 	tests/unit/common_ide_file \
 	tests/unit/common_ip \
+	tests/unit/common_mark \
 	tests/unit/common_ports \
 	tests/unit/common_sse \
 	tests/unit/common_url \
@@ -178,6 +180,9 @@ tests_unit_libtest_la_SOURCES = $(unit_support)
 if !ANY_BUILTIN
 tests_unit_libtest_la_SOURCES += $(wire_sources)
 endif
+if !BUILTIN_STDIO
+tests_unit_libtest_la_SOURCES += $(mark_sources)
+endif
 
 # ---- modules for the suites, most of them wrong in one way ---------------------
 
@@ -253,6 +258,7 @@ script_tests = \
 	tests/locate/ssh.test \
 	tests/loops.test \
 	tests/reaper/clean_up.test \
+	tests/reaper/hostile.test \
 	tests/reaper/survivors.test
 
 # The command, with the administrator's files where a test wants them.
@@ -276,7 +282,13 @@ check_PROGRAMS += tests/reaper/clean_up
 tests_reaper_clean_up_CPPFLAGS = $(base_cppflags)
 tests_reaper_clean_up_LDADD =
 
+check_PROGRAMS += tests/reaper/hostile
+tests_reaper_hostile_SOURCES = tests/reaper/hostile.c tests/reaper/tick.h
+tests_reaper_hostile_CPPFLAGS = $(base_cppflags)
+tests_reaper_hostile_LDADD =
+
 check_PROGRAMS += tests/reaper/survivors
+tests_reaper_survivors_SOURCES = tests/reaper/survivors.c tests/reaper/tick.h
 tests_reaper_survivors_CPPFLAGS = $(base_cppflags)
 tests_reaper_survivors_LDADD =
 
