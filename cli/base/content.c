@@ -19,6 +19,8 @@ int cli_content_block(const struct cli_doc *doc, const struct mcplug_block *bloc
 {
     if (block->kind == MCPLUG_BLOCK_OTHER)
         return cli_doc_json(doc, block->json, out);
+    if (block->kind == MCPLUG_BLOCK_TEXT && block->text.len)
+        return cli_doc_text(doc, block->text, out);
     int r = mcplug_block_write(doc->result, block, cli_doc_text_sink, out, NULL);
     cli_out_text_end(out);
     if (block->kind != MCPLUG_BLOCK_TEXT && !block->text.len)

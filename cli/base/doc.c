@@ -29,8 +29,33 @@ int cli_doc_text_sink(void *arg, const char *data, size_t len)
     return !out->failed;
 }
 
+/* All but the end of it never passes through here. */
+static int put_spill(const struct cli_doc *doc, size_t i, uint64_t size,
+                     struct cli_out *out)
+{
+    char piece[16384];
+    uint64_t at, tail = size < sizeof piece ? size : sizeof piece;
+    int fd = mcplug_result_spill_fd(doc->result, i, &at);
+
+    at = cli_out_file(out, fd, at, size - tail);
+    while (at < size && !out->failed) {
+        int64_t n = mcplug_result_spill_read(doc->result, i, at, piece, sizeof piece);
+        if (n <= 0)
+            return MCPLUG_EIO;
+        cli_out_add(out, piece, (size_t)n);
+        at += (uint64_t)n;
+    }
+    return MCPLUG_OK;
+}
+
 int cli_doc_text(const struct cli_doc *doc, mp_view string, struct cli_out *out)
 {
+    struct mcplug_spill spill = {.struct_size = sizeof spill};
+
+    for (size_t i = 0; !out->terminal && i < mcplug_result_spills(doc->result); i++)
+        if (mcplug_result_spill(doc->result, i, &spill) == MCPLUG_OK &&
+            spill.json_offset == offset_of(doc, string))
+            return put_spill(doc, i, spill.size, out);
     int r = mcplug_result_write_string(doc->result, offset_of(doc, string),
                                        cli_doc_text_sink, out, NULL);
     cli_out_text_end(out);

@@ -11,10 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/sendfile.h>
 #include <unistd.h>
 
-#define PIPE_SIZE (1 << 20)        /* for what is longer than the buffer */
-#define TEXT_MAX ((size_t)1 << 20) /* of one line or paragraph for people */
+#define PIPE_SIZE (1 << 20)          /* for what is longer than the buffer */
+#define MOVE_MAX ((uint64_t)1 << 30) /* at once, from a file */
+#define TEXT_MAX ((size_t)1 << 20)   /* of one line or paragraph for people */
 
 void cli_out_init(struct cli_out *out, int fd)
 {
@@ -37,39 +39,80 @@ void cli_out_init(struct cli_out *out, int fd)
 
 /* A reader that takes its time must not make us deaf: with these two let through, a
  * write that blocks can be interrupted. */
-static ssize_t write_open_eared(int fd, const char *data, size_t len)
+static void open_ears(sigset_t *old)
 {
-    sigset_t set, old;
+    sigset_t set;
+
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
-    pthread_sigmask(SIG_UNBLOCK, &set, &old);
-    ssize_t n = write(fd, data, len);
-    int e = errno;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    errno = e;
-    return n;
+    pthread_sigmask(SIG_UNBLOCK, &set, old);
+}
+
+/* Something long follows: a pipe gets room for more of it. */
+static void widen(struct cli_out *out)
+{
+    if (!out->is_wide)
+        fcntl(out->fd, F_SETPIPE_SZ, PIPE_SIZE); /* fails if it is none, and may */
+    out->is_wide = true;
+}
+
+static void wait_for_room(const struct cli_out *out)
+{
+    struct pollfd p = {.fd = out->fd, .events = POLLOUT};
+    poll(&p, 1, 1000);
 }
 
 static void write_all(struct cli_out *out, const char *data, size_t len)
 {
-    if (len > CLI_OUT_BUFFER && !out->is_wide) {
-        out->is_wide = true;
-        fcntl(out->fd, F_SETPIPE_SZ, PIPE_SIZE); /* fails if it is none, and may */
-    }
-    out->sent = out->sent || len;
+    sigset_t old;
+
+    if (len > CLI_OUT_BUFFER)
+        widen(out);
+    if (!len || out->failed)
+        return;
+    out->sent = true;
+    open_ears(&old);
     while (len && !out->failed) {
-        ssize_t n = write_open_eared(out->fd, data, len);
+        ssize_t n = write(out->fd, data, len);
         if (n >= 0) {
             data += n;
             len -= (size_t)n;
         } else if (errno == EAGAIN) {
-            struct pollfd p = {.fd = out->fd, .events = POLLOUT};
-            poll(&p, 1, 1000);
+            wait_for_room(out);
         } else if (errno != EINTR) {
             out->failed = errno;
         }
     }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+uint64_t cli_out_file(struct cli_out *out, int fd, uint64_t at, uint64_t len)
+{
+    off_t from = (off_t)at;
+    uint64_t left = len;
+    sigset_t old;
+    ssize_t n = 1;
+
+    cli_out_flush(out);
+    if (len > CLI_OUT_BUFFER)
+        widen(out);
+    open_ears(&old);
+    while (left && n != 0 && !out->failed) {
+        n = sendfile(out->fd, fd, &from, left < MOVE_MAX ? left : MOVE_MAX);
+        if (n > 0) {
+            out->sent = true;
+            left -= (uint64_t)n;
+        } else if (n < 0 && errno == EAGAIN) {
+            wait_for_room(out);
+        } else if (n < 0 && errno == EPIPE) {
+            out->failed = errno;
+        } else if (n < 0 && errno != EINTR) {
+            n = 0; /* whose fault it is shows when it is copied */
+        }
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return len - left;
 }
 
 void cli_out_flush(struct cli_out *out)

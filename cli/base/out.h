@@ -50,6 +50,11 @@ void cli_out_json(struct cli_out *out, const char *text, size_t len);
 enum cli_style { CLI_PLAIN, CLI_BOLD, CLI_DIM, CLI_GREEN, CLI_RED, CLI_YELLOW };
 void cli_out_style(struct cli_out *out, enum cli_style style);
 
+/* The next `len` bytes of a file from `at` on, moved by the kernel, which spares most of
+ * the time. Returns how many those were: fewer where the kernel or the file can't, and
+ * the caller copies the rest. */
+uint64_t cli_out_file(struct cli_out *out, int fd, uint64_t at, uint64_t len);
+
 /* ---- words of others ---- */
 
 /* One line for people: always escaped. */

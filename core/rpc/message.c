@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+#include <mcplug/admin.h>
+
 #include <errno.h>
 #include <unistd.h>
 
@@ -189,4 +191,12 @@ int64_t mcplug_result_spill_read(const mcplug_result *result, size_t i, uint64_t
         n = pread(result->spill_fd, buf, len, (off_t)(s->offset + offset));
     while (n < 0 && errno == EINTR);
     return n < 0 ? MCPLUG_EIO : (int64_t)n;
+}
+
+int mcplug_result_spill_fd(const mcplug_result *result, size_t i, uint64_t *offset)
+{
+    if (!result || !offset || i >= result->n_spills)
+        return -1;
+    *offset = result->spills[i].offset;
+    return result->spill_fd;
 }

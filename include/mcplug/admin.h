@@ -401,6 +401,11 @@ MCPLUG_API int mcplug_result_write(const mcplug_result *result, size_t at, size_
 MCPLUG_API int mcplug_result_write_string(const mcplug_result *result, size_t at,
                                           mcplug_write_fn *write, void *arg,
                                           struct mcplug_error *err);
+/* The file of the string that mcplug_result_spill() gives for `i`, which begins at
+ * `*offset` there, for sendfile() and the like. borrow, as long as the result: it must
+ * not be closed, written or sought in. -1: there is no such string. [any] */
+MCPLUG_API int mcplug_result_spill_fd(const mcplug_result *result, size_t i,
+                                      uint64_t *offset);
 
 /* ---- content --------------------------------------------------------------------- */
 

@@ -12,7 +12,8 @@
 
 #include <stdbool.h>
 
-#define STDIO_CHUNK 65536  /* read at once: what a pipe holds */
+#define STDIO_CHUNK 262144 /* read at once: more of it, fewer wake-ups of the server */
+#define STDIO_NARROW 65536 /* what a pipe holds */
 #define STDIO_PIPE 1048576 /* what it is to hold once it was full */
 
 enum stdio_phase {

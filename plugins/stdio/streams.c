@@ -60,7 +60,7 @@ static void widen(struct stdio_server *s)
 static ssize_t read_stdout(struct stdio_server *s)
 {
     ssize_t n = read_chunk(s, s->ends.from_stdout);
-    if (n > STDIO_CHUNK / 2 && !s->is_wide)
+    if (n > STDIO_NARROW / 2 && !s->is_wide)
         widen(s);
     if (n > 0 && s->opened)
         s->lines->feed(s->framer, (struct mcplug_bytes){s->chunk, (size_t)n});

@@ -3,6 +3,7 @@
 #include "cli/base/progress.h"
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "rpc/message.h"
 #include "suite.h"
 
@@ -11,7 +12,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static struct cli_out out;
@@ -169,6 +173,165 @@ START_TEST(each_block_begins_on_a_line_of_its_own)
 }
 END_TEST
 
+/* ---- long strings, from the file they were spilled into ---- */
+
+enum { LONG = 3000000, SHORT = 7 }; /* more than a pipe holds, at most */
+
+/* Two blocks of text that were spilled, behind something of another message. */
+static mp_message *spilled(void)
+{
+    static const char json[] = "[{\"type\":\"text\",\"text\":\"ab\"},"
+                               "{\"type\":\"text\",\"text\":\"ab\"}]";
+    const char *first = strstr(json, "\"ab\""), *second = strstr(first + 4, "\"ab\"");
+    mp_message *m = mp_message_new(json, sizeof json - 1, NULL);
+    char name[] = "/tmp/mcplug-out-XXXXXX";
+
+    mp_message_expose(m, (struct mp_span){0, sizeof json - 1});
+    m->spill_fd = mkstemp(name);
+    unlink(name);
+    m->spills = mp_alloc(2 * sizeof *m->spills);
+    m->spills[0] = (struct mp_spilled){(size_t)(first - json), 4, 100, LONG};
+    m->spills[1] = (struct mp_spilled){(size_t)(second - json), 4, 100 + LONG, SHORT};
+    m->n_spills = 2;
+
+    char *all = malloc(100 + LONG + SHORT);
+    for (int i = 0; i < 100 + LONG + SHORT; i++)
+        all[i] = (char)('a' + (i - 100) % 23);
+    ck_assert_int_eq(write(m->spill_fd, all, 100 + LONG + SHORT), 100 + LONG + SHORT);
+    free(all);
+    return m;
+}
+
+/* Is that the text of both blocks, each on a line of its own? */
+static bool is_spilled(int fd)
+{
+    static char got[LONG + SHORT + 100];
+    size_t n = 0;
+    ssize_t more = 1;
+
+    while (more > 0) {
+        more = read(fd, got + n, sizeof got - n);
+        n += more > 0 ? (size_t)more : 0;
+    }
+    for (size_t i = 0; i < LONG; i++)
+        if (got[i] != (char)('a' + i % 23))
+            return false;
+    for (size_t i = 0; i < SHORT; i++)
+        if (got[LONG + 1 + i] != (char)('a' + (LONG + i) % 23))
+            return false;
+    return n == LONG + 1 + SHORT && got[LONG] == '\n';
+}
+
+static int put_spilled(void)
+{
+    mp_message *result = spilled();
+    struct cli_doc doc;
+
+    cli_doc_init(&doc, result);
+    int r = cli_content_blocks(&doc, cli_doc_view(&doc), 0, &out);
+    mp_message_unref(result);
+    cli_out_close(&out);
+    return r;
+}
+
+START_TEST(spilled_strings_pass_a_pipe_that_is_read_slowly)
+{
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0) {
+        close(out.fd);
+        _exit(is_spilled(reader) ? 0 : 1);
+    }
+    if (_i) /* as a terminal's program may leave it */
+        fcntl(out.fd, F_SETFL, O_NONBLOCK);
+    ck_assert_int_eq(put_spilled(), MCPLUG_OK);
+    ck_assert_int_eq(out.failed, 0);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+/* The kernel moves nothing to the end of a file: then it is copied. */
+START_TEST(spilled_strings_go_to_files)
+{
+    char name[] = "/tmp/mcplug-out-XXXXXX";
+    int fd = mkstemp(name);
+
+    if (_i)
+        fcntl(fd, F_SETFL, O_APPEND);
+    dup2(fd, out.fd);
+    ck_assert_int_eq(put_spilled(), MCPLUG_OK);
+    ck_assert_int_eq(out.failed, 0);
+    lseek(fd, 0, SEEK_SET);
+    ck_assert(is_spilled(fd));
+    close(fd);
+    unlink(name);
+}
+END_TEST
+
+START_TEST(a_spilled_string_that_nobody_takes_is_a_failed_write)
+{
+    if (_i) {
+        int full = open("/dev/full", O_WRONLY);
+        dup2(full, out.fd);
+        close(full);
+    } else {
+        signal(SIGPIPE, SIG_IGN);
+        close(reader);
+        reader = dup(STDIN_FILENO);
+    }
+    put_spilled();
+    ck_assert_int_eq(out.failed, _i ? ENOSPC : EPIPE);
+}
+END_TEST
+
+START_TEST(a_spilled_string_that_cannot_be_read_is_an_error)
+{
+    mp_message *result = spilled();
+    struct cli_doc doc;
+
+    ck_assert_int_eq(ftruncate(result->spill_fd, 100000), 0);
+    cli_doc_init(&doc, result);
+    ck_assert_int_eq(cli_content_blocks(&doc, cli_doc_view(&doc), 0, &out), MCPLUG_EIO);
+    ck_assert_int_eq(out.failed, 0);
+    mp_message_unref(result);
+}
+END_TEST
+
+static void leave(int number)
+{
+    _exit(number);
+}
+
+/* The signal is blocked, as it is while a command runs. */
+START_TEST(a_signal_gets_through_while_a_spilled_string_waits_for_its_reader)
+{
+    int status, waiting = 0, room = 1;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        sigset_t set;
+        sigemptyset(&set);
+        sigaddset(&set, SIGINT);
+        sigprocmask(SIG_BLOCK, &set, NULL);
+        signal(SIGINT, leave);
+        put_spilled();
+        _exit(99);
+    }
+    while (waiting < room) { /* until it has filled the pipe, which it makes wider */
+        sched_yield();
+        room = fcntl(reader, F_GETPIPE_SZ) - 65536;
+        ck_assert_int_eq(ioctl(reader, FIONREAD, &waiting), 0);
+        waiting = room < 3 * 65536 ? 0 : waiting;
+    }
+    kill(pid, SIGINT);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), SIGINT);
+}
+END_TEST
+
 START_TEST(json_is_laid_out_for_people)
 {
     static const char json[] =
@@ -223,6 +386,11 @@ int main(void)
     tcase_add_test(tc, columns_are_counted_as_a_terminal_does);
     tcase_add_test(tc, a_write_that_fails_is_remembered);
     tcase_add_test(tc, each_block_begins_on_a_line_of_its_own);
+    tcase_add_loop_test(tc, spilled_strings_pass_a_pipe_that_is_read_slowly, 0, 2);
+    tcase_add_loop_test(tc, spilled_strings_go_to_files, 0, 2);
+    tcase_add_loop_test(tc, a_spilled_string_that_nobody_takes_is_a_failed_write, 0, 2);
+    tcase_add_test(tc, a_spilled_string_that_cannot_be_read_is_an_error);
+    tcase_add_test(tc, a_signal_gets_through_while_a_spilled_string_waits_for_its_reader);
     tcase_add_test(tc, json_is_laid_out_for_people);
     tcase_add_test(tc, json_hides_no_character_that_deceives);
     tcase_add_test(tc, progress_reads_well);
