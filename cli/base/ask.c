@@ -22,7 +22,8 @@ struct question {
     bool url;
     bool yes_or_no; /* nothing to fill in: only consent is wanted */
     json_t *params;
-    json_t *content;     /* the answers so far */
+    json_t *content;            /* the answers so far */
+    struct cli_numbers numbers; /* of both */
     const char *name;    /* of the field that is being asked for */
     const json_t *field; /* its schema */
     void *at;            /* iterator of jansson's over the properties */
@@ -106,14 +107,14 @@ static bool is_required(const struct question *q)
     return false;
 }
 
-static void show_prompt(const struct question *q)
+static void show_prompt(struct question *q)
 {
     struct mp_str out;
     mp_str_init(&out, ASKED_MAX);
     if (q->yes_or_no) {
         mp_str_adds(&out, q->url ? "  Will you? [y/N] " : "  Agree? [y/N] ");
     } else {
-        char *fallback = cli_field_default(q->field);
+        char *fallback = cli_field_default(q->field, &q->numbers);
         mp_str_adds(&out, "  ");
         mp_str_add_escaped(&out, q->name, strlen(q->name), false);
         if (fallback) {
@@ -129,7 +130,7 @@ static void show_prompt(const struct question *q)
     mp_str_clear(&out);
 }
 
-static void show_field(const struct question *q)
+static void show_field(struct question *q)
 {
     struct mp_str out;
     mp_str_init(&out, ASKED_MAX);
@@ -158,6 +159,7 @@ static void question_free(struct question *q)
 {
     json_decref(q->params);
     json_decref(q->content);
+    cli_numbers_clear(&q->numbers);
     mp_free(q->server);
     mp_free(q);
 }
@@ -221,7 +223,7 @@ static void take_value(struct cli_ask *ask, const char *line)
             show_prompt(q);
             return;
         }
-    } else if (cli_field_parse(q->field, line, &value, &err) != MCPLUG_OK) {
+    } else if (cli_field_parse(q->field, line, &q->numbers, &value, &err) != MCPLUG_OK) {
         cli_hint("%s", err.text);
         show_prompt(q);
         return;
@@ -258,7 +260,7 @@ void cli_ask_put(struct cli_ask *ask, mcplug_input *input, const char *params, s
         q->input = input;
         q->url = url;
         q->server = mp_strdup(mcplug_server_name(mcplug_input_server(input)));
-        q->params = cli_tree(mp_bytes(params, len), &err);
+        q->params = cli_tree(mp_bytes(params, len), &q->numbers, &err);
         q->content = json_object();
     }
     if (!q || !q->server || !q->params || !q->content) {

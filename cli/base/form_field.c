@@ -4,11 +4,14 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "json/schema.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
+
+#define DEFAULT_MAX ((size_t)1 << 16)
 
 static const char *text_of(const json_t *schema, const char *name)
 {
@@ -53,28 +56,53 @@ static bool has_choices(const json_t *schema)
     return choice(schema, 0, &value, &title);
 }
 
-/* By its value, its title, or its number in the list. */
-static const char *choose(const json_t *schema, const char *text)
+/* Is that the value or the title of a choice? */
+static bool is_called(const char *value, const char *title, const char *text,
+                      int (*compare)(const char *, const char *))
 {
-    const char *value, *title;
-    for (size_t i = 0; choice(schema, i, &value, &title); i++)
-        if (strcmp(value, text) == 0)
-            return value;
-    for (size_t i = 0; choice(schema, i, &value, &title); i++)
-        if (strcasecmp(value, text) == 0 || (title && strcasecmp(title, text) == 0))
-            return value;
+    return compare(value, text) == 0 || (title && compare(title, text) == 0);
+}
+
+/* By its value, its title, or its number in the list; `N)` is always the number. */
+static int choose(const json_t *schema, const char *text, const char **out,
+                  struct mcplug_error *err)
+{
+    int (*const compares[])(const char *, const char *) = {strcmp, strcasecmp};
+    const char *value, *title, *numbered = NULL, *found = NULL;
+    bool several = false;
     char *end;
-    unsigned long n = strtoul(text, &end, 10);
-    if (end != text && !*end && n >= 1 && choice(schema, n - 1, &value, &title))
-        return value;
-    return NULL;
+    unsigned long n = *text >= '1' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+
+    if (n && (!*end || strcmp(end, ")") == 0) && choice(schema, n - 1, &value, &title)) {
+        numbered = value;
+        found = value;
+    }
+    for (size_t c = 0; c < MP_COUNT(compares) && (!numbered || !*end); c++) {
+        for (size_t i = 0; choice(schema, i, &value, &title); i++) {
+            if (!is_called(value, title, text, compares[c]))
+                continue;
+            several = several || (found && strcmp(found, value) != 0);
+            found = value;
+        }
+        if (found)
+            break;
+    }
+    if (!found)
+        return mp_fail(err, MCPLUG_EINVAL, "\"%.64s\" is not one of the choices", text);
+    if (several)
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "\"%.64s\" may be more than one of the choices; type the number "
+                       "with a parenthesis, as in 1)",
+                       text);
+    *out = found;
+    return MCPLUG_OK;
 }
 
 static void list_choices(const json_t *schema, struct mp_str *out)
 {
     const char *value, *title;
     for (size_t i = 0; choice(schema, i, &value, &title); i++) {
-        mp_str_addf(out, "    %zu) %s", i + 1, value);
+        mp_str_addf(out, "  %zu) %s", i + 1, value);
         if (title && strcmp(title, value) != 0)
             mp_str_addf(out, " - %s", title);
         mp_str_addc(out, '\n');
@@ -108,7 +136,7 @@ void cli_field_describe(const char *name, const json_t *schema, bool required,
     const json_t *items = json_object_get(schema, "items");
     bool many = is_type(schema, "array");
 
-    mp_str_addf(out, "  %s", name);
+    mp_str_adds(out, name);
     if (title && strcmp(title, name) != 0)
         mp_str_addf(out, " - %s", title);
     if (has_choices(schema))
@@ -127,32 +155,8 @@ void cli_field_describe(const char *name, const json_t *schema, bool required,
     add_limit(schema, "maxItems", "# at most", out);
     mp_str_adds(out, required ? ")\n" : ", optional)\n");
     if (description)
-        mp_str_addf(out, "    %s\n", description);
+        mp_str_addf(out, "  %s\n", description);
     list_choices(many ? items : schema, out);
-}
-
-char *cli_field_default(const json_t *schema)
-{
-    const json_t *value = json_object_get(schema, "default");
-    if (json_is_string(value))
-        return mp_strdup(json_string_value(value));
-    if (json_is_boolean(value))
-        return mp_strdup(json_is_true(value) ? "yes" : "no");
-    if (json_is_array(value)) {
-        struct mp_str out;
-        mp_str_init(&out, 4096);
-        for (size_t i = 0; i < json_array_size(value); i++) {
-            const char *s = json_string_value(json_array_get(value, i));
-            mp_str_addf(&out, "%s%s", i ? "," : "", s ? s : "");
-        }
-        return mp_str_take(&out);
-    }
-    if (!json_is_number(value))
-        return NULL;
-    char *dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
-    char *text = mp_strdup(dumped);
-    free(dumped);
-    return text;
 }
 
 /* ---- reading ---- */
@@ -171,21 +175,46 @@ static int need_range(const json_t *schema, double n, const char *text,
     return MCPLUG_OK;
 }
 
-static int parse_number(const json_t *schema, const char *text, json_t **out,
-                        struct mcplug_error *err)
+/* What is no number in JSON, but would be one in C: +5, .5 */
+static json_t *read_number(const char *text, bool whole)
 {
     char *end;
-    bool whole = is_type(schema, "integer");
+
     errno = 0;
     long long i = whole ? strtoll(text, &end, 10) : 0;
-    double d = whole ? (double)i : strtod(text, &end);
+    double d = whole ? 0 : strtod(text, &end);
+    if (end == text || *end || errno != 0)
+        return NULL;
+    return whole ? json_integer(i) : json_real(d); /* NULL for inf and nan */
+}
+
+static int parse_number(const json_t *schema, const char *text,
+                        struct cli_numbers *numbers, json_t **out,
+                        struct mcplug_error *err)
+{
+    static const struct mp_scan_limits scalar = {.depth = 1, .tokens = 1};
+    bool whole = is_type(schema, "integer");
+    struct mp_schemas own;
     json_t *value = NULL;
-    if (end != text && !*end && errno == 0)
-        value = whole ? json_integer(i) : json_real(d); /* NULL for inf and nan */
+
+    mp_schemas_init(&own, NULL);
+    mp_schemas_add(&own, schema);
+    mp_schemas_expand(&own, false);
+    if (mp_scan_text(text, strlen(text), &scalar, NULL, NULL) == MCPLUG_OK) {
+        value = cli_tree(mp_text(text), numbers, err);
+        if (!value)
+            return MCPLUG_ENOMEM;
+        if (!mp_schemas_accept(&own, value)) {
+            json_decref(value);
+            value = NULL;
+        }
+    } else {
+        value = read_number(text, whole);
+    }
     if (!value)
         return mp_fail(err, MCPLUG_EINVAL, "\"%.64s\" is not %s", text,
                        whole ? "a whole number" : "a number");
-    int r = need_range(schema, d, text, err);
+    int r = need_range(schema, json_number_value(value), text, err);
     if (r == MCPLUG_OK)
         *out = value;
     else
@@ -209,9 +238,10 @@ static int parse_boolean(const char *text, json_t **out, struct mcplug_error *er
 static int parse_choice(const json_t *schema, const char *text, json_t **out,
                         struct mcplug_error *err)
 {
-    const char *value = choose(schema, text);
-    if (!value)
-        return mp_fail(err, MCPLUG_EINVAL, "\"%.64s\" is not one of the choices", text);
+    const char *value = NULL;
+    int r = choose(schema, text, &value, err);
+    if (r != MCPLUG_OK)
+        return r;
     *out = json_string(value);
     return *out ? MCPLUG_OK : mp_fail_nomem(err);
 }
@@ -310,8 +340,8 @@ static int parse_string(const json_t *schema, const char *text, json_t **out,
     return *out ? MCPLUG_OK : mp_fail(err, MCPLUG_EINVAL, "the text is not UTF-8");
 }
 
-int cli_field_parse(const json_t *schema, const char *text, json_t **out,
-                    struct mcplug_error *err)
+int cli_field_parse(const json_t *schema, const char *text, struct cli_numbers *numbers,
+                    json_t **out, struct mcplug_error *err)
 {
     if (has_choices(schema))
         return parse_choice(schema, text, out, err);
@@ -320,6 +350,88 @@ int cli_field_parse(const json_t *schema, const char *text, json_t **out,
     if (is_type(schema, "boolean"))
         return parse_boolean(text, out, err);
     if (is_type(schema, "integer") || is_type(schema, "number"))
-        return parse_number(schema, text, out, err);
+        return parse_number(schema, text, numbers, out, err);
     return parse_string(schema, text, out, err);
+}
+
+/* ---- defaults ---- */
+
+/* give; NULL: not as it is, since it has a NUL. */
+static char *text_of_string(const json_t *value)
+{
+    const char *text = json_string_value(value);
+    return text && strlen(text) == json_string_length(value) ? mp_strdup(text) : NULL;
+}
+
+static char *text_of_list(const json_t *list)
+{
+    struct mp_str out;
+    size_t i;
+    json_t *value;
+
+    mp_str_init(&out, DEFAULT_MAX);
+    mp_str_adds(&out, "");
+    json_array_foreach(list, i, value)
+    {
+        char *text = text_of_string(value);
+        mp_str_addf(&out, "%s%s", i ? "," : "", text ? text : "");
+        out.failed = out.failed || !text;
+        mp_free(text);
+    }
+    return mp_str_take(&out);
+}
+
+static char *text_of_default(const json_t *value, struct cli_numbers *numbers)
+{
+    switch (json_typeof(value)) {
+    case JSON_STRING:
+        return text_of_string(value);
+    case JSON_TRUE:
+        return mp_strdup("yes");
+    case JSON_FALSE:
+        return mp_strdup("no");
+    case JSON_ARRAY:
+        return text_of_list(value);
+    case JSON_INTEGER:
+    case JSON_REAL:
+        return cli_tree_text(value, numbers);
+    default:
+        return NULL;
+    }
+}
+
+char *cli_field_default(const json_t *schema, struct cli_numbers *numbers)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    const json_t *value = json_object_get(schema, "default");
+    char *text = value ? text_of_default(value, numbers) : NULL;
+    json_t *typed = NULL;
+
+    if (text) {
+        cli_field_parse(schema, text, numbers, &typed, &err);
+        if (!typed || !json_equal(typed, value)) {
+            mp_free(text);
+            text = NULL;
+        }
+    }
+    json_decref(typed);
+    return text;
+}
+
+/* ---- secrets ---- */
+
+bool cli_field_is_secret(const char *name, const json_t *schema)
+{
+    static const char *const words[] = {
+        "passw",   "passphrase", "secret",     "token",       "api key",    "apikey",
+        "api_key", "api-key",    "credential", "private key", "private_key"};
+    const char *const texts[] = {name, text_of(schema, "title"),
+                                 text_of(schema, "format"),
+                                 text_of(schema, "description")};
+
+    for (size_t i = 0; i < MP_COUNT(texts); i++)
+        for (size_t w = 0; texts[i] && w < MP_COUNT(words); w++)
+            if (strcasestr(texts[i], words[w]))
+                return true;
+    return false;
 }

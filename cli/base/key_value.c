@@ -153,9 +153,9 @@ void cli_words_clear(struct cli_words *words)
 }
 
 static int set_typed(json_t *args, const json_t *schema, const struct cli_word *word,
-                     struct mcplug_error *err)
+                     struct cli_numbers *numbers, struct mcplug_error *err)
 {
-    int r = cli_typed_args_set(args, schema, word->key, word->value, err);
+    int r = cli_typed_args_set(args, schema, word->key, word->value, numbers, err);
     const json_t *known =
         json_object_get(json_object_get(schema, "properties"), word->key);
     if (r == MCPLUG_OK && word->from_file && !known && json_object_get(args, word->key))
@@ -180,22 +180,25 @@ static void warn_of_slip(const json_t *schema, const char *key)
                  key, best);
 }
 
-json_t *cli_words_typed(const struct cli_words *words, const json_t *schema,
-                        struct mcplug_error *err)
+char *cli_words_typed(const struct cli_words *words, const json_t *schema,
+                      struct mcplug_error *err)
 {
+    struct cli_numbers numbers = {0};
     json_t *args = json_object();
+    char *text = NULL;
     int r = args ? MCPLUG_OK : mp_fail_nomem(err);
+
     for (size_t i = 0; r == MCPLUG_OK && i < words->n; i++)
-        r = set_typed(args, schema, &words->items[i], err);
+        r = set_typed(args, schema, &words->items[i], &numbers, err);
     for (size_t i = 0; r == MCPLUG_OK && i < words->n; i++)
         warn_of_slip(schema, words->items[i].key);
     if (r == MCPLUG_OK)
         r = cli_typed_args_check_required(args, schema, err);
-    if (r != MCPLUG_OK) {
-        json_decref(args);
-        args = NULL;
-    }
-    return args;
+    if (r == MCPLUG_OK && !(text = cli_tree_text(args, &numbers)))
+        mp_fail_nomem(err);
+    json_decref(args);
+    cli_numbers_clear(&numbers);
+    return text;
 }
 
 json_t *cli_words_strings(const struct cli_words *words, struct mcplug_error *err)

@@ -26,10 +26,11 @@ int cli_words_read(const char *const *words, size_t n, struct cli_words *out,
                    struct mcplug_error *err);
 void cli_words_clear(struct cli_words *words);
 
-/* As an object typed by `schema`, a tool's inputSchema or NULL. The content of a file
- * is text unless the schema wants something else. give. */
-json_t *cli_words_typed(const struct cli_words *words, const json_t *schema,
-                        struct mcplug_error *err);
+/* As the text of an object typed by `schema`, a tool's inputSchema or NULL. The content
+ * of a file is text unless the schema wants something else. Numbers stay as they were
+ * written. give: mp_free. */
+char *cli_words_typed(const struct cli_words *words, const json_t *schema,
+                      struct mcplug_error *err);
 /* As an object of strings, as prompts want them. give. */
 json_t *cli_words_strings(const struct cli_words *words, struct mcplug_error *err);
 /* How a command ends whose words failed with `err`. */

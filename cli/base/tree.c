@@ -2,16 +2,72 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/mem.h"
+
+#include <float.h>
+#include <stdlib.h>
+
+/* ---- numbers ---- */
+
+void cli_numbers_clear(struct cli_numbers *numbers)
+{
+    for (size_t i = 0; i < numbers->n; i++) {
+        json_decref(numbers->items[i].node);
+        mp_free(numbers->items[i].text);
+    }
+    mp_free(numbers->items);
+    memset(numbers, 0, sizeof *numbers);
+}
+
+static bool note(struct cli_numbers *numbers, json_t *node, mp_view text)
+{
+    if (!mp_grow(&numbers->items, &numbers->cap, numbers->n + 1))
+        return false;
+    char *copy = mp_strndup((const char *)text.data, text.len);
+    if (!copy)
+        return false;
+    numbers->items[numbers->n++] = (struct cli_number){json_incref(node), copy};
+    numbers->sorted = false;
+    return true;
+}
+
+static int by_node(const void *a, const void *b)
+{
+    const struct cli_number *x = a, *y = b;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+static const char *noted(struct cli_numbers *numbers, const json_t *node)
+{
+    struct cli_number key = {(json_t *)node, NULL};
+
+    if (!numbers->n)
+        return NULL;
+    if (!numbers->sorted)
+        qsort(numbers->items, numbers->n, sizeof *numbers->items, by_node);
+    numbers->sorted = true;
+    const struct cli_number *found =
+        bsearch(&key, numbers->items, numbers->n, sizeof *numbers->items, by_node);
+    return found ? found->text : NULL;
+}
+
+/* ---- building ---- */
 
 /* What jansson would not build. Strings pass through `text`, which is kept for the next
- * one. NULL means that memory ran out: what is walked was scanned. */
-static json_t *build(mp_view v, struct mp_str *text);
+ * one. */
+struct builder {
+    struct mp_str text;
+    struct cli_numbers *numbers; /* may be NULL */
+};
 
-/* Into `text`. */
-static bool read_string(mp_view string, struct mp_str *text)
+/* give; NULL means that memory ran out: what is walked was scanned. */
+static json_t *build(struct builder *b, mp_view v);
+
+/* Into `b->text`. */
+static bool read_string(struct builder *b, mp_view string)
 {
-    mp_str_reset(text);
-    return mp_str_add_view(text, string);
+    mp_str_reset(&b->text);
+    return mp_str_add_view(&b->text, string);
 }
 
 /* jansson has no NUL in keys: those who read them as C strings would see another. */
@@ -32,21 +88,33 @@ static bool replace_nul(struct mp_str *s)
     return !s->failed;
 }
 
-static json_t *build_number(mp_view v)
+static json_t *build_number(struct builder *b, mp_view v)
 {
-    bool real = memchr(v.data, '.', v.len) || memchr(v.data, 'e', v.len) ||
-                memchr(v.data, 'E', v.len);
+    const double exact = 9007199254740992; /* whole numbers up to it are all there */
+    bool negative = v.data[0] == '-', as_written = false;
     int64_t n;
     double d;
+    json_t *made;
 
-    if (!real && mp_view_int(v, &n))
-        return json_integer(n);
-    if (real && mp_view_double(v, &d))
-        return json_real(d);
-    return json_stringn((const char *)v.data, v.len);
+    if (mp_view_int(v, &n)) {
+        made = json_integer(n);
+        as_written = n || !negative;
+    } else {
+        if (!mp_view_double(v, &d))
+            d = negative ? -DBL_MAX : DBL_MAX;
+        if (b->numbers && d > -exact && d < exact && d == (double)(int64_t)d)
+            made = json_integer((int64_t)d);
+        else
+            made = json_real(d);
+    }
+    if (made && b->numbers && !as_written && !note(b->numbers, made, v)) {
+        json_decref(made);
+        return NULL;
+    }
+    return made;
 }
 
-static json_t *build_container(mp_view v, bool is_object, struct mp_str *text)
+static json_t *build_container(struct builder *b, mp_view v, bool is_object)
 {
     json_t *made = is_object ? json_object() : json_array();
     struct mp_walk w = mp_walk_into(v);
@@ -55,11 +123,11 @@ static json_t *build_container(mp_view v, bool is_object, struct mp_str *text)
 
     while (ok &&
            (is_object ? mp_walk_member(&w, &key, &value) : mp_walk_element(&w, &value))) {
-        json_t *child = build(value, text);
+        json_t *child = build(b, value);
         if (!is_object) {
             ok = json_array_append_new(made, child) == 0;
-        } else if (child && read_string(key, text) && replace_nul(text)) {
-            ok = json_object_set_new(made, text->data, child) == 0;
+        } else if (child && read_string(b, key) && replace_nul(&b->text)) {
+            ok = json_object_set_new(made, b->text.data, child) == 0;
         } else {
             json_decref(child);
             ok = false;
@@ -71,14 +139,14 @@ static json_t *build_container(mp_view v, bool is_object, struct mp_str *text)
     return NULL;
 }
 
-static json_t *build(mp_view v, struct mp_str *text)
+static json_t *build(struct builder *b, mp_view v)
 {
     switch (v.data[0]) {
     case '{':
     case '[':
-        return build_container(v, v.data[0] == '{', text);
+        return build_container(b, v, v.data[0] == '{');
     case '"':
-        return read_string(v, text) ? json_stringn(text->data, text->len) : NULL;
+        return read_string(b, v) ? json_stringn(b->text.data, b->text.len) : NULL;
     case 't':
         return json_true();
     case 'f':
@@ -86,31 +154,34 @@ static json_t *build(mp_view v, struct mp_str *text)
     case 'n':
         return json_null();
     default:
-        return build_number(v);
+        return build_number(b, v);
     }
 }
 
-static json_t *build_odd(mp_view text, struct mcplug_error *err)
+static json_t *build_odd(mp_view text, struct cli_numbers *numbers,
+                         struct mcplug_error *err)
 {
     const struct mp_scan_limits limits = {.depth = 64, .tokens = UINT32_MAX};
-    struct mp_str room;
+    struct builder b = {.numbers = numbers};
 
     /* Building trusts the text, so nobody's mistake may bring another here. */
     if (mp_scan_text((const char *)text.data, text.len, &limits, NULL, err) != MCPLUG_OK)
         return NULL;
-    mp_str_init(&room, 3 * text.len + 1);
-    json_t *tree = build(mp_view_trim(text), &room);
-    mp_str_clear(&room);
+    mp_str_init(&b.text, 3 * text.len + 1);
+    json_t *tree = build(&b, mp_view_trim(text));
+    mp_str_clear(&b.text);
     if (!tree)
         mp_fail_nomem(err);
     return tree;
 }
 
-json_t *cli_tree(mp_view text, struct mcplug_error *err)
+json_t *cli_tree(mp_view text, struct cli_numbers *numbers, struct mcplug_error *err)
 {
     json_error_t why = {0};
     if (text.len == 0)
         text = mp_text("");
+    if (numbers)
+        return build_odd(text, numbers, err);
     json_t *tree = json_loadb((const char *)text.data, text.len,
                               JSON_DECODE_ANY | JSON_ALLOW_NUL, &why);
     if (tree)
@@ -119,5 +190,53 @@ json_t *cli_tree(mp_view text, struct mcplug_error *err)
         mp_fail_nomem(err);
         return NULL;
     }
-    return build_odd(text, err);
+    return build_odd(text, NULL, err);
+}
+
+/* ---- writing ---- */
+
+static void write_tree(const json_t *tree, struct cli_numbers *numbers,
+                       struct mp_str *out)
+{
+    const char *key, *number = json_is_number(tree) ? noted(numbers, tree) : NULL;
+    json_t *child;
+    size_t i = 0;
+
+    if (json_is_object(tree)) {
+        mp_str_addc(out, '{');
+        json_object_foreach((json_t *)tree, key, child)
+        {
+            if (i++)
+                mp_str_addc(out, ',');
+            mp_str_add_json(out, key, strlen(key));
+            mp_str_addc(out, ':');
+            write_tree(child, numbers, out);
+        }
+        mp_str_addc(out, '}');
+    } else if (json_is_array(tree)) {
+        json_array_foreach(tree, i, child)
+        {
+            mp_str_addc(out, i ? ',' : '[');
+            write_tree(child, numbers, out);
+        }
+        mp_str_adds(out, json_array_size(tree) ? "]" : "[]");
+    } else if (json_is_string(tree)) {
+        mp_str_add_json(out, json_string_value(tree), json_string_length(tree));
+    } else if (number) {
+        mp_str_adds(out, number);
+    } else {
+        char *text = json_dumps(tree, JSON_ENCODE_ANY);
+        mp_str_adds(out, text ? text : "null");
+        out->failed |= !text;
+        free(text);
+    }
+}
+
+char *cli_tree_text(const json_t *tree, struct cli_numbers *numbers)
+{
+    struct mp_str out;
+
+    mp_str_init(&out, SIZE_MAX / 2);
+    write_tree(tree, numbers, &out);
+    return mp_str_take(&out);
 }

@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "json/schema.h"
-#include "json/skip.h"
 
 #include <stdio.h>
 
@@ -16,6 +15,7 @@ static const struct mp_scan_limits limits = {64, 1000000};
 /* One `key=value`. */
 struct word {
     const char *key, *value;
+    struct cli_numbers *numbers;
     struct mcplug_error *err;
 };
 
@@ -33,22 +33,7 @@ static int shown_len(const char *text)
 
 /* ---- one value ---- */
 
-/* Digits beyond 64 bits become as near a number as there is. */
-static int parse_number(const struct word *w, mp_view text, json_t **out)
-{
-    int64_t n;
-    double d;
-
-    if (mp_view_int(text, &n))
-        *out = json_integer(n);
-    else if (mp_view_double(text, &d))
-        *out = json_real(d);
-    else
-        return MCPLUG_OK;
-    return *out ? MCPLUG_OK : mp_fail_nomem(w->err);
-}
-
-/* give; `*out` is NULL when the value is no JSON that can be kept, for which `why` may
+/* give; `*out` is NULL when the value is no JSON, for which `why` may
  * have the reason. */
 static int parse(const struct word *w, json_t **out, struct mcplug_error *why)
 {
@@ -57,13 +42,7 @@ static int parse(const struct word *w, json_t **out, struct mcplug_error *why)
     *out = NULL;
     if (mp_scan_text(w->value, text.len, &limits, NULL, why) != MCPLUG_OK)
         return MCPLUG_OK;
-    for (; mp_is_space(text.data[0]); text.len--)
-        text.data++;
-    while (mp_is_space(text.data[text.len - 1]))
-        text.len--;
-    if (text.data[0] == '-' || (text.data[0] >= '0' && text.data[0] <= '9'))
-        return parse_number(w, text, out);
-    *out = cli_tree(text, w->err);
+    *out = cli_tree(text, w->numbers, w->err);
     return *out ? MCPLUG_OK : MCPLUG_ENOMEM;
 }
 
@@ -95,6 +74,13 @@ static int convert(const struct word *w, const struct mp_schemas *set, json_t **
     return MCPLUG_OK;
 }
 
+/* `.5`, which other programs read. */
+static bool lacks_digit(const char *value)
+{
+    value += *value == '-';
+    return value[0] == '.' && value[1] >= '0' && value[1] <= '9';
+}
+
 static int refuse(const struct word *w, const struct mp_schemas *set, const char *each,
                   const struct mcplug_error *why)
 {
@@ -103,10 +89,12 @@ static int refuse(const struct word *w, const struct mp_schemas *set, const char
     int len = shown_len(w->value);
 
     mp_schemas_describe(set, wanted, sizeof wanted);
-    return mp_fail(w->err, MCPLUG_EINVAL, "%.*s: %sexpected %s, got \"%.*s%s\"%s%s%s",
+    return mp_fail(w->err, MCPLUG_EINVAL, "%.*s: %sexpected %s, got \"%.*s%s\"%s%s%s%s",
                    shown_len(w->key), w->key, each, wanted, len, w->value,
                    w->value[len] ? ".." : "", json && *why->text ? " (as JSON: " : "",
-                   json ? why->text : "", json && *why->text ? ")" : "");
+                   json ? why->text : "", json && *why->text ? ")" : "",
+                   lacks_digit(w->value) ? " (a number has a digit before its point)"
+                                         : "");
 }
 
 /* ---- setting it ---- */
@@ -240,9 +228,10 @@ static int set_at(const struct word *w, json_t *object, const struct mp_schemas 
 }
 
 int cli_typed_args_set(json_t *args, const json_t *schema, const char *key,
-                       const char *value, struct mcplug_error *err)
+                       const char *value, struct cli_numbers *numbers,
+                       struct mcplug_error *err)
 {
-    struct word w = {key, value, err};
+    struct word w = {key, value, numbers, err};
     struct mp_schemas set;
 
     if (*key == '\0')

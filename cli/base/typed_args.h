@@ -6,7 +6,8 @@
 
 /* Sets `key` of the object `args` from the text `value` as the property of that name
  * in `schema` (a tool's inputSchema, may be NULL) wants it: string as it is, integer
- * and number and boolean and null parsed, array and object as JSON text (an array
+ * and number and boolean and null parsed (`numbers` notes how numbers were written; 1.0
+ * and 1e3 are integers), array and object as JSON text (an array
  * also as repeated keys: each adds one element, typed by `items`); type lists, anyOf,
  * oneOf, allOf, enum, const, and local $ref ("#/...") are followed, no other $ref
  * ever is. Where several types are wanted a string is the last choice: `null` is null.
@@ -17,7 +18,8 @@
  * what is wanted, and the nearest property name when there is none of that name and
  * additionalProperties is false. Depth of schema walking is bounded (32). */
 int cli_typed_args_set(json_t *args, const json_t *schema, const char *key,
-                       const char *value, struct mcplug_error *err);
+                       const char *value, struct cli_numbers *numbers,
+                       struct mcplug_error *err);
 
 /* Names the required properties that `args` lacks, if any. */
 int cli_typed_args_check_required(const json_t *args, const json_t *schema,

@@ -179,17 +179,14 @@ static void on_tools(struct cli_oneshot *link, void *arg, enum mcplug_kind kind,
     }
     const char *item = mcplug_list_item(list, (size_t)i, &len);
     mp_view schema_text = mp_view_get(mp_bytes(item, len), "inputSchema");
-    json_t *schema = schema_text.len ? cli_tree(schema_text, &err) : NULL;
-    json_t *typed = job->arguments ? NULL : cli_words_typed(&job->words, schema, &err);
-    char *arguments = job->arguments ? strdup(job->arguments)
-                      : typed        ? json_dumps(typed, JSON_COMPACT)
-                                     : NULL;
+    json_t *schema = schema_text.len ? cli_tree(schema_text, NULL, &err) : NULL;
+    char *arguments = job->arguments ? mp_strdup(job->arguments)
+                                     : cli_words_typed(&job->words, schema, &err);
     if (arguments)
         cli_oneshot_call_tool(link, job->tool, arguments, on_result);
     else
         usage_error(link, job->tool, &err);
-    free(arguments);
-    json_decref(typed);
+    mp_free(arguments);
     json_decref(schema);
 }
 

@@ -5,6 +5,8 @@
 #include "cli/base/tree.h"
 #include "json/walk.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 
 static const struct mp_scan_limits limits = {64, 1000};
@@ -161,8 +163,9 @@ static void scalar_is(mp_view v, const json_t *tree)
 
     if (json_is_integer(tree))
         must(mp_view_int(v, &n) && n == json_integer_value(tree));
-    else if (json_is_real(tree))
-        must(mp_view_double(v, &d) && d == json_real_value(tree));
+    else if (json_is_real(tree)) /* one beyond a double is the largest there is */
+        must(mp_view_double(v, &d) ? d == json_real_value(tree)
+                                   : fabs(json_real_value(tree)) == DBL_MAX);
     else
         must(json_is_string(tree) || json_is_null(tree) == mp_view_is_null(v));
     must(json_is_true(tree) == mp_view_true(v));
@@ -220,7 +223,7 @@ static void accepted(const struct input *in, const struct mp_envelope *env)
         start++;
     while (strchr(" \t\r\n", end[-1]))
         end--;
-    json_t *tree = cli_tree(mp_bytes(in->text, in->len), &err);
+    json_t *tree = cli_tree(mp_bytes(in->text, in->len), NULL, &err);
     must(tree != NULL);
     visit(in, mp_bytes(start, (size_t)(end - start)), tree);
     json_decref(tree);

@@ -30,14 +30,13 @@ static char *typed(const char *schema_text, const char *word)
 {
     static char text[1024];
     struct cli_words words;
-    json_t *schema = schema_text ? json_loads(schema_text, 0, NULL) : NULL, *args = NULL;
+    json_t *schema = schema_text ? json_loads(schema_text, 0, NULL) : NULL;
+    char *args = NULL;
     memset(&err, 0, sizeof err);
     if (cli_words_read(&word, 1, &words, &err) == MCPLUG_OK)
         args = cli_words_typed(&words, schema, &err);
-    char *dumped = args ? json_dumps(args, JSON_COMPACT) : NULL;
-    snprintf(text, sizeof text, "%s", dumped ? dumped : err.text);
-    free(dumped);
-    json_decref(args);
+    snprintf(text, sizeof text, "%s", args ? args : err.text);
+    mp_free(args);
     json_decref(schema);
     cli_words_clear(&words);
     return text;
@@ -167,7 +166,14 @@ static const struct {
     {"{\"type\":\"integer\",\"minimum\":1}", "5", "5"},
     {"{\"type\":\"integer\",\"minimum\":1}", "0", NULL},
     {"{\"type\":\"integer\"}", "1.5", NULL},
-    {"{\"type\":\"integer\"}", "99999999999999999999", NULL},
+    {"{\"type\":\"integer\"}", "99999999999999999999", "99999999999999999999"},
+    {"{\"type\":\"integer\"}", "1.0", "1.0"},
+    {"{\"type\":\"integer\"}", "+5", "5"},
+    {"{\"type\":\"integer\"}", "true", NULL},
+    {"{\"type\":\"number\"}", "1.10", "1.10"},
+    {"{\"type\":\"number\"}", "1e400", "1e400"},
+    {"{\"type\":\"number\"}", ".5", "0.5"},
+    {"{\"type\":\"number\"}", "[1]", NULL},
     {"{\"type\":\"number\",\"maximum\":2}", "1.5", "1.5"},
     {"{\"type\":\"number\",\"maximum\":2}", "2.5", NULL},
     {"{\"type\":\"number\"}", "nan", NULL},
@@ -177,7 +183,9 @@ static const struct {
     {"{\"type\":\"boolean\"}", "perhaps", NULL},
     {"{\"enum\":[\"a\",\"b\"]}", "b", "\"b\""},
     {"{\"enum\":[\"a\",\"b\"]}", "2", "\"b\""},
-    {"{\"enum\":[\"2\",\"b\"]}", "2", "\"2\""},
+    {"{\"enum\":[\"2\",\"b\"]}", "2", NULL}, /* the first, or the second? */
+    {"{\"enum\":[\"2\",\"b\"]}", "1)", "\"2\""},
+    {"{\"enum\":[\"2\",\"b\"]}", "2)", "\"b\""},
     {"{\"enum\":[\"a\",\"b\"]}", "3", NULL},
     {"{\"enum\":[\"a\"],\"enumNames\":[\"Alpha\"]}", "alpha", "\"a\""},
     {"{\"oneOf\":[{\"const\":\"a\",\"title\":\"Alpha\"}]}", "Alpha", "\"a\""},
@@ -190,17 +198,19 @@ static const struct {
 START_TEST(fields_are_read_after_their_schema)
 {
     json_t *schema = json_loads(fields[_i].schema, 0, NULL), *value = NULL;
-    int r = cli_field_parse(schema, fields[_i].typed, &value, &err);
-    char *text = value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    struct cli_numbers numbers = {0};
+    int r = cli_field_parse(schema, fields[_i].typed, &numbers, &value, &err);
+    char *text = value ? cli_tree_text(value, &numbers) : NULL;
     ck_assert_msg((r == MCPLUG_OK) == (fields[_i].expected != NULL), "%s with %s",
                   fields[_i].schema, fields[_i].typed);
     if (fields[_i].expected)
         ck_assert_str_eq(text, fields[_i].expected);
     else
         ck_assert_uint_gt(strlen(err.text), 0);
-    free(text);
+    mp_free(text);
     json_decref(value);
     json_decref(schema);
+    cli_numbers_clear(&numbers);
 }
 END_TEST
 
@@ -210,16 +220,31 @@ START_TEST(a_field_is_described_with_its_choices)
         json_loads("{\"title\":\"Size\",\"enum\":[\"s\",\"m\"],\"enumNames\":"
                    "[\"Small\",\"m\"],\"default\":\"m\"}",
                    0, NULL);
+    struct cli_numbers numbers = {0};
     struct mp_str out;
     mp_str_init(&out, 4096);
     cli_field_describe("size", schema, false, &out);
-    ck_assert_str_eq(out.data, "  size - Size (one of these, optional)\n"
-                               "    1) s - Small\n    2) m\n");
+    ck_assert_str_eq(out.data, "size - Size (one of these, optional)\n"
+                               "  1) s - Small\n  2) m\n");
     mp_str_clear(&out);
-    char *fallback = cli_field_default(schema);
+    char *fallback = cli_field_default(schema, &numbers);
     ck_assert_str_eq(fallback, "m");
     mp_free(fallback);
     json_decref(schema);
+}
+END_TEST
+
+START_TEST(the_default_of_a_number_is_shown_as_it_is_written)
+{
+    struct cli_numbers numbers = {0};
+    json_t *schema =
+        cli_tree(mp_text("{\"type\":\"number\",\"default\":12345678901234567890}"),
+                 &numbers, &err);
+    char *fallback = cli_field_default(schema, &numbers);
+    ck_assert_str_eq(fallback, "12345678901234567890");
+    mp_free(fallback);
+    json_decref(schema);
+    cli_numbers_clear(&numbers);
 }
 END_TEST
 
@@ -236,6 +261,7 @@ int main(void)
     tcase_add_test(tc, roots_become_file_addresses);
     tcase_add_loop_test(tc, fields_are_read_after_their_schema, 0, MP_COUNT(fields));
     tcase_add_test(tc, a_field_is_described_with_its_choices);
+    tcase_add_test(tc, the_default_of_a_number_is_shown_as_it_is_written);
     suite_add_tcase(suite, tc);
 
     return run_to_end(suite);
