@@ -17,17 +17,22 @@
 #include <unistd.h>
 
 #define LINE_MAX_BYTES ((size_t)1 << 20)
+#define HELD_MAX ((size_t)1 << 16) /* of all lines while a question waits */
 
 /* The terminal is one for the whole process, and so is what stands on its last line. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char status[512];
 static char errors[CLI_REPORT_MAX], hints[CLI_REPORT_MAX]; /* of the process */
+static bool holds; /* a question waits on the last line */
+static struct mp_str held;
+static size_t n_dropped; /* lines that `held` had no room for */
 static int shown_level = MCPLUG_LOG_WARN;
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static int log_fd = -1;
 static char *log_path, *log_older; /* NULL: it is no file that could be put aside */
 
 #define ERASE "\r\033[K"
+#define BELOW "          " /* where a message goes on; a hint begins before that */
 
 static void put(int fd, const char *data, size_t len)
 {
@@ -42,23 +47,68 @@ static void put(int fd, const char *data, size_t len)
     }
 }
 
-/* take `line`; in one write, so that lines of several threads do not mix. */
-static void put_line(struct mp_str *line)
+/* With `lock`; in one write, so that lines of several threads do not mix. A newline
+ * follows. */
+static void put_above_status(const char *lines, size_t len)
 {
     struct mp_str whole;
     mp_str_init(&whole, LINE_MAX_BYTES + sizeof status + 16);
 
-    pthread_mutex_lock(&lock);
     if (status[0])
         mp_str_adds(&whole, ERASE);
-    mp_str_add(&whole, line->data, line->len);
+    mp_str_add(&whole, lines, len);
     mp_str_addc(&whole, '\n');
     mp_str_adds(&whole, status);
     put(STDERR_FILENO, whole.data, whole.len);
-    pthread_mutex_unlock(&lock);
-
     mp_str_clear(&whole);
+}
+
+/* take `line` */
+static void put_line(struct mp_str *line)
+{
+    pthread_mutex_lock(&lock);
+    if (!holds)
+        put_above_status(line->data, line->len);
+    else if (held.len + line->len >= HELD_MAX)
+        n_dropped++;
+    else if (mp_str_add(&held, line->data, line->len))
+        mp_str_addc(&held, '\n');
+    pthread_mutex_unlock(&lock);
     mp_str_clear(line);
+}
+
+void cli_hold(bool hold)
+{
+    pthread_mutex_lock(&lock);
+    if (hold && !holds)
+        mp_str_init(&held, HELD_MAX + 128);
+    if (!hold && holds) {
+        if (n_dropped)
+            mp_str_addf(&held,
+                        "mcplug: %zu more message%s came while a question waited\n",
+                        n_dropped, n_dropped == 1 ? "" : "s");
+        if (held.len)
+            put_above_status(held.data, held.len - 1);
+        mp_str_clear(&held);
+        n_dropped = 0;
+    }
+    holds = hold;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Makes a line that begins with `head`. Where a terminal would break it, it goes on with
+ * `mark`: what others wrote is in it, and must not begin a line of the screen. */
+static void make_line(struct mp_str *line, const char *head, const char *mark,
+                      const char *text)
+{
+    mp_str_init(line, LINE_MAX_BYTES);
+    if (isatty(STDERR_FILENO)) {
+        cli_quote_line(line, head, mark, text, strlen(text), cli_width(STDERR_FILENO));
+        line->len -= line->len && line->data[line->len - 1] == '\n';
+        return;
+    }
+    mp_str_adds(line, head);
+    mp_str_add_escaped(line, text, strlen(text), false);
 }
 
 /* Adds a line; what does not fit is cut off. */
@@ -78,9 +128,7 @@ static void put_formatted(char *report, const char *head, const char *fmt, va_li
     if (report == errors || (report && errors[0])) /* a hint is one about an error */
         keep(report, raw);
     pthread_mutex_unlock(&lock);
-    mp_str_init(&line, LINE_MAX_BYTES);
-    mp_str_adds(&line, head);
-    mp_str_add_escaped(&line, raw, strlen(raw), false);
+    make_line(&line, head, BELOW, raw);
     put_line(&line);
 }
 
@@ -99,9 +147,7 @@ void cli_error_shown(const char *text, const char *shown)
     pthread_mutex_lock(&lock);
     keep(errors, text);
     pthread_mutex_unlock(&lock);
-    mp_str_init(&line, LINE_MAX_BYTES);
-    mp_str_adds(&line, "mcplug: ");
-    mp_str_add_escaped(&line, shown, strlen(shown), false);
+    make_line(&line, "mcplug: ", BELOW, shown);
     put_line(&line);
 }
 
@@ -246,15 +292,19 @@ static void put_in_file(const struct mp_str *line)
     mp_str_clear(&whole);
 }
 
-static void make_line(struct mp_str *line, int level, const char *source,
-                      const char *text)
+/* `VRB mcp:NAME `, in at most `columns` */
+static void make_mark(struct mp_str *mark, int level, const char *source, size_t columns)
 {
     static const char *const names[] = {"ERR", "WRN", "VRB", "TRC"};
-    mp_str_init(line, LINE_MAX_BYTES);
-    mp_str_addf(line, "%s ", level >= 0 && level < 4 ? names[level] : "TRC");
-    mp_str_add_escaped(line, source, strlen(source), false);
-    mp_str_addc(line, ' ');
-    mp_str_add_escaped(line, text, strlen(text), false);
+    struct mp_str whole;
+
+    mp_str_init(&whole, LINE_MAX_BYTES);
+    mp_str_addf(&whole, "%s ", level >= 0 && level < 4 ? names[level] : "TRC");
+    mp_str_add_escaped(&whole, source, strlen(source), false);
+    mp_str_init(mark, LINE_MAX_BYTES);
+    mp_str_add(mark, whole.data, cli_columns_fit(whole.data, whole.len, columns - 1));
+    mp_str_addc(mark, ' ');
+    mp_str_clear(&whole);
 }
 
 void cli_log_file(int level, const char *source, const char *text)
@@ -262,19 +312,25 @@ void cli_log_file(int level, const char *source, const char *text)
     struct mp_str line;
     if (log_fd < 0)
         return;
-    make_line(&line, level, source, text);
+    make_mark(&line, level, source, LINE_MAX_BYTES);
+    mp_str_add_escaped(&line, text, strlen(text), false);
     put_in_file(&line);
     mp_str_clear(&line);
 }
 
 void cli_log_line(int level, const char *source, const char *text)
 {
-    struct mp_str line;
+    bool terminal = isatty(STDERR_FILENO);
+    struct mp_str line, mark;
+
     cli_log_file(level, source, text);
     if (level > shown_level)
         return;
-    make_line(&line, level, source, text);
+    make_mark(&mark, level, source,
+              terminal ? cli_width(STDERR_FILENO) / 2 + 8 : LINE_MAX_BYTES);
+    make_line(&line, mark.data ? mark.data : "", mark.data ? mark.data : "", text);
     put_line(&line);
+    mp_str_clear(&mark);
 }
 
 static bool is_dumb(void)

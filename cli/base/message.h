@@ -28,6 +28,11 @@ void cli_tell_prompt(const char *fmt, ...) MCPLUG_PRINTF(1, 2);
 /* The same, escaped, but lines stay lines. Ends with a newline. [any] */
 void cli_tell(const char *head, const char *text, size_t len);
 
+/* A question of a server waits for its answer on the last line of the terminal: what the
+ * functions above and below would write is held back until it has one, 64 KiB of it, and
+ * the number of further messages. Not cli_tell_prompt(). [any] */
+void cli_hold(bool hold);
+
 /* One log line: `VRB mcp:NAME text`, on stderr up to the level that is shown, and in the
  * file whatever the level. Escaped here. [any] */
 void cli_log_line(int level, const char *source, const char *text);

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define LOGGED_MAX ((size_t)1 << 18) /* of one message of a server */
+
 /* ---- what the library tells ---- */
 
 /* A failure that ends the command is told once, as its error and not as a log line
@@ -85,18 +87,24 @@ void cli_logged_text(mp_view params, struct mp_str *out)
         mp_str_add(out, data.data, data.len);
 }
 
-/* notifications/message: `mcp:NAME warning logger: text` */
+/* notifications/message: `mcp:NAME warning logger: text`; every line of it says whose it
+ * is, also one that a terminal would break. */
 static void on_logged(void *arg, mcplug_server *server, const char *params, size_t len)
 {
+    size_t width = isatty(STDERR_FILENO) ? cli_width(STDERR_FILENO) : LOGGED_MAX;
     mp_view v = {(const unsigned char *)params, len};
-    struct mp_str line;
+    struct mp_str text, lines;
+    char mark[256];
     (void)arg;
 
-    mp_str_init(&line, (size_t)1 << 18);
-    mp_str_addf(&line, "mcp:%s ", mcplug_server_name(server));
-    cli_logged_text(v, &line);
-    cli_tell("", line.data, line.len);
-    mp_str_clear(&line);
+    mp_str_init(&text, LOGGED_MAX);
+    mp_str_init(&lines, LOGGED_MAX);
+    snprintf(mark, sizeof mark, "mcp:%.240s ", mcplug_server_name(server));
+    cli_logged_text(v, &text);
+    cli_quote(&lines, mark, text.data ? text.data : "", text.len, width);
+    cli_tell("", lines.data, lines.len);
+    mp_str_clear(&text);
+    mp_str_clear(&lines);
 }
 
 /* No transport was found for the URL, since it has no scheme to find one by. */

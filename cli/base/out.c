@@ -18,6 +18,12 @@
 #define MOVE_MAX ((uint64_t)1 << 30) /* at once, from a file */
 #define TEXT_MAX ((size_t)1 << 20)   /* of one line or paragraph for people */
 
+size_t cli_width(int fd)
+{
+    struct winsize size;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
 void cli_out_init(struct cli_out *out, int fd)
 {
     memset(out, 0, offsetof(struct cli_out, buf));
@@ -28,11 +34,7 @@ void cli_out_init(struct cli_out *out, int fd)
 
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     out->colour = !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
-    struct winsize size;
-    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        out->width = size.ws_col;
-    else
-        out->width = 80;
+    out->width = cli_width(fd);
 }
 
 /* ---- bytes ---- */
@@ -149,10 +151,26 @@ void cli_out_close(struct cli_out *out)
     }
 }
 
+/* Where the cursor is by now. What is not known to be narrow counts as wide. */
+static void count_rows(struct cli_out *out, const unsigned char *p, size_t len)
+{
+    for (; len; p++, len--) {
+        size_t wide = (*p & 0xc0) == 0x80 ? 0 : *p < 0xe1 ? 1 : 2;
+        bool full = out->column + wide > out->width;
+        if (*p == '\n' || full) {
+            out->rows++;
+            out->column = 0;
+        }
+        out->column = *p == '\n' || *p == '\r' ? 0 : out->column + wide;
+    }
+}
+
 void cli_out_add(struct cli_out *out, const void *data, size_t len)
 {
     if (len == 0)
         return;
+    if (out->terminal)
+        count_rows(out, data, len);
     out->last = ((const char *)data)[len - 1];
     if (len > sizeof out->buf - out->len)
         cli_out_flush(out);
@@ -221,8 +239,11 @@ void cli_out_style(struct cli_out *out, enum cli_style style)
     if (!out->colour)
         return;
     char last = out->last; /* invisible: does not count as something on the line */
+    size_t rows = out->rows, column = out->column;
     cli_out_s(out, codes[style]);
     out->last = last;
+    out->rows = rows;
+    out->column = column;
 }
 
 /* ---- words of others ---- */
@@ -376,4 +397,91 @@ void cli_out_wrapped(struct cli_out *out, const char *text, size_t len, size_t i
         first = false;
     }
     mp_str_clear(&shown);
+}
+
+/* ---- words of others inside ours ---- */
+
+/* The bytes of `text` that no terminal shows in more than `room` columns: what is not
+ * known to be narrow counts as wide, and a mark that combines as a character. At a space
+ * where there is one in the second half. */
+static size_t line_fit(const char *text, size_t len, size_t room)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    size_t at = 0, space = 0;
+
+    while (at < len) {
+        size_t n = mp_utf8_len(p + at, len - at); /* it is escaped, so it is UTF-8 */
+        size_t wide = mp_utf8_get(p + at, n) < 0x1100 ? 1 : 2;
+        if (wide > room)
+            break;
+        room -= wide;
+        at += n;
+        if (p[at - n] == ' ')
+            space = at;
+    }
+    return at < len && space > at / 2 ? space : at;
+}
+
+/* Some terminals wrap in the last column. */
+static size_t room_behind(const char *mark, size_t width)
+{
+    size_t taken = strlen(mark) + 1;
+    return width > taken + 4 ? width - taken : 4;
+}
+
+void cli_quote_line(struct mp_str *out, const char *head, const char *mark,
+                    const char *text, size_t len, size_t width)
+{
+    struct mp_str shown;
+    const char *rest;
+    size_t left;
+
+    mp_str_init(&shown, TEXT_MAX);
+    for (const char *tab; (tab = memchr(text, '\t', len));) {
+        mp_str_add_escaped(&shown, text, (size_t)(tab - text), false);
+        mp_str_adds(&shown, "  ");
+        len -= (size_t)(tab + 1 - text);
+        text = tab + 1;
+    }
+    mp_str_add_escaped(&shown, text, len, false);
+    rest = shown.len ? shown.data : "";
+    left = shown.len;
+    do {
+        size_t n = line_fit(rest, left, room_behind(head, width));
+        mp_str_adds(out, head);
+        mp_str_add(out, rest, n);
+        mp_str_addc(out, '\n');
+        rest += n;
+        left -= n;
+        head = mark;
+    } while (left);
+    out->failed = out->failed || shown.failed;
+    mp_str_clear(&shown);
+}
+
+void cli_quote(struct mp_str *out, const char *mark, const char *text, size_t len,
+               size_t width)
+{
+    while (len && text[len - 1] == '\n')
+        len--;
+    while (len) {
+        const char *end = memchr(text, '\n', len);
+        size_t n = end ? (size_t)(end - text) : len;
+        cli_quote_line(out, mark, mark, text, n, width);
+        n += end != NULL;
+        text += n;
+        len -= n;
+    }
+}
+
+void cli_out_quoted(struct cli_out *out, const char *mark, const char *text, size_t len)
+{
+    struct mp_str lines;
+
+    mp_str_init(&lines, TEXT_MAX);
+    cli_quote_line(&lines, mark, mark, text, len, out->width ? out->width : TEXT_MAX);
+    if (lines.failed && !out->failed)
+        out->failed = ENOMEM; /* it is not shown whole */
+    cli_out_add(out, lines.data, lines.len);
+    mp_str_clear(&lines);
 }

@@ -15,10 +15,11 @@ struct cli_out {
     bool colour;
     size_t width; /* columns of the terminal; 0: no terminal, lines are never broken */
     bool closed;
-    int failed;   /* errno of the first write that failed; all later bytes are dropped */
-    char last;    /* the last byte added; 0: none yet */
-    bool sent;    /* bytes have left, or may have */
-    bool is_wide; /* something long was sent: a pipe has room for more of it */
+    int failed; /* errno of the first write that failed; all later bytes are dropped */
+    char last;  /* the last byte added; 0: none yet */
+    size_t rows, column; /* of a terminal: rows that are full, and columns of the next */
+    bool sent;           /* bytes have left, or may have */
+    bool is_wide;        /* something long was sent: a pipe has room for more of it */
     size_t n_held;
     char held[4]; /* the beginning of a character that a piece of text ended with */
     size_t len;
@@ -68,6 +69,26 @@ void cli_out_text_end(struct cli_out *out);
  * is not 0. Ends with a newline. */
 void cli_out_wrapped(struct cli_out *out, const char *text, size_t len, size_t indent,
                      size_t column);
+
+/* Begin every line of a server's words, or a project's, inside a question, so that none
+ * can pass for one of ours. With letters: a line that begins with them is not turned
+ * round. */
+#define CLI_SERVERS "server| "
+#define CLI_FILES "file| "
+struct mp_str;
+/* Adds words of others to `out`: escaped, each line with that mark and a newline, broken
+ * so that no terminal of `width` columns breaks one itself. An empty text adds nothing.
+ */
+void cli_quote(struct mp_str *out, const char *mark, const char *text, size_t len,
+               size_t width);
+/* One line of them, with `head` where it begins and `mark` where it goes on; a newline in
+ * it is escaped. */
+void cli_quote_line(struct mp_str *out, const char *head, const char *mark,
+                    const char *text, size_t len, size_t width);
+/* The same with one mark, written. */
+void cli_out_quoted(struct cli_out *out, const char *mark, const char *text, size_t len);
+/* Columns of the terminal; 80 where it does not say. */
+size_t cli_width(int fd);
 
 /* Columns that escaped text takes on a terminal. */
 size_t cli_columns(const char *text, size_t len);

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "cli/base/message.h"
+#include "cli/base/out.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +38,10 @@ size_t cli_progress_text(const struct cli_progress *p, uint64_t ms, char *out, s
 static void show(struct cli_progress *p, uint64_t now)
 {
     char text[512];
-    cli_progress_text(p, now - p->began, text, sizeof text);
+    bool theirs = p->mode == CLI_PROGRESS_LINE && p->any && p->message[0];
+    size_t mark = theirs ? sizeof CLI_SERVERS - 1 : 0; /* the words are the server's */
+    memcpy(text, CLI_SERVERS, mark);
+    cli_progress_text(p, now - p->began, text + mark, sizeof text - mark);
     if (p->mode == CLI_PROGRESS_LINE)
         cli_status_show(text);
     else
