@@ -9,21 +9,33 @@
 #include <mcplug/mcplug.h>
 
 #include <stdio.h>
+#include <string.h>
+
+/* A text that somebody else wrote can move the cursor, hide or turn round what is shown:
+ * on a terminal, all but plain characters are shown as numbers. */
+static void print_plain(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        fprintf(stderr, text[i] >= ' ' && text[i] <= '~' ? "%c" : "\\x%02x",
+                (unsigned char)text[i]);
+}
 
 /* Whoever writes a project's file decides which command is run here, so its user sees the
  * entry first. The approval is kept, and is of exactly this entry: when the file changes,
  * the question comes again. */
 static int may_use(mcplug_config *config, const char *name, struct mcplug_error *err)
 {
+    char answer[8];
     size_t len;
 
     enum mcplug_entry_state state = mcplug_config_check(config, name, err);
     if (state != MCPLUG_ENTRY_NEEDS_APPROVAL)
         return state == MCPLUG_ENTRY_READY;
     const char *entry = mcplug_config_entry(config, name, &len);
-    fprintf(stderr, "%s\n%.*s\nApprove it? [y/N] ", err->text, (int)len, entry);
-    int answer = getchar();
-    if (answer != 'y' && answer != 'Y')
+    fprintf(stderr, "%s\n", err->text);
+    print_plain(entry, len);
+    fprintf(stderr, "\nApprove it? [y/N] ");
+    if (!fgets(answer, sizeof answer, stdin) || strcmp(answer, "y\n") != 0)
         return 0;
     /* With variables put in, a policy may still say no. */
     return mcplug_config_approve(config, name, err) == MCPLUG_OK &&

@@ -1,14 +1,11 @@
 /* Asking whether a project's server may run. */
-#include "cli/base/by_name.h"
-#include "cli/base/packages.h"
-
 #include "base/mem.h"
-#include "cli/base/message.h"
+#include "cli/base/by_name.h"
+#include "cli/base/consent.h"
+#include "plugins/common/url.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <termios.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LINES_MAX 1000              /* of one side of a diff */
@@ -22,49 +19,35 @@ struct lines {
     size_t n;
 };
 
-/* give: laid out, with strings as they read and not as they are spelled; NULL: no
- * memory */
-static char *shown_form(mp_view json)
-{
-    char *plain = mcplug_json_canonical((const char *)json.data, json.len);
-    char *text = plain ? mcplug_json_layout(plain, strlen(plain)) : NULL;
-    mcplug_text_free(plain);
-    return text;
-}
-
 static bool lines_of(mp_view json, struct lines *out)
 {
     memset(out, 0, sizeof *out);
-    out->text = shown_form(json);
+    out->text = cli_consent_form(json);
     char *rest = out->text, *line;
     while (rest && out->n < LINES_MAX && (line = strsep(&rest, "\n")))
         out->at[out->n++] = line;
     return out->text && !rest;
 }
 
-static void put_line(struct cli_out *out, const char *mark, const char *line,
-                     size_t indent)
+static void put_line(struct cli_consent *c, const char *mark, const char *line)
 {
-    cli_out_spaces(out, indent);
-    cli_out_s(out, mark);
-    cli_out_shown(out, line, strlen(line));
-    cli_out_s(out, "\n");
+    cli_consent_line(c, mark, line, strlen(line));
 }
 
 /* The longest common part, from the ends: lengths[i][j] for what is behind i and j. */
-static void walk_diff(struct cli_out *out, const struct lines *a, const struct lines *b,
-                      const unsigned short *lengths, size_t indent)
+static void walk_diff(struct cli_consent *c, const struct lines *a, const struct lines *b,
+                      const unsigned short *lengths)
 {
     size_t i = 0, j = 0, row = b->n + 1;
     while (i < a->n || j < b->n) {
         if (i < a->n && j < b->n && strcmp(a->at[i], b->at[j]) == 0) {
-            put_line(out, "  ", a->at[i], indent);
+            put_line(c, CLI_FILES "  ", a->at[i]);
             i++, j++;
         } else if (j == b->n ||
                    (i < a->n && lengths[(i + 1) * row + j] >= lengths[i * row + j + 1])) {
-            put_line(out, "- ", a->at[i++], indent);
+            put_line(c, CLI_FILES "- ", a->at[i++]);
         } else {
-            put_line(out, "+ ", b->at[j++], indent);
+            put_line(c, CLI_FILES "+ ", b->at[j++]);
         }
     }
 }
@@ -89,14 +72,14 @@ static unsigned short *common_lengths(const struct lines *a, const struct lines 
 
 /* Line by line: "- " gone, "+ " new, "  " as before. false: it is too long, and nothing
  * was put. */
-static bool put_diff(struct cli_out *out, mp_view was, mp_view now, size_t indent)
+static bool put_diff(struct cli_consent *c, mp_view was, mp_view now)
 {
     struct lines *a = mp_alloc(2 * sizeof *a);
     unsigned short *lengths = NULL;
     if (a && lines_of(was, &a[0]) && lines_of(now, &a[1]))
         lengths = common_lengths(&a[0], &a[1]);
     if (lengths)
-        walk_diff(out, &a[0], &a[1], lengths, indent);
+        walk_diff(c, &a[0], &a[1], lengths);
     if (a) {
         mcplug_text_free(a[0].text);
         mcplug_text_free(a[1].text);
@@ -107,12 +90,29 @@ static bool put_diff(struct cli_out *out, mp_view was, mp_view now, size_t inden
     return put;
 }
 
-/* ---- the question ---- */
+/* ---- what it asks for ---- */
 
-static bool put_names(struct cli_out *out, const mcplug_entry *entry)
+/* What goes to an address goes to its host, which is what a person knows. Where that is
+ * is not known before variables are put in, it is the address. */
+static void put_receiver(struct cli_consent *c, mp_view json)
+{
+    char *text = mp_view_strdup(mp_view_get(json, "url"));
+    struct url url;
+
+    if (cli_consent_is_program(json)) {
+        cli_out_s(&c->out, "They are given to the program.\n");
+    } else if (text && !url_parse(text, &url)) {
+        cli_out_s(&c->out, "They are sent to this host:\n");
+        put_line(c, CLI_FILES, url.host);
+    } else {
+        cli_out_s(&c->out, "They are sent to the address above.\n");
+    }
+    mp_free(text);
+}
+
+static void put_names(struct cli_consent *c, const mcplug_entry *entry)
 {
     mp_view json = cli_entry_json(entry), name;
-    mp_view inherits = mp_view_get(json, "inheritEnv");
     struct mp_str names;
     bool any = false;
 
@@ -122,78 +122,92 @@ static bool put_names(struct cli_out *out, const mcplug_entry *entry)
     while (mp_walk_element(&w, &name)) {
         char *text = mp_view_strdup(name);
         if (!any)
-            cli_out_s(out, "It will receive these variables and secrets:\n");
+            cli_out_s(&c->out, "It will receive these variables and secrets, which are "
+                               "read from your environment, files or keyring:\n");
         any = true;
-        put_line(out, "  ", text ? text : "", 2);
+        put_line(c, CLI_FILES, text ? text : "");
+        c->is_cut = c->is_cut || !text;
         mp_free(text);
     }
-    bool whole = !names.failed;
+    c->is_cut = c->is_cut || names.failed;
     mp_str_clear(&names);
-    if (cli_is_program_type(cli_entry_info(entry).type) &&
-        !mp_view_get(json, "url").len && !inherits.len)
-        cli_out_s(
-            out,
-            "Like any program that you start, it also sees your whole environment.\n");
-    return whole;
+    if (any)
+        put_receiver(c, json);
 }
 
-/* Whole, or not at all: nobody agrees to what they did not see. */
-static bool put_entry(struct cli_out *out, mp_view json)
+/* ---- where it stands ---- */
+
+static bool others_write(const char *path)
 {
-    char *whole = shown_form(json), *rest = whole, *line;
-    while (rest && (line = strsep(&rest, "\n")))
-        put_line(out, "", line, 4);
-    bool put = whole != NULL;
-    mcplug_text_free(whole);
-    return put;
+    struct stat st;
+    return stat(path, &st) == 0 &&
+           (st.st_mode & S_IWOTH || (st.st_mode & S_IWGRP && st.st_gid != getegid()));
 }
 
-bool cli_said_yes(void)
+static void put_place(struct cli_consent *c, const struct mcplug_entry_info *e)
 {
-    char line[64];
-    size_t n = 0;
-    tcflush(STDIN_FILENO, TCIFLUSH); /* what was typed before is no answer */
-    for (;;) { /* byte by byte: what comes behind the line is not for us */
-        ssize_t got = read(STDIN_FILENO, line + n, 1);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        if (line[n] == '\n')
-            break;
-        if (n + 1 < sizeof line)
-            n++;
+    const char *file = e->real ? e->real : e->file, *slash = strrchr(file, '/');
+    char *dir = slash ? mp_strndup(file, (size_t)(slash - file)) : NULL;
+
+    put_line(c, CLI_FILES, e->file);
+    if (e->real && strcmp(e->real, e->file) != 0) {
+        cli_out_s(&c->out, "That leads through a link to this file:\n");
+        put_line(c, CLI_FILES, e->real);
     }
-    line[n] = '\0';
-    return strcmp(line, "y") == 0 || strcmp(line, "Y") == 0 || strcmp(line, "yes") == 0;
+    if (others_write(file) || (dir && *dir && others_write(dir)))
+        cli_out_s(&c->out, "Other users can change that file or its directory.\n");
+    mp_free(dir);
 }
 
-bool cli_approve_ask(const mcplug_entry *entry)
+/* Whose place it takes, which a person may mean by the name. */
+static void put_replaced(struct cli_consent *c, const struct cli *cli,
+                         const mcplug_entry *entry)
 {
-    if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
-        return false;
+    const mcplug_entry *other;
+
+    for (size_t i = 0; (other = mcplug_entry_at(cli->config, i)); i++) {
+        struct mcplug_entry_info e = cli_entry_info(other);
+        if (e.shadowed_by != entry)
+            continue;
+        cli_out_s(&c->out, "It replaces the server of the same name in this file:\n");
+        put_line(c, CLI_FILES, e.file);
+    }
+}
+
+/* ---- the question ---- */
+
+bool cli_approve_ask(const struct cli *cli, const mcplug_entry *entry)
+{
     struct mcplug_entry_info e = cli_entry_info(entry);
     mp_view json = mp_bytes(e.json, e.json_len);
-    struct cli_out *out = mp_alloc(sizeof *out);
-    if (!out)
+    bool changed = e.approval == MCPLUG_APPROVAL_CHANGED, compared;
+    struct cli_consent *c = cli_consent_possible() ? cli_consent_new() : NULL;
+
+    if (!c)
         return false;
-    cli_out_init(out, STDERR_FILENO);
-    cli_out_s(out, "The file ");
-    cli_out_shown(out, e.file, strlen(e.file));
-    cli_out_s(out, " defines the server \"");
-    cli_out_shown(out, e.name, strlen(e.name));
-    cli_out_s(out, "\":\n\n");
-    bool changed = e.approval == MCPLUG_APPROVAL_CHANGED;
-    bool shown = changed && put_diff(out, mp_bytes(e.approved, e.approved_len), json, 4);
-    shown = shown || put_entry(out, json);
-    cli_out_s(out, changed ? "\n"
-                             "It has changed since you approved it: lines with - were "
-                             "removed, lines with + were added.\n"
-                           : "\n");
-    shown = put_names(out, entry) && shown;
-    cli_out_s(out, "Anyone who can edit that file controls this. Allow it? [y/N] ");
-    cli_out_flush(out);
-    shown = shown && !out->failed;
-    mp_free(out);
-    return shown && cli_said_yes();
+    cli_out_s(&c->out, "mcplug needs your permission to use the server \"");
+    cli_out_shown(&c->out, e.name, strlen(e.name));
+    cli_out_s(&c->out, "\".\nIt may have come with the project, in this file:\n");
+    put_place(c, &e);
+    put_replaced(c, cli, entry);
+    cli_out_s(&c->out, "\n");
+    compared = changed && put_diff(c, mp_bytes(e.approved, e.approved_len), json);
+    if (!compared)
+        cli_consent_entry(c, json);
+    cli_out_s(&c->out, "\n");
+    if (compared)
+        cli_out_s(&c->out, "It has changed since you approved it: lines with - were "
+                           "removed, lines with + were added.\n");
+    else if (changed)
+        cli_out_s(&c->out, "It has changed since you approved it. It is too long to "
+                           "compare; this is all of it.\n");
+    put_names(c, entry);
+    cli_consent_environment(c, json);
+    bool yes = cli_consent_ask(
+        c, cli_consent_is_program(json)
+               ? "If you allow it, this runs the program above as you. Allow it? [y/N] "
+               : "If you allow it, mcplug connects to the address above. Allow it? "
+                 "[y/N] ");
+    mp_free(c);
+    return yes;
 }

@@ -277,7 +277,7 @@ int cli_by_name_usable(struct cli *cli, mcplug_entry *entry)
         return CLI_OK;
     enum mcplug_entry_state state = mcplug_entry_state(entry, &err);
     if (state == MCPLUG_ENTRY_NEEDS_APPROVAL && !cli->args.no_input &&
-        cli_approve_ask(entry)) {
+        cli_approve_ask(cli, entry)) {
         if (mcplug_entry_approve(entry, &err) != MCPLUG_OK) {
             cli_error("%s", err.text);
             return CLI_IO_ERROR;

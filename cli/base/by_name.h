@@ -64,12 +64,14 @@ bool cli_allows_item(const mcplug_entry *entry, enum mcplug_kind kind, mp_view n
 /* false was told to the user, with the list and the file that say so. */
 bool cli_allows_tell(const mcplug_entry *entry, const char *tool);
 
-/* ---- approve.c ---- */
+/* ---- approve.c, consent.c ---- */
 
 /* Shows the entry in full and what has changed since it was approved, and asks. Without
  * a terminal the answer is no. */
-bool cli_approve_ask(const mcplug_entry *entry);
-/* Reads a line of the terminal: is it y, Y or yes? */
-bool cli_said_yes(void);
+bool cli_approve_ask(const struct cli *cli, const mcplug_entry *entry);
+/* Drops what was typed so far, which is no answer to what is shown next. */
+void cli_drop_typed(void);
+/* Is a line, without its end, consent? Only y and yes are, whatever the case. */
+bool cli_is_yes(const char *line, size_t len);
 
 #endif

@@ -129,26 +129,39 @@ static bool check_new(struct cli *cli, enum mcplug_scope scope, const char *name
     return ok;
 }
 
-int cli_entry_add(struct cli *cli, enum mcplug_scope scope, const char *name,
-                  mp_view json, bool approved, const char **file)
+int cli_entry_check_new(struct cli *cli, enum mcplug_scope scope, const char *name,
+                        mp_view json)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    mcplug_config *config = cli_config(cli);
 
-    if (!config)
+    if (!cli_config(cli))
         return CLI_BAD_CONFIG;
     if (mcplug_name_check(name, &err) != MCPLUG_OK) {
         cli_error("%s", err.text);
         return CLI_USAGE;
     }
-    if (!check_new(cli, scope, name, json))
-        return CLI_BAD_CONFIG;
-    if (mcplug_entry_add(config, scope, name, (const char *)json.data, json.len, approved,
-                         file, &err) == MCPLUG_OK)
+    return check_new(cli, scope, name, json) ? CLI_OK : CLI_BAD_CONFIG;
+}
+
+int cli_entry_write(struct cli *cli, enum mcplug_scope scope, const char *name,
+                    mp_view json, bool approved, const char **file)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+
+    if (mcplug_entry_add(cli->config, scope, name, (const char *)json.data, json.len,
+                         approved, file, &err) == MCPLUG_OK)
         return CLI_OK;
     cli_error("%s", err.text);
     /* the words were fine, so it is the file that does not want it */
     return err.code == MCPLUG_EINVAL ? CLI_BAD_CONFIG : cli_config_code(&err);
+}
+
+int cli_entry_add(struct cli *cli, enum mcplug_scope scope, const char *name,
+                  mp_view json, bool approved, const char **file)
+{
+    int code = cli_entry_check_new(cli, scope, name, json);
+    return code == CLI_OK ? cli_entry_write(cli, scope, name, json, approved, file)
+                          : code;
 }
 
 /* ---- words ---- */

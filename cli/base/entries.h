@@ -18,8 +18,14 @@ int cli_entry_pick(struct cli *cli, const char *name, mcplug_entry **out);
  * and modules are loaded. */
 void cli_entries_check(struct cli *cli, mcplug_entry *entry);
 
-/* Checks `json` and adds it; tells problems, all of them. `approved`: the user wrote it.
+/* Checks a name and `json`, which may become an entry; tells problems, all of them.
  * CLI_OK or the exit code. */
+int cli_entry_check_new(struct cli *cli, enum mcplug_scope scope, const char *name,
+                        mp_view json);
+/* Adds what was checked. `approved`: the user wrote it. CLI_OK or the exit code. */
+int cli_entry_write(struct cli *cli, enum mcplug_scope scope, const char *name,
+                    mp_view json, bool approved, const char **file);
+/* Both. */
 int cli_entry_add(struct cli *cli, enum mcplug_scope scope, const char *name,
                   mp_view json, bool approved, const char **file);
 

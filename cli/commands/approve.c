@@ -42,14 +42,14 @@ static int approve_one(struct cli *cli, mcplug_entry *entry)
         say(cli, "", entry, " is already approved.");
         return CLI_OK;
     }
-    if (e.broken)
+    if (mcplug_entry_state(entry, &err) == MCPLUG_ENTRY_BROKEN)
         return cli_by_name_usable(cli, entry);
     if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
         cli_error("\"%s\" is not approved: run this command at a terminal", e.name);
         return CLI_NEEDS_APPROVAL;
     }
     cli_out_flush(out);
-    if (!cli_approve_ask(entry)) {
+    if (!cli_approve_ask(cli, entry)) {
         say(cli, "", entry, " is not approved.");
         return CLI_NEEDS_APPROVAL;
     }

@@ -1,6 +1,8 @@
 #include "cli/commands/commands.h"
 
 #include "base/mem.h"
+#include "base/text.h"
+#include "cli/base/consent.h"
 #include "cli/base/entries.h"
 #include "cli/base/message.h"
 #include "cli/import/import.h"
@@ -48,12 +50,24 @@ static bool all_found(const struct cli_args *args, size_t first,
     return true;
 }
 
-/* ---- preview ---- */
+/* ---- what there is ---- */
 
+/* Lines of the other program's file. take `text` */
+static void put_lines(struct cli_out *out, char *text)
+{
+    char *rest = text, *line;
+
+    if (!out->terminal)
+        cli_out_wrapped(out, text ? text : "", text ? strlen(text) : 0, 2, 0);
+    while (out->terminal && rest && (line = strsep(&rest, "\n")))
+        cli_out_quoted(out, CLI_FILES, line, strlen(line));
+    mcplug_text_free(text);
+}
+
+/* Nothing is asked about it now, and the output may be kept: secrets are masked. */
 static void put_one(struct cli_out *out, const struct cli_imported *one, bool exists)
 {
     char *masked = mcplug_json_masked(one->entry, strlen(one->entry));
-    char *shown = masked ? mcplug_json_layout(masked, strlen(masked)) : NULL;
 
     cli_out_style(out, CLI_BOLD);
     cli_out_shown(out, one->name, strlen(one->name));
@@ -64,7 +78,7 @@ static void put_one(struct cli_out *out, const struct cli_imported *one, bool ex
         cli_out_s(out, ")");
     }
     cli_out_s(out, exists ? " - already exists, skipped\n" : "\n");
-    cli_out_wrapped(out, shown ? shown : "", shown ? strlen(shown) : 0, 2, 0);
+    put_lines(out, masked ? mcplug_json_layout(masked, strlen(masked)) : NULL);
     if (one->project) {
         cli_out_s(out, "  for the project ");
         cli_out_shown(out, one->project, strlen(one->project));
@@ -73,7 +87,6 @@ static void put_one(struct cli_out *out, const struct cli_imported *one, bool ex
     if (one->note)
         cli_out_wrapped(out, one->note, strlen(one->note), 2, 0);
     mcplug_text_free(masked);
-    mcplug_text_free(shown);
 }
 
 static void put_skipped(struct cli_out *out, const struct cli_import *import)
@@ -105,25 +118,11 @@ static void add_json(struct mp_str *out, const struct cli_imported *one,
 
 /* ---- the question, and the deed ---- */
 
-static bool agreed(struct cli *cli, size_t n, const char *file)
-{
-    if (cli->args.yes)
-        return true;
-    if (cli->args.json || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
-        cli_out_flush(&cli->out);
-        if (!cli->args.json)
-            cli_hint("Nothing was changed. --yes adds what is shown to %s.", file);
-        return false;
-    }
-    cli_out_flush(&cli->out);
-    cli_tell_prompt("Add %zu server%s to %s? [y/N] ", n, n == 1 ? "" : "s", file);
-    return cli_said_yes();
-}
-
 struct job {
     struct cli_import import;
     enum mcplug_scope scope;
     size_t first; /* word that may be a server's name */
+    int code;     /* CLI_OK, or why nothing could be asked */
 };
 
 static bool exists(const struct cli *cli, const struct job *job, const char *name)
@@ -131,33 +130,123 @@ static bool exists(const struct cli *cli, const struct job *job, const char *nam
     return mcplug_entry_find_in(cli->config, name, job->scope) != NULL;
 }
 
+/* What is to be added now, unless it turns out that it can't be. */
+static bool is_fresh(const struct cli *cli, const struct job *job,
+                     const struct cli_imported *one)
+{
+    return wanted(&cli->args, job->first, one->name) && one->fault == CLI_OK &&
+           !exists(cli, job, one->name);
+}
+
+/* What would be agreed to, as it is: a mask could hide what it does. */
+static void put_asked(struct cli_consent *c, const struct cli_imported *one, bool fresh)
+{
+    mp_view json = mp_text(one->entry);
+
+    cli_out_s(&c->out, "\n");
+    cli_out_style(&c->out, CLI_BOLD);
+    cli_out_shown(&c->out, one->name, strlen(one->name));
+    cli_out_style(&c->out, CLI_PLAIN);
+    cli_out_s(&c->out, fresh                  ? ":\n"
+                       : one->fault == CLI_OK ? " - already exists, skipped\n"
+                                              : " - cannot be used, skipped\n");
+    if (one->as)
+        cli_consent_line(c, CLI_FILES "there: ", one->as, strlen(one->as));
+    if (fresh)
+        cli_consent_entry(c, json);
+    if (one->project)
+        cli_consent_line(c, CLI_FILES "for the project ", one->project,
+                         strlen(one->project));
+    if (one->note) /* it names keys of that file */
+        cli_consent_lines(c, CLI_FILES, one->note);
+    if (fresh)
+        cli_consent_environment(c, json);
+}
+
+static bool ask(struct cli *cli, struct job *job, size_t n, const char *file)
+{
+    const struct cli_import *import = &job->import;
+    struct cli_consent *c = cli_consent_new();
+    struct mp_str question;
+    bool yes = false;
+
+    job->code = CLI_INTERNAL;
+    if (!c)
+        return false;
+    mp_str_init(&question, 8192);
+    mp_str_addf(&question, "Add %zu server%s to ", n, n == 1 ? "" : "s");
+    mp_str_add_escaped(&question, file, strlen(file), false);
+    mp_str_adds(&question, "? [y/N] ");
+    cli_out_s(&c->out, "mcplug needs your permission to add these servers, as they are, "
+                       "secrets included. They come from:\n");
+    for (size_t i = 0; i < import->n_files; i++)
+        cli_consent_line(c, CLI_FILES, import->files[i], strlen(import->files[i]));
+    for (size_t i = 0; i < import->n; i++)
+        if (wanted(&cli->args, job->first, import->list[i].name))
+            put_asked(c, &import->list[i], is_fresh(cli, job, &import->list[i]));
+    for (size_t i = 0; i < import->n_skipped; i++)
+        cli_consent_line(c, CLI_FILES "skipped: ", import->skipped[i],
+                         strlen(import->skipped[i]));
+    cli_out_s(&c->out, "\n");
+    c->is_cut = c->is_cut || question.failed;
+    if (question.data)
+        yes = cli_consent_ask(c, question.data);
+    job->code = c->is_cut || c->out.failed ? CLI_BAD_CONFIG : CLI_OK;
+    mp_str_clear(&question);
+    mp_free(c);
+    return yes;
+}
+
+/* Shows what there is, and finds out if `n` servers are to be added. */
+static bool agreed(struct cli *cli, struct job *job, bool asks, size_t n,
+                   const char *file)
+{
+    const struct cli_import *import = &job->import;
+
+    if (asks && n)
+        return ask(cli, job, n, file);
+    for (size_t i = 0; !cli->args.json && i < import->n; i++)
+        if (wanted(&cli->args, job->first, import->list[i].name))
+            put_one(&cli->out, &import->list[i], exists(cli, job, import->list[i].name));
+    if (!cli->args.json)
+        put_skipped(&cli->out, import);
+    if (!n || cli->args.yes)
+        return n > 0;
+    cli_out_flush(&cli->out);
+    if (!cli->args.json)
+        cli_hint("Nothing was changed. --yes adds what is shown to %s.", file);
+    return false;
+}
+
 static int import_all(struct cli *cli, struct job *job, struct mp_str *json)
 {
     const struct cli_args *args = &cli->args;
     const char *file = mcplug_config_scope_file(cli->config, job->scope), *written;
+    bool asks = !args->yes && !args->json && cli_consent_possible();
     size_t fresh = 0, done = 0;
     int worst = CLI_OK;
 
     for (size_t i = 0; i < job->import.n; i++) {
-        const struct cli_imported *one = &job->import.list[i];
-        if (!wanted(args, job->first, one->name))
+        struct cli_imported *one = &job->import.list[i];
+        if (!is_fresh(cli, job, one))
             continue;
-        bool there = exists(cli, job, one->name);
-        fresh += !there;
-        if (!args->json)
-            put_one(&cli->out, one, there);
+        if (asks || args->yes) /* nobody is asked about what can't be added */
+            one->fault =
+                cli_entry_check_new(cli, job->scope, one->name, mp_text(one->entry));
+        worst = cli_worse(worst, one->fault);
+        fresh += one->fault == CLI_OK;
     }
-    if (!args->json)
-        put_skipped(&cli->out, &job->import);
-    bool go = fresh && agreed(cli, fresh, file ? file : "");
+    bool go = agreed(cli, job, asks, fresh, file ? file : "");
     for (size_t i = 0; i < job->import.n; i++) {
         const struct cli_imported *one = &job->import.list[i];
         const char *state = exists(cli, job, one->name) ? "exists" : "new";
         if (!wanted(args, job->first, one->name))
             continue;
-        if (go && strcmp(state, "new") == 0) {
-            int code = cli_entry_add(cli, job->scope, one->name, mp_text(one->entry),
-                                     false, &written);
+        if (one->fault != CLI_OK) {
+            state = "failed";
+        } else if (go && strcmp(state, "new") == 0) {
+            int code = cli_entry_write(cli, job->scope, one->name, mp_text(one->entry),
+                                       false, &written);
             state = code == CLI_OK ? "added" : "failed";
             worst = cli_worse(worst, code);
             done += code == CLI_OK;
@@ -171,7 +260,7 @@ static int import_all(struct cli *cli, struct job *job, struct mp_str *json)
                   done == 1 ? "" : "s", cli_scope_name(job->scope));
     else if (!args->json && !fresh)
         cli_out_s(&cli->out, "There is nothing new to import.\n");
-    return worst;
+    return cli_worse(worst, job->code);
 }
 
 static int import_from(struct cli *cli, const struct cli_importer *from, size_t first)
@@ -287,12 +376,14 @@ const struct cli_command cli_cmd_import = {
     .name = "import",
     .words = "[PROGRAM [NAME...]]",
     .summary = "Import servers from another program's configuration.",
-    .details = "PROGRAM is claude-desktop, claude-code, cursor, vscode, codex, gemini, "
-               "windsurf or zed; without it, the programs that have servers are listed. "
-               "The servers to add are shown first, with secrets as ***, and then you "
-               "are asked. Names that already exist are skipped. Files of the working "
-               "directory, such as .vscode/mcp.json, are read only with --scope project "
-               "or local; their servers need approval.",
+    .details =
+        "PROGRAM is claude-desktop, claude-code, cursor, vscode, codex, gemini, "
+        "windsurf or zed; without it, the programs that have servers are listed. "
+        "At a terminal, the servers to add are shown whole, and then you are asked; "
+        "otherwise secrets are shown as ***. Names that already exist are skipped. "
+        "Files of the working "
+        "directory, such as .vscode/mcp.json, are read only with --scope project "
+        "or local; their servers need approval.",
     .options = options,
     .flags = CLI_CONFIG,
     .max_words = CLI_MANY,

@@ -22,6 +22,7 @@ struct cli_imported {
     char *note;  /* what to know, one sentence per line; NULL: nothing */
     char *file;
     char *project; /* the directory it was meant for; NULL: everywhere */
+    int fault;     /* of the command: CLI_OK, or why the entry cannot be added */
 };
 
 struct cli_import {

@@ -571,6 +571,12 @@ static int judge(const struct mp_entry *entry, bool approved, struct mcplug_erro
     return rc;
 }
 
+static void note_command(void *arg, const char *name)
+{
+    bool *found = arg;
+    *found = *found || strncmp(name, "cmd:", 4) == 0;
+}
+
 enum mcplug_entry_state mcplug_entry_state(const mcplug_entry *entry,
                                            struct mcplug_error *err)
 {
@@ -582,6 +588,7 @@ enum mcplug_entry_state mcplug_entry_state(const mcplug_entry *entry,
     }
     bool approved = !mp_scope_needs_approval(entry->source->scope) ||
                     entry->approval == MCPLUG_APPROVAL_GIVEN;
+    bool commands = false;
 
     if (entry->broken) {
         const struct mp_problem *p = mp_config_problem_of(entry->config, entry);
@@ -599,6 +606,15 @@ enum mcplug_entry_state mcplug_entry_state(const mcplug_entry *entry,
         mp_fail(err, MCPLUG_ECONFIG, "server \"%s\" is disabled in %s", entry->name,
                 entry->source->path);
         return MCPLUG_ENTRY_DISABLED;
+    }
+    if (!approved) /* nobody is asked about what is refused afterwards */
+        mcplug_entry_each_name(entry, note_command, &commands);
+    if (commands) {
+        mp_fail(err, MCPLUG_ECONFIG,
+                "server \"%s\" of %s: ${cmd:..} is allowed only in the user's own file, "
+                "not in the %s scope",
+                entry->name, entry->source->path, mp_scope_name(entry->source->scope));
+        return MCPLUG_ENTRY_BROKEN;
     }
     if (!approved) {
         mp_fail(err, MCPLUG_ECONFIG,

@@ -57,8 +57,9 @@ m() {
     expect "$code" "$out" "$err" "$MCPLUG" "$@"
 }
 
-# at_terminal ANSWER WORDS...: the command with a terminal, at which somebody types ANSWER;
-# what it shows goes to $dir/out, the exit code to $got.
+# at_terminal ANSWER WORDS...: the command with a terminal, at which somebody types ANSWER
+# when a question is shown, or, if that is no word, when anything is; what it shows goes to
+# $dir/out, the exit code to $got.
 at_terminal() {
     answer=$1
     shift
@@ -66,9 +67,18 @@ at_terminal() {
     for word; do
         line="$line '$(printf %s "$word" | sed "s/'/'\\\\''/g")'"
     done
-    { sleep 0.3; printf '%s\n' "$answer"; sleep 0.2; } |
+    rm -f "$dir/ended"
+    : >"$dir/out"
+    case $answer in [a-z]* | '') shown='\[y/N\] ' ;; *) shown=. ;; esac
+    {
+        until [ -e "$dir/ended" ] || grep -q "$shown" "$dir/out"; do sleep 0.05; done
+        printf '%s\n' "$answer"
+        until [ -e "$dir/ended" ]; do sleep 0.05; done
+    } | {
         script -qec "stty -echo; exec '$MCPLUG'$line" /dev/null >"$dir/out" 2>&1
-    got=$?
+        echo $? >"$dir/ended"
+    }
+    got=$(cat "$dir/ended")
 }
 
 servers() { # standard input: the members of mcpServers
