@@ -4,15 +4,19 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/base/by_name.h"
 #include "cli/base/form_field.h"
-#include "cli/base/tree.h"
 #include "cli/base/message.h"
+#include "cli/base/out.h"
+#include "cli/base/tree.h"
+#include "plugins/common/url.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#define ASKED_MAX ((size_t)1 << 18) /* of what is shown for one question */
+#define ASKED_MAX ((size_t)1 << 16) /* of what is shown at once, as of cli_tell() */
 #define LINE_MAX_BYTES 16384
 
 struct question {
@@ -20,12 +24,14 @@ struct question {
     mcplug_input *input;
     char *server;
     bool url;
-    bool yes_or_no; /* nothing to fill in: only consent is wanted */
+    struct url page;                /* where that leads */
+    enum { FIELDS, CONSENT } stage; /* what is being asked for */
     json_t *params;
     json_t *content;            /* the answers so far */
     struct cli_numbers numbers; /* of both */
-    const char *name;    /* of the field that is being asked for */
+    const char *name;    /* of the field that is being asked for; NULL: there is none */
     const json_t *field; /* its schema */
+    bool has_default;    /* which was shown */
     void *at;            /* iterator of jansson's over the properties */
 };
 
@@ -52,46 +58,63 @@ bool cli_ask_waits(const struct cli_ask *ask)
 
 /* ---- showing ---- */
 
-/* A prompt stands on a line without an end, so it bypasses what ends lines. */
-static void prompt(const char *words)
+/* What a question says is the server's, and so are the names, titles, choices and
+ * defaults of its fields: all of it is quoted, line by line. Our own lines have none of
+ * its words. A prompt names the server, whatever has scrolled away above it. */
+
+static void quote(struct mp_str *out, const char *text, size_t len)
 {
-    ssize_t ignored = write(STDERR_FILENO, words, strlen(words));
-    (void)ignored;
+    cli_quote(out, CLI_SERVERS, text, len, cli_width(STDERR_FILENO));
 }
 
-static void show_host(const char *url, struct mp_str *out)
+static void quote_member(struct mp_str *out, const struct question *q, const char *name)
 {
-    const char *host = strstr(url, "://");
-    if (!host)
-        return;
-    host += 3;
-    size_t len = strcspn(host, "/?#");
-    for (size_t i = len; i > 0; i--)
-        if (host[i - 1] == '@') { /* what stands before it only looks like a host */
-            host += i;
-            len -= i;
-            break;
-        }
-    mp_str_addf(out, "  Host: %.*s\n", (int)(len < 512 ? len : 512), host);
+    const json_t *value = json_object_get(q->params, name);
+    if (json_is_string(value))
+        quote(out, json_string_value(value), json_string_length(value));
 }
 
-static void show_question(const struct question *q)
+/* Other messages are held back while a question waits, so this bypasses them. */
+static void put(const char *words)
+{
+    size_t left = strlen(words);
+    while (left) {
+        ssize_t n = write(STDERR_FILENO, words, left);
+        if (n < 0 && errno != EINTR)
+            return;
+        words += n > 0 ? n : 0;
+        left -= n > 0 ? (size_t)n : 0;
+    }
+}
+
+/* Whole, or not at all: nobody answers what they did not see. take `out` */
+static bool tell(struct mp_str *out)
+{
+    bool whole = !out->failed;
+    if (whole && out->len)
+        put(out->data);
+    mp_str_clear(out);
+    return whole;
+}
+
+static bool show_question(const struct question *q)
 {
     struct mp_str out;
-    const char *message = json_string_value(json_object_get(q->params, "message"));
-    const char *url = json_string_value(json_object_get(q->params, "url"));
+    char site[URL_HOST_MAX + 32];
 
     mp_str_init(&out, ASKED_MAX);
-    mp_str_addf(&out, "Server \"%s\" asks: %s\n", q->server, message ? message : "");
-    if (q->url && url) {
-        mp_str_adds(&out, "  It asks you to visit this page yourself:\n");
-        mp_str_addf(&out, "  %s\n", url);
-        show_host(url, &out);
-    } else if (!q->yes_or_no) {
-        mp_str_adds(&out, "  (an empty line means the default; !d declines, !c cancels)");
+    mp_str_adds(&out, "Server \"");
+    mp_str_add_escaped(&out, q->server, strlen(q->server), false);
+    mp_str_adds(&out, "\" asks:\n");
+    quote_member(&out, q, "message");
+    if (q->url) {
+        mp_str_adds(&out, "It asks you to visit this page yourself:\n");
+        quote_member(&out, q, "url");
+        mp_str_adds(&out, "The page belongs to:\n");
+        url_origin(&q->page, site, sizeof site);
+        quote(&out, site, strlen(site));
     }
-    cli_tell("", out.data, out.len);
-    mp_str_clear(&out);
+    return tell(&out);
 }
 
 static bool is_required(const struct question *q)
@@ -107,39 +130,92 @@ static bool is_required(const struct question *q)
     return false;
 }
 
-static void show_prompt(struct question *q)
+static void show_prompt(const struct question *q)
 {
     struct mp_str out;
+
     mp_str_init(&out, ASKED_MAX);
-    if (q->yes_or_no) {
-        mp_str_adds(&out, q->url ? "  Will you? [y/N] " : "  Agree? [y/N] ");
-    } else {
-        char *fallback = cli_field_default(q->field, &q->numbers);
-        mp_str_adds(&out, "  ");
-        mp_str_add_escaped(&out, q->name, strlen(q->name), false);
-        if (fallback) {
-            mp_str_adds(&out, " [");
-            mp_str_add_escaped(&out, fallback, strlen(fallback), false);
-            mp_str_adds(&out, "]");
-        }
-        mp_str_adds(&out, ": ");
-        mp_free(fallback);
-    }
-    if (out.data)
-        prompt(out.data);
+    if (q->stage == CONSENT && q->url)
+        mp_str_adds(&out, "Tell server \"");
+    else if (q->stage == CONSENT)
+        mp_str_adds(&out, q->name ? "Send these answers to server \""
+                                  : "Answer yes to server \"");
+    else
+        mp_str_adds(&out, "Your answer to server \"");
+    mp_str_add_escaped(&out, q->server, strlen(q->server), false);
+    if (q->stage == CONSENT)
+        mp_str_adds(&out, q->url ? "\" that you will visit it? [y/N] " : "\"? [y/N] ");
+    else if (q->has_default)
+        mp_str_adds(&out, "\" (empty: its default; !d declines, !c cancels): ");
+    else
+        mp_str_adds(&out, is_required(q) ? "\" (!d declines, !c cancels): "
+                                         : "\" (empty: none; !d declines, !c cancels): ");
+    cli_drop_typed();
+    put(out.data ? out.data : "");
     mp_str_clear(&out);
 }
 
-static void show_field(struct question *q)
+/* What is wrong with what was typed; then the prompt again. */
+static void ask_again(const struct question *q, const char *why)
 {
     struct mp_str out;
+
     mp_str_init(&out, ASKED_MAX);
-    if (!q->yes_or_no) {
-        cli_field_describe(q->name, q->field, is_required(q), &out);
-        cli_tell("", out.data, out.len);
-    }
-    mp_str_clear(&out);
+    cli_quote_line(&out, "        ", "          ", why, strlen(why),
+                   cli_width(STDERR_FILENO));
+    tell(&out);
     show_prompt(q);
+}
+
+static const char secret_text[] =
+    "The MCP specification forbids servers to ask for passwords and other secrets in a "
+    "form. !d declines.";
+
+static bool show_field(struct question *q)
+{
+    char *fallback = cli_field_default(q->field, &q->numbers);
+    struct mp_str text, out;
+
+    mp_str_init(&text, ASKED_MAX);
+    mp_str_init(&out, ASKED_MAX);
+    cli_field_describe(q->name, q->field, is_required(q), &text);
+    q->has_default = fallback;
+    if (fallback)
+        mp_str_addf(&text, "  default: %s\n", fallback);
+    quote(&out, text.data ? text.data : "", text.len);
+    if (cli_field_is_secret(q->name, q->field))
+        cli_quote_line(&out, "", "", secret_text, sizeof secret_text - 1,
+                       cli_width(STDERR_FILENO));
+    out.failed = out.failed || text.failed;
+    mp_free(fallback);
+    mp_str_clear(&text);
+    return tell(&out);
+}
+
+/* All that would be sent, also what a default gave. */
+static bool show_answers(struct question *q)
+{
+    struct mp_str out;
+    const char *name;
+    json_t *value;
+
+    mp_str_init(&out, ASKED_MAX);
+    mp_str_adds(&out, json_object_size(q->content) ? "These are the answers:\n"
+                                                   : "No field has an answer.\n");
+    json_object_foreach(q->content, name, value)
+    {
+        char *text = cli_tree_text(value, &q->numbers);
+        struct mp_str line;
+
+        mp_str_init(&line, ASKED_MAX);
+        mp_str_addf(&line, "%s = %s", name, text ? text : "");
+        cli_quote_line(&out, CLI_SERVERS, CLI_SERVERS, line.data ? line.data : "",
+                       line.len, cli_width(STDERR_FILENO));
+        out.failed = out.failed || line.failed || !text;
+        mp_str_clear(&line);
+        mp_free(text);
+    }
+    return tell(&out);
 }
 
 /* ---- going on ---- */
@@ -147,12 +223,6 @@ static void show_field(struct question *q)
 static json_t *properties(const struct question *q)
 {
     return json_object_get(json_object_get(q->params, "requestedSchema"), "properties");
-}
-
-static void look_at(struct question *q)
-{
-    q->name = q->at ? json_object_iter_key(q->at) : NULL;
-    q->field = q->at ? json_object_iter_value(q->at) : NULL;
 }
 
 static void question_free(struct question *q)
@@ -164,50 +234,114 @@ static void question_free(struct question *q)
     mp_free(q);
 }
 
-static void begin(struct question *q)
+/* The first question is done with, in whatever way. */
+static void drop_first(struct cli_ask *ask)
 {
-    q->at = q->url ? NULL : json_object_iter(properties(q));
-    q->yes_or_no = q->at == NULL;
-    look_at(q);
-    show_question(q);
-    show_field(q);
+    struct question *q = ask->first;
+    ask->first = q->next;
+    if (!ask->first)
+        ask->last = &ask->first;
+    question_free(q);
+    cli_hold(false);
 }
 
-/* The first question has its answer; on to the next one. */
+/* The server is told, and so is the user: else the call fails for no reason to be seen.
+ */
+static void refuse(struct cli_ask *ask, const char *why)
+{
+    struct question *q = ask->first;
+    cli_note("a question of server \"%s\" was refused: %s", q->server, why);
+    mcplug_input_refuse(q->input, -32602, why);
+    drop_first(ask);
+}
+
+/* Shows the next field, or asks whether what was typed is to be sent. */
+static bool show_next(struct question *q)
+{
+    if (q->at) {
+        q->name = json_object_iter_key(q->at);
+        q->field = json_object_iter_value(q->at);
+    } else {
+        q->stage = CONSENT;
+    }
+    bool whole = q->stage == FIELDS ? show_field(q) : !q->name || show_answers(q);
+    if (whole)
+        show_prompt(q);
+    return whole;
+}
+
+/* Why the user is not asked at all; NULL: they are. */
+static const char *check(struct question *q, char *why, size_t size)
+{
+    const json_t *value = json_object_get(q->params, "url");
+    const char *url = json_string_value(value);
+    const char *wrong = q->url ? url_parse(url, &q->page) : NULL;
+
+    if (q->url && !wrong && strlen(url) != json_string_length(value))
+        wrong = "has a NUL character";
+    if (q->url && !wrong && q->page.scheme[0] != 'h')
+        wrong = "does not begin with http:// or https://";
+    if (!wrong)
+        return NULL;
+    snprintf(why, size, "the address of the page %s", wrong);
+    return why;
+}
+
+static const char too_long[] = "it is longer than what is shown at once";
+
+/* Asks the first question, or the first of them that can be asked. */
+static void begin(struct cli_ask *ask)
+{
+    char text[256];
+
+    while (ask->first) {
+        struct question *q = ask->first;
+        cli_hold(true);
+        const char *why = check(q, text, sizeof text);
+        q->at = q->url ? NULL : json_object_iter(properties(q));
+        if (!why && show_question(q) && show_next(q))
+            return;
+        refuse(ask, why ? why : too_long);
+    }
+}
+
+/* The first question has its answer. */
 static void finish(struct cli_ask *ask, const char *action)
 {
     struct question *q = ask->first;
+    bool accepted = strcmp(action, "accept") == 0;
     json_t *answer = json_pack("{s:s}", "action", action);
-    if (answer && strcmp(action, "accept") == 0 && !q->url)
+    if (answer && accepted && !q->url)
         json_object_set(answer, "content", q->content);
     char *text = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
     if (!text || mcplug_input_answer(q->input, text) != MCPLUG_OK)
         mcplug_input_refuse(q->input, -32603, "out of memory");
     free(text);
     json_decref(answer);
-
-    ask->first = q->next;
-    if (!ask->first)
-        ask->last = &ask->first;
-    question_free(q);
+    if (accepted && q->url) {
+        struct mp_str out;
+        mp_str_init(&out, ASKED_MAX);
+        mp_str_adds(&out, "The page, which you open yourself:\n");
+        quote_member(&out, q, "url");
+        tell(&out);
+    }
+    drop_first(ask);
 }
 
 static void finish_and_go_on(struct cli_ask *ask, const char *action)
 {
     finish(ask, action);
-    if (ask->first)
-        begin(ask->first);
+    begin(ask);
 }
 
 static void next_field(struct cli_ask *ask)
 {
     struct question *q = ask->first;
     q->at = json_object_iter_next(properties(q), q->at);
-    look_at(q);
-    if (q->at)
-        show_field(q);
-    else
-        finish_and_go_on(ask, "accept");
+    if (!show_next(q)) {
+        refuse(ask, too_long);
+        begin(ask);
+    }
 }
 
 static void take_value(struct cli_ask *ask, const char *line)
@@ -217,15 +351,13 @@ static void take_value(struct cli_ask *ask, const char *line)
     json_t *value = NULL;
 
     if (!*line) {
-        value = json_incref(json_object_get(q->field, "default"));
+        value = q->has_default ? json_incref(json_object_get(q->field, "default")) : NULL;
         if (!value && is_required(q)) {
-            cli_hint("an answer is required; !d declines, !c cancels");
-            show_prompt(q);
+            ask_again(q, "an answer is required; !d declines, !c cancels");
             return;
         }
     } else if (cli_field_parse(q->field, line, &q->numbers, &value, &err) != MCPLUG_OK) {
-        cli_hint("%s", err.text);
-        show_prompt(q);
+        ask_again(q, err.text);
         return;
     }
     if (value)
@@ -233,7 +365,7 @@ static void take_value(struct cli_ask *ask, const char *line)
     next_field(ask);
 }
 
-static void take_line(struct cli_ask *ask, const char *line)
+static void take_line(struct cli_ask *ask, const char *line, size_t len)
 {
     struct question *q = ask->first;
     if (!q)
@@ -242,8 +374,8 @@ static void take_line(struct cli_ask *ask, const char *line)
         finish_and_go_on(ask, "decline");
     else if (strcmp(line, "!c") == 0)
         finish_and_go_on(ask, "cancel");
-    else if (q->yes_or_no)
-        finish_and_go_on(ask, *line == 'y' || *line == 'Y' ? "accept" : "decline");
+    else if (q->stage == CONSENT)
+        finish_and_go_on(ask, cli_is_yes(line, len) ? "accept" : "decline");
     else
         take_value(ask, line[0] == '!' && line[1] == '!' ? line + 1 : line);
 }
@@ -271,33 +403,39 @@ void cli_ask_put(struct cli_ask *ask, mcplug_input *input, const char *params, s
     }
     *ask->last = q;
     ask->last = &q->next;
-    if (ask->first == q)
-        begin(q);
+    if (ask->first == q) {
+        ask->len = 0;
+        ask->too_long = false;
+        begin(ask);
+    }
 }
 
-static void take_byte(struct cli_ask *ask, char c)
+/* Returns whether it ended a line. */
+static bool take_byte(struct cli_ask *ask, char c)
 {
     if (c != '\n') {
         ask->too_long |= ask->len + 1 >= sizeof ask->line;
         if (!ask->too_long)
             ask->line[ask->len++] = c;
-        return;
+        return false;
     }
-    ask->line[ask->len] = '\0';
+    size_t len = ask->len;
+    ask->line[len] = '\0';
     bool dropped = ask->too_long;
     ask->len = 0;
     ask->too_long = false;
     if (dropped && ask->first) {
-        cli_hint("the line is too long");
-        show_prompt(ask->first);
+        ask_again(ask->first, "the line is too long");
     } else {
-        take_line(ask, ask->line);
+        take_line(ask, ask->line, len);
     }
+    return true;
 }
 
 void cli_ask_read(struct cli_ask *ask)
 {
     char piece[4096];
+    bool ended = false;
     ssize_t n = read(STDIN_FILENO, piece, sizeof piece);
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
@@ -305,14 +443,16 @@ void cli_ask_read(struct cli_ask *ask)
         cli_ask_abandon(ask);
         return;
     }
-    for (ssize_t i = 0; i < n; i++)
-        take_byte(ask, piece[i]);
+    /* What a terminal gives behind the line was typed before the next question. */
+    for (ssize_t i = 0; i < n && !ended; i++)
+        ended = take_byte(ask, piece[i]);
 }
 
 void cli_ask_stop(struct cli_ask *ask)
 {
     if (cli_ask_waits(ask)) {
-        prompt("\n");
+        put("\n");
+        cli_hold(false);
         ask->stopped = true;
     }
 }

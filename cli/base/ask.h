@@ -1,5 +1,7 @@
 /* Questions of a server to the user (elicitation), asked at the terminal one after the
- * other while the loop goes on. */
+ * other while the loop goes on. Words of the server are marked as such, line by line;
+ * what was typed before a prompt is dropped, and nothing is sent without an explicit yes.
+ */
 #ifndef CLI_ASK_H
 #define CLI_ASK_H
 

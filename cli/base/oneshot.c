@@ -146,22 +146,27 @@ static void on_state(void *arg, mcplug_server *server, enum mcplug_state state,
     cli_oneshot_fail(link, why, NULL);
 }
 
+static void put_question(struct cli_oneshot *link, mcplug_input *input,
+                         const char *params, size_t len, bool url)
+{
+    cli_progress_pause(&link->progress, true);
+    cli_ask_put(link->ask, input, params, len, url);
+    if (!cli_ask_waits(link->ask)) /* it was refused */
+        cli_progress_pause(&link->progress, false);
+}
+
 static void on_elicit(void *arg, mcplug_server *server, mcplug_input *input,
                       const char *params, size_t len)
 {
-    struct cli_oneshot *link = arg;
     (void)server;
-    cli_progress_pause(&link->progress, true);
-    cli_ask_put(link->ask, input, params, len, false);
+    put_question(arg, input, params, len, false);
 }
 
 static void on_elicit_url(void *arg, mcplug_server *server, mcplug_input *input,
                           const char *params, size_t len)
 {
-    struct cli_oneshot *link = arg;
     (void)server;
-    cli_progress_pause(&link->progress, true);
-    cli_ask_put(link->ask, input, params, len, true);
+    put_question(arg, input, params, len, true);
 }
 
 static void on_roots(void *arg, mcplug_server *server, mcplug_input *input,

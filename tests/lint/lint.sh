@@ -131,6 +131,39 @@ grep -nE '"(stdio|https?|sse|websocket|wss?|unix|tcp|ssh|docker|podman|(sse|ws|h
     grep -vE '^core/config/(policy_url|keys|schema)\.c:|^cli/doctor/(program|entry)\.c:' |
     sed 's/:\([0-9]*\):.*/:\1: names a transport; see core\/config\/type.c/' >>"$found"
 
+# ---- one reader of URLs ----
+# What one reader takes for a host and another for a user name deceives: whether a text is
+# a URL says url_scheme(), and its parts are those of url_parse() (plugins/common/url.h).
+# What is listed here reads something else; a line of the list that nothing matches fails.
+#   mask.c         hides whatever might be a password, in any text, and shows no host for sure
+#   resolve.c      USER@HOST of ssh, which is no URL
+#   form_field.c   the look of an e-mail address, which the server judges
+#   client.c       a URL that was refused is not quoted if it may hold a password
+#   error.c        takes a login out of a message of libcurl
+#   target.c       cuts the scheme off an origin that url_origin() wrote
+#   ssh.c          USER@HOST
+#   docker.c       an image has no @ here
+grep -nE "(str(str|casestr|chr|rchr|chrnul|pbrk|spn|cspn|sep|tok(_r)?)|mem(chr|rchr|mem))\([^;\"]*, *(\"[^\"]*(://|@)|'@')|\[[a-z][^]]*\] == '@'" \
+    $(sources core cli plugins helpers | grep -v '^plugins/common/url\.c$') |
+    grep -vE ':[0-9]+: *(/?\*|//)' |
+    awk -F: '
+BEGIN {
+    n = split("core/config/mask.c:2 core/config/resolve.c:1 cli/base/form_field.c:1 " \
+        "plugins/fetch/client.c:1 plugins/fetch/error.c:2 plugins/websocket/target.c:1 " \
+        "plugins/ssh/ssh.c:1 plugins/docker/docker.c:1", list, " ")
+    for (i = 1; i <= n; i++) {
+        split(list[i], pair, ":")
+        allowed[pair[1]] = pair[2]
+    }
+}
+allowed[$1]-- > 0 { next }
+{ printf "%s:%s: takes a URL apart; see url_scheme() and url_parse()\n", $1, $2 }
+END {
+    for (file in allowed)
+        if (allowed[file] > 0)
+            printf "tests/lint/lint.sh: the exception of %s is not needed\n", file
+}' >>"$found"
+
 # ---- descriptors above 2 ----
 # What the core and modules open is moved there by fds_high(), or opened between fds_plug()
 # and fds_unplug(): plugins/common/fds.h says why. Left out is what is moved or tried in
