@@ -267,8 +267,8 @@ tests_config_mcplug_SOURCES = cli/main.c tests/config/installed.c
 tests_config_mcplug_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_config_mcplug_LDADD = libmcplug-cli.la libmcplug-core.la
 
-# Every command in every way to fail.
-cli_tests = tests/cli/failures
+# Every command in every way to fail; what is asked at a terminal.
+cli_tests = tests/cli/failures tests/cli/questions
 
 # Kills and fails a program at every system call of a write.
 check_PROGRAMS += tests/config/killer
