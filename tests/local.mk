@@ -383,6 +383,7 @@ tests_soak_soak_SOURCES = \
 	tests/soak/fleet.c \
 	tests/soak/load.c \
 	tests/soak/mischief.c \
+	tests/soak/own.h \
 	tests/soak/sample.c \
 	tests/soak/soak.c tests/soak/soak.h
 tests_soak_soak_CPPFLAGS = $(base_cppflags)

@@ -25,25 +25,6 @@ static char filler[TEXT_MAX + 1];
 
 /* ---- the end of a call ---- */
 
-enum outcome { OK, TOOL_ERROR, PEER_ERROR, TRANSPORT_ERROR, TIMED_OUT, CANCELLED };
-
-static enum outcome outcome_of(bool is_error, const struct mcplug_error *why)
-{
-    if (!why)
-        return is_error ? TOOL_ERROR : OK;
-    switch (why->code) {
-    case MCPLUG_EPEER:
-        return PEER_ERROR;
-    case MCPLUG_ETIMEDOUT:
-    case MCPLUG_ERESTARTING:
-        return TIMED_OUT;
-    case MCPLUG_ECANCELED:
-        return CANCELLED;
-    default:
-        return TRANSPORT_ERROR;
-    }
-}
-
 static struct shot *shot_end(void *arg, mcplug_call *call, enum outcome outcome)
 {
     uint64_t number = (uint64_t)(uintptr_t)arg;

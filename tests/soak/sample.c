@@ -164,42 +164,6 @@ bool sample_any_left(void)
 
 /* ---- memory, descriptors ---- */
 
-static long rss_kb(void)
-{
-    char line[128];
-    long kb = 0;
-    FILE *f = fopen("/proc/self/status", "r");
-
-    while (f && fgets(line, sizeof line, f))
-        sscanf(line, "VmRSS: %ld", &kb);
-    if (f)
-        fclose(f);
-    return kb;
-}
-
-/* 0: nobody knows */
-static long used_kb(void)
-{
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
-    struct mallinfo2 m = mallinfo2();
-    return (long)((m.uordblks + m.hblkhd) / 1024);
-#else
-    return 0;
-#endif
-}
-
-static unsigned open_fds(void)
-{
-    unsigned n = 0;
-    DIR *dir = opendir("/proc/self/fd");
-
-    while (dir && readdir(dir))
-        n++;
-    if (dir)
-        closedir(dir);
-    return n - 3; /* . and .. and the directory itself */
-}
-
 void sample_take(double at_s, bool calm)
 {
     if (n_samples == room) {

@@ -12,6 +12,8 @@
 
 #include <mcplug/mcplug.h>
 
+#include "own.h"
+
 #include "../unit/now.h"
 
 #include <stdbool.h>
@@ -26,10 +28,10 @@ enum kin { EXAMPLE, EVIL, SOCKETS };
 
 /* One service, from the first user of it to the last. */
 struct life {
-    uint64_t issued, ended[6]; /* as counted by ourselves, by outcome */
-    unsigned users;            /* that are not gone */
-    unsigned shots;            /* under way */
-    uint64_t restarts;         /* as told last */
+    uint64_t issued, ended[OUTCOMES]; /* as counted by ourselves, by outcome */
+    unsigned users;                   /* that are not gone */
+    unsigned shots;                   /* under way */
+    uint64_t restarts;                /* as told last */
 };
 
 struct server;
@@ -82,7 +84,7 @@ extern struct soak {
     unsigned failures;
     unsigned long faults, kicks;
     uint64_t restarts; /* of services that are gone */
-    uint64_t issued, refused, ended[6];
+    uint64_t issued, refused, ended[OUTCOMES];
 } soak;
 
 /* ---- soak.c ---- */
