@@ -400,6 +400,33 @@ endif
 tests_soak_soak_LDADD = libmcplug.la
 tests_soak_soak_LDFLAGS = -no-install
 
+# Any operation at any time, against servers that misbehave, over wires that fail.
+check_PROGRAMS += tests/monkey/chaos tests/monkey/monkey bench/echo-net bench/echo-server
+tests_monkey_chaos_SOURCES = tests/monkey/chaos.c tests/monkey/book.h
+tests_monkey_chaos_CPPFLAGS = $(base_cppflags)
+tests_monkey_chaos_LDADD =
+tests_monkey_monkey_SOURCES = \
+	tests/monkey/acts.c \
+	tests/monkey/book.h \
+	tests/monkey/hosts.c \
+	tests/monkey/look.c \
+	tests/monkey/monkey.c tests/monkey/monkey.h \
+	tests/monkey/shots.c \
+	tests/monkey/wires.c
+tests_monkey_monkey_CPPFLAGS = $(base_cppflags)
+if MODULE_FETCH
+if MODULE_HTTP
+if MODULE_SSE
+tests_monkey_monkey_CPPFLAGS += -DMONKEY_HTTP
+endif
+endif
+endif
+if MODULE_WEBSOCKET
+tests_monkey_monkey_CPPFLAGS += -DMONKEY_WEBSOCKET
+endif
+tests_monkey_monkey_LDADD = libmcplug.la -lpthread
+tests_monkey_monkey_LDFLAGS = -no-install
+
 # Servers that stay up, and one that dies on request.
 check_PROGRAMS += tests/registry/peer
 tests_registry_peer_SOURCES = \
@@ -538,7 +565,7 @@ TESTS =
 if HAVE_CHECK
 TESTS += $(registry_tests) $(fault_tests) $(cli_tests)
 endif
-TESTS += tests/soak/soak
+TESTS += tests/soak/soak tests/monkey/monkey
 TESTS += $(script_tests)
 TEST_EXTENSIONS = .test
 TEST_LOG_COMPILER = $(SHELL)
@@ -630,13 +657,18 @@ check-torture: all
 	done; \
 	exit $$failed
 
-# Longer: make soak SOAK=3600. As before: SEED=n, which it prints.
+# Longer: make soak SOAK=3600. As before: SEED=n, which it prints. One of the two alone:
+# SOAK=0, or MONKEY=0.
 SOAK = 600
+MONKEY = $(SOAK)
 SEED =
 soak: all
 	$(MAKE) tests/soak/soak tests/soak/gate tests/evil/evil tests/evil/evil_http \
-	  tests/evil/evil_ws
-	@$(AM_TESTS_ENVIRONMENT) tests/soak/soak $(SOAK) $(SEED)
+	  tests/evil/evil_ws tests/monkey/monkey tests/monkey/chaos bench/echo-net \
+	  bench/echo-server
+	@$(AM_TESTS_ENVIRONMENT) test '$(SOAK)' = 0 || tests/soak/soak $(SOAK) $(SEED)
+	@$(AM_TESTS_ENVIRONMENT) test '$(MONKEY)' = 0 || \
+	  tests/monkey/monkey --seconds $(MONKEY) $(SEED:%=--seed %)
 
 check-real: all $(real_tests) tests/real/vault
 	@$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/real/run.sh $(abs_top_builddir)
