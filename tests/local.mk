@@ -518,11 +518,16 @@ real_tests = \
 	tests/real/real_proxy \
 	tests/real/real_sse \
 	tests/real/real_websocket
-EXTRA_PROGRAMS += $(real_tests) tests/real/vault
-CLEANFILES += $(real_tests) tests/real/vault
+EXTRA_PROGRAMS += $(real_tests) tests/real/differ tests/real/vault
+CLEANFILES += $(real_tests) tests/real/differ tests/real/vault
+tests_real_differ_SOURCES = tests/real/differ.c plugins/common/sse.c plugins/common/sse.h
+tests_real_differ_CPPFLAGS = $(AM_CPPFLAGS) $(CURL_CFLAGS)
+tests_real_differ_LDADD = libmcplug-cli.la libmcplug-core.la $(JANSSON_LIBS) $(CURL_LIBS)
 tests_real_vault_LDADD = libmcplug-core.la
 EXTRA_DIST += \
 	tests/real/certs.sh \
+	tests/real/differ.mjs \
+	tests/real/differ.sh \
 	tests/real/fake-ide-selftest.mjs \
 	tests/real/fake-ide.mjs \
 	tests/real/keyring.sh \

@@ -23,15 +23,15 @@ export MCPLUG_TEST_LACKS
 
 all=$(mktemp)
 trap 'rm -f "$all"' EXIT
-for name in ${ONLY:-everything legacy modern http modern_http sse websocket ide proxy keyring ssh podman named fleet docs}; do
-    case $name in docs | named)
+for name in ${ONLY:-everything legacy modern http modern_http sse websocket ide proxy keyring ssh podman named fleet docs differ}; do
+    case $name in differ | docs | named)
         if [ "$MCPLUG_TEST_LACKS" != ' ' ]; then
             echo "SKIP: $name: no module offers$MCPLUG_TEST_LACKS"
             continue
         fi
         ;;
     esac
-    case $name in docs | fleet | keyring | named | podman | ssh)
+    case $name in differ | docs | fleet | keyring | named | podman | ssh)
         [ ! -f "$build/Makefile" ] || make -s -C "$build" tests/real/vault >/dev/null
         "$src/tests/real/$name.sh" "$build" | tee -a "$all"
         continue
