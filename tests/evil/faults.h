@@ -16,7 +16,8 @@
 /* What the peer makes obvious is told within this: 50 ms by the plan, more where other
  * processes run beside the tests. $MCPLUG_TEST_STRICT asks for the plan. */
 unsigned bound_ms(void);
-bool long_run(void); /* $MCPLUG_TEST_LONG: full sizes */
+unsigned work_bound_ms(void); /* of work_ms() */
+bool long_run(void);          /* $MCPLUG_TEST_LONG: full sizes */
 
 enum { SHOTS = 512, LINES = 512 };
 

@@ -4,6 +4,8 @@
 #include "quick.h"
 #include "toolbox/toolbox.h"
 
+#include <time.h>
+
 static const char *found_server, *found_tool;
 
 static bool find(const char *name)
@@ -143,9 +145,9 @@ START_TEST(ten_thousand_tools_are_found_at_once)
     put_in("many", s, NULL);
     warm_up();
     ck_assert_uint_eq(mcplug_toolbox_count(box), 10000 + 2);
-    uint64_t before = now_ms();
+    clock_t before = clock(); /* work, and not how long it waited for a processor */
     check_names("mcp__many__");
-    ck_assert_uint_lt(now_ms() - before, 20000);
+    ck_assert_int_lt((clock() - before) / CLOCKS_PER_SEC, 20);
     end();
 }
 END_TEST
