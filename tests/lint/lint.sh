@@ -323,6 +323,26 @@ grep -nE '"[^"]*\<([Ww]ants|[Nn]obody|[Ss]omebody|[Ww]hoever|anew|brings? along|
     grep -vE ':[0-9]+: *(/?\*|//)' | grep -vE '/\*[^"]*"[^"]*"[^*]*\*/ *$' |
     sed 's/:\([0-9]*\):.*/:\1: a message in odd words; see HACKING, "Style, in short"/' >>"$found"
 
+# doc/abi.md lists what the loader says. Of each message the longest run of words without
+# a value (a name in quotes, a number, a capital for a path, a kind) stands in the code.
+sed -n '/^| message/,/^$/p' doc/abi.md | cut -d'|' -f2 | grep -o '`[^`]*`' | tr -d '`' |
+    while read -r message; do
+        printf '%s\n' "$message" |
+            sed 's/"[^"]*"\|[0-9][0-9a-fx.]*\|\<[A-Z]\>\|: .*\|…/\n/g
+                 s/\<\(transport\|locator\|send\)\>/\n/g' |
+            awk '{ gsub(/^ +| +$/, "") } length > length(best) { best = $0 } END { print best }'
+    done | sort -u | while read -r words; do
+    cat core/plugin/*.c | tr -d '\n' | sed 's/" *"//g' | grep -qF "$words" ||
+        echo "doc/abi.md: no message of core/plugin has \"$words\""
+done >>"$found"
+
+# SECURITY.md names the test of each promise: `FILE` or `FILE`: `TEST`, `TEST`.
+grep -o '`[^`]*`' SECURITY.md | tr -d '`' | awk '
+/^tests\// { file = $0; if (system("test -e " file) != 0) print "SECURITY.md: there is no " file; next }
+/^[a-z0-9_]+_[a-z0-9_]+$/ && file {
+    if (system("grep -q " $0 " " file) != 0) print "SECURITY.md: " file " has no " $0
+}' >>"$found"
+
 # ---- public structs: of a size that no compiler and no release changes ----
 # No enum as a member, whose size is up to the compiler, and no struct that grows
 # (struct_size) by value in another.
