@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,14 +122,20 @@ static int serve(void)
 static int terminal = -1;
 static pid_t pid;
 static char *shown;
-static size_t len, seen;      /* `seen`: up to here the steps have looked */
-static const char *stdout_to; /* a file; NULL: the terminal */
+static size_t len, seen;              /* `seen`: up to here the steps have looked */
+static const char *typed_before = ""; /* before the program begins */
+static const char *stdout_to;         /* a file; NULL: the terminal */
 
 static void write_file(const char *name, const char *text)
 {
     FILE *f = fopen(name, "w");
     ck_assert_msg(f && fputs(text, f) >= 0 && fclose(f) == 0, "%s: %s", name,
                   strerror(errno));
+}
+
+static void type(const char *text)
+{
+    ck_assert_int_eq(write(terminal, text, strlen(text)), (ssize_t)strlen(text));
 }
 
 /* Runs the command with `words`, which end with NULL. */
@@ -146,12 +153,17 @@ static void run(const char *const *words)
     t.c_lflag &= ~(tcflag_t)ECHO;
     t.c_oflag &= ~(tcflag_t)OPOST;
     ck_assert_int_eq(tcsetattr(terminal, TCSANOW, &t), 0);
+    int fd = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    ck_assert_int_ge(fd, 0);
+    type(typed_before);
+    for (int n = 0; n < (int)strlen(typed_before); sched_yield()) /* until it is there */
+        ck_assert_int_eq(ioctl(fd, FIONREAD, &n), 0);
     pid = fork();
     ck_assert_int_ge(pid, 0);
     if (pid == 0) {
         setsid();
-        int fd = open(ptsname(terminal), O_RDWR);
-        if (fd < 0 || dup2(fd, 0) < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0)
+        if (ioctl(fd, TIOCSCTTY, 0) != 0 || dup2(fd, 0) < 0 || dup2(fd, 1) < 0 ||
+            dup2(fd, 2) < 0)
             _exit(9);
         if (fd > 2)
             close(fd);
@@ -161,6 +173,7 @@ static void run(const char *const *words)
         execv(program, (char *const *)words);
         _exit(9);
     }
+    close(fd);
 }
 
 /* The tool is called with one option more, and asks `question` once it may. */
@@ -230,11 +243,6 @@ static void expect_message(const char *text)
         free(copy);
         ck_assert_msg(found || read_more(), "it ended without \"%s\": %s", text, shown);
     }
-}
-
-static void type(const char *text)
-{
-    ck_assert_int_eq(write(terminal, text, strlen(text)), (ssize_t)strlen(text));
 }
 
 /* To the end; returns the exit code. */
@@ -336,8 +344,9 @@ END_TEST
 
 START_TEST(what_was_typed_before_is_no_answer)
 {
+    typed_before = "y\nyes\ny\n";
     call(AGREE);
-    type("y\nyes\ny\n");
+    typed_before = "";
     may_ask();
     expect("[y/N] ");
     type("n\n");
@@ -983,8 +992,9 @@ START_TEST(approval_is_given_by_y_or_yes_typed_after_the_question)
     const char *const words[] = {program, "approve", "theirs", NULL};
 
     project("]");
+    typed_before = table[_i].before;
     run(words);
-    type(table[_i].before); /* before or after it has begun: before it asks in any case */
+    typed_before = "";
     expect("Allow it? [y/N] ");
     type(table[_i].typed);
     ck_assert_int_eq(finish(), table[_i].code);
