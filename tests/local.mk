@@ -82,6 +82,7 @@ unit_tests = \
 	tests/unit/config_supervision \
 	tests/unit/config_vaults \
 	tests/unit/content_block \
+	tests/unit/content_filename \
 	tests/unit/content_write \
 	tests/unit/fetch_cookies \
 	tests/unit/fetch_request \
