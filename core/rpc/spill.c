@@ -146,8 +146,7 @@ uint64_t mp_spill_reserve(uint64_t total)
     return total / 20 < RESERVE_MAX ? total / 20 : RESERVE_MAX;
 }
 
-/* What may be written there; 0 as well where it cannot be told. */
-static uint64_t usable(int fd)
+uint64_t mp_spill_usable(int fd)
 {
     struct statvfs fs;
 
@@ -163,7 +162,7 @@ static uint64_t usable(int fd)
 static bool has_budget(struct mp_spill *s, size_t len)
 {
     if (s->budget < len) {
-        uint64_t left = usable(s->fd);
+        uint64_t left = mp_spill_usable(s->fd);
         s->budget = left / 2 < BUDGET_MAX ? left / 2 : BUDGET_MAX;
         if (left < len)
             return false;
@@ -231,7 +230,7 @@ static bool has_room(int old, int fd, uint64_t size)
     struct stat a, b;
 
     return fstat(old, &a) == 0 && fstat(fd, &b) == 0 && a.st_dev != b.st_dev &&
-           usable(fd) > size;
+           mp_spill_usable(fd) > size;
 }
 
 static bool copy(int from, int to, uint64_t size)

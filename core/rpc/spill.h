@@ -31,6 +31,9 @@ char *mp_spill_place(const char *dirs, size_t i, bool *own);
 
 /* What is never taken of a file system of that size: 5 %, or 1 GiB. */
 uint64_t mp_spill_reserve(uint64_t total);
+/* What may be written to the file system of that file, its reserve left free; 0 as well
+ * where it cannot be told. */
+uint64_t mp_spill_usable(int fd);
 
 /* Begins a string; opens the file for the first one, in the first of the places where
  * that can be done. `dirs` must stay until clear. When a place is full later, the file,
