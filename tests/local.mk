@@ -83,6 +83,7 @@ unit_tests = \
 	tests/unit/config_vaults \
 	tests/unit/content_block \
 	tests/unit/content_filename \
+	tests/unit/content_store_nomem \
 	tests/unit/content_write \
 	tests/unit/fetch_cookies \
 	tests/unit/fetch_request \
@@ -166,6 +167,7 @@ unit_support = \
 	tests/unit/plugin_modules.h \
 	tests/unit/renewal_kit.h \
 	tests/unit/server_kit.h \
+	tests/unit/store_kit.h \
 	tests/unit/now.h \
 	tests/unit/quick.h \
 	tests/unit/suite.c tests/unit/suite.h
