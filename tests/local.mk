@@ -83,6 +83,8 @@ unit_tests = \
 	tests/unit/config_vaults \
 	tests/unit/content_block \
 	tests/unit/content_filename \
+	tests/unit/content_results \
+	tests/unit/content_store \
 	tests/unit/content_store_nomem \
 	tests/unit/content_write \
 	tests/unit/fetch_cookies \
