@@ -1,40 +1,15 @@
 #include "json/scan.h"
 
-#include "base/error.h"
 #include "base/text.h"
 #include "json/fault.h"
+#include "json/grammar.h"
 #include "json/skip.h"
 
 #include <assert.h>
-#include <stdio.h>
 
 enum { DEPTH_MAX = 64 }; /* the bits of is_object */
 
 const struct mp_scan_limits mp_scan_defaults = {.depth = DEPTH_MAX, .tokens = 1000000};
-
-/* What may come next. */
-enum state {
-    VALUE,        /* a value */
-    FIRST_VALUE,  /* a value, or the end of an array */
-    FIRST_KEY,    /* a key, or the end of an object */
-    KEY,          /* a key */
-    COLON,        /* the colon behind a key */
-    AFTER,        /* a comma, or the end of the array or object */
-    DONE,         /* nothing more */
-    STRING,       /* the rest of a string .. */
-    ESCAPE,       /* .. behind a backslash */
-    HEX,          /* .. in the digits of \uXXXX */
-    CONTINUATION, /* .. inside a character */
-    MINUS,        /* the rest of a number, behind its sign .. */
-    ZERO,         /* .. behind a leading zero */
-    DIGITS,       /* .. in its integer part */
-    POINT,        /* .. behind the point */
-    FRACTION,     /* .. in the digits behind the point */
-    EXPONENT,     /* .. behind the e */
-    SIGN,         /* .. behind the sign of the exponent */
-    POWER,        /* .. in the digits of the exponent */
-    LITERAL,      /* the rest of true, false or null */
-};
 
 enum slot { OTHER, JSONRPC, ID, METHOD, PARAMS, RESULT, ERROR };
 
@@ -292,14 +267,6 @@ static const unsigned char *characters(struct mp_scan *s, const struct piece *in
     return p;
 }
 
-static bool is_escape(unsigned char c)
-{
-    static const char letters[256] = {
-        ['"'] = 1, ['\\'] = 1, ['/'] = 1, ['b'] = 1, ['f'] = 1,
-        ['n'] = 1, ['r'] = 1,  ['t'] = 1, ['u'] = 1};
-    return letters[c];
-}
-
 /* The string that is open: to its end, or to that of the piece. */
 static const unsigned char *string(struct mp_scan *s, const struct piece *in,
                                    const unsigned char *p)
@@ -373,39 +340,6 @@ static const unsigned char *begin_string(struct mp_scan *s, const struct piece *
 }
 
 /* ---- numbers and literals ---- */
-
-static bool is_digit(unsigned char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* The state behind `c` in a number; VALUE: `c` is not part of it. */
-static enum state number_step(enum state state, unsigned char c)
-{
-    switch (state) {
-    case MINUS:
-        return c == '0' ? ZERO : is_digit(c) ? DIGITS : VALUE;
-    case DIGITS:
-        if (is_digit(c))
-            return DIGITS;
-        /* fall through */
-    case ZERO:
-        return c == '.' ? POINT : (c | 0x20) == 'e' ? EXPONENT : VALUE;
-    case POINT:
-        return is_digit(c) ? FRACTION : VALUE;
-    case FRACTION:
-        return is_digit(c) ? FRACTION : (c | 0x20) == 'e' ? EXPONENT : VALUE;
-    case EXPONENT:
-        return c == '+' || c == '-' ? SIGN : is_digit(c) ? POWER : VALUE;
-    default:
-        return is_digit(c) ? POWER : VALUE;
-    }
-}
-
-static bool number_is_whole(enum state state)
-{
-    return state == ZERO || state == DIGITS || state == FRACTION || state == POWER;
-}
 
 static const unsigned char *number(struct mp_scan *s, const struct piece *in,
                                    const unsigned char *p)
@@ -533,46 +467,13 @@ static const unsigned char *structure(struct mp_scan *s, const struct piece *in,
 
 /* ---- the scan ---- */
 
-/* Fills `err` with what `s->fault` says and where; returns its code. */
 static int report(const struct mp_scan *s, struct mcplug_error *err)
 {
-    static const char *const plain[] = {
-        [UTF8] = "invalid UTF-8",
-        [BEHIND] = "unexpected text after the value",
-        [NO_VALUE] = "text ends before a value",
-        [ENDS_IN_STRING] = "text ends inside a string",
-        [ENDS_IN_NUMBER] = "text ends inside a number",
-        [ENDS_IN_LITERAL] = "text ends inside a literal",
-        [ENDS_IN_ARRAY] = "text ends inside an array",
-        [ENDS_IN_OBJECT] = "text ends inside an object",
-    };
-    unsigned long long at = s->fault_at;
-    char shown[8];
+    struct mp_fault fault = {.kind = s->fault, .byte = s->fault_byte, .at = s->fault_at};
 
-    switch (s->fault) {
-    case CHARACTER:
-    case IN_ESCAPE:
-        snprintf(shown, sizeof shown,
-                 s->fault_byte > 0x20 && s->fault_byte < 0x7f ? "'%c'" : "0x%02x",
-                 s->fault_byte);
-        return mp_fail(err, MCPLUG_EPROTO, "unexpected character %s%s at byte %llu",
-                       shown, s->fault == IN_ESCAPE ? " in an escape" : "", at);
-    case CONTROL:
-        return mp_fail(err, MCPLUG_EPROTO,
-                       "control character 0x%02x in a string at byte %llu", s->fault_byte,
-                       at);
-    case TOO_DEEP:
-        return mp_fail(err, MCPLUG_ETOOBIG, "nesting deeper than %u at byte %llu",
-                       s->limits.depth, at);
-    case TOO_MANY:
-        return mp_fail(err, MCPLUG_ETOOBIG, "more than %u values at byte %llu",
-                       s->limits.tokens, at);
-    case TWICE:
-        return mp_fail(err, MCPLUG_EPROTO, "duplicate member \"%s\" at byte %llu",
-                       slots[s->slot].name, at);
-    default:
-        return mp_fail(err, MCPLUG_EPROTO, "%s at byte %llu", plain[s->fault], at);
-    }
+    fault.limit = s->fault == TOO_DEEP ? s->limits.depth : s->limits.tokens;
+    fault.name = slots[s->slot].name;
+    return mp_fault_report(&fault, err);
 }
 
 void mp_scan_init(struct mp_scan *s, const struct mp_scan_limits *limits)
