@@ -91,6 +91,7 @@ unit_tests = \
 	tests/unit/fetch_request \
 	tests/unit/json_envelope \
 	tests/unit/json_scan \
+	tests/unit/json_stream \
 	tests/unit/json_walk \
 	tests/unit/loop_guard \
 	tests/unit/loop_loop \

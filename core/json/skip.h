@@ -59,6 +59,30 @@ static inline const unsigned char *mp_skip_plain(const unsigned char *p,
     return p;
 }
 
+/* The same where UTF-8 is not checked: the first quote, backslash or control character.
+ */
+static inline const unsigned char *mp_skip_text(const unsigned char *p,
+                                                const unsigned char *end)
+{
+#ifdef __SSE2__
+    const __m128i quote = _mm_set1_epi8('"'), escape = _mm_set1_epi8('\\');
+    const __m128i control = _mm_set1_epi8(0x1f);
+    while (end - p >= 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+        __m128i odd = _mm_or_si128(
+            _mm_cmpeq_epi8(_mm_min_epu8(v, control), v),
+            _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, escape)));
+        unsigned mask = (unsigned)_mm_movemask_epi8(odd);
+        if (mask)
+            return p + __builtin_ctz(mask);
+        p += 16;
+    }
+#endif
+    while (p < end && *p >= 0x20 && *p != '"' && *p != '\\')
+        p++;
+    return p;
+}
+
 static inline bool mp_is_space(unsigned char c)
 {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
