@@ -86,6 +86,7 @@ unit_tests = \
 	tests/unit/content_results \
 	tests/unit/content_store \
 	tests/unit/content_store_nomem \
+	tests/unit/content_path \
 	tests/unit/content_write \
 	tests/unit/fetch_cookies \
 	tests/unit/fetch_request \

@@ -158,28 +158,32 @@ size_t mp_view_count(mp_view container)
 
 /* ---- asking ---- */
 
-static bool key_is(mp_view key, const char *name, size_t len)
+bool mp_raw_equals(const char *raw, size_t left, const char *text, size_t len)
 {
     char out[4 + 3 * 64];
-    const char *p = (const char *)key.data + 1;
-    size_t left = key.len >= 2 ? key.len - 2 : 0;
 
-    if (!memchr(p, '\\', left))
-        return left == len && memcmp(p, name, len) == 0;
+    if (!memchr(raw, '\\', left))
+        return left == len && memcmp(raw, text, len) == 0;
 
     struct mp_unescape u = {0, 0, {0}};
     while (left) {
         size_t n = left < 64 ? left : 64;
-        size_t put = mp_unescape_feed(&u, p, n, out);
-        if (put > len || memcmp(out, name, put) != 0)
+        size_t put = mp_unescape_feed(&u, raw, n, out);
+        if (put > len || memcmp(out, text, put) != 0)
             return false;
-        name += put;
+        text += put;
         len -= put;
-        p += n;
+        raw += n;
         left -= n;
     }
     size_t put = mp_unescape_end(&u, out);
-    return put == len && memcmp(out, name, put) == 0;
+    return put == len && memcmp(out, text, put) == 0;
+}
+
+static bool key_is(mp_view key, const char *name, size_t len)
+{
+    return mp_raw_equals((const char *)key.data + 1, key.len >= 2 ? key.len - 2 : 0, name,
+                         len);
 }
 
 static mp_view get(mp_view object, const char *name, size_t len)

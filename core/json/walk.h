@@ -46,6 +46,8 @@ int mp_view_unique(mp_view object, struct mcplug_error *err);
 MP_SHARED bool mp_view_equals(mp_view string, const char *text);
 /* The same of two keys or strings. */
 bool mp_view_same(mp_view a, mp_view b);
+/* The inside of a key or string (no quotes), unescaped, is the `text_len` bytes there? */
+bool mp_raw_equals(const char *raw, size_t len, const char *text, size_t text_len);
 /* Integers only, as written without fraction or exponent; false when it does not fit. */
 MP_SHARED bool mp_view_int(mp_view v, int64_t *out);
 MP_SHARED bool mp_view_double(mp_view v, double *out);
