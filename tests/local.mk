@@ -84,6 +84,7 @@ unit_tests = \
 	tests/unit/content_block \
 	tests/unit/content_filename \
 	tests/unit/content_results \
+	tests/unit/content_search \
 	tests/unit/content_store \
 	tests/unit/content_store_nomem \
 	tests/unit/content_path \

@@ -1,7 +1,8 @@
-/* Storing results while memory fails: each is stored whole or not at all, and what is
- * there stays. */
+/* Storing results, and searching them, while memory fails: each is stored whole or not at
+ * all, and what is there stays. */
 #include "nomem_kit.h"
 
+#include "content/search.h"
 #include "content/store.h"
 
 static int result;
@@ -136,10 +137,40 @@ START_TEST(a_result_is_found_or_memory_is_missing)
 }
 END_TEST
 
+static bool find_match(void *arg, const struct mp_match *m)
+{
+    ++*(int *)arg;
+    return m->offset == 1;
+}
+
+static void search_one(void)
+{
+    static const struct mp_search_options o = {.ignore_case = true};
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    uint64_t total = 7;
+    int n = 0;
+
+    result = mp_search(source, "B", 1, &o, find_match, &n, &total, &why);
+    ck_assert(result == MCPLUG_OK || (result == MCPLUG_ENOMEM && why.text[0]));
+    ck_assert_int_eq(n, result == MCPLUG_OK);
+    ck_assert_uint_eq(total, result == MCPLUG_OK ? 1 : 7);
+}
+
+START_TEST(a_search_finds_all_or_memory_is_missing)
+{
+    source = open(top, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    ck_assert_int_eq(write(source, "abc", 3), 3);
+    torture(NULL, search_one, NULL);
+    ck_assert_int_eq(result, MCPLUG_OK);
+    close(source);
+}
+END_TEST
+
 static void add(TCase *t)
 {
     tcase_add_test(t, a_result_is_stored_whole_or_not_at_all);
     tcase_add_test(t, a_file_is_adopted_or_not);
+    tcase_add_test(t, a_search_finds_all_or_memory_is_missing);
     tcase_add_test(t, a_result_is_found_or_memory_is_missing);
 }
 
