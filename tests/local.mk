@@ -87,7 +87,9 @@ unit_tests = \
 	tests/unit/content_search \
 	tests/unit/content_store \
 	tests/unit/content_store_nomem \
+	tests/unit/content_nomem \
 	tests/unit/content_path \
+	tests/unit/content_summary \
 	tests/unit/content_write \
 	tests/unit/fetch_cookies \
 	tests/unit/fetch_request \
