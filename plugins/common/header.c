@@ -1,6 +1,8 @@
 /* plugins/common/header.c - HTTP header fields that are safe to send, see header.h */
 #include "header.h"
 
+#include "base64.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -101,27 +103,6 @@ static int is_plain(const char *value, size_t len)
     return !looks_encoded(value, len);
 }
 
-static size_t encode_base64(const unsigned char *in, size_t len, char *out)
-{
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    size_t n = 0;
-
-    for (size_t i = 0; i < len; i += 3) {
-        size_t left = len - i;
-        uint32_t bits = (uint32_t)in[i] << 16;
-        if (left > 1)
-            bits |= (uint32_t)in[i + 1] << 8;
-        if (left > 2)
-            bits |= in[i + 2];
-        out[n++] = digits[bits >> 18];
-        out[n++] = digits[bits >> 12 & 63];
-        out[n++] = left > 1 ? digits[bits >> 6 & 63] : '=';
-        out[n++] = left > 2 ? digits[bits & 63] : '=';
-    }
-    return n;
-}
-
 size_t header_encode(const char *value, size_t len, char *out)
 {
     size_t n = 0;
@@ -132,7 +113,7 @@ size_t header_encode(const char *value, size_t len, char *out)
     } else {
         memcpy(out, mark_begin, MARK_BEGIN);
         n = MARK_BEGIN;
-        n += encode_base64((const unsigned char *)value, len, out + n);
+        n += base64_encode((const unsigned char *)value, len, out + n);
         memcpy(out + n, mark_end, MARK_END);
         n += MARK_END;
     }
