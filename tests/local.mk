@@ -83,12 +83,12 @@ unit_tests = \
 	tests/unit/config_vaults \
 	tests/unit/content_block \
 	tests/unit/content_filename \
+	tests/unit/content_nomem \
+	tests/unit/content_path \
 	tests/unit/content_results \
 	tests/unit/content_search \
 	tests/unit/content_store \
 	tests/unit/content_store_nomem \
-	tests/unit/content_nomem \
-	tests/unit/content_path \
 	tests/unit/content_summary \
 	tests/unit/content_write \
 	tests/unit/fetch_cookies \

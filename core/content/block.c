@@ -5,35 +5,12 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "content/base64.h"
+#include "content/block.h"
 #include "json/walk.h"
 
 #define WORD_MAX ((size_t)1 << 16) /* bytes of a URI or type in a note; else none */
 
 /* ---- telling apart ---- */
-
-enum mcplug_answer mcplug_result_answer(const mcplug_result *result,
-                                        struct mcplug_bytes *part)
-{
-    size_t len;
-
-    if (!result || !part)
-        return MCPLUG_ANSWER_UNKNOWN;
-    const char *json = mcplug_result_json(result, &len);
-    mp_view all = mp_bytes(json, len), structured = mp_view_get(all, "structuredContent");
-    mp_view blocks = mp_view_get(all, "content"), old = mp_view_get(all, "toolResult");
-
-    if (!blocks.len)
-        blocks = mp_view_get(all, "contents");
-    bool is_array = mp_view_is_array(blocks);
-    if (is_array && (mp_view_count(blocks) || !structured.len)) {
-        *part = blocks;
-        return MCPLUG_ANSWER_BLOCKS;
-    }
-    *part = structured.len ? structured : old;
-    if (!structured.len && mp_view_is_string(old))
-        return MCPLUG_ANSWER_TEXT;
-    return part->len ? MCPLUG_ANSWER_JSON : MCPLUG_ANSWER_UNKNOWN;
-}
 
 static enum mcplug_block_kind kind_of(mp_view type)
 {
@@ -159,8 +136,7 @@ int mcplug_block_write_data(const mcplug_result *result, const struct mcplug_blo
 
 /* ---- as text ---- */
 
-/* On one line, whatever it has. */
-static void add_word(struct mp_str *note, mp_view string, const char *otherwise)
+void mp_block_word(struct mp_str *note, mp_view string, const char *otherwise)
 {
     struct mp_str word;
 
@@ -182,7 +158,7 @@ static int add_size(struct mp_str *note, const mcplug_result *result,
     int r = write_string(result, block->data, decode, &d, err);
 
     mp_str_addc(note, '[');
-    add_word(note, block->mime, "application/octet-stream");
+    mp_block_word(note, block->mime, "application/octet-stream");
     if (d.state.malformed)
         mp_str_adds(note, ", not Base64]");
     else
@@ -190,23 +166,21 @@ static int add_size(struct mp_str *note, const mcplug_result *result,
     return r;
 }
 
-/* The line that is there in place of a block, or before its text; none before text that
- * is not embedded. */
-static int add_note(struct mp_str *note, const mcplug_result *result,
-                    const struct mcplug_block *block, struct mcplug_error *err)
+int mp_block_note(struct mp_str *note, const mcplug_result *result,
+                  const struct mcplug_block *block, struct mcplug_error *err)
 {
     bool embeds = block->kind == MCPLUG_BLOCK_RESOURCE;
     bool links = block->kind == MCPLUG_BLOCK_LINK;
 
     if (links || (embeds && block->text.len)) {
         mp_str_adds(note, links ? "Resource link: " : "Resource: ");
-        add_word(note, block->uri, "");
+        mp_block_word(note, block->uri, "");
         mp_str_adds(note, links ? "" : "\n");
     } else if (embeds) {
         mp_str_adds(note, "[Binary resource: ");
-        add_word(note, block->uri, "");
+        mp_block_word(note, block->uri, "");
         mp_str_adds(note, " (");
-        add_word(note, block->mime, "application/octet-stream");
+        mp_block_word(note, block->mime, "application/octet-stream");
         mp_str_adds(note, ")]");
     } else if (block->kind == MCPLUG_BLOCK_IMAGE || block->kind == MCPLUG_BLOCK_AUDIO ||
                (block->kind == MCPLUG_BLOCK_CONTENTS && !block->text.len)) {
@@ -230,7 +204,7 @@ int mcplug_block_write(const mcplug_result *result, const struct mcplug_block *b
                                    block->json.len, write, arg, err);
     }
     mp_str_init(&note, 16 * WORD_MAX); /* every byte of two words may be escaped */
-    int r = add_note(&note, result, block, err);
+    int r = mp_block_note(&note, result, block, err);
     bool has_text = block->kind == MCPLUG_BLOCK_TEXT ||
                     block->kind == MCPLUG_BLOCK_RESOURCE ||
                     block->kind == MCPLUG_BLOCK_CONTENTS;

@@ -1,0 +1,26 @@
+/* Which part of a result is the answer. Servers put the same data into several members of
+ * a result; this is the one place that decides which of them count. [any]
+ *
+ * Blocks come first: they are what a server wrote for models and people, and images are
+ * nowhere else. Structured content counts without blocks, and beside them where it says
+ * something that the blocks do not. */
+#ifndef MP_CONTENT_ANSWER_H
+#define MP_CONTENT_ANSWER_H
+
+#include "json/walk.h"
+
+#include <mcplug/admin.h>
+
+struct mp_answer {
+    enum mcplug_answer kind;
+    mp_view part;   /* as mcplug_result_answer() has it */
+    mp_view beside; /* structured content that the blocks do not repeat; len 0: none */
+};
+
+void mp_answer_of(const mcplug_result *result, struct mp_answer *out);
+
+/* Adds the structured content with a note in place of each string that is the data of a
+ * block, or long Base64 that could be. `blocks` may be empty. */
+void mp_answer_add_structured(struct mp_str *out, mp_view structured, mp_view blocks);
+
+#endif
