@@ -81,15 +81,16 @@ extern "C" {
 #define MCPLUG_API
 #endif
 
-typedef struct mcplug mcplug;                   /* a host: loop, modules, servers */
-typedef struct mcplug_settings mcplug_settings; /* how to reach a server */
-typedef struct mcplug_server mcplug_server;     /* a hold on one server */
-typedef struct mcplug_call mcplug_call;         /* one request; counted */
-typedef struct mcplug_result mcplug_result;     /* what came back; counted */
-typedef struct mcplug_list mcplug_list;         /* all pages of a list; counted */
-typedef struct mcplug_input mcplug_input;       /* a question of a server to us */
-typedef struct mcplug_config mcplug_config;     /* the servers that files name */
-typedef struct mcplug_toolbox mcplug_toolbox;   /* the tools of many servers */
+typedef struct mcplug mcplug;                     /* a host: loop, modules, servers */
+typedef struct mcplug_settings mcplug_settings;   /* how to reach a server */
+typedef struct mcplug_server mcplug_server;       /* a hold on one server */
+typedef struct mcplug_call mcplug_call;           /* one request; counted */
+typedef struct mcplug_result mcplug_result;       /* what came back; counted */
+typedef struct mcplug_list mcplug_list;           /* all pages of a list; counted */
+typedef struct mcplug_input mcplug_input;         /* a question of a server to us */
+typedef struct mcplug_config mcplug_config;       /* the servers that files name */
+typedef struct mcplug_toolbox mcplug_toolbox;     /* the tools of many servers */
+typedef struct mcplug_rendering mcplug_rendering; /* a result for a model; counted */
 
 /* The version of this header. MCPLUG_VERSION_NUMBER is 0xMMmmpp and grows with it. */
 #define MCPLUG_VERSION_MAJOR 0
@@ -141,6 +142,9 @@ struct mcplug_options {
     uint32_t events;   /* MCPLUG_EVENT_BIT()s: what mcplug_next_event() is for; 0: none */
     uint32_t reserved; /* 0 */
     void (*free_arg)(void *arg); /* for log_arg: the last thing in mcplug_free() */
+    /* Where results are kept that are too long for a model. NULL: results in the user's
+     * cache directory, see <mcplug/content.h>. In `json` it is resultsDir. */
+    const char *results_dir;
 };
 
 /* give: mcplug_free. `options` may be NULL. */
@@ -369,6 +373,12 @@ struct mcplug_server_options {
     const char *json;
     /* For `arg`: when the server has been closed, before `closed`. */
     void (*free_arg)(void *arg);
+    /* How long a result may be in the records of a toolbox: tokens, and for some tools
+     * TOOL, TOKENS, TOOL, TOKENS .. NULL, as decimal numbers. 0 and NULL: the toolbox's.
+     * `output_tail`: as mcplug_render_options.tail. */
+    uint32_t max_output_tokens;
+    uint32_t output_tail;
+    const char *const *tool_output_tokens;
 };
 
 /* `ready` runs once: when the server is ready, or with the reason why not. All who wait
@@ -701,6 +711,7 @@ MCPLUG_API void mcplug_input_refuse(mcplug_input *input, int code, const char *m
 }
 #endif
 
+#include <mcplug/content.h> /* results for a model */
 #include <mcplug/toolbox.h> /* the tools of many servers */
 
 #endif /* MCPLUG_MCPLUG_H */

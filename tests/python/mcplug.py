@@ -19,7 +19,7 @@ SCALARS = {
 
 def read_headers():
     text = ""
-    for name in ("types.h", "mcplug.h", "toolbox.h", "admin.h"):
+    for name in ("types.h", "mcplug.h", "content.h", "toolbox.h", "admin.h"):
         path = os.path.join(os.environ["MCPLUG_SRC"], "include", "mcplug", name)
         with open(path, encoding="utf-8") as file:
             text += file.read()

@@ -1,0 +1,604 @@
+#include "content/content.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "content/base64.h"
+#include "content/block.h"
+#include "../../plugins/common/base64.h"
+#include "content/tokens.h"
+
+#include <stdio.h>
+
+#define WORDS_MAX ((size_t)1 << 18) /* of our own about one block */
+
+/* ---- the text of an item ---- */
+
+static size_t offset_of(const struct mp_make *m, mp_view part)
+{
+    return (size_t)((const char *)part.data - mcplug_result_json(m->result, NULL));
+}
+
+int mp_item_write(const struct mp_make *m, const struct mp_item *item,
+                  mcplug_write_fn *write, void *arg)
+{
+    int r = MCPLUG_OK;
+
+    if (item->head.len && !write(arg, item->head.data, item->head.len))
+        return r;
+    if (item->string.len)
+        r = mcplug_result_write_string(m->result, offset_of(m, item->string), write, arg,
+                                       m->err);
+    else if (item->json.len)
+        r = mcplug_result_write(m->result, offset_of(m, item->json), item->json.len,
+                                write, arg, m->err);
+    return r;
+}
+
+static bool begins_character(char c)
+{
+    return ((unsigned char)c & 0xc0) != 0x80;
+}
+
+static int count_chars(void *arg, const char *data, size_t len)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < len; i++)
+        n += begins_character(data[i]);
+    *(uint64_t *)arg += n;
+    return 1;
+}
+
+static int count_tokens(void *arg, const char *data, size_t len)
+{
+    mp_tokens_feed(arg, data, len);
+    return 1;
+}
+
+struct range {
+    uint64_t at, from, to; /* characters */
+    struct mp_str *out;
+};
+
+static int add_range(void *arg, const char *data, size_t len)
+{
+    struct range *r = arg;
+    size_t from = len, i = 0;
+
+    if (r->at == 0 && r->from == 0 && r->to == UINT64_MAX) /* all of it */
+        return mp_str_add(r->out, data, len);
+    for (; i < len; i++) {
+        if (!begins_character(data[i]))
+            continue;
+        if (r->at == r->to)
+            break;
+        if (r->at++ == r->from)
+            from = i;
+    }
+    if (r->at > r->from && from == len) /* it began in a piece before */
+        from = 0;
+    if (from < i)
+        mp_str_add(r->out, data + from, i - from);
+    return i == len && !r->out->failed;
+}
+
+int mp_item_add(const struct mp_make *m, const struct mp_item *item, uint64_t from,
+                uint64_t to, struct mp_str *out)
+{
+    struct range range = {.from = from, .to = to, .out = out};
+    int r = mp_item_write(m, item, add_range, &range);
+
+    return r == MCPLUG_OK && out->failed ? mp_fail_nomem(m->err) : r;
+}
+
+/* ---- from blocks to items ---- */
+
+static struct mp_item *add_item(struct mp_make *m)
+{
+    if (!mp_grow(&m->items, &m->cap, m->n + 1))
+        return NULL;
+    struct mp_item *item = &m->items[m->n++];
+    *item = (struct mp_item){.priority = 500};
+    mp_str_init(&item->head, WORDS_MAX);
+    mp_str_init(&item->data, 2 * (size_t)MP_IMAGE_BYTES);
+    return item;
+}
+
+/* Whom a block is for: annotations.audience and .priority. */
+static bool is_for_model(mp_view annotations)
+{
+    mp_view audience = mp_view_get(annotations, "audience"), who;
+    struct mp_walk w = mp_walk_into(audience);
+    bool any = false;
+
+    while (mp_view_is_array(audience) && mp_walk_element(&w, &who)) {
+        if (!mp_view_equals(who, "user"))
+            return true;
+        any = true;
+    }
+    return !any;
+}
+
+static int priority_of(mp_view annotations)
+{
+    double p;
+
+    if (!mp_view_double(mp_view_get(annotations, "priority"), &p) || !(p >= 0 && p <= 1))
+        return 500;
+    return (int)(p * 1000);
+}
+
+/* The note of a block in its usual words; its text is not copied. */
+static int add_note(struct mp_make *m, struct mp_item *item,
+                    const struct mcplug_block *block)
+{
+    item->string = block->text;
+    if (block->kind == MCPLUG_BLOCK_TEXT)
+        return MCPLUG_OK;
+    if (block->kind == MCPLUG_BLOCK_OTHER) {
+        item->string = mp_bytes(NULL, 0);
+        item->json = block->json;
+        return MCPLUG_OK;
+    }
+    return mp_block_note(&item->head, m->result, block, m->err);
+}
+
+/* Title, type and size of a resource, and how it is read: it is never fetched here. */
+static void add_link(const struct mp_make *m, struct mp_item *item,
+                     const struct mcplug_block *block)
+{
+    static const char *const names[] = {"title", "name", "mimeType"};
+    struct mp_str *out = &item->head;
+    mp_view size = mp_view_get(block->json, "size");
+    const char *before = " (";
+    bool has_title = false;
+    int64_t bytes;
+
+    for (size_t i = 0; i < MP_COUNT(names); i++) {
+        mp_view v = mp_view_get(block->json, names[i]);
+        if (v.len <= 2 || v.len > 1024 || (i == 1 && has_title))
+            continue;
+        has_title = has_title || i == 0;
+        mp_str_adds(out, before);
+        mp_block_word(out, v, "");
+        before = ", ";
+    }
+    if (mp_view_int(size, &bytes) && bytes >= 0) {
+        mp_str_addf(out, "%s%lld bytes", before, (long long)bytes);
+        before = ", ";
+    }
+    mp_str_adds(out, *before == ',' ? ")" : "");
+    if (m->rules->in_toolbox)
+        mp_str_addf(out,
+                    "\nThe tool read-resource reads it, with \"server\": \"%s\" and "
+                    "this \"uri\".",
+                    m->rules->server);
+}
+
+/* Its Base64, as APIs want it, and what it really is. `item->data` stays empty when it
+ * is too long. */
+struct image_data {
+    struct mp_str *bytes;
+    bool is_long;
+};
+
+static int add_bytes(void *arg, const char *data, size_t len)
+{
+    struct image_data *d = arg;
+
+    d->is_long = d->is_long || len > MP_IMAGE_BYTES - d->bytes->len;
+    return !d->is_long && mp_str_add(d->bytes, data, len);
+}
+
+static int encode(struct mp_str *out, const struct mp_str *bytes,
+                  struct mcplug_error *err)
+{
+    if (!mp_str_reserve(out, (bytes->len + 2) / 3 * 4))
+        return mp_fail_nomem(err);
+    out->len = base64_encode((const unsigned char *)bytes->data, bytes->len, out->data);
+    out->data[out->len] = '\0';
+    return MCPLUG_OK;
+}
+
+static const char *const model_types[] = {"image/png", "image/jpeg", "image/gif",
+                                          "image/webp"};
+
+static bool is_model_type(mp_view mime)
+{
+    for (size_t i = 0; i < MP_COUNT(model_types); i++)
+        if (mp_view_equals(mime, model_types[i]))
+            return true;
+    return false;
+}
+
+/* An image that no model takes: what it is instead, and why. */
+static int add_refused(struct mp_make *m, struct mp_item *item,
+                       const struct mcplug_block *block, const char *why)
+{
+    struct mp_str *out = &item->head;
+    int r = MCPLUG_OK;
+
+    if (!why) {
+        mp_str_adds(out, "[Unsupported image type: ");
+        mp_block_word(out, block->mime, "application/octet-stream");
+        mp_str_addc(out, ']');
+    } else {
+        struct mcplug_block image = *block;
+        image.kind = MCPLUG_BLOCK_IMAGE;
+        r = mp_block_note(out, m->result, &image, m->err);
+        mp_str_addf(out, "\nNot shown: %s.", why);
+    }
+    mp_keep_data(m, block, out);
+    return r;
+}
+
+static int add_image(struct mp_make *m, struct mp_item *item,
+                     const struct mcplug_block *block)
+{
+    struct mp_str bytes;
+    struct image_data data = {.bytes = &bytes};
+    struct mcplug_error why;
+    char too_large[96];
+    const char *refused = NULL;
+
+    mp_error_init(&why);
+    mp_str_init(&bytes, MP_IMAGE_BYTES);
+    mp_str_adds(&bytes, "");
+    int r = mcplug_block_write_data(m->result, block, add_bytes, &data, &why);
+    struct mp_image image = mp_image_look(bytes.data, bytes.len);
+    if (bytes.failed) {
+        r = mp_fail_nomem(m->err);
+    } else if (r == MCPLUG_EPROTO) {
+        refused = "the data is not Base64";
+    } else if (r != MCPLUG_OK) {
+        mp_error_copy(m->err, &why);
+    } else if (!image.mime) {
+        refused =
+            is_model_type(block->mime) ? "the data is not an image of that type" : "";
+    } else if (data.is_long) {
+        snprintf(too_large, sizeof too_large, "models take %u bytes at most",
+                 MP_IMAGE_BYTES);
+        refused = too_large;
+    } else if (image.width > MP_IMAGE_SIDE || image.height > MP_IMAGE_SIDE) {
+        snprintf(too_large, sizeof too_large,
+                 "it is %u x %u pixels; models take %u a side", image.width, image.height,
+                 MP_IMAGE_SIDE);
+        refused = too_large;
+    } else {
+        item->image = image;
+        m->n_images++;
+        r = encode(&item->data, &bytes, m->err);
+    }
+    if (refused && (r == MCPLUG_OK || r == MCPLUG_EPROTO))
+        r = add_refused(m, item, block, *refused ? refused : NULL);
+    mp_str_clear(&bytes);
+    return r;
+}
+
+static bool names_an_image(mp_view mime)
+{
+    return mime.len > 7 && memcmp(mime.data, "\"image/", 7) == 0;
+}
+
+static int add_block(struct mp_make *m, const struct mcplug_block *block)
+{
+    bool has_data = block->data.len && !block->text.len;
+    bool is_image =
+        block->kind == MCPLUG_BLOCK_IMAGE ||
+        (has_data && block->kind != MCPLUG_BLOCK_AUDIO && names_an_image(block->mime));
+    mp_view annotations = mp_view_get(block->json, "annotations");
+
+    if (!is_for_model(annotations)) {
+        m->n_user++;
+        return MCPLUG_OK;
+    }
+    if (m->n == MP_CONTENT_BLOCKS) {
+        m->has_more = true;
+        return MCPLUG_OK;
+    }
+    struct mp_item *item = add_item(m);
+    if (!item)
+        return mp_fail_nomem(m->err);
+    item->priority = priority_of(annotations);
+    int r = is_image ? add_image(m, item, block) : add_note(m, item, block);
+    if (block->kind == MCPLUG_BLOCK_LINK)
+        add_link(m, item, block);
+    if (has_data && !is_image)
+        mp_keep_data(m, block, &item->head);
+    return r == MCPLUG_OK && item->head.failed ? mp_fail_nomem(m->err) : r;
+}
+
+/* Parts of a resource say which they are where there are several. */
+static void name_contents(struct mcplug_block *block, bool several)
+{
+    if (block->kind == MCPLUG_BLOCK_CONTENTS && (several || !block->text.len))
+        block->kind = MCPLUG_BLOCK_RESOURCE;
+}
+
+static int add_blocks(struct mp_make *m)
+{
+    struct mcplug_block block = {.struct_size = sizeof block};
+    mp_view rest = m->answer.part;
+    bool several = mp_view_count(rest) > 1;
+    int r = MCPLUG_OK;
+
+    while (r == MCPLUG_OK && !m->has_more && mcplug_block_next(&rest, &block)) {
+        name_contents(&block, several);
+        r = add_block(m, &block);
+    }
+    return r;
+}
+
+static int add_words(struct mp_make *m, const char *words)
+{
+    struct mp_item *item = add_item(m);
+    return item && mp_str_adds(&item->head, words) ? MCPLUG_OK : mp_fail_nomem(m->err);
+}
+
+static int add_beside(struct mp_make *m)
+{
+    struct mp_item *item = add_item(m);
+
+    if (!item)
+        return mp_fail_nomem(m->err);
+    item->head.max = m->answer.beside.len + WORDS_MAX;
+    mp_answer_add_structured(&item->head, m->answer.beside, m->answer.part);
+    return item->head.failed ? mp_fail_nomem(m->err) : MCPLUG_OK;
+}
+
+static int collect(struct mp_make *m)
+{
+    struct mp_item *item;
+    int r = MCPLUG_OK;
+
+    if (m->answer.kind == MCPLUG_ANSWER_BLOCKS) {
+        r = add_blocks(m);
+        if (r == MCPLUG_OK && m->answer.beside.len)
+            r = add_beside(m);
+        if (r == MCPLUG_OK && !m->n && m->n_user)
+            r = add_words(m, "[The result is meant for the user alone.]");
+    } else if (!(item = add_item(m))) {
+        r = mp_fail_nomem(m->err);
+    } else if (m->answer.kind == MCPLUG_ANSWER_TEXT) {
+        item->string = m->answer.part;
+    } else {
+        item->json = m->answer.part;
+    }
+    return r;
+}
+
+/* ---- is it too long? ---- */
+
+/* Without looking at the text: it can't have more characters than that. */
+static uint64_t most_chars(const struct mp_make *m)
+{
+    uint64_t n = 0;
+    size_t spills = mcplug_result_spills(m->result);
+
+    for (size_t i = 0; i < m->n; i++)
+        n += m->items[i].head.len + m->items[i].string.len + m->items[i].json.len;
+    for (size_t i = 0; i < spills; i++) {
+        struct mcplug_spill spill = {.struct_size = sizeof spill};
+        mcplug_result_spill(m->result, i, &spill);
+        n += spill.size;
+    }
+    return n;
+}
+
+static int measure(struct mp_make *m)
+{
+    int r = MCPLUG_OK;
+
+    for (size_t i = 0; r == MCPLUG_OK && i < m->n; i++) {
+        r = mp_item_write(m, &m->items[i], count_chars, &m->items[i].chars);
+        m->chars += m->items[i].chars;
+    }
+    return r;
+}
+
+static uint64_t image_tokens(const struct mp_make *m)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < m->n; i++)
+        if (m->items[i].image.mime)
+            n += mp_image_tokens(&m->items[i].image);
+    return n;
+}
+
+/* By the program's own way to count; < 0: it can't. */
+static int64_t count_by_program(struct mp_make *m)
+{
+    const struct mp_content_rules *rules = m->rules;
+    struct mp_str text;
+    int64_t n = -1;
+    int r = MCPLUG_OK;
+
+    mp_str_init(&text, 4 * (size_t)MP_CONTENT_MEMORY);
+    mp_str_adds(&text, "");
+    for (size_t i = 0; r == MCPLUG_OK && i < m->n; i++) {
+        r = mp_item_add(m, &m->items[i], 0, UINT64_MAX, &text);
+        mp_str_addc(&text, '\n');
+    }
+    if (r == MCPLUG_OK && !text.failed)
+        n = rules->count(rules->count_arg, text.data, text.len);
+    mp_str_clear(&text);
+    return n;
+}
+
+static int estimate(struct mp_make *m, int64_t *out)
+{
+    struct mp_tokens tokens = {0};
+    int r = MCPLUG_OK;
+
+    for (size_t i = 0; r == MCPLUG_OK && i < m->n; i++)
+        r = mp_item_write(m, &m->items[i], count_tokens, &tokens);
+    *out = (int64_t)mp_tokens_count(&tokens);
+    return r;
+}
+
+/* What a tool's definition allows its results to be; 0: it says nothing. */
+static uint64_t chars_allowed(const struct mp_content_rules *rules)
+{
+    mp_view meta = mp_view_get(mp_text(rules->definition), "_meta");
+    int64_t n;
+
+    if (!mp_view_int(mp_view_get(meta, "anthropic/maxResultSizeChars"), &n) || n <= 0)
+        return 0;
+    return n < MP_TOOL_CHARS_MAX ? (uint64_t)n : MP_TOOL_CHARS_MAX;
+}
+
+/* In two steps: what is far below the limit costs no counting. */
+static int is_too_long(struct mp_make *m, bool *out)
+{
+    const uint64_t limit = m->rules->max_tokens;
+    const uint64_t images = (uint64_t)m->n_images * MP_IMAGE_TOKENS;
+    const uint64_t half = limit / 2 * MP_CHARS_PER_TOKEN;
+    int64_t tokens = -1;
+
+    *out = m->has_more;
+    uint64_t most = most_chars(m);
+    if (!m->has_more && most + images * MP_CHARS_PER_TOKEN <= half) {
+        m->chars = most;
+        return MCPLUG_OK;
+    }
+    int r = measure(m);
+    uint64_t chars = m->chars + images * MP_CHARS_PER_TOKEN;
+    *out = m->has_more || m->chars > MP_CONTENT_MEMORY;
+    if (r != MCPLUG_OK || *out || m->rules->whole || chars <= half ||
+        m->chars <= chars_allowed(m->rules))
+        return r;
+    if (m->rules->count)
+        tokens = count_by_program(m);
+    else
+        r = estimate(m, &tokens);
+    *out = tokens >= 0 && (uint64_t)tokens + image_tokens(m) > limit;
+    return r;
+}
+
+/* ---- parts ---- */
+
+static int add_part(struct mp_make *m, struct mp_item *item)
+{
+    struct mp_part *part = mp_content_add(m->content, 4 * (size_t)MP_CONTENT_MEMORY);
+    uint64_t left_out = item->chars - item->keep - item->keep_tail;
+    int r = MCPLUG_OK;
+
+    if (!part)
+        return mp_fail_nomem(m->err);
+    if (item->image.mime) {
+        mp_str_clear(&part->text);
+        part->text = item->data;
+        part->image = item->image;
+        mp_str_init(&item->data, 0);
+        return r;
+    }
+    r = mp_item_add(m, item, 0, item->keep_tail ? item->keep : UINT64_MAX, &part->text);
+    if (r == MCPLUG_OK && item->keep_tail) {
+        mp_str_addf(&part->text, "\n[.. %llu characters left out ..]\n",
+                    (unsigned long long)left_out);
+        r = mp_item_add(m, item, item->chars - item->keep_tail, UINT64_MAX, &part->text);
+    }
+    return r == MCPLUG_OK && part->text.failed ? mp_fail_nomem(m->err) : r;
+}
+
+static int add_all(struct mp_make *m)
+{
+    int r = MCPLUG_OK;
+
+    for (size_t i = 0; r == MCPLUG_OK && i < m->n; i++)
+        r = add_part(m, &m->items[i]);
+    return r;
+}
+
+static int add_cut_part(struct mp_make *m, struct mp_item *item)
+{
+    struct mp_part *part;
+
+    if (item->image.mime || item->keep_tail || item->keep == item->chars)
+        return add_part(m, item);
+    part = mp_content_add(m->content, 4 * (size_t)MP_CONTENT_MEMORY);
+    return part ? mp_item_add(m, item, 0, item->keep, &part->text)
+                : mp_fail_nomem(m->err);
+}
+
+/* What fits, and a warning: of a text in itself, of blocks as one more. */
+static int add_cut(struct mp_make *m)
+{
+    uint64_t limit = (uint64_t)m->rules->max_tokens * MP_CHARS_PER_TOKEN;
+    struct mp_part *warning = NULL;
+    int r = MCPLUG_OK;
+
+    m->content->is_cut = true;
+    mp_cut_share(m->items, m->n, limit, m->rules->tail);
+    for (size_t i = 0; r == MCPLUG_OK && i < m->n; i++)
+        if (m->items[i].kept)
+            r = add_cut_part(m, &m->items[i]);
+    if (r != MCPLUG_OK)
+        return r;
+    if (m->answer.kind != MCPLUG_ANSWER_BLOCKS && m->content->n)
+        warning = &m->content->parts[0];
+    else
+        warning = mp_content_add(m->content, WORDS_MAX);
+    if (!warning || !mp_str_addf(&warning->text, mp_cut_warning, m->rules->max_tokens))
+        r = mp_fail_nomem(m->err);
+    return r;
+}
+
+/* The whole is in a file; with images, what fits of it is here as well. */
+static int add_kept(struct mp_make *m)
+{
+    int r = m->n_images ? add_cut(m) : MCPLUG_OK;
+    struct mp_part *part = r == MCPLUG_OK ? mp_content_add(m->content, WORDS_MAX) : NULL;
+
+    m->content->is_cut = true;
+    if (r == MCPLUG_OK)
+        r = part ? mp_keep_whole(m, &part->text) : mp_fail_nomem(m->err);
+    return r;
+}
+
+/* ---- the whole ---- */
+
+static void make_clear(struct mp_make *m)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        mp_str_clear(&m->items[i].head);
+        mp_str_clear(&m->items[i].data);
+    }
+    mp_free(m->items);
+    mcplug_rendering_unref(m->content);
+}
+
+int mp_content_make(const mcplug_result *result, const struct mp_content_rules *rules,
+                    mcplug_rendering **out, struct mcplug_error *err)
+{
+    struct mcplug_error own;
+    struct mp_make m = {.result = result, .rules = rules, .err = err ? err : &own};
+    bool too_long = false;
+    int r = MCPLUG_OK;
+
+    mp_error_init(&own);
+    mp_answer_of(result, &m.answer);
+    if (m.answer.kind == MCPLUG_ANSWER_UNKNOWN)
+        return mp_fail(err, MCPLUG_EPROTO, "Unexpected response format from tool %.200s",
+                       rules->tool);
+    m.content = mp_content_new();
+    if (!m.content)
+        r = mp_fail_nomem(err);
+    if (r == MCPLUG_OK)
+        r = collect(&m);
+    if (r == MCPLUG_OK)
+        r = is_too_long(&m, &too_long);
+    if (r == MCPLUG_OK && !too_long)
+        r = add_all(&m);
+    else if (r == MCPLUG_OK)
+        r = rules->store ? add_kept(&m) : add_cut(&m);
+    if (r == MCPLUG_OK) {
+        m.content->chars = m.chars;
+        r = mp_content_finish(m.content, err);
+    }
+    if (r == MCPLUG_OK)
+        *out = mp_move(&m.content);
+    make_clear(&m);
+    return r;
+}
