@@ -91,6 +91,7 @@ static void host_free(mcplug *host)
     void *log_arg = host->log_arg;
 
     mp_catalogue_free(host->catalogue);
+    mp_renderer_clear(&host->renderer);
     mp_host_end_listeners(host);
     mp_loop_free(host->loop);
     mp_pull_clear(&host->pull);
@@ -123,7 +124,9 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
                                          .wire = &mp_link_wire,
                                          .health = &mp_probe_health,
                                          .place = &mp_place_ops};
-        host->catalogue = mp_catalogue_new(&c, err);
+        if (mp_renderer_init(&host->renderer, host->loop, &host->events, o.results_dir,
+                             err) == MCPLUG_OK)
+            host->catalogue = mp_catalogue_new(&c, err);
     }
     mp_host_json_clear(&json);
     if (host && !host->catalogue) {
@@ -189,13 +192,14 @@ static void end_all(void *arg)
     for (mcplug_toolbox *box = host->boxes; box; box = box->next)
         mp_toolbox_end(box);
     mp_registry_end(&host->registry);
+    mp_renderer_end(&host->renderer);
     for (mcplug_toolbox *box = host->boxes; box; box = box->next)
         mp_warm_clear(box);
 }
 
 static bool is_idle(const mcplug *host)
 {
-    bool idle = mp_registry_idle(&host->registry);
+    bool idle = mp_registry_idle(&host->registry) && !host->renderer.under_way;
 
     for (const mcplug_toolbox *box = host->boxes; box; box = box->next)
         idle = idle && mp_toolbox_idle(box);

@@ -4,6 +4,7 @@
 
 #include "api/pull.h"
 #include "config/config.h"
+#include "content/render.h"
 #include "registry/registry.h"
 
 #include <pthread.h>
@@ -19,6 +20,7 @@ struct mcplug {
     mcplug_toolbox *boxes;
     struct mp_connector connector;
     struct mp_registry registry;
+    struct mp_renderer renderer;
 
     pthread_t thread;
     atomic_bool has_thread;  /* ours runs the loop, or is about to */

@@ -21,6 +21,11 @@ static void fill_options(const struct mp_supervision *u, struct mcplug_server_op
     o->idle_ms = o->idle_ms ? o->idle_ms : u->idle_ms;
     o->max_spill = o->max_spill ? o->max_spill : u->max_spill;
     o->queue = o->queue ? o->queue : u->queue;
+    if (!o->max_output_tokens)
+        o->max_output_tokens = u->max_output_tokens;
+    o->output_tail = o->output_tail ? o->output_tail : u->output_tail;
+    if (!o->tool_output_tokens)
+        o->tool_output_tokens = (const char *const *)u->tool_output_tokens;
     if (!o->tool_queues)
         o->tool_queues = (const char *const *)u->tool_queues;
     if (!o->tools_allowed)
@@ -106,7 +111,8 @@ static int read_member(struct mp_host_json *kept, mp_view key, mp_view value,
     } texts[] = {{"clientName", &kept->client_name},
                  {"clientVersion", &kept->client_version},
                  {"spillDir", &kept->spill_dir},
-                 {"helperDir", &kept->helper_dir}};
+                 {"helperDir", &kept->helper_dir},
+                 {"resultsDir", &kept->results_dir}};
 
     for (size_t i = 0; i < MP_COUNT(texts); i++)
         if (mp_view_equals(key, texts[i].name))
@@ -117,7 +123,7 @@ static int read_member(struct mp_host_json *kept, mp_view key, mp_view value,
         return read_level(value, &kept->log_level, err);
     return mp_fail(err, MCPLUG_ECONFIG,
                    "options: %.*s is unknown; there are clientName, clientVersion, "
-                   "pluginDirs, spillDir, helperDir and logLevel",
+                   "pluginDirs, spillDir, helperDir, resultsDir and logLevel",
                    mp_json_shown((const char *)key.data, key.len),
                    (const char *)key.data);
 }
@@ -144,6 +150,7 @@ int mp_host_options_fill(struct mcplug_options *o, struct mp_host_json *kept,
     o->client_version = o->client_version ? o->client_version : kept->client_version;
     o->spill_dir = o->spill_dir ? o->spill_dir : kept->spill_dir;
     o->helper_dir = o->helper_dir ? o->helper_dir : kept->helper_dir;
+    o->results_dir = o->results_dir ? o->results_dir : kept->results_dir;
     if (!o->plugin_dirs)
         o->plugin_dirs = (const char *const *)kept->plugin_dirs;
     o->json = NULL;
@@ -156,6 +163,7 @@ void mp_host_json_clear(struct mp_host_json *kept)
     mp_free(kept->client_version);
     mp_free(kept->spill_dir);
     mp_free(kept->helper_dir);
+    mp_free(kept->results_dir);
     mp_free_list((const char *const *)kept->plugin_dirs);
     memset(kept, 0, sizeof *kept);
 }

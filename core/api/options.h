@@ -12,7 +12,7 @@ int mp_server_options_fill(struct mcplug_server_options *o, mp_view entry,
                            struct mp_supervision *kept, struct mcplug_error *err);
 
 struct mp_host_json {
-    char *client_name, *client_version, *spill_dir, *helper_dir;
+    char *client_name, *client_version, *spill_dir, *helper_dir, *results_dir;
     char **plugin_dirs; /* NULL-ended */
     int32_t log_level;
 };

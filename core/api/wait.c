@@ -32,6 +32,9 @@ struct wait {
     mcplug_toolbox *box;
     size_t ready, failed;
     const struct mcplug_record *record;
+    mcplug_result *rendered;
+    const struct mcplug_render_options *render_options;
+    const mcplug_rendering *content;
 };
 
 static void wake(struct wait *w)
@@ -369,6 +372,38 @@ int mcplug_toolbox_call_wait(mcplug_toolbox *box, const char *name, const char *
         *out = w.record;
     else
         mcplug_record_unref(w.record);
+    return r;
+}
+
+static void on_content(void *arg, mcplug_call *call, const mcplug_rendering *content,
+                       const struct mcplug_error *why)
+{
+    struct wait *w = arg;
+    (void)call;
+    w->content = mcplug_rendering_ref(content);
+    finished(w, why);
+}
+
+static void start_render(struct wait *w)
+{
+    if (!mcplug_render(w->host, w->rendered, w->render_options, on_content, w, w->why))
+        not_started(w);
+}
+
+int mcplug_render_wait(mcplug *host, mcplug_result *result,
+                       const struct mcplug_render_options *options,
+                       const mcplug_rendering **out, struct mcplug_error *err)
+{
+    struct wait w = {.host = host,
+                     .start = start_render,
+                     .rendered = result,
+                     .render_options = options};
+
+    if (!out)
+        return mp_fail_null(err, "`out`");
+    int r = wait_for(&w, err);
+    if (r == MCPLUG_OK)
+        *out = w.content;
     return r;
 }
 

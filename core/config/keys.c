@@ -238,6 +238,44 @@ static void check_bytes(struct mp_entry *entry, const char *below, mp_view v)
     mp_free(text);
 }
 
+static void check_number(struct mp_entry *entry, const char *below, mp_view v,
+                         int64_t least, int64_t most, const char *what)
+{
+    int64_t n = 0;
+
+    if (!mp_view_int(v, &n) || n < least || n > most)
+        mp_entry_complain(entry, false, below, v, "expected %s, from %lld to %lld", what,
+                          (long long)least, (long long)most);
+}
+
+static void check_tokens(struct mp_entry *entry, const char *below, mp_view v)
+{
+    check_number(entry, below, v, 1, MP_OUTPUT_LIMIT, "a number of tokens");
+}
+
+static void check_percent(struct mp_entry *entry, const char *below, mp_view v)
+{
+    check_number(entry, below, v, 0, 90, "a percentage");
+}
+
+static void check_tool_tokens(struct mp_entry *entry, const char *below, mp_view v)
+{
+    struct mp_walk w = mp_walk_into(v);
+    mp_view name, item;
+    char path[320];
+
+    if (!mp_view_is_object(v))
+        mp_entry_expected(entry, below, v, "an object with numbers");
+    while (mp_view_is_object(v) && mp_walk_member(&w, &name, &item)) {
+        char *text = mp_view_strdup(name);
+        snprintf(path, sizeof path, "%s.%.128s", below, text ? text : "");
+        check_tokens(entry, path, item);
+        if (!text)
+            mp_entry_no_memory(entry);
+        mp_free(text);
+    }
+}
+
 /* Modules may offer more than the four, so only what looks like a slip is refused. */
 static void check_probe_name(struct mp_entry *entry, const char *below, mp_view v)
 {
@@ -358,7 +396,7 @@ static bool read_list(mp_view v, void *out)
            (is_map ? mp_walk_member(&w, &name, &item) : mp_walk_element(&w, &item))) {
         if (is_map && !(items[n++] = mp_view_strdup(name)))
             return false;
-        if (!(items[n++] = mp_view_strdup(item)))
+        if (!(items[n++] = mp_view_text(item)))
             return false;
     }
     return items != NULL;
@@ -401,6 +439,15 @@ static bool read_bytes(mp_view v, void *out)
     return read_amount("bytes", v, out);
 }
 
+static bool read_number(mp_view v, void *out)
+{
+    int64_t n = 0;
+
+    mp_view_int(v, &n);
+    *(uint32_t *)out = n > 0 ? (uint32_t)n : 0;
+    return true;
+}
+
 static bool read_timeouts(mp_view v, void *out)
 {
     struct mp_timeouts *timeouts = out;
@@ -421,6 +468,7 @@ static const struct mp_key_reader list = {read_list, clear_list};
 static const struct mp_key_reader flag = {read_flag, NULL};
 static const struct mp_key_reader duration = {read_time, NULL};
 static const struct mp_key_reader bytes = {read_bytes, NULL};
+static const struct mp_key_reader number = {read_number, NULL};
 static const struct mp_key_reader timeouts = {read_timeouts, NULL};
 
 /* ---- the table ---- */
@@ -466,6 +514,12 @@ const struct mp_key mp_keys[] = {
      .help = "the queue that its calls go through"},
     {"toolQueues", "map", check_named, INTO(list, tool_queues), OURS,
      .help = "queues of single tools"},
+    {"maxOutputTokens", "int", check_tokens, INTO(number, max_output_tokens), OURS,
+     .help = "how long its results may be for a model"},
+    {"toolMaxOutputTokens", "map", check_tool_tokens, INTO(list, tool_output_tokens),
+     OURS, .help = "the same of single tools"},
+    {"outputTail", "int", check_percent, INTO(number, output_tail), OURS,
+     .help = "percent of a cut text that are its end"},
 
     /* Settings that modules declare and check: those that the policy looks at, and those
      * whose names would hide them. */

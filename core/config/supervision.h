@@ -5,6 +5,8 @@
 
 #include "config/config.h"
 
+#define MP_OUTPUT_LIMIT 100000000 /* tokens of a result that may be asked for */
+
 struct mp_timeouts { /* 0: not set */
     uint32_t connect_ms;
     uint32_t request_ms;
@@ -20,9 +22,12 @@ struct mp_supervision {
     uint64_t idle_ms;            /* "idle", a duration; 0: never stopped for being idle */
     uint64_t max_spill;          /* "maxSpill", bytes; 0: as it is by default */
     char *queue;                 /* "queue"; NULL: none */
-    char **tool_queues;   /* "toolQueues": TOOL, QUEUE, TOOL, QUEUE .. NULL-ended; NULL */
-    char **tools_allowed; /* NULL-ended; NULL: all */
-    char **tools_denied;  /* NULL-ended; NULL: none */
+    char **tool_queues; /* "toolQueues": TOOL, QUEUE, TOOL, QUEUE .. NULL-ended; NULL */
+    uint32_t max_output_tokens; /* "maxOutputTokens"; 0: as it is by default */
+    uint32_t output_tail;       /* "outputTail", percent; 0: none */
+    char **tool_output_tokens;  /* "toolMaxOutputTokens": as tool_queues */
+    char **tools_allowed;       /* NULL-ended; NULL: all */
+    char **tools_denied;        /* NULL-ended; NULL: none */
 };
 
 /* Only for entries that are not broken. MCPLUG_ENOMEM. Clear in any case. */

@@ -45,6 +45,7 @@ static bool copy_options(mcplug_server *h, const struct mcplug_server_options *o
     h->name = mp_strdup(o->name ? o->name : h->service->name);
     bool ok = h->name && (h->o.queue || !o->queue);
     ok = copy_texts(&h->o.tool_queues, o->tool_queues) && ok;
+    ok = copy_texts(&h->o.tool_output_tokens, o->tool_output_tokens) && ok;
     ok = copy_texts(&h->o.tools_allowed, o->tools_allowed) && ok;
     ok = copy_texts(&h->o.tools_denied, o->tools_denied) && ok;
     return ok;
@@ -414,6 +415,7 @@ void mp_server_free(mcplug_server *h)
     mp_free(h->name);
     mp_free((char *)h->o.queue);
     mp_free_list(h->o.tool_queues);
+    mp_free_list(h->o.tool_output_tokens);
     mp_free_list(h->o.tools_allowed);
     mp_free_list(h->o.tools_denied);
     if (h->free_arg)

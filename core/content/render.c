@@ -1,0 +1,192 @@
+#include "content/render.h"
+
+#include "base/error.h"
+#include "base/links.h"
+#include "base/mem.h"
+#include "session/session.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+#define AT_ONCE ((size_t)1 << 16) /* bytes of a result that need no thread */
+
+struct mp_render {
+    struct mcplug_call base;
+    struct mp_renderer *renderer;
+    struct mp_render *next, **prev;
+    mcplug_result *result;
+    struct mp_content_rules rules; /* its strings are ours */
+    mcplug_render_fn *done;
+    void *arg;
+    struct mp_job job;
+    bool working; /* on a thread */
+    bool cancelled;
+    mcplug_rendering *content; /* once it is made */
+    struct mcplug_error why;
+    int r;
+};
+
+/* ---- the renderer ---- */
+
+static uint32_t tokens_of(const char *text)
+{
+    char *end;
+    unsigned long long n = text ? strtoull(text, &end, 10) : 0;
+    bool ok = text && text[0] >= '1' && text[0] <= '9' && !*end && n <= UINT32_MAX / 8;
+
+    return ok ? (uint32_t)n : MP_OUTPUT_TOKENS;
+}
+
+/* Only what says so turns files off. */
+static bool is_off(const char *text)
+{
+    static const char *const words[] = {"0", "false", "no", "off"};
+
+    for (size_t i = 0; text && i < MP_COUNT(words); i++)
+        if (strcasecmp(text, words[i]) == 0)
+            return true;
+    return false;
+}
+
+int mp_renderer_init(struct mp_renderer *r, struct mp_loop *loop, struct mp_events *log,
+                     const char *dir, struct mcplug_error *err)
+{
+    *r = (struct mp_renderer){.loop = loop, .log = log};
+    r->max_tokens = tokens_of(secure_getenv("MAX_MCP_OUTPUT_TOKENS"));
+    r->no_files = is_off(secure_getenv("ENABLE_MCP_LARGE_OUTPUT_FILES"));
+    r->store = mp_store_new(dir, 0, 0);
+    return r->store ? MCPLUG_OK : mp_fail_nomem(err);
+}
+
+void mp_renderer_clear(struct mp_renderer *r)
+{
+    mp_store_free(r->store);
+    r->store = NULL;
+}
+
+/* ---- one result ---- */
+
+static void render_free(struct mp_render *x)
+{
+    if (x->prev) {
+        mp_links_drop(x, next, prev);
+        x->renderer->under_way--;
+    }
+    mp_job_drop(x->renderer->loop, &x->job);
+    mcplug_result_unref(x->result);
+    mcplug_rendering_unref(x->content);
+    mp_free((char *)x->rules.server);
+    mp_free((char *)x->rules.tool);
+    mp_free((char *)x->rules.definition);
+    mcplug_call_unref(&x->base);
+}
+
+static void finish(struct mp_render *x)
+{
+    const struct mp_renderer *r = x->renderer;
+
+    x->base.cancel = NULL;
+    if (x->cancelled)
+        x->r = mp_fail(&x->why, MCPLUG_ECANCELED, "cancelled");
+    else if (x->r == MCPLUG_OK && x->content->warning)
+        mp_log(r->log, MCPLUG_LOG_WARN, "core", "tool '%s' of server \"%s\": %s",
+               x->rules.tool, x->rules.server, x->content->warning);
+    bool ok = x->r == MCPLUG_OK;
+    x->done(x->arg, &x->base, ok ? x->content : NULL, ok ? NULL : &x->why);
+    render_free(x);
+}
+
+static void make(void *arg)
+{
+    struct mp_render *x = arg;
+    x->r = mp_content_make(x->result, &x->rules, &x->content, &x->why);
+}
+
+static void on_made(void *arg, int status)
+{
+    struct mp_render *x = arg;
+
+    x->working = false;
+    if (status != MCPLUG_OK)
+        x->r = mp_fail(&x->why, status, "cannot be worked on by another thread");
+    finish(x);
+}
+
+/* What needs a thread and gets none is made here: a result is worth a pause. */
+static void on_job(struct mp_job *job)
+{
+    struct mp_render *x = MP_OF(job, struct mp_render, job);
+    size_t len;
+
+    mcplug_result_json(x->result, &len);
+    bool is_long = len > AT_ONCE || mcplug_result_spills(x->result);
+    if (!x->cancelled && is_long &&
+        mp_loop_work(x->renderer->loop, make, on_made, x) == MCPLUG_OK) {
+        x->working = true;
+        return;
+    }
+    if (!x->cancelled)
+        make(x);
+    finish(x);
+}
+
+/* A thread can't be stopped; what it makes is dropped. */
+static void cancel(mcplug_call *call)
+{
+    MP_OF(call, struct mp_render, base)->cancelled = true;
+}
+
+void mp_renderer_end(struct mp_renderer *r)
+{
+    for (struct mp_render *x = r->renders; x; x = x->next)
+        cancel(&x->base);
+}
+
+static bool take_rules(struct mp_render *x, const struct mcplug_render_options *o)
+{
+    struct mp_content_rules *rules = &x->rules;
+    const struct mp_renderer *r = x->renderer;
+
+    rules->server = mp_strdup(o->server ? o->server : "");
+    rules->tool = mp_strdup(o->tool ? o->tool : "");
+    rules->definition = o->definition ? mp_strdup(o->definition) : NULL;
+    rules->max_tokens = o->max_tokens ? o->max_tokens : r->max_tokens;
+    rules->tail = o->tail < 100 ? o->tail : 99;
+    rules->count = o->count;
+    rules->count_arg = o->count_arg;
+    rules->store = o->no_files || r->no_files ? NULL : r->store;
+    if (!rules->server || !rules->tool || (o->definition && !rules->definition))
+        return false;
+    rules->whole = o->whole || strcmp(rules->server, "ide") == 0;
+    return true;
+}
+
+mcplug_call *mp_render(struct mp_renderer *r, mcplug_result *result,
+                       const struct mcplug_render_options *options, bool in_toolbox,
+                       mcplug_render_fn *done, void *arg, struct mcplug_error *err)
+{
+    struct mp_render *x = mp_alloc(sizeof *x);
+
+    if (!x) {
+        mp_fail_nomem(err);
+        return NULL;
+    }
+    atomic_init(&x->base.refs, 1);
+    x->base.cancel = cancel;
+    x->base.loop = r->loop;
+    x->renderer = r;
+    x->result = mcplug_result_ref(result);
+    x->rules.in_toolbox = in_toolbox;
+    x->done = done;
+    x->arg = arg;
+    mp_error_init(&x->why);
+    if (!take_rules(x, options)) {
+        mp_fail_nomem(err);
+        render_free(x);
+        return NULL;
+    }
+    mp_links_push(r->renders, x, next, prev);
+    r->under_way++;
+    mp_job_defer(r->loop, &x->job, on_job);
+    return &x->base;
+}

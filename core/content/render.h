@@ -1,0 +1,32 @@
+/* Making contents beside the loop: short results at the end of the turn, long ones on a
+ * thread of the pool. [loop] */
+#ifndef MP_CONTENT_RENDER_H
+#define MP_CONTENT_RENDER_H
+
+#include "content/content.h"
+#include "base/event.h"
+#include "loop/loop.h"
+
+struct mp_renderer { /* of a host */
+    struct mp_loop *loop;
+    struct mp_events *log;
+    struct mp_store *store;
+    uint32_t max_tokens; /* without a limit of its own */
+    bool no_files;       /* the user wants none */
+    unsigned under_way;
+    struct mp_render *renders;
+};
+
+/* Reads the environment. `dir` is for results; NULL: the usual one. MCPLUG_ENOMEM */
+int mp_renderer_init(struct mp_renderer *r, struct mp_loop *loop, struct mp_events *log,
+                     const char *dir, struct mcplug_error *err);
+/* Cancels all; `under_way` is 0 when they have ended. */
+void mp_renderer_end(struct mp_renderer *r);
+void mp_renderer_clear(struct mp_renderer *r);
+
+/* As mcplug_render(), with options that were taken. */
+mcplug_call *mp_render(struct mp_renderer *r, mcplug_result *result,
+                       const struct mcplug_render_options *options, bool in_toolbox,
+                       mcplug_render_fn *done, void *arg, struct mcplug_error *err);
+
+#endif
