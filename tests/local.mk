@@ -148,6 +148,7 @@ unit_tests = \
 	tests/unit/toolbox_instructions \
 	tests/unit/toolbox_nomem \
 	tests/unit/toolbox_remove \
+	tests/unit/toolbox_results \
 	tests/unit/toolbox_toolbox \
 	tests/unit/toolbox_use \
 	tests/unit/toolbox_wait \

@@ -20,7 +20,8 @@ mcplug_toolbox *mcplug_toolbox_new(mcplug *host,
         return NULL;
     o.struct_size = sizeof o;
     mp_pull_fill_toolbox(&host->pull, &o);
-    return mp_toolbox_new(&host->registry, &host->boxes, &o, host->batch, err);
+    return mp_toolbox_new(&host->registry, &host->renderer, &host->boxes, &o, host->batch,
+                          err);
 }
 
 int mcplug_toolbox_add(mcplug_toolbox *box, const char *name,

@@ -4,6 +4,11 @@
 #include "base/links.h"
 #include "base/mem.h"
 
+#include <mcplug/admin.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
 /* One call of a tool by its name in the box. */
 struct mp_use {
     struct mcplug_call base;
@@ -11,11 +16,14 @@ struct mp_use {
     struct mp_use *next, **prev;
     struct mp_box_server *member; /* NULL: list-resources, of all */
     bool is_own, cancelled;
-    mcplug_call *call; /* of the server; NULL: answered by ourselves */
+    mcplug_call *call; /* what is under way: of the server, or of the content after it;
+                          NULL: answered by ourselves */
     struct mp_job job;
-    struct mcplug_error failure;
-    mp_message *answer; /* our own */
+    struct mcplug_error failure; /* of our own answer */
+    mp_message *answer;          /* our own */
     uint64_t began_at;
+    char *arguments; /* of our own tools that need a thread */
+    bool searches;
 
     mcplug_record_fn *done;
     void *arg;
@@ -37,17 +45,16 @@ static void use_free(struct mp_use *use)
     mp_job_drop(use->box->registry->o.loop, &use->job);
     mp_message_unref(use->answer);
     mcplug_record_unref(use->record);
+    mp_free(use->arguments);
     mcplug_call_unref(&use->base);
 }
 
-static void finish(struct mp_use *use, mcplug_result *result,
-                   const struct mp_event_call *ended)
+static void finish(struct mp_use *use)
 {
     struct mcplug_toolbox *box = use->box;
     struct mcplug_record *r = use->record;
 
     use->base.cancel = NULL;
-    mp_record_fill(r, result, ended, use->cancelled);
     if (r->code_index)
         mp_log(box->registry->o.log, MCPLUG_LOG_VERBOSE, "core",
                "code index %s used by tool '%s': %s", r->code_index, r->tool,
@@ -59,24 +66,115 @@ static void finish(struct mp_use *use, mcplug_result *result,
     mp_toolbox_settle(box);
 }
 
+/* What cancelling it ended meanwhile has no text. */
+static void on_rendered(void *arg, mcplug_call *call, const mcplug_rendering *content,
+                        const struct mcplug_error *why)
+{
+    struct mp_use *use = arg;
+    struct mcplug_toolbox *box = use->box;
+    (void)call;
+
+    use->call = NULL;
+    mp_record_content(use->record, content, why);
+    if (use->cancelled) {
+        use->record->result = "";
+        use->record->result_len = 0;
+    } else if (why && why->code == MCPLUG_EPROTO) {
+        char source[MCPLUG_NAME_MAX + 5];
+        snprintf(source, sizeof source, "mcp:%s", use->record->server);
+        mp_log(box->registry->o.log, MCPLUG_LOG_ERROR, source, "%s", why->text);
+    }
+    if (content && content->stored && !box->has_stored) {
+        box->has_stored = true;
+        mp_toolbox_changed(box);
+    }
+    finish(use);
+}
+
+/* What a tool's definition says of its results, if it does. give; NULL: nothing, or no
+ * memory */
+static char *definition(const struct mp_use *use)
+{
+    mcplug_list *list =
+        use->is_own || use->member->is_leaving ? NULL : use->member->lists[0];
+    ptrdiff_t i = list ? mcplug_list_find(list, use->record->tool) : -1;
+    size_t len = 0;
+    const char *json = i < 0 ? NULL : mcplug_list_item(list, (size_t)i, &len);
+
+    bool says = json && (memmem(json, len, "\"outputSchema\"", 14) ||
+                         memmem(json, len, "/maxResultSizeChars\"", 20));
+    return says ? mp_strndup(json, len) : NULL;
+}
+
+/* The limit of that tool, of its server, or of the toolbox. */
+static uint32_t max_tokens(const struct mp_use *use)
+{
+    const struct mcplug_server_options *o = use->member ? &use->member->server->o : NULL;
+
+    for (size_t i = 0; o && o->tool_output_tokens && o->tool_output_tokens[i]; i += 2)
+        if (o->tool_output_tokens[i + 1] &&
+            strcmp(o->tool_output_tokens[i], use->record->tool) == 0)
+            return (uint32_t)strtoul(o->tool_output_tokens[i + 1], NULL, 10);
+    return o && o->max_output_tokens ? o->max_output_tokens : use->box->o.max_tokens;
+}
+
+/* What our own tools read from files is never stored again. The server may go while it is
+ * worked on. */
+static void render(struct mp_use *use, mcplug_result *result)
+{
+    const struct mcplug_toolbox_options *b = &use->box->o;
+    char *says = definition(use);
+    struct mcplug_render_options o = {
+        .server = use->record->server,
+        .tool = use->record->tool,
+        .definition = says,
+        .max_tokens = max_tokens(use),
+        .tail = use->member ? use->member->server->o.output_tail : 0,
+        .no_files = b->no_files,
+        .whole = use->arguments != NULL,
+        .count = b->count,
+        .count_arg = b->arg,
+    };
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+
+    use->call = mp_render(use->box->renderer, result, &o, true, on_rendered, use, &why);
+    mp_free(says);
+    use->member = NULL;
+    if (!use->call)
+        on_rendered(use, NULL, NULL, &why);
+}
+
+static void ended(struct mp_use *use, mcplug_result *result,
+                  const struct mp_event_call *how)
+{
+    use->call = NULL;
+    mp_record_fill(use->record, result, how, use->cancelled);
+    if (result && !how->why)
+        render(use, result);
+    else
+        finish(use);
+}
+
 static void on_done(void *arg, mcplug_call *call, mcplug_result *result,
                     const struct mcplug_error *why)
 {
-    struct mp_event_call ended = {0};
-    mp_pending_call_end(call, result, why, &ended);
-    finish(arg, result, &ended);
+    struct mp_event_call how = {0};
+    mp_pending_call_end(call, result, why, &how);
+    ended(arg, result, &how);
 }
 
 static void on_job(struct mp_job *job)
 {
     struct mp_use *use = MP_OF(job, struct mp_use, job);
-    bool failed = use->failure.code != MCPLUG_OK; /* it was cancelled meanwhile */
-    struct mp_event_call ended = {
-        .outcome = failed ? MP_CANCELLED : MP_OK,
+    bool failed = use->failure.code != MCPLUG_OK; /* or cancelled meanwhile */
+    struct mp_event_call how = {
+        .outcome = !failed          ? MP_OK
+                   : use->cancelled ? MP_CANCELLED
+                                    : MP_TRANSPORT_ERROR,
         .why = failed ? &use->failure : NULL,
         .latency_ms = mp_loop_now(use->box->registry->o.loop) - use->began_at,
     };
-    finish(use, failed ? NULL : use->answer, &ended);
+    ended(use, failed ? NULL : use->answer, &how);
 }
 
 static void cancel(mcplug_call *call)
@@ -86,7 +184,7 @@ static void cancel(mcplug_call *call)
     use->cancelled = true;
     if (use->call)
         mcplug_cancel(use->call);
-    else
+    else if (!use->arguments) /* which a thread works on */
         mp_fail(&use->failure, MCPLUG_ECANCELED, "cancelled");
 }
 
@@ -113,14 +211,21 @@ static void on_progress_json(void *arg, mcplug_call *call, const char *params, s
 
 /* ---- the beginning ---- */
 
+static const char *kind_of(const struct mp_use *use, const char *tool)
+{
+    bool is_result = strcmp(tool, mp_own_names[MP_READ_RESULT]) == 0 ||
+                     strcmp(tool, mp_own_names[MP_SEARCH_RESULT]) == 0;
+
+    return !use->is_own ? "mcp" : is_result ? "mcp_result" : "mcp_resource";
+}
+
 /* Who is called is known: there is a record for what becomes of it. */
 static int begin_record(struct mp_use *use, const char *tool, struct mcplug_error *err)
 {
     const char *server = use->member ? use->member->name : "";
     const char *space = mp_names_namespace(use->box->names, server);
 
-    use->record = mp_record_new(use->is_own ? "mcp_resource" : "mcp", space ? space : "",
-                                server, tool);
+    use->record = mp_record_new(kind_of(use, tool), space ? space : "", server, tool);
     return use->record ? MCPLUG_OK : mp_fail_nomem(err);
 }
 
@@ -133,6 +238,19 @@ static int check_arguments(const char *arguments, struct mcplug_error *err)
 {
     mp_view text = mp_text(arguments);
     return text.len ? mp_frame_object(&text, "arguments", err) : MCPLUG_OK;
+}
+
+/* take `out`, a CallToolResult */
+static int take_answer(struct mp_use *use, struct mp_str *out, struct mcplug_error *err)
+{
+    size_t len = out->len;
+    char *text = mp_str_take(out);
+
+    use->answer = text ? mp_message_new(text, len, text) : NULL;
+    if (!use->answer)
+        return mp_fail_nomem(err);
+    mp_message_expose(use->answer, (struct mp_span){0, len});
+    return MCPLUG_OK;
 }
 
 /* Answered here and now, told later. */
@@ -148,15 +266,8 @@ static int list_resources(struct mp_use *use, const char *arguments,
                              : begin_record(use, mp_own_names[MP_LIST_RESOURCES], err);
     if (r == MCPLUG_OK)
         r = mp_resources_list(use->box, server ? server : "", &out, err);
-    if (r == MCPLUG_OK) {
-        size_t len = out.len;
-        char *text = mp_str_take(&out);
-        use->answer = text ? mp_message_new(text, len, text) : NULL;
-        if (use->answer)
-            mp_message_expose(use->answer, (struct mp_span){0, len});
-        else
-            r = mp_fail_nomem(err);
-    }
+    if (r == MCPLUG_OK)
+        r = take_answer(use, &out, err);
     mp_str_clear(&out);
     mp_free(server);
     if (r == MCPLUG_OK)
@@ -197,6 +308,48 @@ static int read_resource(struct mp_use *use, const char *arguments,
     return r;
 }
 
+/* ---- results in files ---- */
+
+static void read_file(void *arg)
+{
+    struct mp_use *use = arg;
+    const struct mp_renderer *r = use->box->renderer;
+    uint32_t limit = use->box->o.max_tokens ? use->box->o.max_tokens : r->max_tokens;
+    struct mp_str out;
+
+    mp_str_init(&out, MP_FRAME_MAX);
+    if (mp_results_answer(mp_store_dir(r->store), use->searches, use->arguments,
+                          (size_t)limit * 2, &out, &use->failure) == MCPLUG_OK)
+        take_answer(use, &out, &use->failure);
+    mp_str_clear(&out);
+}
+
+static void on_read(void *arg, int status)
+{
+    struct mp_use *use = arg;
+
+    if (status != MCPLUG_OK || use->cancelled)
+        mp_fail(&use->failure, use->cancelled ? MCPLUG_ECANCELED : status, "cancelled");
+    on_job(&use->job);
+}
+
+static int read_stored(struct mp_use *use, const struct mp_tool *tool,
+                       const char *arguments, struct mcplug_error *err)
+{
+    int r = begin_record(use, mp_own_names[tool->index], err);
+
+    use->searches = tool->index == MP_SEARCH_RESULT;
+    use->arguments = mp_strdup(arguments ? arguments : "{}");
+    if (r == MCPLUG_OK && !use->arguments)
+        r = mp_fail_nomem(err);
+    if (r == MCPLUG_OK) {
+        r = mp_loop_work(use->box->registry->o.loop, read_file, on_read, use);
+        if (r != MCPLUG_OK)
+            mp_fail(err, r, "no thread can be started");
+    }
+    return r;
+}
+
 static int start(struct mp_use *use, const struct mp_tool *tool, const char *arguments,
                  const struct mcplug_call_options *given, struct mcplug_error *err)
 {
@@ -216,6 +369,8 @@ static int start(struct mp_use *use, const struct mp_tool *tool, const char *arg
         return r;
     if (use->is_own && tool->index == MP_LIST_RESOURCES)
         return list_resources(use, arguments, err);
+    if (use->is_own && tool->index >= MP_READ_RESULT)
+        return read_stored(use, tool, arguments, err);
     if (use->is_own)
         return read_resource(use, arguments, &o, err);
     r = begin_record(use, mcplug_list_name(tool->member->lists[0], tool->index), err);

@@ -439,19 +439,6 @@ static void add_description(struct mp_str *out, const char *name, mp_view tool)
     mp_str_add_json(out, name, strlen(name));
 }
 
-/* Is it for the user interface of the server alone? */
-static bool is_hidden(mp_view tool)
-{
-    mp_view visible = mp_view_path(tool, "_meta/ui/visibility");
-    struct mp_walk w = mp_walk_into(visible);
-    mp_view item;
-
-    while (mp_view_is_array(visible) && mp_walk_element(&w, &item))
-        if (mp_view_equals(item, "model"))
-            return false;
-    return mp_view_is_array(visible);
-}
-
 size_t mp_format_max(size_t len)
 {
     return len * (MP_FORMAT_WORK + 2) + 1024;
@@ -463,8 +450,6 @@ enum mp_formatted mp_format_tool(struct mp_str *out, enum mcplug_format format,
     mp_view schema = mp_view_get(tool, "inputSchema");
     bool plain_keys = format == MCPLUG_FORMAT_ANTHROPIC;
 
-    if (is_hidden(tool))
-        return MP_FORMAT_UNFIT;
     mp_str_adds(out, format == MCPLUG_FORMAT_OPENAI ? "{\"type\":\"function\","
                                                       "\"function\":{\"name\":"
                      : format == MCPLUG_FORMAT_OPENAI_RESPONSES

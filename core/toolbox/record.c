@@ -12,59 +12,11 @@
 struct own {
     struct mcplug_record record;
     atomic_uint refs;
-    struct mp_str text, json;
+    struct mp_str json;
     struct mp_str copy_json; /* of a copy that a program made, and may have changed */
     struct mcplug_error why;
     char names[]; /* namespace, server, tool */
 };
-
-/* ---- the text of a result ---- */
-
-static void add_line(struct mp_str *out, mp_view text)
-{
-    if (!text.len)
-        return;
-    if (out->len)
-        mp_str_addc(out, '\n');
-    mp_str_add_view(out, text);
-}
-
-/* A model has to know that it does not see all. */
-static void add_cuts(struct mp_str *out, const mcplug_result *result)
-{
-    uint64_t size = 0;
-    size_t n = mcplug_result_spills(result);
-
-    for (size_t i = 0; i < n; i++) {
-        struct mcplug_spill spill = {.struct_size = sizeof spill};
-        if (mcplug_result_spill(result, i, &spill) == MCPLUG_OK)
-            size += spill.size;
-    }
-    if (n)
-        mp_str_addf(out, "%s[Cut short: %llu bytes in all.]", out->len ? "\n" : "",
-                    (unsigned long long)size);
-}
-
-bool mp_record_text(const mcplug_result *from, struct mp_str *out)
-{
-    struct mcplug_block block = {.struct_size = sizeof block};
-    mp_view part;
-    enum mcplug_answer answer = mcplug_result_answer(from, &part);
-
-    if (answer == MCPLUG_ANSWER_TEXT) {
-        add_line(out, part);
-    } else if (answer == MCPLUG_ANSWER_BLOCKS) {
-        size_t len;
-        const char *json = mcplug_result_json(from, &len);
-        while (mcplug_block_next(&part, &block))
-            add_line(out, block.text);
-        part = mp_view_get(mp_bytes(json, len), "structuredContent");
-    }
-    if (answer != MCPLUG_ANSWER_TEXT && !out->len && part.len)
-        mp_str_add(out, part.data, part.len);
-    add_cuts(out, from);
-    return !out->failed;
-}
 
 /* ---- life ---- */
 
@@ -85,7 +37,6 @@ struct mcplug_record *mp_record_new(const char *kind, const char *name_space,
         return NULL;
     char *at = own->names;
     atomic_init(&own->refs, 1);
-    mp_str_init(&own->text, MP_FRAME_MAX);
     mp_str_init(&own->json, MP_FRAME_MAX);
     mp_str_init(&own->copy_json, MP_FRAME_MAX);
     own->record = (struct mcplug_record){.struct_size = sizeof own->record,
@@ -110,17 +61,50 @@ void mp_record_fill(struct mcplug_record *r, mcplug_result *result,
         r->why = &own->why;
     }
     r->ok = ended->outcome == MP_OK;
-    if (ended->outcome == MP_CANCELLED && cancelled) {
+    if (ended->outcome == MP_CANCELLED && cancelled)
         r->result = "";
-    } else if (r->why) {
+    else if (r->why)
         r->result = r->why->text;
-    } else if (!r->ok) {
-        r->result = ended->failure; /* of the result */
-    } else {
-        r->ok = mp_record_text(result, &own->text);
-        r->result = !r->ok ? "out of memory" : own->text.data ? own->text.data : "";
+    else
+        r->result = r->ok ? "" : ended->failure; /* of the result */
+    r->result_len = strlen(r->result);
+}
+
+/* A result that is in a file is not kept in memory as well. */
+static void forget_stored(struct mcplug_record *r, const char *path)
+{
+    struct mp_str json;
+
+    mp_str_init(&json, 8192);
+    mp_str_adds(&json, "{\"stored\":");
+    mp_str_add_json(&json, path, strlen(path));
+    mp_str_addc(&json, '}');
+    mp_message *small = json.failed ? NULL : mp_message_new(json.data, json.len, NULL);
+    if (small) {
+        mp_message_expose(small, (struct mp_span){0, json.len});
+        mcplug_result_unref(r->extras);
+        r->extras = small;
     }
-    r->result_len = r->ok ? own->text.len : strlen(r->result);
+    mp_str_clear(&json);
+}
+
+void mp_record_content(struct mcplug_record *r, const mcplug_rendering *content,
+                       const struct mcplug_error *why)
+{
+    struct own *own = r->own;
+
+    r->content = mcplug_rendering_ref(content);
+    if (why && r->ok) {
+        mp_error_copy(&own->why, why);
+        r->why = &own->why;
+        r->ok = 0;
+        r->result = own->why.text;
+        r->result_len = strlen(r->result);
+    } else if (r->ok) {
+        r->result = mcplug_rendering_text(content, &r->result_len);
+    }
+    if (r->ok && content->stored)
+        forget_stored(r, content->stored);
 }
 
 const struct mcplug_record *mcplug_record_ref(const struct mcplug_record *record)
@@ -138,7 +122,7 @@ void mcplug_record_unref(const struct mcplug_record *record)
     if (!own || atomic_fetch_sub_explicit(&own->refs, 1, memory_order_acq_rel) != 1)
         return;
     mcplug_result_unref(own->record.extras);
-    mp_str_clear(&own->text);
+    mcplug_rendering_unref(own->record.content);
     mp_str_clear(&own->json);
     mp_str_clear(&own->copy_json);
     mp_free(own);

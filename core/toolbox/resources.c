@@ -2,22 +2,6 @@
 
 #include "base/error.h"
 
-const char *const mp_own_names[MP_OWN_TOOLS] = {"list-resources", "read-resource"};
-
-const char *const mp_own_tools[MP_OWN_TOOLS] = {
-    "{\"name\":\"list-resources\",\"description\":\"Lists the resources that servers "
-    "have: for each the server, the URI, and its "
-    "description.\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"server\":{"
-    "\"type\":\"string\",\"description\":\"Only resources of this "
-    "server.\"}}},\"annotations\":{\"readOnlyHint\":true}}",
-    "{\"name\":\"read-resource\",\"description\":\"Reads one resource of a "
-    "server.\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"server\":{\"type\":"
-    "\"string\",\"description\":\"The name of the server, as list-resources shows "
-    "it.\"},\"uri\":{\"type\":\"string\",\"description\":\"The URI of the "
-    "resource.\"}},\"required\":[\"server\",\"uri\"]},\"annotations\":{\"readOnlyHint\":"
-    "true}}",
-};
-
 /* The resource as it came, and whose it is. */
 static void add_item(struct mp_str *out, const char *server, mp_view item)
 {

@@ -65,6 +65,8 @@ static uint64_t hash_all(struct mcplug_toolbox *box)
         if (hash != before) /* one that has nothing may come and go */
             hash_bytes(&hash, m->name, strlen(m->name));
     }
+    if (box->has_stored)
+        hash_bytes(&hash, "stored", 6);
     return hash;
 }
 
@@ -80,7 +82,7 @@ static void tell_changed(struct mp_job *job)
     box->o.changed(box->o.arg, box);
 }
 
-static void is_old(struct mcplug_toolbox *box)
+void mp_toolbox_changed(struct mcplug_toolbox *box)
 {
     box->is_old = true;
     if (!box->freeing)
@@ -95,7 +97,7 @@ static void on_state(void *arg, mcplug_server *server, enum mcplug_state state,
     (void)server;
 
     if (state == MCPLUG_STATE_READY)
-        is_old(box);
+        mp_toolbox_changed(box);
     if (box->o.state)
         box->o.state(box->o.arg, box, m->name, state, why);
     if (!box->freeing && !m->is_leaving)
@@ -108,7 +110,7 @@ static void on_changed(void *arg, mcplug_server *server, int kind, const char *u
     (void)server;
     (void)kind;
     if (!uri)
-        is_old(m->box);
+        mp_toolbox_changed(m->box);
 }
 
 static void on_logged(void *arg, mcplug_server *server, const char *params, size_t len)
@@ -193,7 +195,7 @@ void mp_toolbox_added(struct mp_box_server *m, mcplug_server *server)
     m->server = server;
     m->index = box->n_members;
     box->members[box->n_members++] = m;
-    is_old(box);
+    mp_toolbox_changed(box);
 }
 
 /* ---- tools ---- */
@@ -262,17 +264,18 @@ static bool is_taken(const struct mcplug_toolbox *box, const char *name)
     return false;
 }
 
-/* Our own, once one of the servers has resources. */
+/* Our own, once one of the servers has resources, and a result was stored. */
 static void add_own(struct mcplug_toolbox *box)
 {
-    bool wanted = false;
+    bool has_resources = false;
 
     for (size_t i = 0; i < box->n_members; i++) {
         const mcplug_list *list = box->members[i]->lists[2];
-        wanted = wanted || (list && mcplug_list_count(list));
+        has_resources = has_resources || (list && mcplug_list_count(list));
     }
-    for (size_t i = 0; wanted && i < MP_OWN_TOOLS; i++) {
-        if (is_taken(box, mp_own_names[i]))
+    for (size_t i = 0; i < MP_OWN_TOOLS; i++) {
+        bool wanted = i >= MP_READ_RESULT ? box->has_stored : has_resources;
+        if (!wanted || is_taken(box, mp_own_names[i]))
             continue;
         box->tools[box->n_tools++] =
             (struct mp_tool){.name = mp_own_names[i], .index = i};
@@ -317,6 +320,21 @@ static void drop_doubles(struct mcplug_toolbox *box)
     }
 }
 
+/* Is it for the user interface of the server alone? */
+static bool is_hidden(const mcplug_list *list, size_t i)
+{
+    size_t len;
+    const char *tool = mcplug_list_item(list, i, &len);
+    mp_view visible = mp_view_path(mp_bytes(tool, len), "_meta/ui/visibility");
+    struct mp_walk w = mp_walk_into(visible);
+    mp_view item;
+
+    while (mp_view_is_array(visible) && mp_walk_element(&w, &item))
+        if (mp_view_equals(item, "model"))
+            return false;
+    return mp_view_is_array(visible);
+}
+
 static void add_tools(struct mcplug_toolbox *box, struct mp_box_server *m)
 {
     size_t count = m->lists[0] ? mcplug_list_count(m->lists[0]) : 0;
@@ -324,7 +342,7 @@ static void add_tools(struct mcplug_toolbox *box, struct mp_box_server *m)
     for (size_t i = 0; i < count; i++) {
         const char *name =
             mp_names_of(box->names, m->name, mcplug_list_name(m->lists[0], i));
-        if (name)
+        if (name && !is_hidden(m->lists[0], i))
             box->tools[box->n_tools++] =
                 (struct mp_tool){.name = name, .member = m, .index = i};
     }
@@ -566,7 +584,8 @@ const char *mcplug_toolbox_instructions(mcplug_toolbox *box)
 
 /* ---- life ---- */
 
-struct mcplug_toolbox *mp_toolbox_new(struct mp_registry *r, struct mcplug_toolbox **list,
+struct mcplug_toolbox *mp_toolbox_new(struct mp_registry *r, struct mp_renderer *renderer,
+                                      struct mcplug_toolbox **list,
                                       const struct mcplug_toolbox_options *options,
                                       unsigned batch, struct mcplug_error *err)
 {
@@ -581,6 +600,7 @@ struct mcplug_toolbox *mp_toolbox_new(struct mp_registry *r, struct mcplug_toolb
         return NULL;
     }
     box->registry = r;
+    box->renderer = renderer;
     box->o.batch = box->o.batch ? box->o.batch : batch;
     if (box->o.batch > MCPLUG_BATCH_MAX)
         box->o.batch = MCPLUG_BATCH_MAX;
@@ -671,7 +691,7 @@ int mcplug_toolbox_remove(struct mcplug_toolbox *box, const char *server,
     m->closed = closed;
     m->closed_arg = arg;
     mp_warm_removed(box, index);
-    is_old(box);
+    mp_toolbox_changed(box);
     mcplug_close(m->server, on_left, m);
     return MCPLUG_OK;
 }

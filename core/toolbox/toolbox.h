@@ -4,7 +4,9 @@
  *   warm.c          starting all of them, some at a time
  *   box_call.c      calling one
  *   record.c        what is told of a call
- *   resources.c     the two tools of our own
+ *   own.c           the tools of our own
+ *   resources.c     those about resources
+ *   results.c       those about results in files
  *   instructions.c  what the model is told
  *   formats.c       tools as the APIs of models want them
  */
@@ -12,6 +14,7 @@
 #define MP_TOOLBOX_TOOLBOX_H
 
 #include "base/batch.h"
+#include "content/render.h"
 #include "registry/names.h"
 #include "registry/registry.h"
 
@@ -55,6 +58,7 @@ struct mp_warm_up { /* somebody who waits for it */
 
 struct mcplug_toolbox {
     struct mp_registry *registry;
+    struct mp_renderer *renderer;
     struct mcplug_toolbox *next, **prev; /* in the host's list */
     struct mcplug_toolbox_options o;
     struct mp_names *names;
@@ -68,6 +72,7 @@ struct mcplug_toolbox {
     size_t n_tools;
     bool is_old;     /* and has to be made anew */
     bool is_partial; /* there was no memory for all of it */
+    bool has_stored; /* a result, which our own tools read */
     char *instructions;
     struct mp_array {
         char *json; /* NULL until asked for */
@@ -95,7 +100,8 @@ struct mcplug_toolbox {
     ((box) ? mp_loop_check((box)->registry->o.loop, err) : mp_fail_null(err, "`box`"))
 
 /* It is put into `list`, and leaves it when nothing of it is left. */
-struct mcplug_toolbox *mp_toolbox_new(struct mp_registry *r, struct mcplug_toolbox **list,
+struct mcplug_toolbox *mp_toolbox_new(struct mp_registry *r, struct mp_renderer *renderer,
+                                      struct mcplug_toolbox **list,
                                       const struct mcplug_toolbox_options *options,
                                       unsigned batch, struct mcplug_error *err);
 int mp_toolbox_begin(struct mcplug_toolbox *box, const char *name,
@@ -104,6 +110,8 @@ int mp_toolbox_begin(struct mcplug_toolbox *box, const char *name,
 void mp_toolbox_added(struct mp_box_server *m, mcplug_server *server);
 struct mp_box_server *mp_toolbox_member(const struct mcplug_toolbox *box,
                                         const char *name);
+/* There may be other tools than before: they are looked at again, and it is told. */
+void mp_toolbox_changed(struct mcplug_toolbox *box);
 /* What tools there are now, in the order of the servers; without memory, fewer. */
 void mp_toolbox_rebuild(struct mcplug_toolbox *box);
 const struct mp_tool *mp_toolbox_find(struct mcplug_toolbox *box, const char *name);
@@ -132,29 +140,45 @@ void mp_uses_cancel(struct mcplug_toolbox *box);
 
 /* ---- record.c ---- */
 
-/* The text of a result for a model: all text there is, joined by newlines; else the
- * structured content. Adds it, and a word on what is cut short. */
-bool mp_record_text(const mcplug_result *result, struct mp_str *out);
 /* give: mcplug_record_unref. An empty one, which copies what it is given; NULL: no
  * memory. */
 struct mcplug_record *mp_record_new(const char *kind, const char *name_space,
                                     const char *server, const char *tool);
 /* The call has ended; it had been cancelled by its caller, or not. Nothing that is in the
- * record belongs to others after this. */
+ * record belongs to others after this. What an answer is to a model is still to come. */
 void mp_record_fill(struct mcplug_record *record, mcplug_result *result,
                     const struct mp_event_call *ended, bool cancelled);
+/* Here it is; or why there is none. */
+void mp_record_content(struct mcplug_record *record, const mcplug_rendering *content,
+                       const struct mcplug_error *why);
 /* The index of code that a server of that name is known to be; NULL: none. */
 const char *mp_code_index(const char *server);
 
-/* ---- resources.c ---- */
+/* ---- own.c ---- */
 
-enum { MP_LIST_RESOURCES, MP_READ_RESOURCE, MP_OWN_TOOLS };
+enum {
+    MP_LIST_RESOURCES,
+    MP_READ_RESOURCE,
+    MP_READ_RESULT,
+    MP_SEARCH_RESULT,
+    MP_OWN_TOOLS
+};
 extern const char *const mp_own_names[MP_OWN_TOOLS];
 extern const char *const mp_own_tools[MP_OWN_TOOLS]; /* as JSON */
+
+/* ---- resources.c ---- */
+
 /* What list-resources answers: adds a CallToolResult. MCPLUG_EINVAL: there is no such
  * server; "" is all of them. */
 int mp_resources_list(struct mcplug_toolbox *box, const char *server, struct mp_str *out,
                       struct mcplug_error *err);
+
+/* ---- results.c ---- */
+
+/* Adds a CallToolResult: what read_result, or search_result, answers, in at most `most`
+ * bytes of text. It reads files, and blocks. [any] */
+int mp_results_answer(const char *dir, bool search, const char *arguments, size_t most,
+                      struct mp_str *out, struct mcplug_error *err);
 
 /* ---- formats.c ---- */
 
@@ -176,7 +200,7 @@ void mp_quote_description(struct mp_str *out, mp_view string);
 
 enum mp_formatted {
     MP_FORMATTED,
-    MP_FORMAT_UNFIT, /* not meant for models, or requires a name that they do not take */
+    MP_FORMAT_UNFIT, /* requires a name that models do not take */
     MP_FORMAT_TOO_COSTLY,
     MP_FORMAT_TOO_DEEP,
 };

@@ -3,7 +3,9 @@
  * What a host with thirty servers gives to its model: the tools of all of them, each
  * under a name of its own (mcp__SERVER__TOOL: letters, digits and _, 64 characters at
  * most), called by these names; and instructions. A server that has resources adds two
- * tools of our own, once for all servers, called list-resources and read-resource.
+ * tools of our own, once for all servers, called list-resources and read-resource; the
+ * first result that is stored in a file adds read_result and search_result. Tools that
+ * are meant for user interfaces alone are left out.
  */
 #ifndef MCPLUG_TOOLBOX_H
 #define MCPLUG_TOOLBOX_H
@@ -36,6 +38,11 @@ struct mcplug_toolbox_options {
                    size_t len);
     /* For `arg`: when the toolbox has been freed, before `freed`. */
     void (*free_arg)(void *arg);
+    /* As in mcplug_render_options, for the records; the options of a server come first.
+     * `count` gets `arg`. */
+    int64_t (*count)(void *arg, const char *text, size_t len);
+    uint32_t max_tokens;
+    uint32_t no_files;
 };
 
 /* give: mcplug_toolbox_free. `options` may be NULL. */
@@ -98,11 +105,11 @@ enum mcplug_format {
  * until there are other tools. For models, what their APIs refuse is repaired: the schema
  * of the arguments gets a root that is a plain object, into which allOf, anyOf, oneOf and
  * $ref are merged (the server checks the arguments itself), and each tool a description.
- * Left out are tools that are meant for user interfaces alone, and for Anthropic
- * properties whose names it does not take, with their tool if that requires one. Left out
- * with a warning in the log are tools whose schema has more than 32 levels of allOf,
- * anyOf, oneOf and $ref, or takes more than 32 steps per byte to merge. How many tools a
- * request may have (OpenAI: 128) is up to the program. NULL: no memory, or no format. */
+ * Left out are, for Anthropic, properties whose names it does not take, with their tool
+ * if that requires one. Left out with a warning in the log are tools whose schema has
+ * more than 32 levels of allOf, anyOf, oneOf and $ref, or takes more than 32 steps per
+ * byte to merge. How many tools a request may have (OpenAI: 128) is up to the program.
+ * NULL: no memory, or no format. */
 MCPLUG_API const char *mcplug_toolbox_json(mcplug_toolbox *box, enum mcplug_format format,
                                            size_t *len);
 /* Which tool of which server a name means; false: none. For our own tools the server is
@@ -121,17 +128,21 @@ struct mcplug_record { /* of one call; counted, whole without its toolbox */
     uint32_t struct_size;
     int32_t ok;         /* not 0: there is a result, and it is no error */
     const char *result; /* text for a model; of a failure, why. "" after mcplug_cancel()
-                           and when the toolbox or the host was freed. What is too
-                           long for memory is cut short, and says so */
+                           and when the toolbox or the host was freed. What is longer
+                           than the limit is in a file, or cut short, and says so */
     size_t result_len;
     uint64_t latency_ms;
-    const char *kind;       /* "mcp"; "mcp_resource" for our own two tools */
+    const char *kind;       /* "mcp"; of our own tools "mcp_resource", "mcp_result" */
     const char *name_space; /* what the server is in names */
     const char *server, *tool;
     const char *code_index;         /* which known index of code it is; NULL: none */
-    mcplug_result *extras;          /* as it came; NULL: nothing did */
+    mcplug_result *extras;          /* as it came; NULL: nothing did. Of a result that was
+                                       stored, {"stored": PATH}: the rest is there */
     const struct mcplug_error *why; /* NULL: the server answered */
     void *own;                      /* for mcplug_record_json() */
+    /* What a model gets, images included; of a tool's own failure all that it said. NULL:
+     * the server did not answer. */
+    const mcplug_rendering *content;
 };
 typedef void mcplug_record_fn(void *arg, mcplug_call *call,
                               const struct mcplug_record *record /* borrow */);

@@ -20,7 +20,8 @@ static char logged[1 << 18];
 #ifndef FILE_KIT_H /* which has one */
 static struct mcplug_error err;
 #endif
-static char book[64]; /* a file in which servers note their starts */
+static char book[64];    /* a file in which servers note their starts */
+static char results[64]; /* the directory of stored results */
 
 static inline void on_log(void *arg, int level, const char *source, const char *text)
 {
@@ -32,11 +33,14 @@ static inline void on_log(void *arg, int level, const char *source, const char *
 
 static inline void begin(const struct mcplug_toolbox_options *options)
 {
-    struct mcplug_options o = {
-        .struct_size = sizeof o, .log_level = MCPLUG_LOG_VERBOSE, .log = on_log};
+    struct mcplug_options o = {.struct_size = sizeof o,
+                               .log_level = MCPLUG_LOG_VERBOSE,
+                               .log = on_log,
+                               .results_dir = results};
 
     err = (struct mcplug_error)MCPLUG_ERROR_INIT;
     snprintf(book, sizeof book, "/tmp/box_kit.%d.book", (int)getpid());
+    snprintf(results, sizeof results, "/tmp/box_kit.%d.results", (int)getpid());
     unlink(book);
     host = mcplug_new(&o, &err);
     ck_assert_msg(host != NULL, "%s", err.text);
@@ -44,10 +48,19 @@ static inline void begin(const struct mcplug_toolbox_options *options)
     ck_assert_msg(box != NULL, "%s", err.text);
 }
 
+static inline int remove_result(void *arg, const struct mcplug_stored *one)
+{
+    (void)arg;
+    unlink(one->path);
+    return 1;
+}
+
 static inline void end(void)
 {
     mcplug_free(host); /* and the toolbox with it */
     unlink(book);
+    mcplug_stored_each(results, remove_result, NULL, NULL);
+    rmdir(results);
 }
 
 /* ---- waiting ---- */
@@ -120,7 +133,8 @@ static const char script[] =
     "  *'\"name\":\"die\"'*) exit 3;;\n"
     "  *'\"name\":\"bad\"'*) reply='\"result\":{\"isError\":true,\"content\":[{'\n"
     "    reply=$reply'\"type\":\"text\",\"text\":\"no luck\"}]}';;\n"
-    "  *'\"tools/call\"'*) reply=\"\\\"result\\\":{$RESULT}\"\n"
+    "  *'\"tools/call\"'*) if [ -n \"$FILE\" ]; then RESULT=$(cat \"$FILE\"); fi\n"
+    "    reply=\"\\\"result\\\":{$RESULT}\"\n"
     "    if [ -n \"$ERROR\" ]; then reply=\"\\\"error\\\":$ERROR\"; fi;;\n"
     "  *'\"resources/read\"'*) reply='\"result\":{\"contents\":[{\"uri\":\"x:1\",'\n"
     "    reply=$reply'\"text\":\"one\"},{\"uri\":\"x:2\",\"text\":\"two\"}]}';;\n"
@@ -130,8 +144,8 @@ static const char script[] =
     "  printf '{\"jsonrpc\":\"2.0\",\"id\":%s,%s}\\n' \"$id\" \"$reply\"\n"
     "done\n";
 
-/* NAME, VALUE, .. NULL: TOOLS, PROMPTS, RESOURCES as items; RESULT as members; ERROR;
- * SAYS; DELAY in seconds; FIRST, commands before all else. */
+/* NAME, VALUE, .. NULL: TOOLS, PROMPTS, RESOURCES as items; RESULT as members, or in a
+ * FILE; ERROR; SAYS; DELAY in seconds; FIRST, commands before all else. */
 static inline mcplug_settings *scripted(const char *const *vars)
 {
     mcplug_settings *s = mcplug_settings_new("stdio");

@@ -196,26 +196,6 @@ START_TEST(anthropic_is_spared_the_names_it_refuses)
 }
 END_TEST
 
-START_TEST(a_tool_for_user_interfaces_alone_is_left_out)
-{
-    static const struct {
-        const char *tool;
-        bool given;
-    } cases[] = {
-        {"{\"_meta\":{\"ui\":{\"visibility\":[\"app\"]}}}", false},
-        {"{\"_meta\":{\"ui\":{\"visibility\":[\"app\",\"model\"]}}}", true},
-        {"{\"_meta\":{\"ui\":{}}}", true},
-        {"{\"_meta\":{\"ui\":{\"visibility\":\"app\"}}}", true},
-    };
-
-    for (size_t i = 0; i < MP_COUNT(cases); i++) {
-        json_t *is = formatted(MCPLUG_FORMAT_OPENAI, cases[i].tool);
-        ck_assert_msg((is != NULL) == cases[i].given, "%s", cases[i].tool);
-        json_decref(is);
-    }
-}
-END_TEST
-
 /* The tool has so many properties, and requires so many of them. */
 static void counts(const char *tool, size_t properties, size_t required)
 {
@@ -393,6 +373,37 @@ START_TEST(a_tool_beyond_a_limit_is_left_out_with_a_warning)
 }
 END_TEST
 
+#define VISIBLE(name, to)                                                                \
+    "{\"name\":\"" name                                                                  \
+    "\",\"inputSchema\":{\"type\":\"object\"},\"_meta\":{\"ui\":{" to "}}}"
+
+START_TEST(a_tool_for_user_interfaces_alone_is_left_out)
+{
+    begin(NULL);
+    put_in(
+        "s",
+        SCRIPTED(
+            "TOOLS",
+            VISIBLE("app", "\"visibility\":[\"app\"]") "," VISIBLE(
+                "both",
+                "\"visibility\":[\"app\",\"model\"]") "," VISIBLE("all",
+                                                                  "") "," VISIBLE("odd",
+                                                                                  "\"visi"
+                                                                                  "bility"
+                                                                                  "\":"
+                                                                                  "\"app"
+                                                                                  "\"")),
+        NULL);
+    warm_up();
+    ck_assert_uint_eq(mcplug_toolbox_count(box), 3);
+    ck_assert(!mcplug_toolbox_find(box, "mcp__s__app", NULL, NULL));
+    ck_assert(mcplug_toolbox_find(box, "mcp__s__both", NULL, NULL));
+    ck_assert_ptr_null(
+        strstr(mcplug_toolbox_json(box, MCPLUG_FORMAT_MCP, NULL), "__app\""));
+    end();
+}
+END_TEST
+
 START_TEST(all_tools_of_a_toolbox_are_one_array)
 {
     struct seen s;
@@ -401,24 +412,20 @@ START_TEST(all_tools_of_a_toolbox_are_one_array)
     ck_assert_str_eq(mcplug_toolbox_json(box, MCPLUG_FORMAT_MCP, NULL), "[]");
     ck_assert_str_eq(mcplug_toolbox_json(box, MCPLUG_FORMAT_ANTHROPIC, NULL), "[]");
     put_in("e", example(NULL), NULL);
-    put_in("s",
-           SCRIPTED("TOOLS", "{\"name\":\"hidden\",\"inputSchema\":{\"type\":\"object\"},"
-                             "\"_meta\":{\"ui\":{\"visibility\":[\"app\"]}}}," TOOL("a")),
-           NULL);
+    put_in("s", SCRIPTED("TOOLS", TOOL("a")), NULL);
     warm_up();
     size_t n = mcplug_toolbox_count(box);
     for (int f = MCPLUG_FORMAT_MCP; f <= MCPLUG_FORMAT_ANTHROPIC; f++) {
         json_t *array = array_of((enum mcplug_format)f);
-        ck_assert_uint_eq(json_array_size(array), f == MCPLUG_FORMAT_MCP ? n : n - 1);
+        ck_assert_uint_eq(json_array_size(array), n);
         const char *once = mcplug_toolbox_json(box, (enum mcplug_format)f, NULL);
         ck_assert_ptr_eq(once, mcplug_toolbox_json(box, (enum mcplug_format)f, NULL));
         json_decref(array);
     }
-    LOGGED("VRB mcp:s the tool mcp__s__hidden is not given to a model");
     used(&s, "mcp__e__grow", NULL);
     UNTIL(mcplug_toolbox_count(box) == n + 1);
     json_t *array = array_of(MCPLUG_FORMAT_ANTHROPIC);
-    ck_assert_uint_eq(json_array_size(array), n);
+    ck_assert_uint_eq(json_array_size(array), n + 1);
     json_decref(array);
     ck_assert_ptr_null(mcplug_toolbox_json(box, (enum mcplug_format)4, NULL));
     ck_assert_ptr_null(mcplug_toolbox_json(box, (enum mcplug_format) - 1, NULL));

@@ -77,22 +77,21 @@ static const struct {
 } shapes[] = {
     {"\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"image\",\"data\":\"\"},"
      "{\"type\":\"text\",\"text\":\"b\"}]",
-     "a\nb"},
+     "a\n[Unsupported image type: application/octet-stream]\nb"},
     {"\"content\":[{\"type\":\"resource\",\"resource\":{\"uri\":\"u\",\"text\":\"in "
      "it\"}}]",
-     "in it"},
+     "Resource: u\nin it"},
     {"\"structuredContent\":{\"n\":[1,2]}", "{\"n\":[1,2]}"},
     {"\"content\":[{\"type\":\"text\",\"text\":\"short\"}],\"structuredContent\":{\"n\":"
      "1}",
-     "short"},
+     "short\n{\"n\":1}"},
     {"\"content\":[{\"type\":\"image\",\"data\":\"\"}],\"structuredContent\":{\"n\":"
      "1}",
-     "{\"n\":1}"},
+     "[Unsupported image type: application/octet-stream]\n{\"n\":1}"},
     {"\"toolResult\":\"old\"", "old"},
     {"\"toolResult\":{\"n\":1}", "{\"n\":1}"},
     {"\"content\":[]", ""},
-    {"\"content\":[7,null,\"x\",{\"text\":5},[]]", ""},
-    {"\"content\":{\"text\":\"x\"}", ""},
+    {"\"content\":[7,null,\"x\",{\"text\":5},[]]", "7\nnull\n\"x\"\n{\"text\":5}\n[]"},
     {"\"content\":[{\"type\":\"text\",\"text\":\"a\\u0000b\"}]", "a"},
 };
 
@@ -289,7 +288,7 @@ START_TEST(s3_read_resource_reads_one)
     warm_up();
     used(&s, "read-resource", "{\"server\":\"b\",\"uri\":\"x:\\\"1\"}");
     ck_assert(s.ok && s.has_extras);
-    ck_assert_str_eq(s.result, "one\ntwo");
+    ck_assert_str_eq(s.result, "Resource: x:1\none\nResource: x:2\ntwo");
     ck_assert_str_eq(s.kind, "mcp_resource");
     ck_assert_str_eq(s.name_space, "b");
     ck_assert_str_eq(s.server, "b");
@@ -489,7 +488,7 @@ START_TEST(many_calls_run_at_once_and_each_has_its_answer)
 }
 END_TEST
 
-START_TEST(a_result_that_is_cut_short_says_so)
+START_TEST(a_result_that_is_too_long_says_so)
 {
     struct mcplug_server_options o = {.struct_size = sizeof o, .max_memory = 100000};
     struct seen s;
@@ -498,9 +497,9 @@ START_TEST(a_result_that_is_cut_short_says_so)
     warm_up();
     used(&s, "mcp__e__big", "{\"bytes\":3000000}");
     ck_assert(s.ok);
-    ck_assert_msg(strstr(s.result, "\n[Cut short: 3000000 bytes in all.]") != NULL, "%s",
-                  s.result);
-    ck_assert_uint_lt(s.len, 100000);
+    ck_assert_msg(strstr(s.result, "The result has 3,000,000 characters") == s.result,
+                  "%s", s.result);
+    ck_assert_uint_lt(s.len, 3000);
     used(&s, "mcp__e__big", "{\"bytes\":3000}");
     ck_assert_uint_eq(s.len, 3000);
     end();
@@ -526,7 +525,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_question_belongs_to_the_call_that_the_program_has);
     tcase_add_loop_test(tc, x6_meta_arrives_and_progress_comes_back, 0, 2);
     tcase_add_test(tc, many_calls_run_at_once_and_each_has_its_answer);
-    tcase_add_test(tc, a_result_that_is_cut_short_says_so);
+    tcase_add_test(tc, a_result_that_is_too_long_says_so);
 }
 
 int main(void)

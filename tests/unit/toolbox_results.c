@@ -1,0 +1,246 @@
+/* Results in files, and the tools that read them. */
+#include "box_kit.h"
+
+#include "toolbox/toolbox.h"
+
+#define ITEMS 20000
+
+/* A server with a tool of a long answer: JSON, of which each item has a name. */
+static char *items(void)
+{
+    char *text = malloc((size_t)ITEMS * 48), *p = text;
+
+    p += sprintf(p, "\"structuredContent\":{\"items\":[");
+    for (int i = 0; i < ITEMS; i++)
+        p += sprintf(p, "%s{\"id\":%d,\"name\":\"n%05d\"}", i ? "," : "", i, i);
+    sprintf(p, "]}");
+    return text;
+}
+
+static unsigned changes;
+static void on_change(void *arg, mcplug_toolbox *b)
+{
+    (void)arg;
+    (void)b;
+    changes++;
+}
+
+static char path[64];
+
+static void forget(void)
+{
+    unlink(path);
+}
+
+/* The environment of a process takes no more than 128 KiB of a variable: from a file. */
+static void put_long(const char *name, const struct mcplug_server_options *o)
+{
+    char *text = items();
+    FILE *f;
+
+    snprintf(path, sizeof path, "/tmp/toolbox_results.%d", (int)getpid());
+    f = fopen(path, "w");
+    ck_assert(f && fputs(text, f) >= 0 && fclose(f) == 0);
+    free(text);
+    put_in(name, SCRIPTED("TOOLS", TOOL("t"), "FILE", path), o);
+}
+
+static void name_in(const struct seen *s, char *out, size_t size)
+{
+    const char *at = strstr(s->result, "\nPath: ");
+    ck_assert_msg(at != NULL, "%s", s->result);
+    at += 7;
+    while (memchr(at, '/', strcspn(at, "\n")))
+        at = strchr(at, '/') + 1;
+    snprintf(out, size, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
+static void ask(struct seen *s, const char *tool, const char *format, const char *name)
+{
+    char arguments[512];
+    snprintf(arguments, sizeof arguments, format, name);
+    used(s, tool, arguments);
+}
+
+START_TEST(a_stored_result_is_read_by_tools_of_our_own)
+{
+    struct mcplug_toolbox_options o = {.struct_size = sizeof o, .changed = on_change};
+    struct seen s;
+    char name[256];
+
+    begin(&o);
+    put_long("s", NULL);
+    warm_up();
+    UNTIL(changes);
+    ck_assert(!mcplug_toolbox_find(box, "read_result", NULL, NULL));
+    unsigned before = changes;
+    used(&s, "mcp__s__t", NULL);
+    ck_assert_msg(s.ok, "%s", s.result);
+    name_in(&s, name, sizeof name);
+    ck_assert_ptr_nonnull(strstr(s.result, "The tool read_result reads parts of it"));
+    ck_assert(strstr(s.json, "\"extras\":{\"stored\":\"") && s.has_extras);
+    UNTIL(changes > before);
+    ck_assert(mcplug_toolbox_find(box, "read_result", NULL, NULL));
+    ck_assert(mcplug_toolbox_find(box, "search_result", NULL, NULL));
+
+    ask(&s, "read_result", "{\"result\":\"%s\",\"path\":\".items[19998:].name\"}", name);
+    ck_assert_msg(s.ok, "%s", s.result);
+    ck_assert_str_eq(s.result, "\"n19998\"\n\"n19999\"\n");
+    ck_assert_str_eq(s.kind, "mcp_result");
+    ask(&s, "read_result", "{\"result\":\"%s\",\"path\":\".items[].id\",\"length\":20}",
+        name);
+    ck_assert_str_eq(s.result, "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n\n[There is more. Go on at "
+                               "\"offset\": 20.]");
+    ask(&s, "read_result",
+        "{\"result\":\"%s\",\"path\":\".items[].id\",\"offset\":20,\"length\":5}", name);
+    ck_assert_int_eq(strncmp(s.result, "10\n11", 5), 0);
+    ask(&s, "read_result", "{\"result\":\"%s\",\"path\":\".none\"}", name);
+    ck_assert_str_eq(s.result, "The path leads to no value.");
+    ask(&s, "read_result", "{\"result\":\"%s\",\"offset\":1,\"length\":8}", name);
+    ck_assert_msg(strncmp(s.result, "Bytes 1 to 8 of ", 16) == 0 &&
+                      strstr(s.result, ":\n\"items\":"),
+                  "%s", s.result);
+    ask(&s, "read_result", "{\"result\":\"%s\",\"offset\":99999999}", name);
+    ck_assert_ptr_nonnull(strstr(s.result, "there are none at offset 99999999"));
+    ask(&s, "search_result",
+        "{\"result\":\"%s\",\"text\":\"N12345\",\"ignore_case\":true}", name);
+    ck_assert_msg(strncmp(s.result, "line 1, offset ", 15) == 0 &&
+                      strstr(s.result, "\"n12345\""),
+                  "%s", s.result);
+    ask(&s, "search_result", "{\"result\":\"%s\",\"text\":\"nowhere\"}", name);
+    ck_assert_str_eq(s.result, "No match.");
+    end();
+}
+END_TEST
+
+START_TEST(what_cannot_be_read_is_said)
+{
+    static const struct {
+        const char *tool, *arguments, *why;
+    } cases[] = {
+        {"read_result", "{}", "\"result\" is missing"},
+        {"read_result", "{\"result\":\"../../etc/passwd\"}", ""},
+        {"read_result", "{\"result\":\"/etc/passwd\"}", ""},
+        {"read_result", "{\"result\":\"%s\",\"offset\":-1}", "\"offset\" must be"},
+        {"read_result", "{\"result\":\"%s\",\"path\":\".a[\"}", ""},
+        {"search_result", "{\"result\":\"%s\"}", "needs \"text\""},
+    };
+    struct seen s;
+    char name[256];
+
+    begin(NULL);
+    put_long("s", NULL);
+    warm_up();
+    used(&s, "mcp__s__t", NULL);
+    name_in(&s, name, sizeof name);
+    for (size_t i = 0; i < MP_COUNT(cases); i++) {
+        ask(&s, cases[i].tool, cases[i].arguments, name);
+        ck_assert_msg(!s.ok && s.code != MCPLUG_OK, "%s", cases[i].arguments);
+        ck_assert_msg(s.len && strstr(s.result, cases[i].why), "%s", s.result);
+    }
+    end();
+}
+END_TEST
+
+START_TEST(limits_are_of_the_tool_the_server_and_the_toolbox_in_this_order)
+{
+    static const char *const of_tool[] = {"other", "1", "t", "1000000", NULL};
+    struct mcplug_toolbox_options o = {.struct_size = sizeof o, .max_tokens = 10};
+    struct mcplug_server_options many = {.struct_size = sizeof many,
+                                         .max_output_tokens = 1000000};
+    struct mcplug_server_options by_tool = {.struct_size = sizeof by_tool,
+                                            .max_output_tokens = 10,
+                                            .tool_output_tokens = of_tool};
+    struct seen s;
+
+    begin(&o);
+    put_long("box", NULL);
+    put_long("server", &many);
+    put_long("tool", &by_tool);
+    warm_up();
+    used(&s, "mcp__box__t", NULL);
+    ck_assert_ptr_nonnull(strstr(s.result, "exceeds the limit of 10 tokens"));
+    used(&s, "mcp__server__t", NULL);
+    ck_assert_uint_gt(s.len, 500000);
+    used(&s, "mcp__tool__t", NULL);
+    ck_assert_uint_gt(s.len, 500000);
+    end();
+}
+END_TEST
+
+START_TEST(without_files_it_is_cut)
+{
+    struct mcplug_toolbox_options o = {.struct_size = sizeof o, .no_files = 1};
+    struct seen s;
+
+    begin(&o);
+    put_long("s", NULL);
+    warm_up();
+    used(&s, "mcp__s__t", NULL);
+    ck_assert_uint_gt(s.len, 100000);
+    ck_assert_uint_lt(s.len, 101000);
+    ck_assert(access(results, F_OK) != 0);
+    ck_assert(!mcplug_toolbox_find(box, "read_result", NULL, NULL));
+    end();
+}
+END_TEST
+
+START_TEST(a_failure_keeps_its_first_text_and_all_blocks)
+{
+    const struct mcplug_record *r = NULL;
+    struct mcplug_part p = {.struct_size = sizeof p};
+
+    begin(NULL);
+    put_in(
+        "s",
+        SCRIPTED("TOOLS", TOOL("t"), "RESULT",
+                 "\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\"first\"},"
+                 "{\"type\":\"text\",\"text\":\"second\"}]"),
+        NULL);
+    ck_assert_int_eq(mcplug_toolbox_warm_up_wait(box, NULL, NULL, &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_toolbox_call_wait(box, "mcp__s__t", NULL, NULL, &r, &err),
+                     MCPLUG_OK);
+    ck_assert(!r->ok);
+    ck_assert_str_eq(r->result, "first");
+    ck_assert(mcplug_rendering_part(r->content, 1, &p));
+    ck_assert_str_eq(p.text, "second");
+    mcplug_record_unref(r);
+    end();
+}
+END_TEST
+
+/* The renderer works while its toolbox is cancelled, and goes. */
+START_TEST(a_toolbox_can_go_while_a_result_is_worked_on)
+{
+    struct seen s;
+
+    begin(NULL);
+    put_long("s", NULL);
+    warm_up();
+    mcplug_call *call = use(&s, "mcp__s__t", NULL);
+    UNTIL(box->renderer->under_way || s.times);
+    if (!s.times && _i == 0)
+        mcplug_cancel(call);
+    if (!s.times && _i == 1)
+        mcplug_toolbox_remove(box, "s", NULL, NULL, &err);
+    end();
+    ck_assert_uint_eq(s.times, 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("toolbox_results");
+    TCase *t = tcase_create("all");
+
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, NULL, forget);
+    tcase_add_test(t, a_stored_result_is_read_by_tools_of_our_own);
+    tcase_add_test(t, what_cannot_be_read_is_said);
+    tcase_add_test(t, limits_are_of_the_tool_the_server_and_the_toolbox_in_this_order);
+    tcase_add_test(t, without_files_it_is_cut);
+    tcase_add_test(t, a_failure_keeps_its_first_text_and_all_blocks);
+    tcase_add_loop_test(t, a_toolbox_can_go_while_a_result_is_worked_on, 0, 3);
+    suite_add_tcase(s, t);
+    return run_to_end(s);
+}
