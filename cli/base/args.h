@@ -132,11 +132,13 @@ struct cli_args {                      /* all strings belong to argv */
     bool refresh;              /* tools, prompts, resources */
     bool plain, until_ready;   /* watch */
 
-    const char *arguments; /* call --args */
-    const char *output;    /* read --output */
-    bool raw;              /* call, read: add no newline */
-    uint64_t count;        /* ping --count */
-    bool follow;           /* logs */
+    const char *arguments;              /* call --args */
+    const char *output;                 /* read --output */
+    bool raw;                           /* call, read: add no newline */
+    uint64_t count;                     /* ping --count */
+    bool follow;                        /* logs */
+    const char *path, *offset, *length; /* results show */
+    bool ignore_case;                   /* results grep */
     uint64_t lines, since; /* logs: how many, ms before now; both one more, 0: not said */
     const char *check, *inspect;
 };

@@ -24,6 +24,7 @@
     X(tools)                                                                             \
     X(search)                                                                            \
     X(call)                                                                              \
+    X(results)                                                                           \
     X(resources)                                                                         \
     X(read)                                                                              \
     X(prompts)                                                                           \

@@ -443,6 +443,7 @@ static const struct recipe {
     {"tools", "", false},
     {"search", "echo", false},
     {"call", "echo text=hi", false},
+    {"results", "", false},
     {"resources", "", false},
     {"read", "u:x", false},
     {"prompts", "", false},
