@@ -245,6 +245,7 @@ script_tests = \
 	tests/cli/json.test \
 	tests/cli/list.test \
 	tests/cli/logs.test \
+	tests/cli/results.test \
 	tests/cli/watch.test \
 	tests/config/scopes.test \
 	tests/config/trust.test \

@@ -133,8 +133,9 @@ struct cli_args {                      /* all strings belong to argv */
     bool plain, until_ready;   /* watch */
 
     const char *arguments;              /* call --args */
-    const char *output;                 /* read --output */
+    bool structured;                    /* call: print structured content */
     bool raw;                           /* call, read: add no newline */
+    const char *output;                 /* read --output */
     uint64_t count;                     /* ping --count */
     bool follow;                        /* logs */
     const char *path, *offset, *length; /* results show */

@@ -1,6 +1,12 @@
 #include "cli/base/content.h"
 
 #include "base/buf.h"
+#include "cli/base/message.h"
+#include "cli/base/oneshot.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #define WORD_MAX ((size_t)1 << 16)
 
@@ -14,6 +20,65 @@ void cli_out_view(struct cli_out *out, mp_view string)
     mp_str_clear(&text);
 }
 
+void cli_size_text(char *out, size_t size, uint64_t bytes)
+{
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+    uint64_t tenths = bytes; /* of the unit, from kB on */
+    size_t unit = 0;
+
+    if (bytes < 1000) {
+        snprintf(out, size, bytes == 1 ? "1 byte" : "%" PRIu64 " bytes", bytes);
+        return;
+    }
+    do {
+        uint64_t by = unit++ ? 1000 : 100;
+        tenths = tenths / by + (tenths % by >= by / 2);
+    } while (tenths >= 9995);
+    if (tenths < 100)
+        snprintf(out, size, "%" PRIu64 ".%" PRIu64 " %s", tenths / 10, tenths % 10,
+                 units[unit]);
+    else
+        snprintf(out, size, "%" PRIu64 " %s", (tenths + 5) / 10, units[unit]);
+}
+
+/* ---- links ---- */
+
+static void begin_detail(struct cli_out *out, bool *any)
+{
+    cli_out_s(out, *any ? ", " : " (");
+    *any = true;
+}
+
+/* `Resource link: URI (Title, text/plain, 12 kB)` */
+static int put_link(const struct cli_doc *doc, const struct mcplug_block *block,
+                    struct cli_out *out)
+{
+    mp_view title = mp_view_get(block->json, "title");
+    int64_t bytes = -1;
+    char size[32];
+    bool any = false;
+
+    int r = mcplug_block_write(doc->result, block, cli_doc_text_sink, out, NULL);
+    cli_out_text_end(out);
+    if (mp_view_is_string(title) && title.len > 2) {
+        begin_detail(out, &any);
+        cli_out_view(out, title);
+    }
+    if (block->mime.len > 2) {
+        begin_detail(out, &any);
+        cli_out_view(out, block->mime);
+    }
+    if (mp_view_int(mp_view_get(block->json, "size"), &bytes) && bytes >= 0) {
+        begin_detail(out, &any);
+        cli_size_text(size, sizeof size, (uint64_t)bytes);
+        cli_out_s(out, size);
+    }
+    cli_out_s(out, any ? ")\n" : "\n");
+    return r;
+}
+
+/* ---- blocks ---- */
+
 int cli_content_block(const struct cli_doc *doc, const struct mcplug_block *block,
                       struct cli_out *out)
 {
@@ -21,6 +86,8 @@ int cli_content_block(const struct cli_doc *doc, const struct mcplug_block *bloc
         return cli_doc_json(doc, block->json, out);
     if (block->kind == MCPLUG_BLOCK_TEXT && block->text.len)
         return cli_doc_text(doc, block->text, out);
+    if (block->kind == MCPLUG_BLOCK_LINK)
+        return put_link(doc, block, out);
     int r = mcplug_block_write(doc->result, block, cli_doc_text_sink, out, NULL);
     cli_out_text_end(out);
     if (block->kind != MCPLUG_BLOCK_TEXT && !block->text.len)
@@ -55,4 +122,93 @@ int cli_content_data(const struct cli_doc *doc, const struct mcplug_block *block
                      struct cli_out *out)
 {
     return mcplug_block_write_data(doc->result, block, data_sink, out, NULL);
+}
+
+/* ---- what to do next ---- */
+
+void cli_seen_add(struct cli_seen *seen, mp_view blocks)
+{
+    struct mcplug_block block = {.struct_size = sizeof block};
+
+    while (mcplug_block_next(&blocks, &block)) {
+        if (block.kind == MCPLUG_BLOCK_IMAGE)
+            seen->images++;
+        else if (block.kind == MCPLUG_BLOCK_AUDIO)
+            seen->sounds++;
+        else if ((block.kind == MCPLUG_BLOCK_RESOURCE ||
+                  block.kind == MCPLUG_BLOCK_CONTENTS) &&
+                 block.data.len && !block.text.len)
+            seen->files++;
+        else if (block.kind == MCPLUG_BLOCK_LINK && seen->links++ == 0)
+            seen->link = block.uri;
+    }
+}
+
+static void tell_data(const struct cli_seen *seen)
+{
+    size_t n = seen->images + seen->sounds + seen->files;
+    const char *what = n == seen->images   ? "image"
+                       : n == seen->sounds ? "audio clip"
+                                           : "file";
+    cli_note("Use -o DIR to save %zu %s%s.", n, what, n == 1 ? "" : "s");
+}
+
+/* As a word of a shell. false: it could deceive in a command that is to be copied, or is
+ * no word that a command takes. */
+static bool add_shell_word(struct mp_str *out, const char *text, size_t len)
+{
+    bool plain = len > 0;
+
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] <= ' ' || text[i] > '~' || text[i] == '\'' || text[i] == '`')
+            return false;
+        plain = plain && !strchr("!\"#$&()*;<>?[\\]^{|}~", text[i]);
+    }
+    if (!len || len > 500 || text[0] == '-')
+        return false;
+    mp_str_adds(out, plain ? "" : "'");
+    mp_str_add(out, text, len);
+    return mp_str_adds(out, plain ? "" : "'");
+}
+
+/* `mcplug read SERVER URI`, as far as it can be said. */
+static void tell_link(const struct cli_seen *seen, const struct cli_oneshot *link)
+{
+    char *const *program = link->cli->args.server_command;
+    struct mp_str uri, line;
+
+    mp_str_init(&uri, WORD_MAX);
+    mp_str_init(&line, WORD_MAX);
+    mp_str_adds(&line, "mcplug read ");
+    if (link->entry)
+        mp_str_addf(&line, "%s ", mcplug_entry_name(link->entry));
+    if (seen->link.len <= WORD_MAX)
+        mp_str_add_view(&uri, seen->link);
+    if (seen->links > 1 || !add_shell_word(&line, uri.data ? uri.data : "", uri.len))
+        mp_str_adds(&line, "URI");
+    if (!link->entry && program && program[0]) {
+        mp_str_adds(&line, " -- ");
+        if (!add_shell_word(&line, program[0], strlen(program[0])))
+            mp_str_adds(&line, "PROGRAM");
+        mp_str_adds(&line, program[1] ? " ..." : "");
+    } else if (!link->entry) {
+        mp_str_adds(&line, " --url URL");
+    }
+    if (!line.failed)
+        cli_note("`%s` reads %s.", line.data, seen->links > 1 ? "one of them" : "it");
+    mp_str_clear(&uri);
+    mp_str_clear(&line);
+}
+
+void cli_seen_tell(const struct cli_seen *seen, struct cli_oneshot *link, bool saves)
+{
+    struct cli_out *out = &link->cli->out;
+
+    if (!out->terminal || !isatty(STDERR_FILENO) || link->cli->args.quiet)
+        return;
+    cli_out_flush(out); /* they stand below what they are about */
+    if (saves && seen->images + seen->sounds + seen->files)
+        tell_data(seen);
+    if (seen->links)
+        tell_link(seen, link);
 }

@@ -15,6 +15,7 @@ struct cli_doc {
     const mcplug_result *result; /* NULL: a text without long strings */
     const char *json;
     size_t len;
+    bool raw; /* people want it as it came: nothing is laid out for them */
 };
 
 void cli_doc_init(struct cli_doc *doc, const mcplug_result *result);

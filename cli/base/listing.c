@@ -76,7 +76,7 @@ void cli_put_head(struct cli_out *out, mp_view name, mp_view item)
 
 void cli_put_value(struct cli_out *out, const char *caption, mp_view value)
 {
-    struct cli_doc doc = {NULL, (const char *)value.data, value.len};
+    struct cli_doc doc = {.json = (const char *)value.data, .len = value.len};
     if (value.len == 0)
         return;
     cli_out_f(out, "\n%s:\n  ", caption);

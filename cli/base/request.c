@@ -37,6 +37,7 @@ static void on_done(void *arg, mcplug_call *call, mcplug_result *result,
         return;
     }
     cli_doc_init(&doc, result);
+    doc.raw = link->cli->args.raw;
     link->done(link, link->job, &doc);
 }
 

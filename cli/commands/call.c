@@ -31,10 +31,32 @@ struct job {
 
 /* ---- the result ---- */
 
-static int put_people(const struct cli_doc *doc, enum mcplug_answer answer, mp_view part,
-                      struct cli *cli)
+/* Structured content alone: for people on a terminal, elsewhere as it came. */
+static void put_structured(struct cli_oneshot *link, const struct cli_doc *doc,
+                           const char *tool)
 {
-    struct cli_out *out = &cli->out;
+    struct cli_out *out = &link->cli->out;
+    mp_view part = mp_view_get(cli_doc_view(doc), "structuredContent");
+
+    if (!part.len) {
+        cli_error("the result of tool '%s' has no structured content", tool);
+        cli_hint("Without --structured, its content is printed.");
+        cli_failure_put(link->cli, CLI_BAD_ARGUMENTS, NULL, doc);
+        cli_oneshot_finish(link, CLI_BAD_ARGUMENTS);
+        return;
+    }
+    bool laid_out = out->terminal && !doc->raw && !link->cli->args.json;
+    int r = laid_out ? cli_doc_pretty(doc, part, 0, out) : cli_doc_json(doc, part, out);
+    if (r == MCPLUG_OK && (!doc->raw || out->terminal))
+        cli_out_fresh_line(out);
+    cli_oneshot_done(link, r, CLI_OK);
+}
+
+static int put_people(const struct cli_doc *doc, enum mcplug_answer answer, mp_view part,
+                      struct cli_oneshot *link)
+{
+    struct cli_out *out = &link->cli->out;
+    struct cli_seen seen = {0};
     int r = MCPLUG_OK;
 
     if (answer == MCPLUG_ANSWER_BLOCKS)
@@ -43,8 +65,11 @@ static int put_people(const struct cli_doc *doc, enum mcplug_answer answer, mp_v
         r = cli_doc_text(doc, part, out);
     else if (answer == MCPLUG_ANSWER_JSON)
         r = cli_doc_pretty(doc, part, 0, out);
-    if (!cli->args.raw || out->terminal)
+    if (!doc->raw || out->terminal)
         cli_out_fresh_line(out);
+    if (answer == MCPLUG_ANSWER_BLOCKS)
+        cli_seen_add(&seen, part);
+    cli_seen_tell(&seen, link, false);
     return r;
 }
 
@@ -97,9 +122,13 @@ static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc 
         put_unknown(link, doc, job->tool);
         return;
     }
+    if (code == CLI_OK && link->cli->args.structured) {
+        put_structured(link, doc, job->tool);
+        return;
+    }
     if (cli_oneshot_put_json(link, doc, code))
         return;
-    int r = code == CLI_OK ? put_people(doc, answer, part, link->cli)
+    int r = code == CLI_OK ? put_people(doc, answer, part, link)
                            : put_tool_error(doc, job->tool);
     cli_oneshot_done(link, r, code);
 }
@@ -257,6 +286,9 @@ static const struct cli_option options[] = {
     {"raw", 0, CLI_FLAG, NULL,
      "add no newline to text that ends without one; a terminal gets it anyway",
      .at = offsetof(struct cli_args, raw)},
+    {"structured", 0, CLI_FLAG, NULL,
+     "print the result's structured content, which is JSON, in place of its text",
+     .at = offsetof(struct cli_args, structured)},
     {.name = NULL},
 };
 

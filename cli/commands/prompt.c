@@ -21,6 +21,7 @@ static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc 
 {
     struct cli_out *out = &link->cli->out;
     mp_view result = cli_doc_view(doc), message;
+    struct cli_seen seen = {0};
     int r = MCPLUG_OK;
     (void)arg;
 
@@ -28,8 +29,11 @@ static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc 
         return;
     struct mp_walk w = mp_walk_into(mp_view_get(result, "messages"));
     cli_put_brief(out, mp_view_get(result, "description"));
-    while (r == MCPLUG_OK && mp_walk_element(&w, &message))
+    while (r == MCPLUG_OK && mp_walk_element(&w, &message)) {
         r = put_message(doc, message, out);
+        cli_seen_add(&seen, mp_view_get(message, "content"));
+    }
+    cli_seen_tell(&seen, link, false);
     cli_oneshot_done(link, r, CLI_OK);
 }
 

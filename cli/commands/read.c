@@ -26,38 +26,91 @@ static bool redirect(struct cli *cli)
     return true;
 }
 
-/* A file that is written is what the server has; what is printed ends its line. */
-static int put_part(const struct cli_doc *doc, const struct mcplug_block *part, bool raw,
+/* ---- the parts ---- */
+
+/* What there is to write; text counts where a part has both. */
+static bool has_content(const struct mcplug_block *part)
+{
+    return part->text.len || part->data.len;
+}
+
+static size_t count_parts(mp_view parts, size_t *n_data)
+{
+    struct mcplug_block part = {.struct_size = sizeof part};
+    size_t n = 0;
+
+    *n_data = 0;
+    while (mcplug_block_next(&parts, &part)) {
+        n += has_content(&part);
+        *n_data += part.data.len && !part.text.len;
+    }
+    return n;
+}
+
+static int put_part(const struct cli_doc *doc, const struct mcplug_block *part,
                     struct cli_out *out)
 {
-    if (!part->text.len && !part->data.len)
-        return MCPLUG_OK;
-    if (!part->text.len)
-        return out->terminal ? cli_content_block(doc, part, out)
-                             : cli_content_data(doc, part, out);
-    int r = cli_doc_text(doc, part->text, out);
-    if (!raw || out->terminal)
+    if (part->text.len)
+        return cli_doc_text(doc, part->text, out);
+    return out->terminal ? cli_content_block(doc, part, out)
+                         : cli_content_data(doc, part, out);
+}
+
+/* One part is as the server has it. Several never run together: each begins a line, and
+ * says which one it is. */
+static int put_parts(const struct cli_doc *doc, mp_view parts, bool is_file,
+                     struct cli_out *out)
+{
+    struct mcplug_block part = {.struct_size = sizeof part};
+    size_t n_data, n = count_parts(parts, &n_data);
+    bool raw = doc->raw || is_file;
+    int r = MCPLUG_OK;
+
+    while (r == MCPLUG_OK && !out->failed && mcplug_block_next(&parts, &part)) {
+        if (!has_content(&part))
+            continue;
+        cli_out_fresh_line(out);
+        if (n > 1 && !doc->raw) {
+            cli_out_s(out, "Resource: ");
+            cli_out_view(out, part.uri);
+            cli_out_s(out, "\n");
+        }
+        r = put_part(doc, &part, out);
+    }
+    if (out->terminal || (!raw && !n_data))
         cli_out_fresh_line(out);
     return r;
+}
+
+/* Data between texts would be of no use, and nothing says where it ends. */
+static bool can_put(struct cli_oneshot *link, mp_view parts)
+{
+    size_t n_data, n = count_parts(parts, &n_data);
+
+    if (n < 2 || !n_data || link->cli->out.terminal)
+        return true;
+    cli_error("%s has %zu parts, and not all of them are text",
+              link->cli->args.words.items[0], n);
+    cli_hint("--json prints all of them.");
+    cli_oneshot_finish(link, CLI_BAD_ARGUMENTS);
+    return false;
 }
 
 static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc *doc)
 {
     struct cli *cli = link->cli;
     mp_view parts = mp_view_get(cli_doc_view(doc), "contents");
-    struct mcplug_block part = {.struct_size = sizeof part};
-    int r = MCPLUG_OK;
     (void)arg;
 
+    if (!cli->args.json && !can_put(link, parts))
+        return;
     if (!redirect(cli)) {
         cli_oneshot_finish(link, CLI_IO_ERROR);
         return;
     }
     if (cli_oneshot_put_json(link, doc, CLI_OK))
         return;
-    while (r == MCPLUG_OK && !cli->out.failed && mcplug_block_next(&parts, &part))
-        r = put_part(doc, &part, cli->args.raw || cli->out.fd != STDOUT_FILENO,
-                     &cli->out);
+    int r = put_parts(doc, parts, cli->out.fd != STDOUT_FILENO, &cli->out);
     if (r == MCPLUG_EPROTO) {
         cli_error("the blob of %s is not Base64", cli->args.words.items[0]);
         cli_oneshot_finish(link, CLI_BROKEN_PROTOCOL);

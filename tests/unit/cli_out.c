@@ -333,7 +333,7 @@ START_TEST(json_is_laid_out_for_people)
 {
     static const char json[] =
         "{\"a\":[1,\"x\",null],\"b\":{},\"c\":[],\"d\":[{\"e\":\"\\n\"}]}";
-    struct cli_doc doc = {NULL, json, sizeof json - 1};
+    struct cli_doc doc = {.json = json, .len = sizeof json - 1};
     ck_assert_int_eq(cli_doc_pretty(&doc, mp_text(json), 0, &out), MCPLUG_OK);
     ck_assert_str_eq(written(), "{\n  \"a\": [1, \"x\", null],\n  \"b\": {},\n"
                                 "  \"c\": [],\n  \"d\": [\n    {\n      \"e\": \"\\n\"\n"
