@@ -135,7 +135,8 @@ struct cli_args {                      /* all strings belong to argv */
     const char *arguments;              /* call --args */
     bool structured;                    /* call: print structured content */
     bool raw;                           /* call, read: add no newline */
-    const char *output;                 /* read --output */
+    const char *output;                 /* call, read: where to save */
+    bool force;                         /* .. over what is there */
     uint64_t count;                     /* ping --count */
     bool follow;                        /* logs */
     const char *path, *offset, *length; /* results show */

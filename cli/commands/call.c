@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "cli/base/content.h"
 #include "cli/base/failure.h"
+#include "cli/base/save.h"
 #include "cli/base/tree.h"
 #include "cli/base/oneshot.h"
 #include "cli/base/by_name.h"
@@ -27,22 +28,38 @@ struct job {
     const mcplug_entry *entry; /* NULL: given in place */
     char *arguments;           /* from --args; NULL: made from the words */
     struct cli_words words;
+    struct cli_save save;
 };
 
 /* ---- the result ---- */
 
+static int save(struct cli_oneshot *link, struct job *job, const struct cli_doc *doc,
+                enum mcplug_answer answer, mp_view part)
+{
+    if (answer == MCPLUG_ANSWER_BLOCKS)
+        return cli_save_blocks(&job->save, link, doc, part);
+    if (answer == MCPLUG_ANSWER_TEXT)
+        return cli_save_text(&job->save, link, doc, part);
+    return cli_save_json(&job->save, link, doc, part, "structured.json");
+}
+
 /* Structured content alone: for people on a terminal, elsewhere as it came. */
-static void put_structured(struct cli_oneshot *link, const struct cli_doc *doc,
-                           const char *tool)
+static void put_structured(struct cli_oneshot *link, struct job *job,
+                           const struct cli_doc *doc)
 {
     struct cli_out *out = &link->cli->out;
     mp_view part = mp_view_get(cli_doc_view(doc), "structuredContent");
 
     if (!part.len) {
-        cli_error("the result of tool '%s' has no structured content", tool);
+        cli_error("the result of tool '%s' has no structured content", job->tool);
         cli_hint("Without --structured, its content is printed.");
-        cli_failure_put(link->cli, CLI_BAD_ARGUMENTS, NULL, doc);
-        cli_oneshot_finish(link, CLI_BAD_ARGUMENTS);
+        cli_save_done(link, doc, CLI_BAD_ARGUMENTS);
+        return;
+    }
+    int code = job->save.to ? save(link, job, doc, MCPLUG_ANSWER_JSON, part) : CLI_OK;
+    bool is_document = job->save.to == CLI_SAVE_DIR && link->cli->args.json;
+    if (code != CLI_OK || (job->save.to && !is_document)) {
+        cli_oneshot_finish(link, code);
         return;
     }
     bool laid_out = out->terminal && !doc->raw && !link->cli->args.json;
@@ -69,7 +86,7 @@ static int put_people(const struct cli_doc *doc, enum mcplug_answer answer, mp_v
         cli_out_fresh_line(out);
     if (answer == MCPLUG_ANSWER_BLOCKS)
         cli_seen_add(&seen, part);
-    cli_seen_tell(&seen, link, false);
+    cli_seen_tell(&seen, link, true);
     return r;
 }
 
@@ -113,7 +130,7 @@ static int put_tool_error(const struct cli_doc *doc, const char *tool)
 
 static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc *doc)
 {
-    const struct job *job = arg;
+    struct job *job = arg;
     int code = mcplug_result_is_error(doc->result) ? CLI_TOOL_ERROR : CLI_OK;
     mp_view part = {0};
     enum mcplug_answer answer = mcplug_result_answer(doc->result, &part);
@@ -123,7 +140,12 @@ static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc 
         return;
     }
     if (code == CLI_OK && link->cli->args.structured) {
-        put_structured(link, doc, job->tool);
+        put_structured(link, job, doc);
+        return;
+    }
+    if (code == CLI_OK && job->save.to) {
+        if (!cli_save_document(&job->save, link, doc))
+            cli_save_done(link, doc, save(link, job, doc, answer, part));
         return;
     }
     if (cli_oneshot_put_json(link, doc, code))
@@ -268,17 +290,21 @@ static int run(struct cli *cli)
     struct job job = {0};
     int code = prepare_tool(cli, &job);
     if (code == CLI_OK && read_arguments(&cli->args, &job, &err) == MCPLUG_OK) {
-        code = cli_oneshot_run(cli, on_ready, &job);
+        code = cli_save_begin(&job.save, &cli->args);
+        if (code == CLI_OK)
+            code = cli_oneshot_run(cli, on_ready, &job);
     } else if (code == CLI_OK) {
         cli_error("%s", err.text);
         code = cli_words_outcome(&err);
     }
+    cli_save_end(&job.save);
     cli_words_clear(&job.words);
     mp_free(job.arguments);
     return code;
 }
 
 static const struct cli_option options[] = {
+    CLI_SAVE_OPTIONS,
     {"args", 0, CLI_TEXT, "JSON",
      "all arguments as one JSON object; - reads it from "
      "standard input, @FILE from a file",
@@ -303,7 +329,7 @@ const struct cli_command cli_cmd_call = {
         "a value that begins with @. The tool may also be given as mcp__SERVER__TOOL, "
         "the name that models use.\n\n"
         "Text is printed unchanged, with a newline added if it ends without one; images "
-        "and other data are replaced by a note. With "
+        "and other data are replaced by a note, and saved with -o. With "
         "--json, the result is printed as the server sent it. If the tool reports an "
         "error, the exit code is 1 and its message is printed on standard error.",
     .hint = "tools",

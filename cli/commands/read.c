@@ -5,26 +5,9 @@
 #include "cli/base/content.h"
 #include "cli/base/oneshot.h"
 #include "cli/base/message.h"
+#include "cli/base/save.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
-
-/* From here on what is printed goes to the file of --output, if there is one. */
-static bool redirect(struct cli *cli)
-{
-    const char *path = cli->args.output;
-    if (!path || strcmp(path, "-") == 0)
-        return true;
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        cli_error("cannot write %s: %s", path, strerror(errno));
-        return false;
-    }
-    cli_out_init(&cli->out, fd);
-    return true;
-}
 
 /* ---- the parts ---- */
 
@@ -58,12 +41,10 @@ static int put_part(const struct cli_doc *doc, const struct mcplug_block *part,
 
 /* One part is as the server has it. Several never run together: each begins a line, and
  * says which one it is. */
-static int put_parts(const struct cli_doc *doc, mp_view parts, bool is_file,
-                     struct cli_out *out)
+static int put_parts(const struct cli_doc *doc, mp_view parts, struct cli_out *out)
 {
     struct mcplug_block part = {.struct_size = sizeof part};
     size_t n_data, n = count_parts(parts, &n_data);
-    bool raw = doc->raw || is_file;
     int r = MCPLUG_OK;
 
     while (r == MCPLUG_OK && !out->failed && mcplug_block_next(&parts, &part)) {
@@ -77,7 +58,7 @@ static int put_parts(const struct cli_doc *doc, mp_view parts, bool is_file,
         }
         r = put_part(doc, &part, out);
     }
-    if (out->terminal || (!raw && !n_data))
+    if (out->terminal || (!doc->raw && !n_data))
         cli_out_fresh_line(out);
     return r;
 }
@@ -91,32 +72,40 @@ static bool can_put(struct cli_oneshot *link, mp_view parts)
         return true;
     cli_error("%s has %zu parts, and not all of them are text",
               link->cli->args.words.items[0], n);
-    cli_hint("--json prints all of them.");
+    cli_hint("-o DIR/ saves each of them, --json prints them.");
     cli_oneshot_finish(link, CLI_BAD_ARGUMENTS);
     return false;
 }
 
-static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc *doc)
+static void print(struct cli_oneshot *link, const struct cli_doc *doc, mp_view parts)
 {
-    struct cli *cli = link->cli;
-    mp_view parts = mp_view_get(cli_doc_view(doc), "contents");
-    (void)arg;
+    struct cli_out *out = &link->cli->out;
+    struct cli_seen seen = {0};
 
-    if (!cli->args.json && !can_put(link, parts))
+    if (!can_put(link, parts))
         return;
-    if (!redirect(cli)) {
-        cli_oneshot_finish(link, CLI_IO_ERROR);
-        return;
-    }
-    if (cli_oneshot_put_json(link, doc, CLI_OK))
-        return;
-    int r = put_parts(doc, parts, cli->out.fd != STDOUT_FILENO, &cli->out);
+    int r = put_parts(doc, parts, out);
     if (r == MCPLUG_EPROTO) {
-        cli_error("the blob of %s is not Base64", cli->args.words.items[0]);
+        cli_error("the blob of %s is not Base64", link->cli->args.words.items[0]);
         cli_oneshot_finish(link, CLI_BROKEN_PROTOCOL);
         return;
     }
+    cli_seen_add(&seen, parts);
+    cli_seen_tell(&seen, link, true);
     cli_oneshot_done(link, r, CLI_OK);
+}
+
+static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc *doc)
+{
+    struct cli_save *save = arg;
+    mp_view parts = mp_view_get(cli_doc_view(doc), "contents");
+
+    if (cli_save_document(save, link, doc))
+        return;
+    if (save->to)
+        cli_save_done(link, doc, cli_save_blocks(save, link, doc, parts));
+    else if (!cli_oneshot_put_json(link, doc, CLI_OK))
+        print(link, doc, parts);
 }
 
 static void on_ready(struct cli_oneshot *link, void *arg)
@@ -134,12 +123,17 @@ static void on_ready(struct cli_oneshot *link, void *arg)
 
 static int run(struct cli *cli)
 {
-    return cli_oneshot_run(cli, on_ready, NULL);
+    struct cli_save save;
+    int code = cli_save_begin(&save, &cli->args);
+
+    if (code == CLI_OK)
+        code = cli_oneshot_run(cli, on_ready, &save);
+    cli_save_end(&save);
+    return code;
 }
 
 static const struct cli_option options[] = {
-    {"output", 'o', CLI_TEXT, "FILE", "write to FILE instead of standard output",
-     offsetof(struct cli_args, output), .complete.is = CLI_WORD_FILE},
+    CLI_SAVE_OPTIONS,
     {"raw", 0, CLI_FLAG, NULL,
      "add no newline to text that ends without one; a terminal gets it anyway",
      .at = offsetof(struct cli_args, raw)},
@@ -152,7 +146,7 @@ const struct cli_command cli_cmd_read = {
     .summary = "Read a resource.",
     .details = "Text and data are written byte for byte; on standard output, a newline "
                "is added to a text that ends without one. On a terminal, text is escaped "
-               "and data is replaced by a note.",
+               "and data is replaced by a note; -o saves it.",
     .hint = "resources",
     .options = options,
     .flags = CLI_SERVER | CLI_REQUEST,

@@ -725,6 +725,13 @@ START_TEST(every_call_that_fails)
         {"complete good tool p a", NULL, CLI_KIND_USAGE},
         {"read good u:x --output /nonexistent/file", NULL, CLI_KIND_IO_ERROR},
         {"read good u:x --output /dev/full", NULL, CLI_KIND_IO_ERROR},
+        {"call good echo text=a -o /nonexistent/file", NULL, CLI_KIND_IO_ERROR},
+        {"call good echo text=a -o /dev/full", NULL, CLI_KIND_IO_ERROR},
+        {"call good echo text=a -o /nonexistent/dir/", NULL, CLI_KIND_IO_ERROR},
+        {"call good echo text=a -o desktop.json", NULL, CLI_KIND_BAD_ARGUMENTS},
+        {"read good u:x -o desktop.json", NULL, CLI_KIND_BAD_ARGUMENTS},
+        {"call good echo text=a --force", NULL, CLI_KIND_USAGE},
+        {"call good echo text=a --structured", NULL, CLI_KIND_BAD_ARGUMENTS},
         {"tools --refresh", NULL, CLI_KIND_USAGE},
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {

@@ -121,7 +121,7 @@ START_TEST(what_is_unknown_is_refused_with_what_is_near)
     refused("tols", "did you mean \"tools\"?");
     refused("frobnicate", "no command \"frobnicate\"");
     refused("call t --jsno -- s", "did you mean --json?");
-    refused("call t --output=x -- s", "unknown option --output of \"call\"");
+    refused("ping --output=x -- s", "unknown option --output of \"ping\"");
     refused("ping -x -- s", "unknown option -x");
     ck_assert_ptr_null(strstr((parse("frobnicate"), err.text), "mean"));
 }
