@@ -1,6 +1,8 @@
 #include "cli/base/content.h"
 
 #include "base/buf.h"
+#include "base/text.h"
+#include "json/scan.h"
 #include "cli/base/message.h"
 #include "cli/base/oneshot.h"
 
@@ -79,18 +81,104 @@ static int put_link(const struct cli_doc *doc, const struct mcplug_block *block,
 
 /* ---- blocks ---- */
 
+/* White space may be written as \n, \r or \t. */
+static bool looks_like_json(mp_view string)
+{
+    const unsigned char *p = string.data + 1, *end = string.data + string.len - 1;
+
+    while (p < end && (*p == ' ' || *p == '\\')) {
+        if (*p == '\\' && (end - p < 2 || !strchr("nrt", p[1])))
+            return false;
+        p += *p == '\\' ? 2 : 1;
+    }
+    return p < end && (*p == '{' || *p == '[');
+}
+
+/* false: it is no JSON, and nothing was printed. */
+static bool lay_out(const struct cli_doc *doc, mp_view string, struct cli_out *out)
+{
+    static const struct mp_scan_limits limits = {.depth = 64, .tokens = 1000000};
+    struct mp_str text;
+    bool is_json;
+
+    if (string.len > CLI_LAID_OUT_MAX || !looks_like_json(string) ||
+        cli_doc_is_spilled(doc, string))
+        return false;
+    mp_str_init(&text, CLI_LAID_OUT_MAX);
+    is_json = mp_str_add_view(&text, string) &&
+              mp_scan_text(text.data, text.len, &limits, NULL, NULL) == MCPLUG_OK;
+    if (is_json) {
+        struct cli_doc inner = {.json = text.data, .len = text.len};
+        cli_doc_pretty(&inner, mp_view_trim(cli_doc_view(&inner)), 0, out);
+    }
+    mp_str_clear(&text);
+    return is_json;
+}
+
+int cli_content_text(const struct cli_doc *doc, mp_view string, struct cli_out *out)
+{
+    if (out->terminal && !doc->raw && lay_out(doc, string, out))
+        return MCPLUG_OK;
+    return cli_doc_text(doc, string, out);
+}
+
+bool cli_content_is_app(const struct mcplug_block *block)
+{
+    char mime[64];
+    size_t n = 0;
+
+    for (size_t i = 1; i + 1 < block->mime.len; i++) { /* inside the quotes */
+        char c = mp_lower((char)block->mime.data[i]);
+        if (n + 1 == sizeof mime)
+            return false;
+        if (c != ' ' && c != '"' && c != '\\')
+            mime[n++] = c;
+    }
+    mime[n] = '\0';
+    return block->text.len && strcmp(mime, "text/html;profile=mcp-app") == 0;
+}
+
+static int put_app(const struct cli_doc *doc, const struct mcplug_block *block,
+                   struct cli_out *out)
+{
+    uint64_t size = 0;
+    int r = cli_doc_size(doc, block->text, &size);
+
+    cli_out_s(out, "[MCP App: ");
+    cli_out_view(out, block->uri);
+    cli_out_f(out, ", %" PRIu64 " bytes of HTML; use -o to save it]\n", size);
+    return r;
+}
+
+static int put_resource(const struct cli_doc *doc, const struct mcplug_block *block,
+                        struct cli_out *out)
+{
+    cli_out_s(out, "Resource: ");
+    cli_out_view(out, block->uri);
+    cli_out_s(out, "\n");
+    return cli_content_text(doc, block->text, out);
+}
+
 int cli_content_block(const struct cli_doc *doc, const struct mcplug_block *block,
                       struct cli_out *out)
 {
+    bool for_people = out->terminal && !doc->raw;
+
+    if (for_people && cli_content_is_app(block))
+        return put_app(doc, block, out);
     if (block->kind == MCPLUG_BLOCK_OTHER)
-        return cli_doc_json(doc, block->json, out);
-    if (block->kind == MCPLUG_BLOCK_TEXT && block->text.len)
-        return cli_doc_text(doc, block->text, out);
+        return for_people ? cli_doc_pretty(doc, block->json, 0, out)
+                          : cli_doc_json(doc, block->json, out);
     if (block->kind == MCPLUG_BLOCK_LINK)
         return put_link(doc, block, out);
+    if (block->kind == MCPLUG_BLOCK_RESOURCE && block->text.len)
+        return put_resource(doc, block, out);
+    if (block->text.len &&
+        (block->kind == MCPLUG_BLOCK_TEXT || block->kind == MCPLUG_BLOCK_CONTENTS))
+        return cli_content_text(doc, block->text, out);
     int r = mcplug_block_write(doc->result, block, cli_doc_text_sink, out, NULL);
     cli_out_text_end(out);
-    if (block->kind != MCPLUG_BLOCK_TEXT && !block->text.len)
+    if (block->kind != MCPLUG_BLOCK_TEXT)
         cli_out_s(out, "\n");
     return r;
 }

@@ -6,14 +6,22 @@
 
 struct cli_oneshot;
 
+#define CLI_LAID_OUT_MAX ((size_t)1 << 24) /* bytes; a longer text is not laid out */
+
 /* As mcplug_block_write() has it; a note ends its line, and a link is followed by what is
- * known of its target. MCPLUG_OK or MCPLUG_EIO. */
+ * known of its target. On a terminal, unless `doc` is raw, JSON is laid out, and the HTML
+ * of an app is a note. MCPLUG_OK or MCPLUG_EIO. */
 int cli_content_block(const struct cli_doc *doc, const struct mcplug_block *block,
                       struct cli_out *out);
 /* All blocks of an array, or the one that there is, from the `skip`-th on. Each begins
  * on a line of its own. */
 int cli_content_blocks(const struct cli_doc *doc, mp_view blocks, size_t skip,
                        struct cli_out *out);
+/* The text of a result: on a terminal, unless `doc` is raw, an object or array of JSON is
+ * laid out. */
+int cli_content_text(const struct cli_doc *doc, mp_view string, struct cli_out *out);
+/* Is it the HTML of an MCP App, which is for a browser? */
+bool cli_content_is_app(const struct mcplug_block *block);
 /* Its data, decoded. MCPLUG_EPROTO: it is not Base64; what came before is written. */
 int cli_content_data(const struct cli_doc *doc, const struct mcplug_block *block,
                      struct cli_out *out);

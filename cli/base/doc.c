@@ -49,14 +49,71 @@ static int put_spill(const struct cli_doc *doc, size_t i, uint64_t size,
     return MCPLUG_OK;
 }
 
+static bool find_spill(const struct cli_doc *doc, mp_view string, size_t *i,
+                       struct mcplug_spill *spill)
+{
+    spill->struct_size = sizeof *spill;
+    for (*i = 0; *i < mcplug_result_spills(doc->result); ++*i)
+        if (mcplug_result_spill(doc->result, *i, spill) == MCPLUG_OK &&
+            spill->json_offset == offset_of(doc, string))
+            return true;
+    return false;
+}
+
+bool cli_doc_is_spilled(const struct cli_doc *doc, mp_view string)
+{
+    struct mcplug_spill spill;
+    size_t i;
+    return doc->result && find_spill(doc, string, &i, &spill);
+}
+
+int cli_doc_write(const struct cli_doc *doc, mp_view value, mcplug_write_fn *write,
+                  void *arg)
+{
+    bool is_string = mp_view_is_string(value);
+    struct mp_str text;
+    int r = MCPLUG_OK;
+
+    if (doc->result && is_string)
+        return mcplug_result_write_string(doc->result, offset_of(doc, value), write, arg,
+                                          NULL);
+    if (doc->result)
+        return mcplug_result_write(doc->result, offset_of(doc, value), value.len, write,
+                                   arg, NULL);
+    if (!is_string) {
+        write(arg, (const char *)value.data, value.len);
+        return MCPLUG_OK;
+    }
+    mp_str_init(&text, value.len);
+    if (!mp_str_add_view(&text, value))
+        r = MCPLUG_ENOMEM;
+    else if (text.len)
+        write(arg, text.data, text.len);
+    mp_str_clear(&text);
+    return r;
+}
+
+static int count(void *arg, const char *data, size_t len)
+{
+    uint64_t *size = arg;
+    (void)data;
+    *size += len;
+    return 1;
+}
+
+int cli_doc_size(const struct cli_doc *doc, mp_view string, uint64_t *size)
+{
+    *size = 0;
+    return cli_doc_write(doc, string, count, size);
+}
+
 int cli_doc_text(const struct cli_doc *doc, mp_view string, struct cli_out *out)
 {
-    struct mcplug_spill spill = {.struct_size = sizeof spill};
+    struct mcplug_spill spill;
+    size_t i;
 
-    for (size_t i = 0; !out->terminal && i < mcplug_result_spills(doc->result); i++)
-        if (mcplug_result_spill(doc->result, i, &spill) == MCPLUG_OK &&
-            spill.json_offset == offset_of(doc, string))
-            return put_spill(doc, i, spill.size, out);
+    if (!out->terminal && find_spill(doc, string, &i, &spill))
+        return put_spill(doc, i, spill.size, out);
     int r = mcplug_result_write_string(doc->result, offset_of(doc, string),
                                        cli_doc_text_sink, out, NULL);
     cli_out_text_end(out);
@@ -137,7 +194,9 @@ static int pretty_object(const struct cli_doc *doc, mp_view part, size_t indent,
             cli_out_s(out, ",");
         any = true;
         new_line(out, indent + 2);
+        cli_out_style(out, CLI_CYAN);
         cli_out_item(out, key);
+        cli_out_style(out, CLI_PLAIN);
         cli_out_s(out, ": ");
         r = cli_doc_pretty(doc, value, indent + 2, out);
     }
@@ -188,6 +247,14 @@ static int pretty_array(const struct cli_doc *doc, mp_view part, size_t indent,
     return r;
 }
 
+static enum cli_style style_of(mp_view value)
+{
+    unsigned char c = value.len ? *value.data : 0;
+    if (c == '"')
+        return CLI_GREEN;
+    return c == 't' || c == 'f' || c == 'n' ? CLI_MAGENTA : CLI_YELLOW;
+}
+
 int cli_doc_pretty(const struct cli_doc *doc, mp_view part, size_t indent,
                    struct cli_out *out)
 {
@@ -195,5 +262,8 @@ int cli_doc_pretty(const struct cli_doc *doc, mp_view part, size_t indent,
         return pretty_object(doc, part, indent, out);
     if (mp_view_is_array(part))
         return pretty_array(doc, part, indent, out);
-    return cli_doc_json(doc, part, out);
+    cli_out_style(out, style_of(part));
+    int r = cli_doc_json(doc, part, out);
+    cli_out_style(out, CLI_PLAIN);
+    return r;
 }

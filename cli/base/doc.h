@@ -23,6 +23,13 @@ mp_view cli_doc_view(const struct cli_doc *doc);
 
 /* A string of a result, unescaped, as text. MCPLUG_OK or MCPLUG_EIO, as of the rest. */
 int cli_doc_text(const struct cli_doc *doc, mp_view string, struct cli_out *out);
+/* Any value, in pieces: a string unescaped, all else as its JSON. `write` may end it. */
+int cli_doc_write(const struct cli_doc *doc, mp_view value, mcplug_write_fn *write,
+                  void *arg);
+/* The length of a string as text, in bytes. */
+int cli_doc_size(const struct cli_doc *doc, mp_view string, uint64_t *size);
+/* Was it too long to be kept with the rest? */
+bool cli_doc_is_spilled(const struct cli_doc *doc, mp_view string);
 /* An mcplug_write_fn: onto `out`, a struct cli_out, as text. */
 int cli_doc_text_sink(void *out, const char *data, size_t len);
 
@@ -37,7 +44,7 @@ int cli_put_document(struct cli *cli, struct mp_str *text, int outcome);
 /* The same of a tree, which the caller keeps. */
 int cli_put_tree(struct cli *cli, const json_t *tree, int outcome);
 /* `part` laid out for people: two spaces per level, every line after the first
- * indented by `indent`. No newline at the end. */
+ * indented by `indent`, in colours where there are some. No newline at the end. */
 int cli_doc_pretty(const struct cli_doc *doc, mp_view part, size_t indent,
                    struct cli_out *out);
 

@@ -234,8 +234,8 @@ void cli_out_fresh_line(struct cli_out *out)
 
 void cli_out_style(struct cli_out *out, enum cli_style style)
 {
-    static const char *const codes[] = {"\033[0m",  "\033[1m",  "\033[2m",
-                                        "\033[32m", "\033[31m", "\033[33m"};
+    static const char *const codes[] = {"\033[0m",  "\033[1m",  "\033[2m",  "\033[32m",
+                                        "\033[31m", "\033[33m", "\033[36m", "\033[35m"};
     if (!out->colour)
         return;
     char last = out->last; /* invisible: does not count as something on the line */

@@ -48,7 +48,16 @@ void cli_out_fresh_line(struct cli_out *out); /* a newline unless there is one *
  * \\u. What others wrote and must arrive as it is, is for cli_doc_json(). */
 void cli_out_json(struct cli_out *out, const char *text, size_t len);
 
-enum cli_style { CLI_PLAIN, CLI_BOLD, CLI_DIM, CLI_GREEN, CLI_RED, CLI_YELLOW };
+enum cli_style {
+    CLI_PLAIN,
+    CLI_BOLD,
+    CLI_DIM,
+    CLI_GREEN,
+    CLI_RED,
+    CLI_YELLOW,
+    CLI_CYAN,
+    CLI_MAGENTA
+};
 void cli_out_style(struct cli_out *out, enum cli_style style);
 
 /* The next `len` bytes of a file from `at` on, moved by the kernel, which spares most of

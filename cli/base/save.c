@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -395,7 +396,13 @@ static void add_number(struct mp_str *name, const char *stem, unsigned number,
     mp_str_addf(name, "%s-%u%s", stem, number, extension);
 }
 
-/* The last part of its URI; an extension where that has none. */
+static bool is_html(const char *extension)
+{
+    return strcasecmp(extension, ".html") == 0 || strcasecmp(extension, ".htm") == 0;
+}
+
+/* The last part of its URI; an extension where that has none, and that of HTML for an
+ * app. */
 static bool add_uri_name(struct mp_str *name, const struct mcplug_block *b,
                          const char *extension)
 {
@@ -406,7 +413,10 @@ static bool add_uri_name(struct mp_str *name, const struct mcplug_block *b,
         mp_str_add_view(&uri, b->uri);
     mp_safe_name(uri.data ? uri.data : "", uri.len, name);
     mp_str_clear(&uri);
-    if (name->len && !*cli_name_extension(name->data) && strcmp(extension, ".bin") != 0)
+    const char *has = name->len ? cli_name_extension(name->data) : "";
+    bool lacks =
+        cli_content_is_app(b) ? !is_html(has) : !*has && strcmp(extension, ".bin") != 0;
+    if (name->len && lacks)
         mp_str_adds(name, extension);
     return name->len > 0;
 }

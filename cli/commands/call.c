@@ -79,7 +79,7 @@ static int put_people(const struct cli_doc *doc, enum mcplug_answer answer, mp_v
     if (answer == MCPLUG_ANSWER_BLOCKS)
         r = cli_content_blocks(doc, part, 0, out);
     else if (answer == MCPLUG_ANSWER_TEXT)
-        r = cli_doc_text(doc, part, out);
+        r = cli_content_text(doc, part, out);
     else if (answer == MCPLUG_ANSWER_JSON)
         r = cli_doc_pretty(doc, part, 0, out);
     if (!doc->raw || out->terminal)

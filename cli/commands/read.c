@@ -33,10 +33,10 @@ static size_t count_parts(mp_view parts, size_t *n_data)
 static int put_part(const struct cli_doc *doc, const struct mcplug_block *part,
                     struct cli_out *out)
 {
-    if (part->text.len)
-        return cli_doc_text(doc, part->text, out);
-    return out->terminal ? cli_content_block(doc, part, out)
-                         : cli_content_data(doc, part, out);
+    if (out->terminal)
+        return cli_content_block(doc, part, out);
+    return part->text.len ? cli_doc_text(doc, part->text, out)
+                          : cli_content_data(doc, part, out);
 }
 
 /* One part is as the server has it. Several never run together: each begins a line, and
