@@ -134,6 +134,7 @@ struct cli_args {                      /* all strings belong to argv */
 
     const char *arguments;              /* call --args */
     bool structured;                    /* call: print structured content */
+    bool table;                         /* call, read: print rows as a table */
     bool raw;                           /* call, read: add no newline */
     const char *output;                 /* call, read: where to save */
     bool force;                         /* .. over what is there */

@@ -238,6 +238,14 @@ static int cannot_save(const struct cli_saved *what, int r)
         cli_error("%s is not Base64", what->what);
         return CLI_BROKEN_PROTOCOL;
     }
+    if (r == MCPLUG_ETOOBIG) {
+        cli_error("%s is too large", what->what);
+        return CLI_TOO_BIG;
+    }
+    if (r == MCPLUG_ENOMEM) {
+        cli_error("out of memory");
+        return CLI_INTERNAL;
+    }
     cli_error("cannot read a long text of the result back from its temporary file");
     return CLI_IO_ERROR;
 }
@@ -280,7 +288,7 @@ static int save_as(struct cli_save *s, const struct cli_oneshot *link,
     return code;
 }
 
-static int save_to_stdout(struct cli_oneshot *link, const struct cli_saved *what)
+static int print(struct cli_oneshot *link, const struct cli_saved *what)
 {
     struct cli_out *out = &link->cli->out;
     int r = what->write(what->arg, out);
@@ -296,8 +304,8 @@ int cli_save_one(struct cli_save *s, struct cli_oneshot *link,
     struct mp_str path;
     int code;
 
-    if (s->to == CLI_SAVE_STDOUT)
-        return save_to_stdout(link, what);
+    if (s->to == CLI_SAVE_NOWHERE || s->to == CLI_SAVE_STDOUT)
+        return print(link, what);
     mp_str_init(&path, PATH_MAX_BYTES);
     if (s->to == CLI_SAVE_FILE) {
         code = save_as(s, link, what, s->path);

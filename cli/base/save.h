@@ -35,9 +35,10 @@ void cli_save_end(struct cli_save *s);
 int cli_save_blocks(struct cli_save *s, struct cli_oneshot *link,
                     const struct cli_doc *doc, mp_view blocks);
 
-/* Anything else, written by `write`: under `name` in a directory. `type` is a MIME type.
- * `write` returns MCPLUG_OK; MCPLUG_EIO, the result cannot be read back; or
- * MCPLUG_EPROTO, data that is no Base64, which `what` names. */
+/* Anything else, written by `write`: under `name` in a directory; without -o it is
+ * printed. `type` is a MIME type. `write` returns MCPLUG_OK; MCPLUG_EIO, the result
+ * cannot be read back; MCPLUG_ENOMEM; or MCPLUG_EPROTO and MCPLUG_ETOOBIG, it is no
+ * Base64 or too large, which `what` names. */
 typedef int cli_save_fn(void *arg, struct cli_out *out);
 struct cli_saved {
     const char *name, *type, *what;

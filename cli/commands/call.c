@@ -6,6 +6,7 @@
 #include "cli/base/content.h"
 #include "cli/base/failure.h"
 #include "cli/base/save.h"
+#include "cli/base/table.h"
 #include "cli/base/tree.h"
 #include "cli/base/oneshot.h"
 #include "cli/base/by_name.h"
@@ -137,6 +138,11 @@ static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc 
 
     if (code == CLI_OK && answer == MCPLUG_ANSWER_UNKNOWN) {
         put_unknown(link, doc, job->tool);
+        return;
+    }
+    if (code == CLI_OK && link->cli->args.table) {
+        mp_view structured = mp_view_get(cli_doc_view(doc), "structuredContent");
+        cli_table_result(link, &job->save, doc, structured, part);
         return;
     }
     if (code == CLI_OK && link->cli->args.structured) {
@@ -274,6 +280,9 @@ static void on_ready(struct cli_oneshot *link, void *arg)
 static int read_arguments(const struct cli_args *args, struct job *job,
                           struct mcplug_error *err)
 {
+    if (args->table && (args->json || args->structured))
+        return mp_fail(err, MCPLUG_EINVAL, "use either --table or %s, not both",
+                       args->json ? "--json" : "--structured");
     if (args->arguments && args->words.n > 1)
         return mp_fail(err, MCPLUG_EINVAL,
                        "use either --args or KEY=VALUE arguments, not both");
@@ -315,6 +324,7 @@ static const struct cli_option options[] = {
     {"structured", 0, CLI_FLAG, NULL,
      "print the result's structured content, which is JSON, in place of its text",
      .at = offsetof(struct cli_args, structured)},
+    CLI_TABLE_OPTION,
     {.name = NULL},
 };
 

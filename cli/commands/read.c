@@ -6,6 +6,7 @@
 #include "cli/base/oneshot.h"
 #include "cli/base/message.h"
 #include "cli/base/save.h"
+#include "cli/base/table.h"
 
 #include <string.h>
 
@@ -98,8 +99,12 @@ static void print(struct cli_oneshot *link, const struct cli_doc *doc, mp_view p
 static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc *doc)
 {
     struct cli_save *save = arg;
-    mp_view parts = mp_view_get(cli_doc_view(doc), "contents");
+    mp_view parts = mp_view_get(cli_doc_view(doc), "contents"), none = {0};
 
+    if (link->cli->args.table) {
+        cli_table_result(link, save, doc, none, parts);
+        return;
+    }
     if (cli_save_document(save, link, doc))
         return;
     if (save->to)
@@ -123,8 +128,13 @@ static void on_ready(struct cli_oneshot *link, void *arg)
 
 static int run(struct cli *cli)
 {
-    struct cli_save save;
-    int code = cli_save_begin(&save, &cli->args);
+    struct cli_save save = {0};
+    int code = CLI_BAD_ARGUMENTS;
+
+    if (cli->args.table && cli->args.json)
+        cli_error("use either --table or --json, not both");
+    else
+        code = cli_save_begin(&save, &cli->args);
 
     if (code == CLI_OK)
         code = cli_oneshot_run(cli, on_ready, &save);
@@ -137,6 +147,7 @@ static const struct cli_option options[] = {
     {"raw", 0, CLI_FLAG, NULL,
      "add no newline to text that ends without one; a terminal gets it anyway",
      .at = offsetof(struct cli_args, raw)},
+    CLI_TABLE_OPTION,
     {.name = NULL},
 };
 

@@ -45,7 +45,7 @@ int mp_view_unique(mp_view object, struct mcplug_error *err);
 /* The key or string, unescaped, equals `text`? */
 MP_SHARED bool mp_view_equals(mp_view string, const char *text);
 /* The same of two keys or strings. */
-bool mp_view_same(mp_view a, mp_view b);
+MP_SHARED bool mp_view_same(mp_view a, mp_view b);
 /* The inside of a key or string (no quotes), unescaped, is the `text_len` bytes there? */
 bool mp_raw_equals(const char *raw, size_t len, const char *text, size_t text_len);
 /* Integers only, as written without fraction or exponent; false when it does not fit. */

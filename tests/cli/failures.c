@@ -732,6 +732,8 @@ START_TEST(every_call_that_fails)
         {"read good u:x -o desktop.json", NULL, CLI_KIND_BAD_ARGUMENTS},
         {"call good echo text=a --force", NULL, CLI_KIND_USAGE},
         {"call good echo text=a --structured", NULL, CLI_KIND_BAD_ARGUMENTS},
+        {"call good echo text=a --table", NULL, CLI_KIND_BAD_ARGUMENTS},
+        {"read good u:x --table", NULL, CLI_KIND_BAD_ARGUMENTS},
         {"tools --refresh", NULL, CLI_KIND_USAGE},
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
