@@ -403,6 +403,8 @@ static void store_without_standard_files(void)
     MUST(mp_store_commit(f, "s", "t", NULL, NULL, &path, &err) == MCPLUG_OK);
     MUST(mp_store_open(s, path, &fd, NULL, &err) == MCPLUG_OK && fd > 2);
     MUST(fcntl(0, F_GETFD) < 0 && fcntl(1, F_GETFD) < 0);
+    close(fd);
+    mp_free(path);
 }
 
 START_TEST(standard_descriptors_are_left_alone)

@@ -39,6 +39,7 @@ END_TEST
 
 static void store_as_nobody(void)
 {
+    mp_store_free(s);
     for (int i = 0; i < 2; i++) {
         umask(i ? 0777 : 0);
         MUST((s = mp_store_new(at(i ? "x/y/z" : "u/v"), 0, 0)));
