@@ -700,6 +700,7 @@ fuzz_files = \
 	tests/fuzz/corpus \
 	tests/fuzz/fuzz_typed_args.c \
 	tests/fuzz/fuzz_assembler.c \
+	tests/fuzz/fuzz_base64.c \
 	tests/fuzz/fuzz_escape.c \
 	tests/fuzz/fuzz_header.c \
 	tests/fuzz/fuzz_lines.c \
