@@ -138,6 +138,8 @@ struct cli_args {                      /* all strings belong to argv */
     bool raw;                           /* call, read: add no newline */
     const char *output;                 /* call, read: where to save */
     bool force;                         /* .. over what is there */
+    bool for_model;                     /* call: as a model gets it */
+    uint64_t max_tokens;                /* .. with that limit */
     uint64_t count;                     /* ping --count */
     bool follow;                        /* logs */
     const char *path, *offset, *length; /* results show */

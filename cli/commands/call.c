@@ -30,6 +30,8 @@ struct job {
     char *arguments;           /* from --args; NULL: made from the words */
     struct cli_words words;
     struct cli_save save;
+    char *definition; /* of the tool, for --for-model; NULL: not known */
+    int code;         /* what the command ends with, once a rendering is there */
 };
 
 /* ---- the result ---- */
@@ -129,6 +131,89 @@ static int put_tool_error(const struct cli_doc *doc, const char *tool)
     return r;
 }
 
+/* ---- as a model gets it ---- */
+
+static void put_part(struct cli_out *out, const struct mcplug_part *p)
+{
+    cli_out_fresh_line(out);
+    if (p->kind == MCPLUG_PART_TEXT) {
+        cli_doc_text_sink(out, p->text, p->len);
+        cli_out_text_end(out);
+    } else {
+        cli_out_f(out, "[%s, %u x %u pixels, about %llu tokens]\n", p->mime, p->width,
+                  p->height, (unsigned long long)p->tokens);
+    }
+}
+
+static void on_rendered(void *arg, mcplug_call *call, const mcplug_rendering *rendering,
+                        const struct mcplug_error *why)
+{
+    struct cli_oneshot *link = arg;
+    struct mcplug_part part = {.struct_size = sizeof part};
+    struct cli_out *out = &link->cli->out;
+    const struct job *job = link->job;
+    size_t len;
+    (void)call;
+
+    link->call = NULL;
+    if (link->finished)
+        return;
+    if (why) {
+        cli_error("%s", why->text);
+        cli_oneshot_finish(link, why->code == MCPLUG_EPROTO ? CLI_BROKEN_PROTOCOL
+                                                            : CLI_INTERNAL);
+        return;
+    }
+    if (link->cli->args.json) {
+        const char *json = mcplug_rendering_json(rendering, &len);
+        cli_out_json(out, json ? json : "[]", json ? len : 2);
+    }
+    for (size_t i = 0;
+         !link->cli->args.json && mcplug_rendering_part(rendering, i, &part); i++)
+        put_part(out, &part);
+    cli_out_fresh_line(out);
+    cli_oneshot_finish(link, job->code);
+}
+
+/* The limit that the entry has for the tool; 0: none. */
+static uint32_t limit_of(const struct job *job)
+{
+    struct mcplug_entry_info e = {.struct_size = sizeof e};
+    int64_t n = 0;
+
+    if (!job->entry)
+        return 0;
+    mcplug_entry_info(job->entry, &e);
+    mp_view entry = mp_bytes(e.json, e.json_len);
+    if (!mp_view_int(mp_view_get(mp_view_get(entry, "toolMaxOutputTokens"), job->tool),
+                     &n) &&
+        !mp_view_int(mp_view_get(entry, "maxOutputTokens"), &n))
+        return 0;
+    return n > 0 && n <= UINT32_MAX ? (uint32_t)n : 0;
+}
+
+static void render(struct cli_oneshot *link, struct job *job, const struct cli_doc *doc)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mcplug_render_options o = {
+        .struct_size = sizeof o,
+        .server = job->entry ? job->server : mcplug_server_name(link->server),
+        .tool = job->tool,
+        .definition = job->definition,
+        .max_tokens = limit_of(job),
+    };
+
+    if (link->cli->args.max_tokens)
+        o.max_tokens = link->cli->args.max_tokens < UINT32_MAX
+                           ? (uint32_t)link->cli->args.max_tokens
+                           : UINT32_MAX;
+    job->code = mcplug_result_is_error(doc->result) ? CLI_TOOL_ERROR : CLI_OK;
+    link->call = mcplug_render(link->host, (mcplug_result *)doc->result, &o, on_rendered,
+                               link, &err);
+    if (!link->call)
+        cli_oneshot_fail(link, &err, NULL);
+}
+
 static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc *doc)
 {
     struct job *job = arg;
@@ -136,6 +221,10 @@ static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc 
     mp_view part = {0};
     enum mcplug_answer answer = mcplug_result_answer(doc->result, &part);
 
+    if (link->cli->args.for_model) {
+        render(link, job, doc);
+        return;
+    }
     if (code == CLI_OK && answer == MCPLUG_ANSWER_UNKNOWN) {
         put_unknown(link, doc, job->tool);
         return;
@@ -235,6 +324,8 @@ static void on_tools(struct cli_oneshot *link, void *arg, enum mcplug_kind kind,
         job->tool = job->name;
     }
     const char *item = mcplug_list_item(list, (size_t)i, &len);
+    if (job->cli->args.for_model)
+        job->definition = mp_strndup(item, len);
     mp_view schema_text = mp_view_get(mp_bytes(item, len), "inputSchema");
     json_t *schema = schema_text.len ? cli_tree(schema_text, NULL, &err) : NULL;
     char *arguments = job->arguments ? mp_strdup(job->arguments)
@@ -270,7 +361,7 @@ static int prepare_tool(struct cli *cli, struct job *job)
 static void on_ready(struct cli_oneshot *link, void *arg)
 {
     struct job *job = arg;
-    if (job->words.n || job->normalised)
+    if (job->words.n || job->normalised || job->cli->args.for_model)
         cli_oneshot_list(link, MCPLUG_TOOLS, on_tools);
     else
         cli_oneshot_call_tool(link, job->tool, job->arguments ? job->arguments : "{}",
@@ -283,6 +374,11 @@ static int read_arguments(const struct cli_args *args, struct job *job,
     if (args->table && (args->json || args->structured))
         return mp_fail(err, MCPLUG_EINVAL, "use either --table or %s, not both",
                        args->json ? "--json" : "--structured");
+    if (args->for_model && (args->table || args->structured || args->output))
+        return mp_fail(err, MCPLUG_EINVAL, "use either --for-model or %s, not both",
+                       args->table        ? "--table"
+                       : args->structured ? "--structured"
+                                          : "-o");
     if (args->arguments && args->words.n > 1)
         return mp_fail(err, MCPLUG_EINVAL,
                        "use either --args or KEY=VALUE arguments, not both");
@@ -309,6 +405,7 @@ static int run(struct cli *cli)
     cli_save_end(&job.save);
     cli_words_clear(&job.words);
     mp_free(job.arguments);
+    mp_free(job.definition);
     return code;
 }
 
@@ -325,6 +422,11 @@ static const struct cli_option options[] = {
      "print the result's structured content, which is JSON, in place of its text",
      .at = offsetof(struct cli_args, structured)},
     CLI_TABLE_OPTION,
+    {"for-model", 0, CLI_FLAG, NULL,
+     "print what a model would get: within the limit, or with the result in a file",
+     .at = offsetof(struct cli_args, for_model)},
+    {"max-tokens", 0, CLI_NUMBER, "N", "the limit of --for-model; default: 25000",
+     offsetof(struct cli_args, max_tokens), .complete.is = CLI_WORD_FREE},
     {.name = NULL},
 };
 
