@@ -17,6 +17,7 @@
 #include <execinfo.h>
 #endif
 #include <ftw.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -277,6 +278,9 @@ static bool read_options(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    /* What threads that are long gone left in arenas of their own is not ours to free,
+     * and would hide what is. */
+    mallopt(M_ARENA_MAX, 1);
     if (getrandom(&monkey.seed, 4, 0) != 4)
         monkey.seed = (uint64_t)getpid();
     monkey.seconds = SECONDS;
