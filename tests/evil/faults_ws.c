@@ -2,6 +2,7 @@
  * API alone. Every test has a process, and a peer, of its own. */
 #include "faults.h"
 #include "run.h"
+#include "../unit/now.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -155,11 +156,14 @@ START_TEST(silence_brings_pings)
 
     mcplug_settings_set(p->settings, "ping", "20ms");
     ck_assert_int_eq(peer_open(p), 0);
-    peer_run(p, 300);
+    double from = now_ms();
     unsigned pings = 0;
-    sscanf(text_of(shoot(p, "counts", 1, 5000)), "pings %u", &pings);
+    for (int i = 0; i < 20 && pings <= 3; i++) { /* longer where the machine is busy */
+        peer_run(p, 300);
+        sscanf(text_of(shoot(p, "counts", 1, 5000)), "pings %u", &pings);
+    }
     ck_assert_uint_gt(pings, 3);
-    ck_assert_uint_lt(pings, 20);
+    ck_assert_double_lt(pings, (now_ms() - from) / 20 + 5);
     peer_end(p);
 }
 END_TEST
