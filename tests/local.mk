@@ -715,15 +715,19 @@ fuzz_files = \
 	tests/fuzz/fuzz_edit.c \
 	tests/fuzz/fuzz_expand.c \
 	tests/fuzz/fuzz_import.c \
+	tests/fuzz/fuzz_path.c \
 	tests/fuzz/fuzz_policy.c \
+	tests/fuzz/fuzz_summary.c \
 	tests/fuzz/fuzz_toml.c \
 	tests/fuzz/import.dict \
 	tests/fuzz/must.h \
 	tests/fuzz/fuzz_uri.c \
 	tests/fuzz/fuzz_url.c \
+	tests/fuzz/path.dict \
 	tests/fuzz/policy.dict \
 	tests/fuzz/scan.dict \
 	tests/fuzz/session.dict \
+	tests/fuzz/summary.dict \
 	tests/fuzz/toml.dict
 
 # make fuzz FUZZ_RUNS=n [FUZZ_ONLY="scan uri"]
