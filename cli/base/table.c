@@ -216,6 +216,8 @@ static int cell_text(const struct cli_doc *doc, mp_view value, size_t width,
     }
     mp_str_add_escaped(out, raw.data ? raw.data : "", raw.len, false);
     *is_cut = c.is_cut;
+    if (raw.failed || out->failed)
+        r = MCPLUG_ENOMEM;
     mp_str_clear(&raw);
     return r;
 }
@@ -415,7 +417,7 @@ int cli_table_put(const struct cli_table *t, struct cli_out *out, size_t *n_hidd
     int r = l ? MCPLUG_OK : MCPLUG_ENOMEM;
 
     *n_hidden = 0;
-    mp_str_init(&text, (size_t)1 << 20);
+    mp_str_init(&text, (size_t)1 << 21);
     if (l) {
         memset(l, 0, sizeof *l);
         l->table = t;
