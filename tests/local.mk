@@ -95,6 +95,7 @@ unit_tests = \
 	tests/unit/content_write \
 	tests/unit/fetch_cookies \
 	tests/unit/fetch_request \
+	tests/unit/json_conform \
 	tests/unit/json_envelope \
 	tests/unit/json_scan \
 	tests/unit/json_stream \

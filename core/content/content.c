@@ -6,6 +6,7 @@
 #include "content/block.h"
 #include "../../plugins/common/base64.h"
 #include "content/tokens.h"
+#include "json/conform.h"
 
 #include <stdio.h>
 
@@ -557,6 +558,35 @@ static int add_kept(struct mp_make *m)
     return r;
 }
 
+/* ---- what the tool promised ---- */
+
+#define SCHEMA_MAX ((size_t)1 << 20) /* bytes of structured content that is checked */
+
+/* A result that is not what its definition says is warned of, and given all the same. */
+static void check_schema(struct mp_make *m)
+{
+    mp_view schema = mp_view_get(mp_text(m->rules->definition), "outputSchema");
+    struct mcplug_error why;
+    struct mp_str text;
+    size_t len;
+
+    if (!schema.len || mcplug_result_is_error(m->result))
+        return;
+    const char *json = mcplug_result_json(m->result, &len);
+    mp_view structured = mp_view_get(mp_bytes(json, len), "structuredContent");
+    mp_error_init(&why);
+    if (!structured.len)
+        mp_fail(&why, MCPLUG_EPROTO, "there is none");
+    else if (structured.len <= SCHEMA_MAX && !mcplug_result_spills(m->result))
+        mp_conform(schema, structured, &why);
+    if (!why.text[0])
+        return;
+    mp_str_init(&text, 1024);
+    mp_str_addf(&text, "structured content does not conform to its outputSchema: %s",
+                why.text);
+    m->content->warning = mp_str_take(&text);
+}
+
 /* ---- the whole ---- */
 
 static void make_clear(struct mp_make *m)
@@ -595,6 +625,8 @@ int mp_content_make(const mcplug_result *result, const struct mp_content_rules *
         r = rules->store ? add_kept(&m) : add_cut(&m);
     if (r == MCPLUG_OK) {
         m.content->chars = m.chars;
+        if (!m.content->warning)
+            check_schema(&m);
         r = mp_content_finish(m.content, err);
     }
     if (r == MCPLUG_OK)

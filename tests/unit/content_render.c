@@ -581,6 +581,27 @@ START_TEST(a_tail_can_be_kept)
 }
 END_TEST
 
+START_TEST(what_does_not_conform_to_the_outputschema_is_warned_of_and_not_lost)
+{
+    static const char wrong[] =
+        "{\"content\":[" TEXT("a") "],\"structuredContent\":{\"n\":"
+                                   "\"x\"}%s}";
+    char json[256];
+
+    rules.definition = "{\"outputSchema\":{\"type\":\"object\",\"properties\":{\"n\":{"
+                       "\"type\":\"number\"}}}}";
+    snprintf(json, sizeof json, wrong, "");
+    ck_assert_str_eq(text_of(json), "a\n{\"n\":\"x\"}");
+    ck_assert_str_eq(got->warning,
+                     "structured content does not conform to its outputSchema: "
+                     ".n: expected \"number\", found string");
+    ck_assert_str_eq(text_of("{\"structuredContent\":{\"n\":1}}"), "{\"n\":1}");
+    ck_assert_ptr_null(got->warning);
+    text_of(CONTENT(TEXT("a")));
+    ck_assert_ptr_nonnull(got->warning);
+}
+END_TEST
+
 START_TEST(blocks_beyond_a_limit_are_in_the_file)
 {
     struct mp_str json;
@@ -625,6 +646,8 @@ int main(void)
     tcase_add_test(t, o5_items_get_their_share_in_turn);
     tcase_add_test(t, o5_an_image_that_does_not_fit_is_dropped);
     tcase_add_test(t, a_tail_can_be_kept);
+    tcase_add_test(t,
+                   what_does_not_conform_to_the_outputschema_is_warned_of_and_not_lost);
     tcase_add_test(t, blocks_beyond_a_limit_are_in_the_file);
     suite_add_tcase(s, t);
     return run_to_end(s);
