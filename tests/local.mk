@@ -37,7 +37,6 @@ unit_tests = \
 	tests/unit/check_contract \
 	tests/unit/cli_args \
 	tests/unit/cli_failure \
-	tests/unit/cli_file_name \
 	tests/unit/cli_import \
 	tests/unit/cli_import_entry \
 	tests/unit/cli_import_relax \

@@ -5,7 +5,7 @@
 #include "base/path.h"
 #include "cli/base/content.h"
 #include "cli/base/failure.h"
-#include "cli/base/file_name.h"
+#include "content/filename.h"
 #include "cli/base/message.h"
 #include "cli/base/oneshot.h"
 
@@ -138,7 +138,7 @@ static bool add_name(struct cli_save *s, uint64_t hash)
  * many, or no memory. */
 static bool add_path(struct cli_save *s, const char *name, struct mp_str *out)
 {
-    const char *extension = cli_name_extension(name);
+    const char *extension = mp_name_extension(name);
     struct cli_name *same = find_name(s, hash_of(name));
     size_t dir = strlen(s->path);
 
@@ -421,7 +421,7 @@ static bool add_uri_name(struct mp_str *name, const struct mcplug_block *b,
         mp_str_add_view(&uri, b->uri);
     mp_safe_name(uri.data ? uri.data : "", uri.len, name);
     mp_str_clear(&uri);
-    const char *has = name->len ? cli_name_extension(name->data) : "";
+    const char *has = name->len ? mp_name_extension(name->data) : "";
     bool lacks =
         cli_content_is_app(b) ? !is_html(has) : !*has && strcmp(extension, ".bin") != 0;
     if (name->len && lacks)

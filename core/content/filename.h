@@ -14,7 +14,7 @@
  * characters, what is invisible, turns text round or is not UTF-8, becomes one _. It does
  * not begin with a dot. At most MP_SAFE_NAME_MAX bytes, whole characters; a short
  * extension is kept. Adds nothing if nothing is left. The name of a name is the same. */
-void mp_safe_name(const char *uri, size_t len, struct mp_str *out);
+MP_SHARED void mp_safe_name(const char *uri, size_t len, struct mp_str *out);
 
 /* The same with another maximum, which is at most MP_SAFE_NAME_MAX. `out` has room for
  * one byte more, a NUL. Returns the length. */
@@ -23,10 +23,10 @@ size_t mp_safe_name_put(const char *uri, size_t len, size_t max, char *out);
 /* Where the extension of a name begins, its dot included: up to MP_EXTENSION_MAX ASCII
  * letters and digits behind the last dot, which is not the first byte. The end of the
  * name if it has none. */
-const char *mp_name_extension(const char *name);
+MP_SHARED const char *mp_name_extension(const char *name);
 
 /* ".png" for image/png; parameters and case are ignored. ".txt" for text that is not
  * known, ".bin" for all else. */
-const char *mp_mime_extension(const char *mime, size_t len);
+MP_SHARED const char *mp_mime_extension(const char *mime, size_t len);
 
 #endif
