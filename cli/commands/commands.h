@@ -25,6 +25,7 @@
     X(search)                                                                            \
     X(call)                                                                              \
     X(results)                                                                           \
+    X(cost)                                                                              \
     X(resources)                                                                         \
     X(read)                                                                              \
     X(prompts)                                                                           \

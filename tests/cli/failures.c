@@ -444,6 +444,7 @@ static const struct recipe {
     {"search", "echo", false},
     {"call", "echo text=hi", false},
     {"results", "", false},
+    {"cost", "", false},
     {"resources", "", false},
     {"read", "u:x", false},
     {"prompts", "", false},
