@@ -44,6 +44,13 @@ OPTIONAL_IN = {
     "mcplug_expand": {"expansion"},
     "mcplug_spill_place": {"own"},
     "mcplug_entry_find_tool": {"tools"},  # a list without items
+    "mcplug_rendering_text": {"len"},
+    "mcplug_rendering_json": {"len"},
+    "mcplug_stored_each": {"dir"},
+    "mcplug_stored_read": {"dir", "size"},
+    "mcplug_stored_select": {"dir", "count"},
+    "mcplug_stored_search": {"dir"},
+    "mcplug_stored_remove": {"dir"},
 }
 # What they return instead of MCPLUG_EINVAL.
 REFUSALS = {
@@ -57,7 +64,7 @@ REFUSALS = {
     "mcplug_entry_allows": 0, "mcplug_tool_matches": 0, "mcplug_config_key": 0,
     "mcplug_name_is_telling": 0, "mcplug_entry_prefix": 0, "mcplug_modules_get": 0,
     "mcplug_known_info": 0, "mcplug_block_next": 0, "mcplug_activity_text": 0,
-    "mcplug_activity_concerns": 0,
+    "mcplug_activity_concerns": 0, "mcplug_rendering_part": 0, "mcplug_estimate_tokens": 0,
 }
 # Not tried with everything valid: it would not return, returns -1, or what it is about is
 # not there.
@@ -65,7 +72,8 @@ WITHOUT_ALL = {"mcplug_run", "mcplug_timeout", "mcplug_result_spill",
                "mcplug_result_spill_read", "mcplug_result_spill_fd",
                "mcplug_result_write_string",
                "mcplug_block_write", "mcplug_entry_add", "mcplug_entry_remove",
-               "mcplug_entry_disable", "mcplug_entry_enable"}
+               "mcplug_entry_disable", "mcplug_entry_enable", "mcplug_stored_read",
+               "mcplug_stored_select", "mcplug_stored_search", "mcplug_stored_remove"}
 # What a child of fork() may do: these look at memory alone.
 FORKED = {"mcplug_free", "mcplug_server_name", "mcplug_modules_new", "mcplug_listen",
           "mcplug_unlisten", "mcplug_activity_concerns", "mcplug_activity_text"}
@@ -184,6 +192,12 @@ class World:
         out = ctypes.c_void_p()
         check(M.mcplug_toolbox_call_wait, self.get("toolbox"), b"mcp__demo__echo",
               b'{"text":"x"}', None, ctypes.byref(out))
+        return out.value
+
+    def rendering(self):
+        out = ctypes.c_void_p()
+        check(M.mcplug_render_wait, self.get("host"), self.get("result"), None,
+              ctypes.byref(out))
         return out.value
 
     def config(self):

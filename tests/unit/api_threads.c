@@ -36,7 +36,7 @@ static void begin_busy(int *hangs)
     struct mcplug_server_options o = {.struct_size = sizeof o, .elicit = on_question};
 
     begin(NULL);
-    put_in("box", SCRIPTED("TOOLS", TOOL("t")), NULL);
+    put_in("box", SCRIPTED("TOOLS", TOOL("t"), "RESULT", "\"content\":[]"), NULL);
     warm_up();
     server = hold(example(NULL), &o);
     call =
