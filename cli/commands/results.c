@@ -372,7 +372,7 @@ static int run_rm(struct cli *cli)
         return cli_put_document(cli, &r.json, CLI_OK);
     }
     mp_str_clear(&r.json);
-    if (!cli->args.json && !cli->args.quiet)
+    if (!cli->args.json && !cli->args.quiet && (r.n || r.code == CLI_OK))
         cli_out_f(&cli->out, "Removed %zu result%s.\n", r.n, r.n == 1 ? "" : "s");
     return r.code;
 }

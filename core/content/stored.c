@@ -219,10 +219,18 @@ int mcplug_stored_search(const char *dir, const char *name, const char *text,
 
 int mcplug_stored_remove(const char *dir, const char *name, struct mcplug_error *err)
 {
+    char *full = NULL;
+    int fd = -1;
+
     if (!name)
         return mp_fail_null(err, "`name`");
     struct mp_store *s = store_of(dir, err);
-    int r = s ? mp_store_remove(s, name, err) : MCPLUG_ENOMEM;
+    int r = s ? mp_store_open(s, name, &fd, &full, err) : MCPLUG_ENOMEM;
+    if (r == MCPLUG_OK) {
+        close(fd);
+        r = mp_store_remove(s, full, err);
+    }
+    mp_free(full);
     mp_store_free(s);
     return r;
 }
