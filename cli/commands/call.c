@@ -175,21 +175,22 @@ static void on_rendered(void *arg, mcplug_call *call, const mcplug_rendering *re
     cli_oneshot_finish(link, job->code);
 }
 
-/* The limit that the entry has for the tool; 0: none. */
-static uint32_t limit_of(const struct job *job)
+/* What the entry says of the tool's results. */
+static void read_limits(const struct job *job, struct mcplug_render_options *o)
 {
     struct mcplug_entry_info e = {.struct_size = sizeof e};
-    int64_t n = 0;
+    int64_t n = 0, tail = 0;
 
     if (!job->entry)
-        return 0;
+        return;
     mcplug_entry_info(job->entry, &e);
     mp_view entry = mp_bytes(e.json, e.json_len);
     if (!mp_view_int(mp_view_get(mp_view_get(entry, "toolMaxOutputTokens"), job->tool),
-                     &n) &&
-        !mp_view_int(mp_view_get(entry, "maxOutputTokens"), &n))
-        return 0;
-    return n > 0 && n <= UINT32_MAX ? (uint32_t)n : 0;
+                     &n))
+        mp_view_int(mp_view_get(entry, "maxOutputTokens"), &n);
+    mp_view_int(mp_view_get(entry, "outputTail"), &tail);
+    o->max_tokens = n > 0 && n <= UINT32_MAX ? (uint32_t)n : 0;
+    o->tail = tail > 0 && tail < 100 ? (uint32_t)tail : 0;
 }
 
 static void render(struct cli_oneshot *link, struct job *job, const struct cli_doc *doc)
@@ -200,9 +201,9 @@ static void render(struct cli_oneshot *link, struct job *job, const struct cli_d
         .server = job->entry ? job->server : mcplug_server_name(link->server),
         .tool = job->tool,
         .definition = job->definition,
-        .max_tokens = limit_of(job),
     };
 
+    read_limits(job, &o);
     if (link->cli->args.max_tokens)
         o.max_tokens = link->cli->args.max_tokens < UINT32_MAX
                            ? (uint32_t)link->cli->args.max_tokens
