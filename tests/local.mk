@@ -246,6 +246,7 @@ script_tests = \
 	tests/cli/json.test \
 	tests/cli/list.test \
 	tests/cli/logs.test \
+	tests/cli/model.test \
 	tests/cli/results.test \
 	tests/cli/watch.test \
 	tests/config/scopes.test \
