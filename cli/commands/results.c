@@ -111,6 +111,7 @@ struct shown {
     struct cli_out *out; /* NULL: `json` */
     struct mp_str *json;
     uint64_t skip, left;
+    bool is_any; /* also of a value that is longer than what is wanted of it */
     bool is_full;
 };
 
@@ -119,6 +120,7 @@ static int take_bytes(void *arg, const char *data, size_t len)
     struct shown *s = arg;
     uint64_t skip = s->skip < len ? s->skip : len;
 
+    s->is_any = true;
     s->skip -= skip;
     data += skip;
     len -= (size_t)skip;
@@ -176,7 +178,7 @@ static int show_json(struct cli *cli, const char *name, uint64_t offset, uint64_
     const char *path = cli->args.path;
     struct mp_str text, out;
     struct shown s = {.json = &text, .left = length < SHOWN_MAX ? length : SHOWN_MAX};
-    uint64_t size = 0, count = 0;
+    uint64_t size = 0;
 
     mp_str_init(&text, DOCUMENT_MAX);
     mp_str_init(&out, DOCUMENT_MAX);
@@ -184,11 +186,12 @@ static int show_json(struct cli *cli, const char *name, uint64_t offset, uint64_
     int r;
     if (path) {
         s.skip = offset;
-        r = mcplug_stored_select(NULL, name, path, take_bytes, &s, &count, &err);
+        r = mcplug_stored_select(NULL, name, path, take_bytes, &s, NULL, &err);
     } else {
         r = read_bytes(name, offset, &s, &size, &err);
     }
     if (r == MCPLUG_OK) {
+        int code = path && !s.is_any ? CLI_NOTHING : CLI_OK;
         bool more = path ? s.is_full : offset + text.len < size;
         mp_str_adds(&out, "{");
         cli_json_member(&out, "name", name);
@@ -197,7 +200,7 @@ static int show_json(struct cli *cli, const char *name, uint64_t offset, uint64_
                     more ? "true" : "false");
         mp_str_add_json(&out, text.data, text.len);
         mp_str_adds(&out, "}\n");
-        r = cli_put_document(cli, &out, CLI_OK);
+        r = cli_put_document(cli, &out, code);
     } else {
         r = failed(&err);
     }
@@ -210,7 +213,7 @@ static int run_show(struct cli *cli)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     const char *name = cli->args.words.items[1], *path = cli->args.path;
-    uint64_t offset, length, count = 0;
+    uint64_t offset, length;
     int r;
 
     if (!number_of("--offset", cli->args.offset, 0, &offset) ||
@@ -221,7 +224,7 @@ static int run_show(struct cli *cli)
     struct shown s = {.out = &cli->out, .left = length};
     if (path) {
         s.skip = offset;
-        r = mcplug_stored_select(NULL, name, path, take_bytes, &s, &count, &err);
+        r = mcplug_stored_select(NULL, name, path, take_bytes, &s, NULL, &err);
     } else {
         r = read_bytes(name, offset, &s, NULL, &err);
     }
@@ -230,7 +233,7 @@ static int run_show(struct cli *cli)
         return failed(&err);
     if (cli->out.terminal)
         cli_out_fresh_line(&cli->out);
-    return path && !count ? CLI_NOTHING : CLI_OK;
+    return path && !s.is_any ? CLI_NOTHING : CLI_OK;
 }
 
 /* ---- grep ---- */
@@ -455,7 +458,7 @@ const struct cli_command cli_cmd_results = {
         "--length some bytes. grep finds plain text, not a pattern, in all results or "
         "those that are named. However long a result is, that takes little memory.\n\n"
         "A result is named by its file's name, or by a beginning of it that no other "
-        "has. If nothing is found, the exit code is 1.",
+        "has; rm takes whole names only. If nothing is found, the exit code is 1.",
     .options = options,
     .max_words = CLI_MANY,
     .complete = {{.choices = action_choices}, {.offer = offer_names}},
