@@ -263,6 +263,39 @@ START_TEST(idle_is_a_time)
 }
 END_TEST
 
+#define TOKENS ": expected a number of tokens, from 1 to 100000000"
+#define PERCENT ": expected a percentage, from 0 to 90"
+
+START_TEST(limits_of_results_are_numbers)
+{
+    static const char *const tokens[] = {"0",    "-1",   "1.5",  "'many'", "'1000'",
+                                         "true", "null", "[25]", "{}",     "100000001"};
+    static const char *const percents[] = {"-1", "91", "0.5", "'25%'", "'25'", "null"};
+    char body[64];
+
+    for (size_t i = 0; i < MP_COUNT(tokens); i++) {
+        snprintf(body, sizeof body, "'maxOutputTokens':%s", tokens[i]);
+        check_keys(body, "19: " S ".maxOutputTokens" TOKENS);
+        snprintf(body, sizeof body, "'toolMaxOutputTokens':{'t':%s}", tokens[i]);
+        check_keys(body, "28: " S ".toolMaxOutputTokens.t" TOKENS);
+    }
+    for (size_t i = 0; i < MP_COUNT(percents); i++) {
+        snprintf(body, sizeof body, "'outputTail':%s", percents[i]);
+        check_keys(body, "14: " S ".outputTail" PERCENT);
+    }
+    check_keys("'toolMaxOutputTokens':1000",
+               "23: " S ".toolMaxOutputTokens: expected an object with numbers, found a "
+               "number");
+    keep("'maxOutputTokens':1,'outputTail':0,'toolMaxOutputTokens':{'t':100000000}");
+    ck_assert_uint_eq(supervision.max_output_tokens, 1);
+    ck_assert_uint_eq(supervision.output_tail, 0);
+    IS_LIST(supervision.tool_output_tokens, "t", "100000000");
+    keep("'maxOutputTokens':100000000,'outputTail':90");
+    ck_assert_uint_eq(supervision.max_output_tokens, 100000000);
+    ck_assert_uint_eq(supervision.output_tail, 90);
+}
+END_TEST
+
 START_TEST(the_keys_are_ours_whatever_the_transport)
 {
     static const struct mcplug_option none[] = {{NULL, NULL, NULL, NULL}};
@@ -308,6 +341,9 @@ START_TEST(an_entry_that_says_nothing_is_shared_and_not_kept_alive)
     ck_assert_uint_eq(supervision.max_spill, 0);
     ck_assert_ptr_null(supervision.queue);
     ck_assert_ptr_null(supervision.tool_queues);
+    ck_assert_uint_eq(supervision.max_output_tokens, 0);
+    ck_assert_uint_eq(supervision.output_tail, 0);
+    ck_assert_ptr_null(supervision.tool_output_tokens);
     ck_assert_ptr_null(supervision.tools_allowed);
     ck_assert_ptr_null(supervision.tools_denied);
     keep("'shared':true,'keepAlive':false");
@@ -320,6 +356,7 @@ START_TEST(an_entry_may_say_it_all)
 {
     keep("'shared':false,'keepAlive':true,'healthProbe':'mine','healthUrl':'http://h/',"
          "'idle':'1s','maxSpill':'8G','queue':'q','toolQueues':{'a':'q1','b':'2','c':''},"
+         "'maxOutputTokens':5000,'toolMaxOutputTokens':{'a':900,'b c':7},'outputTail':25,"
          "'toolsAllowed':['get_*','x\\u0079'],'toolsDenied':['z','7']");
     ck_assert(!supervision.shared);
     ck_assert(supervision.keep_alive);
@@ -329,6 +366,9 @@ START_TEST(an_entry_may_say_it_all)
     ck_assert_uint_eq(supervision.max_spill, (uint64_t)8 << 30);
     ck_assert_str_eq(supervision.queue, "q");
     IS_LIST(supervision.tool_queues, "a", "q1", "b", "2", "c", "");
+    ck_assert_uint_eq(supervision.max_output_tokens, 5000);
+    IS_LIST(supervision.tool_output_tokens, "a", "900", "b c", "7");
+    ck_assert_uint_eq(supervision.output_tail, 25);
     IS_LIST(supervision.tools_allowed, "get_*", "xy");
     IS_LIST(supervision.tools_denied, "z", "7");
 }
@@ -655,6 +695,7 @@ static void add(TCase *t)
     tcase_add_test(t, a_name_of_64_letters_is_the_longest);
     tcase_add_test(t, the_probe_http_needs_a_url);
     tcase_add_test(t, idle_is_a_time);
+    tcase_add_test(t, limits_of_results_are_numbers);
     tcase_add_test(t, the_keys_are_ours_whatever_the_transport);
     tcase_add_test(t, what_is_no_secret_is_shown_and_what_may_be_in_a_url_is_not);
     tcase_add_test(t, an_entry_that_says_nothing_is_shared_and_not_kept_alive);
