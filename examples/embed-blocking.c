@@ -1,4 +1,5 @@
-/* The simplest use: connect, call one tool, print its result.
+/* The simplest use: connect, call one tool, print its result as a model gets it: one that
+ * is too long for a conversation is stored in a file, and the text says how to read it.
  *
  *   cc embed-blocking.c $(pkg-config --cflags --libs mcplug) -o embed-blocking
  *   ./embed-blocking TOOL ARGUMENTS COMMAND [ARGS..]
@@ -8,7 +9,28 @@
 
 #include <stdio.h>
 
-static int call(mcplug_server *server, const char *tool, const char *arguments)
+static int print(mcplug *host, mcplug_result *result, const char *tool)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct mcplug_render_options options = {
+        .struct_size = sizeof options, .server = "example", .tool = tool};
+    struct mcplug_rendering_info info = {.struct_size = sizeof info};
+    const mcplug_rendering *content = NULL;
+
+    if (mcplug_render_wait(host, result, &options, &content, &err) != MCPLUG_OK) {
+        fprintf(stderr, "%s\n", err.text);
+        return 1;
+    }
+    puts(mcplug_rendering_text(content, NULL));
+    mcplug_rendering_info(content, &info);
+    fprintf(stderr, "%llu tokens%s%s\n", (unsigned long long)info.tokens,
+            info.stored ? "; the whole is in " : "", info.stored ? info.stored : "");
+    mcplug_rendering_unref(content);
+    return 0;
+}
+
+static int call(mcplug *host, mcplug_server *server, const char *tool,
+                const char *arguments)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct mcplug_call_options options = {.struct_size = sizeof options,
@@ -30,7 +52,7 @@ static int call(mcplug_server *server, const char *tool, const char *arguments)
     if (failed)
         fprintf(stderr, "%s: %s\n", tool, mcplug_result_error_text(result));
     else
-        puts(mcplug_result_json(result, NULL));
+        failed = print(host, result, tool);
     mcplug_result_unref(result);
     return failed;
 }
@@ -52,7 +74,7 @@ int main(int argc, char **argv)
         for (int i = 4; i < argc; i++)
             mcplug_settings_add(settings, "args", argv[i]);
         if (mcplug_open_wait(host, settings, NULL, &server, &err) == MCPLUG_OK) {
-            status = call(server, argv[1], argv[2]);
+            status = call(host, server, argv[1], argv[2]);
             mcplug_close_wait(server);
         } else {
             fprintf(stderr, "%s\n", err.text);

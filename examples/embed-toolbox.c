@@ -1,7 +1,8 @@
 /* All configured servers as one box of tools, as an agent has them: prints what a model
  * is given, instructions and tools, or calls one of the tools by its name and prints the
- * record of the call. Servers that the catalogue knows are not started before they are
- * called. A COMMAND is one server more, "extra".
+ * record of the call, and the parts that a request to the model would have. Servers that
+ * the catalogue knows are not started before they are called. A COMMAND is one server
+ * more, "extra".
  *
  *   cc embed-toolbox.c $(pkg-config --cflags --libs mcplug) -o embed-toolbox
  *   ./embed-toolbox [NAME [ARGUMENTS]] [-- COMMAND [ARGS..]]
@@ -16,6 +17,7 @@
 static struct {
     mcplug *host;
     const char *name, *arguments;
+    const mcplug_rendering *content; /* of the record; NULL: none */
     int failed;
 } app;
 
@@ -30,7 +32,23 @@ static void on_record(void *arg, mcplug_call *call, const struct mcplug_record *
     (void)call;
     puts(mcplug_record_json(record));
     app.failed = !record->ok;
+    app.content = mcplug_rendering_ref(record->content); /* the record goes */
     mcplug_toolbox_free(arg, on_freed, NULL);
+}
+
+/* Most APIs of models take a list of texts and images, the latter as Base64. */
+static void print_parts(const mcplug_rendering *content)
+{
+    struct mcplug_part part = {.struct_size = sizeof part};
+
+    for (size_t i = 0; content && mcplug_rendering_part(content, i, &part); i++)
+        if (part.kind == MCPLUG_PART_IMAGE)
+            printf("%s, %u x %u pixels, %llu tokens, %zu characters of Base64\n",
+                   part.mime, part.width, part.height, (unsigned long long)part.tokens,
+                   part.len);
+        else
+            printf("text, %llu tokens: %.*s\n", (unsigned long long)part.tokens,
+                   (int)(part.len < 10000 ? part.len : 10000), part.text);
 }
 
 static void on_settled(void *arg, mcplug_toolbox *box, const char *server, uint64_t ms,
@@ -138,5 +156,7 @@ int main(int argc, char **argv)
         return 1;
     mcplug_run(app.host);
     mcplug_free(app.host);
+    print_parts(app.content);
+    mcplug_rendering_unref(app.content);
     return app.failed;
 }

@@ -154,6 +154,50 @@ def a_result_of_any_size_is_read_whole():
     M.mcplug_free(host)
 
 
+def parts_of(content):
+    part = M.struct("mcplug_part")()
+    parts = []
+    while M.mcplug_rendering_part(content, len(parts), ctypes.byref(part)):
+        text = ctypes.string_at(part.text, part.len)
+        parts.append((part.kind, text, part.mime, part.tokens))
+    return parts
+
+
+def a_result_is_rendered_for_a_model():
+    host = check(M.mcplug_new, None)
+    s = settings()
+    server = ctypes.c_void_p()
+    check(M.mcplug_open_wait, host, s, None, ctypes.byref(server))
+    kept = []
+    for size in (4000, 5000000):
+        result, content = ctypes.c_void_p(), ctypes.c_void_p()
+        check(M.mcplug_call_tool_wait, server, b"big", b'{"bytes":%d}' % size, None,
+              ctypes.byref(result))
+        options = M.struct("mcplug_render_options")(max_tokens=1000, no_files=1, tail=25,
+                                                    server=b"demo", tool=b"big")
+        check(M.mcplug_render_wait, host, result, ctypes.byref(options),
+              ctypes.byref(content))
+        kept.append(M.mcplug_rendering_ref(content))
+        M.mcplug_rendering_unref(content)
+        M.mcplug_result_unref(result)
+    M.mcplug_settings_free(s)
+    M.mcplug_free(host)  # which they do not need
+    for content, size in zip(kept, (4000, 5000000)):
+        info = M.struct("mcplug_rendering_info")()
+        M.mcplug_rendering_info(content, ctypes.byref(info))
+        parts = parts_of(content)
+        assert info.characters == size, info.characters
+        assert info.stored is None and bool(info.is_cut) == (size > 4000), size
+        assert info.tokens == sum(tokens for _, _, _, tokens in parts), info.tokens
+        assert all(kind == M.MCPLUG_PART_TEXT and mime is None for kind, _, mime, _ in parts)
+        text = b"\n".join(text for _, text, _, _ in parts)
+        assert M.mcplug_rendering_text(content, None) == text
+        assert (b"characters left out" in text) == (size > 4000), text[-400:]
+        blocks = json.loads(M.mcplug_rendering_json(content, None))
+        assert [b["text"].encode() for b in blocks] == [text for _, text, _, _ in parts]
+        M.mcplug_rendering_unref(content)
+
+
 def options_and_settings_are_json():
     options = M.struct("mcplug_options")(json=b'{"clientName":"snake"}')
     host = check(M.mcplug_new, ctypes.byref(options))
@@ -252,6 +296,7 @@ sys.exit(run([
     a_server_can_be_removed,
     the_tools_are_ready_for_a_request_in_every_format,
     a_result_of_any_size_is_read_whole,
+    a_result_is_rendered_for_a_model,
     options_and_settings_are_json,
     what_is_wrong_with_json_is_named,
     a_question_tells_the_call_it_belongs_to,
