@@ -730,6 +730,9 @@ fuzz_files = \
 	tests/fuzz/session.dict \
 	tests/fuzz/summary.dict \
 	tests/fuzz/toml.dict
+	tests/fuzz/fuzz_yaml.c \
+	tests/fuzz/toml.dict \
+	tests/fuzz/yaml.dict
 
 # make fuzz FUZZ_RUNS=n [FUZZ_ONLY="scan uri"]
 FUZZ_RUNS = 100000
@@ -754,7 +757,9 @@ fuzz_sources = $(core_sources) $(wire_sources) $(url_sources) \
 	cli/import/relax.c \
 	cli/import/text.c \
 	cli/import/toml.c \
-	cli/import/toml_scalar.c
+	cli/import/toml_scalar.c \
+	cli/skills/yaml.c \
+	cli/skills/yaml_scalar.c
 
 lint:
 	@cd $(top_srcdir) && CC='$(CC)' CLANG_FORMAT='$(CLANG_FORMAT)' \
