@@ -49,6 +49,7 @@ unit_tests = \
 	tests/unit/cli_tree \
 	tests/unit/cli_reason \
 	tests/unit/cli_typed_args \
+	tests/unit/cli_yaml \
 	tests/unit/common_cgroup \
 	tests/unit/common_header \
 	tests/unit/common_ide \
