@@ -16,10 +16,10 @@ struct mp_sha256 {
     unsigned char block[64]; /* the last len % 64 of them */
 };
 
-void mp_sha256_init(struct mp_sha256 *sha);
-void mp_sha256_add(struct mp_sha256 *sha, const void *data, size_t len);
+MP_SHARED void mp_sha256_init(struct mp_sha256 *sha);
+MP_SHARED void mp_sha256_add(struct mp_sha256 *sha, const void *data, size_t len);
 /* Once; start again with init. */
-void mp_sha256_end(struct mp_sha256 *sha, unsigned char out[MP_SHA256_BYTES]);
+MP_SHARED void mp_sha256_end(struct mp_sha256 *sha, unsigned char out[MP_SHA256_BYTES]);
 
 /* Of a regular file. 0, or an errno with nothing written. */
 MP_SHARED int mp_sha256_file(const char *path, unsigned char out[MP_SHA256_BYTES]);
