@@ -250,6 +250,7 @@ script_tests = \
 	tests/cli/logs.test \
 	tests/cli/model.test \
 	tests/cli/results.test \
+	tests/cli/skills.test \
 	tests/cli/watch.test \
 	tests/config/scopes.test \
 	tests/config/trust.test \
@@ -286,6 +287,10 @@ tests_config_mcplug_LDADD = libmcplug-cli.la libmcplug-core.la
 
 # Every command in every way to fail; what is asked at a terminal.
 cli_tests = tests/cli/failures tests/cli/questions
+
+# A server with skills, some of them wrong.
+check_PROGRAMS += tests/cli/skills_server
+tests_cli_skills_server_LDADD = libmcplug-core.la $(JANSSON_LIBS)
 
 # Kills and fails a program at every system call of a write.
 check_PROGRAMS += tests/config/killer

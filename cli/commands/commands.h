@@ -30,6 +30,7 @@
     X(read)                                                                              \
     X(prompts)                                                                           \
     X(prompt)                                                                            \
+    X(skills)                                                                            \
     X(complete)                                                                          \
     X(ping)                                                                              \
     X(info)                                                                              \

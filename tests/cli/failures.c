@@ -35,7 +35,7 @@ static char dir[64], self[512], program[512], config[256];
 static const char initialized[] =
     "\"result\":{\"protocolVersion\":\"2025-06-18\",\"serverInfo\":{\"name\":\"s\","
     "\"version\":\"1\"},\"capabilities\":{\"tools\":{},\"prompts\":{},\"resources\":{},"
-    "\"completions\":{}}}}";
+    "\"completions\":{},\"extensions\":{\"io.modelcontextprotocol/skills\":{}}}}}";
 static const struct {
     const char *method, *answer;
 } answers[] = {
@@ -49,6 +49,11 @@ static const struct {
     {"resources/templates/list", "\"result\":{\"resourceTemplates\":[]}}"},
     {"prompts/get", "\"result\":{\"messages\":[]}}"},
     {"resources/read", "\"result\":{\"contents\":[{\"uri\":\"u:x\",\"text\":\"t\"}]}}"},
+    {"skills/list",
+     "\"result\":{\"skills\":[{\"uri\":\"u://s/SKILL.md\",\"frontmatter\":{\"name\":"
+     "\"s\",\"description\":\"d\"},\"resources\":[{\"uri\":\"u://s/SKILL.md\",\"size\":"
+     "31,\"digest\":\"sha256:33e7351c4e4043aa92d8a9ba0f4277db83481b1fbaa696a324521d2d01e8"
+     "6d82\"}]}]}}"},
     {"completion/complete", "\"result\":{\"completion\":{\"values\":[]}}}"},
 };
 
@@ -449,6 +454,7 @@ static const struct recipe {
     {"read", "u:x", false},
     {"prompts", "", false},
     {"prompt", "p", false},
+    {"skills", "", false},
     {"complete", "prompt p a", false},
     {"ping", "", false},
     {"info", "", false},
@@ -720,6 +726,7 @@ START_TEST(every_call_that_fails)
         {"tools good nosuch", NULL, CLI_KIND_NOT_FOUND},
         {"prompts good nosuch", NULL, CLI_KIND_NOT_FOUND},
         {"resources good nosuch", NULL, CLI_KIND_NOT_FOUND},
+        {"skills good nosuch", NULL, CLI_KIND_NOT_FOUND},
         {"call mcp__nosuch__echo", NULL, CLI_KIND_NOT_FOUND},
         {"call mcp__good__nosuch", NULL, CLI_KIND_NOT_FOUND},
         {"call good echo --meta []", NULL, CLI_KIND_USAGE},
