@@ -135,8 +135,8 @@ struct cli_args {                      /* all strings belong to argv */
     const char *arguments;              /* call --args */
     bool structured;                    /* call: print structured content */
     bool table;                         /* call, read: print rows as a table */
-    bool raw;                           /* call, read: add no newline */
-    const char *output;                 /* call, read: where to save */
+    bool raw;                           /* call, read, skill: add no newline */
+    const char *output;                 /* call, read, skill: where to save */
     bool force;                         /* .. over what is there */
     bool for_model;                     /* call: as a model gets it */
     uint64_t max_tokens;                /* .. with that limit */

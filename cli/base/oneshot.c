@@ -304,6 +304,8 @@ void cli_oneshot_finish(struct cli_oneshot *link, int exit_code)
 static void let_go(struct cli_oneshot *link)
 {
     cli_loop_end(&link->loop, link->exit_code);
+    if (link->ended)
+        link->ended(link, link->job);
     if (link->broke && link->connected && !link->dropped) /* else the log has it */
         cli_journal_event(link->journal, MCPLUG_LOG_ERROR, link->told);
     cli_progress_end(&link->progress);

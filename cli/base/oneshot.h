@@ -35,6 +35,9 @@ struct cli_oneshot {
     mcplug *host;
     mcplug_server *server;
     cli_ready_fn *ready;
+    cli_ready_fn
+        *ended; /* of a command that set it: called once, when it has finished and
+                   before the server is closed, which may outlast our patience */
     void *job;
 
     mcplug_call *call; /* under way; what Ctrl+C cancels */

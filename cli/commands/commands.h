@@ -31,6 +31,7 @@
     X(prompts)                                                                           \
     X(prompt)                                                                            \
     X(skills)                                                                            \
+    X(skill)                                                                             \
     X(complete)                                                                          \
     X(ping)                                                                              \
     X(info)                                                                              \

@@ -48,7 +48,9 @@ static const struct {
     {"resources/list", "\"result\":{\"resources\":[{\"uri\":\"u:x\",\"name\":\"x\"}]}}"},
     {"resources/templates/list", "\"result\":{\"resourceTemplates\":[]}}"},
     {"prompts/get", "\"result\":{\"messages\":[]}}"},
-    {"resources/read", "\"result\":{\"contents\":[{\"uri\":\"u:x\",\"text\":\"t\"}]}}"},
+    {"resources/read",
+     "\"result\":{\"contents\":[{\"uri\":\"u:x\",\"text\":\"t\"},{\"uri\":"
+     "\"u://s/SKILL.md\",\"text\":\"---\\nname: s\\ndescription: d\\n---\\n\"}]}}"},
     {"skills/list",
      "\"result\":{\"skills\":[{\"uri\":\"u://s/SKILL.md\",\"frontmatter\":{\"name\":"
      "\"s\",\"description\":\"d\"},\"resources\":[{\"uri\":\"u://s/SKILL.md\",\"size\":"
@@ -455,6 +457,7 @@ static const struct recipe {
     {"prompts", "", false},
     {"prompt", "p", false},
     {"skills", "", false},
+    {"skill", "s", false},
     {"complete", "prompt p a", false},
     {"ping", "", false},
     {"info", "", false},
@@ -727,6 +730,10 @@ START_TEST(every_call_that_fails)
         {"prompts good nosuch", NULL, CLI_KIND_NOT_FOUND},
         {"resources good nosuch", NULL, CLI_KIND_NOT_FOUND},
         {"skills good nosuch", NULL, CLI_KIND_NOT_FOUND},
+        {"skill good nosuch", NULL, CLI_KIND_NOT_FOUND},
+        {"skill good s nosuch", NULL, CLI_KIND_NOT_FOUND},
+        {"skill good s SKILL.md -o skills", NULL, CLI_KIND_USAGE},
+        {"skill good s -o /nonexistent/skills", NULL, CLI_KIND_IO_ERROR},
         {"call mcp__nosuch__echo", NULL, CLI_KIND_NOT_FOUND},
         {"call mcp__good__nosuch", NULL, CLI_KIND_NOT_FOUND},
         {"call good echo --meta []", NULL, CLI_KIND_USAGE},
