@@ -5,14 +5,18 @@
  *   MCP_CONFORMANCE_CONTEXT    data for it, JSON; not always
  *   the last argument          URL of the server
  *
+ * and `run` with MCPLUG_COMMAND, which does what is about skills.
+ *
  * Exit status: 0 done, 1 something failed, 2 wrong use, 3 no such scenario. The revision
  * that the suite names is not looked at: the library finds out by itself.
  */
 #include "client_kit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- the scenarios --------------------------------------------------------- */
 
@@ -256,6 +260,32 @@ static int schema_preservation(struct client *c)
     return r;
 }
 
+/* A list is no reason to read a file. */
+static int skills_no_prefetch(struct client *c)
+{
+    int code = -1;
+
+    int r = client_command(c, (const char *[]){"skills", NULL}, &code);
+    return r == 0 && code != 0 ? client_fail("exit status %d", code) : r;
+}
+
+/* The command must refuse the skill, and keep nothing of it. */
+static int skills_verify(struct client *c)
+{
+    char dir[] = "/tmp/mcplug-conformance-XXXXXX";
+    int code = -1;
+
+    if (!mkdtemp(dir))
+        return client_fail("%s: %s", dir, strerror(errno));
+    int r = client_command(
+        c, (const char *[]){"skill", "pdf-processing", "--output", dir, NULL}, &code);
+    if (r == 0 && code != 4)
+        r = client_fail("exit status %d, not 4", code);
+    if (rmdir(dir) != 0)
+        r = client_fail("%s: %s", dir, strerror(errno));
+    return r;
+}
+
 static const struct scenario {
     const char *name;
     unsigned asks;
@@ -272,6 +302,10 @@ static const struct scenario {
     {"http-invalid-tool-headers", 0, invalid_tool_headers},
     {"json-schema-ref-no-deref", 0, ref_no_deref},
     {"json-schema-2020-12-preservation", 0, schema_preservation},
+    {"sep-2640-client-no-prefetch", RUNS_COMMAND, skills_no_prefetch},
+    {"sep-2640-client-verify-digest", RUNS_COMMAND, skills_verify},
+    {"sep-2640-client-verify-frontmatter", RUNS_COMMAND, skills_verify},
+    {"sep-2640-client-verify-size", RUNS_COMMAND, skills_verify},
 };
 
 /* ---- the program ----------------------------------------------------------- */
@@ -303,7 +337,8 @@ int main(int argc, char **argv)
         client_fail("MCP_CONFORMANCE_CONTEXT is not JSON");
         return 2;
     }
-    int r = client_open(&c, argv[argc - 1], scenario->asks);
+    c.url = argv[argc - 1];
+    int r = scenario->asks & RUNS_COMMAND ? 0 : client_open(&c, c.url, scenario->asks);
     if (r == 0)
         r = scenario->run(&c);
     client_close(&c);

@@ -1,11 +1,15 @@
 /* client_kit.c - what the conformance scenarios share. */
 #include "client_kit.h"
 
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+
+extern char **environ;
 
 /* A suite gives up after 30 s and says little then; we say more before that. */
 enum { CONNECT_MS = 10000, REQUEST_MS = 10000 };
@@ -291,4 +295,30 @@ json_t *client_find(const json_t *items, const char *name)
             return item;
     }
     return NULL;
+}
+
+/* ---- the command ----------------------------------------------------------- */
+
+int client_command(struct client *c, const char *const words[], int *out)
+{
+    const char *program = getenv("MCPLUG_COMMAND");
+    const char *argv[16] = {program};
+    size_t n = 1;
+    int status;
+    pid_t pid;
+
+    if (!program)
+        return client_fail("MCPLUG_COMMAND is not set");
+    for (; *words && n < sizeof argv / sizeof *argv - 4; words++)
+        argv[n++] = *words;
+    argv[n++] = "--strict-mcp-config";
+    argv[n++] = "--url";
+    argv[n++] = c->url;
+    int e = posix_spawn(&pid, program, NULL, NULL, (char *const *)argv, environ);
+    if (e != 0)
+        return client_fail("%s: %s", program, strerror(e));
+    if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+        return client_fail("%s has not ended by itself", program);
+    *out = WEXITSTATUS(status);
+    return 0;
 }

@@ -1,6 +1,6 @@
 /* client_kit.h - what the conformance scenarios share: one connection to the server of
  * the suite, requests that wait, and answers to a server's questions. libmcplug's public
- * API and jansson, nothing else.
+ * API and jansson, nothing else, but for what the command alone can do.
  *
  * Functions that return int give 0, or -1 after a line on stderr that says why.
  */
@@ -14,10 +14,12 @@
 enum { /* what a scenario wants the server to be told */
        ASKS_ELICIT = 1,
        ASKS_SAMPLE = 2,
-       ASKS_ROOTS = 4
+       ASKS_ROOTS = 4,
+       RUNS_COMMAND = 8 /* nothing: the command does it all, and there is no connection */
 };
 
 struct client {
+    const char *url;
     mcplug *host;
     mcplug_server *server;
     json_t *context;         /* MCP_CONFORMANCE_CONTEXT, or NULL */
@@ -46,6 +48,10 @@ int client_list(struct client *c, enum mcplug_kind kind, json_t **out);
  * begin with a text that has this in it. */
 int client_call(struct client *c, const char *tool, const json_t *arguments,
                 const char *want);
+
+/* Runs $MCPLUG_COMMAND with `words`, NULL-ended, --url and that of the server. `out` gets
+ * its exit status. */
+int client_command(struct client *c, const char *const words[], int *out);
 
 /* The element of an array of objects whose `name` is this. borrow, or NULL */
 json_t *client_find(const json_t *items, const char *name);

@@ -16,6 +16,7 @@ const HANG_MS = 60_000; // what a suite has
 
 const OLD = '2025-11-25';
 const MODERN = '2026-07-28';
+const EXTENSION = 'extension'; // what a suite has instead of a revision
 
 const plan = [
     ['0.2', OLD, 'initialize'],
@@ -31,6 +32,10 @@ const plan = [
     ['0.2', MODERN, 'http-invalid-tool-headers'],
     ['0.2', MODERN, 'json-schema-ref-no-deref'],
     ['0.2', MODERN, 'json-schema-2020-12-preservation'],
+    ['0.2', EXTENSION, 'sep-2640-client-no-prefetch'],
+    ['0.2', EXTENSION, 'sep-2640-client-verify-digest'],
+    ['0.2', EXTENSION, 'sep-2640-client-verify-frontmatter'],
+    ['0.2', EXTENSION, 'sep-2640-client-verify-size'],
     ['0.1', OLD, 'initialize'],
     ['0.1', OLD, 'tools_call'],
     ['0.1', OLD, 'elicitation-sep1034-client-defaults'],
@@ -42,9 +47,8 @@ const alone = (run) => run.scenario === 'sse-retry';
 
 // Run with a client that does nothing. The suites let it pass these; if we do so as well,
 // our verdicts are worth nothing.
-const controls = plan.filter(
-    (run) => ['initialize', 'http-standard-headers'].includes(run.scenario),
-);
+const easy = ['initialize', 'http-standard-headers', 'sep-2640-client-no-prefetch'];
+const controls = plan.filter((run) => easy.includes(run.scenario));
 
 // ---- the client, as a suite starts it ----
 
@@ -89,7 +93,8 @@ function endAll() {
 function runSuite(run, client, out) {
     const args = [
         ...[scriptOf(run.suite), 'client', '--scenario', run.scenario],
-        ...['--spec-version', run.revision, '--timeout', SUITE_MS, '--output-dir', out],
+        ...(run.revision === EXTENSION ? [] : ['--spec-version', run.revision]),
+        ...['--timeout', SUITE_MS, '--output-dir', out],
         ...['--command', `${quoted(process.execPath)} ${quoted(self)} --start`],
     ];
     const env = {
