@@ -162,6 +162,10 @@ int mcplug_stored_select(const char *dir, const char *name, const char *path,
         r = mp_fail_nomem(err);
     if (r == MCPLUG_OK)
         r = select_all(fd, s, err);
+    if (r == MCPLUG_EPROTO) {
+        struct mcplug_error why = *err;
+        mp_fail(err, r, "the result is not JSON: %s", why.text);
+    }
     if (r == MCPLUG_OK && count)
         *count = mp_select_count(s);
     if (fd >= 0)

@@ -400,6 +400,15 @@ END_TEST
 
 /* ---- O4 ---- */
 
+static int no_value(void *arg, const char *data, size_t len)
+{
+    (void)arg;
+    (void)data;
+    (void)len;
+    ck_abort_msg("a value of no JSON");
+    return 0;
+}
+
 START_TEST(o4_what_is_too_long_is_kept_and_referred_to)
 {
     char *json = long_text("\xc3\xa9 ", 200000);
@@ -421,6 +430,9 @@ START_TEST(o4_what_is_too_long_is_kept_and_referred_to)
         memcpy(want + 3 * i, "\xc3\xa9 ", 3);
     file_is(path, want, 600000);
     free(want);
+    ck_assert_int_eq(mcplug_stored_select(dir, name, ".a", no_value, NULL, NULL, &err),
+                     MCPLUG_EPROTO);
+    ck_assert_int_eq(strncmp(err.text, "the result is not JSON: ", 24), 0);
     free(path);
     free(json);
 }
