@@ -19,8 +19,10 @@ struct mp_answer {
 
 void mp_answer_of(const mcplug_result *result, struct mp_answer *out);
 
-/* Adds the structured content with a note in place of each string that is the data of a
- * block, or long Base64 that could be. `blocks` may be empty. */
-void mp_answer_add_structured(struct mp_str *out, mp_view structured, mp_view blocks);
+/* Adds `beside` with a note in place of each string that is the data of a block, or long
+ * Base64 that could be. false: a string that was spilled is neither, so it is not whole;
+ * `out` is of no use then. */
+bool mp_answer_add_structured(struct mp_str *out, const mcplug_result *result,
+                              const struct mp_answer *answer);
 
 #endif

@@ -10,7 +10,9 @@
 
 #include <stdio.h>
 
-#define WORDS_MAX ((size_t)1 << 18) /* of our own about one block */
+/* Of our own about one block. URI and type, 64 KiB each, may be escaped byte by byte. */
+#define WORDS_MAX ((size_t)1 << 20)
+#define PART_MAX (4 * (size_t)MP_CONTENT_MEMORY + WORDS_MAX)
 
 /* ---- the text of an item ---- */
 
@@ -265,9 +267,14 @@ static int add_image(struct mp_make *m, struct mp_item *item,
                  "it is %u x %u pixels; models take %u a side", image.width, image.height,
                  MP_IMAGE_SIDE);
         refused = too_large;
+    } else if (bytes.len > MP_IMAGES_MAX - m->image_bytes) {
+        snprintf(too_large, sizeof too_large,
+                 "the images of a result have %u MiB at most", MP_IMAGES_MAX >> 20);
+        refused = too_large;
     } else {
         item->image = image;
         m->n_images++;
+        m->image_bytes += bytes.len;
         r = encode(&item->data, &bytes, m->err);
     }
     if (refused && (r == MCPLUG_OK || r == MCPLUG_EPROTO))
@@ -342,8 +349,12 @@ static int add_beside(struct mp_make *m)
 
     if (!item)
         return mp_fail_nomem(m->err);
-    item->head.max = m->answer.beside.len + WORDS_MAX;
-    mp_answer_add_structured(&item->head, m->answer.beside, m->answer.part);
+    /* no note is longer than what it is for, unless that was spilled */
+    item->head.max = m->answer.beside.len + 64 * mcplug_result_spills(m->result);
+    if (!mp_answer_add_structured(&item->head, m->result, &m->answer)) {
+        mp_str_clear(&item->head);
+        item->json = m->answer.beside;
+    }
     return item->head.failed ? mp_fail_nomem(m->err) : MCPLUG_OK;
 }
 
@@ -408,23 +419,24 @@ static uint64_t image_tokens(const struct mp_make *m)
 }
 
 /* By the program's own way to count; < 0: it can't. */
-static int64_t count_by_program(struct mp_make *m)
+static int count_by_program(struct mp_make *m, int64_t *out)
 {
     const struct mp_content_rules *rules = m->rules;
     struct mp_str text;
-    int64_t n = -1;
     int r = MCPLUG_OK;
 
-    mp_str_init(&text, 4 * (size_t)MP_CONTENT_MEMORY);
+    mp_str_init(&text, PART_MAX);
     mp_str_adds(&text, "");
     for (size_t i = 0; r == MCPLUG_OK && i < m->n; i++) {
         r = mp_item_add(m, &m->items[i], 0, UINT64_MAX, &text);
         mp_str_addc(&text, '\n');
     }
-    if (r == MCPLUG_OK && !text.failed)
-        n = rules->count(rules->count_arg, text.data, text.len);
+    if (r == MCPLUG_OK && text.failed)
+        r = mp_fail_nomem(m->err);
+    if (r == MCPLUG_OK)
+        *out = rules->count(rules->count_arg, text.data, text.len);
     mp_str_clear(&text);
-    return n;
+    return r;
 }
 
 static int estimate(struct mp_make *m, int64_t *out)
@@ -449,20 +461,25 @@ static uint64_t chars_allowed(const struct mp_content_rules *rules)
     return n < MP_TOOL_CHARS_MAX ? (uint64_t)n : MP_TOOL_CHARS_MAX;
 }
 
+/* There is one in any case. */
+static uint64_t limit_chars(uint64_t tokens)
+{
+    uint64_t n = tokens * MP_CHARS_PER_TOKEN;
+    return n < MP_CONTENT_MEMORY ? n : MP_CONTENT_MEMORY;
+}
+
 /* In two steps: what is far below the limit costs no counting. */
 static int is_too_long(struct mp_make *m, bool *out)
 {
     const uint64_t limit = m->rules->max_tokens;
     const uint64_t images = (uint64_t)m->n_images * MP_IMAGE_TOKENS;
-    const uint64_t half = limit / 2 * MP_CHARS_PER_TOKEN;
+    const uint64_t half = limit_chars(limit / 2);
     int64_t tokens = -1;
 
     *out = m->has_more;
     uint64_t most = most_chars(m);
-    if (!m->has_more && most + images * MP_CHARS_PER_TOKEN <= half) {
-        m->chars = most;
+    if (!m->has_more && most + images * MP_CHARS_PER_TOKEN <= half)
         return MCPLUG_OK;
-    }
     int r = measure(m);
     uint64_t chars = m->chars + images * MP_CHARS_PER_TOKEN;
     *out = m->has_more || m->chars > MP_CONTENT_MEMORY;
@@ -470,7 +487,7 @@ static int is_too_long(struct mp_make *m, bool *out)
         m->chars <= chars_allowed(m->rules))
         return r;
     if (m->rules->count)
-        tokens = count_by_program(m);
+        r = count_by_program(m, &tokens);
     else
         r = estimate(m, &tokens);
     *out = tokens >= 0 && (uint64_t)tokens + image_tokens(m) > limit;
@@ -481,7 +498,7 @@ static int is_too_long(struct mp_make *m, bool *out)
 
 static int add_part(struct mp_make *m, struct mp_item *item)
 {
-    struct mp_part *part = mp_content_add(m->content, 4 * (size_t)MP_CONTENT_MEMORY);
+    struct mp_part *part = mp_content_add(m->content, PART_MAX);
     uint64_t left_out = item->chars - item->keep - item->keep_tail;
     int r = MCPLUG_OK;
 
@@ -509,6 +526,12 @@ static int add_all(struct mp_make *m)
 
     for (size_t i = 0; r == MCPLUG_OK && i < m->n; i++)
         r = add_part(m, &m->items[i]);
+    m->chars = 0; /* it may not have been counted */
+    for (size_t i = 0; r == MCPLUG_OK && i < m->content->n; i++) {
+        const struct mp_part *part = &m->content->parts[i];
+        if (!part->image.mime)
+            count_chars(&m->chars, part->text.data, part->text.len);
+    }
     return r;
 }
 
@@ -518,7 +541,7 @@ static int add_cut_part(struct mp_make *m, struct mp_item *item)
 
     if (item->image.mime || item->keep_tail || item->keep == item->chars)
         return add_part(m, item);
-    part = mp_content_add(m->content, 4 * (size_t)MP_CONTENT_MEMORY);
+    part = mp_content_add(m->content, PART_MAX);
     return part ? mp_item_add(m, item, 0, item->keep, &part->text)
                 : mp_fail_nomem(m->err);
 }
@@ -526,7 +549,7 @@ static int add_cut_part(struct mp_make *m, struct mp_item *item)
 /* What fits, and a warning: of a text in itself, of blocks as one more. */
 static int add_cut(struct mp_make *m)
 {
-    uint64_t limit = (uint64_t)m->rules->max_tokens * MP_CHARS_PER_TOKEN;
+    uint64_t limit = limit_chars(m->rules->max_tokens);
     struct mp_part *warning = NULL;
     int r = MCPLUG_OK;
 

@@ -23,7 +23,9 @@
 #define MP_TOOL_CHARS_MAX 500000     /* that a tool's definition can ask for */
 #define MP_CONTENT_BLOCKS 4096       /* of one result; there may be more in its file */
 #define MP_CONTENT_MEMORY (16 << 20) /* of text, without a limit */
+#define MP_IMAGES_MAX (32u << 20)    /* bytes of all images of a result */
 #define MP_DATA_MAX (50 << 20)       /* bytes of a block that are saved */
+#define MP_DATA_FILES 64             /* blocks of one result of which that is done */
 
 /* What it is to be. Strings are borrow. */
 struct mp_content_rules {
@@ -91,8 +93,9 @@ struct mp_make {
     struct mp_item *items;
     size_t n, cap;
     bool has_more; /* blocks than are looked at */
-    size_t n_images, n_user;
-    uint64_t chars; /* of all texts */
+    size_t n_images, n_user, n_files;
+    size_t image_bytes; /* of all of them */
+    uint64_t chars;     /* of all texts */
     mcplug_rendering *content;
     struct mcplug_error *err;
 };

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "content/summary.h"
 
 #include <stdio.h>
@@ -86,7 +87,10 @@ void mp_keep_data(struct mp_make *m, const struct mcplug_block *block, struct mp
         return;
     mp_error_init(&s.err);
     int r = MCPLUG_OK;
-    if (block->data.len / 4 * 3 > MP_DATA_MAX + 4) /* before anything is decoded */
+    if (m->n_files == MP_DATA_FILES) /* one result is not to replace all others */
+        r = mp_fail(&s.err, MCPLUG_ETOOBIG, "it is more than %d files of one result",
+                    MP_DATA_FILES);
+    else if (block->data.len / 4 * 3 > MP_DATA_MAX + 4) /* before anything is decoded */
         r = mp_fail(&s.err, MCPLUG_ETOOBIG, "it has more than %d MiB", MP_DATA_MAX >> 20);
     if (r == MCPLUG_OK)
         r = mp_store_begin(m->rules->store, &s.file, &s.err);
@@ -95,10 +99,14 @@ void mp_keep_data(struct mp_make *m, const struct mcplug_block *block, struct mp
     r = r == MCPLUG_OK ? s.r : r;
     if (r == MCPLUG_OK)
         r = commit_data(m, block, &s, &path);
-    if (r == MCPLUG_OK)
-        mp_str_addf(out, "\nSaved to %s (%llu bytes).", path, (unsigned long long)s.size);
-    else
+    if (r == MCPLUG_OK) {
+        m->n_files++;
+        mp_str_adds(out, "\nSaved to ");
+        mp_str_add_escaped(out, path, strlen(path), false);
+        mp_str_addf(out, " (%llu bytes).", (unsigned long long)s.size);
+    } else {
         mp_str_addf(out, "\nNot saved: %s.", s.err.text);
+    }
     mp_store_drop(s.file);
     mp_free(path);
 }
@@ -144,6 +152,8 @@ static int write_whole(struct whole *w)
 
     if (text)
         return mp_item_write(m, text, take_piece, w);
+    if (m->answer.beside.len) /* then neither is the whole */
+        return mcplug_result_write(m->result, 0, SIZE_MAX, take_piece, w, m->err);
     size_t at =
         (size_t)((const char *)m->answer.part.data - mcplug_result_json(m->result, NULL));
     return mcplug_result_write(m->result, at, m->answer.part.len, take_piece, w, m->err);
@@ -203,8 +213,11 @@ static void add_reference(const struct whole *w, const char *path, struct mp_str
     add_grouped(out, w->m->chars);
     mp_str_addf(out,
                 " characters, which exceeds the limit of %u tokens. It was saved whole.\n"
-                "Path: %s\nSize: %llu bytes\nFormat: %s\nSummary: ",
-                rules->max_tokens, path, (unsigned long long)w->size,
+                "Path: ",
+                rules->max_tokens);
+    mp_str_add_escaped(out, path, strlen(path), false);
+    mp_str_addf(out,
+                "\nSize: %llu bytes\nFormat: %s\nSummary: ", (unsigned long long)w->size,
                 is_json ? "JSON" : "text");
     mp_summary_add(w->summary, out);
     mp_str_adds(out, "\n");

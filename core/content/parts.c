@@ -10,7 +10,7 @@ mcplug_rendering *mp_content_new(void)
     mcplug_rendering *c = mp_alloc(sizeof *c);
     if (c) {
         atomic_init(&c->refs, 1);
-        mp_str_init(&c->text, 2 * (size_t)MP_CONTENT_MEMORY);
+        mp_str_init(&c->text, SIZE_MAX / 2); /* parts have limits */
     }
     return c;
 }
@@ -64,13 +64,15 @@ int mp_content_finish(mcplug_rendering *c, struct mcplug_error *err)
         p->tokens = is_text(p) ? mp_tokens_of(p->text.data, p->text.len)
                                : mp_image_tokens(&p->image);
     }
-    bool join = texts > 1;
+    bool join = texts > 1, first = true;
     for (size_t i = 0; join && i < c->n; i++) {
         const struct mp_part *p = &c->parts[i];
-        if (is_text(p) && c->text.len)
+        if (!is_text(p))
+            continue;
+        if (!first)
             mp_str_addc(&c->text, '\n');
-        if (is_text(p))
-            mp_str_add(&c->text, p->text.data, p->text.len);
+        mp_str_add(&c->text, p->text.data, p->text.len);
+        first = false;
     }
     return c->text.failed ? mp_fail_nomem(err) : MCPLUG_OK;
 }

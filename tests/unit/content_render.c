@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -272,6 +273,117 @@ START_TEST(an_image_is_not_lost_to_structured_content_nor_its_data_given_as_text
 }
 END_TEST
 
+START_TEST(beside_blocks_only_data_is_left_out)
+{
+    char blob[1201], json[8192];
+
+    /* words on lines are no Base64, \\/ is; a key and a short string stay */
+    memset(blob, 'A', sizeof blob - 1);
+    blob[sizeof blob - 1] = '\0';
+    for (size_t i = 10; i + 2 < sizeof blob; i += 10)
+        memcpy(blob + i, _i ? "\\n" : "\\/", 2);
+    snprintf(json, sizeof json,
+             "{\"content\":[" IMAGE("image/png",
+                                    "QUJD") "],\"structuredContent\":{"
+                                            "\"QUJD\":[\"QUJD\",\"%s\"],\"" PNG "\":1}}",
+             blob);
+    make(json);
+    char *want;
+    ck_assert_int_gt(asprintf(&want, "{\"QUJD\":[\"QUJD\",\"%s\"],\"" PNG "\":1}",
+                              _i ? blob : "[Base64, 1200 characters]"),
+                     0);
+    ck_assert_str_eq(part(1).text, want);
+    free(want);
+}
+END_TEST
+
+/* Work that grows with the product of two lengths would take minutes here. */
+START_TEST(any_number_of_blocks_and_values_is_compared_in_one_pass)
+{
+    struct mp_str json;
+
+    rules.store = NULL;
+    mp_str_init(&json, 1 << 24);
+    mp_str_adds(&json, "{\"content\":[" TEXT("0"));
+    for (int i = 0; i < MP_CONTENT_BLOCKS - 2; i++)
+        mp_str_addf(&json, ",{\"type\":\"audio\",\"data\":\"%0100d\"}", i);
+    mp_str_adds(&json, "],\"structuredContent\":[7");
+    for (int i = 0; i < 100000; i++)
+        mp_str_addf(&json, ",\"%0100d\"", i + 5000);
+    mp_str_adds(&json, "]}");
+    make(json.data);
+    ck_assert(got->is_cut);
+    mp_str_clear(&json);
+}
+END_TEST
+
+START_TEST(a_number_is_looked_for_in_few_places)
+{
+    struct mp_str json;
+
+    mp_str_init(&json, 1 << 22);
+    mp_str_adds(&json, "{\"content\":[{\"type\":\"text\",\"text\":\".");
+    for (int i = 0; i < 60000; i++)
+        mp_str_adds(&json, "1.1.");
+    mp_str_adds(&json, "\"}],\"structuredContent\":[1.1");
+    for (int i = 0; i < 255; i++)
+        mp_str_adds(&json, ",1.1");
+    mp_str_adds(&json, "]}");
+    make(json.data);
+    ck_assert_ptr_null(strstr(mcplug_rendering_text(got, NULL), "[1.1"));
+    mp_str_clear(&json);
+}
+END_TEST
+
+/* As the assembler leaves it: the string at `word` is in a file, but for its beginning.
+ */
+static void spill(mp_message *m, const char *word, const char *text)
+{
+    struct mp_spilled *list = mp_resize(m->spills, (m->n_spills + 1) * sizeof *list);
+    const char *at = strstr(m->text, word);
+
+    ck_assert(list && at);
+    m->spills = list;
+    if (m->spill_fd < 0)
+        m->spill_fd = memfd_create("spill", MFD_CLOEXEC);
+    off_t end = lseek(m->spill_fd, 0, SEEK_END);
+    list[m->n_spills++] = (struct mp_spilled){.at = (size_t)(at - m->text),
+                                              .len = strlen(word),
+                                              .offset = (uint64_t)end,
+                                              .size = strlen(text)};
+    ck_assert_int_eq(write(m->spill_fd, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+START_TEST(what_was_spilled_of_structured_content_is_not_lost)
+{
+    static const char *const words[] = {"\"a log\"", "\"QUJD\""};
+    char json[256];
+
+    snprintf(json, sizeof json,
+             "{\"content\":[" TEXT("done") "],\"structuredContent\":{\"log\":%s}}",
+             words[_i]);
+    mp_message *m = result_of(json);
+    spill(m, words[_i], _i ? "QUJDQUJD" : "a log of \"two\"\nlines");
+    ck_assert_int_eq(mp_content_make(m, &rules, &got, &err), MCPLUG_OK);
+    ck_assert_str_eq(mcplug_rendering_text(got, NULL),
+                     _i ? "done\n{\"log\":\"[Base64, 8 characters]\"}"
+                        : "done\n{\"log\":\"a log of \\\"two\\\"\\nlines\"}");
+    mp_message_unref(m);
+}
+END_TEST
+
+START_TEST(text_that_was_spilled_is_not_given_twice)
+{
+    mp_message *m = result_of(
+        "{\"content\":[" TEXT("be") "],\"structuredContent\":{\"end\":\"behind\"}}");
+
+    spill(m, "\"be\"", "begins, and ends behind");
+    ck_assert_int_eq(mp_content_make(m, &rules, &got, &err), MCPLUG_OK);
+    ck_assert_str_eq(mcplug_rendering_text(got, NULL), "begins, and ends behind");
+    mp_message_unref(m);
+}
+END_TEST
+
 START_TEST(audience_and_priority_are_honoured)
 {
     char json[65536], x[20001];
@@ -458,6 +570,22 @@ START_TEST(o4_blocks_and_data_are_kept_as_json)
 }
 END_TEST
 
+START_TEST(o4_structured_content_beside_blocks_is_in_the_file)
+{
+    struct mp_str json;
+
+    mp_str_init(&json, 1 << 22);
+    mp_str_adds(&json, "{\"content\":[" TEXT("done") "],\"structuredContent\":[0");
+    for (int i = 1; i < 60000; i++)
+        mp_str_addf(&json, ",%d", i);
+    mp_str_adds(&json, "]}");
+    char *path = path_in(text_of(json.data), "Path: ");
+    file_is(path, json.data, json.len);
+    free(path);
+    mp_str_clear(&json);
+}
+END_TEST
+
 START_TEST(o4_with_images_what_fits_comes_beside_the_file)
 {
     char *json = long_text("word ", 60000), *all;
@@ -629,11 +757,113 @@ START_TEST(blocks_beyond_a_limit_are_in_the_file)
 }
 END_TEST
 
+START_TEST(no_limit_is_above_that_of_memory)
+{
+    const size_t half = MP_CONTENT_MEMORY / 2; /* characters */
+    struct mp_str json;
+
+    rules.store = NULL;
+    rules.max_tokens = _i == 0 ? 25000 : UINT32_MAX;
+    rules.whole = _i == 0;
+    mp_str_init(&json, 1 << 27);
+    for (int i = 0; i < 2; i++) {
+        mp_str_adds(&json, i ? "\"},{\"type\":\"text\",\"text\":\""
+                             : "{\"content\":[{\"type\":\"text\",\"text\":\"");
+        for (size_t k = 0; k < half; k++)
+            mp_str_adds(&json, "\xf0\x9f\x98\x80");
+    }
+    mp_str_adds(&json, _i == 2 ? "x\"}]}" : "\"}]}");
+    ck_assert_int_eq(make(json.data), MCPLUG_OK);
+    ck_assert_int_eq(got->is_cut, _i == 2);
+    ck_assert_uint_eq(part(0).len, 4 * half);
+    ck_assert_uint_eq(part(1).len, 4 * half);
+    mp_str_clear(&json);
+}
+END_TEST
+
+START_TEST(a_uri_may_be_all_that_has_to_be_escaped)
+{
+    struct mp_str json;
+
+    mp_str_init(&json, 1 << 20);
+    mp_str_adds(&json, "{\"content\":[{\"type\":\"resource\",\"resource\":{\"blob\":"
+                       "\"AAAA\"");
+    for (int i = 0; i < 2; i++) {
+        mp_str_adds(&json, i ? ",\"mimeType\":\"" : ",\"uri\":\"");
+        for (int k = 0; k < 65000; k++)
+            mp_str_addc(&json, 0x7f);
+        mp_str_addc(&json, '"');
+    }
+    mp_str_adds(&json, "}}]}");
+    rules.whole = true;
+    ck_assert_msg(make(json.data) == MCPLUG_OK, "%s", err.text);
+    ck_assert_uint_gt(part(0).len, 2 * 4 * 65000);
+    mp_str_clear(&json);
+}
+END_TEST
+
+START_TEST(images_have_a_limit_together)
+{
+    struct mp_str json;
+    size_t n = 9;
+
+    rules.store = NULL;
+    rules.whole = true;
+    mp_str_init(&json, 1 << 26);
+    mp_str_adds(&json, "{\"content\":[");
+    for (size_t i = 0; i < n; i++) { /* 3,932,160 bytes each */
+        mp_str_adds(&json, i ? ",{\"type\":\"image\",\"data\":\"iVBORw0KGgoA"
+                             : "{\"type\":\"image\",\"data\":\"iVBORw0KGgoA");
+        size_t more = (size_t)MP_IMAGE_BYTES / 3 * 4 - 12;
+        ck_assert(mp_str_reserve(&json, more));
+        memset(json.data + json.len, 'A', more);
+        json.len += more;
+        mp_str_adds(&json, "\"}");
+    }
+    mp_str_adds(&json, "]}");
+    ck_assert_int_eq(make(json.data), MCPLUG_OK);
+    ck_assert_uint_eq(part(7).kind, MCPLUG_PART_IMAGE);
+    ck_assert_ptr_nonnull(
+        strstr(part(8).text, "\nNot shown: the images of a result have 32 MiB at most."));
+    mp_str_clear(&json);
+}
+END_TEST
+
+START_TEST(one_result_makes_few_files)
+{
+    struct mp_str json;
+    size_t i;
+
+    mp_str_init(&json, 1 << 20);
+    mp_str_adds(&json, "{\"content\":[{\"type\":\"audio\",\"data\":\"AAAA\"}");
+    for (i = 0; i < MP_DATA_FILES; i++)
+        mp_str_adds(&json, ",{\"type\":\"audio\",\"data\":\"AAAA\"}");
+    mp_str_adds(&json, "]}");
+    ck_assert_int_eq(make(json.data), MCPLUG_OK);
+    ck_assert_ptr_nonnull(strstr(part(i - 1).text, "\nSaved to "));
+    ck_assert_ptr_nonnull(
+        strstr(part(i).text, "\nNot saved: it is more than 64 files of one result."));
+    mp_str_clear(&json);
+}
+END_TEST
+
+START_TEST(characters_are_those_of_the_texts_and_texts_are_joined_as_they_are)
+{
+    struct mcplug_rendering_info info = {.struct_size = sizeof info};
+
+    ck_assert_str_eq(text_of(CONTENT(TEXT("") "," TEXT("\\u20ac\\n") "," TEXT(""))),
+                     "\n\xe2\x82\xac\n\n");
+    mcplug_rendering_info(got, &info);
+    ck_assert_uint_eq(info.characters, 2);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("content_render");
     TCase *t = tcase_create("all");
 
+    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, o1_o2_shapes_and_blocks_have_their_texts, 0, MP_COUNT(shapes));
     tcase_add_test(t, o1_anything_else_is_an_error);
@@ -644,6 +874,11 @@ int main(void)
     tcase_add_test(t, the_same_data_is_not_given_twice);
     tcase_add_test(t,
                    an_image_is_not_lost_to_structured_content_nor_its_data_given_as_text);
+    tcase_add_loop_test(t, beside_blocks_only_data_is_left_out, 0, 2);
+    tcase_add_test(t, any_number_of_blocks_and_values_is_compared_in_one_pass);
+    tcase_add_test(t, a_number_is_looked_for_in_few_places);
+    tcase_add_loop_test(t, what_was_spilled_of_structured_content_is_not_lost, 0, 2);
+    tcase_add_test(t, text_that_was_spilled_is_not_given_twice);
     tcase_add_test(t, audience_and_priority_are_honoured);
     tcase_add_test(
         t, o3_up_to_half_the_limit_nothing_is_counted_and_above_it_a_count_decides);
@@ -652,6 +887,7 @@ int main(void)
     tcase_add_test(t, t5_the_server_ide_is_never_cut);
     tcase_add_test(t, o4_what_is_too_long_is_kept_and_referred_to);
     tcase_add_test(t, o4_blocks_and_data_are_kept_as_json);
+    tcase_add_test(t, o4_structured_content_beside_blocks_is_in_the_file);
     tcase_add_test(t, o4_with_images_what_fits_comes_beside_the_file);
     tcase_add_test(t, o4_if_it_cannot_be_saved_the_model_is_told);
     tcase_add_test(t, o5_a_text_is_cut_and_warned_of);
@@ -661,6 +897,11 @@ int main(void)
     tcase_add_test(t,
                    what_does_not_conform_to_the_outputschema_is_warned_of_and_not_lost);
     tcase_add_test(t, blocks_beyond_a_limit_are_in_the_file);
+    tcase_add_loop_test(t, no_limit_is_above_that_of_memory, 0, 3);
+    tcase_add_test(t, a_uri_may_be_all_that_has_to_be_escaped);
+    tcase_add_test(t, images_have_a_limit_together);
+    tcase_add_test(t, one_result_makes_few_files);
+    tcase_add_test(t, characters_are_those_of_the_texts_and_texts_are_joined_as_they_are);
     suite_add_tcase(s, t);
     return run_to_end(s);
 }
