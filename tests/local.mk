@@ -704,11 +704,15 @@ check-conformance: all tests/conformance/client
 	@$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/conformance/run $(abs_top_builddir)
 
 fuzz_files = \
+	tests/fuzz/answer.dict \
+	tests/fuzz/content.dict \
 	tests/fuzz/typed_args.dict \
 	tests/fuzz/corpus \
 	tests/fuzz/fuzz_typed_args.c \
+	tests/fuzz/fuzz_answer.c \
 	tests/fuzz/fuzz_assembler.c \
 	tests/fuzz/fuzz_base64.c \
+	tests/fuzz/fuzz_content.c \
 	tests/fuzz/fuzz_escape.c \
 	tests/fuzz/fuzz_header.c \
 	tests/fuzz/fuzz_lines.c \
