@@ -458,7 +458,7 @@ const struct cli_command cli_cmd_results = {
         "--length some bytes. grep finds plain text, not a pattern, in all results or "
         "those that are named. However long a result is, that takes little memory.\n\n"
         "A result is named by its file's name, or by a beginning of it that no other "
-        "has; rm takes whole names only. If nothing is found, the exit code is 1.",
+        "has. If nothing is found, the exit code is 1.",
     .options = options,
     .max_words = CLI_MANY,
     .complete = {{.choices = action_choices}, {.offer = offer_names}},

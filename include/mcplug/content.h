@@ -142,7 +142,6 @@ MCPLUG_API int mcplug_stored_search(const char *dir, const char *name, const cha
                                     int ignore_case, uint64_t offset,
                                     int (*fn)(void *arg, const struct mcplug_match *one),
                                     void *arg, struct mcplug_error *err);
-/* `name` is the whole name of the file. */
 MCPLUG_API int mcplug_stored_remove(const char *dir, const char *name,
                                     struct mcplug_error *err);
 
