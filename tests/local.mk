@@ -93,6 +93,7 @@ unit_tests = \
 	tests/unit/content_store \
 	tests/unit/content_store_nomem \
 	tests/unit/content_summary \
+	tests/unit/content_tokens \
 	tests/unit/content_write \
 	tests/unit/fetch_cookies \
 	tests/unit/fetch_request \
