@@ -731,6 +731,7 @@ fuzz_files = \
 	tests/fuzz/fuzz_path.c \
 	tests/fuzz/fuzz_policy.c \
 	tests/fuzz/fuzz_summary.c \
+	tests/fuzz/fuzz_tokens.c \
 	tests/fuzz/fuzz_toml.c \
 	tests/fuzz/import.dict \
 	tests/fuzz/must.h \
