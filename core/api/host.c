@@ -270,6 +270,7 @@ static void end(mcplug *host)
     mp_loop_call(host->loop, end_all, host);
     while (!is_idle(host))
         mp_loop_turn(host->loop, true);
+    mp_loop_settle(host->loop); /* what was posted may use servers and toolboxes */
     mp_loop_call(host->loop, close_boxes, host);
     while (!mp_registry_idle(&host->registry) || host->boxes)
         mp_loop_turn(host->loop, true);

@@ -518,8 +518,26 @@ START_TEST(the_host_may_be_freed_first)
 }
 END_TEST
 
+static size_t counted_in_post;
+
+static void count_tools(void *arg)
+{
+    counted_in_post = mcplug_toolbox_count(arg) + 1;
+}
+
+START_TEST(what_was_posted_finds_the_toolbox_while_the_host_is_freed)
+{
+    counted_in_post = 0;
+    begin(NULL);
+    ck_assert_int_eq(mcplug_post(host, count_tools, box), MCPLUG_OK);
+    end();
+    ck_assert_uint_eq(counted_in_post, 1);
+}
+END_TEST
+
 static void add(TCase *tc)
 {
+    tcase_add_test(tc, what_was_posted_finds_the_toolbox_while_the_host_is_freed);
     tcase_add_test(tc, x7_names_lead_back_to_server_and_tool);
     tcase_add_test(tc, x7_plain_names_have_no_mcp_before_them);
     tcase_add_test(tc, x7_a_tool_is_as_its_server_has_it_but_for_the_name);
