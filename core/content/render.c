@@ -19,8 +19,7 @@ struct mp_render {
     mcplug_render_fn *done;
     void *arg;
     struct mp_job job;
-    bool working; /* on a thread */
-    bool cancelled;
+    atomic_bool cancelled;     /* the thread that works on it reads it */
     mcplug_rendering *content; /* once it is made */
     struct mcplug_error why;
     int r;
@@ -81,11 +80,21 @@ static void render_free(struct mp_render *x)
     mcplug_call_unref(&x->base);
 }
 
+/* A file that no text refers to is of no use. */
+static void drop_stored(struct mp_render *x)
+{
+    if (x->cancelled && x->content && x->content->stored) {
+        mp_store_remove(x->rules.store, strrchr(x->content->stored, '/') + 1, NULL);
+        mp_free(mp_move(&x->content->stored));
+    }
+}
+
 static void finish(struct mp_render *x)
 {
     const struct mp_renderer *r = x->renderer;
 
     x->base.cancel = NULL;
+    drop_stored(x);
     if (x->cancelled)
         x->r = mp_fail(&x->why, MCPLUG_ECANCELED, "cancelled");
     else if (x->r == MCPLUG_OK && x->content->warning)
@@ -100,13 +109,13 @@ static void make(void *arg)
 {
     struct mp_render *x = arg;
     x->r = mp_content_make(x->result, &x->rules, &x->content, &x->why);
+    drop_stored(x);
 }
 
 static void on_made(void *arg, int status)
 {
     struct mp_render *x = arg;
 
-    x->working = false;
     if (status != MCPLUG_OK)
         x->r = mp_fail(&x->why, status, "cannot be worked on by another thread");
     finish(x);
@@ -121,10 +130,8 @@ static void on_job(struct mp_job *job)
     mcplug_result_json(x->result, &len);
     bool is_long = len > AT_ONCE || mcplug_result_spills(x->result);
     if (!x->cancelled && is_long &&
-        mp_loop_work(x->renderer->loop, make, on_made, x) == MCPLUG_OK) {
-        x->working = true;
+        mp_loop_work(x->renderer->loop, make, on_made, x) == MCPLUG_OK)
         return;
-    }
     if (!x->cancelled)
         make(x);
     finish(x);

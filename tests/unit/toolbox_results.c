@@ -142,6 +142,69 @@ START_TEST(what_cannot_be_read_is_said)
 }
 END_TEST
 
+/* Asks without a toolbox for a file that has this text. give */
+static char *answer(const char *text, bool searches, const char *arguments)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    struct mp_str out;
+    struct mp_store_file *f = NULL;
+    char *file = NULL;
+
+    snprintf(results, sizeof results, "/tmp/box_kit.%d.results", (int)getpid());
+    struct mp_store *store = mp_store_new(results, 0, 0);
+    ck_assert_msg(mp_store_begin(store, &f, &why) == MCPLUG_OK, "%s", why.text);
+    ck_assert_int_eq(mp_store_write(f, text, strlen(text), &why), MCPLUG_OK);
+    ck_assert_int_eq(mp_store_commit(f, "s", "t", NULL, ".txt", &file, &why), MCPLUG_OK);
+    mp_str_init(&out, 1 << 20);
+    ck_assert_msg(mp_results_answer(results, searches, arguments, 50000, &out, &why) ==
+                      MCPLUG_OK,
+                  "%s", why.text);
+    char *got = mp_view_strdup(
+        mp_view_get(mp_bytes(out.data + 12, out.len - 14), "text")); /* {"content":[ */
+    ck_assert_msg(got != NULL, "%s", out.data);
+    unlink(file);
+    rmdir(results);
+    mp_free(file);
+    mp_str_clear(&out);
+    mp_store_free(store);
+    return got;
+}
+
+START_TEST(whoever_reads_on_gets_everything_and_gets_ahead)
+{
+    static const struct {
+        bool searches;
+        const char *text, *arguments, *want;
+    } cases[] = {
+        /* a character at the border is in the next answer */
+        {false, "ab\xe2\x82\xac\xe2\x82\xac", "{\"result\":\"mcp-\",\"length\":4}",
+         "Bytes 0 to 1 of 8:\nab"},
+        {false, "ab\xe2\x82\xac\xe2\x82\xac",
+         "{\"result\":\"mcp-\",\"offset\":2,\"length\":1}",
+         "Bytes 2 to 4 of 8:\n\xe2\x82\xac"},
+        {false, "\"ab\xe2\x82\xac\"", "{\"result\":\"mcp-\",\"path\":\".\",\"length\":4}",
+         "\"ab\n[There is more. Go on at \"offset\": 3.]"},
+        {false, "\"ab\"", "{\"result\":\"mcp-\",\"path\":\".\",\"offset\":9}",
+         "The values have 5 bytes; there are none at offset 9."},
+        /* bytes that are no text are shown as such, all of them */
+        {false, "\xff\x80\x80\x80\x80\x80z", "{\"result\":\"mcp-\",\"offset\":1}",
+         "Bytes 1 to 6 of 7:\n\xef\xbf\xbd\xef\xbf\xbdz"},
+        /* one match in any case */
+        {true, "an x\nan x\n", "{\"result\":\"mcp-\",\"text\":\"x\",\"length\":1}",
+         "line 1, offset 3: an x\n[There are more. Go on at \"offset\": 8.]"},
+        {true, "an x\nan x\n",
+         "{\"result\":\"mcp-\",\"text\":\"x\",\"length\":1,\"offset\":8}",
+         "line 2, offset 8: an x\n"},
+    };
+
+    for (size_t i = 0; i < MP_COUNT(cases); i++) {
+        char *got = answer(cases[i].text, cases[i].searches, cases[i].arguments);
+        ck_assert_str_eq(got, cases[i].want);
+        mp_free(got);
+    }
+}
+END_TEST
+
 START_TEST(limits_are_of_the_tool_the_server_and_the_toolbox_in_this_order)
 {
     static const char *const of_tool[] = {"other", "1", "t", "1000000", NULL};
@@ -209,6 +272,13 @@ START_TEST(a_failure_keeps_its_first_text_and_all_blocks)
 }
 END_TEST
 
+static int find_result(void *arg, const struct mcplug_stored *one)
+{
+    (void)arg;
+    ck_abort_msg("%s is left", one->path);
+    return 0;
+}
+
 /* The renderer works while its toolbox is cancelled, and goes. */
 START_TEST(a_toolbox_can_go_while_a_result_is_worked_on)
 {
@@ -223,6 +293,9 @@ START_TEST(a_toolbox_can_go_while_a_result_is_worked_on)
         mcplug_cancel(call);
     if (!s.times && _i == 1)
         mcplug_toolbox_remove(box, "s", NULL, NULL, &err);
+    UNTIL(s.times);
+    if (!s.ok) /* what no text refers to is not kept */
+        ck_assert_int_eq(mcplug_stored_each(results, find_result, NULL, &err), MCPLUG_OK);
     end();
     ck_assert_uint_eq(s.times, 1);
 }
@@ -237,6 +310,7 @@ int main(void)
     tcase_add_checked_fixture(t, NULL, forget);
     tcase_add_test(t, a_stored_result_is_read_by_tools_of_our_own);
     tcase_add_test(t, what_cannot_be_read_is_said);
+    tcase_add_test(t, whoever_reads_on_gets_everything_and_gets_ahead);
     tcase_add_test(t, limits_are_of_the_tool_the_server_and_the_toolbox_in_this_order);
     tcase_add_test(t, without_files_it_is_cut);
     tcase_add_test(t, a_failure_keeps_its_first_text_and_all_blocks);
