@@ -560,6 +560,23 @@ START_TEST(o4_what_is_too_long_is_kept_and_referred_to)
 }
 END_TEST
 
+START_TEST(what_was_kept_is_removed_by_any_name_it_has)
+{
+    static const char *const ways[] = {"name", "path", "mcp-srv-t"};
+    char *json = long_text("word ", 60000);
+
+    make(json);
+    const char *which = _i == 0   ? strrchr(got->stored, '/') + 1
+                        : _i == 1 ? got->stored
+                                  : ways[_i];
+    ck_assert_int_eq(mcplug_stored_remove(dir, "mcp-srv-u", &err), MCPLUG_EINVAL);
+    ck_assert_msg(mcplug_stored_remove(dir, which, &err) == MCPLUG_OK, "%s: %s", ways[_i],
+                  err.text);
+    ck_assert(access(got->stored, F_OK) != 0);
+    free(json);
+}
+END_TEST
+
 START_TEST(o4_blocks_and_data_are_kept_as_json)
 {
     struct mp_str json;
@@ -898,6 +915,7 @@ int main(void)
     tcase_add_test(t, a_tool_may_have_longer_results);
     tcase_add_test(t, t5_the_server_ide_is_never_cut);
     tcase_add_test(t, o4_what_is_too_long_is_kept_and_referred_to);
+    tcase_add_loop_test(t, what_was_kept_is_removed_by_any_name_it_has, 0, 3);
     tcase_add_test(t, o4_blocks_and_data_are_kept_as_json);
     tcase_add_test(t, o4_structured_content_beside_blocks_is_in_the_file);
     tcase_add_test(t, o4_with_images_what_fits_comes_beside_the_file);
