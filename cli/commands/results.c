@@ -1,6 +1,7 @@
 /* Results that were too long for a model, and are kept in files. */
 #include "cli/commands/commands.h"
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/base/doc.h"
@@ -140,7 +141,7 @@ static int read_bytes(const char *name, uint64_t offset, struct shown *s, uint64
                       struct mcplug_error *err)
 {
     char *piece = mp_alloc(PIECE);
-    int64_t n = piece ? 1 : MCPLUG_ENOMEM;
+    int64_t n = piece ? 1 : mp_fail_nomem(err);
     int more = 1;
 
     while (n > 0 && more) {
