@@ -16,6 +16,9 @@ mcplug_call *mcplug_render(mcplug *host, mcplug_result *result,
         mp_fail_null(err, "`result` and `done`");
         return NULL;
     }
+    mp_view definition = mp_text(o.definition);
+    if (o.definition && mp_frame_object(&definition, "definition", err) != MCPLUG_OK)
+        return NULL;
     if (host->freeing) {
         mp_fail(err, MCPLUG_ECLOSED, "the host is being freed");
         return NULL;

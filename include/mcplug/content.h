@@ -31,7 +31,7 @@ struct mcplug_render_options {
      * cut. NULL: "". */
     const char *server, *tool;
     /* The tool as tools/list has it, which may say how long its results can be and what
-     * they look like. NULL: not known. */
+     * they look like: a JSON object, else MCPLUG_EINVAL. NULL: not known. */
     const char *definition;
     /* The tokens of a text, counted as the model does; < 0: that failed, and nothing is
      * cut. It may run on any thread. NULL: they are estimated. */

@@ -248,6 +248,29 @@ START_TEST(without_files_it_is_cut)
 }
 END_TEST
 
+START_TEST(a_definition_is_a_json_object)
+{
+    static const char *const wrong[] = {"{\"_meta\":{\"a", "[]", "", "{} {}"};
+    struct mcplug_render_options o = {.struct_size = sizeof o};
+    const mcplug_rendering *got = NULL;
+    static const char text[] = "{\"toolResult\":\"x\"}";
+    mp_message *m = mp_message_new(text, strlen(text), NULL);
+
+    mp_message_expose(m, (struct mp_span){0, strlen(text)});
+    begin(NULL);
+    for (size_t i = 0; i < MP_COUNT(wrong); i++) {
+        o.definition = wrong[i];
+        ck_assert_int_eq(mcplug_render_wait(host, m, &o, &got, &err), MCPLUG_EINVAL);
+        ck_assert_msg(strncmp(err.text, "definition: ", 12) == 0, "%s", err.text);
+    }
+    o.definition = " {\"name\":\"t\"} ";
+    ck_assert_int_eq(mcplug_render_wait(host, m, &o, &got, &err), MCPLUG_OK);
+    mcplug_rendering_unref(got);
+    mp_message_unref(m);
+    end();
+}
+END_TEST
+
 START_TEST(a_failure_keeps_its_first_text_and_all_blocks)
 {
     const struct mcplug_record *r = NULL;
@@ -313,6 +336,7 @@ int main(void)
     tcase_add_test(t, whoever_reads_on_gets_everything_and_gets_ahead);
     tcase_add_test(t, limits_are_of_the_tool_the_server_and_the_toolbox_in_this_order);
     tcase_add_test(t, without_files_it_is_cut);
+    tcase_add_test(t, a_definition_is_a_json_object);
     tcase_add_test(t, a_failure_keeps_its_first_text_and_all_blocks);
     tcase_add_loop_test(t, a_toolbox_can_go_while_a_result_is_worked_on, 0, 3);
     suite_add_tcase(s, t);
