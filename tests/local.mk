@@ -88,6 +88,7 @@ unit_tests = \
 	tests/unit/content_nomem \
 	tests/unit/content_path \
 	tests/unit/content_render \
+	tests/unit/content_render_nomem \
 	tests/unit/content_results \
 	tests/unit/content_search \
 	tests/unit/content_store \

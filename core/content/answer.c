@@ -92,7 +92,7 @@ static bool is_spilled(struct spills *s, mp_view string)
 
 /* ---- data of blocks ---- */
 
-struct blobs { /* the insides of strings, in order; without memory, fewer */
+struct blobs { /* the insides of strings, in order */
     mp_view *list;
     size_t n, cap;
 };
@@ -112,18 +112,22 @@ static mp_view inside(mp_view string)
     return string.len > 2 ? mp_bytes(string.data + 1, string.len - 2) : mp_bytes("", 0);
 }
 
-static void find_blobs(struct blobs *b, mp_view blocks)
+/* false: no memory */
+static bool find_blobs(struct blobs *b, mp_view blocks)
 {
     struct mcplug_block block = {.struct_size = sizeof block};
 
     *b = (struct blobs){0};
     while (b->n < BLOBS_MAX && mcplug_block_next(&blocks, &block)) {
         mp_view data = inside(block.data);
-        if (data.len && mp_grow(&b->list, &b->cap, b->n + 1))
+        if (data.len && !mp_grow(&b->list, &b->cap, b->n + 1))
+            return false;
+        if (data.len)
             b->list[b->n++] = data;
     }
     if (b->n)
         qsort(b->list, b->n, sizeof *b->list, compare);
+    return true;
 }
 
 /* Is it the data of a block, so that it need not be said once more? */
@@ -203,36 +207,47 @@ static bool add_texts(struct mp_str *text, const mcplug_result *result, mp_view 
     return !text->failed;
 }
 
+/* With memory for all that may be added, so that what fails later is too long. */
+static bool begin_text(struct mp_str *text, mp_view from)
+{
+    mp_str_init(text, TEXT_MAX);
+    return mp_str_reserve(text, from.len < TEXT_MAX ? from.len : TEXT_MAX);
+}
+
 /* What can't be looked at counts as repeated: the blocks are what the server means to be
- * read. */
-static bool is_repeated(const mcplug_result *result, mp_view structured, mp_view blocks)
+ * read. false: no memory */
+static bool is_repeated(const mcplug_result *result, mp_view structured, mp_view blocks,
+                        bool *repeated)
 {
     struct search s;
-    bool repeated = true;
+    bool ok = begin_text(&s.text, blocks);
 
-    mp_str_init(&s.text, TEXT_MAX);
-    mp_str_init(&s.word, TEXT_MAX);
-    find_blobs(&s.blobs, blocks);
-    if (add_texts(&s.text, result, blocks))
-        repeated = has_all(&s, structured);
+    ok = begin_text(&s.word, structured) && ok;
+    ok = find_blobs(&s.blobs, blocks) && ok;
+    if (ok)
+        *repeated = !add_texts(&s.text, result, blocks) || has_all(&s, structured);
     mp_free(s.blobs.list);
     mp_str_clear(&s.word);
     mp_str_clear(&s.text);
-    return repeated;
+    return ok;
 }
 
-void mp_answer_of(const mcplug_result *result, struct mp_answer *out)
+bool mp_answer_of(const mcplug_result *result, struct mp_answer *out)
 {
+    bool ok = true, repeated = true;
     size_t len;
     const char *json = mcplug_result_json(result, &len);
 
     *out = (struct mp_answer){.kind = MCPLUG_ANSWER_UNKNOWN};
     out->kind = mcplug_result_answer(result, &out->part);
     if (out->kind != MCPLUG_ANSWER_BLOCKS)
-        return;
+        return true;
     mp_view structured = mp_view_get(mp_bytes(json, len), "structuredContent");
-    if (structured.len && !is_repeated(result, structured, out->part))
+    if (structured.len)
+        ok = is_repeated(result, structured, out->part, &repeated);
+    if (!repeated)
         out->beside = structured;
+    return ok;
 }
 
 /* ---- structured content, without data ---- */
@@ -257,7 +272,7 @@ bool mp_answer_add_structured(struct mp_str *out, const mcplug_result *result,
     struct blobs blobs;
     bool whole = true;
 
-    find_blobs(&blobs, answer->part);
+    out->failed = !find_blobs(&blobs, answer->part);
     while (whole && next_value(&p, end, &value)) {
         bool cut = value.data[0] == '"' && is_spilled(&spills, value);
         if (value.data[0] != '"' || (!cut && value.len <= NOTE_MAX))

@@ -17,7 +17,8 @@ struct mp_answer {
     mp_view beside; /* structured content that the blocks do not repeat; len 0: none */
 };
 
-void mp_answer_of(const mcplug_result *result, struct mp_answer *out);
+/* false: no memory */
+bool mp_answer_of(const mcplug_result *result, struct mp_answer *out);
 
 /* Adds `beside` with a note in place of each string that is the data of a block, or long
  * Base64 that could be. false: a string that was spilled is neither, so it is not whole;

@@ -147,6 +147,7 @@ void mp_block_word(struct mp_str *note, mp_view string, const char *otherwise)
         mp_str_add_escaped(note, word.data ? word.data : "", word.len, false);
     else
         mp_str_adds(note, otherwise);
+    note->failed = note->failed || word.failed; /* it was not too long */
     mp_str_clear(&word);
 }
 

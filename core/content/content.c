@@ -631,7 +631,8 @@ int mp_content_make(const mcplug_result *result, const struct mp_content_rules *
     int r = MCPLUG_OK;
 
     mp_error_init(&own);
-    mp_answer_of(result, &m.answer);
+    if (!mp_answer_of(result, &m.answer))
+        return mp_fail_nomem(err);
     if (m.answer.kind == MCPLUG_ANSWER_UNKNOWN)
         return mp_fail(err, MCPLUG_EPROTO, "Unexpected response format from tool %.200s",
                        rules->tool);

@@ -47,9 +47,10 @@ static int write_data(void *arg, const char *data, size_t len)
     return s->r == MCPLUG_OK;
 }
 
+/* give; "" for what is missing or too long; NULL: no memory */
 static char *text_of(mp_view string)
 {
-    return string.len && string.len <= 4096 ? mp_view_strdup(string) : NULL;
+    return string.len && string.len <= 4096 ? mp_view_strdup(string) : mp_strdup("");
 }
 
 /* A name from the last part of its URI, and what its type is called. */
@@ -61,10 +62,13 @@ static int commit_data(struct mp_make *m, const struct mcplug_block *block,
 
     mp_str_init(&name, 4096);
     mp_str_adds(&name, "");
-    mp_safe_name(uri ? uri : "", uri ? strlen(uri) : 0, &name);
-    const char *ext = mp_mime_extension(mime ? mime : "", mime ? strlen(mime) : 0);
-    int r = name.failed ? mp_fail_nomem(&s->err) : MCPLUG_OK;
+    int r = uri && mime && !name.failed ? MCPLUG_OK : mp_fail_nomem(&s->err);
     if (r == MCPLUG_OK) {
+        mp_safe_name(uri, strlen(uri), &name);
+        r = name.failed ? mp_fail_nomem(&s->err) : MCPLUG_OK;
+    }
+    if (r == MCPLUG_OK) {
+        const char *ext = mp_mime_extension(mime, strlen(mime));
         /* what the name ends with says more than a type that is not known */
         const char *dot = strrchr(name.data, '.');
         bool has_ext = dot && dot != name.data && strcmp(ext, ".bin") == 0;

@@ -33,7 +33,7 @@ static void check(const mcplug_result *result)
     struct mp_answer answer;
     struct mp_str out;
 
-    mp_answer_of(result, &answer);
+    MUST(mp_answer_of(result, &answer));
     if (!answer.beside.len)
         return;
     mp_str_init(&out, answer.beside.len);
