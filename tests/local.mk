@@ -549,6 +549,7 @@ tests_real_differ_CPPFLAGS = $(AM_CPPFLAGS) $(CURL_CFLAGS)
 tests_real_differ_LDADD = libmcplug-cli.la libmcplug-core.la $(JANSSON_LIBS) $(CURL_LIBS)
 tests_real_vault_LDADD = libmcplug-core.la
 EXTRA_DIST += \
+	tests/real/big-results.sh \
 	tests/real/certs.sh \
 	tests/real/differ.mjs \
 	tests/real/differ.sh \
@@ -565,6 +566,7 @@ EXTRA_DIST += \
 	tests/real/package-lock.json \
 	tests/real/package.json \
 	tests/real/podman.sh \
+	tests/real/results.sh \
 	tests/real/run.sh \
 	tests/real/ssh.sh
 
@@ -699,7 +701,7 @@ soak: all
 	@$(AM_TESTS_ENVIRONMENT) test '$(MONKEY)' = 0 || \
 	  tests/monkey/monkey --seconds $(MONKEY) $(SEED:%=--seed %)
 
-check-real: all $(real_tests) tests/real/vault
+check-real: all $(real_tests) tests/real/vault bench/mcplug-results bench/result-server
 	@$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/real/run.sh $(abs_top_builddir)
 
 check-conformance: all tests/conformance/client
