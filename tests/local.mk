@@ -542,11 +542,12 @@ real_tests = \
 	tests/real/real_proxy \
 	tests/real/real_sse \
 	tests/real/real_websocket
-EXTRA_PROGRAMS += $(real_tests) tests/real/differ tests/real/vault
-CLEANFILES += $(real_tests) tests/real/differ tests/real/vault
+EXTRA_PROGRAMS += $(real_tests) tests/real/differ tests/real/tokens tests/real/vault
+CLEANFILES += $(real_tests) tests/real/differ tests/real/tokens tests/real/vault
 tests_real_differ_SOURCES = tests/real/differ.c plugins/common/sse.c plugins/common/sse.h
 tests_real_differ_CPPFLAGS = $(AM_CPPFLAGS) $(CURL_CFLAGS)
 tests_real_differ_LDADD = libmcplug-cli.la libmcplug-core.la $(JANSSON_LIBS) $(CURL_LIBS)
+tests_real_tokens_LDADD = libmcplug-core.la
 tests_real_vault_LDADD = libmcplug-core.la
 EXTRA_DIST += \
 	tests/real/big-results.sh \
@@ -568,7 +569,13 @@ EXTRA_DIST += \
 	tests/real/podman.sh \
 	tests/real/results.sh \
 	tests/real/run.sh \
-	tests/real/ssh.sh
+	tests/real/ssh.sh \
+	tests/real/texts/arabic.txt \
+	tests/real/texts/chinese.txt \
+	tests/real/texts/emoji.txt \
+	tests/real/texts/japanese.txt \
+	tests/real/tokens.mjs \
+	tests/real/tokens.sh
 
 # The official conformance suite, which comes from the network: make check-conformance.
 EXTRA_PROGRAMS += tests/conformance/client
