@@ -162,8 +162,9 @@ static bool has_number(const struct mp_str *text, mp_view number)
 }
 
 struct search {
-    struct mp_str text; /* of all blocks */
-    struct mp_str word;
+    struct mp_str text;  /* of all blocks */
+    struct mp_str facts; /* what they are, each between newlines */
+    struct mp_str word;  /* between newlines */
     struct blobs blobs;
 };
 
@@ -172,9 +173,13 @@ static bool has_value(struct search *s, mp_view value)
     if (value.data[0] != '"')
         return has_number(&s->text, value);
     mp_str_reset(&s->word);
+    mp_str_addc(&s->word, '\n');
     mp_str_add_view(&s->word, value);
-    return s->word.failed || !s->word.len ||
-           memmem(s->text.data, s->text.len, s->word.data, s->word.len) ||
+    mp_str_addc(&s->word, '\n');
+    if (s->word.failed)
+        return true;
+    return memmem(s->text.data, s->text.len, s->word.data + 1, s->word.len - 2) ||
+           memmem(s->facts.data, s->facts.len, s->word.data, s->word.len) ||
            is_data(&s->blobs, value);
 }
 
@@ -191,20 +196,34 @@ static bool has_all(struct search *s, mp_view v)
     return true;
 }
 
+/* What a block is, which structured content that has the blocks once more says, too. */
+static void add_facts(struct mp_str *out, const struct mcplug_block *block)
+{
+    const mp_view facts[] = {mp_view_get(block->json, "type"), block->mime, block->uri};
+
+    for (size_t i = 0; i < MP_COUNT(facts); i++) {
+        mp_str_add_view(out, facts[i]);
+        mp_str_addc(out, '\n');
+    }
+}
+
 /* The blocks' text, as far as it is to be searched. false: there is more. */
-static bool add_texts(struct mp_str *text, const mcplug_result *result, mp_view blocks)
+static bool add_texts(struct mp_str *text, struct mp_str *facts,
+                      const mcplug_result *result, mp_view blocks)
 {
     struct mcplug_block block = {.struct_size = sizeof block};
     struct spills spills = {.result = result};
 
     mp_str_adds(text, "");
-    while (!text->failed && mcplug_block_next(&blocks, &block)) {
+    mp_str_addc(facts, '\n');
+    while (!text->failed && !facts->failed && mcplug_block_next(&blocks, &block)) {
         if (block.text.len && is_spilled(&spills, block.text))
             return false;
         mp_str_add_view(text, block.text);
         mp_str_addc(text, '\n');
+        add_facts(facts, &block);
     }
-    return !text->failed;
+    return !text->failed && !facts->failed;
 }
 
 /* With memory for all that may be added, so that what fails later is too long. */
@@ -222,12 +241,15 @@ static bool is_repeated(const mcplug_result *result, mp_view structured, mp_view
     struct search s;
     bool ok = begin_text(&s.text, blocks);
 
+    ok = begin_text(&s.facts, blocks) && ok;
     ok = begin_text(&s.word, structured) && ok;
     ok = find_blobs(&s.blobs, blocks) && ok;
     if (ok)
-        *repeated = !add_texts(&s.text, result, blocks) || has_all(&s, structured);
+        *repeated =
+            !add_texts(&s.text, &s.facts, result, blocks) || has_all(&s, structured);
     mp_free(s.blobs.list);
     mp_str_clear(&s.word);
+    mp_str_clear(&s.facts);
     mp_str_clear(&s.text);
     return ok;
 }

@@ -402,6 +402,30 @@ START_TEST(text_that_was_spilled_is_not_given_twice)
 }
 END_TEST
 
+START_TEST(blocks_within_structured_content_are_not_given_twice)
+{
+    static const char *const twice[] = {
+        "{\"content\":[" IMAGE("image/png", PNG) "]}",
+        "{\"result\":[{\"mimeType\":\"image/png\",\"data\":\"" PNG
+        "\",\"type\":\"image\",\"annotations\":null}]}",
+        IMAGE("image/png", PNG),
+    };
+    char json[2048];
+
+    for (size_t i = 0; i < MP_COUNT(twice); i++) {
+        snprintf(json, sizeof json,
+                 "{\"content\":[" IMAGE("image/png", PNG) "],\"structuredContent\":%s}",
+                 twice[i]);
+        make(json);
+        ck_assert_uint_eq(parts(), 1);
+    }
+    /* another one is something else */
+    make("{\"content\":[" IMAGE("image/png", PNG) "],\"structuredContent\":{\"content\":"
+                                                  "[" IMAGE("image/gif", PNG) "]}}");
+    ck_assert_uint_eq(parts(), 2);
+}
+END_TEST
+
 START_TEST(audience_and_priority_are_honoured)
 {
     char json[65536], x[20001];
@@ -908,6 +932,7 @@ int main(void)
     tcase_add_test(t, a_number_is_looked_for_in_few_places);
     tcase_add_loop_test(t, what_was_spilled_of_structured_content_is_not_lost, 0, 2);
     tcase_add_test(t, text_that_was_spilled_is_not_given_twice);
+    tcase_add_test(t, blocks_within_structured_content_are_not_given_twice);
     tcase_add_test(t, audience_and_priority_are_honoured);
     tcase_add_test(
         t, o3_up_to_half_the_limit_nothing_is_counted_and_above_it_a_count_decides);
