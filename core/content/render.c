@@ -121,14 +121,29 @@ static void on_made(void *arg, int status)
     finish(x);
 }
 
+/* Could it need a file? Those wait for disks, and for others who use the directory. A
+ * name of a member that is not here as it is has an escape. */
+static bool may_write(const struct mp_content_rules *rules, const char *json, size_t len)
+{
+    static const char *const words[] = {"\"data\"", "\"blob\"", "\\u00"};
+
+    if (!rules->store || len > (size_t)rules->max_tokens / 2 * MP_CHARS_PER_TOKEN)
+        return rules->store;
+    for (size_t i = 0; i < MP_COUNT(words); i++)
+        if (memmem(json, len, words[i], strlen(words[i])))
+            return true;
+    return false;
+}
+
 /* What needs a thread and gets none is made here: a result is worth a pause. */
 static void on_job(struct mp_job *job)
 {
     struct mp_render *x = MP_OF(job, struct mp_render, job);
     size_t len;
+    const char *json = mcplug_result_json(x->result, &len);
+    bool is_long = len > AT_ONCE || mcplug_result_spills(x->result) ||
+                   may_write(&x->rules, json, len);
 
-    mcplug_result_json(x->result, &len);
-    bool is_long = len > AT_ONCE || mcplug_result_spills(x->result);
     if (!x->cancelled && is_long &&
         mp_loop_work(x->renderer->loop, make, on_made, x) == MCPLUG_OK)
         return;

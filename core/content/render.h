@@ -1,5 +1,5 @@
-/* Making contents beside the loop: short results at the end of the turn, long ones on a
- * thread of the pool. [loop] */
+/* Making contents beside the loop: short results at the end of the turn, long ones, and
+ * what may write files, on a thread of the pool. [loop] */
 #ifndef MP_CONTENT_RENDER_H
 #define MP_CONTENT_RENDER_H
 

@@ -3,6 +3,10 @@
 
 #include "toolbox/toolbox.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
 #define ITEMS 20000
 
 /* A server with a tool of a long answer: JSON, of which each item has a name. */
@@ -271,6 +275,47 @@ START_TEST(a_definition_is_a_json_object)
 }
 END_TEST
 
+static void on_rendering(void *arg, mcplug_call *call, const mcplug_rendering *content,
+                         const struct mcplug_error *why)
+{
+    (void)call;
+    ck_assert_msg(!why && strstr(mcplug_rendering_text(content, NULL), "/mcp-"), "%s",
+                  why ? why->text : mcplug_rendering_text(content, NULL));
+    ++*(unsigned *)arg;
+}
+
+/* Somebody else has the directory, so that whoever writes there waits. */
+START_TEST(files_are_written_beside_the_loop)
+{
+    static const struct {
+        const char *result;
+        uint32_t max_tokens;
+    } cases[] = {
+        {"{\"content\":[{\"type\":\"audio\",\"data\":\"AAAA\"}]}", 1000},
+        {"{\"content\":[{\"type\":\"audio\",\"dat\\u0061\":\"AAAA\"}]}", 1000},
+        {"{\"toolResult\":\"one two three four\"}", 2},
+    };
+    struct mcplug_render_options o = {.struct_size = sizeof o,
+                                      .max_tokens = cases[_i].max_tokens};
+    size_t len = strlen(cases[_i].result);
+    mp_message *m = mp_message_new(cases[_i].result, len, NULL);
+    unsigned done = 0;
+
+    mp_message_expose(m, (struct mp_span){0, len});
+    begin(NULL);
+    ck_assert_int_eq(mkdir(results, 0700), 0);
+    int dir = open(results, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ck_assert_int_eq(flock(dir, LOCK_EX), 0);
+    ck_assert_ptr_nonnull(mcplug_render(host, m, &o, on_rendering, &done, &err));
+    mcplug_turn(host, 0);
+    ck_assert_uint_eq(done, 0);
+    close(dir);
+    UNTIL(done);
+    mp_message_unref(m);
+    end();
+}
+END_TEST
+
 START_TEST(a_failure_keeps_its_first_text_and_all_blocks)
 {
     const struct mcplug_record *r = NULL;
@@ -337,6 +382,7 @@ int main(void)
     tcase_add_test(t, limits_are_of_the_tool_the_server_and_the_toolbox_in_this_order);
     tcase_add_test(t, without_files_it_is_cut);
     tcase_add_test(t, a_definition_is_a_json_object);
+    tcase_add_loop_test(t, files_are_written_beside_the_loop, 0, 3);
     tcase_add_test(t, a_failure_keeps_its_first_text_and_all_blocks);
     tcase_add_loop_test(t, a_toolbox_can_go_while_a_result_is_worked_on, 0, 3);
     suite_add_tcase(s, t);
