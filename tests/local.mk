@@ -752,7 +752,6 @@ fuzz_files = \
 	tests/fuzz/scan.dict \
 	tests/fuzz/session.dict \
 	tests/fuzz/summary.dict \
-	tests/fuzz/toml.dict
 	tests/fuzz/fuzz_yaml.c \
 	tests/fuzz/toml.dict \
 	tests/fuzz/yaml.dict
