@@ -93,22 +93,34 @@ const json = {
         const text = oneIn(40) ? "[".repeat(any(70)) + "1" + "]".repeat(any(70)) : this.value(5);
         return Buffer.from(text);
     },
+    // V8 13.6 (Node 24) takes a key with escapes for one that it met behind the same keys, if
+    // that one is what the first characters of the escaped form spell: after
+    // {"":1,"/\\\"":1} it reads {"":1,"/\"\"":1} as the former. Such a key has a backslash, so
+    // backslashes are given to it as another character.
+    stroke: "\ue05c",
+    parse(text) {
+        if (/\ue05c|\\ue05c/i.test(text))
+            return JSON.parse(text);
+        return JSON.parse(text.replace(/\\(u005c|.)/gis,
+            (escape, of) => of === "\\" || of.length > 1 ? this.stroke : escape));
+    },
     theirs(bytes) {
         try {
             const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-            return { value: JSON.parse(text), text };
+            return { value: this.parse(text), text };
         } catch {
             return null;
         }
     },
     // Rule: a lone surrogate becomes U+FFFD, for what is kept is UTF-8.
     formed(v) {
+        const text = (t) => t.toWellFormed().replaceAll(this.stroke, "\\");
         if (typeof v === "string")
-            return v.toWellFormed();
+            return text(v);
         if (Array.isArray(v))
             return v.map((x) => this.formed(x));
         if (v && typeof v === "object")
-            return Object.fromEntries(Object.entries(v).map(([k, x]) => [k.toWellFormed(), this.formed(x)]));
+            return Object.fromEntries(Object.entries(v).map(([k, x]) => [text(k), this.formed(x)]));
         return v;
     },
     // Rule: 64 levels and no more.
@@ -136,7 +148,7 @@ const json = {
             return taken ? "it is too deep" : false;
         if (!taken)
             return "JSON.parse takes it";
-        if (!isDeepStrictEqual(JSON.parse(answer), this.formed(theirs.value)))
+        if (!isDeepStrictEqual(this.formed(this.parse(answer)), this.formed(theirs.value)))
             return `it is ${answer}`;
         return true;
     },
