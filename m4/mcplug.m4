@@ -40,6 +40,28 @@ AC_DEFUN([MCPLUG_MODULE], [
     $1: $mcplug_form${mcplug_why:+ ($mcplug_why)}"])
 ])
 
+# MCPLUG_CONVERTER(NAME, WHAT, REQUIREMENTS): the same for a module of converters. These are
+# never compiled in, for they run in a process of their own.
+AC_DEFUN([MCPLUG_CONVERTER], [
+  AC_REQUIRE([LT_INIT])dnl
+  AC_ARG_ENABLE([$1], [AS_HELP_STRING([--enable-$1=yes|no|auto], [$2 @<:@auto@:>@])],
+    [], [enable_$1=auto])
+  mcplug_lacks=
+  mcplug_form=no
+  AS_CASE([$enable_$1],
+    [no], [mcplug_why="disabled"],
+    [yes|auto], [
+      AS_IF([test "$enable_shared" = no], [mcplug_lacks="there are no shared libraries"],
+        [$3])
+      mcplug_why=$mcplug_lacks
+      AS_IF([test -z "$mcplug_lacks"], [mcplug_form=module],
+        [test "$enable_$1" = yes], [AC_MSG_ERROR([--enable-$1=yes, but $mcplug_lacks])])],
+    [AC_MSG_ERROR([--enable-$1=$enable_$1: expected yes, no or auto])])
+  AM_CONDITIONAL(m4_toupper([MODULE_$1]), [test $mcplug_form = module])
+  AS_VAR_APPEND([mcplug_summary], ["
+    $1: $mcplug_form${mcplug_why:+ ($mcplug_why)}"])
+])
+
 # MCPLUG_MODULES_DONE: after the last MCPLUG_MODULE; tells config.h what is built in.
 AC_DEFUN([MCPLUG_MODULES_DONE], [
   AC_DEFINE_UNQUOTED([MP_BUILTIN_DECLARE], [$mcplug_builtin_declare],

@@ -345,9 +345,16 @@ struct mcplug_content {
     uint32_t struct_size;
     const char *mime;
     mcplug_buf *body;
+    /* The same as a file: its bytes 0 .. `size`, whatever its position is. What goes in
+     * has both, and may be mapped. What comes out has one of them: with `body` NULL the
+     * file counts, which a module that is told so by MCPLUG_KNOWS() may give. Since
+     * minor 4. */
+    int32_t fd;        /* -1: none */
+    uint32_t reserved; /* 0 */
+    uint64_t size;
 };
 
-struct mcplug_limits {
+struct mcplug_limits { /* of what comes out; 0: none */
     uint32_t struct_size;
     uint32_t max_width, max_height;
     uint64_t max_bytes, max_pixels;
@@ -360,15 +367,30 @@ struct mcplug_task { /* one conversion; borrow, all of it */
     const struct mcplug_limits *limits;
     const mcplug_job *job;
     int (*cancelled)(const mcplug_job *job); /* [any] poll it now and then */
+    /* What the user's file and the caller say, checked against the feature's options.
+     * Since minor 4. */
+    const mcplug_props *settings;
+    /* A fact about the result, such as "pages" or "width". Copied; the last of a name
+     * counts. MCPLUG_EINVAL: a name that is not 1 to 32 of a-z, 0-9 and -, a value that
+     * is not UTF-8 or has 256 bytes or more, or more than 16 of them. On the thread of
+     * convert(), while that runs. Since minor 4. */
+    int (*fact)(const mcplug_job *job, const char *name, const char *value);
 };
 
+/* Converters run in a process of their own, mcplug-worker, which has loaded that one
+ * module and after init() can open no file, reach no network and start nothing: what is
+ * needed from files is read in init(). Only if the user's file says so for this converter
+ * are they called in the program itself. host->loop, host->wire and host->health are of
+ * no use to them. */
 struct mcplug_converter_ops {
     uint32_t struct_size;
     uint32_t caps;
-    /* 0 = no, 1..100 = how well. Pure and quick. */
+    /* 0 = no, 1..100 = how well. Pure and quick. Of several the best counts. */
     int (*match)(void *ctx, const char *mime, const struct mcplug_limits *limits);
-    /* Pool thread, several at once: no statics, no host->loop, no host->wire.
-     * give out->body; out->mime must be static text. */
+    /* Any thread, several at once: no statics, no host->loop, no host->wire.
+     * give out->body; out->mime must be static text. MCPLUG_ETOOBIG: nothing fits the
+     * limits; MCPLUG_EPROTO: the content is not what `mime` says, or broken;
+     * MCPLUG_ENOTSUP: it is, but of a form that is not known. */
     int (*convert)(void *ctx, const struct mcplug_task *task, struct mcplug_content *out,
                    struct mcplug_error *err);
 };
