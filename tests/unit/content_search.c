@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "file_kit.h"
+#include "quick.h"
 
 #include <malloc.h>
 
@@ -277,7 +278,7 @@ START_TEST(everything_is_found_that_a_plain_search_finds)
     char *data = malloc(size), needle[MP_SEARCH_NEEDLE_MAX];
 
     srand(11);
-    for (int round = 0; round < 21; round++) {
+    for (int round = 0; round < (int)fewer(70) && round < 21; round++) {
         size_t line = lines[(size_t)round % MP_COUNT(lines)];
         int letters = round % 3 == 0 ? 2 : 24;
         for (size_t i = 0; i < size; i++)
@@ -307,7 +308,7 @@ END_TEST
 
 START_TEST(one_line_of_a_megabyte_has_all_that_are_apart)
 {
-    const size_t size = (size_t)1 << 20;
+    const size_t size = fewer(1 << 20);
     char *data = malloc(size);
     struct mp_search_options o = {.context = 100};
 
