@@ -635,19 +635,25 @@ static int try_file(struct mp_catalogue *cat, const char *file, const struct wan
     return pass_over(cat, r, why);
 }
 
+/* What a file is called that is named after `what`. */
+static void name_file(const char *what, char name[WANT_MAX + sizeof ".so"])
+{
+    for (const char *p = what; *p; p++) {
+        bool upper = *p >= 'A' && *p <= 'Z', lower = *p >= 'a' && *p <= 'z';
+        bool digit = *p >= '0' && *p <= '9';
+        *name++ = upper ? (char)(*p | 0x20) : lower || digit ? *p : '-';
+    }
+    strcpy(name, ".so");
+}
+
 /* The file or link named after what is wanted. `why` gets the first refusal. */
 static int try_named(struct mp_catalogue *cat, const struct want *want,
                      const struct mp_offer **out, struct mcplug_error *why)
 {
-    char name[WANT_MAX + sizeof ".so"], *end = name;
+    char name[WANT_MAX + sizeof ".so"];
     int r = MCPLUG_OK;
 
-    for (const char *p = want->name; *p; p++) {
-        bool upper = *p >= 'A' && *p <= 'Z', lower = *p >= 'a' && *p <= 'z';
-        bool digit = *p >= '0' && *p <= '9';
-        *end++ = upper ? (char)(*p | 0x20) : lower || digit ? *p : '-';
-    }
-    strcpy(end, ".so");
+    name_file(want->name, name);
     for (size_t i = 0; r == MCPLUG_OK && !*out && i < cat->n_dirs; i++) {
         struct mcplug_error this = MCPLUG_ERROR_INIT;
         char *file = mp_path_join(cat->dirs[i], name);
@@ -784,6 +790,68 @@ int mp_catalogue_accepts(struct mp_catalogue *cat, uint32_t kind, const char *wh
                          const struct mp_offer **out, struct mcplug_error *err)
 {
     return seek(cat, &(struct want){kind, what, true}, out, err);
+}
+
+/* ---- files that are not loaded here ---- */
+
+/* Is it the file that is named after `what`? */
+static bool is_named(const struct found *f, const char *name)
+{
+    return strncmp(f->name, name, strlen(name) - 3) == 0 &&
+           strlen(f->name) == strlen(name) - 3;
+}
+
+static bool came_before(const struct files *files, size_t i, const bool *given)
+{
+    for (size_t k = 0; k < files->n; k++)
+        if (given[k] && files->list[k].dev == files->list[i].dev &&
+            files->list[k].ino == files->list[i].ino)
+            return true;
+    return false;
+}
+
+int mp_catalogue_files(const struct mp_catalogue *cat, const char *what,
+                       bool (*fn)(void *arg, const char *file), void *arg)
+{
+    char name[WANT_MAX + sizeof ".so"];
+    struct files files = {0};
+    bool more = strlen(what) <= WANT_MAX;
+
+    int r = find_files(cat, &files);
+    bool *given = r == MCPLUG_OK ? mp_alloc(files.n + 1) : NULL;
+    if (!given)
+        r = MCPLUG_ENOMEM;
+    if (more)
+        name_file(what, name);
+    for (int named = 1; named >= 0; named--) {
+        for (size_t i = 0; r == MCPLUG_OK && more && i < files.n; i++) {
+            const struct found *f = &files.list[i];
+            if (is_named(f, name) != named || came_before(&files, i, given) ||
+                (!named && !mp_plugin_file_mentions(f->path, what)))
+                continue;
+            char *real = realpath(f->path, NULL);
+            given[i] = true;
+            if (real)
+                more = fn(arg, real);
+            free(real);
+        }
+    }
+    mp_free(given);
+    files_clear(&files);
+    return r;
+}
+
+int mp_catalogue_lacks(const struct mp_catalogue *cat, uint32_t kind, const char *what,
+                       struct mcplug_error *err)
+{
+    const struct mcplug_error no_reason = MCPLUG_ERROR_INIT;
+    return fail_nobody(cat, &(struct want){kind, what, true}, &(struct files){0},
+                       &no_reason, err);
+}
+
+const char *mp_catalogue_helper_dir(const struct mp_catalogue *cat)
+{
+    return cat->helper_dir;
 }
 
 /* ---- services ---- */

@@ -83,6 +83,17 @@ int mp_catalogue_find(struct mp_catalogue *cat, uint32_t kind, const char *name,
 int mp_catalogue_accepts(struct mp_catalogue *cat, uint32_t kind, const char *what,
                          const struct mp_offer **out, struct mcplug_error *err);
 
+/* Calls `fn` for each file that may offer something for that scheme or type, without
+ * loading it: first those that are named after it, then the others that have it in their
+ * bytes. Paths are real; each file comes once. `fn` returns false to stop. MCPLUG_ENOMEM.
+ * [any] */
+int mp_catalogue_files(const struct mp_catalogue *cat, const char *what,
+                       bool (*fn)(void *arg, const char *file), void *arg);
+/* The error of mp_catalogue_accepts() for what is not there. [any] */
+int mp_catalogue_lacks(const struct mp_catalogue *cat, uint32_t kind, const char *what,
+                       struct mcplug_error *err);
+const char *mp_catalogue_helper_dir(const struct mp_catalogue *cat); /* [any] */
+
 /* For host->use(): the service of that name, for the module that `self` is of. */
 const void *mp_catalogue_use(struct mp_catalogue *cat, mcplug_self *self,
                              const char *name, uint32_t version, void **ctx,
