@@ -17,7 +17,7 @@ sources() {
 awk '
 BEGIN {
     # A folder may include itself and every folder of a lower level.
-    n = split("base:0 loop:1 json:1 plugin:2 rpc:3 config:3 session:4 connect:5 registry:6 content:7 toolbox:8 api:9 cli:10", levels, " ")
+    n = split("base:0 loop:1 json:1 plugin:2 rpc:3 config:3 session:4 convert:5 connect:5 registry:6 content:7 toolbox:8 api:9 cli:10", levels, " ")
     for (i = 1; i <= n; i++) {
         split(levels[i], pair, ":")
         level[pair[1]] = pair[2]
