@@ -90,6 +90,7 @@ static void host_free(mcplug *host)
     void (*free_log_arg)(void *) = host->free_log_arg;
     void *log_arg = host->log_arg;
 
+    mp_converters_free(host->conversions.converters);
     mp_catalogue_free(host->catalogue);
     mp_renderer_clear(&host->renderer);
     mp_host_end_listeners(host);
@@ -107,6 +108,7 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
 {
     struct mcplug_options o;
     struct mp_host_json json = {0};
+    struct mp_converters *converters = NULL;
     mcplug *host = mp_alloc(sizeof *host);
 
     if (!host) {
@@ -127,9 +129,14 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
         if (mp_renderer_init(&host->renderer, host->loop, &host->events, o.results_dir,
                              err) == MCPLUG_OK)
             host->catalogue = mp_catalogue_new(&c, err);
+        if (host->catalogue)
+            converters =
+                mp_converters_new(host->catalogue, host->loop, o.converters, err);
+        host->conversions =
+            (struct mp_convert_calls){.loop = host->loop, .converters = converters};
     }
     mp_host_json_clear(&json);
-    if (host && !host->catalogue) {
+    if (host && !converters) {
         host_free(host);
         return NULL;
     }
@@ -193,13 +200,15 @@ static void end_all(void *arg)
         mp_toolbox_end(box);
     mp_registry_end(&host->registry);
     mp_renderer_end(&host->renderer);
+    mp_convert_calls_end(&host->conversions);
     for (mcplug_toolbox *box = host->boxes; box; box = box->next)
         mp_warm_clear(box);
 }
 
 static bool is_idle(const mcplug *host)
 {
-    bool idle = mp_registry_idle(&host->registry) && !host->renderer.under_way;
+    bool idle = mp_registry_idle(&host->registry) && !host->renderer.under_way &&
+                !host->conversions.under_way;
 
     for (const mcplug_toolbox *box = host->boxes; box; box = box->next)
         idle = idle && mp_toolbox_idle(box);

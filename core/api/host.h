@@ -5,6 +5,7 @@
 #include "api/pull.h"
 #include "config/config.h"
 #include "content/render.h"
+#include "convert/call.h"
 #include "registry/registry.h"
 
 #include <pthread.h>
@@ -21,6 +22,7 @@ struct mcplug {
     struct mp_connector connector;
     struct mp_registry registry;
     struct mp_renderer renderer;
+    struct mp_convert_calls conversions;
 
     pthread_t thread;
     atomic_bool has_thread;  /* ours runs the loop, or is about to */

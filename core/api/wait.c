@@ -35,6 +35,10 @@ struct wait {
     mcplug_result *rendered;
     const struct mcplug_render_options *render_options;
     const mcplug_rendering *content;
+    const void *data;
+    size_t len;
+    const struct mcplug_convert_options *convert_options;
+    const mcplug_converted *converted;
 };
 
 static void wake(struct wait *w)
@@ -404,6 +408,40 @@ int mcplug_render_wait(mcplug *host, mcplug_result *result,
     int r = wait_for(&w, err);
     if (r == MCPLUG_OK)
         *out = w.content;
+    return r;
+}
+
+static void on_converted(void *arg, mcplug_call *call, const mcplug_converted *converted,
+                         const struct mcplug_error *why)
+{
+    struct wait *w = arg;
+    (void)call;
+    w->converted = mcplug_converted_ref(converted);
+    finished(w, why);
+}
+
+static void start_convert(struct wait *w)
+{
+    if (!mcplug_convert(w->host, w->data, w->len, w->convert_options, on_converted, w,
+                        w->why))
+        not_started(w);
+}
+
+int mcplug_convert_wait(mcplug *host, const void *data, size_t len,
+                        const struct mcplug_convert_options *options,
+                        const mcplug_converted **out, struct mcplug_error *err)
+{
+    struct wait w = {.host = host,
+                     .start = start_convert,
+                     .data = data,
+                     .len = len,
+                     .convert_options = options};
+
+    if (!out)
+        return mp_fail_null(err, "`out`");
+    int r = wait_for(&w, err);
+    if (r == MCPLUG_OK)
+        *out = w.converted;
     return r;
 }
 

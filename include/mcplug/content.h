@@ -93,6 +93,53 @@ MCPLUG_API void mcplug_rendering_info(const mcplug_rendering *content,
  * and 25 % for a single kind of text. */
 MCPLUG_API uint64_t mcplug_estimate_tokens(const char *text, size_t len);
 
+/* ---- conversions ----------------------------------------------------------- */
+
+/* What mcplug_render() does to images, for any content that a module can convert: HTML
+ * and PDF to text, an image to one that is smaller or fits a terminal. */
+struct mcplug_convert_options {
+    uint32_t struct_size;
+    uint32_t timeout_ms; /* 0: 20 seconds, the start of a process included */
+    const char *mime;    /* what it is; NULL: an image or a PDF, as its bytes say */
+    const char *want;    /* what is wanted; NULL: the same type */
+    uint64_t max_bytes;  /* of what comes out; 0: 64 MiB, which is also the most */
+    uint32_t max_width;  /* of an image; 0: as the converter likes */
+    uint32_t max_height;
+    /* For the converter, on top of the user's settings: a JSON object. NULL: none. */
+    const char *settings;
+    uint64_t reserved; /* 0 */
+};
+
+typedef void mcplug_convert_fn(void *arg, mcplug_call *call,
+                               const mcplug_converted *converted /* borrow */,
+                               const struct mcplug_error *why);
+/* Converts `len` bytes, 64 MiB at most, which are copied. `converted` is NULL with `why`:
+ * MCPLUG_ENOTSUP: no module does that, and the text says which package has one;
+ * MCPLUG_EPROTO: the content is broken; MCPLUG_ETOOBIG: it cannot be made as small;
+ * MCPLUG_EIO: the converter's process ended; MCPLUG_ETIMEDOUT; MCPLUG_ECANCELED.
+ * mcplug_cancel() ends it. */
+MCPLUG_API mcplug_call *mcplug_convert(mcplug *host, const void *data, size_t len,
+                                       const struct mcplug_convert_options *options,
+                                       mcplug_convert_fn *done, void *arg,
+                                       struct mcplug_error *err);
+/* The same, waiting. give: mcplug_converted_unref */
+MCPLUG_API int mcplug_convert_wait(mcplug *host, const void *data, size_t len,
+                                   const struct mcplug_convert_options *options,
+                                   const mcplug_converted **out,
+                                   struct mcplug_error *err);
+
+/* All of the following is [any]. */
+MCPLUG_API const mcplug_converted *
+mcplug_converted_ref(const mcplug_converted *converted);
+MCPLUG_API void mcplug_converted_unref(const mcplug_converted *converted);
+MCPLUG_API const char *mcplug_converted_mime(const mcplug_converted *converted);
+/* Its bytes, with a NUL behind them. */
+MCPLUG_API const char *mcplug_converted_data(const mcplug_converted *converted,
+                                             size_t *len);
+/* What the converter says of it: "width", "pages", .. NULL: nothing of that name. */
+MCPLUG_API const char *mcplug_converted_fact(const mcplug_converted *converted,
+                                             const char *name);
+
 /* ---- results that are kept [any] ------------------------------------------ */
 
 /* All of them block, and none needs a host. They are private files in one directory,

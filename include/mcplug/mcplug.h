@@ -91,6 +91,7 @@ typedef struct mcplug_input mcplug_input;         /* a question of a server to u
 typedef struct mcplug_config mcplug_config;       /* the servers that files name */
 typedef struct mcplug_toolbox mcplug_toolbox;     /* the tools of many servers */
 typedef struct mcplug_rendering mcplug_rendering; /* a result for a model; counted */
+typedef struct mcplug_converted mcplug_converted; /* what a converter made; counted */
 
 /* The version of this header. MCPLUG_VERSION_NUMBER is 0xMMmmpp and grows with it. */
 #define MCPLUG_VERSION_MAJOR 0
@@ -145,6 +146,10 @@ struct mcplug_options {
     /* Where results are kept that are too long for a model. NULL: results in the user's
      * cache directory, see <mcplug/content.h>. In `json` it is resultsDir. */
     const char *results_dir;
+    /* Settings of converters: a JSON object with one of each, by its name. With "isolation": "none" a converter runs
+     * inside this process; all others in one of their own, which has no access to files
+     * and networks. MCPLUG_ECONFIG: it is no such object. */
+    const char *converters;
 };
 
 /* give: mcplug_free. `options` may be NULL. */
