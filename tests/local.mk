@@ -96,6 +96,8 @@ unit_tests = \
 	tests/unit/content_summary \
 	tests/unit/content_tokens \
 	tests/unit/content_write \
+	tests/unit/convert_convert \
+	tests/unit/convert_nomem \
 	tests/unit/fetch_cookies \
 	tests/unit/fetch_request \
 	tests/unit/json_conform \
@@ -184,6 +186,7 @@ unit_support = \
 	tests/unit/store_kit.h \
 	tests/unit/now.h \
 	tests/unit/quick.h \
+	tests/unit/sanitized.h \
 	tests/unit/suite.c tests/unit/suite.h
 
 LDADD = tests/unit/libtest.la libmcplug-cli.la libmcplug-core.la $(CHECK_LIBS)
@@ -215,6 +218,7 @@ test_modules = \
 	tests/modules/locate.c \
 	tests/modules/needs.c \
 	tests/modules/probes.c \
+	tests/modules/trial.c \
 	tests/modules/unruly.c \
 	tests/modules/vault.c \
 	tests/modules/wrong.c
