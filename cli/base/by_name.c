@@ -77,6 +77,12 @@ const char *const *cli_plugin_dirs(struct cli *cli)
     return config ? mcplug_config_plugin_dirs(config) : NULL;
 }
 
+const char *cli_converters(struct cli *cli)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    return mcplug_config_converters(cli_config_silent(cli, &err));
+}
+
 struct mcplug_config_info cli_config_info(const mcplug_config *config)
 {
     struct mcplug_config_info info = {.struct_size = sizeof info};

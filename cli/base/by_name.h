@@ -14,6 +14,8 @@ mcplug_config *cli_config(struct cli *cli);
 mcplug_config *cli_config_silent(struct cli *cli, struct mcplug_error *err);
 /* "pluginDirs" of the configuration, NULL-ended, or NULL. borrow */
 const char *const *cli_plugin_dirs(struct cli *cli);
+/* Settings of converters that are configured; NULL: none. borrow */
+const char *cli_converters(struct cli *cli);
 
 struct mcplug_config_info cli_config_info(const mcplug_config *config);
 struct mcplug_entry_info cli_entry_info(const mcplug_entry *entry);

@@ -459,6 +459,7 @@ static void read_entries(struct mcplug_config *config, struct mp_source *source)
     mp_config_check_top(config, source, text);
     mp_config_take_queues(config, source, mp_view_get(text, "queues"));
     mp_config_take_vaults(config, source, mp_view_get(text, "vaults"));
+    mp_config_take_converters(config, source, mp_view_get(text, "converters"));
     if (dirs.len && own && !config->plugin_dirs)
         take_plugin_dirs(config, source, dirs);
     else if (dirs.len && !own)
@@ -470,6 +471,7 @@ static void read_entries(struct mcplug_config *config, struct mp_source *source)
                        "servers are expected in \"mcpServers\"; `mcplug import vscode` "
                        "reads this form");
     else if (!servers.len && !source->queues.len && !source->vaults.len &&
+             !config->converters &&
              source->scope == MCPLUG_SCOPE_DYNAMIC)
         mp_config_note(config, source, NULL, true, "", text,
                        "it has no \"mcpServers\", so it adds nothing");
@@ -639,6 +641,7 @@ void mcplug_config_free(struct mcplug_config *config)
         mp_free(config->problems[i].line);
     }
     mp_free_list((const char *const *)config->plugin_dirs);
+    mp_free(config->converters);
     mp_free(config->new_local);
     mp_free(config->new_project);
     mp_free(config->sources);

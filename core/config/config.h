@@ -91,6 +91,7 @@ struct mcplug_config {
     char *policy_error; /* the policy can't be read, so nothing is allowed */
     struct mp_file approvals;
     char **plugin_dirs;            /* NULL-ended; NULL: none */
+    char *converters;              /* a JSON object; NULL: none */
     char *new_local, *new_project; /* for mcplug_config_scope_file() */
 };
 
@@ -140,6 +141,9 @@ void mp_entry_check_url(struct mp_entry *entry, const char *transport,
 /* The settings beside the name of its probe, against what that declares. */
 void mp_entry_check_probe(struct mp_entry *entry, const char *probe,
                           const struct mcplug_option *options);
+/* Takes in "converters" of a file, settings of converters by their names. */
+void mp_config_take_converters(struct mcplug_config *config,
+                               const struct mp_source *source, mp_view converters);
 /* Takes in "vaults" of a file, settings of vaults by their names. */
 void mp_config_take_vaults(struct mcplug_config *config, struct mp_source *source,
                            mp_view vaults);

@@ -146,7 +146,8 @@ struct mcplug_options {
     /* Where results are kept that are too long for a model. NULL: results in the user's
      * cache directory, see <mcplug/content.h>. In `json` it is resultsDir. */
     const char *results_dir;
-    /* Settings of converters: a JSON object with one of each, by its name. With "isolation": "none" a converter runs
+    /* Settings of converters: a JSON object with one of each, by its name, as a user's
+     * file has them (mcplug_config_converters). With "isolation": "none" a converter runs
      * inside this process; all others in one of their own, which has no access to files
      * and networks. MCPLUG_ECONFIG: it is no such object. */
     const char *converters;
@@ -439,6 +440,8 @@ MCPLUG_API const char *mcplug_config_name(const mcplug_config *config, size_t i)
 MCPLUG_API const char *mcplug_config_problem(mcplug_config *config, size_t i);
 /* "pluginDirs" of the user's file, NULL-ended; NULL: none. Borrow. */
 MCPLUG_API const char *const *mcplug_config_plugin_dirs(const mcplug_config *config);
+/* Settings of converters, for mcplug_options.converters; NULL: none. */
+MCPLUG_API const char *mcplug_config_converters(const mcplug_config *config);
 enum mcplug_entry_state {
     MCPLUG_ENTRY_READY = 0,
     MCPLUG_ENTRY_BROKEN,
