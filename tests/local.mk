@@ -86,6 +86,7 @@ unit_tests = \
 	tests/unit/config_vaults \
 	tests/unit/content_block \
 	tests/unit/content_filename \
+	tests/unit/content_fit \
 	tests/unit/content_nomem \
 	tests/unit/content_path \
 	tests/unit/content_render \
@@ -219,6 +220,7 @@ test_modules = \
 	tests/modules/locate.c \
 	tests/modules/needs.c \
 	tests/modules/probes.c \
+	tests/modules/shrink.c \
 	tests/modules/trial.c \
 	tests/modules/unruly.c \
 	tests/modules/vault.c \

@@ -134,6 +134,7 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
                 mp_converters_new(host->catalogue, host->loop, o.converters, err);
         host->conversions =
             (struct mp_convert_calls){.loop = host->loop, .converters = converters};
+        host->renderer.converters = converters;
     }
     mp_host_json_clear(&json);
     if (host && !converters) {

@@ -2,9 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "content/base64.h"
 #include "content/block.h"
-#include "../../plugins/common/base64.h"
 #include "content/tokens.h"
 #include "json/conform.h"
 
@@ -178,111 +176,6 @@ static void add_link(const struct mp_make *m, struct mp_item *item,
                     m->rules->server);
 }
 
-/* Its Base64, as APIs want it, and what it really is. `item->data` stays empty when it
- * is too long. */
-struct image_data {
-    struct mp_str *bytes;
-    bool is_long;
-};
-
-static int add_bytes(void *arg, const char *data, size_t len)
-{
-    struct image_data *d = arg;
-
-    d->is_long = d->is_long || len > MP_IMAGE_BYTES - d->bytes->len;
-    return !d->is_long && mp_str_add(d->bytes, data, len);
-}
-
-static int encode(struct mp_str *out, const struct mp_str *bytes,
-                  struct mcplug_error *err)
-{
-    if (!mp_str_reserve(out, (bytes->len + 2) / 3 * 4))
-        return mp_fail_nomem(err);
-    out->len = base64_encode((const unsigned char *)bytes->data, bytes->len, out->data);
-    out->data[out->len] = '\0';
-    return MCPLUG_OK;
-}
-
-static const char *const model_types[] = {"image/png", "image/jpeg", "image/gif",
-                                          "image/webp"};
-
-static bool is_model_type(mp_view mime)
-{
-    for (size_t i = 0; i < MP_COUNT(model_types); i++)
-        if (mp_view_equals(mime, model_types[i]))
-            return true;
-    return false;
-}
-
-/* An image that no model takes: what it is instead, and why. */
-static int add_refused(struct mp_make *m, struct mp_item *item,
-                       const struct mcplug_block *block, const char *why)
-{
-    struct mp_str *out = &item->head;
-    int r = MCPLUG_OK;
-
-    if (!why) {
-        mp_str_adds(out, "[Unsupported image type: ");
-        mp_block_word(out, block->mime, "application/octet-stream");
-        mp_str_addc(out, ']');
-    } else {
-        struct mcplug_block image = *block;
-        image.kind = MCPLUG_BLOCK_IMAGE;
-        r = mp_block_note(out, m->result, &image, m->err);
-        mp_str_addf(out, "\nNot shown: %s.", why);
-    }
-    mp_keep_data(m, block, out);
-    return r;
-}
-
-static int add_image(struct mp_make *m, struct mp_item *item,
-                     const struct mcplug_block *block)
-{
-    struct mp_str bytes;
-    struct image_data data = {.bytes = &bytes};
-    struct mcplug_error why;
-    char too_large[96];
-    const char *refused = NULL;
-
-    mp_error_init(&why);
-    mp_str_init(&bytes, MP_IMAGE_BYTES);
-    mp_str_adds(&bytes, "");
-    int r = mcplug_block_write_data(m->result, block, add_bytes, &data, &why);
-    struct mp_image image = mp_image_look(bytes.data, bytes.len);
-    if (bytes.failed) {
-        r = mp_fail_nomem(m->err);
-    } else if (r == MCPLUG_EPROTO) {
-        refused = "the data is not Base64";
-    } else if (r != MCPLUG_OK) {
-        mp_error_copy(m->err, &why);
-    } else if (!image.mime) {
-        refused =
-            is_model_type(block->mime) ? "the data is not an image of that type" : "";
-    } else if (data.is_long) {
-        snprintf(too_large, sizeof too_large, "models take %u bytes at most",
-                 MP_IMAGE_BYTES);
-        refused = too_large;
-    } else if (image.width > MP_IMAGE_SIDE || image.height > MP_IMAGE_SIDE) {
-        snprintf(too_large, sizeof too_large,
-                 "it is %u x %u pixels; models take %u a side", image.width, image.height,
-                 MP_IMAGE_SIDE);
-        refused = too_large;
-    } else if (bytes.len > MP_IMAGES_MAX - m->image_bytes) {
-        snprintf(too_large, sizeof too_large,
-                 "the images of a result have %u MiB at most", MP_IMAGES_MAX >> 20);
-        refused = too_large;
-    } else {
-        item->image = image;
-        m->n_images++;
-        m->image_bytes += bytes.len;
-        r = encode(&item->data, &bytes, m->err);
-    }
-    if (refused && (r == MCPLUG_OK || r == MCPLUG_EPROTO))
-        r = add_refused(m, item, block, *refused ? refused : NULL);
-    mp_str_clear(&bytes);
-    return r;
-}
-
 static bool names_an_image(mp_view mime)
 {
     return mime.len > 7 && memcmp(mime.data, "\"image/", 7) == 0;
@@ -308,7 +201,7 @@ static int add_block(struct mp_make *m, const struct mcplug_block *block)
     if (!item)
         return mp_fail_nomem(m->err);
     item->priority = priority_of(annotations);
-    int r = is_image ? add_image(m, item, block) : add_note(m, item, block);
+    int r = is_image ? mp_fit_image(m, item, block) : add_note(m, item, block);
     if (block->kind == MCPLUG_BLOCK_LINK)
         add_link(m, item, block);
     if (has_data && !is_image)
@@ -554,7 +447,7 @@ static int add_cut(struct mp_make *m)
     int r = MCPLUG_OK;
 
     m->content->is_cut = true;
-    mp_cut_share(m->items, m->n, limit, m->rules->tail);
+    mp_cut_share(m->items, m->n, limit, m->rules->tail, mp_fit_shrink, m);
     for (size_t i = 0; r == MCPLUG_OK && i < m->n; i++)
         if (m->items[i].kept)
             r = add_cut_part(m, &m->items[i]);

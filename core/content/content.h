@@ -4,6 +4,7 @@
  *   answer.c   which part of a result is the answer
  *   content.c  its blocks as parts, counted; what is too long is kept, or cut
  *   cut.c      the share of each part of a limit
+ *   fit.c      images that models take, made smaller where they are too large
  *   keep.c     results and data in files, and the text that refers to them
  *   parts.c    the parts, as a program sees them
  *   render.c   all of it beside the loop
@@ -37,6 +38,8 @@ struct mp_content_rules {
     void *count_arg;
     struct mp_store *store; /* NULL: no files */
     bool in_toolbox;        /* which has tools that read resources and stored results */
+    struct mp_converters *converters; /* for images; NULL: none */
+    const atomic_bool *cancelled;     /* for conversions; NULL: cannot be */
 };
 
 /* ---- parts.c ---- */
@@ -110,9 +113,21 @@ int mp_item_add(const struct mp_make *m, const struct mp_item *item, uint64_t fr
 /* ---- cut.c ---- */
 
 /* Decides what is kept of each item, `limit` characters in all. An image counts as
- * MP_IMAGE_TOKENS. */
-void mp_cut_share(struct mp_item *items, size_t n, uint64_t limit, unsigned tail);
+ * MP_IMAGE_TOKENS; one for which that is not left is given to `shrink`, and if that has
+ * made it of no more than so many bytes, counts as its Base64. */
+typedef bool mp_shrink_fn(void *arg, struct mp_item *item, uint64_t bytes);
+void mp_cut_share(struct mp_item *items, size_t n, uint64_t limit, unsigned tail,
+                  mp_shrink_fn *shrink, void *arg);
 extern const char mp_cut_warning[]; /* a format, with the limit in tokens */
+
+/* ---- fit.c ---- */
+
+/* The image of a block: its Base64 as APIs want it, and what it really is, made smaller
+ * if models do not take it as it is. If that cannot be done it is a note, and saved. */
+int mp_fit_image(struct mp_make *m, struct mp_item *item,
+                 const struct mcplug_block *block);
+/* For mp_cut_share(); `arg` is the mp_make. */
+bool mp_fit_shrink(void *arg, struct mp_item *item, uint64_t bytes);
 
 /* ---- keep.c ---- */
 

@@ -41,9 +41,25 @@ static struct mp_item *next_of(struct mp_item *items, size_t n, int *priority, s
     }
 }
 
-void mp_cut_share(struct mp_item *items, size_t n, uint64_t limit, unsigned tail)
+#define SHRUNK_MIN 1024 /* bytes, below which nothing can be seen on an image */
+
+/* What an image takes of the `left` characters; 0: it does not fit. */
+static uint64_t image_share(struct mp_item *item, uint64_t left, mp_shrink_fn *shrink,
+                            void *arg)
 {
     const uint64_t image = MP_IMAGE_TOKENS * MP_CHARS_PER_TOKEN;
+    uint64_t bytes = left / 4 * 3 + left % 4 * 3 / 4;
+
+    if (left >= image)
+        return image;
+    if (!shrink || bytes < SHRUNK_MIN || !shrink(arg, item, bytes))
+        return 0;
+    return item->data.len;
+}
+
+void mp_cut_share(struct mp_item *items, size_t n, uint64_t limit, unsigned tail,
+                  mp_shrink_fn *shrink, void *arg)
+{
     int priority = 1001;
     size_t at = n;
     uint64_t used = 0;
@@ -51,8 +67,10 @@ void mp_cut_share(struct mp_item *items, size_t n, uint64_t limit, unsigned tail
 
     while ((item = next_of(items, n, &priority, &at))) {
         if (item->image.mime) {
-            item->kept = used + image <= limit;
-            used += item->kept ? image : 0;
+            uint64_t share =
+                image_share(item, used < limit ? limit - used : 0, shrink, arg);
+            item->kept = share > 0;
+            used += share;
         } else if (used >= limit) {
             break;
         } else if (item->chars > limit - used) {

@@ -95,6 +95,8 @@ static void finish(struct mp_render *x)
 
     x->base.cancel = NULL;
     drop_stored(x);
+    if (r->converters)
+        mp_converters_rest(r->converters);
     if (x->cancelled)
         x->r = mp_fail(&x->why, MCPLUG_ECANCELED, "cancelled");
     else if (x->r == MCPLUG_OK && x->content->warning)
@@ -121,14 +123,14 @@ static void on_made(void *arg, int status)
     finish(x);
 }
 
-/* Could it need a file? Those wait for disks, and for others who use the directory. A
- * name of a member that is not here as it is has an escape. */
-static bool may_write(const struct mp_content_rules *rules, const char *json, size_t len)
+/* Could it need a file, or a converter? The former wait for disks, and for others who use
+ * the directory. A name of a member that is not here as it is has an escape. */
+static bool may_wait(const struct mp_content_rules *rules, const char *json, size_t len)
 {
     static const char *const words[] = {"\"data\"", "\"blob\"", "\\u00"};
 
-    if (!rules->store || len > (size_t)rules->max_tokens / 2 * MP_CHARS_PER_TOKEN)
-        return rules->store;
+    if (rules->store && len > (size_t)rules->max_tokens / 2 * MP_CHARS_PER_TOKEN)
+        return true;
     for (size_t i = 0; i < MP_COUNT(words); i++)
         if (memmem(json, len, words[i], strlen(words[i])))
             return true;
@@ -142,8 +144,10 @@ static void on_job(struct mp_job *job)
     size_t len;
     const char *json = mcplug_result_json(x->result, &len);
     bool is_long = len > AT_ONCE || mcplug_result_spills(x->result) ||
-                   may_write(&x->rules, json, len);
+                   may_wait(&x->rules, json, len);
 
+    if (x->rules.converters && is_long)
+        mp_converters_ready(x->rules.converters);
     if (!x->cancelled && is_long &&
         mp_loop_work(x->renderer->loop, make, on_made, x) == MCPLUG_OK)
         return;
@@ -177,6 +181,8 @@ static bool take_rules(struct mp_render *x, const struct mcplug_render_options *
     rules->count = o->count;
     rules->count_arg = o->count_arg;
     rules->store = o->no_files || r->no_files ? NULL : r->store;
+    rules->converters = r->converters;
+    rules->cancelled = &x->cancelled;
     if (!rules->server || !rules->tool || (o->definition && !rules->definition))
         return false;
     rules->whole = o->whole || strcmp(rules->server, "ide") == 0;

@@ -4,6 +4,7 @@
 #define MP_CONTENT_RENDER_H
 
 #include "content/content.h"
+#include "convert/convert.h"
 #include "base/event.h"
 #include "loop/loop.h"
 
@@ -11,6 +12,7 @@ struct mp_renderer { /* of a host */
     struct mp_loop *loop;
     struct mp_events *log;
     struct mp_store *store;
+    struct mp_converters *converters; /* borrow */
     uint32_t max_tokens; /* without a limit of its own */
     bool no_files;       /* the user wants none */
     unsigned under_way;
