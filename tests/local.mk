@@ -217,12 +217,14 @@ test_modules = \
 	tests/modules/old_2.c \
 	tests/modules/old_3.c \
 	tests/modules/chain.c \
+	tests/modules/converts.c \
 	tests/modules/locate.c \
 	tests/modules/needs.c \
 	tests/modules/probes.c \
 	tests/modules/shrink.c \
 	tests/modules/trial.c \
 	tests/modules/unruly.c \
+	tests/modules/upper.c \
 	tests/modules/vault.c \
 	tests/modules/wrong.c
 test_modules_support = \

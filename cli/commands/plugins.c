@@ -297,7 +297,7 @@ static const struct cli_option options[] = {
 
 const struct cli_command cli_cmd_plugins = {
     .name = "plugins",
-    .words = "[NAME | KEY=VALUE... [-- SERVER...]]",
+    .words = "[NAME | KEY=VALUE... [-- WORD...]]",
     .summary = "List the installed modules, show one in full, or check one.",
     .details =
         "Each file is inspected in a process of its own, so a module that crashes "
@@ -307,7 +307,8 @@ const struct cli_command cli_cmd_plugins = {
         "rule of the contract is reported as kept or broken; the exit code is 1 if one "
         "was broken. A probe is tried with the server after --, a command or a "
         "configured name; a vault is asked for the secret of the name after --; a "
-        "locator is asked if there are settings, or anything after --.",
+        "locator is asked if there are settings, or anything after --; a converter is "
+        "run with the file after --.",
     .options = options,
     .max_words = CLI_MANY,
     .complete = {{.is = CLI_WORD_MODULE}, {.is = CLI_WORD_FREE}},

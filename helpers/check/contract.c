@@ -45,7 +45,7 @@ static bool is_scheme(const char *text)
     return *text >= 'a' && *text <= 'z' && text[n] == '\0';
 }
 
-static bool is_mime(const char *text)
+bool mp_kit_is_mime(const char *text)
 {
     static const char token[] = "abcdefghijklmnopqrstuvwxyz0123456789!#$&^_.+-";
     size_t type = strspn(text, token);
@@ -97,7 +97,7 @@ static void check_feature(struct mp_kit *kit, const struct mcplug_feature *f)
         const char *what = f->accepts[i];
         if (f->kind == MCPLUG_VAULT)
             break;
-        if (f->kind == MCPLUG_CONVERTER ? !is_mime(what) : !is_scheme(what))
+        if (f->kind == MCPLUG_CONVERTER ? !mp_kit_is_mime(what) : !is_scheme(what))
             mp_kit_say(kit, false,
                        "%s \"%s\": accepts \"%.64s\", which is not a %s in lower case",
                        kind, f->name, what,
@@ -250,38 +250,22 @@ static void try_settings(struct mp_kit *kit, const struct mp_offer *offer, bool 
         mp_props_free(mine);
 }
 
-/* 0 = no, 1..100 = how well: that much can be said without knowing the content. */
-static void try_converter(struct mp_kit *kit, const struct mp_offer *offer)
+static void try_converter(struct mp_kit *kit, const struct mp_offer *offer, bool only,
+                          const mcplug_props *settings)
 {
-    static const struct mcplug_limits limits = {sizeof limits, 1024,        1024,
-                                                1 << 20,       1024 * 1024, NULL};
-    const struct mcplug_converter_ops *ops = offer->feature.ops;
-    const char *const *accepts = offer->feature.accepts;
-    const char *name = offer->feature.name;
-    void *ctx = offer->plugin->ctx;
-    int before = kit->failed;
-
-    for (size_t i = 0; accepts && accepts[i]; i++) {
-        mp_kit_enter(kit, "converter \"%s\": match()", name);
-        int match = ops->match(ctx, accepts[i], &limits);
-        mp_kit_leave(kit);
-        if (match < 0 || match > 100)
-            mp_kit_say(kit, false, "converter \"%s\": match() says %d for %s", name,
-                       match, accepts[i]);
-    }
-    mp_kit_enter(kit, "converter \"%s\": match()", name);
-    int match = ops->match(ctx, "x-mcplug/no-such-type", &limits);
-    mp_kit_leave(kit);
-    if (match != 0)
-        mp_kit_say(kit, true, "warning: converter \"%s\": matches any type", name);
-    if (kit->failed == before)
-        mp_kit_say(kit, true, "converter \"%s\": match() answers", name);
+    mp_kit_match(kit, offer);
+    if (kit->words)
+        try_settings(kit, offer, only, settings, mp_kit_converter);
+    else
+        mp_kit_say(kit, true, "converter \"%s\": not called: pass -- FILE",
+                   offer->feature.name);
 }
 
 static bool takes_settings(const struct mcplug_plugin *d, size_t i)
 {
     uint32_t kind = mp_plugin_feature(d, i).kind;
-    return kind == MCPLUG_TRANSPORT || kind == MCPLUG_LOCATOR || kind == MCPLUG_PROBE;
+    return kind == MCPLUG_TRANSPORT || kind == MCPLUG_LOCATOR || kind == MCPLUG_PROBE ||
+           kind == MCPLUG_CONVERTER;
 }
 
 static void try_features(struct mp_kit *kit, const struct mp_plugin *plugin,
@@ -307,7 +291,7 @@ static void try_features(struct mp_kit *kit, const struct mp_plugin *plugin,
         else if (offer.feature.kind == MCPLUG_VAULT && kit->words)
             try_settings(kit, &offer, false, settings, mp_kit_vault);
         else if (offer.feature.kind == MCPLUG_CONVERTER)
-            try_converter(kit, &offer);
+            try_converter(kit, &offer, takers == 1, settings);
         else if (offer.feature.kind == MCPLUG_VAULT)
             mp_kit_say(kit, true,
                        "vault \"%s\": not called, because it may prompt the user; pass "

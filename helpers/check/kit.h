@@ -23,12 +23,13 @@ struct mp_kit_report {
  * and a thread of its own, with everything it tells the core checked for order and count.
  * `report` gets one line per finding; advice has passed and begins with "warning: ".
  * Returns the number of failed checks, not loading being one, or a negative error when
- * the kit itself cannot work. `words`, NULL-ended, is what vaults, probes and locators
- * are tried with: the name of a secret; a server, by its command or its name in the
- * configuration. NULL: vaults and probes are not. `settings` may be NULL; a transport
- * that needs some is not brought to life, and a line tells which. The module must not be
- * loaded by anybody else in this process; a broken one may take the process with it, and
- * one that does not return from a call leaves the thread behind. */
+ * the kit itself cannot work. `words`, NULL-ended, is what vaults, probes, locators and
+ * converters are tried with: the name of a secret; a server, by its command or its name
+ * in the configuration; a file. NULL: vaults, probes and converters are not. `settings`
+ * may be NULL; a transport that needs some is not brought to life, and a line tells
+ * which. The module must not be loaded by anybody else in this process; a broken one may
+ * take the process with it, and one that does not return from a call leaves the thread
+ * behind. */
 int mp_plugin_contract(const char *file, const mcplug_props *settings,
                        const char *const *words, const struct mp_kit_report *report,
                        struct mcplug_error *err);
@@ -60,6 +61,9 @@ struct mp_kit {
 /* One finding. [any] */
 void mp_kit_say(struct mp_kit *kit, bool passed, const char *fmt, ...)
     MCPLUG_PRINTF(3, 4);
+
+/* One in lower case, without parameters. */
+bool mp_kit_is_mime(const char *text);
 
 /* ---- call.c ---- */
 
@@ -105,6 +109,11 @@ size_t mp_kit_memory_left(size_t *bytes);            /* blocks that were not fre
 extern const struct mcplug_mem mp_kit_mem;
 extern const struct mcplug_wire mp_kit_wire;
 
+/* A buffer that a module borrows. take_back() frees it, unless the module has references
+ * of its own, and returns how many there were: 1 is in order. */
+mcplug_buf *mp_kit_buf_lend(const void *data, size_t len); /* NULL: no memory */
+int mp_kit_buf_take_back(mcplug_buf *buf);
+
 /* One life of a transport, from open() to destroy(), with `settings` that are checked
  * already. */
 void mp_kit_live(struct mp_kit *kit, const struct mp_offer *offer,
@@ -129,5 +138,13 @@ void mp_kit_vault(struct mp_kit *kit, const struct mp_offer *offer,
                   const mcplug_props *settings);
 void mp_kit_locate(struct mp_kit *kit, const struct mp_offer *offer,
                    const mcplug_props *settings);
+
+/* ---- converter.c ---- */
+
+/* Asks match() for the types that are accepted, and for one that nobody knows. */
+void mp_kit_match(struct mp_kit *kit, const struct mp_offer *offer);
+/* Converts the file kit->words[0], of 50 MiB at most. */
+void mp_kit_converter(struct mp_kit *kit, const struct mp_offer *offer,
+                      const mcplug_props *settings);
 
 #endif

@@ -1,7 +1,7 @@
 /* mcplug-check - tries one module against its contract, for `mcplug plugins --check`.
  *
  *   mcplug-check FILE.so [set NAME VALUE | add NAME VALUE | put NAME KEY VALUE]...
- *                [-- SERVER.. | -- SECRET]
+ *                [-- SERVER.. | -- SECRET | -- FILE]
  *
  * In a program of its own, because a broken module may take the process with it, and
  * because it plays the core, of which it has all parts. Writes one JSON object per line
@@ -107,7 +107,7 @@ static int take_setting(char **words, mcplug_props *props, int *r)
 static int usage(void)
 {
     fprintf(stderr, "usage: mcplug-check FILE.so [set NAME VALUE | add NAME VALUE | "
-                    "put NAME KEY VALUE]... [-- SERVER.. | -- SECRET]\n");
+                    "put NAME KEY VALUE]... [-- SERVER.. | -- SECRET | -- FILE]\n");
     return 2;
 }
 

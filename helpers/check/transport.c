@@ -74,6 +74,22 @@ const struct mcplug_mem mp_kit_mem = {
     .buf_bytes = kit_buf_bytes,
 };
 
+mcplug_buf *mp_kit_buf_lend(const void *data, size_t len)
+{
+    mcplug_buf *buf = kit_buf_new(data, len);
+    if (buf)
+        buf->kept = true;
+    return buf;
+}
+
+int mp_kit_buf_take_back(mcplug_buf *buf)
+{
+    int refs = atomic_load(&buf->refs);
+    if (refs <= 1)
+        mp_free(buf);
+    return refs;
+}
+
 /* ---- the record of one connection ---- */
 
 #define SERIAL 1

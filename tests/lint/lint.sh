@@ -97,8 +97,10 @@ top == "plugins" && quoted && name ~ /\// && name !~ /^\.\.\/common\/[a-z0-9_-]+
     finding("modules include \"../common/...\" and files of their own folder only")
 }
 # The contract kit plays the core: what a locator answers is recorded by functions of the
-# core, and the server of a probe is reached as programs do.
+# core, the server of a probe is reached as programs do, and a file to convert is of the
+# type that the core would see in it.
 FILENAME == "helpers/check/probe.c" && !quoted && name == "mcplug/mcplug.h" { next }
+FILENAME == "helpers/check/converter.c" && name ~ /^content\/(filename|image)\.h$/ { next }
 FILENAME ~ /^helpers\/check\/(ask|contract)\.c$/ && name == "connect/locate.h" { next }
 FILENAME ~ /^helpers\/check\// && quoted && name ~ /^(base|loop|plugin|helpers\/check)\/[a-z0-9_]+\.h$/ { next }
 # The reaper and the module that starts it look for the same marks.

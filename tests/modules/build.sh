@@ -3,6 +3,7 @@
 #   wrong_NAME.so   wrong.c, once per `#define W_NAME` in it
 #   unruly_NAME.so  unruly.c, once per `#define U_NAME` in it
 #   asked_NAME.so  asked.c, once per `#define A_NAME` in it
+#   converts_NAME.so  converts.c, once per `#define C_NAME` in it
 #   other.so        good.c under another name
 #   old.so          old.c with the headers of ABI 1.0
 #   old_N.so        old_N.c with the headers of ABI 1.N
@@ -33,6 +34,9 @@ done
 for name in $(sed -n 's/^#define A_\([a-z_0-9]*\) .*/\1/p' asked.c); do
     compile "asked_$name" "-DASKED=$name" asked.c
 done
+for name in $(sed -n 's/^#define C_\([a-z_0-9]*\) .*/\1/p' converts.c); do
+    compile "converts_$name" "-DCONVERTS=$name" converts.c
+done
 compile other '-DGOOD_NAME="other"' '-DGOOD_FEATURE="mirror"' '-DGOOD_SCHEME="mirror"' good.c
 compile old -Iabi-1.0 old.c
 for file in old_*.c; do
@@ -58,7 +62,7 @@ compile needs needs.c "$out/needs_lib.so"
 compile needs_path needs.c "$out/needs_lib.so" -Wl,-rpath,/nowhere
 for file in *.c; do
     case $file in
-    wrong.c | unruly.c | asked.c | needs.c | old.c | old_*.c) ;;
+    wrong.c | unruly.c | asked.c | converts.c | needs.c | old.c | old_*.c) ;;
     *) compile "${file%.c}" "$file" ;;
     esac
 done

@@ -230,6 +230,193 @@ START_TEST(a_locator_is_asked_with_its_settings)
 }
 END_TEST
 
+/* ---- converters, which get a file ---- */
+
+#define C "converter \"converts\": "
+#define FINE                                                                             \
+    "ok " C "in order on two threads, cancelled, within limits and with parts of the "   \
+    "file"
+
+static const struct {
+    const char *module;
+    int failed;
+    const char *finding;
+} converts[] = {
+    {"well", 0, "ok " C "text/plain to text/plain: 12 bytes of text/plain"},
+    {"well", 0, FINE},
+    {"to_file", 0, "ok " C "text/plain to text/plain: 12 bytes of text/plain"},
+    {"to_file", 0, FINE},
+    {"refuses", 0, "ok " C "text/plain to text/plain: refused: it is only text"},
+    {"likes_nothing", 0,
+     "ok warning: " C "not called: match() likes no type that text/plain could become"},
+    {"no_type", 1, "FAILED " C "gave no mime type"},
+    {"type_of_input", 1, "FAILED " C "out->mime is not static text"},
+    {"odd_type", 1,
+     "FAILED " C "gave \"text/plain; charset=utf-8\", which is not a mime type in lower "
+     "case"},
+    {"other_type", 1, "FAILED " C "was asked for text/plain and gave text/html"},
+    {"nothing", 1, "FAILED " C "convert() returned neither a body nor a file"},
+    {"both", 1, "FAILED " C "gave both a body and a file"},
+    {"short_file", 1, "FAILED " C "gave a file that is shorter than out->size"},
+    {"pipe", 1, "FAILED " C "gave a descriptor that is not a file"},
+    {"no_cloexec", 1, "FAILED " C "gave a file that is not close-on-exec"},
+    {"input_file", 1, "FAILED " C "gave back the file that it was given"},
+    {"latin", 1, "FAILED " C "gave text/plain that is not UTF-8"},
+    {"no_png", 1, "FAILED " C "gave image/png that is none"},
+    {"beyond_limit", 1, "FAILED " C "gave more bytes than max_bytes allows"},
+    {"limit_zero", 1, "FAILED " C "convert() fails without limits: it is too long"},
+    {"no_reason", 1, "FAILED " C "convert() failed without a reason"},
+    {"strange", 1, "FAILED " C "convert() returned the unknown code 7"},
+    {"fails_with_body", 1, "FAILED " C "convert() failed, but gave a result"},
+    {"changes_body", 1, "FAILED " C "convert() changed the body that it was given"},
+    {"changes_file", 1, "FAILED " C "convert() changed the file that it was given"},
+    {"closes_file", 1, "FAILED " C "convert() closed the file that it was given"},
+    {"keeps_body", 1,
+     "FAILED " C "convert() kept a reference to the body that it was given"},
+    {"drops_body", 1, "FAILED " C "convert() dropped the body that it was given"},
+    {"leaks_body", 1,
+     "FAILED 9 blocks of host->mem with 78 bytes were not freed by the end of fini()"},
+    {"counts_calls", 1, "FAILED " C "on two threads at once the result is another"},
+    {"hangs", 1, "FAILED " C "convert() did not return within 10 s"},
+    {"bad_fact", 1,
+     "FAILED " C "the name \"Pages\" of a fact is not 1 to 32 of a-z, 0-9 and -"},
+    {"long_fact", 1,
+     "FAILED " C "the value of the fact \"pages\" is not UTF-8 of less than 256 bytes"},
+    {"many_facts", 1, "FAILED " C "convert() said more than 16 facts"},
+    {"most_facts", 0, FINE},
+    {"fact_elsewhere", 1,
+     "FAILED " C "fact() was called on another thread than convert()"},
+};
+
+static const char *write_file(const char *name, const char *text, size_t len)
+{
+    const char *path = own(name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, len), (ssize_t)len);
+    close(fd);
+    return path;
+}
+
+static int check_with(const char *module, const char *file, const mcplug_props *settings)
+{
+    const char *words[] = {file, NULL};
+    behind = words;
+    int failed = check(module, settings);
+    behind = NULL;
+    return failed;
+}
+
+START_TEST(a_converter_that_breaks_a_rule_is_found_and_no_other)
+{
+    char module[64];
+    const char *file = write_file("x.txt", "Hello world\n", 12);
+
+    leaks = true;
+    snprintf(module, sizeof module, "converts_%s.so", converts[_i].module);
+    int failed = check_with(module, file, NULL);
+    ck_assert_msg(found(converts[_i].finding), "not found: %s", converts[_i].finding);
+    ck_assert_int_eq(failed, converts[_i].failed);
+}
+END_TEST
+
+/* Each of these says a number that differs. */
+static const struct {
+    const char *module, *begins;
+} converts_elsewhere[] = {
+    {"never_polls", "FAILED " C "took "},
+    {"leaks_file", "FAILED descriptor "},
+};
+
+START_TEST(a_converter_that_is_slow_to_cancel_or_leaves_files_is_found)
+{
+    char module[64];
+    const char *begins = converts_elsewhere[_i].begins;
+    bool seen = false;
+
+    snprintf(module, sizeof module, "converts_%s.so", converts_elsewhere[_i].module);
+    ck_assert_int_ge(check_with(module, write_file("x.txt", "Hello", 5), NULL), 1);
+    for (size_t i = 0; i < n_findings; i++)
+        seen = seen || strncmp(findings[i], begins, strlen(begins)) == 0;
+    ck_assert_msg(seen || found(begins), "not found: %s", begins);
+}
+END_TEST
+
+START_TEST(a_converter_is_not_run_without_a_file)
+{
+    ck_assert_int_eq(check("upper.so", NULL), 0);
+    ck_assert(found("ok converter \"upper\": match() answers"));
+    ck_assert(found("ok converter \"upper\": not called: pass -- FILE"));
+}
+END_TEST
+
+START_TEST(the_example_keeps_every_rule_also_for_an_empty_file)
+{
+    ck_assert_int_eq(
+        check_with("upper.so", write_file("x.txt", "Hello world\n", 12), NULL), 0);
+    ck_assert(found("ok converter \"upper\": text/plain: 12 bytes of text/plain; facts: "
+                    "changed 9"));
+    ck_assert_uint_eq(n_findings, 8);
+    ck_assert_int_eq(check_with("upper.so", write_file("x.txt", "", 0), NULL), 0);
+    ck_assert(found("ok converter \"upper\": text/plain: 0 bytes of text/plain; facts: "
+                    "changed 0"));
+}
+END_TEST
+
+START_TEST(what_the_bytes_say_comes_before_the_name)
+{
+    static const char png[] = "\x89PNG\r\n\x1a\n";
+    const char *file = write_file("x.txt", png, sizeof png - 1);
+    ck_assert_int_eq(check_with("upper.so", file, NULL), 0);
+    ck_assert(found("ok warning: converter \"upper\": not called: match() likes no type "
+                    "that image/png could become"));
+}
+END_TEST
+
+START_TEST(a_file_without_an_extension_is_of_the_first_type)
+{
+    ck_assert_int_eq(check_with("converts_well.so", write_file("x", "a", 1), NULL), 0);
+    ck_assert(found("ok warning: " C
+                    "not called: match() likes no type that text/html could become"));
+}
+END_TEST
+
+START_TEST(settings_of_a_converter_are_checked)
+{
+    mcplug_props *settings = mp_props_new();
+    const char *file = write_file("x.txt", "a", 1);
+
+    mp_props_set(settings, "columns", "60");
+    ck_assert_int_eq(check_with("converts_well.so", file, settings), 0);
+    ck_assert(found(FINE));
+    mp_props_set(settings, "columns", "many");
+    ck_assert_int_eq(check_with("converts_well.so", file, settings), 1);
+    mp_props_free(settings);
+}
+END_TEST
+
+START_TEST(a_file_that_cannot_be_read_or_is_too_large_is_reported)
+{
+    const char *file = own("large");
+    char line[PATH_MAX + 128];
+
+    snprintf(
+        line, sizeof line,
+        "FAILED converter \"upper\": not called with %s: it cannot be opened: No such "
+        "file or directory",
+        file);
+    ck_assert_int_eq(check_with("upper.so", file, NULL), 1);
+    ck_assert(found(line));
+    write_file("large", "", 0);
+    ck_assert_int_eq(truncate(file, (50 << 20) + 1), 0);
+    snprintf(line, sizeof line,
+             "FAILED converter \"upper\": not called with %s: it has more than 50 MiB",
+             file);
+    ck_assert_int_eq(check_with("upper.so", file, NULL), 1);
+    ck_assert(found(line));
+}
+END_TEST
+
 /* Where the words differ from one machine to the next. */
 static const struct {
     const char *module, *begins;
@@ -353,6 +540,19 @@ static Suite *make_suite(void)
                         MP_COUNT(asked));
     tcase_add_test(tc, a_server_that_cannot_be_had_is_told);
     tcase_add_test(tc, a_locator_is_asked_with_its_settings);
+
+    tc = tcase(suite, "converters");
+    tcase_set_timeout(tc, 60);
+    tcase_add_loop_test(tc, a_converter_that_breaks_a_rule_is_found_and_no_other, 0,
+                        MP_COUNT(converts));
+    tcase_add_loop_test(tc, a_converter_that_is_slow_to_cancel_or_leaves_files_is_found,
+                        0, MP_COUNT(converts_elsewhere));
+    tcase_add_test(tc, a_converter_is_not_run_without_a_file);
+    tcase_add_test(tc, the_example_keeps_every_rule_also_for_an_empty_file);
+    tcase_add_test(tc, what_the_bytes_say_comes_before_the_name);
+    tcase_add_test(tc, a_file_without_an_extension_is_of_the_first_type);
+    tcase_add_test(tc, settings_of_a_converter_are_checked);
+    tcase_add_test(tc, a_file_that_cannot_be_read_or_is_too_large_is_reported);
     return suite;
 }
 
