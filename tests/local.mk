@@ -163,6 +163,12 @@ unit_tests = \
 	tests/unit/toolbox_wait \
 	tests/unit/toolbox_warm
 
+# Of modules that were built.
+if MODULE_CHAFA
+unit_tests += tests/unit/chafa_pam
+endif
+tests_unit_chafa_pam_SOURCES = tests/unit/chafa_pam.c plugins/chafa/pam.c
+
 # What suites share.
 unit_support = \
 	tests/process.c tests/process.h \
@@ -747,6 +753,7 @@ fuzz_files = \
 	tests/fuzz/fuzz_edit.c \
 	tests/fuzz/fuzz_expand.c \
 	tests/fuzz/fuzz_import.c \
+	tests/fuzz/fuzz_pam.c \
 	tests/fuzz/fuzz_path.c \
 	tests/fuzz/fuzz_policy.c \
 	tests/fuzz/fuzz_summary.c \
@@ -756,6 +763,7 @@ fuzz_files = \
 	tests/fuzz/must.h \
 	tests/fuzz/fuzz_uri.c \
 	tests/fuzz/fuzz_url.c \
+	tests/fuzz/pam.dict \
 	tests/fuzz/path.dict \
 	tests/fuzz/policy.dict \
 	tests/fuzz/scan.dict \
@@ -790,7 +798,9 @@ fuzz_sources = $(core_sources) $(wire_sources) $(url_sources) \
 	cli/import/toml.c \
 	cli/import/toml_scalar.c \
 	cli/skills/yaml.c \
-	cli/skills/yaml_scalar.c
+	cli/skills/yaml_scalar.c \
+	plugins/chafa/fit.c \
+	plugins/chafa/pam.c
 
 lint:
 	@cd $(top_srcdir) && CC='$(CC)' CLANG_FORMAT='$(CLANG_FORMAT)' \
