@@ -165,8 +165,9 @@ unit_tests = \
 
 # Of modules that were built.
 if MODULE_CHAFA
-unit_tests += tests/unit/chafa_pam
+unit_tests += tests/unit/chafa_chafa tests/unit/chafa_pam
 endif
+tests_unit_chafa_chafa_SOURCES = tests/unit/chafa_chafa.c plugins/chafa/fit.c
 tests_unit_chafa_pam_SOURCES = tests/unit/chafa_pam.c plugins/chafa/pam.c
 
 # What suites share.
