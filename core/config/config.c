@@ -471,8 +471,7 @@ static void read_entries(struct mcplug_config *config, struct mp_source *source)
                        "servers are expected in \"mcpServers\"; `mcplug import vscode` "
                        "reads this form");
     else if (!servers.len && !source->queues.len && !source->vaults.len &&
-             !config->converters &&
-             source->scope == MCPLUG_SCOPE_DYNAMIC)
+             !config->converters && source->scope == MCPLUG_SCOPE_DYNAMIC)
         mp_config_note(config, source, NULL, true, "", text,
                        "it has no \"mcpServers\", so it adds nothing");
     if (!servers.len)

@@ -13,8 +13,8 @@ struct mp_renderer { /* of a host */
     struct mp_events *log;
     struct mp_store *store;
     struct mp_converters *converters; /* borrow */
-    uint32_t max_tokens; /* without a limit of its own */
-    bool no_files;       /* the user wants none */
+    uint32_t max_tokens;              /* without a limit of its own */
+    bool no_files;                    /* the user wants none */
     unsigned under_way;
     struct mp_render *renders;
 };

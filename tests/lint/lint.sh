@@ -103,6 +103,8 @@ FILENAME == "helpers/check/probe.c" && !quoted && name == "mcplug/mcplug.h" { ne
 FILENAME == "helpers/check/converter.c" && name ~ /^content\/(filename|image)\.h$/ { next }
 FILENAME ~ /^helpers\/check\/(ask|contract)\.c$/ && name == "connect/locate.h" { next }
 FILENAME ~ /^helpers\/check\// && quoted && name ~ /^(base|loop|plugin|helpers\/check)\/[a-z0-9_]+\.h$/ { next }
+# The worker loads a module as the core does, and shares the rest with who starts it.
+FILENAME ~ /^helpers\/worker\// && name ~ /^(base|loop|plugin|convert|helpers\/worker)\/[a-z0-9_]+\.h$|^mcplug\/types\.h$|^config\.h$/ { next }
 # The reaper and the module that starts it look for the same marks.
 FILENAME == "helpers/mcplug-reaper.c" && quoted && name ~ /^\.\.\/plugins\/common\/[a-z]+\.h$/ { next }
 top == "helpers" && (quoted || to == "mcplug") {
@@ -171,7 +173,8 @@ END {
 # ---- descriptors above 2 ----
 # What the core and modules open is moved there by fds_high(), or opened between fds_plug()
 # and fds_unplug(): plugins/common/fds.h says why. Left out is what is moved or tried in
-# another way: core/loop/loop.c, core/config/secret.c and plugins/stdio/process.c.
+# another way: core/loop/loop.c, core/config/secret.c, core/convert/pool.c and
+# plugins/stdio/process.c.
 awk '
 FNR == 1 { is_plugged = 0; before = "" }
 /^ *(\/\*|\*)/ { next }
@@ -183,7 +186,7 @@ FNR == 1 { is_plugged = 0; before = "" }
         printf "%s:%d: may open 0, 1 or 2; see plugins/common/fds.h\n", FILENAME, FNR
 }
 { before = $0 }
-' $(sources core plugins | grep -vE '^(core/loop/loop|core/config/secret|plugins/stdio/process)\.c$|/fds\.h$') >>"$found"
+' $(sources core plugins | grep -vE '^(core/loop/loop|core/config/secret|core/convert/pool|plugins/stdio/process)\.c$|/fds\.h$') >>"$found"
 
 # ---- every address is declared as one ----
 # The policy judges settings by their type; modules of others are also judged by names.

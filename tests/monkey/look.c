@@ -1,4 +1,5 @@
 #include "monkey.h"
+#include "../unit/sanitized.h"
 
 #include <dirent.h>
 #include <malloc.h>
@@ -7,17 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 /* At rest nobody holds anything, so what malloc() has handed out is what it was before,
  * but for what the system's libraries keep once they were used. The first rounds use

@@ -1,4 +1,5 @@
 #include "soak.h"
+#include "../unit/sanitized.h"
 
 #include <dirent.h>
 #include <malloc.h>
@@ -6,17 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 /* How much more memory is none.
  *

@@ -463,7 +463,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("convert");
+    Suite *s = suite_create("convert_convert");
     TCase *tc = tcase_create("convert");
 
     tcase_set_timeout(tc, 120);

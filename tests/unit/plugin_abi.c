@@ -163,10 +163,13 @@ static const struct {
     AT(mcplug_probe_ops, stop, 16),
     AT(mcplug_probe_ops, destroy, 24),
 
-    SIZE(mcplug_content, 24),
+    SIZE(mcplug_content, 40),
     AT(mcplug_content, struct_size, 0),
     AT(mcplug_content, mime, 8),
     AT(mcplug_content, body, 16),
+    AT(mcplug_content, fd, 24),
+    AT(mcplug_content, reserved, 28),
+    AT(mcplug_content, size, 32),
 
     SIZE(mcplug_limits, 40),
     AT(mcplug_limits, struct_size, 0),
@@ -176,12 +179,14 @@ static const struct {
     AT(mcplug_limits, max_pixels, 24),
     AT(mcplug_limits, want_mime, 32),
 
-    SIZE(mcplug_task, 40),
+    SIZE(mcplug_task, 56),
     AT(mcplug_task, struct_size, 0),
     AT(mcplug_task, in, 8),
     AT(mcplug_task, limits, 16),
     AT(mcplug_task, job, 24),
     AT(mcplug_task, cancelled, 32),
+    AT(mcplug_task, settings, 40),
+    AT(mcplug_task, fact, 48),
 
     SIZE(mcplug_converter_ops, 24),
     AT(mcplug_converter_ops, struct_size, 0),
