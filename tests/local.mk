@@ -169,6 +169,11 @@ unit_tests += tests/unit/chafa_chafa tests/unit/chafa_pam
 endif
 tests_unit_chafa_chafa_SOURCES = tests/unit/chafa_chafa.c plugins/chafa/fit.c
 tests_unit_chafa_pam_SOURCES = tests/unit/chafa_pam.c plugins/chafa/pam.c
+if MODULE_IMAGE
+unit_tests += tests/unit/image_image
+endif
+tests_unit_image_image_CFLAGS = $(AM_CFLAGS) $(VIPS_CFLAGS)
+tests_unit_image_image_LDADD = $(LDADD) $(VIPS_LIBS) -lz
 
 # What suites share.
 unit_support = \

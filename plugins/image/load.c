@@ -66,25 +66,24 @@ static int fail_broken(struct image_job *job)
 /* Opens it: the header is read, pixels only when they are asked for, from top to bottom.
  * `shrink` is a factor of 1, 2, 4 or 8 at which JPEG and WebP decode faster. */
 static int open_image(const struct image_job *job, int frames, int shrink,
-                      VipsImage **out)
+                      VipsFailOn fail_on, VipsImage **out)
 {
     void *data = (void *)job->bytes.data;
     size_t len = job->bytes.len;
     switch (job->info.type) {
     case IMAGE_PNG:
         return vips_pngload_buffer(data, len, out, "access", VIPS_ACCESS_SEQUENTIAL,
-                                   "fail_on", VIPS_FAIL_ON_TRUNCATED, NULL);
+                                   "fail_on", fail_on, NULL);
     case IMAGE_JPEG:
         return vips_jpegload_buffer(data, len, out, "access", VIPS_ACCESS_SEQUENTIAL,
-                                    "fail_on", VIPS_FAIL_ON_TRUNCATED, "shrink", shrink,
-                                    NULL);
+                                    "fail_on", fail_on, "shrink", shrink, NULL);
     case IMAGE_GIF:
         return vips_gifload_buffer(data, len, out, "access", VIPS_ACCESS_SEQUENTIAL,
-                                   "fail_on", VIPS_FAIL_ON_TRUNCATED, "n", frames, NULL);
+                                   "fail_on", fail_on, "n", frames, NULL);
     default:
         return vips_webpload_buffer(data, len, out, "access", VIPS_ACCESS_SEQUENTIAL,
-                                    "fail_on", VIPS_FAIL_ON_TRUNCATED, "n", frames,
-                                    "scale", 1.0 / shrink, NULL);
+                                    "fail_on", fail_on, "n", frames, "scale",
+                                    1.0 / shrink, NULL);
     }
 }
 
@@ -130,7 +129,7 @@ int image_inspect(struct image_job *job)
         return job->host->diag->fail(job->err, MCPLUG_EPROTO,
                                      "it is neither PNG, JPEG, GIF nor WebP");
     /* The first frame: with all of them libvips refuses what is too high for it. */
-    if (open_image(job, 1, 1, &image) != 0)
+    if (open_image(job, 1, 1, VIPS_FAIL_ON_NONE, &image) != 0)
         return fail_broken(job);
     info->frames = vips_image_get_n_pages(image);
     orientation = info->frames > 1 ? 1 : vips_image_get_orientation(image);
@@ -251,7 +250,7 @@ static int make_upright(VipsImage **image, int width, int height, int frames,
         r = to_srgb(image);
     if (r == 0)
         r = to_memory(image);
-    if (r == 0 && frames == 1) {
+    if (r == 0 && frames == 1 && vips_image_get_orientation(*image) > 1) {
         r = step(image, vips_autorot(*image, &next, NULL), &next);
         if (r == 0)
             r = to_memory(image);
@@ -270,7 +269,7 @@ int image_decode(struct image_job *job, int width, int height, int frames,
 {
     VipsImage *image = NULL;
     int shrink = shrink_of(job, width, height, frames);
-    int r = open_image(job, frames, shrink, &image);
+    int r = open_image(job, frames, shrink, VIPS_FAIL_ON_TRUNCATED, &image);
 
     if (r == 0) {
         watch(job, image);
