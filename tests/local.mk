@@ -174,6 +174,9 @@ unit_tests += tests/unit/image_image
 endif
 tests_unit_image_image_CFLAGS = $(AM_CFLAGS) $(VIPS_CFLAGS)
 tests_unit_image_image_LDADD = $(LDADD) $(VIPS_LIBS) -lz
+if MODULE_HTML
+unit_tests += tests/unit/html_html
+endif
 
 # What suites share.
 unit_support = \
@@ -184,6 +187,7 @@ unit_support = \
 	tests/unit/fake.c tests/unit/fake.h \
 	tests/unit/box_kit.h \
 	tests/unit/config_kit.h \
+	tests/unit/document_kit.h \
 	tests/unit/fetch_kit.h \
 	tests/unit/file_kit.h \
 	tests/unit/health_kit.h \
@@ -563,11 +567,13 @@ real_tests = \
 	tests/real/real_proxy \
 	tests/real/real_sse \
 	tests/real/real_websocket
-EXTRA_PROGRAMS += $(real_tests) tests/real/differ tests/real/tokens tests/real/vault
-CLEANFILES += $(real_tests) tests/real/differ tests/real/tokens tests/real/vault
+EXTRA_PROGRAMS += $(real_tests) tests/real/differ tests/real/document tests/real/tokens tests/real/vault
+CLEANFILES += $(real_tests) tests/real/differ tests/real/document tests/real/tokens tests/real/vault
 tests_real_differ_SOURCES = tests/real/differ.c plugins/common/sse.c plugins/common/sse.h
 tests_real_differ_CPPFLAGS = $(AM_CPPFLAGS) $(CURL_CFLAGS)
 tests_real_differ_LDADD = libmcplug-cli.la libmcplug-core.la $(JANSSON_LIBS) $(CURL_LIBS)
+tests_real_document_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_real_document_LDADD = libmcplug-core.la
 tests_real_tokens_LDADD = libmcplug-core.la
 tests_real_vault_LDADD = libmcplug-core.la
 EXTRA_DIST += \
