@@ -595,6 +595,7 @@ EXTRA_DIST += \
 	tests/real/package.json \
 	tests/real/podman.sh \
 	tests/real/results.sh \
+	tests/real/html.sh \
 	tests/real/run.sh \
 	tests/real/ssh.sh \
 	tests/real/texts/arabic.txt \
@@ -753,6 +754,7 @@ fuzz_files = \
 	tests/fuzz/fuzz_content.c \
 	tests/fuzz/fuzz_escape.c \
 	tests/fuzz/fuzz_header.c \
+	tests/fuzz/fuzz_html.c \
 	tests/fuzz/fuzz_lines.c \
 	tests/fuzz/fuzz_props.c \
 	tests/fuzz/fuzz_scan.c \
@@ -771,6 +773,7 @@ fuzz_files = \
 	tests/fuzz/fuzz_summary.c \
 	tests/fuzz/fuzz_tokens.c \
 	tests/fuzz/fuzz_toml.c \
+	tests/fuzz/html.dict \
 	tests/fuzz/import.dict \
 	tests/fuzz/must.h \
 	tests/fuzz/fuzz_uri.c \
@@ -790,7 +793,7 @@ FUZZ_RUNS = 100000
 FUZZ_ONLY =
 fuzz:
 	@CC='$(CLANG)' CPPFLAGS='$(DEFAULT_INCLUDES) $(fuzz_cppflags)' \
-	  LIBS='$(UV_LIBS) $(JANSSON_LIBS) $(SYS_LIBS)' RUNS='$(FUZZ_RUNS)' ONLY='$(FUZZ_ONLY)' \
+	  LIBS='$(UV_LIBS) $(JANSSON_LIBS) $(fuzz_libs) $(SYS_LIBS)' RUNS='$(FUZZ_RUNS)' ONLY='$(FUZZ_ONLY)' \
 	  $(SHELL) $(top_srcdir)/tests/fuzz/run.sh $(top_srcdir) fuzz $(fuzz_sources)
 
 fuzz_cppflags = $(AM_CPPFLAGS) -DMCPLUG_BUILTIN \
@@ -813,6 +816,12 @@ fuzz_sources = $(core_sources) $(wire_sources) $(url_sources) \
 	cli/skills/yaml_scalar.c \
 	plugins/chafa/fit.c \
 	plugins/chafa/pam.c
+fuzz_libs =
+if MODULE_HTML
+fuzz_cppflags += -DFUZZ_HTML $(GUMBO_CFLAGS)
+fuzz_sources += $(html_sources)
+fuzz_libs += $(GUMBO_LIBS)
+endif
 
 lint:
 	@cd $(top_srcdir) && CC='$(CC)' CLANG_FORMAT='$(CLANG_FORMAT)' \

@@ -101,6 +101,11 @@ static unsigned width(const char *s, size_t len)
     return n;
 }
 
+static const char *text_at(const struct html_table *t, size_t at)
+{
+    return t->text.data ? t->text.data + at : "";
+}
+
 static void add(struct html_table *t, const char *text, size_t len)
 {
     if (t->column == HTML_COLUMNS_MAX)
@@ -113,7 +118,7 @@ static void add(struct html_table *t, const char *text, size_t len)
     }
     cell.len = t->text.len - cell.at;
     html_text_add(&t->cells, (const char *)&cell, sizeof cell);
-    unsigned w = width(t->text.data + cell.at, cell.len);
+    unsigned w = width(text_at(t, cell.at), cell.len);
     if (w > t->widths[t->column])
         t->widths[t->column] = w;
     if (++t->column > t->n_columns)
@@ -175,7 +180,7 @@ static void write_row(const struct html_table *t, const struct cell *cells, size
     html_flow_break(to, 1);
     html_flow_word(to, "|", 1);
     for (size_t i = 0; i < (aligned ? t->n_columns : n); i++) {
-        const char *text = i < n ? t->text.data + cells[i].at : "";
+        const char *text = i < n ? text_at(t, cells[i].at) : "";
         size_t len = i < n ? cells[i].len : 0;
         html_flow_append(to, " ", 1);
         html_flow_append(to, text, len);

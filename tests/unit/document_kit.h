@@ -30,8 +30,30 @@ static struct document {
     const char *mime; /* of what came out */
     struct document_fact facts[16];
     unsigned n_facts;
-    unsigned polls, cancel_at; /* 0: never */
+    unsigned polls, cancel_at;     /* 0: never */
+    unsigned allocations, fail_at; /* from that one on; 0: none fails */
 } doc;
+
+static inline bool document_no_memory(void)
+{
+    doc.allocations++;
+    return doc.fail_at > 0 && doc.allocations >= doc.fail_at;
+}
+
+static inline void *document_alloc(size_t size)
+{
+    return document_no_memory() ? NULL : mp_alloc(size);
+}
+
+static inline void *document_resize(void *p, size_t size)
+{
+    return document_no_memory() ? NULL : mp_resize(p, size);
+}
+
+static inline mcplug_buf *document_buf_new(const void *data, size_t len)
+{
+    return document_no_memory() ? NULL : mp_buf_new(data, len);
+}
 
 static inline int document_cancelled(const mcplug_job *job)
 {
@@ -65,7 +87,15 @@ static inline const char *fact_of(const char *name)
 static inline bool document_open(const char *name)
 {
     static const struct mcplug_wire wire = {.struct_size = sizeof wire};
-    struct mp_catalogue_options options = {.wire = &wire};
+    static const struct mcplug_mem mem = {.struct_size = sizeof mem,
+                                          .alloc = document_alloc,
+                                          .resize = document_resize,
+                                          .free = mp_free,
+                                          .buf_new = document_buf_new,
+                                          .buf_ref = mp_buf_ref,
+                                          .buf_unref = mp_buf_unref,
+                                          .buf_bytes = mp_buf_bytes};
+    struct mp_catalogue_options options = {.wire = &wire, .mem = &mem};
     memset(&doc, 0, sizeof doc);
     mp_error_init(&doc.err);
     options.loop = doc.loop = mp_loop_new(&doc.err);
@@ -110,7 +140,7 @@ static inline int document_convert(const char *mime, const void *data, size_t le
     free(doc.text);
     doc.text = NULL;
     doc.mime = NULL;
-    doc.len = doc.n_facts = doc.polls = 0;
+    doc.len = doc.n_facts = doc.polls = doc.allocations = 0;
     mp_error_init(&doc.err);
     if (setting)
         mp_props_set(settings, setting, value);

@@ -376,6 +376,20 @@ START_TEST(a_conversion_can_be_cancelled_at_any_time)
 }
 END_TEST
 
+START_TEST(memory_may_run_out_at_any_time)
+{
+    const char *html = "<title>t</title><ul><li>a<li><a href=u>b</a></ul><table><tr><td>c"
+                       "<td><i>d</i><tr><td>e<td>f</table><svg><g>";
+    text_of(html);
+    unsigned n = doc.allocations;
+    ck_assert_uint_gt(n, 50);
+    for (doc.fail_at = 1; doc.fail_at <= n; doc.fail_at++)
+        ck_assert_int_eq(document_convert("text/html", html, strlen(html), 0, NULL, NULL),
+                         MCPLUG_ENOMEM);
+    text_of(html);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("html_html");
@@ -410,6 +424,7 @@ int main(void)
     tcase_add_test(tc, elements_so_deep_that_they_take_too_long_are_refused);
     tcase_add_test(tc, a_tree_above_the_limit_is_refused);
     tcase_add_test(tc, a_conversion_can_be_cancelled_at_any_time);
+    tcase_add_test(tc, memory_may_run_out_at_any_time);
     suite_add_tcase(suite, tc);
     return run_to_end(suite);
 }
