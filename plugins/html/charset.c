@@ -181,7 +181,7 @@ static size_t utf8_len(const unsigned char *s, size_t left)
     return c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : n;
 }
 
-static bool from_utf8(struct mcplug_bytes in, struct html_text *out)
+static bool from_utf8(struct mcplug_bytes in, struct plain_text *out)
 {
     bool valid = true;
     size_t from = 0, i = 0;
@@ -189,8 +189,8 @@ static bool from_utf8(struct mcplug_bytes in, struct html_text *out)
         size_t n = utf8_len(in.data + i, in.len - i);
         if (n == 0) {
             valid = false;
-            html_text_add(out, (const char *)in.data + from, i - from);
-            html_text_add(out, REPLACEMENT, 3);
+            plain_text_add(out, (const char *)in.data + from, i - from);
+            plain_text_add(out, REPLACEMENT, 3);
             /* One for a character that is cut short. */
             while (++i < in.len && (in.data[i] & 0xc0) == 0x80)
                 ;
@@ -198,11 +198,11 @@ static bool from_utf8(struct mcplug_bytes in, struct html_text *out)
         }
         i += n;
     }
-    html_text_add(out, (const char *)in.data + from, in.len - from);
+    plain_text_add(out, (const char *)in.data + from, in.len - from);
     return valid;
 }
 
-static void add_char(struct html_text *out, uint32_t c)
+static void add_char(struct plain_text *out, uint32_t c)
 {
     char s[4];
     size_t n = 0;
@@ -220,10 +220,10 @@ static void add_char(struct html_text *out, uint32_t c)
     }
     if (c >= 0x80)
         s[n++] = (char)(0x80 | (c & 0x3f));
-    html_text_add(out, s, n);
+    plain_text_add(out, s, n);
 }
 
-static void from_1252(struct mcplug_bytes in, struct html_text *out)
+static void from_1252(struct mcplug_bytes in, struct plain_text *out)
 {
     static const uint16_t high[32] = {
         0x20ac, 0x81,   0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021,
@@ -241,7 +241,7 @@ static uint32_t unit(const unsigned char *s, bool big)
     return big ? (uint32_t)s[0] << 8 | s[1] : (uint32_t)s[1] << 8 | s[0];
 }
 
-static void from_utf16(struct mcplug_bytes in, bool big, struct html_text *out)
+static void from_utf16(struct mcplug_bytes in, bool big, struct plain_text *out)
 {
     for (size_t i = 0; i + 1 < in.len; i += 2) {
         uint32_t c = unit(in.data + i, big);
@@ -257,7 +257,7 @@ static void from_utf16(struct mcplug_bytes in, bool big, struct html_text *out)
 }
 
 /* False: that charset cannot be opened. Opened anew, for a descriptor has a state. */
-static bool from_iconv(const char *name, struct mcplug_bytes in, struct html_text *out)
+static bool from_iconv(const char *name, struct mcplug_bytes in, struct plain_text *out)
 {
     iconv_t cd = iconv_open("UTF-8", name);
     if (cd == (iconv_t)-1)
@@ -268,9 +268,9 @@ static bool from_iconv(const char *name, struct mcplug_bytes in, struct html_tex
         char *to = part;
         size_t room = sizeof part;
         size_t r = iconv(cd, &from, &left, &to, &room);
-        html_text_add(out, part, sizeof part - room);
+        plain_text_add(out, part, sizeof part - room);
         if (r == (size_t)-1 && errno != E2BIG && left > 0) {
-            html_text_add(out, REPLACEMENT, 3);
+            plain_text_add(out, REPLACEMENT, 3);
             from++;
             left--;
             iconv(cd, NULL, NULL, NULL, NULL);
@@ -280,7 +280,7 @@ static bool from_iconv(const char *name, struct mcplug_bytes in, struct html_tex
     return true;
 }
 
-static void from_ascii(struct mcplug_bytes in, struct html_text *out)
+static void from_ascii(struct mcplug_bytes in, struct plain_text *out)
 {
     for (size_t i = 0; i < in.len; i++)
         add_char(out, in.data[i] < 0x80 ? in.data[i] : 0xfffd);
@@ -291,7 +291,7 @@ static struct mcplug_bytes skip(struct mcplug_bytes in, size_t n)
     return (struct mcplug_bytes){in.data + n, in.len - n};
 }
 
-void html_decode(const char *mime, struct mcplug_bytes in, struct html_text *out)
+void html_decode(const char *mime, struct mcplug_bytes in, struct plain_text *out)
 {
     const char *name = NULL, *word = NULL;
     if (in.len >= 3 && memcmp(in.data, "\xef\xbb\xbf", 3) == 0) {

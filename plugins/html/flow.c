@@ -5,10 +5,10 @@
 
 static void add(struct html_flow *f, const char *text)
 {
-    html_text_add(&f->out, text, strlen(text));
+    plain_text_add(&f->out, text, strlen(text));
 }
 
-static void trim(struct html_text *out)
+static void trim(struct plain_text *out)
 {
     while (out->len > 0 && out->data[out->len - 1] == ' ')
         out->len--;
@@ -44,8 +44,8 @@ static void begin_word(struct html_flow *f)
         else if (f->out.len > 0)
             add(f, " ");
     } else {
-        html_text_add(&f->out, spaces,
-                      f->spaces < sizeof spaces - 1 ? f->spaces : sizeof spaces - 1);
+        plain_text_add(&f->out, spaces,
+                       f->spaces < sizeof spaces - 1 ? f->spaces : sizeof spaces - 1);
     }
     f->line_open = true;
     f->breaks = f->spaces = 0;
@@ -62,12 +62,12 @@ void html_flow_word(struct html_flow *f, const char *text, size_t len)
     if (len == 0)
         return;
     begin_word(f);
-    html_text_add(&f->out, text, len);
+    plain_text_add(&f->out, text, len);
 }
 
 void html_flow_append(struct html_flow *f, const char *text, size_t len)
 {
-    html_text_add(&f->out, text, len);
+    plain_text_add(&f->out, text, len);
 }
 
 void html_flow_break(struct html_flow *f, unsigned lines)

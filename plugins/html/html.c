@@ -3,7 +3,6 @@
  * that are hidden by an attribute or their own style. */
 #include "html.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -24,27 +23,6 @@ static int match(void *ctx, const char *mime, const struct mcplug_limits *limits
     (void)ctx;
     bool html = is_type(mime, "text/html") || is_type(mime, "application/xhtml+xml");
     return html && limits && is_type(limits->want_mime, "text/plain") ? 90 : 0;
-}
-
-/* Ends the text at a line, and says so in a line of its own, if that has room. */
-static void cut(struct html_text *t)
-{
-    char notice[96];
-    size_t n =
-        (size_t)snprintf(notice, sizeof notice,
-                         "\n[The rest is left out: %zu bytes are allowed.]\n", t->max);
-    if (n * 2 > t->max)
-        return;
-    size_t room = t->max - n, len = room < t->len ? room : t->len;
-    const char *line = len > 0 ? memrchr(t->data, '\n', len) : NULL;
-    if (line && (size_t)(line - t->data) > len / 2)
-        len = (size_t)(line - t->data);
-    while (len > 0 && len < t->len && (t->data[len] & 0xc0) == 0x80)
-        len--;
-    t->len = len;
-    t->full = false;
-    html_text_add(t, notice, n);
-    t->full = true;
 }
 
 static int check_size(const struct html_host *h, size_t len, struct mcplug_error *err)
@@ -74,17 +52,16 @@ static int convert(void *ctx, const struct mcplug_task *task, struct mcplug_cont
     const struct mcplug_diag *diag = m->host->diag;
     struct html_host h = {.host = m->host, .task = task};
     struct mcplug_bytes in = mem->buf_bytes(task->in->body);
-    uint64_t max = task->limits ? task->limits->max_bytes : 0;
-    struct html_text input = {.mem = mem, .max = in.len * 3 + 1}, text = {.mem = mem};
+    struct plain_text input = {.mem = mem, .max = in.len * 3 + 1}, text = {.mem = mem};
     struct html_tree tree = {.host = &h};
     char title[240] = "";
     mcplug_buf *body = NULL;
 
-    text.max = max > 0 && max < HTML_OUTPUT_MAX ? max : HTML_OUTPUT_MAX;
+    text.max = plain_text_max(task->limits);
     int r = check_size(&h, in.len, err);
     if (r == 0) {
         html_decode(task->in->mime, in, &input);
-        html_text_add(&input, "\n", 1);
+        plain_text_add(&input, "\n", 1);
         if (input.nomem)
             r = diag->fail(err, MCPLUG_ENOMEM, "out of memory");
     }
@@ -93,7 +70,7 @@ static int convert(void *ctx, const struct mcplug_task *task, struct mcplug_cont
     if (r == 0)
         r = html_walk(&tree, &text, title, sizeof title, err);
     if (r == 0 && text.full)
-        cut(&text);
+        plain_text_cut(&text);
     if (r == 0 && !(body = mem->buf_new(text.len > 0 ? text.data : "", text.len)))
         r = diag->fail(err, MCPLUG_ENOMEM, "out of memory");
     if (r == 0) {
@@ -103,8 +80,8 @@ static int convert(void *ctx, const struct mcplug_task *task, struct mcplug_cont
         out->body = body;
     }
     html_tree_clear(&tree);
-    html_text_clear(&input);
-    html_text_clear(&text);
+    plain_text_clear(&input);
+    plain_text_clear(&text);
     return r;
 }
 

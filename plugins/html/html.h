@@ -6,22 +6,22 @@
  *   walk.c     what each element becomes
  *   table.c    tables as rows of cells
  *   flow.c     words, lines and their prefixes
- *   text.c     text that grows up to a limit
  *
  * Nothing here recurses, so nesting costs memory alone, and that is bounded.
  */
 #ifndef MCPLUG_HTML_HTML_H
 #define MCPLUG_HTML_HTML_H
 
+#include "../common/plain.h"
+
 #include <gumbo.h>
 #include <mcplug/plugin.h>
 #include <stdbool.h>
 
-#define HTML_INPUT_MAX "16M"                 /* the fallback of the setting maxInput */
-#define HTML_INPUT_BYTES (16 << 20)          /* the same */
-#define HTML_TREE_MAX ((size_t)512 << 20)    /* bytes that gumbo may use at a time */
-#define HTML_WORK_MAX 3000000000u            /* see html_parse() */
-#define HTML_OUTPUT_MAX ((uint64_t)64 << 20) /* bytes of text, without a limit */
+#define HTML_INPUT_MAX "16M"              /* the fallback of the setting maxInput */
+#define HTML_INPUT_BYTES (16 << 20)       /* the same */
+#define HTML_TREE_MAX ((size_t)512 << 20) /* bytes that gumbo may use at a time */
+#define HTML_WORK_MAX 3000000000u         /* see html_parse() */
 enum {
     HTML_LEVELS_MAX = 12,   /* prefixes of a line; deeper lists and quotes have none */
     HTML_MARKS_MAX = 16,    /* elements begun, of which nothing is written yet */
@@ -31,20 +31,6 @@ enum {
     HTML_SNIFF_MAX = 4096,  /* bytes in which the charset is looked for */
     HTML_CHOICES_MAX = 20   /* options of a form field that are listed */
 };
-
-/* ---- text.c ---- */
-
-/* Once something did not fit or memory ran out, nothing is added any more. */
-struct html_text {
-    const struct mcplug_mem *mem;
-    char *data;
-    size_t len, size;
-    size_t max;
-    bool full, nomem;
-};
-
-void html_text_add(struct html_text *t, const char *data, size_t len);
-void html_text_clear(struct html_text *t); /* frees; may be used again */
 
 /* ---- charset.c ---- */
 
@@ -57,7 +43,7 @@ void html_charsets_free(const struct mcplug_mem *mem, struct html_charsets *c);
 /* Appends `in` as valid UTF-8 to `out`; what is invalid becomes U+FFFD. The charset is
  * that of a byte order mark, of `mime`, or of what the document declares; else it is
  * UTF-8 if that is valid, and windows-1252, as in browsers. */
-void html_decode(const char *mime, struct mcplug_bytes in, struct html_text *out);
+void html_decode(const char *mime, struct mcplug_bytes in, struct plain_text *out);
 
 /* ---- parse.c ---- */
 
@@ -78,7 +64,7 @@ struct html_host {
  * elements are so deep that gumbo, whose time grows with the depth at each tag, would
  * take more than HTML_WORK_MAX steps; MCPLUG_ENOMEM, MCPLUG_ECANCELED. */
 int html_parse(struct html_tree *tree, const struct html_host *host,
-               struct html_text *input, struct mcplug_error *err);
+               struct plain_text *input, struct mcplug_error *err);
 void html_tree_clear(struct html_tree *tree);
 
 /* ---- flow.c ---- */
@@ -86,7 +72,7 @@ void html_tree_clear(struct html_tree *tree);
 /* Writes words as lines. Spaces and line ends are written only when a word follows, so
  * that none is left over. */
 struct html_flow {
-    struct html_text out;
+    struct plain_text out;
     bool inline_only; /* a cell of a table: line ends become spaces */
     bool line_open;   /* the current line has words */
     unsigned breaks;  /* line ends before the next word; 2: an empty line too */
@@ -119,8 +105,8 @@ void html_flow_append(struct html_flow *f, const char *text, size_t len);
 /* ---- table.c ---- */
 
 struct html_table {
-    struct html_text text;  /* of all cells */
-    struct html_text cells; /* of struct cell */
+    struct plain_text text;  /* of all cells */
+    struct plain_text cells; /* of struct cell */
     size_t n_rows;
     bool headed;                      /* the first row has only headings */
     unsigned column;                  /* of the next cell */
@@ -133,7 +119,7 @@ struct html_table {
  * layout: these have two rows and columns at least, and nothing in a cell that takes
  * lines of its own, such as a table. */
 struct html_tables {
-    struct html_text found; /* of struct html_found */
+    struct plain_text found; /* of struct html_found */
     size_t next;
 };
 struct html_found {
@@ -160,7 +146,7 @@ long html_number(const GumboNode *node, const char *name, long otherwise, long l
                  long most);
 /* Appends the text of the document to `out`; `title` gets the words of its title, as far
  * as they fit. MCPLUG_ECANCELED, MCPLUG_ENOMEM. */
-int html_walk(const struct html_tree *tree, struct html_text *out, char *title,
+int html_walk(const struct html_tree *tree, struct plain_text *out, char *title,
               size_t title_size, struct mcplug_error *err);
 
 #endif

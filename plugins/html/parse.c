@@ -213,7 +213,7 @@ static int fail(const struct html_host *h, int code, struct mcplug_error *err)
 }
 
 int html_parse(struct html_tree *tree, const struct html_host *host,
-               struct html_text *input, struct mcplug_error *err)
+               struct plain_text *input, struct mcplug_error *err)
 {
     struct parser parser = {.tree = tree};
     *tree = (struct html_tree){.host = host};

@@ -39,15 +39,15 @@ static size_t note(struct html_tables *t, const GumboNode *node, size_t table)
     if (tag != GUMBO_TAG_TABLE)
         return table;
     struct html_found found = {.node = node};
-    html_text_add(&t->found, (const char *)&found, sizeof found);
+    plain_text_add(&t->found, (const char *)&found, sizeof found);
     return t->found.len / sizeof found;
 }
 
 void html_tables_find(struct html_tables *t, const GumboNode *root)
 {
-    struct html_text steps = {.mem = t->found.mem, .max = SIZE_MAX / 4};
+    struct plain_text steps = {.mem = t->found.mem, .max = SIZE_MAX / 4};
     struct step first = {.node = root};
-    html_text_add(&steps, (const char *)&first, sizeof first);
+    plain_text_add(&steps, (const char *)&first, sizeof first);
     while (steps.len > 0 && !steps.nomem && !t->found.nomem) {
         struct step *top = (struct step *)(void *)(steps.data + steps.len) - 1;
         const GumboVector *children = html_children(top->node);
@@ -58,12 +58,12 @@ void html_tables_find(struct html_tables *t, const GumboNode *root)
         struct step step = {.node = children->data[top->next++]};
         if (step.node->type == GUMBO_NODE_ELEMENT) {
             step.table = note(t, step.node, top->table);
-            html_text_add(&steps, (const char *)&step, sizeof step);
+            plain_text_add(&steps, (const char *)&step, sizeof step);
         }
     }
     if (steps.nomem)
         t->found.nomem = true;
-    html_text_clear(&steps);
+    plain_text_clear(&steps);
 }
 
 bool html_tables_is_data(struct html_tables *t, const GumboNode *table)
@@ -113,11 +113,11 @@ static void add(struct html_table *t, const char *text, size_t len)
     struct cell cell = {.at = t->text.len, .row = t->n_rows};
     for (size_t i = 0; i < len; i++) {
         if (text[i] == '|')
-            html_text_add(&t->text, "\\", 1);
-        html_text_add(&t->text, text + i, 1);
+            plain_text_add(&t->text, "\\", 1);
+        plain_text_add(&t->text, text + i, 1);
     }
     cell.len = t->text.len - cell.at;
-    html_text_add(&t->cells, (const char *)&cell, sizeof cell);
+    plain_text_add(&t->cells, (const char *)&cell, sizeof cell);
     unsigned w = width(text_at(t, cell.at), cell.len);
     if (w > t->widths[t->column])
         t->widths[t->column] = w;
@@ -223,8 +223,8 @@ void html_table_write(struct html_table *t, struct html_flow *to)
 
 void html_table_clear(struct html_table *t)
 {
-    html_text_clear(&t->text);
-    html_text_clear(&t->cells);
-    struct html_text text = t->text, none = t->cells;
+    plain_text_clear(&t->text);
+    plain_text_clear(&t->cells);
+    struct plain_text text = t->text, none = t->cells;
     *t = (struct html_table){.text = text, .cells = none, .headed = true};
 }

@@ -96,7 +96,7 @@ struct frame {
 
 struct walk {
     const struct html_host *host;
-    struct html_text frames; /* of struct frame */
+    struct plain_text frames; /* of struct frame */
     struct html_flow main, cell;
     struct html_flow *flow; /* one of the two */
     struct html_tables tables;
@@ -303,7 +303,7 @@ static void append_url(struct html_flow *f, const char *url)
 /* `[text](url)`, but text that is the address already stays as it is. */
 static void end_link(struct html_flow *f, const char *url)
 {
-    struct html_text *out = &f->out;
+    struct plain_text *out = &f->out;
     size_t at = f->last_mark;
     const char *address = begins(url, "mailto:") ? url + 7 : url;
     if (at > 0 && at <= out->len && out->data[at - 1] == '[' &&
@@ -440,14 +440,14 @@ static void enter(struct walk *w, const GumboNode *node)
         frame.mark = html_flow_open(w->flow, rule->open);
     frame.pre = rule->pre;
     w->pre += frame.pre;
-    html_text_add(&w->frames, (const char *)&frame, sizeof frame);
+    plain_text_add(&w->frames, (const char *)&frame, sizeof frame);
 }
 
 static void end_cell(struct walk *w, const GumboNode *node)
 {
     struct html_flow *cell = &w->cell;
     html_table_cell(&w->table, node, cell->out.data, cell->out.len);
-    struct html_text out = cell->out;
+    struct plain_text out = cell->out;
     out.len = 0;
     *cell = (struct html_flow){.out = out, .inline_only = true};
     w->flow = &w->main;
@@ -522,7 +522,7 @@ static void put_title(struct walk *w, const GumboNode *root, char *title, size_t
         html_flow_break(&w->main, 2);
     }
     title[f.out.len] = '\0';
-    html_text_clear(&f.out);
+    plain_text_clear(&f.out);
 }
 
 static bool is_full(const struct walk *w)
@@ -537,13 +537,13 @@ static bool is_out_of_memory(const struct walk *w)
            w->table.cells.nomem || w->frames.nomem || w->tables.found.nomem;
 }
 
-int html_walk(const struct html_tree *tree, struct html_text *out, char *title,
+int html_walk(const struct html_tree *tree, struct plain_text *out, char *title,
               size_t title_size, struct mcplug_error *err)
 {
     const struct html_host *h = tree->host;
     const struct mcplug_diag *diag = h->host->diag;
-    struct html_text empty = {.mem = h->host->mem, .max = out->max};
-    struct html_text records = {.mem = h->host->mem, .max = SIZE_MAX / 4};
+    struct plain_text empty = {.mem = h->host->mem, .max = out->max};
+    struct plain_text records = {.mem = h->host->mem, .max = SIZE_MAX / 4};
     struct walk w = {.host = h,
                      .frames = records,
                      .main = {.out = *out},
@@ -556,7 +556,7 @@ int html_walk(const struct html_tree *tree, struct html_text *out, char *title,
     w.flow = &w.main;
     put_title(&w, tree->root, title, title_size);
     html_tables_find(&w.tables, tree->root);
-    html_text_add(&w.frames, (const char *)&root, sizeof root);
+    plain_text_add(&w.frames, (const char *)&root, sizeof root);
     while (w.frames.len > 0 && !is_full(&w) && !is_out_of_memory(&w) && !cancelled) {
         step(&w);
         cancelled = ++w.n % 4096 == 0 && h->task->cancelled(h->task->job);
@@ -564,14 +564,14 @@ int html_walk(const struct html_tree *tree, struct html_text *out, char *title,
     bool full = is_full(&w);
     while (w.frames.len > 0)
         leave(&w);
-    html_text_add(&w.main.out, "\n", w.main.out.len > 0);
+    plain_text_add(&w.main.out, "\n", w.main.out.len > 0);
     bool nomem = is_out_of_memory(&w);
     *out = w.main.out;
     out->full |= full;
     html_table_clear(&w.table);
-    html_text_clear(&w.cell.out);
-    html_text_clear(&w.tables.found);
-    html_text_clear(&w.frames);
+    plain_text_clear(&w.cell.out);
+    plain_text_clear(&w.tables.found);
+    plain_text_clear(&w.frames);
     if (cancelled)
         return diag->fail(err, MCPLUG_ECANCELED, "the conversion was cancelled");
     return nomem ? diag->fail(err, MCPLUG_ENOMEM, "out of memory") : MCPLUG_OK;
