@@ -177,6 +177,9 @@ tests_unit_image_image_LDADD = $(LDADD) $(VIPS_LIBS) -lz
 if MODULE_HTML
 unit_tests += tests/unit/html_html
 endif
+if MODULE_PDF
+unit_tests += tests/unit/pdf_pdf
+endif
 
 # What suites share.
 unit_support = \
