@@ -599,6 +599,7 @@ EXTRA_DIST += \
 	tests/real/podman.sh \
 	tests/real/results.sh \
 	tests/real/html.sh \
+	tests/real/pdf.sh \
 	tests/real/run.sh \
 	tests/real/ssh.sh \
 	tests/real/texts/arabic.txt \
