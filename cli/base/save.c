@@ -219,12 +219,12 @@ static int close_file(struct file *f, bool is_whole, int64_t *size)
     return why;
 }
 
-static void tell_saved(const struct cli_oneshot *link, const char *path, const char *type,
+static void tell_saved(const struct cli *cli, const char *path, const char *type,
                        int64_t bytes)
 {
     char size[32] = "";
 
-    if (link->cli->args.quiet)
+    if (cli->args.quiet)
         return;
     if (bytes >= 0)
         cli_size_text(size, sizeof size, (uint64_t)bytes);
@@ -259,7 +259,7 @@ static int exists(struct cli_save *s, const char *path)
     return CLI_IO_ERROR;
 }
 
-static int save_as(struct cli_save *s, const struct cli_oneshot *link,
+static int save_as(struct cli_save *s, const struct cli *cli,
                    const struct cli_saved *what, const char *path)
 {
     struct file f = {.path = path, .out = mp_alloc(sizeof *f.out)};
@@ -282,15 +282,15 @@ static int save_as(struct cli_save *s, const struct cli_oneshot *link,
     s->failed = s->failed || (why && why != EEXIST);
     s->n_saved += code == CLI_OK;
     if (code == CLI_OK)
-        tell_saved(link, path, what->type, size);
+        tell_saved(cli, path, what->type, size);
     mp_str_clear(&f.other);
     mp_free(f.out);
     return code;
 }
 
-static int print(struct cli_oneshot *link, const struct cli_saved *what)
+static int print(struct cli *cli, const struct cli_saved *what)
 {
-    struct cli_out *out = &link->cli->out;
+    struct cli_out *out = &cli->out;
     int r = what->write(what->arg, out);
 
     if (out->terminal)
@@ -298,19 +298,18 @@ static int print(struct cli_oneshot *link, const struct cli_saved *what)
     return r == MCPLUG_OK ? CLI_OK : cannot_save(what, r);
 }
 
-int cli_save_one(struct cli_save *s, struct cli_oneshot *link,
-                 const struct cli_saved *what)
+int cli_save_one(struct cli_save *s, struct cli *cli, const struct cli_saved *what)
 {
     struct mp_str path;
     int code;
 
     if (s->to == CLI_SAVE_NOWHERE || s->to == CLI_SAVE_STDOUT)
-        return print(link, what);
+        return print(cli, what);
     mp_str_init(&path, PATH_MAX_BYTES);
     if (s->to == CLI_SAVE_FILE) {
-        code = save_as(s, link, what, s->path);
+        code = save_as(s, cli, what, s->path);
     } else if (add_path(s, what->name, &path)) {
-        code = save_as(s, link, what, path.data);
+        code = save_as(s, cli, what, path.data);
     } else {
         cli_error("cannot save %s in %s: %s", what->name, s->path,
                   s->n_names == CLI_SAVE_FILES ? "there are too many files"
@@ -337,12 +336,12 @@ static int write_json(void *arg, struct cli_out *out)
     return r;
 }
 
-int cli_save_json(struct cli_save *s, struct cli_oneshot *link, const struct cli_doc *doc,
+int cli_save_json(struct cli_save *s, struct cli *cli, const struct cli_doc *doc,
                   mp_view part, const char *name)
 {
     struct json_part json = {doc, part};
     struct cli_saved what = {name, "application/json", name, write_json, &json};
-    return cli_save_one(s, link, &what);
+    return cli_save_one(s, cli, &what);
 }
 
 bool cli_save_document(struct cli_save *s, struct cli_oneshot *link,
@@ -350,7 +349,7 @@ bool cli_save_document(struct cli_save *s, struct cli_oneshot *link,
 {
     if (!link->cli->args.json || s->to != CLI_SAVE_FILE)
         return false;
-    cli_oneshot_finish(link, cli_save_json(s, link, doc, cli_doc_view(doc), ""));
+    cli_oneshot_finish(link, cli_save_json(s, link->cli, doc, cli_doc_view(doc), ""));
     return true;
 }
 
@@ -465,9 +464,8 @@ static const char *type_of(const struct mcplug_block *b, const struct mp_str *mi
     return is_data(b) ? "application/octet-stream" : "text/plain";
 }
 
-static int save_block(struct cli_save *s, struct cli_oneshot *link,
-                      const struct cli_doc *doc, const struct mcplug_block *b,
-                      struct numbers *n)
+static int save_block(struct cli_save *s, struct cli *cli, const struct cli_doc *doc,
+                      const struct mcplug_block *b, struct numbers *n)
 {
     struct block_part part = {doc, b};
     struct cli_saved what = {.write = write_block, .arg = &part};
@@ -487,36 +485,36 @@ static int save_block(struct cli_save *s, struct cli_oneshot *link,
     if (name.failed)
         cli_error("out of memory");
     else
-        code = cli_save_one(s, link, &what);
+        code = cli_save_one(s, cli, &what);
     mp_str_clear(&mime);
     mp_str_clear(&name);
     return code;
 }
 
-int cli_save_text(struct cli_save *s, struct cli_oneshot *link, const struct cli_doc *doc,
+int cli_save_text(struct cli_save *s, struct cli *cli, const struct cli_doc *doc,
                   mp_view string)
 {
     struct mcplug_block block = {.kind = MCPLUG_BLOCK_TEXT, .text = string};
     struct numbers n = {.all = 1};
-    return save_block(s, link, doc, &block, &n);
+    return save_block(s, cli, doc, &block, &n);
 }
 
 /* Each one that can be saved is, whatever became of those before it, until a write
  * fails. */
-static int save_all(struct cli_save *s, struct cli_oneshot *link,
-                    const struct cli_doc *doc, mp_view blocks)
+static int save_all(struct cli_save *s, struct cli *cli, const struct cli_doc *doc,
+                    mp_view blocks)
 {
     struct mcplug_block block = {.struct_size = sizeof block};
-    struct cli_out *out = &link->cli->out;
+    struct cli_out *out = &cli->out;
     struct numbers n = {0};
     int code = CLI_OK;
 
     while (!s->failed && !out->failed && mcplug_block_next(&blocks, &block)) {
         n.all++;
         if (is_saved(&block)) {
-            int saved = save_block(s, link, doc, &block, &n);
+            int saved = save_block(s, cli, doc, &block, &n);
             code = code == CLI_OK ? saved : code;
-        } else if (!link->cli->args.json) {
+        } else if (!cli->args.json) {
             cli_out_fresh_line(out);
             cli_content_block(doc, &block, out);
         }
@@ -581,8 +579,8 @@ static struct mcplug_block find_block(mp_view blocks, size_t *n, unsigned *numbe
     return one;
 }
 
-static int save_single(struct cli_save *s, struct cli_oneshot *link,
-                       const struct cli_doc *doc, mp_view blocks)
+static int save_single(struct cli_save *s, struct cli *cli, const struct cli_doc *doc,
+                       mp_view blocks)
 {
     struct numbers numbers = {0};
     size_t n;
@@ -597,22 +595,22 @@ static int save_single(struct cli_save *s, struct cli_oneshot *link,
         cli_hint("-o DIR/ saves each of them.");
         return CLI_BAD_ARGUMENTS;
     }
-    if (s->to == CLI_SAVE_STDOUT && is_data(&block) && link->cli->out.terminal) {
+    if (s->to == CLI_SAVE_STDOUT && is_data(&block) && cli->out.terminal) {
         cli_error("data is not written to a terminal");
         cli_hint("-o FILE saves it.");
         return CLI_BAD_ARGUMENTS;
     }
-    int code = save_block(s, link, doc, &block, &numbers);
+    int code = save_block(s, cli, doc, &block, &numbers);
     if (code == CLI_OK && s->to == CLI_SAVE_STDOUT)
         put_rest_beside(doc, blocks, block.json.data);
     else if (code == CLI_OK)
-        put_rest(doc, blocks, block.json.data, &link->cli->out);
+        put_rest(doc, blocks, block.json.data, &cli->out);
     return code;
 }
 
-int cli_save_blocks(struct cli_save *s, struct cli_oneshot *link,
-                    const struct cli_doc *doc, mp_view blocks)
+int cli_save_blocks(struct cli_save *s, struct cli *cli, const struct cli_doc *doc,
+                    mp_view blocks)
 {
-    return s->to == CLI_SAVE_DIR ? save_all(s, link, doc, blocks)
-                                 : save_single(s, link, doc, blocks);
+    return s->to == CLI_SAVE_DIR ? save_all(s, cli, doc, blocks)
+                                 : save_single(s, cli, doc, blocks);
 }

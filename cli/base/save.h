@@ -32,8 +32,8 @@ void cli_save_end(struct cli_save *s);
 /* The blocks of a result, or the parts of a resource: each into the directory, or the one
  * that the file is for; links and what the file is not for is printed. Returns an outcome
  * that was reported. */
-int cli_save_blocks(struct cli_save *s, struct cli_oneshot *link,
-                    const struct cli_doc *doc, mp_view blocks);
+int cli_save_blocks(struct cli_save *s, struct cli *cli, const struct cli_doc *doc,
+                    mp_view blocks);
 
 /* Anything else, written by `write`: under `name` in a directory; without -o it is
  * printed. `type` is a MIME type. `write` returns MCPLUG_OK; MCPLUG_EIO, the result
@@ -45,12 +45,11 @@ struct cli_saved {
     cli_save_fn *write;
     void *arg;
 };
-int cli_save_one(struct cli_save *s, struct cli_oneshot *link,
-                 const struct cli_saved *what);
+int cli_save_one(struct cli_save *s, struct cli *cli, const struct cli_saved *what);
 /* JSON of a result, and a newline; a text. */
-int cli_save_json(struct cli_save *s, struct cli_oneshot *link, const struct cli_doc *doc,
+int cli_save_json(struct cli_save *s, struct cli *cli, const struct cli_doc *doc,
                   mp_view part, const char *name);
-int cli_save_text(struct cli_save *s, struct cli_oneshot *link, const struct cli_doc *doc,
+int cli_save_text(struct cli_save *s, struct cli *cli, const struct cli_doc *doc,
                   mp_view string);
 
 /* With --json a file is for the document: saves it, and finishes. false: it is not. */

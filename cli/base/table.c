@@ -455,7 +455,7 @@ static int put_result(struct cli_oneshot *link, struct cli_save *save,
     struct saving s = {.table = t};
     struct cli_saved what = {"table.tsv", "text/tab-separated-values",
                              "a table of more than 256 columns", write_table, &s};
-    int code = cli_save_one(save, link, &what);
+    int code = cli_save_one(save, link->cli, &what);
 
     cli_out_flush(&link->cli->out);
     if (s.r == MCPLUG_OK && s.n_hidden)

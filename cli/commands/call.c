@@ -40,10 +40,10 @@ static int save(struct cli_oneshot *link, struct job *job, const struct cli_doc 
                 enum mcplug_answer answer, mp_view part)
 {
     if (answer == MCPLUG_ANSWER_BLOCKS)
-        return cli_save_blocks(&job->save, link, doc, part);
+        return cli_save_blocks(&job->save, link->cli, doc, part);
     if (answer == MCPLUG_ANSWER_TEXT)
-        return cli_save_text(&job->save, link, doc, part);
-    return cli_save_json(&job->save, link, doc, part, "structured.json");
+        return cli_save_text(&job->save, link->cli, doc, part);
+    return cli_save_json(&job->save, link->cli, doc, part, "structured.json");
 }
 
 /* Structured content alone: for people on a terminal, elsewhere as it came. */

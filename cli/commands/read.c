@@ -108,7 +108,7 @@ static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc 
     if (cli_save_document(save, link, doc))
         return;
     if (save->to)
-        cli_save_done(link, doc, cli_save_blocks(save, link, doc, parts));
+        cli_save_done(link, doc, cli_save_blocks(save, link->cli, doc, parts));
     else if (!cli_oneshot_put_json(link, doc, CLI_OK))
         print(link, doc, parts);
 }
