@@ -274,6 +274,7 @@ script_tests = \
 	tests/cli/catalogue.test \
 	tests/cli/command.test \
 	tests/cli/completion.test \
+	tests/cli/convert.test \
 	tests/cli/doctor.test \
 	tests/cli/json.test \
 	tests/cli/list.test \

@@ -144,6 +144,8 @@ struct cli_args {                      /* all strings belong to argv */
     bool follow;                        /* logs */
     const char *path, *offset, *length; /* results show */
     bool ignore_case;                   /* results grep */
+    const char *to;                     /* convert: a type, or a word for one */
+    uint64_t max_bytes, max_side;       /* .. of what comes out */
     uint64_t lines, since; /* logs: how many, ms before now; both one more, 0: not said */
     const char *check, *inspect;
 };

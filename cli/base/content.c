@@ -212,6 +212,11 @@ int cli_content_data(const struct cli_doc *doc, const struct mcplug_block *block
     return mcplug_block_write_data(doc->result, block, data_sink, out, NULL);
 }
 
+void cli_content_bytes(struct cli_out *out, const char *data, size_t len)
+{
+    cli_out_add(out, data, len);
+}
+
 /* ---- what to do next ---- */
 
 void cli_seen_add(struct cli_seen *seen, mp_view blocks)

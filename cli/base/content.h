@@ -26,6 +26,9 @@ bool cli_content_is_app(const struct mcplug_block *block);
 int cli_content_data(const struct cli_doc *doc, const struct mcplug_block *block,
                      struct cli_out *out);
 
+/* Bytes as they are: data, or what a terminal was asked to show. */
+void cli_content_bytes(struct cli_out *out, const char *data, size_t len);
+
 /* What blocks were shown that people can do more with. Begins as zeros. */
 struct cli_seen {
     size_t images, sounds, files, links; /* files: all other data */

@@ -26,6 +26,7 @@
     X(call)                                                                              \
     X(results)                                                                           \
     X(cost)                                                                              \
+    X(convert)                                                                           \
     X(resources)                                                                         \
     X(read)                                                                              \
     X(prompts)                                                                           \

@@ -2,6 +2,8 @@
 #ifndef MP_CONTENT_IMAGE_H
 #define MP_CONTENT_IMAGE_H
 
+#include "base/shared.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +19,7 @@ struct mp_image {
 };
 
 /* `data` is the beginning of the file, or all of it. */
-struct mp_image mp_image_look(const void *data, size_t len);
+MP_SHARED struct mp_image mp_image_look(const void *data, size_t len);
 /* About what it costs: a token for 750 pixels, once it is no larger than 1568 a side. */
 uint64_t mp_image_tokens(const struct mp_image *image);
 

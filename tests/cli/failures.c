@@ -452,6 +452,7 @@ static const struct recipe {
     {"call", "echo text=hi", false},
     {"results", "", false},
     {"cost", "", false},
+    {"convert", "trial --type x-test/trial --plugin-dir converters", false},
     {"resources", "", false},
     {"read", "u:x", false},
     {"prompts", "", false},
@@ -944,7 +945,7 @@ END_TEST
 
 static void set_up(void)
 {
-    char path[128], home[80];
+    char path[128], home[80], module[1024];
 
     snprintf(dir, sizeof dir, "/tmp/mcplug-failures-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(dir));
@@ -969,6 +970,10 @@ static void set_up(void)
     write_file("desktop.json", "{\"mcpServers\":{\"one\":{\"command\":\"x\"}}}");
     ck_assert_int_eq(mkdir("modules", 0755), 0);
     write_file("modules/nothing.so", "not a library");
+    snprintf(module, sizeof module, "%s/trial.so", getenv("MCPLUG_TEST_MODULES"));
+    ck_assert_int_eq(mkdir("converters", 0755), 0);
+    ck_assert_int_eq(symlink(module, "converters/trial.so"), 0);
+    write_file("trial", "words");
     ck_assert_int_eq(mkfifo("fifo", 0600), 0);
 }
 

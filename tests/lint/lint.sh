@@ -22,11 +22,11 @@ BEGIN {
         split(levels[i], pair, ":")
         level[pair[1]] = pair[2]
     }
-    # What the command may share of the inside: text, JSON, paths, names of files, values of options, and
+    # What the command may share of the inside: text, JSON, paths, names of files, images, values of options, and
     # JSON for code that is shared with modules. All else it has from the public headers.
     n = split("base/batch.h base/buf.h base/error.h base/mem.h base/nearest.h base/option.h base/path.h " \
         "base/sha256.h base/stderr_hint.h base/tally.h base/text.h json/scan.h json/schema.h json/skip.h " \
-        "json/walk.h content/filename.h plugin/services.h", helpers, " ")
+        "json/walk.h content/filename.h content/image.h plugin/services.h", helpers, " ")
     for (i = 1; i <= n; i++)
         shared[helpers[i]] = 1
     # And import, which reads files and values as the configuration does.
