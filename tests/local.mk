@@ -536,7 +536,7 @@ tests_evil_failalloc_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 # The examples, with what an embedder has: one header, one library. tests/loops.test has
 # those that need more than that.
 EXTRA_DIST += examples/embed-asyncio.py examples/embed-glib.c examples/embed-luajit.lua
-check_PROGRAMS += examples/embed-async examples/embed-blocking examples/embed-epoll \
+check_PROGRAMS += examples/embed-async examples/embed-blocking examples/embed-convert examples/embed-epoll \
 	examples/embed-named examples/embed-poll examples/embed-threads examples/embed-toolbox
 examples_embed_async_CPPFLAGS = $(base_cppflags)
 examples_embed_async_LDADD = libmcplug.la
@@ -544,6 +544,9 @@ examples_embed_async_LDFLAGS = -no-install
 examples_embed_blocking_CPPFLAGS = $(base_cppflags)
 examples_embed_blocking_LDADD = libmcplug.la
 examples_embed_blocking_LDFLAGS = -no-install
+examples_embed_convert_CPPFLAGS = $(base_cppflags)
+examples_embed_convert_LDADD = libmcplug.la
+examples_embed_convert_LDFLAGS = -no-install
 examples_embed_epoll_CPPFLAGS = $(base_cppflags)
 examples_embed_epoll_LDADD = libmcplug.la
 examples_embed_epoll_LDFLAGS = -no-install

@@ -193,12 +193,7 @@ struct ask {
 
 static int cut_mime(struct ask *a)
 {
-    size_t len = strcspn(a->what->mime, "; \t");
-
-    if (len < sizeof a->mime)
-        for (size_t i = 0; i < len; i++)
-            a->mime[i] = mp_lower(a->what->mime[i]);
-    if (len >= sizeof a->mime || !mp_is_mime(a->mime))
+    if (!mp_mime_base(a->what->mime, a->mime) || strlen(a->what->mime) >= MP_MIME_MAX)
         return mp_fail(a->err, MCPLUG_EINVAL, "\"%.64s\" is not a media type",
                        a->what->mime);
     return MCPLUG_OK;
@@ -223,7 +218,7 @@ static struct mp_run run_of(const struct ask *a)
 {
     const struct mp_conversion *what = a->what;
 
-    return (struct mp_run){.mime = a->mime,
+    return (struct mp_run){.mime = what->mime,
                            .fd = what->fd,
                            .size = what->size,
                            .limits = {.struct_size = sizeof(struct mcplug_limits),
@@ -290,7 +285,7 @@ static int ask_worker(const struct ask *a, const char *file, uint32_t kind,
                                       .max_bytes = what->max_bytes,
                                       .max_pixels = what->max_pixels,
                                       .size = what->size};
-    m->texts[MP_TEXT_MIME] = a->mime;
+    m->texts[MP_TEXT_MIME] = what->mime;
     m->texts[MP_TEXT_WANT] = what->want;
     m->texts[MP_TEXT_SETTINGS] = a->c->settings;
     m->texts[MP_TEXT_EXTRA] = what->extra;

@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/event.h"
 #include "loop/loop.h"
-#include "plugin/catalogue.h"
+#include "convert/run.h"
 
 #define MP_CONVERT_MS 20000 /* without another limit, the start of a worker included */
 
@@ -37,7 +37,7 @@ int64_t mp_converters_number(const struct mp_converters *c, const char *converte
                              const char *name, int64_t fallback);
 
 struct mp_conversion { /* borrow, all of it */
-    const char *mime;  /* parameters are left out */
+    const char *mime;  /* with parameters, if it has some */
     const char *want;  /* NULL: the same type */
     int fd;            /* bytes 0 .. size of this file */
     uint64_t size;
@@ -48,7 +48,6 @@ struct mp_conversion { /* borrow, all of it */
     const atomic_bool *cancelled; /* NULL: cannot be */
 };
 
-#define MP_MIME_MAX 160
 struct mp_converted {
     int fd; /* a file without a name that nobody else writes to any more */
     uint64_t size;

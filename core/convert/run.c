@@ -181,6 +181,18 @@ bool mp_is_mime(const char *text)
     return type && subtype && !text[type + 1 + subtype] && type + subtype < 128;
 }
 
+bool mp_mime_base(const char *mime, char out[MP_MIME_MAX])
+{
+    size_t len = strcspn(mime, "; \t");
+
+    if (len >= MP_MIME_MAX)
+        return false;
+    for (size_t i = 0; i < len; i++)
+        out[i] = mp_lower(mime[i]);
+    out[len] = '\0';
+    return mp_is_mime(out);
+}
+
 static int give(const struct mp_run *run, const struct mcplug_content *result, int out,
                 uint64_t *size, struct mcplug_error *err)
 {
@@ -209,7 +221,11 @@ static int give(const struct mp_run *run, const struct mcplug_content *result, i
 int mp_run_match(const struct mp_offer *offer, const struct mp_run *run)
 {
     const struct mcplug_converter_ops *ops = offer->feature.ops;
-    int n = ops->match(offer->plugin->ctx, run->mime, &run->limits);
+    char mime[MP_MIME_MAX];
+
+    if (!mp_mime_base(run->mime, mime))
+        return 0;
+    int n = ops->match(offer->plugin->ctx, mime, &run->limits);
     return n < 0 ? 0 : n > 100 ? 100 : n;
 }
 

@@ -8,7 +8,7 @@
 
 /* What is asked for. borrow, all of it */
 struct mp_run {
-    const char *mime; /* without parameters */
+    const char *mime; /* it may have parameters */
     int fd;           /* bytes 0 .. size of this file */
     uint64_t size;
     struct mcplug_limits limits;
@@ -28,5 +28,8 @@ int mp_run_convert(const struct mp_offer *offer, const struct mp_run *run, int o
                    struct mcplug_error *err);
 /* Type and subtype, as they may be. */
 bool mp_is_mime(const char *text);
+#define MP_MIME_MAX 160
+/* The type without its parameters, in small letters. false: it is none. */
+bool mp_mime_base(const char *mime, char out[MP_MIME_MAX]);
 
 #endif

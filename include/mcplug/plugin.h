@@ -343,7 +343,8 @@ struct mcplug_probe_ops {
 
 struct mcplug_content {
     uint32_t struct_size;
-    const char *mime;
+    const char *mime; /* of what goes in with parameters, if it has some; of what comes
+                         out without, and text is UTF-8 */
     mcplug_buf *body;
     /* The same as a file: its bytes 0 .. `size`, whatever its position is. What goes in
      * has both, and may be mapped. What comes out has one of them: with `body` NULL the

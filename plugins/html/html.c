@@ -76,7 +76,7 @@ static int convert(void *ctx, const struct mcplug_task *task, struct mcplug_cont
     if (r == 0) {
         tell(task, "title", title);
         tell(task, "cut", text.full ? "true" : "");
-        out->mime = "text/plain; charset=utf-8";
+        out->mime = "text/plain";
         out->body = body;
     }
     html_tree_clear(&tree);

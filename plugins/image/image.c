@@ -196,10 +196,17 @@ static const struct mcplug_converter_ops ops = {
 static const char *const accepts[] = {"image/png", "image/jpeg", "image/gif",
                                       "image/webp", NULL};
 
+/* The core looks at it and gives us limits; it is here to be known. */
+static const struct mcplug_option options[] = {
+    {"maxSide", "int", "2000", "pixels a side that models get; 0: any number"},
+    {NULL, NULL, NULL, NULL},
+};
+
 static const struct mcplug_feature features[] = {{.kind = MCPLUG_CONVERTER,
                                                   .name = "image",
                                                   .summary = "Images that fit a model",
                                                   .accepts = accepts,
+                                                  .options = options,
                                                   .ops = &ops}};
 
 MCPLUG_PLUGIN(image) = {MCPLUG_HEAD(4),

@@ -190,7 +190,7 @@ static int convert(void *ctx, const struct mcplug_task *task, struct mcplug_cont
         r = m->host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
     if (r == 0) {
         report(m, task, document, text.full);
-        out->mime = "text/plain; charset=utf-8";
+        out->mime = "text/plain";
         out->body = body;
     }
     g_clear_object(&document);
