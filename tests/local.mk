@@ -574,13 +574,20 @@ real_tests = \
 	tests/real/real_proxy \
 	tests/real/real_sse \
 	tests/real/real_websocket
-EXTRA_PROGRAMS += $(real_tests) tests/real/differ tests/real/document tests/real/tokens tests/real/vault
-CLEANFILES += $(real_tests) tests/real/differ tests/real/document tests/real/tokens tests/real/vault
+real_programs = \
+	tests/real/differ \
+	tests/real/document \
+	tests/real/images \
+	tests/real/tokens \
+	tests/real/vault
+EXTRA_PROGRAMS += $(real_tests) $(real_programs)
+CLEANFILES += $(real_tests) $(real_programs)
 tests_real_differ_SOURCES = tests/real/differ.c plugins/common/sse.c plugins/common/sse.h
 tests_real_differ_CPPFLAGS = $(AM_CPPFLAGS) $(CURL_CFLAGS)
 tests_real_differ_LDADD = libmcplug-cli.la libmcplug-core.la $(JANSSON_LIBS) $(CURL_LIBS)
 tests_real_document_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_real_document_LDADD = libmcplug-core.la
+tests_real_images_LDADD = libmcplug-core.la
 tests_real_tokens_LDADD = libmcplug-core.la
 tests_real_vault_LDADD = libmcplug-core.la
 EXTRA_DIST += \
@@ -590,6 +597,8 @@ EXTRA_DIST += \
 	tests/real/differ.sh \
 	tests/real/fake-ide-selftest.mjs \
 	tests/real/fake-ide.mjs \
+	tests/real/images.mjs \
+	tests/real/images.sh \
 	tests/real/keyring.sh \
 	tests/real/kit.sh \
 	tests/real/docs.sh \

@@ -1,0 +1,182 @@
+// The converter of images against sharp, which is libvips as npm has it:
+//
+//   node images.mjs IMAGES MODULE TMP
+//
+// IMAGES is the program of images.c, TMP an empty directory. Both go down the same ladder
+// with the same images and limits. Prints a table, and ends with status 1 where they take
+// another step or come to other dimensions, or when ours takes much more processor time.
+// Limits are far enough from the size of every candidate: other encoders, other bytes.
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+
+const [images, module, tmp] = process.argv.slice(2);
+const from = createRequire(path.join(process.env.MCPLUG_TEST_NPM, "node_modules", "x"));
+const sharp = from("sharp");
+sharp.cache(false);
+sharp.concurrency(1);
+
+const CAP = 2000, FAR = 0.1, ROUNDS = 2, MOST_TIME = 1.2;
+
+// ---- images ----
+
+let seed = 1;
+const random = () => (seed = (Math.imul(seed, 1103515245) + 12345) & 0x7fffffff) / 0x7fffffff;
+
+function draw(width, height, channels, colour) {
+    const pixels = Buffer.alloc(width * height * channels);
+    for (let y = 0, at = 0; y < height; y++)
+        for (let x = 0; x < width; x++)
+            for (const value of colour(x, y))
+                pixels[at++] = Math.max(0, Math.min(255, value));
+    return sharp(pixels, { raw: { width, height, channels } });
+}
+
+const photo = (width, height) => draw(width, height, 3, (x, y) => {
+    const grain = 24 * (random() - 0.5);
+    return [128 + 100 * Math.sin(x / 97) + grain, 128 + 90 * Math.sin((x + y) / 151) + grain,
+        128 + 100 * Math.cos(y / 83) + grain];
+});
+// Lines of what looks like text in windows.
+const screenshot = (width, height, channels) => draw(width, height, channels, (x, y) => {
+    const inWindow = x % 900 > 40 && y % 700 > 30;
+    const ink = inWindow && y % 18 < 11 && (x * 7919 + (y / 3 | 0) * 104729) % 11 < 4;
+    const colour = ink ? [30, 30, 30 + x % 5 * 40] : inWindow ? [250, 250, 245]
+        : [40 + x / 20, 60, 120];
+    return channels === 4 ? [...colour, inWindow ? 255 : 128] : colour;
+});
+
+function animation(width, height, n) {
+    const roll = draw(width, height * n, 3, (x, y) => {
+        const frame = Math.floor(y / height);
+        const isIn = Math.hypot(x - 30 * frame, y % height - height / 2) < 30;
+        return isIn ? [255, 0, 40] : [x % 256, y % height % 256, 30 * random()];
+    });
+    return roll.raw().toBuffer({ resolveWithObject: true }).then(({ data, info }) =>
+        sharp(data, { raw: { width, height: info.height, channels: 3, pageHeight: height } }));
+}
+
+const delay = Array(8).fill(70);
+const samples = {
+    "photo.jpg": await photo(3000, 2000).jpeg({ quality: 95 }).toBuffer(),
+    "photo.webp": await photo(2200, 1100).webp({ quality: 95 }).toBuffer(),
+    "photo.png": await photo(600, 400).png().toBuffer(),
+    "screenshot.png": await screenshot(2200, 500, 3).png().toBuffer(),
+    "alpha.png": await screenshot(800, 600, 4).png().toBuffer(),
+    "palette.png": await screenshot(900, 600, 3).png({ palette: true }).toBuffer(),
+    "grey.png": await photo(600, 400).greyscale().png().toBuffer(),
+    "deep.png": await photo(500, 400).toColourspace("rgb16").png().toBuffer(),
+    "cmyk.jpg": await photo(1200, 800).toColourspace("cmyk").jpeg({ quality: 95 }).toBuffer(),
+    "turned.jpg": await photo(2600, 900).withMetadata({ orientation: 6 }).jpeg().toBuffer(),
+    "animated.gif": await (await animation(240, 160, 8)).gif({ delay }).toBuffer(),
+    "animated.webp": await (await animation(240, 160, 8)).webp({ delay, quality: 95 }).toBuffer(),
+};
+
+// ---- the ladder of sharp ----
+
+const scale = (side, by) => Math.max(1, Math.round(side * by));
+const inside = ([w, h], side) => [w, h].map((n) => scale(n, Math.min(1, side / w, side / h)));
+const saveAs = {
+    png: (image) => image.png({ palette: true, compressionLevel: 9 }),
+    jpeg: (image, quality) => image.flatten({ background: "white" }).jpeg({ quality }),
+    webp: (image) => image.webp({ quality: 80 }),
+    gif: (image) => image.gif(),
+};
+const steps = [
+    ...[100, 75, 50, 25].map((percent) => ({
+        name: `${percent} %`, quality: 80, sizeOf: (size) => size.map((n) => scale(n, percent / 100)),
+    })),
+    { name: "64 colours", side: 800, format: "64" },
+    { name: "jpeg 50", side: 600, format: "jpeg", quality: 50 },
+    { name: "jpeg 20", side: 400, format: "jpeg", quality: 20 },
+];
+
+async function encode(input, step, [width, height], own) {
+    const format = step.format ?? own;
+    const animated = format === "gif" || format === "webp";
+    // While it decodes, libwebp scales with a filter that blurs, and smaller files follow.
+    const image = sharp(input, { animated }).rotate()
+        .resize(width, height, { fit: "fill", fastShrinkOnLoad: own !== "webp" });
+    if (format !== "64")
+        return saveAs[format](image, step.quality).toBuffer();
+    return sharp(await image.gif({ colours: 64 }).toBuffer())
+        .png({ palette: true, dither: 0, compressionLevel: 9 }).toBuffer();
+}
+
+async function header(input) {
+    const { format, width, height, pageHeight, orientation } = await sharp(input).metadata();
+    const size = [width, pageHeight ?? height];
+    return { format, size: orientation >= 5 ? size.reverse() : size };
+}
+
+// Stops at the first that fits; without a limit all of them are made.
+async function descend(input, most) {
+    const { format, size } = await header(input), made = [];
+    const capped = inside(size, CAP);
+    if (most && input.length <= most && capped[0] === size[0] && capped[1] === size[1])
+        return [{ name: "unchanged", size, bytes: input.length }];
+    for (const step of steps) {
+        const to = step.side ? inside(capped, step.side) : step.sizeOf(capped);
+        const bytes = (await encode(input, step, to, format)).length;
+        made.push({ name: step.name, size: to, bytes });
+        if (bytes <= most)
+            break;
+    }
+    return made;
+}
+
+async function timed(fn) {
+    let best = Infinity, value;
+    for (let round = 0; round < ROUNDS; round++) {
+        const before = process.cpuUsage();
+        value = await fn();
+        const { user, system } = process.cpuUsage(before);
+        best = Math.min(best, (user + system) / 1000);
+    }
+    return { value, ms: best };
+}
+
+// ---- both ----
+
+// Of the limits that lead to a step each, three: the first, the last, one between.
+function limitsOf(made) {
+    const limits = made.map(({ bytes }) => Math.round(bytes * 1.15))
+        .filter((most, i) => made.findIndex(({ bytes }) => bytes <= most) === i &&
+            made.every(({ bytes }) => Math.abs(bytes - most) >= FAR * most));
+    return limits.filter((_, i) => [0, limits.length >> 1, limits.length - 1].includes(i));
+}
+
+function ours(rows) {
+    const lines = rows.map(({ file, most }) =>
+        `${CAP} ${CAP} ${most} ${ROUNDS} - ${file} -\n`).join("");
+    return execFileSync(images, [module], { input: lines, encoding: "utf8" })
+        .trimEnd().split("\n").map((line) => JSON.parse(line));
+}
+
+const rows = [];
+for (const [name, input] of Object.entries(samples)) {
+    const file = path.join(tmp, name);
+    fs.writeFileSync(file, input);
+    for (const most of limitsOf(await descend(input, 0))) {
+        const { value, ms } = await timed(() => descend(input, most));
+        const { name: step, size, bytes } = value.at(-1);
+        rows.push({ name, file, most, step, size, bytes, ms });
+    }
+}
+
+let wrong = 0, sums = [0, 0];
+const print = (...cells) => console.log(cells.map((cell, i) =>
+    String(cell)[i ? "padStart" : "padEnd"]([15, 9, 11, 11, 11, 9, 9, 8, 8, 6][i])).join(""));
+print("image", "limit", "step", "of sharp", "pixels", "bytes", "sharp", "ms", "sharp", "");
+ours(rows).forEach((our, i) => {
+    const { name, most, step, size, bytes, ms } = rows[i];
+    const same = our.step === step && our.width === size[0] && our.height === size[1];
+    wrong += !same;
+    sums = [sums[0] + our.ms, sums[1] + ms];
+    print(name, most, our.step ?? our.error, step, `${our.width}x${our.height}`, our.bytes,
+        bytes, our.ms.toFixed(0), ms.toFixed(0), same ? (our.ms / ms).toFixed(2) : "WRONG");
+});
+console.log(`${rows.length} conversions, ${wrong} differ; ` +
+    `processor time ${(sums[0] / sums[1]).toFixed(2)} of that of sharp`);
+process.exitCode = wrong || sums[0] > sums[1] * MOST_TIME ? 1 : 0;

@@ -1,0 +1,17 @@
+#!/bin/sh
+# images.sh BUILDDIR: the converter of images against sharp, in a table.
+set -eu
+. "$(dirname "$0")/kit.sh"
+suite=images
+if [ ! -f "$build/plugins/.libs/image.so" ]; then
+    echo "SKIP: $suite: the module image was not built"
+    exit 0
+fi
+[ ! -f "$build/Makefile" ] || make -s -C "$build" tests/real/images >/dev/null
+
+mkdir "$tmp/images"
+"$node" "$src/tests/real/images.mjs" "$build/tests/real/images" \
+    "$build/plugins/.libs/image.so" "$tmp/images" >"$tmp/out" 2>&1 ||
+    wrong "$(tail -n 3 "$tmp/out")"
+cat "$tmp/out"
+verdict "every step and size is that of sharp, and the time at most 1.2 of its"
