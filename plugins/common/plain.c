@@ -17,6 +17,8 @@ void plain_text_add(struct plain_text *t, const char *data, size_t len)
         t->full = true;
         for (len = t->max - t->len; len > 0 && (data[len] & 0xc0) == 0x80; len--)
             ;
+        if (len == 0)
+            return;
     }
     if (len > t->size - t->len) {
         size_t size = t->size < 512 ? 1024 : t->size * 2;

@@ -21,15 +21,16 @@
 #define HTML_INPUT_MAX "16M"              /* the fallback of the setting maxInput */
 #define HTML_INPUT_BYTES (16 << 20)       /* the same */
 #define HTML_TREE_MAX ((size_t)512 << 20) /* bytes that gumbo may use at a time */
-#define HTML_WORK_MAX 3000000000u         /* see html_parse() */
+#define HTML_WORK_MAX 1000000000u         /* see html_parse() */
 enum {
-    HTML_LEVELS_MAX = 12,   /* prefixes of a line; deeper lists and quotes have none */
-    HTML_MARKS_MAX = 16,    /* elements begun, of which nothing is written yet */
-    HTML_COLUMNS_MAX = 64,  /* of a table that is shown as one */
-    HTML_ALIGNED_MAX = 100, /* width of a table whose columns are aligned */
-    HTML_URL_MAX = 2048,    /* bytes; of longer links only the text is shown */
-    HTML_SNIFF_MAX = 4096,  /* bytes in which the charset is looked for */
-    HTML_CHOICES_MAX = 20   /* options of a form field that are listed */
+    HTML_LEVELS_MAX = 12,      /* prefixes of a line; deeper lists and quotes have none */
+    HTML_MARKS_MAX = 16,       /* elements begun, of which nothing is written yet */
+    HTML_CELLS_MAX = 64 << 20, /* bytes that are kept about cells of a table */
+    HTML_COLUMNS_MAX = 64,     /* of a table that is shown as one */
+    HTML_ALIGNED_MAX = 100,    /* width of a table whose columns are aligned */
+    HTML_URL_MAX = 2048,       /* bytes; of longer links only the text is shown */
+    HTML_SNIFF_MAX = 4096,     /* bytes in which the charset is looked for */
+    HTML_CHOICES_MAX = 20      /* options of a form field that are listed */
 };
 
 /* ---- charset.c ---- */
@@ -61,8 +62,9 @@ struct html_host {
 
 /* Parses UTF-8, which is changed where needed and must outlive the tree. `tree` must be
  * cleared whatever is returned. MCPLUG_ETOOBIG: it needs more than HTML_TREE_MAX, or its
- * elements are so deep that gumbo, whose time grows with the depth at each tag, would
- * take more than HTML_WORK_MAX steps; MCPLUG_ENOMEM, MCPLUG_ECANCELED. */
+ * elements are so deep, or their attributes so many, that gumbo would take more than
+ * HTML_WORK_MAX steps: at each tag its time grows with the depth; MCPLUG_ENOMEM,
+ * MCPLUG_ECANCELED. */
 int html_parse(struct html_tree *tree, const struct html_host *host,
                struct plain_text *input, struct mcplug_error *err);
 void html_tree_clear(struct html_tree *tree);

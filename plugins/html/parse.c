@@ -143,45 +143,71 @@ static const char *skip_raw(const char *s, const char *end, const char *name, si
     return end;
 }
 
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r';
+}
+
+/* The `>` of a tag, or NULL, and how many attributes there are before it. */
+static const char *tag_end(const char *s, const char *end, uint64_t *attributes)
+{
+    bool gap = true;
+    for (*attributes = 0; s < end && *s != '>'; s++) {
+        if (is_space(*s) || *s == '/') {
+            gap = true;
+        } else if (*s == '=') {
+            while (s + 1 < end && is_space(s[1]))
+                s++;
+            if (s + 1 < end && (s[1] == '"' || s[1] == '\'')) {
+                s = memchr(s + 2, s[1], (size_t)(end - s) - 2);
+                if (!s)
+                    return NULL;
+            }
+        } else if (gap) {
+            ++*attributes;
+            gap = false;
+        }
+    }
+    return s < end ? s : NULL;
+}
+
 /* One tag, at the character behind its `<`; where to go on. */
-static const char *scan_tag(struct scan *scan, char *s)
+static const char *scan_tag(struct scan *scan, const char *s)
 {
     bool closing = *s == '/';
-    char *name = s + closing;
-    const char *stop = name_end(name, scan->end);
+    const char *name = s + closing, *stop = name_end(name, scan->end);
     size_t len = (size_t)(stop - name);
     if (len == 0 || !((*name | 0x20) >= 'a' && (*name | 0x20) <= 'z'))
         return s;
-    /* A frameset replaces a body, which gumbo then frees, and that recurses. */
-    if (len == 8 && strncasecmp(name, "frameset", 8) == 0)
-        memcpy(name, "frameseX", 8);
+    uint64_t attributes;
+    const char *close = tag_end(stop, scan->end, &attributes);
     GumboTag tag = gumbo_tagn_enum(name, (unsigned)len);
     bool foreign = scan->open[GUMBO_TAG_SVG] + scan->open[GUMBO_TAG_MATH] > 0;
-    if (closes_itself(tag) && !foreign)
-        return stop;
+    scan->work += attributes * attributes / 2; /* each is compared with the others */
+    if (!close)
+        return scan->end;
+    if (foreign ? close[-1] == '/' : closes_itself(tag))
+        return close;
     if (closing) {
         if (scan->open[tag] > 0) {
             scan->open[tag]--;
             scan->depth--;
         }
-        return stop;
-    }
-    const char *close = memchr(stop, '>', (size_t)(scan->end - stop));
-    if (foreign && close && close[-1] == '/')
         return close;
+    }
     if (has_raw_text(tag) && !foreign)
-        return close ? skip_raw(close, scan->end, name, len) : scan->end;
+        return skip_raw(close, scan->end, name, len);
     scan->open[tag]++;
     scan->depth++;
-    return stop;
+    return close;
 }
 
-/* How many elements gumbo would look at, roughly: at each tag those that are open. What
- * is not counted here meets the limits of the process. */
-static uint64_t work_of(char *data, size_t len)
+/* How many elements and attributes gumbo would look at, roughly: at each tag the elements
+ * that are open. What is not counted here meets the limits of the process. */
+static uint64_t work_of(const char *data, size_t len)
 {
     struct scan scan = {.end = data + len};
-    char *s = data;
+    const char *s = data;
     while (s < scan.end && (s = memchr(s, '<', (size_t)(scan.end - s)))) {
         size_t left = (size_t)(scan.end - ++s);
         if (left >= 3 && memcmp(s, "!--", 3) == 0) {
@@ -189,11 +215,21 @@ static uint64_t work_of(char *data, size_t len)
             if (!s)
                 break;
         } else if (left > 0) {
-            s += scan_tag(&scan, s) - s;
+            s = scan_tag(&scan, s);
             scan.work += scan.depth;
         }
     }
     return scan.work;
+}
+
+/* A frameset replaces the body, which gumbo then frees, and that recurses. So there is
+ * none: it is renamed. */
+static void rename_framesets(char *data, size_t len)
+{
+    const char *end = data + len;
+    for (char *s = data; (s = memchr(s, '<', (size_t)(end - s))); s++)
+        if (end - s > 9 && strncasecmp(s + 1, "frameset", 8) == 0)
+            s[8] = 'X';
 }
 
 /* ---- */
@@ -219,7 +255,9 @@ int html_parse(struct html_tree *tree, const struct html_host *host,
     *tree = (struct html_tree){.host = host};
     if (work_of(input->data, input->len) > HTML_WORK_MAX)
         return host->host->diag->fail(err, MCPLUG_ETOOBIG,
-                                      "the elements of the HTML are nested too deeply");
+                                      "the elements of the HTML are nested too deeply, "
+                                      "or have too many attributes");
+    rename_framesets(input->data, input->len);
     GumboOptions options = kGumboDefaultOptions;
     options.allocator = allocate;
     options.deallocator = deallocate;

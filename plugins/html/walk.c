@@ -544,12 +544,13 @@ int html_walk(const struct html_tree *tree, struct plain_text *out, char *title,
     const struct mcplug_diag *diag = h->host->diag;
     struct plain_text empty = {.mem = h->host->mem, .max = out->max};
     struct plain_text records = {.mem = h->host->mem, .max = SIZE_MAX / 4};
+    struct plain_text cells = {.mem = h->host->mem, .max = HTML_CELLS_MAX};
     struct walk w = {.host = h,
                      .frames = records,
                      .main = {.out = *out},
                      .cell = {.out = empty, .inline_only = true},
                      .tables = {.found = records},
-                     .table = {.text = empty, .cells = records, .headed = true}};
+                     .table = {.text = empty, .cells = cells, .headed = true}};
     struct frame root = {.node = tree->root};
     bool cancelled = false;
 

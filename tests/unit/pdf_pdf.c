@@ -187,7 +187,9 @@ START_TEST(fonts_that_need_files_do_no_harm_without_them)
                                            {"90ms-RKSJ-H", "Japan1"},
                                            {"Identity-H", "Korea1"},
                                            {"nothing", "nothing"}};
-    struct rlimit none = {0, 0};
+    struct rlimit before, none;
+    getrlimit(RLIMIT_NOFILE, &before);
+    none = (struct rlimit){0, before.rlim_max};
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
     ck_assert_int_eq(dup(0), -1);
     for (size_t i = 0; i < sizeof fonts / sizeof *fonts; i++) {
@@ -201,6 +203,7 @@ START_TEST(fonts_that_need_files_do_no_harm_without_them)
         size_t n = make((const char *const[]){"<b0a1b0a2> Tj", "(x) Tj", NULL}, "", font);
         ck_assert_ptr_nonnull(strstr(text_of(n, NULL), "--- page 2 of 2 ---\n"));
     }
+    setrlimit(RLIMIT_NOFILE, &before);
 }
 END_TEST
 
