@@ -45,6 +45,7 @@ unit_tests = \
 	tests/unit/cli_key_value \
 	tests/unit/cli_loop \
 	tests/unit/cli_out \
+	tests/unit/cli_screen \
 	tests/unit/cli_skill \
 	tests/unit/cli_toml \
 	tests/unit/cli_tree \

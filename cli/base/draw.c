@@ -19,7 +19,7 @@ static void on_text(void *arg, mcplug_call *call, const mcplug_converted *conver
 {
     struct cli_draw *d = arg;
 
-    d->call = NULL;
+    *d->call = NULL;
     d->done(d->arg, call, converted, why);
 }
 
@@ -32,6 +32,9 @@ static int start_text(struct cli_draw *d, const char *data, size_t len,
                                        .want = CLI_TERMINAL_TEXT};
     struct mp_str settings;
 
+    if (d->asks)
+        cli_screen_ask(&d->screen);
+    d->asks = false;
     mp_str_init(&settings, SETTINGS_MAX);
     mp_str_addc(&settings, '{');
     cli_screen_settings(&d->screen, &settings);
@@ -39,12 +42,12 @@ static int start_text(struct cli_draw *d, const char *data, size_t len,
     mp_str_adds(&settings, d->settings ? d->settings : "");
     mp_str_addc(&settings, '}');
     o.settings = settings.data;
-    d->call =
+    *d->call =
         settings.failed ? NULL : mcplug_convert(d->host, data, len, &o, on_text, d, err);
     if (settings.failed)
         mp_fail(err, MCPLUG_ETOOBIG, "the settings are too long");
     mp_str_clear(&settings);
-    return d->call ? MCPLUG_OK : err->code;
+    return *d->call ? MCPLUG_OK : err->code;
 }
 
 static void on_pixels(void *arg, mcplug_call *call, const mcplug_converted *converted,
@@ -55,7 +58,7 @@ static void on_pixels(void *arg, mcplug_call *call, const mcplug_converted *conv
     size_t len = 0;
     const char *data = converted ? mcplug_converted_data(converted, &len) : NULL;
 
-    d->call = NULL;
+    *d->call = NULL;
     if (!converted)
         d->done(d->arg, call, NULL, why);
     else if (start_text(d, data, len, &err) != MCPLUG_OK)
@@ -76,6 +79,6 @@ int cli_draw_start(struct cli_draw *d, const void *data, size_t len, const char 
 
     if (mime && strcmp(mime, CLI_PIXELS) == 0)
         return start_text(d, data, len, err);
-    d->call = mcplug_convert(d->host, data, len, &o, on_pixels, d, err);
-    return d->call ? MCPLUG_OK : err->code;
+    *d->call = mcplug_convert(d->host, data, len, &o, on_pixels, d, err);
+    return *d->call ? MCPLUG_OK : err->code;
 }

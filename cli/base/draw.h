@@ -18,7 +18,8 @@ struct cli_draw {
     uint32_t max_side;       /* of the pixels; 0: as the screen says */
     mcplug_convert_fn *done; /* as that of mcplug_convert(), once */
     void *arg;
-    mcplug_call *call; /* under way, for mcplug_cancel(); NULL: none */
+    mcplug_call **call; /* where the one under way is noted, for mcplug_cancel() */
+    bool asks;          /* ask the terminal, once there are pixels for it */
 };
 
 /* `mime` NULL: as the bytes say, which are copied. `d` stays until `done` was called.

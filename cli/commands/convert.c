@@ -38,13 +38,14 @@ struct job {
     struct mp_str content;  /* of the file */
     const char *mime;       /* what it is */
     const char *want;       /* a type; NULL: the same */
-    bool draws;             /* it is wanted as text for this terminal */
+    bool draws;             /* an image is wanted as text for a terminal */
+    bool has_format;        /* of which kind, --set says */
     struct mp_str settings; /* members of a JSON object; empty: none */
     struct cli_save save;
     struct cli_loop loop;
     struct cli_progress progress;
     struct cli_draw draw;
-    mcplug_call *call; /* under way, unless that is draw.call; NULL: none */
+    mcplug_call *call; /* under way; NULL: none */
     const mcplug_converted *converted;
     bool ended;
     int code;
@@ -252,6 +253,7 @@ static int read_settings(struct job *job)
         char *name = mp_strndup(set->items[i], (size_t)(equals - set->items[i]));
         bool ours =
             name && job->draws && cli_screen_set(&job->draw.screen, name, equals + 1);
+        job->has_format = job->has_format || (ours && strcmp(name, "format") == 0);
         if (name && !ours) {
             mp_str_adds(&job->settings, job->settings.len ? "," : "");
             mp_str_add_json(&job->settings, name, strlen(name));
@@ -338,6 +340,8 @@ static int start(struct job *job, struct mcplug_error *err)
         job->draw.settings = job->settings.data;
         job->draw.timeout_ms = o.timeout_ms;
         job->draw.max_side = side;
+        job->draw.call = &job->call;
+        job->draw.asks = is_for_terminal(job) && !job->has_format;
         job->draw.done = on_converted;
         job->draw.arg = job;
         return cli_draw_start(&job->draw, job->content.data, job->content.len, job->mime,
@@ -366,11 +370,10 @@ static void on_log(void *arg, int level, const char *source, const char *text)
 static void on_stop(void *arg, int number)
 {
     struct job *job = arg;
-    mcplug_call *call = job->draws ? job->draw.call : job->call;
     (void)number;
 
-    if (call)
-        mcplug_cancel(call); /* its end ends us */
+    if (job->call)
+        mcplug_cancel(job->call); /* its end ends us */
 }
 
 static void on_woken(void *arg, short revents)
