@@ -240,6 +240,7 @@ test_modules = \
 	tests/modules/converts.c \
 	tests/modules/locate.c \
 	tests/modules/needs.c \
+	tests/modules/painter.c \
 	tests/modules/probes.c \
 	tests/modules/shrink.c \
 	tests/modules/trial.c \
@@ -317,8 +318,8 @@ tests_config_mcplug_SOURCES = cli/main.c tests/config/installed.c
 tests_config_mcplug_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_config_mcplug_LDADD = libmcplug-cli.la libmcplug-core.la
 
-# Every command in every way to fail; what is asked at a terminal.
-cli_tests = tests/cli/failures tests/cli/questions
+# Every command in every way to fail; images on a terminal; what is asked at one.
+cli_tests = tests/cli/failures tests/cli/pictures tests/cli/questions
 
 # A server with skills, some of them wrong.
 check_PROGRAMS += tests/cli/skills_server

@@ -136,6 +136,7 @@ struct cli_args {                      /* all strings belong to argv */
     bool structured;                    /* call: print structured content */
     bool table;                         /* call, read: print rows as a table */
     bool raw;                           /* call, read, skill: add no newline */
+    bool no_images;                     /* call, read: draw none */
     const char *output;                 /* call, read, skill: where to save */
     bool force;                         /* .. over what is there */
     bool for_model;                     /* call: as a model gets it */

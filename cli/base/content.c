@@ -5,6 +5,7 @@
 #include "json/scan.h"
 #include "cli/base/message.h"
 #include "cli/base/oneshot.h"
+#include "cli/base/pictures.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -180,6 +181,7 @@ int cli_content_block(const struct cli_doc *doc, const struct mcplug_block *bloc
     cli_out_text_end(out);
     if (block->kind != MCPLUG_BLOCK_TEXT)
         cli_out_s(out, "\n");
+    cli_pictures_put(doc->pictures, block, out);
     return r;
 }
 

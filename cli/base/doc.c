@@ -10,6 +10,7 @@ void cli_doc_init(struct cli_doc *doc, const mcplug_result *result)
     doc->result = result;
     doc->json = mcplug_result_json(result, &doc->len);
     doc->raw = false;
+    doc->pictures = NULL;
 }
 
 mp_view cli_doc_view(const struct cli_doc *doc)

@@ -11,11 +11,14 @@
 
 #include <jansson.h>
 
+struct cli_pictures;
+
 struct cli_doc {
     const mcplug_result *result; /* NULL: a text without long strings */
     const char *json;
     size_t len;
     bool raw; /* people want it as it came: nothing is laid out for them */
+    const struct cli_pictures *pictures; /* drawings of its images; NULL: none */
 };
 
 void cli_doc_init(struct cli_doc *doc, const mcplug_result *result);

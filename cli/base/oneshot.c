@@ -143,7 +143,8 @@ static void on_state(void *arg, mcplug_server *server, enum mcplug_state state,
     if (!why || !link->connected || link->dropped)
         return;
     link->dropped = true;
-    cli_oneshot_fail(link, why, NULL);
+    if (!link->answered)
+        cli_oneshot_fail(link, why, NULL);
 }
 
 static void put_question(struct cli_oneshot *link, mcplug_input *input,

@@ -49,6 +49,7 @@ struct cli_oneshot {
     } wishes[4];
 
     bool connected, dropped, finished, closed;
+    bool answered; /* the result is there: what becomes of the server no longer counts */
     int exit_code;
     struct cli_loop loop; /* ends once the server is being closed */
     char told[512];       /* the failure that was told; "": none */

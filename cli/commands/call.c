@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "cli/base/content.h"
 #include "cli/base/failure.h"
+#include "cli/base/pictures.h"
 #include "cli/base/save.h"
 #include "cli/base/table.h"
 #include "cli/base/tree.h"
@@ -215,6 +216,15 @@ static void render(struct cli_oneshot *link, struct job *job, const struct cli_d
         cli_oneshot_fail(link, &err, NULL);
 }
 
+static void put_result(struct cli_oneshot *link, void *arg, const struct cli_doc *doc)
+{
+    mp_view part = {0};
+    enum mcplug_answer answer = mcplug_result_answer(doc->result, &part);
+    (void)arg;
+
+    cli_oneshot_done(link, put_people(doc, answer, part, link), CLI_OK);
+}
+
 static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc *doc)
 {
     struct job *job = arg;
@@ -246,9 +256,11 @@ static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc 
     }
     if (cli_oneshot_put_json(link, doc, code))
         return;
-    int r = code == CLI_OK ? put_people(doc, answer, part, link)
-                           : put_tool_error(doc, job->tool);
-    cli_oneshot_done(link, r, code);
+    if (code != CLI_OK)
+        cli_oneshot_done(link, put_tool_error(doc, job->tool), code);
+    else if (answer != MCPLUG_ANSWER_BLOCKS ||
+             !cli_pictures_draw(link, doc, part, put_result))
+        put_result(link, job, doc);
 }
 
 /* ---- the call ---- */
@@ -419,6 +431,7 @@ static const struct cli_option options[] = {
     {"raw", 0, CLI_FLAG, NULL,
      "add no newline to text that ends without one; a terminal gets it anyway",
      .at = offsetof(struct cli_args, raw)},
+    CLI_IMAGES_OPTION,
     {"structured", 0, CLI_FLAG, NULL,
      "print the result's structured content, which is JSON, in place of its text",
      .at = offsetof(struct cli_args, structured)},
@@ -442,7 +455,8 @@ const struct cli_command cli_cmd_call = {
         "a value that begins with @. The tool may also be given as mcp__SERVER__TOOL, "
         "the name that models use.\n\n"
         "Text is printed unchanged, with a newline added if it ends without one; images "
-        "and other data are replaced by a note, and saved with -o. With "
+        "and other data are replaced by a note, and saved with -o. A terminal shows "
+        "images below their notes, if the modules image and chafa are there. With "
         "--json, the result is printed as the server sent it. If the tool reports an "
         "error, the exit code is 1 and its message is printed on standard error.",
     .hint = "tools",

@@ -5,6 +5,7 @@
 #include "cli/base/content.h"
 #include "cli/base/oneshot.h"
 #include "cli/base/message.h"
+#include "cli/base/pictures.h"
 #include "cli/base/save.h"
 #include "cli/base/table.h"
 
@@ -78,10 +79,12 @@ static bool can_put(struct cli_oneshot *link, mp_view parts)
     return false;
 }
 
-static void print(struct cli_oneshot *link, const struct cli_doc *doc, mp_view parts)
+static void print(struct cli_oneshot *link, void *arg, const struct cli_doc *doc)
 {
     struct cli_out *out = &link->cli->out;
+    mp_view parts = mp_view_get(cli_doc_view(doc), "contents");
     struct cli_seen seen = {0};
+    (void)arg;
 
     if (!can_put(link, parts))
         return;
@@ -109,8 +112,9 @@ static void on_result(struct cli_oneshot *link, void *arg, const struct cli_doc 
         return;
     if (save->to)
         cli_save_done(link, doc, cli_save_blocks(save, link->cli, doc, parts));
-    else if (!cli_oneshot_put_json(link, doc, CLI_OK))
-        print(link, doc, parts);
+    else if (!cli_oneshot_put_json(link, doc, CLI_OK) &&
+             !cli_pictures_draw(link, doc, parts, print))
+        print(link, arg, doc);
 }
 
 static void on_ready(struct cli_oneshot *link, void *arg)
@@ -147,6 +151,7 @@ static const struct cli_option options[] = {
     {"raw", 0, CLI_FLAG, NULL,
      "add no newline to text that ends without one; a terminal gets it anyway",
      .at = offsetof(struct cli_args, raw)},
+    CLI_IMAGES_OPTION,
     CLI_TABLE_OPTION,
     {.name = NULL},
 };
@@ -157,7 +162,8 @@ const struct cli_command cli_cmd_read = {
     .summary = "Read a resource.",
     .details = "Text and data are written byte for byte; on standard output, a newline "
                "is added to a text that ends without one. On a terminal, text is escaped "
-               "and data is replaced by a note; -o saves it.",
+               "and data is replaced by a note; -o saves it. Images are shown below the "
+               "note, if the modules image and chafa are there.",
     .hint = "resources",
     .options = options,
     .flags = CLI_SERVER | CLI_REQUEST,
