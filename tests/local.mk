@@ -36,6 +36,7 @@ unit_tests = \
 	tests/unit/base_text \
 	tests/unit/check_contract \
 	tests/unit/cli_args \
+	tests/unit/cli_drawing \
 	tests/unit/cli_failure \
 	tests/unit/cli_import \
 	tests/unit/cli_import_entry \

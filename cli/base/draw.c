@@ -1,6 +1,7 @@
 #include "cli/base/draw.h"
 
 #include "base/error.h"
+#include "cli/base/drawing.h"
 
 #include <string.h>
 
@@ -17,9 +18,18 @@ static uint32_t side(const struct cli_draw *d, uint32_t cells, uint32_t cell)
 static void on_text(void *arg, mcplug_call *call, const mcplug_converted *converted,
                     const struct mcplug_error *why)
 {
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct cli_draw *d = arg;
+    size_t len = 0;
+    const char *text = converted ? mcplug_converted_data(converted, &len) : NULL;
 
     *d->call = NULL;
+    if (converted && (strcmp(mcplug_converted_mime(converted), CLI_TERMINAL_TEXT) != 0 ||
+                      !cli_drawing_is_one(text, len))) {
+        mp_fail(&err, MCPLUG_EIO, "what the converter drew is not only an image");
+        converted = NULL;
+        why = &err;
+    }
     d->done(d->arg, call, converted, why);
 }
 

@@ -16,7 +16,8 @@ struct cli_draw {
     const char *settings;    /* more of them, as members of a JSON object; NULL: none */
     uint32_t timeout_ms;     /* of each of the two conversions; 0: as mcplug_convert() */
     uint32_t max_side;       /* of the pixels; 0: as the screen says */
-    mcplug_convert_fn *done; /* as that of mcplug_convert(), once */
+    mcplug_convert_fn *done; /* as that of mcplug_convert(), once; the text that it gets
+                                is an image and does nothing else to a terminal */
     void *arg;
     mcplug_call **call; /* where the one under way is noted, for mcplug_cancel() */
     bool asks;          /* ask the terminal, once there are pixels for it */

@@ -80,7 +80,7 @@ static void on_drawn(void *arg, mcplug_call *call, const mcplug_converted *conve
         pictures_free(p);
         return;
     }
-    if (converted && strcmp(mcplug_converted_mime(converted), CLI_TERMINAL_TEXT) == 0)
+    if (converted)
         p->list[p->n - 1].text = mcplug_converted_ref(converted);
     p->stopped = why && (why->code == MCPLUG_ENOTSUP || why->code == MCPLUG_EIO ||
                          why->code == MCPLUG_ETIMEDOUT || why->code == MCPLUG_ENOMEM);

@@ -459,19 +459,17 @@ static int save(struct job *job, struct mp_str *path)
     return code;
 }
 
-/* Controls of a terminal reach one only if somebody asked for them. */
+/* Controls of a terminal reach one only as a drawing. */
 static int print(const struct job *job)
 {
     const char *mime = mcplug_converted_mime(job->converted);
     struct cli_out *out = &job->cli->out;
-    bool controls = job->want && is_type(job->want, CLI_TERMINAL_TEXT) &&
-                    is_type(mime, CLI_TERMINAL_TEXT);
     size_t len;
     const char *data = mcplug_converted_data(job->converted, &len);
 
     if (!is_text(mime) && out->terminal)
         return refuse_data(mime);
-    if (!is_text(mime) || controls) {
+    if (!is_text(mime) || job->draws) {
         cli_content_bytes(out, data, len);
     } else {
         cli_doc_text_sink(out, data, len);

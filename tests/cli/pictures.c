@@ -319,6 +319,16 @@ START_TEST(a_broken_image_is_a_note)
 }
 END_TEST
 
+START_TEST(a_drawing_that_controls_the_terminal_is_not_printed)
+{
+    setenv("TERM", "dumb", 1);
+    call("--no-progress", "title");
+    expect("[image/png, 38 bytes]");
+    ck_assert_int_eq(finish(), 0);
+    ck_assert_uint_eq(count("title"), 0);
+}
+END_TEST
+
 START_TEST(without_a_module_an_image_is_a_note)
 {
     ck_assert_int_eq(unlink("modules/painter.so"), 0);
@@ -462,6 +472,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(t, nothing_is_drawn_with_some_options, 0,
                         sizeof options / sizeof *options);
     tcase_add_test(t, a_broken_image_is_a_note);
+    tcase_add_test(t, a_drawing_that_controls_the_terminal_is_not_printed);
     tcase_add_test(t, without_a_module_an_image_is_a_note);
     tcase_add_test(t, a_server_that_leaves_after_its_answer_does_not_matter);
     tcase_add_test(t, what_was_typed_before_stays_and_nothing_is_asked);

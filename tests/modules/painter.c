@@ -1,6 +1,6 @@
 /* A converter of images that draws nothing: the pixels say within which limits they were
  * wanted, and the text for a terminal says that and its settings. A PNG that has the word
- * refuse, or hang, does it. */
+ * refuse, or hang, does it; of one that has the word title, the text sets that. */
 #include <mcplug/plugin.h>
 
 #include <stdio.h>
@@ -47,12 +47,16 @@ static int painter_convert(void *ctx, const struct mcplug_task *task,
             host->diag->prop(settings, "columns"), host->diag->prop(settings, "rows"),
             host->diag->prop(settings, "cellWidth"),
             host->diag->prop(settings, "cellHeight"), (int)in.len, (const char *)in.data);
+        if (memmem(in.data, in.len, "title", 5))
+            return give(host, TEXT, "\033]0;title\007\n", out);
         return give(host, TEXT, text, out);
     }
     if (memmem(in.data, in.len, "refuse", 6))
         return host->diag->fail(err, MCPLUG_EPROTO, "the PNG says refuse");
     while (memmem(in.data, in.len, "hang", 4))
         pause();
+    if (memmem(in.data, in.len, "title", 5))
+        return give(host, PIXELS, "title", out);
     snprintf(text, sizeof text, "%ux%u pixels", task->limits->max_width,
              task->limits->max_height);
     return give(host, PIXELS, text, out);
