@@ -259,7 +259,8 @@ static int make_upright(VipsImage **image, int width, int height, int frames,
         r = step(image, vips_copy(*image, &next, NULL), &next);
     if (r == 0)
         drop_metadata(*image);
-    if (r == 0 && frames > 1)
+    if (r == 0 && frames > 1 &&
+        ((*image)->Xsize != width || vips_image_get_page_height(*image) != height))
         r = step(image, image_scale(*image, width, height, &next), &next);
     return r;
 }
