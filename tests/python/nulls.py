@@ -46,6 +46,7 @@ OPTIONAL_IN = {
     "mcplug_entry_find_tool": {"tools"},  # a list without items
     "mcplug_rendering_text": {"len"},
     "mcplug_rendering_json": {"len"},
+    "mcplug_converted_data": {"len"},
     "mcplug_stored_each": {"dir"},
     "mcplug_stored_read": {"dir", "size"},
     "mcplug_stored_select": {"dir", "count"},
@@ -73,7 +74,8 @@ WITHOUT_ALL = {"mcplug_run", "mcplug_timeout", "mcplug_result_spill",
                "mcplug_result_write_string",
                "mcplug_block_write", "mcplug_entry_add", "mcplug_entry_remove",
                "mcplug_entry_disable", "mcplug_entry_enable", "mcplug_stored_read",
-               "mcplug_stored_select", "mcplug_stored_search", "mcplug_stored_remove"}
+               "mcplug_stored_select", "mcplug_stored_search", "mcplug_stored_remove",
+               "mcplug_convert", "mcplug_convert_wait"}
 # What a child of fork() may do: these look at memory alone.
 FORKED = {"mcplug_free", "mcplug_server_name", "mcplug_modules_new", "mcplug_listen",
           "mcplug_unlisten", "mcplug_activity_concerns", "mcplug_activity_text"}
@@ -198,6 +200,16 @@ class World:
         out = ctypes.c_void_p()
         check(M.mcplug_render_wait, self.get("host"), self.get("result"), None,
               ctypes.byref(out))
+        return out.value
+
+    def converted(self):
+        out = ctypes.c_void_p()
+        where = ctypes.create_string_buffer(os.environb[b"MCPLUG_TEST_MODULES"])
+        dirs = (ctypes.c_void_p * 2)(ctypes.addressof(where), None)
+        host = check(M.mcplug_new, ctypes.byref(M.struct("mcplug_options")(plugin_dirs=dirs)))
+        options = M.struct("mcplug_convert_options")(mime=b"x-test/trial", want=b"text/plain")
+        check(M.mcplug_convert_wait, host, b"x", 1, ctypes.byref(options), ctypes.byref(out))
+        M.mcplug_free(host)
         return out.value
 
     def config(self):

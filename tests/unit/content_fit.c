@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "content/content.h"
 #include "convert/convert.h"
+#include "plugin_modules.h"
 #include "rpc/message.h"
 
 #include <check.h>
@@ -52,10 +53,12 @@ static void setup(void)
     catalogue = NULL;
     converters = NULL;
     got = NULL;
-    use(getenv("MCPLUG_TEST_MODULES"), NULL);
+    own_dir_make();
+    place("shrink.so", "shrink.so");
+    use(own_dir, NULL);
 }
 
-static int remove_one(void *arg, const struct mcplug_stored *one)
+static int remove_stored(void *arg, const struct mcplug_stored *one)
 {
     (void)arg;
     return unlink(one->path) == 0;
@@ -64,12 +67,13 @@ static int remove_one(void *arg, const struct mcplug_stored *one)
 static void teardown(void)
 {
     mcplug_rendering_unref(got);
-    mcplug_stored_each(dir, remove_one, NULL, NULL);
+    mcplug_stored_each(dir, remove_stored, NULL, NULL);
     rmdir(dir);
     mp_store_free(store);
     mp_converters_free(converters);
     mp_catalogue_free(catalogue);
     mp_loop_free(loop);
+    own_dir_remove();
     ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
 }
 
@@ -170,11 +174,11 @@ END_TEST
 
 START_TEST(the_side_is_a_setting)
 {
-    use(getenv("MCPLUG_TEST_MODULES"), "{\"image\": {\"maxSide\": 4000}}");
+    use(own_dir, "{\"image\": {\"maxSide\": 4000}}");
     assert_image(part_of("image/png", 4000, 10, "crash", 0), 4000);
-    use(getenv("MCPLUG_TEST_MODULES"), "{\"image\": {\"maxSide\": 0}}");
+    use(own_dir, "{\"image\": {\"maxSide\": 0}}");
     assert_image(part_of("image/png", 60000, 10, "crash", 0), 60000);
-    use(getenv("MCPLUG_TEST_MODULES"), "{\"image\": {\"maxSide\": 500}}");
+    use(own_dir, "{\"image\": {\"maxSide\": 500}}");
     assert_image(part_of("image/png", 600, 10, "", 0), 500);
 }
 END_TEST
@@ -291,8 +295,11 @@ START_TEST(an_image_that_has_its_tokens_left_stays_as_it_is)
 }
 END_TEST
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (!modules_find(argc, argv))
+        return TEST_SKIP;
+
     Suite *s = suite_create("content_fit");
     TCase *t = tcase_create("fit");
 

@@ -5,6 +5,7 @@
 #include "api/host.h"
 #include "base/mem.h"
 #include "convert/pool.h"
+#include "plugin_modules.h"
 #include "quick.h"
 #include "sanitized.h"
 
@@ -29,7 +30,7 @@ static struct mcplug_convert_options options;
 
 static void make_host(void)
 {
-    const char *dirs[] = {getenv("MCPLUG_TEST_MODULES"), NULL};
+    const char *dirs[] = {own_dir, NULL};
     struct mcplug_options o = {
         .struct_size = sizeof o, .plugin_dirs = dirs, .converters = settings};
 
@@ -44,6 +45,8 @@ static void setup(void)
         .struct_size = sizeof options, .mime = "x-test/trial", .want = "text/plain"};
     settings = NULL;
     got = NULL;
+    own_dir_make();
+    place("trial.so", "trial.so");
     make_host();
 }
 
@@ -52,6 +55,7 @@ static void teardown(void)
     mcplug_converted_unref(got);
     got = NULL;
     mcplug_free(host);
+    own_dir_remove();
     /* Nothing is left behind. */
     ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
 }
@@ -451,7 +455,7 @@ END_TEST
 
 START_TEST(without_the_helper_the_reason_is_given)
 {
-    const char *dirs[] = {getenv("MCPLUG_TEST_MODULES"), NULL};
+    const char *dirs[] = {own_dir, NULL};
     struct mcplug_options o = {
         .struct_size = sizeof o, .plugin_dirs = dirs, .helper_dir = "/nowhere"};
 
@@ -461,8 +465,11 @@ START_TEST(without_the_helper_the_reason_is_given)
 }
 END_TEST
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (!modules_find(argc, argv))
+        return TEST_SKIP;
+
     Suite *s = suite_create("convert_convert");
     TCase *tc = tcase_create("convert");
 
