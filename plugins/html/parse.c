@@ -175,10 +175,11 @@ static const char *tag_end(const char *s, const char *end, uint64_t *attributes)
 static const char *scan_tag(struct scan *scan, const char *s)
 {
     bool closing = *s == '/';
-    const char *name = s + closing, *stop = name_end(name, scan->end);
-    size_t len = (size_t)(stop - name);
-    if (len == 0 || !((*name | 0x20) >= 'a' && (*name | 0x20) <= 'z'))
+    const char *name = s + closing;
+    if (name == scan->end || !((*name | 0x20) >= 'a' && (*name | 0x20) <= 'z'))
         return s;
+    const char *stop = name_end(name, scan->end);
+    size_t len = (size_t)(stop - name);
     uint64_t attributes;
     const char *close = tag_end(stop, scan->end, &attributes);
     GumboTag tag = gumbo_tagn_enum(name, (unsigned)len);

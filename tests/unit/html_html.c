@@ -353,6 +353,29 @@ START_TEST(elements_with_too_many_attributes_are_refused)
 }
 END_TEST
 
+static const char *repeated;
+
+static void convert_repeated(size_t n)
+{
+    char *html = times(repeated, n / strlen(repeated));
+    document_convert("text/html", html, strlen(html), 0, NULL, NULL);
+    free(html);
+}
+
+START_TEST(markup_that_goes_nowhere_takes_linear_time)
+{
+    static const char *const texts[] = {"<",     "</",     "<a",      "<!--",    "<a b='",
+                                        "&",     "<svg/",  "<script", "<title>", "<?",
+                                        "<p x=", "<table", "]]>",     "<br>",    "<td>"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        repeated = texts[i];
+        double factor = grows_by(convert_repeated, 100000);
+        ck_assert_msg(factor < 24, "%s: 8 times the input takes %.1f times as long",
+                      repeated, factor);
+    }
+}
+END_TEST
+
 START_TEST(elements_so_deep_that_they_take_too_long_are_refused)
 {
     char *html = times("<div>", 100000);
@@ -432,6 +455,7 @@ int main(void)
     tcase_set_timeout(large, 120);
     tcase_add_test(large, the_fallback_of_the_limit_is_16_mib);
     tcase_add_test(large, deep_elements_do_not_need_a_deep_stack);
+    tcase_add_test(large, markup_that_goes_nowhere_takes_linear_time);
     tcase_add_test(large, elements_with_too_many_attributes_are_refused);
     tcase_add_test(large, elements_so_deep_that_they_take_too_long_are_refused);
     tcase_add_test(large, a_tree_above_the_limit_is_refused);
