@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/base/by_name.h"
 #include "cli/base/content.h"
 #include "cli/base/draw.h"
 #include "cli/base/entries.h"
@@ -136,24 +137,17 @@ static const char *type_of_bytes(const char *data, size_t len)
 
 static const char *type_of_name(const char *path)
 {
-    static const char *const types[][2] = {
-        {".html", "text/html"},
+    static const char *const others[][2] = {
         {".htm", "text/html"},
-        {".xhtml", "application/xhtml+xml"},
-        {".png", "image/png"},
-        {".jpg", "image/jpeg"},
         {".jpeg", "image/jpeg"},
-        {".gif", "image/gif"},
-        {".webp", "image/webp"},
         {".pam", CLI_PIXELS},
-        {".pdf", "application/pdf"},
     };
     const char *extension = mp_name_extension(path);
 
-    for (size_t i = 0; i < MP_COUNT(types); i++)
-        if (strcasecmp(extension, types[i][0]) == 0)
-            return types[i][1];
-    return NULL;
+    for (size_t i = 0; i < MP_COUNT(others); i++)
+        if (strcasecmp(extension, others[i][0]) == 0)
+            return others[i][1];
+    return mp_extension_mime(extension);
 }
 
 static int find_type(struct job *job)
@@ -386,8 +380,10 @@ static void on_woken(void *arg, short revents)
 static int convert(struct job *job)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    mcplug *host = cli_host_new(job->cli, on_log, NULL, &err);
 
+    if (!cli_config(job->cli)) /* says what is wrong with settings of converters */
+        return CLI_BAD_CONFIG;
+    mcplug *host = cli_host_new(job->cli, on_log, NULL, &err);
     if (!host) {
         cli_error("%s", err.text);
         return err.code == MCPLUG_ECONFIG ? CLI_BAD_CONFIG : CLI_INTERNAL;

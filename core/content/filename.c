@@ -307,3 +307,12 @@ const char *mp_mime_extension(const char *mime, size_t len)
         return ".zip";
     return len > 5 && is_same(mime, "text/", 5) ? ".txt" : ".bin";
 }
+
+const char *mp_extension_mime(const char *extension)
+{
+    for (size_t i = 0; i < MP_COUNT(types); i++)
+        if (strlen(types[i].extension) == strlen(extension) &&
+            is_same(types[i].extension, extension, strlen(extension)))
+            return types[i].mime;
+    return NULL;
+}

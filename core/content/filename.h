@@ -28,5 +28,7 @@ MP_SHARED const char *mp_name_extension(const char *name);
 /* ".png" for image/png; parameters and case are ignored. ".txt" for text that is not
  * known, ".bin" for all else. */
 MP_SHARED const char *mp_mime_extension(const char *mime, size_t len);
+/* The other way, "image/png" for ".png", the first of several; NULL: it is not known. */
+MP_SHARED const char *mp_extension_mime(const char *extension);
 
 #endif

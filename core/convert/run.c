@@ -209,7 +209,7 @@ static int give(const struct mp_run *run, const struct mcplug_content *result, i
         body = mp_buf_bytes(result->body);
     *size = result->body ? body.len : result->size;
     if (*size > most)
-        return mp_fail(err, MCPLUG_EPROTO,
+        return mp_fail(err, MCPLUG_ETOOBIG,
                        "the converter gave %llu bytes, more than the %llu allowed",
                        (unsigned long long)*size, (unsigned long long)most);
     return result->body ? write_all(out, body.data, body.len, 0, err)

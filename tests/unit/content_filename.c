@@ -171,6 +171,11 @@ START_TEST(an_extension_follows_from_a_media_type)
     extension("text/", ".bin");
     extension(";", ".bin");
     extension("", ".bin");
+    ck_assert_str_eq(mp_extension_mime(".PNG"), "image/png");
+    ck_assert_str_eq(mp_extension_mime(".jpg"), "image/jpeg");
+    ck_assert_str_eq(mp_extension_mime(".xhtml"), "application/xhtml+xml");
+    ck_assert_ptr_null(mp_extension_mime(".unheard-of"));
+    ck_assert_ptr_null(mp_extension_mime(""));
     ck_assert_str_eq(mp_mime_extension(NULL, 0), ".bin");
     ck_assert_str_eq(mp_mime_extension("image/png\0", 10), ".bin");
 }

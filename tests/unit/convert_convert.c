@@ -198,7 +198,7 @@ END_TEST
 START_TEST(limits_are_the_hosts_to_keep)
 {
     options.max_bytes = 1000;
-    assert_fails("large", MCPLUG_EPROTO, "more than the 1000 allowed");
+    assert_fails("large", MCPLUG_ETOOBIG, "more than the 1000 allowed");
     options.max_bytes = 1 << 20;
     ck_assert_int_eq(convert("large"), MCPLUG_OK);
     size_t len;

@@ -3,7 +3,7 @@
 #include "nomem_kit.h"
 
 #include "convert/call.h"
-#include "plugin_modules.h"
+#include "plugin/catalogue.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -26,13 +26,11 @@ static size_t descriptors(void)
 
 static void setup(void)
 {
-    const char *dirs[] = {own_dir, NULL};
+    const char *dirs[] = {getenv("MCPLUG_TEST_MODULES"), NULL};
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct mp_catalogue_options o = {.dirs = dirs};
 
     fail_at = 0;
-    own_dir_make();
-    place("trial.so", "trial.so");
     unsetenv("MCPLUG_PLUGIN_PATH");
     loop = mp_loop_new(&err);
     o.loop = loop;
@@ -45,7 +43,6 @@ static void teardown(void)
     fail_at = 0;
     mp_catalogue_free(catalogue);
     mp_loop_free(loop);
-    own_dir_remove();
 }
 
 /* One life of all converters, in which one allocation or all from one on fail. Was that
@@ -106,11 +103,8 @@ START_TEST(a_conversion_without_memory_says_so)
 }
 END_TEST
 
-int main(int argc, char **argv)
+int main(void)
 {
-    if (!modules_find(argc, argv))
-        return TEST_SKIP;
-
     Suite *s = suite_create("convert_nomem");
     TCase *t = tcase_create("nomem");
 
