@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <vips/vector.h>
 
@@ -169,8 +170,9 @@ static int image_init(const struct mcplug_host *host, mcplug_self *self, void **
         vips_block_untrusted_set(TRUE);
         vips_concurrency_set(1);
         vips_cache_set_max(0);
-        /* It compiles code into files of the user's home. */
-        vips_vector_set_enabled(FALSE);
+        /* It scales faster, but compiles code into files of the user's home. The worker
+         * has none, so there it is a file of /tmp that is unlinked at once. */
+        vips_vector_set_enabled(!getenv("HOME"));
         r = warm_up(&job);
     } else {
         image_fail(&job, "it does not start");

@@ -1,5 +1,6 @@
 #!/bin/sh
-# images.sh BUILDDIR: the converter of images against sharp, in a table.
+# images.sh BUILDDIR: the converter of images against sharp, in a table. ROUNDS=3 takes the
+# best of three times.
 set -eu
 . "$(dirname "$0")/kit.sh"
 suite=images
