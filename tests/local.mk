@@ -673,6 +673,7 @@ AM_TESTS_ENVIRONMENT = \
 EXTRA_DIST += tests/python/events.py tests/python/mcplug.py tests/python/nulls.py tests/python/toolbox.py
 EXTRA_DIST += tests/cli/kit.sh tests/config/import tests/npm-install.sh tests/install/console.sh tests/install/pipe.c tests/install/stage.sh
 EXTRA_DIST += $(script_tests) $(fuzz_files) tests/lint/lint.sh tests/fuzz/run.sh \
+	tests/fuzz/converters.sh \
 	tests/valgrind.supp tests/evil/torture.sh
 
 # ---- the same under harder conditions ----------------------------------------
@@ -761,6 +762,13 @@ check-real: all $(real_tests) tests/real/vault bench/mcplug-results bench/result
 
 check-conformance: all tests/conformance/client
 	@$(AM_TESTS_ENVIRONMENT) $(top_srcdir)/tests/conformance/run $(abs_top_builddir)
+
+# Files for converters, through the worker: tests/fuzz/converters.sh.
+EXTRA_PROGRAMS += tests/fuzz/converters
+CLEANFILES += tests/fuzz/converters
+tests_fuzz_converters_CPPFLAGS = $(base_cppflags)
+tests_fuzz_converters_LDADD = libmcplug.la
+tests_fuzz_converters_LDFLAGS = -no-install
 
 fuzz_files = \
 	tests/fuzz/answer.dict \
