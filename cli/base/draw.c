@@ -6,7 +6,8 @@
 #include <string.h>
 
 #define SETTINGS_MAX ((size_t)1 << 16)
-#define SIDE_MAX 8192 /* pixels: more would be no better on any terminal */
+#define SIDE_MAX                                                                         \
+    4000 /* pixels: more than converters hand on, and than any terminal shows */
 
 static uint32_t side(const struct cli_draw *d, uint32_t cells, uint32_t cell)
 {

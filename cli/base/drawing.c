@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define FILE_HEAD "1337;File=inline=1;"
+#define BASE64 "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
 
 struct reader {
     const char *at, *end;
@@ -34,18 +35,17 @@ static bool take(struct reader *r, const char *text)
     return true;
 }
 
-/* Printable ASCII, and newlines where `lines`, up to the end of a string; of OSC that may
- * be BEL. */
-static bool take_string(struct reader *r, bool lines, bool bell)
+/* Printable ASCII, and newlines where `lines`, up to the end of a string. */
+static bool take_string(struct reader *r, bool lines)
 {
     while (r->at < r->end &&
            ((*r->at >= ' ' && *r->at <= '~') || (lines && *r->at == '\n')))
         r->at++;
-    return (bell && take(r, "\a")) || take(r, "\033\\");
+    return take(r, "\033\\");
 }
 
-/* `ESC _ G KEY=VALUE, .. ; DATA ESC \`: data comes with it (no t but d), and the terminal
- * is not asked for an answer (no i, no I, no a=q). */
+/* `ESC _ G KEY=VALUE, .. ; DATA ESC \`: data comes with it (no t but d), is shown and
+ * nothing else (no a but T), and the terminal is not asked for an answer (no i, no I). */
 static bool take_kitty(struct reader *r)
 {
     while (r->at < r->end && *r->at != ';' && *r->at != '\033') {
@@ -56,11 +56,33 @@ static bool take_kitty(struct reader *r)
         const char *value =
             skip(r, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-");
         ok = ok && r->at > value;
-        ok = ok && !(*key == 't' && *value != 'd') && !(*key == 'a' && *value == 'q');
+        ok = ok && !(*key == 't' && *value != 'd') && !(*key == 'a' && *value != 'T');
         if (!ok || (!take(r, ",") && r->at < r->end && *r->at != ';' && *r->at != '\033'))
             return false;
     }
-    return take_string(r, false, false);
+    return take_string(r, false);
+}
+
+/* What is behind FILE_HEAD: how large it is to be, and the data. */
+static bool take_file(struct reader *r)
+{
+    static const char *const keys[] = {
+        "width=", "height=", "preserveAspectRatio=", "size="};
+    bool more = true;
+
+    while (more) {
+        more = false;
+        for (size_t i = 0; i < sizeof keys / sizeof keys[0] && !more; i++)
+            more = take(r, keys[i]);
+        if (more)
+            skip(r, "0123456789px%auto");
+        if (more && !take(r, ";"))
+            break;
+    }
+    if (!take(r, ":"))
+        return false;
+    skip(r, BASE64);
+    return take(r, "\a") || take(r, "\033\\");
 }
 
 static bool take_sequence(struct reader *r)
@@ -73,9 +95,9 @@ static bool take_sequence(struct reader *r)
         return take_kitty(r);
     if (take(r, "P")) {
         skip(r, "0123456789;");
-        return take(r, "q") && take_string(r, true, false);
+        return take(r, "q") && take_string(r, true);
     }
-    return take(r, "]" FILE_HEAD) && take_string(r, false, true);
+    return take(r, "]" FILE_HEAD) && take_file(r);
 }
 
 bool cli_drawing_is_one(const char *text, size_t len)
