@@ -25,6 +25,7 @@
 #define MP_CONTENT_BLOCKS 4096       /* of one result; there may be more in its file */
 #define MP_CONTENT_MEMORY (16 << 20) /* of text, without a limit */
 #define MP_IMAGES_MAX (32u << 20)    /* bytes of all images of a result */
+#define MP_IMAGES_MS 40000           /* to convert all of them */
 #define MP_DATA_MAX (50 << 20)       /* bytes of a block that are saved */
 #define MP_DATA_FILES 64             /* blocks of one result of which that is done */
 
@@ -97,8 +98,9 @@ struct mp_make {
     size_t n, cap;
     bool has_more; /* blocks than are looked at */
     size_t n_images, n_user, n_files;
-    size_t image_bytes; /* of all of them */
-    uint64_t chars;     /* of all texts */
+    size_t image_bytes;     /* of all of them */
+    uint64_t convert_until; /* ms; 0: nothing was converted yet */
+    uint64_t chars;         /* of all texts */
     mcplug_rendering *content;
     struct mcplug_error *err;
 };

@@ -5,6 +5,7 @@
 #include "../../plugins/common/base64.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "content/base64.h"
 #include "content/block.h"
 #include "convert/call.h"
@@ -12,6 +13,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char *const model_types[] = {"image/png", "image/jpeg", "image/gif",
@@ -129,13 +131,13 @@ static int take(struct fit *f, const struct mp_converted *made, uint64_t max_byt
                 uint32_t side)
 {
     struct mp_str bytes;
-    int r = MCPLUG_OK;
+    int r = MCPLUG_OK, os_error;
 
     mp_str_init(&bytes, MP_IMAGE_BYTES + 1);
     if (made->size > max_bytes || made->size > MP_IMAGE_BYTES)
         r = MCPLUG_EPROTO;
-    else if (mp_memory_read(made->fd, made->size, &bytes) != 0)
-        r = mp_fail_nomem(f->m->err);
+    else if ((os_error = mp_memory_read(made->fd, made->size, &bytes)))
+        r = os_error == ENOMEM ? MCPLUG_ENOMEM : MCPLUG_EPROTO;
     struct mp_image image = mp_image_look(bytes.data, bytes.len);
     if (r == MCPLUG_OK && (!image.mime || is_wide(&image, side)))
         r = MCPLUG_EPROTO;
@@ -153,6 +155,29 @@ static int take(struct fit *f, const struct mp_converted *made, uint64_t max_byt
     return r;
 }
 
+/* Of the time that the images of one result have together; at least 1 ms. */
+static uint32_t time_left(struct mp_make *m)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    uint64_t now = (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+    if (!m->convert_until)
+        m->convert_until = now + MP_IMAGES_MS;
+    uint64_t left = now < m->convert_until ? m->convert_until - now : 1;
+    return left < MP_CONVERT_MS ? (uint32_t)left : MP_CONVERT_MS;
+}
+
+/* Whole characters of it. */
+static void say_both(char *out, size_t size, const char *what, const char *why)
+{
+    size_t n = mp_text_line(out, size / 2, what, strlen(what));
+
+    if (n)
+        n += (size_t)snprintf(out + n, size - n, ", and ");
+    mp_text_line(out + n, size - n, why, strlen(why));
+}
+
 /* MCPLUG_OK also if it could not be done: f->why says so then. `want` NULL: same type. */
 static int convert(struct fit *f, const char *mime, const char *want, uint64_t max_bytes)
 {
@@ -162,6 +187,7 @@ static int convert(struct fit *f, const char *mime, const char *want, uint64_t m
                                  .max_width = max_side(f->m),
                                  .max_height = max_side(f->m),
                                  .max_bytes = max_bytes,
+                                 .timeout_ms = time_left(f->m),
                                  .cancelled = f->m->rules->cancelled};
     struct mp_converted made = MP_CONVERTED_NONE;
     struct mcplug_error why;
@@ -183,7 +209,7 @@ static int convert(struct fit *f, const char *mime, const char *want, uint64_t m
     if (r == MCPLUG_OK)
         f->why[0] = '\0';
     else
-        snprintf(f->why, sizeof f->why, "%.120s%s%.180s", was, *was ? ", and " : "",
+        say_both(f->why, sizeof f->why, was,
                  why.text[0] ? why.text : "the converter made no such image");
     return MCPLUG_OK;
 }

@@ -151,6 +151,7 @@ static void on_job(struct mp_job *job)
     if (!x->cancelled && is_long &&
         mp_loop_work(x->renderer->loop, make, on_made, x) == MCPLUG_OK)
         return;
+    x->rules.converters = NULL; /* which take longer than a pause may */
     if (!x->cancelled)
         make(x);
     finish(x);

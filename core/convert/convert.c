@@ -193,16 +193,34 @@ struct ask {
 
 static int cut_mime(struct ask *a)
 {
+    const char *wrong = NULL;
+
     if (!mp_mime_base(a->what->mime, a->mime) || strlen(a->what->mime) >= MP_MIME_MAX)
-        return mp_fail(a->err, MCPLUG_EINVAL, "\"%.64s\" is not a media type",
-                       a->what->mime);
-    return MCPLUG_OK;
+        wrong = a->what->mime;
+    else if (a->what->want && !mp_is_mime(a->what->want))
+        wrong = a->what->want;
+    return wrong ? mp_fail(a->err, MCPLUG_EINVAL, "\"%.64s\" is not a media type", wrong)
+                 : MCPLUG_OK;
 }
 
+static uint64_t now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static bool is_cancelled(const struct mp_conversion *what)
+{
+    return what->cancelled && atomic_load(what->cancelled);
+}
+
+/* For a converter in this process, which cannot be ended. */
 static int was_cancelled(void *arg)
 {
-    const struct mp_conversion *what = arg;
-    return what->cancelled && atomic_load(what->cancelled);
+    const struct ask *a = arg;
+    return is_cancelled(a->what) || now_ms() >= a->deadline;
 }
 
 static int make_output(struct mp_converted *out, struct mcplug_error *err)
@@ -230,7 +248,7 @@ static struct mp_run run_of(const struct ask *a)
                            .settings = a->c->settings,
                            .extra = what->extra,
                            .cancelled = was_cancelled,
-                           .arg = (void *)what};
+                           .arg = (void *)a};
 }
 
 static const struct mp_offer *find_inside(const struct ask *a)
@@ -260,18 +278,12 @@ static int convert_inside(const struct ask *a, const struct mp_offer *offer,
         r = mp_run_convert(offer, &run, out->fd, &out->size, &mime, &out->facts, a->err);
     if (r == MCPLUG_OK)
         snprintf(out->mime, sizeof out->mime, "%s", mime);
+    else if (now_ms() >= a->deadline)
+        r = mp_fail(a->err, MCPLUG_ETIMEDOUT, "the converter took too long");
     return r;
 }
 
 /* ---- in another one ---- */
-
-static uint64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static int ask_worker(const struct ask *a, const char *file, uint32_t kind,
                       struct mp_worker_message *m, int out_fd)
@@ -297,20 +309,24 @@ static int ask_worker(const struct ask *a, const char *file, uint32_t kind,
                        a->err);
 }
 
-/* What a worker says is not believed. */
+/* What a worker says is not believed. From here on its file is as it is: a worker that
+ * can still write to it is not one of ours. */
 static int take_answer(const struct ask *a, const struct mp_worker_message *m,
                        struct mp_converted *out)
 {
-    uint64_t most = a->what->max_bytes ? a->what->max_bytes : MP_CONVERT_OUTPUT;
+    uint64_t most = a->what->max_bytes && a->what->max_bytes < MP_CONVERT_OUTPUT
+                        ? a->what->max_bytes
+                        : MP_CONVERT_OUTPUT;
     struct stat st;
 
     if (m->head.code > 0 || (m->head.code && !*m->texts[MP_TEXT_ERROR]))
         return mp_fail(a->err, MCPLUG_EIO, "the converter's process said nonsense");
     if (m->head.code)
-        return mp_fail(a->err, m->head.code, "%s", m->texts[MP_TEXT_ERROR]);
-    if (fstat(out->fd, &st) != 0 || (uint64_t)st.st_size != m->head.size ||
+        return mp_pool_fail(a->err, m);
+    if (fcntl(out->fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_WRITE) != 0 ||
+        fstat(out->fd, &st) != 0 || (uint64_t)st.st_size != m->head.size ||
         m->head.size > most || !mp_is_mime(m->texts[MP_TEXT_MIME]) ||
-        !mp_is_utf8(m->texts[MP_TEXT_FACTS]))
+        !mp_run_is_facts(m->texts[MP_TEXT_FACTS]))
         return mp_fail(a->err, MCPLUG_EIO, "the converter's process said nonsense");
     out->size = m->head.size;
     snprintf(out->mime, sizeof out->mime, "%s", m->texts[MP_TEXT_MIME]);
@@ -326,6 +342,8 @@ static int convert_outside(const struct ask *a, const char *file,
 
     if (!m)
         return mp_fail_nomem(a->err);
+    /* It is not to change while it is read; a file of the program's cannot be sealed. */
+    fcntl(a->what->fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_WRITE);
     int r = make_output(out, a->err);
     if (r == MCPLUG_OK)
         r = ask_worker(a, file, MP_WORKER_CONVERT, m, out->fd);
@@ -456,7 +474,8 @@ int mp_convert(struct mp_converters *c, const struct mp_conversion *what,
     mp_error_init(&own);
     *out = (struct mp_converted)MP_CONVERTED_NONE;
     mp_str_init(&out->facts, MP_WORKER_TEXT);
-    int r = cut_mime(&a);
+    int r =
+        is_cancelled(what) ? mp_fail(a.err, MCPLUG_ECANCELED, "cancelled") : cut_mime(&a);
     if (r == MCPLUG_OK && what->size > MP_CONVERT_INPUT)
         r = mp_fail(err, MCPLUG_ETOOBIG, "it has more than %llu MiB",
                     (unsigned long long)(MP_CONVERT_INPUT >> 20));

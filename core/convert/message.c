@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-int mp_worker_send(int fd, struct mp_worker_message *m, int n_fds)
+int mp_worker_send(int fd, struct mp_worker_message *m, int n_fds, bool waits)
 {
     union {
         char room[CMSG_SPACE(sizeof m->fds)];
@@ -38,7 +38,7 @@ int mp_worker_send(int fd, struct mp_worker_message *m, int n_fds)
         c->cmsg_len = CMSG_LEN((size_t)n_fds * sizeof(int));
         memcpy(CMSG_DATA(c), m->fds, (size_t)n_fds * sizeof(int));
     }
-    while (sendmsg(fd, &msg, MSG_NOSIGNAL) < 0)
+    while (sendmsg(fd, &msg, MSG_NOSIGNAL | (waits ? 0 : MSG_DONTWAIT)) < 0)
         if (errno != EINTR)
             return errno;
     return 0;
@@ -109,10 +109,10 @@ int mp_worker_receive(int fd, struct mp_worker_message *m)
     while ((n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC)) < 0)
         if (errno != EINTR)
             return errno == ECONNRESET ? EPIPE : errno;
-    if (n == 0)
-        return EPIPE;
-    take_fds(&msg, m);
-    int r = msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? EPROTO : take_texts(m, (size_t)n);
+    take_fds(&msg, m); /* an empty message may have some */
+    int r = n == 0                                     ? EPIPE
+            : msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? EPROTO
+                                                       : take_texts(m, (size_t)n);
     if (r)
         mp_worker_close_fds(m);
     return r;

@@ -12,6 +12,7 @@
 
 #include <mcplug/types.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -60,8 +61,9 @@ struct mp_worker_message {
 };
 
 /* Sends `head`, whose magic and lengths are filled in, with texts (NULL is "") and
- * `n_fds` descriptors. 0, or an errno: EMSGSIZE: the texts are too long. */
-int mp_worker_send(int fd, struct mp_worker_message *m, int n_fds);
+ * `n_fds` descriptors. 0, or an errno: EMSGSIZE: the texts are too long; EAGAIN: without
+ * `waits`, the other end does not read. */
+int mp_worker_send(int fd, struct mp_worker_message *m, int n_fds, bool waits);
 /* Receives one, waiting. 0, or an errno: EPIPE: the other end is gone; EPROTO: it is no
  * message. Descriptors are the caller's; there are none after a failure. */
 int mp_worker_receive(int fd, struct mp_worker_message *m);

@@ -15,6 +15,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -38,7 +39,6 @@ struct mp_pool {
     struct mp_loop *loop;
     char *program;
     size_t max;
-    uint64_t serial;
     pthread_mutex_t lock;
     pthread_cond_t freed;
     struct worker *workers;
@@ -79,6 +79,32 @@ static int open_pidfd(pid_t pid)
 #endif
 }
 
+/* How to name it to waitid(): its number may be another child's by now. */
+static idtype_t name_of(const struct worker *w, id_t *id)
+{
+#ifdef P_PIDFD
+    if (w->pidfd >= 0) {
+        *id = (id_t)w->pidfd;
+        return P_PIDFD;
+    }
+#endif
+    *id = (id_t)w->pid;
+    return P_PID;
+}
+
+/* As waitpid() has it; -1: it is no child any more. */
+static int wait_for(const struct worker *w)
+{
+    siginfo_t info = {.si_pid = 0};
+    id_t id;
+    idtype_t type = name_of(w, &id);
+
+    while (waitid(type, id, &info, WEXITED) != 0)
+        if (errno != EINTR)
+            return -1;
+    return info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status & 0x7f;
+}
+
 /* Ends it; its status, or -1: somebody else has waited for it. */
 static int worker_end(struct worker *w)
 {
@@ -87,8 +113,7 @@ static int worker_end(struct worker *w)
     close(w->fd);
     if (w->pid > 0) {
         send_kill(w);
-        while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
-            ;
+        status = wait_for(w);
     }
     if (w->pidfd >= 0)
         close(w->pidfd);
@@ -255,10 +280,13 @@ static void on_sweep(struct mp_timer *timer)
     struct mp_pool *pool = MP_OF(timer, struct mp_pool, sweep);
     struct worker *w;
 
-    pthread_mutex_lock(&pool->lock);
-    while ((w = take_idle(pool, MP_WORKER_KEPT_MS)))
-        worker_end(w);
-    pthread_mutex_unlock(&pool->lock);
+    do {
+        pthread_mutex_lock(&pool->lock);
+        w = take_idle(pool, MP_WORKER_KEPT_MS);
+        pthread_mutex_unlock(&pool->lock);
+        if (w)
+            worker_end(w);
+    } while (w);
     mp_pool_watch(pool);
 }
 
@@ -315,13 +343,14 @@ static struct worker *take_worker(const struct ask *a, bool *is_new)
     int r = MCPLUG_OK;
 
     *is_new = false;
+    r = is_over(a);
     pthread_mutex_lock(&pool->lock);
     while (r == MCPLUG_OK && !(w = find_idle(pool, a->file)) && pool->n >= pool->max &&
            !(other = take_idle(pool, 0))) {
         wait_for_freed(pool);
         r = is_over(a);
     }
-    if (w) {
+    if (w && r == MCPLUG_OK) {
         w->busy = true;
     } else if (r == MCPLUG_OK && (w = worker_start(pool, a->file, a->err))) {
         mp_links_push(pool->workers, w, next, prev);
@@ -384,15 +413,29 @@ static int fail_ended(struct mcplug_error *err, int status, bool *was_killed)
 static int status_of_end(struct mp_pool *pool, struct worker *w)
 {
     siginfo_t info = {.si_pid = 0};
+    id_t id;
+    idtype_t type = name_of(w, &id);
 
     /* It has closed its end, so it is about to go; why, it shows then. */
     for (int i = 0; i < 100 && !info.si_pid; i++) {
-        if (waitid(P_PID, (id_t)w->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+        if (waitid(type, id, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
             break;
         if (!info.si_pid)
             poll(NULL, 0, 5);
     }
     return give_back(pool, w, false);
+}
+
+int mp_pool_fail(struct mcplug_error *err, const struct mp_worker_message *m)
+{
+    const char *text = m->texts[MP_TEXT_ERROR];
+    char line[sizeof err->text];
+
+    /* Memory that it lacks is not ours. */
+    int code =
+        m->head.code >= 0 || m->head.code == MCPLUG_ENOMEM ? MCPLUG_EIO : m->head.code;
+    mp_text_line(line, sizeof line, text, strlen(text));
+    return mp_fail(err, code, "%s", *line ? line : "the converter gave no reason");
 }
 
 /* It says that it is ready, or why it is not. */
@@ -404,10 +447,13 @@ static int greet(const struct ask *a, struct worker *w, struct mp_worker_message
         return r;
     if (m->head.kind != MP_WORKER_HELLO)
         return mp_fail(a->err, MCPLUG_EIO, "the converter's process said nonsense");
-    if (m->head.code != MCPLUG_OK)
-        return mp_fail(a->err, m->head.code < 0 ? m->head.code : MCPLUG_EIO, "%s",
-                       m->texts[MP_TEXT_ERROR]);
-    return MCPLUG_OK;
+    return m->head.code == MCPLUG_OK ? MCPLUG_OK : mp_pool_fail(a->err, m);
+}
+
+static bool says_something(const struct worker *w)
+{
+    struct pollfd fd = {w->fd, POLLIN, 0};
+    return poll(&fd, 1, 0) != 0;
 }
 
 /* With one worker. `*again`: an idle one turned out to be gone, or to be about to: it did
@@ -424,7 +470,10 @@ static int ask_once(const struct ask *a, struct mp_worker_message *m,
         return r;
     if (is_new)
         r = greet(a, w, answer);
-    if (r == MCPLUG_OK && (os_error = mp_worker_send(w->fd, m, n_fds))) {
+    else if (says_something(w)) /* unasked, or it has ended */
+        r = MCPLUG_EIO;
+    *again = r == MCPLUG_EIO && !is_new;
+    if (r == MCPLUG_OK && (os_error = mp_worker_send(w->fd, m, n_fds, false))) {
         *again = !is_new && os_error != EMSGSIZE;
         r = os_error == EMSGSIZE
                 ? mp_fail(a->err, MCPLUG_ETOOBIG, "settings of converters are too long")
@@ -456,11 +505,15 @@ int mp_pool_ask(struct mp_pool *pool, const char *file, struct mp_worker_message
 
     if (!answer)
         return mp_fail_nomem(err);
-    pthread_mutex_lock(&pool->lock);
-    m->head.serial = ++pool->serial;
-    pthread_mutex_unlock(&pool->lock);
+    /* One that cannot be known before it is sent. */
+    if (getrandom(&m->head.serial, sizeof m->head.serial, 0) !=
+        (ssize_t)sizeof m->head.serial)
+        m->head.serial = now_ms();
     for (size_t i = 0; again && i <= pool->max; i++) {
         mp_error_init(&why);
+        if (i && n_fds == 2 &&
+            ftruncate(m->fds[1], 0) == 0) /* what the first has written */
+            lseek(m->fds[1], 0, SEEK_SET);
         r = ask_once(&a, m, answer, n_fds, &again);
     }
     if (r == MCPLUG_OK) {

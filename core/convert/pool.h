@@ -27,6 +27,8 @@ int mp_pool_ask(struct mp_pool *pool, const char *file, struct mp_worker_message
                 int n_fds, uint64_t timeout_ms, const atomic_bool *cancelled,
                 struct mcplug_error *err);
 
+/* Fills `err` with what a worker says went wrong, and returns the code. */
+int mp_pool_fail(struct mcplug_error *err, const struct mp_worker_message *m);
 /* Sees to it that idle workers end in time; after each conversion. [loop] */
 void mp_pool_watch(struct mp_pool *pool);
 /* How many there are now, idle or not; for tests. */

@@ -33,6 +33,36 @@ static bool is_fact_name(const char *name)
     return n >= 1 && n <= 32 && !name[n];
 }
 
+/* No character of a value has a meaning to a terminal. */
+static bool is_fact_value(const char *value, size_t len)
+{
+    char line[4 * FACT_VALUE];
+
+    if (len >= sizeof line || mp_text_line(line, sizeof line, value, len) != len)
+        return false;
+    return memcmp(line, value, len) == 0;
+}
+
+bool mp_run_is_facts(const char *lines)
+{
+    char name[40];
+    size_t n = 0;
+
+    for (; *lines; n++) {
+        size_t len = strcspn(lines, "\n");
+        if (len >= sizeof name || !lines[len] || n == FACTS_MAX)
+            return false;
+        memcpy(name, lines, len);
+        name[len] = '\0';
+        lines += len + 1;
+        len = strcspn(lines, "\n");
+        if (!is_fact_name(name) || !lines[len] || !is_fact_value(lines, len))
+            return false;
+        lines += len + 1;
+    }
+    return true;
+}
+
 /* Takes out the line pair of that name. */
 static bool forget_fact(struct mp_str *facts, const char *name)
 {
@@ -64,9 +94,9 @@ static int fact(const mcplug_job *job, const char *name, const char *value)
     if (j->n_facts == FACTS_MAX)
         return MCPLUG_EINVAL;
     size_t before = j->facts->len;
-    mp_str_addf(j->facts, "%s\n", name);
-    mp_str_add_escaped(j->facts, value, len, false); /* so there is no newline in it */
-    mp_str_addc(j->facts, '\n');
+    char line[FACT_VALUE];
+    mp_text_line(line, sizeof line, value, len); /* so there is no newline in it */
+    mp_str_addf(j->facts, "%s\n%s\n", name, line);
     if (j->facts->failed) {
         j->facts->len = before;
         return MCPLUG_ENOMEM;
@@ -118,7 +148,7 @@ static mcplug_buf *read_body(const struct mp_run *run, struct mcplug_error *err)
     }
     while (at < run->size) {
         ssize_t n = pread(run->fd, text.data + at, (size_t)(run->size - at), (off_t)at);
-        if (n <= 0 && errno != EINTR) {
+        if (n == 0 || (n < 0 && errno != EINTR)) {
             mp_fail_os(err, MCPLUG_EIO, n ? errno : EIO, "it cannot be read");
             break;
         }

@@ -26,6 +26,8 @@ int mp_run_match(const struct mp_offer *offer, const struct mp_run *run);
 int mp_run_convert(const struct mp_offer *offer, const struct mp_run *run, int out,
                    uint64_t *size, const char **mime, struct mp_str *facts,
                    struct mcplug_error *err);
+/* Are these lines facts as they may be? */
+bool mp_run_is_facts(const char *lines);
 /* Type and subtype, as they may be. */
 bool mp_is_mime(const char *text);
 #define MP_MIME_MAX 160

@@ -7,7 +7,6 @@
 #include "convert/message.h"
 #include "convert/run.h"
 #include "helpers/worker/sandbox.h"
-#include "loop/loop.h"
 #include "plugin/catalogue.h"
 
 #include <poll.h>
@@ -57,9 +56,9 @@ struct module {
 
 static int load(const char *file, struct module *m, struct mcplug_error *err)
 {
-    struct mp_loop *loop = mp_loop_new(err);
-    struct mp_catalogue_options options = {.loop = loop};
-    struct mp_catalogue *catalogue = loop ? mp_catalogue_new(&options, err) : NULL;
+    /* No loop: libuv may open a queue to the kernel (io_uring) that no lock holds for. */
+    const struct mp_catalogue_options options = {.loop = NULL};
+    struct mp_catalogue *catalogue = mp_catalogue_new(&options, err);
 
     if (!catalogue)
         return MCPLUG_ENOMEM;
@@ -148,7 +147,7 @@ static int answer(const struct module *module, struct mp_worker_message *m,
     reply->texts[MP_TEXT_MIME] = mime;
     reply->texts[MP_TEXT_ERROR] = err.text;
     reply->texts[MP_TEXT_FACTS] = facts.data;
-    int os_error = mp_worker_send(MP_WORKER_FD, reply, 0);
+    int os_error = mp_worker_send(MP_WORKER_FD, reply, 0, true);
     mp_str_clear(&facts);
     mp_worker_close_fds(m);
     return os_error;
@@ -171,7 +170,7 @@ int main(int argc, char **argv)
         r = worker_lock(MP_WORKER_FD, &err);
     m.head = (struct mp_worker_head){.kind = MP_WORKER_HELLO, .code = r};
     m.texts[MP_TEXT_ERROR] = err.text;
-    if (mp_worker_send(MP_WORKER_FD, &m, 0) != 0 || r != MCPLUG_OK)
+    if (mp_worker_send(MP_WORKER_FD, &m, 0, true) != 0 || r != MCPLUG_OK)
         _exit(1);
     while (mp_worker_receive(MP_WORKER_FD, &m) == 0 && answer(&module, &m, &reply) == 0)
         ;

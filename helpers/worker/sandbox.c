@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -22,6 +23,8 @@
 #endif
 
 #define MEMORY ((rlim_t)1 << 30)
+/* Files in memory are not in that, but no one of them is larger than an output. */
+#define DESCRIPTORS 16
 #define CPU_SECONDS 120 /* of its life; it is replaced before (main.c) */
 
 /* The sanitizer's own memory is beyond any limit. */
@@ -36,24 +39,26 @@
 #define IS_SANITIZED false
 #endif
 
-static void limit(int what, rlim_t value)
+/* `more`: what is left between the signal and the end. */
+static void limit(int what, rlim_t value, rlim_t more)
 {
     struct rlimit now;
 
     if (getrlimit((__rlimit_resource_t)what, &now) == 0 &&
-        now.rlim_max != RLIM_INFINITY && now.rlim_max < value)
+        now.rlim_max != RLIM_INFINITY && now.rlim_max < value + more) {
         value = now.rlim_max;
-    setrlimit((__rlimit_resource_t)what, &(struct rlimit){value, value});
+        more = 0;
+    }
+    setrlimit((__rlimit_resource_t)what, &(struct rlimit){value, value + more});
 }
 
 void worker_set_limits(void)
 {
     if (!IS_SANITIZED)
-        limit(RLIMIT_AS, MEMORY);
-    limit(RLIMIT_CPU, CPU_SECONDS);
-    limit(RLIMIT_FSIZE, MP_CONVERT_OUTPUT + 4096);
-    limit(RLIMIT_NOFILE, 64);
-    limit(RLIMIT_CORE, 0);
+        limit(RLIMIT_AS, MEMORY, 0);
+    limit(RLIMIT_CPU, CPU_SECONDS, 5);
+    limit(RLIMIT_FSIZE, MP_CONVERT_OUTPUT + 4096, 0);
+    limit(RLIMIT_CORE, 0, 0);
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* others cannot attach to it */
 }
 
@@ -162,6 +167,9 @@ static int add_rules(scmp_filter_ctx filter, int fd)
 {
     const scmp_datum_t all = ~(scmp_datum_t)0;
     const scmp_datum_t thread = CLONE_VM | CLONE_THREAD | CLONE_SIGHAND;
+    const struct scmp_arg_cmp is_abort[] = {
+        {.arg = 0, .op = SCMP_CMP_EQ, .datum_a = (scmp_datum_t)getpid()},
+        {.arg = 2, .op = SCMP_CMP_EQ, .datum_a = SIGABRT}};
     int r = 0;
 
     for (size_t i = 0; i < MP_COUNT(allowed); i++)
@@ -175,11 +183,8 @@ static int add_rules(scmp_filter_ctx filter, int fd)
     r |= allow_if(filter, SCMP_SYS(fcntl), 1, all, F_GETFL);
     r |= allow_if(filter, SCMP_SYS(fcntl), 1, all, F_GETFD);
     r |= allow_if(filter, SCMP_SYS(fcntl), 1, all, F_DUPFD_CLOEXEC);
-    /* abort() */
-    r |= allow_if(filter, SCMP_SYS(tgkill), 0, all, (scmp_datum_t)getpid());
+    r |= seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 2, is_abort);
     r |= allow_if(filter, SCMP_SYS(prctl), 0, all, PR_SET_NAME);
-    /* fstat() of newer libraries, of a descriptor */
-    r |= allow_if(filter, SCMP_SYS(newfstatat), 3, all, AT_EMPTY_PATH);
     return r;
 }
 
@@ -213,6 +218,7 @@ static int lock_calls(int fd, struct mcplug_error *err)
 
 int worker_lock(int fd, struct mcplug_error *err)
 {
+    limit(RLIMIT_NOFILE, DESCRIPTORS, 0); /* the module has read its files by now */
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return mp_fail_os(err, MCPLUG_ENOTSUP, errno,
                           "the converter's process cannot be locked in");

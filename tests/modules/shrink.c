@@ -2,7 +2,6 @@
  * behind its size says. */
 #include <mcplug/plugin.h>
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -61,7 +60,9 @@ static int shrink_convert(void *ctx, const struct mcplug_task *task,
     if (strcmp(what, "refuse") == 0)
         return host->diag->fail(err, MCPLUG_EPROTO, "the PNG is broken");
     if (strcmp(what, "crash") == 0)
-        raise(SIGSEGV);
+        __builtin_trap();
+    if (strcmp(what, "nomem") == 0)
+        return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
     if (strcmp(what, "hang") == 0)
         for (;;)
             pause();

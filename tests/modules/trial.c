@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -74,12 +75,12 @@ static int try_vfork(void)
 
 static int try_kill(void)
 {
-    return kill(getppid(), 0) < 0 ? errno : 0;
+    return kill(1, 0) < 0 ? errno : 0;
 }
 
 static int try_ptrace(void)
 {
-    return syscall(SYS_ptrace, 16 /* attach */, getppid(), NULL, NULL) < 0 ? errno : 0;
+    return syscall(SYS_ptrace, 16 /* attach */, 1, NULL, NULL) < 0 ? errno : 0;
 }
 
 static int try_link(void)
@@ -89,7 +90,28 @@ static int try_link(void)
 
 static int try_memory(void)
 {
-    return syscall(SYS_process_vm_readv, getppid(), NULL, 0, NULL, 0, 0) < 0 ? errno : 0;
+    return syscall(SYS_process_vm_readv, 1, NULL, 0, NULL, 0, 0) < 0 ? errno : 0;
+}
+
+static int try_stat(void)
+{
+    struct stat st;
+    return fstatat(AT_FDCWD, "/etc/passwd", &st, AT_EMPTY_PATH) < 0 ? errno : 0;
+}
+
+static int try_stop(void)
+{
+    return raise(SIGSTOP) != 0 ? errno : 0;
+}
+
+static int try_queue(void)
+{
+    return syscall(SYS_io_uring_setup, 1, NULL) < 0 ? errno : 0;
+}
+
+static int try_owner(void)
+{
+    return fcntl(3, F_SETOWN, 1) < 0 ? errno : 0;
 }
 
 static const struct {
@@ -99,7 +121,8 @@ static const struct {
     {"open", try_open},   {"create", try_create}, {"socket", try_socket},
     {"unix", try_unix},   {"exec", try_exec},     {"fork", try_fork},
     {"vfork", try_vfork}, {"kill", try_kill},     {"ptrace", try_ptrace},
-    {"unlink", try_link}, {"memory", try_memory},
+    {"unlink", try_link}, {"memory", try_memory}, {"stat", try_stat},
+    {"stop", try_stop},   {"queue", try_queue},   {"owner", try_owner},
 };
 
 /* ---- what goes wrong ---- */
@@ -120,7 +143,7 @@ static void overflow(volatile char *p)
 static void fall(const char *what)
 {
     if (strcmp(what, "crash") == 0)
-        raise(SIGSEGV);
+        __builtin_trap();
     else if (strcmp(what, "abort") == 0)
         abort();
     else if (strcmp(what, "exit") == 0)
@@ -130,8 +153,6 @@ static void fall(const char *what)
     else if (strcmp(what, "hang") == 0)
         for (;;)
             pause();
-    else if (strcmp(what, "stop") == 0)
-        raise(SIGSTOP);
     else if (strcmp(what, "spin") == 0)
         for (volatile int i = 0;; i++)
             ;
@@ -191,17 +212,44 @@ static int give_zeros(const struct mcplug_host *host, size_t len,
     return r;
 }
 
-/* The end of what the host sees, while it waits for more. */
+/* Something that is no answer, which the host sees first. */
 static int tell_lies(const struct mcplug_host *host, const char *what,
                      struct mcplug_content *out)
 {
-    if (strcmp(what, "lie-noise") == 0)
-        send(3, "noise", 5, 0);
-    else if (strcmp(what, "lie-empty") == 0)
-        send(3, "", 0, 0);
-    else if (write(3, what, strlen(what)) < 0) /* send() is not allowed */
-        return MCPLUG_EIO;
-    return give(host, "lie", 3, out);
+    const int fds[] = {0, 1, 2};
+    union {
+        char room[CMSG_SPACE(sizeof fds)];
+        struct cmsghdr align;
+    } control = {{0}};
+    struct iovec part = {(char *)what, strcmp(what, "lie-empty") == 0 ? 0 : strlen(what)};
+    struct msghdr msg = {.msg_iov = &part, .msg_iovlen = 1};
+
+    if (strcmp(what, "lie") != 0) { /* with descriptors that nobody asked for */
+        msg.msg_control = control.room;
+        msg.msg_controllen = sizeof control.room;
+        struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(sizeof fds);
+        memcpy(CMSG_DATA(c), fds, sizeof fds);
+    }
+    return sendmsg(3, &msg, 0) < 0 ? MCPLUG_EIO : give(host, "lie", 3, out);
+}
+
+extern char **environ;
+
+/* What the process has of its host. */
+static int give_inheritance(const struct mcplug_host *host, struct mcplug_content *out)
+{
+    char text[4096];
+    size_t n = 0;
+
+    for (int fd = 0; fd < 1024; fd++)
+        if (fcntl(fd, F_GETFD) >= 0)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%d ", fd);
+    for (char **e = environ; *e && n < sizeof text - 256; e++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%.200s ", *e);
+    return give(host, text, n, out);
 }
 
 static int facts(const struct mcplug_task *task, struct mcplug_content *out,
@@ -246,6 +294,12 @@ static int trial_convert(void *ctx, const struct mcplug_task *task,
         return tell_lies(host, what, out);
     if (strcmp(what, "facts") == 0)
         return facts(task, out, host);
+    if (strcmp(what, "inheritance") == 0)
+        return give_inheritance(host, out);
+    if (strcmp(what, "nomemory") == 0)
+        return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
+    if (strcmp(what, "grow") == 0) /* what it keeps of the last one */
+        return give_number(host, ftruncate(5, 100) < 0 ? errno : 0, out);
     if (strcmp(what, "pid") == 0)
         return give_number(host, getpid(), out);
     if (strcmp(what, "file") == 0)
