@@ -479,7 +479,11 @@ START_TEST(without_the_helper_the_reason_is_given)
 
     mcplug_free(host);
     host = mcplug_new(&o, &err);
-    assert_fails("x", MCPLUG_EIO, "/nowhere/mcplug-worker cannot be started");
+    /* under valgrind posix_spawn() does not see it fail */
+    assert_fails("x", MCPLUG_EIO,
+                 getenv("MCPLUG_TEST_VALGRIND")
+                     ? "ended"
+                     : "/nowhere/mcplug-worker cannot be started");
 }
 END_TEST
 
