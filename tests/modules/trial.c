@@ -154,7 +154,7 @@ static void fall(const char *what)
         for (;;)
             pause();
     else if (strcmp(what, "spin") == 0)
-        for (volatile int i = 0;; i++)
+        for (volatile unsigned i = 0;; i++)
             ;
     else if (strcmp(what, "nomem") == 0)
         for (;;) {
