@@ -446,11 +446,10 @@ START_TEST(memory_may_run_out_at_any_time)
 }
 END_TEST
 
-int main(void)
+static TCase *large_documents(void)
 {
-    Suite *suite = suite_create("html_html");
-    TCase *tc = tcase_create("html"), *large = tcase_create("large");
-    tcase_add_checked_fixture(tc, setup, document_close);
+    TCase *large = tcase_create("large");
+
     tcase_add_checked_fixture(large, setup, document_close);
     tcase_set_timeout(large, 120);
     tcase_add_test(large, the_fallback_of_the_limit_is_16_mib);
@@ -461,6 +460,14 @@ int main(void)
     tcase_add_test(large, a_tree_above_the_limit_is_refused);
     tcase_add_test(large, a_table_has_no_more_cells_than_fit);
     tcase_add_test(large, a_conversion_can_be_cancelled_at_any_time);
+    return large;
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("html_html");
+    TCase *tc = tcase_create("html");
+    tcase_add_checked_fixture(tc, setup, document_close);
     tcase_add_test(tc, only_html_that_is_wanted_as_text_matches);
     tcase_add_test(tc, the_title_comes_first_and_is_a_fact);
     tcase_add_test(tc, a_document_without_text_is_empty);
@@ -487,6 +494,6 @@ int main(void)
     tcase_add_test(tc, memory_may_run_out_at_any_time);
     suite_add_tcase(suite, tc);
     if (!getenv("MCPLUG_TEST_VALGRIND")) /* which is for other faults */
-        suite_add_tcase(suite, large);
+        suite_add_tcase(suite, large_documents());
     return run_to_end(suite);
 }
