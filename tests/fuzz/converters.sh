@@ -47,7 +47,6 @@ endstream endobj
 5 0 obj <</Type/Font/Subtype/Type1/BaseFont/Helvetica>> endobj
 trailer <</Root 1 0 R>>
 END
-convert png/colour.png pdf/image.pdf
 
 # ---- the runs ----
 
