@@ -929,8 +929,6 @@ int main(void)
     tcase_add_test(t,
                    an_image_is_not_lost_to_structured_content_nor_its_data_given_as_text);
     tcase_add_loop_test(t, beside_blocks_only_data_is_left_out, 0, 2);
-    tcase_add_test(t, any_number_of_blocks_and_values_is_compared_in_one_pass);
-    tcase_add_test(t, a_number_is_looked_for_in_few_places);
     tcase_add_loop_test(t, what_was_spilled_of_structured_content_is_not_lost, 0, 2);
     tcase_add_test(t, text_that_was_spilled_is_not_given_twice);
     tcase_add_test(t, blocks_within_structured_content_are_not_given_twice);
@@ -953,12 +951,15 @@ int main(void)
     tcase_add_test(t,
                    what_does_not_conform_to_the_outputschema_is_warned_of_and_not_lost);
     tcase_add_test(t, blocks_beyond_a_limit_are_in_the_file);
-    /* for valgrind one of them is as good as all, and they take a minute each */
-    tcase_add_loop_test(t, no_limit_is_above_that_of_memory, 0, fewer(30) == 3 ? 1 : 3);
     tcase_add_test(t, a_uri_may_be_all_that_has_to_be_escaped);
-    tcase_add_test(t, images_have_a_limit_together);
     tcase_add_test(t, one_result_makes_few_files);
     tcase_add_test(t, characters_are_those_of_the_texts_and_texts_are_joined_as_they_are);
+    if (!is_slow()) {
+        tcase_add_loop_test(t, no_limit_is_above_that_of_memory, 0, 3);
+        tcase_add_test(t, images_have_a_limit_together);
+        tcase_add_test(t, any_number_of_blocks_and_values_is_compared_in_one_pass);
+        tcase_add_test(t, a_number_is_looked_for_in_few_places);
+    }
     suite_add_tcase(s, t);
     return run_to_end(s);
 }

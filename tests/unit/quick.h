@@ -4,6 +4,7 @@
 #define TEST_QUICK_H
 
 #include <check.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #define HOLDS(condition, ...)                                                            \
@@ -16,6 +17,12 @@
 static inline unsigned fewer(unsigned n)
 {
     return getenv("MCPLUG_TEST_VALGRIND") ? n / 10 : n;
+}
+
+/* Under valgrind: what is a matter of size alone is left to the sanitizers. */
+static inline bool is_slow(void)
+{
+    return getenv("MCPLUG_TEST_VALGRIND") != NULL;
 }
 
 #endif
