@@ -1,5 +1,7 @@
 #include "base/log_rate.h"
 
+#include "base/clock.h"
+
 #include <mcplug/types.h>
 
 #include <stdio.h>
@@ -15,12 +17,7 @@ void mp_log_rate_init(struct mp_log_rate *r)
 
 static uint64_t now_ms(const struct mp_log_rate *r)
 {
-    struct timespec t;
-
-    if (r->clock)
-        return r->clock();
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+    return r->clock ? r->clock() : mp_clock_ms();
 }
 
 static uint64_t hash(const char *text)

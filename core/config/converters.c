@@ -3,6 +3,7 @@
 #include "config/keys.h"
 
 #include "base/mem.h"
+#include "plugin/props.h"
 
 #include <stdio.h>
 
@@ -25,15 +26,13 @@ static bool is_well(struct mcplug_config *config, const struct mp_source *source
                     mp_view name, mp_view value)
 {
     char path[96], *text = mp_view_strdup(name);
-    mp_view isolation = mp_view_get(value, "isolation");
     const char *wrong = NULL;
 
     snprintf(path, sizeof path, "converters.%.64s", text ? text : "");
     mp_free(text);
     if (!mp_view_is_object(value))
         wrong = "expected an object with settings";
-    else if (isolation.len && !mp_view_equals(isolation, "none") &&
-             !mp_view_equals(isolation, "process"))
+    else if (!mp_isolation_is_known(mp_view_get(value, "isolation")))
         wrong = "\"isolation\" is \"process\" or \"none\"";
     if (wrong)
         mp_config_note(config, source, NULL, false, path, value, "%s", wrong);

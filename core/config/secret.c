@@ -1,6 +1,7 @@
 #include "config/secret.h"
 
 #include "../../plugins/common/fds.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -154,14 +155,6 @@ struct run {
     int64_t deadline;
 };
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* Both ends above 2, even in a host that runs without its first three descriptors: the
  * child's are put there one after the other. */
 static bool open_pipe(int ends[2])
@@ -301,7 +294,7 @@ static int watch(struct run *run, struct mcplug_error *err)
                            run->source, MP_SECRET_MAX);
         if (ended)
             return MCPLUG_OK;
-        int64_t left = run->deadline - now_ms();
+        int64_t left = run->deadline - (int64_t)mp_clock_ms();
         if (left <= 0)
             return mp_fail(err, MCPLUG_ETIMEDOUT, "%s: timed out", run->source);
         poll(fds, 2, left < SLICE_MS ? (int)left : SLICE_MS);
@@ -359,7 +352,7 @@ static int judge(const struct run *run, int status, struct mcplug_error *err)
 int mp_secret_command(const char *command, const char *dir, int ms, struct mp_str *out,
                       struct mcplug_error *err)
 {
-    struct run run = {.out = -1, .err = -1, .deadline = now_ms() + ms};
+    struct run run = {.out = -1, .err = -1, .deadline = (int64_t)mp_clock_ms() + ms};
     int status = 0;
 
     snprintf(run.source, sizeof run.source, "cmd:%.100s", command);

@@ -83,8 +83,9 @@ static int add_range(void *arg, const char *data, size_t len)
     return i == len && !r->out->failed;
 }
 
-int mp_item_add(const struct mp_make *m, const struct mp_item *item, uint64_t from,
-                uint64_t to, struct mp_str *out)
+/* Adds characters `from` .. `to` of it; the end is at `chars`. */
+static int add_chars(const struct mp_make *m, const struct mp_item *item, uint64_t from,
+                     uint64_t to, struct mp_str *out)
 {
     struct range range = {.from = from, .to = to, .out = out};
     int r = mp_item_write(m, item, add_range, &range);
@@ -321,7 +322,7 @@ static int count_by_program(struct mp_make *m, int64_t *out)
     mp_str_init(&text, PART_MAX);
     mp_str_adds(&text, "");
     for (size_t i = 0; r == MCPLUG_OK && i < m->n; i++) {
-        r = mp_item_add(m, &m->items[i], 0, UINT64_MAX, &text);
+        r = add_chars(m, &m->items[i], 0, UINT64_MAX, &text);
         mp_str_addc(&text, '\n');
     }
     if (r == MCPLUG_OK && text.failed)
@@ -404,11 +405,11 @@ static int add_part(struct mp_make *m, struct mp_item *item)
         mp_str_init(&item->data, 0);
         return r;
     }
-    r = mp_item_add(m, item, 0, item->keep_tail ? item->keep : UINT64_MAX, &part->text);
+    r = add_chars(m, item, 0, item->keep_tail ? item->keep : UINT64_MAX, &part->text);
     if (r == MCPLUG_OK && item->keep_tail) {
         mp_str_addf(&part->text, "\n[.. %llu characters left out ..]\n",
                     (unsigned long long)left_out);
-        r = mp_item_add(m, item, item->chars - item->keep_tail, UINT64_MAX, &part->text);
+        r = add_chars(m, item, item->chars - item->keep_tail, UINT64_MAX, &part->text);
     }
     return r == MCPLUG_OK && part->text.failed ? mp_fail_nomem(m->err) : r;
 }
@@ -435,8 +436,7 @@ static int add_cut_part(struct mp_make *m, struct mp_item *item)
     if (item->image.mime || item->keep_tail || item->keep == item->chars)
         return add_part(m, item);
     part = mp_content_add(m->content, PART_MAX);
-    return part ? mp_item_add(m, item, 0, item->keep, &part->text)
-                : mp_fail_nomem(m->err);
+    return part ? add_chars(m, item, 0, item->keep, &part->text) : mp_fail_nomem(m->err);
 }
 
 /* What fits, and a warning: of a text in itself, of blocks as one more. */

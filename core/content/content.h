@@ -108,9 +108,6 @@ struct mp_make {
 /* Writes the text of an item whole. */
 int mp_item_write(const struct mp_make *m, const struct mp_item *item,
                   mcplug_write_fn *write, void *arg);
-/* Adds characters `from` .. `to` of it; the end is at `chars`. */
-int mp_item_add(const struct mp_make *m, const struct mp_item *item, uint64_t from,
-                uint64_t to, struct mp_str *out);
 
 /* ---- cut.c ---- */
 

@@ -3,17 +3,18 @@
 #include "content/content.h"
 
 #include "../../plugins/common/base64.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "content/base64.h"
 #include "content/block.h"
-#include "convert/call.h"
+#include "convert/convert.h"
+#include "convert/memory.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char *const model_types[] = {"image/png", "image/jpeg", "image/gif",
@@ -158,10 +159,8 @@ static int take(struct fit *f, const struct mp_converted *made, uint64_t max_byt
 /* Of the time that the images of one result have together; at least 1 ms. */
 static uint32_t time_left(struct mp_make *m)
 {
-    struct timespec t;
+    uint64_t now = mp_clock_ms();
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    uint64_t now = (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
     if (!m->convert_until)
         m->convert_until = now + MP_IMAGES_MS;
     uint64_t left = now < m->convert_until ? m->convert_until - now : 1;

@@ -21,9 +21,4 @@ mcplug_call *mp_convert_start(struct mp_convert_calls *c, const void *data, size
                               mcplug_convert_fn *done, void *arg,
                               struct mcplug_error *err);
 
-/* Writes `len` bytes behind the `at` that are there. 0, or an errno. [any] */
-int mp_memory_write(int fd, uint64_t at, const void *data, size_t len);
-/* Reads all of it; text.len is `size` then. 0, or an errno. [any] */
-int mp_memory_read(int fd, uint64_t size, struct mp_str *text);
-
 #endif

@@ -1,21 +1,22 @@
 #include "convert/convert.h"
 
-#include "../../plugins/common/fds.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "convert/memory.h"
 #include "convert/message.h"
 #include "convert/pool.h"
 #include "convert/run.h"
 #include "json/scan.h"
 #include "json/walk.h"
+#include "plugin/props.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,13 +61,11 @@ static int check_settings(const char *settings, struct mcplug_error *err)
     if (!mp_view_is_object(all))
         return mp_fail(err, MCPLUG_ECONFIG, "converters: expected an object");
     while (mp_walk_member(&w, &name, &value)) {
-        mp_view isolation = mp_view_get(value, "isolation");
         if (!mp_view_is_object(value))
             return mp_fail(err, MCPLUG_ECONFIG,
                            "converters: expected an object with settings of %.*s",
                            name.len < 64 ? (int)name.len : 64, (const char *)name.data);
-        if (isolation.len && !mp_view_equals(isolation, "none") &&
-            !mp_view_equals(isolation, "process"))
+        if (!mp_isolation_is_known(mp_view_get(value, "isolation")))
             return mp_fail(err, MCPLUG_ECONFIG,
                            "converters: isolation is \"process\" or \"none\"");
     }
@@ -175,11 +174,6 @@ void mp_converted_clear(struct mp_converted *out)
     mp_str_clear(&out->facts);
 }
 
-int mp_memory_file(void)
-{
-    return fds_high(memfd_create("mcplug", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-}
-
 /* ---- what is asked ---- */
 
 /* One conversion on its way. */
@@ -203,14 +197,6 @@ static int cut_mime(struct ask *a)
                  : MCPLUG_OK;
 }
 
-static uint64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 static bool is_cancelled(const struct mp_conversion *what)
 {
     return what->cancelled && atomic_load(what->cancelled);
@@ -220,7 +206,7 @@ static bool is_cancelled(const struct mp_conversion *what)
 static int was_cancelled(void *arg)
 {
     const struct ask *a = arg;
-    return is_cancelled(a->what) || now_ms() >= a->deadline;
+    return is_cancelled(a->what) || mp_clock_ms() >= a->deadline;
 }
 
 static int make_output(struct mp_converted *out, struct mcplug_error *err)
@@ -278,7 +264,7 @@ static int convert_inside(const struct ask *a, const struct mp_offer *offer,
         r = mp_run_convert(offer, &run, out->fd, &out->size, &mime, &out->facts, a->err);
     if (r == MCPLUG_OK)
         snprintf(out->mime, sizeof out->mime, "%s", mime);
-    else if (now_ms() >= a->deadline)
+    else if (mp_clock_ms() >= a->deadline)
         r = mp_fail(a->err, MCPLUG_ETIMEDOUT, "the converter took too long");
     return r;
 }
@@ -289,7 +275,7 @@ static int ask_worker(const struct ask *a, const char *file, uint32_t kind,
                       struct mp_worker_message *m, int out_fd)
 {
     const struct mp_conversion *what = a->what;
-    uint64_t now = now_ms();
+    uint64_t now = mp_clock_ms();
 
     m->head = (struct mp_worker_head){.kind = kind,
                                       .max_width = what->max_width,
@@ -367,7 +353,7 @@ static char *types_of(const struct ask *a)
 /* give; NULL: it is not known */
 static char *recall(struct mp_converters *c, const char *types)
 {
-    uint64_t now = now_ms();
+    uint64_t now = mp_clock_ms();
     char *file = NULL;
 
     pthread_mutex_lock(&c->lock);
@@ -390,7 +376,7 @@ static void forget(struct mp_converters *c, const char *types)
 
 static void remember(struct mp_converters *c, const char *types, const char *file)
 {
-    struct choice choice = {mp_strdup(types), mp_strdup(file), now_ms() + CHOICE_MS};
+    struct choice choice = {mp_strdup(types), mp_strdup(file), mp_clock_ms() + CHOICE_MS};
 
     if (!choice.types || !choice.file) {
         choice_clear(&choice);
@@ -466,7 +452,7 @@ int mp_convert(struct mp_converters *c, const struct mp_conversion *what,
 {
     struct mcplug_error own;
     struct ask a = {c, what, "",
-                    now_ms() + (what->timeout_ms ? what->timeout_ms : MP_CONVERT_MS),
+                    mp_clock_ms() + (what->timeout_ms ? what->timeout_ms : MP_CONVERT_MS),
                     err ? err : &own};
     const struct mp_offer *inside = NULL;
     char *types = NULL, *file = NULL;

@@ -4,6 +4,7 @@
  *
  *   call.c     conversions of a program, beside the loop
  *   convert.c  finding a converter, and asking it
+ *   memory.c   files in memory, which bodies are
  *   pool.c     processes of mcplug-worker
  *   message.c  what is said to them
  *   run.c      one conversion with a module that is loaded; the worker has it too
@@ -65,8 +66,5 @@ void mp_converted_clear(struct mp_converted *out);
  * mp_pool_ask() say. */
 int mp_convert(struct mp_converters *c, const struct mp_conversion *what,
                struct mp_converted *out, struct mcplug_error *err);
-
-/* A file in memory, for `fd` above; -1: errno says why. Its position is its beginning. */
-int mp_memory_file(void);
 
 #endif

@@ -1,6 +1,7 @@
 #include "convert/pool.h"
 
 #include "../../plugins/common/fds.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/links.h"
 #include "base/mem.h"
@@ -45,14 +46,6 @@ struct mp_pool {
     size_t n;
     struct mp_timer sweep; /* [loop] */
 };
-
-static uint64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 /* ---- one process ---- */
 
@@ -264,7 +257,7 @@ size_t mp_pool_count(struct mp_pool *pool)
 /* Takes out one that has been idle for `ms`; NULL: there is none. */
 static struct worker *take_idle(struct mp_pool *pool, uint64_t ms)
 {
-    uint64_t now = now_ms();
+    uint64_t now = mp_clock_ms();
     struct worker *found = NULL;
 
     for (struct worker *w = pool->workers; w && !found; w = w->next)
@@ -311,7 +304,7 @@ static int is_over(const struct ask *a)
 {
     if (a->cancelled && atomic_load(a->cancelled))
         return mp_fail(a->err, MCPLUG_ECANCELED, "cancelled");
-    if (now_ms() >= a->deadline)
+    if (mp_clock_ms() >= a->deadline)
         return mp_fail(a->err, MCPLUG_ETIMEDOUT, "the converter took too long");
     return MCPLUG_OK;
 }
@@ -368,7 +361,7 @@ static int give_back(struct mp_pool *pool, struct worker *w, bool keep)
 {
     pthread_mutex_lock(&pool->lock);
     w->busy = false;
-    w->idle_since = now_ms();
+    w->idle_since = mp_clock_ms();
     if (!keep)
         drop(pool, w);
     pthread_cond_signal(&pool->freed);
@@ -498,7 +491,7 @@ int mp_pool_ask(struct mp_pool *pool, const char *file, struct mp_worker_message
                 struct mcplug_error *err)
 {
     struct mcplug_error why;
-    struct ask a = {pool, file, now_ms() + timeout_ms, cancelled, &why};
+    struct ask a = {pool, file, mp_clock_ms() + timeout_ms, cancelled, &why};
     struct mp_worker_message *answer = mp_alloc(sizeof *answer);
     bool again = true;
     int r = MCPLUG_OK;
@@ -508,7 +501,7 @@ int mp_pool_ask(struct mp_pool *pool, const char *file, struct mp_worker_message
     /* One that cannot be known before it is sent. */
     if (getrandom(&m->head.serial, sizeof m->head.serial, 0) !=
         (ssize_t)sizeof m->head.serial)
-        m->head.serial = now_ms();
+        m->head.serial = mp_clock_ms();
     for (size_t i = 0; again && i <= pool->max; i++) {
         mp_error_init(&why);
         if (i && n_fds == 2 &&

@@ -1,15 +1,16 @@
 #include "convert/run.h"
 
 #include "base/error.h"
-#include "base/fsize.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "convert/memory.h"
 #include "convert/message.h"
 #include "json/walk.h"
 #include "plugin/props.h"
 
+#include <errno.h>
 #include <stdio.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #define FACTS_MAX 16
 #define FACT_VALUE 256
@@ -134,53 +135,30 @@ static mcplug_buf *read_body(const struct mp_run *run, struct mcplug_error *err)
 {
     struct mp_str text;
     mcplug_buf *body = NULL;
-    uint64_t at = 0;
 
     mp_str_init(&text, (size_t)MP_CONVERT_INPUT + 1);
-    if (run->size > MP_CONVERT_INPUT) {
+    int os_error =
+        run->size > MP_CONVERT_INPUT ? EFBIG : mp_memory_read(run->fd, run->size, &text);
+    if (os_error == EFBIG)
         mp_fail(err, MCPLUG_ETOOBIG, "it has more than %llu MiB",
                 (unsigned long long)(MP_CONVERT_INPUT >> 20));
-        return NULL;
-    }
-    if (!mp_str_reserve(&text, (size_t)run->size)) {
+    else if (os_error && os_error != ENOMEM)
+        mp_fail_os(err, MCPLUG_EIO, os_error, "it cannot be read");
+    else if (os_error || !(body = mp_str_to_buf(&text)))
         mp_fail_nomem(err);
-        return NULL;
-    }
-    while (at < run->size) {
-        ssize_t n = pread(run->fd, text.data + at, (size_t)(run->size - at), (off_t)at);
-        if (n == 0 || (n < 0 && errno != EINTR)) {
-            mp_fail_os(err, MCPLUG_EIO, n ? errno : EIO, "it cannot be read");
-            break;
-        }
-        at += n > 0 ? (uint64_t)n : 0;
-    }
-    if (at == run->size) {
-        text.len = (size_t)at;
-        text.data[at] = '\0';
-        body = mp_str_to_buf(&text);
-        if (!body)
-            mp_fail_nomem(err);
-    }
     mp_str_clear(&text);
     return body;
 }
 
 /* ---- what it gives ---- */
 
-static int write_all(int out, const unsigned char *data, size_t len, uint64_t at,
-                     struct mcplug_error *err)
+static int write_piece(int out, const unsigned char *data, size_t len, uint64_t at,
+                       struct mcplug_error *err)
 {
-    while (len) {
-        ssize_t n = mp_fsize_write(out, at, data, len);
-        if (n < 0 && errno != EINTR)
-            return mp_fail_os(err, MCPLUG_EIO, errno, "the result cannot be written");
-        if (n > 0) {
-            data += n;
-            len -= (size_t)n;
-            at += (uint64_t)n;
-        }
-    }
-    return MCPLUG_OK;
+    int os_error = mp_memory_write(out, at, data, len);
+    return os_error
+               ? mp_fail_os(err, MCPLUG_EIO, os_error, "the result cannot be written")
+               : MCPLUG_OK;
 }
 
 static int copy_file(int out, int fd, uint64_t size, struct mcplug_error *err)
@@ -192,7 +170,7 @@ static int copy_file(int out, int fd, uint64_t size, struct mcplug_error *err)
         size_t want = size - at < sizeof piece ? (size_t)(size - at) : sizeof piece;
         ssize_t n = pread(fd, piece, want, (off_t)at);
         if (n > 0)
-            r = write_all(out, piece, (size_t)n, at, err);
+            r = write_piece(out, piece, (size_t)n, at, err);
         else if (n == 0 || errno != EINTR)
             r = mp_fail(err, MCPLUG_EPROTO,
                         "the converter's file is shorter than it says");
@@ -242,7 +220,7 @@ static int give(const struct mp_run *run, const struct mcplug_content *result, i
         return mp_fail(err, MCPLUG_ETOOBIG,
                        "the converter gave %llu bytes, more than the %llu allowed",
                        (unsigned long long)*size, (unsigned long long)most);
-    return result->body ? write_all(out, body.data, body.len, 0, err)
+    return result->body ? write_piece(out, body.data, body.len, 0, err)
                         : copy_file(out, result->fd, *size, err);
 }
 

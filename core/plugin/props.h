@@ -73,6 +73,9 @@ int mp_props_check(mcplug_props *props, const struct mcplug_option *options,
 int mp_props_add_json(mcplug_props *props, struct mcplug_bytes object, const char *skip,
                       struct mcplug_error *err);
 
+/* What "isolation" of a converter may be: "process", "none", or not there. */
+bool mp_isolation_is_known(struct mcplug_bytes value);
+
 /* Appends the names of required options that are not set, as `a, b`; returns how
  * many. `props` may be NULL: nothing is set. */
 size_t mp_props_missing(const mcplug_props *props, const struct mcplug_option *options,

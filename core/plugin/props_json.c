@@ -70,3 +70,9 @@ int mp_props_add_json(mcplug_props *props, mp_view object, const char *skip,
     }
     return r;
 }
+
+bool mp_isolation_is_known(struct mcplug_bytes value)
+{
+    return !value.len || mp_view_equals(value, "process") ||
+           mp_view_equals(value, "none");
+}

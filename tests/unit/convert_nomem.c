@@ -2,7 +2,8 @@
  * that says so. No process, descriptor or byte is left behind. */
 #include "nomem_kit.h"
 
-#include "convert/call.h"
+#include "convert/convert.h"
+#include "convert/memory.h"
 #include "plugin/catalogue.h"
 
 #include <dirent.h>
