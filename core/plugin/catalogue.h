@@ -35,6 +35,7 @@ struct mp_catalogue_options {
     const struct mcplug_wire *wire;
     const struct mcplug_health *health;   /* may be NULL */
     const struct mcplug_place_ops *place; /* may be NULL */
+    const struct mcplug_reply_ops *reply; /* may be NULL */
     /* NULL: $MCPLUG_HELPER_PATH (not for secure execution), or the installed one */
     const char *helper_dir;
     const struct mcplug_mem *mem; /* NULL: the core's own; for the kit below */

@@ -63,6 +63,12 @@ static const struct kind kinds[] = {
     [MCPLUG_LOCATOR] = {"locator",
                         THROUGH(struct mcplug_locator_ops, locate),
                         {{DUTY(locator, locate)}}},
+    [MCPLUG_MODEL] = {"model",
+                      THROUGH(struct mcplug_model_ops, drop),
+                      {{DUTY(model, open)},
+                       {DUTY(model, close)},
+                       {DUTY(model, ask)},
+                       {DUTY(model, drop)}}},
 };
 
 bool mp_kind_known(uint32_t kind)
@@ -79,7 +85,7 @@ const char *mp_kind_name(uint32_t kind)
 {
     static const char *const others[] = {
         "kind 0",  NULL,      NULL,      NULL,      NULL,      NULL,
-        NULL,      "kind 7",  "kind 8",  "kind 9",  "kind 10", "kind 11",
+        NULL,      NULL,      "kind 8",  "kind 9",  "kind 10", "kind 11",
         "kind 12", "kind 13", "kind 14", "kind 15",
     };
     if (mp_kind_known(kind))

@@ -235,6 +235,7 @@ void mp_host_init(struct mcplug_host *host, const struct mp_catalogue_options *o
         .service = self_service,
         .use = self_use,
         .place = options->place,
+        .reply = options->reply,
     };
 }
 

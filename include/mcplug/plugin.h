@@ -45,6 +45,7 @@ typedef struct mcplug_check mcplug_check;   /* the core's side of a health check
 typedef struct mcplug_job mcplug_job;       /* the core's side of a conversion */
 typedef struct mcplug_place mcplug_place;   /* the core's side of a search */
 typedef struct mcplug_framer mcplug_framer; /* the core's side of a stream of lines */
+typedef struct mcplug_reply mcplug_reply;   /* the core's side of a request to a model */
 typedef struct mcplug_timer mcplug_timer;
 typedef struct mcplug_watch mcplug_watch;
 
@@ -184,6 +185,37 @@ struct mcplug_place_ops {
     int (*clean_up)(mcplug_place *place, const char *const *command);
 };
 
+/* What a model tells the core of one request. What it leads to happens after the module's
+ * callback has returned. Everything is copied. [loop] Since minor 4. */
+struct mcplug_reply_ops {
+    uint32_t struct_size;
+    uint32_t reserved; /* 0 */
+    /* Some more of the answer, UTF-8, which may be cut anywhere; of what the model thinks
+     * aloud. */
+    void (*text)(mcplug_reply *reply, struct mcplug_bytes piece);
+    void (*thought)(mcplug_reply *reply, struct mcplug_bytes piece);
+    /* A tool is to be called, and its arguments are complete, as the model wrote them:
+     * what is wrong with them is the core's business. Empty: {}. `id` may be NULL or "",
+     * and `name` need not be that of a tool. In the order of the answer. */
+    void (*call)(mcplug_reply *reply, const char *id, const char *name,
+                 struct mcplug_bytes arguments);
+    /* What is known of it so far; the last counts. */
+    void (*usage)(mcplug_reply *reply, const struct mcplug_usage *usage);
+    /* The whole turn as the API wants to get it back: a JSON value. Before end(), once at
+     * most; see mcplug_message.raw. */
+    void (*raw)(mcplug_reply *reply, struct mcplug_bytes json);
+    /* Before end(): when the API wants to be asked again. Of the core, which asks again
+     * when `why` has MCPLUG_ERROR_RETRY and nothing was told before. */
+    void (*retry_after)(mcplug_reply *reply, uint64_t ms);
+    /* The last one, once. `why` NULL: `stop` says how the answer ended. MCPLUG_EAUTH: the
+     * key; MCPLUG_ETOOBIG: the conversation is too long for the model;
+     * MCPLUG_EOVERLOADED: too many requests; MCPLUG_EPEER: another error of the API, with
+     * its words and peer_status; MCPLUG_ECLOSED, MCPLUG_ETIMEDOUT: the answer broke off.
+     */
+    void (*end)(mcplug_reply *reply, enum mcplug_stop stop,
+                const struct mcplug_error *why);
+};
+
 struct mcplug_host {
     uint32_t struct_size;
     uint16_t abi_major, abi_minor;
@@ -204,6 +236,7 @@ struct mcplug_host {
     const void *(*use)(mcplug_self *self, const char *name, uint32_t version, void **ctx,
                        struct mcplug_error *err);
     const struct mcplug_place_ops *place; /* for locators; since minor 4 */
+    const struct mcplug_reply_ops *reply; /* for models; since minor 4 */
 };
 
 /* ---- services: host->service(self, NAME, VERSION) --------------------------- */
@@ -275,6 +308,7 @@ enum {
     MCPLUG_VAULT = 4,   /* since minor 2 */
     MCPLUG_SERVICE = 5, /* since minor 4 */
     MCPLUG_LOCATOR = 6, /* since minor 4 */
+    MCPLUG_MODEL = 7,   /* since minor 4 */
 };
 
 enum { MCPLUG_REQUEST = 1, MCPLUG_NOTIFICATION = 2, MCPLUG_RESPONSE = 3 };
@@ -425,6 +459,53 @@ struct mcplug_locator_ops {
      * later is dropped. Fills `place` by the functions of host->place. */
     int (*locate)(void *ctx, const mcplug_props *settings, mcplug_place *place,
                   struct mcplug_error *err);
+};
+
+/* A tool that a model may use. The core has repaired what APIs are known to refuse: the
+ * name has 1 to 64 letters, digits, _ and -, the schema's root is a plain object. */
+struct mcplug_definition {
+    uint32_t struct_size;
+    uint32_t reserved; /* 0 */
+    const char *name;
+    const char *description;    /* UTF-8, never empty */
+    struct mcplug_bytes schema; /* of the arguments: JSON */
+};
+
+struct mcplug_prompt { /* what a model is asked */
+    uint32_t struct_size;
+    uint32_t max_tokens;        /* of the answer; 0: as the settings say */
+    const char *model;          /* its name, of those that the API has */
+    struct mcplug_bytes system; /* instructions, UTF-8; may be empty */
+    /* The first is the user's, and so is the last; a tool's use is followed by a message
+     * that has the result of each, in their order, before all else. */
+    const struct mcplug_message *const *messages;
+    size_t n_messages;
+    /* In an order that stays: what is added later comes last. */
+    const struct mcplug_definition *const *tools;
+    size_t n_tools;
+};
+
+/* Speaks with a model. Its name is the "type" of a model in the configuration. Since
+ * minor 4. */
+struct mcplug_model_ops {
+    uint32_t struct_size;
+    uint32_t caps; /* 0 */
+    /* For one model of the configuration, or several of one API: keeps connections.
+     * `settings` stay valid until close(). */
+    int (*open)(void *ctx, const mcplug_props *settings, void **out,
+                struct mcplug_error *err);
+    void (*close)(void *m); /* all requests are dropped by then */
+    /* Begins one request; end() follows, and then drop(). On failure neither does.
+     * `prompt` is valid until drop(). */
+    int (*ask)(void *m, mcplug_reply *reply, const struct mcplug_prompt *prompt,
+               void **out, struct mcplug_error *err);
+    /* Frees the request, and ends it if it is under way: nothing is told of it after
+     * this. */
+    void (*drop)(void *request);
+    /* The same as ask(), but no answer is wanted: usage() tells how many tokens of input
+     * it would be. Optional. */
+    int (*count)(void *m, mcplug_reply *reply, const struct mcplug_prompt *prompt,
+                 void **out, struct mcplug_error *err);
 };
 
 /* The head of the table that a service is. What follows is between the two modules; a
