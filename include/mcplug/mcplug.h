@@ -92,6 +92,8 @@ typedef struct mcplug_config mcplug_config;       /* the servers that files name
 typedef struct mcplug_toolbox mcplug_toolbox;     /* the tools of many servers */
 typedef struct mcplug_rendering mcplug_rendering; /* a result for a model; counted */
 typedef struct mcplug_converted mcplug_converted; /* what a converter made; counted */
+typedef struct mcplug_model mcplug_model;         /* that can be asked */
+typedef struct mcplug_thread mcplug_thread;       /* a conversation with models */
 
 /* The version of this header. MCPLUG_VERSION_NUMBER is 0xMMmmpp and grows with it. */
 #define MCPLUG_VERSION_MAJOR 0
@@ -721,5 +723,6 @@ MCPLUG_API void mcplug_input_refuse(mcplug_input *input, int code, const char *m
 
 #include <mcplug/content.h> /* results for a model */
 #include <mcplug/toolbox.h> /* the tools of many servers */
+#include <mcplug/runs.h>    /* a model that calls them */
 
 #endif /* MCPLUG_MCPLUG_H */

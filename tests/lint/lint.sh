@@ -17,7 +17,7 @@ sources() {
 awk '
 BEGIN {
     # A folder may include itself and every folder of a lower level.
-    n = split("base:0 loop:1 json:1 plugin:2 rpc:3 config:3 session:4 convert:5 connect:5 registry:6 content:7 toolbox:8 api:9 cli:10", levels, " ")
+    n = split("base:0 loop:1 json:1 plugin:2 rpc:3 config:3 session:4 convert:5 connect:5 registry:6 content:7 toolbox:8 run:9 api:10 cli:11", levels, " ")
     for (i = 1; i <= n; i++) {
         split(levels[i], pair, ":")
         level[pair[1]] = pair[2]
@@ -113,7 +113,7 @@ top == "helpers" && (quoted || to == "mcplug") {
 top == "examples" && (to == "mcplug" && name != "mcplug/mcplug.h" || quoted && name ~ /\//) {
     finding("examples include <mcplug/mcplug.h> alone of our headers")
 }
-# mcplug.h is in two files, which bring each other along; admin.h stands on it, and
+# mcplug.h is in four files, which bring each other along; admin.h stands on it, and
 # services on plugin.h
 top == "include" && (quoted || to == "mcplug" && name != "mcplug/types.h" &&
     FILENAME " " name != "include/mcplug/admin.h mcplug/mcplug.h" &&
@@ -121,7 +121,9 @@ top == "include" && (quoted || to == "mcplug" && name != "mcplug/types.h" &&
     FILENAME " " name != "include/mcplug/mcplug.h mcplug/content.h" &&
     FILENAME " " name != "include/mcplug/content.h mcplug/mcplug.h" &&
     FILENAME " " name != "include/mcplug/mcplug.h mcplug/toolbox.h" &&
-    FILENAME " " name != "include/mcplug/toolbox.h mcplug/mcplug.h") {
+    FILENAME " " name != "include/mcplug/toolbox.h mcplug/mcplug.h" &&
+    FILENAME " " name != "include/mcplug/mcplug.h mcplug/runs.h" &&
+    FILENAME " " name != "include/mcplug/runs.h mcplug/mcplug.h") {
     finding("public headers include <mcplug/types.h> alone of our headers")
 }
 ' $(sources $folders) >>"$found" ||
