@@ -1,0 +1,325 @@
+/* One request to a model: what its module tells, and asking again. */
+#include "run/model.h"
+
+#include "base/error.h"
+#include "base/event.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+
+enum { FIRST_WAIT_MS = 500, LAST_WAIT_MS = 8000, LONGEST_WAIT_MS = 120000 };
+
+/* What is told waits until the module's callback has returned. */
+struct mcplug_reply {
+    struct mcplug_model *model;
+    const struct mcplug_prompt *prompt;
+    const struct mp_ask_events *events;
+    void *arg;
+    void *request; /* the module's; NULL: none is under way */
+    unsigned tries;
+    struct mp_timer timer; /* until the next */
+    struct mp_job job;
+    uint64_t wait_ms;  /* that the API asks for; UINT64_MAX: it does not */
+    bool has_ended;    /* this request */
+    bool is_telling;   /* and must not be freed */
+    bool is_cancelled; /* meanwhile */
+    bool has_said;     /* something, so it is not asked again */
+    bool is_too_long;  /* more came than is kept */
+    struct mcplug_error why;
+
+    struct mp_model_answer answer;
+    size_t told;           /* bytes of its text */
+    struct mp_str thought; /* not told yet */
+};
+
+/* ---- its parts ---- */
+
+static void answer_clear(struct mp_model_answer *a)
+{
+    for (size_t i = 0; i < a->n_calls; i++) {
+        mp_free(a->calls[i].id);
+        mp_free(a->calls[i].name);
+        mp_str_clear(&a->calls[i].arguments);
+    }
+    mp_free(a->calls);
+    mp_str_clear(&a->text);
+    mp_str_clear(&a->raw);
+}
+
+static void answer_init(struct mp_model_answer *a)
+{
+    *a = (struct mp_model_answer){.usage = {.struct_size = sizeof a->usage}};
+    mp_str_init(&a->text, MP_ANSWER_BYTES);
+    mp_str_init(&a->raw, MP_ANSWER_BYTES);
+}
+
+static void drop_request(struct mcplug_reply *r)
+{
+    if (r->request)
+        r->model->ops->drop(mp_move(&r->request));
+}
+
+static void reply_free(struct mcplug_reply *r)
+{
+    struct mp_loop *loop = r->model->models->loop;
+
+    drop_request(r);
+    mp_timer_stop(loop, &r->timer);
+    mp_job_drop(loop, &r->job);
+    answer_clear(&r->answer);
+    mp_str_clear(&r->thought);
+    mp_model_unref(r->model);
+    mp_free(r);
+}
+
+void mp_reply_cancel(struct mcplug_reply *r)
+{
+    if (!r)
+        return;
+    r->is_cancelled = true;
+    if (!r->is_telling)
+        reply_free(r);
+}
+
+/* ---- asking ---- */
+
+static int start(struct mcplug_reply *r, struct mcplug_error *err)
+{
+    r->has_ended = false;
+    r->wait_ms = UINT64_MAX;
+    mp_error_init(&r->why);
+    return r->model->ops->ask(r->model->m, r, r->prompt, &r->request, err);
+}
+
+/* Less up to a quarter, so that many who were refused do not come back together. */
+static uint64_t own_wait(const struct mcplug_reply *r)
+{
+    uint64_t ms = FIRST_WAIT_MS;
+
+    for (unsigned i = 1; i < r->tries && ms < LAST_WAIT_MS; i++)
+        ms *= 2;
+    ms = ms > LAST_WAIT_MS ? LAST_WAIT_MS : ms;
+    return ms - (uint64_t)((uintptr_t)r / 16 % 100) * ms / 400;
+}
+
+static bool may_retry(const struct mcplug_reply *r)
+{
+    return r->why.code != MCPLUG_OK && r->why.flags & MCPLUG_ERROR_RETRY &&
+           !r->has_said && r->tries <= MP_MODEL_RETRIES &&
+           (r->wait_ms == UINT64_MAX || r->wait_ms <= LONGEST_WAIT_MS);
+}
+
+static void on_job(struct mp_job *job);
+
+static void on_timer(struct mp_timer *timer)
+{
+    struct mcplug_reply *r = MP_OF(timer, struct mcplug_reply, timer);
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+
+    r->tries++;
+    if (start(r, &why) != MCPLUG_OK) {
+        r->why = why;
+        r->has_ended = true;
+        mp_job_defer(r->model->models->loop, &r->job, on_job);
+    }
+}
+
+/* ---- telling ---- */
+
+/* Bytes at the end that begin a character of UTF-8 and do not end it. */
+static size_t partial(const char *text, size_t len)
+{
+    for (size_t n = 1; n <= 3 && n <= len; n++) {
+        unsigned char c = (unsigned char)text[len - n];
+        if ((c & 0xc0) == 0x80)
+            continue;
+        size_t wants = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+        return wants > n ? n : 0;
+    }
+    return 0;
+}
+
+static void tell_text(struct mcplug_reply *r)
+{
+    struct mp_str *text = &r->answer.text;
+    size_t whole = text->len;
+
+    if (!r->has_ended) /* the beginning of a character waits for its end */
+        whole -= partial(text->data, text->len);
+    if (r->thought.len) {
+        r->events->text(r->arg, r->thought.data, r->thought.len, true);
+        mp_str_reset(&r->thought);
+    }
+    if (!r->is_cancelled && whole > r->told) {
+        size_t from = r->told;
+        r->told = whole;
+        r->events->text(r->arg, text->data + from, whole - from, false);
+    }
+}
+
+static void finish(struct mcplug_reply *r)
+{
+    bool ok = r->why.code == MCPLUG_OK;
+
+    if (ok && (r->is_too_long || r->answer.text.failed || r->answer.raw.failed))
+        ok = mp_fail(&r->why, MCPLUG_ETOOBIG,
+                     "the answer has more than %zu MiB or %d calls, or there was no "
+                     "memory for it",
+                     MP_ANSWER_BYTES >> 20, MP_ANSWER_CALLS) == MCPLUG_OK;
+    drop_request(r);
+    r->events->end(r->arg, ok ? &r->answer : NULL, ok ? NULL : &r->why);
+}
+
+static void on_job(struct mp_job *job)
+{
+    struct mcplug_reply *r = MP_OF(job, struct mcplug_reply, job);
+    struct mp_loop *loop = r->model->models->loop;
+
+    r->is_telling = true;
+    tell_text(r);
+    if (!r->has_ended || r->is_cancelled) {
+        r->is_telling = false;
+        if (r->is_cancelled)
+            reply_free(r);
+        return;
+    }
+    drop_request(r);
+    if (may_retry(r)) {
+        uint64_t ms = r->wait_ms == UINT64_MAX ? own_wait(r) : r->wait_ms;
+        r->events->retry(r->arg, ms, &r->why);
+        r->is_telling = false;
+        if (r->is_cancelled ||
+            mp_timer_start(loop, &r->timer, ms, on_timer) == MCPLUG_OK) {
+            if (r->is_cancelled)
+                reply_free(r);
+            return;
+        }
+        mp_fail_nomem(&r->why);
+    }
+    finish(r);
+    reply_free(r);
+}
+
+struct mcplug_reply *mp_model_ask(struct mcplug_model *model,
+                                  const struct mcplug_prompt *prompt,
+                                  const struct mp_ask_events *events, void *arg,
+                                  struct mcplug_error *err)
+{
+    struct mcplug_reply *r = mp_alloc(sizeof *r);
+
+    if (!r) {
+        mp_fail_nomem(err);
+        return NULL;
+    }
+    r->model = mp_model_ref(model);
+    r->prompt = prompt;
+    r->events = events;
+    r->arg = arg;
+    r->tries = 1;
+    answer_init(&r->answer);
+    mp_str_init(&r->thought, MP_ANSWER_BYTES);
+    if (start(r, err) != MCPLUG_OK) {
+        r->request = NULL;
+        reply_free(r);
+        return NULL;
+    }
+    return r;
+}
+
+/* ---- what modules call ---- */
+
+static void later(struct mcplug_reply *r)
+{
+    mp_job_defer(r->model->models->loop, &r->job, on_job);
+}
+
+static void reply_text(mcplug_reply *r, struct mcplug_bytes piece)
+{
+    if (r->has_ended || !piece.len)
+        return;
+    r->has_said = true;
+    mp_str_add_bytes(&r->answer.text, piece);
+    later(r);
+}
+
+static void reply_thought(mcplug_reply *r, struct mcplug_bytes piece)
+{
+    if (r->has_ended || !piece.len)
+        return;
+    r->has_said = true;
+    mp_str_add_bytes(&r->thought, piece);
+    later(r);
+}
+
+static void reply_call(mcplug_reply *r, const char *id, const char *name,
+                       struct mcplug_bytes arguments)
+{
+    struct mp_model_answer *a = &r->answer;
+
+    if (r->has_ended)
+        return;
+    r->has_said = true;
+    if (a->n_calls >= MP_ANSWER_CALLS ||
+        !mp_grow(&a->calls, &a->calls_cap, a->n_calls + 1)) {
+        r->is_too_long = true;
+        return;
+    }
+    struct mp_model_call *call = &a->calls[a->n_calls++];
+    *call = (struct mp_model_call){.id = mp_strdup(id ? id : ""),
+                                   .name = mp_strdup(name ? name : ""),
+                                   .after = a->text.len};
+    mp_str_init(&call->arguments, MP_ANSWER_BYTES);
+    mp_str_add_bytes(&call->arguments, arguments);
+    r->is_too_long |= !call->id || !call->name || call->arguments.failed;
+}
+
+static void reply_usage(mcplug_reply *r, const struct mcplug_usage *usage)
+{
+    if (r->has_ended || !usage)
+        return;
+    size_t size = usage->struct_size;
+    struct mcplug_usage own = {0};
+
+    memcpy(&own, usage, size < sizeof own ? size : sizeof own);
+    own.struct_size = sizeof own;
+    own.reserved = 0;
+    r->answer.usage = own;
+}
+
+static void reply_raw(mcplug_reply *r, struct mcplug_bytes json)
+{
+    if (r->has_ended)
+        return;
+    mp_str_reset(&r->answer.raw);
+    mp_str_add_bytes(&r->answer.raw, json);
+}
+
+static void reply_retry_after(mcplug_reply *r, uint64_t ms)
+{
+    r->wait_ms = ms;
+}
+
+static void reply_end(mcplug_reply *r, enum mcplug_stop stop,
+                      const struct mcplug_error *why)
+{
+    if (r->has_ended)
+        return;
+    r->has_ended = true;
+    r->answer.stop = stop;
+    if (why)
+        mp_error_copy(&r->why, why);
+    if (why && r->why.code == MCPLUG_OK)
+        r->why.code = MCPLUG_EIO;
+    later(r);
+}
+
+const struct mcplug_reply_ops mp_reply_ops = {
+    .struct_size = sizeof mp_reply_ops,
+    .text = reply_text,
+    .thought = reply_thought,
+    .call = reply_call,
+    .usage = reply_usage,
+    .raw = reply_raw,
+    .retry_after = reply_retry_after,
+    .end = reply_end,
+};
