@@ -1,0 +1,368 @@
+/* Which tools a model is offered. Their order stays from request to request, and what is
+ * found later comes last: so the caches of the APIs hold. */
+#include "run/run.h"
+
+#include "base/error.h"
+#include "base/event.h"
+#include "base/mem.h"
+#include "json/scan.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { DESCRIPTION_MAX = 2048 }; /* bytes of what is said of one tool */
+
+static uint64_t hash_bytes(const void *data, size_t len)
+{
+    const unsigned char *p = data;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* ---- one tool ---- */
+
+static void known_free(struct mp_known *known)
+{
+    if (!known)
+        return;
+    mp_free(known->block);
+    mp_free(known->server);
+    mp_free(known->tool);
+    mp_free(known);
+}
+
+/* Whole characters only. */
+static size_t cut(const char *text, size_t len)
+{
+    size_t n = len > DESCRIPTION_MAX ? DESCRIPTION_MAX : len;
+
+    while (n < len && n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
+        n--;
+    return n;
+}
+
+/* What an API would refuse is repaired as the toolbox does it for the strictest of them.
+ * `tool` is as tools/list has it. */
+static enum mp_formatted describe(struct mp_known *known, const char *name, mp_view tool,
+                                  bool *no_memory)
+{
+    struct mp_str json, text;
+
+    mp_str_init(&json, mp_format_max(tool.len) + strlen(name) * 6 + 256);
+    mp_str_init(&text, (size_t)16 << 20);
+    enum mp_formatted formatted =
+        mp_format_tool(&json, MCPLUG_FORMAT_ANTHROPIC, name, tool);
+    mp_view whole = mp_bytes(json.data, json.len);
+    *no_memory = json.failed;
+    if (formatted == MP_FORMATTED && !json.failed) {
+        mp_view schema = mp_view_get(whole, "input_schema");
+        size_t description, parameters, given;
+
+        mp_str_adds(&text, name);
+        mp_str_addc(&text, '\0');
+        description = text.len;
+        mp_str_add_view(&text, mp_view_get(whole, "description"));
+        if (text.data)
+            text.len = description + cut(text.data + description, text.len - description);
+        mp_str_addc(&text, '\0');
+        parameters = text.len;
+        mp_str_add_bytes(&text, schema);
+        mp_str_addc(&text, '\0');
+        given = text.len;
+        mp_str_add_bytes(&text, mp_view_get(tool, "inputSchema"));
+        size_t end = text.len;
+        known->tokens = mcplug_estimate_tokens(text.data, given) + 8;
+        known->block = mp_str_take(&text);
+        *no_memory = !known->block;
+        if (known->block) {
+            known->def = (struct mcplug_definition){
+                .struct_size = sizeof known->def,
+                .name = known->block,
+                .description = known->block + description,
+                .schema = mp_bytes(known->block + parameters, schema.len)};
+            known->schema = mp_bytes(known->block + given, end - given);
+        }
+    }
+    known->is_read_only = mp_view_true(mp_view_path(tool, "annotations/readOnlyHint"));
+    mp_str_clear(&json);
+    mp_str_clear(&text);
+    return formatted;
+}
+
+struct mp_known *mp_offer_find(const struct mp_offered *o, const char *name)
+{
+    for (size_t i = 0; i < o->n; i++)
+        if (o->known[i]->def.name && strcmp(o->known[i]->def.name, name) == 0)
+            return o->known[i];
+    return NULL;
+}
+
+/* give, as part of the offer; NULL: no memory */
+static struct mp_known *learn(struct mp_thread_run *run, const char *name, mp_view tool,
+                              const char *server, const char *remote, uint64_t hash)
+{
+    struct mp_offered *o = &run->offered;
+    struct mp_known *known = mp_alloc(sizeof *known);
+    bool no_memory = !known || !mp_grow(&o->known, &o->cap, o->n + 1);
+    enum mp_formatted formatted = MP_FORMATTED;
+
+    if (!no_memory)
+        formatted = describe(known, name, tool, &no_memory);
+    if (!no_memory && server) {
+        known->server = mp_strdup(server);
+        known->tool = mp_strdup(remote);
+        no_memory = !known->server || !known->tool;
+    }
+    if (no_memory) {
+        known_free(known);
+        return NULL;
+    }
+    known->hash = hash;
+    if (formatted != MP_FORMATTED)
+        mp_run_warn(run, "the tool %s is left out: its schema is one that models refuse",
+                    name);
+    o->known[o->n++] = known;
+    return known;
+}
+
+/* ---- what is offered ---- */
+
+bool mp_offer_add(struct mp_offered *o, struct mp_known *known)
+{
+    if (known->is_offered || known->is_bad || !known->def.name)
+        return true;
+    if (!mp_grow(&o->defs, &o->defs_cap, o->n_defs + 1))
+        return false;
+    o->defs[o->n_defs++] = &known->def;
+    known->is_offered = true;
+    return true;
+}
+
+void mp_offer_withdraw(struct mp_offered *o, struct mp_known *known)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < o->n_defs; i++)
+        if (o->defs[i] != &known->def)
+            o->defs[kept++] = o->defs[i];
+    o->n_defs = kept;
+    known->is_offered = false;
+}
+
+void mp_offer_clear(struct mp_offered *o)
+{
+    for (size_t i = 0; i < o->n; i++)
+        known_free(o->known[i]);
+    mp_free(o->known);
+    mp_free(o->defs);
+    *o = (struct mp_offered){0};
+}
+
+/* ---- the tools of the program ---- */
+
+static bool is_name(const char *name)
+{
+    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                            "0123456789_-");
+    return n >= 1 && n <= 64 && !name[n];
+}
+
+static int learn_own(struct mp_thread_run *run, const struct mcplug_tool *tool,
+                     struct mcplug_error *err)
+{
+    struct mcplug_tool own = {0};
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    struct mp_str json;
+    int r = mp_take_bare_options(&own, tool, err);
+
+    if (r != MCPLUG_OK)
+        return r;
+    if (!own.name || !is_name(own.name))
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "the name of a tool, \"%.80s\", is not 1 to 64 letters, digits, _ "
+                       "and -",
+                       own.name ? own.name : "");
+    if (mp_offer_find(&run->offered, own.name))
+        return mp_fail(err, MCPLUG_EINVAL, "there are two tools called %s", own.name);
+    if (!own.call && !(own.flags & (MCPLUG_TOOL_SHOWN | MCPLUG_TOOL_MCP)))
+        return mp_fail(err, MCPLUG_EINVAL, "the tool %s has no `call`", own.name);
+    mp_view schema = mp_text(own.schema ? own.schema : "{\"type\":\"object\"}");
+    if (mp_frame_object(&schema, "schema", &why) != MCPLUG_OK)
+        return mp_fail(err, MCPLUG_EINVAL, "the tool %s: %s", own.name, why.text);
+    mp_str_init(&json, (size_t)16 << 20);
+    mp_str_adds(&json, "{\"description\":");
+    mp_str_add_json(&json, own.description ? own.description : "",
+                    own.description ? strlen(own.description) : 0);
+    mp_str_adds(&json, ",\"inputSchema\":");
+    mp_str_add_bytes(&json, schema);
+    mp_str_addc(&json, '}');
+    bool is_mcp = own.flags & MCPLUG_TOOL_MCP;
+    struct mp_known *known =
+        json.failed
+            ? NULL
+            : learn(run, own.name, mp_bytes(json.data, json.len),
+                    is_mcp && own.integration ? own.integration : NULL, own.name, 0);
+    mp_str_clear(&json);
+    if (!known)
+        return mp_fail_nomem(err);
+    known->own = tool;
+    known->is_read_only = own.flags & (MCPLUG_TOOL_READ_ONLY | MCPLUG_TOOL_SHOWN);
+    return MCPLUG_OK;
+}
+
+static int learn_all_own(struct mp_thread_run *run, struct mcplug_error *err)
+{
+    int r = MCPLUG_OK;
+
+    for (size_t i = 0; r == MCPLUG_OK && run->o.tools && run->o.tools[i]; i++)
+        r = i < MP_RUN_TOOLS
+                ? learn_own(run, run->o.tools[i], err)
+                : mp_fail(err, MCPLUG_ETOOBIG,
+                          "a run has at most %d tools of the program", MP_RUN_TOOLS);
+    return r;
+}
+
+/* ---- those of the toolbox ---- */
+
+/* One that has changed is another tool under the same name. */
+static int learn_box_tool(struct mp_thread_run *run, size_t i, struct mcplug_error *err)
+{
+    struct mp_offered *o = &run->offered;
+    const char *name = mcplug_toolbox_name(run->o.box, i), *server = "", *remote = "";
+    size_t len = 0;
+    const char *json = mcplug_toolbox_tool(run->o.box, i, &len);
+
+    if (!name || !json)
+        return mp_fail_nomem(err);
+    uint64_t hash = hash_bytes(json, len);
+    struct mp_known *known = mp_offer_find(o, name);
+    if (known && known->own) {
+        mp_run_warn(run, "the tool %s is left out: the program has one of that name",
+                    name);
+        return MCPLUG_OK;
+    }
+    if (known && known->hash == hash)
+        return MCPLUG_OK;
+    if (known) {
+        mp_offer_withdraw(o, known);
+        known->def.name = NULL;
+    }
+    mcplug_toolbox_find(run->o.box, name, &server, &remote);
+    return learn(run, name, mp_bytes(json, len), server, remote, hash)
+               ? MCPLUG_OK
+               : mp_fail_nomem(err);
+}
+
+static void forget_gone(struct mp_thread_run *run)
+{
+    struct mp_offered *o = &run->offered;
+
+    for (size_t i = 0; i < o->n; i++) {
+        struct mp_known *k = o->known[i];
+        if (!k->own && !k->is_search && k->def.name &&
+            (!run->o.box || !mcplug_toolbox_find(run->o.box, k->def.name, NULL, NULL))) {
+            mp_offer_withdraw(o, k);
+            k->def.name = NULL;
+        }
+    }
+}
+
+/* ---- all of them ---- */
+
+static bool was_used(const struct mp_thread_run *run, const char *name)
+{
+    const struct mcplug_thread *t = run->thread;
+
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t j = 0; j < t->said[i]->m.n_items; j++) {
+            const struct mcplug_item *item = t->said[i]->items[j];
+            if (item->kind == MCPLUG_ITEM_TOOL_USE && strcmp(item->name, name) == 0)
+                return true;
+        }
+    return false;
+}
+
+/* Within the budget all of them. Else those of the program, those that this thread has
+ * used, and the means to find others. */
+static int choose(struct mp_thread_run *run, struct mcplug_error *err)
+{
+    struct mp_offered *o = &run->offered;
+    uint64_t tokens = 0;
+    bool ok = true;
+
+    for (size_t i = 0; i < o->n; i++)
+        tokens +=
+            o->known[i]->def.name && !o->known[i]->is_search ? o->known[i]->tokens : 0;
+    if (tokens > o->budget && !o->is_searched && run->o.box &&
+        !mp_offer_find(o, MP_SEARCH_TOOLS)) {
+        struct mp_known *k =
+            learn(run, MP_SEARCH_TOOLS, mp_text(mp_search_definition), NULL, NULL, 0);
+        if (!k)
+            return mp_fail_nomem(err);
+        k->is_search = k->is_read_only = true;
+        o->is_searched = true;
+        ok = mp_offer_add(o, k);
+    }
+    for (size_t i = 0; ok && i < o->n; i++) {
+        struct mp_known *k = o->known[i];
+        if (!o->is_searched || k->own || (k->def.name && was_used(run, k->def.name)))
+            ok = mp_offer_add(o, k);
+    }
+    return ok ? MCPLUG_OK : mp_fail_nomem(err);
+}
+
+int mp_offer_update(struct mp_thread_run *run, struct mcplug_error *err)
+{
+    struct mp_offered *o = &run->offered;
+    size_t n = run->o.box ? mcplug_toolbox_count(run->o.box) : 0;
+    int r = o->is_begun ? MCPLUG_OK : learn_all_own(run, err);
+
+    if (o->is_begun && (!run->o.box || o->seen == run->o.box->built))
+        return MCPLUG_OK;
+    o->is_begun = true;
+    o->seen = run->o.box ? run->o.box->built : 0;
+    for (size_t i = 0; r == MCPLUG_OK && i < n; i++)
+        r = learn_box_tool(run, i, err);
+    if (r != MCPLUG_OK)
+        return r;
+    forget_gone(run);
+    return choose(run, err);
+}
+
+/* ---- one that was refused ---- */
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '-';
+}
+
+static bool names(const char *words, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (const char *at = words; (at = strstr(at, name)); at++)
+        if ((at == words || !is_word(at[-1])) && !is_word(at[len]))
+            return true;
+    return false;
+}
+
+/* "tools.3.custom.input_schema: ..", "Invalid 'tools[3].function.name'", or its name. */
+struct mp_known *mp_offer_blame(const struct mp_offered *o, const char *words)
+{
+    const char *at = strstr(words, "tools");
+    char *end = NULL;
+    unsigned long i = o->n_defs;
+
+    if (at && (at[5] == '.' || at[5] == '[') && isdigit((unsigned char)at[6]))
+        i = strtoul(at + 6, &end, 10);
+    if (end && i < o->n_defs)
+        return mp_offer_find(o, o->defs[i]->name);
+    for (size_t k = 0; k < o->n_defs; k++)
+        if (strlen(o->defs[k]->name) > 3 && names(words, o->defs[k]->name))
+            return mp_offer_find(o, o->defs[k]->name);
+    return NULL;
+}
