@@ -91,6 +91,7 @@ static void host_free(mcplug *host)
     void *log_arg = host->log_arg;
 
     mp_converters_free(host->conversions.converters);
+    mp_models_clear(&host->runs.models);
     mp_catalogue_free(host->catalogue);
     mp_renderer_clear(&host->renderer);
     mp_host_end_listeners(host);
@@ -125,7 +126,8 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
                                          .helper_dir = o.helper_dir,
                                          .wire = &mp_link_wire,
                                          .health = &mp_probe_health,
-                                         .place = &mp_place_ops};
+                                         .place = &mp_place_ops,
+                                         .reply = &mp_reply_ops};
         if (mp_renderer_init(&host->renderer, host->loop, &host->events, o.results_dir,
                              err) == MCPLUG_OK)
             host->catalogue = mp_catalogue_new(&c, err);
@@ -135,6 +137,8 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
         host->conversions =
             (struct mp_convert_calls){.loop = host->loop, .converters = converters};
         host->renderer.converters = converters;
+        host->runs.models = (struct mp_models){
+            .loop = host->loop, .log = &host->events, .catalogue = host->catalogue};
     }
     mp_host_json_clear(&json);
     if (host && !converters) {
@@ -197,6 +201,7 @@ static void end_all(void *arg)
 {
     mcplug *host = arg;
 
+    mp_runs_end(&host->runs);
     for (mcplug_toolbox *box = host->boxes; box; box = box->next)
         mp_toolbox_end(box);
     mp_registry_end(&host->registry);
@@ -209,7 +214,7 @@ static void end_all(void *arg)
 static bool is_idle(const mcplug *host)
 {
     bool idle = mp_registry_idle(&host->registry) && !host->renderer.under_way &&
-                !host->conversions.under_way;
+                !host->conversions.under_way && !host->runs.under_way;
 
     for (const mcplug_toolbox *box = host->boxes; box; box = box->next)
         idle = idle && mp_toolbox_idle(box);

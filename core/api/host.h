@@ -7,6 +7,7 @@
 #include "content/render.h"
 #include "convert/call.h"
 #include "registry/registry.h"
+#include "run/run.h"
 
 #include <pthread.h>
 
@@ -23,6 +24,7 @@ struct mcplug {
     struct mp_registry registry;
     struct mp_renderer renderer;
     struct mp_convert_calls conversions;
+    struct mp_runs runs;
 
     pthread_t thread;
     atomic_bool has_thread;  /* ours runs the loop, or is about to */
@@ -40,6 +42,9 @@ void mp_host_end_listeners(mcplug *host);
 /* For the beginning of a public function: as mp_loop_check(), and it is not NULL. */
 #define mp_host_check(host, err)                                                         \
     ((host) ? mp_loop_check((host)->loop, err) : mp_fail_null(err, "`host`"))
+
+/* give: mcplug_run_result_free; NULL: no memory */
+struct mcplug_run_result *mp_run_result_copy(const struct mcplug_run_result *from);
 
 mcplug *mp_host_of(const struct mp_registry *registry);
 

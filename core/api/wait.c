@@ -1,6 +1,7 @@
 #include "api/host.h"
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "toolbox/toolbox.h"
 
 #include <errno.h>
@@ -39,6 +40,9 @@ struct wait {
     size_t len;
     const struct mcplug_convert_options *convert_options;
     const mcplug_converted *converted;
+    mcplug_thread *thread;
+    const struct mcplug_run_options *run_options;
+    struct mcplug_run_result *run_result;
 };
 
 static void wake(struct wait *w)
@@ -96,6 +100,11 @@ static mcplug *host_of(const mcplug_server *server)
 static mcplug *host_of_box(const mcplug_toolbox *box)
 {
     return box ? mp_host_of(box->registry) : NULL;
+}
+
+static mcplug *host_of_models(const struct mp_models *models)
+{
+    return MP_OF(models, mcplug, runs.models);
 }
 
 static int wait_for(struct wait *w, struct mcplug_error *err)
@@ -459,4 +468,44 @@ void mcplug_toolbox_free_wait(mcplug_toolbox *box)
         mcplug_toolbox_free(box, NULL, NULL);
     else
         wait_for(&w, NULL);
+}
+
+/* ---- runs ---- */
+
+static void on_run(void *arg, mcplug_call *call, const struct mcplug_run_result *result,
+                   const struct mcplug_error *why)
+{
+    struct wait *w = arg;
+    (void)call;
+    w->run_result = result ? mp_run_result_copy(result) : NULL;
+    finished(w, why);
+}
+
+static void start_run(struct wait *w)
+{
+    if (!mcplug_thread_run(w->thread, w->run_options, on_run, w, w->why))
+        not_started(w);
+}
+
+int mcplug_thread_run_wait(mcplug_thread *thread,
+                           const struct mcplug_run_options *options,
+                           struct mcplug_run_result **out, struct mcplug_error *err)
+{
+    const mcplug_model *model =
+        options && MCPLUG_KNOWS(options, struct mcplug_run_options, model)
+            ? options->model
+            : NULL;
+    struct wait w = {.start = start_run, .thread = thread, .run_options = options};
+
+    if (!model || !model->models)
+        return mp_fail_null(err, "the model, or its host,");
+    w.host = host_of_models(model->models);
+    int r = wait_for(&w, err);
+    if (r == MCPLUG_OK && !w.run_result)
+        r = mp_fail_nomem(err);
+    if (out && r == MCPLUG_OK)
+        *out = w.run_result;
+    else
+        mcplug_run_result_free(w.run_result);
+    return r;
 }

@@ -355,6 +355,7 @@ void mp_toolbox_rebuild(struct mcplug_toolbox *box)
     if (!box->is_old || box->freeing)
         return;
     box->is_old = box->is_partial = false;
+    box->built++;
     drop_tools(box);
     for (size_t i = 0; i < box->n_members; i++) {
         struct mp_box_server *m = box->members[i];

@@ -70,6 +70,7 @@ struct mcplug_toolbox {
     struct mp_tool *tools; /* as of the last time that somebody looked */
     struct mp_tool **by_name;
     size_t n_tools;
+    uint64_t built;  /* how often they were made */
     bool is_old;     /* and has to be made anew */
     bool is_partial; /* there was no memory for all of it */
     bool has_stored; /* a result, which our own tools read */

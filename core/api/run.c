@@ -1,0 +1,95 @@
+/* Models, and threads that are run. */
+#include "api/host.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "connect/settings.h"
+
+mcplug_model *mcplug_model_new(mcplug *host, const mcplug_settings *settings,
+                               struct mcplug_error *err)
+{
+    if (mp_host_check(host, err) != MCPLUG_OK)
+        return NULL;
+    if (!settings || !settings->type) {
+        mp_fail_null(err, "`settings` and its type");
+        return NULL;
+    }
+    if (host->freeing) {
+        mp_fail(err, MCPLUG_ECLOSED, "the host is being freed");
+        return NULL;
+    }
+    return mp_model_new(&host->runs.models, settings, err);
+}
+
+void mcplug_model_free(mcplug_model *model)
+{
+    if (model &&
+        (!model->models || mp_loop_check(model->models->loop, NULL) == MCPLUG_OK))
+        mp_model_unref(model);
+}
+
+static int check_run(const mcplug_thread *thread, const struct mcplug_run_options *o,
+                     struct mcplug_error *err)
+{
+    struct mp_models *models = o->model ? o->model->models : NULL;
+
+    if (!thread || !o->model)
+        return mp_fail_null(err, "`thread` and the model");
+    if (!models)
+        return mp_fail(err, MCPLUG_EINVAL, "the host of the model is gone");
+    int r = mp_loop_check(models->loop, err);
+    if (r != MCPLUG_OK)
+        return r;
+    if (o->box && o->box->registry->o.loop != models->loop)
+        return mp_fail(err, MCPLUG_EINVAL, "the toolbox and the model are of two hosts");
+    if (MP_OF(models, struct mp_runs, models)->ending || (o->box && o->box->freeing))
+        return mp_fail(err, MCPLUG_ECLOSED, "the host or the toolbox is being freed");
+    if (thread->is_running)
+        return mp_fail(err, MCPLUG_EINVAL, "a run is working on the thread");
+    if (o->max_cost > 0 && (o->model->price_input < 0 || o->model->price_output < 0))
+        return mp_fail(err, MCPLUG_ECONFIG,
+                       "a limit of cost needs the settings priceInput and priceOutput of "
+                       "the model");
+    return MCPLUG_OK;
+}
+
+mcplug_call *mcplug_thread_run(mcplug_thread *thread,
+                               const struct mcplug_run_options *options,
+                               mcplug_run_fn *done, void *arg, struct mcplug_error *err)
+{
+    struct mcplug_run_options o = {0};
+
+    if (mp_take_options(&o, options, err) != MCPLUG_OK)
+        return NULL;
+    if (!done) {
+        mp_fail_null(err, "`done`");
+        return NULL;
+    }
+    if (check_run(thread, &o, err) != MCPLUG_OK)
+        return NULL;
+    return mp_run_start(MP_OF(o.model->models, struct mp_runs, models), thread, &o, done,
+                        arg, err);
+}
+
+struct mcplug_run_result *mp_run_result_copy(const struct mcplug_run_result *from)
+{
+    struct {
+        struct mcplug_run_result result;
+        struct mcplug_usage usage;
+        char text[];
+    } *copy = mp_alloc(sizeof *copy + from->len + 1);
+
+    if (!copy)
+        return NULL;
+    copy->result = *from;
+    copy->usage = *from->usage;
+    memcpy(copy->text, from->text, from->len);
+    copy->result.usage = &copy->usage;
+    copy->result.text = copy->text;
+    return &copy->result;
+}
+
+void mcplug_run_result_free(struct mcplug_run_result *result)
+{
+    mp_free(result);
+}
