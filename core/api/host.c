@@ -138,7 +138,7 @@ mcplug *mcplug_new(const struct mcplug_options *options, struct mcplug_error *er
             (struct mp_convert_calls){.loop = host->loop, .converters = converters};
         host->renderer.converters = converters;
         host->runs.models = (struct mp_models){
-            .loop = host->loop, .log = &host->events, .catalogue = host->catalogue};
+            .loop = host->loop, .log = &host->events, .connector = &host->connector};
     }
     mp_host_json_clear(&json);
     if (host && !converters) {

@@ -5,20 +5,39 @@
 #include "base/mem.h"
 #include "connect/settings.h"
 
+static int check_model(mcplug *host, bool is_given, struct mcplug_error *err)
+{
+    int r = mp_host_check(host, err);
+
+    if (r == MCPLUG_OK && !is_given)
+        r = mp_fail_null(err, "the settings and their type, or the name of a model,");
+    if (r == MCPLUG_OK && host->freeing)
+        r = mp_fail(err, MCPLUG_ECLOSED, "the host is being freed");
+    return r;
+}
+
 mcplug_model *mcplug_model_new(mcplug *host, const mcplug_settings *settings,
                                struct mcplug_error *err)
 {
-    if (mp_host_check(host, err) != MCPLUG_OK)
+    struct mp_target *target = NULL;
+
+    if (check_model(host, settings && settings->type, err) != MCPLUG_OK ||
+        mp_target_of_settings(settings, NULL, &target, err) != MCPLUG_OK)
         return NULL;
-    if (!settings || !settings->type) {
-        mp_fail_null(err, "`settings` and its type");
+    return mp_model_new(&host->runs.models, target, err);
+}
+
+mcplug_model *mcplug_model_new_named(mcplug *host, mcplug_config *config,
+                                     const char *name, const mcplug_settings *overlay,
+                                     struct mcplug_error *err)
+{
+    struct mp_target *target = NULL;
+
+    if (check_model(host, config && name, err) != MCPLUG_OK ||
+        mp_target_of_model(&host->connector, config, name, overlay, &target, err) !=
+            MCPLUG_OK)
         return NULL;
-    }
-    if (host->freeing) {
-        mp_fail(err, MCPLUG_ECLOSED, "the host is being freed");
-        return NULL;
-    }
-    return mp_model_new(&host->runs.models, settings, err);
+    return mp_model_new(&host->runs.models, target, err);
 }
 
 void mcplug_model_free(mcplug_model *model)

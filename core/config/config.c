@@ -113,6 +113,21 @@ int mp_config_note(struct mcplug_config *config, const struct mp_source *source,
     return MCPLUG_OK;
 }
 
+const char *mp_config_note_once(struct mcplug_config *config,
+                                const struct mp_source *source, const char *path,
+                                mp_view at, const char *text)
+{
+    for (int tries = 0; tries < 2; tries++) {
+        for (size_t i = 0; i < config->n_problems; i++)
+            if (config->problems[i].file == source->path &&
+                strcmp(config->problems[i].path, path) == 0)
+                return mp_problem_text(&config->problems[i]);
+        if (tries == 0)
+            mp_config_note(config, source, NULL, false, path, at, "%s", text);
+    }
+    return NULL;
+}
+
 const struct mp_problem *mp_config_problem_of(const struct mcplug_config *config,
                                               const struct mp_entry *entry)
 {
@@ -460,6 +475,7 @@ static void read_entries(struct mcplug_config *config, struct mp_source *source)
     mp_config_take_queues(config, source, mp_view_get(text, "queues"));
     mp_config_take_vaults(config, source, mp_view_get(text, "vaults"));
     mp_config_take_converters(config, source, mp_view_get(text, "converters"));
+    mp_config_take_models(config, source, mp_view_get(text, "models"));
     if (dirs.len && own && !config->plugin_dirs)
         take_plugin_dirs(config, source, dirs);
     else if (dirs.len && !own)
@@ -471,7 +487,8 @@ static void read_entries(struct mcplug_config *config, struct mp_source *source)
                        "servers are expected in \"mcpServers\"; `mcplug import vscode` "
                        "reads this form");
     else if (!servers.len && !source->queues.len && !source->vaults.len &&
-             !config->converters && source->scope == MCPLUG_SCOPE_DYNAMIC)
+             !source->models.len && !config->converters &&
+             source->scope == MCPLUG_SCOPE_DYNAMIC)
         mp_config_note(config, source, NULL, true, "", text,
                        "it has no \"mcpServers\", so it adds nothing");
     if (!servers.len)
@@ -641,6 +658,7 @@ void mcplug_config_free(struct mcplug_config *config)
     }
     mp_free_list((const char *const *)config->plugin_dirs);
     mp_free(config->converters);
+    mp_config_free_models(config);
     mp_free(config->new_local);
     mp_free(config->new_project);
     mp_free(config->sources);

@@ -47,6 +47,7 @@ struct mp_source { /* one file */
     bool strange;   /* and that is since it is somebody else's */
     mp_view queues; /* in its text; len 0: none that count */
     mp_view vaults; /* the same */
+    mp_view models; /* the same */
 };
 
 struct mp_problem {
@@ -92,6 +93,7 @@ struct mcplug_config {
     struct mp_file approvals;
     char **plugin_dirs;            /* NULL-ended; NULL: none */
     char *converters;              /* a JSON object; NULL: none */
+    struct mp_model_entry *models; /* that were asked for */
     char *new_local, *new_project; /* for mcplug_config_scope_file() */
 };
 
@@ -114,6 +116,12 @@ bool mp_config_damaged(const struct mcplug_config *config);
 int mp_config_note(struct mcplug_config *config, const struct mp_source *source,
                    const char *server, bool is_warning, const char *path, mp_view at,
                    const char *fmt, ...) MCPLUG_PRINTF(7, 8);
+
+/* The same, but once for each path. The problem as mp_problem_text() has it; NULL: it
+ * could not be noted. */
+const char *mp_config_note_once(struct mcplug_config *config,
+                                const struct mp_source *source, const char *path,
+                                mp_view at, const char *text);
 
 /* ---- schema.c ---- */
 
@@ -144,6 +152,19 @@ void mp_entry_check_probe(struct mp_entry *entry, const char *probe,
 /* Takes in "converters" of a file, settings of converters by their names. */
 void mp_config_take_converters(struct mcplug_config *config,
                                const struct mp_source *source, mp_view converters);
+/* Takes in "models" of a file, settings of models by the names that a user gives them. */
+void mp_config_take_models(struct mcplug_config *config, struct mp_source *source,
+                           mp_view models);
+void mp_config_free_models(struct mcplug_config *config);
+/* The model of that name, as an entry of its own; borrow, from the configuration.
+ * MCPLUG_ENOTSUP: there is none, and `err` names those there are; MCPLUG_ECONFIG. [loop]
+ */
+int mp_config_model(struct mcplug_config *config, const char *name, struct mp_entry **out,
+                    struct mcplug_error *err);
+/* Its settings against what its module declares. MCPLUG_ECONFIG: what is wrong is noted,
+ * and `err` has the first. */
+int mp_config_check_model(const struct mp_entry *model,
+                          const struct mcplug_option *options, struct mcplug_error *err);
 /* Takes in "vaults" of a file, settings of vaults by their names. */
 void mp_config_take_vaults(struct mcplug_config *config, struct mp_source *source,
                            mp_view vaults);

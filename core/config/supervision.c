@@ -159,8 +159,8 @@ bool mp_config_queue(const struct mcplug_config *config, const char *name,
 void mp_config_check_top(struct mcplug_config *config, const struct mp_source *source,
                          mp_view top)
 {
-    static const char *const ours[] = {"mcpServers", "pluginDirs", "queues", "vaults",
-                                       "converters"};
+    static const char *const ours[] = {"mcpServers", "pluginDirs", "queues",
+                                       "vaults",     "converters", "models"};
     struct mp_walk w = mp_walk_into(top);
     mp_view key, value;
 

@@ -68,26 +68,13 @@ struct notes {
     int result;
 };
 
-static struct mp_problem *find_problem(struct notes *n, const char *path)
-{
-    for (size_t i = 0; i < n->config->n_problems; i++)
-        if (n->config->problems[i].file == n->source->path &&
-            strcmp(n->config->problems[i].path, path) == 0)
-            return &n->config->problems[i];
-    return NULL;
-}
-
-/* Once, however often it is asked for. */
 static void note(void *arg, const char *name, mp_view at, const char *text)
 {
     struct notes *n = arg;
     char path[224];
 
     snprintf(path, sizeof path, "vaults.%.64s%s%.128s", n->vault, *name ? "." : "", name);
-    if (!find_problem(n, path))
-        mp_config_note(n->config, n->source, NULL, false, path, at, "%s", text);
-    struct mp_problem *p = find_problem(n, path);
-    const char *line = p ? mp_problem_text(p) : NULL;
+    const char *line = mp_config_note_once(n->config, n->source, path, at, text);
     if (n->result == MCPLUG_OK)
         n->result = mp_fail(n->err, MCPLUG_ECONFIG, "%s", line ? line : text);
 }

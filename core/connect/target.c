@@ -237,6 +237,47 @@ int mp_target_of_entry(struct mp_connector *c, struct mcplug_config *config,
     return MCPLUG_OK;
 }
 
+int mp_target_of_model(struct mp_connector *c, struct mcplug_config *config,
+                       const char *name, const mcplug_settings *overlay,
+                       struct mp_target **out, struct mcplug_error *err)
+{
+    struct mp_resolved resolved = {0};
+    struct mp_entry *entry = NULL;
+    struct mp_target *t = mp_alloc(sizeof *t);
+    char *type = NULL;
+    int r = t ? mp_config_model(config, name, &entry, err) : mp_fail_nomem(err);
+
+    if (!t)
+        return r;
+    t->refs = 1;
+    if (r == MCPLUG_OK && !(type = mp_view_strdup(mp_view_get(entry->json, "type"))))
+        r = mp_fail_nomem(err);
+    if (r == MCPLUG_OK)
+        r = mp_catalogue_find(c->catalogue, MCPLUG_MODEL, type, &t->offer, err);
+    if (r == MCPLUG_OK)
+        r = mp_config_check_model(entry, t->offer->feature.options, err);
+    if (r == MCPLUG_OK)
+        r = mp_entry_resolve(entry, t->offer->feature.options, &resolved, err);
+    if (r == MCPLUG_OK)
+        r = mp_target_make_settings(type, mp_move(&resolved.props), overlay, &t->settings,
+                                    err);
+    if (r == MCPLUG_OK && resolved.missing)
+        r = mp_fail(err, MCPLUG_ECONFIG, "models.%.64s: not set: %s", name,
+                    resolved.missing);
+    t->has_secrets = resolved.has_secrets;
+    if (r == MCPLUG_OK && t->has_secrets)
+        r = keep_entry(t, c, config, entry, &resolved, overlay, err);
+    mp_resolved_clear(&resolved);
+    mp_free(type);
+    if (r != MCPLUG_OK) {
+        target_free(t);
+        return r;
+    }
+    t->hash = mp_props_hash(t->settings->props);
+    *out = t;
+    return MCPLUG_OK;
+}
+
 /* ---- what it comes to ---- */
 
 int mp_target_judge(const struct mp_target *t, const mcplug_props *props, bool is_found,

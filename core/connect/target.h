@@ -23,6 +23,10 @@ int mp_target_of_entry(struct mp_connector *c, struct mcplug_config *config,
                        struct mp_entry *entry, const mcplug_settings *overlay,
                        struct mp_resolved *resolved, struct mp_target **out,
                        struct mcplug_error *err);
+/* The same for a model, which no rule about servers is about. */
+int mp_target_of_model(struct mp_connector *c, struct mcplug_config *config,
+                       const char *name, const mcplug_settings *overlay,
+                       struct mp_target **out, struct mcplug_error *err);
 struct mp_target *mp_target_ref(struct mp_target *target);
 void mp_target_unref(struct mp_target *target);
 

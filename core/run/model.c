@@ -13,72 +13,85 @@
 
 /* ---- its settings ---- */
 
-/* A setting of ours, which the module does not see. */
-static int take_number(mcplug_props *props, const char *name, double least, double *out,
-                       struct mcplug_error *err)
+static int read_number(const mcplug_props *props, const char *name, double least,
+                       double *out, struct mcplug_error *err)
 {
     const char *value = mp_props_get(props, name);
     char *end = NULL;
 
-    if (!value)
+    if (!value || !*value)
         return MCPLUG_OK;
     errno = 0;
     *out = strtod(value, &end);
     if (end == value || *end || errno || !isfinite(*out) || *out < least)
         return mp_fail(err, MCPLUG_ECONFIG, "%s: \"%.64s\" is no such number", name,
                        value);
-    mp_props_drop(props, name);
     return MCPLUG_OK;
 }
 
-static int take_settings(struct mcplug_model *m, mcplug_props *props,
-                         struct mcplug_error *err)
+/* Those that MCPLUG_MODEL_OPTIONS declares. */
+static int read_settings(struct mcplug_model *m, struct mcplug_error *err)
 {
     struct {
         const char *name;
-        double *out;
-    } prices[] = {{"priceInput", &m->price_input},
-                  {"priceOutput", &m->price_output},
-                  {"priceCached", &m->price_cached},
-                  {"priceToCache", &m->price_to_cache}};
-    const char *name = mp_props_get(props, "model");
-    double context = MP_MODEL_CONTEXT;
-    int r = take_number(props, "contextTokens", 1000, &context, err);
+        double least, *out;
+    } numbers[] = {{"contextTokens", 1000, &m->context},
+                   {"priceInput", 0, &m->price_input},
+                   {"priceOutput", 0, &m->price_output},
+                   {"priceCached", 0, &m->price_cached},
+                   {"priceToCache", 0, &m->price_to_cache}};
+    const char *name = mp_props_get(m->settings, "model");
+    int r = MCPLUG_OK;
 
-    if (r == MCPLUG_OK && (!name || !*name))
-        r = mp_fail(err, MCPLUG_ECONFIG, "the setting \"model\" is missing");
-    for (size_t i = 0; i < MP_COUNT(prices); i++)
-        *prices[i].out = -1;
-    for (size_t i = 0; r == MCPLUG_OK && i < MP_COUNT(prices); i++)
-        r = take_number(props, prices[i].name, 0, prices[i].out, err);
-    if (r != MCPLUG_OK)
-        return r;
-    m->context = context < 1e12 ? (uint64_t)context : (uint64_t)1e12;
-    m->name = mp_strdup(name);
-    mp_props_drop(props, "model");
-    return m->name ? MCPLUG_OK : mp_fail_nomem(err);
+    if (!name || !*name)
+        return mp_fail(err, MCPLUG_ECONFIG, "the setting \"model\" is missing");
+    m->context = MP_MODEL_CONTEXT;
+    m->price_input = m->price_output = m->price_cached = m->price_to_cache = -1;
+    for (size_t i = 0; r == MCPLUG_OK && i < MP_COUNT(numbers); i++)
+        r = read_number(m->settings, numbers[i].name, numbers[i].least, numbers[i].out,
+                        err);
+    if (r == MCPLUG_OK && !m->name && !(m->name = mp_strdup(name)))
+        r = mp_fail_nomem(err);
+    return r;
 }
 
-static int open_model(struct mcplug_model *m, const mcplug_settings *settings,
-                      struct mcplug_error *err)
+static int check(struct mcplug_model *m, const mcplug_settings *settings,
+                 struct mcplug_error *err)
 {
-    int r = mp_catalogue_find(m->models->catalogue, MCPLUG_MODEL, settings->type,
-                              &m->offer, err);
     char what[64];
 
-    if (r != MCPLUG_OK)
-        return r;
     snprintf(what, sizeof what, "model \"%.40s\"", settings->type);
-    m->ops = m->offer->feature.ops;
+    mp_props_free(m->settings);
     m->settings = mp_props_copy(settings->props);
     if (!m->settings)
         return mp_fail_nomem(err);
-    r = take_settings(m, m->settings, err);
-    if (r == MCPLUG_OK)
-        r = mp_props_check(m->settings, m->offer->feature.options, what, err);
-    if (r == MCPLUG_OK)
+    int r = mp_props_check(m->settings, m->offer->feature.options, what, err);
+    return r == MCPLUG_OK ? read_settings(m, err) : r;
+}
+
+int mp_model_open(struct mcplug_model *m, const mcplug_settings *settings,
+                  struct mcplug_error *err)
+{
+    int r = m->m ? MCPLUG_OK : check(m, settings, err);
+
+    if (r == MCPLUG_OK && !m->m)
         r = m->ops->open(m->offer->plugin->ctx, m->settings, &m->m, err);
     return r;
+}
+
+/* Secrets are looked up when it is first asked. */
+static int begin(struct mcplug_model *m, struct mcplug_error *err)
+{
+    const mcplug_settings *settings = mp_target_settings(m->target);
+    int r = mp_catalogue_find(m->models->connector->catalogue, MCPLUG_MODEL,
+                              settings->type, &m->offer, err);
+
+    if (r != MCPLUG_OK)
+        return r;
+    m->ops = m->offer->feature.ops;
+    return mp_lookup_needed(m->models->connector, m->target)
+               ? check(m, settings, err)
+               : mp_model_open(m, settings, err);
 }
 
 /* ---- models ---- */
@@ -90,24 +103,27 @@ static void close_model(struct mcplug_model *m)
     if (m->m)
         m->ops->close(m->m);
     mp_props_free(m->settings);
+    mp_target_unref(m->target);
+    m->target = NULL;
     m->m = NULL;
     m->settings = NULL;
     m->models = NULL;
 }
 
-struct mcplug_model *mp_model_new(struct mp_models *models,
-                                  const mcplug_settings *settings,
+struct mcplug_model *mp_model_new(struct mp_models *models, struct mp_target *target,
                                   struct mcplug_error *err)
 {
     struct mcplug_model *m = mp_alloc(sizeof *m);
 
     if (!m) {
+        mp_target_unref(target);
         mp_fail_nomem(err);
         return NULL;
     }
     m->refs = 1;
     m->models = models;
-    if (open_model(m, settings, err) != MCPLUG_OK) {
+    m->target = target;
+    if (begin(m, err) != MCPLUG_OK) {
         mp_model_unref(m);
         return NULL;
     }

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "loop/loop.h"
-#include "plugin/catalogue.h"
+#include "connect/target.h"
 
 #define MP_MODEL_RETRIES 2
 #define MP_MODEL_CONTEXT 200000            /* tokens, where nobody says otherwise */
@@ -19,7 +19,7 @@
 struct mp_models {
     struct mp_loop *loop;
     struct mp_events *log;
-    struct mp_catalogue *catalogue;
+    struct mp_connector *connector;
     struct mcplug_model *first;
 };
 
@@ -29,17 +29,21 @@ struct mcplug_model {
     struct mcplug_model *next, **prev;
     const struct mp_offer *offer;
     const struct mcplug_model_ops *ops;
-    mcplug_props *settings; /* of the module */
-    void *m;                /* the module's */
-    char *name;             /* of the model */
-    uint64_t context;       /* tokens */
+    struct mp_target *target; /* what it is reached with */
+    mcplug_props *settings;   /* of the module */
+    void *m;                  /* the module's; NULL: secrets are to be looked up first */
+    char *name;               /* of the model */
+    double context;           /* tokens */
     /* of a million tokens; < 0: not known */
     double price_input, price_output, price_cached, price_to_cache;
 };
 
-struct mcplug_model *mp_model_new(struct mp_models *models,
-                                  const mcplug_settings *settings,
+/* take `target` */
+struct mcplug_model *mp_model_new(struct mp_models *models, struct mp_target *target,
                                   struct mcplug_error *err);
+/* Opens it with what was looked up, unless it is. */
+int mp_model_open(struct mcplug_model *model, const mcplug_settings *settings,
+                  struct mcplug_error *err);
 struct mcplug_model *mp_model_ref(struct mcplug_model *model);
 void mp_model_unref(struct mcplug_model *model);
 /* Closes all; nothing asks them any more. */

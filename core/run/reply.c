@@ -16,6 +16,7 @@ struct mcplug_reply {
     const struct mp_ask_events *events;
     void *arg;
     void *request; /* the module's; NULL: none is under way */
+    struct mp_lookup *lookup;
     unsigned tries;
     struct mp_timer timer; /* until the next */
     struct mp_job job;
@@ -64,6 +65,8 @@ static void reply_free(struct mcplug_reply *r)
     struct mp_loop *loop = r->model->models->loop;
 
     drop_request(r);
+    if (r->lookup)
+        mp_lookup_cancel(r->lookup);
     mp_timer_stop(loop, &r->timer);
     mp_job_drop(loop, &r->job);
     answer_clear(&r->answer);
@@ -83,12 +86,46 @@ void mp_reply_cancel(struct mcplug_reply *r)
 
 /* ---- asking ---- */
 
+static void on_job(struct mp_job *job);
+
+static void later(struct mcplug_reply *r)
+{
+    mp_job_defer(r->model->models->loop, &r->job, on_job);
+}
+
+static void not_asked(struct mcplug_reply *r, const struct mcplug_error *why)
+{
+    mp_error_copy(&r->why, why);
+    r->has_ended = true;
+    later(r);
+}
+
+static void on_found(void *arg, const struct mp_endpoint *at,
+                     const struct mcplug_error *why, bool is_secret)
+{
+    struct mcplug_reply *r = arg;
+    struct mcplug_model *m = r->model;
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    (void)is_secret;
+
+    r->lookup = NULL;
+    if (why)
+        not_asked(r, why);
+    else if (mp_model_open(m, at->settings, &err) != MCPLUG_OK ||
+             m->ops->ask(m->m, r, r->prompt, &r->request, &err) != MCPLUG_OK)
+        not_asked(r, &err);
+}
+
 static int start(struct mcplug_reply *r, struct mcplug_error *err)
 {
+    struct mcplug_model *m = r->model;
+
     r->has_ended = false;
     r->wait_ms = UINT64_MAX;
     mp_error_init(&r->why);
-    return r->model->ops->ask(r->model->m, r, r->prompt, &r->request, err);
+    return m->m ? m->ops->ask(m->m, r, r->prompt, &r->request, err)
+                : mp_lookup_start(m->models->connector, m->target, 0, on_found, r,
+                                  &r->lookup, err);
 }
 
 /* Less up to a quarter, so that many who were refused do not come back together. */
@@ -109,19 +146,14 @@ static bool may_retry(const struct mcplug_reply *r)
            (r->wait_ms == UINT64_MAX || r->wait_ms <= LONGEST_WAIT_MS);
 }
 
-static void on_job(struct mp_job *job);
-
 static void on_timer(struct mp_timer *timer)
 {
     struct mcplug_reply *r = MP_OF(timer, struct mcplug_reply, timer);
     struct mcplug_error why = MCPLUG_ERROR_INIT;
 
     r->tries++;
-    if (start(r, &why) != MCPLUG_OK) {
-        r->why = why;
-        r->has_ended = true;
-        mp_job_defer(r->model->models->loop, &r->job, on_job);
-    }
+    if (start(r, &why) != MCPLUG_OK)
+        not_asked(r, &why);
 }
 
 /* ---- telling ---- */
@@ -227,11 +259,6 @@ struct mcplug_reply *mp_model_ask(struct mcplug_model *model,
 }
 
 /* ---- what modules call ---- */
-
-static void later(struct mcplug_reply *r)
-{
-    mp_job_defer(r->model->models->loop, &r->job, on_job);
-}
 
 static void reply_text(mcplug_reply *r, struct mcplug_bytes piece)
 {

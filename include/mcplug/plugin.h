@@ -485,6 +485,18 @@ struct mcplug_prompt { /* what a model is asked */
     size_t n_tools;
 };
 
+/* What the core reads of a model's settings: every feature of this kind declares them
+ * among its options. */
+#define MCPLUG_MODEL_OPTIONS                                                             \
+    {"model", "string", NULL, "the name that the API has for it"},                       \
+        {"contextTokens", "int", "200000", "how long a conversation may be"},            \
+        {"priceInput", "string", "", "of a million tokens that are sent"},               \
+        {"priceOutput", "string", "", "of a million tokens that are answered"},          \
+        {"priceCached", "string", "", "of a million that are read from a cache"},        \
+    {                                                                                    \
+        "priceToCache", "string", "", "of a million that are written to one"             \
+    }
+
 /* Speaks with a model. Its name is the "type" of a model in the configuration. Since
  * minor 4. */
 struct mcplug_model_ops {

@@ -34,6 +34,13 @@ extern "C" {
  * a setting, or in the environment, under the name that the module documents. */
 MCPLUG_API mcplug_model *mcplug_model_new(mcplug *host, const mcplug_settings *settings,
                                           struct mcplug_error *err);
+/* A model of the configuration, of "models" in the user's or the administrator's file.
+ * Its secrets are looked up when it is first asked. `overlay`, which may be NULL, is put
+ * on top of what the file says. MCPLUG_ENOTSUP: there is none of that name. */
+MCPLUG_API mcplug_model *mcplug_model_new_named(mcplug *host, mcplug_config *config,
+                                                const char *name,
+                                                const mcplug_settings *overlay,
+                                                struct mcplug_error *err);
 /* Runs that are under way go on with it. */
 MCPLUG_API void mcplug_model_free(mcplug_model *model);
 
