@@ -540,7 +540,8 @@ tests_evil_failalloc_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 # those that need more than that.
 EXTRA_DIST += examples/embed-asyncio.py examples/embed-glib.c examples/embed-luajit.lua
 check_PROGRAMS += examples/embed-async examples/embed-blocking examples/embed-convert examples/embed-epoll \
-	examples/embed-named examples/embed-poll examples/embed-threads examples/embed-toolbox
+	examples/embed-named examples/embed-poll examples/embed-run examples/embed-threads \
+	examples/embed-toolbox
 examples_embed_async_CPPFLAGS = $(base_cppflags)
 examples_embed_async_LDADD = libmcplug.la
 examples_embed_async_LDFLAGS = -no-install
@@ -559,6 +560,9 @@ examples_embed_named_LDFLAGS = -no-install
 examples_embed_poll_CPPFLAGS = $(base_cppflags)
 examples_embed_poll_LDADD = libmcplug.la
 examples_embed_poll_LDFLAGS = -no-install
+examples_embed_run_CPPFLAGS = $(base_cppflags)
+examples_embed_run_LDADD = libmcplug.la
+examples_embed_run_LDFLAGS = -no-install
 examples_embed_threads_CPPFLAGS = $(base_cppflags)
 examples_embed_threads_LDADD = libmcplug.la
 examples_embed_threads_LDFLAGS = -no-install
