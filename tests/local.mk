@@ -620,6 +620,8 @@ EXTRA_DIST += \
 	tests/real/results.sh \
 	tests/real/html.sh \
 	tests/real/pdf.sh \
+	tests/real/screenshot.sh \
+	tests/real/terminal.py \
 	tests/real/run.sh \
 	tests/real/ssh.sh \
 	tests/real/texts/arabic.txt \
