@@ -321,6 +321,11 @@ tests_config_mcplug_LDADD = libmcplug-cli.la libmcplug-core.la
 
 # Every command in every way to fail; images on a terminal; what is asked at one.
 cli_tests = tests/cli/failures tests/cli/pictures tests/cli/questions
+# Files that are much larger than they look.
+if MODULE_IMAGE
+cli_tests += tests/cli/bombs
+endif
+tests_cli_bombs_LDADD = $(LDADD) -lz
 
 # A server with skills, some of them wrong.
 check_PROGRAMS += tests/cli/skills_server
