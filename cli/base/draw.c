@@ -1,6 +1,7 @@
 #include "cli/base/draw.h"
 
 #include "base/error.h"
+#include "cli/base/content.h"
 #include "cli/base/drawing.h"
 
 #include <string.h>
@@ -92,4 +93,17 @@ int cli_draw_start(struct cli_draw *d, const void *data, size_t len, const char 
         return start_text(d, data, len, err);
     *d->call = mcplug_convert(d->host, data, len, &o, on_pixels, d, err);
     return *d->call ? MCPLUG_OK : err->code;
+}
+
+void cli_draw_put(const mcplug_converted *drawn, struct cli_out *out)
+{
+    size_t len;
+    const char *text = mcplug_converted_data(drawn, &len);
+
+    cli_content_bytes(out, text, len);
+    if (!cli_drawing_leaves_colours(text, len))
+        return;
+    char last = out->last; /* as cli_out_style(): nothing that is on the line */
+    cli_out_s(out, "\033[0m");
+    out->last = last;
 }

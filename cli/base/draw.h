@@ -3,6 +3,7 @@
 #ifndef CLI_DRAW_H
 #define CLI_DRAW_H
 
+#include "cli/base/out.h"
 #include "cli/base/screen.h"
 
 #include <mcplug/content.h>
@@ -27,5 +28,8 @@ struct cli_draw {
  * MCPLUG_OK; else `done` is not called. */
 int cli_draw_start(struct cli_draw *d, const void *data, size_t len, const char *mime,
                    struct mcplug_error *err);
+
+/* Prints what `done` got. Whatever comes behind it has no colours of it. */
+void cli_draw_put(const mcplug_converted *drawn, struct cli_out *out);
 
 #endif

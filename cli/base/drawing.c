@@ -121,3 +121,16 @@ bool cli_drawing_is_one(const char *text, size_t len)
     }
     return true;
 }
+
+/* Only colours have `ESC [`. A reset that sets others too, or ends a list, is not taken
+ * for one: 38;5;0 is a colour. */
+bool cli_drawing_leaves_colours(const char *text, size_t len)
+{
+    static const char *const resets[] = {"\033[0m", "\033[m"};
+    struct reader last = {NULL, text + len};
+
+    for (size_t i = len; i-- > 0 && !last.at;)
+        if (i + 1 < len && text[i] == '\033' && text[i + 1] == '[')
+            last.at = text + i;
+    return last.at && !take(&last, resets[0]) && !take(&last, resets[1]);
+}

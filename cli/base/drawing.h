@@ -10,5 +10,7 @@
 /* Characters, newlines, colours, and images of Kitty, iTerm2 and Sixel whose data is in
  * the text, whole. */
 bool cli_drawing_is_one(const char *text, size_t len);
+/* Of one: does it leave colours on, for whatever is printed behind it? */
+bool cli_drawing_leaves_colours(const char *text, size_t len);
 
 #endif

@@ -151,11 +151,9 @@ void cli_pictures_put(const struct cli_pictures *pictures,
 {
     for (size_t i = 0; pictures && i < pictures->n; i++) {
         const struct picture *one = &pictures->list[i];
-        size_t len;
         if (!one->text || one->block != block->json.data)
             continue;
-        const char *data = mcplug_converted_data(one->text, &len);
-        cli_content_bytes(out, data, len);
+        cli_draw_put(one->text, out);
         cli_out_fresh_line(out);
     }
 }

@@ -465,7 +465,9 @@ static int print(const struct job *job)
 
     if (!is_text(mime) && out->terminal)
         return refuse_data(mime);
-    if (!is_text(mime) || job->draws) {
+    if (job->draws) {
+        cli_draw_put(job->converted, out);
+    } else if (!is_text(mime)) {
         cli_content_bytes(out, data, len);
     } else {
         cli_doc_text_sink(out, data, len);

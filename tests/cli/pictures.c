@@ -329,6 +329,15 @@ START_TEST(a_drawing_that_controls_the_terminal_is_not_printed)
 }
 END_TEST
 
+START_TEST(a_drawing_that_leaves_a_colour_on_is_ended)
+{
+    setenv("TERM", "dumb", 1);
+    call("--no-progress", "stain");
+    expect("[image/png, 38 bytes]\n\033[0m\033[48;5;0m stain\n\033[0mmcplug: Use -o ");
+    ck_assert_int_eq(finish(), 0);
+}
+END_TEST
+
 START_TEST(without_a_module_an_image_is_a_note)
 {
     ck_assert_int_eq(unlink("modules/painter.so"), 0);
@@ -473,6 +482,7 @@ int main(int argc, char **argv)
                         sizeof options / sizeof *options);
     tcase_add_test(t, a_broken_image_is_a_note);
     tcase_add_test(t, a_drawing_that_controls_the_terminal_is_not_printed);
+    tcase_add_test(t, a_drawing_that_leaves_a_colour_on_is_ended);
     tcase_add_test(t, without_a_module_an_image_is_a_note);
     tcase_add_test(t, a_server_that_leaves_after_its_answer_does_not_matter);
     tcase_add_test(t, what_was_typed_before_stays_and_nothing_is_asked);

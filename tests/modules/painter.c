@@ -1,6 +1,7 @@
 /* A converter of images that draws nothing: the pixels say within which limits they were
  * wanted, and the text for a terminal says that and its settings. A PNG that has the word
- * refuse, or hang, does it; of one that has the word title, the text sets that. */
+ * refuse, or hang, does it; of one that has the word title, the text sets that, and of
+ * one that has the word stain, it leaves a colour on. */
 #include <mcplug/plugin.h>
 
 #include <stdio.h>
@@ -49,6 +50,8 @@ static int painter_convert(void *ctx, const struct mcplug_task *task,
             host->diag->prop(settings, "cellHeight"), (int)in.len, (const char *)in.data);
         if (memmem(in.data, in.len, "title", 5))
             return give(host, TEXT, "\033]0;title\007\n", out);
+        if (memmem(in.data, in.len, "stain", 5))
+            return give(host, TEXT, "\033[0m\033[48;5;0m stain\n", out);
         return give(host, TEXT, text, out);
     }
     if (memmem(in.data, in.len, "refuse", 6))
@@ -57,6 +60,8 @@ static int painter_convert(void *ctx, const struct mcplug_task *task,
         pause();
     if (memmem(in.data, in.len, "title", 5))
         return give(host, PIXELS, "title", out);
+    if (memmem(in.data, in.len, "stain", 5))
+        return give(host, PIXELS, "stain", out);
     snprintf(text, sizeof text, "%ux%u pixels", task->limits->max_width,
              task->limits->max_height);
     return give(host, PIXELS, text, out);

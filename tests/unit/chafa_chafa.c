@@ -1,5 +1,6 @@
 /* The module chafa: the same bytes as the command of that name, and what it refuses. */
 #include "../../plugins/chafa/fit.h"
+#include "cli/base/drawing.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "plugin/props.h"
@@ -330,6 +331,22 @@ START_TEST(alignment_and_environment_make_no_difference)
 }
 END_TEST
 
+START_TEST(no_colours_are_left_on)
+{
+    struct image image = image_make(100, 80, 3);
+    mcplug_buf *pam = image_pam(&image, 0);
+    mcplug_buf *body =
+        CONVERT(pam, "format", forms[_i].format, "colors", forms[_i].colors);
+
+    ck_assert_ptr_nonnull(body);
+    struct mcplug_bytes text = mp_buf_bytes(body);
+    ck_assert(!cli_drawing_leaves_colours((const char *)text.data, text.len));
+    mp_buf_unref(body);
+    mp_buf_unref(pam);
+    free(image.pixels);
+}
+END_TEST
+
 START_TEST(kitty_is_told_pixels_and_cells)
 {
     static const char begins[] = "\033_Ga=T,f=32,s=96,v=80,c=12,r=5,m=1\033\\";
@@ -460,6 +477,7 @@ int main(void)
     tcase_add_loop_test(tc, the_bytes_are_those_of_the_command, 0, MP_COUNT(forms));
     tcase_add_loop_test(tc, alignment_and_environment_make_no_difference, 0,
                         MP_COUNT(forms));
+    tcase_add_loop_test(tc, no_colours_are_left_on, 0, MP_COUNT(forms));
     tcase_add_test(tc, kitty_is_told_pixels_and_cells);
     tcase_add_test(tc, too_many_bytes_make_it_smaller_and_none_at_all_is_an_error);
     tcase_add_loop_test(tc, settings_are_bounded, 0, MP_COUNT(settings));

@@ -82,6 +82,30 @@ START_TEST(what_else_a_terminal_does_is_no_image)
 }
 END_TEST
 
+static const struct {
+    const char *text;
+    bool leaves;
+} ends[] = {
+    {"", false},
+    {"plain\n", false},
+    {"\033[31mx", true},
+    {"\033[31mx\033[0m", false},
+    {"\033[31mx\033[m\n", false},
+    {"\033[0mx\033[7m", true},
+    {"\033[0m\033[48;5;0m \n", true},
+    {"\033[0;31mx", true},
+    {"\033[0m\033P0;1;0q#0;2;5;2;50~" ST, false},
+    {"\033[1m\033_Ga=T,m=0;AAAA" ST "\n", true},
+};
+
+START_TEST(colours_that_are_left_on_are_seen)
+{
+    const char *text = ends[_i].text;
+    ck_assert(cli_drawing_is_one(text, strlen(text)));
+    ck_assert(cli_drawing_leaves_colours(text, strlen(text)) == ends[_i].leaves);
+}
+END_TEST
+
 START_TEST(an_image_that_is_cut_is_none)
 {
     for (size_t i = 3; i < sizeof images / sizeof *images; i++) {
@@ -104,6 +128,8 @@ int main(void)
     tcase_add_loop_test(tc, images_are_images, 0, sizeof images / sizeof *images);
     tcase_add_loop_test(tc, what_else_a_terminal_does_is_no_image, 0,
                         sizeof others / sizeof *others);
+    tcase_add_loop_test(tc, colours_that_are_left_on_are_seen, 0,
+                        sizeof ends / sizeof *ends);
     tcase_add_test(tc, an_image_that_is_cut_is_none);
     suite_add_tcase(s, tc);
     return run_to_end(s);
