@@ -1,6 +1,6 @@
 # What tests of the command share; they read this file with `.`. It makes $dir, private
-# places for everything that the command keeps, and counts what fails in $failed. What cannot
-# be tried here is skipped, see lacks() and with(), and summary() says so.
+# places for everything that the command keeps, and notes in $failed that something did. What
+# cannot be tried here is skipped, see lacks() and with(), and summary() says so.
 # shellcheck shell=sh
 
 # Whoever runs the tests may ignore signals, as nohup(1) does, and shells for what is in the
@@ -24,6 +24,7 @@ settings=$XDG_CONFIG_HOME/mcplug/settings.json
 
 wrong() { # MESSAGE
     failed=1
+    : >"$dir/failed" # behind a pipe, $failed is that of another shell
     echo "FAIL: $*"
 }
 
@@ -130,7 +131,7 @@ with() { # TRANSPORT COMMAND...: unless no module offers it, as where none was b
 }
 
 summary() {
-    [ $failed = 0 ] || exit $failed
+    [ $failed = 0 ] && [ ! -e "$dir/failed" ] || exit 1
     [ $checks = 0 ] || echo "$checks checks passed"
     [ -z "$skipped" ] && exit 0
     echo "skipped what needs:$skipped"
