@@ -19,14 +19,14 @@ export HOME="$tmp/home" XDG_CONFIG_HOME="$tmp/home/.config" \
 unset MCP_TIMEOUT MCP_TOOL_TIMEOUT MCP_SERVER_CONNECTION_BATCH_SIZE
 settings=$XDG_CONFIG_HOME/mcplug/settings.json
 
-failed=''
-wrong() { failed="$failed; $*"; } # MESSAGE
+# What went wrong is in a file: behind a pipe, a variable is that of another shell.
+wrong() { printf '; %s' "$*" >>"$tmp/wrong"; } # MESSAGE
 verdict() { # TEST of $suite: of everything since the last one
-    if [ -z "$failed" ]; then
+    if [ ! -s "$tmp/wrong" ]; then
         echo "PASS: $suite: $1"
     else
-        printf '%s' "FAIL: $suite: $1 (${failed#; })" | tr '\n' ' '
+        printf '%s' "FAIL: $suite: $1 ($(sed '1s/^; //' "$tmp/wrong"))" | tr '\n' ' '
         echo
     fi
-    failed=''
+    rm -f "$tmp/wrong"
 }
