@@ -82,12 +82,11 @@ const char *web_status_name(int status)
     return "";
 }
 
-/* What the server wrote, on one line and without control characters. */
-static void quote(const struct web_answer *a, char *out, size_t size)
+void web_quote(const char *text, size_t len, char *out, size_t size)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < a->len && n + 1 < size; i++) {
-        unsigned char c = (unsigned char)a->text[i];
+    size_t n = 0, i = 0;
+    for (; i < len && n + 1 < size; i++) {
+        unsigned char c = (unsigned char)text[i];
         if (c <= ' ' || c == 0x7f) {
             if (n > 0 && out[n - 1] != ' ')
                 out[n++] = ' ';
@@ -95,10 +94,12 @@ static void quote(const struct web_answer *a, char *out, size_t size)
             out[n++] = (char)c;
         }
     }
-    while (n > 0 && ((unsigned char)out[n - 1] & 0xc0) == 0x80)
-        n--; /* perhaps half a character */
-    if (n > 0 && (unsigned char)out[n - 1] >= 0xc0)
-        n--;
+    if (i < len && ((unsigned char)text[i] & 0xc0) == 0x80) { /* half a character */
+        while (n > 0 && ((unsigned char)out[n - 1] & 0xc0) == 0x80)
+            n--;
+        if (n > 0 && (unsigned char)out[n - 1] >= 0xc0)
+            n--;
+    }
     while (n > 0 && out[n - 1] == ' ')
         n--;
     out[n] = '\0';
@@ -142,7 +143,8 @@ void web_answer_explain(const struct mcplug_host *host, const struct web_answer 
     } else if (a->status < 300) {
         host->diag->fail(why, MCPLUG_EPROTO, "HTTP %d without an answer", a->status);
     } else {
-        quote(a, said, strcmp(a->type, "text/html") == 0 ? 1 : sizeof said);
+        web_quote(a->text, a->len, said,
+                  strcmp(a->type, "text/html") == 0 ? 1 : sizeof said);
         if (said[0] == '\0' && advice[0] != '\0')
             advice += 2; /* it is the reason then */
         host->diag->fail(why,

@@ -29,6 +29,9 @@ int web_answer_keep(const struct mcplug_host *host, struct web_answer *a,
                     struct mcplug_bytes piece);
 void web_answer_clear(const struct mcplug_host *host, struct web_answer *a);
 
+/* What a server wrote, on one line, without control characters, cut to `size` with its
+ * NUL between characters. */
+void web_quote(const char *text, size_t len, char *out, size_t size);
 /* "Not Found"; "" for the less known ones. */
 const char *web_status_name(int status);
 /* What to do about it, behind "; "; "": nobody knows. For what the bindings have in
