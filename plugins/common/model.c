@@ -238,13 +238,17 @@ static int is_worth_a_retry(const struct model_request *rq, int status)
 }
 
 /* Servers quote keys that they do not accept. */
-static void hide_key(const struct model *m, char *text)
+static void hide_key(const struct model *m, struct model_text *words)
 {
-    size_t n = m->key != NULL ? strlen(m->key) : 0;
-    char *at = text;
-    while (n >= 4 && (at = strstr(at, m->key)) != NULL) {
+    size_t n = m->key != NULL ? strlen(m->key) : 0, from = 0;
+    char *at;
+    while (n >= 4 && words->len > from &&
+           (at = memmem(words->data + from, words->len - from, m->key, n)) != NULL) {
+        size_t rest = words->len - (size_t)(at - words->data) - n;
         memcpy(at, "***", 3);
-        memmove(at + 3, at + n, strlen(at + n) + 1);
+        memmove(at + 3, at + n, rest);
+        from = (size_t)(at - words->data) + 3;
+        text_cut(words, from + rest);
     }
 }
 
@@ -254,8 +258,7 @@ static void fail_problem(struct model_request *rq, struct model_problem *p)
     const struct mcplug_host *host = m->host;
     struct mcplug_error why = MCPLUG_ERROR_INIT;
     char said[MODEL_WORDS_MAX + 1];
-    if (p->words.len > 0)
-        hide_key(m, p->words.data);
+    hide_key(m, &p->words);
     web_quote(p->words.data, p->words.len, said, sizeof said);
     const char *name = web_status_name(p->status);
     int code = code_of(p);
@@ -278,6 +281,8 @@ void model_fail_api(struct model_request *rq, int status, struct mcplug_bytes js
     text_init(&p.words, rq->model->host->mem, WEB_PROBLEM_MAX);
     p.is_too_long = says_too_long(json);
     rq->model->api->error(rq, json, &p);
+    if (p.words.len == 0 && json_inside(json).len > 0)
+        text_add_bytes(&p.words, json); /* of another API, or none */
     fail_problem(rq, &p);
     text_clear(&p.words);
 }
@@ -575,6 +580,8 @@ static void join_url(struct model_request *rq)
     const char *base = rq->model->url, *path = rq->path.data;
     const char *last = strrchr(base, '/');
     size_t n = strcspn(path + 1, "/?:") + 1;
+    if (last != NULL && last > base && last[-1] == '/')
+        last = NULL; /* it has no path */
     text_adds(&rq->url, base);
     if (last != NULL && strlen(last) == n && strncmp(last, path, n) == 0)
         path += n;

@@ -65,6 +65,8 @@ void text_add_path(struct model_text *t, const char *s);
 
 /* ---- model_text.c: JSON that is known to be valid ---- */
 
+/* Without blanks around it. */
+struct mcplug_bytes json_trim(struct mcplug_bytes value);
 /* What is inside of an array or object, of which the next element or member is taken off,
  * in linear time; empty when it is neither. 0: there is no other. A key has its quotes.
  */

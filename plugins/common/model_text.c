@@ -297,7 +297,7 @@ static int take_value(struct mcplug_bytes *rest, struct mcplug_bytes *value)
     return value->len > 0;
 }
 
-struct mcplug_bytes json_inside(struct mcplug_bytes value)
+struct mcplug_bytes json_trim(struct mcplug_bytes value)
 {
     while (value.len > 0 && memchr(" \t\r\n", value.data[0], 4) != NULL) {
         value.data++;
@@ -305,6 +305,12 @@ struct mcplug_bytes json_inside(struct mcplug_bytes value)
     }
     while (value.len > 0 && memchr(" \t\r\n", value.data[value.len - 1], 4) != NULL)
         value.len--;
+    return value;
+}
+
+struct mcplug_bytes json_inside(struct mcplug_bytes value)
+{
+    value = json_trim(value);
     if (!json_is_array(value) && !json_is_object(value))
         return (struct mcplug_bytes){NULL, 0};
     return (struct mcplug_bytes){value.data + 1, value.len - 2};
