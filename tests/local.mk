@@ -166,6 +166,9 @@ unit_tests = \
 	tests/unit/toolbox_warm
 
 # Of modules that were built.
+if MODULE_ANTHROPIC
+unit_tests += tests/unit/anthropic_anthropic
+endif
 if MODULE_CHAFA
 unit_tests += tests/unit/chafa_chafa tests/unit/chafa_pam
 endif
@@ -201,6 +204,7 @@ unit_support = \
 	tests/unit/journal_kit.h \
 	tests/unit/keeper_kit.h \
 	tests/unit/mirror_kit.h \
+	tests/unit/model_kit.h \
 	tests/unit/own_request.h \
 	tests/unit/nomem_kit.h \
 	tests/unit/plugin_modules.h \
