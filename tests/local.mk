@@ -788,6 +788,9 @@ tests_fuzz_converters_LDADD = libmcplug.la
 tests_fuzz_converters_LDFLAGS = -no-install
 
 fuzz_files = \
+	tests/fuzz/anthropic.dict \
+	tests/fuzz/fuzz_anthropic.c \
+	tests/fuzz/model.h \
 	tests/fuzz/answer.dict \
 	tests/fuzz/content.dict \
 	tests/fuzz/typed_args.dict \
@@ -847,6 +850,7 @@ fuzz_cppflags = $(AM_CPPFLAGS) -DMCPLUG_BUILTIN \
 	$(UV_CFLAGS) $(JANSSON_CFLAGS)
 fuzz_sources = $(core_sources) $(wire_sources) $(url_sources) \
 	$(stdio_sources) $(socket_sources) \
+	$(model_sources) $(web_base_sources) $(anthropic_sources) \
 	cli/base/tree.c \
 	cli/base/typed_args.c \
 	cli/import/entry.c \
