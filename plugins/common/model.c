@@ -449,11 +449,13 @@ static void on_event(void *arg, const char *type, int has_data)
     struct model_request *rq = arg;
     struct mcplug_bytes json = text_bytes(&rq->event);
     if (has_data && !is_mute(rq)) {
-        if (strcmp(rq->event.data, "[DONE]") == 0)
-            rq->is_done = 1;
-        else if (rq->model->json->valid(json))
-            rq->model->api->event(rq, type, json);
-        else
+        const struct model_api *api = rq->model->api;
+        rq->is_done = strcmp(rq->event.data, "[DONE]") == 0;
+        if (rq->is_done && api->over != NULL)
+            api->over(rq);
+        else if (!rq->is_done && rq->model->json->valid(json))
+            api->event(rq, type, json);
+        else if (!rq->is_done)
             model_fail(rq, MCPLUG_EPROTO, "an event of the answer is not JSON");
     }
     if (!is_mute(rq) && rq->raw.failed != 0)

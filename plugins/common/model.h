@@ -101,13 +101,13 @@ struct model_api {            /* static */
      * rq->is_count it is to be counted. MCPLUG_OK, or an error: nothing is sent. */
     int (*write)(struct model_request *rq, struct mcplug_error *err);
     /* An event of the stream: valid JSON. `type` is what SSE says, of which long ones are
-     * cut; may be "". "[DONE]" does not come here: rq->is_done is set. */
+     * cut; may be "". "[DONE]" does not come here: rq->is_done is set, and over() called. */
     void (*event)(struct model_request *rq, const char *type, struct mcplug_bytes json);
     /* An answer that is one valid JSON document, as that of is_count always is. Must call
      * one of model_end(), model_counted(), model_fail(), model_fail_api(). */
     void (*whole)(struct model_request *rq, struct mcplug_bytes json);
-    /* The stream has ended, and the API has not called one of these. If it does not
-     * now, the answer broke off. May be NULL. */
+    /* "[DONE]" has come, or the stream has ended, and the API has not called one of
+     * these. If it does not when the stream ends, the answer broke off. May be NULL. */
     void (*over)(struct model_request *rq);
     /* What an error document says: its words, and if it says so, that the conversation is
      * too long, which is also looked for in the document's text. */
