@@ -66,7 +66,28 @@
 #define PROMPT(...)                                                                      \
     (&(const struct mcplug_prompt){                                                      \
         .struct_size = sizeof(struct mcplug_prompt), .model = "m-1", __VA_ARGS__})
-#define HELLO PROMPT(MESSAGES(USER(TEXT_ITEM("hello"))))
+
+/* A question that lives as long as any request. */
+static const struct mcplug_item kit_item = {
+    .struct_size = sizeof kit_item,
+    .kind = MCPLUG_ITEM_TEXT,
+    .text = {(const unsigned char *)"hello", 5},
+};
+static const struct mcplug_item *const kit_items[] = {&kit_item};
+static const struct mcplug_message kit_message = {
+    .struct_size = sizeof kit_message,
+    .role = MCPLUG_ROLE_USER,
+    .items = kit_items,
+    .n_items = 1,
+};
+static const struct mcplug_message *const kit_messages[] = {&kit_message};
+static const struct mcplug_prompt kit_hello = {
+    .struct_size = sizeof kit_hello,
+    .model = "m-1",
+    .messages = kit_messages,
+    .n_messages = 1,
+};
+#define HELLO (&kit_hello)
 
 /* ---- memory ---- */
 
