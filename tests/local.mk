@@ -182,6 +182,9 @@ tests_unit_image_image_LDADD = $(LDADD) $(VIPS_LIBS) -lz
 if MODULE_HTML
 unit_tests += tests/unit/html_html
 endif
+if MODULE_OPENAI
+unit_tests += tests/unit/openai_responses
+endif
 if MODULE_PDF
 unit_tests += tests/unit/pdf_pdf
 endif
@@ -207,6 +210,7 @@ unit_support = \
 	tests/unit/model_kit.h \
 	tests/unit/own_request.h \
 	tests/unit/nomem_kit.h \
+	tests/unit/openai_kit.h \
 	tests/unit/plugin_modules.h \
 	tests/unit/renewal_kit.h \
 	tests/unit/server_kit.h \
