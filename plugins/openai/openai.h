@@ -1,10 +1,15 @@
-/* plugins/openai/openai.h - the API of OpenAI.
+/* plugins/openai/openai.h - the two APIs of OpenAI.
  *
- * "openai" is the Responses API, which its newest models work best with.
+ * "openai" is the Responses API, which its newest models work best with. "openai-chat" is
+ * Chat Completions, which others have too: llama.cpp, Ollama, vLLM, and most services.
+ * What these are known to do differently is accepted.
  *
  *   openai.c       what the core sees: features and settings
- *   write.c        what requests are made of
+ *   write.c        what requests of both have in common
  *   responses.c    Responses: the request, its answer
+ *   chat.c         Chat Completions: the request
+ *   chat_answer.c  its answer
+ *   chat_call.c    calls of tools that come in pieces
  *
  * [loop]
  */
@@ -15,7 +20,7 @@
 
 #define OPENAI_URL "https://api.openai.com/v1"
 
-extern const struct model_api openai_responses;
+extern const struct model_api openai_responses, openai_chat;
 
 /* ---- write.c ---- */
 
@@ -54,5 +59,55 @@ void openai_error(struct model_request *rq, struct mcplug_bytes json,
                   struct model_problem *problem);
 /* The status that an error within a stream would have had. */
 int openai_error_status(const struct model_request *rq, struct mcplug_bytes json);
+
+/* ---- chat_answer.c ---- */
+
+void chat_event(struct model_request *rq, const char *type, struct mcplug_bytes json);
+void chat_whole(struct model_request *rq, struct mcplug_bytes json);
+void chat_over(struct model_request *rq);
+void chat_clear(struct model_request *rq);
+
+/* ---- chat_call.c ---- */
+
+struct chat_call {
+    int64_t index; /* -1: it has none */
+    struct model_text id, name, arguments;
+    struct model_text extra; /* `extra_content`, JSON, which has to be sent back */
+    model_half half;
+    /* How far the arguments are, as JSON: an object that is closed is complete. */
+    size_t depth;
+    int in_string, is_escape, is_closed;
+};
+
+struct chat_calls {
+    const struct mcplug_mem *mem;
+    struct chat_call *all;
+    size_t n, room;
+    size_t held; /* bytes of them all */
+};
+
+/* Takes one element of `tool_calls`, which may be a piece of a call. MCPLUG_ETOOBIG: it
+ * is one call too many, or all are too long; MCPLUG_ENOMEM. */
+int chat_calls_take(struct chat_calls *calls, const struct mcplug_json *json,
+                    struct mcplug_bytes element);
+/* The answer was cut: drops the last call if its arguments are no JSON. True if it was.
+ */
+int chat_calls_drop_cut(struct chat_calls *calls, const struct mcplug_json *json);
+/* Gives each call an id of its own: some servers give none, or all the same. MCPLUG_OK or
+ * MCPLUG_ENOMEM. */
+int chat_calls_name(struct chat_calls *calls, const struct model_request *rq);
+void chat_calls_clear(struct chat_calls *calls);
+
+struct chat_state { /* of a request */
+    int is_begun;
+    struct model_text content;   /* as it came, between the quotes of a string */
+    struct model_text reasoning; /* the same */
+    const char *reasoning_name;  /* the member that it came as; static */
+    struct model_text details;   /* elements of `reasoning_details` */
+    struct model_text extra;     /* `extra_content`, JSON */
+    struct chat_calls calls;
+    enum mcplug_stop stop; /* what `finish_reason` means; 0: it has not come */
+    int is_refusal;
+};
 
 #endif /* MCPLUG_OPENAI_H */
