@@ -183,7 +183,7 @@ if MODULE_HTML
 unit_tests += tests/unit/html_html
 endif
 if MODULE_OPENAI
-unit_tests += tests/unit/openai_responses
+unit_tests += tests/unit/openai_chat tests/unit/openai_responses
 endif
 if MODULE_PDF
 unit_tests += tests/unit/pdf_pdf
