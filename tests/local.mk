@@ -624,6 +624,9 @@ EXTRA_DIST += \
 	tests/real/docs.sh \
 	tests/real/listen.cjs \
 	tests/real/loopback.cjs \
+	tests/real/models/anthropic.mjs \
+	tests/real/models/common.mjs \
+	tests/real/models/script.mjs \
 	tests/real/modern-server.mjs \
 	tests/real/fleet.sh \
 	tests/real/named.sh \
