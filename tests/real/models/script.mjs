@@ -6,6 +6,8 @@
 // input ends. Any path before /v1 will do.
 //
 //   anthropic    POST /v1/messages, /v1/messages/count_tokens
+//   openai       POST /v1/responses, /v1/responses/input_tokens
+//   openai-chat  POST /v1/chat/completions
 //
 // Requests that the real API refuses are refused in its words, with status 400; they use up
 // no turn. The checks are made from what is known of the APIs, and are not complete.
@@ -69,8 +71,9 @@ import { setImmediate as breathe, setTimeout as sleep } from "node:timers/promis
 import { parseArgs } from "node:util";
 import { anthropic } from "./anthropic.mjs";
 import { Memory, Refusal, estimate, isObject, isText, refuse } from "./common.mjs";
+import { chat, responses } from "./openai.mjs";
 
-const APIS = [anthropic];
+const APIS = [anthropic, responses, chat];
 const SECRETS = ["authorization", "x-api-key", "x-goog-api-key", "cookie"];
 const CONTEXT = 200000; // said of a context without a limit that was too long
 
