@@ -626,6 +626,7 @@ EXTRA_DIST += \
 	tests/real/loopback.cjs \
 	tests/real/models/anthropic.mjs \
 	tests/real/models/common.mjs \
+	tests/real/models/gemini.mjs \
 	tests/real/models/openai.mjs \
 	tests/real/models/script.mjs \
 	tests/real/modern-server.mjs \

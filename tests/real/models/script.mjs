@@ -8,6 +8,7 @@
 //   anthropic    POST /v1/messages, /v1/messages/count_tokens
 //   openai       POST /v1/responses, /v1/responses/input_tokens
 //   openai-chat  POST /v1/chat/completions
+//   gemini       POST /v1beta/models/MODEL:streamGenerateContent, :generateContent, :countTokens
 //
 // Requests that the real API refuses are refused in its words, with status 400; they use up
 // no turn. The checks are made from what is known of the APIs, and are not complete.
@@ -71,9 +72,10 @@ import { setImmediate as breathe, setTimeout as sleep } from "node:timers/promis
 import { parseArgs } from "node:util";
 import { anthropic } from "./anthropic.mjs";
 import { Memory, Refusal, estimate, isObject, isText, refuse } from "./common.mjs";
+import { gemini } from "./gemini.mjs";
 import { chat, responses } from "./openai.mjs";
 
-const APIS = [anthropic, responses, chat];
+const APIS = [anthropic, responses, chat, gemini];
 const SECRETS = ["authorization", "x-api-key", "x-goog-api-key", "cookie"];
 const CONTEXT = 200000; // said of a context without a limit that was too long
 
