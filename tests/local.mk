@@ -624,11 +624,14 @@ EXTRA_DIST += \
 	tests/real/docs.sh \
 	tests/real/listen.cjs \
 	tests/real/loopback.cjs \
+	tests/real/models-sdk.sh \
 	tests/real/models/anthropic.mjs \
 	tests/real/models/common.mjs \
 	tests/real/models/gemini.mjs \
 	tests/real/models/openai.mjs \
 	tests/real/models/script.mjs \
+	tests/real/models/server.mjs \
+	tests/real/models/wire.mjs \
 	tests/real/modern-server.mjs \
 	tests/real/fleet.sh \
 	tests/real/named.sh \

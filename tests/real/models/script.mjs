@@ -185,7 +185,7 @@ function write(response, bytes) {
     });
 }
 
-const wait = async (ms) => ms && sleep(ms);
+const wait = async (ms) => ms && sleep(ms, undefined, { ref: false });
 
 async function play(api, frames, turn, response) {
     const fault = turn.fault ?? {}, newline = fault.newline ?? api.newline;
@@ -359,10 +359,11 @@ class Player {
             entry.body = asked.body = parse(bytes, request.headers["content-type"]);
             plan = this.#decide(api, asked, entry);
         } catch (error) {
-            if (!(error instanceof Refusal))
-                throw error;
-            entry.refused = error.message;
-            plan = { turn: {}, given: error.given };
+            // Of what no check foresaw the checks themselves fail.
+            const refusal = error instanceof Refusal ? error
+                : new Refusal(`script: a request of an unexpected form: ${error.message}`);
+            entry.refused = refusal.message;
+            plan = { turn: {}, given: refusal.given };
         }
         this.journal(entry);
         await this.#carryOut(api, asked, plan, response, id);
@@ -405,6 +406,6 @@ const server = http.createServer({ noDelay: true }, (request, response) =>
 server.listen(Number(values.port), "127.0.0.1", () => console.log(server.address().port));
 if (values.stdin)
     process.stdin.resume().once("end", () => {
-        server.close(() => process.exit(0));
+        server.close();
         server.closeAllConnections();
     });

@@ -1,0 +1,14 @@
+#!/bin/sh
+# models-sdk.sh BUILDDIR: models/script.mjs, which plays the APIs of models, does what its script
+# says.
+set -eu
+. "$(dirname "$0")/kit.sh"
+suite=models-sdk
+
+mkdir "$tmp/scripts"
+for program in wire.mjs; do
+    "$node" "$src/tests/real/models/$program" "$tmp/scripts" >"$tmp/out" 2>"$tmp/err" ||
+        wrong "$(tail -n 3 "$tmp/err")"
+    cat "$tmp/out"
+    [ -z "$failed" ] || verdict "$program runs to its end"
+done
