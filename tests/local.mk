@@ -627,9 +627,11 @@ EXTRA_DIST += \
 	tests/real/models-sdk.sh \
 	tests/real/models/anthropic.mjs \
 	tests/real/models/common.mjs \
+	tests/real/models/drivers.mjs \
 	tests/real/models/gemini.mjs \
 	tests/real/models/openai.mjs \
 	tests/real/models/script.mjs \
+	tests/real/models/sdk.mjs \
 	tests/real/models/server.mjs \
 	tests/real/models/wire.mjs \
 	tests/real/modern-server.mjs \
