@@ -625,6 +625,9 @@ EXTRA_DIST += \
 	tests/real/listen.cjs \
 	tests/real/loopback.cjs \
 	tests/real/models-sdk.sh \
+	tests/real/models/aimock-check.mjs \
+	tests/real/models/aimock.json \
+	tests/real/models/aimock.mjs \
 	tests/real/models/anthropic.mjs \
 	tests/real/models/common.mjs \
 	tests/real/models/drivers.mjs \
