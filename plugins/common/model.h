@@ -101,7 +101,8 @@ struct model_api {            /* static */
      * rq->is_count it is to be counted. MCPLUG_OK, or an error: nothing is sent. */
     int (*write)(struct model_request *rq, struct mcplug_error *err);
     /* An event of the stream: valid JSON. `type` is what SSE says, of which long ones are
-     * cut; may be "". "[DONE]" does not come here: rq->is_done is set, and over() called. */
+     * cut; may be "". "[DONE]" does not come here: rq->is_done is set, and over() called.
+     */
     void (*event)(struct model_request *rq, const char *type, struct mcplug_bytes json);
     /* An answer that is one valid JSON document, as that of is_count always is. Must call
      * one of model_end(), model_counted(), model_fail(), model_fail_api(). */
@@ -169,7 +170,7 @@ struct model_request { /* what ask() and count() give */
      ", which is sent to the API's own address and this machine only"},                  \
         {"maxTokens", "int", "0", "how long an answer may be; 0: as the API has it"},    \
         {"idleTimeout", "duration", "5m", "an answer that pauses for so long fails"},    \
-        MCPLUG_FETCH_OPTIONS
+        MCPLUG_MODEL_OPTIONS, MCPLUG_FETCH_OPTIONS
 
 /* A module has web_init() and web_fini() of web.h, and an open() that calls this with its
  * ctx and its API; the rest of struct mcplug_model_ops is as it is. */
