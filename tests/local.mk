@@ -65,6 +65,7 @@ unit_tests = \
 	tests/unit/config_approval \
 	tests/unit/config_change \
 	tests/unit/config_converters \
+	tests/unit/config_models \
 	tests/unit/config_config \
 	tests/unit/config_edit \
 	tests/unit/config_expand \

@@ -136,7 +136,7 @@ static uint64_t own_wait(const struct mcplug_reply *r)
     for (unsigned i = 1; i < r->tries && ms < LAST_WAIT_MS; i++)
         ms *= 2;
     ms = ms > LAST_WAIT_MS ? LAST_WAIT_MS : ms;
-    return ms - (uint64_t)((uintptr_t)r / 16 % 100) * ms / 400;
+    return ms - mp_loop_now(r->model->models->loop) % 100 * ms / 400;
 }
 
 static bool may_retry(const struct mcplug_reply *r)

@@ -493,6 +493,8 @@ static inline int kit_open(void)
     kit.err = (struct mcplug_error)MCPLUG_ERROR_INIT;
     if (kit.settings == NULL)
         kit.settings = mp_props_new();
+    if (!mp_props_is_set(kit.settings, "model"))
+        KIT_MUST(mp_props_set(kit.settings, "model", "m") == MCPLUG_OK);
     KIT_MUST(mp_props_check(kit.settings, kit.feature->options, "model", &kit.err) ==
              MCPLUG_OK);
     kit.err = (struct mcplug_error)MCPLUG_ERROR_INIT;
