@@ -1,0 +1,135 @@
+#!/bin/sh
+# runs.sh BUILDDIR: whole runs of `mcplug run`, with servers that others wrote doing the
+# work, against models/script.mjs, which plays the APIs of models, and against aimock. One
+# line, PASS or FAIL, for each test. For run.sh.
+set -u
+. "${0%/*}/kit.sh"
+suite=runs
+packages=$npm/node_modules/@modelcontextprotocol
+mkdir -p "$XDG_CONFIG_HOME/mcplug"
+cd "$tmp" || exit 99
+cat >"$settings" <<END
+{"mcpServers":{
+"files":{"command":"$node","args":["$packages/server-filesystem/dist/index.js","$tmp/files"]},
+"memory":{"command":"$node","args":["$packages/server-memory/dist/index.js"],
+          "env":{"MEMORY_FILE_PATH":"$tmp/memory.jsonl"}},
+"every":{"command":"$node","args":["$packages/server-everything/dist/index.js"]}}}
+END
+export ANTHROPIC_API_KEY=key-1 OPENAI_API_KEY=key-1 GEMINI_API_KEY=key-1
+
+# play SCRIPT: starts the model with a script; its port is in $port, what it was asked in
+# $tmp/journal.
+play() {
+    stop_playing
+    printf '%s' "$1" >"$tmp/script.json"
+    rm -f "$tmp/journal" "$tmp/port" "$tmp/hold"
+    mkfifo "$tmp/hold"
+    "$node" "$src/tests/real/models/${2:-script.mjs}" --stdin "$tmp/script.json" \
+        ${2:+"$tmp/script.json"} "$tmp/journal" <"$tmp/hold" >"$tmp/port" 2>"$tmp/player" &
+    player=$!
+    exec 9>"$tmp/hold"
+    tries=0
+    while [ ! -s "$tmp/port" ] && [ $((tries += 1)) -lt 300 ]; do sleep 0.1; done
+    port=$(cat "$tmp/port")
+    [ -n "$port" ] || wrong "no model: $(tail -n 2 "$tmp/player")"
+}
+stop_playing() {
+    [ -n "${player:-}" ] || return 0
+    exec 9>&-
+    wait "$player"
+    player=
+}
+trap 'stop_playing; rm -rf "$tmp"' EXIT
+
+# run API WORDS..: its exit status is in $status
+run() {
+    api=$1
+    shift
+    case $api in anthropic | gemini) url=http://127.0.0.1:$port ;; *) url=http://127.0.0.1:$port/v1 ;; esac
+    status=0
+    mcplug run -m "$api/test-model" --set "url=$url" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null ||
+        status=$?
+}
+ended() { # STATUS
+    [ "$status" = "$1" ] || wrong "exit status $status, not $1: $(tail -c 300 "$tmp/err")"
+}
+has() { # FILE TEXT
+    grep -qF -e "$2" "$tmp/$1" || wrong "no \"$2\" in $1: $(tail -c 400 "$tmp/$1")"
+}
+
+# ---- the work is done by servers of others ----
+
+files=$tmp/files
+edit='[
+{"text":"I will write it. ","calls":[
+ {"name":"mcp__files__write_file","arguments":{"path":"'$files'/a.txt","content":"one\ntwo\n"}},
+ {"name":"mcp__files__list_directory","arguments":{"path":"'$files'"}}]},
+{"calls":[{"name":"mcp__files__edit_file","arguments":{"path":"'$files'/a.txt","edits":[{"oldText":"two","newText":"2"}]}}]},
+{"calls":[{"name":"mcp__files__read_text_file","arguments":{"path":"'$files'/a.txt"}}]},
+{"text":"It says: {{last}}"}]'
+for api in anthropic openai openai-chat gemini; do
+    rm -rf "$files" && mkdir "$files"
+    play "$edit"
+    run $api --server files --yes 'Write a file, and edit it.'
+    ended 0
+    [ "$(cat "$files/a.txt")" = "$(printf 'one\n2')" ] || wrong "the file: $(cat "$files/a.txt")"
+    has out 'I will write it.'
+    has out 'It says: one'
+    has err edit_file
+    verdict "$api: a file is written, listed, edited and read"
+done
+
+play '[
+{"calls":[{"name":"mcp__memory__create_entities","arguments":{"entities":[
+ {"name":"Ada","entityType":"person","observations":["writes programs"]},
+ {"name":"Engine","entityType":"machine","observations":["has wheels"]}]}}]},
+{"calls":[{"name":"mcp__memory__create_relations","arguments":{"relations":[
+ {"from":"Ada","to":"Engine","relationType":"programs"}]}}]},
+{"calls":[{"name":"mcp__memory__read_graph","arguments":{}}]},
+{"text":"Ada programs the Engine."}]'
+run anthropic --server memory --yes 'Remember Ada.'
+ended 0
+has memory.jsonl '"relationType":"programs"'
+has out 'Ada programs the Engine.'
+verdict 'a graph is kept by the memory server'
+
+# ---- what goes wrong on the way ----
+
+for api in anthropic openai openai-chat gemini; do
+    play '[
+{"fault":{"status":429,"retry_after_ms":50,"message":"slow down"}},
+{"fault":{"overloaded":true}},
+{"calls":[{"name":"mcp__every__echo","arguments":"{\"message\": \"x"},
+          {"name":"nowhere","arguments":{}}]},
+{"text":"Both failed: {{last}}"}]'
+    run $api --server every 'Try.'
+    ended 0
+    has out 'Both failed: '
+    has out 'are not a JSON object'
+    has out 'A tool with the name nowhere was not found. Only use tools that are available in your given list of tools.'
+    verdict "$api: 429, overload, malformed arguments and an unknown tool"
+
+    play '[{"calls":[{"name":"mcp__every__get-sum","arguments":{"a":1,"b":1},"times":10}]},{"text":"{{last}}"}]'
+    run $api --server every --yes --json 'Ten.'
+    ended 0
+    [ "$(grep -c '"type":"tool_ends"\|"type":"tool_end"' "$tmp/out")" = 10 ] ||
+        wrong "$(grep -c tool "$tmp/out") lines of tools"
+    verdict "$api: ten calls in one turn"
+
+    play '[{"text":"The first half","fault":{"cut":{"events":4}}}]'
+    run $api 'Say it.'
+    [ "$status" != 0 ] || wrong "a cut answer is a success"
+    has err 'broke off'
+    verdict "$api: an answer that breaks off is told, and not asked for again"
+
+    play '[{"text":"No.","stop":"refused"}]'
+    run $api --json 'Do harm.'
+    [ "$status" != 0 ] || wrong "a refusal is a success"
+    has out '"end":"refused"'
+    verdict "$api: a refusal is an end of its own"
+
+    play '[{"fault":{"context":true}}]'
+    run $api --json 'Too long.'
+    has out '"end":"full"'
+    verdict "$api: a context that is full is an end of its own"
+done
