@@ -160,22 +160,6 @@ static struct mcplug_bytes input_of(struct model_request *rq, struct mcplug_byte
     return text_bytes(&t->input);
 }
 
-static void tell_call(struct model_request *rq, struct mcplug_bytes block,
-                      struct mcplug_bytes input)
-{
-    struct anthropic_turn *t = rq->state;
-    const struct mcplug_host *host = rq->model->host;
-    char *id = rq->model->json->string(get(rq, block, "id"));
-    char *name = rq->model->json->string(get(rq, block, "name"));
-    if (name != NULL)
-        model_tell_call(rq, id, name, input);
-    else
-        model_fail(rq, MCPLUG_EPROTO, "a call without the name of a tool");
-    t->n_calls++;
-    host->mem->free(id);
-    host->mem->free(name);
-}
-
 static void block_stop(struct model_request *rq)
 {
     struct anthropic_turn *t = rq->state;
@@ -189,7 +173,8 @@ static void block_stop(struct model_request *rq)
         return; /* the API would not take it back */
     if (json_is(type, "tool_use")) {
         input = input_of(rq, block);
-        tell_call(rq, block, input);
+        model_tell_call_json(rq, get(rq, block, "id"), get(rq, block, "name"), input);
+        t->n_calls++;
     } else if (t->input.len > 0) {
         input = text_bytes(&t->input);
     }

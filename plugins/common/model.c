@@ -223,7 +223,7 @@ static int says_too_long(struct mcplug_bytes text)
 
 static int code_of(const struct model_problem *p)
 {
-    if (p->status == 401 || p->status == 403)
+    if (p->status == 401 || p->status == 403 || p->is_key)
         return MCPLUG_EAUTH;
     if (p->status == 429 || p->status == 503 || p->status == 529)
         return MCPLUG_EOVERLOADED;
@@ -269,7 +269,9 @@ static void fail_problem(struct model_request *rq, struct model_problem *p)
     why.peer_status = p->status;
     if (code != MCPLUG_ETOOBIG && is_worth_a_retry(rq, p->status))
         why.flags |= MCPLUG_ERROR_RETRY;
-    int64_t ms = rq->retry_after_ms >= 0 ? rq->retry_after_ms : rq->answer.retry_after_ms;
+    int64_t ms = rq->retry_after_ms >= 0          ? rq->retry_after_ms
+                 : rq->answer.retry_after_ms >= 0 ? rq->answer.retry_after_ms
+                                                  : p->retry_after_ms;
     if (ms >= 0 && !rq->is_over)
         host->reply->retry_after(rq->reply, (uint64_t)ms);
     tell_end(rq, &why);
@@ -277,7 +279,7 @@ static void fail_problem(struct model_request *rq, struct model_problem *p)
 
 void model_fail_api(struct model_request *rq, int status, struct mcplug_bytes json)
 {
-    struct model_problem p = {.status = status};
+    struct model_problem p = {.status = status, .retry_after_ms = -1};
     text_init(&p.words, rq->model->host->mem, WEB_PROBLEM_MAX);
     p.is_too_long = says_too_long(json);
     rq->model->api->error(rq, json, &p);
@@ -296,7 +298,8 @@ static void fail_answer(struct model_request *rq)
         model_fail_api(rq, a->status, text);
         return;
     }
-    struct model_problem p = {.status = a->status, .is_too_long = says_too_long(text)};
+    struct model_problem p = {
+        .status = a->status, .is_too_long = says_too_long(text), .retry_after_ms = -1};
     text_init(&p.words, rq->model->host->mem, WEB_PROBLEM_MAX);
     if (strcmp(a->type, "text/html") != 0)
         text_add_bytes(&p.words, text);
@@ -374,6 +377,21 @@ void model_tell_call(struct model_request *rq, const char *id, const char *name,
         fail_text(rq, MCPLUG_ETOOBIG);
     else if (!is_mute(rq))
         rq->model->host->reply->call(rq->reply, id, name, arguments);
+}
+
+void model_tell_call_json(struct model_request *rq, struct mcplug_bytes id,
+                          struct mcplug_bytes name, struct mcplug_bytes arguments)
+{
+    const struct model *m = rq->model;
+    char *id_text = m->json->string(id), *name_text = m->json->string(name);
+    if (name_text != NULL && (id_text != NULL || !json_is_string(id)))
+        model_tell_call(rq, id_text, name_text, arguments);
+    else if (json_is_string(name))
+        fail_text(rq, MCPLUG_ENOMEM);
+    else
+        model_fail(rq, MCPLUG_EPROTO, "a call without the name of a tool");
+    m->host->mem->free(id_text);
+    m->host->mem->free(name_text);
 }
 
 void model_tell_usage(struct model_request *rq, const struct mcplug_usage *usage)
@@ -596,6 +614,10 @@ static int write_request(struct model_request *rq, struct mcplug_error *err)
     int r = m->api->write(rq, err);
     if (r == MCPLUG_OK && rq->path.failed == 0)
         join_url(rq);
+    if (r == MCPLUG_OK &&
+        (rq->path.failed == MCPLUG_ETOOBIG || rq->url.failed == MCPLUG_ETOOBIG))
+        return m->host->diag->fail(err, MCPLUG_ETOOBIG, "the URL is longer than %d bytes",
+                                   URL_MAX);
     if (r == MCPLUG_OK && rq->body.failed == MCPLUG_ETOOBIG)
         return m->host->diag->fail(err, MCPLUG_ETOOBIG,
                                    "the conversation is longer than %zu MiB",

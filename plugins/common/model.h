@@ -86,8 +86,10 @@ struct model_request;
 
 /* What an API says of an error. */
 struct model_problem {
-    int status;      /* of HTTP, or what it would be */
-    int is_too_long; /* the conversation is */
+    int status;             /* of HTTP, or what it would be */
+    int is_too_long;        /* the conversation is */
+    int is_key;             /* the key is refused, whatever the status says */
+    int64_t retry_after_ms; /* -1: none; headers count more */
     struct model_text words;
 };
 
@@ -200,6 +202,10 @@ void model_tell_thought(struct model_request *rq, struct mcplug_bytes string);
 /* `id` may be NULL. */
 void model_tell_call(struct model_request *rq, const char *id, const char *name,
                      struct mcplug_bytes arguments);
+/* The same of JSON: `id` may be missing; without a name that is a string the request
+ * fails. */
+void model_tell_call_json(struct model_request *rq, struct mcplug_bytes id,
+                          struct mcplug_bytes name, struct mcplug_bytes arguments);
 void model_tell_usage(struct model_request *rq, const struct mcplug_usage *usage);
 /* A number of a JSON object that is not negative; otherwise `fallback`. */
 uint64_t model_number(const struct model_request *rq, struct mcplug_bytes object,

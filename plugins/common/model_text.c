@@ -290,8 +290,10 @@ static size_t value_len(struct mcplug_bytes s)
 static int take_value(struct mcplug_bytes *rest, struct mcplug_bytes *value)
 {
     skip_between(rest);
+    if (rest->len == 0)
+        return 0;
     value->data = rest->data;
-    value->len = rest->len > 0 ? value_len(*rest) : 0;
+    value->len = value_len(*rest);
     rest->data += value->len;
     rest->len -= value->len;
     return value->len > 0;
