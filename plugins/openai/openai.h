@@ -43,9 +43,6 @@ void openai_tool_name(struct model_text *t, const char *name);
 /* Arguments of a call as a JSON string; for what is no JSON object, {}. */
 void openai_arguments(struct model_text *t, const struct mcplug_json *json,
                       struct mcplug_bytes arguments);
-/* `Error: ` goes before what a tool says, for the APIs have no other way to say that it
- * failed; but not if it begins like that anyway. */
-const char *openai_error_prefix(const struct mcplug_item *result);
 /* The texts of a result as one JSON string, a line each, and then `last` (NULL: none):
  * many servers take no list of texts. */
 void openai_result_text(struct model_text *t, const struct mcplug_mem *mem,

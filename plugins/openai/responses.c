@@ -43,16 +43,12 @@ static void add_part(struct model_text *t, const struct mcplug_item *item)
 static void add_result(struct model_request *rq, const struct mcplug_item *result)
 {
     struct model_text *t = &rq->body;
-    const char *prefix = openai_error_prefix(result);
     openai_comma(t);
     text_adds(t, "{\"type\":\"function_call_output\",\"call_id\":");
     text_add_strings(t, result->id);
     openai_member(t, "output");
     if (openai_has_files(result)) {
         text_adds(t, "[");
-        if (prefix[0] != '\0')
-            add_text(
-                t, (struct mcplug_bytes){(const unsigned char *)prefix, strlen(prefix)});
         for (size_t i = 0; i < result->n_items; i++)
             add_part(t, result->items[i]);
         text_adds(t, "]");

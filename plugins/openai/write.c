@@ -1,5 +1,7 @@
 #include "openai.h"
 
+#include "../common/url.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -20,19 +22,19 @@ void openai_member(struct model_text *t, const char *name)
 
 int openai_is_own(const struct model *m)
 {
-    static const char own[] = "https://api.openai.com";
-    size_t n = sizeof own - 1;
-    return strncasecmp(m->url, own, n) == 0 && strchr("/", m->url[n]) != NULL;
+    struct url here, own;
+    return url_parse(m->url, &here) == NULL && url_parse(OPENAI_URL, &own) == NULL &&
+           url_same_origin(&here, &own);
 }
 
 void openai_begin(struct model_request *rq, const char *path)
 {
     const struct model *m = rq->model;
-    const char *host = strstr(m->url, "://");
-    int has_folder = host != NULL && strchr(host + 3, '/') != NULL;
+    struct url url;
+    int is_host = url_parse(m->url, &url) == NULL && m->url[url.target] == '\0';
     if (m->bearer != NULL)
         model_header(rq, "Authorization", m->bearer);
-    text_adds(&rq->path, has_folder ? "" : "/v1");
+    text_adds(&rq->path, is_host ? "/v1" : "");
     text_adds(&rq->path, path);
     text_adds(&rq->body, "{\"model\":");
     text_add_strings(&rq->body, rq->prompt->model);
@@ -50,7 +52,8 @@ static void add_plain(struct model_text *t, struct mcplug_bytes b)
     for (size_t i = 0, from = 0; i <= b.len; i++) {
         if (i < b.len && is_plain(b.data[i]))
             continue;
-        text_add(t, b.data + from, i - from);
+        if (i > from)
+            text_add(t, b.data + from, i - from);
         from = i + 1;
     }
 }
@@ -94,24 +97,12 @@ void openai_arguments(struct model_text *t, const struct mcplug_json *json,
         text_adds(t, "\"{}\"");
 }
 
-const char *openai_error_prefix(const struct mcplug_item *result)
-{
-    const struct mcplug_item *first = result->n_items > 0 ? result->items[0] : NULL;
-    if (result->is_error == 0)
-        return "";
-    if (first != NULL && first->kind == MCPLUG_ITEM_TEXT && first->text.len >= 5 &&
-        strncasecmp((const char *)first->text.data, "error", 5) == 0)
-        return "";
-    return "Error: ";
-}
-
 void openai_result_text(struct model_text *t, const struct mcplug_mem *mem,
                         const struct mcplug_item *result, const char *last)
 {
     struct model_text all;
     size_t n = 0;
     text_init(&all, mem, t->max);
-    text_adds(&all, openai_error_prefix(result));
     for (size_t i = 0; i < result->n_items; i++) {
         if (result->items[i]->kind != MCPLUG_ITEM_TEXT)
             continue;
@@ -168,6 +159,7 @@ void openai_error(struct model_request *rq, struct mcplug_bytes json,
     problem->is_too_long =
         json_is(reader->get(error, "code"), "context_length_exceeded") ||
         json_is(reader->get(error, "type"), "exceed_context_size_error");
+    problem->is_key = json_is(reader->get(error, "code"), "invalid_api_key");
     if (json_is(reader->get(error, "param"), "include"))
         text_adds(&problem->words,
                   " (for models that do not reason, set \"reasoning\" to "

@@ -125,7 +125,7 @@ START_TEST(images_of_results_follow_behind_all_results)
 }
 END_TEST
 
-START_TEST(a_result_that_is_an_error_says_so_once)
+START_TEST(the_words_of_a_failure_are_sent_as_they_are)
 {
     const struct mcplug_item *plain =
         ITEM(.kind = MCPLUG_ITEM_TOOL_RESULT, .id = "c1", .is_error = 1,
@@ -136,7 +136,7 @@ START_TEST(a_result_that_is_an_error_says_so_once)
     asks(PROMPT(MESSAGES(USER(TEXT_ITEM("x")),
                          ASSISTANT(USE_ITEM("c1", "a", "{}"), USE_ITEM("c2", "a", "{}")),
                          USER(plain, marked))));
-    HAS(net.body.data, "'content':'Error: no such file'}");
+    HAS(net.body.data, "'content':'no such file'}");
     HAS(net.body.data, "'content':'error: none'}");
 }
 END_TEST
@@ -641,6 +641,8 @@ START_TEST(errors_are_told_in_the_words_of_the_server)
     answers(401, "{'error':{'message':'Incorrect API key provided: sk-secret-key.',"
                  "'type':'invalid_request_error','code':'invalid_api_key'}}");
     fails_with(MCPLUG_EAUTH, 401, "OpenAI: Incorrect API key provided");
+    answers(400, "{'error':{'message':'bad key','code':'invalid_api_key'}}");
+    fails_with(MCPLUG_EAUTH, 400, "bad key");
     answers(400, "{'error':{'message':'This model has a maximum of 10 tokens','type':"
                  "'invalid_request_error','code':'context_length_exceeded'}}");
     fails_with(MCPLUG_ETOOBIG, 400, "maximum of 10 tokens");
@@ -755,7 +757,7 @@ int main(void)
     tcase_add_test(request, a_turn_without_text_has_empty_content_and_never_null);
     tcase_add_test(request, a_turn_of_the_same_model_is_sent_as_it_came);
     tcase_add_test(request, images_of_results_follow_behind_all_results);
-    tcase_add_test(request, a_result_that_is_an_error_says_so_once);
+    tcase_add_test(request, the_words_of_a_failure_are_sent_as_they_are);
     tcase_add_test(request, messages_of_the_user_that_follow_each_other_become_one);
     tcase_add_test(request, other_servers_get_max_tokens_or_what_the_setting_says);
     tcase_add_test(request, without_a_limit_none_is_sent);

@@ -105,7 +105,7 @@ START_TEST(results_are_texts_or_lists_with_images)
         "'image_url':'data:image/png;base64,QUJD'},{'type':'input_file','filename':'p',"
         "'file_data':'data:application/pdf;base64,SlBH'}]},"
         "{'type':'function_call_output','call_id':'c3','output':["
-        "{'type':'input_text','text':'Error: '},{'type':'input_image','detail':'auto',"
+        "{'type':'input_image','detail':'auto',"
         "'image_url':'data:image/png;base64,QUJD'}]},"
         "{'role':'user','content':[{'type':'input_text','text':'go'},"
         "{'type':'input_text','text':'on'}]}]");
