@@ -167,6 +167,9 @@ unit_tests = \
 	tests/unit/toolbox_warm
 
 # Of modules that were built.
+if MODULE_GEMINI
+unit_tests += tests/unit/gemini_gemini
+endif
 if MODULE_ANTHROPIC
 unit_tests += tests/unit/anthropic_anthropic
 endif
@@ -808,6 +811,8 @@ tests_fuzz_converters_LDFLAGS = -no-install
 fuzz_files = \
 	tests/fuzz/anthropic.dict \
 	tests/fuzz/fuzz_anthropic.c \
+	tests/fuzz/fuzz_gemini.c \
+	tests/fuzz/gemini.dict \
 	tests/fuzz/model.h \
 	tests/fuzz/answer.dict \
 	tests/fuzz/content.dict \
@@ -822,6 +827,10 @@ fuzz_files = \
 	tests/fuzz/fuzz_header.c \
 	tests/fuzz/fuzz_html.c \
 	tests/fuzz/fuzz_lines.c \
+	tests/fuzz/fuzz_openai_chat.c \
+	tests/fuzz/fuzz_openai_responses.c \
+	tests/fuzz/openai_chat.dict \
+	tests/fuzz/openai_responses.dict \
 	tests/fuzz/fuzz_props.c \
 	tests/fuzz/fuzz_scan.c \
 	tests/fuzz/fuzz_session.c \
@@ -869,6 +878,8 @@ fuzz_cppflags = $(AM_CPPFLAGS) -DMCPLUG_BUILTIN \
 fuzz_sources = $(core_sources) $(wire_sources) $(url_sources) \
 	$(stdio_sources) $(socket_sources) \
 	$(model_sources) $(web_base_sources) $(anthropic_sources) \
+	$(gemini_sources) \
+	$(openai_sources) \
 	cli/base/tree.c \
 	cli/base/typed_args.c \
 	cli/import/entry.c \

@@ -45,9 +45,10 @@ static inline void send_back(void)
 {
     char *raw = strndup(told.raw.data, told.raw.len);
     MUST(raw != NULL);
-    MUST(kit_ask(PROMPT(MESSAGES(USER(TEXT_ITEM("a")), RAW_ASSISTANT(raw, TEXT_ITEM("b")),
-                                 USER(RESULT_ITEM("i", "n", TEXT_ITEM("c"),
-                                                  IMAGE_ITEM("aQ==")))))) == MCPLUG_OK);
+    const struct mcplug_prompt *prompt =
+        PROMPT(MESSAGES(USER(TEXT_ITEM("a")), RAW_ASSISTANT(raw, TEXT_ITEM("b")),
+                        USER(RESULT_ITEM("i", "n", TEXT_ITEM("c"), IMAGE_ITEM("aQ==")))));
+    MUST(kit_ask(prompt) == MCPLUG_OK);
     MUST(is_json(net.body.data, net.body.len));
     kit_drop();
     free(raw);

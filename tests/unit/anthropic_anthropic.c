@@ -823,9 +823,8 @@ static void whole_life(void)
     feed(CALLS STOP("tool_use"));
     feed_done(0, 0);
     ck_assert_int_eq(told.n_ends, 1);
-    ck_assert_msg(told.why.code == 0 || told.why.code == MCPLUG_ENOMEM ||
-                      told.why.code == MCPLUG_EPROTO, /* a name that was lost */
-                  "%s", told.why.text);
+    ck_assert_msg(told.why.code == 0 || told.why.code == MCPLUG_ENOMEM, "%s",
+                  told.why.text);
     if (told.why.code == 0)
         ck_assert_int_eq(told.stop, MCPLUG_STOP_TOOLS);
 }

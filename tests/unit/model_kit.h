@@ -63,9 +63,10 @@
     .tools = (const struct mcplug_definition *const[]){__VA_ARGS__},                     \
     .n_tools =                                                                           \
         sizeof((const struct mcplug_definition *const[]){__VA_ARGS__}) / sizeof(void *)
-#define PROMPT(...)                                                                      \
+#define PROMPT_FOR(name, ...)                                                            \
     (&(const struct mcplug_prompt){                                                      \
-        .struct_size = sizeof(struct mcplug_prompt), .model = "m-1", __VA_ARGS__})
+        .struct_size = sizeof(struct mcplug_prompt), .model = name, __VA_ARGS__})
+#define PROMPT(...) PROMPT_FOR("m-1", __VA_ARGS__)
 
 /* A question that lives as long as any request. */
 static const struct mcplug_item kit_item = {
