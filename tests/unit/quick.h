@@ -25,4 +25,11 @@ static inline bool is_slow(void)
     return getenv("MCPLUG_TEST_VALGRIND") != NULL;
 }
 
+/* In builds that are slow, or were tested before in another place: what was run in full
+ * there is run in a smaller size. The first build has it off. */
+static inline bool is_quick(void)
+{
+    return getenv("MCPLUG_TEST_QUICK") != NULL;
+}
+
 #endif
