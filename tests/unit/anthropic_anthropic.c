@@ -860,7 +860,7 @@ int main(void)
         printf("%s: %s\n", path, dlerror());
         return 1;
     }
-    Suite *s = suite_create("anthropic");
+    Suite *s = suite_create("anthropic_anthropic");
     TCase *requests = tcase_create("requests"), *settings = tcase_create("settings");
     TCase *answers = tcase_create("answers"), *ends = tcase_create("ends");
     tcase_set_timeout(answers, 120);

@@ -255,8 +255,8 @@ END_TEST
     PARTS(THOUGHT("Hm"))                                                                 \
     PARTS(THOUGHT("."))                                                                  \
     PARTS(TEXT("I ") "," TEXT("look."))                                                  \
-    PARTS(SIGNED_CALL "," CALL) PARTS("{\"text\":\"\",\"thoughtSignature\":\"last=\"}")  \
-        STOP("STOP")
+    PARTS(SIGNED_CALL "," CALL)                                                          \
+    PARTS("{\"text\":\"\",\"thoughtSignature\":\"last=\"}") STOP("STOP")
 
 START_TEST(thoughts_and_calls_are_told_and_signatures_are_kept_where_they_were)
 {
@@ -526,7 +526,7 @@ int main(void)
         printf("%s: %s\n", path, dlerror());
         return 1;
     }
-    Suite *s = suite_create("gemini");
+    Suite *s = suite_create("gemini_gemini");
     TCase *requests = tcase_create("requests"), *answers = tcase_create("answers");
     tcase_set_timeout(answers, 120);
     tcase_add_checked_fixture(requests, set_up, tear_down);
