@@ -143,6 +143,7 @@ unit_tests = \
 	tests/unit/rpc_link \
 	tests/unit/rpc_settled \
 	tests/unit/rpc_spill \
+	tests/unit/run_thread \
 	tests/unit/session_call_log \
 	tests/unit/session_connect \
 	tests/unit/session_edges \

@@ -82,9 +82,57 @@ struct mcplug_item *mp_item_copy(const struct mcplug_item *from)
     return item;
 }
 
+static bool is_one_of(const char *mime, const char *const *list)
+{
+    for (; mime && *list; list++)
+        if (strcmp(mime, *list) == 0)
+            return true;
+    return false;
+}
+
+static bool is_base64(struct mcplug_bytes text)
+{
+    size_t end = text.len;
+
+    while (end > 0 && text.len - end < 2 && text.data[end - 1] == '=')
+        end--;
+    for (size_t i = 0; i < end; i++) {
+        unsigned char c = text.data[i];
+        if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+              (c >= '0' && c <= '9') || c == '+' || c == '/'))
+            return false;
+    }
+    return text.len > 0 && text.len % 4 == 0;
+}
+
+int mp_item_check(const struct mcplug_item *item, struct mcplug_error *err)
+{
+    static const char *const images[] = {"image/png", "image/jpeg", "image/gif",
+                                         "image/webp", NULL};
+    static const char *const documents[] = {"application/pdf", NULL};
+    bool is_image = item->kind == MCPLUG_ITEM_IMAGE;
+
+    if (item->text.len && !item->text.data)
+        return mp_fail_null(err, "the text of an item");
+    if (item->kind == MCPLUG_ITEM_TEXT)
+        return MCPLUG_OK;
+    if (!is_image && item->kind != MCPLUG_ITEM_DOCUMENT)
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "a user says text, images and documents, nothing of kind %u",
+                       (unsigned)item->kind);
+    if (!is_one_of(item->mime, is_image ? images : documents))
+        return mp_fail(err, MCPLUG_EINVAL, "\"%.64s\" is no type of %s that models take",
+                       item->mime ? item->mime : "",
+                       is_image ? "an image" : "a document");
+    return is_base64(item->text)
+               ? MCPLUG_OK
+               : mp_fail(err, MCPLUG_EINVAL, "an image or document that is not Base64");
+}
+
 static size_t item_bytes(const struct mcplug_item *item)
 {
-    size_t bytes = sizeof *item + item->text.len;
+    size_t bytes = sizeof *item + item->text.len + room(item->mime) + room(item->name) +
+                   room(item->id);
 
     for (uint32_t i = 0; i < item->n_items; i++)
         bytes += item_bytes(item->items[i]);
@@ -185,19 +233,6 @@ int mp_thread_put(struct mcplug_thread *thread, enum mcplug_role role,
 
 /* ---- uses and results ---- */
 
-struct mp_said *mp_thread_turn(const struct mcplug_thread *thread)
-{
-    size_t n = thread->n;
-    struct mp_said *last = n ? thread->said[n - 1] : NULL;
-
-    if (last && last->m.role == MCPLUG_ROLE_ASSISTANT)
-        return last;
-    for (size_t i = 0; last && i < last->m.n_items; i++)
-        if (last->items[i]->kind != MCPLUG_ITEM_TOOL_RESULT)
-            return NULL;
-    return last && n > 1 ? thread->said[n - 2] : NULL;
-}
-
 /* Which use of a turn that is, from 1 on; 0: none. */
 static size_t use_of(const struct mp_said *turn, const char *id)
 {
@@ -222,6 +257,15 @@ static struct mp_said *turn_before(const struct mcplug_thread *thread)
     size_t n = thread->n - (results ? 1 : 0);
 
     return n ? thread->said[n - 1] : NULL;
+}
+
+const struct mcplug_item *mp_thread_use(const struct mcplug_thread *thread,
+                                        const char *id)
+{
+    const struct mp_said *turn = thread->n ? turn_before(thread) : NULL;
+    size_t which = use_of(turn, id);
+
+    return which ? turn->items[which - 1] : NULL;
 }
 
 bool mp_thread_has_result(const struct mcplug_thread *thread, const char *id)
@@ -326,54 +370,6 @@ static int may_change(const mcplug_thread *thread, struct mcplug_error *err)
                : MCPLUG_OK;
 }
 
-static bool is_one_of(const char *mime, const char *const *list)
-{
-    for (; mime && *list; list++)
-        if (strcmp(mime, *list) == 0)
-            return true;
-    return false;
-}
-
-static bool is_base64(struct mcplug_bytes text)
-{
-    size_t end = text.len;
-
-    while (end > 0 && text.len - end < 2 && text.data[end - 1] == '=')
-        end--;
-    for (size_t i = 0; i < end; i++) {
-        unsigned char c = text.data[i];
-        if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-              (c >= '0' && c <= '9') || c == '+' || c == '/'))
-            return false;
-    }
-    return text.len > 0 && text.len % 4 == 0;
-}
-
-/* What a user says, or a tool answers. */
-static int check_content(const struct mcplug_item *item, struct mcplug_error *err)
-{
-    static const char *const images[] = {"image/png", "image/jpeg", "image/gif",
-                                         "image/webp", NULL};
-    static const char *const documents[] = {"application/pdf", NULL};
-    bool is_image = item->kind == MCPLUG_ITEM_IMAGE;
-
-    if (item->text.len && !item->text.data)
-        return mp_fail_null(err, "the text of an item");
-    if (item->kind == MCPLUG_ITEM_TEXT)
-        return MCPLUG_OK;
-    if (!is_image && item->kind != MCPLUG_ITEM_DOCUMENT)
-        return mp_fail(err, MCPLUG_EINVAL,
-                       "a user says text, images and documents, nothing of kind %u",
-                       (unsigned)item->kind);
-    if (!is_one_of(item->mime, is_image ? images : documents))
-        return mp_fail(err, MCPLUG_EINVAL, "\"%.64s\" is no type of %s that models take",
-                       item->mime ? item->mime : "",
-                       is_image ? "an image" : "a document");
-    return is_base64(item->text)
-               ? MCPLUG_OK
-               : mp_fail(err, MCPLUG_EINVAL, "an image or document that is not Base64");
-}
-
 int mcplug_thread_add(mcplug_thread *thread, const struct mcplug_item *given,
                       struct mcplug_error *err)
 {
@@ -385,7 +381,7 @@ int mcplug_thread_add(mcplug_thread *thread, const struct mcplug_item *given,
     if (r == MCPLUG_OK)
         r = mp_take_bare_options(&item, given, err);
     if (r == MCPLUG_OK)
-        r = check_content(&item, err);
+        r = mp_item_check(&item, err);
     if (r != MCPLUG_OK)
         return r;
     return mp_thread_put(thread, MCPLUG_ROLE_USER,
@@ -409,11 +405,9 @@ int mcplug_thread_answer(mcplug_thread *thread, const char *id, const char *text
         r = mp_fail_null(err, "`id` and `text`");
     if (r != MCPLUG_OK)
         return r;
-    const struct mp_said *turn = thread->n ? turn_before(thread) : NULL;
-    size_t which = use_of(turn, id);
-    struct mcplug_item *result =
-        mp_item_new(MCPLUG_ITEM_TOOL_RESULT, mp_text(NULL), NULL,
-                    which ? turn->items[which - 1]->name : "", id);
+    const struct mcplug_item *use = mp_thread_use(thread, id);
+    struct mcplug_item *result = mp_item_new(MCPLUG_ITEM_TOOL_RESULT, mp_text(NULL), NULL,
+                                             use ? use->name : "", id);
     if (result && !mp_item_put(result, mp_item_new(MCPLUG_ITEM_TEXT, mp_text(text), NULL,
                                                    NULL, NULL))) {
         mp_item_free(result);

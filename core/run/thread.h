@@ -14,6 +14,9 @@
 #define MP_THREAD_BYTES ((size_t)256 << 20) /* of one thread */
 #define MP_THREAD_MESSAGES 100000
 #define MP_MESSAGE_ITEMS 8192
+/* How deep arguments and raw turns may nest, so that a scan passes the JSON that has
+ * them. */
+#define MP_THREAD_DEPTH 56
 
 struct mp_said {             /* one message */
     struct mcplug_message m; /* for models */
@@ -39,6 +42,9 @@ struct mcplug_item *mp_item_copy(const struct mcplug_item *item);
 struct mcplug_item *mp_item_new(enum mcplug_item_kind kind, struct mcplug_bytes text,
                                 const char *mime, const char *name, const char *id);
 void mp_item_free(struct mcplug_item *item); /* NULL is fine */
+/* What a user says, or a tool answers: text, or an image or document that models take.
+ * MCPLUG_EINVAL */
+int mp_item_check(const struct mcplug_item *item, struct mcplug_error *err);
 /* take `inner`; false: no memory */
 bool mp_item_put(struct mcplug_item *item, struct mcplug_item *inner);
 
@@ -50,8 +56,9 @@ int mp_thread_put(struct mcplug_thread *thread, enum mcplug_role role,
  * tools. MCPLUG_EINVAL: nothing waits for it. */
 int mp_thread_put_result(struct mcplug_thread *thread, struct mcplug_item *result,
                          struct mcplug_error *err);
-/* The last message of the assistant, if nothing but results follows it; NULL: none. */
-struct mp_said *mp_thread_turn(const struct mcplug_thread *thread);
+/* The use of that id in the last message of the assistant; NULL: none. */
+const struct mcplug_item *mp_thread_use(const struct mcplug_thread *thread,
+                                        const char *id);
 /* Has that use a result? */
 bool mp_thread_has_result(const struct mcplug_thread *thread, const char *id);
 /* Uses that have no result get `text` as one, a failure. */

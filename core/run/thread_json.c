@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "json/walk.h"
 
+#include <stdarg.h>
+
 /* ---- writing ---- */
 
 static void add_member(struct mp_str *out, const char *name, const char *value)
@@ -115,10 +117,16 @@ struct reading {
     size_t message, item; /* where we are, for errors */
 };
 
-static int bad(const struct reading *r, const char *what)
+static int MCPLUG_PRINTF(2, 3) bad(const struct reading *r, const char *fmt, ...)
 {
+    struct mcplug_error what = MCPLUG_ERROR_INIT;
+    va_list ap;
+
+    va_start(ap, fmt);
+    mp_failv(&what, MCPLUG_EPROTO, fmt, ap);
+    va_end(ap);
     return mp_fail(r->err, MCPLUG_EPROTO, "messages[%zu].content[%zu]: %s", r->message,
-                   r->item, what);
+                   r->item, what.text);
 }
 
 static enum mcplug_item_kind kind_of(mp_view type)
@@ -134,7 +142,7 @@ static enum mcplug_item_kind kind_of(mp_view type)
     return 0;
 }
 
-/* Which of the members have to be strings, by kind. */
+/* Which members there have to be, by kind. */
 static const struct {
     const char *text, *must[2];
 } shapes[] = {
@@ -145,23 +153,38 @@ static const struct {
     [MCPLUG_ITEM_TOOL_RESULT] = {NULL, {"toolUseId", NULL}},
 };
 
+/* give; NULL with `ok` false: no memory. A member that is not there is NULL. */
+static char *take_member(mp_view block, const char *name, bool *ok)
+{
+    mp_view value = mp_view_get(block, name);
+    char *text = value.len ? mp_view_strdup(value) : NULL;
+
+    *ok &= !value.len || text;
+    return text;
+}
+
 static struct mcplug_item *read_item(const struct reading *r, mp_view block,
                                      enum mcplug_item_kind kind)
 {
-    bool is_use = kind == MCPLUG_ITEM_TOOL_USE;
+    bool is_use = kind == MCPLUG_ITEM_TOOL_USE, ok = true;
     mp_view value = shapes[kind].text ? mp_view_get(block, shapes[kind].text) : block;
-    char *mime = mp_view_strdup(mp_view_get(block, "mimeType"));
-    char *name = mp_view_strdup(mp_view_get(block, "name"));
-    char *id = mp_view_strdup(mp_view_get(block, is_use ? "id" : "toolUseId"));
+    char *mime = take_member(block, "mimeType", &ok);
+    char *name = take_member(block, "name", &ok);
+    char *id = take_member(block, is_use ? "id" : "toolUseId", &ok);
     struct mcplug_item *item = NULL;
     struct mp_str text;
 
+    if (kind == MCPLUG_ITEM_TOOL_RESULT && !name && id) {
+        const struct mcplug_item *use = mp_thread_use(r->thread, id);
+        name = mp_strdup(use ? use->name : "");
+        ok &= name != NULL;
+    }
     mp_str_init(&text, MP_THREAD_BYTES);
     if (is_use)
         mp_str_add_bytes(&text, value);
     else if (shapes[kind].text)
         mp_str_add_view(&text, value);
-    if (!text.failed)
+    if (ok && !text.failed)
         item = mp_item_new(kind, mp_bytes(text.data, text.len), mime, name, id);
     if (!item)
         mp_fail_nomem(r->err);
@@ -174,15 +197,47 @@ static struct mcplug_item *read_item(const struct reading *r, mp_view block,
 
 static int check_block(const struct reading *r, mp_view block, enum mcplug_item_kind kind)
 {
-    mp_view value = mp_view_get(block, shapes[kind].text ? shapes[kind].text : "");
+    static const char *const strings[] = {"mimeType", "name", "id", "toolUseId"};
+    const char *text = shapes[kind].text;
+    mp_view value = mp_view_get(block, text ? text : "");
+    mp_view failed = mp_view_get(block, "isError");
 
     if (kind == MCPLUG_ITEM_TOOL_USE && !mp_view_is_object(value))
         return bad(r, "\"input\" is not an object");
-    if (shapes[kind].text && kind != MCPLUG_ITEM_TOOL_USE && !mp_view_is_string(value))
-        return bad(r, "its text or data is not a string");
+    if (text && kind != MCPLUG_ITEM_TOOL_USE && !mp_view_is_string(value))
+        return bad(r, "\"%s\" is not a string", text);
+    for (size_t i = 0; i < MP_COUNT(strings); i++) {
+        value = mp_view_get(block, strings[i]);
+        if (value.len && !mp_view_is_string(value))
+            return bad(r, "\"%s\" is not a string", strings[i]);
+    }
     for (size_t i = 0; i < MP_COUNT(shapes[kind].must) && shapes[kind].must[i]; i++)
-        if (!mp_view_is_string(mp_view_get(block, shapes[kind].must[i])))
-            return bad(r, "an id, name or type of it is not a string");
+        if (!mp_view_get(block, shapes[kind].must[i]).len)
+            return bad(r, "\"%s\" is missing", shapes[kind].must[i]);
+    if (mp_view_equals(mp_view_get(block, "id"), ""))
+        return bad(r, "\"id\" is empty");
+    if (failed.len && !mp_view_true(failed) && !mp_bytes_eq(failed, "false"))
+        return bad(r, "\"isError\" is not true or false");
+    return MCPLUG_OK;
+}
+
+/* give; text, an image or a document. */
+static int read_content(const struct reading *r, mp_view block,
+                        enum mcplug_item_kind kind, struct mcplug_item **out)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    int result = check_block(r, block, kind);
+
+    if (result != MCPLUG_OK)
+        return result;
+    struct mcplug_item *item = read_item(r, block, kind);
+    if (!item)
+        return MCPLUG_ENOMEM;
+    if (mp_item_check(item, &why) != MCPLUG_OK) {
+        mp_item_free(item);
+        return bad(r, "%s", why.text);
+    }
+    *out = item;
     return MCPLUG_OK;
 }
 
@@ -196,24 +251,66 @@ static int read_inner(const struct reading *r, mp_view content, struct mcplug_it
         return bad(r, "\"content\" of a result is not an array");
     while (mp_walk_element(&w, &block)) {
         enum mcplug_item_kind kind = kind_of(mp_view_get(block, "type"));
+        struct mcplug_item *inner = NULL;
         if (kind < MCPLUG_ITEM_TEXT || kind > MCPLUG_ITEM_DOCUMENT)
             return bad(r, "a result has text, images and documents only");
-        int result = check_block(r, block, kind);
+        if (item->n_items >= MP_MESSAGE_ITEMS)
+            return bad(r, "a result has at most %d parts", MP_MESSAGE_ITEMS);
+        int result = read_content(r, block, kind, &inner);
         if (result != MCPLUG_OK)
             return result;
-        if (!mp_item_put(item, read_item(r, block, kind)))
+        if (!mp_item_put(item, inner))
             return mp_fail_nomem(r->err);
-        if (item->n_items > MP_MESSAGE_ITEMS)
-            return bad(r, "too many parts of a result");
     }
     return MCPLUG_OK;
+}
+
+static int read_use(const struct reading *r, mp_view block)
+{
+    int result = check_block(r, block, MCPLUG_ITEM_TOOL_USE);
+
+    if (result != MCPLUG_OK)
+        return result;
+    struct mcplug_item *item = read_item(r, block, MCPLUG_ITEM_TOOL_USE);
+    if (!item)
+        return MCPLUG_ENOMEM;
+    const struct mp_said *last = r->thread->said[r->thread->n - 1];
+    if (last->m.role == MCPLUG_ROLE_ASSISTANT && mp_thread_use(r->thread, item->id)) {
+        mp_item_free(item);
+        return bad(r, "another use in this message has the same \"id\"");
+    }
+    return mp_thread_put(r->thread, MCPLUG_ROLE_ASSISTANT, item, r->err);
+}
+
+static int read_result(const struct reading *r, mp_view block)
+{
+    struct mcplug_error why = MCPLUG_ERROR_INIT;
+    int result = check_block(r, block, MCPLUG_ITEM_TOOL_RESULT);
+
+    if (result != MCPLUG_OK)
+        return result;
+    struct mcplug_item *item = read_item(r, block, MCPLUG_ITEM_TOOL_RESULT);
+    if (!item)
+        return MCPLUG_ENOMEM;
+    item->is_error = mp_view_true(mp_view_get(block, "isError"));
+    result = read_inner(r, mp_view_get(block, "content"), item);
+    if (result != MCPLUG_OK) {
+        mp_item_free(item);
+        return result;
+    }
+    result = mp_thread_put_result(r->thread, item, &why);
+    if (result == MCPLUG_EINVAL)
+        return bad(r, "it is the result of no use before it");
+    if (result != MCPLUG_OK)
+        mp_error_copy(r->err, &why);
+    return result;
 }
 
 static int read_block(const struct reading *r, mp_view block, enum mcplug_role role)
 {
     enum mcplug_item_kind kind = kind_of(mp_view_get(block, "type"));
     bool is_user = role == MCPLUG_ROLE_USER;
-    int result = MCPLUG_OK;
+    struct mcplug_item *item = NULL;
 
     if (!kind)
         return bad(r, "its \"type\" is none of text, image, document, tool_use and "
@@ -221,24 +318,12 @@ static int read_block(const struct reading *r, mp_view block, enum mcplug_role r
     if (is_user ? kind == MCPLUG_ITEM_TOOL_USE
                 : kind != MCPLUG_ITEM_TEXT && kind != MCPLUG_ITEM_TOOL_USE)
         return bad(r, "it is of a type that this role does not say");
-    result = check_block(r, block, kind);
-    if (result != MCPLUG_OK)
-        return result;
-    struct mcplug_item *item = read_item(r, block, kind);
-    if (!item)
-        return MCPLUG_ENOMEM;
-    if (kind == MCPLUG_ITEM_TOOL_RESULT) {
-        item->is_error = mp_view_true(mp_view_get(block, "isError"));
-        result = read_inner(r, mp_view_get(block, "content"), item);
-        if (result != MCPLUG_OK) {
-            mp_item_free(item);
-            return result;
-        }
-        if (mp_thread_put_result(r->thread, item, NULL) != MCPLUG_OK)
-            return bad(r, "it is the result of no use before it");
-        return MCPLUG_OK;
-    }
-    return mp_thread_put(r->thread, role, item, r->err);
+    if (kind == MCPLUG_ITEM_TOOL_USE)
+        return read_use(r, block);
+    if (kind == MCPLUG_ITEM_TOOL_RESULT)
+        return read_result(r, block);
+    int result = read_content(r, block, kind, &item);
+    return result == MCPLUG_OK ? mp_thread_put(r->thread, role, item, r->err) : result;
 }
 
 static int read_raw(const struct reading *r, mp_view raw)
@@ -246,14 +331,20 @@ static int read_raw(const struct reading *r, mp_view raw)
     struct mp_said *said = r->thread->said[r->thread->n - 1];
     mp_view turn = mp_view_get(raw, "turn");
 
+    if (!mp_view_is_string(mp_view_get(raw, "type")) ||
+        !mp_view_is_string(mp_view_get(raw, "model")))
+        return mp_fail(r->err, MCPLUG_EPROTO,
+                       "messages[%zu].raw: \"type\" or \"model\" is not a string",
+                       r->message);
+    if (turn.len > MP_THREAD_BYTES - r->thread->bytes)
+        return mp_fail(r->err, MCPLUG_ETOOBIG, "the thread is full: it holds %zu MiB",
+                       MP_THREAD_BYTES >> 20);
     said->type = mp_view_strdup(mp_view_get(raw, "type"));
     said->model = mp_view_strdup(mp_view_get(raw, "model"));
-    if (!said->type || !said->model)
-        return bad(r, "\"raw\" has no type or no model");
-    if (turn.len > MP_THREAD_BYTES - r->thread->bytes)
-        return mp_fail(r->err, MCPLUG_ETOOBIG, "the thread is full");
+    if (!said->type || !said->model || !mp_str_add_bytes(&said->raw, turn))
+        return mp_fail_nomem(r->err);
     r->thread->bytes += turn.len;
-    return mp_str_add_bytes(&said->raw, turn) ? MCPLUG_OK : mp_fail_nomem(r->err);
+    return MCPLUG_OK;
 }
 
 static int read_message(struct reading *r, mp_view message)
@@ -306,7 +397,7 @@ static int read_messages(struct reading *r, mp_view messages)
 
 mcplug_thread *mcplug_thread_parse(const char *json, size_t len, struct mcplug_error *err)
 {
-    static const struct mp_scan_limits limits = {.depth = 64, .tokens = 10000000};
+    static const struct mp_scan_limits limits = {.depth = 64, .tokens = 100000000};
     struct mcplug_error own = MCPLUG_ERROR_INIT;
     struct reading r = {.err = err ? err : &own};
 
