@@ -5,11 +5,9 @@
 #include "base/links.h"
 #include "base/mem.h"
 #include "connect/settings.h"
+#include "json/walk.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* ---- its settings ---- */
 
@@ -17,13 +15,11 @@ static int read_number(const mcplug_props *props, const char *name, double least
                        double *out, struct mcplug_error *err)
 {
     const char *value = mp_props_get(props, name);
-    char *end = NULL;
 
     if (!value || !*value)
         return MCPLUG_OK;
-    errno = 0;
-    *out = strtod(value, &end);
-    if (end == value || *end || errno || !isfinite(*out) || *out < least)
+    if (mp_scan_text(value, strlen(value), &mp_scan_defaults, NULL, NULL) != MCPLUG_OK ||
+        !mp_view_double(mp_text(value), out) || *out < least)
         return mp_fail(err, MCPLUG_ECONFIG, "%s: \"%.64s\" is no such number", name,
                        value);
     return MCPLUG_OK;
