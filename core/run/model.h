@@ -71,7 +71,8 @@ struct mp_ask_events {
     /* Some more of it, whole characters of UTF-8. */
     void (*text)(void *arg, const char *text, size_t len, bool is_thought);
     void (*retry)(void *arg, uint64_t ms, const struct mcplug_error *why);
-    /* The last one: the answer, borrow, or the reason why there is none. */
+    /* The last one: the answer, borrow, or the reason why there is none. Both: the model
+     * says that the conversation is too long for it. */
     void (*end)(void *arg, struct mp_model_answer *answer,
                 const struct mcplug_error *why);
 };

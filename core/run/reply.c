@@ -26,6 +26,8 @@ struct mcplug_reply {
     bool is_cancelled; /* meanwhile */
     bool has_said;     /* something, so it is not asked again */
     bool is_too_long;  /* more came than is kept */
+    bool no_memory;    /* for what came */
+    size_t bytes;      /* that are kept */
     struct mcplug_error why;
 
     struct mp_model_answer answer;
@@ -100,6 +102,16 @@ static void not_asked(struct mcplug_reply *r, const struct mcplug_error *why)
     later(r);
 }
 
+static int ask(struct mcplug_reply *r, struct mcplug_error *err)
+{
+    struct mcplug_model *m = r->model;
+    int result = m->ops->ask(m->m, r, r->prompt, &r->request, err);
+
+    if (result != MCPLUG_OK)
+        r->request = NULL;
+    return result;
+}
+
 static void on_found(void *arg, const struct mp_endpoint *at,
                      const struct mcplug_error *why, bool is_secret)
 {
@@ -112,7 +124,7 @@ static void on_found(void *arg, const struct mp_endpoint *at,
     if (why)
         not_asked(r, why);
     else if (mp_model_open(m, at->settings, &err) != MCPLUG_OK ||
-             m->ops->ask(m->m, r, r->prompt, &r->request, &err) != MCPLUG_OK)
+             ask(r, &err) != MCPLUG_OK)
         not_asked(r, &err);
 }
 
@@ -123,7 +135,9 @@ static int start(struct mcplug_reply *r, struct mcplug_error *err)
     r->has_ended = false;
     r->wait_ms = UINT64_MAX;
     mp_error_init(&r->why);
-    return m->m ? m->ops->ask(m->m, r, r->prompt, &r->request, err)
+    mp_str_reset(&r->answer.raw); /* of the request before */
+    r->answer.usage = (struct mcplug_usage){.struct_size = sizeof r->answer.usage};
+    return m->m ? ask(r, err)
                 : mp_lookup_start(m->models->connector, m->target, 0, on_found, r,
                                   &r->lookup, err);
 }
@@ -171,35 +185,58 @@ static size_t partial(const char *text, size_t len)
     return 0;
 }
 
+/* The beginning of a character waits for its end. */
+static size_t whole_of(const struct mcplug_reply *r, const struct mp_str *text)
+{
+    return r->has_ended ? text->len : text->len - partial(text->data, text->len);
+}
+
+static void tell_thought(struct mcplug_reply *r)
+{
+    struct mp_str *text = &r->thought;
+    size_t whole = whole_of(r, text), rest = text->len - whole;
+    char begun[4] = "";
+
+    if (rest)
+        memcpy(begun, text->data + whole, rest);
+    if (whole) {
+        text->data[whole] = '\0';
+        r->events->text(r->arg, text->data, whole, true);
+    }
+    mp_str_reset(text);
+    mp_str_add(text, begun, rest);
+}
+
 static void tell_text(struct mcplug_reply *r)
 {
     struct mp_str *text = &r->answer.text;
-    size_t whole = text->len;
+    size_t whole = whole_of(r, text);
 
-    if (!r->has_ended) /* the beginning of a character waits for its end */
-        whole -= partial(text->data, text->len);
-    if (r->thought.len) {
-        r->events->text(r->arg, r->thought.data, r->thought.len, true);
-        mp_str_reset(&r->thought);
-    }
+    if (r->thought.len)
+        tell_thought(r);
     if (!r->is_cancelled && whole > r->told) {
         size_t from = r->told;
+        char held = text->data[whole];
         r->told = whole;
+        text->data[whole] = '\0';
         r->events->text(r->arg, text->data + from, whole - from, false);
+        text->data[whole] = held;
     }
 }
 
 static void finish(struct mcplug_reply *r)
 {
-    bool ok = r->why.code == MCPLUG_OK;
+    bool is_full = r->why.code == MCPLUG_ETOOBIG;
 
-    if (ok && (r->is_too_long || r->answer.text.failed || r->answer.raw.failed))
-        ok = mp_fail(&r->why, MCPLUG_ETOOBIG,
-                     "the answer has more than %zu MiB or %d calls, or there was no "
-                     "memory for it",
-                     MP_ANSWER_BYTES >> 20, MP_ANSWER_CALLS) == MCPLUG_OK;
+    if (r->why.code == MCPLUG_OK && r->is_too_long)
+        mp_fail(&r->why, MCPLUG_ETOOBIG,
+                "the answer of the model has more than %zu MiB or %d calls",
+                MP_ANSWER_BYTES >> 20, MP_ANSWER_CALLS);
+    else if (r->why.code == MCPLUG_OK && r->no_memory)
+        mp_fail_nomem(&r->why);
+    bool ok = r->why.code == MCPLUG_OK;
     drop_request(r);
-    r->events->end(r->arg, ok ? &r->answer : NULL, ok ? NULL : &r->why);
+    r->events->end(r->arg, ok || is_full ? &r->answer : NULL, ok ? NULL : &r->why);
 }
 
 static void on_job(struct mp_job *job)
@@ -251,7 +288,6 @@ struct mcplug_reply *mp_model_ask(struct mcplug_model *model,
     answer_init(&r->answer);
     mp_str_init(&r->thought, MP_ANSWER_BYTES);
     if (start(r, err) != MCPLUG_OK) {
-        r->request = NULL;
         reply_free(r);
         return NULL;
     }
@@ -260,12 +296,24 @@ struct mcplug_reply *mp_model_ask(struct mcplug_model *model,
 
 /* ---- what modules call ---- */
 
+/* Is there room for so much more? */
+static bool fits(struct mcplug_reply *r, size_t len)
+{
+    if (len > MP_ANSWER_BYTES - r->bytes) {
+        r->is_too_long = true;
+        return false;
+    }
+    r->bytes += len;
+    return true;
+}
+
 static void reply_text(mcplug_reply *r, struct mcplug_bytes piece)
 {
     if (r->has_ended || !piece.len)
         return;
     r->has_said = true;
-    mp_str_add_bytes(&r->answer.text, piece);
+    if (fits(r, piece.len))
+        r->no_memory |= !mp_str_add_bytes(&r->answer.text, piece);
     later(r);
 }
 
@@ -286,9 +334,12 @@ static void reply_call(mcplug_reply *r, const char *id, const char *name,
     if (r->has_ended)
         return;
     r->has_said = true;
-    if (a->n_calls >= MP_ANSWER_CALLS ||
-        !mp_grow(&a->calls, &a->calls_cap, a->n_calls + 1)) {
-        r->is_too_long = true;
+    r->is_too_long |= a->n_calls >= MP_ANSWER_CALLS;
+    if (r->is_too_long || !fits(r, arguments.len + strlen(id ? id : "")) ||
+        !fits(r, strlen(name ? name : "")))
+        return;
+    if (!mp_grow(&a->calls, &a->calls_cap, a->n_calls + 1)) {
+        r->no_memory = true;
         return;
     }
     struct mp_model_call *call = &a->calls[a->n_calls++];
@@ -297,7 +348,7 @@ static void reply_call(mcplug_reply *r, const char *id, const char *name,
                                    .after = a->text.len};
     mp_str_init(&call->arguments, MP_ANSWER_BYTES);
     mp_str_add_bytes(&call->arguments, arguments);
-    r->is_too_long |= !call->id || !call->name || call->arguments.failed;
+    r->no_memory |= !call->id || !call->name || call->arguments.failed;
 }
 
 static void reply_usage(mcplug_reply *r, const struct mcplug_usage *usage)
@@ -318,7 +369,9 @@ static void reply_raw(mcplug_reply *r, struct mcplug_bytes json)
     if (r->has_ended)
         return;
     mp_str_reset(&r->answer.raw);
-    mp_str_add_bytes(&r->answer.raw, json);
+    r->is_too_long |= json.len > MP_ANSWER_BYTES;
+    if (json.len <= MP_ANSWER_BYTES)
+        r->no_memory |= !mp_str_add_bytes(&r->answer.raw, json);
 }
 
 static void reply_retry_after(mcplug_reply *r, uint64_t ms)
