@@ -122,9 +122,7 @@ static struct mp_known *learn(struct mp_thread_run *run, const char *name, mp_vi
         return NULL;
     }
     known->hash = hash;
-    if (formatted != MP_FORMATTED)
-        mp_run_warn(run, "the tool %s is left out: its schema is one that models refuse",
-                    name);
+    known->is_left_out = formatted != MP_FORMATTED;
     o->known[o->n++] = known;
     return known;
 }
@@ -205,16 +203,21 @@ static int learn_own(struct mp_thread_run *run, const struct mcplug_tool *tool,
         json.failed
             ? NULL
             : learn(run, own.name, mp_bytes(json.data, json.len),
-                    is_mcp && own.integration ? own.integration : NULL, own.name, 0);
+                    is_mcp && own.integration && *own.integration ? own.integration
+                                                                  : NULL,
+                    own.name, 0);
     mp_str_clear(&json);
     if (!known)
         return mp_fail_nomem(err);
+    if (known->is_left_out)
+        return mp_fail(err, MCPLUG_EINVAL,
+                       "the tool %s: its schema is one that models refuse", own.name);
     known->own = tool;
     known->is_read_only = own.flags & (MCPLUG_TOOL_READ_ONLY | MCPLUG_TOOL_SHOWN);
     return MCPLUG_OK;
 }
 
-static int learn_all_own(struct mp_thread_run *run, struct mcplug_error *err)
+int mp_offer_own(struct mp_thread_run *run, struct mcplug_error *err)
 {
     int r = MCPLUG_OK;
 
@@ -228,6 +231,15 @@ static int learn_all_own(struct mp_thread_run *run, struct mcplug_error *err)
 
 /* ---- those of the toolbox ---- */
 
+/* That was said of this tool, as it is, already. */
+static bool is_left_out(const struct mp_offered *o, uint64_t hash)
+{
+    for (size_t i = 0; i < o->n; i++)
+        if (o->known[i]->is_left_out && o->known[i]->hash == hash)
+            return true;
+    return false;
+}
+
 /* One that has changed is another tool under the same name. */
 static int learn_box_tool(struct mp_thread_run *run, size_t i, struct mcplug_error *err)
 {
@@ -240,21 +252,27 @@ static int learn_box_tool(struct mp_thread_run *run, size_t i, struct mcplug_err
         return mp_fail_nomem(err);
     uint64_t hash = hash_bytes(json, len);
     struct mp_known *known = mp_offer_find(o, name);
-    if (known && known->own) {
-        mp_run_warn(run, "the tool %s is left out: the program has one of that name",
-                    name);
+    if (is_left_out(o, hash) || (known && !known->own && known->hash == hash))
         return MCPLUG_OK;
-    }
-    if (known && known->hash == hash)
-        return MCPLUG_OK;
+    bool is_taken = known && known->own;
+    if (is_taken)
+        known = NULL;
     if (known) {
         mp_offer_withdraw(o, known);
         known->def.name = NULL;
     }
     mcplug_toolbox_find(run->o.box, name, &server, &remote);
-    return learn(run, name, mp_bytes(json, len), server, remote, hash)
-               ? MCPLUG_OK
-               : mp_fail_nomem(err);
+    known = learn(run, name, mp_bytes(json, len), server, remote, hash);
+    if (!known)
+        return mp_fail_nomem(err);
+    known->is_left_out |= is_taken;
+    if (known->is_left_out) {
+        known->def.name = NULL;
+        mp_run_warn(run, "the tool %s is left out: %s", name,
+                    is_taken ? "the program has one of that name"
+                             : "its schema is one that models refuse");
+    }
+    return MCPLUG_OK;
 }
 
 static void forget_gone(struct mp_thread_run *run)
@@ -319,7 +337,7 @@ int mp_offer_update(struct mp_thread_run *run, struct mcplug_error *err)
 {
     struct mp_offered *o = &run->offered;
     size_t n = run->o.box ? mcplug_toolbox_count(run->o.box) : 0;
-    int r = o->is_begun ? MCPLUG_OK : learn_all_own(run, err);
+    int r = MCPLUG_OK;
 
     if (o->is_begun && (!run->o.box || o->seen == run->o.box->built))
         return MCPLUG_OK;

@@ -155,6 +155,8 @@ static void on_time(struct mp_timer *timer)
 {
     struct mp_thread_run *run = MP_OF(timer, struct mp_thread_run, timer);
 
+    if (run->is_stopping) /* it ends for another reason */
+        return;
     run->end = MCPLUG_RUN_TIME;
     stop(run);
 }
@@ -215,6 +217,20 @@ static bool has_id(const struct mp_model_answer *a, size_t n, const char *id)
     return false;
 }
 
+static bool is_nested_well(mp_view json)
+{
+    static const struct mp_scan_limits limits = {.depth = MP_THREAD_DEPTH,
+                                                 .tokens = 1000000};
+    return mp_scan_text((const char *)json.data, json.len, &limits, NULL, NULL) ==
+           MCPLUG_OK;
+}
+
+static bool is_object(mp_view *arguments)
+{
+    return mp_frame_object(arguments, "arguments", NULL) == MCPLUG_OK &&
+           is_nested_well(*arguments);
+}
+
 /* Arguments that are no object are noted, and answered. */
 static int add_call(struct mp_thread_run *run, struct mp_model_answer *a, size_t i,
                     struct mcplug_error *err)
@@ -223,13 +239,13 @@ static int add_call(struct mp_thread_run *run, struct mp_model_answer *a, size_t
     mp_view arguments = mp_bytes(call->arguments.data, call->arguments.len);
     char id[64];
 
-    if (!*call->id || has_id(a, i, call->id)) {
-        snprintf(id, sizeof id, "call_%u_%zu", (unsigned)run->result.steps, i + 1);
+    /* No other of the thread has that one: some APIs insist. */
+    for (size_t k = i; call->id && (!*call->id || has_id(a, i, call->id)); k++) {
+        snprintf(id, sizeof id, "call_%zu_%zu", run->thread->n, k + 1);
         mp_free(call->id);
         call->id = mp_strdup(id);
     }
-    bool fits = !mp_view_trim(arguments).len ||
-                mp_frame_object(&arguments, "arguments", NULL) == MCPLUG_OK;
+    bool fits = !mp_view_trim(arguments).len || is_object(&arguments);
     if (!fits || !arguments.len)
         arguments = mp_text("{}");
     struct mcplug_item *item = call->id ? mp_item_new(MCPLUG_ITEM_TOOL_USE, arguments,
@@ -240,29 +256,62 @@ static int add_call(struct mp_thread_run *run, struct mp_model_answer *a, size_t
     return mp_thread_put(run->thread, MCPLUG_ROLE_ASSISTANT, item, err);
 }
 
-static int take_raw(struct mp_thread_run *run, struct mp_model_answer *a,
+/* A turn that goes on after a pause: two arrays become one. What cannot be put together
+ * is made from the items from now on. */
+static bool join_raw(struct mp_str *raw, mp_view more)
+{
+    mp_view had = mp_bytes(raw->data, raw->len);
+
+    if (!mp_view_is_array(had) || !mp_view_is_array(more)) {
+        mp_str_reset(raw);
+        return true;
+    }
+    if (!mp_view_count(more))
+        return true;
+    raw->len--;
+    if (mp_view_count(had))
+        mp_str_addc(raw, ',');
+    mp_str_add(raw, more.data + 1, more.len - 1);
+    return !raw->failed;
+}
+
+/* Of what is no JSON the items are all there is. */
+static int take_raw(struct mp_thread_run *run, struct mp_model_answer *a, bool goes_on,
                     struct mcplug_error *err)
 {
     struct mp_said *said = run->thread->said[run->thread->n - 1];
+    mp_view raw = mp_view_trim(mp_bytes(a->raw.data, a->raw.len));
+    bool ok = true;
 
-    said->type = mp_strdup(run->model->offer->feature.name);
-    said->model = mp_strdup(run->model->name);
-    if (!said->type || !said->model)
-        return mp_fail_nomem(err);
-    if (a->raw.len > MP_THREAD_BYTES - run->thread->bytes)
-        return mp_fail(err, MCPLUG_ETOOBIG, "the thread is full");
-    run->thread->bytes += a->raw.len;
-    mp_str_clear(&said->raw);
-    said->raw = a->raw;
-    mp_str_init(&a->raw, 0);
+    if (raw.len && !is_nested_well(raw)) {
+        mp_log(run->runs->models.log, MCPLUG_LOG_WARN, "core",
+               "the raw turn of the model \"%s\" is no JSON, and is not kept",
+               run->model->name);
+        raw.len = 0;
+    }
+    if (!goes_on) {
+        said->type = mp_strdup(run->model->offer->feature.name);
+        said->model = mp_strdup(run->model->name);
+        ok = said->type && said->model;
+    }
+    if (raw.len > MP_THREAD_BYTES - run->thread->bytes)
+        return mp_fail(err, MCPLUG_ETOOBIG, "the thread is full: it holds %zu MiB",
+                       MP_THREAD_BYTES >> 20);
+    size_t before = said->raw.len;
+    if (ok)
+        ok = goes_on ? join_raw(&said->raw, raw) : mp_str_add_bytes(&said->raw, raw);
+    if (!ok)
+        mp_str_clear(&said->raw);
+    run->thread->bytes += said->raw.len - before;
     said->m.raw = mp_bytes(said->raw.data, said->raw.len);
-    return MCPLUG_OK;
+    return ok ? MCPLUG_OK : mp_fail_nomem(err);
 }
 
 static int take_answer(struct mp_thread_run *run, struct mp_model_answer *a,
                        struct mcplug_error *err)
 {
     size_t before = run->thread->n, at = 0;
+    bool goes_on = run->thread->said[before - 1]->m.role == MCPLUG_ROLE_ASSISTANT;
     int r = MCPLUG_OK;
 
     for (size_t i = 0; r == MCPLUG_OK && i < a->n_calls; i++) {
@@ -273,8 +322,9 @@ static int take_answer(struct mp_thread_run *run, struct mp_model_answer *a,
     }
     if (r == MCPLUG_OK)
         r = add_text(run, a->text.data + at, a->text.len - at, err);
-    if (r == MCPLUG_OK && run->thread->n > before)
-        r = take_raw(run, a, err);
+    bool has_more = a->text.len || a->n_calls || a->raw.len;
+    if (r == MCPLUG_OK && (run->thread->n > before || (goes_on && has_more)))
+        r = take_raw(run, a, goes_on, err);
     mp_str_reset(&run->text);
     if (a->text.len)
         mp_str_add(&run->text, a->text.data, a->text.len);
@@ -293,7 +343,7 @@ static void after_answer(struct mp_thread_run *run, const struct mp_model_answer
 {
     struct mcplug_error why = MCPLUG_ERROR_INIT;
 
-    if (a->n_calls) {
+    if (a->n_calls && a->stop != MCPLUG_STOP_REFUSED) {
         const struct mp_said *turn = run->thread->said[run->thread->n - 1];
         for (size_t i = 0; i < turn->m.n_items; i++)
             if (turn->items[i]->kind == MCPLUG_ITEM_TOOL_USE &&
@@ -368,7 +418,7 @@ static void on_end(void *arg, struct mp_model_answer *a,
     struct mcplug_error why = MCPLUG_ERROR_INIT;
 
     run->reply = NULL;
-    if (failure && failure->code == MCPLUG_ETOOBIG) {
+    if (failure && a) {
         mp_run_warn(run, "%s", failure->text);
         finish_later(run, MCPLUG_RUN_FULL);
     } else if (failure && quarantine(run, failure)) {
@@ -496,10 +546,11 @@ static int begin(struct mp_thread_run *run, struct mcplug_thread *thread,
 
     if (r == MCPLUG_OK)
         r = take_thread(run, thread, err);
-    if (r == MCPLUG_OK && run->o.max_ms)
-        r = mp_timer_start(loop, &run->timer, run->o.max_ms, on_time);
     if (r == MCPLUG_OK) /* tools of the program that are wrong fail it at once */
-        r = mp_offer_update(run, err);
+        r = mp_offer_own(run, err);
+    if (r == MCPLUG_OK && run->o.max_ms &&
+        mp_timer_start(loop, &run->timer, run->o.max_ms, on_time) != MCPLUG_OK)
+        r = mp_fail_nomem(err);
     return r;
 }
 

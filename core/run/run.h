@@ -39,9 +39,10 @@ struct mp_known {                  /* a tool that the model may call */
     bool is_search;                /* search_tools */
     bool is_read_only;
     bool is_offered;
-    bool is_bad;     /* its definition made a request fail */
-    uint64_t tokens; /* that the definition takes, about */
-    uint64_t hash;   /* of what it was made of */
+    bool is_bad;      /* its definition made a request fail */
+    bool is_left_out; /* models would refuse it, or the program has one of that name */
+    uint64_t tokens;  /* that the definition takes, about */
+    uint64_t hash;    /* of what it was made of */
 };
 
 struct mp_offered {
@@ -51,11 +52,13 @@ struct mp_offered {
     size_t n_defs, defs_cap;
     uint64_t budget;  /* tokens */
     uint64_t seen;    /* of the toolbox: mcplug_toolbox.built */
-    bool is_begun;    /* those of the program are known */
+    bool is_begun;    /* those of the toolbox have been looked at */
     bool is_searched; /* there are too many: they are found by search_tools */
 };
 
 struct mp_thread_run;
+/* At the beginning: the tools of the program. MCPLUG_EINVAL: one is wrong. */
+int mp_offer_own(struct mp_thread_run *run, struct mcplug_error *err);
 /* Brings it up to date with the toolbox; what is new comes last. */
 int mp_offer_update(struct mp_thread_run *run, struct mcplug_error *err);
 void mp_offer_clear(struct mp_offered *offered);
@@ -81,6 +84,7 @@ struct mcplug_use {
     const struct mcplug_item *item;
     struct mp_known *known; /* NULL: there is no such tool */
     enum mp_use_state state;
+    bool is_checked;   /* it can be called */
     bool is_allowed;   /* asked for already */
     bool is_shown;     /* the user answers, after the run */
     bool is_program_s; /* which holds it, and frees it by answering */
