@@ -128,16 +128,25 @@ static struct mcplug_item *result_of_parts(const struct mcplug_item *use,
     struct mcplug_item *result = result_of(use, false);
     struct mcplug_part part = {.struct_size = sizeof part};
     bool ok = result != NULL;
+    struct mp_str text;
 
-    for (size_t i = 0; ok && mcplug_rendering_part(content, i, &part); i++)
-        if (part.kind == MCPLUG_PART_IMAGE)
-            ok = mp_item_put(result,
-                             mp_item_new(MCPLUG_ITEM_IMAGE, mp_bytes(part.text, part.len),
-                                         part.mime, NULL, NULL));
-        else if (part.len)
-            ok = put_text(result, part.text, part.len);
-    if (ok && !result->n_items)
-        ok = put_text(result, "", 0);
+    mp_str_init(&text, MP_THREAD_BYTES);
+    for (size_t i = 0; ok && mcplug_rendering_part(content, i, &part); i++) {
+        if (part.kind != MCPLUG_PART_IMAGE) { /* those in a row are one */
+            if (text.len && part.len)
+                mp_str_addc(&text, '\n');
+            ok = mp_str_add(&text, part.text, part.len);
+            continue;
+        }
+        ok = !text.len || put_text(result, text.data, text.len);
+        mp_str_reset(&text);
+        ok = ok && mp_item_put(result, mp_item_new(MCPLUG_ITEM_IMAGE,
+                                                   mp_bytes(part.text, part.len),
+                                                   part.mime, NULL, NULL));
+    }
+    if (ok && (text.len || !result->n_items))
+        ok = put_text(result, text.data, text.len);
+    mp_str_clear(&text);
     if (!ok) {
         mp_item_free(result);
         return NULL;
@@ -203,7 +212,8 @@ static const char *name_in_box(const struct mcplug_use *use)
 
 static void call_mcp(struct mcplug_use *use)
 {
-    static const char unexpected[] = "MCP tool execution failed unexpectedly: ";
+    static const char failed[] = "MCP tool execution failed: ",
+                      unexpected[] = "MCP tool execution failed unexpectedly: ";
     struct mcplug_call_options o = {
         .struct_size = sizeof o, .progress = on_progress, .progress_arg = use};
     struct mcplug_error why = MCPLUG_ERROR_INIT;
@@ -220,8 +230,12 @@ static void call_mcp(struct mcplug_use *use)
                             on_record, use, &why);
     if (use->call)
         mcplug_call_ref(use->call);
-    else
-        end_failed(use, unexpected, why.text, strlen(why.text), NULL);
+    else /* it is gone; or it is one of our own, which say what is wrong */
+        end_failed(use,
+                   why.code == MCPLUG_ENOTSUP  ? ""
+                   : why.code == MCPLUG_EINVAL ? failed
+                                               : unexpected,
+                   why.text, strlen(why.text), NULL);
 }
 
 /* ---- tools of the program, and ours ---- */
@@ -360,11 +374,23 @@ static void ask(struct mcplug_use *use)
 
 void mcplug_use_allow(mcplug_use *use)
 {
+    if (use && use->run && use->state != MP_USE_ASKS) /* nothing was asked */
+        return;
     if (!take_back(use))
         return;
     use->is_allowed = true;
     use->state = MP_USE_WAITS;
     go_on(use->run);
+}
+
+/* As much as fits, in whole characters. */
+static int name_length(const char *name)
+{
+    size_t len = strnlen(name, 200);
+
+    while (len && name[len] && ((unsigned char)name[len] & 0xc0) == 0x80)
+        len--;
+    return (int)len;
 }
 
 /* What cannot be called is answered at once. */
@@ -376,9 +402,9 @@ static bool is_refused(struct mcplug_use *use)
 
     if (!k)
         snprintf(text, sizeof text,
-                 "A tool with the name %.200s was not found. Only use tools that are "
+                 "A tool with the name %.*s was not found. Only use tools that are "
                  "available in your given list of tools.",
-                 use->item->name);
+                 name_length(use->item->name), use->item->name);
     else if (use->item->is_error)
         snprintf(text, sizeof text,
                  "The arguments of this call are not a JSON object: call it again.");
@@ -432,11 +458,14 @@ static void begin_all(struct mp_thread_run *run)
 {
     for (size_t i = 0; i < run->n_uses && !run->is_stopping; i++) {
         struct mcplug_use *use = run->uses[i];
-        if (use->state != MP_USE_WAITS || use->is_shown)
+        if (use->state != MP_USE_WAITS)
             continue;
-        if (!use->is_allowed && is_refused(use))
+        if (!use->is_checked && is_refused(use)) {
+            use->is_shown = false;
             continue;
-        if (is_held(run, i))
+        }
+        use->is_checked = true;
+        if (use->is_shown || is_held(run, i))
             continue;
         if (run->o.approve && !use->known->is_read_only && !use->is_allowed) {
             if (!asks(run))
@@ -516,4 +545,5 @@ void mp_uses_clear(struct mp_thread_run *run)
             use_free(use);
     }
     run->n_uses = 0;
+    mp_job_drop(run->runs->models.loop, &run->uses_job);
 }
