@@ -143,6 +143,7 @@ unit_tests = \
 	tests/unit/rpc_link \
 	tests/unit/rpc_settled \
 	tests/unit/rpc_spill \
+	tests/unit/run_run \
 	tests/unit/run_thread \
 	tests/unit/session_call_log \
 	tests/unit/session_connect \
@@ -218,6 +219,8 @@ unit_support = \
 	tests/unit/openai_kit.h \
 	tests/unit/plugin_modules.h \
 	tests/unit/renewal_kit.h \
+	tests/unit/run_kit.h \
+	tests/unit/script_model.c tests/unit/script_model.h \
 	tests/unit/server_kit.h \
 	tests/unit/store_kit.h \
 	tests/unit/now.h \

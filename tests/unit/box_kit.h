@@ -22,6 +22,7 @@ static struct mcplug_error err;
 #endif
 static char book[64];    /* a file in which servers note their starts */
 static char results[64]; /* the directory of stored results */
+static const struct mcplug_plugin *const *modules; /* of the test; NULL: none */
 
 static inline void on_log(void *arg, int level, const char *source, const char *text)
 {
@@ -36,7 +37,8 @@ static inline void begin(const struct mcplug_toolbox_options *options)
     struct mcplug_options o = {.struct_size = sizeof o,
                                .log_level = MCPLUG_LOG_VERBOSE,
                                .log = on_log,
-                               .results_dir = results};
+                               .results_dir = results,
+                               .plugins = modules};
 
     err = (struct mcplug_error)MCPLUG_ERROR_INIT;
     snprintf(book, sizeof book, "/tmp/box_kit.%d.book", (int)getpid());
