@@ -145,6 +145,7 @@ unit_tests = \
 	tests/unit/rpc_spill \
 	tests/unit/run_run \
 	tests/unit/run_thread \
+	tests/unit/run_use \
 	tests/unit/session_call_log \
 	tests/unit/session_connect \
 	tests/unit/session_edges \

@@ -171,6 +171,10 @@ static void on_record(void *arg, mcplug_call *call, const struct mcplug_record *
         size_t len = record->result_len;
         const char *text = record->content ? mcplug_rendering_text(record->content, &len)
                                            : record->result;
+        if ((!text || !len) && record->why) { /* its server was removed */
+            text = record->why->text;
+            len = strlen(text);
+        }
         end_failed(use, timed_out ? "" : "MCP tool execution failed: ", text ? text : "",
                    text ? len : 0, record);
     }
