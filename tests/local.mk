@@ -143,6 +143,7 @@ unit_tests = \
 	tests/unit/rpc_link \
 	tests/unit/rpc_settled \
 	tests/unit/rpc_spill \
+	tests/unit/run_model \
 	tests/unit/run_run \
 	tests/unit/run_thread \
 	tests/unit/run_use \

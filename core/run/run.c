@@ -99,7 +99,7 @@ static void finish(struct mp_thread_run *run)
     if (run->is_cancelled)
         mp_fail(&run->why, MCPLUG_ECANCELED, "cancelled");
     result->end = run->end;
-    result->text = run->text.data ? run->text.data : "";
+    result->text = run->text.len ? run->text.data : "";
     result->len = run->text.len;
     result->ms = mp_loop_now(run->runs->models.loop) - run->began_at;
     result->cost = mp_model_cost(run->model, &run->usage);
@@ -325,7 +325,8 @@ static int take_answer(struct mp_thread_run *run, struct mp_model_answer *a,
     bool has_more = a->text.len || a->n_calls || a->raw.len;
     if (r == MCPLUG_OK && (run->thread->n > before || (goes_on && has_more)))
         r = take_raw(run, a, goes_on, err);
-    mp_str_reset(&run->text);
+    if (!goes_on)
+        mp_str_reset(&run->text);
     if (a->text.len)
         mp_str_add(&run->text, a->text.data, a->text.len);
     return r == MCPLUG_OK && run->text.failed ? mp_fail_nomem(err) : r;

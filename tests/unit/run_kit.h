@@ -22,6 +22,7 @@ static struct ran {
 static struct mcplug_run_options o;
 static mcplug_call *run_call;
 static const char *cancel_at; /* when that is told */
+static uint64_t retry_ms;     /* of the last event of that type */
 
 /* ---- a host, a model, a thread ---- */
 
@@ -56,6 +57,7 @@ static inline void on_event(void *arg, const struct mcplug_run_event *e)
         break;
     case MCPLUG_RUN_RETRY:
         snprintf(at, room, "retry %s\n", e->why->text);
+        retry_ms = e->ms;
         break;
     case MCPLUG_RUN_TOOL_BEGINS:
         snprintf(at, room, "begins %s %s@%s %.*s\n", e->id, e->tool, e->server, len,

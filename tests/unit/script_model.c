@@ -159,7 +159,10 @@ static void on_timer(void *arg)
         return;
     }
     r->piece++;
-    host->reply->text(r->reply, bytes(piece));
+    if (*piece == '\1')
+        host->reply->thought(r->reply, bytes(piece + 1));
+    else
+        host->reply->text(r->reply, bytes(piece));
     r->timer = host->loop->timer_start(self, 0, on_timer, r);
 }
 

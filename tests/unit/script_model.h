@@ -16,7 +16,8 @@ struct script_call {
 
 struct script_turn { /* one answer */
     const char *thought, *text;
-    const char *const *pieces; /* NULL-ended: of the text, each in its own time */
+    /* NULL-ended: of the text, each in its own time; with a \1 before it, of a thought */
+    const char *const *pieces;
     struct script_call calls[12];
     const struct script_call *more; /* n_more, instead of these */
     size_t n_more;
