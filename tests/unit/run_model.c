@@ -319,13 +319,13 @@ START_TEST(an_answer_has_so_many_bytes_and_not_one_more)
     static const char words[] = "the answer of the model has more than 64 MiB or 1024 "
                                 "calls";
     char *one = long_text(' ', MP_ANSWER_BYTES), *more = long_text(' ', 1);
+    const char *const fits[] = {one, NULL}, *const does_not[] = {one, more, NULL};
     if (!is_slow()) {
         begin_run();
         player.forgets = true;
         char *half = strdup(one + MP_ANSWER_BYTES / 2 + 1);
         if (_i == 0)
-            SCRIPT({.pieces = (const char *const[]){one, NULL}},
-                   {.pieces = (const char *const[]){one, more, NULL}});
+            SCRIPT({.pieces = fits}, {.pieces = does_not});
         else
             SCRIPT({.calls = {{"x", half}, {"x", half}}, .stop = MCPLUG_STOP_REFUSED},
                    {.calls = {{"x", one}, {"x", half}}});

@@ -1,0 +1,411 @@
+/* Which tools a model is offered, and how it finds others. */
+#include "run_kit.h"
+
+static void begin_with_example(void)
+{
+    begin_run();
+    n_kept = 0;
+    put_in("ex", example(NULL), NULL);
+    warm_up();
+}
+
+/* A model that has room for few definitions. */
+static void make_small(void)
+{
+    mcplug_model_free(model);
+    o.model = model = MODEL("script", "model", "m1", "contextTokens", "1000");
+    ck_assert_msg(model != NULL, "%s", err.text);
+}
+
+/* The tools of that request. */
+static const char *tools_of(size_t i)
+{
+    static char text[8192];
+    const char *from = strchr(script_prompt(i), '|');
+
+    ck_assert_ptr_nonnull(from);
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(from + 1, "|"), from + 1);
+    return text;
+}
+
+static unsigned count(const char *text, const char *of)
+{
+    unsigned n = 0;
+    while ((text = strstr(text, of))) {
+        n++;
+        text++;
+    }
+    return n;
+}
+
+/* ---- what is offered ---- */
+
+START_TEST(tools_of_the_program_come_first_and_those_of_the_servers_follow)
+{
+    begin_with_example();
+    put_in("s", SCRIPTED("SAYS", "Use me.", "TOOLS", TOOL("t")), NULL);
+    warm_up();
+    o.system = "Be brief.";
+    o.tools = TOOLS(OWN("b", reply_now), OWN("a", reply_now));
+    SCRIPT({.text = "Done."});
+    run_it();
+    const char *tools = tools_of(0);
+    ck_assert_msg(strstr(tools, "b a mcp__ex__echo ") == tools, "%s", tools);
+    ck_assert_ptr_nonnull(strstr(tools, " mcp__s__t "));
+    ck_assert_ptr_null(strstr(tools, MP_SEARCH_TOOLS));
+    ck_assert_msg(strstr(script_prompt(0), "Be brief.\n\n") == script_prompt(0) &&
+                      strstr(script_prompt(0), "#### MCP Server: s\n> Use me."),
+                  "%s", script_prompt(0));
+    end_run();
+}
+END_TEST
+
+START_TEST(a_run_needs_no_toolbox)
+{
+    begin_run();
+    o.box = NULL;
+    o.tools = TOOLS(OWN("t", reply_now));
+    make_small();
+    SCRIPT({.calls = {{"t", "{}"}}}, {.text = "Done."});
+    run_it();
+    RAN("done", "Done.");
+    ck_assert_str_eq(tools_of(0), "t");
+    o.tools = NULL;
+    mcplug_thread_say(thread, "more");
+    run_it();
+    ck_assert_str_eq(tools_of(2), "");
+    end_run();
+}
+END_TEST
+
+START_TEST(a_tool_of_the_program_hides_that_of_a_server_and_it_is_said_once)
+{
+    begin_with_example();
+    put_in("s", SCRIPTED("TOOLS", TOOL("t")), NULL);
+    warm_up();
+    o.tools = TOOLS(OWN("mcp__ex__echo", reply_now), OWN("wait", keep));
+    SCRIPT({.calls = {{"mcp__ex__echo", "{}", "u1"}, {"wait", "{}", "u2"}}},
+           {.text = "Done."});
+    start_run();
+    UNTIL(n_kept);
+    mcplug_toolbox_remove(box, "s", NULL, NULL, &err); /* other tools than before */
+    answer_kept(0, "x");
+    await_run();
+    RAN("done", "Done.");
+    PROMPTED(1, "U ok(u1,mcp__ex__echo '{}') ");
+    ck_assert_uint_eq(count(tools_of(0), "mcp__ex__echo"), 1);
+    ck_assert_uint_eq(count(tools_of(1), "mcp__ex__echo"), 1);
+    ck_assert_ptr_null(strstr(tools_of(1), "mcp__s__t"));
+    ck_assert_uint_eq(count(told, "warns "), 1);
+    TOLD("warns the tool mcp__ex__echo is left out: the program has one of that name\n");
+    end_run();
+}
+END_TEST
+
+/* It requires a name that models do not take. */
+#define UNFIT "{\"type\":\"object\",\"properties\":{\"a b\":{}},\"required\":[\"a b\"]}"
+
+START_TEST(a_tool_that_models_refuse_is_left_out_and_it_is_said_once)
+{
+    begin_run();
+    n_kept = 0;
+    put_in("s",
+           SCRIPTED("TOOLS", "{\"name\":\"odd\",\"inputSchema\":" UNFIT "}," TOOL("t")),
+           NULL);
+    put_in("other", SCRIPTED("TOOLS", TOOL("t")), NULL);
+    warm_up();
+    o.tools = TOOLS(OWN("wait", keep));
+    SCRIPT({.calls = {{"wait", "{}", "u1"}, {"mcp__s__odd", "{}", "u2"}}},
+           {.text = "Done."});
+    start_run();
+    UNTIL(n_kept);
+    mcplug_toolbox_remove(box, "other", NULL, NULL, &err);
+    answer_kept(0, "x");
+    await_run();
+    ck_assert_str_eq(tools_of(0), "wait mcp__s__t mcp__other__t");
+    ck_assert_str_eq(tools_of(1), "wait mcp__s__t");
+    PROMPTED(1, "failed(u2,mcp__s__odd 'A tool with the name mcp__s__odd was not found.");
+    ck_assert_uint_eq(count(told, "warns "), 1);
+    TOLD("warns the tool mcp__s__odd is left out: its schema is one that models "
+         "refuse\n");
+    end_run();
+}
+END_TEST
+
+START_TEST(a_tool_of_the_program_that_models_refuse_fails_the_run)
+{
+    begin_run();
+    o.tools = TOOLS(OWN("t", reply_now, .schema = UNFIT));
+    ck_assert_ptr_null(mcplug_thread_run(thread, &o, on_done, &ran, &err));
+    ck_assert_int_eq(err.code, MCPLUG_EINVAL);
+    ck_assert_str_eq(err.text, "the tool t: its schema is one that models refuse");
+    end_run();
+}
+END_TEST
+
+START_TEST(a_program_has_so_many_tools_and_not_one_more)
+{
+    static struct mcplug_tool tools[MP_RUN_TOOLS + 1];
+    static const struct mcplug_tool *list[MP_RUN_TOOLS + 2];
+    static char names[MP_RUN_TOOLS + 1][16];
+    begin_run();
+    for (size_t i = 0; i <= MP_RUN_TOOLS; i++) {
+        snprintf(names[i], sizeof names[i], "tool%zu", i);
+        tools[i] = (struct mcplug_tool){
+            .struct_size = sizeof tools[i], .name = names[i], .call = reply_now};
+        list[i] = &tools[i];
+    }
+    o.tools = list;
+    ck_assert_ptr_null(mcplug_thread_run(thread, &o, on_done, &ran, &err));
+    ck_assert_int_eq(err.code, MCPLUG_ETOOBIG);
+    ck_assert_str_eq(err.text, "a run has at most 4096 tools of the program");
+    list[MP_RUN_TOOLS] = NULL;
+    SCRIPT({.calls = {{"tool4095", "{}", "u"}}}, {.text = "Done."});
+    run_it();
+    RAN("done", "Done.");
+    PROMPTED(1, "U ok(u,tool4095 '{}')");
+    end_run();
+}
+END_TEST
+
+/* ---- other tools than before ---- */
+
+START_TEST(tools_that_come_between_steps_come_last_and_those_that_go_are_gone)
+{
+    begin_with_example();
+    o.tools = TOOLS(OWN("wait", keep));
+    SCRIPT({.calls = {{"wait", "{\"i\":1}"}, {"mcp__ex__grow", "{}"}}},
+           {.calls = {{"wait", "{\"i\":2}"}}}, {.text = "Done."});
+    start_run();
+    size_t before = mcplug_toolbox_count(box);
+    UNTIL(mcplug_toolbox_count(box) == before + 1);
+    answer_kept(0, "x");
+    UNTIL(n_kept == 2);
+    char first[8192];
+    snprintf(first, sizeof first, "%s ", tools_of(0));
+    const char *second = tools_of(1);
+    ck_assert_msg(strstr(second, first) == second, "%s\n%s", first, second);
+    ck_assert_uint_eq(count(second + strlen(first), "mcp__ex__"), 1); /* one more */
+    mcplug_toolbox_remove(box, "ex", NULL, NULL, &err);
+    put_in("new", SCRIPTED("TOOLS", TOOL("t")), NULL);
+    warm_up();
+    answer_kept(1, "x");
+    await_run();
+    ck_assert_str_eq(tools_of(2), "wait mcp__new__t");
+    end_run();
+}
+END_TEST
+
+/* ---- search ---- */
+
+START_TEST(where_there_are_too_many_tools_the_model_searches)
+{
+    char now[8192];
+    begin_with_example();
+    make_small();
+    o.tools = TOOLS(OWN("mine", reply_now));
+    SCRIPT(
+        {.calls = {{"search_tools", "{\"query\":\"Returns the text, please\"}", "u1"}}},
+        {.calls = {{"mcp__ex__echo", "{\"text\":\"x\"}", "u2"},
+                   {"search_tools", "{\"query\":\"add\",\"limit\":1}", "u3"},
+                   {"search_tools", "{\"query\":\"zzzz\"}", "u4"}}},
+        {.text = "Done."});
+    run_it();
+    RAN("done", "Done.");
+    ck_assert_str_eq(tools_of(0), "search_tools mine");
+    PROMPTED(1, "ok(u1,search_tools '");
+    PROMPTED(1, "mcp__ex__echo: Returns the text it was given.");
+    snprintf(now, sizeof now, "%s", tools_of(1));
+    ck_assert_msg(strstr(now, "search_tools mine ") == now, "%s", now);
+    ck_assert_ptr_nonnull(strstr(now, " mcp__ex__echo"));
+    ck_assert_ptr_null(strstr(now, "mcp__ex__add"));
+    PROMPTED(2, "ok(u2,mcp__ex__echo 'x') ok(u3,search_tools 'mcp__ex__add: Adds two "
+                "numbers.') ok(u4,search_tools 'No tool matches. Try other words.')");
+    strcat(now, " mcp__ex__add"); /* last, and the others where they were */
+    ck_assert_str_eq(tools_of(2), now);
+    TOLD("begins u1 search_tools@ {");
+    end_run();
+}
+END_TEST
+
+START_TEST(tools_that_a_thread_has_used_are_offered_at_once)
+{
+    begin_with_example();
+    make_small();
+    SCRIPT({.calls = {{"mcp__ex__add", "{\"a\":1,\"b\":2}", "u"}}}, {.text = "Three."});
+    run_it(); /* one that is not offered can be called, too */
+    RAN("done", "Three.");
+    PROMPTED(1, "U ok(u,mcp__ex__add '");
+    ck_assert_str_eq(tools_of(0), "search_tools");
+    mcplug_thread_say(thread, "more");
+    run_it();
+    ck_assert_str_eq(tools_of(2), "search_tools mcp__ex__add");
+    end_run();
+}
+END_TEST
+
+START_TEST(a_search_has_words_and_a_limit)
+{
+    begin_with_example();
+    make_small();
+    SCRIPT({.calls = {{"search_tools", "{}", "u1"},
+                      {"search_tools", "{\"query\":7}", "u2"},
+                      {"search_tools", "{\"query\":\"\"}", "u3"},
+                      {"search_tools", "{\"query\":\"ex\",\"limit\":-5}", "u4"},
+                      {"search_tools", "{\"query\":\"mcp\",\"limit\":1000}", "u5"}}},
+           {.text = "Done."});
+    run_it();
+    PROMPTED(1, "failed(u1,search_tools 'The arguments do not fit the tool: ");
+    PROMPTED(1, "failed(u2,search_tools 'The arguments do not fit the tool: ");
+    PROMPTED(1, "ok(u3,search_tools 'No tool matches. Try other words.')");
+    PROMPTED(1, "ok(u4,search_tools 'mcp__ex__");
+    ck_assert_uint_eq(count(tools_of(1), "mcp__ex__"), 14);
+    end_run();
+}
+END_TEST
+
+START_TEST(the_search_finds_servers_that_come_later)
+{
+    begin_with_example();
+    make_small();
+    o.tools = TOOLS(OWN("wait", keep));
+    SCRIPT({.calls = {{"wait", "{}"}}},
+           {.calls = {{"search_tools", "{\"query\":\"brandnew\"}", "u"}}},
+           {.text = "Done."});
+    start_run();
+    UNTIL(n_kept);
+    put_in("late", SCRIPTED("TOOLS", TOOL("brandnew")), NULL);
+    warm_up();
+    answer_kept(0, "x");
+    await_run();
+    ck_assert_str_eq(tools_of(1), "search_tools wait");
+    ck_assert_str_eq(tools_of(2), "search_tools wait mcp__late__brandnew");
+    end_run();
+}
+END_TEST
+
+/* ---- quarantine ---- */
+
+#define REFUSED(words)                                                                   \
+    {                                                                                    \
+        .code = MCPLUG_EPEER, .status = 400, .why = words                                \
+    }
+
+static const struct {
+    const char *words, *gone; /* NULL: none */
+} refusals[] = {
+    {"tools.1.custom.input_schema: JSON schema is invalid", "mcp__ex__add"},
+    {"Invalid 'tools[1].function.name': string does not match", "mcp__ex__add"},
+    {"Invalid schema for function 'mcp__ex__fail': not of type object", "mcp__ex__fail"},
+    {"messages.3: all messages must have content", NULL},
+    {"tools.99.name: too long", NULL},
+    {"tools: too many", NULL},
+    {"Unknown function mcp__ex__failing", NULL}, /* no whole word */
+};
+
+START_TEST(a_tool_that_the_api_refuses_is_left_out_and_it_is_asked_once_more)
+{
+    const char *gone = refusals[_i].gone;
+    char want[128];
+    begin_with_example();
+    SCRIPT(REFUSED(refusals[_i].words),
+           {.calls = {{"mcp__ex__echo", "{\"text\":\"x\"}"}}}, {.text = "Done."});
+    run_it();
+    if (!gone) {
+        FAILED(MCPLUG_EPEER, refusals[_i].words);
+        ASKED_FOR(1);
+    } else {
+        RAN("done", "Done.");
+        ck_assert_uint_eq(ran.result.steps, 2);
+        ck_assert_ptr_nonnull(strstr(tools_of(0), gone));
+        ck_assert_ptr_null(strstr(tools_of(1), gone));
+        ck_assert_ptr_null(strstr(tools_of(2), gone));
+        snprintf(want, sizeof want,
+                 "warns the tool %s is left out, for the model's API "
+                 "refuses it: ",
+                 gone);
+        TOLD(want);
+        ck_assert_uint_eq(count(told, "warns "), 1);
+    }
+    end_run();
+}
+END_TEST
+
+START_TEST(another_status_blames_no_tool)
+{
+    begin_with_example();
+    SCRIPT({.code = MCPLUG_EPEER, .status = 500, .why = "tools.1: boom"});
+    run_it();
+    FAILED(MCPLUG_EPEER, "tools.1: boom");
+    ASKED_FOR(1);
+    end_run();
+}
+END_TEST
+
+START_TEST(some_tools_are_left_out_and_not_all)
+{
+    begin_with_example();
+    SCRIPT(REFUSED("tools.0: no"));
+    run_it();
+    FAILED(MCPLUG_EPEER, "tools.0: no");
+    ASKED_FOR(9);
+    end_run();
+}
+END_TEST
+
+/* It is another tool when its server has changed it. */
+START_TEST(a_tool_that_was_left_out_stays_out_while_it_is_the_same)
+{
+    begin_with_example();
+    put_in("s", SCRIPTED("TOOLS", TOOL("bad")), NULL);
+    warm_up();
+    o.tools = TOOLS(OWN("wait", keep));
+    SCRIPT(REFUSED("'mcp__s__bad' is bad"), {.calls = {{"wait", "{\"i\":1}"}}},
+           {.calls = {{"wait", "{\"i\":2}"}}}, {.text = "Done."});
+    start_run();
+    UNTIL(n_kept == 1);
+    ck_assert_ptr_null(strstr(tools_of(1), "mcp__s__bad"));
+    mcplug_toolbox_remove(box, "ex", NULL, NULL, &err);
+    answer_kept(0, "x");
+    UNTIL(n_kept == 2);
+    ck_assert_str_eq(tools_of(2), "wait");
+    mcplug_toolbox_remove(box, "s", NULL, NULL, &err);
+    put_in("s",
+           SCRIPTED("TOOLS", "{\"name\":\"bad\",\"description\":\"Good now.\","
+                             "\"inputSchema\":{\"type\":\"object\"}}"),
+           NULL);
+    warm_up();
+    answer_kept(1, "x");
+    await_run();
+    RAN("done", "Done.");
+    ck_assert_str_eq(tools_of(3), "wait mcp__s__bad");
+    end_run();
+}
+END_TEST
+
+static void add(TCase *tc)
+{
+    tcase_add_test(tc, tools_of_the_program_come_first_and_those_of_the_servers_follow);
+    tcase_add_test(tc, a_run_needs_no_toolbox);
+    tcase_add_test(tc, a_tool_of_the_program_hides_that_of_a_server_and_it_is_said_once);
+    tcase_add_test(tc, a_tool_that_models_refuse_is_left_out_and_it_is_said_once);
+    tcase_add_test(tc, a_tool_of_the_program_that_models_refuse_fails_the_run);
+    tcase_add_test(tc, a_program_has_so_many_tools_and_not_one_more);
+    tcase_add_test(tc,
+                   tools_that_come_between_steps_come_last_and_those_that_go_are_gone);
+    tcase_add_test(tc, where_there_are_too_many_tools_the_model_searches);
+    tcase_add_test(tc, tools_that_a_thread_has_used_are_offered_at_once);
+    tcase_add_test(tc, a_search_has_words_and_a_limit);
+    tcase_add_test(tc, the_search_finds_servers_that_come_later);
+    tcase_add_loop_test(tc,
+                        a_tool_that_the_api_refuses_is_left_out_and_it_is_asked_once_more,
+                        0, MP_COUNT(refusals));
+    tcase_add_test(tc, another_status_blames_no_tool);
+    tcase_add_test(tc, some_tools_are_left_out_and_not_all);
+    tcase_add_test(tc, a_tool_that_was_left_out_stays_out_while_it_is_the_same);
+}
+
+int main(void)
+{
+    return run_suite("run_offer", add);
+}
