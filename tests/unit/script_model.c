@@ -238,9 +238,19 @@ static const struct mcplug_model_ops ops = {.struct_size = sizeof ops,
                                             .close = model_close,
                                             .ask = model_ask,
                                             .drop = model_drop};
+static const struct mcplug_option options[] = {MCPLUG_MODEL_OPTIONS,
+                                               {NULL, NULL, NULL, NULL}};
 static const struct mcplug_feature features[] = {
-    {.kind = MCPLUG_MODEL, .name = "script", .summary = "A script", .ops = &ops},
-    {.kind = MCPLUG_MODEL, .name = "other", .summary = "Another", .ops = &ops},
+    {.kind = MCPLUG_MODEL,
+     .name = "script",
+     .summary = "A script",
+     .options = options,
+     .ops = &ops},
+    {.kind = MCPLUG_MODEL,
+     .name = "other",
+     .summary = "Another",
+     .options = options,
+     .ops = &ops},
 };
 MCPLUG_PLUGIN(script) = {MCPLUG_HEAD(4),
                          .name = "script",
