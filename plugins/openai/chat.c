@@ -253,7 +253,7 @@ static int chat_write(struct model_request *rq, struct mcplug_error *err)
 }
 
 const struct model_api openai_chat = {
-    .name = "OpenAI",
+    .name = "model server", /* of whomever */
     .url = OPENAI_URL,
     .key_variable = "OPENAI_API_KEY",
     .state_size = sizeof(struct chat_state),

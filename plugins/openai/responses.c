@@ -232,21 +232,10 @@ static void next_item(struct model_request *rq)
     text_adds(&rq->raw, s->n_items++ > 0 ? "," : "[");
 }
 
-/* The item but for its id: with that the API would look for what it did not keep. */
 static void keep_item(struct model_request *rq, struct mcplug_bytes item)
 {
-    struct mcplug_bytes rest = json_inside(item), key, value;
     next_item(rq);
-    text_adds(&rq->raw, "{");
-    while (json_next_member(&rest, &key, &value)) {
-        if (json_is(key, "id"))
-            continue;
-        openai_comma(&rq->raw);
-        text_add_bytes(&rq->raw, key);
-        text_adds(&rq->raw, ":");
-        text_add_bytes(&rq->raw, value);
-    }
-    text_adds(&rq->raw, "}");
+    text_add_bytes(&rq->raw, item);
 }
 
 static void set_text(struct model_text *t, struct mcplug_bytes string)

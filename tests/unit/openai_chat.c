@@ -565,7 +565,7 @@ START_TEST(quirk_an_error_may_come_as_a_piece)
 {
     hears(DELTA("{'content':'x'}") "data: {'error':{'message':'it crashed','type':"
                                    "'server_error','code':null}}\n\n" DONE);
-    fails_with(MCPLUG_EPEER, 500, "OpenAI: it crashed");
+    fails_with(MCPLUG_EPEER, 500, "model server: it crashed");
     ck_assert(RETRIES);
     hears("data: {'error':'no model'}\n\n");
     fails_with(MCPLUG_EPEER, 400, "no model");
@@ -640,7 +640,7 @@ START_TEST(errors_are_told_in_the_words_of_the_server)
 {
     answers(401, "{'error':{'message':'Incorrect API key provided: sk-secret-key.',"
                  "'type':'invalid_request_error','code':'invalid_api_key'}}");
-    fails_with(MCPLUG_EAUTH, 401, "OpenAI: Incorrect API key provided");
+    fails_with(MCPLUG_EAUTH, 401, "model server: Incorrect API key provided");
     answers(400, "{'error':{'message':'bad key','code':'invalid_api_key'}}");
     fails_with(MCPLUG_EAUTH, 400, "bad key");
     answers(400, "{'error':{'message':'This model has a maximum of 10 tokens','type':"
@@ -717,10 +717,11 @@ static void a_whole_conversation(void)
     kit_setting("apiKey", "sk-secret-key");
     if (kit_open() != MCPLUG_OK)
         return;
-    if (kit_ask(PROMPT(MESSAGES(
-            USER(TEXT_ITEM("x")), ASSISTANT(TEXT_ITEM("a"), USE_ITEM("c", "t", "{}")),
-            USER(RESULT_ITEM("c", "t", TEXT_ITEM("r"), IMAGE_ITEM("QUJD")))))) !=
-        MCPLUG_OK)
+    /* outlives the request, which a prompt in the condition would not */
+    const struct mcplug_prompt *prompt = PROMPT(MESSAGES(
+        USER(TEXT_ITEM("x")), ASSISTANT(TEXT_ITEM("a"), USE_ITEM("c", "t", "{}")),
+        USER(RESULT_ITEM("c", "t", TEXT_ITEM("r"), IMAGE_ITEM("QUJD")))));
+    if (kit_ask(prompt) != MCPLUG_OK)
         return;
     feed_head(200, "text/event-stream");
     feed(quoted(DELTA("{'reasoning_content':'hm','reasoning_details':[{}],"

@@ -173,7 +173,7 @@ END_TEST
 
 /* ---- the answer ---- */
 
-START_TEST(text_comes_in_pieces_and_items_are_kept_without_their_ids)
+START_TEST(text_comes_in_pieces_and_items_are_kept_as_they_came)
 {
     hears(CREATED EVENT("response.output_item.added", "'item':{'type':'message'}")
               TEXT("Gr\\u00fc") TEXT("\\u00df \\ud83d") TEXT("\\ude00")
@@ -181,9 +181,10 @@ START_TEST(text_comes_in_pieces_and_items_are_kept_without_their_ids)
                       ITEM_DONE(MESSAGE_ITEM("Gr\\u00fc\\u00df")) COMPLETED);
     ends_with(MCPLUG_STOP_END);
     ck_assert_str_eq(told.text.data, "Gr\u00fc\u00df \U0001f600");
-    IS(told.raw.data, "[{'type':'message','status':'completed','role':'assistant',"
-                      "'content':[{'type':'output_text','annotations':[],"
-                      "'text':'Gr\\u00fc\\u00df'}]}]");
+    IS(told.raw.data,
+       "[{'id':'msg_1','type':'message','status':'completed','role':'assistant',"
+       "'content':[{'type':'output_text','annotations':[],"
+       "'text':'Gr\\u00fc\\u00df'}]}]");
     ck_assert_uint_eq(told.usage.input, 20);
     ck_assert_uint_eq(told.usage.input_cached, 16);
     ck_assert_uint_eq(told.usage.output, 7);
@@ -197,10 +198,11 @@ START_TEST(calls_are_told_in_order_and_end_in_tools)
                   ITEM_DONE(CALL_ITEM("c2", "list", "")) COMPLETED);
     ends_with(MCPLUG_STOP_TOOLS);
     IS(told.calls.data, "c1 read {'a':1}\nc2 list \n");
-    IS(told.raw.data, "[{'type':'function_call','status':'completed','call_id':'c1',"
-                      "'name':'read','arguments':'{\\'a\\':1}'},"
-                      "{'type':'function_call','status':'completed','call_id':'c2',"
-                      "'name':'list','arguments':''}]");
+    IS(told.raw.data,
+       "[{'id':'fc_1','type':'function_call','status':'completed','call_id':'c1',"
+       "'name':'read','arguments':'{\\'a\\':1}'},"
+       "{'id':'fc_1','type':'function_call','status':'completed','call_id':'c2',"
+       "'name':'list','arguments':''}]");
 }
 END_TEST
 
@@ -215,7 +217,7 @@ START_TEST(reasoning_goes_back_encrypted_and_its_summary_is_thought)
     ends_with(MCPLUG_STOP_TOOLS);
     ck_assert_str_eq(told.thought.data, "I wonder\n\n");
     HAS(told.raw.data,
-        "[{'type':'reasoning','summary':[],'encrypted_content':'gAAA'},{'type':");
+        "[{'id':'rs_1','type':'reasoning','summary':[],'encrypted_content':'gAAA'},");
 }
 END_TEST
 
@@ -258,7 +260,7 @@ START_TEST(items_may_come_with_the_end_alone)
     ends_with(MCPLUG_STOP_TOOLS);
     ck_assert_str_eq(told.text.data, "x");
     ck_assert_str_eq(told.calls.data, "c1 a {}\nc2 a {}\n");
-    HAS(told.raw.data, "[{'type':'message',");
+    HAS(told.raw.data, "[{'id':'msg_1','type':'message',");
 }
 END_TEST
 
@@ -412,9 +414,11 @@ static void a_whole_conversation(void)
     kit_setting("apiKey", "sk-secret-key");
     if (kit_open() != MCPLUG_OK)
         return;
-    if (kit_ask(PROMPT(MESSAGES(
-            USER(TEXT_ITEM("x")), ASSISTANT(TEXT_ITEM("a"), USE_ITEM("c", "t", "{}")),
-            USER(RESULT_ITEM("c", "t", TEXT_ITEM("r")))))) != MCPLUG_OK)
+    /* outlives the request, which a prompt in the condition would not */
+    const struct mcplug_prompt *prompt = PROMPT(MESSAGES(
+        USER(TEXT_ITEM("x")), ASSISTANT(TEXT_ITEM("a"), USE_ITEM("c", "t", "{}")),
+        USER(RESULT_ITEM("c", "t", TEXT_ITEM("r")))));
+    if (kit_ask(prompt) != MCPLUG_OK)
         return;
     feed_head(200, "text/event-stream");
     feed(quoted(TEXT("x") ITEM_DONE(MESSAGE_ITEM("x")) ITEM_DONE(
@@ -451,7 +455,7 @@ int main(void)
     tcase_add_test(request, a_turn_of_the_same_model_is_sent_as_it_came);
     tcase_add_test(request, counting_asks_for_input_tokens_alone);
     tcase_add_test(request, a_count_that_is_none_fails);
-    tcase_add_test(answer, text_comes_in_pieces_and_items_are_kept_without_their_ids);
+    tcase_add_test(answer, text_comes_in_pieces_and_items_are_kept_as_they_came);
     tcase_add_test(answer, calls_are_told_in_order_and_end_in_tools);
     tcase_add_test(answer, reasoning_goes_back_encrypted_and_its_summary_is_thought);
     tcase_add_test(answer, a_turn_with_reasoning_that_cannot_go_back_is_not_kept);

@@ -510,8 +510,8 @@ START_TEST(settings_of_a_model_are_checked)
     ck_assert_ptr_null(MODEL("script", "priceInput", "1"));
     ck_assert_int_eq(err.code, MCPLUG_ECONFIG);
     ck_assert_str_eq(err.text, "model \"script\": missing setting: model");
-    static const char *const wrong[] = {"",     "x",   "-1",  "1x",  "nan",
-                                        "0x10", "inf", "1,5", " 1 ", "1e999"};
+    static const char *const wrong[] = {"x",   "-1",  "1x",  "nan",  "0x10",
+                                        "inf", "1,5", " 1 ", "1e999"};
     for (size_t i = 0; i < MP_COUNT(wrong); i++) {
         ck_assert_msg(!MODEL("script", "model", "m", "priceInput", wrong[i]), "%s",
                       wrong[i]);
