@@ -147,6 +147,7 @@ unit_tests = \
 	tests/unit/run_nomem \
 	tests/unit/run_offer \
 	tests/unit/run_run \
+	tests/unit/run_speed \
 	tests/unit/run_thread \
 	tests/unit/run_use \
 	tests/unit/session_call_log \
