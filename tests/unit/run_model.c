@@ -85,7 +85,7 @@ END_TEST
 static const struct script_turn never[] = {
     {OVERLOADED, .retry_after = 1, .text = "Well"},
     {OVERLOADED, .retry_after = 1, .thought = "Hm"},
-    {OVERLOADED, .retry_after = 1, .calls = {{"x", "{}"}}},
+    {OVERLOADED, .retry_after = 1, .calls = {{"x", "{}", NULL}}},
     {OVERLOADED, .retry_after = 120002}, /* longer than anybody waits */
     {.code = MCPLUG_EOVERLOADED, .why = "overloaded", .retry_after = 1},
 };
@@ -235,7 +235,7 @@ END_TEST
 START_TEST(an_answer_without_text_has_none_of_the_one_before)
 {
     begin_run();
-    SCRIPT({.text = "Let me see.", .calls = {{"x", "{}"}}}, {.text = NULL});
+    SCRIPT({.text = "Let me see.", .calls = {{"x", "{}", NULL}}}, {.text = NULL});
     run_it();
     RAN("done", "");
     end_run();
@@ -327,8 +327,9 @@ START_TEST(an_answer_has_so_many_bytes_and_not_one_more)
         if (_i == 0)
             SCRIPT({.pieces = fits}, {.pieces = does_not});
         else
-            SCRIPT({.calls = {{"x", half}, {"x", half}}, .stop = MCPLUG_STOP_REFUSED},
-                   {.calls = {{"x", one}, {"x", half}}});
+            SCRIPT({.calls = {{"x", half, NULL}, {"x", half, NULL}},
+                    .stop = MCPLUG_STOP_REFUSED},
+                   {.calls = {{"x", one, NULL}, {"x", half, NULL}}});
         run_long();
         ck_assert_msg(ran.ok, "%s", ran.why);
         ck_assert_uint_eq(ran.result.len, _i == 0 ? MP_ANSWER_BYTES : 0);

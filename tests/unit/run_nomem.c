@@ -18,7 +18,7 @@ static const struct script_turn turns[] = {
      .input = 10,
      .output = 5},
     {.text = "And then ", .raw = "[1]", .stop = MCPLUG_STOP_PAUSED},
-    {.text = "on. ", .calls = {{"now", "{\"b\":2}"}}, .raw = "[2]"},
+    {.text = "on. ", .calls = {{"now", "{\"b\":2}", NULL}}, .raw = "[2]"},
     {.text = "Done.", .raw = "[3]"},
 };
 

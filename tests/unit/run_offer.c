@@ -66,7 +66,7 @@ START_TEST(a_run_needs_no_toolbox)
     o.box = NULL;
     o.tools = TOOLS(OWN("t", reply_now));
     make_small();
-    SCRIPT({.calls = {{"t", "{}"}}}, {.text = "Done."});
+    SCRIPT({.calls = {{"t", "{}", NULL}}}, {.text = "Done."});
     run_it();
     RAN("done", "Done.");
     ck_assert_str_eq(tools_of(0), "t");
@@ -174,8 +174,8 @@ START_TEST(tools_that_come_between_steps_come_last_and_those_that_go_are_gone)
 {
     begin_with_example();
     o.tools = TOOLS(OWN("wait", keep));
-    SCRIPT({.calls = {{"wait", "{\"i\":1}"}, {"mcp__ex__grow", "{}"}}},
-           {.calls = {{"wait", "{\"i\":2}"}}}, {.text = "Done."});
+    SCRIPT({.calls = {{"wait", "{\"i\":1}", NULL}, {"mcp__ex__grow", "{}", NULL}}},
+           {.calls = {{"wait", "{\"i\":2}", NULL}}}, {.text = "Done."});
     start_run();
     size_t before = mcplug_toolbox_count(box);
     UNTIL(mcplug_toolbox_count(box) == before + 1);
@@ -269,7 +269,7 @@ START_TEST(the_search_finds_servers_that_come_later)
     begin_with_example();
     make_small();
     o.tools = TOOLS(OWN("wait", keep));
-    SCRIPT({.calls = {{"wait", "{}"}}},
+    SCRIPT({.calls = {{"wait", "{}", NULL}}},
            {.calls = {{"search_tools", "{\"query\":\"brandnew\"}", "u"}}},
            {.text = "Done."});
     start_run();
@@ -309,7 +309,7 @@ START_TEST(a_tool_that_the_api_refuses_is_left_out_and_it_is_asked_once_more)
     char want[128];
     begin_with_example();
     SCRIPT(REFUSED(refusals[_i].words),
-           {.calls = {{"mcp__ex__echo", "{\"text\":\"x\"}"}}}, {.text = "Done."});
+           {.calls = {{"mcp__ex__echo", "{\"text\":\"x\"}", NULL}}}, {.text = "Done."});
     run_it();
     if (!gone) {
         FAILED(MCPLUG_EPEER, refusals[_i].words);
@@ -360,8 +360,8 @@ START_TEST(a_tool_that_was_left_out_stays_out_while_it_is_the_same)
     put_in("s", SCRIPTED("TOOLS", TOOL("bad")), NULL);
     warm_up();
     o.tools = TOOLS(OWN("wait", keep));
-    SCRIPT(REFUSED("'mcp__s__bad' is bad"), {.calls = {{"wait", "{\"i\":1}"}}},
-           {.calls = {{"wait", "{\"i\":2}"}}}, {.text = "Done."});
+    SCRIPT(REFUSED("'mcp__s__bad' is bad"), {.calls = {{"wait", "{\"i\":1}", NULL}}},
+           {.calls = {{"wait", "{\"i\":2}", NULL}}}, {.text = "Done."});
     start_run();
     UNTIL(n_kept == 1);
     ck_assert_ptr_null(strstr(tools_of(1), "mcp__s__bad"));

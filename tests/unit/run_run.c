@@ -89,10 +89,10 @@ END_TEST
 START_TEST(a7_continues_loop_after_mcp_tool_execution)
 {
     begin_with_example();
-    SCRIPT({.calls = {{"mcp__ex__echo", "{\"text\":\"1\"}"}}},
-           {.calls = {{"mcp__ex__fail", "{\"message\":\"2\"}"}}},
-           {.calls = {{"mcp__ex__nothing", "{}"}}},
-           {.calls = {{"mcp__ex__add", "{\"a\":1,\"b\":2}"}}}, {.text = "End."});
+    SCRIPT({.calls = {{"mcp__ex__echo", "{\"text\":\"1\"}", NULL}}},
+           {.calls = {{"mcp__ex__fail", "{\"message\":\"2\"}", NULL}}},
+           {.calls = {{"mcp__ex__nothing", "{}", NULL}}},
+           {.calls = {{"mcp__ex__add", "{\"a\":1,\"b\":2}", NULL}}}, {.text = "End."});
     run_it();
     RAN("done", "End.");
     ASKED_FOR(5);
@@ -285,7 +285,7 @@ END_TEST
 START_TEST(a_model_that_cannot_be_asked_ends_the_run_with_its_words)
 {
     begin_run();
-    SCRIPT({.calls = {{"x", "{}"}}},
+    SCRIPT({.calls = {{"x", "{}", NULL}}},
            {.code = MCPLUG_EAUTH, .status = 401, .why = "invalid x-api-key"},
            {.refuses = true, .code = MCPLUG_ECONFIG, .why = "no key"}, {.text = "Now."});
     run_it();
@@ -303,7 +303,8 @@ END_TEST
 START_TEST(an_answer_may_come_inside_of_the_request)
 {
     begin_run();
-    SCRIPT({.at_once = true, .calls = {{"x", "{}"}}}, {.at_once = true, .text = "Hi."});
+    SCRIPT({.at_once = true, .calls = {{"x", "{}", NULL}}},
+           {.at_once = true, .text = "Hi."});
     run_it();
     RAN("done", "Hi.");
     end_run();
@@ -392,7 +393,7 @@ START_TEST(what_is_freed_while_a_run_works_is_there_until_it_ends)
 {
     unsigned times = 0;
     begin_run();
-    SCRIPT({.calls = {{"x", "{}"}}}, {.text = "Hello."});
+    SCRIPT({.calls = {{"x", "{}", NULL}}}, {.text = "Hello."});
     ck_assert_ptr_nonnull(mcplug_thread_run(thread, &o, on_done_alone, &times, &err));
     mcplug_thread_free(mp_move(&thread));
     mcplug_model_free(mp_move(&model));
@@ -425,9 +426,10 @@ START_TEST(a_run_can_be_waited_for)
 {
     struct mcplug_run_result *r = NULL;
     begin_with_example();
-    SCRIPT({.calls = {{"mcp__ex__echo", "{\"text\":\"x\"}"}}, .input = 5, .output = 3},
-           {.text = "Hello.", .input = 10, .output = 2},
-           {.code = MCPLUG_EPEER, .status = 500, .why = "boom"});
+    SCRIPT(
+        {.calls = {{"mcp__ex__echo", "{\"text\":\"x\"}", NULL}}, .input = 5, .output = 3},
+        {.text = "Hello.", .input = 10, .output = 2},
+        {.code = MCPLUG_EPEER, .status = 500, .why = "boom"});
     ck_assert_int_eq(mcplug_thread_run_wait(thread, &o, &r, &err), MCPLUG_OK);
     ck_assert_str_eq(r->text, "Hello.");
     ck_assert_uint_eq(r->usage->input, 15);
@@ -451,7 +453,7 @@ START_TEST(steps_are_limited)
     begin_run();
     o.max_steps = 3;
     o.max_repeats = 1000;
-    SCRIPT({.text = "On.", .calls = {{"x", "{}"}}});
+    SCRIPT({.text = "On.", .calls = {{"x", "{}", NULL}}});
     run_it();
     RAN("steps", "On.");
     ASKED_FOR(3);
@@ -471,7 +473,7 @@ START_TEST(tokens_are_limited)
     begin_run();
     o.max_tokens = 100;
     o.max_repeats = 1000;
-    SCRIPT({.calls = {{"x", "{}"}}, .input = 30, .output = 3});
+    SCRIPT({.calls = {{"x", "{}", NULL}}, .input = 30, .output = 3});
     run_it();
     RAN("tokens", "");
     ASKED_FOR(4); /* 33 66 99 132 */
@@ -493,7 +495,7 @@ START_TEST(cost_is_limited_where_it_is_known)
     o.model = model =
         MODEL("script", "model", "m1", "priceInput", "3", "priceOutput", "15.5");
     ck_assert_msg(model != NULL, "%s", err.text);
-    SCRIPT({.calls = {{"x", "{}"}}, .input = 1000, .output = 100}); /* 0.00455 */
+    SCRIPT({.calls = {{"x", "{}", NULL}}, .input = 1000, .output = 100}); /* 0.00455 */
     run_it();
     RAN("cost", "");
     ASKED_FOR(3);
@@ -554,7 +556,7 @@ START_TEST(the_same_call_again_and_again_is_limited)
 {
     begin_run();
     o.tools = TOOLS(OWN("t", reply_now));
-    SCRIPT({.calls = {{"t", "{\"a\":1}"}, {"t", "{\"a\":2}"}}});
+    SCRIPT({.calls = {{"t", "{\"a\":1}", NULL}, {"t", "{\"a\":2}", NULL}}});
     run_it();
     RAN("repeated", "");
     ASKED_FOR(MP_RUN_REPEATS + 1);

@@ -80,11 +80,11 @@ START_TEST(an_effect_waits_for_the_reads_before_it_and_those_behind_it_wait)
 {
     begin_alone();
     o.tools = TOOLS(READS("r"), OWN("w", keep));
-    SCRIPT({.calls = {{"r", "{\"i\":0}"},
-                      {"r", "{\"i\":1}"},
-                      {"w", "{\"i\":2}"},
-                      {"r", "{\"i\":3}"},
-                      {"r", "{\"i\":4}"}}},
+    SCRIPT({.calls = {{"r", "{\"i\":0}", NULL},
+                      {"r", "{\"i\":1}", NULL},
+                      {"w", "{\"i\":2}", NULL},
+                      {"r", "{\"i\":3}", NULL},
+                      {"r", "{\"i\":4}", NULL}}},
            {.text = "Done."});
     start_run();
     UNTIL(n_kept == 2);
@@ -253,12 +253,12 @@ START_TEST(ids_are_made_up_where_there_are_none_or_two_alike)
 {
     begin_alone();
     o.tools = TOOLS(OWN("t", reply_now));
-    SCRIPT({.calls = {{"t", "{\"i\":1}"},
+    SCRIPT({.calls = {{"t", "{\"i\":1}", NULL},
                       {"t", "{\"i\":2}", "a"},
                       {"t", "{\"i\":3}", "a"},
                       {"t", "{\"i\":4}", ""},
                       {"t", "{\"i\":5}", "call_2_5"}}},
-           {.text = "Done."}, {.calls = {{"t", "{\"i\":6}"}}}, {.text = "Done."});
+           {.text = "Done."}, {.calls = {{"t", "{\"i\":6}", NULL}}}, {.text = "Done."});
     run_it();
     RAN("done", "Done.");
     PROMPTED(1, "A use(call_1_1,t,{\"i\":1}) use(a,t,{\"i\":2}) use(call_2_3,t,{\"i\":3})"
