@@ -4,6 +4,7 @@
  *   load.c    what an image is by its bytes, its bounds, and its pixels
  *   ladder.c  the steps down to a size that fits
  *   save.c    one format each, and scaling
+ *   across.c  scaling from left to right, which takes longest
  *
  * Input is hostile: only the loaders of the four types are ever called, each by name, and
  * none decodes before width, height and frames are within bounds. Images are decoded
@@ -81,6 +82,14 @@ int image_scale(VipsImage *in, int width, int height, VipsImage **out);
 int image_save(VipsImage *in, enum image_type type, int quality, struct image_file *out);
 /* A PNG with at most 64 colours. */
 int image_save_64(VipsImage *in, struct image_file *out);
+
+/* ---- across.c ---- */
+
+/* For 8 bit images, to less than their width and more than a quarter of it. */
+int image_can_shrink_across(VipsImage *in, int width);
+/* As vips_reduceh() does, in a third of the time. give `out`, which is computed when it
+ * is asked for; 0 or -1 */
+int image_shrink_across(VipsImage *in, int width, VipsImage **out);
 
 /* ---- ladder.c ---- */
 

@@ -27,6 +27,21 @@ int image_first(VipsImage *in, VipsImage **out)
 
 /* ---- scaling ---- */
 
+static int scale_opaque(VipsImage *in, int width, int height, VipsImage **out)
+{
+    double across = (double)width / in->Xsize, down = (double)in->Ysize / height;
+    VipsImage *low = NULL;
+    int r;
+
+    if (!image_can_shrink_across(in, width) || down < 1 || down >= 4)
+        return vips_resize(in, out, across, "vscale", 1 / down, NULL);
+    r = vips_reducev(in, &low, down, NULL);
+    if (r == 0)
+        r = image_shrink_across(low, width, out);
+    g_clear_object(&low);
+    return r;
+}
+
 /* Colours are weighted by alpha, so that what is transparent does not shine through. */
 static int scale_frame(VipsImage *in, int width, int height, VipsImage **out)
 {
@@ -35,7 +50,7 @@ static int scale_frame(VipsImage *in, int width, int height, VipsImage **out)
     int r;
 
     if (!vips_image_hasalpha(in))
-        return vips_resize(in, out, across, "vscale", down, NULL);
+        return scale_opaque(in, width, height, out);
     r = vips_premultiply(in, &weighted, NULL) ||
         vips_resize(weighted, &scaled, across, "vscale", down, NULL) ||
         vips_unpremultiply(scaled, &plain, NULL) ||
