@@ -130,7 +130,7 @@ static int warm_up(struct image_job *job)
         if (r == 0)
             r = image_inspect(job);
         if (r == 0)
-            r = image_decode(job, 16, 16, 1, &back);
+            r = image_decode(job, 20, 20, 1, &back); /* not by the decoder */
         g_clear_object(&back);
         g_clear_pointer(&file.data, g_free);
     }

@@ -156,15 +156,16 @@ static void watch(struct image_job *job, VipsImage *image)
     g_signal_connect(image, "eval", G_CALLBACK(on_progress), job);
 }
 
-/* At most half of what is to be done is done by the decoder, which only takes averages
- * or drops frequencies; the rest by a better filter. */
+/* What is done by the decoder. That of JPEG drops frequencies, which looks well and takes
+ * a fraction of the time; that of WebP takes averages, so half is left to a better
+ * filter. */
 static int shrink_of(const struct image_job *job, int width, int height, int frames)
 {
-    int shrink = 1;
+    int shrink = 1, least = job->info.type == IMAGE_JPEG ? 2 : 4;
     if (frames > 1 || (job->info.type != IMAGE_JPEG && job->info.type != IMAGE_WEBP))
         return 1;
-    while (shrink < 8 && job->info.width / width >= shrink * 4 &&
-           job->info.height / height >= shrink * 4)
+    while (shrink < 8 && job->info.width / width >= shrink * least &&
+           job->info.height / height >= shrink * least)
         shrink *= 2;
     return shrink;
 }
