@@ -10,10 +10,11 @@
 // With ROUNDS=n processor times are compared, the best of n rounds: ours with a worker that
 // is warm, and of the module in a process of its own. It also ends with status 1 when the
 // former is above 1.2 of that of sharp, for all together or for a JPEG that is only scaled.
-import { execFileSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
+import { createInterface } from "node:readline";
 
 const [images, module, helpers, tmp] = process.argv.slice(2);
 const from = createRequire(path.join(process.env.MCPLUG_TEST_NPM, "node_modules", "x"));
@@ -137,17 +138,6 @@ async function descend(input, most) {
     return made;
 }
 
-async function timeOf(fn) {
-    let best = Infinity;
-    for (let round = 0; round < ROUNDS; round++) {
-        const before = process.cpuUsage();
-        await fn();
-        const { user, system } = process.cpuUsage(before);
-        best = Math.min(best, (user + system) / 1000);
-    }
-    return best;
-}
-
 // ---- both ----
 
 // Of the limits that lead to a step each, three: the first, the last, one between.
@@ -158,44 +148,59 @@ function limitsOf(made) {
     return limits.filter((_, i) => [0, limits.length >> 1, limits.length - 1].includes(i));
 }
 
-// `way`: nothing, or the directory of helpers.
-function ours(rows, ...way) {
-    const lines = rows.map(({ file, most }) =>
-        `${CAP} ${CAP} ${most} ${ROUNDS} - ${file} -\n`).join("");
-    // As in mcplug-worker, which has no environment.
-    return execFileSync(images, [module, ...way], { input: lines, encoding: "utf8", env: {} })
-        .trimEnd().split("\n").map((line) => JSON.parse(line));
+// One program for each way: with a worker, and with the module in it. As in mcplug-worker,
+// there is no environment.
+function start(...args) {
+    const child = spawn(images, [module, ...args], { env: {}, stdio: ["pipe", "pipe", "inherit"] });
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    return {
+        convert: async ({ file, most }) => {
+            child.stdin.write(`${CAP} ${CAP} ${most} ${ROUNDS ? 1 : 0} - ${file} -\n`);
+            return JSON.parse((await lines.next()).value);
+        },
+        end: () => child.stdin.end(),
+    };
 }
 
-const rows = [];
+const warm = start(helpers), alone = start(), rows = [];
 for (const [name, input] of Object.entries(samples)) {
     const file = path.join(tmp, name), made = await descend(input, 0);
     fs.writeFileSync(file, input);
     for (const most of limitsOf(made.filter(({ step }) => step !== UNCHANGED))) {
-        const ms = await timeOf(() => descend(input, most));
-        rows.push({ name, file, most, ms, ...made.find(({ bytes }) => bytes <= most) });
+        const row = { name, file, most, ...made.find(({ bytes }) => bytes <= most) };
+        row.times = [Infinity, Infinity, Infinity];
+        row.ours = await warm.convert(row);
+        for (let round = 0; round < ROUNDS; round++) { // in turn: the machine has moods
+            const ms = [(await warm.convert(row)).ms, (await alone.convert(row)).ms];
+            const before = process.cpuUsage();
+            await descend(input, most);
+            const { user, system } = process.cpuUsage(before);
+            ms.push((user + system) / 1000);
+            row.times = row.times.map((best, i) => Math.min(best, ms[i]));
+        }
+        rows.push(row);
     }
 }
+warm.end();
+alone.end();
 
 let wrong = 0, slow = 0;
 const sums = [0, 0, 0];
 const print = (...cells) => console.log(cells.map((cell, i) =>
-    String(cell)[i ? "padStart" : "padEnd"]([15, 9, 11, 11, 11, 9, 9, 8, 8, 8, 7][i])).join(""));
-const alone = ROUNDS ? ours(rows) : [];
+    String(cell)[i ? "padStart" : "padEnd"]([15, 9, 11, 11, 11, 9, 9, 8, 8, 8, 7, 7][i])).join(""));
 print("image", "limit", "step", "of sharp", "pixels", "bytes", "sharp",
     ...(ROUNDS ? ["ms", "alone", "sharp"] : []));
-ours(rows, helpers).forEach((our, i) => {
-    const { name, most, step, size, bytes, ms } = rows[i];
-    const same = our.step === step && our.width === size[0] && our.height === size[1];
-    const times = ROUNDS ? [our.ms, alone[i].ms, ms] : [];
-    const tooSlow = our.ms > ms * MOST_TIME && step === "100 %" && SCALED.includes(name);
+for (const { name, most, step, size, bytes, times, ours } of rows) {
+    const same = ours.step === step && ours.width === size[0] && ours.height === size[1];
+    const ratio = times[0] / times[2];
+    const tooSlow = ratio > MOST_TIME && step === "100 %" && SCALED.includes(name);
     wrong += !same;
     slow += tooSlow;
-    times.forEach((time, k) => { sums[k] += time; });
-    print(name, most, our.step ?? our.error, step, `${our.width}x${our.height}`, our.bytes, bytes,
-        ...times.map((time) => time.toFixed(0)),
-        same ? times.length ? (our.ms / ms).toFixed(2) : "" : "WRONG", tooSlow ? "SLOW" : "");
-});
+    times.forEach((time, i) => { sums[i] += time; });
+    print(name, most, ours.step ?? ours.error, step, `${ours.width}x${ours.height}`, ours.bytes,
+        bytes, ...(ROUNDS ? [...times.map((time) => time.toFixed(0)), ratio.toFixed(2)] : []),
+        same ? "" : "WRONG", tooSlow ? "SLOW" : "");
+}
 console.log(`${rows.length} conversions, ${wrong} differ` + (ROUNDS ? "; processor time " +
     `${(sums[0] / sums[2]).toFixed(2)} of that of sharp, ${(sums[1] / sums[2]).toFixed(2)} ` +
     `without the worker; ${slow} JPEG only scaled above ${MOST_TIME}` : ""));
