@@ -6,6 +6,7 @@
 #include "base/event.h"
 #include "base/mem.h"
 #include "json/scan.h"
+#include "registry/filter.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -240,6 +241,14 @@ static bool is_left_out(const struct mp_offered *o, uint64_t hash)
     return false;
 }
 
+static bool is_allowed(const struct mp_thread_run *run, const char *name,
+                       const char *remote)
+{
+    const char *const *allowed = run->o.tools_allowed;
+
+    return !allowed || mp_filter_match(allowed, remote) || mp_filter_match(allowed, name);
+}
+
 /* One that has changed is another tool under the same name. */
 static int learn_box_tool(struct mp_thread_run *run, size_t i, struct mcplug_error *err)
 {
@@ -250,6 +259,9 @@ static int learn_box_tool(struct mp_thread_run *run, size_t i, struct mcplug_err
 
     if (!name || !json)
         return mp_fail_nomem(err);
+    mcplug_toolbox_find(run->o.box, name, &server, &remote);
+    if (!is_allowed(run, name, remote))
+        return MCPLUG_OK;
     uint64_t hash = hash_bytes(json, len);
     struct mp_known *known = mp_offer_find(o, name);
     if (is_left_out(o, hash) || (known && !known->own && known->hash == hash))
@@ -261,7 +273,6 @@ static int learn_box_tool(struct mp_thread_run *run, size_t i, struct mcplug_err
         mp_offer_withdraw(o, known);
         known->def.name = NULL;
     }
-    mcplug_toolbox_find(run->o.box, name, &server, &remote);
     known = learn(run, name, mp_bytes(json, len), server, remote, hash);
     if (!known)
         return mp_fail_nomem(err);

@@ -149,6 +149,9 @@ struct mcplug_run_options {
     const char *system;  /* instructions, before those of the servers; NULL: none */
     /* More tools, NULL-ended; kept by the program until the run has ended. */
     const struct mcplug_tool *const *tools;
+    /* Which tools of the box are used, as patterns: "get_*", of the names that they have
+     * there or at their server. NULL-ended, NULL: all; kept likewise. */
+    const char *const *tools_allowed;
     uint64_t max_tokens;  /* of all requests and answers together; 0: no limit */
     double max_cost;      /* MCPLUG_ECONFIG: the model has no prices. 0: no limit */
     uint64_t max_ms;      /* 0: no limit */
