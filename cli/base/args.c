@@ -161,6 +161,8 @@ void cli_args_clear(struct cli_args *args)
     mp_free(args->headers.items);
     mp_free(args->set.items);
     mp_free(args->roots.items);
+    mp_free(args->servers.items);
+    mp_free(args->tools.items);
     memset(args, 0, sizeof *args);
 }
 
@@ -411,16 +413,18 @@ static int check_server(const struct cli_args *args, struct mcplug_error *err)
 {
     const struct cli_command *c = args->command;
 
-    if (args->server_command && !(c->flags & (CLI_SERVER | CLI_COMMAND)) && !args->check)
+    if (args->server_command && !(c->flags & (CLI_SERVER | CLI_COMMAND | CLI_IN_PLACE)) &&
+        !args->check)
         return mp_fail(
             err, MCPLUG_EINVAL, "\"%s\" %s", c->name,
             takes_names(c)
                 ? "needs the name of a server; add the server with `mcplug add` first"
                 : "uses no server, so nothing can follow --");
+    if (c->flags & (CLI_SERVER | CLI_IN_PLACE) && args->server_command &&
+        !args->server_command[0])
+        return mp_fail(err, MCPLUG_EINVAL, "missing server command after --");
     if (!(c->flags & CLI_SERVER))
         return MCPLUG_OK;
-    if (args->server_command && !args->server_command[0])
-        return mp_fail(err, MCPLUG_EINVAL, "missing server command after --");
     if (args->server_command && args->url)
         return mp_fail(err, MCPLUG_EINVAL,
                        "use either --url or a command after --, not both");

@@ -78,6 +78,7 @@ struct cli_option {
 #define CLI_ALL_SERVERS 32u /* without a server it is about all that are configured */
 #define CLI_TEXTS 64u       /* behind -- come more words, which may begin with - */
 #define CLI_LINES 128u      /* prints things as they happen: --json is an object a line */
+#define CLI_IN_PLACE 256u   /* behind -- may be the command of a server */
 
 #define CLI_RULES 4
 
@@ -147,6 +148,12 @@ struct cli_args {                      /* all strings belong to argv */
     bool ignore_case;                   /* results grep */
     const char *to;                     /* convert: a type, or a word for one */
     uint64_t max_bytes, max_side;       /* .. of what comes out */
+    const char *model, *system;         /* run */
+    struct cli_list servers, tools;     /* .. names, patterns */
+    uint64_t max_steps;                 /* .. requests to the model */
+    const char *max_cost;               /* .. a number */
+    const char *save, *resume;          /* .. files */
+    bool tools_only;                    /* .. calls are read, no model is asked */
     uint64_t lines, since; /* logs: how many, ms before now; both one more, 0: not said */
     const char *check, *inspect;
 };

@@ -15,7 +15,9 @@ struct cli {
     mcplug_entry *server;      /* that the command line names; see by_name.h */
     const char *tool;          /* behind mcp__SERVER__ */
     bool is_usable;            /* that server; it was judged */
-    struct cli_out out;        /* stdout, or the file of --output */
+    bool is_told;              /* the failure is part of what was put: see failure.h */
+    const struct mcplug_plugin *const *plugins; /* of our own, for hosts; NULL: none */
+    struct cli_out out;                         /* stdout, or the file of --output */
 };
 
 #endif

@@ -170,7 +170,7 @@ static bool scrolls(const struct cli_out *out, const char *const *more)
     return rows > there;
 }
 
-bool cli_consent_ask(struct cli_consent *c, const char *question)
+bool cli_consent_show(struct cli_consent *c, const char *question)
 {
     static const char scroll[] =
         "That is more than this terminal shows at once: scroll up to see all of it.\n";
@@ -189,5 +189,10 @@ bool cli_consent_ask(struct cli_consent *c, const char *question)
     cli_drop_typed();
     cli_out_s(&c->out, question);
     cli_out_flush(&c->out);
-    return !c->out.failed && said_yes();
+    return !c->out.failed;
+}
+
+bool cli_consent_ask(struct cli_consent *c, const char *question)
+{
+    return cli_consent_show(c, question) && said_yes();
 }

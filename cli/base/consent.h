@@ -35,6 +35,10 @@ bool cli_consent_is_program(mp_view json);
 /* What the program that it starts sees of the environment. */
 void cli_consent_environment(struct cli_consent *c, mp_view json);
 
+/* Warns of what is easily overlooked and puts the question; what was typed before on
+ * standard input is dropped. false: not all could be shown, which is said, and there is
+ * no question. */
+bool cli_consent_show(struct cli_consent *c, const char *question);
 /* Warns of what is easily overlooked, puts the question and reads the answer. What was
  * typed before is none. Without a question, when not all could be shown, that is said and
  * the answer is no. */

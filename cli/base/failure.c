@@ -51,7 +51,7 @@ static void add_error(struct mp_str *out, int outcome, const char *remark)
     char message[CLI_REPORT_MAX], hint[CLI_REPORT_MAX];
     bool reported = cli_reported(message, hint);
 
-    mp_str_addf(out, "{\"error\":{\"kind\":\"%s\"", kind->name);
+    mp_str_addf(out, "\"error\":{\"kind\":\"%s\"", kind->name);
     add_text(out, "message", reported ? message : kind->text);
     add_text(out, "hint", reported && *hint ? hint : NULL);
     mp_str_addf(out, ",\"exit\":%d", cli_exit_code(outcome));
@@ -66,6 +66,7 @@ static bool put(struct cli_out *out, int outcome, const char *remark,
     struct mp_str text;
 
     mp_str_init(&text, TEXT_MAX);
+    mp_str_addc(&text, '{');
     add_error(&text, outcome, remark);
     bool whole = !text.failed;
     if (whole)
@@ -114,12 +115,22 @@ void cli_failure_put(struct cli *cli, int outcome, const char *remark,
     bool lines = command && command->flags & CLI_LINES;
     struct cli_out *out = &cli->out;
 
-    if (!cli->args.json || outcome == CLI_OK || outcome == CLI_BROKEN_PIPE)
+    if (!cli->args.json || outcome == CLI_OK || outcome == CLI_BROKEN_PIPE ||
+        cli->is_told)
         return;
     if (out->fd != STDOUT_FILENO)
         put_beside(outcome);
     else if (!out->closed && (!out->last || (lines && cli_reported(NULL, NULL))))
         put_any(out, outcome, remark, peer);
+}
+
+void cli_failure_add(struct cli *cli, struct mp_str *out, int outcome)
+{
+    cli->is_told = true;
+    if (outcome == CLI_OK)
+        return;
+    add_error(out, outcome, NULL);
+    mp_str_addc(out, '}');
 }
 
 /* ---- signals ---- */

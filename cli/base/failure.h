@@ -20,6 +20,10 @@
 void cli_failure_put(struct cli *cli, int outcome, const char *remark,
                      const struct cli_doc *peer);
 
+/* The same as a member, `"error":{..}`, of a line that a command with CLI_LINES puts
+ * last; there is no other document then. Adds nothing for CLI_OK. */
+void cli_failure_add(struct cli *cli, struct mp_str *out, int outcome);
+
 /* Standard output is to have one document in any case: from now on SIGINT and SIGTERM end
  * the process with one, where no command has taken them (signals.h). */
 void cli_failure_arm(struct cli *cli);

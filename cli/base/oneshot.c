@@ -204,6 +204,7 @@ mcplug *cli_host_new(struct cli *cli, cli_log_fn *log, void *arg,
         .plugin_dirs = args->plugin_dirs.items,
         .user_plugin_dirs = cli_plugin_dirs(cli),
         .converters = cli_converters(cli),
+        .plugins = cli->plugins,
         .log = args->quiet && !kept ? NULL : log,
         .log_arg = arg,
     };

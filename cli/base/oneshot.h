@@ -141,5 +141,8 @@ struct cli_setting {
 int cli_setting_parse(const char *text, struct cli_setting *out,
                       struct mcplug_error *err);
 void cli_setting_clear(struct cli_setting *s);
+/* Sets one such, of --set, on top of what is there. */
+int cli_setting_apply(mcplug_settings *settings, const char *text,
+                      struct mcplug_error *err);
 
 #endif

@@ -29,7 +29,10 @@
     X(BAD_MODULE, "module", 4, "The module cannot be used")                              \
     X(IO_ERROR, "io", 4, "A file cannot be read or written")                             \
     X(INTERNAL, "internal", 4, "Out of memory")                                          \
-    X(TIMED_OUT, "timeout", 5, "A time limit passed")
+    X(TIMED_OUT, "timeout", 5, "A time limit passed")                                    \
+    X(MODEL_FAILED, "model", 6, "The model could not be asked")                          \
+    X(RUN_LIMIT, "run-limit", 7, "A limit of the run was reached")                       \
+    X(UNFINISHED, "unfinished", 8, "The model did not finish its answer")
 
 enum cli_kind {
     CLI_KIND_NONE,

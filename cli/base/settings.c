@@ -44,7 +44,8 @@ void cli_setting_clear(struct cli_setting *s)
     memset(s, 0, sizeof *s);
 }
 
-static int apply(mcplug_settings *settings, const char *text, struct mcplug_error *err)
+int cli_setting_apply(mcplug_settings *settings, const char *text,
+                      struct mcplug_error *err)
 {
     struct cli_setting s;
     int r = cli_setting_parse(text, &s, err);
@@ -137,7 +138,7 @@ int cli_settings_apply(mcplug_settings *s, const struct cli_args *args,
         (r = mcplug_settings_set(s, "insecure", "true")) != MCPLUG_OK)
         mp_fail_nomem(err);
     for (size_t i = 0; r == MCPLUG_OK && i < args->set.n; i++)
-        r = apply(s, args->set.items[i], err);
+        r = cli_setting_apply(s, args->set.items[i], err);
     return r;
 }
 
