@@ -24,6 +24,7 @@
     X(tools)                                                                             \
     X(search)                                                                            \
     X(call)                                                                              \
+    X(run)                                                                               \
     X(results)                                                                           \
     X(cost)                                                                              \
     X(convert)                                                                           \
