@@ -264,6 +264,7 @@ test_modules = \
 	tests/modules/needs.c \
 	tests/modules/painter.c \
 	tests/modules/probes.c \
+	tests/modules/script.c \
 	tests/modules/shrink.c \
 	tests/modules/trial.c \
 	tests/modules/unruly.c \
@@ -305,6 +306,7 @@ script_tests = \
 	tests/cli/logs.test \
 	tests/cli/model.test \
 	tests/cli/results.test \
+	tests/cli/run.test \
 	tests/cli/skills.test \
 	tests/cli/watch.test \
 	tests/config/scopes.test \

@@ -70,7 +70,7 @@ at_terminal() {
     done
     rm -f "$dir/ended"
     : >"$dir/out"
-    case $answer in [a-z]* | '') shown='\[y/N\] ' ;; *) shown=. ;; esac
+    case $answer in [a-z]* | '') shown='\[y/N[/a]*\] ' ;; *) shown=. ;; esac
     {
         until [ -e "$dir/ended" ] || grep -q "$shown" "$dir/out"; do sleep 0.05; done
         printf '%s\n' "$answer"
