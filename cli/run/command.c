@@ -154,6 +154,10 @@ static int open_model(struct cli_run *run)
     cli_error("%s", err.text);
     switch (err.code) {
     case MCPLUG_ENOTSUP:
+        if (!strchr(name, '/') && strncmp(err.text, "no model ", 9) == 0) {
+            cli_hint("-m TYPE/NAME names one that is not, such as " EXAMPLE ".");
+            return CLI_NOT_FOUND;
+        }
         hint_type(name);
         return CLI_UNSUPPORTED;
     case MCPLUG_ECONFIG:
