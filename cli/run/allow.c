@@ -14,9 +14,9 @@
 
 #define MODEL "model| " /* begins every line in the words of the model */
 
-static const char no_terminal[] =
-    "This call was not allowed: the tool may have effects, and there is nobody who could "
-    "be asked. Do not call it again.";
+static const char no_terminal[] = "This call was not allowed: the tool may have effects, "
+                                  "and no user is there to confirm "
+                                  "it. Do not call it again.";
 static const char not_allowed[] =
     "The user did not allow this call. Do not repeat it unless they ask for it.";
 
@@ -80,7 +80,7 @@ static bool show(struct cli_run *run, const char *server, const char *tool,
 
     if (is_shown) {
         cli_run_end_line(run);
-        cli_out_s(&c->out, "The model wants to use the tool \"");
+        cli_out_s(&c->out, "The model asks to use the tool \"");
         cli_out_shown(&c->out, tool, strlen(tool));
         if (*server) {
             cli_out_s(&c->out, "\" of server \"");

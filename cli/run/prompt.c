@@ -14,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STEP ((size_t)1 << 18)
 #define PATIENCE_MS 3000 /* of standard input, before we say that we wait for it */
 
 static int no_memory(void)
@@ -34,14 +33,14 @@ static void note_silence(int fd)
         cli_note("waiting for standard input; </dev/null says that there is none");
 }
 
-int cli_run_read(int fd, const char *name, struct mp_str *out)
+int cli_run_read(int fd, const char *name, size_t max, struct mp_str *out)
 {
     if (fd == STDIN_FILENO)
         note_silence(fd);
     for (ssize_t n = 1; n != 0;) {
-        if (!mp_str_reserve(out, STEP))
+        if (!mp_str_reserve(out, CLI_RUN_STEP))
             return no_memory();
-        n = read(fd, out->data + out->len, STEP);
+        n = read(fd, out->data + out->len, CLI_RUN_STEP);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
@@ -50,9 +49,8 @@ int cli_run_read(int fd, const char *name, struct mp_str *out)
         }
         out->len += (size_t)n;
         out->data[out->len] = '\0';
-        if (out->len > CLI_RUN_FILE_MAX) {
-            cli_error("%s is too large: %zu MiB can be given to a model", name,
-                      CLI_RUN_FILE_MAX >> 20);
+        if (out->len > max) {
+            cli_error("%s is too large: at most %zu MiB are read", name, max >> 20);
             return CLI_TOO_BIG;
         }
     }
@@ -176,9 +174,9 @@ static int add_file(struct cli_run *run, const char *path)
         cli_hint("A word that begins with @ names a file; @@ stands for an @.");
         return CLI_IO_ERROR;
     }
-    mp_str_init(&content, CLI_RUN_FILE_MAX + 2 * STEP);
+    mp_str_init(&content, CLI_RUN_FILE_MAX + 2 * CLI_RUN_STEP);
     mp_str_adds(&content, "");
-    int code = cli_run_read(fd, path, &content);
+    int code = cli_run_read(fd, path, CLI_RUN_FILE_MAX, &content);
     if (code == CLI_OK)
         code = add_content(run, path, true, &content);
     close(fd);
@@ -192,9 +190,9 @@ static int add_stdin(struct cli_run *run, bool *any)
 
     if (isatty(STDIN_FILENO))
         return CLI_OK;
-    mp_str_init(&content, CLI_RUN_FILE_MAX + 2 * STEP);
+    mp_str_init(&content, CLI_RUN_FILE_MAX + 2 * CLI_RUN_STEP);
     mp_str_adds(&content, "");
-    int code = cli_run_read(STDIN_FILENO, "standard input", &content);
+    int code = cli_run_read(STDIN_FILENO, "standard input", CLI_RUN_FILE_MAX, &content);
     *any = code == CLI_OK && content.len > 0;
     if (*any)
         code = add_content(run, "standard input", false, &content);

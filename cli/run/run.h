@@ -21,6 +21,7 @@
 #include <mcplug/mcplug.h>
 
 #define CLI_RUN_FILE_MAX ((size_t)32 << 20) /* of one that is attached, and of stdin */
+#define CLI_RUN_STEP ((size_t)1 << 18)      /* of reading */
 #define CLI_RUN_TEXT_MAX ((size_t)64 << 20) /* of an answer, as the library has it */
 
 struct cli_run;
@@ -102,9 +103,10 @@ void cli_run_log(void *arg, int level, const char *source, const char *text);
 
 /* Adds what the user says to the thread. */
 int cli_run_read_prompt(struct cli_run *run);
-/* Reads `fd` to its end; standard input with a note if nothing comes. Returns an outcome
- * that was reported. */
-int cli_run_read(int fd, const char *name, struct mp_str *out);
+/* Reads `fd` to its end, `max` bytes at most, for which `out` has room and two steps
+ * more; standard input with a note if nothing comes. Returns an outcome that was
+ * reported. */
+int cli_run_read(int fd, const char *name, size_t max, struct mp_str *out);
 
 /* ---- show.c ---- */
 

@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "cli/base/message.h"
-#include "config/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,21 +16,22 @@
 int cli_run_resume(struct cli_run *run, const char *path)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    struct mp_file file = {0};
-    int code = CLI_OK;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    struct mp_str text;
 
-    if (mp_file_read_up_to(path, THREAD_MAX, &file, &err) != MCPLUG_OK) {
-        cli_error("--resume: %s", err.text);
-        code = CLI_IO_ERROR;
-    } else if (!file.exists) {
-        cli_error("--resume: cannot open %s: %s", path, strerror(ENOENT));
-        code = CLI_IO_ERROR;
-    } else if (!(run->thread = mcplug_thread_parse(file.text.data ? file.text.data : "",
-                                                   file.text.len, &err))) {
-        cli_error("--resume: %s has no saved thread: %s", path, err.text);
-        code = CLI_BAD_ARGUMENTS;
+    if (fd < 0) {
+        cli_error("--resume: cannot open %s: %s", path, strerror(errno));
+        return CLI_IO_ERROR;
     }
-    mp_file_clear(&file);
+    mp_str_init(&text, THREAD_MAX + 2 * CLI_RUN_STEP);
+    int code = cli_run_read(fd, path, THREAD_MAX, &text);
+    if (code == CLI_OK &&
+        !(run->thread = mcplug_thread_parse(text.data, text.len, &err))) {
+        cli_error("--resume: %s has no saved thread: %s", path, err.text);
+        code = err.code == MCPLUG_ENOMEM ? CLI_INTERNAL : CLI_BAD_ARGUMENTS;
+    }
+    close(fd);
+    mp_str_clear(&text);
     return code;
 }
 
