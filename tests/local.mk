@@ -102,6 +102,7 @@ unit_tests = \
 	tests/unit/content_tokens \
 	tests/unit/content_write \
 	tests/unit/convert_convert \
+	tests/unit/convert_hostile \
 	tests/unit/convert_nomem \
 	tests/unit/fetch_cookies \
 	tests/unit/fetch_request \
@@ -383,6 +384,10 @@ tests_evil_evil_SOURCES = \
 	tests/evil/evil_acts.c
 tests_evil_evil_CPPFLAGS = $(base_cppflags)
 tests_evil_evil_LDADD =
+
+# In place of mcplug-worker.
+check_PROGRAMS += tests/evil/evil_worker
+tests_evil_evil_worker_LDADD =
 
 check_PROGRAMS += tests/evil/evil_ws
 tests_evil_evil_ws_SOURCES = \

@@ -271,11 +271,46 @@ static int convert_inside(const struct ask *a, const struct mp_offer *offer,
 
 /* ---- in another one ---- */
 
+/* What is asked of a worker, for one that judges the answer. */
+struct demand {
+    const struct ask *a;
+    int out_fd; /* -1: how well it does it */
+};
+
+/* What a worker says is not believed. From here on its file is as it is: a worker that
+ * can still write to it is not one of ours. */
+static bool is_sound(void *arg, const struct mp_worker_message *m)
+{
+    const struct demand *d = arg;
+    uint64_t most = d->a->what->max_bytes && d->a->what->max_bytes < MP_CONVERT_OUTPUT
+                        ? d->a->what->max_bytes
+                        : MP_CONVERT_OUTPUT;
+    struct stat st;
+
+    if (d->out_fd < 0)
+        return m->head.code >= 0 && m->head.code <= 100;
+    if (m->head.code)
+        return m->head.code < 0 && *m->texts[MP_TEXT_ERROR];
+    return fcntl(d->out_fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_WRITE) ==
+               0 &&
+           fstat(d->out_fd, &st) == 0 && (uint64_t)st.st_size == m->head.size &&
+           m->head.size <= most && mp_is_mime(m->texts[MP_TEXT_MIME]) &&
+           mp_run_is_facts(m->texts[MP_TEXT_FACTS]);
+}
+
 static int ask_worker(const struct ask *a, const char *file, uint32_t kind,
                       struct mp_worker_message *m, int out_fd)
 {
     const struct mp_conversion *what = a->what;
     uint64_t now = mp_clock_ms();
+    struct demand demand = {a, out_fd};
+    struct mp_worker_request request = {.file = file,
+                                        .n_fds = kind == MP_WORKER_CONVERT ? 2 : 0,
+                                        .timeout_ms =
+                                            now < a->deadline ? a->deadline - now : 0,
+                                        .cancelled = what->cancelled,
+                                        .is_sound = is_sound,
+                                        .arg = &demand};
 
     m->head = (struct mp_worker_head){.kind = kind,
                                       .max_width = what->max_width,
@@ -290,30 +325,14 @@ static int ask_worker(const struct ask *a, const char *file, uint32_t kind,
     m->texts[MP_TEXT_ERROR] = m->texts[MP_TEXT_FACTS] = NULL;
     m->fds[0] = what->fd;
     m->fds[1] = out_fd;
-    return mp_pool_ask(a->c->pool, file, m, kind == MP_WORKER_CONVERT ? 2 : 0,
-                       now < a->deadline ? a->deadline - now : 0, what->cancelled,
-                       a->err);
+    return mp_pool_ask(a->c->pool, &request, m, a->err);
 }
 
-/* What a worker says is not believed. From here on its file is as it is: a worker that
- * can still write to it is not one of ours. */
 static int take_answer(const struct ask *a, const struct mp_worker_message *m,
                        struct mp_converted *out)
 {
-    uint64_t most = a->what->max_bytes && a->what->max_bytes < MP_CONVERT_OUTPUT
-                        ? a->what->max_bytes
-                        : MP_CONVERT_OUTPUT;
-    struct stat st;
-
-    if (m->head.code > 0 || (m->head.code && !*m->texts[MP_TEXT_ERROR]))
-        return mp_fail(a->err, MCPLUG_EIO, "the converter's process said nonsense");
     if (m->head.code)
         return mp_pool_fail(a->err, m);
-    if (fcntl(out->fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_WRITE) != 0 ||
-        fstat(out->fd, &st) != 0 || (uint64_t)st.st_size != m->head.size ||
-        m->head.size > most || !mp_is_mime(m->texts[MP_TEXT_MIME]) ||
-        !mp_run_is_facts(m->texts[MP_TEXT_FACTS]))
-        return mp_fail(a->err, MCPLUG_EIO, "the converter's process said nonsense");
     out->size = m->head.size;
     snprintf(out->mime, sizeof out->mime, "%s", m->texts[MP_TEXT_MIME]);
     mp_str_init(&out->facts, MP_WORKER_TEXT);
@@ -409,7 +428,7 @@ static bool compare(void *arg, const char *file)
     mp_error_init(&why);
     a.err = &why;
     int r = ask_worker(&a, file, MP_WORKER_MATCH, b->m, -1);
-    if (r == MCPLUG_OK && b->m->head.code > b->match && b->m->head.code <= 100) {
+    if (r == MCPLUG_OK && b->m->head.code > b->match) {
         mp_free(b->file);
         b->file = mp_strdup(file);
         b->match = b->m->head.code;

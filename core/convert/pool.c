@@ -293,16 +293,20 @@ void mp_pool_watch(struct mp_pool *pool)
 
 struct ask {
     struct mp_pool *pool;
-    const char *file;
+    const struct mp_worker_request *request;
     uint64_t deadline;
-    const atomic_bool *cancelled;
     struct mcplug_error *err;
 };
+
+static int fail_unsound(const struct ask *a)
+{
+    return mp_fail(a->err, MCPLUG_EIO, "the converter's process said nonsense");
+}
 
 /* Is there a reason to wait no longer? */
 static int is_over(const struct ask *a)
 {
-    if (a->cancelled && atomic_load(a->cancelled))
+    if (a->request->cancelled && atomic_load(a->request->cancelled))
         return mp_fail(a->err, MCPLUG_ECANCELED, "cancelled");
     if (mp_clock_ms() >= a->deadline)
         return mp_fail(a->err, MCPLUG_ETIMEDOUT, "the converter took too long");
@@ -338,14 +342,14 @@ static struct worker *take_worker(const struct ask *a, bool *is_new)
     *is_new = false;
     r = is_over(a);
     pthread_mutex_lock(&pool->lock);
-    while (r == MCPLUG_OK && !(w = find_idle(pool, a->file)) && pool->n >= pool->max &&
-           !(other = take_idle(pool, 0))) {
+    while (r == MCPLUG_OK && !(w = find_idle(pool, a->request->file)) &&
+           pool->n >= pool->max && !(other = take_idle(pool, 0))) {
         wait_for_freed(pool);
         r = is_over(a);
     }
     if (w && r == MCPLUG_OK) {
         w->busy = true;
-    } else if (r == MCPLUG_OK && (w = worker_start(pool, a->file, a->err))) {
+    } else if (r == MCPLUG_OK && (w = worker_start(pool, a->request->file, a->err))) {
         mp_links_push(pool->workers, w, next, prev);
         pool->n++;
         *is_new = true;
@@ -380,9 +384,11 @@ static int receive(const struct ask *a, const struct worker *w,
         if ((r = is_over(a)) != MCPLUG_OK)
             return r;
     int os_error = mp_worker_receive(w->fd, m);
-    mp_worker_close_fds(m); /* nobody asked for any */
+    if (!os_error && m->fds[0] >= 0) /* none is ever asked for */
+        os_error = EPROTO;
+    mp_worker_close_fds(m);
     if (os_error == EPROTO)
-        return mp_fail(a->err, MCPLUG_EIO, "the converter's process said nonsense");
+        return fail_unsound(a);
     return os_error ? MCPLUG_EIO : MCPLUG_OK;
 }
 
@@ -402,7 +408,7 @@ static int fail_ended(struct mcplug_error *err, int status, bool *was_killed)
     return mp_fail(err, MCPLUG_EIO, "the converter ended");
 }
 
-/* Its status once it has ended by itself, or is made to. */
+/* Its status once it has ended by itself; -1: it had to be made to. */
 static int status_of_end(struct mp_pool *pool, struct worker *w)
 {
     siginfo_t info = {.si_pid = 0};
@@ -416,7 +422,8 @@ static int status_of_end(struct mp_pool *pool, struct worker *w)
         if (!info.si_pid)
             poll(NULL, 0, 5);
     }
-    return give_back(pool, w, false);
+    int status = give_back(pool, w, false);
+    return info.si_pid ? status : -1;
 }
 
 int mp_pool_fail(struct mcplug_error *err, const struct mp_worker_message *m)
@@ -424,9 +431,12 @@ int mp_pool_fail(struct mcplug_error *err, const struct mp_worker_message *m)
     const char *text = m->texts[MP_TEXT_ERROR];
     char line[sizeof err->text];
 
-    /* Memory that it lacks is not ours. */
-    int code =
-        m->head.code >= 0 || m->head.code == MCPLUG_ENOMEM ? MCPLUG_EIO : m->head.code;
+    int code = m->head.code;
+
+    /* Memory that it lacks is not ours, and how long it may take is ours to say. */
+    if (code >= 0 || code < MCPLUG_ERESTARTING || code == MCPLUG_ENOMEM ||
+        code == MCPLUG_ECANCELED || code == MCPLUG_ETIMEDOUT)
+        code = MCPLUG_EIO;
     mp_text_line(line, sizeof line, text, strlen(text));
     return mp_fail(err, code, "%s", *line ? line : "the converter gave no reason");
 }
@@ -439,7 +449,7 @@ static int greet(const struct ask *a, struct worker *w, struct mp_worker_message
     if (r != MCPLUG_OK)
         return r;
     if (m->head.kind != MP_WORKER_HELLO)
-        return mp_fail(a->err, MCPLUG_EIO, "the converter's process said nonsense");
+        return fail_unsound(a);
     return m->head.code == MCPLUG_OK ? MCPLUG_OK : mp_pool_fail(a->err, m);
 }
 
@@ -452,7 +462,7 @@ static bool says_something(const struct worker *w)
 /* With one worker. `*again`: an idle one turned out to be gone, or to be about to: it did
  * not end itself. */
 static int ask_once(const struct ask *a, struct mp_worker_message *m,
-                    struct mp_worker_message *answer, int n_fds, bool *again)
+                    struct mp_worker_message *answer, bool *again)
 {
     bool is_new;
     struct worker *w = take_worker(a, &is_new);
@@ -466,7 +476,8 @@ static int ask_once(const struct ask *a, struct mp_worker_message *m,
     else if (says_something(w)) /* unasked, or it has ended */
         r = MCPLUG_EIO;
     *again = r == MCPLUG_EIO && !is_new;
-    if (r == MCPLUG_OK && (os_error = mp_worker_send(w->fd, m, n_fds, false))) {
+    if (r == MCPLUG_OK &&
+        (os_error = mp_worker_send(w->fd, m, a->request->n_fds, false))) {
         *again = !is_new && os_error != EMSGSIZE;
         r = os_error == EMSGSIZE
                 ? mp_fail(a->err, MCPLUG_ETOOBIG, "settings of converters are too long")
@@ -475,8 +486,9 @@ static int ask_once(const struct ask *a, struct mp_worker_message *m,
     if (r == MCPLUG_OK)
         r = receive(a, w, answer);
     if (r == MCPLUG_OK &&
-        (answer->head.kind != MP_WORKER_DONE || answer->head.serial != m->head.serial))
-        r = mp_fail(a->err, MCPLUG_EIO, "the converter's process said nonsense");
+        (answer->head.kind != MP_WORKER_DONE || answer->head.serial != m->head.serial ||
+         !a->request->is_sound(a->request->arg, answer)))
+        r = fail_unsound(a);
     if (r == MCPLUG_OK)
         give_back(a->pool, w, !answer->head.leave);
     else if (r == MCPLUG_EIO && !a->err->text[0])
@@ -486,12 +498,11 @@ static int ask_once(const struct ask *a, struct mp_worker_message *m,
     return r;
 }
 
-int mp_pool_ask(struct mp_pool *pool, const char *file, struct mp_worker_message *m,
-                int n_fds, uint64_t timeout_ms, const atomic_bool *cancelled,
-                struct mcplug_error *err)
+int mp_pool_ask(struct mp_pool *pool, const struct mp_worker_request *request,
+                struct mp_worker_message *m, struct mcplug_error *err)
 {
     struct mcplug_error why;
-    struct ask a = {pool, file, mp_clock_ms() + timeout_ms, cancelled, &why};
+    struct ask a = {pool, request, mp_clock_ms() + request->timeout_ms, &why};
     struct mp_worker_message *answer = mp_alloc(sizeof *answer);
     bool again = true;
     int r = MCPLUG_OK;
@@ -504,10 +515,10 @@ int mp_pool_ask(struct mp_pool *pool, const char *file, struct mp_worker_message
         m->head.serial = mp_clock_ms();
     for (size_t i = 0; again && i <= pool->max; i++) {
         mp_error_init(&why);
-        if (i && n_fds == 2 &&
+        if (i && request->n_fds == 2 &&
             ftruncate(m->fds[1], 0) == 0) /* what the first has written */
             lseek(m->fds[1], 0, SEEK_SET);
-        r = ask_once(&a, m, answer, n_fds, &again);
+        r = ask_once(&a, m, answer, &again);
     }
     if (r == MCPLUG_OK) {
         memcpy(m, answer, sizeof *m);

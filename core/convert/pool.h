@@ -19,15 +19,25 @@ struct mp_pool *mp_pool_new(struct mp_loop *loop, const char *program,
 /* Ends them all. [loop], nothing may be under way. */
 void mp_pool_free(struct mp_pool *pool);
 
-/* One request to a worker that has loaded `file`. In: m->head, texts and, if `n_fds`,
- * descriptors. Out: the answer, with no descriptors. MCPLUG_ETIMEDOUT: not in
- * `timeout_ms`, the wait for a worker included; MCPLUG_ECANCELED; MCPLUG_EIO: it ended;
- * or why the module cannot be loaded. */
-int mp_pool_ask(struct mp_pool *pool, const char *file, struct mp_worker_message *m,
-                int n_fds, uint64_t timeout_ms, const atomic_bool *cancelled,
-                struct mcplug_error *err);
+struct mp_worker_request { /* borrow, all of it */
+    const char *file;      /* a worker that has loaded this module */
+    int n_fds;             /* of the message */
+    uint64_t timeout_ms;
+    const atomic_bool *cancelled; /* NULL: cannot be */
+    /* Is this an answer that a worker of ours gives? One that gives another is ended. */
+    bool (*is_sound)(void *arg, const struct mp_worker_message *answer);
+    void *arg;
+};
 
-/* Fills `err` with what a worker says went wrong, and returns the code. */
+/* One request. In: m->head, texts and descriptors. Out: the answer, which is sound and
+ * has no descriptors. MCPLUG_ETIMEDOUT: not in time, the wait for a worker included;
+ * MCPLUG_ECANCELED; MCPLUG_EIO: the worker ended, or its answer is not sound; or why the
+ * module cannot be loaded. */
+int mp_pool_ask(struct mp_pool *pool, const struct mp_worker_request *request,
+                struct mp_worker_message *m, struct mcplug_error *err);
+
+/* Fills `err` with what a worker says went wrong, and returns the code: one that a
+ * converter can have. */
 int mp_pool_fail(struct mcplug_error *err, const struct mp_worker_message *m);
 /* Sees to it that idle workers end in time; after each conversion. [loop] */
 void mp_pool_watch(struct mp_pool *pool);
