@@ -229,7 +229,7 @@ static int init(const struct mcplug_host *host, mcplug_self *self, void **ctx,
 }
 
 static const struct mcplug_option options[] = {
-    {"script", "string", NULL, "the file with its answers"},
+    {"script", "string", "answers", "the file with its answers"},
     {"apiKey", "secret", "", "ignored"},
     MCPLUG_MODEL_OPTIONS,
     {NULL, NULL, NULL, NULL},
