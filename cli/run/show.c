@@ -7,6 +7,7 @@
 #include "cli/base/failure.h"
 #include "cli/base/message.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -52,6 +53,15 @@ static void add_string(struct mp_str *out, const char *name, const char *text)
     add_text(out, name, text, text ? strlen(text) : 0);
 }
 
+/* NAN: not known; JSON has no word for it, nor for what a server may count to. */
+static void add_number(struct mp_str *out, const char *name, double value)
+{
+    if (isfinite(value))
+        mp_str_addf(out, ",\"%s\":%.17g", name, value);
+    else
+        mp_str_addf(out, ",\"%s\":null", name);
+}
+
 static void add_usage(struct mp_str *out, const struct mcplug_usage *u)
 {
     mp_str_addf(out,
@@ -82,11 +92,8 @@ static void add_members(struct mp_str *out, const struct mcplug_run_event *e)
         break;
     case MCPLUG_RUN_TOOL_REPORTS:
         add_tool(out, e);
-        mp_str_addf(out, ",\"progress\":%.17g", e->progress);
-        if (e->total >= 0)
-            mp_str_addf(out, ",\"total\":%.17g", e->total);
-        else
-            mp_str_adds(out, ",\"total\":null");
+        add_number(out, "progress", e->progress);
+        add_number(out, "total", e->total >= 0 ? e->total : NAN);
         add_text(out, "message", e->text, e->len);
         break;
     case MCPLUG_RUN_TOOL_ENDS:
@@ -336,7 +343,7 @@ static void put_summary(struct cli_run *run, double cost, uint64_t ms)
     if (u->input || u->output)
         mp_str_addf(&line, ", %llu out", (unsigned long long)u->output);
     if (cost >= 0)
-        mp_str_addf(&line, ", cost %.4g", cost);
+        mp_str_addf(&line, cost < 1000 ? ", cost %.4g" : ", cost %.2f", cost);
     mp_str_addf(&line, ", %s", time);
     if (!line.failed)
         cli_tell_aside(run->cli, line.data);
@@ -353,10 +360,7 @@ static void put_json_result(struct cli_run *run, const char *end, double cost,
     add_text(&line, "text", run->text.data ? run->text.data : "", run->text.len);
     mp_str_addf(&line, ",\"steps\":%u,\"calls\":%u", run->steps, run->n_calls);
     add_usage(&line, &run->usage);
-    if (cost >= 0)
-        mp_str_addf(&line, ",\"cost\":%.17g", cost);
-    else
-        mp_str_adds(&line, ",\"cost\":null");
+    add_number(&line, "cost", cost >= 0 ? cost : NAN);
     mp_str_addf(&line, ",\"ms\":%llu", (unsigned long long)ms);
     mp_str_adds(&line, code == CLI_OK ? "" : ",");
     cli_failure_add(run->cli, &line, code);
