@@ -23,7 +23,7 @@ export MCPLUG_TEST_LACKS
 
 all=$(mktemp)
 trap 'rm -f "$all"' EXIT
-for name in ${ONLY:-everything legacy modern http modern_http sse websocket ide proxy keyring ssh podman named fleet docs differ tokens results big-results images html pdf screenshot models-sdk}; do
+for name in ${ONLY:-everything legacy modern http modern_http sse websocket ide proxy keyring ssh podman named fleet docs differ tokens results big-results images html pdf screenshot models-sdk runs}; do
     case $name in differ | docs | named)
         if [ "$MCPLUG_TEST_LACKS" != ' ' ]; then
             echo "SKIP: $name: no module offers$MCPLUG_TEST_LACKS"
@@ -31,7 +31,7 @@ for name in ${ONLY:-everything legacy modern http modern_http sse websocket ide 
         fi
         ;;
     esac
-    case $name in big-results | differ | docs | fleet | html | images | keyring | models-sdk | named | pdf | podman | results | screenshot | ssh | tokens)
+    case $name in big-results | differ | docs | fleet | html | images | keyring | models-sdk | named | pdf | podman | results | runs | screenshot | ssh | tokens)
         [ ! -f "$build/Makefile" ] || make -s -C "$build" tests/real/vault \
             bench/mcplug-results bench/result-server >/dev/null
         "$src/tests/real/$name.sh" "$build" | tee -a "$all"
