@@ -667,6 +667,7 @@ EXTRA_DIST += \
 	tests/real/package.json \
 	tests/real/podman.sh \
 	tests/real/results.sh \
+	tests/real/runs.sh \
 	tests/real/html.sh \
 	tests/real/pdf.sh \
 	tests/real/screenshot.sh \
