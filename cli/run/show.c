@@ -193,7 +193,7 @@ static void put_call(struct cli_run *run, const struct cli_run_call *c,
 
     if (run->cli->args.quiet)
         return;
-    mp_text_duration(time, sizeof time, e->ms, true);
+    mp_text_duration(time, sizeof time, e->ms, false);
     mp_str_init(&line, (size_t)1 << 17);
     mp_str_init(&whole, (size_t)1 << 17);
     add_short(&line, e->tool, strlen(e->tool), 64);
@@ -331,7 +331,7 @@ static void put_summary(struct cli_run *run, double cost, uint64_t ms)
     struct mp_str line;
     char time[32];
 
-    mp_text_duration(time, sizeof time, ms, true);
+    mp_text_duration(time, sizeof time, ms, false);
     mp_str_init(&line, 1024);
     add_count(&line, run->steps, "step");
     mp_str_adds(&line, ", ");
