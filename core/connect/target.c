@@ -319,6 +319,11 @@ const struct mp_offer *mp_target_offer(const struct mp_target *t)
     return t->is_elsewhere ? NULL : t->offer;
 }
 
+bool mp_target_has_secrets(const struct mp_target *t)
+{
+    return t->has_secrets;
+}
+
 /* References mean the same where the files do that they stand in: paths and commands are
  * relative to these. What was given in place has a policy alone, and that is the same or
  * another one. */

@@ -34,6 +34,8 @@ void mp_target_unref(struct mp_target *target);
 const mcplug_settings *mp_target_settings(const struct mp_target *target);
 /* The transport; NULL: it is found when the server is started. borrow */
 const struct mp_offer *mp_target_offer(const struct mp_target *target);
+/* Are there secrets to be looked up before it can be used? */
+bool mp_target_has_secrets(const struct mp_target *target);
 /* Would the same server be reached, with the same secrets? */
 bool mp_target_equal(const struct mp_target *a, const struct mp_target *b);
 

@@ -85,9 +85,8 @@ static int begin(struct mcplug_model *m, struct mcplug_error *err)
     if (r != MCPLUG_OK)
         return r;
     m->ops = m->offer->feature.ops;
-    return mp_lookup_needed(m->models->connector, m->target)
-               ? check(m, settings, err)
-               : mp_model_open(m, settings, err);
+    return mp_target_has_secrets(m->target) ? check(m, settings, err)
+                                            : mp_model_open(m, settings, err);
 }
 
 /* ---- models ---- */
