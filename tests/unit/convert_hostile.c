@@ -174,8 +174,13 @@ static const struct {
 static size_t lie(size_t i)
 {
     struct mcplug_error why;
+    uint32_t ms = lies[i].timeout_ms;
     char text[32];
-    int r = convert(lies[i].act, lies[i].timeout_ms, text, &why);
+    int r = convert(lies[i].act, ms, text, &why);
+
+    /* on a busy machine the time may be over before it is asked, and it is innocent */
+    for (; ms && workers() && ms < 30000; ms *= 2)
+        r = convert(lies[i].act, ms, text, &why);
 
     ck_assert_msg(r == lies[i].code && why.code == r, "%s: %d (%s)", lies[i].act, r,
                   why.text);
