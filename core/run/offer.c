@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/event.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "json/scan.h"
 #include "registry/filter.h"
@@ -13,16 +14,6 @@
 #include <stdlib.h>
 
 enum { DESCRIPTION_MAX = 2048 }; /* bytes of what is said of one tool */
-
-static uint64_t hash_bytes(const void *data, size_t len)
-{
-    const unsigned char *p = data;
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
 
 /* ---- one tool ---- */
 
@@ -262,7 +253,8 @@ static int learn_box_tool(struct mp_thread_run *run, size_t i, struct mcplug_err
     mcplug_toolbox_find(run->o.box, name, &server, &remote);
     if (!is_allowed(run, name, remote))
         return MCPLUG_OK;
-    uint64_t hash = hash_bytes(json, len);
+    uint64_t hash = 0;
+    mp_hash_add(&hash, json, len);
     struct mp_known *known = mp_offer_find(o, name);
     if (is_left_out(o, hash) || (known && !known->own && known->hash == hash))
         return MCPLUG_OK;

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/event.h"
+#include "base/hash.h"
 #include "base/links.h"
 #include "base/mem.h"
 #include "json/scan.h"
@@ -165,13 +166,11 @@ static void on_time(struct mp_timer *timer)
 
 bool mp_run_repeats(struct mp_thread_run *run, const struct mcplug_item *use)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = 0;
     size_t i = 0;
 
-    for (const char *p = use->name; *p; p++)
-        hash = (hash ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
-    for (size_t k = 0; k < use->text.len; k++)
-        hash = (hash ^ use->text.data[k]) * UINT64_C(0x100000001b3);
+    mp_hash_add(&hash, use->name, strlen(use->name));
+    mp_hash_add(&hash, use->text.data, use->text.len);
     while (i < run->n_repeats && run->repeats[i].hash != hash)
         i++;
     if (i == run->n_repeats) {

@@ -1,6 +1,7 @@
 #include "toolbox/toolbox.h"
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/links.h"
 #include "base/mem.h"
 
@@ -17,16 +18,6 @@ struct mp_box_server *mp_toolbox_member(const struct mcplug_toolbox *box,
     return NULL;
 }
 
-/* FNV-1a, with the length, so that "ab","c" and "a","bc" differ. */
-static void hash_bytes(uint64_t *hash, const void *data, size_t len)
-{
-    const unsigned char *p = data;
-
-    for (size_t i = 0; i < len; i++)
-        *hash = (*hash ^ p[i]) * UINT64_C(0x100000001b3);
-    *hash = (*hash ^ len) * UINT64_C(0x100000001b3);
-}
-
 /* Of a list that is the same as before it is known. 0: it is empty. */
 static uint64_t hash_list(struct mp_hashed *h, mcplug_list *list)
 {
@@ -39,7 +30,7 @@ static uint64_t hash_list(struct mp_hashed *h, mcplug_list *list)
     h->hash = 0;
     for (size_t i = 0; i < mcplug_list_count(list); i++) {
         const char *json = mcplug_list_item(list, i, &len);
-        hash_bytes(&h->hash, json, len);
+        mp_hash_add(&h->hash, json, len);
     }
     return h->hash;
 }
@@ -58,15 +49,15 @@ static uint64_t hash_all(struct mcplug_toolbox *box)
                 (uint64_t)k,
                 hash_list(&m->hashed[k], mcplug_server_list(m->server, MP_KIND(k)))};
             if (key[1])
-                hash_bytes(&hash, key, sizeof key);
+                mp_hash_add(&hash, key, sizeof key);
         }
         if (says && *says)
-            hash_bytes(&hash, says, strlen(says));
+            mp_hash_add(&hash, says, strlen(says));
         if (hash != before) /* one that has nothing may come and go */
-            hash_bytes(&hash, m->name, strlen(m->name));
+            mp_hash_add(&hash, m->name, strlen(m->name));
     }
     if (box->has_stored)
-        hash_bytes(&hash, "stored", 6);
+        mp_hash_add(&hash, "stored", 6);
     return hash;
 }
 
