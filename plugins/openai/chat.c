@@ -194,27 +194,6 @@ static void add_messages(struct model_request *rq)
     text_adds(t, "]");
 }
 
-static void add_tools(struct model_request *rq)
-{
-    const struct mcplug_prompt *prompt = rq->prompt;
-    struct model_text *t = &rq->body;
-    if (prompt->n_tools == 0)
-        return;
-    text_adds(t, ",\"tools\":[");
-    for (size_t i = 0; i < prompt->n_tools; i++) {
-        const struct mcplug_definition *tool = prompt->tools[i];
-        openai_comma(t);
-        text_adds(t, "{\"type\":\"function\",\"function\":{\"name\":");
-        text_add_strings(t, tool->name);
-        openai_member(t, "description");
-        text_add_strings(t, tool->description);
-        openai_member(t, "parameters");
-        text_add_bytes(t, tool->schema);
-        text_adds(t, "}}");
-    }
-    text_adds(t, "]");
-}
-
 /* OpenAI refuses the old name with its newer models, most others know no other. */
 static const char *limit_name(const struct model *m)
 {
@@ -246,7 +225,7 @@ static int chat_write(struct model_request *rq, struct mcplug_error *err)
         text_add_strings(t, effort);
     }
     add_messages(rq);
-    add_tools(rq);
+    openai_tools(rq, "{\"type\":\"function\",\"function\":{", "}}");
     text_adds(t, "}");
     (void)err; /* what did not fit is noticed by who asked */
     return MCPLUG_OK;

@@ -109,27 +109,6 @@ static void add_assistant(struct model_request *rq, const struct mcplug_message 
     }
 }
 
-static void add_tools(struct model_request *rq)
-{
-    const struct mcplug_prompt *prompt = rq->prompt;
-    struct model_text *t = &rq->body;
-    if (prompt->n_tools == 0)
-        return;
-    text_adds(t, ",\"tools\":[");
-    for (size_t i = 0; i < prompt->n_tools; i++) {
-        const struct mcplug_definition *tool = prompt->tools[i];
-        openai_comma(t);
-        text_adds(t, "{\"type\":\"function\",\"name\":");
-        text_add_strings(t, tool->name);
-        openai_member(t, "description");
-        text_add_strings(t, tool->description);
-        openai_member(t, "parameters");
-        text_add_bytes(t, tool->schema);
-        text_adds(t, ",\"strict\":false}"); /* it is the default otherwise */
-    }
-    text_adds(t, "]");
-}
-
 static const char *setting(const struct model_request *rq, const char *name)
 {
     const struct model *m = rq->model;
@@ -184,7 +163,8 @@ static int responses_write(struct model_request *rq, struct mcplug_error *err)
         else
             add_user(rq, prompt->messages[i]);
     text_adds(t, "]");
-    add_tools(rq);
+    openai_tools(rq, "{\"type\":\"function\",",
+                 ",\"strict\":false}"); /* it is the default otherwise */
     text_adds(t, "}");
     (void)err; /* what did not fit is noticed by who asked */
     return MCPLUG_OK;
