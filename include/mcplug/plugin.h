@@ -476,8 +476,9 @@ struct mcplug_prompt { /* what a model is asked */
     uint32_t max_tokens;        /* of the answer; 0: as the settings say */
     const char *model;          /* its name, of those that the API has */
     struct mcplug_bytes system; /* instructions, UTF-8; may be empty */
-    /* The first is the user's, and so is the last; a tool's use is followed by a message
-     * that has the result of each, in their order, before all else. */
+    /* The first is the user's, and so is the last, but after MCPLUG_STOP_PAUSED; a tool's
+     * use is followed by a message that has the result of each, in their order, before
+     * all else. */
     const struct mcplug_message *const *messages;
     size_t n_messages;
     /* In an order that stays: what is added later comes last. */
