@@ -176,10 +176,15 @@ bool mp_run_repeats(struct mp_thread_run *run, const struct mcplug_item *use)
     if (i == run->n_repeats) {
         if (!mp_grow(&run->repeats, &run->repeats_cap, i + 1))
             return false;
-        run->repeats[run->n_repeats].hash = hash;
-        run->repeats[run->n_repeats++].count = 0;
+        run->repeats[i].hash = hash;
+        run->repeats[i].count = run->repeats[i].step = 0;
+        run->n_repeats++;
     }
-    return ++run->repeats[i].count > run->o.max_repeats;
+    /* ten dice of one turn are no loop */
+    if (run->repeats[i].step != run->result.steps)
+        run->repeats[i].count++;
+    run->repeats[i].step = run->result.steps;
+    return run->repeats[i].count > run->o.max_repeats;
 }
 
 /* 0: none is reached */

@@ -120,7 +120,8 @@ struct mp_thread_run {
 
     struct { /* calls that were made, by their hash */
         uint64_t hash;
-        uint32_t count;
+        uint32_t count; /* of turns with it */
+        uint32_t step;  /* that it was counted in last */
     } * repeats;
     size_t n_repeats, repeats_cap;
 
@@ -144,7 +145,7 @@ mcplug_call *mp_run_start(struct mp_runs *runs, struct mcplug_thread *thread,
                           void *arg, struct mcplug_error *err);
 void mp_runs_end(struct mp_runs *runs); /* cancels all */
 void mp_run_uses_ended(struct mp_thread_run *run);
-/* Has this call been made too often? */
+/* Has this call been made in too many turns? */
 bool mp_run_repeats(struct mp_thread_run *run, const struct mcplug_item *use);
 void mp_run_tell(struct mp_thread_run *run, struct mcplug_run_event *event);
 void mp_run_warn(struct mp_thread_run *run, const char *fmt, ...) MCPLUG_PRINTF(2, 3);

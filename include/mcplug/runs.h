@@ -156,7 +156,7 @@ struct mcplug_run_options {
     uint64_t max_tokens;  /* of all requests and answers together; 0: no limit */
     double max_cost;      /* MCPLUG_ECONFIG: the model has no prices. 0: no limit */
     uint64_t max_ms;      /* 0: no limit */
-    uint32_t max_repeats; /* the same call with the same arguments; 0: 8 */
+    uint32_t max_repeats; /* turns with the same call and arguments; 0: 8 */
     uint32_t max_output;  /* tokens of one answer; 0: as the model's settings say */
     void *arg;            /* for all of the following */
     void (*event)(void *arg, const struct mcplug_run_event *event);

@@ -572,6 +572,28 @@ START_TEST(the_same_call_again_and_again_is_limited)
 }
 END_TEST
 
+/* Ten dice are thrown at once, and once more. */
+START_TEST(the_same_calls_of_one_turn_count_once)
+{
+    static struct script_call dice[10];
+    begin_run();
+    for (size_t i = 0; i < MP_COUNT(dice); i++)
+        dice[i] = (struct script_call){"roll", "{}", NULL};
+    o.tools = TOOLS(OWN("roll", reply_now));
+    o.max_repeats = 2;
+    SCRIPT({.more = dice, .n_more = 10}, {.more = dice, .n_more = 10}, {.text = "Six."},
+           {.more = dice, .n_more = 10});
+    run_it();
+    RAN("done", "Six.");
+    ck_assert_uint_eq(ran.result.calls, 20);
+    mcplug_thread_say(thread, "more");
+    run_it(); /* the last answer, again and again */
+    RAN("repeated", "");
+    ck_assert_uint_eq(ran.result.calls, 20);
+    end_run();
+}
+END_TEST
+
 /* ---- cancelling ---- */
 
 static void approve_later(void *arg, mcplug_use *u, const char *server, const char *tool,
@@ -739,6 +761,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, settings_of_a_model_are_checked);
     tcase_add_loop_test(tc, time_is_limited_whatever_the_run_waits_for, 0, 4);
     tcase_add_test(tc, the_same_call_again_and_again_is_limited);
+    tcase_add_test(tc, the_same_calls_of_one_turn_count_once);
     tcase_add_loop_test(tc, a_run_can_be_cancelled_at_any_time, 0, MP_COUNT(cancels));
     tcase_add_test(tc, a_run_can_be_cancelled_while_somebody_is_asked);
     tcase_add_test(tc, an_answer_after_the_end_is_dropped);
