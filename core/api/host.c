@@ -91,6 +91,7 @@ static void host_free(mcplug *host)
     void *log_arg = host->log_arg;
 
     mp_converters_free(host->conversions.converters);
+    mp_uses_forget(&host->runs);
     mp_models_clear(&host->runs.models);
     mp_catalogue_free(host->catalogue);
     mp_renderer_clear(&host->renderer);

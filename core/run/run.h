@@ -24,6 +24,7 @@
 struct mp_runs {
     struct mp_models models;
     struct mp_thread_run *first;
+    struct mcplug_use *left; /* by runs that have ended: the program has yet to answer */
     unsigned under_way;
     bool ending; /* nothing begins any more */
 };
@@ -80,7 +81,7 @@ int mp_offer_search(struct mp_offered *offered, mp_view arguments, struct mp_str
 enum mp_use_state { MP_USE_WAITS, MP_USE_ASKS, MP_USE_RUNS, MP_USE_ENDED };
 
 struct mcplug_use {
-    struct mp_thread_run *run; /* NULL: it is over, and the program has yet to answer */
+    struct mp_thread_run *run; /* NULL: it is over, see mp_runs.left */
     const struct mcplug_item *item;
     struct mp_known *known; /* NULL: there is no such tool */
     enum mp_use_state state;
@@ -91,6 +92,7 @@ struct mcplug_use {
     mcplug_call *call;
     uint64_t began_at;
     struct mcplug_item *result;
+    struct mcplug_use *next, **prev; /* in mp_runs.left */
 };
 
 /* Begins the calls of the last message. mp_run_uses_ended() follows when all have ended,
@@ -99,6 +101,8 @@ int mp_uses_start(struct mp_thread_run *run, struct mcplug_error *err);
 /* Ends those that are under way; the same follows. */
 void mp_uses_stop(struct mp_thread_run *run);
 void mp_uses_clear(struct mp_thread_run *run);
+/* Frees what the program never answered. */
+void mp_uses_forget(struct mp_runs *runs);
 
 /* ---- run.c ---- */
 

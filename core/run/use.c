@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/event.h"
+#include "base/links.h"
 #include "base/mem.h"
 #include "json/conform.h"
 #include "json/scan.h"
@@ -246,6 +247,8 @@ static void call_mcp(struct mcplug_use *use)
 
 static void use_free(struct mcplug_use *use)
 {
+    if (use->prev)
+        mp_links_drop(use, next, prev);
     mp_item_free(use->result);
     mp_free(use);
 }
@@ -545,9 +548,17 @@ void mp_uses_clear(struct mp_thread_run *run)
     for (size_t i = 0; i < run->n_uses; i++) {
         struct mcplug_use *use = run->uses[i];
         use->run = NULL;
-        if (!use->is_program_s)
+        if (use->is_program_s)
+            mp_links_push(run->runs->left, use, next, prev);
+        else
             use_free(use);
     }
     run->n_uses = 0;
     mp_job_drop(run->runs->models.loop, &run->uses_job);
+}
+
+void mp_uses_forget(struct mp_runs *runs)
+{
+    while (runs->left)
+        use_free(runs->left);
 }

@@ -104,7 +104,8 @@ struct mcplug_tool {
 
 /* What a tool answers, once; `use` is gone then. Text, UTF-8; not 0 `is_error`: it
  * failed, and says why. After mcplug_use_is_cancelled() the answer is dropped, but it
- * must be given: it frees the use. */
+ * should be given: it frees the use. What has no answer when the host is freed is freed
+ * with it, and must not be answered any more. */
 MCPLUG_API void mcplug_use_answer(mcplug_use *use, const char *text, size_t len,
                                   int is_error);
 /* The same as a JSON value: a string is taken as it is, an object or array is written

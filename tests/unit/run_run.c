@@ -707,6 +707,27 @@ START_TEST(an_answer_after_the_end_is_dropped)
 }
 END_TEST
 
+START_TEST(what_is_never_answered_is_freed_with_the_host)
+{
+    begin_run();
+    n_kept = 0;
+    o.tools = TOOLS(OWN("t", keep, .flags = MCPLUG_TOOL_READ_ONLY));
+    SCRIPT({.calls = {{"t", "{\"i\":1}", "u1"},
+                      {"t", "{\"i\":2}", "u2"},
+                      {"t", "{\"i\":3}", "u3"}}});
+    start_run();
+    UNTIL(n_kept == 3);
+    mcplug_cancel(run_call);
+    await_run();
+    answer_kept(1, "too late");
+    mcplug_thread_say(thread, "more");
+    start_run(); /* which the host ends */
+    UNTIL(n_kept == 6);
+    end_run();
+    ck_assert_uint_eq(ran.times, 1);
+}
+END_TEST
+
 static void on_done_again(void *arg, mcplug_call *call, const struct mcplug_run_result *r,
                           const struct mcplug_error *why)
 {
@@ -765,6 +786,7 @@ static void add(TCase *tc)
     tcase_add_loop_test(tc, a_run_can_be_cancelled_at_any_time, 0, MP_COUNT(cancels));
     tcase_add_test(tc, a_run_can_be_cancelled_while_somebody_is_asked);
     tcase_add_test(tc, an_answer_after_the_end_is_dropped);
+    tcase_add_test(tc, what_is_never_answered_is_freed_with_the_host);
     tcase_add_test(tc, a_run_can_begin_where_another_ends);
 }
 
