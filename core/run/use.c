@@ -337,10 +337,9 @@ static void call_search(struct mcplug_use *use)
 
 /* ---- one call ---- */
 
-static void begin(struct mcplug_use *use)
+static void tell_begin(struct mcplug_use *use)
 {
-    struct mp_known *k = use->known;
-    struct mp_thread_run *run = use->run;
+    const struct mp_known *k = use->known;
     struct mcplug_run_event e = {.type = MCPLUG_RUN_TOOL_BEGINS,
                                  .id = use->item->id,
                                  .tool = use->item->name,
@@ -348,13 +347,21 @@ static void begin(struct mcplug_use *use)
                                  .text = (const char *)use->item->text.data,
                                  .len = use->item->text.len};
 
+    mp_run_tell(use->run, &e);
+}
+
+static void begin(struct mcplug_use *use)
+{
+    struct mp_known *k = use->known;
+    struct mp_thread_run *run = use->run;
+
     use->state = MP_USE_RUNS;
     use->began_at = mp_loop_now(run->runs->models.loop);
     run->result.calls++;
     if (k->server)
         mp_log(run->runs->models.log, MCPLUG_LOG_VERBOSE, "core",
                "MCP tool '%s' of integration '%s' is called", k->tool, k->server);
-    mp_run_tell(run, &e);
+    tell_begin(use);
     if (run->is_stopping) { /* meanwhile */
         use->state = MP_USE_ENDED;
         go_on(run);
@@ -362,7 +369,8 @@ static void begin(struct mcplug_use *use)
         call_search(use);
     } else if (k->own && !(k->own->flags & MCPLUG_TOOL_MCP)) {
         use->is_program_s = true;
-        k->own->call(k->own->arg, use, e.text, e.len);
+        k->own->call(k->own->arg, use, (const char *)use->item->text.data,
+                     use->item->text.len);
     } else {
         call_mcp(use);
     }
@@ -471,7 +479,10 @@ static void begin_all(struct mp_thread_run *run)
             use->is_shown = false;
             continue;
         }
+        bool is_new = !use->is_checked;
         use->is_checked = true;
+        if (use->is_shown && is_new)
+            tell_begin(use);
         if (use->is_shown || is_held(run, i))
             continue;
         if (run->o.approve && !use->known->is_read_only && !use->is_allowed) {

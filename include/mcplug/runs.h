@@ -82,7 +82,8 @@ typedef struct mcplug_use mcplug_use; /* one call of a tool in a run */
 
 enum {                            /* mcplug_tool.flags */
        MCPLUG_TOOL_READ_ONLY = 1, /* has no effects: may run beside others */
-       /* Is shown to the user, who answers: the run ends with MCPLUG_RUN_ASKED. */
+       /* Is shown to the user, who answers: MCPLUG_RUN_TOOL_BEGINS says what, and the
+        * run ends with MCPLUG_RUN_ASKED. */
        MCPLUG_TOOL_SHOWN = 2,
        /* A tool of an MCP server: `integration` says of which, and `name` what it is
         * called there. The tools of a toolbox need not be listed here. */
@@ -119,7 +120,8 @@ enum mcplug_run_event_type {
     MCPLUG_RUN_TEXT = 1,     /* text: some more of the answer, UTF-8 */
     MCPLUG_RUN_THOUGHT,      /* text: of what the model thinks aloud */
     MCPLUG_RUN_RETRY,        /* the model is asked again in `ms`, for `why` */
-    MCPLUG_RUN_TOOL_BEGINS,  /* id, tool, server; text: the arguments, as JSON */
+    MCPLUG_RUN_TOOL_BEGINS,  /* id, tool, server; text: the arguments, as JSON. One that
+                                is shown (MCPLUG_TOOL_SHOWN) begins, and ends in no run */
     MCPLUG_RUN_TOOL_REPORTS, /* id, tool, server, progress, total; text: or NULL */
     MCPLUG_RUN_TOOL_ENDS,    /* id, tool, server, ms, failed; text: what it answered;
                                 record, if it is of MCP */

@@ -485,6 +485,10 @@ START_TEST(a4_a_tool_that_is_shown_waits_for_the_user_and_feeds_the_next_run)
     run_it();
     RAN("asked", "Please fill in. ");
     ASKED_FOR(1);
+    TOLD("begins u1 form@ {\"q\":1}\n");
+    ck_assert_ptr_null(strstr(strstr(told, "begins u1") + 1, "begins u1")); /* once */
+    TOLD("begins u3 form@ {\"q\":2}\n");
+    NOT_TOLD("ends u1");
     ck_assert_uint_eq(ran.result.calls, 1);
     ck_assert_uint_eq(n_kept, 0);
     ck_assert_uint_eq(mcplug_thread_count(thread), 3);
