@@ -13,11 +13,11 @@ struct anthropic_turn {
      * strings, as it came. */
     int is_open;
     uint64_t index;
-    struct model_text start; /* content_block */
-    struct model_text text, thinking, signature;
-    struct model_text citations; /* elements of an array */
-    struct model_text input;     /* of a tool, JSON */
-    model_half half;             /* of `input` */
+    struct text start; /* content_block */
+    struct text text, thinking, signature;
+    struct text citations; /* elements of an array */
+    struct text input;     /* of a tool, JSON */
+    text_half half;        /* of `input` */
 
     size_t n_blocks, n_calls;
     int has_stop;

@@ -10,7 +10,7 @@ static struct mcplug_bytes get(const struct model_request *rq, struct mcplug_byt
 
 /* ---- one block ---- */
 
-static void each_text(struct anthropic_turn *t, void (*fn)(struct model_text *text))
+static void each_text(struct anthropic_turn *t, void (*fn)(struct text *text))
 {
     fn(&t->start);
     fn(&t->text);
@@ -20,7 +20,7 @@ static void each_text(struct anthropic_turn *t, void (*fn)(struct model_text *te
     fn(&t->input);
 }
 
-static void empty(struct model_text *text)
+static void empty(struct text *text)
 {
     text_cut(text, 0);
 }
@@ -93,7 +93,7 @@ static int is_blank(struct mcplug_bytes inside)
 
 /* A member that came in pieces, which replaces that of the start, without a comma if it
  * is the first. */
-static void add_member(struct model_text *raw, const char *key, struct mcplug_bytes value,
+static void add_member(struct text *raw, const char *key, struct mcplug_bytes value,
                        const char *before, const char *behind)
 {
     if (value.len == 0)
@@ -138,8 +138,8 @@ static void add_raw(struct model_request *rq, struct mcplug_bytes input)
 static int is_failed(struct model_request *rq)
 {
     const struct anthropic_turn *t = rq->state;
-    const struct model_text *all[] = {&t->start,     &t->text,      &t->thinking,
-                                      &t->signature, &t->citations, &t->input};
+    const struct text *all[] = {&t->start,     &t->text,      &t->thinking,
+                                &t->signature, &t->citations, &t->input};
     for (size_t i = 0; i < sizeof all / sizeof all[0] && rq->raw.failed == 0; i++)
         rq->raw.failed = all[i]->failed; /* which ends the request */
     return rq->raw.failed != 0;
@@ -326,7 +326,7 @@ void anthropic_whole(struct model_request *rq, struct mcplug_bytes json)
 void anthropic_error(struct model_request *rq, struct mcplug_bytes json,
                      struct model_problem *problem)
 {
-    model_half half = 0;
+    text_half half = 0;
     struct mcplug_bytes error = get(rq, json, "error");
     struct mcplug_bytes words = get(rq, error, "message");
     text_add_unescaped(&problem->words, json_is_string(words) ? words : error, &half);

@@ -9,7 +9,7 @@
  * accepts none that is empty. So a message is opened by its first block. */
 struct writer {
     struct model_request *rq;
-    struct model_text *out;
+    struct text *out;
     uint32_t role;                  /* of the message that is open; 0: none so far */
     int has_foreign_ids;            /* the calls before were made by another model */
     const struct mcplug_item *last; /* of the last message of the user */
@@ -60,8 +60,7 @@ static void add_id(struct writer *w, const char *id)
     text_add_strings(w->out, safe);
 }
 
-static void add_source(struct model_text *out, const struct mcplug_item *item,
-                       const char *type)
+static void add_source(struct text *out, const struct mcplug_item *item, const char *type)
 {
     text_adds(out, "{\"type\":\"");
     text_adds(out, type);
@@ -78,7 +77,7 @@ static void add_source(struct model_text *out, const struct mcplug_item *item,
 }
 
 /* Without the bracket at its end. */
-static void add_plain(struct model_text *out, const struct mcplug_item *item)
+static void add_plain(struct text *out, const struct mcplug_item *item)
 {
     if (item->kind == MCPLUG_ITEM_IMAGE) {
         add_source(out, item, "image");
@@ -186,7 +185,7 @@ static const struct mcplug_item *last_item(const struct mcplug_prompt *prompt)
     return last;
 }
 
-static void add_tools(struct model_text *out, const struct mcplug_prompt *prompt)
+static void add_tools(struct text *out, const struct mcplug_prompt *prompt)
 {
     if (prompt->n_tools == 0)
         return;

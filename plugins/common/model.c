@@ -238,7 +238,7 @@ static int is_worth_a_retry(const struct model_request *rq, int status)
 }
 
 /* Servers quote keys that they do not accept. */
-static void hide_key(const struct model *m, struct model_text *words)
+static void hide_key(const struct model *m, struct text *words)
 {
     size_t n = m->key != NULL ? strlen(m->key) : 0, from = 0;
     char *at;
@@ -535,7 +535,7 @@ static void on_body(void *arg, struct mcplug_bytes piece)
 /* The document moves to where events are, for the API to have `raw` for itself. */
 static void take_whole(struct model_request *rq)
 {
-    struct model_text document = rq->raw;
+    struct text document = rq->raw;
     text_init(&rq->raw, document.mem, MODEL_TURN_MAX);
     text_clear(&rq->event);
     rq->event = document;

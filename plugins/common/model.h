@@ -11,6 +11,7 @@
 #define MCPLUG_COMMON_MODEL_H
 
 #include "sse.h"
+#include "text.h"
 #include "web.h"
 #include "web_answer.h"
 
@@ -25,61 +26,6 @@ enum {
 #define MODEL_EVENT_MAX ((size_t)16 << 20)
 #define MODEL_TURN_MAX ((size_t)32 << 20)
 
-/* ---- model_text.c: text that grows ---- */
-
-/* Once something did not fit or memory ran out, `failed` is MCPLUG_ETOOBIG or
- * MCPLUG_ENOMEM and nothing is added any more. `data` has a NUL behind it, or is NULL. */
-struct model_text {
-    const struct mcplug_mem *mem;
-    char *data;
-    size_t len, size, max;
-    int failed;
-};
-
-/* A surrogate whose other half has not come so far: pieces of a string may be cut there.
- * 0: none. */
-typedef uint16_t model_half;
-
-void text_init(struct model_text *t, const struct mcplug_mem *mem, size_t max);
-void text_clear(struct model_text *t);           /* frees; can be used again */
-void text_cut(struct model_text *t, size_t len); /* forgets what is behind */
-struct mcplug_bytes text_bytes(const struct model_text *t);
-void text_add(struct model_text *t, const void *data, size_t len);
-void text_adds(struct model_text *t, const char *s);
-void text_addu(struct model_text *t, uint64_t n);
-void text_add_bytes(struct model_text *t, struct mcplug_bytes b);
-/* A JSON string with its quotes, of bytes that should be UTF-8: what is not becomes
- * U+FFFD. The second is for a C string; NULL: "". */
-void text_add_string(struct model_text *t, struct mcplug_bytes utf8);
-void text_add_strings(struct model_text *t, const char *utf8);
-/* What is between the quotes of a JSON string, as it is: pieces of a string become one.
- * Nothing if it is no string. */
-void text_add_inside(struct model_text *t, struct mcplug_bytes string);
-/* What a JSON string says, as UTF-8. A half at its end is kept in `half`, with which the
- * next piece begins. text_add_half() writes one that stays alone, as U+FFFD. */
-void text_add_unescaped(struct model_text *t, struct mcplug_bytes string,
-                        model_half *half);
-void text_add_half(struct model_text *t, model_half *half);
-/* For the path of a URL: all but letters, digits and - . _ ~ / as %XX. */
-void text_add_path(struct model_text *t, const char *s);
-
-/* ---- model_text.c: JSON that is known to be valid ---- */
-
-/* Without blanks around it. */
-struct mcplug_bytes json_trim(struct mcplug_bytes value);
-/* What is inside of an array or object, of which the next element or member is taken off,
- * in linear time; empty when it is neither. 0: there is no other. A key has its quotes.
- */
-struct mcplug_bytes json_inside(struct mcplug_bytes value);
-int json_next(struct mcplug_bytes *rest, struct mcplug_bytes *value);
-int json_next_member(struct mcplug_bytes *rest, struct mcplug_bytes *key,
-                     struct mcplug_bytes *value);
-/* Is it this string, written without escapes? */
-int json_is(struct mcplug_bytes value, const char *text);
-int json_is_string(struct mcplug_bytes value);
-int json_is_object(struct mcplug_bytes value);
-int json_is_array(struct mcplug_bytes value);
-
 /* ---- what an API is ---- */
 
 struct model_request;
@@ -90,7 +36,7 @@ struct model_problem {
     int is_too_long;        /* the conversation is */
     int is_key;             /* the key is refused, whatever the status says */
     int64_t retry_after_ms; /* -1: none; headers count more */
-    struct model_text words;
+    struct text words;
 };
 
 struct model_api {            /* static */
@@ -140,13 +86,13 @@ struct model_request { /* what ask() and count() give */
     uint32_t
         max_tokens; /* of the prompt, the settings or the API; 0: none of them says */
     void *state;
-    struct model_text path, body; /* for write(): the path begins with / */
-    struct model_text raw; /* of the turn, for the API: bounded by MODEL_TURN_MAX */
-    int is_done;           /* [DONE] has come */
+    struct text path, body; /* for write(): the path begins with / */
+    struct text raw;        /* of the turn, for the API: bounded by MODEL_TURN_MAX */
+    int is_done;            /* [DONE] has come */
 
     /* of model.c */
     mcplug_reply *reply;
-    struct model_text url, event, said;
+    struct text url, event, said;
     struct mcplug_pair headers[MODEL_HEADERS_MAX];
     size_t n_headers, n_items, n_told;
     mcplug_buf *sent;
@@ -157,7 +103,7 @@ struct model_request { /* what ask() and count() give */
     int should_retry;       /* of x-should-retry: 0 no, 1 yes, -1: not said */
     int64_t retry_after_ms; /* of retry-after-ms; -1: none */
     enum mcplug_stop stop;
-    model_half half;
+    text_half half;
     int half_is_thought;
     uint64_t heard; /* when the last byte came */
     mcplug_timer *timer;

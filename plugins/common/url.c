@@ -307,13 +307,13 @@ void url_place(const char *text, char *out, size_t size)
 
 /* ---- references ------------------------------------------------------------ */
 
-struct text {
+struct joined {
     char data[URL_MAX];
     size_t len;
     int full; /* something did not fit */
 };
 
-static void add(struct text *to, const char *text, size_t len)
+static void add(struct joined *to, const char *text, size_t len)
 {
     if (len >= sizeof to->data - to->len) {
         to->full = 1;
@@ -333,7 +333,7 @@ static int has_scheme(const char *reference)
 
 /* Puts the two together; dots and fragment are still in it. */
 static void merge(const char *base, const struct url *url, const char *reference,
-                  struct text *to)
+                  struct joined *to)
 {
     const char *target = base + url->target;
     size_t path = strcspn(target, "?#");
@@ -388,7 +388,7 @@ static size_t remove_dots(char *path, size_t len)
 
 const char *url_resolve(const char *base, const char *reference, char *out, size_t size)
 {
-    struct text text = {.len = 0};
+    struct joined text = {.len = 0};
     struct url url;
 
     const char *why = url_parse(base, &url);

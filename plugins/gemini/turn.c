@@ -232,7 +232,7 @@ static int64_t delay_of(const struct model_request *rq, struct mcplug_bytes deta
 void gemini_error(struct model_request *rq, struct mcplug_bytes json,
                   struct model_problem *problem)
 {
-    model_half half = 0;
+    text_half half = 0;
     json = json_trim(json);
     if (json_is_array(json)) { /* as it is when it was not asked for as a stream */
         struct mcplug_bytes list = json_inside(json);

@@ -7,7 +7,7 @@
  * that is empty. */
 struct writer {
     struct model_request *rq;
-    struct model_text *out;
+    struct text *out;
     uint32_t role; /* of the content that is open; 0: none is */
     size_t n_contents;
     struct mcplug_bytes parts; /* of the turn before, from the next call on */
@@ -50,7 +50,7 @@ static int is_refused(const struct mcplug_item *item)
 }
 #define REFUSED_NOTE "[An image/gif is left out: the API does not accept it.]"
 
-static void add_media(struct model_text *out, const struct mcplug_item *item)
+static void add_media(struct text *out, const struct mcplug_item *item)
 {
     text_adds(out, "{\"inlineData\":{\"mimeType\":");
     text_add_strings(out, item->mime);
@@ -59,7 +59,7 @@ static void add_media(struct model_text *out, const struct mcplug_item *item)
     text_adds(out, "}}");
 }
 
-static void add_text(struct model_text *out, struct mcplug_bytes text)
+static void add_text(struct text *out, struct mcplug_bytes text)
 {
     text_adds(out, "{\"text\":");
     text_add_string(out, text);
@@ -96,7 +96,7 @@ static struct mcplug_bytes next_call(struct writer *w)
 
 static void add_output(struct writer *w, const struct mcplug_item *item)
 {
-    struct model_text all;
+    struct text all;
     size_t n = 0;
     text_init(&all, w->rq->model->host->mem, MODEL_REQUEST_MAX);
     for (size_t i = 0; i < item->n_items; i++) {
@@ -226,7 +226,7 @@ static void add_message(struct writer *w, const struct mcplug_message *message)
     text_add_bytes(w->out, message->raw);
 }
 
-static void add_tools(struct model_text *out, const struct mcplug_prompt *prompt)
+static void add_tools(struct text *out, const struct mcplug_prompt *prompt)
 {
     if (prompt->n_tools == 0)
         return;

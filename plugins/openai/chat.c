@@ -7,7 +7,7 @@
 /* Only a message of the user may have files: those of results follow behind them all. */
 static const char follows[] = "The tool returned files, which follow.";
 
-static void add_text_part(struct model_text *t, const char *text)
+static void add_text_part(struct text *t, const char *text)
 {
     openai_comma(t);
     text_adds(t, "{\"type\":\"text\",\"text\":");
@@ -15,7 +15,7 @@ static void add_text_part(struct model_text *t, const char *text)
     text_adds(t, "}");
 }
 
-static void add_part(struct model_text *t, const struct mcplug_item *item)
+static void add_part(struct text *t, const struct mcplug_item *item)
 {
     openai_comma(t);
     if (item->kind == MCPLUG_ITEM_IMAGE) {
@@ -35,7 +35,7 @@ static void add_part(struct model_text *t, const struct mcplug_item *item)
     }
 }
 
-static void add_result(struct model_text *t, const struct mcplug_mem *mem,
+static void add_result(struct text *t, const struct mcplug_mem *mem,
                        const struct mcplug_item *result)
 {
     openai_comma(t);
@@ -46,10 +46,10 @@ static void add_result(struct model_text *t, const struct mcplug_mem *mem,
     text_adds(t, "}");
 }
 
-static void add_files(struct model_text *t, const struct mcplug_mem *mem,
+static void add_files(struct text *t, const struct mcplug_mem *mem,
                       const struct mcplug_item *result)
 {
-    struct model_text title;
+    struct text title;
     if (!openai_has_files(result))
         return;
     text_init(&title, mem, t->max);
@@ -79,7 +79,7 @@ static void add_files(struct model_text *t, const struct mcplug_mem *mem,
 static void add_user(struct model_request *rq, const struct mcplug_message *const *all,
                      size_t n)
 {
-    struct model_text *t = &rq->body;
+    struct text *t = &rq->body;
     const struct mcplug_mem *mem = rq->model->host->mem;
     const struct mcplug_item *text = NULL; /* the only thing that is said */
     size_t n_said = 0;
@@ -122,7 +122,7 @@ static void add_user(struct model_request *rq, const struct mcplug_message *cons
 
 static void add_calls(struct model_request *rq, const struct mcplug_message *message)
 {
-    struct model_text *t = &rq->body;
+    struct text *t = &rq->body;
     size_t n = 0;
     for (size_t i = 0; i < message->n_items; i++) {
         const struct mcplug_item *item = message->items[i];
@@ -144,7 +144,7 @@ static void add_calls(struct model_request *rq, const struct mcplug_message *mes
 /* Text is never null, which some servers refuse. */
 static void add_assistant(struct model_request *rq, const struct mcplug_message *message)
 {
-    struct model_text *t = &rq->body, all;
+    struct text *t = &rq->body, all;
     openai_comma(t);
     if (message->raw.len > 0) {
         text_add_bytes(t, message->raw);
@@ -172,7 +172,7 @@ static void add_assistant(struct model_request *rq, const struct mcplug_message 
 static void add_messages(struct model_request *rq)
 {
     const struct mcplug_prompt *prompt = rq->prompt;
-    struct model_text *t = &rq->body;
+    struct text *t = &rq->body;
 
     text_adds(t, ",\"messages\":[");
     if (prompt->system.len > 0) {
@@ -208,7 +208,7 @@ static int chat_write(struct model_request *rq, struct mcplug_error *err)
     const struct model *m = rq->model;
     const struct mcplug_diag *diag = m->host->diag;
     const char *effort = diag->prop(m->settings, "effort");
-    struct model_text *t = &rq->body;
+    struct text *t = &rq->body;
 
     openai_begin(rq, "/chat/completions");
     text_adds(t, ",\"stream\":true");

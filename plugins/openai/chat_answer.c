@@ -159,8 +159,8 @@ static void take_choices(struct model_request *rq, struct chat_state *s,
 
 /* ---- the turn as it has to be sent back ---- */
 
-static void add_member(struct model_text *t, const char *name, const char *before,
-                       const struct model_text *value, const char *after)
+static void add_member(struct text *t, const char *name, const char *before,
+                       const struct text *value, const char *after)
 {
     if (value->len == 0)
         return;
@@ -172,7 +172,7 @@ static void add_member(struct model_text *t, const char *name, const char *befor
 
 static void add_call(struct model_request *rq, const struct chat_call *call)
 {
-    struct model_text *t = &rq->raw;
+    struct text *t = &rq->raw;
     openai_comma(t);
     text_adds(t, "{\"id\":");
     text_add_strings(t, call->id.data);
@@ -188,7 +188,7 @@ static void add_call(struct model_request *rq, const struct chat_call *call)
 static void write_turn(struct model_request *rq, const struct chat_state *s)
 {
     const struct model *m = rq->model;
-    struct model_text *t = &rq->raw;
+    struct text *t = &rq->raw;
     text_adds(t, "{\"role\":\"assistant\",\"content\":\"");
     text_add_bytes(t, text_bytes(&s->content));
     text_adds(t, "\"");

@@ -115,7 +115,7 @@ int chat_calls_take(struct chat_calls *calls, const struct mcplug_json *json,
     struct mcplug_bytes arguments = said(json->get(function, "arguments"));
     struct mcplug_bytes extra = said(json->get(element, "extra_content"));
     int64_t index = -1;
-    model_half half = 0;
+    text_half half = 0;
 
     if (id.len + name.len + arguments.len == 0)
         return MCPLUG_OK;

@@ -30,24 +30,24 @@ int openai_is_own(const struct model *m);
  * which most end with /v1; one of a host alone gets that. */
 void openai_begin(struct model_request *rq, const char *path);
 /* `,"NAME":`, or without a comma behind an opening bracket. */
-void openai_member(struct model_text *t, const char *name);
+void openai_member(struct text *t, const char *name);
 /* A comma, unless something was opened or nothing is there. */
-void openai_comma(struct model_text *t);
+void openai_comma(struct text *t);
 /* A data URL as a JSON string. */
-void openai_data_url(struct model_text *t, const struct mcplug_item *item);
+void openai_data_url(struct text *t, const struct mcplug_item *item);
 /* The name of a file as a JSON string: the APIs want one of every document. */
-void openai_file_name(struct model_text *t, const struct mcplug_item *item);
+void openai_file_name(struct text *t, const struct mcplug_item *item);
 /* The name of a tool as a JSON string. A model may call tools that do not exist by names
  * that its API refuses to see again: those are changed. */
-void openai_tool_name(struct model_text *t, const char *name);
+void openai_tool_name(struct text *t, const char *name);
 /* Arguments of a call as a JSON string; for what is no JSON object, {}. */
-void openai_arguments(struct model_text *t, const struct mcplug_json *json,
+void openai_arguments(struct text *t, const struct mcplug_json *json,
                       struct mcplug_bytes arguments);
 /* The tools of the prompt, if there are any: what each begins and ends with differs. */
 void openai_tools(struct model_request *rq, const char *begin, const char *end);
 /* The texts of a result as one JSON string, a line each, and then `last` (NULL: none):
  * many servers take no list of texts. */
-void openai_result_text(struct model_text *t, const struct mcplug_mem *mem,
+void openai_result_text(struct text *t, const struct mcplug_mem *mem,
                         const struct mcplug_item *result, const char *last);
 /* Are there images or documents in the result of a tool? */
 int openai_has_files(const struct mcplug_item *result);
@@ -70,9 +70,9 @@ void chat_clear(struct model_request *rq);
 
 struct chat_call {
     int64_t index; /* -1: it has none */
-    struct model_text id, name, arguments;
-    struct model_text extra; /* `extra_content`, JSON, which has to be sent back */
-    model_half half;
+    struct text id, name, arguments;
+    struct text extra; /* `extra_content`, JSON, which has to be sent back */
+    text_half half;
     /* How far the arguments are, as JSON: an object that is closed is complete. */
     size_t depth;
     int in_string, is_escape, is_closed;
@@ -99,11 +99,11 @@ void chat_calls_clear(struct chat_calls *calls);
 
 struct chat_state { /* of a request */
     int is_begun;
-    struct model_text content;   /* as it came, between the quotes of a string */
-    struct model_text reasoning; /* the same */
-    const char *reasoning_name;  /* the member that it came as; static */
-    struct model_text details;   /* elements of `reasoning_details` */
-    struct model_text extra;     /* `extra_content`, JSON */
+    struct text content;        /* as it came, between the quotes of a string */
+    struct text reasoning;      /* the same */
+    const char *reasoning_name; /* the member that it came as; static */
+    struct text details;        /* elements of `reasoning_details` */
+    struct text extra;          /* `extra_content`, JSON */
     struct chat_calls calls;
     enum mcplug_stop stop; /* what `finish_reason` means; 0: it has not come */
     int is_refusal;

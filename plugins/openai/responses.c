@@ -4,7 +4,7 @@
 
 struct state {
     int is_begun;
-    struct model_text id, name, arguments; /* of the call at hand */
+    struct text id, name, arguments; /* of the call at hand */
     size_t n_items, n_calls;
     size_t n_pieces; /* of text, of the item at hand */
     int has_text, is_refusal, is_cut;
@@ -13,7 +13,7 @@ struct state {
 
 /* ---- the request ---- */
 
-static void add_text(struct model_text *t, struct mcplug_bytes text)
+static void add_text(struct text *t, struct mcplug_bytes text)
 {
     openai_comma(t);
     text_adds(t, "{\"type\":\"input_text\",\"text\":");
@@ -21,7 +21,7 @@ static void add_text(struct model_text *t, struct mcplug_bytes text)
     text_adds(t, "}");
 }
 
-static void add_part(struct model_text *t, const struct mcplug_item *item)
+static void add_part(struct text *t, const struct mcplug_item *item)
 {
     if (item->kind == MCPLUG_ITEM_IMAGE) {
         openai_comma(t);
@@ -42,7 +42,7 @@ static void add_part(struct model_text *t, const struct mcplug_item *item)
 
 static void add_result(struct model_request *rq, const struct mcplug_item *result)
 {
-    struct model_text *t = &rq->body;
+    struct text *t = &rq->body;
     openai_comma(t);
     text_adds(t, "{\"type\":\"function_call_output\",\"call_id\":");
     text_add_strings(t, result->id);
@@ -60,7 +60,7 @@ static void add_result(struct model_request *rq, const struct mcplug_item *resul
 
 static void add_user(struct model_request *rq, const struct mcplug_message *message)
 {
-    struct model_text *t = &rq->body;
+    struct text *t = &rq->body;
     size_t n_parts = 0;
     for (size_t i = 0; i < message->n_items; i++) {
         const struct mcplug_item *item = message->items[i];
@@ -83,7 +83,7 @@ static void add_user(struct model_request *rq, const struct mcplug_message *mess
 
 static void add_assistant(struct model_request *rq, const struct mcplug_message *message)
 {
-    struct model_text *t = &rq->body;
+    struct text *t = &rq->body;
     struct mcplug_bytes items = json_inside(message->raw), item;
     while (json_next(&items, &item)) {
         openai_comma(t);
@@ -122,7 +122,7 @@ static void add_reasoning(struct model_request *rq)
 {
     static const char *const members[] = {"effort", "summary"};
     const struct model *m = rq->model;
-    struct model_text *t = &rq->body;
+    struct text *t = &rq->body;
     size_t n = 0;
     if (m->host->diag->prop_int(m->settings, "reasoning", 1) != 0 && !rq->is_count)
         text_adds(t, ",\"include\":[\"reasoning.encrypted_content\"]");
@@ -142,7 +142,7 @@ static void add_reasoning(struct model_request *rq)
 static int responses_write(struct model_request *rq, struct mcplug_error *err)
 {
     const struct mcplug_prompt *prompt = rq->prompt;
-    struct model_text *t = &rq->body;
+    struct text *t = &rq->body;
 
     openai_begin(rq, rq->is_count ? "/responses/input_tokens" : "/responses");
     if (!rq->is_count)
@@ -218,9 +218,9 @@ static void keep_item(struct model_request *rq, struct mcplug_bytes item)
     text_add_bytes(&rq->raw, item);
 }
 
-static void set_text(struct model_text *t, struct mcplug_bytes string)
+static void set_text(struct text *t, struct mcplug_bytes string)
 {
-    model_half half = 0;
+    text_half half = 0;
     text_clear(t);
     text_adds(t, "");
     text_add_unescaped(t, string, &half);

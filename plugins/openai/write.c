@@ -6,13 +6,13 @@
 #include <string.h>
 #include <strings.h>
 
-void openai_comma(struct model_text *t)
+void openai_comma(struct text *t)
 {
     if (t->len > 0 && strchr("[{", t->data[t->len - 1]) == NULL)
         text_adds(t, ",");
 }
 
-void openai_member(struct model_text *t, const char *name)
+void openai_member(struct text *t, const char *name)
 {
     openai_comma(t);
     text_adds(t, "\"");
@@ -47,7 +47,7 @@ static int is_plain(unsigned char c)
            (c != '\0' && strchr("+/=.-_", c) != NULL);
 }
 
-static void add_plain(struct model_text *t, struct mcplug_bytes b)
+static void add_plain(struct text *t, struct mcplug_bytes b)
 {
     for (size_t i = 0, from = 0; i <= b.len; i++) {
         if (i < b.len && is_plain(b.data[i]))
@@ -58,7 +58,7 @@ static void add_plain(struct model_text *t, struct mcplug_bytes b)
     }
 }
 
-void openai_data_url(struct model_text *t, const struct mcplug_item *item)
+void openai_data_url(struct text *t, const struct mcplug_item *item)
 {
     const char *mime = item->mime;
     if (mime == NULL)
@@ -70,13 +70,13 @@ void openai_data_url(struct model_text *t, const struct mcplug_item *item)
     text_adds(t, "\"");
 }
 
-void openai_file_name(struct model_text *t, const struct mcplug_item *item)
+void openai_file_name(struct text *t, const struct mcplug_item *item)
 {
     int has_name = item->name != NULL && item->name[0] != '\0';
     text_add_strings(t, has_name ? item->name : "document.pdf");
 }
 
-void openai_tool_name(struct model_text *t, const char *name)
+void openai_tool_name(struct text *t, const char *name)
 {
     char fit[65];
     size_t n = 0;
@@ -88,7 +88,7 @@ void openai_tool_name(struct model_text *t, const char *name)
     text_add_strings(t, n > 0 ? fit : "unknown");
 }
 
-void openai_arguments(struct model_text *t, const struct mcplug_json *json,
+void openai_arguments(struct text *t, const struct mcplug_json *json,
                       struct mcplug_bytes arguments)
 {
     if (json_is_object(json_trim(arguments)) && json->valid(arguments))
@@ -100,7 +100,7 @@ void openai_arguments(struct model_text *t, const struct mcplug_json *json,
 void openai_tools(struct model_request *rq, const char *begin, const char *end)
 {
     const struct mcplug_prompt *prompt = rq->prompt;
-    struct model_text *t = &rq->body;
+    struct text *t = &rq->body;
     if (prompt->n_tools == 0)
         return;
     text_adds(t, ",\"tools\":[");
@@ -119,10 +119,10 @@ void openai_tools(struct model_request *rq, const char *begin, const char *end)
     text_adds(t, "]");
 }
 
-void openai_result_text(struct model_text *t, const struct mcplug_mem *mem,
+void openai_result_text(struct text *t, const struct mcplug_mem *mem,
                         const struct mcplug_item *result, const char *last)
 {
-    struct model_text all;
+    struct text all;
     size_t n = 0;
     text_init(&all, mem, t->max);
     for (size_t i = 0; i < result->n_items; i++) {
@@ -175,7 +175,7 @@ void openai_error(struct model_request *rq, struct mcplug_bytes json,
     struct mcplug_bytes error = error_of(rq, json), words = error;
     for (size_t i = 0; !json_is_string(words) && members[i] != NULL; i++)
         words = reader->get(error, members[i]);
-    model_half half = 0;
+    text_half half = 0;
     text_add_unescaped(&problem->words, words, &half);
     text_add_half(&problem->words, &half);
     problem->is_too_long =

@@ -1,23 +1,24 @@
-#include "model.h"
+/* plugins/common/text.c - text that grows, JSON that is read, see text.h */
+#include "text.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* ---- text that grows ---- */
 
-void text_init(struct model_text *t, const struct mcplug_mem *mem, size_t max)
+void text_init(struct text *t, const struct mcplug_mem *mem, size_t max)
 {
-    *t = (struct model_text){.mem = mem, .max = max};
+    *t = (struct text){.mem = mem, .max = max};
 }
 
-void text_clear(struct model_text *t)
+void text_clear(struct text *t)
 {
     if (t->mem != NULL)
         t->mem->free(t->data);
     text_init(t, t->mem, t->max);
 }
 
-void text_cut(struct model_text *t, size_t len)
+void text_cut(struct text *t, size_t len)
 {
     if (len >= t->len)
         return;
@@ -25,12 +26,12 @@ void text_cut(struct model_text *t, size_t len)
     t->data[len] = '\0';
 }
 
-struct mcplug_bytes text_bytes(const struct model_text *t)
+struct mcplug_bytes text_bytes(const struct text *t)
 {
     return (struct mcplug_bytes){(const unsigned char *)t->data, t->len};
 }
 
-void text_add(struct model_text *t, const void *data, size_t len)
+void text_add(struct text *t, const void *data, size_t len)
 {
     if (t->failed != 0)
         return;
@@ -56,19 +57,19 @@ void text_add(struct model_text *t, const void *data, size_t len)
     t->data[t->len] = '\0';
 }
 
-void text_adds(struct model_text *t, const char *s)
+void text_adds(struct text *t, const char *s)
 {
     text_add(t, s, strlen(s));
 }
 
-void text_addu(struct model_text *t, uint64_t n)
+void text_addu(struct text *t, uint64_t n)
 {
     char digits[24];
     snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
     text_adds(t, digits);
 }
 
-void text_add_bytes(struct model_text *t, struct mcplug_bytes b)
+void text_add_bytes(struct text *t, struct mcplug_bytes b)
 {
     text_add(t, b.data, b.len);
 }
@@ -89,7 +90,7 @@ static size_t char_len(const unsigned char *s, size_t len)
     return c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : n;
 }
 
-static void add_escape(struct model_text *t, unsigned char c)
+static void add_escape(struct text *t, unsigned char c)
 {
     char code[8];
     if (c == '"' || c == '\\')
@@ -101,7 +102,7 @@ static void add_escape(struct model_text *t, unsigned char c)
     text_adds(t, code);
 }
 
-void text_add_string(struct model_text *t, struct mcplug_bytes utf8)
+void text_add_string(struct text *t, struct mcplug_bytes utf8)
 {
     const unsigned char *s = utf8.data;
     size_t from = 0, i = 0;
@@ -124,19 +125,19 @@ void text_add_string(struct model_text *t, struct mcplug_bytes utf8)
     text_adds(t, "\"");
 }
 
-void text_add_strings(struct model_text *t, const char *utf8)
+void text_add_strings(struct text *t, const char *utf8)
 {
     const unsigned char *s = (const unsigned char *)(utf8 != NULL ? utf8 : "");
     text_add_string(t, (struct mcplug_bytes){s, strlen((const char *)s)});
 }
 
-void text_add_inside(struct model_text *t, struct mcplug_bytes string)
+void text_add_inside(struct text *t, struct mcplug_bytes string)
 {
     if (json_is_string(string))
         text_add(t, string.data + 1, string.len - 2);
 }
 
-static void add_char(struct model_text *t, uint32_t c)
+static void add_char(struct text *t, uint32_t c)
 {
     unsigned char out[4];
     size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
@@ -150,14 +151,14 @@ static void add_char(struct model_text *t, uint32_t c)
     text_add(t, out, n);
 }
 
-void text_add_half(struct model_text *t, model_half *half)
+void text_add_half(struct text *t, text_half *half)
 {
     if (*half != 0)
         text_adds(t, "\xef\xbf\xbd");
     *half = 0;
 }
 
-static void add_unit(struct model_text *t, uint32_t unit, model_half *half)
+static void add_unit(struct text *t, uint32_t unit, text_half *half)
 {
     if (*half != 0 && unit >= 0xdc00 && unit < 0xe000) {
         add_char(t, 0x10000 + ((uint32_t)(*half - 0xd800) << 10) + (unit - 0xdc00));
@@ -166,7 +167,7 @@ static void add_unit(struct model_text *t, uint32_t unit, model_half *half)
     }
     text_add_half(t, half);
     if (unit >= 0xd800 && unit < 0xdc00)
-        *half = (model_half)unit;
+        *half = (text_half)unit;
     else
         add_char(t, unit >= 0xdc00 && unit < 0xe000 ? 0xfffd : unit);
 }
@@ -179,8 +180,7 @@ static uint32_t hex4(const unsigned char *s)
     return n;
 }
 
-void text_add_unescaped(struct model_text *t, struct mcplug_bytes string,
-                        model_half *half)
+void text_add_unescaped(struct text *t, struct mcplug_bytes string, text_half *half)
 {
     static const char names[] = "bfnrt", chars[] = "\b\f\n\r\t";
     if (!json_is_string(string))
@@ -207,7 +207,7 @@ void text_add_unescaped(struct model_text *t, struct mcplug_bytes string,
     }
 }
 
-void text_add_path(struct model_text *t, const char *s)
+void text_add_path(struct text *t, const char *s)
 {
     for (; *s != '\0'; s++) {
         unsigned char c = (unsigned char)*s;
