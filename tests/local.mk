@@ -652,10 +652,12 @@ EXTRA_DIST += \
 	tests/real/models/aimock.json \
 	tests/real/models/aimock.mjs \
 	tests/real/models/anthropic.mjs \
+	tests/real/models/command.mjs \
 	tests/real/models/common.mjs \
 	tests/real/models/drivers.mjs \
 	tests/real/models/gemini.mjs \
 	tests/real/models/openai.mjs \
+	tests/real/models/runs-aimock.mjs \
 	tests/real/models/script.mjs \
 	tests/real/models/sdk.mjs \
 	tests/real/models/server.mjs \

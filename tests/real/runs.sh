@@ -24,8 +24,8 @@ play() {
     printf '%s' "$1" >"$tmp/script.json"
     rm -f "$tmp/journal" "$tmp/port" "$tmp/hold"
     mkfifo "$tmp/hold"
-    "$node" "$src/tests/real/models/${2:-script.mjs}" --stdin "$tmp/script.json" \
-        ${2:+"$tmp/script.json"} "$tmp/journal" <"$tmp/hold" >"$tmp/port" 2>"$tmp/player" &
+    "$node" "$src/tests/real/models/script.mjs" --stdin "$tmp/script.json" \
+        "$tmp/journal" <"$tmp/hold" >"$tmp/port" 2>"$tmp/player" &
     player=$!
     exec 9>"$tmp/hold"
     tries=0
@@ -144,4 +144,14 @@ for api in anthropic openai openai-chat gemini; do
     run $api --json 'Too long.'
     has out '"end":"full"'
     verdict "$api: a context that is full is an end of its own"
+done
+
+# ---- aimock, and its journal ----
+
+stop_playing
+for program in runs-aimock; do
+    mkdir "$tmp/$program"
+    "$node" "$src/tests/real/models/$program.mjs" "$tmp/$program" 2>"$tmp/err" ||
+        wrong "$(tail -n 3 "$tmp/err")"
+    verdict "$program runs to its end"
 done
