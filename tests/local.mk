@@ -658,6 +658,7 @@ EXTRA_DIST += \
 	tests/real/models/gemini.mjs \
 	tests/real/models/openai.mjs \
 	tests/real/models/runs-aimock.mjs \
+	tests/real/models/runs-content.mjs \
 	tests/real/models/script.mjs \
 	tests/real/models/sdk.mjs \
 	tests/real/models/server.mjs \

@@ -146,10 +146,10 @@ for api in anthropic openai openai-chat gemini; do
     verdict "$api: a context that is full is an end of its own"
 done
 
-# ---- aimock, and its journal ----
+# ---- the journal of aimock, and large contents ----
 
 stop_playing
-for program in runs-aimock; do
+for program in runs-aimock runs-content; do
     mkdir "$tmp/$program"
     "$node" "$src/tests/real/models/$program.mjs" "$tmp/$program" 2>"$tmp/err" ||
         wrong "$(tail -n 3 "$tmp/err")"
