@@ -278,9 +278,9 @@ function itemOf(part, turn, request, memory) {
         return { start: { ...whole, summary: [] }, events, whole };
     }
     if (part.call) {
-        const { name, arguments: text } = part.call;
+        const { name, namespace, arguments: text } = part.call;
         const whole = { id: memory.id("fc_"), type: "function_call", status: "completed", arguments: text,
-            call_id: part.call.id ?? memory.id("call_"), name };
+            call_id: part.call.id ?? memory.id("call_"), name, ...(namespace ? { namespace } : {}) };
         return {
             start: { ...whole, status: "in_progress", arguments: "" },
             events: [

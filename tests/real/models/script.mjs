@@ -32,8 +32,9 @@
 //   times     how often it is served; 1. 0: for ever
 //   thought   said before the text. Signed, where the API signs
 //   text      {{last}} is the text of the last message, {{result}} that of the results in it
-//   calls     [{name, arguments, id?, times?}]: arguments are an object, or text as it is
-//             sent, which need not be JSON; "" is no arguments at all
+//   calls     [{name, arguments, id?, times?, namespace?}]: arguments are an object, or text
+//             as it is sent, which need not be JSON; "" is no arguments at all. Namespaces
+//             are those of openai
 //   parts     in place of these three: [{text} | {thought} | {redacted} | {call}], in order
 //   stop      end, tools, length, refused, filter, full (the context), paused, sequence, or
 //             a word of the API. tools if there are calls, else end
@@ -117,7 +118,7 @@ function completed(turn, script, view, tokens) {
     ];
     const parts = given.flatMap((part) => part.call
         ? Array.from({ length: part.call.times ?? 1 }, () =>
-            ({ call: { name: part.call.name, id: part.call.id, arguments: argumentsOf(part.call) } }))
+            ({ call: { ...part.call, arguments: argumentsOf(part.call) } }))
         : [isText(part.text) ? { text: fill(part.text) } : part]);
     const usage = { ...NO_USAGE, ...turn.usage };
     usage.input ??= tokens;
