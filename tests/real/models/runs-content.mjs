@@ -39,9 +39,9 @@ function makeDocument(words) {
         `startxref\n${out.length}\n%%EOF\n`;
 }
 
-// Larger than models take in pixels and, without compression, in bytes.
-function makeImage() {
-    const width = 2600, height = 1300, pixels = Buffer.alloc(width * height * 3);
+// Without compression, so that it has three bytes for each pixel.
+function makeImage(width, height) {
+    const pixels = Buffer.alloc(width * height * 3);
     for (let y = 0, at = 0; y < height; y++)
         for (let x = 0; x < width; x++, at += 3)
             pixels.fill((x >> 6 ^ y >> 6) & 1 ? 240 : 20 + (x >> 4) % 64, at, at + 3);
@@ -88,7 +88,7 @@ const READERS = {
 };
 const AS = { anthropic: ["image", "document"], openai: ["input_image", "input_file"],
     "openai-chat": ["image_url", "file"], gemini: ["inlineData", "inlineData"] };
-// Where files of results are.
+// Where files of results are. Of Gemini, models before 3 refuse them there.
 const FILES_IN = { anthropic: "result", openai: "result", "openai-chat": "user", gemini: "result" };
 
 async function isFit({ mime, data }) {
@@ -117,11 +117,11 @@ function isDocument(api, item, files) {
     assert.equal(digest(Buffer.from(item.data, "base64")), digest(fs.readFileSync(files.document)));
 }
 
-async function checkFirst(api, items, files) {
+async function checkFirst(api, items, files, place) {
     const [fetched, image, attached] = items.filter(({ data }) => data);
     assert.equal(items.filter(({ data }) => data).length, 3);
     isDocument(api, fetched, files);
-    assert.equal(fetched.in, FILES_IN[api]);
+    assert.equal(fetched.in, place);
     assert.ok(items.findIndex(({ text }) => text?.startsWith("Here it is.")) < items.indexOf(fetched));
     assert.equal(image.as, AS[api][0]);
     await isFit(image);
@@ -133,7 +133,7 @@ async function checkFirst(api, items, files) {
 
 // Behind what the first request had: a text that was stored, an image, and a document that
 // was saved.
-async function checkLast(api, items, files) {
+async function checkLast(items, files, place) {
     const texts = items.filter((one) => one.in === "result" && one.text).map(({ text }) => text);
     const images = items.filter(({ data }) => data), stored = /^Path: (.*)$/m.exec(texts[0])?.[1];
     assert.ok(texts[0].length < 4000 && texts[0].includes("Summary: "), texts[0].slice(0, 4000));
@@ -143,13 +143,13 @@ async function checkLast(api, items, files) {
     assert.equal(digest(fs.readFileSync(saved)), digest(fs.readFileSync(files.document)));
     assert.equal(images.length, 1);
     await isFit(images[0]);
-    assert.equal(images[0].in, FILES_IN[api]);
+    assert.equal(images[0].in, place);
     if (images[0].in === "user")
         assert.ok(items.indexOf(images[0]) > items.findLastIndex((one) => one.in === "result"));
 }
 
-async function contents(api, tmp, files) {
-    const dir = directory(tmp, api), script = path.join(dir, "script.json"), journal = path.join(dir, "journal");
+async function contents(api, tmp, files, model = "m", place = FILES_IN[api]) {
+    const dir = directory(tmp, `${api}-${model}`), script = path.join(dir, "script.json"), journal = path.join(dir, "journal");
     const call = (name, args) => ({ name: `mcp__${name}`, arguments: args });
     fs.writeFileSync(script, JSON.stringify([
         { calls: [call("files__read_text_file", { path: files.text }), call("files__read_media_file", { path: files.image }),
@@ -157,7 +157,7 @@ async function contents(api, tmp, files) {
         // slowly, so that it lives when what it needed is read
         { text: "All of it was seen.", fault: { pace: 20 } }]));
     const player = await start("script.mjs", script, journal);
-    const { status, result, err, peak } = await run(api, player.port, { model: "m", home: dir, peak: true,
+    const { status, result, err, peak } = await run(api, player.port, { model, home: dir, peak: true,
         args: ["--resume", files.thread, `@${files.image}`, `@${files.document}`, "Look at these."],
         servers: { files: server("server-filesystem", [path.dirname(files.text)]),
             documents: { command: process.execPath, args: [import.meta.filename, "--serve", files.document] } } });
@@ -170,10 +170,25 @@ async function contents(api, tmp, files) {
     for (const { headers } of requests)
         assert.ok(Number(headers["content-length"]) <= REQUEST_BYTES[api], headers["content-length"]);
     const [first, last] = requests.map(({ body }) => READERS[api](body));
-    await checkFirst(api, first, files);
-    await checkLast(api, last.slice(first.length), files);
+    await checkFirst(api, first, files, place);
+    await checkLast(last.slice(first.length), files, place);
     assert.ok(peak > 0 && peak < PEAK_KB, `${peak} kB`);
     return `${Math.round(peak / 1024)} MB of memory`;
+}
+
+// Each of the images is within what the API takes, and all of them are not.
+async function tooLarge(api, tmp, files) {
+    const dir = directory(tmp, `${api}-too-large`), script = path.join(dir, "script.json");
+    fs.writeFileSync(script, JSON.stringify({ bytes: 8 << 20, turns: [
+        { calls: [{ name: "mcp__files__read_media_file", arguments: { path: files.fit }, times: 2 }] },
+        { text: "Never said." }] }));
+    const player = await start("script.mjs", script);
+    const { status, result, err } = await run(api, player.port, { model: "m", home: dir, args: ["Look."],
+        servers: { files: server("server-filesystem", [path.dirname(files.fit)]) } });
+    await player.stop();
+    assert.equal(status, 8, err);
+    assert.deepEqual([result.end, result.calls], ["full", 2]);
+    assert.match(err, /maximum size: 8388608 bytes/);
 }
 
 function serve(file) {
@@ -190,18 +205,23 @@ function serve(file) {
 
 async function main(tmp) {
     const dir = directory(tmp, "files");
-    const files = { text: path.join(dir, "long.txt"), image: path.join(dir, "large.png"), document: path.join(dir, "tides.pdf"),
+    const files = { text: path.join(dir, "long.txt"), image: path.join(dir, "large.png"),
+        fit: path.join(dir, "fit.png"), document: path.join(dir, "tides.pdf"),
         thread: path.join(dir, "thread.json") };
     let text = "";
     for (let i = 0; text.length < TEXT_BYTES; i++)
         text += `Line ${i} of a text that is long.\n`;
     fs.writeFileSync(files.text, text);
-    fs.writeFileSync(files.image, await makeImage());
+    fs.writeFileSync(files.image, await makeImage(2600, 1300)); // too many pixels and bytes
+    fs.writeFileSync(files.fit, await makeImage(1200, 1000));
     fs.writeFileSync(files.document, makeDocument(SAID));
     fs.writeFileSync(files.thread, JSON.stringify(makeThread(fs.readFileSync(files.document, "base64"))));
     files.digest = digest(text);
+    const name = "a text of 50 MB, large images and documents arrive in fit form", old = "gemini-2.5-flash";
+    await report("runs", [...Object.keys(READERS).map((api) => [`${api}: ${name}`, () => contents(api, tmp, files)]),
+        [`${old}: ${name}`, () => contents("gemini", tmp, files, old, "user")]]);
     await report("runs", Object.keys(READERS).map((api) =>
-        [`${api}: a text of 50 MB, large images and documents arrive in fit form`, () => contents(api, tmp, files)]));
+        [`${api}: a request that is too large is an end of its own`, () => tooLarge(api, tmp, files)]));
 }
 
 if (process.argv[2] === "--serve")
