@@ -24,7 +24,12 @@ mcplug_call *mcplug_render(mcplug *host, mcplug_result *result,
         mp_fail(err, MCPLUG_ECLOSED, "the host is being freed");
         return NULL;
     }
-    return mp_render(&host->renderer, result, &o, false, done, arg, err);
+    if (o.model && o.model->models != &host->runs.models) {
+        mp_fail(err, MCPLUG_EINVAL, "`model` is of another host");
+        return NULL;
+    }
+    return mp_render(&host->renderer, result, &o, mp_model_counter(o.model), false, done,
+                     arg, err);
 }
 
 /* What it is, by its first bytes. */

@@ -312,21 +312,27 @@ static uint64_t image_tokens(const struct mp_make *m)
     return n;
 }
 
+/* All texts, with a newline behind each. */
+static int join(struct mp_make *m, struct mp_str *out)
+{
+    int r = MCPLUG_OK;
+
+    mp_str_adds(out, "");
+    for (size_t i = 0; r == MCPLUG_OK && i < m->n; i++) {
+        r = add_chars(m, &m->items[i], 0, UINT64_MAX, out);
+        mp_str_addc(out, '\n');
+    }
+    return r == MCPLUG_OK && out->failed ? mp_fail_nomem(m->err) : r;
+}
+
 /* By the program's own way to count; < 0: it can't. */
 static int count_by_program(struct mp_make *m, int64_t *out)
 {
     const struct mp_content_rules *rules = m->rules;
     struct mp_str text;
-    int r = MCPLUG_OK;
 
     mp_str_init(&text, PART_MAX);
-    mp_str_adds(&text, "");
-    for (size_t i = 0; r == MCPLUG_OK && i < m->n; i++) {
-        r = add_chars(m, &m->items[i], 0, UINT64_MAX, &text);
-        mp_str_addc(&text, '\n');
-    }
-    if (r == MCPLUG_OK && text.failed)
-        r = mp_fail_nomem(m->err);
+    int r = join(m, &text);
     if (r == MCPLUG_OK)
         *out = rules->count(rules->count_arg, text.data, text.len);
     mp_str_clear(&text);
@@ -362,29 +368,59 @@ static uint64_t limit_chars(uint64_t tokens)
     return n < MP_CONTENT_MEMORY ? n : MP_CONTENT_MEMORY;
 }
 
-/* In two steps: what is far below the limit costs no counting. */
-static int is_too_long(struct mp_make *m, bool *out)
+static void decide(struct mp_make *m, int64_t tokens)
 {
-    const uint64_t limit = m->rules->max_tokens;
+    m->is_too_long =
+        tokens >= 0 && (uint64_t)tokens + image_tokens(m) > m->rules->max_tokens;
+}
+
+static int decide_by_estimate(struct mp_make *m)
+{
+    int64_t tokens = MP_COUNT_FAILED;
+    int r = estimate(m, &tokens);
+
+    decide(m, tokens);
+    return r;
+}
+
+/* Could a count by a model say something else than the estimate? Not where each byte may
+ * be a token, nor where images alone decide, nor of so many characters a token as no text
+ * has. `most` bytes are in the texts. */
+static bool is_in_doubt(const struct mp_make *m, uint64_t most)
+{
+    const uint64_t limit = m->rules->max_tokens, images = image_tokens(m);
+
+    return images <= limit && most + images > limit &&
+           m->chars <= limit * MP_CHARS_ASKED && most <= MP_QUESTION_MAX;
+}
+
+/* In two steps: what is far below the limit costs no counting. */
+static int judge(struct mp_make *m)
+{
+    const struct mp_content_rules *rules = m->rules;
+    const uint64_t limit = rules->max_tokens;
     const uint64_t images = (uint64_t)m->n_images * MP_IMAGE_TOKENS;
     const uint64_t half = limit_chars(limit / 2);
-    int64_t tokens = -1;
+    int64_t tokens = MP_COUNT_FAILED;
 
-    *out = m->has_more;
+    m->is_too_long = m->has_more;
     uint64_t most = most_chars(m);
     if (!m->has_more && most + images * MP_CHARS_PER_TOKEN <= half)
         return MCPLUG_OK;
     int r = measure(m);
     uint64_t chars = m->chars + images * MP_CHARS_PER_TOKEN;
-    *out = m->has_more || m->chars > MP_CONTENT_MEMORY;
-    if (r != MCPLUG_OK || *out || m->rules->whole || chars <= half ||
-        m->chars <= chars_allowed(m->rules))
+    m->is_too_long = m->has_more || m->chars > MP_CONTENT_MEMORY;
+    if (r != MCPLUG_OK || m->is_too_long || rules->whole || chars <= half ||
+        m->chars <= chars_allowed(rules))
         return r;
-    if (m->rules->count)
+    if (rules->count) {
         r = count_by_program(m, &tokens);
-    else
-        r = estimate(m, &tokens);
-    *out = tokens >= 0 && (uint64_t)tokens + image_tokens(m) > limit;
+        decide(m, tokens);
+    } else if (rules->asks && is_in_doubt(m, most)) {
+        r = join(m, &m->question);
+    } else {
+        r = decide_by_estimate(m);
+    }
     return r;
 }
 
@@ -505,49 +541,77 @@ static void check_schema(struct mp_make *m)
 
 /* ---- the whole ---- */
 
-static void make_clear(struct mp_make *m)
+void mp_make_init(struct mp_make *m, const mcplug_result *result,
+                  const struct mp_content_rules *rules)
+{
+    *m = (struct mp_make){.result = result, .rules = rules};
+    mp_str_init(&m->question, PART_MAX);
+}
+
+void mp_make_clear(struct mp_make *m)
 {
     for (size_t i = 0; i < m->n; i++) {
         mp_str_clear(&m->items[i].head);
         mp_str_clear(&m->items[i].data);
     }
     mp_free(m->items);
+    mp_str_clear(&m->question);
     mcplug_rendering_unref(m->content);
+    *m = (struct mp_make){0};
+}
+
+int mp_make_begin(struct mp_make *m, struct mcplug_error *err)
+{
+    m->err = err;
+    if (!mp_answer_of(m->result, &m->answer))
+        return mp_fail_nomem(err);
+    if (m->answer.kind == MCPLUG_ANSWER_UNKNOWN)
+        return mp_fail(err, MCPLUG_EPROTO, "Unexpected response format from tool %.200s",
+                       m->rules->tool);
+    m->content = mp_content_new();
+    if (!m->content)
+        return mp_fail_nomem(err);
+    int r = collect(m);
+    return r == MCPLUG_OK ? judge(m) : r;
+}
+
+int mp_make_end(struct mp_make *m, int64_t tokens, mcplug_rendering **out,
+                struct mcplug_error *err)
+{
+    int r = MCPLUG_OK;
+
+    m->err = err;
+    if (m->question.len && tokens == MP_COUNT_NONE)
+        r = decide_by_estimate(m);
+    else if (m->question.len)
+        decide(m, tokens);
+    mp_str_clear(&m->question);
+    if (r == MCPLUG_OK && !m->is_too_long)
+        r = add_all(m);
+    else if (r == MCPLUG_OK)
+        r = m->rules->store ? add_kept(m) : add_cut(m);
+    if (r == MCPLUG_OK) {
+        m->content->chars = m->chars;
+        if (!m->content->warning)
+            check_schema(m);
+        r = mp_content_finish(m->content, err);
+    }
+    if (r == MCPLUG_OK)
+        *out = mp_move(&m->content);
+    return r;
 }
 
 int mp_content_make(const mcplug_result *result, const struct mp_content_rules *rules,
                     mcplug_rendering **out, struct mcplug_error *err)
 {
-    struct mcplug_error own;
-    struct mp_make m = {.result = result, .rules = rules, .err = err ? err : &own};
-    bool too_long = false;
-    int r = MCPLUG_OK;
+    struct mcplug_error own = MCPLUG_ERROR_INIT;
+    struct mp_make m;
 
-    mp_error_init(&own);
-    if (!mp_answer_of(result, &m.answer))
-        return mp_fail_nomem(err);
-    if (m.answer.kind == MCPLUG_ANSWER_UNKNOWN)
-        return mp_fail(err, MCPLUG_EPROTO, "Unexpected response format from tool %.200s",
-                       rules->tool);
-    m.content = mp_content_new();
-    if (!m.content)
-        r = mp_fail_nomem(err);
+    err = err ? err : &own;
+    mp_make_init(&m, result, rules);
+    int r = mp_make_begin(&m, err);
     if (r == MCPLUG_OK)
-        r = collect(&m);
-    if (r == MCPLUG_OK)
-        r = is_too_long(&m, &too_long);
-    if (r == MCPLUG_OK && !too_long)
-        r = add_all(&m);
-    else if (r == MCPLUG_OK)
-        r = rules->store ? add_kept(&m) : add_cut(&m);
-    if (r == MCPLUG_OK) {
-        m.content->chars = m.chars;
-        if (!m.content->warning)
-            check_schema(&m);
-        r = mp_content_finish(m.content, err);
-    }
-    if (r == MCPLUG_OK)
-        *out = mp_move(&m.content);
-    make_clear(&m);
+        r = mp_make_end(&m, MP_COUNT_NONE, out, err);
+    mp_make_clear(&m);
     return r;
 }

@@ -22,6 +22,8 @@
 #define MP_OUTPUT_TOKENS 25000       /* without a limit of the program or the user */
 #define MP_CHARS_PER_TOKEN 4         /* as limits count */
 #define MP_TOOL_CHARS_MAX 500000     /* that a tool's definition can ask for */
+#define MP_CHARS_ASKED 16            /* a token of the limit: above, no model is asked */
+#define MP_QUESTION_MAX (4 << 20)    /* bytes that one is asked to count */
 #define MP_CONTENT_BLOCKS 4096       /* of one result; there may be more in its file */
 #define MP_CONTENT_MEMORY (16 << 20) /* of text, without a limit */
 #define MP_IMAGES_MAX (32u << 20)    /* bytes of all images of a result */
@@ -37,6 +39,7 @@ struct mp_content_rules {
     const char *server, *tool, *definition; /* the latter may be NULL */
     int64_t (*count)(void *arg, const char *text, size_t len); /* NULL: estimated */
     void *count_arg;
+    bool asks;              /* a model can be asked to count; `count` goes before */
     struct mp_store *store; /* NULL: no files */
     bool in_toolbox;        /* which has tools that read resources and stored results */
     struct mp_converters *converters; /* for images; NULL: none */
@@ -72,10 +75,6 @@ int mp_content_finish(mcplug_rendering *c, struct mcplug_error *err);
 
 /* ---- content.c ---- */
 
-/* give. MCPLUG_EPROTO: it has no shape of a result. */
-int mp_content_make(const mcplug_result *result, const struct mp_content_rules *rules,
-                    mcplug_rendering **out, struct mcplug_error *err);
-
 /* One block on its way. Its text is `head`, then a string or JSON of the result. */
 struct mp_item {
     struct mp_str head;
@@ -101,9 +100,31 @@ struct mp_make {
     size_t image_bytes;     /* of all of them */
     uint64_t convert_until; /* ms; 0: nothing was converted yet */
     uint64_t chars;         /* of all texts */
+    bool is_too_long;
+    struct mp_str question; /* what a model is to count; empty: nothing */
     mcplug_rendering *content;
     struct mcplug_error *err;
 };
+
+/* What a count says that has no number. */
+enum {
+    MP_COUNT_FAILED = -1, /* nothing is cut */
+    MP_COUNT_NONE = -2    /* there was none: the tokens are estimated */
+};
+
+/* In two steps, so that a model can be asked between them: m->question. `result` and
+ * `rules` are borrow until mp_make_clear(). MCPLUG_EPROTO: it has no shape of a result.
+ * After a failure there is no second step. */
+void mp_make_init(struct mp_make *m, const mcplug_result *result,
+                  const struct mp_content_rules *rules);
+int mp_make_begin(struct mp_make *m, struct mcplug_error *err);
+/* `tokens` is the answer to the question, if there is one. give */
+int mp_make_end(struct mp_make *m, int64_t tokens, mcplug_rendering **out,
+                struct mcplug_error *err);
+void mp_make_clear(struct mp_make *m);
+/* Both at once: what a model would be asked is estimated. give */
+int mp_content_make(const mcplug_result *result, const struct mp_content_rules *rules,
+                    mcplug_rendering **out, struct mcplug_error *err);
 
 /* Writes the text of an item whole. */
 int mp_item_write(const struct mp_make *m, const struct mp_item *item,

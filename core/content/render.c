@@ -16,6 +16,12 @@ struct mp_render {
     struct mp_render *next, **prev;
     mcplug_result *result;
     struct mp_content_rules rules; /* its strings are ours */
+    struct mp_make make;
+    struct mp_counter *counter; /* NULL: none */
+    void *count;                /* that is under way */
+    int64_t tokens;             /* what came of it */
+    bool is_begun;              /* the first step of two was made */
+    bool is_long;               /* a thread works on it */
     mcplug_render_fn *done;
     void *arg;
     struct mp_job job;
@@ -72,6 +78,9 @@ static void render_free(struct mp_render *x)
         x->renderer->under_way--;
     }
     mp_job_drop(x->renderer->loop, &x->job);
+    mp_make_clear(&x->make);
+    if (x->counter)
+        x->counter->unref(x->counter);
     mcplug_result_unref(x->result);
     mcplug_rendering_unref(x->content);
     mp_free((char *)x->rules.server);
@@ -107,11 +116,44 @@ static void finish(struct mp_render *x)
     render_free(x);
 }
 
+/* As far as it can be made: a question is to be answered first. */
 static void make(void *arg)
 {
     struct mp_render *x = arg;
-    x->r = mp_content_make(x->result, &x->rules, &x->content, &x->why);
+    bool is_first = !x->is_begun;
+
+    x->is_begun = true;
+    if (is_first)
+        x->r = mp_make_begin(&x->make, &x->why);
+    if (x->r == MCPLUG_OK && !(is_first && x->make.question.len))
+        x->r = mp_make_end(&x->make, x->tokens, &x->content, &x->why);
     drop_stored(x);
+}
+
+static void go_on(struct mp_render *x);
+
+static void on_counted(void *arg, int64_t tokens)
+{
+    struct mp_render *x = arg;
+
+    x->count = NULL;
+    x->tokens = tokens;
+    go_on(x);
+}
+
+static void after_make(struct mp_render *x)
+{
+    bool is_asked = x->r == MCPLUG_OK && !x->content && !x->cancelled;
+
+    if (is_asked) {
+        const struct mp_str *text = &x->make.question;
+        x->count =
+            x->counter->start(x->counter, mp_bytes(text->data, text->len), on_counted, x);
+    }
+    if (is_asked && !x->count)
+        on_counted(x, MP_COUNT_FAILED);
+    else if (!is_asked)
+        finish(x);
 }
 
 static void on_made(void *arg, int status)
@@ -120,7 +162,19 @@ static void on_made(void *arg, int status)
 
     if (status != MCPLUG_OK)
         x->r = mp_fail(&x->why, status, "cannot be worked on by another thread");
-    finish(x);
+    after_make(x);
+}
+
+/* What needs a thread and gets none is made here: a result is worth a pause. */
+static void go_on(struct mp_render *x)
+{
+    if (!x->cancelled && x->is_long &&
+        mp_loop_work(x->renderer->loop, make, on_made, x) == MCPLUG_OK)
+        return;
+    x->rules.converters = NULL; /* which take longer than a pause may */
+    if (!x->cancelled)
+        make(x);
+    after_make(x);
 }
 
 /* Could it need a file, or a converter? The former wait for disks, and for others who use
@@ -137,30 +191,29 @@ static bool may_wait(const struct mp_content_rules *rules, const char *json, siz
     return false;
 }
 
-/* What needs a thread and gets none is made here: a result is worth a pause. */
 static void on_job(struct mp_job *job)
 {
     struct mp_render *x = MP_OF(job, struct mp_render, job);
     size_t len;
     const char *json = mcplug_result_json(x->result, &len);
-    bool is_long = len > AT_ONCE || mcplug_result_spills(x->result) ||
-                   may_wait(&x->rules, json, len);
 
-    if (x->rules.converters && is_long)
+    x->is_long = len > AT_ONCE || mcplug_result_spills(x->result) ||
+                 may_wait(&x->rules, json, len);
+    if (x->rules.converters && x->is_long)
         mp_converters_ready(x->rules.converters);
-    if (!x->cancelled && is_long &&
-        mp_loop_work(x->renderer->loop, make, on_made, x) == MCPLUG_OK)
-        return;
-    x->rules.converters = NULL; /* which take longer than a pause may */
-    if (!x->cancelled)
-        make(x);
-    finish(x);
+    go_on(x);
 }
 
 /* A thread can't be stopped; what it makes is dropped. */
 static void cancel(mcplug_call *call)
 {
-    MP_OF(call, struct mp_render, base)->cancelled = true;
+    struct mp_render *x = MP_OF(call, struct mp_render, base);
+
+    x->cancelled = true;
+    if (x->count) {
+        x->counter->cancel(mp_move(&x->count));
+        mp_job_defer(x->renderer->loop, &x->job, on_job);
+    }
 }
 
 void mp_renderer_end(struct mp_renderer *r)
@@ -191,7 +244,8 @@ static bool take_rules(struct mp_render *x, const struct mcplug_render_options *
 }
 
 mcplug_call *mp_render(struct mp_renderer *r, mcplug_result *result,
-                       const struct mcplug_render_options *options, bool in_toolbox,
+                       const struct mcplug_render_options *options,
+                       struct mp_counter *counter, bool in_toolbox,
                        mcplug_render_fn *done, void *arg, struct mcplug_error *err)
 {
     struct mp_render *x = mp_alloc(sizeof *x);
@@ -206,6 +260,11 @@ mcplug_call *mp_render(struct mp_renderer *r, mcplug_result *result,
     x->renderer = r;
     x->result = mcplug_result_ref(result);
     x->rules.in_toolbox = in_toolbox;
+    x->rules.asks = counter != NULL;
+    x->counter = counter;
+    if (counter)
+        counter->ref(counter);
+    mp_make_init(&x->make, result, &x->rules);
     x->done = done;
     x->arg = arg;
     mp_error_init(&x->why);

@@ -8,6 +8,18 @@
 #include "base/event.h"
 #include "loop/loop.h"
 
+/* Who is asked how many tokens a text is: a model. [loop] */
+struct mp_counter {
+    void (*ref)(struct mp_counter *counter);
+    void (*unref)(struct mp_counter *counter);
+    /* `done` follows, once, and never from inside: the tokens, or MP_COUNT_FAILED or
+     * MP_COUNT_NONE. `text` is kept by the caller until then. give: cancel. NULL: that
+     * failed. Within a bounded time, and what failed is logged. */
+    void *(*start)(struct mp_counter *counter, struct mcplug_bytes text,
+                   void (*done)(void *arg, int64_t tokens), void *arg);
+    void (*cancel)(void *count); /* before `done` */
+};
+
 struct mp_renderer { /* of a host */
     struct mp_loop *loop;
     struct mp_events *log;
@@ -26,9 +38,11 @@ int mp_renderer_init(struct mp_renderer *r, struct mp_loop *loop, struct mp_even
 void mp_renderer_end(struct mp_renderer *r);
 void mp_renderer_clear(struct mp_renderer *r);
 
-/* As mcplug_render(), with options that were taken. */
+/* As mcplug_render(), with options that were taken, of which `model` is `counter`: NULL,
+ * there is none that can count. */
 mcplug_call *mp_render(struct mp_renderer *r, mcplug_result *result,
-                       const struct mcplug_render_options *options, bool in_toolbox,
+                       const struct mcplug_render_options *options,
+                       struct mp_counter *counter, bool in_toolbox,
                        mcplug_render_fn *done, void *arg, struct mcplug_error *err);
 
 #endif

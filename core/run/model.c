@@ -116,6 +116,7 @@ struct mcplug_model *mp_model_new(struct mp_models *models, struct mp_target *ta
         return NULL;
     }
     m->refs = 1;
+    m->counter = mp_model_counts;
     m->models = models;
     m->target = target;
     if (begin(m, err) != MCPLUG_OK) {

@@ -9,11 +9,13 @@
 #include "base/buf.h"
 #include "loop/loop.h"
 #include "connect/target.h"
+#include "content/render.h"
 
 #define MP_MODEL_RETRIES 2
 #define MP_MODEL_CONTEXT 200000            /* tokens, where nobody says otherwise */
 #define MP_ANSWER_BYTES ((size_t)64 << 20) /* of one answer */
 #define MP_ANSWER_CALLS 1024
+#define MP_COUNT_MS 10000 /* for one count of tokens */
 
 /* What models need of a host; at its beginning they are all gone. */
 struct mp_models {
@@ -33,7 +35,9 @@ struct mcplug_model {
     mcplug_props *settings;   /* of the module */
     void *m;                  /* the module's; NULL: secrets are to be looked up first */
     char *name;               /* of the model */
-    double context;           /* tokens */
+    struct mp_counter counter;
+    bool cannot_count; /* it said so */
+    double context;    /* tokens */
     /* of a million tokens; < 0: not known */
     double price_input, price_output, price_cached, price_to_cache;
 };
@@ -82,9 +86,21 @@ struct mcplug_reply *mp_model_ask(struct mcplug_model *model,
                                   const struct mcplug_prompt *prompt,
                                   const struct mp_ask_events *events, void *arg,
                                   struct mcplug_error *err);
+/* The same, but only usage() counts of the answer, and it is asked once. For modules that
+ * have count(). */
+struct mcplug_reply *mp_model_count(struct mcplug_model *model,
+                                    const struct mcplug_prompt *prompt,
+                                    const struct mp_ask_events *events, void *arg,
+                                    struct mcplug_error *err);
 /* No event follows. Also fine in events but end(). */
 void mp_reply_cancel(struct mcplug_reply *reply);
 
 extern const struct mcplug_reply_ops mp_reply_ops; /* for modules */
+
+/* ---- count.c ---- */
+
+extern const struct mp_counter mp_model_counts; /* model->counter */
+/* borrow; NULL: it cannot count. `model` may be NULL. */
+struct mp_counter *mp_model_counter(struct mcplug_model *model);
 
 #endif

@@ -21,6 +21,7 @@ struct mcplug_reply {
     struct mp_timer timer; /* until the next */
     struct mp_job job;
     uint64_t wait_ms;  /* that the API asks for; UINT64_MAX: it does not */
+    bool is_count;     /* of tokens: no answer is wanted */
     bool has_ended;    /* this request */
     bool is_telling;   /* and must not be freed */
     bool is_cancelled; /* meanwhile */
@@ -105,7 +106,8 @@ static void not_asked(struct mcplug_reply *r, const struct mcplug_error *why)
 static int ask(struct mcplug_reply *r, struct mcplug_error *err)
 {
     struct mcplug_model *m = r->model;
-    int result = m->ops->ask(m->m, r, r->prompt, &r->request, err);
+    int result =
+        (r->is_count ? m->ops->count : m->ops->ask)(m->m, r, r->prompt, &r->request, err);
 
     if (result != MCPLUG_OK)
         r->request = NULL;
@@ -155,8 +157,9 @@ static uint64_t own_wait(const struct mcplug_reply *r)
 
 static bool may_retry(const struct mcplug_reply *r)
 {
-    return r->why.code != MCPLUG_OK && r->why.flags & MCPLUG_ERROR_RETRY &&
-           !r->has_said && r->tries <= MP_MODEL_RETRIES &&
+    return r->why.code != MCPLUG_OK && !r->is_count &&
+           r->why.flags & MCPLUG_ERROR_RETRY && !r->has_said &&
+           r->tries <= MP_MODEL_RETRIES &&
            (r->wait_ms == UINT64_MAX || r->wait_ms <= LONGEST_WAIT_MS);
 }
 
@@ -269,10 +272,10 @@ static void on_job(struct mp_job *job)
     reply_free(r);
 }
 
-struct mcplug_reply *mp_model_ask(struct mcplug_model *model,
-                                  const struct mcplug_prompt *prompt,
-                                  const struct mp_ask_events *events, void *arg,
-                                  struct mcplug_error *err)
+static struct mcplug_reply *reply_new(struct mcplug_model *model, bool is_count,
+                                      const struct mcplug_prompt *prompt,
+                                      const struct mp_ask_events *events, void *arg,
+                                      struct mcplug_error *err)
 {
     struct mcplug_reply *r = mp_alloc(sizeof *r);
 
@@ -284,6 +287,7 @@ struct mcplug_reply *mp_model_ask(struct mcplug_model *model,
     r->prompt = prompt;
     r->events = events;
     r->arg = arg;
+    r->is_count = is_count;
     r->tries = 1;
     answer_init(&r->answer);
     mp_str_init(&r->thought, MP_ANSWER_BYTES);
@@ -292,6 +296,22 @@ struct mcplug_reply *mp_model_ask(struct mcplug_model *model,
         return NULL;
     }
     return r;
+}
+
+struct mcplug_reply *mp_model_ask(struct mcplug_model *model,
+                                  const struct mcplug_prompt *prompt,
+                                  const struct mp_ask_events *events, void *arg,
+                                  struct mcplug_error *err)
+{
+    return reply_new(model, false, prompt, events, arg, err);
+}
+
+struct mcplug_reply *mp_model_count(struct mcplug_model *model,
+                                    const struct mcplug_prompt *prompt,
+                                    const struct mp_ask_events *events, void *arg,
+                                    struct mcplug_error *err)
+{
+    return reply_new(model, true, prompt, events, arg, err);
 }
 
 /* ---- what modules call ---- */

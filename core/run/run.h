@@ -2,6 +2,7 @@
  *
  *   thread.c, thread_json.c  the messages
  *   model.c, reply.c         a model, and one request to it
+ *   count.c                  the tokens of a text, counted by a model
  *   offer.c                  which tools the model is offered, and what they look like
  *   find.c                   search_tools: when there are too many to offer all
  *   use.c                    the calls of one turn: who does them, in which order

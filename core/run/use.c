@@ -231,8 +231,8 @@ static void call_mcp(struct mcplug_use *use)
         return;
     }
     use->call =
-        mcplug_toolbox_call(use->run->o.box, name, (const char *)use->item->text.data, &o,
-                            on_record, use, &why);
+        mp_toolbox_call(use->run->o.box, name, (const char *)use->item->text.data, &o,
+                        mp_model_counter(use->run->model), on_record, use, &why);
     if (use->call)
         mcplug_call_ref(use->call);
     else /* it is gone; or it is one of our own, which say what is wrong */

@@ -21,6 +21,7 @@ struct mp_use {
     struct mp_job job;
     struct mcplug_error failure; /* of our own answer */
     mp_message *answer;          /* our own */
+    struct mp_counter *counter;  /* of the result; NULL: none */
     uint64_t began_at;
     char *arguments; /* of our own tools that need a thread */
     bool searches;
@@ -46,6 +47,8 @@ static void use_free(struct mp_use *use)
     mp_message_unref(use->answer);
     mcplug_record_unref(use->record);
     mp_free(use->arguments);
+    if (use->counter)
+        use->counter->unref(use->counter);
     mcplug_call_unref(&use->base);
 }
 
@@ -137,7 +140,8 @@ static void render(struct mp_use *use, mcplug_result *result)
     };
     struct mcplug_error why = MCPLUG_ERROR_INIT;
 
-    use->call = mp_render(use->box->renderer, result, &o, true, on_rendered, use, &why);
+    use->call = mp_render(use->box->renderer, result, &o, use->counter, true, on_rendered,
+                          use, &why);
     mp_free(says);
     use->member = NULL;
     if (!use->call)
@@ -382,11 +386,11 @@ static int start(struct mp_use *use, const struct mp_tool *tool, const char *arg
     return use->call ? MCPLUG_OK : err->code;
 }
 
-mcplug_call *mcplug_toolbox_call(struct mcplug_toolbox *box, const char *name,
-                                 const char *arguments,
-                                 const struct mcplug_call_options *options,
-                                 mcplug_record_fn *done, void *arg,
-                                 struct mcplug_error *err)
+mcplug_call *mp_toolbox_call(struct mcplug_toolbox *box, const char *name,
+                             const char *arguments,
+                             const struct mcplug_call_options *options,
+                             struct mp_counter *counter, mcplug_record_fn *done,
+                             void *arg, struct mcplug_error *err)
 {
     struct mcplug_error own = MCPLUG_ERROR_INIT;
 
@@ -418,6 +422,9 @@ mcplug_call *mcplug_toolbox_call(struct mcplug_toolbox *box, const char *name,
     use->box = box;
     use->member = tool->member;
     use->is_own = !tool->member;
+    use->counter = counter;
+    if (counter)
+        counter->ref(counter);
     use->failure = (struct mcplug_error)MCPLUG_ERROR_INIT;
     mp_loop_tick(box->registry->o.loop); /* whoever calls may have been busy for long */
     use->began_at = mp_loop_now(box->registry->o.loop);
@@ -433,4 +440,13 @@ mcplug_call *mcplug_toolbox_call(struct mcplug_toolbox *box, const char *name,
     mp_links_push(box->uses, use, next, prev);
     box->under_way++;
     return &use->base;
+}
+
+mcplug_call *mcplug_toolbox_call(struct mcplug_toolbox *box, const char *name,
+                                 const char *arguments,
+                                 const struct mcplug_call_options *options,
+                                 mcplug_record_fn *done, void *arg,
+                                 struct mcplug_error *err)
+{
+    return mp_toolbox_call(box, name, arguments, options, NULL, done, arg, err);
 }

@@ -137,6 +137,13 @@ void mp_warm_clear(struct mcplug_toolbox *box);                 /* tells those w
 
 /* ---- box_call.c ---- */
 
+/* As mcplug_toolbox_call(). `counter` counts the tokens of the result, unless the program
+ * does; NULL: they are estimated. */
+mcplug_call *mp_toolbox_call(struct mcplug_toolbox *box, const char *name,
+                             const char *arguments,
+                             const struct mcplug_call_options *options,
+                             struct mp_counter *counter, mcplug_record_fn *done,
+                             void *arg, struct mcplug_error *err);
 void mp_uses_cancel(struct mcplug_toolbox *box);
 
 /* ---- record.c ---- */

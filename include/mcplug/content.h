@@ -34,9 +34,13 @@ struct mcplug_render_options {
      * they look like: a JSON object, else MCPLUG_EINVAL. NULL: not known. */
     const char *definition;
     /* The tokens of a text, counted as the model does; < 0: that failed, and nothing is
-     * cut. It may run on any thread. NULL: they are estimated. */
+     * cut. It may run on any thread. NULL: `model` says them. */
     int64_t (*count)(void *arg, const char *text, size_t len);
     void *count_arg;
+    /* Who is asked for the tokens of a result that may be too long: once, for 10 seconds
+     * at most; if that fails nothing is cut. NULL, or one whose module cannot count: they
+     * are estimated. */
+    mcplug_model *model;
 };
 
 typedef void mcplug_render_fn(void *arg, mcplug_call *call,

@@ -22,11 +22,11 @@ static const struct script_turn turns[] = {
     {.text = "Done.", .raw = "[3]"},
 };
 
-static void begin_small(void)
+static void begin_small(const char *type)
 {
     begin_run();
     mcplug_model_free(model);
-    model = MODEL("script", "model", "m1", "contextTokens", "1000");
+    model = MODEL(type, "model", "m1", "contextTokens", "1000");
     ck_assert_msg(model != NULL, "%s", err.text);
     o.model = model;
     o.system = "Be brief.";
@@ -80,7 +80,7 @@ static void run_again(void)
 
 START_TEST(a_run_without_memory_ends_and_leaves_its_thread_in_order)
 {
-    begin_small();
+    begin_small("script");
     put_in("ex", example(NULL), NULL);
     warm_up();
     o.tools = TOOLS(OWN("now", reply_now, .description = "Answers"),
@@ -94,22 +94,26 @@ START_TEST(a_run_without_memory_ends_and_leaves_its_thread_in_order)
 END_TEST
 
 static const struct script_turn with_server[] = {
-    {.calls = {{"mcp__ex__echo", "{\"text\":\"x\"}", "u1"},
+    {.calls = {{"mcp__ex__echo", "{\"text\":\"long enough to be counted\"}", "u1"},
                {"mcp__ex__fail", "{\"message\":\"y\"}", "u2"}}},
     {.text = "Done."},
 };
 
 /* Once: a server without any memory would not answer for a long time. */
-START_TEST(so_does_one_with_a_server)
+START_TEST(so_does_one_with_a_server_whose_result_is_counted)
 {
+    const struct mcplug_server_options so = {.struct_size = sizeof so,
+                                             .max_output_tokens = 10};
     unsigned long needed;
+    size_t n_counted = 0;
 
-    begin_small();
-    put_in("ex", example(NULL), NULL);
+    begin_small("counts");
+    put_in("ex", example(NULL), &so);
     warm_up();
     unsigned long n = 0;
     do {
         script_begin(with_server, MP_COUNT(with_server));
+        player.count.input = 10;
         new_thread();
         forever = false;
         calls = 0;
@@ -117,6 +121,7 @@ START_TEST(so_does_one_with_a_server)
         try_run();
         needed = calls;
         fail_at = 0;
+        n_counted += player.counted;
         SCRIPT({.text = "Well."});
         mcplug_thread_say(thread, "again");
         run_it();
@@ -124,6 +129,7 @@ START_TEST(so_does_one_with_a_server)
         ck_assert_uint_lt(n, 100000);
     } while (needed >= n);
     ck_assert_uint_gt(n, 100);
+    ck_assert_uint_gt(n_counted, 10);
     end_run();
 }
 END_TEST
@@ -200,7 +206,7 @@ static void add(TCase *tc)
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_checked_fixture(tc, world, unload);
     tcase_add_test(tc, a_run_without_memory_ends_and_leaves_its_thread_in_order);
-    tcase_add_test(tc, so_does_one_with_a_server);
+    tcase_add_test(tc, so_does_one_with_a_server_whose_result_is_counted);
     tcase_add_test(tc, a_thread_is_read_or_is_not);
     tcase_add_test(tc, a_model_is_made_or_is_not);
 }

@@ -166,16 +166,11 @@ static void on_timer(void *arg)
     r->timer = host->loop->timer_start(self, 0, on_timer, r);
 }
 
-static int model_ask(void *m, mcplug_reply *reply, const struct mcplug_prompt *p,
-                     void **out, struct mcplug_error *err)
+static int request(mcplug_reply *reply, const struct script_turn *t, void **out,
+                   struct mcplug_error *err)
 {
-    size_t i = player.asked < player.n ? player.asked : player.n - 1;
-    const struct script_turn *t = &player.turns[i];
     struct request *r = calloc(1, sizeof *r);
-    (void)m;
 
-    write_prompt(p);
-    player.asked++;
     r->reply = reply;
     r->turn = t;
     if (t->at_once)
@@ -189,6 +184,28 @@ static int model_ask(void *m, mcplug_reply *reply, const struct mcplug_prompt *p
     }
     *out = r;
     return MCPLUG_OK;
+}
+
+static int model_ask(void *m, mcplug_reply *reply, const struct mcplug_prompt *p,
+                     void **out, struct mcplug_error *err)
+{
+    size_t i = player.asked < player.n ? player.asked : player.n - 1;
+    (void)m;
+
+    write_prompt(p);
+    player.asked++;
+    return request(reply, &player.turns[i], out, err);
+}
+
+static int model_count(void *m, mcplug_reply *reply, const struct mcplug_prompt *p,
+                       void **out, struct mcplug_error *err)
+{
+    (void)m;
+    player.counted++;
+    player.counted_bytes = p->n_messages == 1 && p->messages[0]->n_items == 1
+                               ? p->messages[0]->items[0]->text.len
+                               : 0;
+    return request(reply, &player.count, out, err);
 }
 
 static void model_drop(void *request)
@@ -238,6 +255,12 @@ static const struct mcplug_model_ops ops = {.struct_size = sizeof ops,
                                             .close = model_close,
                                             .ask = model_ask,
                                             .drop = model_drop};
+static const struct mcplug_model_ops counting_ops = {.struct_size = sizeof counting_ops,
+                                                     .open = model_open,
+                                                     .close = model_close,
+                                                     .ask = model_ask,
+                                                     .drop = model_drop,
+                                                     .count = model_count};
 static const struct mcplug_option options[] = {MCPLUG_MODEL_OPTIONS,
                                                {NULL, NULL, NULL, NULL}};
 static const struct mcplug_feature features[] = {
@@ -251,6 +274,11 @@ static const struct mcplug_feature features[] = {
      .summary = "Another",
      .options = options,
      .ops = &ops},
+    {.kind = MCPLUG_MODEL,
+     .name = "counts",
+     .summary = "One that counts",
+     .options = options,
+     .ops = &counting_ops},
 };
 MCPLUG_PLUGIN(script) = {MCPLUG_HEAD(4),
                          .name = "script",

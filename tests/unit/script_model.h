@@ -1,5 +1,5 @@
-/* A model that says what the test wants: a module in the process, of the types "script"
- * and "other". What it is asked is written down. */
+/* A model that says what the test wants: a module in the process, of the types "script",
+ * "other" and "counts", which alone counts tokens. What it is asked is written down. */
 #ifndef TESTS_SCRIPT_MODEL_H
 #define TESTS_SCRIPT_MODEL_H
 
@@ -39,7 +39,10 @@ struct script {
     size_t n;
     size_t asked, dropped;
     unsigned opened, closed;
-    bool forgets; /* nothing is written down */
+    bool forgets;             /* nothing is written down */
+    struct script_turn count; /* of requests to count: `input` are the tokens */
+    size_t counted;
+    size_t counted_bytes; /* of the last text */
     /* "SYSTEM|TOOL TOOL|\n", and each message: "U 'text'\n", "A 'text' use(ID,NAME,JSON)
      * raw(JSON)\n", "U ok(ID,NAME,'text') failed(ID,NAME,'text')\n". */
     char *prompts[128];
