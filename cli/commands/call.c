@@ -13,6 +13,7 @@
 #include "cli/base/by_name.h"
 #include "base/nearest.h"
 #include "cli/base/message.h"
+#include "cli/base/model.h"
 #include "cli/base/key_value.h"
 
 #include <ctype.h>
@@ -31,8 +32,9 @@ struct job {
     char *arguments;           /* from --args; NULL: made from the words */
     struct cli_words words;
     struct cli_save save;
-    char *definition; /* of the tool, for --for-model; NULL: not known */
-    int code;         /* what the command ends with, once a rendering is there */
+    mcplug_model *model; /* that counts; NULL: none */
+    char *definition;    /* of the tool, for --for-model; NULL: not known */
+    int code;            /* what the command ends with, once a rendering is there */
 };
 
 /* ---- the result ---- */
@@ -202,6 +204,7 @@ static void render(struct cli_oneshot *link, struct job *job, const struct cli_d
         .server = job->entry ? job->server : mcplug_server_name(link->server),
         .tool = job->tool,
         .definition = job->definition,
+        .model = job->model,
     };
 
     read_limits(job, &o);
@@ -374,7 +377,13 @@ static int prepare_tool(struct cli *cli, struct job *job)
 static void on_ready(struct cli_oneshot *link, void *arg)
 {
     struct job *job = arg;
-    if (job->words.n || job->normalised || job->cli->args.for_model)
+    const char *model = job->cli->args.model;
+    int code =
+        model ? cli_model_open(job->cli, link->host, model, NULL, &job->model) : CLI_OK;
+
+    if (code != CLI_OK)
+        cli_oneshot_finish(link, code);
+    else if (job->words.n || job->normalised || job->cli->args.for_model)
         cli_oneshot_list(link, MCPLUG_TOOLS, on_tools);
     else
         cli_oneshot_call_tool(link, job->tool, job->arguments ? job->arguments : "{}",
@@ -392,6 +401,8 @@ static int read_arguments(const struct cli_args *args, struct job *job,
                        args->table        ? "--table"
                        : args->structured ? "--structured"
                                           : "-o");
+    if (args->model && !args->for_model)
+        return mp_fail(err, MCPLUG_EINVAL, "--model is for --for-model alone");
     if (args->arguments && args->words.n > 1)
         return mp_fail(err, MCPLUG_EINVAL,
                        "use either --args or KEY=VALUE arguments, not both");
@@ -407,6 +418,8 @@ static int run(struct cli *cli)
     struct mcplug_error err = MCPLUG_ERROR_INIT;
     struct job job = {0};
     int code = prepare_tool(cli, &job);
+    if (code == CLI_OK && cli->args.model)
+        code = cli_model_check(cli->args.model, "--model", NULL);
     if (code == CLI_OK && read_arguments(&cli->args, &job, &err) == MCPLUG_OK) {
         code = cli_save_begin(&job.save, &cli->args);
         if (code == CLI_OK)
@@ -417,6 +430,7 @@ static int run(struct cli *cli)
     }
     cli_save_end(&job.save);
     cli_words_clear(&job.words);
+    mcplug_model_free(job.model);
     mp_free(job.arguments);
     mp_free(job.definition);
     return code;
@@ -441,6 +455,10 @@ static const struct cli_option options[] = {
      .at = offsetof(struct cli_args, for_model)},
     {"max-tokens", 0, CLI_NUMBER, "N", "the limit of --for-model; default: 25000",
      offsetof(struct cli_args, max_tokens), .complete.is = CLI_WORD_FREE},
+    {"model", 'm', CLI_TEXT, "TYPE/NAME",
+     "with --for-model: the model that counts tokens, if the result may be too long; "
+     "such as " CLI_MODEL_EXAMPLE ", or a name of the configuration",
+     offsetof(struct cli_args, model), .complete.is = CLI_WORD_FREE},
     {.name = NULL},
 };
 

@@ -2,12 +2,10 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/nearest.h"
 #include "cli/base/by_name.h"
-#include "cli/base/catalogue.h"
 #include "cli/base/failure.h"
 #include "cli/base/message.h"
-#include "cli/base/packages.h"
+#include "cli/base/model.h"
 #include "cli/base/signals.h"
 #include "cli/run/run.h"
 
@@ -20,7 +18,6 @@
 #include <unistd.h>
 
 #define MODEL_VARIABLE "MCPLUG_MODEL"
-#define EXAMPLE "anthropic/claude-sonnet-4-5"
 
 /* ---- what is asked for ---- */
 
@@ -60,116 +57,36 @@ static int check_args(struct cli_run *run)
 
 /* ---- the model ---- */
 
-/* give: the settings of the model that the command line or the environment names,
- * TYPE/NAME; of one that the configuration names, what --set puts on top. NULL with
- * `err`. */
-static mcplug_settings *model_settings(const struct cli_args *args,
-                                       struct mcplug_error *err)
-{
-    const char *name = args->model ? args->model : getenv(MODEL_VARIABLE);
-    const char *slash = name ? strchr(name, '/') : NULL;
-
-    if (!name || !*name) {
-        mp_fail(err, MCPLUG_EINVAL,
-                "no model given: use -m TYPE/NAME or a name of the configuration, or "
-                "set " MODEL_VARIABLE ", for example -m " EXAMPLE);
-        return NULL;
-    }
-    if (slash && (slash == name || !slash[1])) {
-        mp_fail(err, MCPLUG_EINVAL,
-                "%s: expected TYPE/NAME, such as " EXAMPLE ", got \"%.100s\"",
-                args->model ? "--model" : MODEL_VARIABLE, name);
-        return NULL;
-    }
-    char *type = slash ? mp_strndup(name, (size_t)(slash - name)) : NULL;
-    mcplug_settings *s = type || !slash ? mcplug_settings_new(type) : NULL;
-    int r = !s      ? MCPLUG_ENOMEM
-            : slash ? mcplug_settings_set(s, "model", slash + 1)
-                    : MCPLUG_OK;
-    mp_free(type);
-    if (r != MCPLUG_OK)
-        mp_fail_nomem(err);
-    for (size_t i = 0; r == MCPLUG_OK && i < args->set.n; i++)
-        r = cli_setting_apply(s, args->set.items[i], err);
-    if (r == MCPLUG_OK)
-        return s;
-    mcplug_settings_free(s);
-    return NULL;
-}
-
 static const char *model_name(const struct cli_run *run)
 {
     const char *name = run->cli->args.model;
     return name ? name : getenv(MODEL_VARIABLE);
 }
 
-/* What it may be meant to be: one that could be installed. */
-static void hint_type(const char *name)
+static int check_model(const struct cli_run *run)
 {
-    json_t *packages = cli_packages(), *one;
-    char *type = mp_strndup(name, strcspn(name, "/"));
-    const char *best = NULL;
-    size_t i;
+    const char *name = model_name(run);
 
-    json_array_foreach(packages, i, one)
-    {
-        const char *known = json_string_value(json_object_get(one, "name"));
-        if (type && strcmp(json_string_value(json_object_get(one, "kind")), "model") == 0)
-            mp_nearest(type, known, &best);
-    }
-    if (best && strcmp(best, type) != 0)
-        cli_hint("Did you mean %s? It comes with the package %s.", best,
-                 cli_package_of(packages, "model", best));
-    else
-        cli_hint("`mcplug plugins` lists the modules that are installed.");
-    mp_free(type);
-    json_decref(packages);
+    if (name && *name)
+        return cli_model_check(name, run->cli->args.model ? "--model" : MODEL_VARIABLE,
+                               &run->cli->args.set);
+    cli_error("no model given: use -m TYPE/NAME or a name of the configuration, or "
+              "set " MODEL_VARIABLE ", for example -m " CLI_MODEL_EXAMPLE);
+    return CLI_USAGE;
 }
 
 static int open_model(struct cli_run *run)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
-    if (run->calls) {
-        run->model = cli_calls_model(run->calls, &err);
-    } else {
-        mcplug_settings *s = model_settings(&run->cli->args, &err);
-        if (!s) {
-            cli_error("%s", err.text);
-            return err.code == MCPLUG_ENOMEM ? CLI_INTERNAL : CLI_USAGE;
-        }
-        const char *name = model_name(run);
-        if (strchr(name, '/'))
-            run->model = mcplug_model_new(run->host, s, &err);
-        else if (cli_config(run->cli))
-            run->model =
-                mcplug_model_new_named(run->host, run->cli->config, name, s, &err);
-        mcplug_settings_free(s);
-    }
+    if (!run->calls)
+        return cli_model_open(run->cli, run->host, model_name(run), &run->cli->args.set,
+                              &run->model);
+    run->model = cli_calls_model(run->calls, &err);
     if (run->model)
         return CLI_OK;
-    if (err.code == MCPLUG_OK) /* the configuration, which has been told */
-        return CLI_BAD_CONFIG;
-    const char *name = run->calls ? "" : model_name(run);
     cli_error("%s", err.text);
-    switch (err.code) {
-    case MCPLUG_ENOTSUP:
-        if (!strchr(name, '/') && strncmp(err.text, "no model ", 9) == 0) {
-            cli_hint("-m TYPE/NAME names one that is not, such as " EXAMPLE ".");
-            return CLI_NOT_FOUND;
-        }
-        hint_type(name);
-        return CLI_UNSUPPORTED;
-    case MCPLUG_ECONFIG:
-    case MCPLUG_EINVAL:
-        cli_hint("`mcplug plugins %.*s` lists its settings, for --set.",
-                 (int)strcspn(name, "/"), name);
-        return CLI_BAD_CONFIG;
-    case MCPLUG_ENOMEM:
-        return CLI_INTERNAL;
-    default:
-        return CLI_MODEL_FAILED;
-    }
+    return CLI_INTERNAL;
 }
 
 /* ---- how it ends ---- */
@@ -425,14 +342,8 @@ static int prepare(struct cli_run *run)
     const struct cli_args *args = &run->cli->args;
     int code = check_args(run);
 
-    if (code == CLI_OK && !args->tools_only) { /* before anything is read */
-        mcplug_settings *s = model_settings(args, &err);
-        if (!s) {
-            cli_error("%s", err.text);
-            code = err.code == MCPLUG_ENOMEM ? CLI_INTERNAL : CLI_USAGE;
-        }
-        mcplug_settings_free(s);
-    }
+    if (code == CLI_OK && !args->tools_only) /* before anything is read */
+        code = check_model(run);
     if (code == CLI_OK)
         code = cli_run_find_servers(run);
     if (code == CLI_OK && args->tools_only && !(run->calls = cli_calls_new(run)))
@@ -495,7 +406,7 @@ static int run_command(struct cli *cli)
 
 static const struct cli_option options[] = {
     {"model", 'm', CLI_TEXT, "TYPE/NAME",
-     "the model: a module's type and the API's name for it, such as " EXAMPLE
+     "the model: a module's type and the API's name for it, such as " CLI_MODEL_EXAMPLE
      "; default: $" MODEL_VARIABLE,
      offsetof(struct cli_args, model), .complete.is = CLI_WORD_FREE},
     {"set", 0, CLI_LIST, "NAME=VALUE",

@@ -87,7 +87,8 @@ struct mcplug_reply *mp_model_ask(struct mcplug_model *model,
                                   const struct mp_ask_events *events, void *arg,
                                   struct mcplug_error *err);
 /* The same, but only usage() counts of the answer, and it is asked once. For modules that
- * have count(). */
+ * have count(), whose refusals are told by end(), too. NULL: no memory. `err` must not be
+ * NULL. */
 struct mcplug_reply *mp_model_count(struct mcplug_model *model,
                                     const struct mcplug_prompt *prompt,
                                     const struct mp_ask_events *events, void *arg,

@@ -291,11 +291,14 @@ static struct mcplug_reply *reply_new(struct mcplug_model *model, bool is_count,
     r->tries = 1;
     answer_init(&r->answer);
     mp_str_init(&r->thought, MP_ANSWER_BYTES);
-    if (start(r, err) != MCPLUG_OK) {
-        reply_free(r);
-        return NULL;
+    if (start(r, err) == MCPLUG_OK)
+        return r;
+    if (is_count) { /* how it fails matters more than when */
+        not_asked(r, err);
+        return r;
     }
-    return r;
+    reply_free(r);
+    return NULL;
 }
 
 struct mcplug_reply *mp_model_ask(struct mcplug_model *model,

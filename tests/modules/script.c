@@ -9,6 +9,8 @@
  *   fail CODE STATUS WORDS  a number of MCPLUG_E*, and what the API says
  *   dump FILE          writes what it was asked to FILE
  *   hang               is never done
+ *
+ * Whatever it is asked to count has as many tokens as the setting `count` says.
  */
 #include <mcplug/plugin.h>
 
@@ -21,6 +23,7 @@ struct model {
     const struct mcplug_host *host;
     char *script;
     char *at; /* the next turn */
+    const char *count;
     unsigned requests;
 };
 
@@ -46,6 +49,7 @@ static int open_model(void *ctx, const mcplug_props *settings, void **out,
     if (!m)
         return host->diag->fail(err, MCPLUG_ENOMEM, "out of memory");
     m->host = host;
+    m->count = host->diag->prop(settings, "count");
     m->script = m->at = read_script(host, path);
     if (!m->script) {
         host->mem->free(m);
@@ -215,6 +219,20 @@ static int ask(void *arg, mcplug_reply *reply, const struct mcplug_prompt *promp
     return MCPLUG_OK;
 }
 
+static int count(void *arg, mcplug_reply *reply, const struct mcplug_prompt *prompt,
+                 void **out, struct mcplug_error *err)
+{
+    struct model *m = arg;
+    (void)prompt;
+
+    if (!m->count)
+        return m->host->diag->fail(err, MCPLUG_ENOTSUP, "it cannot count");
+    answer_usage(m->host->reply, reply, m->count);
+    m->host->reply->end(reply, MCPLUG_STOP_END, NULL);
+    *out = m;
+    return MCPLUG_OK;
+}
+
 static void drop(void *request)
 {
     (void)request;
@@ -230,6 +248,7 @@ static int init(const struct mcplug_host *host, mcplug_self *self, void **ctx,
 
 static const struct mcplug_option options[] = {
     {"script", "string", "answers", "the file with its answers"},
+    {"count", "string", "", "how many tokens it counts; default: it cannot"},
     {"apiKey", "secret", "", "ignored"},
     MCPLUG_MODEL_OPTIONS,
     {NULL, NULL, NULL, NULL},
@@ -241,6 +260,7 @@ static const struct mcplug_model_ops ops = {
     .close = close_model,
     .ask = ask,
     .drop = drop,
+    .count = count,
 };
 
 static const struct mcplug_feature features[] = {

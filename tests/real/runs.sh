@@ -93,6 +93,25 @@ has memory.jsonl '"relationType":"programs"'
 has out 'Ada programs the Engine.'
 verdict 'a graph is kept by the memory server'
 
+# An estimate would say that it fits.
+rm -rf "$files" && mkdir "$files"
+awk 'BEGIN { for (i = 0; i < 6000; i++) printf "some words "; print "" }' >"$files/long.txt"
+long='"turns":[{"calls":[{"name":"mcp__files__read_text_file","arguments":{"path":"'$files'/long.txt"}}]},
+{"text":"{{result}}"}]'
+for api in anthropic openai gemini; do
+    play "{\"counts\":[{\"tokens\":25001}],$long}"
+    run $api --server files --yes 'Read it.'
+    ended 0
+    has out 'exceeds the limit of 25000 tokens. It was saved whole.'
+    [ "$(grep -cE 'count_tokens|input_tokens"?,|countTokens' "$tmp/journal")" -ge 1 ] || wrong "no count in the journal"
+    play "{\"counts\":[{\"fault\":{\"status\":500}}],$long}"
+    run $api --server files --yes 'Read it.'
+    ended 0
+    has out 'some words some words'
+    has err 'did not count the tokens of a result, which is not cut'
+    verdict "$api: the API counts a long result, and none is cut if it fails"
+done
+
 # ---- what goes wrong on the way ----
 
 ten='{"name":"mcp__every__get_sum","arguments":{"a":0,"b":1}}'
