@@ -145,6 +145,7 @@ unit_tests = \
 	tests/unit/rpc_settled \
 	tests/unit/rpc_spill \
 	tests/unit/run_count \
+	tests/unit/run_find \
 	tests/unit/run_model \
 	tests/unit/run_nomem \
 	tests/unit/run_offer \

@@ -128,6 +128,7 @@ bool mp_offer_add(struct mp_offered *o, struct mp_known *known)
     if (!mp_grow(&o->defs, &o->defs_cap, o->n_defs + 1))
         return false;
     o->defs[o->n_defs++] = &known->def;
+    o->tokens += known->tokens;
     known->is_offered = true;
     return true;
 }
@@ -140,6 +141,7 @@ void mp_offer_withdraw(struct mp_offered *o, struct mp_known *known)
         if (o->defs[i] != &known->def)
             o->defs[kept++] = o->defs[i];
     o->n_defs = kept;
+    o->tokens -= known->is_offered ? known->tokens : 0;
     known->is_offered = false;
 }
 
@@ -158,7 +160,7 @@ static bool is_name(const char *name)
 {
     size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                             "0123456789_-");
-    return n >= 1 && n <= 64 && !name[n];
+    return n >= 1 && n <= MP_TOOL_NAME_MAX && !name[n];
 }
 
 static int learn_own(struct mp_thread_run *run, const struct mcplug_tool *tool,
@@ -232,12 +234,9 @@ static bool is_left_out(const struct mp_offered *o, uint64_t hash)
     return false;
 }
 
-static bool is_allowed(const struct mp_thread_run *run, const char *name,
-                       const char *remote)
+static bool is_in(const char *const *patterns, const char *name, const char *remote)
 {
-    const char *const *allowed = run->o.tools_allowed;
-
-    return !allowed || mp_filter_match(allowed, remote) || mp_filter_match(allowed, name);
+    return mp_filter_match(patterns, remote) || mp_filter_match(patterns, name);
 }
 
 /* One that has changed is another tool under the same name. */
@@ -251,7 +250,7 @@ static int learn_box_tool(struct mp_thread_run *run, size_t i, struct mcplug_err
     if (!name || !json)
         return mp_fail_nomem(err);
     mcplug_toolbox_find(run->o.box, name, &server, &remote);
-    if (!is_allowed(run, name, remote))
+    if (run->o.tools_allowed && !is_in(run->o.tools_allowed, name, remote))
         return MCPLUG_OK;
     uint64_t hash = 0;
     mp_hash_add(&hash, json, len);
@@ -294,21 +293,50 @@ static void forget_gone(struct mp_thread_run *run)
 
 /* ---- all of them ---- */
 
-static bool was_used(const struct mp_thread_run *run, const char *name)
+/* Those of `tools_first`, in its order, as long as there is room for them. */
+static void choose_first(struct mp_thread_run *run)
 {
-    const struct mcplug_thread *t = run->thread;
+    struct mp_offered *o = &run->offered;
+    uint64_t most = o->budget / MP_RUN_FIRST_PART;
 
-    for (size_t i = 0; i < t->n; i++)
-        for (size_t j = 0; j < t->said[i]->m.n_items; j++) {
-            const struct mcplug_item *item = t->said[i]->items[j];
-            if (item->kind == MCPLUG_ITEM_TOOL_USE && strcmp(item->name, name) == 0)
-                return true;
+    for (const char *const *wanted = run->o.tools_first; wanted && *wanted; wanted++) {
+        const char *const one[] = {*wanted, NULL};
+        for (size_t i = 0; i < o->n; i++) {
+            struct mp_known *k = o->known[i];
+            if (!k->server || k->own || k->is_first || !k->def.name ||
+                k->tokens > most - o->first || !is_in(one, k->def.name, k->tool))
+                continue;
+            k->is_first = true;
+            o->first += k->tokens;
         }
-    return false;
+    }
 }
 
-/* Within the budget all of them. Else those of the program, those that this thread has
- * used, and the means to find others. */
+/* Those of the toolbox for results that it has stored, which say so to the model. */
+static bool reads_results(const struct mp_known *k)
+{
+    return k->server && !*k->server &&
+           (strcmp(k->tool, mp_own_names[MP_READ_RESULT]) == 0 ||
+            strcmp(k->tool, mp_own_names[MP_SEARCH_RESULT]) == 0);
+}
+
+static struct mp_known *learn_search(struct mp_thread_run *run)
+{
+    struct mp_str json;
+    struct mp_known *k = NULL;
+
+    mp_str_init(&json, (size_t)1 << 16);
+    mp_search_define(&run->offered, &json);
+    if (!json.failed)
+        k = learn(run, MP_SEARCH_TOOLS, mp_bytes(json.data, json.len), NULL, NULL, 0);
+    mp_str_clear(&json);
+    if (k)
+        k->is_search = k->is_read_only = true;
+    return k;
+}
+
+/* Within the budget all of them. Else those of the program, those that are wanted first,
+ * and the means to find others. */
 static int choose(struct mp_thread_run *run, struct mcplug_error *err)
 {
     struct mp_offered *o = &run->offered;
@@ -320,19 +348,71 @@ static int choose(struct mp_thread_run *run, struct mcplug_error *err)
             o->known[i]->def.name && !o->known[i]->is_search ? o->known[i]->tokens : 0;
     if (tokens > o->budget && !o->is_searched && run->o.box &&
         !mp_offer_find(o, MP_SEARCH_TOOLS)) {
-        struct mp_known *k =
-            learn(run, MP_SEARCH_TOOLS, mp_text(mp_search_definition), NULL, NULL, 0);
-        if (!k)
-            return mp_fail_nomem(err);
-        k->is_search = k->is_read_only = true;
-        o->is_searched = true;
-        ok = mp_offer_add(o, k);
+        struct mp_known *k = learn_search(run);
+        ok = k && mp_offer_add(o, k);
+        o->is_searched = ok;
     }
-    for (size_t i = 0; ok && i < o->n; i++) {
-        struct mp_known *k = o->known[i];
-        if (!o->is_searched || k->own || (k->def.name && was_used(run, k->def.name)))
-            ok = mp_offer_add(o, k);
+    if (o->is_searched)
+        choose_first(run);
+    for (size_t i = 0; ok && i < o->n; i++)
+        if (!o->is_searched || o->known[i]->own || o->known[i]->is_first ||
+            reads_results(o->known[i]))
+            ok = mp_offer_add(o, o->known[i]);
+    return ok ? MCPLUG_OK : mp_fail_nomem(err);
+}
+
+/* ---- what the thread has ---- */
+
+static bool hear_name(struct mp_offered *o, const char *name, bool is_used, bool is_old)
+{
+    struct mp_known *k = mp_offer_find(o, name);
+
+    if (!k || (!is_used && is_old && k->tokens + o->tokens > o->budget))
+        return true;
+    return mp_offer_add(o, k);
+}
+
+/* An answer of search_tools: what each line begins with. */
+static bool hear_found(struct mp_offered *o, const struct mcplug_item *text, bool is_old)
+{
+    const char *line = (const char *)text->text.data;
+    char name[MP_TOOL_NAME_MAX + 1];
+    bool ok = true;
+
+    while (ok && line && *line) {
+        size_t len = strcspn(line, ":\n");
+        if (line[len] == ':' && len <= MP_TOOL_NAME_MAX) {
+            memcpy(name, line, len);
+            name[len] = '\0';
+            ok = hear_name(o, name, false, is_old);
+        }
+        line += strcspn(line, "\n");
+        line += *line == '\n';
     }
+    return ok;
+}
+
+/* Tools that were used or found are offered, in the order in which they were. A thread
+ * that is run again has those that it had, so that what is cached of it stays good; of
+ * those that it never used as many as the budget allows. */
+static int hear(struct mp_thread_run *run, struct mcplug_error *err)
+{
+    const struct mcplug_thread *t = run->thread;
+    struct mp_offered *o = &run->offered;
+    bool ok = true;
+
+    for (; ok && o->is_searched && o->n_heard < t->n; o->n_heard++)
+        for (size_t j = 0; ok && j < t->said[o->n_heard]->m.n_items; j++) {
+            const struct mcplug_item *item = t->said[o->n_heard]->items[j];
+            bool is_old = o->n_heard < o->n_before;
+            if (item->kind == MCPLUG_ITEM_TOOL_USE)
+                ok = hear_name(o, item->name, true, is_old);
+            else if (item->kind == MCPLUG_ITEM_TOOL_RESULT && !item->is_error &&
+                     strcmp(item->name, MP_SEARCH_TOOLS) == 0)
+                for (size_t i = 0; ok && i < item->n_items; i++)
+                    ok = item->items[i]->kind != MCPLUG_ITEM_TEXT ||
+                         hear_found(o, item->items[i], is_old);
+        }
     return ok ? MCPLUG_OK : mp_fail_nomem(err);
 }
 
@@ -343,15 +423,17 @@ int mp_offer_update(struct mp_thread_run *run, struct mcplug_error *err)
     int r = MCPLUG_OK;
 
     if (o->is_begun && (!run->o.box || o->seen == run->o.box->built))
-        return MCPLUG_OK;
+        return hear(run, err);
     o->is_begun = true;
     o->seen = run->o.box ? run->o.box->built : 0;
+    o->n_heard = 0; /* of tools that are new, too */
     for (size_t i = 0; r == MCPLUG_OK && i < n; i++)
         r = learn_box_tool(run, i, err);
-    if (r != MCPLUG_OK)
-        return r;
-    forget_gone(run);
-    return choose(run, err);
+    if (r == MCPLUG_OK) {
+        forget_gone(run);
+        r = choose(run, err);
+    }
+    return r == MCPLUG_OK ? hear(run, err) : r;
 }
 
 /* ---- one that was refused ---- */

@@ -576,7 +576,11 @@ mcplug_call *mp_run_start(struct mp_runs *runs, struct mcplug_thread *thread,
     run->o.max_steps = run->o.max_steps ? run->o.max_steps : MP_RUN_STEPS;
     run->o.max_repeats = run->o.max_repeats ? run->o.max_repeats : MP_RUN_REPEATS;
     run->model = mp_model_ref(options->model);
-    run->offered.budget = (uint64_t)(run->model->context / 100 * MP_RUN_BUDGET_PERCENT);
+    run->offered.budget =
+        run->o.tool_budget
+            ? run->o.tool_budget
+            : (uint64_t)(run->model->context / 100 * MP_RUN_BUDGET_PERCENT);
+    run->offered.n_before = thread->n;
     run->done = done;
     run->arg = arg;
     run->began_at = mp_loop_now(runs->models.loop);

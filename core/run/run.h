@@ -20,6 +20,7 @@
 #define MP_RUN_REPEATS 8
 #define MP_RUN_TOOLS 4096        /* of the program */
 #define MP_RUN_BUDGET_PERCENT 10 /* of the context that definitions may have */
+#define MP_RUN_FIRST_PART 2      /* of the budget, for those that are wanted first */
 #define MP_SEARCH_TOOLS "search_tools"
 
 struct mp_runs {
@@ -40,6 +41,7 @@ struct mp_known {                  /* a tool that the model may call */
     const struct mcplug_tool *own; /* of the program; NULL: of the toolbox */
     bool is_search;                /* search_tools */
     bool is_read_only;
+    bool is_first; /* wanted by the program, and there is room for it */
     bool is_offered;
     bool is_bad;      /* its definition made a request fail */
     bool is_left_out; /* models would refuse it, or the program has one of that name */
@@ -53,7 +55,11 @@ struct mp_offered {
     const struct mcplug_definition **defs; /* what is offered, in an order that stays */
     size_t n_defs, defs_cap;
     uint64_t budget;  /* tokens */
+    uint64_t tokens;  /* of what is offered */
+    uint64_t first;   /* of what is wanted first */
     uint64_t seen;    /* of the toolbox: mcplug_toolbox.built */
+    size_t n_heard;   /* messages of the thread that were looked at, */
+    size_t n_before;  /* and that were there before the run */
     bool is_begun;    /* those of the toolbox have been looked at */
     bool is_searched; /* there are too many: they are found by search_tools */
 };
@@ -61,7 +67,7 @@ struct mp_offered {
 struct mp_thread_run;
 /* At the beginning: the tools of the program. MCPLUG_EINVAL: one is wrong. */
 int mp_offer_own(struct mp_thread_run *run, struct mcplug_error *err);
-/* Brings it up to date with the toolbox; what is new comes last. */
+/* Brings it up to date with the toolbox and the thread; what is new comes last. */
 int mp_offer_update(struct mp_thread_run *run, struct mcplug_error *err);
 void mp_offer_clear(struct mp_offered *offered);
 struct mp_known *mp_offer_find(const struct mp_offered *offered, const char *name);
@@ -73,9 +79,13 @@ void mp_offer_withdraw(struct mp_offered *offered, struct mp_known *known);
 
 /* ---- find.c ---- */
 
-extern const char mp_search_definition[]; /* as tools/list would have it */
-/* Adds what search_tools answers, and offers what it found. */
-int mp_offer_search(struct mp_offered *offered, mp_view arguments, struct mp_str *out);
+/* Adds the definition of search_tools, as tools/list would have it. */
+void mp_search_define(const struct mp_offered *offered, struct mp_str *out);
+/* Adds what it answers: a line for each tool that it finds, which begins with its name
+ * and ": ". What stands there is offered from the next request on, and in later runs of
+ * the thread. */
+int mp_offer_search(const struct mp_offered *offered, mp_view arguments,
+                    struct mp_str *out);
 
 /* ---- use.c ---- */
 

@@ -169,7 +169,16 @@ struct mcplug_run_options {
     void (*approve)(void *arg, mcplug_use *use, const char *server, const char *tool,
                     const char *arguments, size_t len);
     void (*free_arg)(void *arg); /* when the run has ended */
-    uint64_t reserved;           /* 0 */
+    /* Tokens that the definitions of tools may take in a request; 0: a tenth of the
+     * model's context. Where all of them would take more, the model is offered
+     * search_tools, the tools of the program, those of `tools_first`, and those that this
+     * thread has found or used. */
+    uint64_t tool_budget;
+    /* Tools of the box that are offered even then, as long as they take half of the
+     * budget at most: names or patterns like those of `tools_allowed`, the most wanted
+     * first. NULL-ended, NULL: none; kept likewise. */
+    const char *const *tools_first;
+    uint64_t reserved; /* 0 */
 };
 
 MCPLUG_API void mcplug_use_allow(mcplug_use *use);

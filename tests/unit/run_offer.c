@@ -220,7 +220,8 @@ START_TEST(where_there_are_too_many_tools_the_model_searches)
     ck_assert_ptr_nonnull(strstr(now, " mcp__ex__echo"));
     ck_assert_ptr_null(strstr(now, "mcp__ex__add"));
     PROMPTED(2, "ok(u2,mcp__ex__echo 'x') ok(u3,search_tools 'mcp__ex__add: Adds two "
-                "numbers.') ok(u4,search_tools 'No tool matches. Try other words.')");
+                "numbers.') ok(u4,search_tools 'No tool matches. Try other words. "
+                "There are tools of the servers ex.')");
     strcat(now, " mcp__ex__add"); /* last, and the others where they were */
     ck_assert_str_eq(tools_of(2), now);
     TOLD("begins u1 search_tools@ {");
@@ -244,6 +245,130 @@ START_TEST(tools_that_a_thread_has_used_are_offered_at_once)
 }
 END_TEST
 
+START_TEST(tools_that_read_stored_results_are_offered_with_the_first_one)
+{
+    begin_with_example();
+    make_small();
+    SCRIPT({.calls = {{"mcp__ex__big", "{\"bytes\":400000}", "u"}}}, {.text = "Done."});
+    run_it();
+    RAN("done", "Done.");
+    PROMPTED(1, "read_result");
+    ck_assert_str_eq(tools_of(0), "search_tools");
+    ck_assert_str_eq(tools_of(1), "search_tools read_result search_result mcp__ex__big");
+    end_run();
+}
+END_TEST
+
+#define FIRST(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+START_TEST(how_much_definitions_may_take_is_up_to_the_program)
+{
+    begin_with_example();
+    SCRIPT({.text = "Done."});
+    o.tool_budget = 1;
+    run_it();
+    ck_assert_str_eq(tools_of(0), "search_tools");
+    make_small();
+    o.tool_budget = 100000;
+    mcplug_thread_say(thread, "more");
+    run_it();
+    ck_assert_ptr_nonnull(strstr(tools_of(1), "mcp__ex__echo mcp__ex__add "));
+    ck_assert_ptr_null(strstr(tools_of(1), "search_tools"));
+    end_run();
+}
+END_TEST
+
+/* Each of them takes between 30 and 60 tokens. */
+static const struct {
+    uint64_t budget;
+    const char *first[4], *offered;
+} wishes[] = {
+    {300, {"mcp__ex__add", "echo"}, "search_tools mine mcp__ex__echo mcp__ex__add"},
+    {300, {"ech*", "add"}, "search_tools mine mcp__ex__echo mcp__ex__add"},
+    {120, {"add", "echo"}, "search_tools mine mcp__ex__add"},
+    {120, {"echo", "add"}, "search_tools mine mcp__ex__echo"},
+    {10, {"echo"}, "search_tools mine"},
+    {300, {"mine", "nope", "search_tools"}, "search_tools mine"},
+};
+
+START_TEST(tools_that_are_wanted_first_have_half_of_the_budget)
+{
+    begin_with_example();
+    o.tools = TOOLS(OWN("mine", reply_now));
+    o.tools_first = wishes[_i].first;
+    o.tool_budget = wishes[_i].budget;
+    SCRIPT({.text = "Done."});
+    run_it();
+    ck_assert_str_eq(tools_of(0), wishes[_i].offered);
+    end_run();
+}
+END_TEST
+
+START_TEST(a_tool_that_is_wanted_first_and_comes_later_comes_last)
+{
+    begin_with_example();
+    o.tools = TOOLS(OWN("wait", keep));
+    o.tools_first = FIRST("brandnew", "echo");
+    o.tool_budget = 300;
+    SCRIPT({.calls = {{"wait", "{}", NULL}}}, {.text = "Done."});
+    start_run();
+    UNTIL(n_kept);
+    put_in("late", SCRIPTED("TOOLS", TOOL("brandnew")), NULL);
+    warm_up();
+    answer_kept(0, "x");
+    await_run();
+    ck_assert_str_eq(tools_of(0), "search_tools wait mcp__ex__echo");
+    ck_assert_str_eq(tools_of(1), "search_tools wait mcp__ex__echo mcp__late__brandnew");
+    end_run();
+}
+END_TEST
+
+static void check_grows(size_t from, size_t to)
+{
+    const char *before = player.tools[from], *after = player.tools[to];
+
+    ck_assert_msg(strncmp(before, after, strlen(before)) == 0, "%s\n---\n%s", before,
+                  after);
+}
+
+START_TEST(definitions_stay_byte_for_byte_and_what_is_found_follows_also_in_later_runs)
+{
+    begin_with_example();
+    o.tools = TOOLS(OWN("mine", reply_now));
+    o.tools_first = FIRST("grow");
+    o.tool_budget = 600;
+    SCRIPT({.calls = {{"search_tools", "{\"query\":\"echo\",\"limit\":1}", NULL}}},
+           {.calls = {{"mcp__ex__sleep", "{\"ms\":1}", NULL}}},
+           {.calls = {{"search_tools", "{\"query\":\"add\",\"limit\":1}", NULL},
+                      {"mine", "{}", NULL}}},
+           {.text = "Done."});
+    run_it();
+    RAN("done", "Done.");
+    ck_assert_str_eq(tools_of(0), "search_tools mine mcp__ex__grow");
+    ck_assert_str_eq(tools_of(1), "search_tools mine mcp__ex__grow mcp__ex__echo");
+    ck_assert_str_eq(
+        tools_of(3),
+        "search_tools mine mcp__ex__grow mcp__ex__echo mcp__ex__sleep mcp__ex__add");
+    check_grows(0, 1);
+    check_grows(1, 2);
+    check_grows(2, 3);
+    char before[8192];
+    snprintf(before, sizeof before, "%s", player.tools[3]);
+    SCRIPT({.text = "Again."});
+    mcplug_thread_say(thread, "more");
+    run_it();
+    ck_assert_str_eq(player.tools[0], before);
+    /* what was found and not used gives way when there is less room */
+    o.tool_budget = 150;
+    SCRIPT({.text = "Again."});
+    mcplug_thread_say(thread, "more");
+    run_it();
+    ck_assert_msg(strstr(tools_of(0), " mcp__ex__sleep"), "%s", tools_of(0));
+    ck_assert_msg(!strstr(tools_of(0), "mcp__ex__add"), "%s", tools_of(0));
+    end_run();
+}
+END_TEST
+
 START_TEST(a_search_has_words_and_a_limit)
 {
     begin_with_example();
@@ -252,12 +377,13 @@ START_TEST(a_search_has_words_and_a_limit)
                       {"search_tools", "{\"query\":7}", "u2"},
                       {"search_tools", "{\"query\":\"\"}", "u3"},
                       {"search_tools", "{\"query\":\"ex\",\"limit\":-5}", "u4"},
-                      {"search_tools", "{\"query\":\"mcp\",\"limit\":1000}", "u5"}}},
+                      {"search_tools", "{\"query\":\"ex\",\"limit\":1000}", "u5"}}},
            {.text = "Done."});
     run_it();
     PROMPTED(1, "failed(u1,search_tools 'The arguments do not fit the tool: ");
     PROMPTED(1, "failed(u2,search_tools 'The arguments do not fit the tool: ");
-    PROMPTED(1, "ok(u3,search_tools 'No tool matches. Try other words.')");
+    PROMPTED(1, "ok(u3,search_tools 'No tool matches. Try other words. There are tools "
+                "of the servers ex.')");
     PROMPTED(1, "ok(u4,search_tools 'mcp__ex__");
     ck_assert_uint_eq(count(tools_of(1), "mcp__ex__"), 14);
     end_run();
@@ -395,6 +521,13 @@ static void add(TCase *tc)
                    tools_that_come_between_steps_come_last_and_those_that_go_are_gone);
     tcase_add_test(tc, where_there_are_too_many_tools_the_model_searches);
     tcase_add_test(tc, tools_that_a_thread_has_used_are_offered_at_once);
+    tcase_add_test(tc, tools_that_read_stored_results_are_offered_with_the_first_one);
+    tcase_add_test(tc, how_much_definitions_may_take_is_up_to_the_program);
+    tcase_add_loop_test(tc, tools_that_are_wanted_first_have_half_of_the_budget, 0,
+                        MP_COUNT(wishes));
+    tcase_add_test(tc, a_tool_that_is_wanted_first_and_comes_later_comes_last);
+    tcase_add_test(
+        tc, definitions_stay_byte_for_byte_and_what_is_found_follows_also_in_later_runs);
     tcase_add_test(tc, a_search_has_words_and_a_limit);
     tcase_add_test(tc, the_search_finds_servers_that_come_later);
     tcase_add_loop_test(tc,

@@ -43,6 +43,20 @@ static void write_item(FILE *f, const struct mcplug_item *item)
     }
 }
 
+static void write_tools(const struct mcplug_prompt *p)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&text, &len);
+
+    for (size_t i = 0; i < p->n_tools; i++)
+        fprintf(f, "%s: %s %.*s\n", p->tools[i]->name, p->tools[i]->description,
+                (int)p->tools[i]->schema.len, (const char *)p->tools[i]->schema.data);
+    fclose(f);
+    free(player.tools[player.asked]);
+    player.tools[player.asked] = text;
+}
+
 static void write_prompt(const struct mcplug_prompt *p)
 {
     char *text = NULL;
@@ -67,6 +81,7 @@ static void write_prompt(const struct mcplug_prompt *p)
     fclose(f);
     free(player.prompts[player.asked]);
     player.prompts[player.asked] = text;
+    write_tools(p);
 }
 
 const char *script_prompt(size_t i)
@@ -79,7 +94,7 @@ static struct script_turn *copied; /* by script_begin() */
 void script_clear(void)
 {
     for (size_t i = 0; i < sizeof player.prompts / sizeof *player.prompts; i++)
-        free(player.prompts[i]);
+        free(player.prompts[i]), free(player.tools[i]);
     memset(&player, 0, sizeof player);
     free(copied);
     copied = NULL;

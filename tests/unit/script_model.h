@@ -46,6 +46,7 @@ struct script {
     /* "SYSTEM|TOOL TOOL|\n", and each message: "U 'text'\n", "A 'text' use(ID,NAME,JSON)
      * raw(JSON)\n", "U ok(ID,NAME,'text') failed(ID,NAME,'text')\n". */
     char *prompts[128];
+    char *tools[128]; /* "NAME: DESCRIPTION SCHEMA\n" of each */
 };
 extern struct script player;
 extern const struct mcplug_plugin mcplug_builtin_script;
