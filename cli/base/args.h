@@ -150,6 +150,7 @@ struct cli_args {                      /* all strings belong to argv */
     uint64_t max_bytes, max_side;       /* .. of what comes out */
     const char *model, *system;         /* run */
     struct cli_list servers, tools;     /* .. names, patterns */
+    uint64_t tool_budget;               /* .. tokens of definitions */
     uint64_t max_steps;                 /* .. requests to the model */
     const char *max_cost;               /* .. a number */
     const char *save, *resume;          /* .. files */

@@ -203,6 +203,70 @@ int cli_journal_look(const struct mcplug_paths *paths, const char *name, bool ol
     return r;
 }
 
+/* Adds the last `max` bytes; true: there are more before them. */
+static bool add_end(int fd, size_t max, struct mp_str *out)
+{
+    struct stat st;
+    off_t at = 0;
+    ssize_t n = 1;
+
+    if (!max || fstat(fd, &st) != 0 || !mp_str_reserve(out, max))
+        return true;
+    if ((uint64_t)st.st_size > max)
+        at = st.st_size - (off_t)max;
+    bool is_cut = at > 0;
+    while (max && n) {
+        n = pread(fd, out->data + out->len, max, at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        n = n < 0 ? 0 : n;
+        out->len += (size_t)n;
+        max -= (size_t)n;
+        at += n;
+    }
+    out->data[out->len] = '\0';
+    return is_cut;
+}
+
+static void drop_line(struct mp_str *s, size_t begin)
+{
+    char *first = s->data + begin, *end = strchr(first, '\n');
+    size_t rest = end ? s->len - (size_t)(end + 1 - s->data) : 0;
+
+    memmove(first, end ? end + 1 : first, rest);
+    s->len = begin + rest;
+    s->data[s->len] = '\0';
+}
+
+void cli_journal_tail(const struct mcplug_paths *paths, const char *name, size_t max,
+                      struct mp_str *out)
+{
+    struct mcplug_error err = MCPLUG_ERROR_INIT;
+    struct stat st = {.st_size = 0};
+    size_t begin = out->len;
+    bool is_cut = false;
+    int older = -1, newer = -1;
+
+    if (cli_journal_look(paths, name, false, &newer, &err) != MCPLUG_OK)
+        return;
+    if (newer >= 0 && fstat(newer, &st) != 0)
+        st.st_size = 0;
+    if ((uint64_t)st.st_size < max)
+        cli_journal_look(paths, name, true, &older, &err);
+    if (older >= 0)
+        is_cut = add_end(older, max - (size_t)st.st_size, out);
+    if (newer >= 0) {
+        bool more = add_end(newer, max - (out->len - begin), out);
+        is_cut |= older < 0 && more;
+    }
+    if (is_cut && out->len > begin)
+        drop_line(out, begin);
+    if (older >= 0)
+        close(older);
+    if (newer >= 0)
+        close(newer);
+}
+
 void cli_journal_remove(const struct mcplug_paths *paths, const char *name)
 {
     char file[CLI_JOURNAL_NAME_MAX], older[CLI_JOURNAL_NAME_MAX];

@@ -6,6 +6,8 @@
 #ifndef CLI_JOURNAL_H
 #define CLI_JOURNAL_H
 
+#include "base/buf.h"
+
 #include <mcplug/admin.h>
 
 #include <stdbool.h>
@@ -48,6 +50,10 @@ void cli_journal_remove(const struct mcplug_paths *paths, const char *name);
  * when there is none. Files that others could have written are refused. */
 int cli_journal_look(const struct mcplug_paths *paths, const char *name, bool older,
                      int *fd, struct mcplug_error *err);
+/* Adds the last lines of it, `max` bytes at most, which `out` has room for; nothing if
+ * there are none that may be read. */
+void cli_journal_tail(const struct mcplug_paths *paths, const char *name, size_t max,
+                      struct mp_str *out);
 /* give: the directory; NULL: none is known, or no memory */
 char *cli_journal_dir(const struct mcplug_paths *paths);
 

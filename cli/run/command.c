@@ -212,6 +212,8 @@ int cli_run_start(struct cli_run *run)
         .arg = run,
         .event = cli_run_event,
         .approve = args->yes ? NULL : cli_run_approve,
+        .tool_budget = args->tool_budget,
+        .tools_first = run->calls ? NULL : cli_run_most_used(run),
     };
 
     if (run->calls) {
@@ -367,6 +369,7 @@ static void clear(struct cli_run *run)
     mcplug_thread_free(run->thread);
     cli_loop_close(&run->loop);
     cli_run_clear_servers(run);
+    cli_run_clear_most_used(run);
     cli_calls_free(run->calls);
     for (size_t i = 0; i < run->n_running; i++) {
         mp_free(run->running[i].id);
@@ -419,6 +422,10 @@ static const struct cli_option options[] = {
     {"tools", 0, CLI_LIST, "PATTERN",
      "only tools with such a name, for example 'get_*'; may be repeated",
      offsetof(struct cli_args, tools), .complete.is = CLI_WORD_FREE},
+    {"tool-budget", 0, CLI_NUMBER, "N",
+     "let definitions of tools take N tokens; where all would take more, the model gets "
+     "the most used ones and a search; default: a tenth of its context",
+     offsetof(struct cli_args, tool_budget), .complete.is = CLI_WORD_FREE},
     {"system", 0, CLI_TEXT, "TEXT", "instructions for the model; @FILE reads a file",
      offsetof(struct cli_args, system), .complete.is = CLI_WORD_AT_FILE},
     {"yes", 'y', CLI_FLAG, NULL, "allow all tools, without asking",

@@ -2,6 +2,7 @@
  *
  *   command.c  what is asked for, the model, and how it ends
  *   servers.c  which servers, and waiting for those of which nothing is known
+ *   used.c     which tools were called most
  *   prompt.c   what is said: words, files, standard input
  *   show.c     what happens, for people and as JSON
  *   allow.c    asking before a tool may do something
@@ -64,7 +65,8 @@ struct cli_run {
     struct cli_loop loop;
     struct cli_run_server *servers;
     size_t n_servers, n_awaited;
-    char *system; /* instructions; NULL: none */
+    char *system;     /* instructions; NULL: none */
+    char **most_used; /* names of tools, NULL-ended; NULL: not known */
     double max_cost;
     struct cli_run_ask ask;
     struct cli_calls *calls; /* --tools-only; NULL: not */
@@ -98,6 +100,13 @@ int cli_run_open_servers(struct cli_run *run);
 void cli_run_clear_servers(struct cli_run *run);
 /* Log lines of the host, an mcplug_options.log. */
 void cli_run_log(void *arg, int level, const char *source, const char *text);
+
+/* ---- used.c ---- */
+
+/* borrow: names of tools in the toolbox, those first that were called most, so far as it
+ * is known. NULL-ended, and the same each time; NULL: no memory. */
+const char *const *cli_run_most_used(struct cli_run *run);
+void cli_run_clear_most_used(struct cli_run *run);
 
 /* ---- prompt.c ---- */
 

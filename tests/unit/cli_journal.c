@@ -170,6 +170,47 @@ START_TEST(a_file_that_is_full_becomes_the_older_one)
 }
 END_TEST
 
+/* The lines that are read, without their times and kinds, and a | behind each. */
+static const char *tail(size_t max)
+{
+    static char got[CLI_JOURNAL_LINE * 2];
+    struct mp_str text;
+
+    got[0] = '\0';
+    mp_str_init(&text, max + 1);
+    cli_journal_tail(&paths, "s", max, &text);
+    ck_assert(!text.failed && text.len <= max);
+    for (const char *line = text.data; line && *line; line = strchr(line, '\n') + 1) {
+        size_t len = strcspn(line, "\n");
+        ck_assert_msg(len > HEAD_LEN && line[len], "%s", line);
+        snprintf(got + strlen(got), sizeof got - strlen(got), "%.*s|",
+                 (int)(len - HEAD_LEN), line + HEAD_LEN);
+    }
+    mp_str_clear(&text);
+    return got;
+}
+
+START_TEST(the_last_lines_are_read_whole_also_of_the_older_file)
+{
+    ck_assert_str_eq(tail(1000), "");
+    use(generous);
+    tell("one");
+    tell("two");
+    ck_assert_str_eq(tail(1000), "one|two|");
+    ck_assert_str_eq(tail(HEAD_LEN * 2 + 8), "one|two|");
+    ck_assert_str_eq(tail(HEAD_LEN * 2 + 7), "two|");
+    ck_assert_str_eq(tail(HEAD_LEN), "");
+    ck_assert_int_eq(rename(at(LOG), at(OLDER)), 0);
+    ck_assert_str_eq(tail(1000), "one|two|"); /* another is in the middle of it */
+    tell("three");
+    ck_assert_str_eq(tail(1000), "one|two|three|");
+    ck_assert_str_eq(tail(HEAD_LEN * 2 + 12), "two|three|");
+    ck_assert_str_eq(tail(HEAD_LEN + 6), "three|");
+    ck_assert_int_eq(chmod(at(LOG), 0666), 0); /* others could have written it */
+    ck_assert_str_eq(tail(1000), "");
+}
+END_TEST
+
 START_TEST(a_flood_is_cut_off_and_counted)
 {
     struct cli_journal_limits limits = generous;
@@ -375,6 +416,7 @@ static void add(TCase *t)
     tcase_add_test(t, an_unfinished_line_does_not_swallow_the_next_one);
     tcase_add_test(t, nothing_is_kept_where_nobody_wants_it_or_there_is_no_place);
     tcase_add_test(t, a_file_that_is_full_becomes_the_older_one);
+    tcase_add_test(t, the_last_lines_are_read_whole_also_of_the_older_file);
     tcase_add_test(t, a_flood_is_cut_off_and_counted);
     tcase_add_test(t, bytes_count_as_well_as_lines);
     tcase_add_test(t, after_a_while_lines_are_kept_again);
