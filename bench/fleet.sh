@@ -2,6 +2,7 @@
 # fleet.sh - a host that has 50 servers of others: mcplug and the TypeScript SDK, in one run.
 #
 #   bench/fleet.sh [--servers N] [--rounds N] [--batches "3 10 20"] [--no-catalogue] BUILD
+#   bench/fleet.sh --tools [--servers N] BUILD
 #
 # The servers are the npm packages of fleet.json, each several times until there are N of
 # them, or fewer where the machine has no memory for so many. bench/fleet.c and fleet.mjs
@@ -11,15 +12,19 @@
 # differs there is the host alone. Last comes the catalogue: N times two servers are
 # listed, searched and completed while none runs.
 #
+# --tools: no times. The servers are asked for their tools once, and fleet-tools.mjs tells
+# what these cost a model in tokens, and how well search_tools finds them.
+#
 # BUILD is a build directory. Modules and helpers can be elsewhere ($MCPLUG_PLUGIN_PATH,
 # $MCPLUG_HELPER_PATH), and so can the packages: $MCPLUG_FLEET_NPM has node_modules.
-# Exit: 0, or 1 when a server failed, a process was left, or one was started for the
-# catalogue.
+# Exit: 0, or 1 when a server failed, a process was left, one was started for the
+# catalogue, or search_tools finds too little.
 set -eu
 src=$(cd "$(dirname "$0")" && pwd)
-servers=50 rounds=3 batches='3 10 20' catalogue=yes build=
+servers=50 rounds=3 batches='3 10 20' catalogue=yes tools= build=
 usage() {
     echo "usage: $0 [--servers N] [--rounds N] [--batches \"N..\"] [--no-catalogue] BUILD" >&2
+    echo "       $0 --tools [--servers N] BUILD" >&2
     exit 2
 }
 while [ $# -gt 0 ]; do
@@ -28,6 +33,7 @@ while [ $# -gt 0 ]; do
     --rounds) rounds=$2 && shift ;;
     --batches) batches=$2 && shift ;;
     --no-catalogue) catalogue= ;;
+    --tools) tools=yes ;;
     -*) usage ;;
     *) [ -z "$build" ] || usage; build=$1 ;;
     esac
@@ -72,6 +78,19 @@ export HOME="$tmp/home" XDG_CONFIG_HOME="$tmp/home/config" XDG_STATE_HOME="$tmp/
     XDG_CACHE_HOME="$tmp/home/cache" MCPLUG_NODE_MODULES="$npm/node_modules"
 unset MCP_TIMEOUT MCP_SERVER_CONNECTION_BATCH_SIZE
 chmod -R go-w "$tmp"
+
+# ---- what tools cost a model ----
+
+[ -z "$tools" ] || {
+    mkdir -p "$XDG_CONFIG_HOME/mcplug" "$tmp/servers"
+    chmod -R go-w "$tmp"
+    "$node" "$src/fleet-config.mjs" "$npm" "$tmp/servers" "$servers" \
+        >"$XDG_CONFIG_HOME/mcplug/settings.json"
+    MCP_SERVER_CONNECTION_BATCH_SIZE=8 "$build/mcplug" list >"$tmp/list" 2>&1 ||
+        wrong "mcplug list: $(grep -v ' connected ' "$tmp/list" | head -n 5)"
+    "$node" "$src/fleet-tools.mjs" "$build" "$npm" || failed=1
+    exit $failed
+}
 
 # ---- one run ----
 

@@ -75,8 +75,11 @@ counted=$("$build/mcplug" tools --json | "$node" -e '
 [ "$counted" = "8 $tools" ] || wrong "tools: $counted, not 8 $tools"
 "$build/mcplug" search read file >"$tmp/out" 2>&1 || wrong "search: exit code $?"
 [ "$(grep -c 'read_text_file' "$tmp/out")" -ge 2 ] || wrong "search: $(head -c 300 "$tmp/out")"
+"$node" "$src/bench/fleet-tools.mjs" "$build" "$npm" --queries >"$tmp/out" 2>&1 ||
+    wrong "search_tools: $(tail -c 600 "$tmp/out")"
+grep -q 'search_tools: [0-9]* queries' "$tmp/out" || wrong "search_tools: $(tail -c 300 "$tmp/out")"
 "$build/mcplug" __complete 3 -- mcplug call memory-2 '' >"$tmp/out" 2>&1
 grep -q '^create_entities' "$tmp/out" || wrong "completion: $(head -c 300 "$tmp/out")"
 [ "$(starts)" = 0 ] || wrong "started: $(cat "$tmp/started")"
 none_left
-verdict 'their tools are listed, searched and completed with no process started'
+verdict 'their tools are listed, searched, also by models, and completed with no process started'

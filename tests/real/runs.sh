@@ -146,6 +146,21 @@ for api in anthropic openai openai-chat gemini; do
         wrong "not ten answers in order: $(tail -n 1 "$tmp/out")"
     verdict "$api: ten calls in one turn"
 
+    play '[{"calls":[{"name":"search_tools","arguments":{"query":"read a file","limit":2}}]},
+{"calls":[{"name":"search_tools","arguments":{"query":"knowledge graph","limit":2}}]},
+{"text":"Found."}]'
+    run $api --server files --server memory --tool-budget 1 'Look for tools.'
+    ended 0
+    [ "$("$node" -e '
+        const requests = require("fs").readFileSync(0, "utf8").trim().split("\n").map(JSON.parse)
+            .filter(({ body }) => body).map(({ body }) => body.tools.flatMap((tool) =>
+                tool.functionDeclarations ?? tool).map(({ cache_control, ...tool }) => tool));
+        const texts = requests.map((tools) => JSON.stringify(tools).slice(0, -1));
+        const grows = texts.every((text, i) => !i || text.startsWith(texts[i - 1]));
+        process.stdout.write(`${requests.map((tools) => tools.length)} ${grows}`);
+    ' <"$tmp/journal")" = '1,3,5 true' ] || wrong 'definitions change or move from step to step'
+    verdict "$api: tools that are found come last, and the others stay byte for byte"
+
     play '[{"text":"The first half of an answer that has a second one","fault":{"cut":{"events":8}}}]'
     run $api 'Say it.'
     [ "$status" != 0 ] || wrong "a cut answer is a success"
