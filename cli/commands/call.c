@@ -456,7 +456,7 @@ static const struct cli_option options[] = {
     {"max-tokens", 0, CLI_NUMBER, "N", "the limit of --for-model; default: 25000",
      offsetof(struct cli_args, max_tokens), .complete.is = CLI_WORD_FREE},
     {"model", 'm', CLI_TEXT, "TYPE/NAME",
-     "with --for-model: the model that counts tokens, if the result may be too long; "
+     "the model that counts tokens, if what it would get may be too long; "
      "such as " CLI_MODEL_EXAMPLE ", or a name of the configuration",
      offsetof(struct cli_args, model), .complete.is = CLI_WORD_FREE},
     {.name = NULL},
