@@ -135,6 +135,25 @@ static void put_names(struct cli_consent *c, const mcplug_entry *entry)
         put_receiver(c, json);
 }
 
+/* The tools that a model may call without asking, which is easily overlooked. */
+static void put_approved(struct cli_consent *c, mp_view json)
+{
+    struct mp_walk w = mp_walk_into(mp_view_get(json, "toolsApproved"));
+    mp_view pattern;
+    bool any = false;
+
+    while (mp_walk_element(&w, &pattern)) {
+        char *text = mp_view_strdup(pattern);
+        if (!any)
+            cli_out_s(&c->out,
+                      "A model may call these tools of it without asking you:\n");
+        any = true;
+        put_line(c, CLI_FILES, text ? text : "");
+        c->is_cut = c->is_cut || !text;
+        mp_free(text);
+    }
+}
+
 /* ---- where it stands ---- */
 
 static bool others_write(const char *path)
@@ -202,6 +221,7 @@ bool cli_approve_ask(const struct cli *cli, const mcplug_entry *entry)
         cli_out_s(&c->out, "It has changed since you approved it. It is too long to "
                            "compare; this is all of it.\n");
     put_names(c, entry);
+    put_approved(c, json);
     cli_consent_environment(c, json);
     bool yes = cli_consent_ask(
         c, cli_consent_is_program(json)

@@ -257,6 +257,8 @@ static void check_upkeep(struct look *l)
         mp_view tools = cli_known_items(known, MCPLUG_TOOLS);
         check_patterns(l, "toolsAllowed", tools);
         check_patterns(l, "toolsDenied", tools);
+        check_patterns(l, "toolsApproved", tools);
+        check_patterns(l, "toolsAsked", tools);
     }
     mcplug_known_free(known);
 }

@@ -32,6 +32,10 @@ static void fill_options(const struct mp_supervision *u, struct mcplug_server_op
         o->tools_allowed = (const char *const *)u->tools_allowed;
     if (!o->tools_denied)
         o->tools_denied = (const char *const *)u->tools_denied;
+    if (!o->tools_approved)
+        o->tools_approved = (const char *const *)u->tools_approved;
+    if (!o->tools_asked)
+        o->tools_asked = (const char *const *)u->tools_asked;
     if (u->keep_alive && !o->keep_alive_ms)
         o->keep_alive_ms = 50000;
 }

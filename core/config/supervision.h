@@ -28,6 +28,8 @@ struct mp_supervision {
     char **tool_output_tokens;  /* "toolMaxOutputTokens": as tool_queues */
     char **tools_allowed;       /* NULL-ended; NULL: all */
     char **tools_denied;        /* NULL-ended; NULL: none */
+    char **tools_approved;      /* likewise */
+    char **tools_asked;         /* likewise */
 };
 
 /* Only for entries that are not broken. MCPLUG_ENOMEM. Clear in any case. */

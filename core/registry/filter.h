@@ -1,4 +1,5 @@
-/* Which tools of a server may be seen and called: toolsAllowed and toolsDenied. [any] */
+/* Which tools of a server may be seen and called: toolsAllowed and toolsDenied; and which
+ * tools a pattern stands for, in these and in other lists. [any] */
 #ifndef MP_REGISTRY_FILTER_H
 #define MP_REGISTRY_FILTER_H
 

@@ -48,6 +48,8 @@ static bool copy_options(mcplug_server *h, const struct mcplug_server_options *o
     ok = copy_texts(&h->o.tool_output_tokens, o->tool_output_tokens) && ok;
     ok = copy_texts(&h->o.tools_allowed, o->tools_allowed) && ok;
     ok = copy_texts(&h->o.tools_denied, o->tools_denied) && ok;
+    ok = copy_texts(&h->o.tools_approved, o->tools_approved) && ok;
+    ok = copy_texts(&h->o.tools_asked, o->tools_asked) && ok;
     return ok;
 }
 
@@ -418,6 +420,8 @@ void mp_server_free(mcplug_server *h)
     mp_free_list(h->o.tool_output_tokens);
     mp_free_list(h->o.tools_allowed);
     mp_free_list(h->o.tools_denied);
+    mp_free_list(h->o.tools_approved);
+    mp_free_list(h->o.tools_asked);
     if (h->free_arg)
         h->free_arg(h->given_arg);
     mp_free(h);

@@ -98,6 +98,7 @@ struct mcplug_use {
     enum mp_use_state state;
     bool is_checked;   /* it can be called */
     bool is_allowed;   /* asked for already */
+    bool must_ask;     /* toolsAsked names it */
     bool is_shown;     /* the user answers, after the run */
     bool is_program_s; /* which holds it, and frees it by answering */
     mcplug_call *call;

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "json/conform.h"
 #include "json/scan.h"
+#include "registry/filter.h"
 
 #include <stdio.h>
 
@@ -376,6 +377,22 @@ static void begin(struct mcplug_use *use)
     }
 }
 
+enum rule { NO_RULE, APPROVED, ASKED };
+
+/* What the options of its server say of it. */
+static enum rule rule_of(const struct mcplug_use *use)
+{
+    const struct mp_known *k = use->known;
+    mcplug_toolbox *box = use->run->o.box;
+    const mcplug_server *server =
+        k->server && box ? mcplug_toolbox_server(box, k->server) : NULL;
+
+    if (server && mp_filter_match(server->o.tools_asked, k->tool))
+        return ASKED;
+    return server && mp_filter_match(server->o.tools_approved, k->tool) ? APPROVED
+                                                                        : NO_RULE;
+}
+
 static void ask(struct mcplug_use *use)
 {
     struct mp_thread_run *run = use->run;
@@ -385,6 +402,11 @@ static void ask(struct mcplug_use *use)
     use->is_program_s = true;
     run->o.approve(run->o.arg, use, k->server ? k->server : "", use->item->name,
                    (const char *)use->item->text.data, use->item->text.len);
+}
+
+int mcplug_use_must_ask(const mcplug_use *use)
+{
+    return use && use->must_ask;
 }
 
 void mcplug_use_allow(mcplug_use *use)
@@ -468,9 +490,23 @@ static bool asks(const struct mp_thread_run *run)
     return false;
 }
 
+/* Is there to be a question before it begins? */
+static bool needs_word(struct mcplug_use *use)
+{
+    enum rule rule = use->is_allowed ? APPROVED : rule_of(use);
+
+    use->must_ask = rule == ASKED;
+    return rule == ASKED ||
+           (rule == NO_RULE && use->run->o.approve && !use->known->is_read_only);
+}
+
 /* Begins what can begin; the user is asked about one at a time. */
 static void begin_all(struct mp_thread_run *run)
 {
+    static const char nobody[] =
+        "This call was not allowed: the user must confirm each call of this tool, and "
+        "cannot be asked here. Do not call it again.";
+
     for (size_t i = 0; i < run->n_uses && !run->is_stopping; i++) {
         struct mcplug_use *use = run->uses[i];
         if (use->state != MP_USE_WAITS)
@@ -485,12 +521,12 @@ static void begin_all(struct mp_thread_run *run)
             tell_begin(use);
         if (use->is_shown || is_held(run, i))
             continue;
-        if (run->o.approve && !use->known->is_read_only && !use->is_allowed) {
-            if (!asks(run))
-                ask(use);
-            continue;
-        }
-        begin(use);
+        if (!needs_word(use))
+            begin(use);
+        else if (!run->o.approve)
+            end_with_text(use, true, nobody, sizeof nobody - 1);
+        else if (!asks(run))
+            ask(use);
     }
 }
 

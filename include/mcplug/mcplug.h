@@ -387,6 +387,10 @@ struct mcplug_server_options {
     uint32_t max_output_tokens;
     uint32_t output_tail;
     const char *const *tool_output_tokens;
+    /* In runs (<mcplug/runs.h>): tools that are called without asking, and those that are
+     * always asked about, which wins. Patterns as above; NULL: none. */
+    const char *const *tools_approved;
+    const char *const *tools_asked;
 };
 
 /* `ready` runs once: when the server is ready, or with the reason why not. All who wait

@@ -165,7 +165,9 @@ struct mcplug_run_options {
     void (*event)(void *arg, const struct mcplug_run_event *event);
     /* May this tool be called? Answer now or later: mcplug_use_allow(), or
      * mcplug_use_answer() with what the model is to know instead. Tools that say that
-     * they only read are not asked about. NULL: all may. */
+     * they only read are not asked about, nor those that toolsApproved of their server
+     * names; those that toolsAsked names always are. NULL: all may but these, which
+     * answer the model that the user cannot be asked. */
     void (*approve)(void *arg, mcplug_use *use, const char *server, const char *tool,
                     const char *arguments, size_t len);
     void (*free_arg)(void *arg); /* when the run has ended */
@@ -182,6 +184,9 @@ struct mcplug_run_options {
 };
 
 MCPLUG_API void mcplug_use_allow(mcplug_use *use);
+/* Is it asked about because toolsAsked names it? Then a consent that the user gave
+ * before, to all calls or to all of this tool, does not cover it. */
+MCPLUG_API int mcplug_use_must_ask(const mcplug_use *use);
 
 enum mcplug_run_end {
     MCPLUG_RUN_DONE = 1, /* the model has no more to say */

@@ -148,6 +148,7 @@ static void on_closed(void *arg)
 static const char *const json_options[] = {
     "{\"timeouts\":{\"tool\":\"1s\"},\"idle\":\"200ms\"}",
     "{\"toolsDenied\":[\"e*\"]}",
+    "{\"toolsApproved\":[\"e*\"],\"toolsAsked\":[\"any\"]}",
     "{\"toolsAllowed\":[\"*\"],\"queue\":\"narrow\"}",
     "{}",
     "{\"nonsense\":1}",

@@ -200,7 +200,8 @@ START_TEST(options_of_a_server_come_as_an_object_too)
         .request_ms = 77000,
         .json = "{\"timeouts\":{\"connect\":\"20s\",\"request\":5,\"tool\":\"1m\"},"
                 "\"queue\":\"q\",\"toolQueues\":{\"a\":\"b\"},\"toolsAllowed\":[\"e*\"],"
-                "\"toolsDenied\":[\"env\"],\"idle\":\"5m\",\"maxSpill\":\"6G\","
+                "\"toolsDenied\":[\"env\"],\"toolsApproved\":[\"a\"],"
+                "\"toolsAsked\":[\"b\",\"c*\"],\"idle\":\"5m\",\"maxSpill\":\"6G\","
                 "\"shared\":false,"
                 "\"keepAlive\":true,\"healthProbe\":\"listTools\"}"};
     mcplug *host = new_host(NULL);
@@ -215,6 +216,8 @@ START_TEST(options_of_a_server_come_as_an_object_too)
     ck_assert_uint_eq(server->o.dedicated, 1);
     ck_assert_uint_eq(server->o.keep_alive_ms, 50000);
     ck_assert_str_eq(server->o.queue, "q");
+    ck_assert_str_eq(server->o.tools_approved[0], "a");
+    ck_assert_str_eq(server->o.tools_asked[1], "c*");
     ck_assert_ptr_null(server->o.json); /* nothing that the program may have freed */
     ck_assert_int_eq(mcplug_get_list_wait(server, MCPLUG_TOOLS, NULL, &tools, NULL),
                      MCPLUG_OK);

@@ -235,7 +235,8 @@ static const char *const readable[] = {
     "{'cwd':'/srv/projects/2024-05-17-report','command':'/tmp/tmp.aB3dEfGhIj/x'}",
     "{'timeouts':{'connect':500,'tool':'5m'},'disabled':true,'queue':'slow','shared':"
     "false}",
-    "{'toolsAllowed':['get_token','token=x'],'toolsDenied':['read_*']}",
+    "{'toolsAllowed':['get_token','token=x'],'toolsDenied':['read_*'],"
+    "'toolsApproved':['get_token'],'toolsAsked':['token=x']}",
     "{'keyFile':'/etc/ssl/me.pem','certFile':'/etc/c.pem','caFile':'/etc/ca.pem'}",
     "{'type':'unix','path':'/run/user/1000/mcp.sock'}",
     "{'type':'tcp','host':'db.internal','port':5432,'connectTimeout':'60s','ping':0,'"

@@ -183,6 +183,10 @@ START_TEST(lists_hold_what_can_be_one_text)
          "2:39: " S ".toolsAllowed[1]: expected a string, found a number"},
         {"{'command':'x','toolsDenied':[true]}",
          "2:31: " S ".toolsDenied[0]: expected a string, found a boolean"},
+        {"{'command':'x','toolsApproved':true}",
+         "2:32: " S ".toolsApproved: expected a list of strings, found a boolean"},
+        {"{'command':'x','toolsAsked':[7]}",
+         "2:30: " S ".toolsAsked[0]: expected a string, found a number"},
     };
     check_shapes(rest, MP_COUNT(rest));
 }
@@ -498,7 +502,8 @@ START_TEST(our_own_keys_are_known_to_every_transport)
     static const struct row rows[] = {
         {"{'type':'x','url':'http://h','token':'t','shared':true,'healthProbe':'ping',"
          "'queue':'q','toolQueues':{'t':'q'},'timeouts':{'tool':1},'disabled':false,"
-         "'toolsAllowed':['a'],'toolsDenied':['b'],'keepAlive':true,'idle':'10m',"
+         "'toolsAllowed':['a'],'toolsDenied':['b'],'toolsApproved':['a'],"
+         "'toolsAsked':['b'],'keepAlive':true,'idle':'10m',"
          "'healthUrl':'http://h/up'}",
          NULL},
     };

@@ -346,6 +346,8 @@ START_TEST(an_entry_that_says_nothing_is_shared_and_not_kept_alive)
     ck_assert_ptr_null(supervision.tool_output_tokens);
     ck_assert_ptr_null(supervision.tools_allowed);
     ck_assert_ptr_null(supervision.tools_denied);
+    ck_assert_ptr_null(supervision.tools_approved);
+    ck_assert_ptr_null(supervision.tools_asked);
     keep("'shared':true,'keepAlive':false");
     ck_assert(supervision.shared);
     ck_assert(!supervision.keep_alive);
@@ -357,7 +359,8 @@ START_TEST(an_entry_may_say_it_all)
     keep("'shared':false,'keepAlive':true,'healthProbe':'mine','healthUrl':'http://h/',"
          "'idle':'1s','maxSpill':'8G','queue':'q','toolQueues':{'a':'q1','b':'2','c':''},"
          "'maxOutputTokens':5000,'toolMaxOutputTokens':{'a':900,'b c':7},'outputTail':25,"
-         "'toolsAllowed':['get_*','x\\u0079'],'toolsDenied':['z','7']");
+         "'toolsAllowed':['get_*','x\\u0079'],'toolsDenied':['z','7'],"
+         "'toolsApproved':['put_*','any'],'toolsAsked':['drop']");
     ck_assert(!supervision.shared);
     ck_assert(supervision.keep_alive);
     ck_assert_str_eq(supervision.probe, "mine");
@@ -371,6 +374,8 @@ START_TEST(an_entry_may_say_it_all)
     ck_assert_uint_eq(supervision.output_tail, 25);
     IS_LIST(supervision.tools_allowed, "get_*", "xy");
     IS_LIST(supervision.tools_denied, "z", "7");
+    IS_LIST(supervision.tools_approved, "put_*", "any");
+    IS_LIST(supervision.tools_asked, "drop");
 }
 END_TEST
 
@@ -577,7 +582,8 @@ static void get_upkeep(void)
 
 START_TEST(upkeep_without_memory_is_an_error)
 {
-    load_keys(DENIED "'queue':'q','toolQueues':{'t':'q'},'toolsAllowed':['x']");
+    load_keys(DENIED "'queue':'q','toolQueues':{'t':'q'},'toolsAllowed':['x'],"
+                     "'toolsApproved':['a'],'toolsAsked':['b']");
     torture(NULL, get_upkeep, NULL);
     IS_LIST(supervision.tools_denied, "a", "b");
 }

@@ -470,6 +470,102 @@ START_TEST(what_runs_already_cannot_be_allowed)
 }
 END_TEST
 
+/* ---- rules of the configuration ---- */
+
+static const char *const any[] = {"any", NULL};
+
+static void begin_with_rules(const char *const *approved, const char *const *asked)
+{
+    static const char *const denied[] = {"exit", NULL};
+    struct mcplug_server_options so = {.struct_size = sizeof so,
+                                       .tools_denied = denied,
+                                       .tools_approved = approved,
+                                       .tools_asked = asked};
+    begin_run();
+    n_kept = 0;
+    put_in("ex", example(NULL), &so);
+    warm_up();
+}
+
+START_TEST(what_is_approved_is_not_asked_about)
+{
+    begin_with_rules((const char *const[]){"GR*", NULL}, NULL);
+    o.approve = ask_user;
+    o.tools = TOOLS(OWN("grow", NULL, .flags = MCPLUG_TOOL_MCP, .integration = "ex"));
+    SCRIPT({.calls = {{"mcp__ex__grow", "{}", "u1"},
+                      {"grow", "{}", "u2"},
+                      {"mcp__ex__touch", "{\"uri\":\"example:///readme\"}", "u3"}}},
+           {.text = "Done."});
+    start_run();
+    UNTIL(n_kept); /* of the one that no rule names */
+    TOLD("ends u1 mcp__ex__grow@ex ok");
+    TOLD("ends u2 grow@ex ok");
+    ck_assert(!mcplug_use_must_ask(kept[0].use));
+    mcplug_use_allow(kept[0].use);
+    await_run();
+    ck_assert_uint_eq(n_kept, 1);
+    PROMPTED(1, " ok(u3,mcp__ex__touch ");
+    end_run();
+}
+END_TEST
+
+/* Also where the tool only reads, and where it is approved as well. */
+START_TEST(what_must_be_asked_about_always_is)
+{
+    begin_with_rules(any, (const char *const[]){"e?ho", "ECHO", NULL});
+    o.approve = ask_user;
+    SCRIPT({.calls = {{"mcp__ex__echo", "{\"text\":\"x\"}", "u1"},
+                      {"mcp__ex__grow", "{}", "u2"},
+                      {"mcp__ex__add", "{\"a\":1,\"b\":2}", "u3"}}},
+           {.calls = {{"mcp__ex__echo", "{\"text\":\"x\"}", "u4"}}}, {.text = "Done."});
+    start_run();
+    UNTIL(n_kept == 1);
+    ck_assert(mcplug_use_must_ask(kept[0].use));
+    ck_assert_str_eq(kept[0].arguments, "mcp__ex__echo@ex {\"text\":\"x\"}");
+    mcplug_use_allow(kept[0].use);
+    UNTIL(n_kept == 2); /* in the next step again */
+    answer_kept(1, "No.");
+    await_run();
+    PROMPTED(1, "U ok(u1,mcp__ex__echo 'x') ok(u2,mcp__ex__grow ");
+    PROMPTED(2, "U ok(u4,mcp__ex__echo 'No.')\n");
+    ck_assert(!mcplug_use_must_ask(NULL));
+    end_run();
+}
+END_TEST
+
+START_TEST(what_must_be_asked_about_is_refused_where_nobody_can_be_asked)
+{
+    begin_with_rules(NULL, (const char *const[]){"echo", NULL});
+    SCRIPT({.calls = {{"mcp__ex__echo", "{\"text\":\"x\"}", "u1"},
+                      {"mcp__ex__grow", "{}", "u2"}}},
+           {.text = "Done."});
+    run_it();
+    RAN("done", "Done.");
+    PROMPTED(1, "U failed(u1,mcp__ex__echo 'This call was not allowed: the user must "
+                "confirm each call of this tool, and cannot be asked here. Do not call "
+                "it again.') ok(u2,mcp__ex__grow ");
+    NOT_TOLD("begins u1");
+    end_run();
+}
+END_TEST
+
+START_TEST(what_is_denied_cannot_be_approved)
+{
+    begin_with_rules(any, NULL);
+    o.approve = ask_user;
+    o.tools = TOOLS(OWN("exit", NULL, .flags = MCPLUG_TOOL_MCP, .integration = "ex"));
+    SCRIPT({.calls = {{"mcp__ex__exit", "{\"code\":3}", "u1"},
+                      {"exit", "{\"code\":3}", "u2"}}},
+           {.text = "Done."});
+    run_it();
+    RAN("done", "Done.");
+    PROMPTED(1, "U failed(u1,mcp__ex__exit 'A tool with the name mcp__ex__exit was not ");
+    PROMPTED(1, "failed(u2,exit 'MCP tool execution failed unexpectedly: the server ex "
+                "has no tool exit now')\n");
+    end_run();
+}
+END_TEST
+
 /* ---- tools that are shown ---- */
 
 START_TEST(a4_a_tool_that_is_shown_waits_for_the_user_and_feeds_the_next_run)
@@ -564,6 +660,10 @@ static void add(TCase *tc)
     tcase_add_test(tc, what_may_have_effects_is_asked_about_one_at_a_time);
     tcase_add_test(tc, what_is_allowed_at_once_runs_at_once_and_in_order);
     tcase_add_test(tc, what_runs_already_cannot_be_allowed);
+    tcase_add_test(tc, what_is_approved_is_not_asked_about);
+    tcase_add_test(tc, what_must_be_asked_about_always_is);
+    tcase_add_test(tc, what_must_be_asked_about_is_refused_where_nobody_can_be_asked);
+    tcase_add_test(tc, what_is_denied_cannot_be_approved);
     tcase_add_test(tc, a4_a_tool_that_is_shown_waits_for_the_user_and_feeds_the_next_run);
     tcase_add_test(tc, a4_what_the_user_has_not_answered_is_told_to_the_model);
     tcase_add_test(tc, an_empty_answer_is_said_to_be_one);
