@@ -22,6 +22,7 @@
 struct question {
     struct question *next;
     mcplug_input *input;
+    int fd; /* of the terminal */
     char *server;
     bool url;
     struct url page;                /* where that leads */
@@ -37,23 +38,26 @@ struct question {
 
 struct cli_ask {
     struct question *first, **last;
-    bool stopped;
+    int fd;
+    bool stopped, held;
     size_t len;
     bool too_long; /* the rest of this line is to be dropped */
     char line[LINE_MAX_BYTES];
 };
 
-struct cli_ask *cli_ask_new(void)
+struct cli_ask *cli_ask_new(int fd)
 {
     struct cli_ask *ask = mp_alloc(sizeof *ask);
-    if (ask)
+    if (ask) {
         ask->last = &ask->first;
+        ask->fd = fd;
+    }
     return ask;
 }
 
 bool cli_ask_waits(const struct cli_ask *ask)
 {
-    return ask && ask->first && !ask->stopped;
+    return ask && ask->first && !ask->stopped && !ask->held;
 }
 
 /* ---- showing ---- */
@@ -150,7 +154,7 @@ static void show_prompt(const struct question *q)
     else
         mp_str_adds(&out, is_required(q) ? "\" (!d declines, !c cancels): "
                                          : "\" (empty: none; !d declines, !c cancels): ");
-    cli_drop_typed();
+    cli_drop_typed(q->fd);
     put(out.data ? out.data : "");
     mp_str_clear(&out);
 }
@@ -294,6 +298,8 @@ static void begin(struct cli_ask *ask)
 {
     char text[256];
 
+    ask->len = 0;
+    ask->too_long = false;
     while (ask->first) {
         struct question *q = ask->first;
         cli_hold(true);
@@ -390,6 +396,7 @@ void cli_ask_put(struct cli_ask *ask, mcplug_input *input, const char *params, s
 
     if (q) {
         q->input = input;
+        q->fd = ask->fd;
         q->url = url;
         q->server = mp_strdup(mcplug_server_name(mcplug_input_server(input)));
         q->params = cli_tree(mp_bytes(params, len), &q->numbers, &err);
@@ -403,11 +410,18 @@ void cli_ask_put(struct cli_ask *ask, mcplug_input *input, const char *params, s
     }
     *ask->last = q;
     ask->last = &q->next;
-    if (ask->first == q) {
-        ask->len = 0;
-        ask->too_long = false;
+    if (ask->first == q && !ask->held)
         begin(ask);
-    }
+}
+
+void cli_ask_hold(struct cli_ask *ask, bool hold)
+{
+    bool begins = ask && ask->held && !hold;
+
+    if (ask)
+        ask->held = hold;
+    if (begins)
+        begin(ask);
 }
 
 /* Returns whether it ended a line. */
@@ -436,7 +450,7 @@ void cli_ask_read(struct cli_ask *ask)
 {
     char piece[4096];
     bool ended = false;
-    ssize_t n = read(STDIN_FILENO, piece, sizeof piece);
+    ssize_t n = read(ask->fd, piece, sizeof piece);
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (n <= 0) {

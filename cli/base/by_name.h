@@ -71,8 +71,8 @@ bool cli_allows_tell(const mcplug_entry *entry, const char *tool);
 /* Shows the entry in full and what has changed since it was approved, and asks. Without
  * a terminal the answer is no. */
 bool cli_approve_ask(const struct cli *cli, const mcplug_entry *entry);
-/* Drops what was typed so far, which is no answer to what is shown next. */
-void cli_drop_typed(void);
+/* Drops what was typed so far at a terminal, which is no answer to what is shown next. */
+void cli_drop_typed(int fd);
 /* Is a line, without its end, consent? Only y and yes are, whatever the case. */
 bool cli_is_yes(const char *line, size_t len);
 

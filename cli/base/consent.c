@@ -127,9 +127,9 @@ void cli_consent_environment(struct cli_consent *c, mp_view json)
 
 /* ---- the question ---- */
 
-void cli_drop_typed(void)
+void cli_drop_typed(int fd)
 {
-    tcflush(STDIN_FILENO, TCIFLUSH);
+    tcflush(fd, TCIFLUSH);
 }
 
 bool cli_is_yes(const char *line, size_t len)
@@ -186,7 +186,7 @@ bool cli_consent_show(struct cli_consent *c, const char *question)
         cli_error("this is too long to be shown whole, so nothing is asked or changed");
         return false;
     }
-    cli_drop_typed();
+    cli_drop_typed(STDIN_FILENO);
     cli_out_s(&c->out, question);
     cli_out_flush(&c->out);
     return !c->out.failed;

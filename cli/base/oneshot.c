@@ -288,7 +288,7 @@ static int prepare(struct cli_oneshot *link, struct mcplug_error *err)
         return MCPLUG_ENOMEM;
     link->progress.mode = progress_mode(args);
     if (!args->no_input && isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
-        link->ask = cli_ask_new();
+        link->ask = cli_ask_new(STDIN_FILENO);
     return MCPLUG_OK;
 }
 

@@ -17,6 +17,9 @@
 static const char no_terminal[] = "This call was not allowed: the tool may have effects, "
                                   "and no user is there to confirm "
                                   "it. Do not call it again.";
+static const char no_user[] =
+    "This call was not allowed: the user must confirm each call of this tool, and is not "
+    "there. Do not call it again.";
 static const char not_allowed[] =
     "The user did not allow this call. Do not repeat it unless they ask for it.";
 
@@ -40,10 +43,12 @@ void cli_run_ask_open(struct cli_run *run)
     struct cli_run_ask *a = &run->ask;
 
     a->fd = -1;
-    if (run->cli->args.yes || !isatty(STDERR_FILENO))
+    if (!isatty(STDERR_FILENO))
         return;
     a->is_own = !isatty(STDIN_FILENO);
     a->fd = a->is_own ? open_terminal() : STDIN_FILENO;
+    if (a->fd >= 0)
+        a->questions = cli_ask_new(a->fd);
 }
 
 void cli_run_ask_close(struct cli_run *run)
@@ -51,6 +56,7 @@ void cli_run_ask_close(struct cli_run *run)
     struct cli_run_ask *a = &run->ask;
 
     cli_run_ask_drop(run);
+    cli_ask_free(mp_move(&a->questions));
     if (a->is_own && a->fd >= 0)
         close(a->fd);
     a->fd = -1;
@@ -71,26 +77,31 @@ static bool is_always(const struct cli_run_ask *a, const char *tool)
     return false;
 }
 
-static bool show(struct cli_run *run, const char *server, const char *tool,
-                 const char *arguments, size_t len)
+static bool show(struct cli_run *run)
 {
+    const struct cli_run_ask *a = &run->ask;
+    bool must_ask = mcplug_use_must_ask(a->use);
     struct cli_consent *c = cli_consent_new();
-    char *laid_out = mcplug_json_layout(arguments, len);
+    char *laid_out = mcplug_json_layout(a->arguments, strlen(a->arguments));
     bool is_shown = c && laid_out;
 
     if (is_shown) {
         cli_run_end_line(run);
         cli_out_s(&c->out, "The model asks to use the tool \"");
-        cli_out_shown(&c->out, tool, strlen(tool));
-        if (*server) {
+        cli_out_shown(&c->out, a->tool, strlen(a->tool));
+        if (*a->server) {
             cli_out_s(&c->out, "\" of server \"");
-            cli_out_shown(&c->out, server, strlen(server));
+            cli_out_shown(&c->out, a->server, strlen(a->server));
         }
-        cli_out_s(&c->out, "\", which may have effects, with these arguments:\n");
+        cli_out_s(&c->out, must_ask
+                               ? "\", which is in toolsAsked, with these arguments:\n"
+                               : "\", which may have effects, with these "
+                                 "arguments:\n");
         cli_consent_lines(c, MODEL, laid_out);
-        if (run->ask.is_own)
-            tcflush(run->ask.fd, TCIFLUSH);
-        is_shown = cli_consent_show(c, "Allow it (a: always, this tool)? [y/N/a] ");
+        cli_drop_typed(a->fd);
+        is_shown =
+            cli_consent_show(c, must_ask ? "Allow it? [y/N] "
+                                         : "Allow it (a: always, this tool)? [y/N/a] ");
     }
     mcplug_text_free(laid_out);
     mp_free(c);
@@ -102,39 +113,97 @@ static void refuse(mcplug_use *use, const char *text)
     mcplug_use_answer(use, text, strlen(text), 1);
 }
 
+/* give: that it was about */
+static mcplug_use *let_go(struct cli_run_ask *a)
+{
+    a->is_asking = false;
+    mp_free(mp_move(&a->server));
+    mp_free(mp_move(&a->tool));
+    mp_free(mp_move(&a->arguments));
+    return mp_move(&a->use);
+}
+
+bool cli_run_asks(const struct cli_run *run)
+{
+    return run->ask.is_asking || cli_ask_waits(run->ask.questions);
+}
+
+/* Asks what comes next, if nothing waits for an answer. */
+static void ask_next(struct cli_run *run)
+{
+    struct cli_run_ask *a = &run->ask;
+
+    if (a->is_stopped)
+        return;
+    if (a->use && !cli_run_asks(run)) {
+        cli_progress_pause(&run->progress, true);
+        cli_hold(true);
+        a->is_asking = show(run);
+        a->len = 0;
+        if (!a->is_asking) {
+            cli_hold(false);
+            refuse(let_go(a), not_allowed);
+        }
+    }
+    if (a->is_asking || !cli_ask_waits(a->questions))
+        cli_ask_hold(a->questions, a->is_asking);
+    cli_progress_pause(&run->progress, cli_run_asks(run));
+}
+
+/* Nobody can be asked. */
+static void refuse_all(struct cli_run *run, mcplug_use *use, const char *tool)
+{
+    struct cli_run_ask *a = &run->ask;
+    bool must_ask = mcplug_use_must_ask(use);
+
+    cli_note("the tool %s was not allowed: it %s, and there is no terminal to ask at",
+             tool, must_ask ? "is in toolsAsked" : "may have effects");
+    if (!a->was_refused && !must_ask)
+        cli_detail("--yes allows all tools, --tools PATTERN chooses among them, and "
+                   "toolsApproved of a server names those that need no question.");
+    a->was_refused |= !must_ask;
+    a->is_refusing = true;
+    refuse(use, must_ask ? no_user : no_terminal);
+    a->is_refusing = false;
+}
+
 void cli_run_approve(void *arg, mcplug_use *use, const char *server, const char *tool,
                      const char *arguments, size_t len)
 {
     struct cli_run *run = arg;
     struct cli_run_ask *a = &run->ask;
 
-    if (is_always(a, tool)) {
+    if (!mcplug_use_must_ask(use) && (run->cli->args.yes || is_always(a, tool))) {
         mcplug_use_allow(use);
         return;
     }
     if (a->fd < 0) {
-        cli_note("the tool %s was not allowed: it may have effects, and there is no "
-                 "terminal to ask at",
-                 tool);
-        if (!a->was_refused)
-            cli_detail("--yes allows all tools, --tools PATTERN chooses among them.");
-        a->was_refused = a->is_refusing = true;
-        refuse(use, no_terminal);
-        a->is_refusing = false;
-        return;
-    }
-    cli_progress_pause(&run->progress, true);
-    cli_hold(true);
-    a->tool = mp_strdup(tool);
-    if (!a->tool || !show(run, server, tool, arguments, len)) {
-        cli_hold(false);
-        mp_free(mp_move(&a->tool));
-        refuse(use, not_allowed);
+        refuse_all(run, use, tool);
         return;
     }
     a->use = use;
-    a->is_asking = true;
-    a->len = 0;
+    a->server = mp_strdup(server);
+    a->tool = mp_strdup(tool);
+    a->arguments = mp_strndup(arguments, len);
+    if (a->server && a->tool && a->arguments)
+        ask_next(run);
+    else
+        refuse(let_go(a), not_allowed);
+}
+
+void cli_run_question(struct cli_run *run, mcplug_input *input, const char *params,
+                      size_t len, bool url)
+{
+    struct cli_run_ask *a = &run->ask;
+
+    if (a->fd < 0 || a->is_stopped || run->is_finished) {
+        mcplug_input_answer(input, "{\"action\":\"cancel\"}");
+        return;
+    }
+    cli_run_end_line(run);
+    cli_progress_pause(&run->progress, true);
+    cli_ask_put(a->questions, input, params, len, url);
+    ask_next(run);
 }
 
 /* ---- the answer ---- */
@@ -154,22 +223,34 @@ static bool is_always_word(const char *line, size_t len)
 static void take_answer(struct cli_run *run)
 {
     struct cli_run_ask *a = &run->ask;
-    mcplug_use *use = mp_move(&a->use);
-    bool always = is_always_word(a->line, a->len);
+    bool always = is_always_word(a->line, a->len) && !mcplug_use_must_ask(a->use);
+    bool yes = always || cli_is_yes(a->line, a->len);
 
-    a->is_asking = false;
-    cli_hold(false);
-    cli_progress_pause(&run->progress, false);
     if (always)
         add_always(a);
-    mp_free(mp_move(&a->tool));
-    if (always || cli_is_yes(a->line, a->len))
+    mcplug_use *use = let_go(a);
+    cli_hold(false);
+    ask_next(run);
+    if (yes)
         mcplug_use_allow(use);
     else
         refuse(use, not_allowed);
 }
 
-void cli_run_ask_read(struct cli_run *run)
+/* Nobody is there any more. */
+static void lose_terminal(struct cli_run *run)
+{
+    struct cli_run_ask *a = &run->ask;
+
+    cli_ask_abandon(a->questions);
+    a->len = 0;
+    take_answer(run);
+    if (a->is_own)
+        close(a->fd);
+    a->fd = -1;
+}
+
+static void read_answer(struct cli_run *run)
 {
     struct cli_run_ask *a = &run->ask;
     char piece[256];
@@ -177,12 +258,8 @@ void cli_run_ask_read(struct cli_run *run)
 
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
-    if (n <= 0) { /* nobody is there any more */
-        a->len = 0;
-        take_answer(run);
-        if (a->is_own)
-            close(a->fd);
-        a->fd = -1;
+    if (n <= 0) {
+        lose_terminal(run);
         return;
     }
     /* What a terminal gives behind the line was typed before the next question. */
@@ -196,21 +273,36 @@ void cli_run_ask_read(struct cli_run *run)
     }
 }
 
+void cli_run_ask_read(struct cli_run *run)
+{
+    if (run->ask.is_asking) {
+        read_answer(run);
+    } else {
+        cli_ask_read(run->ask.questions);
+        ask_next(run);
+    }
+}
+
 void cli_run_ask_stop(struct cli_run *run)
 {
-    if (!run->ask.is_asking)
+    struct cli_run_ask *a = &run->ask;
+
+    a->is_stopped = true;
+    cli_ask_stop(a->questions);
+    if (!a->is_asking)
         return;
-    run->ask.is_asking = false;
+    a->is_asking = false;
     if (write(STDERR_FILENO, "\n", 1) == 1) /* behind the question */
         cli_hold(false);
 }
 
 void cli_run_ask_drop(struct cli_run *run)
 {
-    mcplug_use *use = mp_move(&run->ask.use);
-
     cli_run_ask_stop(run);
-    mp_free(mp_move(&run->ask.tool));
+    mcplug_use *use = let_go(&run->ask);
     if (use)
         refuse(use, not_allowed);
+    cli_ask_abandon(run->ask.questions);
+    cli_ask_hold(run->ask.questions, false);
+    run->ask.is_stopped = false;
 }

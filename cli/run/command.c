@@ -211,7 +211,7 @@ int cli_run_start(struct cli_run *run)
         .max_repeats = run->calls ? UINT32_MAX : 0,
         .arg = run,
         .event = cli_run_event,
-        .approve = args->yes ? NULL : cli_run_approve,
+        .approve = cli_run_approve,
         .tool_budget = args->tool_budget,
         .tools_first = run->calls ? NULL : cli_run_most_used(run),
     };
@@ -255,7 +255,7 @@ static void on_woken(void *arg, short revents)
 {
     struct cli_run *run = arg;
 
-    if (run->ask.is_asking && revents)
+    if (cli_run_asks(run) && revents)
         cli_run_ask_read(run);
     else if (cli_calls_waits(run->calls) && revents)
         cli_calls_read(run->calls);
@@ -270,8 +270,8 @@ static void turn(struct cli_run *run)
     int fd = out->terminal || out->closed || run->loop.ending ? -1 : out->fd;
     short events = 0;
 
-    if (run->ask.is_asking || cli_calls_waits(run->calls)) {
-        fd = run->ask.is_asking ? run->ask.fd : STDIN_FILENO;
+    if (cli_run_asks(run) || cli_calls_waits(run->calls)) {
+        fd = cli_run_asks(run) ? run->ask.fd : STDIN_FILENO;
         events = POLLIN;
     }
     cli_loop_turn(&run->loop, fd, events, run->progress.due);
@@ -428,7 +428,8 @@ static const struct cli_option options[] = {
      offsetof(struct cli_args, tool_budget), .complete.is = CLI_WORD_FREE},
     {"system", 0, CLI_TEXT, "TEXT", "instructions for the model; @FILE reads a file",
      offsetof(struct cli_args, system), .complete.is = CLI_WORD_AT_FILE},
-    {"yes", 'y', CLI_FLAG, NULL, "allow all tools, without asking",
+    {"yes", 'y', CLI_FLAG, NULL,
+     "allow all tools without asking, but for those of toolsAsked",
      .at = offsetof(struct cli_args, yes)},
     {"max-steps", 0, CLI_NUMBER, "N", "ask the model at most N times; default: 50",
      offsetof(struct cli_args, max_steps), .complete.is = CLI_WORD_FREE},
@@ -461,7 +462,11 @@ const struct cli_command cli_cmd_run = {
         "A word @FILE attaches an image or a PDF, or inserts a text; @@ begins a word "
         "with an @. What is piped into standard input comes before the prompt.\n\n"
         "Before a tool is called that does not say that it only reads, the user is asked "
-        "at the terminal. Without one it is not called, unless --yes is given.\n\n"
+        "at the terminal. Without one it is not called, unless --yes is given. The "
+        "answer a allows the tool for the rest of the run; the key toolsApproved of the "
+        "server's entry does so for good. Tools that its key toolsAsked names are always "
+        "asked about, also with --yes. What a server asks in the middle of a call is "
+        "asked at the terminal, too.\n\n"
         "The exit code is 6 if the model could not be asked, 7 if a limit was reached, "
         "and 8 if the answer is not complete or was refused.",
     .options = options,

@@ -5,7 +5,7 @@
  *   used.c     which tools were called most
  *   prompt.c   what is said: words, files, standard input
  *   show.c     what happens, for people and as JSON
- *   allow.c    asking before a tool may do something
+ *   allow.c    asking: before a tool may do something, and what servers ask
  *   thread.c   --save and --resume
  *   calls.c    --tools-only: the calls are read, and there is no model
  */
@@ -13,6 +13,7 @@
 #define CLI_RUN_RUN_H
 
 #include "base/buf.h"
+#include "cli/base/ask.h"
 #include "cli/base/cli.h"
 #include "cli/base/journal.h"
 #include "cli/base/loop.h"
@@ -40,13 +41,16 @@ struct cli_run_call { /* of a tool, under way */
     char *id, *arguments;
 };
 
-/* A question that waits for a line at the terminal. */
+/* What the user is asked at the terminal, one question after the other: whether a tool
+ * may be called, and what servers ask in the middle of a call. */
 struct cli_run_ask {
-    int fd;           /* the terminal; -1: there is none */
-    bool is_own;      /* opened by us */
-    bool is_asking;   /* it is shown, and waits for a line */
-    mcplug_use *use;  /* that it is about; NULL: none */
-    char *tool;       /* likewise */
+    int fd;                    /* the terminal; -1: there is none */
+    bool is_own;               /* opened by us */
+    bool is_stopped;           /* the run is: nothing is asked any more */
+    struct cli_ask *questions; /* of servers; NULL: they cannot ask */
+    bool is_asking;            /* whether a tool may be called, which waits for a line */
+    mcplug_use *use;           /* that this is about, or will be; NULL: none */
+    char *server, *tool, *arguments; /* of it */
     char line[64];    /* typed so far; the rest of a longer one does not count */
     size_t len;       /* of that */
     char **always;    /* tools that are allowed from now on */
@@ -137,6 +141,11 @@ void cli_run_ask_close(struct cli_run *run);
 /* mcplug_run_options.approve */
 void cli_run_approve(void *arg, mcplug_use *use, const char *server, const char *tool,
                      const char *arguments, size_t len);
+/* A server asks the user: take `input`. */
+void cli_run_question(struct cli_run *run, mcplug_input *input, const char *params,
+                      size_t len, bool url);
+/* Does something wait for a line at the terminal? */
+bool cli_run_asks(const struct cli_run *run);
 /* The terminal is readable. */
 void cli_run_ask_read(struct cli_run *run);
 /* The run is being stopped: nothing is asked any more. */

@@ -186,14 +186,28 @@ static void on_list(void *arg, mcplug_call *call, mcplug_list *list,
         settle(s);
 }
 
+static void on_elicit(void *arg, mcplug_server *server, mcplug_input *input,
+                      const char *params, size_t len)
+{
+    (void)server;
+    cli_run_question(arg, input, params, len, false);
+}
+
+static void on_elicit_url(void *arg, mcplug_server *server, mcplug_input *input,
+                          const char *params, size_t len)
+{
+    (void)server;
+    cli_run_question(arg, input, params, len, true);
+}
+
 /* ---- the toolbox ---- */
 
-static int open_in_place(struct cli_run_server *s, struct mcplug_error *err)
+static int open_in_place(struct cli_run_server *s, struct mcplug_server_options *o,
+                         struct mcplug_error *err)
 {
     char **command = s->run->cli->args.server_command, type[MCPLUG_TYPE_MAX];
-    struct mcplug_server_options o = {.struct_size = sizeof o,
-                                      .policy = s->run->cli->config};
 
+    o->policy = s->run->cli->config;
     cli_program_type(type);
     mcplug_settings *settings = mcplug_settings_new(type);
     int r =
@@ -203,7 +217,7 @@ static int open_in_place(struct cli_run_server *s, struct mcplug_error *err)
     if (r != MCPLUG_OK)
         mp_fail(err, r, "too many arguments for a server");
     else
-        r = mcplug_toolbox_add(s->run->box, s->name, settings, &o, err);
+        r = mcplug_toolbox_add(s->run->box, s->name, settings, o, err);
     mcplug_settings_free(settings);
     return r;
 }
@@ -237,9 +251,14 @@ int cli_run_open_servers(struct cli_run *run)
     }
     for (size_t i = 0; i < run->n_servers; i++) {
         struct cli_run_server *s = &run->servers[i];
+        struct mcplug_server_options so = {
+            .struct_size = sizeof so,
+            .arg = run,
+            .elicit = run->ask.questions ? on_elicit : NULL,
+            .elicit_url = run->ask.questions ? on_elicit_url : NULL};
         int r = s->entry ? mcplug_toolbox_add_named(run->box, run->cli->config, s->name,
-                                                    NULL, &err)
-                         : open_in_place(s, &err);
+                                                    &so, &err)
+                         : open_in_place(s, &so, &err);
         if (r == MCPLUG_OK)
             r = await(s, &err);
         if (r != MCPLUG_OK)

@@ -26,7 +26,7 @@
     ".................................................................................." \
     "."
 
-static char dir[64], self[512], program[512];
+static char dir[64], self[512], program[512], example[512];
 
 /* ---- a server ---- */
 
@@ -1001,9 +1001,162 @@ START_TEST(approval_is_given_by_y_or_yes_typed_after_the_question)
 }
 END_TEST
 
+/* ---- questions in a run ---- */
+
+/* A model that makes `calls`, and then says "Well." */
+static void ask_model(const char *calls, const char *const *words)
+{
+    char script[1024];
+
+    snprintf(script, sizeof script, "%s\nturn\ndump asked\ntext Well.\n", calls);
+    write_file("answers", script);
+    run(words);
+}
+
+#define RUN                                                                              \
+    program, "run", "-m", "script/robot", "--set", "script=answers", "--server",         \
+        "legacy", "--server", "modern", "--server", "demo"
+
+/* What the tools answered, as the model got it. */
+static void model_got(const char *text)
+{
+    static char asked[1 << 16];
+    FILE *f = fopen("asked", "r");
+
+    ck_assert_msg(f != NULL, "the model was not asked again: %s", shown);
+    asked[fread(asked, 1, sizeof asked - 1, f)] = '\0';
+    fclose(f);
+    ck_assert_msg(strstr(asked, text) != NULL, "no \"%s\": %s", text, asked);
+}
+
+static const char *const eras[] = {"legacy", "modern"};
+
+/* From the third on, the prompt comes through a pipe. */
+START_TEST(a_server_asks_in_the_middle_of_a_run)
+{
+    const char *const words[] = {RUN, "hello", NULL};
+    static const char piped[] =
+        "echo hello | exec \"$0\" run -m script/robot --set script=answers --server "
+        "legacy --server modern";
+    char calls[128], text[128], mcplug[sizeof program];
+    const char *const in_shell[] = {"sh", "-c", piped, mcplug, NULL};
+
+    strcpy(mcplug, program);
+    if (_i >= 2)
+        strcpy(program, "/bin/sh");
+    snprintf(calls, sizeof calls, "call 1 mcp__%s__ask_name {}", eras[_i % 2]);
+    ask_model(calls, _i >= 2 ? in_shell : words);
+    snprintf(text, sizeof text, "Server \"%s\" asks:\n", eras[_i % 2]);
+    expect(text);
+    expect("!c cancels): ");
+    type("Ada\n");
+    expect("= \"Ada\"\n");
+    expect("[y/N] ");
+    type("y\n");
+    expect("Well.");
+    ck_assert_int_eq(finish(), 0);
+    model_got("Ada");
+}
+END_TEST
+
+START_TEST(what_the_user_does_not_answer_in_a_run_is_declined)
+{
+    static const char *const typed[] = {"!d\n", "!c\n", "\004"};
+    const char *const words[] = {RUN, "hello", NULL};
+    char calls[128];
+
+    snprintf(calls, sizeof calls, "call 1 mcp__%s__ask_name {}", eras[_i % 2]);
+    ask_model(calls, words);
+    expect("!c cancels): ");
+    type(typed[_i / 2]);
+    expect("Well.");
+    ck_assert_int_eq(finish(), 0);
+    model_got("declined");
+}
+END_TEST
+
+START_TEST(a_page_is_asked_about_in_a_run)
+{
+    const char *const words[] = {RUN, "--yes", "hello", NULL};
+
+    write_file("question", "{\"mode\":\"url\",\"elicitationId\":\"1\",\"message\":\"Log "
+                           "in\",\"url\":\"https://example.com/in\"}");
+    ask_model("call 1 mcp__demo__ask {}", words);
+    may_ask();
+    expect(MARK "https://example.com/in\n");
+    expect("[y/N] ");
+    type("y\n");
+    expect("Well.");
+    ck_assert_int_eq(finish(), 0);
+    model_got("\"action\":\"accept\"");
+}
+END_TEST
+
+/* Whether a tool may be called, and what three servers ask: in whatever order they come,
+ * one is answered before the next one is shown. */
+START_TEST(questions_of_a_run_come_one_at_a_time)
+{
+    const char *const words[] = {RUN, "hello", NULL};
+    size_t asked = 0;
+
+    write_file("question", AGREE);
+    ask_model("call 1 mcp__demo__ask {}\ncall 2 mcp__legacy__ask_name {}\n"
+              "call 3 mcp__modern__ask_name {}\ncall 4 mcp__modern__ask_name {}",
+              words);
+    expect("The model asks to use the tool \"mcp__demo__ask\"");
+    expect("[y/N/a] ");
+    ck_assert_ptr_null(strstr(shown, " asks:\n")); /* though some have asked, maybe */
+    type("y\n");
+    may_ask();
+    while (!strstr(shown + seen, "Well.")) {
+        char *from = shown + seen, *field = strstr(from, "!c cancels): ");
+        char *consent = strstr(from, "[y/N] ");
+        const char *question = strstr(from, " asks:\n");
+        if (!field && !consent) {
+            ck_assert_msg(read_more(), "it ended: %s", shown);
+            continue;
+        }
+        if (question) {
+            asked++;
+            ck_assert_ptr_null(strstr(question + 1, " asks:\n"));
+        }
+        seen = (size_t)((field ? field : consent) - shown) + 5;
+        type(field ? "Ada\n" : "y\n");
+    }
+    ck_assert_int_eq(finish(), 0);
+    ck_assert_uint_eq(asked, 4);
+    model_got("result id=1 name=mcp__demo__ask");
+    model_got("result id=2 name=mcp__legacy__ask_name");
+    model_got("result id=3 name=mcp__modern__ask_name");
+    model_got("result id=4 name=mcp__modern__ask_name");
+}
+END_TEST
+
+START_TEST(a_run_can_be_ended_at_a_question)
+{
+    const char *const words[] = {RUN, "--save", "saved", "hello", NULL};
+
+    if (_i < 2) {
+        char calls[128];
+        snprintf(calls, sizeof calls,
+                 "call 1 mcp__%s__ask_name {}\ncall 2 mcp__%s__ask_name {}", eras[_i],
+                 eras[_i]);
+        ask_model(calls, words);
+        expect("!c cancels): ");
+    } else { /* others wait behind it */
+        ask_model("call 1 mcp__demo__ask {}\ncall 2 mcp__legacy__ask_name {}", words);
+        expect("[y/N/a] ");
+    }
+    type("\003");
+    ck_assert_int_eq(finish(), 130);
+    ck_assert_int_eq(access("saved", F_OK), 0);
+}
+END_TEST
+
 static void begin(void)
 {
-    char text[1024];
+    char text[4096];
+    const char *modules = getenv("MCPLUG_PLUGIN_PATH");
 
     snprintf(dir, sizeof dir, "/tmp/questions.XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(dir));
@@ -1016,9 +1169,17 @@ static void begin(void)
     setenv("XDG_STATE_HOME", text, 1);
     setenv("XDG_CACHE_HOME", text, 1);
     snprintf(text, sizeof text,
-             "{\"mcpServers\":{\"demo\":{\"command\":\"%s\",\"args\":[\"serve\"]}}}",
-             self);
+             "{\"mcpServers\":{\"demo\":{\"command\":\"%s\",\"args\":[\"serve\"]},"
+             "\"legacy\":{\"command\":\"%s\",\"args\":[\"--era\",\"legacy\"]},"
+             "\"modern\":{\"command\":\"%s\",\"args\":[\"--era\",\"modern\"]}}}",
+             self, example, example);
     write_file("home/mcplug/settings.json", text);
+    snprintf(text, sizeof text, "mkdir -m 755 modules && cp '%s/script.so' modules/",
+             getenv("MCPLUG_TEST_MODULES"));
+    ck_assert_int_eq(system(text), 0);
+    snprintf(text, sizeof text, "%s/modules%s%s", dir, modules ? ":" : "",
+             modules ? modules : "");
+    setenv("MCPLUG_PLUGIN_PATH", text, 1);
     shown = calloc(1, OUTPUT_MAX);
     ck_assert_ptr_nonnull(shown);
 }
@@ -1047,6 +1208,7 @@ int main(int argc, char **argv)
     if (n < 0 || !build || !offered("stdio"))
         return 77;
     snprintf(program, sizeof program, "%s/mcplug", build);
+    snprintf(example, sizeof example, "%s/examples/mcplug-example-server", build);
 
     Suite *suite = suite_create("questions");
     TCase *t = tcase_create("all");
@@ -1079,6 +1241,11 @@ int main(int argc, char **argv)
     tcase_add_test(t, a_question_and_what_it_is_about_go_to_the_same_place);
     tcase_add_test(t, every_line_of_a_difference_has_its_sign);
     tcase_add_loop_test(t, approval_is_given_by_y_or_yes_typed_after_the_question, 0, 8);
+    tcase_add_loop_test(t, a_server_asks_in_the_middle_of_a_run, 0, 4);
+    tcase_add_loop_test(t, what_the_user_does_not_answer_in_a_run_is_declined, 0, 6);
+    tcase_add_test(t, a_page_is_asked_about_in_a_run);
+    tcase_add_test(t, questions_of_a_run_come_one_at_a_time);
+    tcase_add_loop_test(t, a_run_can_be_ended_at_a_question, 0, 3);
     suite_add_tcase(suite, t);
     return run_to_end(suite);
 }
