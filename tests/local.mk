@@ -264,6 +264,7 @@ test_modules = \
 	tests/modules/chain.c \
 	tests/modules/converts.c \
 	tests/modules/locate.c \
+	tests/modules/models.c \
 	tests/modules/needs.c \
 	tests/modules/painter.c \
 	tests/modules/probes.c \

@@ -308,7 +308,8 @@ const struct cli_command cli_cmd_plugins = {
         "was broken. A probe is tried with the server after --, a command or a "
         "configured name; a vault is asked for the secret of the name after --; a "
         "locator is asked if there are settings, or anything after --; a converter is "
-        "run with the file after --.",
+        "run with the file after --; a model is asked, and one whose URL is not set is "
+        "led to an endpoint that fails.",
     .options = options,
     .max_words = CLI_MANY,
     .complete = {{.is = CLI_WORD_MODULE}, {.is = CLI_WORD_FREE}},

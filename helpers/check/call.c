@@ -1,6 +1,7 @@
 #include "helpers/check/kit.h"
 
 #include "base/mem.h"
+#include "loop/loop.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -42,6 +43,38 @@ uint64_t mp_kit_leave(struct mp_kit *kit)
     mp_kit_process_compare(kit, kit->calls);
     mp_kit_stdout_check(kit, kit->calls);
     return took;
+}
+
+/* ---- callbacks on the loop ---- */
+
+static void on_alarm(struct mp_timer *timer)
+{
+    (void)timer;
+}
+
+static void turn(struct mp_kit *kit, const char *who, bool wait)
+{
+    mp_kit_enter(kit, "%s: a callback of its timers or watches", who);
+    mp_loop_turn(kit->loop, wait);
+    mp_kit_leave(kit);
+}
+
+/* In steps: a wait of the loop itself is no call that does not return. */
+bool mp_kit_await(struct mp_kit *kit, const char *who, bool (*so)(const void *arg),
+                  const void *arg, uint64_t ms)
+{
+    struct mp_timer alarm = {0};
+
+    turn(kit, who, false); /* also brings the loop's clock up to date */
+    uint64_t until = mp_loop_now(kit->loop) + ms, now;
+    while (!so(arg) && (now = mp_loop_now(kit->loop)) < until) {
+        uint64_t step = until - now < LOOK_MS ? until - now : LOOK_MS;
+        if (mp_timer_start(kit->loop, &alarm, step, on_alarm) != MCPLUG_OK)
+            break;
+        turn(kit, who, true);
+    }
+    mp_timer_stop(kit->loop, &alarm);
+    return so(arg);
 }
 
 /* ---- the thread that calls, and the one that has a clock ---- */

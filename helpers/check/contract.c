@@ -81,6 +81,8 @@ static void check_feature(struct mp_kit *kit, const struct mcplug_feature *f)
 
     if (empty(f->summary))
         mp_kit_say(kit, true, "warning: %s \"%s\": has no summary", kind, f->name);
+    if (f->kind == MCPLUG_MODEL)
+        mp_kit_model_options(kit, f);
     if (f->kind == MCPLUG_VAULT && f->accepts && f->accepts[0])
         mp_kit_say(kit, true, "warning: vault \"%s\": `accepts` of a vault is ignored",
                    f->name);
@@ -261,11 +263,44 @@ static void try_converter(struct mp_kit *kit, const struct mp_offer *offer, bool
                    offer->feature.name);
 }
 
+static const char *url_option(const struct mcplug_feature *f)
+{
+    for (const struct mcplug_option *o = f->options; o && o->name; o++)
+        if (strcmp(o->type, "url") == 0)
+            return o->name;
+    return NULL;
+}
+
+/* What the user has not set is ours: the name of a model, and where it is. */
+static void try_model(struct mp_kit *kit, const struct mp_offer *offer, bool only,
+                      const mcplug_props *settings)
+{
+    const char *url = url_option(&offer->feature), *name = offer->feature.name;
+    mcplug_props *mine = settings ? mp_props_copy(settings) : mp_props_new();
+    int r = mine ? MCPLUG_OK : MCPLUG_ENOMEM;
+
+    if (r == MCPLUG_OK && !mp_props_is_set(mine, "model"))
+        r = mp_props_set(mine, "model", "check");
+    if (r == MCPLUG_OK && url && !mp_props_is_set(mine, url)) {
+        kit->endpoint = mp_kit_endpoint_open();
+        r = kit->endpoint ? mp_props_set(mine, url, mp_kit_endpoint_url(kit->endpoint))
+                          : MCPLUG_EIO;
+    }
+    if (r == MCPLUG_OK)
+        try_settings(kit, offer, only, mine, mp_kit_model);
+    else
+        mp_kit_say(kit, false, "model \"%s\": cannot be asked: %s", name,
+                   mp_error_name(r));
+    mp_kit_endpoint_free(kit->endpoint);
+    kit->endpoint = NULL;
+    mp_props_free(mine);
+}
+
 static bool takes_settings(const struct mcplug_plugin *d, size_t i)
 {
     uint32_t kind = mp_plugin_feature(d, i).kind;
     return kind == MCPLUG_TRANSPORT || kind == MCPLUG_LOCATOR || kind == MCPLUG_PROBE ||
-           kind == MCPLUG_CONVERTER;
+           kind == MCPLUG_CONVERTER || kind == MCPLUG_MODEL;
 }
 
 static void try_features(struct mp_kit *kit, const struct mp_plugin *plugin,
@@ -290,6 +325,8 @@ static void try_features(struct mp_kit *kit, const struct mp_plugin *plugin,
             try_settings(kit, &offer, takers == 1, settings, mp_kit_probe);
         else if (offer.feature.kind == MCPLUG_VAULT && kit->words)
             try_settings(kit, &offer, false, settings, mp_kit_vault);
+        else if (offer.feature.kind == MCPLUG_MODEL)
+            try_model(kit, &offer, takers == 1, settings);
         else if (offer.feature.kind == MCPLUG_CONVERTER)
             try_converter(kit, &offer, takers == 1, settings);
         else if (offer.feature.kind == MCPLUG_VAULT)
@@ -338,6 +375,7 @@ static int begin(struct mp_kit *kit, const char *file, struct mcplug_error *err)
         .wire = &mp_kit_wire,
         .health = kit->peer ? &mp_kit_health : NULL,
         .place = &mp_place_ops,
+        .reply = &mp_kit_reply,
         .mem = &mp_kit_mem,
     };
     if (kit->loop && path)

@@ -21,6 +21,8 @@ struct mp_kit_report {
 /* Tries a module against its contract: descriptor, options, init and fini twice, and
  * for transports one life (open, a ping-like frame, close) with `settings` on a loop
  * and a thread of its own, with everything it tells the core checked for order and count.
+ * A model is asked: with a URL in `settings`, what is there; one that has an option for a
+ * URL, and was not given it, an endpoint of the kit that fails.
  * `report` gets one line per finding; advice has passed and begins with "warning: ".
  * Returns the number of failed checks, not loading being one, or a negative error when
  * the kit itself cannot work. `words`, NULL-ended, is what vaults, probes, locators and
@@ -41,6 +43,8 @@ struct mp_kit {
     struct mp_catalogue *cat;
     const char *const *words; /* see mp_plugin_contract(); borrow */
     struct mp_kit_peer *peer; /* for probes; NULL: none */
+    struct mp_kit_endpoint
+        *endpoint; /* for a model; NULL: it has its own, or needs none */
     bool has_probe;
     bool stuck;       /* an instance could not be ended: nothing may be freed */
     bool timers_left; /* by a fini(), which was reported */
@@ -71,6 +75,12 @@ bool mp_kit_is_mime(const char *text);
  * alone what is the program's. "transport \"x\": send()" */
 void mp_kit_enter(struct mp_kit *kit, const char *fmt, ...) MCPLUG_PRINTF(2, 3);
 uint64_t mp_kit_leave(struct mp_kit *kit); /* how long it took, in ms */
+
+/* Runs kit->loop until so(arg), or the time is over, and returns so(arg). What the module
+ * has on the loop may be called, of which each takes no longer than others. `who`:
+ * "transport \"x\"" */
+bool mp_kit_await(struct mp_kit *kit, const char *who, bool (*so)(const void *arg),
+                  const void *arg, uint64_t ms);
 
 /* Runs fn(arg) on a thread and waits for its end. False: a call did not return, which was
  * reported; the thread is left behind with `kit` and `arg`. */
@@ -138,6 +148,36 @@ void mp_kit_vault(struct mp_kit *kit, const struct mp_offer *offer,
                   const mcplug_props *settings);
 void mp_kit_locate(struct mp_kit *kit, const struct mp_offer *offer,
                    const mcplug_props *settings);
+
+/* ---- endpoint.c: a server that models are led to ---- */
+
+enum mp_kit_answer {
+    MP_KIT_UNAUTHORIZED, /* 401 */
+    MP_KIT_TOO_MANY,     /* 429, with Retry-After */
+    MP_KIT_BROKEN,       /* 500 */
+    MP_KIT_GARBAGE,      /* 200, and no JSON */
+    MP_KIT_CUT,          /* 200, and the connection is closed in the body */
+    MP_KIT_SILENT        /* none */
+};
+
+struct mp_kit_endpoint *mp_kit_endpoint_open(void); /* give; NULL: it cannot be */
+const char *mp_kit_endpoint_url(const struct mp_kit_endpoint *e);
+/* From the next request on. */
+void mp_kit_endpoint_set(struct mp_kit_endpoint *e, enum mp_kit_answer answer);
+unsigned mp_kit_endpoint_requests(const struct mp_kit_endpoint *e); /* so far */
+void mp_kit_endpoint_stop(struct mp_kit_endpoint *e); /* nothing listens any more */
+void mp_kit_endpoint_free(struct mp_kit_endpoint *e);
+
+/* ---- model.c ---- */
+
+extern const struct mcplug_reply_ops mp_kit_reply;
+
+/* Does it declare what the core reads of a model? */
+void mp_kit_model_options(struct mp_kit *kit, const struct mcplug_feature *f);
+/* Asks it. One that was led to kit->endpoint sees that fail in all the ways that
+ * endpoints do; any other may answer. */
+void mp_kit_model(struct mp_kit *kit, const struct mp_offer *offer,
+                  const mcplug_props *settings);
 
 /* ---- converter.c ---- */
 

@@ -98,7 +98,6 @@ int mp_kit_buf_take_back(mcplug_buf *buf)
 struct mcplug_conn {
     struct mp_kit *kit;
     const char *name; /* of the transport */
-    struct mp_loop *loop;
     pthread_t thread;
     _Atomic(const char *) foreign; /* what was called on another thread */
     unsigned opened, written, messages, ended, closed;
@@ -249,63 +248,46 @@ const struct mcplug_wire mp_kit_wire = {
 
 /* ---- one life of a transport ---- */
 
-struct alarm {
-    struct mp_timer timer;
-    bool rang;
-};
-
-static void on_alarm(struct mp_timer *timer)
+static bool is_open_or_closed(const void *arg)
 {
-    MP_OF(timer, struct alarm, timer)->rang = true;
-}
+    const mcplug_conn *conn = arg;
 
-static bool is_open_or_closed(const mcplug_conn *conn)
-{
     return conn->opened || conn->closed;
 }
 
-static bool is_written_or_closed(const mcplug_conn *conn)
+static bool is_written_or_closed(const void *arg)
 {
+    const mcplug_conn *conn = arg;
+
     return conn->written || conn->closed;
 }
 
-static bool is_answered(const mcplug_conn *conn)
+static bool is_answered(const void *arg)
 {
+    const mcplug_conn *conn = arg;
+
     return conn->messages || conn->ended || conn->closed;
 }
 
-static bool is_closed(const mcplug_conn *conn)
+static bool is_closed(const void *arg)
 {
+    const mcplug_conn *conn = arg;
+
     return conn->closed;
 }
 
-static bool never(const mcplug_conn *conn)
+static bool never(const void *arg)
 {
-    (void)conn;
+    (void)arg;
     return false;
 }
 
-/* What it has on the loop may be called, of which each takes no longer than others. */
-static void turn(mcplug_conn *conn, bool wait)
+static bool await(mcplug_conn *conn, bool (*so)(const void *arg), uint64_t ms)
 {
-    mp_kit_enter(conn->kit, "transport \"%s\": a callback of its timers or watches",
-                 conn->name);
-    mp_loop_turn(conn->loop, wait);
-    mp_kit_leave(conn->kit);
-}
+    char who[64];
 
-/* Runs the loop until it is so, or the time is over. */
-static bool await(mcplug_conn *conn, bool (*so)(const mcplug_conn *conn), uint64_t ms)
-{
-    struct alarm alarm = {0};
-
-    turn(conn, false); /* also brings the loop's clock up to date */
-    if (mp_timer_start(conn->loop, &alarm.timer, ms, on_alarm) != MCPLUG_OK)
-        return so(conn);
-    while (!so(conn) && !alarm.rang)
-        turn(conn, true);
-    mp_timer_stop(conn->loop, &alarm.timer);
-    return so(conn);
+    snprintf(who, sizeof who, "transport \"%s\"", conn->name);
+    return mp_kit_await(conn->kit, who, so, conn, ms);
 }
 
 static void enter(struct mp_kit *kit, const char *name, const char *op)
@@ -465,7 +447,6 @@ void mp_kit_live(struct mp_kit *kit, const struct mp_offer *offer,
     }
     conn->kit = kit;
     conn->name = name;
-    conn->loop = kit->loop;
     conn->thread = pthread_self();
     conn->caps = ops->caps;
     enter(kit, name, "open");

@@ -37,6 +37,9 @@ done
 for name in $(sed -n 's/^#define C_\([a-z_0-9]*\) .*/\1/p' converts.c); do
     compile "converts_$name" "-DCONVERTS=$name" converts.c
 done
+for name in $(sed -n 's/^#define M_\([a-z_0-9]*\) .*/\1/p' models.c); do
+    compile "models_$name" "-DMODELS=$name" models.c
+done
 compile other '-DGOOD_NAME="other"' '-DGOOD_FEATURE="mirror"' '-DGOOD_SCHEME="mirror"' good.c
 compile old -Iabi-1.0 old.c
 for file in old_*.c; do
@@ -62,7 +65,7 @@ compile needs needs.c "$out/needs_lib.so"
 compile needs_path needs.c "$out/needs_lib.so" -Wl,-rpath,/nowhere
 for file in *.c; do
     case $file in
-    wrong.c | unruly.c | asked.c | converts.c | needs.c | old.c | old_*.c) ;;
+    wrong.c | unruly.c | asked.c | converts.c | models.c | needs.c | old.c | old_*.c) ;;
     *) compile "${file%.c}" "$file" ;;
     esac
 done

@@ -230,6 +230,85 @@ START_TEST(a_locator_is_asked_with_its_settings)
 }
 END_TEST
 
+/* ---- models ---- */
+
+#define M "model \"models\": "
+
+static const struct {
+    const char *module;
+    int failed;
+    const char *finding;
+} models[] = {
+    {"good", 0, "ok " M "everything in order and counted, and an answer came"},
+    {"good_counts", 0, "ok " M "everything in order and counted, and an answer came"},
+    {"good_cannot_count", 0, "ok " M "count() failed: this one cannot"},
+    {"ends_twice", 1, "FAILED " M "end() more than once"},
+    {"says_after_end", 1, "FAILED " M "text() after end()"},
+    {"says_after_drop", 2, "FAILED " M "text() after drop()"},
+    {"never_ends", 1, "FAILED " M "no end() within 10 s of ask()"},
+    {"nameless_call", 1, "FAILED " M "call() without the name of a tool"},
+    {"not_utf8", 1, "FAILED " M "text() that is not UTF-8"},
+    {"raw_not_json", 1, "FAILED " M "raw() of what is not JSON"},
+    {"raw_twice", 1, "FAILED " M "raw() more than once"},
+    {"usage_unsized", 1,
+     "FAILED " M "usage() without its struct, or a struct_size of it"},
+    {"no_usage", 0, "ok warning: " M "usage() was not called"},
+    {"says_nothing", 0, "ok " M "everything in order and counted, and an answer came"},
+    {"other_thread", 1, "FAILED " M "called text() on another thread"},
+    {"no_code", 1, "FAILED " M "end() for a reason without an error code"},
+    {"no_reason", 1, "FAILED " M "end() for a reason without a text"},
+    {"fails", 0, "ok warning: " M "ask() ended with an error: go away"},
+    {"strange_stop", 1, "FAILED " M "end() with an unknown mcplug_stop"},
+    {"ask_fails", 2, "FAILED " M "ask() failed: not today"},
+    {"ends_after_failure", 4, "FAILED " M "end() followed ask(), which failed"},
+    {"open_fails", 1, "FAILED " M "open() failed: closed"},
+    {"no_options", 7,
+     "FAILED " M "the option \"contextTokens\", an int, is missing; declare "
+     "MCPLUG_MODEL_OPTIONS"},
+    {"keeps_request", 1,
+     "FAILED 2 blocks of host->mem with 48 bytes were not freed by the end of fini()"},
+    {"counts_nothing", 1, "FAILED " M "count() ended without usage()"},
+    {"web_ends_well", 6, "FAILED " M "HTTP 401: end() says that all went well"},
+    {"web_wrong_code", 1,
+     "FAILED " M "HTTP 401: end() has the error \"EPEER\", not \"EAUTH\""},
+    {"web_elsewhere", 0, "ok warning: " M "nothing arrived at the URL that it was given"},
+    {"web_forgets_retry", 0,
+     "ok warning: " M "HTTP 429: the core is not told that it may ask again, or when: "
+     "MCPLUG_ERROR_RETRY, retry_after()"},
+};
+
+START_TEST(a_model_that_breaks_a_rule_is_found_and_no_other)
+{
+    char module[64];
+
+    snprintf(module, sizeof module, "models_%s.so", models[_i].module);
+    int failed = check(module, NULL);
+    ck_assert_msg(found(models[_i].finding), "not found: %s", models[_i].finding);
+    ck_assert_int_eq(failed, models[_i].failed);
+}
+END_TEST
+
+START_TEST(our_own_models_keep_the_contract_whatever_an_endpoint_does)
+{
+    static const char *const files[] = {"anthropic", "openai", "gemini"};
+    const struct mp_kit_report report = {.finding = on_finding};
+    const char *build = getenv("MCPLUG_BUILD");
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s/plugins/.libs/%s.so", build ? build : ".", files[_i]);
+    if (access(path, R_OK) != 0) {
+        printf("skipped what needs: %s\n", files[_i]);
+        return;
+    }
+    n_findings = 0;
+    int failed = mp_plugin_contract(path, NULL, NULL, &report, &err);
+    for (size_t i = 0; i < n_findings; i++)
+        ck_assert_msg(!strstr(findings[i], "warning") && !strstr(findings[i], "FAILED"),
+                      "%s", findings[i]);
+    ck_assert_int_eq(failed, 0);
+}
+END_TEST
+
 /* ---- converters, which get a file ---- */
 
 #define C "converter \"converts\": "
@@ -540,6 +619,13 @@ static Suite *make_suite(void)
                         MP_COUNT(asked));
     tcase_add_test(tc, a_server_that_cannot_be_had_is_told);
     tcase_add_test(tc, a_locator_is_asked_with_its_settings);
+
+    tc = tcase(suite, "models");
+    tcase_set_timeout(tc, 60);
+    tcase_add_loop_test(tc, a_model_that_breaks_a_rule_is_found_and_no_other, 0,
+                        MP_COUNT(models));
+    tcase_add_loop_test(tc, our_own_models_keep_the_contract_whatever_an_endpoint_does, 0,
+                        3);
 
     tc = tcase(suite, "converters");
     tcase_set_timeout(tc, 60);
