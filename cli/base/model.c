@@ -10,21 +10,12 @@
 
 #include <string.h>
 
-/* give: of TYPE/NAME its settings; of one that the configuration has, what `set` puts on
- * top. NULL with `err`. */
-static mcplug_settings *settings_of(const char *name, const struct cli_list *set,
-                                    struct mcplug_error *err)
+/* give; NULL with `err` */
+static mcplug_settings *settings_of(const struct cli_list *set, struct mcplug_error *err)
 {
-    const char *slash = strchr(name, '/');
-    char *type = slash ? mp_strndup(name, (size_t)(slash - name)) : NULL;
-    mcplug_settings *s = type || !slash ? mcplug_settings_new(type) : NULL;
-    int r = !s      ? MCPLUG_ENOMEM
-            : slash ? mcplug_settings_set(s, "model", slash + 1)
-                    : MCPLUG_OK;
+    mcplug_settings *s = mcplug_settings_new(NULL);
+    int r = s ? MCPLUG_OK : mp_fail_nomem(err);
 
-    mp_free(type);
-    if (r != MCPLUG_OK)
-        mp_fail_nomem(err);
     for (size_t i = 0; r == MCPLUG_OK && set && i < set->n; i++)
         r = cli_setting_apply(s, set->items[i], err);
     if (r == MCPLUG_OK)
@@ -49,7 +40,7 @@ int cli_model_check(const char *name, const char *given, const struct cli_list *
                   given, name);
         return CLI_USAGE;
     }
-    mcplug_settings *s = settings_of(name, set, &err);
+    mcplug_settings *s = settings_of(set, &err);
     int code = s ? CLI_OK : report(&err);
     mcplug_settings_free(s);
     return code;
@@ -108,14 +99,12 @@ int cli_model_open(struct cli *cli, mcplug *host, const char *name,
                    const struct cli_list *set, mcplug_model **out)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
-    mcplug_settings *s = settings_of(name, set, &err);
+    mcplug_settings *s = settings_of(set, &err);
     mcplug_model *model = NULL;
 
     if (!s)
         return report(&err);
-    if (strchr(name, '/'))
-        model = mcplug_model_new(host, s, &err);
-    else if (cli_config(cli))
+    if (strchr(name, '/') || cli_config(cli)) /* which is not read for a type */
         model = mcplug_model_new_named(host, cli->config, name, s, &err);
     mcplug_settings_free(s);
     if (!model)

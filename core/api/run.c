@@ -27,15 +27,43 @@ mcplug_model *mcplug_model_new(mcplug *host, const mcplug_settings *settings,
     return mp_model_new(&host->runs.models, target, err);
 }
 
+/* TYPE/NAME */
+static mcplug_model *new_typed(mcplug *host, const char *name, const char *slash,
+                               const mcplug_settings *overlay, struct mcplug_error *err)
+{
+    mcplug_model *model = NULL;
+
+    if (slash == name || !slash[1]) {
+        mp_fail(err, MCPLUG_EINVAL, "expected TYPE/NAME, got \"%.100s\"", name);
+        return NULL;
+    }
+    char *type = mp_strndup(name, (size_t)(slash - name));
+    mcplug_settings *settings = type ? mcplug_settings_new(type) : NULL;
+    int r = settings && mcplug_settings_set(settings, "model", slash + 1) == MCPLUG_OK
+                ? MCPLUG_OK
+                : mp_fail_nomem(err);
+    if (r == MCPLUG_OK && overlay)
+        r = mp_settings_merge(settings, overlay, err);
+    if (r == MCPLUG_OK)
+        model = mcplug_model_new(host, settings, err);
+    mcplug_settings_free(settings);
+    mp_free(type);
+    return model;
+}
+
 mcplug_model *mcplug_model_new_named(mcplug *host, mcplug_config *config,
                                      const char *name, const mcplug_settings *overlay,
                                      struct mcplug_error *err)
 {
+    const char *slash = name ? strchr(name, '/') : NULL;
     struct mp_target *target = NULL;
 
-    if (check_model(host, config && name, err) != MCPLUG_OK ||
-        mp_target_of_model(&host->connector, config, name, overlay, &target, err) !=
-            MCPLUG_OK)
+    if (check_model(host, name && (config || slash), err) != MCPLUG_OK)
+        return NULL;
+    if (slash)
+        return new_typed(host, name, slash, overlay, err);
+    if (mp_target_of_model(&host->connector, config, name, overlay, &target, err) !=
+        MCPLUG_OK)
         return NULL;
     return mp_model_new(&host->runs.models, target, err);
 }

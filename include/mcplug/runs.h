@@ -36,7 +36,9 @@ MCPLUG_API mcplug_model *mcplug_model_new(mcplug *host, const mcplug_settings *s
                                           struct mcplug_error *err);
 /* A model of the configuration, of "models" in the user's or the administrator's file.
  * Its secrets are looked up when it is first asked. `overlay`, which may be NULL, is put
- * on top of what the file says. MCPLUG_ENOTSUP: there is none of that name. */
+ * on top of what the file says. MCPLUG_ENOTSUP: there is none of that name. A name such
+ * as "anthropic/claude-sonnet-4-5" is a type and the API's name for a model, and `config`
+ * may be NULL then. */
 MCPLUG_API mcplug_model *mcplug_model_new_named(mcplug *host, mcplug_config *config,
                                                 const char *name,
                                                 const mcplug_settings *overlay,

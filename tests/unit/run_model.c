@@ -344,8 +344,46 @@ START_TEST(an_answer_has_so_many_bytes_and_not_one_more)
 }
 END_TEST
 
+/* ---- by name ---- */
+
+START_TEST(a_type_and_a_name_are_a_model_without_a_configuration)
+{
+    static const struct {
+        const char *name;
+        int code;
+        const char *why;
+    } wrong[] = {
+        {"/m1", MCPLUG_EINVAL, "expected TYPE/NAME, got \"/m1\""},
+        {"script/", MCPLUG_EINVAL, "expected TYPE/NAME, got \"script/\""},
+        {"script", MCPLUG_EINVAL, NULL}, /* a name, and no configuration */
+        {"nix/m1", MCPLUG_ENOTSUP, NULL},
+    };
+    mcplug_settings *price = mcplug_settings_new(NULL);
+
+    begin_run();
+    for (size_t i = 0; i < MP_COUNT(wrong); i++) {
+        ck_assert_ptr_null(mcplug_model_new_named(host, NULL, wrong[i].name, NULL, &err));
+        ck_assert_int_eq(err.code, wrong[i].code);
+        if (wrong[i].why)
+            ck_assert_str_eq(err.text, wrong[i].why);
+    }
+    mcplug_settings_set(price, "priceInput", "3");
+    mcplug_settings_set(price, "priceOutput", "15");
+    mcplug_model_free(model);
+    o.model = model = mcplug_model_new_named(host, NULL, "script/org/m2", price, &err);
+    mcplug_settings_free(price);
+    ck_assert_msg(model != NULL, "%s", err.text);
+    ck_assert_str_eq(model->name, "org/m2");
+    SCRIPT({.text = "Hello", .input = 1000000, .output = 1000000});
+    run_it();
+    ck_assert(ran.result.cost > 17.9 && ran.result.cost < 18.1);
+    end_run();
+}
+END_TEST
+
 static void add(TCase *tc)
 {
+    tcase_add_test(tc, a_type_and_a_name_are_a_model_without_a_configuration);
     tcase_add_test(tc, characters_that_come_in_pieces_are_told_whole);
     tcase_add_test(tc, so_are_those_of_thoughts);
     tcase_add_test(tc, the_model_is_asked_again_by_the_apis_word);

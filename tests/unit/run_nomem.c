@@ -187,6 +187,11 @@ static void try_model(void)
     if (!m)
         ck_assert_msg(err.code == MCPLUG_ENOMEM, "%s: %s", when(), err.text);
     mcplug_model_free(m);
+    err = (struct mcplug_error)MCPLUG_ERROR_INIT;
+    m = mcplug_model_new_named(host, NULL, "script/m1", settings, &err);
+    if (!m)
+        ck_assert_msg(err.code == MCPLUG_ENOMEM, "%s: %s", when(), err.text);
+    mcplug_model_free(m);
 }
 
 START_TEST(a_model_is_made_or_is_not)
