@@ -188,10 +188,12 @@ static size_t partial(const char *text, size_t len)
     return 0;
 }
 
-/* The beginning of a character waits for its end. */
+/* The beginning of a character waits for its end, which does not come if it fails. */
 static size_t whole_of(const struct mcplug_reply *r, const struct mp_str *text)
 {
-    return r->has_ended ? text->len : text->len - partial(text->data, text->len);
+    return r->has_ended && r->why.code == MCPLUG_OK
+               ? text->len
+               : text->len - partial(text->data, text->len);
 }
 
 static void tell_thought(struct mcplug_reply *r)

@@ -85,6 +85,36 @@ static void run_free(struct mp_thread_run *run)
     mcplug_call_unref(&run->base);
 }
 
+static int add_text(struct mp_thread_run *run, const char *text, size_t len,
+                    struct mcplug_error *err)
+{
+    if (!len)
+        return MCPLUG_OK;
+    return mp_thread_put(
+        run->thread, MCPLUG_ROLE_ASSISTANT,
+        mp_item_new(MCPLUG_ITEM_TEXT, mp_bytes(text, len), NULL, NULL, NULL), err);
+}
+
+/* What came of an answer that was cut is kept, as far as it was told. Some APIs refuse a
+ * text of blanks, so that counts as nothing. */
+static int keep_cut(struct mp_thread_run *run, struct mcplug_error *err)
+{
+    mp_view text = mp_bytes(run->text.data, run->text.len);
+    struct mp_said *last = run->thread->said[run->thread->n - 1];
+    bool goes_on = last->m.role == MCPLUG_ROLE_ASSISTANT;
+
+    if (text.len == run->n_taken)
+        return MCPLUG_OK;
+    text.data += run->n_taken;
+    text.len -= run->n_taken;
+    if (!mp_view_trim(text).len)
+        return MCPLUG_OK;
+    int r = add_text(run, (const char *)text.data, text.len, err);
+    if (r == MCPLUG_OK && goes_on) /* after a pause: the raw turn lacks this text */
+        mp_thread_drop_raw(run->thread, last);
+    return r;
+}
+
 static void finish(struct mp_thread_run *run)
 {
     struct mcplug_run_result *result = &run->result;
@@ -92,6 +122,8 @@ static void finish(struct mp_thread_run *run)
 
     run->base.cancel = NULL;
     run->is_stopping = true;
+    if (keep_cut(run, &run->why) != MCPLUG_OK)
+        ok = false;
     if (run->end != MCPLUG_RUN_ASKED &&
         mp_thread_close_turn(run->thread,
                              "The run was stopped before this tool answered.",
@@ -202,16 +234,6 @@ static enum mcplug_run_end limit(const struct mp_thread_run *run)
 }
 
 /* ---- an answer ---- */
-
-static int add_text(struct mp_thread_run *run, const char *text, size_t len,
-                    struct mcplug_error *err)
-{
-    if (!len)
-        return MCPLUG_OK;
-    return mp_thread_put(
-        run->thread, MCPLUG_ROLE_ASSISTANT,
-        mp_item_new(MCPLUG_ITEM_TEXT, mp_bytes(text, len), NULL, NULL, NULL), err);
-}
 
 static bool has_id(const struct mp_model_answer *a, size_t n, const char *id)
 {
@@ -329,10 +351,7 @@ static int take_answer(struct mp_thread_run *run, struct mp_model_answer *a,
     bool has_more = a->text.len || a->n_calls || a->raw.len;
     if (r == MCPLUG_OK && (run->thread->n > before || (goes_on && has_more)))
         r = take_raw(run, a, goes_on, err);
-    if (!goes_on)
-        mp_str_reset(&run->text);
-    if (a->text.len)
-        mp_str_add(&run->text, a->text.data, a->text.len);
+    run->n_taken = run->text.len;
     return r == MCPLUG_OK && run->text.failed ? mp_fail_nomem(err) : r;
 }
 
@@ -387,7 +406,11 @@ static void on_text(void *arg, const char *text, size_t len, bool is_thought)
                                      is_thought ? MCPLUG_RUN_THOUGHT : MCPLUG_RUN_TEXT,
                                  .text = text,
                                  .len = len};
-    mp_run_tell(arg, &e);
+    struct mp_thread_run *run = arg;
+
+    if (!is_thought)
+        mp_str_add(&run->text, text, len);
+    mp_run_tell(run, &e);
 }
 
 static void on_retry(void *arg, uint64_t ms, const struct mcplug_error *why)
@@ -455,6 +478,9 @@ static void step(struct mp_thread_run *run)
     }
     if (mp_offer_update(run, &why) == MCPLUG_OK && !run->is_stopping) {
         run->result.steps++;
+        if (run->thread->said[run->thread->n - 1]->m.role == MCPLUG_ROLE_USER)
+            mp_str_reset(&run->text); /* else the answer goes on after a pause */
+        run->n_taken = run->text.len;
         run->prompt =
             (struct mcplug_prompt){.struct_size = sizeof run->prompt,
                                    .max_tokens = run->o.max_output,

@@ -150,7 +150,8 @@ struct mp_thread_run {
     struct mcplug_error why;
     struct mcplug_run_result result;
     struct mcplug_usage usage;
-    struct mp_str text; /* of the last answer */
+    struct mp_str text; /* of the last answer, as far as it was told */
+    size_t n_taken;     /* bytes of it that are in the thread */
     unsigned quarantined;
     mcplug_run_fn *done;
     void *arg;

@@ -334,6 +334,13 @@ void mp_thread_show_raw(struct mcplug_thread *thread, const char *type, const ch
     }
 }
 
+void mp_thread_drop_raw(struct mcplug_thread *thread, struct mp_said *said)
+{
+    thread->bytes -= said->raw.len;
+    mp_str_clear(&said->raw);
+    said->m.raw = mp_bytes(NULL, 0);
+}
+
 /* ---- for programs ---- */
 
 mcplug_thread *mcplug_thread_new(void)

@@ -64,6 +64,8 @@ bool mp_thread_has_result(const struct mcplug_thread *thread, const char *id);
 /* Uses that have no result get `text` as one, a failure. */
 int mp_thread_close_turn(struct mcplug_thread *thread, const char *text,
                          struct mcplug_error *err);
+/* A message that is no longer what its API wrote is made from its items. */
+void mp_thread_drop_raw(struct mcplug_thread *thread, struct mp_said *said);
 /* For a model: those of its own turns are sent back as they came. */
 void mp_thread_show_raw(struct mcplug_thread *thread, const char *type,
                         const char *model);

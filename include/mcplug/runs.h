@@ -207,7 +207,7 @@ MCPLUG_API const char *mcplug_run_end_name(enum mcplug_run_end end); /* "done" [
 struct mcplug_run_result { /* give: mcplug_run_result_free */
     uint32_t struct_size;
     uint32_t end;     /* enum mcplug_run_end */
-    const char *text; /* of the last answer */
+    const char *text; /* of the last answer, also of one that was cut */
     size_t len;
     uint32_t steps, calls; /* requests to the model, calls of tools */
     const struct mcplug_usage *usage;
@@ -216,8 +216,11 @@ struct mcplug_run_result { /* give: mcplug_run_result_free */
 };
 MCPLUG_API void mcplug_run_result_free(struct mcplug_run_result *result);
 
-/* `result` is NULL with `why`: the model could not be asked. The thread has all that came
- * before then, and can be run again. */
+/* `result` is NULL with `why`: the model could not be asked, or its answer broke off. The
+ * thread has all that came before then, and can be run again. Of an answer that was cut,
+ * for whatever reason, it has the text that was told, as the last message, and no uses of
+ * tools: the user says something before it is run again. If nothing had come, the last
+ * message is still the user's, and what they say next is added to it. */
 typedef void mcplug_run_fn(void *arg, mcplug_call *call,
                            const struct mcplug_run_result *result /* borrow */,
                            const struct mcplug_error *why);

@@ -98,7 +98,7 @@ START_TEST(the_model_is_not_asked_again_after_it_said_something_or_for_other_rea
     FAILED(MCPLUG_EOVERLOADED, "overloaded");
     ASKED_FOR(1);
     NOT_TOLD("retry");
-    ck_assert_uint_eq(mcplug_thread_count(thread), 1); /* nothing half */
+    ck_assert_uint_eq(mcplug_thread_count(thread), _i == 0 ? 2 : 1); /* text alone */
     end_run();
 }
 END_TEST

@@ -543,9 +543,9 @@ START_TEST(time_is_limited_whatever_the_run_waits_for)
                 .flags = MCPLUG_ERROR_RETRY,
                 .retry_after = 100000});
     run_it();
-    RAN("time", "");
+    RAN("time", _i == 0 ? "We" : "");
     ck_assert_uint_ge(ran.result.ms, 50);
-    ck_assert_uint_eq(mcplug_thread_count(thread), _i == 1 || _i == 2 ? 3 : 1);
+    ck_assert_uint_eq(mcplug_thread_count(thread), _i == 0 ? 2 : _i == 3 ? 1 : 3);
     if (_i == 2)
         answer_kept(0, "too late");
     end_run();
@@ -594,6 +594,112 @@ START_TEST(the_same_calls_of_one_turn_count_once)
 }
 END_TEST
 
+/* ---- what is left of an answer that was cut ---- */
+
+static const char *last_text(void)
+{
+    struct mcplug_message m = {.struct_size = sizeof m};
+
+    ck_assert(mcplug_thread_message(thread, mcplug_thread_count(thread) - 1, &m));
+    ck_assert_uint_eq(m.role, MCPLUG_ROLE_ASSISTANT);
+    return (const char *)m.items[m.n_items - 1]->text.data;
+}
+
+START_TEST(text_of_a_stream_that_broke_is_kept_without_its_calls)
+{
+    begin_run();
+    SCRIPT({.text = "We have ",
+            .calls = {{"x", "{}", "u"}},
+            .raw = "[1]",
+            .code = MCPLUG_ECLOSED,
+            .why = "the connection was lost"},
+           {.text = "More."});
+    run_it();
+    FAILED(MCPLUG_ECLOSED, "the connection was lost");
+    ck_assert_uint_eq(mcplug_thread_count(thread), 2);
+    ck_assert_str_eq(last_text(), "We have ");
+    ck_assert_ptr_null(strstr(mcplug_thread_json(thread, NULL), "raw"));
+    ck_assert_ptr_null(strstr(mcplug_thread_json(thread, NULL), "tool_use"));
+    ck_assert_ptr_null(mcplug_thread_run(thread, &o, on_done, &ran, &err));
+    ck_assert_str_eq(err.text, "the user has said nothing new in this thread");
+    mcplug_thread_say(thread, "go on");
+    run_it();
+    RAN("done", "More.");
+    PROMPTED(1, "U 'hi'\nA 'We have '\nU 'go on'\n");
+    end_run();
+}
+END_TEST
+
+/* Blanks, which some APIs refuse, and half a character are nothing. */
+static const struct {
+    const char *text, *kept;
+} cuts[] = {{"", NULL},
+            {NULL, NULL},
+            {" \n\t", NULL},
+            {"\xc3", NULL},
+            {"na\xc3\xaf", "na\xc3\xaf"},
+            {"na\xc3", "na"},
+            {"\n so", "\n so"}};
+
+START_TEST(an_answer_of_which_nothing_came_leaves_no_message)
+{
+    begin_run();
+    SCRIPT({.text = cuts[_i].text, .code = MCPLUG_ECLOSED, .why = "lost"},
+           {.text = "Now."});
+    run_it();
+    FAILED(MCPLUG_ECLOSED, "lost");
+    ck_assert_uint_eq(mcplug_thread_count(thread), cuts[_i].kept ? 2 : 1);
+    if (cuts[_i].kept)
+        ck_assert_str_eq(last_text(), cuts[_i].kept);
+    mcplug_thread_say(thread, "and?");
+    run_it();
+    RAN("done", "Now.");
+    if (!cuts[_i].kept)
+        PROMPTED(1, "U 'hi' 'and?'\n"); /* one message */
+    end_run();
+}
+END_TEST
+
+START_TEST(what_was_cut_after_a_tool_comes_behind_its_result)
+{
+    begin_run();
+    o.tools = TOOLS(OWN("t", reply_now, .arg = (void *)(uintptr_t) "42"));
+    SCRIPT({.text = "Let me see. ", .calls = {{"t", "{}", "u"}}},
+           {.text = "It is", .hangs = true}, {.text = "42."});
+    start_run();
+    UNTIL(strstr(told, "It is"));
+    mcplug_cancel(run_call);
+    await_run();
+    FAILED(MCPLUG_ECANCELED, "cancelled");
+    ck_assert_str_eq(last_text(), "It is");
+    mcplug_thread_say(thread, "what?");
+    run_it();
+    RAN("done", "42.");
+    PROMPTED(2, "U 'hi'\nA 'Let me see. ' use(u,t,{})\nU ok(u,t '42')\nA 'It is'\n"
+                "U 'what?'\n");
+    end_run();
+}
+END_TEST
+
+/* The raw turn has not all of it any more. */
+START_TEST(what_was_cut_after_a_pause_is_part_of_that_turn)
+{
+    begin_run();
+    SCRIPT({.text = "One, ", .raw = "[1]", .stop = MCPLUG_STOP_PAUSED},
+           {.text = "two", .hangs = true}, {.text = "Three."});
+    start_run();
+    UNTIL(strstr(told, "two"));
+    mcplug_cancel(run_call);
+    await_run();
+    ck_assert_uint_eq(mcplug_thread_count(thread), 2);
+    ck_assert_ptr_null(strstr(mcplug_thread_json(thread, NULL), "\"turn\""));
+    mcplug_thread_say(thread, "go on");
+    run_it();
+    PROMPTED(2, "U 'hi'\nA 'One, ' 'two'\nU 'go on'\n");
+    end_run();
+}
+END_TEST
+
 /* ---- cancelling ---- */
 
 static void approve_later(void *arg, mcplug_use *u, const char *server, const char *tool,
@@ -609,7 +715,7 @@ static const struct {
     bool inside;    /* of the event */
     size_t messages;
 } cancels[] = {
-    {NULL, false, 1},        {"text We", false, 1},   {"text We", true, 1},
+    {NULL, false, 1},        {"text We", false, 2},   {"text We", true, 2},
     {"thought Hm", true, 1}, {"retry", false, 1},     {"retry", true, 1},
     {"step 1", true, 3},     {"begins u1", true, 3},  {"begins u1", false, 3},
     {"begins u3", true, 3},  {"reports u1", true, 3}, {"ends u2", true, 3},
@@ -783,6 +889,11 @@ static void add(TCase *tc)
     tcase_add_loop_test(tc, time_is_limited_whatever_the_run_waits_for, 0, 4);
     tcase_add_test(tc, the_same_call_again_and_again_is_limited);
     tcase_add_test(tc, the_same_calls_of_one_turn_count_once);
+    tcase_add_test(tc, text_of_a_stream_that_broke_is_kept_without_its_calls);
+    tcase_add_loop_test(tc, an_answer_of_which_nothing_came_leaves_no_message, 0,
+                        MP_COUNT(cuts));
+    tcase_add_test(tc, what_was_cut_after_a_tool_comes_behind_its_result);
+    tcase_add_test(tc, what_was_cut_after_a_pause_is_part_of_that_turn);
     tcase_add_loop_test(tc, a_run_can_be_cancelled_at_any_time, 0, MP_COUNT(cancels));
     tcase_add_test(tc, a_run_can_be_cancelled_while_somebody_is_asked);
     tcase_add_test(tc, an_answer_after_the_end_is_dropped);
