@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/base/progress.h"
 #include "cli/base/message.h"
+#include "cli/base/state_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -71,116 +72,6 @@ static void file_names(const char *name, char file[CLI_JOURNAL_NAME_MAX],
     snprintf(older, CLI_JOURNAL_NAME_MAX, "%s.log.1", name);
 }
 
-static int fail_at(const struct mcplug_paths *paths, const char *file, int os_error,
-                   const char *what, struct mcplug_error *err)
-{
-    char *dir = cli_journal_dir(paths), *path = NULL, shown[MP_PATH_SHOWN + 1];
-    int r = MCPLUG_ENOMEM;
-
-    if (dir)
-        path = *file ? mp_path_join(dir, file) : mp_strdup(dir);
-    if (!path || os_error == ENOMEM)
-        mp_fail_nomem(err);
-    else if (os_error)
-        r = mp_fail_os(err, MCPLUG_EIO, os_error, "%s: %s", mp_path_shown(path, shown),
-                       what);
-    else
-        r = mp_fail(err, MCPLUG_EREFUSED, "%s: %s", mp_path_shown(path, shown), what);
-    mp_free(path);
-    mp_free(dir);
-    return r;
-}
-
-/* Is what was opened ours alone? */
-static int check(int fd, bool is_dir, const struct mcplug_paths *paths, const char *file,
-                 struct stat *st, struct mcplug_error *err)
-{
-    if (fstat(fd, st) != 0)
-        return fail_at(paths, file, errno, "cannot be accessed", err);
-    if (!is_dir && !S_ISREG(st->st_mode))
-        return fail_at(paths, file, 0, "is not a regular file", err);
-    if (st->st_uid != geteuid())
-        return fail_at(paths, file, 0, "belongs to another user", err);
-    if (st->st_mode & (S_IWGRP | S_IWOTH))
-        return fail_at(paths, file, 0, "is writable by other users", err);
-    return MCPLUG_OK;
-}
-
-/* Those above are made as they are found missing; what is wrong shows at the last one. */
-static int make_state(const char *state)
-{
-    char *path = mp_strdup(state);
-    if (!path)
-        return ENOMEM;
-    for (char *p = path + 1; (p = strchr(p, '/')); p++) {
-        *p = '\0';
-        mkdir(path, 0700);
-        *p = '/';
-    }
-    int e = mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : errno;
-    mp_free(path);
-    return e;
-}
-
-/* The user's own directories may be links, but not this one. MCPLUG_OK and -1: it is not
- * there. */
-static int open_dir(const struct mcplug_paths *paths, bool make, int *out,
-                    struct mcplug_error *err)
-{
-    int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-    struct stat st;
-
-    *out = -1;
-    int above = open(paths->state, flags);
-    if (above < 0 && errno == ENOENT && make) {
-        int e = make_state(paths->state);
-        above = e ? -1 : open(paths->state, flags);
-        errno = e ? e : errno;
-    }
-    if (above < 0)
-        return errno == ENOENT && !make
-                   ? MCPLUG_OK
-                   : fail_at(paths, "", errno, "cannot be created", err);
-    int e = make && mkdirat(above, DIR_NAME, 0700) != 0 && errno != EEXIST ? errno : 0;
-    int fd = openat(above, DIR_NAME, flags | O_NOFOLLOW);
-    if (fd < 0 && !e)
-        e = errno;
-    close(above);
-    if (fd < 0 && e == ENOENT && !make)
-        return MCPLUG_OK;
-    if (fd < 0 && (e == ENOTDIR || e == ELOOP))
-        return fail_at(paths, "", 0, "is a symbolic link or not a directory", err);
-    if (fd < 0)
-        return fail_at(paths, "", e, "cannot be opened", err);
-    int r = check(fd, true, paths, "", &st, err);
-    if (r == MCPLUG_OK)
-        *out = fd;
-    else
-        close(fd);
-    return r;
-}
-
-/* A pipe or a device must not make us wait before we see what it is. */
-static int open_file(const struct mcplug_paths *paths, int dir_fd, const char *file,
-                     int flags, int *out, struct stat *st, struct mcplug_error *err)
-{
-    int fd = openat(dir_fd, file, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-
-    *out = -1;
-    if (fd < 0 && errno == ENOENT && !(flags & O_CREAT))
-        return MCPLUG_OK;
-    if (fd < 0 && errno == ELOOP)
-        return fail_at(paths, file, 0, "is a link", err);
-    if (fd < 0)
-        return fail_at(paths, file, errno, "cannot be opened", err);
-    int r = check(fd, false, paths, file, st, err);
-    if (r == MCPLUG_OK)
-        *out = fd;
-    else
-        close(fd);
-    return r;
-}
-
 int cli_journal_look(const struct mcplug_paths *paths, const char *name, bool older,
                      int *out, struct mcplug_error *err)
 {
@@ -193,9 +84,10 @@ int cli_journal_look(const struct mcplug_paths *paths, const char *name, bool ol
     if (!paths->state || mcplug_name_check(name, &no_name) != MCPLUG_OK)
         return MCPLUG_OK; /* nothing can have been kept */
     file_names(name, files[0], files[1]);
-    int r = open_dir(paths, false, &dir_fd, err);
+    int r = cli_state_dir(paths, DIR_NAME, false, &dir_fd, err);
     if (r == MCPLUG_OK && dir_fd >= 0) {
-        r = open_file(paths, dir_fd, files[older], O_RDONLY, &fd, &st, err);
+        r = cli_state_file(paths, DIR_NAME, dir_fd, files[older], O_RDONLY, &fd, &st,
+                           err);
         close(dir_fd);
     }
     if (r == MCPLUG_OK)
@@ -274,7 +166,7 @@ void cli_journal_remove(const struct mcplug_paths *paths, const char *name)
     int dir_fd;
 
     if (!paths->state || mcplug_name_check(name, &err) != MCPLUG_OK ||
-        open_dir(paths, false, &dir_fd, &err) != MCPLUG_OK || dir_fd < 0)
+        cli_state_dir(paths, DIR_NAME, false, &dir_fd, &err) != MCPLUG_OK || dir_fd < 0)
         return;
     file_names(name, file, older);
     unlinkat(dir_fd, older, 0);
@@ -320,7 +212,8 @@ static int put(struct cli_journal *j, const char *line, size_t len,
     while (n < 0 && errno == EINTR);
     if (n == (ssize_t)len)
         return MCPLUG_OK;
-    return fail_at(j->paths, j->file, n < 0 ? errno : ENOSPC, "cannot be written", err);
+    return cli_state_fail(j->paths, DIR_NAME, j->file, n < 0 ? errno : ENOSPC,
+                          "cannot be written", err);
 }
 
 static void pause_ms(void)
@@ -352,8 +245,8 @@ static int reopen(struct cli_journal *j, struct stat *st, struct mcplug_error *e
 {
     if (j->fd >= 0)
         close(j->fd);
-    int r = open_file(j->paths, j->dir_fd, j->file, O_RDWR | O_APPEND | O_CREAT, &j->fd,
-                      st, err);
+    int r = cli_state_file(j->paths, DIR_NAME, j->dir_fd, j->file,
+                           O_RDWR | O_APPEND | O_CREAT, &j->fd, st, err);
     if (r != MCPLUG_OK)
         return r;
     j->dev = st->st_dev;
@@ -399,7 +292,8 @@ static int rotate(struct cli_journal *j, struct stat *st, struct mcplug_error *e
         return r;
     if (see(j, st) && is_ours(j, st) &&
         renameat(j->dir_fd, j->file, j->dir_fd, j->older) != 0)
-        r = fail_at(j->paths, j->older, errno, "cannot be replaced", err);
+        r = cli_state_fail(j->paths, DIR_NAME, j->older, errno, "cannot be replaced",
+                           err);
     flock(j->fd, LOCK_UN);
     return r == MCPLUG_OK ? reopen(j, st, err) : r;
 }
@@ -412,7 +306,7 @@ static int prepare(struct cli_journal *j, size_t len, bool *fits,
     int r = MCPLUG_OK;
 
     if (j->dir_fd < 0)
-        r = open_dir(j->paths, true, &j->dir_fd, err);
+        r = cli_state_dir(j->paths, DIR_NAME, true, &j->dir_fd, err);
     if (r == MCPLUG_OK && (j->fd < 0 || !see(j, &st) || !is_ours(j, &st)))
         r = reopen(j, &st, err);
     if (r == MCPLUG_OK && (uint64_t)st.st_size + len > j->limits.file)

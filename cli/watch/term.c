@@ -1,14 +1,13 @@
 #include "cli/watch/watch.h"
 
 #include "cli/base/message.h"
+#include "cli/base/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #define UNSENT_MAX ((size_t)1 << 22)
@@ -17,27 +16,6 @@
 /* Another screen, no cursor, no line that runs on into the next one; and back. */
 #define ENTER "\033[?1049h\033[?25l\033[?7l\033[H\033[2J"
 #define LEAVE "\033[?7h\033[?25h\033[?1049l"
-
-/* ---- signals ---- */
-
-/* Whoever started us with one of these ignored wants it that way. The terminal's own
- * are blocked all the same: a screen has to be left before anything stops. */
-static int signals_open(void)
-{
-    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-    struct sigaction old;
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGWINCH);
-    sigaddset(&set, SIGTSTP);
-    sigaddset(&set, SIGCONT);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (sigaction(ends[i], NULL, &old) != 0 || old.sa_handler != SIG_IGN)
-            sigaddset(&set, ends[i]);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
 
 /* ---- bytes ---- */
 
@@ -125,17 +103,8 @@ void cli_term_leave(struct cli_term *t)
 
 void cli_term_suspend(struct cli_term *t)
 {
-    struct sigaction usual = {.sa_handler = SIG_DFL}, before;
-    sigset_t set;
-
     cli_term_leave(t);
-    sigaction(SIGTSTP, &usual, &before);
-    sigemptyset(&set);
-    sigaddset(&set, SIGTSTP);
-    raise(SIGTSTP);
-    sigprocmask(SIG_UNBLOCK, &set, NULL); /* here we stand still */
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    sigaction(SIGTSTP, &before, NULL);
+    cli_signals_suspend();
     cli_term_enter(t);
 }
 
@@ -179,6 +148,6 @@ bool cli_term_init(struct cli_term *t)
         cli_term_clear(t);
         return false;
     }
-    t->signal_fd = signals_open();
+    t->signal_fd = cli_signals_open_terminal();
     return true;
 }

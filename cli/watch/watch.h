@@ -7,7 +7,7 @@
  *   watch_plain.c a line per event, and a table
  *   watch_term.c  the terminal: its modes, its signals, what is written to it
  *   watch_view.c  what is drawn there; watch_rows.c has its rows
- *   watch_keys.c  what is typed there
+ *   watch_keys.c  what the keys do there
  *
  * The servers know nothing of who looks at them but that he is to be told. */
 #ifndef CLI_WATCH_H
@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "cli/base/connect_all.h"
+#include "cli/base/keys.h"
 
 #include <termios.h>
 
@@ -168,30 +169,6 @@ void cli_term_measure(struct cli_term *t);
 /* Writes what it takes; the rest is `unsent`. false: nobody is there any more. */
 bool cli_term_write(struct cli_term *t, const char *data, size_t len);
 bool cli_term_flush(struct cli_term *t);
-
-/* ---- keys ---- */
-
-enum cli_key {
-    CLI_KEY_NONE,
-    CLI_KEY_ESC = 27,
-    CLI_KEY_UP = 256,
-    CLI_KEY_DOWN,
-    CLI_KEY_PAGE_UP,
-    CLI_KEY_PAGE_DOWN,
-    CLI_KEY_HOME,
-    CLI_KEY_END
-};
-
-struct cli_keys { /* the beginning of a key that sends several bytes */
-    char seq[16];
-    size_t n;
-    uint64_t due; /* when an Esc that nothing follows is a key of its own; 0: none */
-};
-
-/* One byte more: a key above 255, a byte, or CLI_KEY_NONE. */
-int cli_keys_feed(struct cli_keys *k, unsigned char byte, uint64_t now);
-/* The time has come: CLI_KEY_ESC, or CLI_KEY_NONE. */
-int cli_keys_due(struct cli_keys *k, uint64_t now);
 
 /* ---- the view ---- */
 
