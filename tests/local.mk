@@ -733,7 +733,7 @@ AM_TESTS_ENVIRONMENT = \
 	CC='$(CC)'; export CC;
 
 EXTRA_DIST += tests/python/events.py tests/python/mcplug.py tests/python/nulls.py tests/python/toolbox.py
-EXTRA_DIST += tests/cli/kit.sh tests/config/import tests/npm-install.sh tests/install/console.sh tests/install/pipe.c tests/install/stage.sh
+EXTRA_DIST += tests/cli/kit.sh tests/cli/terminal.h tests/config/import tests/npm-install.sh tests/install/console.sh tests/install/pipe.c tests/install/stage.sh
 EXTRA_DIST += $(script_tests) $(fuzz_files) tests/lint/lint.sh tests/fuzz/run.sh \
 	tests/fuzz/converters.sh \
 	tests/valgrind.supp tests/evil/torture.sh

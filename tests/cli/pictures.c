@@ -2,31 +2,15 @@
  * the terminal is afterwards as it was. The command runs behind a terminal of ours; its
  * server is this program itself, see serve(), and the module painter.so says in place of
  * a drawing how it was wanted. Each step waits for what the one before it shows. */
-#include "../unit/suite.h"
+#include "terminal.h"
 
 #include "plugins/common/base64.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <termios.h>
-#include <unistd.h>
-
-#define OUTPUT_MAX ((size_t)1 << 20)
-#define PATIENCE_MS 60000
 #define QUERY "\033_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\033\\\033[c"
 #define KITTY "\033_Gi=31;OK\033\\"
 #define PNG "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\2\0\0\0\2\10\2\0\0\0\0\0\0\0"
 
-static char dir[64], self[512], program[512], modules[600];
+static char modules[600];
 
 /* ---- a server ---- */
 
@@ -64,13 +48,6 @@ static int serve(void)
     return 0;
 }
 
-static void write_file(const char *name, const char *text)
-{
-    FILE *f = fopen(name, "w");
-    ck_assert_msg(f && fputs(text, f) >= 0 && fclose(f) == 0, "%s: %s", name,
-                  strerror(errno));
-}
-
 /* A PNG as far as its first bytes say, with a word behind it, as Base64. */
 static const char *image(const char *word)
 {
@@ -100,47 +77,12 @@ static void results_in(const char *const *words)
 
 /* ---- the terminal ---- */
 
-static int terminal = -1, slave = -1;
-static pid_t pid;
-static char *shown;
-static size_t len, seen;
-static struct termios before;
-
-static void type(const char *text)
-{
-    ck_assert_int_eq(write(terminal, text, strlen(text)), (ssize_t)strlen(text));
-}
-
-static void open_terminal(void)
-{
-    struct winsize size = {
-        .ws_row = 30, .ws_col = 60, .ws_xpixel = 600, .ws_ypixel = 540};
-
-    terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-    ck_assert(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
-    ck_assert_int_eq(ioctl(terminal, TIOCSWINSZ, &size), 0);
-    slave = open(ptsname(terminal), O_RDWR | O_NOCTTY | O_CLOEXEC);
-    ck_assert_int_ge(slave, 0);
-    ck_assert_int_eq(tcgetattr(slave, &before), 0);
-    before.c_oflag &= ~(tcflag_t)OPOST;
-    ck_assert_int_eq(tcsetattr(slave, TCSANOW, &before), 0);
-}
-
 /* Runs `mcplug VERB WORD --plugin-dir .. demo WHAT`. */
 static void run(const char *verb, const char *option, const char *what)
 {
     const char *const words[] = {program, verb,   option, "--plugin-dir",
                                  modules, "demo", what,   NULL};
-    pid = fork();
-    ck_assert_int_ge(pid, 0);
-    if (pid)
-        return;
-    setsid();
-    if (ioctl(slave, TIOCSCTTY, 0) != 0 || dup2(slave, 0) < 0 || dup2(slave, 1) < 0 ||
-        dup2(slave, 2) < 0)
-        _exit(9);
-    execv(program, (char *const *)words);
-    _exit(9);
+    start(words);
 }
 
 static const char *const one[] = {"", NULL};
@@ -153,50 +95,12 @@ static void call(const char *option, const char *word)
     run("call", option, "draw");
 }
 
-/* Reads what there is, waiting for something; `slave` is open, so that never ends. */
-static void read_more(void)
+/* The terminal is as it was. */
+static int ended(void)
 {
-    struct pollfd p = {.fd = terminal, .events = POLLIN};
-    ck_assert_msg(poll(&p, 1, PATIENCE_MS) == 1, "it waits; shown: %s", shown);
-    ssize_t n = read(terminal, shown + len, OUTPUT_MAX - len - 1);
-    ck_assert_int_gt(n, 0);
-    len += (size_t)n;
-    shown[len] = '\0';
-}
-
-static void expect(const char *text)
-{
-    const char *at;
-    while (!(at = strstr(shown + seen, text)))
-        read_more();
-    seen = (size_t)(at - shown) + strlen(text);
-}
-
-/* To the end; returns the exit code. The terminal is as it was. */
-static int finish(void)
-{
-    struct pollfd p = {.fd = terminal, .events = POLLIN};
-    struct termios after;
-    int status = 0;
-
-    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    pid = 0;
-    while (poll(&p, 1, 0) == 1)
-        read_more();
-    ck_assert_int_eq(tcgetattr(slave, &after), 0);
-    ck_assert_uint_eq(after.c_lflag, before.c_lflag);
-    ck_assert_uint_eq(after.c_iflag, before.c_iflag);
-    ck_assert_mem_eq(after.c_cc, before.c_cc, sizeof after.c_cc);
-    ck_assert_msg(WIFEXITED(status), "status %x", (unsigned)status);
-    return WEXITSTATUS(status);
-}
-
-static size_t count(const char *text)
-{
-    size_t n = 0;
-    for (const char *at = shown; (at = strstr(at, text)); at += strlen(text))
-        n++;
-    return n;
+    int code = finish();
+    is_as_before();
+    return code;
 }
 
 /* Two thirds of 30 rows, and cells of 600 / 60 x 540 / 30 pixels. */
@@ -218,7 +122,7 @@ static void answer_in_time(const char *verb, const char *what, const char *answe
         run(verb, "--no-progress", what);
         expect(QUERY);
         type(answer);
-        if (finish() == code && strstr(shown, drawn))
+        if (ended() == code && strstr(shown, drawn))
             return;
     }
     ck_abort_msg("no \"%s\": %s", drawn, shown);
@@ -249,7 +153,7 @@ START_TEST(a_terminal_that_answers_too_late_gets_symbols)
     call("--no-progress", "");
     expect("<symbols 256 " SIZE);
     type(KITTY "\033[?62;4c");
-    ck_assert_int_eq(finish(), 0);
+    ck_assert_int_eq(ended(), 0);
 }
 END_TEST
 
@@ -267,7 +171,7 @@ START_TEST(nothing_is_asked_where_the_environment_says_it)
     setenv(environments[_i].name, environments[_i].value, 1);
     call("--no-progress", "");
     expect(environments[_i].drawn);
-    ck_assert_int_eq(finish(), 0);
+    ck_assert_int_eq(ended(), 0);
     ck_assert_uint_eq(count("\033[c"), 0);
 }
 END_TEST
@@ -304,7 +208,7 @@ static const char *const options[] = {"--no-images", "--json", "--raw"};
 START_TEST(nothing_is_drawn_with_some_options)
 {
     call(options[_i], "");
-    ck_assert_int_eq(finish(), 0);
+    ck_assert_int_eq(ended(), 0);
     ck_assert_uint_eq(count("<symbols") + count("\033[c"), 0);
     ck_assert_uint_eq(count("image/png"), 1);
 }
@@ -314,7 +218,7 @@ START_TEST(a_broken_image_is_a_note)
 {
     call("--no-progress", "refuse");
     expect("[image/png, 39 bytes]");
-    ck_assert_int_eq(finish(), 0);
+    ck_assert_int_eq(ended(), 0);
     ck_assert_uint_eq(count("\033[c") + count("refuse"), 0);
 }
 END_TEST
@@ -324,7 +228,7 @@ START_TEST(a_drawing_that_controls_the_terminal_is_not_printed)
     setenv("TERM", "dumb", 1);
     call("--no-progress", "title");
     expect("[image/png, 38 bytes]");
-    ck_assert_int_eq(finish(), 0);
+    ck_assert_int_eq(ended(), 0);
     ck_assert_uint_eq(count("title"), 0);
 }
 END_TEST
@@ -334,7 +238,7 @@ START_TEST(a_drawing_that_leaves_a_colour_on_is_ended)
     setenv("TERM", "dumb", 1);
     call("--no-progress", "stain");
     expect("[image/png, 38 bytes]\n\033[0m\033[48;5;0m stain\n\033[0mmcplug: Use -o ");
-    ck_assert_int_eq(finish(), 0);
+    ck_assert_int_eq(ended(), 0);
 }
 END_TEST
 
@@ -343,7 +247,7 @@ START_TEST(without_a_module_an_image_is_a_note)
     ck_assert_int_eq(unlink("modules/painter.so"), 0);
     call("--no-progress", "");
     expect("[image/png, 33 bytes]");
-    ck_assert_int_eq(finish(), 0);
+    ck_assert_int_eq(ended(), 0);
     ck_assert_uint_eq(count("<symbols"), 0);
 }
 END_TEST
@@ -366,7 +270,7 @@ START_TEST(what_was_typed_before_stays_and_nothing_is_asked)
     type("ls -"); /* no line yet */
     call("--no-progress", "");
     expect("<symbols 256 " SIZE);
-    ck_assert_int_eq(finish(), 0);
+    ck_assert_int_eq(ended(), 0);
     ck_assert_uint_eq(count("\033[c"), 0);
     type("l\n");
     while (n < 6)
@@ -402,7 +306,7 @@ START_TEST(ctrl_c_while_an_image_is_converted_ends_the_command)
     while (!has_worker())
         sched_yield();
     type("\003");
-    ck_assert_int_eq(finish(), 130);
+    ck_assert_int_eq(ended(), 130);
     ck_assert_uint_eq(count("[image/png"), 0);
 }
 END_TEST
@@ -413,64 +317,33 @@ static void begin(void)
 {
     static const char *const unset[] = {"NO_COLOR", "COLORTERM", "TERM_PROGRAM",
                                         "LC_TERMINAL", "PICTURES_LEAVES"};
+    struct winsize size = {
+        .ws_row = 30, .ws_col = 60, .ws_xpixel = 600, .ws_ypixel = 540};
     char text[1024];
 
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++)
         unsetenv(unset[i]);
     setenv("TERM", "xterm", 1);
-    snprintf(dir, sizeof dir, "/tmp/mcplug-pictures-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
-    ck_assert_int_eq(chdir(dir), 0);
-    ck_assert(mkdir("home", 0700) == 0 && mkdir("home/mcplug", 0700) == 0 &&
-              mkdir("modules", 0755) == 0);
+    begin_places("pictures");
+    ck_assert_int_eq(mkdir("modules", 0755), 0);
     snprintf(text, sizeof text, "%s/painter.so", getenv("MCPLUG_TEST_MODULES"));
     ck_assert_int_eq(symlink(text, "modules/painter.so"), 0);
     snprintf(modules, sizeof modules, "%s/modules", dir);
-    snprintf(text, sizeof text, "%s/home", dir);
-    setenv("HOME", text, 1);
-    setenv("XDG_CONFIG_HOME", text, 1);
-    setenv("XDG_STATE_HOME", text, 1);
-    setenv("XDG_CACHE_HOME", text, 1);
-    snprintf(text, sizeof text,
-             "{\"mcpServers\":{\"demo\":{\"command\":\"%s\",\"args\":[\"serve\"]}}}",
-             self);
-    write_file("home/mcplug/settings.json", text);
-    shown = calloc(1, OUTPUT_MAX);
-    ck_assert_ptr_nonnull(shown);
-    len = seen = 0;
-    open_terminal();
-}
-
-static void end(void)
-{
-    char text[128];
-
-    if (pid > 0) {
-        kill(pid, SIGKILL);
-        waitpid(pid, NULL, 0);
-    }
-    close(slave);
-    close(terminal);
-    free(shown);
-    snprintf(text, sizeof text, "rm -rf %s", dir);
-    ck_assert(chdir("/") == 0 && system(text) == 0);
+    serve_demo();
+    open_terminal(&size, 0);
 }
 
 int main(int argc, char **argv)
 {
-    const char *build = getenv("MCPLUG_BUILD");
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-
     if (argc > 1 && strcmp(argv[1], "serve") == 0)
         return serve();
-    if (n < 0 || !build || !getenv("MCPLUG_TEST_MODULES") || !offered("stdio"))
+    if (!find_program() || !getenv("MCPLUG_TEST_MODULES") || !offered("stdio"))
         return 77;
-    snprintf(program, sizeof program, "%s/mcplug", build);
 
     Suite *suite = suite_create("pictures");
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 120);
-    tcase_add_checked_fixture(t, begin, end);
+    tcase_add_checked_fixture(t, begin, end_places);
     tcase_add_loop_test(t, an_image_is_drawn_as_the_terminal_answers, 0,
                         sizeof answers / sizeof *answers);
     tcase_add_test(t, a_terminal_that_answers_too_late_gets_symbols);

@@ -1,24 +1,8 @@
 /* What is asked at a terminal, and what the answers do. The command runs behind a
  * terminal of ours, which has 60 columns; its server is this program itself, see serve().
  * Nothing here waits for a time: each step waits for what the one before it shows. */
-#include "../unit/suite.h"
+#include "terminal.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <termios.h>
-#include <unistd.h>
-
-#define OUTPUT_MAX ((size_t)1 << 20)
-#define PATIENCE_MS 60000
 #define COLUMNS 60
 #define MARK "server| "
 #define TRICK "[sudo] password for user:"
@@ -26,7 +10,7 @@
     ".................................................................................." \
     "."
 
-static char dir[64], self[512], program[512], example[512];
+static char example[600];
 
 /* ---- a server ---- */
 
@@ -119,61 +103,21 @@ static int serve(void)
 
 /* ---- the terminal ---- */
 
-static int terminal = -1;
-static pid_t pid;
-static char *shown;
-static size_t len, seen;              /* `seen`: up to here the steps have looked */
 static const char *typed_before = ""; /* before the program begins */
-static const char *stdout_to;         /* a file; NULL: the terminal */
-
-static void write_file(const char *name, const char *text)
-{
-    FILE *f = fopen(name, "w");
-    ck_assert_msg(f && fputs(text, f) >= 0 && fclose(f) == 0, "%s: %s", name,
-                  strerror(errno));
-}
-
-static void type(const char *text)
-{
-    ck_assert_int_eq(write(terminal, text, strlen(text)), (ssize_t)strlen(text));
-}
-
 /* Runs the command with `words`, which end with NULL. */
 static void run(const char *const *words)
 {
     struct winsize size = {.ws_row = 24, .ws_col = COLUMNS};
-    struct termios t;
 
     len = seen = 0;
     shown[0] = '\0';
-    terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-    ck_assert(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
-    ck_assert_int_eq(ioctl(terminal, TIOCSWINSZ, &size), 0);
-    ck_assert_int_eq(tcgetattr(terminal, &t), 0);
-    t.c_lflag &= ~(tcflag_t)ECHO;
-    t.c_oflag &= ~(tcflag_t)OPOST;
-    ck_assert_int_eq(tcsetattr(terminal, TCSANOW, &t), 0);
-    int fd = open(ptsname(terminal), O_RDWR | O_NOCTTY);
-    ck_assert_int_ge(fd, 0);
+    open_terminal(&size, ECHO);
     type(typed_before);
     for (int n = 0; n < (int)strlen(typed_before); sched_yield()) /* until it is there */
-        ck_assert_int_eq(ioctl(fd, FIONREAD, &n), 0);
-    pid = fork();
-    ck_assert_int_ge(pid, 0);
-    if (pid == 0) {
-        setsid();
-        if (ioctl(fd, TIOCSCTTY, 0) != 0 || dup2(fd, 0) < 0 || dup2(fd, 1) < 0 ||
-            dup2(fd, 2) < 0)
-            _exit(9);
-        if (fd > 2)
-            close(fd);
-        if (stdout_to && ((fd = open(stdout_to, O_WRONLY)) < 0 || dup2(fd, 1) < 0))
-            _exit(9);
-        setenv("TERM", getenv("QUESTIONS_TERM") ? getenv("QUESTIONS_TERM") : "dumb", 1);
-        execv(program, (char *const *)words);
-        _exit(9);
-    }
-    close(fd);
+        ck_assert_int_eq(ioctl(slave, FIONREAD, &n), 0);
+    setenv("TERM", getenv("QUESTIONS_TERM") ? getenv("QUESTIONS_TERM") : "dumb", 1);
+    start(words);
+    leave_to_command();
 }
 
 /* The tool is called with one option more, and asks `question` once it may. */
@@ -203,28 +147,6 @@ static void may_ask(void)
     meet("go");
 }
 
-/* Reads what there is, waiting for something. false: that was all. */
-static bool read_more(void)
-{
-    struct pollfd p = {.fd = terminal, .events = POLLIN};
-    ck_assert_msg(poll(&p, 1, PATIENCE_MS) == 1, "it waits; shown: %s", shown);
-    ssize_t n = read(terminal, shown + len, OUTPUT_MAX - len - 1);
-    if (n <= 0)
-        return false;
-    len += (size_t)n;
-    shown[len] = '\0';
-    return true;
-}
-
-/* Waits until `text` is shown, behind what earlier steps waited for. */
-static void expect(const char *text)
-{
-    const char *at;
-    while (!(at = strstr(shown + seen, text)))
-        ck_assert_msg(read_more(), "it ended without \"%s\": %s", text, shown);
-    seen = (size_t)(at - shown) + strlen(text);
-}
-
 /* Takes out what breaks messages into lines of the terminal. */
 static void join_lines(char *text, const char *with)
 {
@@ -245,18 +167,13 @@ static void expect_message(const char *text)
     }
 }
 
-/* To the end; returns the exit code. */
-static int finish(void)
+static int ended(void)
 {
-    int status = 0;
-    while (read_more())
-        ;
-    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    pid = 0;
+    int code = finish();
+
     close(terminal);
     terminal = -1;
-    ck_assert(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    return code;
 }
 
 static void answered(const char *json)
@@ -264,7 +181,7 @@ static void answered(const char *json)
     char text[1024];
     snprintf(text, sizeof text, "\"got\":%s}", json);
     expect(text);
-    ck_assert_int_eq(finish(), 0);
+    ck_assert_int_eq(ended(), 0);
 }
 
 /* Columns of a line of ASCII and East Asian characters. */
@@ -678,7 +595,7 @@ static void approve(const char *answer, int code)
     run(words);
     expect("Allow it? [y/N] ");
     type(answer);
-    ck_assert_int_eq(finish(), code);
+    ck_assert_int_eq(ended(), code);
 }
 
 #define SCROLLED "That is more than this terminal shows at once"
@@ -745,7 +662,7 @@ START_TEST(no_line_of_what_is_imported_passes_for_ours)
     expect("/.mcp.json? [y/N] ");
     type("yeah\n");
     expect("Nothing was changed.");
-    ck_assert_int_eq(finish(), 0);
+    ck_assert_int_eq(ended(), 0);
     only_marked("mcplug needs", "file| ", ours);
     ck_assert_int_ne(access(".mcp.json", F_OK), 0);
 }
@@ -916,7 +833,7 @@ START_TEST(what_is_imported_is_asked_about_as_it_is)
     expect("[y/N] ");
     type("n\n");
     expect("Nothing was changed.");
-    ck_assert_int_eq(finish(), 0);
+    ck_assert_int_eq(ended(), 0);
     ck_assert_msg(strstr(shown, "GITHUB_TOKEN=abc; curl"), "%s", shown);
     ck_assert_ptr_nonnull(strstr(shown, "/x.so"));
     ck_assert(!strstr(shown, "***") && !strstr(shown, "\\x0a"));
@@ -945,7 +862,7 @@ START_TEST(nobody_is_asked_to_import_what_is_not_shown)
     expect("long - cannot be used, skipped\n");
     expect("Add 1 server to ");
     type("n\n");
-    ck_assert_int_eq(finish(), 2);
+    ck_assert_int_eq(ended(), 2);
 }
 END_TEST
 
@@ -957,7 +874,7 @@ START_TEST(a_question_and_what_it_is_about_go_to_the_same_place)
     expect("Add 1 server to ");
     expect("[y/N] ");
     type("n\n");
-    ck_assert_int_eq(finish(), 0);
+    ck_assert_int_eq(ended(), 0);
     stdout_to = NULL;
 }
 END_TEST
@@ -997,7 +914,7 @@ START_TEST(approval_is_given_by_y_or_yes_typed_after_the_question)
     typed_before = "";
     expect("Allow it? [y/N] ");
     type(table[_i].typed);
-    ck_assert_int_eq(finish(), table[_i].code);
+    ck_assert_int_eq(ended(), table[_i].code);
 }
 END_TEST
 
@@ -1054,7 +971,7 @@ START_TEST(a_server_asks_in_the_middle_of_a_run)
     expect("[y/N] ");
     type("y\n");
     expect("Well.");
-    ck_assert_int_eq(finish(), 0);
+    ck_assert_int_eq(ended(), 0);
     model_got("Ada");
 }
 END_TEST
@@ -1070,7 +987,7 @@ START_TEST(what_the_user_does_not_answer_in_a_run_is_declined)
     expect("!c cancels): ");
     type(typed[_i / 2]);
     expect("Well.");
-    ck_assert_int_eq(finish(), 0);
+    ck_assert_int_eq(ended(), 0);
     model_got("declined");
 }
 END_TEST
@@ -1087,7 +1004,7 @@ START_TEST(a_page_is_asked_about_in_a_run)
     expect("[y/N] ");
     type("y\n");
     expect("Well.");
-    ck_assert_int_eq(finish(), 0);
+    ck_assert_int_eq(ended(), 0);
     model_got("\"action\":\"accept\"");
 }
 END_TEST
@@ -1123,7 +1040,7 @@ START_TEST(questions_of_a_run_come_one_at_a_time)
         seen = (size_t)((field ? field : consent) - shown) + 5;
         type(field ? "Ada\n" : "y\n");
     }
-    ck_assert_int_eq(finish(), 0);
+    ck_assert_int_eq(ended(), 0);
     ck_assert_uint_eq(asked, 4);
     model_got("result id=1 name=mcp__demo__ask");
     model_got("result id=2 name=mcp__legacy__ask_name");
@@ -1148,7 +1065,7 @@ START_TEST(a_run_can_be_ended_at_a_question)
         expect("[y/N/a] ");
     }
     type("\003");
-    ck_assert_int_eq(finish(), 130);
+    ck_assert_int_eq(ended(), 130);
     ck_assert_int_eq(access("saved", F_OK), 0);
 }
 END_TEST
@@ -1156,64 +1073,31 @@ END_TEST
 static void begin(void)
 {
     char text[4096];
-    const char *modules = getenv("MCPLUG_PLUGIN_PATH");
 
-    snprintf(dir, sizeof dir, "/tmp/questions.XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
-    ck_assert_int_eq(chdir(dir), 0);
+    begin_places("questions");
     ck_assert(mkfifo("go", 0600) == 0 && mkfifo("heard", 0600) == 0);
-    ck_assert(mkdir("home", 0700) == 0 && mkdir("home/mcplug", 0700) == 0);
-    snprintf(text, sizeof text, "%s/home", dir);
-    setenv("HOME", text, 1);
-    setenv("XDG_CONFIG_HOME", text, 1);
-    setenv("XDG_STATE_HOME", text, 1);
-    setenv("XDG_CACHE_HOME", text, 1);
     snprintf(text, sizeof text,
              "{\"mcpServers\":{\"demo\":{\"command\":\"%s\",\"args\":[\"serve\"]},"
              "\"legacy\":{\"command\":\"%s\",\"args\":[\"--era\",\"legacy\"]},"
              "\"modern\":{\"command\":\"%s\",\"args\":[\"--era\",\"modern\"]}}}",
              self, example, example);
     write_file("home/mcplug/settings.json", text);
-    snprintf(text, sizeof text, "mkdir -m 755 modules && cp '%s/script.so' modules/",
-             getenv("MCPLUG_TEST_MODULES"));
-    ck_assert_int_eq(system(text), 0);
-    snprintf(text, sizeof text, "%s/modules%s%s", dir, modules ? ":" : "",
-             modules ? modules : "");
-    setenv("MCPLUG_PLUGIN_PATH", text, 1);
-    shown = calloc(1, OUTPUT_MAX);
-    ck_assert_ptr_nonnull(shown);
-}
-
-static void end(void)
-{
-    char text[128];
-
-    if (pid > 0) {
-        kill(pid, SIGKILL);
-        waitpid(pid, NULL, 0);
-    }
-    close(terminal);
-    free(shown);
-    snprintf(text, sizeof text, "rm -rf %s", dir);
-    ck_assert(chdir("/") == 0 && system(text) == 0);
+    use_script_model();
 }
 
 int main(int argc, char **argv)
 {
-    const char *build = getenv("MCPLUG_BUILD");
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-
     if (argc > 1 && strcmp(argv[1], "serve") == 0)
         return serve();
-    if (n < 0 || !build || !offered("stdio"))
+    if (!find_program() || !offered("stdio"))
         return 77;
-    snprintf(program, sizeof program, "%s/mcplug", build);
-    snprintf(example, sizeof example, "%s/examples/mcplug-example-server", build);
+    snprintf(example, sizeof example, "%s/examples/mcplug-example-server",
+             getenv("MCPLUG_BUILD"));
 
     Suite *suite = suite_create("questions");
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 120);
-    tcase_add_checked_fixture(t, begin, end);
+    tcase_add_checked_fixture(t, begin, end_places);
     tcase_add_loop_test(t, consent_is_y_or_yes_and_nothing_else, 0, 19);
     tcase_add_test(t, what_was_typed_before_is_no_answer);
     tcase_add_loop_test(t, words_beside_a_question_are_marked_too, 0, 2);
