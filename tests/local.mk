@@ -43,7 +43,9 @@ unit_tests = \
 	tests/unit/cli_import_relax \
 	tests/unit/cli_journal \
 	tests/unit/cli_journal_refused \
+	tests/unit/cli_history \
 	tests/unit/cli_key_value \
+	tests/unit/cli_line_edit \
 	tests/unit/cli_loop \
 	tests/unit/cli_out \
 	tests/unit/cli_screen \
@@ -228,6 +230,7 @@ unit_support = \
 	tests/unit/plugin_modules.h \
 	tests/unit/renewal_kit.h \
 	tests/unit/run_kit.h \
+	tests/unit/small_screen.h \
 	tests/unit/script_model.c tests/unit/script_model.h \
 	tests/unit/server_kit.h \
 	tests/unit/store_kit.h \
@@ -868,6 +871,8 @@ fuzz_files = \
 	tests/fuzz/fuzz_edit.c \
 	tests/fuzz/fuzz_expand.c \
 	tests/fuzz/fuzz_import.c \
+	tests/fuzz/fuzz_line_edit.c \
+	tests/fuzz/line_edit.dict \
 	tests/fuzz/fuzz_pam.c \
 	tests/fuzz/fuzz_path.c \
 	tests/fuzz/fuzz_policy.c \
