@@ -349,8 +349,9 @@ tests_config_mcplug_SOURCES = cli/main.c tests/config/installed.c
 tests_config_mcplug_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_config_mcplug_LDADD = libmcplug-cli.la libmcplug-core.la
 
-# Every command in every way to fail; images on a terminal; what is asked at one.
-cli_tests = tests/cli/failures tests/cli/pictures tests/cli/questions
+# Every command in every way to fail; images on a terminal; what is asked at one, and
+# conversations there.
+cli_tests = tests/cli/failures tests/cli/pictures tests/cli/questions tests/cli/talk
 # Files that are much larger than they look.
 if MODULE_IMAGE
 cli_tests += tests/cli/bombs

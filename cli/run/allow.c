@@ -196,7 +196,7 @@ void cli_run_question(struct cli_run *run, mcplug_input *input, const char *para
 {
     struct cli_run_ask *a = &run->ask;
 
-    if (a->fd < 0 || a->is_stopped || run->is_finished) {
+    if (a->fd < 0 || a->is_stopped || run->is_finished || cli_talk_waits(run->talk)) {
         mcplug_input_answer(input, "{\"action\":\"cancel\"}");
         return;
     }

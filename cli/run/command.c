@@ -110,10 +110,33 @@ void cli_run_stop(struct cli_run *run, int code)
         cli_run_finish(run, code);
 }
 
+/* Of this run and those before it. */
+static uint64_t tokens_of(const struct cli_run *run)
+{
+    return run->spent.input + run->spent.output + run->usage.input + run->usage.output;
+}
+
+static double cost_of(const struct cli_run *run)
+{
+    return mcplug_model_cost(run->model, &run->spent) +
+           mcplug_model_cost(run->model, &run->usage);
+}
+
+static void report_tokens(const struct cli_run *run)
+{
+    cli_error("stopped after %llu tokens: the limit is reached",
+              (unsigned long long)tokens_of(run));
+    cli_hint("--max-tokens N allows more.");
+}
+
+static void report_cost(const struct cli_run *run)
+{
+    cli_error("stopped at a cost of %.4g: the limit is reached", cost_of(run));
+    cli_hint("--max-cost X allows more.");
+}
+
 static int report_end(struct cli_run *run, const struct mcplug_run_result *result)
 {
-    const struct cli_args *args = &run->cli->args;
-
     switch (result->end) {
     case MCPLUG_RUN_DONE:
         return CLI_OK;
@@ -132,13 +155,10 @@ static int report_end(struct cli_run *run, const struct mcplug_run_result *resul
         cli_hint("--max-steps N allows more.");
         break;
     case MCPLUG_RUN_TOKENS:
-        cli_error("stopped after %llu tokens: the limit is reached",
-                  (unsigned long long)(result->usage->input + result->usage->output));
-        cli_hint("--max-tokens N allows more.");
+        report_tokens(run);
         break;
     case MCPLUG_RUN_COST:
-        cli_error("stopped at a cost of %.4g: the limit is reached", result->cost);
-        cli_hint("--max-cost X allows more.");
+        report_cost(run);
         break;
     case MCPLUG_RUN_TIME:
         cli_error("stopped: the time is over");
@@ -148,8 +168,8 @@ static int report_end(struct cli_run *run, const struct mcplug_run_result *resul
         cli_error("stopped: the model made the same call again and again");
         break;
     }
-    if (args->save)
-        cli_hint("`mcplug run --resume %s` goes on.", args->save);
+    if (run->save && !run->talk)
+        cli_hint("`mcplug run --resume %s` goes on.", run->save);
     return CLI_RUN_LIMIT;
 }
 
@@ -159,6 +179,10 @@ static int report_failure(struct cli_run *run, const struct mcplug_error *why)
 
     if (why->code == MCPLUG_ECANCELED && run->code != CLI_OK)
         return run->code; /* as asked: nothing to say */
+    if (why->code == MCPLUG_ECANCELED && cli_talk_is_stopped(run->talk)) {
+        cli_note("stopped");
+        return CLI_OK;
+    }
     if (why->code == MCPLUG_EPEER && why->peer_status)
         cli_error("the model's API answered with error %d: %s", why->peer_status, text);
     else
@@ -174,7 +198,6 @@ static void on_done(void *arg, mcplug_call *call, const struct mcplug_run_result
                     const struct mcplug_error *why)
 {
     struct cli_run *run = arg;
-    const struct cli_args *args = &run->cli->args;
     (void)call;
 
     run->call = NULL;
@@ -188,10 +211,44 @@ static void on_done(void *arg, mcplug_call *call, const struct mcplug_run_result
     }
     cli_run_end_line(run);
     int code = result ? report_end(run, result) : report_failure(run, why);
-    int saved = args->save ? cli_run_save(run, args->save) : CLI_OK;
+    cli_talk_ran(run->talk);
+    int saved = run->save ? cli_run_save(run, run->save) : CLI_OK;
     code = code == CLI_OK ? saved : code;
     cli_run_put_result(run, result, code);
-    cli_run_finish(run, code);
+    if (run->talk && run->code == CLI_OK)
+        cli_talk_go_on(run->talk, saved);
+    else
+        cli_run_finish(run, code);
+}
+
+/* What is left of the limits that hold for all runs together; false: nothing, which was
+ * reported. */
+static bool take_limits(const struct cli_run *run, struct mcplug_run_options *o)
+{
+    uint64_t max = run->cli->args.max_tokens;
+    double cost = mcplug_model_cost(run->model, &run->spent);
+
+    if (max && tokens_of(run) >= max) {
+        report_tokens(run);
+        return false;
+    }
+    if (run->max_cost > 0 && cost >= run->max_cost) {
+        report_cost(run);
+        return false;
+    }
+    o->max_tokens = max ? max - tokens_of(run) : 0;
+    o->max_cost = cost > 0 ? run->max_cost - cost : run->max_cost;
+    return true;
+}
+
+/* The next run is counted by itself. */
+static void begin_counting(struct cli_run *run)
+{
+    cli_run_count(&run->spent, &run->usage);
+    run->usage = (struct mcplug_usage){.struct_size = sizeof run->usage};
+    run->steps = run->n_calls = run->text_step = 0;
+    mp_str_reset(&run->text);
+    run->began = cli_now();
 }
 
 int cli_run_start(struct cli_run *run)
@@ -205,8 +262,6 @@ int cli_run_start(struct cli_run *run)
         .box = run->box,
         .system = run->system,
         .tools_allowed = args->tools.n ? (const char *const *)args->tools.items : NULL,
-        .max_tokens = args->max_tokens,
-        .max_cost = run->max_cost,
         .max_ms = args->timeout,
         .max_repeats = run->calls ? UINT32_MAX : 0,
         .arg = run,
@@ -224,6 +279,9 @@ int cli_run_start(struct cli_run *run)
             return CLI_INTERNAL;
         }
     }
+    begin_counting(run);
+    if (!take_limits(run, &o))
+        return CLI_RUN_LIMIT;
     run->call = mcplug_thread_run(run->thread, &o, on_done, run, &err);
     if (run->call)
         return CLI_OK;
@@ -251,12 +309,26 @@ static void check_reader(struct cli_run *run, short revents)
         cli_run_stop(run, CLI_BROKEN_PIPE);
 }
 
+static bool on_signal(void *arg, int number)
+{
+    struct cli_run *run = arg;
+    return cli_talk_signal(run->talk, number);
+}
+
+static void on_restore(void *arg)
+{
+    struct cli_run *run = arg;
+    cli_talk_leave(run->talk);
+}
+
 static void on_woken(void *arg, short revents)
 {
     struct cli_run *run = arg;
 
     if (cli_run_asks(run) && revents)
         cli_run_ask_read(run);
+    else if (cli_talk_waits(run->talk) && revents)
+        cli_talk_read(run->talk);
     else if (cli_calls_waits(run->calls) && revents)
         cli_calls_read(run->calls);
     else
@@ -270,8 +342,9 @@ static void turn(struct cli_run *run)
     int fd = out->terminal || out->closed || run->loop.ending ? -1 : out->fd;
     short events = 0;
 
-    if (cli_run_asks(run) || cli_calls_waits(run->calls)) {
-        fd = cli_run_asks(run) ? run->ask.fd : STDIN_FILENO;
+    bool asks = cli_run_asks(run);
+    if (asks || cli_calls_waits(run->calls) || cli_talk_waits(run->talk)) {
+        fd = asks ? run->ask.fd : STDIN_FILENO;
         events = POLLIN;
     }
     cli_loop_turn(&run->loop, fd, events, run->progress.due);
@@ -282,9 +355,12 @@ static void begin(struct cli_run *run)
 {
     int code = CLI_OK;
 
-    run->began = cli_now();
     if (run->calls) {
         cli_calls_begin(run->calls);
+        return;
+    }
+    if (run->talk) {
+        cli_talk_begin(run->talk);
         return;
     }
     cli_progress_begin(&run->progress, "The model is");
@@ -302,6 +378,7 @@ static void on_freed(void *arg)
 /* What was printed is out before we wait for servers to go. */
 static void let_go(struct cli_run *run)
 {
+    cli_talk_leave(run->talk);
     cli_loop_end(&run->loop, run->code);
     cli_progress_end(&run->progress);
     cli_failure_put(run->cli, run->code, NULL, NULL);
@@ -329,6 +406,8 @@ static void work(struct cli_run *run)
             cli_progress_end(&run->progress);
             has_begun = true;
             begin(run);
+        } else if (cli_talk_has_more(run->talk)) {
+            cli_talk_read(run->talk);
         } else {
             turn(run);
         }
@@ -349,6 +428,8 @@ static int prepare(struct cli_run *run)
     if (code == CLI_OK)
         code = cli_run_find_servers(run);
     if (code == CLI_OK && args->tools_only && !(run->calls = cli_calls_new(run)))
+        code = CLI_INTERNAL;
+    if (code == CLI_OK && cli_talk_wanted(run->cli) && !(run->talk = cli_talk_new(run)))
         code = CLI_INTERNAL;
     if (code != CLI_OK)
         return code;
@@ -371,6 +452,7 @@ static void clear(struct cli_run *run)
     cli_run_clear_servers(run);
     cli_run_clear_most_used(run);
     cli_calls_free(run->calls);
+    cli_talk_free(run->talk);
     for (size_t i = 0; i < run->n_running; i++) {
         mp_free(run->running[i].id);
         mp_free(run->running[i].arguments);
@@ -385,12 +467,16 @@ static int run_command(struct cli *cli)
     struct cli_run run = {
         .cli = cli,
         .ask.fd = -1,
+        .save = cli->args.save,
         .usage.struct_size = sizeof run.usage,
+        .spent.struct_size = sizeof run.spent,
         .loop = {.signal_fd = -1,
                  .leave_ms = CLI_LEAVE_MS,
                  .arg = &run,
                  .stop = on_stop,
-                 .woken = on_woken},
+                 .other = on_signal,
+                 .woken = on_woken,
+                 .restore = on_restore},
     };
 
     mp_str_init(&run.text, CLI_RUN_TEXT_MAX);
@@ -400,6 +486,10 @@ static int run_command(struct cli *cli)
         run.progress.mode = isatty(STDERR_FILENO) && !cli->args.quiet ? CLI_PROGRESS_LINE
                                                                       : CLI_PROGRESS_OFF;
         cli_loop_open(&run.loop, run.host);
+        if (run.talk) {
+            cli_loop_close(&run.loop);
+            run.loop.signal_fd = cli_signals_open_terminal();
+        }
         work(&run);
         code = run.code;
     }
@@ -453,7 +543,7 @@ static const struct cli_option options[] = {
 
 const struct cli_command cli_cmd_run = {
     .name = "run",
-    .words = "PROMPT... [-- COMMAND...]",
+    .words = "[PROMPT...] [-- COMMAND...]",
     .summary = "Ask a model, which may use the tools of servers.",
     .details =
         "The answer is printed as it comes; calls of tools are reported on standard "
@@ -461,6 +551,9 @@ const struct cli_command cli_cmd_run = {
         "command stands behind --, and of no others.\n\n"
         "A word @FILE attaches an image or a PDF, or inserts a text; @@ begins a word "
         "with an @. What is piped into standard input comes before the prompt.\n\n"
+        "Without a prompt, at a terminal, it is a conversation: a line is typed, the "
+        "model answers, and so on. /help there says how. Steps and time are then limited "
+        "for each answer, tokens and cost for all of them.\n\n"
         "Before a tool is called that does not say that it only reads, the user is asked "
         "at the terminal. Without one it is not called, unless --yes is given. The "
         "answer a allows the tool for the rest of the run; the key toolsApproved of the "

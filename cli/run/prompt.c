@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PATIENCE_MS 3000 /* of standard input, before we say that we wait for it */
@@ -63,8 +64,10 @@ static int add_item(struct cli_run *run, const struct mcplug_item *item)
 {
     struct mcplug_error err = MCPLUG_ERROR_INIT;
 
-    if (mcplug_thread_add(run->thread, item, &err) == MCPLUG_OK)
+    if (mcplug_thread_add(run->thread, item, &err) == MCPLUG_OK) {
+        run->n_said++;
         return CLI_OK;
+    }
     cli_error("%s", err.text);
     return err.code == MCPLUG_ETOOBIG ? CLI_TOO_BIG : CLI_INTERNAL;
 }
@@ -164,11 +167,23 @@ static int add_content(struct cli_run *run, const char *name, bool is_file,
 
 /* ---- its parts ---- */
 
+/* Who talks to us waits, and cannot stop a read: a pipe or a device may never end. */
+static bool may_hang(const struct cli_run *run, int fd)
+{
+    struct stat st;
+    return run->talk && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode));
+}
+
 static int add_file(struct cli_run *run, const char *path)
 {
     struct mp_str content;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (run->talk ? O_NONBLOCK : 0));
 
+    if (fd >= 0 && may_hang(run, fd)) {
+        cli_error("%s is not a regular file", path);
+        close(fd);
+        return CLI_IO_ERROR;
+    }
     if (fd < 0) {
         cli_error("cannot open %s: %s", path, strerror(errno));
         cli_hint("A word that begins with @ names a file; @@ stands for an @.");
@@ -241,6 +256,70 @@ static int add_words(struct cli_run *run)
     return code;
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n';
+}
+
+/* give: the name of the file at `*at`, which is moved behind it */
+static char *file_name(const char **at)
+{
+    struct mp_str name;
+    const char *p = *at;
+
+    mp_str_init(&name, CLI_RUN_STEP);
+    for (; *p && !is_blank(*p); p++) {
+        p += p[0] == '\\' && p[1];
+        mp_str_addc(&name, *p);
+    }
+    *at = p;
+    return mp_str_take(&name);
+}
+
+/* What stands between two files, without the blanks around it. */
+static int add_between(struct cli_run *run, const char *from, const char *to)
+{
+    struct mp_str text;
+    bool is_begin = true; /* of a word */
+
+    while (from < to && is_blank(*from))
+        from++;
+    while (to > from && is_blank(to[-1]))
+        to--;
+    mp_str_init(&text, CLI_RUN_FILE_MAX);
+    for (; from < to; from++) {
+        from += is_begin && from[0] == '@' && from + 1 < to && from[1] == '@';
+        mp_str_addc(&text, *from);
+        is_begin = is_blank(*from);
+    }
+    int code = end_text(run, &text);
+    mp_str_clear(&text);
+    return code;
+}
+
+int cli_run_say(struct cli_run *run, const char *line)
+{
+    const char *from = line, *at = line;
+    int code = CLI_OK;
+
+    run->n_said = 0;
+    while (code == CLI_OK && *at) {
+        bool is_file = at[0] == '@' && (at == line || is_blank(at[-1])) && at[1] &&
+                       at[1] != '@' && !is_blank(at[1]);
+        if (!is_file) {
+            at++;
+            continue;
+        }
+        code = add_between(run, from, at++);
+        char *name = code == CLI_OK ? file_name(&at) : NULL;
+        if (code == CLI_OK)
+            code = name ? add_file(run, name) : no_memory();
+        mp_free(name);
+        from = at;
+    }
+    return code == CLI_OK ? add_between(run, from, at) : code;
+}
+
 static int read_system(struct cli_run *run)
 {
     const char *system = run->cli->args.system;
@@ -271,9 +350,12 @@ int cli_run_read_prompt(struct cli_run *run)
         code = add_stdin(run, &any);
     if (code == CLI_OK)
         code = add_words(run);
-    if (code != CLI_OK || any || args->words.n || args->resume)
+    if (code != CLI_OK || any || args->words.n || args->resume || run->talk)
         return code;
     cli_error("no prompt given");
-    cli_hint("Write it behind the options, or pass it on standard input.");
+    if (args->json && isatty(STDIN_FILENO))
+        cli_hint("Write it behind the options: with --json there is no conversation.");
+    else
+        cli_hint("Write it behind the options, or pass it on standard input.");
     return CLI_USAGE;
 }

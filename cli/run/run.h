@@ -1,9 +1,11 @@
 /* run: a model that is asked, and the tools of servers that it may call.
  *
  *   command.c  what is asked for, the model, and how it ends
+ *   talk.c     a conversation at the terminal: a line, an answer, the next line
  *   servers.c  which servers, and waiting for those of which nothing is known
  *   used.c     which tools were called most
  *   prompt.c   what is said: words, files, standard input
+ *   complete.c names of files in it
  *   show.c     what happens, for people and as JSON
  *   allow.c    asking: before a tool may do something, and what servers ask
  *   thread.c   --save and --resume
@@ -74,12 +76,16 @@ struct cli_run {
     double max_cost;
     struct cli_run_ask ask;
     struct cli_calls *calls; /* --tools-only; NULL: not */
+    struct cli_talk *talk;   /* a conversation; NULL: not */
+    const char *save;        /* where the thread is saved; NULL: nowhere. borrow */
+    size_t n_said;           /* items of the prompt that is being added to the thread */
 
     /* What has happened so far; also of a run that has no result. */
     uint32_t steps, n_calls;
     struct mcplug_usage usage;
-    struct mp_str text; /* of the last answer */
-    uint32_t text_step; /* that it is of */
+    struct mcplug_usage spent; /* by runs before this one */
+    struct mp_str text;        /* of the last answer */
+    uint32_t text_step;        /* that it is of */
     uint64_t began;
     struct cli_progress progress;
     struct cli_run_call *running;
@@ -116,6 +122,9 @@ void cli_run_clear_most_used(struct cli_run *run);
 
 /* Adds what the user says to the thread. */
 int cli_run_read_prompt(struct cli_run *run);
+/* The same for a line of a conversation: text, in which words @FILE are files; a blank in
+ * a file's name has a backslash before it. What is added counts in n_said. */
+int cli_run_say(struct cli_run *run, const char *line);
 /* Reads `fd` to its end, `max` bytes at most, for which `out` has room and two steps
  * more; standard input with a note if nothing comes. Returns an outcome that was
  * reported. */
@@ -127,6 +136,10 @@ void cli_run_event(void *arg, const struct mcplug_run_event *event);
 /* The last lines. `result` may be NULL; the failure was reported. */
 void cli_run_put_result(struct cli_run *run, const struct mcplug_run_result *result,
                         int code);
+/* Adds up. */
+void cli_run_count(struct mcplug_usage *sum, const struct mcplug_usage *usage);
+/* What a conversation has used. */
+void cli_run_put_total(struct cli_run *run);
 /* What else is said begins on a line of its own. */
 void cli_run_end_line(struct cli_run *run);
 /* A line of JSON: take `line`. */
@@ -174,6 +187,39 @@ bool cli_calls_waits(const struct cli_calls *calls);
 void cli_calls_read(struct cli_calls *calls);
 /* A batch of them was run; `why` NULL: to its end. */
 void cli_calls_ran(struct cli_calls *calls, const struct mcplug_error *why);
+
+/* ---- complete.c ---- */
+
+/* The line has a name of a file behind an @ before `at`: adds what is missing of it to
+ * `more`, or, where there are several, what they have in common; and all of them to
+ * `all`. Both stay empty if there is none. */
+void cli_run_complete(const char *line, size_t at, struct mp_str *more,
+                      struct mp_str *all);
+
+/* ---- talk.c ---- */
+
+/* Is there a user at a terminal who did not say anything yet? */
+bool cli_talk_wanted(const struct cli *cli);
+/* give: cli_talk_free; NULL: no memory, which was reported */
+struct cli_talk *cli_talk_new(struct cli_run *run);
+void cli_talk_free(struct cli_talk *talk); /* NULL is fine, here and below */
+/* The first prompt. */
+void cli_talk_begin(struct cli_talk *talk);
+/* Does it wait for standard input? */
+bool cli_talk_waits(const struct cli_talk *talk);
+/* Was more typed already than the last line? */
+bool cli_talk_has_more(const struct cli_talk *talk);
+void cli_talk_read(struct cli_talk *talk);
+/* true: this signal was for the line, or for the answer that comes. */
+bool cli_talk_signal(struct cli_talk *talk, int number);
+/* Did the user stop the answer? */
+bool cli_talk_is_stopped(const struct cli_talk *talk);
+/* An answer has ended. What the user said and no model answered is taken back. */
+void cli_talk_ran(struct cli_talk *talk);
+/* The next prompt. `saved`: how it went to save the thread. */
+void cli_talk_go_on(struct cli_talk *talk, int saved);
+/* The terminal is as it was. */
+void cli_talk_leave(struct cli_talk *talk);
 
 /* ---- command.c ---- */
 

@@ -275,12 +275,12 @@ static void end_call(struct cli_run *run, const struct mcplug_run_event *e)
         cli_progress_begin(&run->progress, "The model is");
 }
 
-static void add_step(struct cli_run *run, const struct mcplug_usage *u)
+void cli_run_count(struct mcplug_usage *sum, const struct mcplug_usage *u)
 {
-    run->usage.input += u->input;
-    run->usage.input_cached += u->input_cached;
-    run->usage.input_to_cache += u->input_to_cache;
-    run->usage.output += u->output;
+    sum->input += u->input;
+    sum->input_cached += u->input_cached;
+    sum->input_to_cache += u->input_to_cache;
+    sum->output += u->output;
 }
 
 void cli_run_event(void *arg, const struct mcplug_run_event *e)
@@ -310,7 +310,7 @@ void cli_run_event(void *arg, const struct mcplug_run_event *e)
         end_call(run, e);
         break;
     case MCPLUG_RUN_STEP_ENDS:
-        add_step(run, e->usage);
+        cli_run_count(&run->usage, e->usage);
         break;
     default: /* warnings and retries are in the log */
         break;
@@ -324,10 +324,25 @@ static void add_count(struct mp_str *out, uint32_t n, const char *noun)
     mp_str_addf(out, "%u %s%s", n, noun, n == 1 ? "" : "s");
 }
 
-/* "3 steps, 2 calls, 1200 tokens in (800 cached), 90 out, cost 0.0123, 4s" */
-static void put_summary(struct cli_run *run, double cost, uint64_t ms)
+/* ", 1200 tokens in (800 cached), 90 out, cost 0.0123" */
+static void add_used(struct mp_str *out, const struct cli_run *run,
+                     const struct mcplug_usage *u)
 {
-    const struct mcplug_usage *u = &run->usage;
+    double cost = mcplug_model_cost(run->model, u);
+
+    if (u->input || u->output)
+        mp_str_addf(out, ", %llu tokens in", (unsigned long long)u->input);
+    if (u->input_cached)
+        mp_str_addf(out, " (%llu cached)", (unsigned long long)u->input_cached);
+    if (u->input || u->output)
+        mp_str_addf(out, ", %llu out", (unsigned long long)u->output);
+    if (cost >= 0)
+        mp_str_addf(out, cost < 1000 ? ", cost %.4g" : ", cost %.2f", cost);
+}
+
+/* "3 steps, 2 calls, 1200 tokens in (800 cached), 90 out, cost 0.0123, 4s" */
+static void put_summary(struct cli_run *run, uint64_t ms)
+{
     struct mp_str line;
     char time[32];
 
@@ -336,23 +351,32 @@ static void put_summary(struct cli_run *run, double cost, uint64_t ms)
     add_count(&line, run->steps, "step");
     mp_str_adds(&line, ", ");
     add_count(&line, run->n_calls, "call");
-    if (u->input || u->output)
-        mp_str_addf(&line, ", %llu tokens in", (unsigned long long)u->input);
-    if (u->input_cached)
-        mp_str_addf(&line, " (%llu cached)", (unsigned long long)u->input_cached);
-    if (u->input || u->output)
-        mp_str_addf(&line, ", %llu out", (unsigned long long)u->output);
-    if (cost >= 0)
-        mp_str_addf(&line, cost < 1000 ? ", cost %.4g" : ", cost %.2f", cost);
+    add_used(&line, run, &run->usage);
     mp_str_addf(&line, ", %s", time);
     if (!line.failed)
         cli_tell_aside(run->cli, line.data);
     mp_str_clear(&line);
 }
 
-static void put_json_result(struct cli_run *run, const char *end, double cost,
-                            uint64_t ms, int code)
+void cli_run_put_total(struct cli_run *run)
 {
+    struct mcplug_usage sum = run->spent;
+    struct mp_str line;
+
+    cli_run_count(&sum, &run->usage);
+    if (!sum.input && !sum.output)
+        return;
+    mp_str_init(&line, 1024);
+    mp_str_adds(&line, "in all");
+    add_used(&line, run, &sum);
+    if (!line.failed)
+        cli_tell_aside(run->cli, line.data);
+    mp_str_clear(&line);
+}
+
+static void put_json_result(struct cli_run *run, const char *end, uint64_t ms, int code)
+{
+    double cost = mcplug_model_cost(run->model, &run->usage);
     struct mp_str line;
 
     mp_str_init(&line, LINE_MAX_BYTES);
@@ -372,7 +396,6 @@ void cli_run_put_result(struct cli_run *run, const struct mcplug_run_result *res
                         int code)
 {
     bool is_cancelled = cli_kind_of(code) == CLI_KIND_CANCELLED;
-    double cost = result ? result->cost : -1;
     uint64_t ms = result ? result->ms : cli_now() - run->began;
 
     if (result && result->end && run->text_step != result->steps)
@@ -382,7 +405,7 @@ void cli_run_put_result(struct cli_run *run, const struct mcplug_run_result *res
                         result         ? mcplug_run_end_name(result->end)
                         : is_cancelled ? "cancelled"
                                        : "failed",
-                        cost, ms, code);
+                        ms, code);
     else
-        put_summary(run, cost, ms);
+        put_summary(run, ms);
 }

@@ -106,10 +106,11 @@ static int replace(const char *path, const char *data, size_t len)
 
 static int write_special(const char *path, const char *data, size_t len)
 {
-    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* a pipe too */
 
     if (fd < 0)
         return errno;
+    fcntl(fd, F_SETFL, 0);
     int why = write_all(fd, data, len);
     if (close(fd) != 0 && !why)
         why = errno;

@@ -68,6 +68,15 @@ mcplug_model *mcplug_model_new_named(mcplug *host, mcplug_config *config,
     return mp_model_new(&host->runs.models, target, err);
 }
 
+double mcplug_model_cost(const mcplug_model *model, const struct mcplug_usage *usage)
+{
+    struct mcplug_usage own = {0};
+
+    if (!model || !usage || mp_take_bare_options(&own, usage, NULL) != MCPLUG_OK)
+        return -1;
+    return mp_model_cost(model, &own);
+}
+
 void mcplug_model_free(mcplug_model *model)
 {
     if (model &&

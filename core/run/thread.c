@@ -403,6 +403,31 @@ int mcplug_thread_say(mcplug_thread *thread, const char *text)
     return text ? mcplug_thread_add(thread, &item, NULL) : MCPLUG_EINVAL;
 }
 
+int mcplug_thread_take_back(mcplug_thread *thread, size_t n, struct mcplug_error *err)
+{
+    int r = may_change(thread, err);
+    struct mp_said *last = r == MCPLUG_OK ? results_of(thread) : NULL;
+    size_t has = 0;
+
+    while (last && has < last->m.n_items &&
+           last->items[last->m.n_items - 1 - has]->kind != MCPLUG_ITEM_TOOL_RESULT)
+        has++;
+    if (r == MCPLUG_OK && n > has)
+        r = mp_fail(err, MCPLUG_EINVAL,
+                    "%zu items were to be taken back, and the user has said %zu", n, has);
+    if (r != MCPLUG_OK)
+        return r;
+    for (; n; n--) {
+        struct mcplug_item *item = last->items[--last->m.n_items];
+        thread->bytes -= item_bytes(item);
+        mp_item_free(item);
+    }
+    if (last && !last->m.n_items)
+        said_free(thread->said[--thread->n]);
+    mp_str_clear(&thread->json);
+    return MCPLUG_OK;
+}
+
 int mcplug_thread_answer(mcplug_thread *thread, const char *id, const char *text,
                          struct mcplug_error *err)
 {

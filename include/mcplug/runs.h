@@ -43,6 +43,9 @@ MCPLUG_API mcplug_model *mcplug_model_new_named(mcplug *host, mcplug_config *con
                                                 const char *name,
                                                 const mcplug_settings *overlay,
                                                 struct mcplug_error *err);
+/* What so many tokens cost; < 0: the model has no prices. */
+MCPLUG_API double mcplug_model_cost(const mcplug_model *model,
+                                    const struct mcplug_usage *usage);
 /* Runs that are under way go on with it. */
 MCPLUG_API void mcplug_model_free(mcplug_model *model);
 
@@ -64,6 +67,10 @@ MCPLUG_API void mcplug_thread_free(mcplug_thread *thread);
 MCPLUG_API int mcplug_thread_add(mcplug_thread *thread, const struct mcplug_item *item,
                                  struct mcplug_error *err);
 MCPLUG_API int mcplug_thread_say(mcplug_thread *thread, const char *text);
+/* Takes back the last `n` items that the user said, which no model has answered: so they
+ * can be said in other words. MCPLUG_EINVAL: there are fewer. */
+MCPLUG_API int mcplug_thread_take_back(mcplug_thread *thread, size_t n,
+                                       struct mcplug_error *err);
 /* The user's answer to a tool that is shown (MCPLUG_TOOL_SHOWN), after a run that ended
  * with MCPLUG_RUN_ASKED. `id` is that of its use. MCPLUG_EINVAL: nothing of that id is
  * waiting. */

@@ -499,6 +499,9 @@ START_TEST(cost_is_limited_where_it_is_known)
     run_it();
     RAN("cost", "");
     ASKED_FOR(3);
+    ck_assert_double_eq(mcplug_model_cost(o.model, &ran.usage), ran.result.cost);
+    ck_assert(mcplug_model_cost(o.model, NULL) < 0 &&
+              mcplug_model_cost(NULL, &ran.usage) < 0);
     ck_assert_msg(ran.result.cost > 0.013649 && ran.result.cost < 0.013651, "%f",
                   ran.result.cost);
     end_run();

@@ -185,6 +185,34 @@ START_TEST(an_answer_that_nothing_waits_for_is_refused)
 }
 END_TEST
 
+START_TEST(what_was_said_is_taken_back_and_nothing_else)
+{
+    parse(json("{'messages':[{'role':'user','content':[{'type':'text','text':'a'}]},"
+               "{'role':'assistant','content':[{'type':'tool_use','id':'u','name':'t',"
+               "'input':{}}]},{'role':'user','content':[{'type':'tool_result',"
+               "'toolUseId':'u','name':'t','content':[]}]}]}"));
+    char *before = strdup(mcplug_thread_json(thread, NULL));
+    size_t bytes = thread->bytes;
+    ck_assert_int_eq(mcplug_thread_take_back(thread, 0, &err), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_thread_take_back(thread, 1, &err), MCPLUG_EINVAL);
+    ck_assert_int_eq(mcplug_thread_say(thread, "b"), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_thread_say(thread, "c"), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_thread_take_back(thread, 3, &err), MCPLUG_EINVAL);
+    ck_assert_str_eq(err.text, "3 items were to be taken back, and the user has said 2");
+    ck_assert_int_eq(mcplug_thread_take_back(thread, 2, &err), MCPLUG_OK);
+    ck_assert_str_eq(mcplug_thread_json(thread, NULL), before);
+    ck_assert_uint_eq(thread->bytes, bytes);
+    free(before);
+    mcplug_thread_free(thread);
+    thread = mcplug_thread_new();
+    ck_assert_int_eq(mcplug_thread_say(thread, "b"), MCPLUG_OK);
+    ck_assert_int_eq(mcplug_thread_take_back(thread, 1, &err), MCPLUG_OK);
+    ck_assert_uint_eq(mcplug_thread_count(thread), 0); /* no empty message */
+    ck_assert_int_eq(mcplug_thread_take_back(thread, 1, &err), MCPLUG_EINVAL);
+    ck_assert_int_eq(mcplug_thread_take_back(NULL, 1, &err), MCPLUG_EINVAL);
+}
+END_TEST
+
 START_TEST(closing_a_turn_answers_what_is_open_and_nothing_else)
 {
     parse(json(ASKS));
@@ -504,6 +532,7 @@ static void add(TCase *tc)
     tcase_add_test(tc, null_is_refused_and_nothing_is_a_thread);
     tcase_add_test(tc, answers_stand_in_the_order_of_the_uses_whenever_they_come);
     tcase_add_test(tc, an_answer_that_nothing_waits_for_is_refused);
+    tcase_add_test(tc, what_was_said_is_taken_back_and_nothing_else);
     tcase_add_test(tc, closing_a_turn_answers_what_is_open_and_nothing_else);
     tcase_add_loop_test(tc, json_is_the_same_there_and_back, 0, MP_COUNT(written));
     tcase_add_test(tc, json_is_written_anew_when_the_thread_has_changed);
