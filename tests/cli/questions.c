@@ -91,6 +91,13 @@ static int serve(void)
                 "\"text\",\"text\":\"done\"}],\"structuredContent\":{\"got\":%.*s}}}\n",
                 called, answer ? (int)strcspn(answer + 9, "\n") - 1 : 9,
                 answer ? answer + 9 : "\"refused\"");
+            if (getenv("QUESTIONS_LATE")) { /* another one, of no call */
+                fflush(stdout);
+                close(open("go", O_RDONLY));
+                printf("{\"jsonrpc\":\"2.0\",\"id\":\"noise\",\"method\":"
+                       "\"elicitation/create\",\"params\":%s}\n",
+                       question);
+            }
         } else {
             printf("{\"jsonrpc\":\"2.0\",\"id\":%d,\"error\":{\"code\":-32601,"
                    "\"message\":\"unknown\"}}\n",
@@ -1072,6 +1079,32 @@ START_TEST(questions_of_a_run_come_one_at_a_time)
 }
 END_TEST
 
+/* In a conversation the user is asked while the model works, and not while they type. */
+START_TEST(no_question_disturbs_a_line_that_is_typed)
+{
+    const char *const words[] = {RUN, "--yes", NULL};
+
+    setenv("QUESTIONS_LATE", "1", 1);
+    setenv("QUESTIONS_TERM", "xterm", 1);
+    write_file("question", AGREE);
+    ask_model("call 1 mcp__demo__ask {}", words);
+    expect("> ");
+    type("hello\r");
+    may_ask();
+    expect("Server \"demo\" asks:");
+    expect("[y/N] ");
+    type("y\n");
+    expect("Well.");
+    expect("> ");
+    may_ask();
+    meet("heard"); /* it was answered */
+    type("\004");
+    ck_assert_int_eq(ended(), 0);
+    ck_assert_ptr_null(strstr(shown + seen, " asks:"));
+    model_got("\"action\":\"accept\"");
+}
+END_TEST
+
 START_TEST(a_run_can_be_ended_at_a_question)
 {
     const char *const words[] = {RUN, LOGGED, "--save", "saved", "hello", NULL};
@@ -1153,6 +1186,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(t, what_the_user_does_not_answer_in_a_run_is_declined, 0, 6);
     tcase_add_test(t, a_page_is_asked_about_in_a_run);
     tcase_add_test(t, questions_of_a_run_come_one_at_a_time);
+    tcase_add_test(t, no_question_disturbs_a_line_that_is_typed);
     tcase_add_loop_test(t, a_run_can_be_ended_at_a_question, 0, 3);
     suite_add_tcase(suite, t);
     return run_to_end(suite);
