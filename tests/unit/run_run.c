@@ -832,6 +832,7 @@ START_TEST(what_is_never_answered_is_freed_with_the_host)
     mcplug_thread_say(thread, "more");
     start_run(); /* which the host ends */
     UNTIL(n_kept == 6);
+    memset(kept, 0, sizeof kept); /* or a leak would be reachable */
     end_run();
     ck_assert_uint_eq(ran.times, 1);
 }
