@@ -187,7 +187,7 @@ static void tool_grow(const struct request *rq)
         return;
     }
     json_t *tool = literal("{'description':'A tool that was not there at first.',"
-                           "'inputSchema':{'type':'object'}}");
+                           "'inputSchema':{'type':'object','properties':{}}}");
     w->grown++;
     json_object_set_new(tool, "name", json_sprintf("grown_%zu", w->grown));
     json_array_append_new(w->tools, tool);
@@ -247,7 +247,7 @@ static void tool_exit(const struct request *rq)
 #define ADDS "{'readOnlyHint':false,'destructiveHint':false}"
 #define DESTROYS "{'readOnlyHint':false,'destructiveHint':true}"
 
-#define NOTHING "{'type':'object','additionalProperties':false}"
+#define NOTHING "{'type':'object','properties':{},'additionalProperties':false}"
 #define OBJECT(required, properties)                                                     \
     "{'type':'object','properties':{" properties "},'required':[" required "]}"
 #define FIELD(name, type, text) "'" name "':{'type':'" type "','description':'" text "'}"
