@@ -173,6 +173,7 @@ unit_tests = \
 	tests/unit/toolbox_nomem \
 	tests/unit/toolbox_remove \
 	tests/unit/toolbox_results \
+	tests/unit/toolbox_rules \
 	tests/unit/toolbox_toolbox \
 	tests/unit/toolbox_use \
 	tests/unit/toolbox_wait \
@@ -304,6 +305,7 @@ CLEANFILES += tests/modules/built tests/modules/*.so
 # Scripts, found by their extension; exit 0 passed, 77 skipped, else failed.
 script_tests = \
 	tests/cli/catalogue.test \
+	tests/cli/lint.test \
 	tests/cli/command.test \
 	tests/cli/completion.test \
 	tests/cli/convert.test \

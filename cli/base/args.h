@@ -131,6 +131,8 @@ struct cli_args {                      /* all strings belong to argv */
     const char *file;          /* import --file */
     bool no_connect, yes, all; /* list, import, approve */
     bool refresh;              /* tools, prompts, resources */
+    bool lint, repair;         /* tools */
+    const char *providers;     /* tools --for */
     bool plain, until_ready;   /* watch */
 
     const char *arguments;              /* call --args */

@@ -201,6 +201,11 @@ static mp_view find(const struct job *job, const char *name)
     return mp_bytes(NULL, 0);
 }
 
+static const char *name_of(const struct job *job)
+{
+    return job->server ? job->server : mcplug_entry_name(job->entry);
+}
+
 static int put_one(const struct job *job, struct cli *cli, const char *name)
 {
     const struct shelf *s = job->shelves;
@@ -209,6 +214,8 @@ static int put_one(const struct job *job, struct cli *cli, const char *name)
     struct cli_out *out = &cli->out;
     mp_view item = find(job, name);
 
+    if (item.len && job->listing->take)
+        return job->listing->take(cli, job->listing->arg, name_of(job), &item, 1);
     if (item.len) {
         if (cli->args.json)
             cli_out_item(out, item);
@@ -233,8 +240,13 @@ static int put_one(const struct job *job, struct cli *cli, const char *name)
 
 static int put(const struct job *job, struct cli *cli)
 {
+    const struct cli_listing *l = job->listing;
+
     if (cli->args.words.n)
         return put_one(job, cli, cli->args.words.items[0]);
+    if (l->take)
+        return l->take(cli, l->arg, name_of(job), job->shelves[0].items,
+                       job->shelves[0].n);
     put_all(job, cli);
     return CLI_OK;
 }

@@ -12,6 +12,11 @@ struct cli_listing {
     const char *noun;          /* "tool" */
     void (*brief)(struct cli_out *out, mp_view item); /* a few lines */
     void (*full)(struct cli_out *out, mp_view item);  /* all there is */
+    /* Instead of both: what there is, or what the first word names. Returns the exit
+     * code. NULL: they are shown. */
+    int (*take)(struct cli *cli, void *arg, const char *server, const mp_view *items,
+                size_t n);
+    void *arg;
 };
 
 /* Lists everything, or shows in full what the first word names: from the catalogue while

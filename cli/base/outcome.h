@@ -47,6 +47,7 @@ enum cli_outcome {
     CLI_OK = 0,
     CLI_TOOL_ERROR = 1, /* the tool said isError, a module broke its contract */
     CLI_NOTHING = 1,    /* what was searched for is not there */
+    CLI_FINDINGS = 1,   /* a definition would be refused */
 #define CLI_OUTCOME(id, name, exit, text) CLI_##id = (exit) | CLI_KIND_##id << 8,
     CLI_FAILURES(CLI_OUTCOME)
 #undef CLI_OUTCOME

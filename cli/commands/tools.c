@@ -3,7 +3,9 @@
 #include "base/buf.h"
 #include "cli/base/catalogue.h"
 #include "cli/base/content.h"
+#include "cli/base/lint.h"
 #include "cli/base/listing.h"
+#include "cli/base/message.h"
 
 static void brief(struct cli_out *out, mp_view tool)
 {
@@ -36,6 +38,12 @@ static int run(struct cli *cli)
     static const struct cli_listing tools = {
         .kinds = {MCPLUG_TOOLS}, .noun = "tool", .brief = brief, .full = full};
     const struct cli_args *args = &cli->args;
+    if (args->lint || args->repair)
+        return cli_lint_run(cli, &tools);
+    if (args->providers) {
+        cli_error("--for needs --lint or --repair");
+        return CLI_USAGE;
+    }
     return args->server || cli_args_alter(args) ? cli_listing_run(cli, &tools)
                                                 : cli_catalogue_run(cli, &tools);
 }
@@ -48,8 +56,12 @@ const struct cli_command cli_cmd_tools = {
         "Each tool is shown with its arguments as NAME:TYPE, optional ones in brackets, "
         "and the first line of its description. With NAME, that tool is shown with its "
         "whole description and schemas. Without a server, the tools that all configured "
-        "servers listed last are shown, and no server is started.",
-    .options = cli_listing_options,
+        "servers listed last are shown, and no server is started.\n"
+        "--lint reports what the APIs of models refuse in the definitions, what mcplug "
+        "does about it and what the author of the server should do. The exit status is 1 "
+        "if a definition would be refused as it is. --repair prints the definitions as "
+        "mcplug sends them, as a JSON document like the result of tools/list.",
+    .options = cli_lint_options,
     .flags = CLI_SERVER | CLI_ALL_SERVERS,
     .max_words = 1,
     .complete = {{.is = CLI_WORD_TOOL}},

@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { DESCRIPTION_MAX = 2048 }; /* bytes of what is said of one tool */
-
 /* ---- one tool ---- */
 
 static void known_free(struct mp_known *known)
@@ -27,39 +25,43 @@ static void known_free(struct mp_known *known)
     mp_free(known);
 }
 
-/* Whole characters only. */
-static size_t cut(const char *text, size_t len)
+/* Once for each tool, since it is learnt once. */
+static void log_repair(struct mp_thread_run *run, const struct mp_provider *provider,
+                       const char *name, const struct mp_findings *found)
 {
-    size_t n = len > DESCRIPTION_MAX ? DESCRIPTION_MAX : len;
+    const struct mp_finding *first = found->list;
 
-    while (n < len && n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
-        n--;
-    return n;
+    if (found->n)
+        mp_log(run->runs->models.log, MCPLUG_LOG_VERBOSE, "core",
+               "the tool %s is repaired for %s: %s: %s, and %zu more", name,
+               provider->name, first->path, mp_rules[first->rule].wrong, found->n - 1);
 }
 
-/* What an API would refuse is repaired as the toolbox does it for the strictest of them.
- * `tool` is as tools/list has it. */
-static enum mp_formatted describe(struct mp_known *known, const char *name, mp_view tool,
-                                  bool *no_memory)
+/* What the API would refuse is repaired. `tool` is as tools/list has it. */
+static enum mp_formatted describe(struct mp_thread_run *run, struct mp_known *known,
+                                  const char *name, mp_view tool, bool *no_memory)
 {
+    struct mp_findings found = {0};
+    struct mp_formatting how = {.format = MCPLUG_FORMAT_MCP,
+                                .provider =
+                                    mp_provider_of_model(run->model->offer->feature.name),
+                                .is_cut = true,
+                                .found = &found};
     struct mp_str json, text;
 
     mp_str_init(&json, mp_format_max(tool.len) + strlen(name) * 6 + 256);
     mp_str_init(&text, (size_t)16 << 20);
-    enum mp_formatted formatted =
-        mp_format_tool(&json, MCPLUG_FORMAT_ANTHROPIC, name, tool);
+    enum mp_formatted formatted = mp_format_tool(&json, &how, name, tool);
     mp_view whole = mp_bytes(json.data, json.len);
     *no_memory = json.failed;
     if (formatted == MP_FORMATTED && !json.failed) {
-        mp_view schema = mp_view_get(whole, "input_schema");
+        mp_view schema = mp_view_get(whole, "inputSchema");
         size_t description, parameters, given;
 
         mp_str_adds(&text, name);
         mp_str_addc(&text, '\0');
         description = text.len;
         mp_str_add_view(&text, mp_view_get(whole, "description"));
-        if (text.data)
-            text.len = description + cut(text.data + description, text.len - description);
         mp_str_addc(&text, '\0');
         parameters = text.len;
         mp_str_add_bytes(&text, schema);
@@ -77,9 +79,11 @@ static enum mp_formatted describe(struct mp_known *known, const char *name, mp_v
                 .description = known->block + description,
                 .schema = mp_bytes(known->block + parameters, schema.len)};
             known->schema = mp_bytes(known->block + given, end - given);
+            log_repair(run, how.provider, name, &found);
         }
     }
     known->is_read_only = mp_view_true(mp_view_path(tool, "annotations/readOnlyHint"));
+    mp_findings_clear(&found);
     mp_str_clear(&json);
     mp_str_clear(&text);
     return formatted;
@@ -103,7 +107,7 @@ static struct mp_known *learn(struct mp_thread_run *run, const char *name, mp_vi
     enum mp_formatted formatted = MP_FORMATTED;
 
     if (!no_memory)
-        formatted = describe(known, name, tool, &no_memory);
+        formatted = describe(run, known, name, tool, &no_memory);
     if (!no_memory && server) {
         known->server = mp_strdup(server);
         known->tool = mp_strdup(remote);
@@ -124,6 +128,8 @@ static struct mp_known *learn(struct mp_thread_run *run, const char *name, mp_vi
 bool mp_offer_add(struct mp_offered *o, struct mp_known *known)
 {
     if (known->is_offered || known->is_bad || !known->def.name)
+        return true;
+    if (o->max && o->n_defs >= o->max && !known->own)
         return true;
     if (!mp_grow(&o->defs, &o->defs_cap, o->n_defs + 1))
         return false;
@@ -335,18 +341,22 @@ static struct mp_known *learn_search(struct mp_thread_run *run)
     return k;
 }
 
-/* Within the budget all of them. Else those of the program, those that are wanted first,
- * and the means to find others. */
+/* Within the budget, and what the API takes, all of them. Else those of the program,
+ * those that are wanted first, and the means to find others. */
 static int choose(struct mp_thread_run *run, struct mcplug_error *err)
 {
     struct mp_offered *o = &run->offered;
     uint64_t tokens = 0;
+    size_t n = 0;
     bool ok = true;
 
-    for (size_t i = 0; i < o->n; i++)
-        tokens +=
-            o->known[i]->def.name && !o->known[i]->is_search ? o->known[i]->tokens : 0;
-    if (tokens > o->budget && !o->is_searched && run->o.box &&
+    o->max = mp_provider_of_model(run->model->offer->feature.name)->tools_max;
+    for (size_t i = 0; i < o->n; i++) {
+        bool counts = o->known[i]->def.name && !o->known[i]->is_search;
+        tokens += counts ? o->known[i]->tokens : 0;
+        n += counts;
+    }
+    if ((tokens > o->budget || (o->max && n > o->max)) && !o->is_searched && run->o.box &&
         !mp_offer_find(o, MP_SEARCH_TOOLS)) {
         struct mp_known *k = learn_search(run);
         ok = k && mp_offer_add(o, k);

@@ -57,6 +57,7 @@ struct mp_offered {
     uint64_t budget;  /* tokens */
     uint64_t tokens;  /* of what is offered */
     uint64_t first;   /* of what is wanted first */
+    size_t max;       /* that a request may have; 0: any number */
     uint64_t seen;    /* of the toolbox: mcplug_toolbox.built */
     size_t n_heard;   /* messages of the thread that were looked at, */
     size_t n_before;  /* and that were there before the run */

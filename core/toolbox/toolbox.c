@@ -311,19 +311,11 @@ static void drop_doubles(struct mcplug_toolbox *box)
     }
 }
 
-/* Is it for the user interface of the server alone? */
 static bool is_hidden(const mcplug_list *list, size_t i)
 {
     size_t len;
     const char *tool = mcplug_list_item(list, i, &len);
-    mp_view visible = mp_view_path(mp_bytes(tool, len), "_meta/ui/visibility");
-    struct mp_walk w = mp_walk_into(visible);
-    mp_view item;
-
-    while (mp_view_is_array(visible) && mp_walk_element(&w, &item))
-        if (mp_view_equals(item, "model"))
-            return false;
-    return mp_view_is_array(visible);
+    return mp_tool_is_hidden(mp_bytes(tool, len));
 }
 
 static void add_tools(struct mcplug_toolbox *box, struct mp_box_server *m)
@@ -476,21 +468,16 @@ static mp_view definition(const struct mp_tool *t)
 static void log_left_out(struct mcplug_toolbox *box, const struct mp_tool *t,
                          enum mp_formatted why)
 {
-    const char *source = t->member ? t->member->server->service->source : "core";
+    static const enum mp_rule rules[] = {[MP_FORMAT_UNFIT] = MP_RULE_REQUIRED_KEY,
+                                         [MP_FORMAT_TOO_COSTLY] = MP_RULE_TOO_COSTLY,
+                                         [MP_FORMAT_TOO_DEEP] = MP_RULE_TOO_DEEP,
+                                         [MP_FORMAT_TOO_BIG] = MP_RULE_TOO_BIG};
 
-    if (why == MP_FORMAT_TOO_COSTLY)
-        mp_log(box->registry->o.log, MCPLUG_LOG_WARN, source,
-               "the tool %s is not given to a model: merging its schema takes more than "
-               "%d steps per byte",
-               t->name, MP_FORMAT_WORK);
-    else if (why == MP_FORMAT_TOO_DEEP)
-        mp_log(box->registry->o.log, MCPLUG_LOG_WARN, source,
-               "the tool %s is not given to a model: its schema has more than %d levels "
-               "of allOf, anyOf, oneOf and $ref",
-               t->name, MP_FORMAT_DEPTH);
-    else
-        mp_log(box->registry->o.log, MCPLUG_LOG_VERBOSE, source,
-               "the tool %s is not given to a model", t->name);
+    mp_log(box->registry->o.log,
+           why == MP_FORMAT_UNFIT ? MCPLUG_LOG_VERBOSE : MCPLUG_LOG_WARN,
+           t->member ? t->member->server->service->source : "core",
+           "the tool %s is not given to a model: %s", t->name,
+           mp_rules[rules[why]].wrong);
 }
 
 static void add_tool(struct mcplug_toolbox *box, struct mp_str *out, size_t i,
@@ -505,7 +492,9 @@ static void add_tool(struct mcplug_toolbox *box, struct mp_str *out, size_t i,
         out->failed = out->failed || !json || !mp_str_add(out, json, len);
         return;
     }
-    enum mp_formatted result = mp_format_tool(out, format, t->name, definition(t));
+    struct mp_formatting how = {.format = format,
+                                .provider = mp_provider_of_format(format)};
+    enum mp_formatted result = mp_format_tool(out, &how, t->name, definition(t));
     if (result != MP_FORMATTED && !out->failed) {
         log_left_out(box, t, result);
         out->len = before;

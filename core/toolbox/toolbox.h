@@ -8,7 +8,7 @@
  *   resources.c     those about resources
  *   results.c       those about results in files
  *   instructions.c  what the model is told
- *   formats.c       tools as the APIs of models want them
+ *   formats.c       tools as the APIs of models want them, by the rules of rules.h
  */
 #ifndef MP_TOOLBOX_TOOLBOX_H
 #define MP_TOOLBOX_TOOLBOX_H
@@ -17,6 +17,7 @@
 #include "content/render.h"
 #include "registry/names.h"
 #include "registry/registry.h"
+#include "toolbox/rules.h"
 
 #define MP_BATCH 3          /* servers that warm up at a time */
 #define MP_BOX_SERVERS 4096 /* of one toolbox */
@@ -78,7 +79,7 @@ struct mcplug_toolbox {
     struct mp_array {
         char *json; /* NULL until asked for */
         size_t len;
-    } arrays[MCPLUG_FORMAT_ANTHROPIC + 1];
+    } arrays[MCPLUG_FORMAT_GEMINI + 1];
     uint64_t told; /* what there was when `changed` was told last, hashed */
     struct mp_job changed_job;
 
@@ -188,13 +189,6 @@ int mp_resources_list(struct mcplug_toolbox *box, const char *server, struct mp_
 int mp_results_answer(const char *dir, bool search, const char *arguments, size_t most,
                       struct mp_str *out, struct mcplug_error *err);
 
-/* ---- formats.c ---- */
-
-/* What it may take to merge a schema into a plain object. The work of an array is in
- * proportion to its length, and no tool takes the share of another. */
-#define MP_FORMAT_WORK 32  /* steps per byte of the schema */
-#define MP_FORMAT_DEPTH 32 /* of allOf, anyOf, oneOf and $ref in each other */
-
 /* ---- quote.c: the words of a server, for a model ---- */
 
 /* Adds `text` so that no line of it can be taken for one of ours: `all` lines begin with
@@ -206,17 +200,20 @@ bool mp_quote_needed(const char *text, size_t len);
 /* The same with a string in JSON: as it came where it can be. */
 void mp_quote_description(struct mp_str *out, mp_view string);
 
-enum mp_formatted {
-    MP_FORMATTED,
-    MP_FORMAT_UNFIT, /* requires a name that models do not take */
-    MP_FORMAT_TOO_COSTLY,
-    MP_FORMAT_TOO_DEEP,
+/* ---- formats.c ---- */
+
+struct mp_formatting {
+    enum mcplug_format format; /* the shape; that of MCP is as tools/list has it */
+    const struct mp_provider *provider; /* for whom it is repaired */
+    bool is_cut;                        /* a description that is too long is */
+    struct mp_findings *found;          /* may be NULL */
 };
 
-size_t mp_format_max(size_t len); /* that a tool of that length comes to at most */
-/* Adds a tool under our name; not for MCPLUG_FORMAT_MCP. What was added of a tool that is
- * not MP_FORMATTED is to be dropped. */
-enum mp_formatted mp_format_tool(struct mp_str *out, enum mcplug_format format,
+bool mp_tool_is_hidden(mp_view tool); /* is it for user interfaces alone? */
+size_t mp_format_max(size_t len);     /* that a tool of that length comes to at most */
+/* Adds a tool under our name. What was added of a tool that is not MP_FORMATTED is to be
+ * dropped. */
+enum mp_formatted mp_format_tool(struct mp_str *out, const struct mp_formatting *how,
                                  const char *name, mp_view tool);
 
 /* ---- instructions.c ---- */

@@ -310,6 +310,50 @@ struct mcplug_expansion {
 MCPLUG_API char *mcplug_expand(const char *text, const struct mcplug_expansion *expansion,
                                struct mcplug_error *err);
 
+/* ---- tools as the APIs of models take them ---------------------------------------- */
+
+/* One definition that an API refuses fails a whole request, so runs and toolboxes repair
+ * what is known to be refused. This tells what that is, for those who write servers. */
+
+enum mcplug_severity {
+    MCPLUG_ADVICE = 1, /* it is taken as it is */
+    MCPLUG_REPAIRED,   /* it would be taken, but is changed */
+    MCPLUG_REFUSED     /* the API would refuse it as it is */
+};
+
+#define MCPLUG_NO_TOOL SIZE_MAX
+
+struct mcplug_finding { /* borrow from its lint */
+    uint32_t struct_size;
+    uint32_t severity;    /* enum mcplug_severity */
+    uint32_t is_left_out; /* the tool: it is not sent at all */
+    uint32_t reserved;    /* 0 */
+    const char *rule;     /* "root-choice"; the names are kept */
+    const char *path;     /* a JSON pointer into the definition; "": all of it */
+    const char *wrong;    /* what is wrong there */
+    const char *cure;     /* what mcplug does about it, without a subject */
+    const char *advice;   /* what the author should do */
+};
+
+typedef struct mcplug_lint mcplug_lint; /* the tools of one server, for one provider */
+
+/* "anthropic", "openai", "gemini". NULL: there are no more. [any] */
+MCPLUG_API const char *mcplug_lint_provider(size_t i);
+/* Judges an array of definitions, as tools/list has it, and repairs them. `server` is
+ * what its names begin with. MCPLUG_EINVAL: no such provider, or no array of objects that
+ * have a name. give: mcplug_lint_free [any] */
+MCPLUG_API int mcplug_lint_new(const char *provider, const char *server,
+                               const char *tools, size_t len, mcplug_lint **out,
+                               struct mcplug_error *err);
+MCPLUG_API void mcplug_lint_free(mcplug_lint *lint);
+/* Those of the tool at that index of the list; MCPLUG_NO_TOOL: those about all of them.
+ * 0: there are no more. */
+MCPLUG_API int mcplug_lint_finding(const mcplug_lint *lint, size_t tool, size_t i,
+                                   struct mcplug_finding *out);
+/* The tool at `i` as it is sent: name, description and inputSchema, as JSON with a NUL
+ * behind it. Borrow; NULL: it is left out, or there are no more. `len` may be NULL. */
+MCPLUG_API const char *mcplug_lint_tool(const mcplug_lint *lint, size_t i, size_t *len);
+
 /* ---- modules --------------------------------------------------------------------- */
 
 typedef struct mcplug_modules mcplug_modules; /* those that a host could load */

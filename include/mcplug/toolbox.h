@@ -99,17 +99,19 @@ enum mcplug_format {
     MCPLUG_FORMAT_MCP,              /* as mcplug_toolbox_tool() has them */
     MCPLUG_FORMAT_OPENAI,           /* "tools" of Chat Completions */
     MCPLUG_FORMAT_OPENAI_RESPONSES, /* "tools" of Responses */
-    MCPLUG_FORMAT_ANTHROPIC         /* "tools" of Messages */
+    MCPLUG_FORMAT_ANTHROPIC,        /* "tools" of Messages */
+    MCPLUG_FORMAT_GEMINI            /* "functionDeclarations" of generateContent */
 };
 /* All tools as one JSON array, ready for a request, with a NUL behind it. It is kept
  * until there are other tools. For models, what their APIs refuse is repaired: the schema
  * of the arguments gets a root that is a plain object, into which allOf, anyOf, oneOf and
- * $ref are merged (the server checks the arguments itself), and each tool a description.
- * Left out are, for Anthropic, properties whose names it does not take, with their tool
- * if that requires one. Left out with a warning in the log are tools whose schema has
- * more than 32 levels of allOf, anyOf, oneOf and $ref, or takes more than 32 steps per
- * byte to merge. How many tools a request may have (OpenAI: 128) is up to the program.
- * NULL: no memory, or no format. */
+ * $ref are merged (the server checks the arguments itself), what is no JSON Schema is
+ * left out of it, and each tool gets a description. `mcplug tools --lint` has all rules.
+ * Left out are, for Anthropic and Gemini, properties whose names they do not take, with
+ * their tool if that requires one. Left out with a warning in the log are tools whose
+ * schema has more than 32 levels of allOf, anyOf, oneOf and $ref, or takes more than 32
+ * steps per byte to merge, and those of more than 1 MiB. How many tools a request may
+ * have (OpenAI: 128) is up to the program. NULL: no memory, or no format. */
 MCPLUG_API const char *mcplug_toolbox_json(mcplug_toolbox *box, enum mcplug_format format,
                                            size_t *len);
 /* Which tool of which server a name means; false: none. For our own tools the server is

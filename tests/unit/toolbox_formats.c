@@ -13,7 +13,8 @@ static json_t *formatted(enum mcplug_format format, const char *tool)
     json_t *parsed = NULL;
 
     mp_str_init(&out, 1 << 20);
-    if (mp_format_tool(&out, format, "n", mp_text(tool)) == MP_FORMATTED) {
+    struct mp_formatting how = {format, mp_provider_of_format(format), false, NULL};
+    if (mp_format_tool(&out, &how, "n", mp_text(tool)) == MP_FORMATTED) {
         ck_assert(!out.failed);
         parsed = json_loads(out.data, JSON_REJECT_DUPLICATES, NULL);
         ck_assert_msg(parsed != NULL, "%s", out.data);
@@ -278,6 +279,9 @@ START_TEST(a_reference_is_followed_once)
 }
 END_TEST
 
+static const struct mp_formatting for_openai = {MCPLUG_FORMAT_OPENAI, &mp_providers[1],
+                                                false, NULL};
+
 static void merge_one(void)
 {
     static const char tool[] =
@@ -286,7 +290,7 @@ static void merge_one(void)
     struct mp_str out;
 
     mp_str_init(&out, 1 << 20);
-    enum mp_formatted r = mp_format_tool(&out, MCPLUG_FORMAT_OPENAI, "n", mp_text(tool));
+    enum mp_formatted r = mp_format_tool(&out, &for_openai, "n", mp_text(tool));
     ck_assert_msg(out.failed || (r == MP_FORMATTED &&
                                  strstr(out.data, "\"properties\":{\"a\":{},\"b\":{}},"
                                                   "\"required\":[\"b\"]}}}")),
@@ -334,7 +338,7 @@ static enum mp_formatted result_of(const char *tool)
     struct mp_str out;
 
     mp_str_init(&out, 1 << 20);
-    enum mp_formatted r = mp_format_tool(&out, MCPLUG_FORMAT_OPENAI, "n", mp_text(tool));
+    enum mp_formatted r = mp_format_tool(&out, &for_openai, "n", mp_text(tool));
     mp_str_clear(&out);
     return r;
 }
@@ -427,7 +431,7 @@ START_TEST(all_tools_of_a_toolbox_are_one_array)
     json_t *array = array_of(MCPLUG_FORMAT_ANTHROPIC);
     ck_assert_uint_eq(json_array_size(array), n + 1);
     json_decref(array);
-    ck_assert_ptr_null(mcplug_toolbox_json(box, (enum mcplug_format)4, NULL));
+    ck_assert_ptr_null(mcplug_toolbox_json(box, (enum mcplug_format)5, NULL));
     ck_assert_ptr_null(mcplug_toolbox_json(box, (enum mcplug_format) - 1, NULL));
     end();
 }
