@@ -859,6 +859,8 @@ fuzz_files = \
 	tests/fuzz/fuzz_header.c \
 	tests/fuzz/fuzz_html.c \
 	tests/fuzz/fuzz_lines.c \
+	tests/fuzz/fuzz_lint.c \
+	tests/fuzz/lint.dict \
 	tests/fuzz/fuzz_openai_chat.c \
 	tests/fuzz/fuzz_openai_responses.c \
 	tests/fuzz/openai_chat.dict \

@@ -64,22 +64,27 @@ static void add_description(struct mp_str *out, const struct mp_formatting *how,
     mp_str_add_json(out, name, strlen(name));
 }
 
+/* What was left out, or merged, may be where a reference led to, or what `required`
+ * names: so the result is looked at once more. */
 static enum mp_formatted add_schema(struct mp_str *out, const struct mp_formatting *how,
                                     mp_view schema)
 {
+    const struct mp_provider *p = how->provider;
     struct mp_at at = {.name = "inputSchema"};
-    struct mp_str clean;
+    struct mp_str clean, merged;
 
     mp_str_init(&clean, mp_format_max(schema.len));
+    mp_str_init(&merged, mp_format_max(schema.len));
     if (mp_view_is_object(schema))
-        mp_keywords_add(&clean, how->provider, schema,
-                        mp_root_is_merged(schema, how->provider), &at, how->found);
-    out->failed = out->failed || clean.failed;
+        mp_keywords_add(&clean, p, schema, mp_root_is_merged(schema, p), &at, how->found);
     enum mp_formatted result =
-        out->failed ? MP_FORMATTED
-                    : mp_merge_add(out, how->provider, mp_bytes(clean.data, clean.len),
-                                   &at, how->found);
+        mp_merge_add(&merged, p, mp_bytes(clean.data, clean.len), &at, how->found);
+    out->failed = out->failed || clean.failed || merged.failed;
+    if (result == MP_FORMATTED && !out->failed)
+        mp_keywords_add(out, p, mp_bytes(merged.data, merged.len), false, &at,
+                        how->found);
     mp_str_clear(&clean);
+    mp_str_clear(&merged);
     return result;
 }
 

@@ -280,32 +280,11 @@ static void read_node(struct node *n, mp_view schema)
     n->is_array = mp_view_is_string(type) && mp_view_equals(type, "array");
 }
 
-/* Does it lead to a schema that will be there? What has a base of its own is not judged.
- */
+/* Does it lead anywhere? What has a base of its own is not judged. */
 static bool is_reference(struct writer *w, mp_view ref)
 {
-    if (w->has_bases)
-        return true;
-    struct mp_members *m = members(w);
-    size_t i = mp_members_resolve(m, ref);
-    if (i == MP_NO_MEMBER)
-        return m->is_spent;
-    if (i == 0)
-        return true;
-    /* The member of the root, and the one in there, through which it leads. */
-    size_t first = i, second = MP_NO_MEMBER;
-    while (m->list[first].of != 0) {
-        second = first;
-        first = m->list[first].of;
-    }
-    const struct mp_member_entry *f = &m->list[first];
-    const char *name = m->text.data + f->at;
-    if (w->is_merged && mp_root_loses(name, f->len))
-        return false;
-    return f->len != 10 || memcmp(name, "properties", 10) != 0 ||
-           second == MP_NO_MEMBER ||
-           mp_key_is_plain(w->provider, m->text.data + m->list[second].at,
-                           m->list[second].len);
+    return w->has_bases || mp_members_resolve(members(w), ref) != MP_NO_MEMBER ||
+           members(w)->is_spent;
 }
 
 /* ---- its members ---- */
@@ -358,7 +337,9 @@ static void add_map(struct writer *w, mp_view map, bool is_mixed, const struct m
 static void add_required(struct writer *w, const struct node *node, mp_view list,
                          const struct mp_at *at)
 {
-    bool is_judged = w->provider->needs_described && mp_view_is_object(node->properties);
+    bool is_root = !at->up->up;
+    bool is_judged = w->provider->needs_described && !w->is_merged &&
+                     (is_root || mp_view_is_object(node->properties));
     size_t seen = new_set(w), described = new_set(w), n = 0;
     struct mp_walk walk = mp_walk_into(node->properties);
     mp_view item, value;

@@ -159,7 +159,7 @@ static void visit(struct merge *m, mp_view schema, unsigned depth)
 
 /* ---- the schema of the arguments ---- */
 
-bool mp_key_is_plain(const struct mp_provider *provider, const char *name, size_t len)
+static bool is_plain_key(const struct mp_provider *provider, const char *name, size_t len)
 {
     size_t n = 0;
 
@@ -200,7 +200,7 @@ static bool add_arguments(const struct merge *m, const struct target *t)
     mp_str_adds(t->out, ",\"properties\":{");
     for (size_t i = 0; i < m->arguments.n; i++) {
         const struct mp_member_entry *a = &list[m->arguments.list[i]];
-        if (!mp_key_is_plain(t->provider, m->members.text.data + a->at, a->len)) {
+        if (!is_plain_key(t->provider, m->members.text.data + a->at, a->len)) {
             is_fit &= !a->required;
             find(t, a->required ? MP_RULE_REQUIRED_KEY : MP_RULE_KEY, a->key);
             continue;
@@ -259,14 +259,6 @@ static enum mp_formatted add_merged(const struct target *t, mp_view schema)
 static const char *const lost[] = {"allOf", "anyOf", "oneOf", "$ref", "not",
                                    "enum",  "const", "if",    "then", "else"};
 
-bool mp_root_loses(const char *name, size_t len)
-{
-    for (size_t i = 0; i < MP_COUNT(lost); i++)
-        if (strlen(lost[i]) == len && memcmp(lost[i], name, len) == 0)
-            return true;
-    return false;
-}
-
 bool mp_root_is_merged(mp_view schema, const struct mp_provider *provider)
 {
     struct mp_walk w = mp_walk_into(mp_view_get(schema, "properties"));
@@ -278,7 +270,7 @@ bool mp_root_is_merged(mp_view schema, const struct mp_provider *provider)
         if (mp_view_get(schema, combinators[i]).len)
             return true;
     while (provider->key_max && mp_walk_member(&w, &key, &value))
-        if (!mp_key_is_plain(provider, (const char *)key.data + 1, key.len - 2))
+        if (!is_plain_key(provider, (const char *)key.data + 1, key.len - 2))
             return true; /* an escape is not plain */
     return false;
 }

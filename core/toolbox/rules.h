@@ -118,8 +118,8 @@ void mp_find(struct mp_findings *found, const struct mp_provider *provider,
 /* ---- keywords.c ---- */
 
 /* Adds a schema with all schemas inside of it as the provider takes them: what is no JSON
- * Schema is left out or rewritten. `is_merged`: its root will lose allOf, anyOf, oneOf
- * and what else is refused there. */
+ * Schema is left out or rewritten. `is_merged`: its root will be merged, so what one part
+ * of it requires may be described by another. */
 void mp_keywords_add(struct mp_str *out, const struct mp_provider *provider,
                      mp_view schema, bool is_merged, const struct mp_at *at,
                      struct mp_findings *found);
@@ -139,9 +139,6 @@ enum mp_formatted {
     MP_FORMAT_TOO_BIG,
 };
 
-bool mp_key_is_plain(const struct mp_provider *provider, const char *name, size_t len);
-/* Is the keyword refused at the root, or merged? */
-bool mp_root_loses(const char *name, size_t len);
 /* Will the root be merged, or are its properties all that is said of the object? */
 bool mp_root_is_merged(mp_view schema, const struct mp_provider *provider);
 /* Adds the schema as that of a plain object; it has been through mp_keywords_add(). */

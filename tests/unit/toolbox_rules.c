@@ -177,11 +177,16 @@ static const struct {
      "{\"type\":\"object\",\"anyOf\":[{\"properties\":{\"a\":{}}}],\"properties\":{\"b\":"
      "{"
      "\"$ref\":\"#/anyOf/0\"},\"c\":{\"$ref\":\"#/properties/d e\"},\"d e\":{}}}",
-     "refused ref /inputSchema/properties/b/$ref\n"
-     "refused ref /inputSchema/properties/c/$ref\n"
      "refused root-choice /inputSchema/anyOf\n"
-     "refused property-name /inputSchema/properties/d e\n",
+     "refused property-name /inputSchema/properties/d e\n"
+     "refused ref /inputSchema/properties/b/$ref\n"
+     "refused ref /inputSchema/properties/c/$ref\n",
      OBJECT("\"b\":{},\"c\":{},\"a\":{}")},
+    {G, /* into what is left out by another rule */
+     OBJECT("\"a\":{\"$ref\":\"#/properties/b/x-c\"},\"b\":{\"x-c\":{}}"),
+     "repaired extension /inputSchema/properties/b/x-c\n"
+     "refused ref /inputSchema/properties/a/$ref\n",
+     OBJECT("\"a\":{},\"b\":{}")},
     {G,
      OBJECT("\"a\":{\"$ref\":\"#/properties/b\",\"description\":\"d\"},\"b\":{},\"c\":{"
             "\"$ref\":\"#/properties/b\"}"),
@@ -194,6 +199,18 @@ static const struct {
      "refused required-unknown /inputSchema/properties/a/required/1\n",
      OBJECT(
          "\"a\":{\"type\":\"object\",\"properties\":{\"b\":{}},\"required\":[\"b\"]}")},
+    {G, "{\"type\":\"object\",\"required\":[\"a\"]}",
+     "refused required-unknown /inputSchema/required/0\n"
+     "repaired root-properties /inputSchema\n",
+     "{\"type\":\"object\",\"properties\":{},\"required\":[]}"},
+    {G, /* one part describes what another requires */
+     "{\"type\":\"object\",\"required\":[\"b\"],\"allOf\":[{\"$ref\":\"#/$defs/"
+     "x\"},{\"properties\":{\"b\":{}}}],\"$defs\":{\"x\":{\"properties\":{\"a\":{}},"
+     "\"required\":[\"a\",\"b\"]}}}",
+     "repaired root-choice /inputSchema/allOf\n"
+     "refused required-unknown /inputSchema/$defs/x/required/1\n",
+     "{\"type\":\"object\",\"$defs\":{\"x\":{\"properties\":{\"a\":{}},\"required\":["
+     "\"a\"]}},\"properties\":{\"a\":{},\"b\":{}},\"required\":[\"a\",\"b\"]}"},
     /* twice */
     {A, OBJECT("\"a\":{\"type\":\"string\",\"type\":\"null\"},\"\\u0061\":{}"),
      "refused twice /inputSchema/properties/a/type\n"
