@@ -132,6 +132,63 @@ START_TEST(a_tool_that_models_refuse_is_left_out_and_it_is_said_once)
 }
 END_TEST
 
+static void begin_openai(void)
+{
+    begin_run();
+    mcplug_model_free(model);
+    o.model = model = MODEL("openai", "model", "m1");
+    ck_assert_msg(model != NULL, "%s", err.text);
+}
+
+START_TEST(tools_are_repaired_for_the_api_of_the_model_and_it_is_logged_once)
+{
+    begin_openai();
+    put_in("s",
+           SCRIPTED("TOOLS", "{\"name\":\"odd\",\"description\":\"d\","
+                             "\"inputSchema\":" UNFIT "},{\"name\":\"list\","
+                             "\"description\":\"d\",\"inputSchema\":{\"type\":\"object\""
+                             ",\"properties\":{\"a\":{\"type\":\"array\"}}}}"),
+           NULL);
+    warm_up();
+    SCRIPT({.calls = {{"mcp__s__nothing", "{}", "u1"}}}, {.text = "Done."});
+    start_run();
+    await_run();
+    ck_assert_str_eq(tools_of(0), "mcp__s__odd mcp__s__list");
+    ck_assert_str_eq(tools_of(1), "mcp__s__odd mcp__s__list");
+    ck_assert_uint_eq(count(told, "warns "), 0);
+    ck_assert_uint_eq(count(logged, "is repaired for"), 1);
+    LOGGED("VRB core the tool mcp__s__list is repaired for openai: "
+           "/inputSchema/properties/a: an array without items, and 0 more\n");
+    end_run();
+}
+END_TEST
+
+START_TEST(beyond_what_a_request_may_have_tools_are_searched_for)
+{
+    static char tools[20000];
+
+    for (int n = 128; n <= 129; n++) {
+        size_t len = 0;
+        for (int i = 0; i < n; i++)
+            len += (size_t)sprintf(tools + len,
+                                   "%s{\"name\":\"t%d\",\"description\":"
+                                   "\"d\",\"inputSchema\":{}}",
+                                   i ? "," : "", i);
+        begin_openai();
+        put_in("s", SCRIPTED("TOOLS", tools), NULL);
+        warm_up();
+        SCRIPT({.text = "Done."});
+        start_run();
+        await_run();
+        if (n == 129)
+            ck_assert_str_eq(tools_of(0), "search_tools");
+        else
+            ck_assert_uint_eq(count(tools_of(0), "mcp__s__t"), 128);
+        end_run();
+    }
+}
+END_TEST
+
 START_TEST(a_tool_of_the_program_that_models_refuse_fails_the_run)
 {
     begin_run();
@@ -515,6 +572,8 @@ static void add(TCase *tc)
     tcase_add_test(tc, a_run_needs_no_toolbox);
     tcase_add_test(tc, a_tool_of_the_program_hides_that_of_a_server_and_it_is_said_once);
     tcase_add_test(tc, a_tool_that_models_refuse_is_left_out_and_it_is_said_once);
+    tcase_add_test(tc, tools_are_repaired_for_the_api_of_the_model_and_it_is_logged_once);
+    tcase_add_test(tc, beyond_what_a_request_may_have_tools_are_searched_for);
     tcase_add_test(tc, a_tool_of_the_program_that_models_refuse_fails_the_run);
     tcase_add_test(tc, a_program_has_so_many_tools_and_not_one_more);
     tcase_add_test(tc,
