@@ -5,6 +5,12 @@
 
 #define CACHE_MARK ",\"cache_control\":{\"type\":\"ephemeral\"}"
 
+static const struct model_tools tools = {.head = ",\"tools\":[",
+                                         .name = "{\"name\":",
+                                         .schema = ",\"input_schema\":",
+                                         .between = "},",
+                                         .tail = CACHE_MARK "}]"};
+
 /* Messages of one role are one: the API wants results of tools in one message, and it
  * accepts none that is empty. So a message is opened by its first block. */
 struct writer {
@@ -185,24 +191,6 @@ static const struct mcplug_item *last_item(const struct mcplug_prompt *prompt)
     return last;
 }
 
-static void add_tools(struct text *out, const struct mcplug_prompt *prompt)
-{
-    if (prompt->n_tools == 0)
-        return;
-    text_adds(out, ",\"tools\":[");
-    for (size_t i = 0; i < prompt->n_tools; i++) {
-        const struct mcplug_definition *tool = prompt->tools[i];
-        text_adds(out, i > 0 ? ",{\"name\":" : "{\"name\":");
-        text_add_strings(out, tool->name);
-        text_adds(out, ",\"description\":");
-        text_add_strings(out, tool->description);
-        text_adds(out, ",\"input_schema\":");
-        text_add_bytes(out, tool->schema);
-        text_adds(out, i + 1 == prompt->n_tools ? CACHE_MARK "}" : "}");
-    }
-    text_adds(out, "]");
-}
-
 int anthropic_write(struct model_request *rq, struct mcplug_error *err)
 {
     const struct model *m = rq->model;
@@ -226,7 +214,7 @@ int anthropic_write(struct model_request *rq, struct mcplug_error *err)
         text_adds(w.out, ",\"system\":");
         text_add_string(w.out, prompt->system);
     }
-    add_tools(w.out, prompt);
+    model_add_tools(rq, &tools);
     text_adds(w.out, ",\"messages\":[");
     for (size_t i = 0; i < prompt->n_messages; i++)
         add_message(&w, prompt->messages[i]);

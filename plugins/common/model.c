@@ -593,6 +593,24 @@ void model_header(struct model_request *rq, const char *name, const char *value)
         rq->headers[rq->n_headers++] = (struct mcplug_pair){name, value};
 }
 
+void model_add_tools(struct model_request *rq, const struct model_tools *words)
+{
+    const struct mcplug_prompt *prompt = rq->prompt;
+    struct text *t = &rq->body;
+    for (size_t i = 0; i < prompt->n_tools; i++) {
+        const struct mcplug_definition *tool = prompt->tools[i];
+        text_adds(t, i > 0 ? words->between : words->head);
+        text_adds(t, words->name);
+        text_add_strings(t, tool->name);
+        text_adds(t, ",\"description\":");
+        text_add_strings(t, tool->description);
+        text_adds(t, words->schema);
+        text_add_bytes(t, tool->schema);
+    }
+    if (prompt->n_tools > 0)
+        text_adds(t, words->tail);
+}
+
 /* A base that ends with the folder that the path begins with is meant to have it once:
  * http://HOST/v1 and /v1/messages. */
 static void join_url(struct model_request *rq)

@@ -136,6 +136,16 @@ void model_drop(void *request);
 /* Both live until write() has returned, at least. */
 void model_header(struct model_request *rq, const char *name, const char *value);
 
+/* Adds the tools of the prompt to the body, if there are any. */
+struct model_tools {
+    const char *head;    /* before all of them: ,"tools":[ */
+    const char *name;    /* before each one's name: {"name": */
+    const char *schema;  /* before its schema: ,"parameters": */
+    const char *between; /* behind it, if there are more: }, */
+    const char *tail;    /* behind the last one: }] */
+};
+void model_add_tools(struct model_request *rq, const struct model_tools *words);
+
 /* ---- model.c: what the answer says ---- */
 
 /* All are ignored once the request has ended or failed. */

@@ -226,30 +226,19 @@ static void add_message(struct writer *w, const struct mcplug_message *message)
     text_add_bytes(w->out, message->raw);
 }
 
-static void add_tools(struct text *out, const struct mcplug_prompt *prompt)
-{
-    if (prompt->n_tools == 0)
-        return;
-    text_adds(out, ",\"tools\":[{\"functionDeclarations\":[");
-    for (size_t i = 0; i < prompt->n_tools; i++) {
-        const struct mcplug_definition *tool = prompt->tools[i];
-        text_adds(out, i > 0 ? ",{\"name\":" : "{\"name\":");
-        text_add_strings(out, tool->name);
-        text_adds(out, ",\"description\":");
-        text_add_strings(out, tool->description);
-        text_adds(out, ",\"parametersJsonSchema\":");
-        text_add_bytes(out, tool->schema);
-        text_adds(out, "}");
-    }
-    text_adds(out, "]}]");
-}
-
 /* Of versions 1 and 2, and of the open models. */
 static int is_old(const char *model)
 {
     return strncmp(model, "gemini-1", 8) == 0 || strncmp(model, "gemini-2", 8) == 0 ||
            strncmp(model, "gemma", 5) == 0;
 }
+
+static const struct model_tools tools = {.head =
+                                             ",\"tools\":[{\"functionDeclarations\":[",
+                                         .name = "{\"name\":",
+                                         .schema = ",\"parametersJsonSchema\":",
+                                         .between = "},",
+                                         .tail = "}]}]"};
 
 static void add_request(struct writer *w)
 {
@@ -265,7 +254,7 @@ static void add_request(struct writer *w)
         add_text(w->out, prompt->system);
         text_adds(w->out, "]}");
     }
-    add_tools(w->out, prompt);
+    model_add_tools(w->rq, &tools);
     if (rq->max_tokens > 0 && !rq->is_count) {
         text_adds(w->out, ",\"generationConfig\":{\"maxOutputTokens\":");
         text_addu(w->out, rq->max_tokens);

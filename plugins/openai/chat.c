@@ -203,6 +203,13 @@ static const char *limit_name(const struct model *m)
     return openai_is_own(m) ? "max_completion_tokens" : "max_tokens";
 }
 
+static const struct model_tools tools = {
+    .head = ",\"tools\":[",
+    .name = "{\"type\":\"function\",\"function\":{\"name\":",
+    .schema = ",\"parameters\":",
+    .between = "}},",
+    .tail = "}}]"};
+
 static int chat_write(struct model_request *rq, struct mcplug_error *err)
 {
     const struct model *m = rq->model;
@@ -225,7 +232,7 @@ static int chat_write(struct model_request *rq, struct mcplug_error *err)
         text_add_strings(t, effort);
     }
     add_messages(rq);
-    openai_tools(rq, "{\"type\":\"function\",\"function\":{", "}}");
+    model_add_tools(rq, &tools);
     text_adds(t, "}");
     (void)err; /* what did not fit is noticed by who asked */
     return MCPLUG_OK;

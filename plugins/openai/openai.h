@@ -43,8 +43,6 @@ void openai_tool_name(struct text *t, const char *name);
 /* Arguments of a call as a JSON string; for what is no JSON object, {}. */
 void openai_arguments(struct text *t, const struct mcplug_json *json,
                       struct mcplug_bytes arguments);
-/* The tools of the prompt, if there are any: what each begins and ends with differs. */
-void openai_tools(struct model_request *rq, const char *begin, const char *end);
 /* The texts of a result as one JSON string, a line each, and then `last` (NULL: none):
  * many servers take no list of texts. */
 void openai_result_text(struct text *t, const struct mcplug_mem *mem,

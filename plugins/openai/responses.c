@@ -139,6 +139,13 @@ static void add_reasoning(struct model_request *rq)
         text_adds(t, "}");
 }
 
+/* They are strict unless told otherwise. */
+static const struct model_tools tools = {.head = ",\"tools\":[",
+                                         .name = "{\"type\":\"function\",\"name\":",
+                                         .schema = ",\"parameters\":",
+                                         .between = ",\"strict\":false},",
+                                         .tail = ",\"strict\":false}]"};
+
 static int responses_write(struct model_request *rq, struct mcplug_error *err)
 {
     const struct mcplug_prompt *prompt = rq->prompt;
@@ -163,8 +170,7 @@ static int responses_write(struct model_request *rq, struct mcplug_error *err)
         else
             add_user(rq, prompt->messages[i]);
     text_adds(t, "]");
-    openai_tools(rq, "{\"type\":\"function\",",
-                 ",\"strict\":false}"); /* it is the default otherwise */
+    model_add_tools(rq, &tools);
     text_adds(t, "}");
     (void)err; /* what did not fit is noticed by who asked */
     return MCPLUG_OK;

@@ -97,28 +97,6 @@ void openai_arguments(struct text *t, const struct mcplug_json *json,
         text_adds(t, "\"{}\"");
 }
 
-void openai_tools(struct model_request *rq, const char *begin, const char *end)
-{
-    const struct mcplug_prompt *prompt = rq->prompt;
-    struct text *t = &rq->body;
-    if (prompt->n_tools == 0)
-        return;
-    text_adds(t, ",\"tools\":[");
-    for (size_t i = 0; i < prompt->n_tools; i++) {
-        const struct mcplug_definition *tool = prompt->tools[i];
-        openai_comma(t);
-        text_adds(t, begin);
-        text_adds(t, "\"name\":");
-        text_add_strings(t, tool->name);
-        openai_member(t, "description");
-        text_add_strings(t, tool->description);
-        openai_member(t, "parameters");
-        text_add_bytes(t, tool->schema);
-        text_adds(t, end);
-    }
-    text_adds(t, "]");
-}
-
 void openai_result_text(struct text *t, const struct mcplug_mem *mem,
                         const struct mcplug_item *result, const char *last)
 {
