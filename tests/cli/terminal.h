@@ -132,6 +132,16 @@ static inline void open_terminal(const struct winsize *size, tcflag_t without)
     ck_assert_int_eq(tcsetattr(slave, TCSANOW, &before), 0);
 }
 
+/* What runs in the background of a script, or under nohup, ignores signals that a shell
+ * at a terminal would leave to the command. */
+static inline void heed_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGTSTP};
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        signal(numbers[i], SIG_DFL);
+}
+
 /* Runs the command with `words`, which end with NULL. */
 static inline void start(const char *const *words)
 {
@@ -139,6 +149,7 @@ static inline void start(const char *const *words)
     ck_assert_int_ge(pid, 0);
     if (pid)
         return;
+    heed_signals();
     setsid();
     if (ioctl(slave, TIOCSCTTY, 0) != 0 || dup2(slave, 0) < 0 || dup2(slave, 1) < 0 ||
         dup2(slave, 2) < 0)
