@@ -95,8 +95,10 @@ static void shrink(int dir_fd, int fd)
     size_t from = 0;
 
     read_all(fd, &text);
-    if (!text.len) /* it cannot be read */
+    if (!text.len) { /* it cannot be read */
+        mp_str_clear(&text);
         return;
+    }
     while (text.len - from > CLI_HISTORY_FILE / 2) {
         const char *end = memchr(text.data + from, '\n', text.len - from);
         from = end ? (size_t)(end + 1 - text.data) : text.len;
