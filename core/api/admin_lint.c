@@ -147,7 +147,6 @@ int mcplug_lint_new(const char *provider, const char *server, const char *tools,
                     size_t len, mcplug_lint **out, struct mcplug_error *err)
 {
     const struct mp_provider *p = provider ? mp_provider_find(provider) : NULL;
-    mp_view array = mp_view_trim(mp_bytes(tools, len));
 
     if (!p)
         return mp_fail(err, MCPLUG_EINVAL, "there is no provider \"%.40s\"",
@@ -155,6 +154,7 @@ int mcplug_lint_new(const char *provider, const char *server, const char *tools,
     if (!server || !tools || !out)
         return mp_fail(err, MCPLUG_EINVAL,
                        "`server`, `tools` and `out` must not be NULL");
+    mp_view array = mp_view_trim(mp_bytes(tools, len));
     int r = mp_scan_text(tools, len, &mp_scan_defaults, NULL, err);
     if (r != MCPLUG_OK)
         return r;

@@ -395,8 +395,7 @@ mcplug_call *mp_toolbox_call(struct mcplug_toolbox *box, const char *name,
     struct mcplug_error own = MCPLUG_ERROR_INIT;
 
     err = err ? err : &own;
-    if (mp_box_check(box, err) != MCPLUG_OK ||
-        mp_request_check(done != NULL, err) != MCPLUG_OK)
+    if (mp_request_check(done != NULL, err) != MCPLUG_OK)
         return NULL;
     if (box->freeing) {
         mp_fail(err, MCPLUG_ECLOSED, "the toolbox is being freed");
@@ -448,5 +447,7 @@ mcplug_call *mcplug_toolbox_call(struct mcplug_toolbox *box, const char *name,
                                  mcplug_record_fn *done, void *arg,
                                  struct mcplug_error *err)
 {
+    if (mp_box_check(box, err) != MCPLUG_OK)
+        return NULL;
     return mp_toolbox_call(box, name, arguments, options, NULL, done, arg, err);
 }

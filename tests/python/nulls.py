@@ -45,6 +45,7 @@ OPTIONAL_IN = {
     "mcplug_spill_place": {"own"},
     "mcplug_entry_find_tool": {"tools"},  # a list without items
     "mcplug_rendering_text": {"len"},
+    "mcplug_lint_tool": {"len"},
     "mcplug_rendering_json": {"len"},
     "mcplug_converted_data": {"len"},
     "mcplug_stored_each": {"dir"},
@@ -65,7 +66,7 @@ REFUSALS = {
     "mcplug_entry_allows": 0, "mcplug_tool_matches": 0, "mcplug_config_key": 0,
     "mcplug_name_is_telling": 0, "mcplug_entry_prefix": 0, "mcplug_modules_get": 0,
     "mcplug_known_info": 0, "mcplug_block_next": 0, "mcplug_activity_text": 0,
-    "mcplug_activity_concerns": 0, "mcplug_rendering_part": 0, "mcplug_estimate_tokens": 0,
+    "mcplug_lint_finding": 0, "mcplug_activity_concerns": 0, "mcplug_rendering_part": 0, "mcplug_estimate_tokens": 0,
 }
 # Not tried with everything valid: it would not return, returns -1, or what it is about is
 # not there.
@@ -80,6 +81,8 @@ WITHOUT_ALL = {"mcplug_run", "mcplug_timeout", "mcplug_result_spill",
 FORKED = {"mcplug_free", "mcplug_server_name", "mcplug_modules_new", "mcplug_listen",
           "mcplug_unlisten", "mcplug_activity_concerns", "mcplug_activity_text"}
 HOSTS = {"mcplug*", "mcplug_server*", "mcplug_toolbox*", "mcplug_input*"}
+# One that has something wrong with it.
+TOOLS = b'[{"name":"x","inputSchema":{"anyOf":[{"type":"object"}]}}]'
 # Texts that mean something; other names get the one below.
 TEXTS = {
     "type": b"stdio", "tool": b"echo", "arguments": b'{"text":"x"}', "params": b"{}",
@@ -100,6 +103,8 @@ TEXTS_IN = {
     ("mcplug_entry_find_qualified", "name"): b"mcp__filed__echo",
     ("mcplug_name_is_telling", "name"): b"API_KEY",
     ("mcplug_list_find", "name"): b"echo",
+    ("mcplug_lint_new", "provider"): b"anthropic",
+    ("mcplug_lint_new", "tools"): TOOLS,
 }
 
 
@@ -230,6 +235,12 @@ class World:
         while not (known := M.mcplug_known_new(self.get("entry"))):
             M.mcplug_turn(self.get("host"), 1)
         return known
+
+    def lint(self):
+        out = ctypes.c_void_p()
+        check(M.mcplug_lint_new, b"anthropic", b"server", TOOLS, len(TOOLS),
+              ctypes.byref(out))
+        return out.value
 
     def modules(self):
         return check(M.mcplug_modules_new, self.get("host"))
