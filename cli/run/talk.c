@@ -222,9 +222,9 @@ static void save(struct cli_talk *t, const char *path)
 /* A word of letters behind a slash: the path of a file has another slash, or a dot. */
 static bool is_command(const char *line)
 {
-    size_t n = strspn(line + 1, "abcdefghijklmnopqrstuvwxyz");
+    size_t n = line[0] == '/' ? strspn(line + 1, "abcdefghijklmnopqrstuvwxyz") : 0;
 
-    return line[0] == '/' && n > 0 && (!line[n + 1] || strchr(" \t\n", line[n + 1]));
+    return n > 0 && (!line[n + 1] || strchr(" \t\n", line[n + 1]));
 }
 
 static void command(struct cli_talk *t, const char *line)

@@ -168,11 +168,17 @@ static inline void leave_to_command(void)
     slave = -1;
 }
 
+/* The end of what was shown, which is all that a message has room for. */
+static inline const char *shown_last(void)
+{
+    return len > 2000 ? shown + len - 2000 : shown;
+}
+
 /* Reads what there is, waiting for something. false: that was all. */
 static inline bool read_more(void)
 {
     struct pollfd p = {.fd = terminal, .events = POLLIN};
-    ck_assert_msg(poll(&p, 1, PATIENCE_MS) == 1, "it waits; shown: %s", shown);
+    ck_assert_msg(poll(&p, 1, PATIENCE_MS) == 1, "it waits; shown: %s", shown_last());
     ssize_t n = read(terminal, shown + len, OUTPUT_MAX - len - 1);
     if (n <= 0)
         return false;
@@ -186,7 +192,7 @@ static inline void expect(const char *text)
 {
     const char *at;
     while (!(at = strstr(shown + seen, text)))
-        ck_assert_msg(read_more(), "it ended without \"%s\": %s", text, shown);
+        ck_assert_msg(read_more(), "it ended without \"%s\": %s", text, shown_last());
     seen = (size_t)(at - shown) + strlen(text);
 }
 
