@@ -916,6 +916,9 @@ fuzz_sources = $(core_sources) $(wire_sources) $(url_sources) \
 	$(model_sources) $(web_base_sources) $(anthropic_sources) \
 	$(gemini_sources) \
 	$(openai_sources) \
+	cli/base/keys.c \
+	cli/base/line_edit.c \
+	cli/base/out.c \
 	cli/base/tree.c \
 	cli/base/typed_args.c \
 	cli/import/entry.c \
